@@ -1,0 +1,98 @@
+# Memory Spine.
+#
+#   make run      install what is missing, build, start the server on 127.0.0.1:8788
+#   make test     install what the tests need, build, run every test
+#   make help     the rest
+#
+# Build variants live beside each other: build/ (what users run), build/asan, build/tsan.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# --- Variant -------------------------------------------------------------------------------------
+
+SAN ?=
+ifeq ($(SAN),)
+  OUT := build
+  SAN_FLAGS :=
+  OPT ?= -O2
+else ifeq ($(SAN),address)
+  OUT := build/asan
+  SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+  OPT ?= -O1
+else ifeq ($(SAN),thread)
+  OUT := build/tsan
+  SAN_FLAGS := -fsanitize=thread -fno-omit-frame-pointer
+  OPT ?= -O1
+else
+  $(error SAN is empty, "address" or "thread")
+endif
+
+CC ?= cc
+CXX ?= c++
+PKGS := libuv sqlite3 openssl libcurl simdjson libutf8proc
+VERSION := $(shell cat VERSION)
+
+WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef
+WARN_C := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+ifdef WERROR
+  WARN_C += -Werror
+  WARN += -Werror
+endif
+
+LLHTTP_SRC ?= /usr/share/llhttp
+LLHTTP_INC ?= /usr/share/include/llhttp
+BASE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(SAN_FLAGS) -Isrc -isystem $(LLHTTP_INC) \
+             -D_GNU_SOURCE -DSPINE_VERSION='"$(VERSION)"' $(PKG_CFLAGS) -MMD -MP
+ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
+ALL_CXXFLAGS = -std=gnu++17 $(WARN) $(BASE_FLAGS) $(CXXFLAGS)
+ALL_LIBS = $(PKG_LIBS) -lstemmer -lm -pthread
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS = $(shell pkg-config --libs $(PKGS))
+
+# --- What is built -------------------------------------------------------------------------------
+
+SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
+SRC_CC := $(wildcard src/*/*.cc)
+LLHTTP_C := api http llhttp
+LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) $(OUT)/token_tables.o
+LIB := $(OUT)/libspine.a
+BIN := $(OUT)/spine
+
+UNIT_SRC := $(wildcard tests/unit/*.c)
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
+
+.PHONY: build
+build: deps $(BIN)
+
+$(BIN): $(OUT)/src/main.o $(LIB)
+	$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
+
+$(LIB): $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/src/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(OUT)/src/%.o: src/%.cc
+	@mkdir -p $(@D)
+	$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
+
+$(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(BASE_FLAGS) -c -o $@ $<
+
+$(OUT)/tests/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
+	$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+
+.PHONY: unit-bins
+unit-bins: $(UNIT_BIN)
+
+-include $(shell find build -name '*.d' 2>/dev/null)

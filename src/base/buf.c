@@ -1,0 +1,119 @@
+#include "base/buf.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BUF_FIRST_CAP = 64 };
+
+void buf_init(struct buf *b, size_t max)
+{
+	*b = (struct buf){.max = max};
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	buf_init(b, b->max);
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	b->overflowed = false;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+char *buf_take(struct buf *b)
+{
+	char *data = b->data ? b->data : mem_strdup("");
+
+	buf_init(b, b->max);
+	return data;
+}
+
+char *buf_reserve(struct buf *b, size_t len)
+{
+	size_t cap = b->cap ? b->cap : BUF_FIRST_CAP;
+
+	if (b->overflowed || len > b->max - b->len) {
+		b->overflowed = true;
+		return NULL;
+	}
+	if (b->len + len + 1 <= b->cap)
+		return b->data + b->len;
+	while (cap < b->len + len + 1)
+		cap *= 2;
+	b->data = mem_realloc(b->data, cap);
+	b->cap = cap;
+	return b->data + b->len;
+}
+
+void buf_commit(struct buf *b, size_t len)
+{
+	assert(b->len + len < b->cap);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+void buf_append(struct buf *b, const void *data, size_t len)
+{
+	char *at;
+
+	if (len == 0)
+		return;
+	at = buf_reserve(b, len);
+	if (at == NULL)
+		return;
+	memcpy(at, data, len);
+	buf_commit(b, len);
+}
+
+void buf_puts(struct buf *b, const char *cstr)
+{
+	buf_append(b, cstr, strlen(cstr));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+	buf_append(b, &c, 1);
+}
+
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+	va_list again;
+	char *at;
+	int len;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	assert(len >= 0);
+	at = buf_reserve(b, (size_t)len);
+	if (at == NULL)
+		return;
+	vsnprintf(at, (size_t)len + 1, format, args);
+	if (len > 0)
+		buf_commit(b, (size_t)len);
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buf_vprintf(b, format, args);
+	va_end(args);
+}
+
+void buf_consume(struct buf *b, size_t len)
+{
+	assert(len <= b->len);
+	if (len == 0)
+		return;
+	memmove(b->data, b->data + len, b->len - len + 1);
+	b->len -= len;
+}

@@ -1,0 +1,70 @@
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void mem_exhausted(size_t size)
+{
+	fprintf(stderr, "spine: out of memory (%zu bytes wanted); stopping. "
+			"What was acknowledged is on disk.\n", size);
+	abort();
+}
+
+static void *checked(void *ptr, size_t size)
+{
+	if (ptr == NULL && size != 0)
+		mem_exhausted(size);
+	return ptr;
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total))
+		mem_exhausted(SIZE_MAX);
+	return total;
+}
+
+void *mem_alloc(size_t size)
+{
+	return checked(malloc(size), size);
+}
+
+void *mem_zalloc(size_t size)
+{
+	return checked(calloc(1, size), size);
+}
+
+void *mem_calloc(size_t count, size_t size)
+{
+	return checked(calloc(count, size), product(count, size));
+}
+
+void *mem_realloc(void *ptr, size_t size)
+{
+	return checked(realloc(ptr, size), size);
+}
+
+void *mem_reallocarray(void *ptr, size_t count, size_t size)
+{
+	size_t total = product(count, size);
+
+	return checked(realloc(ptr, total), total);
+}
+
+char *mem_strndup(const char *s, size_t len)
+{
+	char *copy = mem_alloc(len + 1);
+
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_strndup(s, strlen(s));
+}

@@ -1,0 +1,25 @@
+/* Allocation that cannot fail.
+ *
+ * Running out of memory stops the process with one line on standard error. That is safe here,
+ * because nothing is acknowledged before it is on disk, and it keeps the error paths of every
+ * other module about errors that can be answered. Sizes that come from outside are bounded by a
+ * limit long before they reach this file.
+ */
+#ifndef SPINE_BASE_MEM_H
+#define SPINE_BASE_MEM_H
+
+#include <stddef.h>
+
+/* Each returns owned memory, to be released with free(). mem_zalloc's and mem_calloc's is zeroed. */
+void *mem_alloc(size_t size);
+void *mem_zalloc(size_t size);
+void *mem_calloc(size_t count, size_t size);
+void *mem_realloc(void *ptr, size_t size);
+void *mem_reallocarray(void *ptr, size_t count, size_t size);
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t len);
+
+/* Stops the process as a failed allocation does: for a library that reports its own. */
+void mem_exhausted(size_t size) __attribute__((noreturn));
+
+#endif

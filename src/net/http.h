@@ -1,0 +1,142 @@
+/* An HTTP/1.1 server on libuv loops and the llhttp parser.
+ *
+ * THREADS. The server runs `threads` loops, each on a thread of its own; a connection belongs to one
+ * loop for its whole life, and so do its requests. One listening socket is shared out among the loops.
+ * Every function that takes a struct http_req must be called on the thread of that request's loop,
+ * except where it says otherwise. http_post() is how other threads get there.
+ *
+ * OWNERSHIP. A request is handed to `on_request` once its head and body have arrived whole. From then
+ * on the application holds it, until it calls http_reply() (or http_stream_end()) exactly once. When the
+ * client goes away before that, `on_gone` of the request is called (if set), and the request stays valid;
+ * the reply is still owed, and goes nowhere. Everything allocated from the request's arena lives until then.
+ *
+ * One request of a connection is in the application's hands at a time: pipelined ones wait.
+ */
+#ifndef SPINE_NET_HTTP_H
+#define SPINE_NET_HTTP_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+
+struct http_server;
+struct http_req;
+
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
+
+/* Every limit is required; 0 is not "none". */
+struct http_limits {
+	size_t max_connections;		/* beyond it: 503 and close */
+	size_t max_header_bytes;	/* request line and headers together: 431 */
+	size_t max_headers;		/* 431 */
+	size_t max_uri_bytes;		/* 414 */
+	size_t max_body_bytes;		/* 413 */
+	size_t max_body_total_bytes;	/* of all connections together: 503 with Retry-After */
+	int64_t header_timeout_ms;	/* from the first byte of a request to the end of its head: 408 */
+	int64_t body_timeout_ms;	/* from the end of the head to the end of the body: 408 */
+	int64_t idle_timeout_ms;	/* a kept-alive connection without a request: closed */
+	int64_t write_timeout_ms;	/* a reply that the client does not read: closed */
+};
+
+struct http_config {
+	struct http_limits limits;
+	int threads;
+	const struct log *log;		/* borrowed */
+	void *ctx;			/* passed to the callbacks */
+
+	/* Required. The request is whole. */
+	void (*on_request)(void *ctx, struct http_req *req);
+	/* Optional, before the body is read: Host, Origin, authentication. Returns 0 to go on, or the status of
+	 * a refusal, whose body it appends to *ret_body (application/problem+json). Must not keep req. */
+	int (*on_head)(void *ctx, struct http_req *req, struct buf *ret_body);
+	/* Optional: the body of a refusal that the server itself decides (400, 408, 413, 414, 417, 431, 501, 503, 505);
+	 * `code` is a short machine name such as "body_too_large", `detail` a sentence. Where it is NULL the server
+	 * writes {"type":"about:blank","title":…,"status":…,"code":…,"detail":…}. */
+	void (*on_refusal)(void *ctx, int status, const char *code, const char *detail, struct buf *ret_body);
+	/* Optional, on each loop's thread, before its first and after its last request. */
+	void (*on_thread_start)(void *ctx, int thread);
+	void (*on_thread_stop)(void *ctx, int thread);
+};
+
+/* Binds and listens, starts nothing. address is numeric IPv4 or IPv6; port 0 takes a free one. On failure
+ * returns NULL and a sentence in ret_error ("127.0.0.1:8788 is in use by another program"). */
+struct http_server *http_server_new(const struct http_config *config, const char *address, int port,
+				    char *ret_error, size_t error_size);
+int http_server_port(const struct http_server *server);
+/* Starts the loops' threads and returns. */
+void http_server_start(struct http_server *server);
+/* From any thread, any number of times: no new connection or request is taken, idle connections are closed, requests in
+ * the application's hands may still be answered (with Connection: close); connections end as their replies are out. */
+void http_server_drain(struct http_server *server);
+/* After drain: waits until no request is left in the application's hands and every reply is out, at most timeout_ms;
+ * then closes what remains, and joins the threads. Returns how many connections had to be cut. */
+size_t http_server_stop(struct http_server *server, int64_t timeout_ms);
+/* After stop. NULL-safe. */
+void http_server_free(struct http_server *server);
+
+/* Runs fn(arg) on the thread of loop `thread`, soon. From any thread; calls from one thread keep their order; many posts
+ * cost one wake-up. */
+void http_post(struct http_server *server, int thread, void (*fn)(void *arg), void *arg);
+
+struct http_counts {
+	size_t connections;	/* open now */
+	size_t requests_active;	/* in the application's hands now */
+	uint64_t requests;	/* since the start */
+	uint64_t refused;	/* by the server itself or on_head */
+};
+
+/* From any thread. */
+void http_server_counts(struct http_server *server, struct http_counts *ret);
+
+/* --- The request. All slices are borrowed until the reply. --- */
+
+enum http_method http_req_method(const struct http_req *req);
+struct str http_req_method_name(const struct http_req *req);
+/* The target as sent, split at '?': neither is percent-decoded. */
+struct str http_req_path(const struct http_req *req);
+struct str http_req_query(const struct http_req *req);
+struct str http_req_body(const struct http_req *req);
+/* name in lower case. The value trimmed; p == NULL where absent. A header sent more than once is joined
+ * with ", " (Host, Content-Length, Content-Type, Origin, If-Match, Idempotency-Key and Authorization sent twice are refused
+ * with 400 before the application sees them). */
+struct str http_req_header(const struct http_req *req, const char *name);
+struct arena *http_req_arena(struct http_req *req);
+int http_req_thread(const struct http_req *req);
+/* A place for the application to hang its own state on, NULL at first. */
+void http_req_set_user(struct http_req *req, void *user);
+void *http_req_user(const struct http_req *req);
+
+/* The client has gone: the reply will go nowhere. */
+bool http_req_is_gone(const struct http_req *req);
+/* Called once, on the loop's thread, when the client goes away while the request is held. fn NULL clears it. */
+void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, void *arg), void *arg);
+/* Called once, on the loop's thread, after delay_ms, unless replied to or set again before; at drain it is called
+ * at once, so that waiting requests return. fn NULL clears it. */
+void http_req_set_timer(struct http_req *req, int64_t delay_ms, void (*fn)(struct http_req *req, void *arg), void *arg);
+
+/* Percent-decodes (and, in queries, '+' as a space) into the request's arena. False where an escape is broken, or decodes to
+ * NUL or to invalid UTF-8. */
+bool http_decode_path(struct http_req *req, struct str raw, struct str *ret);
+bool http_decode_query(struct http_req *req, struct str raw, struct str *ret);
+
+/* --- The reply --- */
+
+struct http_header {
+	const char *name;	/* NULL ends a list */
+	struct str value;	/* CR, LF and NUL in it are a bug in the caller: asserted */
+};
+
+/* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
+ * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and 304 have no body. */
+void http_reply(struct http_req *req, int status, const char *content_type, const struct http_header *headers,
+		struct buf *body);
+
+/* A reply of unknown length (chunked). http_stream_begin instead of http_reply; then any number of http_stream_write; then
+ * http_stream_end, which ends the request. After the client has gone writes are ignored (on_gone tells). */
+void http_stream_begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers);
+/* Copies. Returns the bytes not yet taken by the client: a caller that sees it grow should stop. */
+size_t http_stream_write(struct http_req *req, struct str data);
+void http_stream_end(struct http_req *req);
+
+#endif

@@ -1,0 +1,34 @@
+/* The server as a whole: builds every object, runs until told to stop, takes everything down again. */
+#ifndef SPINE_SERVE_SERVE_H
+#define SPINE_SERVE_SERVE_H
+
+#include "base/log.h"
+
+struct serve_config {
+	const char *listen;		/* "ADDRESS:PORT", IPv6 in brackets; only loopback addresses are accepted */
+	const char *data_dir;		/* made if absent, 0700 */
+	int http_threads;
+	enum log_level log_level;
+	enum log_format log_format;
+	bool quiet;			/* no "what to do next" on standard output */
+
+	int64_t max_connections;
+	int64_t max_header_bytes;
+	int64_t max_body_bytes;
+	int64_t max_body_total_bytes;
+	int64_t max_json_depth;
+	int64_t max_batch;
+	int64_t max_queue;		/* writes waiting for the writer; beyond it 503 */
+	int64_t header_timeout_ms;
+	int64_t body_timeout_ms;
+	int64_t idle_timeout_ms;
+	int64_t write_timeout_ms;
+	int64_t drain_timeout_ms;
+	int64_t idempotency_ttl_s;
+};
+
+/* Serves until SIGTERM or SIGINT, then drains. Returns the exit code: 0 after a clean drain, 1 when it could not start (the reason
+ * is on standard error), 3 when the store failed while serving. */
+int serve_run(const struct serve_config *config);
+
+#endif

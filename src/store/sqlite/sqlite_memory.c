@@ -1,0 +1,269 @@
+/* Spaces and memories in SQLite. */
+#include "store/sqlite/sqlite_internal.h"
+
+#include <assert.h>
+
+/* Runs a statement for one integer. */
+static enum store_status one_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret)
+{
+	int rc = sqlite3_step(s);
+	enum store_status status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_FIND);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite_bind_str(s, 1, name);
+	return one_int(c, s, ret_id);
+}
+
+enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_CREATE);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite_bind_str(s, 1, name);
+	sqlite3_bind_int64(s, 2, now_ms);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		*ret_id = sqlite3_last_insert_rowid(c->db);
+	return status;
+}
+
+enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_COUNT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	return one_int(c, s, ret_memories);
+}
+
+/* A statement with a memory's key and one integer. */
+static enum store_status run_on_memory(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value)
+{
+	sqlite3_stmt *s = sqlite_statement(c, which);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, key);
+	sqlite3_bind_int64(s, 2, value);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+		return STORE_NOT_FOUND;
+	return status;
+}
+
+static enum store_status insert_version(struct store_conn *c, const struct memory *m)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_VERSION_INSERT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, m->num));
+	sqlite3_bind_int64(s, 2, m->version);
+	sqlite3_bind_int64(s, 3, m->updated_at_ms);
+	sqlite3_bind_int64(s, 4, m->expires_at_ms);
+	sqlite3_bind_int(s, 5, (int)m->importance);
+	sqlite3_bind_int(s, 6, (int)m->trust);
+	sqlite_bind_str(s, 7, m->content);
+	sqlite_bind_str(s, 8, m->summary);
+	sqlite_bind_str(s, 9, m->kind);
+	sqlite_bind_str(s, 10, m->tags);
+	sqlite_bind_str(s, 11, m->agent);
+	sqlite_bind_str(s, 12, m->task);
+	sqlite_bind_str(s, 13, m->metadata);
+	sqlite3_bind_blob(s, 14, m->digest, sizeof(m->digest), SQLITE_STATIC);
+	return sqlite_run(c, s);
+}
+
+static enum store_status next_number(struct store_conn *c, int64_t space, uint64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NEXT);
+	int64_t next;
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	status = one_int(c, s, &next);
+	if (status == STORE_OK)
+		*ret = (uint64_t)next;
+	return status;
+}
+
+enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_INSERT);
+	enum store_status status = STORE_OK;
+	uint64_t num = m->num;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (num == 0)
+		status = next_number(c, m->space, &num);
+	if (status != STORE_OK)
+		return status;
+	if (num > MEMORY_NUM_MAX)
+		return STORE_FULL;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, num));
+	sqlite3_bind_int(s, 2, m->pinned);
+	sqlite3_bind_int64(s, 3, m->created_at_ms);
+	sqlite3_bind_int64(s, 4, (int64_t)m->supersedes);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+		return STORE_EXISTS;
+	if (status == STORE_OK)
+		status = run_on_memory(c, SQL_SPACE_ADDED, m->space, (int64_t)num);
+	if (status != STORE_OK)
+		return status;
+	m->num = num;
+	m->version = m->current_version = 1;
+	return insert_version(c, m);
+}
+
+enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m)
+{
+	enum store_status status = run_on_memory(c, SQL_MEMORY_SET_VERSION, sqlite_memory_key(m->space, m->num), m->version);
+
+	assert(m->version > 1);
+	return status == STORE_OK ? insert_version(c, m) : status;
+}
+
+enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
+{
+	return run_on_memory(c, SQL_MEMORY_SET_PINNED, sqlite_memory_key(space, num), pinned);
+}
+
+enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
+{
+	return run_on_memory(c, SQL_MEMORY_SET_SUPERSEDED, sqlite_memory_key(space, num), (int64_t)by);
+}
+
+enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+{
+	int64_t key = sqlite_memory_key(space, num);
+	enum store_status status = run_on_memory(c, SQL_MEMORY_SET_FORGOTTEN, key, now_ms);
+
+	if (status == STORE_OK)
+		status = run_on_memory(c, SQL_VERSION_DELETE, key, 0);
+	if (status == STORE_OK)
+		status = run_on_memory(c, SQL_SPACE_REMOVED, space, 0);
+	return status;
+}
+
+/* Reads a row of SQLITE_MEMORY_COLUMNS. */
+static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret)
+{
+	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
+	const void *digest = sqlite3_column_blob(s, 19);
+
+	*ret = (struct memory){
+		.space = (int64_t)(key >> 40),
+		.num = key & MEMORY_NUM_MAX,
+		.current_version = (uint32_t)sqlite3_column_int64(s, 1),
+		.pinned = sqlite3_column_int(s, 2) != 0,
+		.created_at_ms = sqlite3_column_int64(s, 3),
+		.supersedes = (uint64_t)sqlite3_column_int64(s, 4),
+		.superseded_by = (uint64_t)sqlite3_column_int64(s, 5),
+		.forgotten_at_ms = sqlite3_column_int64(s, 6),
+		.version = (uint32_t)sqlite3_column_int64(s, 7),
+		.updated_at_ms = sqlite3_column_int64(s, 8),
+		.expires_at_ms = sqlite3_column_int64(s, 9),
+		.importance = (enum importance)sqlite3_column_int(s, 10),
+		.trust = (enum trust)sqlite3_column_int(s, 11),
+		.content = sqlite_column_str(s, 12, arena),
+		.summary = sqlite_column_str(s, 13, arena),
+		.kind = sqlite_column_str(s, 14, arena),
+		.tags = sqlite_column_str(s, 15, arena),
+		.agent = sqlite_column_str(s, 16, arena),
+		.task = sqlite_column_str(s, 17, arena),
+		.metadata = sqlite_column_str(s, 18, arena),
+	};
+	if (digest && sqlite3_column_bytes(s, 19) == (int)sizeof(ret->digest))
+		memcpy(ret->digest, digest, sizeof(ret->digest));
+}
+
+enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
+				   struct arena *arena, struct memory *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, version ? SQL_MEMORY_GET_VERSION : SQL_MEMORY_GET);
+	struct memory m = {0};
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	if (version)
+		sqlite3_bind_int64(s, 2, version);
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		read_memory(s, arena, &m);
+	sqlite3_reset(s);
+	/* The text of a forgotten memory is gone, its row is not; every other row has its text. */
+	if (status == STORE_OK && m.forgotten_at_ms != 0) {
+		if (version > m.current_version)
+			return STORE_NOT_FOUND;
+		m.version = version ? version : m.current_version;
+	} else if (status == STORE_OK && m.version == 0) {
+		return STORE_NOT_FOUND;
+	}
+	if (status == STORE_OK)
+		*ret = m;
+	return status;
+}
+
+static enum store_status read_memories(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
+				       struct memory *ret, size_t *ret_count)
+{
+	size_t count = 0;
+	int rc;
+
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_memory(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+		return sqlite_status(c, rc);
+	*ret_count = count;
+	return STORE_OK;
+}
+
+enum store_status store_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
+					struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_VERSIONS);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	sqlite3_bind_int64(s, 2, below ? (int64_t)below : INT64_MAX);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return read_memories(c, s, max, arena, ret, ret_count);
+}
+
+enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+				    struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_SCAN);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return read_memories(c, s, max, arena, ret, ret_count);
+}

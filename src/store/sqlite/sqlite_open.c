@@ -1,0 +1,179 @@
+/* Opening and closing: the data directory, its lock, the connection's settings.
+ *
+ * One connection writes and checkpoints; all others are read-only and never checkpoint, because SQLite up to 3.51.2 can
+ * corrupt a WAL when two connections write or checkpoint at the same time (sqlite.org/wal.html#walresetbug). The lock
+ * file keeps a second server away; it is held with flock(), so that it goes with the process however that ends.
+ */
+#include "base/mem.h"
+#include "store/sqlite/sqlite_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *sqlite_path(const char *data_dir, const char *suffix)
+{
+	struct buf path;
+
+	buf_init(&path, 4096);
+	buf_printf(&path, "%s/%s", data_dir, suffix);
+	return buf_take(&path);
+}
+
+/* Makes the directory and those above it, 0700; one that is there keeps its mode. */
+bool sqlite_make_directory(const char *path, struct buf *error)
+{
+	char *copy = mem_strdup(path);
+	bool ok = true;
+
+	for (char *p = copy + 1; ok; p++) {
+		char c = *p;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*p = '\0';
+		ok = mkdir(copy, 0700) == 0 || errno == EEXIST;
+		*p = c;
+		if (c == '\0')
+			break;
+	}
+	if (!ok)
+		buf_printf(error, "cannot make the data directory %s: %s", path, strerror(errno));
+	free(copy);
+	return ok;
+}
+
+/* The process that holds the lock wrote its number into it. */
+static void read_holder(int fd, char *ret, size_t size)
+{
+	ssize_t n = pread(fd, ret, size - 1, 0);
+
+	ret[n > 0 ? n : 0] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+int sqlite_lock(const char *data_dir, struct buf *error)
+{
+	char *path = sqlite_path(data_dir, "lock");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char holder[32];
+
+	if (fd < 0) {
+		buf_printf(error, "cannot open %s: %s", path, strerror(errno));
+	} else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		read_holder(fd, holder, sizeof(holder));
+		buf_printf(error, "another server (process %s) is using the data directory %s", holder[0] ? holder : "unknown", data_dir);
+		close(fd);
+		fd = -1;
+	} else if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0) {
+		buf_printf(error, "cannot write %s: %s", path, strerror(errno));
+		close(fd);
+		fd = -1;
+	}
+	free(path);
+	return fd;
+}
+
+static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
+{
+	static const char writer[] =
+		"PRAGMA page_size = 4096;"
+		"PRAGMA journal_mode = WAL;"
+		"PRAGMA synchronous = FULL;"
+		"PRAGMA wal_autocheckpoint = 1000;"
+		"PRAGMA journal_size_limit = 67108864;"
+		"PRAGMA secure_delete = ON;"	/* what is forgotten is overwritten */
+		"PRAGMA temp_store = MEMORY;"
+		"PRAGMA cache_size = -16384;";
+	static const char reader[] = "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
+	char *message = NULL;
+	bool ok;
+
+	sqlite3_busy_timeout(db, 5000);
+	sqlite3_extended_result_codes(db, 0);
+	if (mode == STORE_READ)
+		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+	ok = sqlite3_exec(db, mode == STORE_WRITE ? writer : reader, NULL, NULL, &message) == SQLITE_OK;
+	if (!ok)
+		buf_printf(error, "the store cannot be opened: %s", message ? message : sqlite3_errmsg(db));
+	sqlite3_free(message);
+	return ok;
+}
+
+static bool open_database(struct store_conn *c, const char *data_dir, enum store_mode mode, struct buf *error)
+{
+	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	char *path = sqlite_path(data_dir, "spine.db");
+	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+
+	if (!ok)
+		buf_printf(error, "cannot open %s: %s", path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
+	ok = ok && set_up(c->db, mode, error);
+	ok = ok && (mode == STORE_WRITE ? sqlite_schema_migrate(c->db, error) : sqlite_schema_verify(c->db, error));
+	free(path);
+	return ok;
+}
+
+/* SQLite makes its files with the umask's mode; the file is made first so that nobody else can ever read it. The -wal
+ * and -shm files take over its mode. */
+static bool make_private(const char *data_dir, struct buf *error)
+{
+	char *path = sqlite_path(data_dir, "spine.db");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	bool ok = fd >= 0 && fchmod(fd, 0600) == 0;
+
+	if (!ok)
+		buf_printf(error, "cannot make %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return ok;
+}
+
+struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
+{
+	struct store_conn *c = mem_zalloc(sizeof(*c));
+	bool ok = true;
+
+	c->lock_fd = -1;
+	if (mode == STORE_WRITE) {
+		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
+		     make_private(data_dir, error);
+	}
+	if (ok && open_database(c, data_dir, mode, error))
+		return c;
+	store_close(c);
+	return NULL;
+}
+
+void store_close(struct store_conn *c)
+{
+	if (c == NULL)
+		return;
+	for (int i = 0; i < SQL_COUNT; i++)
+		sqlite3_finalize(c->statements[i]);
+	sqlite3_close(c->db);
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
+	free(c);
+}
+
+enum store_status store_info(struct store_conn *c, struct store_info *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_PAGES);
+	enum store_status status = STORE_FAILED;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (sqlite3_step(s) == SQLITE_ROW) {
+		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, sqlite3_column_int64(s, 0)};
+		status = STORE_OK;
+	}
+	sqlite3_reset(s);
+	return status;
+}

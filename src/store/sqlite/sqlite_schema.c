@@ -1,0 +1,139 @@
+/* The schema, and how a store gets from one to the next.
+ *
+ * PRAGMA user_version holds the schema's number, PRAGMA application_id says that the file is ours. To change the
+ * schema: append a step to `steps` and raise SQLITE_SCHEMA_NOW; never edit a step that was released. Each step runs in
+ * a transaction together with the new number, so that a crash leaves the old schema or the new one. A store with a
+ * higher number than ours is refused untouched.
+ *
+ * Keys: a memory's is space << 40 | number, so that one integer that grows serves as the primary key and a space is
+ * a range of it. State and text are in separate tables, because state changes (pins, newest version) must not rewrite text.
+ */
+#include "store/sqlite/sqlite_internal.h"
+
+#include <stdio.h>
+
+static const char step_1[] =
+	"CREATE TABLE space ("
+	"  id INTEGER PRIMARY KEY,"
+	"  name TEXT NOT NULL UNIQUE,"
+	"  next_memory INTEGER NOT NULL,"	/* the number that the next memory gets */
+	"  memories INTEGER NOT NULL,"		/* how many are not forgotten */
+	"  created_at INTEGER NOT NULL);"
+	"CREATE TABLE memory ("
+	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
+	"  version INTEGER NOT NULL,"		/* the newest */
+	"  pinned INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  supersedes INTEGER NOT NULL DEFAULT 0,"	/* numbers, 0: none */
+	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
+	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
+	"CREATE TABLE memory_version ("
+	"  id INTEGER PRIMARY KEY,"
+	"  memory INTEGER NOT NULL,"
+	"  version INTEGER NOT NULL,"
+	"  updated_at INTEGER NOT NULL,"
+	"  expires_at INTEGER NOT NULL,"	/* 0: never */
+	"  importance INTEGER NOT NULL,"
+	"  trust INTEGER NOT NULL,"
+	"  content TEXT NOT NULL,"
+	"  summary TEXT,"
+	"  kind TEXT NOT NULL,"
+	"  tags TEXT NOT NULL,"
+	"  agent TEXT,"
+	"  task TEXT,"
+	"  metadata TEXT NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  UNIQUE (memory, version));"
+	"CREATE TABLE reply ("
+	"  id INTEGER PRIMARY KEY,"		/* grows with time, so that the oldest are found first */
+	"  space INTEGER NOT NULL,"
+	"  key TEXT NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  status INTEGER NOT NULL,"
+	"  etag TEXT,"
+	"  location TEXT,"
+	"  body TEXT NOT NULL,"
+	"  at INTEGER NOT NULL,"
+	"  UNIQUE (space, key));";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1};
+
+static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
+{
+	sqlite3_stmt *s = NULL;
+	bool ok = sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW;
+
+	if (ok)
+		*ret = sqlite3_column_int(s, 0);
+	sqlite3_finalize(s);
+	return ok;
+}
+
+/* Reads the numbers, and refuses what is not ours or too new. */
+static bool read_version(sqlite3 *db, int *ret_version, struct buf *error)
+{
+	int application = 0, version = 0, tables = 0;
+
+	if (!pragma_int(db, "PRAGMA application_id", &application) || !pragma_int(db, "PRAGMA user_version", &version) ||
+	    !pragma_int(db, "SELECT count(*) FROM sqlite_schema", &tables)) {
+		buf_printf(error, "the store cannot be read: %s", sqlite3_errmsg(db));
+		return false;
+	}
+	if (application != SQLITE_APPLICATION_ID && (application != 0 || tables != 0)) {
+		buf_puts(error, "the file spine.db is a SQLite database, but not one of Memory Spine; it was left as it is");
+		return false;
+	}
+	if (version > SQLITE_SCHEMA_NOW) {
+		buf_printf(error, "the store has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
+			   "it was left as it is. Use the newer spine", version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
+		return false;
+	}
+	*ret_version = version;
+	return true;
+}
+
+bool sqlite_schema_verify(sqlite3 *db, struct buf *error)
+{
+	int version;
+
+	if (!read_version(db, &version, error))
+		return false;
+	if (version < SQLITE_SCHEMA_NOW) {
+		buf_printf(error, "the store has schema %d, which is older than %d; start the server once to migrate it", version,
+			   SQLITE_SCHEMA_NOW);
+		return false;
+	}
+	return true;
+}
+
+static bool run_step(sqlite3 *db, int to, struct buf *error)
+{
+	char after[128];
+	char *message = NULL;
+	bool ok;
+
+	snprintf(after, sizeof(after), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", SQLITE_APPLICATION_ID, to);
+	ok = sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, &message) == SQLITE_OK &&
+	     sqlite3_exec(db, steps[to - 1], NULL, NULL, &message) == SQLITE_OK &&
+	     sqlite3_exec(db, after, NULL, NULL, &message) == SQLITE_OK;
+	if (!ok) {
+		buf_printf(error, "the store could not be brought to schema %d: %s", to, message ? message : sqlite3_errmsg(db));
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	sqlite3_free(message);
+	return ok;
+}
+
+bool sqlite_schema_migrate(sqlite3 *db, struct buf *error)
+{
+	int version;
+
+	if (!read_version(db, &version, error))
+		return false;
+	while (version < SQLITE_SCHEMA_NOW) {
+		version++;
+		if (!run_step(db, version, error))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,291 @@
+/* What is done to the whole store: backup, check, restore. */
+#include "base/mem.h"
+#include "codec/sha256.h"
+#include "store/sqlite/sqlite_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- Backup --- */
+
+static bool sync_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+	bool ok = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Makes sure that a new name in the directory of path survives a power loss. */
+static bool sync_directory_of(const char *path)
+{
+	char *dir = mem_strdup(path);
+	char *slash = strrchr(dir, '/');
+	bool ok;
+
+	if (slash == dir)
+		slash[1] = '\0';
+	else if (slash)
+		*slash = '\0';
+	ok = sync_file(slash ? dir : ".", O_RDONLY | O_DIRECTORY);
+	free(dir);
+	return ok;
+}
+
+/* VACUUM INTO writes to an existing empty file, so the file is made first, with the right mode and never over another. */
+static bool make_target(const char *file, struct buf *error)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		buf_printf(error, "cannot make %s: %s", file, strerror(errno));
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error)
+{
+	sqlite3_stmt *s = NULL;
+	enum store_status status;
+
+	if (!make_target(file, error))
+		return STORE_FAILED;
+	status = sqlite_status(c, sqlite3_prepare_v2(c->db, "VACUUM INTO ?1", -1, &s, NULL));
+	if (status == STORE_OK) {
+		sqlite3_bind_text(s, 1, file, -1, SQLITE_STATIC);
+		status = sqlite_status(c, sqlite3_step(s));
+	}
+	sqlite3_finalize(s);
+	if (status == STORE_OK && (!sync_file(file, O_RDONLY) || !sync_directory_of(file))) {
+		snprintf(c->error, sizeof(c->error), "%s", strerror(errno));
+		status = STORE_FAILED;
+	}
+	if (status != STORE_OK) {
+		buf_printf(error, "the backup %s could not be written: %s", file, c->error);
+		unlink(file);
+	}
+	return status;
+}
+
+/* --- Check --- */
+
+struct check {
+	struct store_conn *c;
+	struct store_check counts;
+	struct buf *problems;
+};
+
+static void add_problem(struct check *k, const char *text)
+{
+	k->counts.problems++;
+	buf_printf(k->problems, "%s\n", text);
+}
+
+/* Every row of the query is a problem, and its first column the sentence. */
+static enum store_status check_query(struct check *k, const char *sql)
+{
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(k->c->db, sql, -1, &s, NULL);
+
+	if (rc == SQLITE_OK) {
+		while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+			const char *text = (const char *)sqlite3_column_text(s, 0);
+
+			if (text && strcmp(text, "ok") != 0)
+				add_problem(k, text);
+		}
+	}
+	sqlite3_finalize(s);
+	return sqlite_status(k->c, rc);
+}
+
+/* The content of every version against its digest. */
+static enum store_status check_digests(struct check *k)
+{
+	static const char sql[] = "SELECT memory & 1099511627775, version, content, digest FROM memory_version";
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(k->c->db, sql, -1, &s, NULL);
+	uint8_t digest[SHA256_SIZE];
+	char text[128];
+
+	while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+		const void *content = sqlite3_column_blob(s, 2), *stored = sqlite3_column_blob(s, 3);
+
+		k->counts.versions++;
+		sha256((struct str){content, (size_t)sqlite3_column_bytes(s, 2)}, digest);
+		if (stored && sqlite3_column_bytes(s, 3) == SHA256_SIZE && memcmp(stored, digest, SHA256_SIZE) == 0)
+			continue;
+		snprintf(text, sizeof(text), "ms-%lld@%d: the content does not match its digest", (long long)sqlite3_column_int64(s, 0),
+			 sqlite3_column_int(s, 1));
+		add_problem(k, text);
+	}
+	if (rc == SQLITE_OK)
+		rc = sqlite3_reset(s);
+	sqlite3_finalize(s);
+	return sqlite_status(k->c, rc);
+}
+
+enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
+{
+	static const char *const queries[] = {
+		"PRAGMA integrity_check",
+		"SELECT printf('ms-%d: version %d is missing', m.id & 1099511627775, m.version) FROM memory m "
+		"  LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version "
+		"  WHERE m.forgotten_at = 0 AND v.id IS NULL",
+		"SELECT printf('ms-%d was forgotten, but version %d is still there', m.id & 1099511627775, v.version) "
+		"  FROM memory m JOIN memory_version v ON v.memory = m.id WHERE m.forgotten_at <> 0",
+		"SELECT printf('version %d of ms-%d belongs to no memory', v.version, v.memory & 1099511627775) "
+		"  FROM memory_version v LEFT JOIN memory m ON m.id = v.memory WHERE m.id IS NULL",
+		"SELECT printf('space %s counts %d memories, but has %d', s.name, s.memories, n) FROM (SELECT s.*, "
+		"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 AND m.forgotten_at = 0) n "
+		"  FROM space s) s WHERE s.memories <> n",
+		"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
+		"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
+		"  WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40)",
+	};
+	struct check k = {.c = c, .problems = ret_problems};
+	sqlite3_stmt *s = NULL;
+	enum store_status status = STORE_OK;
+
+	for (size_t i = 0; status == STORE_OK && i < sizeof(queries) / sizeof(queries[0]); i++)
+		status = check_query(&k, queries[i]);
+	if (status == STORE_OK)
+		status = check_digests(&k);
+	if (status == STORE_OK && sqlite3_prepare_v2(c->db, "SELECT count(*) FROM memory", -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW)
+		k.counts.memories = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	if (status == STORE_OK)
+		*ret = k.counts;
+	return status;
+}
+
+/* --- Restore --- */
+
+static bool copy_file(const char *from, const char *to, struct buf *error)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
+	char block[65536];
+	ssize_t n = -1;
+	bool ok;
+
+	if (in >= 0)
+		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out >= 0) {
+		while ((n = read(in, block, sizeof(block))) > 0)
+			if (write(out, block, (size_t)n) != n)
+				break;
+	}
+	ok = n == 0 && fsync(out) == 0;
+	if (!ok)
+		buf_printf(error, "cannot copy %s to %s: %s", from, to, strerror(errno));
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return ok;
+}
+
+/* A backup is good when it is a store of ours that this binary can read and SQLite finds nothing wrong with. It is opened as
+ * immutable, so that nothing is made beside it. */
+static bool verify_backup(const char *file, struct buf *error)
+{
+	sqlite3_stmt *s = NULL;
+	sqlite3 *db = NULL;
+	char *uri = sqlite3_mprintf("file:%s?immutable=1", file);
+	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK;
+
+	if (!ok)
+		buf_printf(error, "cannot open %s: %s", file, db ? sqlite3_errmsg(db) : "out of memory");
+	ok = ok && sqlite_schema_verify(db, error);
+	if (ok && (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW ||
+		   strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)) {
+		buf_printf(error, "%s is damaged: %s", file, s ? (const char *)sqlite3_column_text(s, 0) : sqlite3_errmsg(db));
+		ok = false;
+	}
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	sqlite3_free(uri);
+	return ok;
+}
+
+/* Moves the store that is there, with what it had not checkpointed yet, to the name kept. The log goes first: a database
+ * without its log is older, a log without its database is garbage. */
+static bool put_aside(const char *path, const char *kept, struct buf *error)
+{
+	static const char *const suffixes[] = {"-wal", ""};
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *from = sqlite3_mprintf("%s%s", path, suffixes[i]);
+		char *to = sqlite3_mprintf("%s%s", kept, suffixes[i]);
+
+		ok = rename(from, to) == 0 || (errno == ENOENT && suffixes[i][0]);
+		if (!ok)
+			buf_printf(error, "cannot move %s to %s: %s", from, to, strerror(errno));
+		sqlite3_free(from);
+		sqlite3_free(to);
+	}
+	if (ok) {
+		char *shm = sqlite3_mprintf("%s-shm", path);
+
+		unlink(shm);
+		sqlite3_free(shm);
+	}
+	return ok;
+}
+
+static bool is_store(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+static bool replace_store(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error)
+{
+	char *next = sqlite3_mprintf("%s.restore", path);
+	char *kept = sqlite3_mprintf("%s.before-restore-%lld", path, (long long)time(NULL));
+	bool there = is_store(path), ok = true;
+
+	if (there && !replace) {
+		buf_printf(error, "there is a store in %s already; replace it with --force (the old one is kept beside it)", path);
+		ok = false;
+	}
+	ok = ok && copy_file(file, next, error);
+	ok = ok && (!there || put_aside(path, kept, error));
+	if (ok && (rename(next, path) != 0 || !sync_directory_of(path))) {
+		buf_printf(error, "cannot move %s to %s: %s", next, path, strerror(errno));
+		ok = false;
+	}
+	if (ok && there)
+		buf_puts(ret_kept, kept);
+	if (!ok)
+		unlink(next);
+	sqlite3_free(next);
+	sqlite3_free(kept);
+	return ok;
+}
+
+enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
+				struct buf *error)
+{
+	char *path = sqlite_path(data_dir, "spine.db");
+	int lock = -1;
+	bool ok = verify_backup(file, error) && sqlite_make_directory(data_dir, error) &&
+		  (lock = sqlite_lock(data_dir, error)) >= 0 && replace_store(path, file, replace, ret_kept, error);
+
+	if (lock >= 0)
+		close(lock);
+	free(path);
+	return ok ? STORE_OK : STORE_FAILED;
+}

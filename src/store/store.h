@@ -1,0 +1,108 @@
+/* What keeps everything: an interface of domain verbs, implemented once per engine.
+ *
+ * A connection is used by one thread at a time. There is one connection that writes (store/writer.h owns it)
+ * and any number that only read, each on its own thread. Verbs that write must stand between store_begin and
+ * store_commit; nothing of a transaction is visible to readers before store_commit has returned STORE_OK, and then it
+ * is on disk. Nothing above this file knows SQL; nothing below it decides anything.
+ *
+ * Results that hold text are put into the caller's arena.
+ */
+#ifndef SPINE_STORE_STORE_H
+#define SPINE_STORE_STORE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "store/records.h"
+
+enum store_status {
+	STORE_OK,
+	STORE_NOT_FOUND,	/* no such row; nothing changed */
+	STORE_EXISTS,		/* the key is taken; nothing changed */
+	STORE_FULL,		/* no room on the disk: roll back; may work later */
+	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more */
+};
+
+struct store_conn;
+
+enum store_mode {
+	STORE_WRITE,		/* make or migrate the store, hold its lock: one per data directory */
+	STORE_READ,		/* never writes, also beside a server */
+};
+
+/* Opens a connection of the embedded engine to the store in data_dir. STORE_WRITE takes the directory's lock and
+ * makes or migrates the store. On failure returns NULL and a sentence for a person in *error. Returns owned. */
+struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
+/* NULL-safe. An open transaction is rolled back. */
+void store_close(struct store_conn *c);
+/* What the last failure was, for the log. Borrowed until the next call. */
+const char *store_error(const struct store_conn *c);
+
+struct store_info {
+	const char *engine;	/* "sqlite" */
+	int schema;
+	int64_t bytes;		/* on disk */
+};
+
+enum store_status store_info(struct store_conn *c, struct store_info *ret);
+
+/* --- Transactions (the writing connection only) --- */
+
+enum store_status store_begin(struct store_conn *c);
+/* Durable when it returns STORE_OK; rolled back otherwise. */
+enum store_status store_commit(struct store_conn *c);
+void store_rollback(struct store_conn *c);
+/* A part of a transaction that can be undone alone. They do not nest. */
+enum store_status store_savepoint(struct store_conn *c);
+enum store_status store_release(struct store_conn *c);
+enum store_status store_rollback_to(struct store_conn *c);
+
+/* --- Spaces --- */
+
+enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id);
+enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id);
+/* Memories that are not forgotten. */
+enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories);
+
+/* --- Memories --- */
+
+/* Stores version 1. m->num 0 takes the next number of the space, and sets it; another one is taken where it is free
+ * (STORE_EXISTS), and the sequence goes on above the highest. */
+enum store_status store_memory_insert(struct store_conn *c, struct memory *m);
+/* Stores m as the newest version of m->num; m->version is one more than the version before. */
+enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m);
+enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned);
+enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by);
+/* Removes the content of all versions; what stays is number, version, times. */
+enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
+
+/* version 0 is the newest. A forgotten memory is found, with forgotten_at_ms set and without content. */
+enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
+				   struct arena *arena, struct memory *ret);
+/* Versions below `below` (0: all), the newest first, at most max of them. *ret_count is set also where it is 0. */
+enum store_status store_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
+					struct arena *arena, struct memory *ret, size_t *ret_count);
+/* The newest versions of the memories with numbers above after, in order, at most max of them, the forgotten left out. Short reads: a
+ * reader that goes through a whole space calls it again and again. */
+enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+				    struct arena *arena, struct memory *ret, size_t *ret_count);
+
+/* --- Replies kept for Idempotency-Key --- */
+
+enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
+				  struct kept_reply *ret);
+enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply);
+/* Removes up to max replies kept before before_ms. */
+enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
+
+/* --- The whole --- */
+
+/* A consistent copy in a new file, also beside a server. */
+enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error);
+/* Verifies the engine's structures and our own invariants; a line per problem. */
+enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
+/* Replaces the store of data_dir by a backup; the lock must be free. Where a store is there and replace is set, it is kept under the
+ * name put into *ret_kept. */
+enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
+				struct buf *error);
+
+#endif

@@ -1,0 +1,58 @@
+/* Group commit: one thread, one connection, many requests in one transaction.
+ *
+ * DESIGN. Jobs come from any thread into one queue. The writer takes all that is there (up to WRITER_BATCH_MAX), runs
+ * them in their order in one transaction, commits, and only then calls their `done`. Nobody waits for a timer: while one
+ * fsync is under way the next batch gathers. A job is acknowledged by its `done` with STORE_OK, which is called after the
+ * commit has returned from fsync; that order is the promise "durable before reply", and this file is where it is kept.
+ *
+ * A job that decides to refuse its request writes nothing and returns STORE_OK. A job that returns another status makes the whole
+ * transaction roll back; then each job of the batch runs again, alone, so that only the one to blame fails. For that reason `run` may be
+ * called more than once and must set its results anew each time; it must not touch what lives outside the transaction
+ * (that is for `done`).
+ *
+ * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more: that job and every
+ * later one gets STORE_FAILED. After a failed fsync nobody knows what is on disk, and trying again would turn a lost write into
+ * a reported one.
+ */
+#ifndef SPINE_STORE_WRITER_H
+#define SPINE_STORE_WRITER_H
+
+#include "store/store.h"
+
+struct writer;
+
+struct writer_job {
+	struct writer_job *next;	/* the writer's */
+	enum store_status status;	/* the writer's */
+	/* On the writer's thread, in a transaction. */
+	enum store_status (*run)(struct writer_job *job, struct store_conn *c, int64_t now_ms);
+	/* On the writer's thread, once, after the commit (STORE_OK) or the failure. The job may be freed by it. */
+	void (*done)(struct writer_job *job, enum store_status status);
+};
+
+struct writer_config {
+	struct store_conn *conn;	/* borrowed; used by the writer's thread alone from writer_start to writer_stop */
+	size_t max_queue;
+	int64_t (*now_ms)(void);
+	/* Called once, on the writer's thread, when the store has failed. Optional. */
+	void (*on_failure)(void *ctx, const char *why);
+	void *ctx;
+};
+
+/* Returns owned, with its thread running. */
+struct writer *writer_start(const struct writer_config *config);
+/* False where the queue is full (nothing happens to the job then). From any thread. */
+bool writer_submit(struct writer *w, struct writer_job *job);
+/* Does what was submitted, then ends the thread and frees. No submit may come after it. NULL-safe. */
+void writer_stop(struct writer *w);
+
+struct writer_stats {
+	size_t queued;
+	uint64_t jobs;
+	uint64_t commits;
+	bool failed;
+};
+
+void writer_stats(struct writer *w, struct writer_stats *ret);
+
+#endif
