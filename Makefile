@@ -9,6 +9,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
+PYTHON := /usr/bin/python3
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
@@ -50,23 +51,51 @@ BASE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(SAN_FLAGS) -Isr
 ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=gnu++17 $(WARN) $(BASE_FLAGS) $(CXXFLAGS)
 ALL_LIBS = $(PKG_LIBS) -lstemmer -lm -pthread
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-PKG_LIBS = $(shell pkg-config --libs $(PKGS))
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# A second make, so that what scripts/deps has just installed is seen.
+SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
+
+# --- For people ----------------------------------------------------------------------------------
+
+.PHONY: build run test clean help deps-build deps-test
+build: deps-build	## build/spine
+	@$(SUBMAKE) binary
+
+run: build	## build, then serve on 127.0.0.1:8788
+	@exec $(BIN) serve
+
+test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, documentation
+	@scripts/test
+
+clean:	## remove what was built
+	rm -rf build
+
+help:	## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14 | sed 's/^/  make /'
+
+deps-build:
+	@scripts/deps build
+deps-test:
+	@scripts/deps build test
 
 # --- What is built -------------------------------------------------------------------------------
 
 SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
 SRC_CC := $(wildcard src/*/*.cc)
 LLHTTP_C := api http llhttp
-LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) $(OUT)/token_tables.o
+LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) \
+           $(OUT)/token_tables.o
 LIB := $(OUT)/libspine.a
 BIN := $(OUT)/spine
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 
-.PHONY: build
-build: deps $(BIN)
+.PHONY: binary unit-tests
+binary: $(BIN)
+unit-tests: $(UNIT_BIN)
 
 $(BIN): $(OUT)/src/main.o $(LIB)
 	$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
@@ -75,7 +104,7 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(OUT)/src/%.o: src/%.c
+$(OUT)/src/%.o: src/%.c VERSION
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -92,7 +121,21 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
 
-.PHONY: unit-bins
-unit-bins: $(UNIT_BIN)
+# --- Token tables: made once from pinned npm packages, part of the binary --------------------------
+
+NODE_MODULES := tools/node_modules/.package-lock.json
+TABLES := build/token_tables.bin
+
+$(NODE_MODULES): tools/package.json tools/package-lock.json
+	cd tools && npm ci --no-progress --loglevel=error
+	@touch $@
+
+$(TABLES): $(NODE_MODULES) $(wildcard tools/*.mjs)
+	@mkdir -p $(@D)
+	node tools/token-tables.mjs $@
+
+$(OUT)/token_tables.o: src/token/tables.S $(TABLES)
+	@mkdir -p $(@D)
+	$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
 
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -90,6 +90,14 @@ bool str_to_i64(struct str s, int64_t *ret)
 	return true;
 }
 
+int str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Length of the well-formed sequence at p, 0 where there is none: Unicode 16, table 3-7. */
 static size_t utf8_sequence(const unsigned char *p, size_t n)
 {

@@ -58,6 +58,9 @@ bool str_to_u64(struct str s, uint64_t *ret);
 /* The same with an optional '-'. */
 bool str_to_i64(struct str s, int64_t *ret);
 
+/* The value of a hexadecimal digit of either case, or -1. */
+int str_hex_digit(char c);
+
 /* True where all of s is well-formed UTF-8 (no surrogates, no overlong forms). */
 bool str_is_utf8(struct str s);
 /* The length of the longest beginning of s that is well-formed UTF-8: s.n where all of it is. */

@@ -34,6 +34,8 @@ enum store_mode {
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
+/* Opened with STORE_READ. */
+bool store_is_reader(const struct store_conn *c);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_error(const struct store_conn *c);
 
@@ -51,7 +53,7 @@ enum store_status store_begin(struct store_conn *c);
 /* Durable when it returns STORE_OK; rolled back otherwise. */
 enum store_status store_commit(struct store_conn *c);
 void store_rollback(struct store_conn *c);
-/* A part of a transaction that can be undone alone. They do not nest. */
+/* A part of a transaction that can be undone alone. They nest. */
 enum store_status store_savepoint(struct store_conn *c);
 enum store_status store_release(struct store_conn *c);
 enum store_status store_rollback_to(struct store_conn *c);

@@ -163,6 +163,11 @@ void store_close(struct store_conn *c)
 	free(c);
 }
 
+bool store_is_reader(const struct store_conn *c)
+{
+	return c->lock_fd < 0;
+}
+
 enum store_status store_info(struct store_conn *c, struct store_info *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_PAGES);

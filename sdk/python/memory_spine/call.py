@@ -1,0 +1,217 @@
+"""Calls without input or output: what to send, when to send it again, what to make of the answer.
+
+A call of the protocol is a generator. It yields each `Request`, is sent the `Response`, and returns the result:
+
+    def get(id: str) -> Steps[Memory]:
+        response = yield Request("GET", f"/v1/memories/{id}")
+        return response.read(Memory.from_wire)
+
+`perform` turns that into the two things that need a machine, `Send` and `Sleep`, with deadlines and retries in between.
+The blocking client and the asynchronous one differ only in how they do these two; nothing else is written twice.
+
+RETRIES. A request is sent again where that cannot do anything twice:
+
+- it was not sent at all (no connection could be made);
+- the connection was lost, and the request is `safe`: it only reads, or carries an Idempotency-Key;
+- the server refused it with 503 and said when to come again. What is refused has changed nothing.
+
+All attempts and the waits between them share the call's one deadline.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Tuple, TypeVar, Union
+from urllib.parse import urlencode
+
+from . import errors
+from .wire import dump_json, header_value, load_json
+
+T = TypeVar("T")
+
+_BACKOFF_S = 0.05
+_BACKOFF_MAX_S = 2.0
+
+# Where warnings.warn finds the caller's line: above _warn_of, read, the call, perform, the client's run and the method.
+_WARNING_DEPTH = 7
+
+
+class SpineWarning(UserWarning):
+    """The server carried out a request and has something to say about it, such as a field that it does not know."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request. `safe`: sending it twice does what sending it once does."""
+
+    method: str
+    path: str
+    query: Tuple[Tuple[str, str], ...] = ()
+    body: Optional[bytes] = None
+    headers: Tuple[Tuple[str, str], ...] = ()
+    safe: bool = False
+    retry: bool = True
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+
+@dataclass(frozen=True)
+class Response:
+    """One HTTP answer, read whole. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    def read(self, parse: Callable[[Mapping[str, Any]], T]) -> T:
+        """What `parse` makes of the JSON object in the body. Where it is none, or not of the promised shape: ProtocolError."""
+        try:
+            answer = load_json(self.body)
+            result = parse(answer)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise errors.ProtocolError(
+                f"the server answered {self.status} with {self.body[:80]!r}, which is not what was asked for",
+                code="invalid_response",
+                status=self.status,
+            ) from error
+        _warn_of(answer)
+        return result
+
+    def error(self) -> errors.SpineError:
+        try:
+            problem = load_json(self.body)
+        except ValueError:
+            problem = None
+        after = self.headers.get("retry-after", "")
+        retry_after = float(after) if after.isdigit() else None
+        return errors.from_problem(self.status, problem if isinstance(problem, dict) else {}, retry_after)
+
+
+def _warn_of(answer: Mapping[str, Any]) -> None:
+    notes = answer.get("warnings")
+    for note in notes if isinstance(notes, list) else ():
+        text = note.get("detail", note) if isinstance(note, dict) else note
+        warnings.warn(str(text), SpineWarning, stacklevel=_WARNING_DEPTH)
+
+
+Steps = Generator[Request, Response, T]
+
+
+def get(path: str, query: Tuple[Tuple[str, str], ...] = ()) -> Request:
+    return Request("GET", path, query, safe=True)
+
+
+def post(path: str, body: Any = None, headers: Tuple[Tuple[str, str], ...] = (), safe: bool = False) -> Request:
+    return Request("POST", path, (), b"" if body is None else dump_json(body), headers, safe)
+
+
+def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
+    """A POST that creates. It carries a key, its own where the caller gives none, so that it can be sent again."""
+    key = uuid.uuid4().hex if idempotency_key is None else header_value("idempotency_key", idempotency_key)
+    return post(path, body, (("Idempotency-Key", key),), safe=True)
+
+
+# --- Pages ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """One page of a list. `next_page_token` is None on the last one."""
+
+    items: List[T]
+    next_page_token: Optional[str]
+
+
+@dataclass(frozen=True)
+class Listing(Generic[T]):
+    """A list that is read in pages: its first request, the name of the array in the answers, and what to make of an entry."""
+
+    request: Request
+    name: str
+    parse: Callable[[Mapping[str, Any]], T]
+    page_token: Optional[str] = None
+
+    def page(self, token: Optional[str]) -> Steps[Page[T]]:
+        query = self.request.query if token is None else (*self.request.query, ("page_token", token))
+        response = yield replace(self.request, query=query)
+        page = response.read(self._parse)
+        if token is not None and page.next_page_token == token:
+            raise errors.ProtocolError("the server answered with the same page again", code="invalid_response")
+        return page
+
+    def _parse(self, answer: Mapping[str, Any]) -> Page[T]:
+        return Page([self.parse(item) for item in answer[self.name]], answer["next_page_token"])
+
+
+# --- From steps to effects -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Send:
+    """Send the request; the deadline is a time of time.monotonic()."""
+
+    request: Request
+    deadline: float
+
+
+@dataclass(frozen=True)
+class Sleep:
+    seconds: float
+
+
+Effect = Union[Send, Sleep]
+Effects = Generator[Effect, Optional[Response], T]
+
+
+def perform(steps: Steps[T], timeout: float, retries: int) -> Effects[T]:
+    """The effects that carry out a call, within `timeout` seconds in all."""
+    deadline = time.monotonic() + timeout
+    try:
+        request = next(steps)
+        while True:
+            try:
+                response = yield from _exchange(request, deadline, retries)
+            except errors.SpineError as error:
+                request = steps.throw(error)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def _exchange(request: Request, deadline: float, retries: int) -> Effects[Response]:
+    attempt = 0
+    while True:
+        try:
+            response = yield Send(request, deadline)
+            assert response is not None
+            if response.status < 400:
+                return response
+            raise response.error()
+        except errors.SpineError as error:
+            wait = _wait_before_retry(request, error, attempt)
+            if wait is None or attempt >= retries or time.monotonic() + wait >= deadline:
+                raise
+        attempt += 1
+        yield Sleep(wait)
+
+
+def _wait_before_retry(request: Request, error: errors.SpineError, attempt: int) -> Optional[float]:
+    """Seconds to wait before the request is sent again, or None where it must not be."""
+    if not request.retry:
+        return None
+    if isinstance(error, errors.ConnectionError):
+        if error.code != "connect_failed" and not request.safe:
+            return None
+        # Half to all of it: clients that lost their server together do not come back together.
+        return min(_BACKOFF_S * 2.0**attempt, _BACKOFF_MAX_S) * random.uniform(0.5, 1)
+    if isinstance(error, errors.Unavailable) and error.retryable and error.retry_after is not None:
+        return error.retry_after + random.uniform(0, _BACKOFF_S)
+    return None

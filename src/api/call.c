@@ -1,0 +1,53 @@
+#include "api/call.h"
+
+void call_warn_unknown(struct call *call, struct str field)
+{
+	if (call->warning_count < CALL_WARNINGS_MAX)
+		call->warnings[call->warning_count++] = field;
+}
+
+void call_warn_unknown_members(struct call *call, const struct json *obj, const char *const *known, const char *prefix)
+{
+	for (uint32_t i = 0; obj->type == JSON_OBJECT && i < obj->count; i++) {
+		struct str key = obj->members[i].key;
+		const char *const *k = known;
+
+		while (*k && !str_is(key, *k))
+			k++;
+		if (*k == NULL)
+			call_warn_unknown(call, arena_printf(call->arena, "%s%.*s", prefix, (int)(key.n < 200 ? key.n : 200), key.p));
+	}
+}
+
+/* A name that was cut within a character must not make the reply invalid. */
+static struct str whole_characters(struct str s)
+{
+	while (s.n > 0 && !str_is_utf8(s))
+		s.n--;
+	return s;
+}
+
+void call_end_reply(struct call *call, struct json_writer *w)
+{
+	if (call->warning_count) {
+		json_key(w, "warnings");
+		json_begin_array(w);
+		for (size_t i = 0; i < call->warning_count; i++) {
+			json_begin_object(w);
+			json_member_cstr(w, "code", "unknown_field");
+			json_member_str(w, "field", whole_characters(call->warnings[i]));
+			json_member_cstr(w, "detail", "this field is not known here and was ignored");
+			json_end_object(w);
+		}
+		json_end_array(w);
+	}
+	json_end_object(w);
+}
+
+struct str call_query(const struct call *call, const char *name)
+{
+	for (size_t i = 0; i < call->query_count; i++)
+		if (str_is(call->query[i].name, name))
+			return call->query[i].value;
+	return STR_NULL;
+}

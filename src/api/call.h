@@ -1,0 +1,91 @@
+/* One request on its way through the api.
+ *
+ *     HTTP thread    route found, headers and body read, route->decode
+ *     then either    route->read, on the thread's own read-only connection
+ *     or             route->write, on the writer's thread, in a transaction shared with others; after its commit
+ *                    route->committed, still there
+ *     HTTP thread    route->encode, reply
+ *
+ * A step that returns a problem ends the way: the problem is the reply. Everything hangs on the request's arena.
+ */
+#ifndef SPINE_API_CALL_H
+#define SPINE_API_CALL_H
+
+#include "api/api.h"
+#include "codec/json.h"
+#include "core/problem.h"
+#include "net/http.h"
+#include "store/writer.h"
+
+struct call;
+
+enum route_flags {
+	ROUTE_BODY = 1 << 0,		/* a JSON object is required */
+	ROUTE_BODY_OPTIONAL = 1 << 1,	/* a JSON object may be there */
+	ROUTE_CREATES = 1 << 2,		/* takes Idempotency-Key, and makes the space */
+	ROUTE_IF_MATCH = 1 << 3,	/* takes If-Match; the first path parameter is the memory's id */
+	ROUTE_INDEX = 1 << 4,		/* needs the index of the space */
+	ROUTE_NO_SPACE = 1 << 5,	/* is not about a space */
+};
+
+struct route {
+	enum http_method method;
+	const char *pattern;		/* "{}" stands for one piece of the path */
+	unsigned flags;
+	enum problem_code (*decode)(struct call *call);				/* optional */
+	enum problem_code (*read)(struct call *call, struct store_conn *c);	/* this or the next */
+	enum problem_code (*write)(struct call *call, struct store_conn *c);
+	void (*committed)(struct call *call);					/* optional */
+	void (*encode)(struct call *call);
+};
+
+enum { CALL_PARAMS_MAX = 2, CALL_WARNINGS_MAX = 32 };
+
+struct query_pair {
+	struct str name;
+	struct str value;
+};
+
+struct call {
+	struct api *api;
+	struct http_req *req;
+	struct arena *arena;
+	const struct route *route;
+	struct str params[CALL_PARAMS_MAX];	/* decoded */
+	struct query_pair *query;		/* decoded */
+	size_t query_count;
+	int64_t now_ms;				/* of arrival; in route->write and after it, of the transaction */
+
+	struct str space_name;
+	int64_t space;				/* 0: does not exist (yet) */
+	bool space_is_new;
+	struct str agent;			/* who is calling; p == NULL: unknown */
+	uint32_t if_version;			/* 0: any */
+	struct str idempotency_key;		/* p == NULL: none */
+	uint8_t request_digest[32];
+	struct json body;			/* JSON_NULL where there is none */
+	void *input;				/* what decode made */
+	void *output;				/* what read or write made */
+
+	struct str warnings[CALL_WARNINGS_MAX];	/* unknown fields that were ignored */
+	size_t warning_count;
+
+	struct problem problem;
+	int status;				/* of the reply, 200 unless set */
+	struct str etag;			/* p == NULL: none */
+	struct str location;
+	bool replayed;
+	struct buf reply;
+	struct writer_job job;
+};
+
+/* Says that a field of the request was not understood. */
+void call_warn_unknown(struct call *call, struct str field);
+/* Warns of every member of obj that is not in the NULL-terminated list. prefix is put before the name. */
+void call_warn_unknown_members(struct call *call, const struct json *obj, const char *const *known, const char *prefix);
+/* Ends the reply's object, with the warnings in it. */
+void call_end_reply(struct call *call, struct json_writer *w);
+/* The first value of a query parameter; p == NULL where it is absent. */
+struct str call_query(const struct call *call, const char *name);
+
+#endif

@@ -1,0 +1,442 @@
+/* Storing, reading and changing memories. */
+#include "api/decode.h"
+#include "api/memory_json.h"
+#include "api/page.h"
+#include "api/routes.h"
+
+enum { FETCH_MAX = 1000 };
+
+/* What the calls about one memory share: the input and what came of it. */
+struct one_memory {
+	struct memory_id id;
+	struct memory_draft draft;
+	uint32_t to_version;
+	struct memory result;
+	bool changed;
+};
+
+/* --- Replies with one memory --- */
+
+static void encode_memory(struct call *call)
+{
+	struct one_memory *one = call->input;
+	const struct memory *m = &one->result;
+	char id[MEMORY_ID_SIZE];
+	struct json_writer w;
+
+	memory_id_format(m->num, m->version, id);
+	call->etag = arena_printf(call->arena, "\"%s\"", id);
+	json_writer_init(&w, &call->reply);
+	memory_json_begin(&w, m, call->now_ms);
+	call_end_reply(call, &w);
+}
+
+static void encode_created(struct call *call)
+{
+	struct one_memory *one = call->input;
+
+	call->status = 201;
+	call->location = arena_printf(call->arena, "/v1/memories/ms-%llu", (unsigned long long)one->result.num);
+	encode_memory(call);
+}
+
+/* --- The id in the address --- */
+
+static enum problem_code read_path_id(struct call *call, bool version_allowed, struct memory_id *ret)
+{
+	struct str raw = call->params[0];
+
+	if (!memory_id_parse(raw, ret))
+		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look like ms-4821",
+				   (int)(raw.n < 64 ? raw.n : 64), raw.p);
+	if (ret->version && !version_allowed)
+		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; leave out \"@%u\"",
+				   ret->version);
+	return P_OK;
+}
+
+static enum problem_code decode_id(struct call *call)
+{
+	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+
+	call->input = one;
+	return read_path_id(call, false, &one->id);
+}
+
+/* --- Store --- */
+
+static enum problem_code decode_store(struct call *call)
+{
+	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+
+	call->input = one;
+	return memory_json_read(call, &call->body, false, "", &one->draft);
+}
+
+static enum problem_code write_store(struct call *call, struct store_conn *c)
+{
+	struct one_memory *one = call->input;
+
+	return memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
+}
+
+static void index_one(struct call *call)
+{
+	struct one_memory *one = call->input;
+
+	recall_put(call->api->recall, &one->result);
+}
+
+/* What a new memory supersedes is not recalled any more. */
+static void index_created(struct call *call)
+{
+	struct one_memory *one = call->input;
+
+	recall_put(call->api->recall, &one->result);
+	if (one->result.supersedes)
+		recall_set_superseded(call->api->recall, call->space, one->result.supersedes);
+}
+
+/* --- Batch --- */
+
+struct batch {
+	struct memory_draft *drafts;
+	struct memory *results;
+	size_t count;
+};
+
+static enum problem_code decode_batch(struct call *call)
+{
+	static const char *const known[] = {"memories", NULL};
+	struct batch *batch = arena_zalloc(call->arena, sizeof(*batch));
+	const struct json *list = NULL;
+	enum problem_code code;
+
+	call->input = batch;
+	call_warn_unknown_members(call, &call->body, known, "");
+	code = decode_array(&call->body, "memories", call->api->limits.max_batch, &list, &call->problem);
+	if (code != P_OK)
+		return code;
+	if (list == NULL || list->count == 0)
+		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is the list of memories to store");
+	batch->count = list->count;
+	batch->drafts = arena_calloc(call->arena, batch->count, sizeof(*batch->drafts));
+	batch->results = arena_calloc(call->arena, batch->count, sizeof(*batch->results));
+	for (uint32_t i = 0; code == P_OK && i < list->count; i++) {
+		code = memory_json_read(call, &list->items[i], false, "memories[].", &batch->drafts[i]);
+		if (code != P_OK)
+			problem_prefix(&call->problem, "memories", i);
+	}
+	return code;
+}
+
+static enum problem_code write_batch(struct call *call, struct store_conn *c)
+{
+	struct batch *batch = call->input;
+
+	return memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results, &call->problem);
+}
+
+static void index_batch(struct call *call)
+{
+	struct batch *batch = call->input;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		recall_put(call->api->recall, &batch->results[i]);
+		if (batch->results[i].supersedes)
+			recall_set_superseded(call->api->recall, call->space, batch->results[i].supersedes);
+	}
+}
+
+/* A later memory of the batch may supersede an earlier one; the answer says so. */
+static void mark_superseded(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		for (size_t j = 0; batch->results[i].supersedes && j < i; j++)
+			if (batch->results[j].num == batch->results[i].supersedes)
+				batch->results[j].superseded_by = batch->results[i].num;
+}
+
+static void encode_batch(struct call *call)
+{
+	struct batch *batch = call->input;
+	struct json_writer w;
+
+	mark_superseded(batch);
+	call->status = 201;
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "memories");
+	json_begin_array(&w);
+	for (size_t i = 0; i < batch->count; i++)
+		memory_json_put(&w, &batch->results[i], call->now_ms);
+	json_end_array(&w);
+	call_end_reply(call, &w);
+}
+
+/* --- Get, versions, fetch --- */
+
+static enum problem_code decode_get(struct call *call)
+{
+	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+
+	call->input = one;
+	return read_path_id(call, true, &one->id);
+}
+
+static enum problem_code read_get(struct call *call, struct store_conn *c)
+{
+	struct one_memory *one = call->input;
+
+	return memory_read(c, call->space, one->id, call->arena, &one->result, &call->problem);
+}
+
+static void encode_get(struct call *call)
+{
+	struct str wanted = http_req_header(call->req, "if-none-match");
+
+	encode_memory(call);
+	if (wanted.p && str_eq(wanted, call->etag)) {
+		call->status = 304;
+		buf_clear(&call->reply);
+	}
+}
+
+struct version_list {
+	struct memory_id id;
+	struct page page;
+	struct memory *versions;
+	size_t count;
+};
+
+static enum problem_code decode_versions(struct call *call)
+{
+	struct version_list *list = arena_zalloc(call->arena, sizeof(*list));
+	enum problem_code code = read_path_id(call, false, &list->id);
+
+	call->input = list;
+	return code == P_OK ? page_read(call, &list->page) : code;
+}
+
+static enum problem_code read_versions(struct call *call, struct store_conn *c)
+{
+	struct version_list *list = call->input;
+	size_t max = list->page.size + 1;	/* one more tells whether there is a next page */
+	enum store_status status;
+	struct memory newest;
+	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest, &call->problem);
+
+	if (code != P_OK)
+		return code;
+	list->versions = arena_calloc(call->arena, max, sizeof(*list->versions));
+	status = store_memory_versions(c, call->space, list->id.num, (uint32_t)list->page.position, max, call->arena,
+				       list->versions, &list->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+static void encode_versions(struct call *call)
+{
+	struct version_list *list = call->input;
+	bool more = list->count > list->page.size;
+	size_t count = more ? list->page.size : list->count;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "versions");
+	json_begin_array(&w);
+	for (size_t i = 0; i < count; i++)
+		memory_json_put(&w, &list->versions[i], call->now_ms);
+	json_end_array(&w);
+	page_put_next(call, &list->page, &w, more, more ? list->versions[count - 1].version : 0, 0);
+	call_end_reply(call, &w);
+}
+
+struct fetch {
+	struct memory_id *ids;
+	struct str *texts;
+	size_t count;
+	struct memory *found;		/* num 0: missing */
+	bool *forgotten;
+};
+
+static bool seen_before(const struct fetch *fetch, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (fetch->ids[i].num == fetch->ids[index].num && fetch->ids[i].version == fetch->ids[index].version)
+			return true;
+	return false;
+}
+
+static enum problem_code decode_fetch(struct call *call)
+{
+	static const char *const known[] = {"ids", NULL};
+	struct fetch *fetch = arena_zalloc(call->arena, sizeof(*fetch));
+	const struct json *list = NULL;
+	enum problem_code code;
+
+	call->input = fetch;
+	call_warn_unknown_members(call, &call->body, known, "");
+	code = decode_array(&call->body, "ids", FETCH_MAX, &list, &call->problem);
+	if (code != P_OK)
+		return code;
+	if (list == NULL)
+		return problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to fetch");
+	fetch->ids = arena_calloc(call->arena, list->count, sizeof(*fetch->ids));
+	fetch->texts = arena_calloc(call->arena, list->count, sizeof(*fetch->texts));
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct json *item = &list->items[i];
+
+		if (item->type != JSON_STRING || !memory_id_parse(item->s, &fetch->ids[fetch->count])) {
+			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids as in ms-4821 or ms-4821@2");
+			problem_prefix(&call->problem, "ids", i);
+			return call->problem.code;
+		}
+		fetch->texts[fetch->count] = item->s;
+		if (!seen_before(fetch, fetch->count))
+			fetch->count++;
+	}
+	return P_OK;
+}
+
+static enum problem_code read_fetch(struct call *call, struct store_conn *c)
+{
+	struct fetch *fetch = call->input;
+
+	fetch->found = arena_calloc(call->arena, fetch->count, sizeof(*fetch->found));
+	for (size_t i = 0; i < fetch->count; i++) {
+		enum store_status status = store_memory_get(c, call->space, fetch->ids[i].num, fetch->ids[i].version, call->arena,
+							    &fetch->found[i]);
+
+		if (status != STORE_OK && status != STORE_NOT_FOUND)
+			return problem_of_store(&call->problem, status);
+	}
+	return P_OK;
+}
+
+static void encode_fetch(struct call *call)
+{
+	struct fetch *fetch = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "memories");
+	json_begin_array(&w);
+	for (size_t i = 0; i < fetch->count; i++)
+		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
+			memory_json_put(&w, &fetch->found[i], call->now_ms);
+	json_end_array(&w);
+	json_key(&w, "missing");
+	json_begin_array(&w);
+	for (size_t i = 0; i < fetch->count; i++) {
+		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
+			continue;
+		json_begin_object(&w);
+		json_member_str(&w, "id", fetch->texts[i]);
+		json_member_cstr(&w, "reason", fetch->found[i].num ? "forgotten" : "unknown");
+		json_end_object(&w);
+	}
+	json_end_array(&w);
+	call_end_reply(call, &w);
+}
+
+/* --- Changes --- */
+
+static enum problem_code decode_patch(struct call *call)
+{
+	enum problem_code code = decode_id(call);
+	struct one_memory *one = call->input;
+
+	return code == P_OK ? memory_json_read(call, &call->body, true, "", &one->draft) : code;
+}
+
+static enum problem_code write_patch(struct call *call, struct store_conn *c)
+{
+	struct one_memory *one = call->input;
+
+	return memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms, call->arena, &one->result,
+			     &one->changed, &call->problem);
+}
+
+static enum problem_code decode_pin_as(struct call *call, bool pinned)
+{
+	enum problem_code code = decode_id(call);
+	struct one_memory *one = call->input;
+
+	one->draft.has = MEMORY_HAS_PINNED;
+	one->draft.pinned = pinned;
+	return code;
+}
+
+static enum problem_code decode_pin(struct call *call)
+{
+	return decode_pin_as(call, true);
+}
+
+static enum problem_code decode_unpin(struct call *call)
+{
+	return decode_pin_as(call, false);
+}
+
+static enum problem_code decode_revert(struct call *call)
+{
+	static const char *const known[] = {"version", NULL};
+	enum problem_code code = decode_id(call);
+	struct one_memory *one = call->input;
+	int64_t version = 0;
+
+	call_warn_unknown_members(call, &call->body, known, "");
+	if (code == P_OK)
+		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->problem);
+	if (code == P_OK && version == 0)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version to go back to");
+	one->to_version = (uint32_t)version;
+	return code;
+}
+
+static enum problem_code write_revert(struct call *call, struct store_conn *c)
+{
+	struct one_memory *one = call->input;
+
+	return memory_revert(c, call->space, one->id.num, call->if_version, one->to_version, call->now_ms, call->arena, &one->result,
+			     &one->changed, &call->problem);
+}
+
+static enum problem_code write_forget(struct call *call, struct store_conn *c)
+{
+	struct one_memory *one = call->input;
+
+	return memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena, &one->result, &one->changed,
+			     &call->problem);
+}
+
+static void index_forgotten(struct call *call)
+{
+	struct one_memory *one = call->input;
+
+	if (one->changed)
+		recall_remove(call->api->recall, call->space, one->result.num);
+}
+
+static void index_changed(struct call *call)
+{
+	struct one_memory *one = call->input;
+
+	if (one->changed)
+		index_one(call);
+}
+
+const struct route memory_routes[] = {
+	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES, decode_store, NULL, write_store, index_created, encode_created},
+	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES, decode_batch, NULL, write_batch, index_batch, encode_batch},
+	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY, decode_fetch, read_fetch, NULL, NULL, encode_fetch},
+	{HTTP_GET, "/v1/memories/{}", 0, decode_get, read_get, NULL, NULL, encode_get},
+	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH, decode_patch, NULL, write_patch, index_changed, encode_memory},
+	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH, decode_id, NULL, write_forget, index_forgotten, encode_memory},
+	{HTTP_GET, "/v1/memories/{}/versions", 0, decode_versions, read_versions, NULL, NULL, encode_versions},
+	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH, decode_pin, NULL, write_patch, index_changed, encode_memory},
+	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH, decode_unpin, NULL, write_patch, index_changed, encode_memory},
+	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH, decode_revert, NULL, write_revert, index_changed, encode_memory},
+	{0},
+};

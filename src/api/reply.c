@@ -1,0 +1,98 @@
+#include "api/reply.h"
+
+#include <stdio.h>
+
+static const struct {
+	int status;
+	const char *title;
+} titles[] = {
+	{400, "Bad Request"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {408, "Request Timeout"},
+	{409, "Conflict"}, {412, "Precondition Failed"}, {413, "Content Too Large"}, {414, "URI Too Long"},
+	{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
+	{422, "Unprocessable Content"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
+	{501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
+};
+
+static const char *title_of(int status)
+{
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		if (titles[i].status == status)
+			return titles[i].title;
+	return "Error";
+}
+
+static void begin_problem(struct json_writer *w, struct buf *out, int status, const char *code, const char *field,
+			  const char *detail, bool retryable)
+{
+	json_writer_init(w, out);
+	json_begin_object(w);
+	json_member_cstr(w, "type", "about:blank");
+	json_member_cstr(w, "title", title_of(status));
+	json_member_int(w, "status", status);
+	json_member_cstr(w, "code", code);
+	if (field[0])
+		json_member_cstr(w, "field", field);
+	json_member_cstr(w, "detail", detail);
+	json_member_bool(w, "retryable", retryable);
+}
+
+void reply_problem_body(const struct problem *problem, struct buf *out)
+{
+	const struct problem_kind *kind = problem_kind(problem->code);
+	struct json_writer w;
+
+	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail, kind->retryable);
+	if (problem->retry_after_ms)
+		json_member_int(&w, "retry_after_ms", problem->retry_after_ms);
+	if (problem->extra_key)
+		json_member_int(&w, problem->extra_key, problem->extra);
+	json_end_object(&w);
+}
+
+void reply_refusal_body(int status, const char *code, const char *detail, struct buf *out)
+{
+	struct json_writer w;
+
+	begin_problem(&w, out, status, code, "", detail, status == 503 || status == 408);
+	json_end_object(&w);
+}
+
+static void send_problem(struct call *call)
+{
+	char seconds[24];
+	struct http_header headers[2] = {{0}};
+	struct buf body;
+
+	buf_init(&body, 65536);
+	reply_problem_body(&call->problem, &body);
+	if (call->problem.retry_after_ms) {
+		snprintf(seconds, sizeof(seconds), "%lld", (long long)((call->problem.retry_after_ms + 999) / 1000));
+		headers[0] = (struct http_header){"Retry-After", str_of(seconds)};
+	} else if (call->problem.code == P_METHOD_NOT_ALLOWED) {
+		headers[0] = (struct http_header){"Allow", call->location};
+	}
+	http_reply(call->req, problem_kind(call->problem.code)->status, "application/problem+json", headers, &body);
+}
+
+void reply_send(struct call *call)
+{
+	struct http_header headers[4];
+	size_t count = 0;
+	const char *type = call->status == 304 ? NULL : "application/json";
+
+	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
+		problem_set(&call->problem, P_INTERNAL, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
+	if (call->problem.code != P_OK) {
+		buf_release(&call->reply);
+		send_problem(call);
+		return;
+	}
+	if (call->etag.p)
+		headers[count++] = (struct http_header){"ETag", call->etag};
+	if (call->location.p)
+		headers[count++] = (struct http_header){"Location", call->location};
+	if (call->replayed)
+		headers[count++] = (struct http_header){"Idempotent-Replayed", STR("true")};
+	headers[count] = (struct http_header){0};
+	http_reply(call->req, call->status, type, headers, &call->reply);
+}

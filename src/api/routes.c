@@ -1,0 +1,65 @@
+#include "api/routes.h"
+
+#include <stdio.h>
+
+static const struct route *const tables[] = {memory_routes, search_routes, token_routes, status_routes};
+
+static const struct {
+	enum http_method method;
+	const char *name;
+} method_names[] = {
+	{HTTP_GET, "GET, HEAD"}, {HTTP_POST, "POST"}, {HTTP_PUT, "PUT"}, {HTTP_PATCH, "PATCH"}, {HTTP_DELETE, "DELETE"},
+};
+
+/* Does the path have the shape of the pattern? A parameter is one piece, not empty. */
+static bool matches(const char *pattern, struct str path, struct str params[CALL_PARAMS_MAX])
+{
+	struct str want = str_of(pattern);
+	int count = 0;
+
+	while (want.p && path.p) {
+		struct str a = str_cut(&want, '/'), b = str_cut(&path, '/');
+
+		if (str_is(a, "{}")) {
+			if (b.n == 0 || count == CALL_PARAMS_MAX)
+				return false;
+			params[count++] = b;
+		} else if (!str_eq(a, b)) {
+			return false;
+		}
+	}
+	return want.p == NULL && path.p == NULL;
+}
+
+/* "GET, HEAD, POST" for a set of methods; the sets that occur are few, and the texts must outlive the call. */
+static const char *allow_text(unsigned methods)
+{
+	static _Thread_local char text[64];
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(method_names) / sizeof(method_names[0]); i++)
+		if (methods & 1u << method_names[i].method)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? ", " : "", method_names[i].name);
+	return text;
+}
+
+const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
+				const char **ret_allow)
+{
+	unsigned others = 0;
+
+	if (method == HTTP_HEAD)
+		method = HTTP_GET;
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		for (const struct route *r = tables[t]; r->pattern; r++) {
+			if (!matches(r->pattern, path, params))
+				continue;
+			if (r->method == method)
+				return r;
+			others |= 1u << r->method;
+		}
+	}
+	*ret_allow = others ? allow_text(others) : NULL;
+	return NULL;
+}

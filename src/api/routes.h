@@ -1,0 +1,18 @@
+/* The table of routes: every call of the protocol, once. */
+#ifndef SPINE_API_ROUTES_H
+#define SPINE_API_ROUTES_H
+
+#include "api/call.h"
+
+/* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the path exists but not for
+ * this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */
+const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
+				const char **ret_allow);
+
+/* One array a part, each ended by an entry without a pattern. */
+extern const struct route memory_routes[];
+extern const struct route search_routes[];
+extern const struct route token_routes[];
+extern const struct route status_routes[];
+
+#endif

@@ -1,0 +1,114 @@
+/* Health, readiness, status. */
+#include "api/routes.h"
+#include "base/clock.h"
+
+#include <unistd.h>
+
+static enum problem_code read_nothing(struct call *call, struct store_conn *c)
+{
+	(void)call;
+	(void)c;
+	return P_OK;
+}
+
+static void put_status(struct call *call, const char *status, const char *reason)
+{
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_member_cstr(&w, "status", status);
+	if (reason)
+		json_member_cstr(&w, "reason", reason);
+	json_end_object(&w);
+}
+
+static void encode_health(struct call *call)
+{
+	put_status(call, "ok", NULL);
+}
+
+static void encode_ready(struct call *call)
+{
+	const char *reason = NULL;
+
+	if (atomic_load(&call->api->failed))
+		reason = "store_failed";
+	else if (atomic_load(&call->api->draining))
+		reason = "draining";
+	call->status = reason ? 503 : 200;
+	put_status(call, reason ? "not ready" : "ready", reason);
+}
+
+struct status {
+	struct store_info store;
+	int64_t memories;
+};
+
+static enum problem_code read_status(struct call *call, struct store_conn *c)
+{
+	struct status *s = arena_zalloc(call->arena, sizeof(*s));
+	enum store_status status = store_info(c, &s->store);
+
+	call->output = s;
+	if (status == STORE_OK && call->space)
+		status = store_space_count(c, call->space, &s->memories);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+static void put_server(struct call *call, struct json_writer *w)
+{
+	struct http_counts http;
+	struct writer_stats writer;
+
+	http_server_counts(call->api->http, &http);
+	writer_stats(call->api->writer, &writer);
+	json_key(w, "http");
+	json_begin_object(w);
+	json_member_int(w, "connections", (int64_t)http.connections);
+	json_member_int(w, "requests", (int64_t)http.requests);
+	json_member_int(w, "requests_active", (int64_t)http.requests_active);
+	json_member_int(w, "refused", (int64_t)http.refused);
+	json_end_object(w);
+	json_key(w, "writer");
+	json_begin_object(w);
+	json_member_int(w, "queued", (int64_t)writer.queued);
+	json_member_int(w, "writes", (int64_t)writer.jobs);
+	json_member_int(w, "commits", (int64_t)writer.commits);
+	json_end_object(w);
+}
+
+static void encode_status(struct call *call)
+{
+	struct status *s = call->output;
+	bool failed = atomic_load(&call->api->failed);
+	char text[CLOCK_TEXT_SIZE];
+	struct json_writer w;
+
+	clock_format(call->api->started_at_ms, text);
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_member_cstr(&w, "version", SPINE_VERSION);
+	json_member_cstr(&w, "status", failed ? "store_failed" : atomic_load(&call->api->draining) ? "draining" : "ready");
+	json_member_int(&w, "pid", (int64_t)getpid());
+	json_member_cstr(&w, "started_at", text);
+	json_member_int(&w, "uptime_s", (call->now_ms - call->api->started_at_ms) / 1000);
+	json_member_str(&w, "space", call->space_name);
+	json_member_int(&w, "memories", s->memories);
+	json_key(&w, "store");
+	json_begin_object(&w);
+	json_member_cstr(&w, "engine", s->store.engine);
+	json_member_int(&w, "schema", s->store.schema);
+	json_member_int(&w, "bytes", s->store.bytes);
+	json_member_cstr(&w, "data", call->api->data_dir);
+	json_end_object(&w);
+	put_server(call, &w);
+	call_end_reply(call, &w);
+}
+
+const struct route status_routes[] = {
+	{HTTP_GET, "/healthz", ROUTE_NO_SPACE, NULL, read_nothing, NULL, NULL, encode_health},
+	{HTTP_GET, "/readyz", ROUTE_NO_SPACE, NULL, read_nothing, NULL, NULL, encode_ready},
+	{HTTP_GET, "/v1/status", 0, NULL, read_status, NULL, NULL, encode_status},
+	{0},
+};

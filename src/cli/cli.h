@@ -1,0 +1,87 @@
+/* The command line: `spine COMMAND [options] [arguments]`.
+ *
+ * Each command is a file cmd_NAME.c with one `const struct command`, listed once, in commands.c. To add a command: write the file,
+ * add it to commands.h and to the list. Help, manual page and shell completion follow from the struct.
+ *
+ * Standard output carries results and nothing else: with --json exactly one JSON document, the server's own wherever the server has
+ * one (a problem document where the command failed). Sentences for people, warnings and progress go to standard error.
+ */
+#ifndef SPINE_CLI_CLI_H
+#define SPINE_CLI_CLI_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/options.h"
+#include "cli/term.h"
+
+/* What scripts may rely on; cli_exits says it in words. */
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+	CLI_NOT_FOUND = 3,
+	CLI_CONFLICT = 4,
+	CLI_UNREACHABLE = 5,
+	CLI_DAMAGED = 6,
+};
+
+struct cli_exit_text {
+	enum cli_exit code;
+	const char *meaning;	/* NULL ends the list */
+};
+
+extern const struct cli_exit_text cli_exits[];
+
+struct cli;
+struct client;
+
+/* What may stand in the place of an argument, for completion in the shell. */
+enum command_args { ARGS_OTHER, ARGS_FILES, ARGS_COMMANDS, ARGS_WORDS };
+
+enum { COMMAND_TABLES_MAX = 5, COMMAND_EXAMPLES_MAX = 5, COMMAND_ARGS_ANY = 100000 };
+
+struct command {
+	const char *name;
+	const char *summary;		/* what it does, in a line; no full stop */
+	const char *usage;		/* its arguments: "ID [TEXT|-]"; "" for none */
+	const char *about;		/* more about it, paragraphs divided by an empty line; may be NULL */
+	const char *examples[COMMAND_EXAMPLES_MAX];	/* command lines that work, ended by NULL */
+	const struct option_table *tables[COMMAND_TABLES_MAX];	/* ended by NULL; --help and --config come by themselves */
+	size_t min_args;
+	size_t max_args;
+	enum command_args args;
+	const char *const *words;	/* of ARGS_WORDS, ended by NULL */
+	int (*exec)(struct cli *cli);	/* returns an enum cli_exit */
+};
+
+struct cli {
+	struct arena *arena;		/* borrowed */
+	const struct command *command;
+	struct options options;
+	struct term out;		/* standard output */
+	struct term err;		/* standard error */
+	struct client *client;		/* NULL until cli_client() */
+};
+
+/* Runs the command that argv names, argv[0] being the program. Returns the exit code. */
+int cli_run(struct arena *arena, int argc, char *const *argv);
+
+/* --- For the commands --- */
+
+/* "spine: …" on standard error; format without a line break at its end. */
+void cli_error(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, with where to read more; returns CLI_USAGE. */
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line on standard error that is not about a failure. */
+void cli_note(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --json was given. False for commands that do not have it. */
+bool cli_is_json(const struct cli *cli);
+/* To standard output, as it is. */
+void cli_write(struct str bytes);
+/* A JSON document to standard output, with a line break. */
+void cli_write_json(const struct cli *cli, struct str json);
+/* The client for the options of the command. NULL, with the reason on standard error, where they are of no use. */
+struct client *cli_client(struct cli *cli);
+
+#endif

@@ -1,0 +1,81 @@
+#include "cli/commands.h"
+
+#include "cli/shared_options.h"
+
+#include <assert.h>
+
+static const struct command *const memory_commands[] = {
+	&cmd_store, &cmd_search, &cmd_list, &cmd_get, &cmd_update, &cmd_versions, &cmd_revert, &cmd_pin, &cmd_unpin,
+	&cmd_forget, NULL,
+};
+
+static const struct command *const server_commands[] = {
+	&cmd_serve, &cmd_status, NULL,
+};
+
+static const struct command *const data_commands[] = {
+	&cmd_export, &cmd_import, &cmd_backup, &cmd_restore, &cmd_check, NULL,
+};
+
+static const struct command *const other_commands[] = {
+	&cmd_tokens, &cmd_completion, &cmd_help, &cmd_version, NULL,
+};
+
+const struct command_group command_groups[] = {
+	{"The server", server_commands},
+	{"Memories", memory_commands},
+	{"Keeping them safe", data_commands},
+	{"Beside", other_commands},
+	{NULL, NULL},
+};
+
+void command_each(void (*fn)(const struct command *command, void *arg), void *arg)
+{
+	for (const struct command_group *g = command_groups; g->title; g++)
+		for (const struct command *const *c = g->commands; *c; c++)
+			fn(*c, arg);
+}
+
+const struct command *command_find(struct str name)
+{
+	for (const struct command_group *g = command_groups; g->title; g++)
+		for (const struct command *const *c = g->commands; *c; c++)
+			if (str_is(name, (*c)->name))
+				return *c;
+	return NULL;
+}
+
+const struct option_table *const *command_tables(const struct command *command, struct arena *arena)
+{
+	const struct option_table **tables = arena_calloc(arena, COMMAND_TABLES_MAX + 1, sizeof(*tables));
+	size_t count = 0;
+
+	while (command->tables[count]) {
+		assert(count < COMMAND_TABLES_MAX - 1);
+		tables[count] = command->tables[count];
+		count++;
+	}
+	tables[count] = &common_table;
+	return tables;
+}
+
+const struct option_table *const *command_all_tables(struct arena *arena)
+{
+	enum { ALL_TABLES_MAX = 128 };
+	const struct option_table **all = arena_calloc(arena, ALL_TABLES_MAX + 1, sizeof(*all));
+	size_t count = 0;
+
+	for (const struct command_group *g = command_groups; g->title; g++)
+		for (const struct command *const *c = g->commands; *c; c++)
+			for (const struct option_table *const *t = command_tables(*c, arena); *t; t++) {
+				size_t i = 0;
+
+				while (i < count && all[i] != *t)
+					i++;
+				if (i < count)
+					continue;
+				assert(count < ALL_TABLES_MAX);
+				all[count++] = *t;
+			}
+	return all;
+}

@@ -1,0 +1,46 @@
+/* The commands there are. Adding one: its file, a line here, a line in commands.c. */
+#ifndef SPINE_CLI_COMMANDS_H
+#define SPINE_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const struct command cmd_backup;
+extern const struct command cmd_check;
+extern const struct command cmd_completion;
+extern const struct command cmd_export;
+extern const struct command cmd_forget;
+extern const struct command cmd_get;
+extern const struct command cmd_help;
+extern const struct command cmd_import;
+extern const struct command cmd_list;
+extern const struct command cmd_pin;
+extern const struct command cmd_restore;
+extern const struct command cmd_revert;
+extern const struct command cmd_search;
+extern const struct command cmd_serve;
+extern const struct command cmd_status;
+extern const struct command cmd_store;
+extern const struct command cmd_tokens;
+extern const struct command cmd_unpin;
+extern const struct command cmd_update;
+extern const struct command cmd_version;
+extern const struct command cmd_versions;
+
+/* What belongs together in the help. */
+struct command_group {
+	const char *title;			/* NULL ends the list */
+	const struct command *const *commands;	/* ended by NULL */
+};
+
+extern const struct command_group command_groups[];
+
+/* NULL where there is none of that name. */
+const struct command *command_find(struct str name);
+/* Calls fn with every command, in the order of the help. */
+void command_each(void (*fn)(const struct command *command, void *arg), void *arg);
+/* The tables of a command with the one that all have, ended by NULL. Lives in the arena. */
+const struct option_table *const *command_tables(const struct command *command, struct arena *arena);
+/* Every table of every command, each once, ended by NULL. */
+const struct option_table *const *command_all_tables(struct arena *arena);
+
+#endif

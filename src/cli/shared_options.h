@@ -1,0 +1,18 @@
+/* Options that several commands have. */
+#ifndef SPINE_CLI_SHARED_OPTIONS_H
+#define SPINE_CLI_SHARED_OPTIONS_H
+
+#include "base/options.h"
+
+#define OPTION_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+extern const struct option_table common_table;	/* every command: --help, --config */
+extern const struct option_table client_table;	/* talks to the server: --url, --space, --agent, --timeout, --json */
+extern const struct option_table data_table;	/* works on the files: --data */
+extern const struct option_table json_table;	/* --json, where client_table is not used */
+
+extern const char *const importance_choices[];
+extern const char *const trust_choices[];
+extern const char *const kind_suggestions[];
+
+#endif

@@ -1,0 +1,37 @@
+/* Aligned columns. A column without any content is left out; the last one is cut to the terminal's width. */
+#ifndef SPINE_CLI_TABLE_H
+#define SPINE_CLI_TABLE_H
+
+#include "cli/term.h"
+
+enum { TABLE_COLUMNS_MAX = 10 };
+
+struct table_column {
+	const char *title;	/* NULL ends the list */
+	bool right;		/* aligned to the right: numbers */
+	enum term_style style;
+};
+
+struct table_row {
+	struct table_row *next;
+	struct str cells[TABLE_COLUMNS_MAX];	/* safe to print, in one line */
+	struct str below;	/* printed on lines of its own under the row; may be empty */
+};
+
+struct table {
+	struct arena *arena;			/* borrowed */
+	const struct table_column *columns;	/* borrowed */
+	size_t column_count;
+	struct table_row *first;
+	struct table_row **last;
+};
+
+void table_init(struct table *t, const struct table_column *columns, struct arena *arena);
+/* A new row at the end, empty; its cells are to be filled in, with text that lives as long as the arena. */
+struct table_row *table_add(struct table *t);
+/* Puts a text from outside into a cell, made safe. */
+void table_set(struct table *t, struct table_row *row, size_t column, struct str text);
+/* The whole table with its titles; nothing where it has no rows. */
+void table_print(const struct table *t, const struct term *term, struct buf *out);
+
+#endif

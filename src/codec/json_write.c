@@ -1,0 +1,314 @@
+/* The writer: bytes appended to a buffer, nothing kept but whether a comma is due.
+ *
+ * A string is mostly text that needs no escape, so the writer looks for the next byte that does, eight at a time, and
+ * copies what stands before it at once.
+ */
+#include "codec/json.h"
+
+#include "base/mem.h"
+#include "codec/json_double.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Objects up to this size are sorted in an array on the stack. */
+enum { SORT_SMALL = 16 };
+
+void json_writer_init(struct json_writer *w, struct buf *out)
+{
+	*w = (struct json_writer){.out = out};
+}
+
+/* A value, or a part of one, that needs no escape. */
+static void put_plain(struct json_writer *w, const char *bytes, size_t len)
+{
+	size_t total = len + (w->comma ? 1 : 0);
+	char *at = buf_reserve(w->out, total);
+
+	if (at == NULL)
+		return;
+	if (w->comma)
+		*at++ = ',';
+	memcpy(at, bytes, len);
+	buf_commit(w->out, total);
+}
+
+static void put_value(struct json_writer *w, const char *bytes, size_t len)
+{
+	put_plain(w, bytes, len);
+	w->comma = true;
+}
+
+void json_begin_object(struct json_writer *w)
+{
+	put_plain(w, "{", 1);
+	w->comma = false;
+}
+
+void json_end_object(struct json_writer *w)
+{
+	buf_putc(w->out, '}');
+	w->comma = true;
+}
+
+void json_begin_array(struct json_writer *w)
+{
+	put_plain(w, "[", 1);
+	w->comma = false;
+}
+
+void json_end_array(struct json_writer *w)
+{
+	buf_putc(w->out, ']');
+	w->comma = true;
+}
+
+/* --- Strings --- */
+
+static bool must_escape(unsigned char c)
+{
+	return c < 0x20 || c == '"' || c == '\\';
+}
+
+/* Non-zero where one of the eight bytes of word must be escaped: each term has the top bit of a byte set where that
+ * byte is below 0x20, is a quote, is a backslash. Borrows may set bits above the first hit, never below it, and never
+ * without a hit. */
+static uint64_t escapes_in(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
+	uint64_t control = (word - ones * 0x20) & ~word;
+
+	return (control | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & tops;
+}
+
+/* The position of the first byte at or after from that must be escaped, s.n where there is none. */
+static size_t find_escape(struct str s, size_t from)
+{
+	size_t i = from;
+
+	for (; i + 8 <= s.n; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, s.p + i, sizeof(word));
+		if (escapes_in(word))
+			break;
+	}
+	while (i < s.n && !must_escape((unsigned char)s.p[i]))
+		i++;
+	return i;
+}
+
+static void put_escape(struct buf *out, unsigned char c)
+{
+	static const char hex[] = "0123456789abcdef";
+	/* What stands after the backslash; 'u' for the long form. */
+	static const char shorts[0x20] = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu";
+	char text[6] = {'\\', c < 0x20 ? shorts[c] : (char)c, '0', '0', hex[c >> 4], hex[c & 15]};
+
+	buf_append(out, text, text[1] == 'u' ? 6 : 2);
+}
+
+/* [,]"s"[:] for a string without escapes: one reservation. */
+static void put_quoted_plain(struct json_writer *w, struct str s, bool colon)
+{
+	size_t total = s.n + 2 + (w->comma ? 1 : 0) + (colon ? 1 : 0);
+	char *at = buf_reserve(w->out, total);
+
+	if (at == NULL)
+		return;
+	if (w->comma)
+		*at++ = ',';
+	*at++ = '"';
+	if (s.n)
+		memcpy(at, s.p, s.n);
+	at[s.n] = '"';
+	if (colon)
+		at[s.n + 1] = ':';
+	buf_commit(w->out, total);
+}
+
+static void put_quoted(struct json_writer *w, struct str s, bool colon)
+{
+	size_t end = find_escape(s, 0), start = 0;
+
+	if (end == s.n) {
+		put_quoted_plain(w, s, colon);
+		return;
+	}
+	put_plain(w, "\"", 1);
+	for (;;) {
+		buf_append(w->out, s.p + start, end - start);
+		if (end == s.n)
+			break;
+		put_escape(w->out, (unsigned char)s.p[end]);
+		start = end + 1;
+		end = find_escape(s, start);
+	}
+	buf_append(w->out, "\":", colon ? 2 : 1);
+}
+
+void json_key_str(struct json_writer *w, struct str key)
+{
+	put_quoted(w, key, true);
+	w->comma = false;
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+	json_key_str(w, str_of(key));
+}
+
+void json_put_str(struct json_writer *w, struct str value)
+{
+	put_quoted(w, value, false);
+	w->comma = true;
+}
+
+void json_put_cstr(struct json_writer *w, const char *value)
+{
+	json_put_str(w, str_of(value));
+}
+
+/* --- Other scalars --- */
+
+void json_put_null(struct json_writer *w)
+{
+	put_value(w, "null", 4);
+}
+
+void json_put_bool(struct json_writer *w, bool value)
+{
+	put_value(w, value ? "true" : "false", value ? 4 : 5);
+}
+
+void json_put_int(struct json_writer *w, int64_t value)
+{
+	char text[20], *at = text + sizeof(text);
+	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+	do {
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	if (value < 0)
+		*--at = '-';
+	put_value(w, at, (size_t)(text + sizeof(text) - at));
+}
+
+void json_put_double(struct json_writer *w, double value)
+{
+	char text[JSON_DOUBLE_SIZE];
+	size_t len = json_double_format(value, text);
+
+	put_value(w, text, len);
+}
+
+void json_put_raw(struct json_writer *w, struct str json)
+{
+	assert(json.n > 0);
+	put_value(w, json.p, json.n);
+}
+
+/* --- Trees --- */
+
+static void put_tree(struct json_writer *w, const struct json *value, bool canonical);
+
+static void put_members(struct json_writer *w, const struct json *object)
+{
+	for (uint32_t i = 0; i < object->count; i++) {
+		json_key_str(w, object->members[i].key);
+		put_tree(w, &object->members[i].value, false);
+	}
+}
+
+static void put_members_sorted(struct json_writer *w, const struct json *object)
+{
+	const struct json_member *small[SORT_SMALL], **sorted = small;
+
+	if (object->count > SORT_SMALL)
+		sorted = mem_reallocarray(NULL, object->count, sizeof(*sorted));
+	json_sort_members(object, sorted);
+	for (uint32_t i = 0; i < object->count; i++) {
+		json_key_str(w, sorted[i]->key);
+		put_tree(w, &sorted[i]->value, true);
+	}
+	if (sorted != small)
+		free(sorted);
+}
+
+static void put_tree(struct json_writer *w, const struct json *value, bool canonical)
+{
+	switch (value->type) {
+	case JSON_NULL:
+		json_put_null(w);
+		break;
+	case JSON_BOOL:
+		json_put_bool(w, value->boolean);
+		break;
+	case JSON_INT:
+		json_put_int(w, value->i);
+		break;
+	case JSON_DOUBLE:
+		json_put_double(w, value->d);
+		break;
+	case JSON_STRING:
+		json_put_str(w, value->s);
+		break;
+	case JSON_ARRAY:
+		json_begin_array(w);
+		for (uint32_t i = 0; i < value->count; i++)
+			put_tree(w, &value->items[i], canonical);
+		json_end_array(w);
+		break;
+	case JSON_OBJECT:
+		json_begin_object(w);
+		if (canonical)
+			put_members_sorted(w, value);
+		else
+			put_members(w, value);
+		json_end_object(w);
+		break;
+	}
+}
+
+void json_put(struct json_writer *w, const struct json *value)
+{
+	put_tree(w, value, false);
+}
+
+void json_put_canonical(struct json_writer *w, const struct json *value)
+{
+	put_tree(w, value, true);
+}
+
+/* --- Members --- */
+
+void json_member_str(struct json_writer *w, const char *key, struct str value)
+{
+	json_key(w, key);
+	json_put_str(w, value);
+}
+
+void json_member_cstr(struct json_writer *w, const char *key, const char *value)
+{
+	json_member_str(w, key, str_of(value));
+}
+
+void json_member_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_put_int(w, value);
+}
+
+void json_member_double(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_put_double(w, value);
+}
+
+void json_member_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_key(w, key);
+	json_put_bool(w, value);
+}

@@ -1,0 +1,68 @@
+#include "core/problem.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct problem_kind kinds[] = {
+	{"ok", 200, 0, false},
+#define PROBLEM_KIND(code, name, status, rpc, retryable) {name, status, rpc, retryable},
+	PROBLEMS(PROBLEM_KIND)
+#undef PROBLEM_KIND
+};
+
+const struct problem_kind *problem_kind(enum problem_code code)
+{
+	assert((size_t)code < sizeof(kinds) / sizeof(kinds[0]));
+	return &kinds[code];
+}
+
+/* A sentence that was cut must not end within a character. */
+static void trim_to_utf8(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && !str_is_utf8((struct str){text, n}))
+		text[--n] = '\0';
+}
+
+enum problem_code problem_set(struct problem *p, enum problem_code code, const char *field, const char *format, ...)
+{
+	va_list args;
+
+	*p = (struct problem){.code = code};
+	if (field)
+		snprintf(p->field, sizeof(p->field), "%s", field);
+	va_start(args, format);
+	vsnprintf(p->detail, sizeof(p->detail), format, args);
+	va_end(args);
+	trim_to_utf8(p->detail);
+	trim_to_utf8(p->field);
+	return code;
+}
+
+void problem_prefix(struct problem *p, const char *list, size_t index)
+{
+	struct buf field;
+
+	buf_init(&field, 2 * sizeof(p->field));
+	buf_printf(&field, "%s[%zu]%s%s", list, index, p->field[0] ? "." : "", p->field);
+	snprintf(p->field, sizeof(p->field), "%s", field.data);
+	trim_to_utf8(p->field);
+	buf_release(&field);
+}
+
+enum problem_code problem_of_store(struct problem *p, enum store_status status)
+{
+	if (status == STORE_FULL)
+		return problem_set(p, P_STORE_FULL, NULL, "the disk is full; nothing was stored");
+	return problem_set(p, P_STORE_FAILED, NULL, "the store failed and accepts no writes until the server is restarted; "
+			   "what was acknowledged before is safe");
+}
+
+enum store_status problem_store_status(enum problem_code code)
+{
+	if (code == P_STORE_FULL)
+		return STORE_FULL;
+	return code == P_STORE_FAILED ? STORE_FAILED : STORE_OK;
+}

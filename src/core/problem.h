@@ -1,0 +1,76 @@
+/* Everything that can be wrong with a request, in one list: code, name on the wire, HTTP status, JSON-RPC code, and whether
+ * the same request may succeed later. Functions that decide return the code; the sentence goes into struct problem.
+ */
+#ifndef SPINE_CORE_PROBLEM_H
+#define SPINE_CORE_PROBLEM_H
+
+#include "base/str.h"
+#include "store/store.h"
+
+#define PROBLEMS(X) \
+	X(INVALID_JSON, "invalid_json", 400, -32700, false) \
+	X(INVALID_UTF8, "invalid_utf8", 400, -32700, false) \
+	X(DUPLICATE_KEY, "duplicate_key", 400, -32700, false) \
+	X(TOO_DEEP, "too_deep", 400, -32700, false) \
+	X(NUMBER_OUT_OF_RANGE, "number_out_of_range", 400, -32700, false) \
+	X(INVALID_REQUEST, "invalid_request", 400, -32600, false) \
+	X(INVALID_PAGE_TOKEN, "invalid_page_token", 400, -32602, false) \
+	X(ORIGIN_NOT_ALLOWED, "origin_not_allowed", 403, -32600, false) \
+	X(NOT_FOUND, "not_found", 404, -32601, false) \
+	X(MEMORY_NOT_FOUND, "memory_not_found", 404, -32001, false) \
+	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, -32601, false) \
+	X(ID_TAKEN, "id_taken", 409, -32009, false) \
+	X(ALREADY_SUPERSEDED, "already_superseded", 409, -32009, false) \
+	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, -32009, false) \
+	X(PRECONDITION_FAILED, "precondition_failed", 412, -32009, false) \
+	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415, -32600, false) \
+	X(HOST_NOT_ALLOWED, "host_not_allowed", 421, -32600, false) \
+	X(MISSING_FIELD, "missing_field", 422, -32602, false) \
+	X(INVALID_FIELD, "invalid_field", 422, -32602, false) \
+	X(IMMUTABLE_FIELD, "immutable_field", 422, -32602, false) \
+	X(TOO_LARGE, "too_large", 422, -32602, false) \
+	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, -32602, false) \
+	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, -32009, false) \
+	X(INTERNAL, "internal", 500, -32603, false) \
+	X(OVERLOADED, "overloaded", 503, -32003, true) \
+	X(DRAINING, "draining", 503, -32003, true) \
+	X(STORE_FAILED, "store_failed", 503, -32003, false) \
+	X(STORE_FULL, "store_full", 507, -32003, true)
+
+enum problem_code {
+	P_OK,
+#define PROBLEM_CODE(code, name, status, rpc, retryable) P_##code,
+	PROBLEMS(PROBLEM_CODE)
+#undef PROBLEM_CODE
+};
+
+/* What is wrong, for whoever asked. */
+struct problem {
+	enum problem_code code;
+	char field[128];		/* "": none */
+	char detail[512];
+	int64_t retry_after_ms;		/* 0: not known */
+	const char *extra_key;		/* a number that helps, such as current_version; NULL: none */
+	int64_t extra;
+};
+
+struct problem_kind {
+	const char *name;
+	int status;
+	int rpc_code;
+	bool retryable;
+};
+
+const struct problem_kind *problem_kind(enum problem_code code);
+
+/* Fill *p and return code. field may be NULL. */
+enum problem_code problem_set(struct problem *p, enum problem_code code, const char *field, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* "content" in the fourth of a list becomes "memories[3].content". */
+void problem_prefix(struct problem *p, const char *list, size_t index);
+/* The problem of a store that did not do what it was asked. */
+enum problem_code problem_of_store(struct problem *p, enum store_status status);
+/* What a writer's job returns for a problem: a refusal commits nothing but is no failure of the store. */
+enum store_status problem_store_status(enum problem_code code);
+
+#endif

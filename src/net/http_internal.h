@@ -1,0 +1,272 @@
+/* What the files of the HTTP server share. Nobody else includes this.
+ *
+ *     http_server.c   the server object: bind, start, drain, stop, counts
+ *     http_accept.c   the one acceptor, on the first loop: limit, out of descriptors, sharing out
+ *     http_loop.c     a loop's thread: posts, deadlines, connections that are to be looked at again
+ *     http_conn.c     a connection: states, reading, deadlines, closing
+ *     http_take.c     from bytes to requests: head, body, hand-over, refusal
+ *     http_req.c      the request object
+ *     http_reply.c    replies and streams, and writing them
+ *     http_head.c     the rules for a request head     http_parse.c  llhttp     http_chunk.c  chunked bodies
+ *
+ * Everything of a loop is touched on that loop's thread only, but for what is atomic or under a mutex.
+ */
+#ifndef SPINE_NET_HTTP_INTERNAL_H
+#define SPINE_NET_HTTP_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "net/http.h"
+#include "net/http_chunk.h"
+#include "net/http_head.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+enum {
+	HTTP_READ_BYTES = 16384,	/* one read; also what may wait in memory behind a held request */
+	HTTP_INLINE_BODY_BYTES = 4096,	/* a body up to this size shares the request's allocation */
+	HTTP_BODY_FIRST_BYTES = 65536,	/* a larger one gets this at first, and grows as it arrives */
+	HTTP_ARENA_BYTES = 384,		/* of the request's arena, inside the request's allocation */
+	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
+	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
+	HTTP_TURNED_AWAY_MAX = 64,	/* connections beyond the limit that are being told so at a time */
+};
+
+/* --- Deadlines ------------------------------------------------------------------------------- */
+
+struct http_timer {
+	int64_t due_ms;		/* of http_now_ms() */
+	size_t pos;		/* in the loop's heap; HEAP_NONE where it is not set */
+	void (*fn)(struct http_timer *timer);
+};
+
+/* --- A loop ---------------------------------------------------------------------------------- */
+
+struct http_post {
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+struct http_posts {
+	struct http_post *items;
+	size_t len;
+	size_t cap;
+};
+
+struct http_loop {
+	struct http_server *server;
+	int index;
+	uv_loop_t uv;
+	uv_async_t wakeup;
+	uv_timer_t timer;
+	uv_prepare_t prepare;
+	uv_thread_t thread;
+
+	/* From any thread. */
+	uv_mutex_t lock;	/* guards posts and posts_closed */
+	struct http_posts posts;
+	bool posts_closed;
+	atomic_size_t requests_active;
+	_Atomic uint64_t requests;
+	_Atomic uint64_t refused;
+
+	/* On the loop's thread only. */
+	struct http_posts posts_running;	/* swapped with posts */
+	struct heap timers;
+	int64_t timer_due_ms;		/* what the uv_timer is set to; INT64_MAX: it is off */
+	struct list conns;
+	struct list reqs;		/* in the application's hands */
+	struct list late_reqs;		/* the same, with an on_gone that was set when the client had gone already */
+	struct list ready;		/* connections to be looked at before the loop sleeps */
+	bool is_draining;
+	char *read_buf;			/* HTTP_READ_BYTES, shared by all connections: an idle one has no buffer */
+	struct http_field *fields;	/* room for one head */
+	struct buf scratch;		/* room for the head of a reply */
+	time_t date_s;
+	char date[32];
+};
+
+/* --- The server ------------------------------------------------------------------------------ */
+
+struct http_acceptor {
+	int fd;			/* listening; -1 once drained */
+	int spare_fd;		/* given up for a moment to answer when there is no other left; -1 where it is lost */
+	uv_poll_t poll;
+	struct http_timer retry;
+	unsigned int next_loop;
+	int64_t warned_ms;
+};
+
+struct http_server {
+	struct http_config config;
+	int port;
+	bool is_started;
+	struct http_loop *loops;
+	struct http_acceptor acceptor;	/* of the first loop */
+	atomic_bool is_draining;
+	atomic_size_t connections;	/* counted from accept on */
+	atomic_size_t turned_away;	/* open beyond the limit, to be told so */
+	atomic_size_t body_bytes;	/* room for bodies, of all connections */
+	atomic_size_t cut;		/* connections that stop had to cut */
+
+	/* stop waits here for the loops to become quiet. */
+	uv_mutex_t lock;
+	uv_cond_t changed;
+	int loops_drained;		/* guarded by lock */
+};
+
+/* --- A connection ---------------------------------------------------------------------------- */
+
+enum http_conn_state {
+	HTTP_CONN_IDLE,		/* no byte of a request has come */
+	HTTP_CONN_HEAD,		/* a part of a head stands in `in` */
+	HTTP_CONN_BODY,		/* req has its head; `in` is empty */
+	HTTP_CONN_HELD,		/* req is in the application's hands */
+	HTTP_CONN_WRITING,	/* the reply is given, the client has not taken all of it */
+	HTTP_CONN_LINGER,	/* all is said, writing is shut down; what still comes is dropped */
+	HTTP_CONN_CLOSED,	/* uv_close has been called */
+};
+
+struct http_conn {
+	uv_tcp_t tcp;
+	struct http_loop *loop;
+	struct list link;		/* loop->conns */
+	struct list ready_link;		/* loop->ready */
+	struct http_req *req;		/* BODY and HELD */
+	struct buf in;			/* bytes that no request has taken yet */
+	struct http_scan scan;		/* of the head at the front of `in` */
+	struct http_timer timer;
+	int64_t due_ms;			/* the deadline of the state; the timer may be set earlier, and looks here again */
+	size_t progress;		/* write queue when the write deadline was set; bytes dropped while lingering */
+	int fd;				/* until it is opened; then the handle's */
+	enum http_conn_state state : 8;
+	bool is_reading : 1;
+	bool is_taking : 1;		/* http_conn_take is on the stack */
+	bool is_timed : 1;		/* due_ms belongs to the present state */
+	bool is_last : 1;		/* close after the reply */
+	bool may_send : 1;		/* the client may still be sending: linger */
+	bool has_eof : 1;		/* the client will send no more */
+	bool has_failed : 1;		/* a write failed */
+	bool is_turned_away : 1;	/* beyond max_connections */
+};
+
+/* --- A request ------------------------------------------------------------------------------- */
+
+struct http_req {
+	struct http_conn *conn;		/* NULL once the client has gone */
+	struct http_loop *loop;
+	struct list link;		/* loop->reqs or late_reqs */
+	struct arena arena;
+	void *user;
+	void (*gone_fn)(struct http_req *req, void *arg);
+	void *gone_arg;
+	struct http_timer timer;
+	void (*timer_fn)(struct http_req *req, void *arg);
+	void *timer_arg;
+
+	struct str method_name;
+	struct str path;
+	struct str query;
+	const char *text;		/* the bytes that the fields' offsets mean */
+	struct http_field *fields;
+	uint32_t fields_len;
+	enum http_method method : 8;
+	bool is_chunked : 1;
+	bool is_http10 : 1;
+	bool keep_alive : 1;
+	bool expects_continue : 1;
+	bool is_body_inline : 1;
+	bool is_held : 1;
+	bool is_stream : 1;
+
+	char *body;
+	size_t body_len;
+	size_t body_cap;		/* counted in server->body_bytes */
+	uint64_t content_length;
+	struct http_chunk chunk;
+	/* Then, in the same allocation: fields, text, body (where inline), the arena's first bytes. */
+};
+
+/* --- http_loop.c ----------------------------------------------------------------------------- */
+
+int64_t http_now_ms(void);
+
+/* On failure returns a libuv error, and nothing is left to close. */
+int http_loop_init(struct http_loop *loop, struct http_server *server, int index);
+/* The body of the loop's thread. */
+void http_loop_run(void *loop);
+/* Ends http_loop_run once all handles are closed. On the loop's thread. */
+void http_loop_end(struct http_loop *loop);
+/* After the thread has ended (or was never started). */
+void http_loop_release(struct http_loop *loop);
+/* Says to a waiting http_server_stop that a count has changed. */
+void http_loop_tell(struct http_loop *loop);
+
+void http_timer_init(struct http_timer *timer, void (*fn)(struct http_timer *timer));
+/* Also moves one that is set. */
+void http_timer_set(struct http_loop *loop, struct http_timer *timer, int64_t due_ms);
+void http_timer_clear(struct http_loop *loop, struct http_timer *timer);
+
+/* --- http_accept.c --------------------------------------------------------------------------- */
+
+/* Binds and listens; false with a sentence in ret_error. */
+bool http_accept_listen(struct http_server *server, const char *address, int port, char *ret_error, size_t error_size);
+/* On the first loop's thread, or before it runs. */
+void http_accept_start(struct http_server *server);
+/* On the first loop's thread. May be called again. */
+void http_accept_stop(struct http_server *server);
+/* Closes what is left where the loop never ran. */
+void http_accept_release(struct http_server *server);
+
+/* --- http_conn.c ----------------------------------------------------------------------------- */
+
+/* Returns owned: a connection for fd on loop; takes fd. From any thread; http_conn_open must follow on the loop's. */
+struct http_conn *http_conn_new(struct http_loop *loop, int fd);
+/* A post: starts a connection. */
+void http_conn_open(void *conn);
+void http_conn_set_state(struct http_conn *conn, enum http_conn_state state);
+/* At the end of whatever has happened to a connection: reading on or off, the deadline of its state. */
+void http_conn_settle(struct http_conn *conn);
+/* The reply of the present request has been given to http_conn_send; req is no longer the connection's. */
+void http_conn_replied(struct http_conn *conn);
+/* All that was queued has been taken by the client. */
+void http_conn_flushed(struct http_conn *conn);
+/* Have the loop look at it again before it sleeps. */
+void http_conn_make_ready(struct http_conn *conn);
+/* What the loop then does. */
+void http_conn_ready(struct http_conn *conn);
+void http_conn_drain(struct http_conn *conn);
+/* Closes it, and tells the application where it holds a request. */
+void http_conn_lose(struct http_conn *conn);
+size_t http_conn_queued(const struct http_conn *conn);
+
+/* --- http_take.c ----------------------------------------------------------------------------- */
+
+/* Makes requests of the bytes and hands them over, until one is held or the bytes are used up. Returns how many were
+ * used; the rest must come again, with more. */
+size_t http_conn_take(struct http_conn *conn, char *data, size_t len);
+/* Bytes of a body were read straight into its memory. */
+void http_conn_take_body(struct http_conn *conn, size_t len);
+/* Where the next bytes of a body of known length may be read to. */
+uv_buf_t http_conn_body_room(struct http_conn *conn);
+/* Answers for the application, and closes. */
+void http_conn_refuse(struct http_conn *conn, int status, const char *code, const char *detail);
+
+/* --- http_req.c ------------------------------------------------------------------------------ */
+
+/* Returns owned. head's slices are of text, which is copied. */
+struct http_req *http_req_new(struct http_conn *conn, const struct http_head *head, struct str text);
+void http_req_free(struct http_req *req);
+/* Room for `cap` bytes of body. False where the bodies of all connections together would pass the limit. */
+bool http_req_grow_body(struct http_req *req, size_t cap);
+
+/* --- http_reply.c ---------------------------------------------------------------------------- */
+
+/* Writes, or queues what the client does not take at once. Takes the body (may be NULL). Failure shows in has_failed. */
+void http_conn_send(struct http_conn *conn, struct str head, struct buf *body);
+/* A whole reply that no application gives. extra: header lines with their CRLF. Takes the body. */
+void http_conn_answer(struct http_conn *conn, int status, const char *extra, bool is_head, struct buf *body);
+const char *http_status_text(int status);
+
+#endif

@@ -1,0 +1,262 @@
+/* A loop and its thread.
+ *
+ * Before each sleep the loop looks at the connections that asked for it, and sets one libuv timer to the earliest
+ * deadline of all (beanstalkd's way: one heap, one place that computes the next wake-up). Where nothing is due
+ * nothing ticks.
+ */
+#include "net/http_internal.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A queue of posts that has grown past this after a burst is given back. */
+enum { POSTS_KEPT = 4096 };
+
+/* The clock of libuv's timers. */
+int64_t http_now_ms(void)
+{
+	return (int64_t)(uv_hrtime() / 1000000);
+}
+
+/* --- Deadlines ------------------------------------------------------------------------------- */
+
+static bool timer_before(const void *a, const void *b)
+{
+	return ((const struct http_timer *)a)->due_ms < ((const struct http_timer *)b)->due_ms;
+}
+
+static void timer_set_pos(void *timer, size_t pos)
+{
+	((struct http_timer *)timer)->pos = pos;
+}
+
+void http_timer_init(struct http_timer *timer, void (*fn)(struct http_timer *timer))
+{
+	*timer = (struct http_timer){.pos = HEAP_NONE, .fn = fn};
+}
+
+void http_timer_set(struct http_loop *loop, struct http_timer *timer, int64_t due_ms)
+{
+	timer->due_ms = due_ms;
+	if (timer->pos == HEAP_NONE)
+		heap_insert(&loop->timers, timer);
+	else
+		heap_update(&loop->timers, timer->pos);
+}
+
+void http_timer_clear(struct http_loop *loop, struct http_timer *timer)
+{
+	if (timer->pos != HEAP_NONE)
+		heap_remove(&loop->timers, timer->pos);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+	struct http_loop *loop = handle->data;
+	int64_t now_ms = http_now_ms();
+	struct http_timer *first;
+
+	loop->timer_due_ms = INT64_MAX;
+	while ((first = heap_first(&loop->timers)) != NULL && first->due_ms <= now_ms) {
+		heap_remove(&loop->timers, first->pos);
+		first->fn(first);
+	}
+}
+
+static void arm_timer(struct http_loop *loop)
+{
+	const struct http_timer *first = heap_first(&loop->timers);
+	int64_t due_ms = first ? first->due_ms : INT64_MAX;
+	int64_t now_ms = (int64_t)uv_now(&loop->uv);
+
+	if (due_ms == loop->timer_due_ms)
+		return;
+	loop->timer_due_ms = due_ms;
+	if (due_ms == INT64_MAX)
+		uv_timer_stop(&loop->timer);
+	else
+		uv_timer_start(&loop->timer, on_timer, due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0, 0);
+}
+
+/* --- Before each sleep ----------------------------------------------------------------------- */
+
+static void tell_late(struct http_loop *loop)
+{
+	while (!list_is_empty(&loop->late_reqs)) {
+		struct http_req *req = LIST_ELEMENT(loop->late_reqs.next, struct http_req, link);
+		void (*fn)(struct http_req *req, void *arg) = req->gone_fn;
+
+		list_remove(&req->link);
+		list_add(&loop->reqs, &req->link);
+		req->gone_fn = NULL;
+		if (fn)
+			fn(req, req->gone_arg);
+	}
+}
+
+/* Ends: each turn uses up some of the input of a connection, and nothing is read meanwhile. */
+static void on_prepare(uv_prepare_t *handle)
+{
+	struct http_loop *loop = handle->data;
+
+	tell_late(loop);
+	while (!list_is_empty(&loop->ready)) {
+		struct http_conn *conn = LIST_ELEMENT(loop->ready.next, struct http_conn, ready_link);
+
+		list_remove(&conn->ready_link);
+		http_conn_ready(conn);
+		tell_late(loop);
+	}
+	arm_timer(loop);
+}
+
+/* --- Posts ----------------------------------------------------------------------------------- */
+
+void http_post(struct http_server *server, int thread, void (*fn)(void *arg), void *arg)
+{
+	struct http_loop *loop;
+	struct http_posts *posts;
+
+	assert(thread >= 0 && thread < server->config.threads);
+	loop = &server->loops[thread];
+	posts = &loop->posts;
+	uv_mutex_lock(&loop->lock);
+	if (!loop->posts_closed) {
+		if (posts->len == posts->cap) {
+			posts->cap = posts->cap ? posts->cap * 2 : 64;
+			posts->items = mem_reallocarray(posts->items, posts->cap, sizeof(*posts->items));
+		}
+		posts->items[posts->len++] = (struct http_post){fn, arg};
+		/* The first one wakes the loop, which then takes all that it finds. */
+		if (posts->len == 1)
+			uv_async_send(&loop->wakeup);
+	}
+	uv_mutex_unlock(&loop->lock);
+}
+
+static void run_posts(struct http_loop *loop)
+{
+	struct http_posts *batch = &loop->posts_running;
+	struct http_posts empty;
+
+	assert(batch->len == 0);
+	if (batch->cap > POSTS_KEPT) {
+		free(batch->items);
+		*batch = (struct http_posts){0};
+	}
+	empty = *batch;
+	uv_mutex_lock(&loop->lock);
+	*batch = loop->posts;
+	loop->posts = empty;
+	uv_mutex_unlock(&loop->lock);
+	for (size_t i = 0; i < batch->len; i++)
+		batch->items[i].fn(batch->items[i].arg);
+	batch->len = 0;
+}
+
+static void on_wakeup(uv_async_t *handle)
+{
+	run_posts(handle->data);
+}
+
+/* --- Life ------------------------------------------------------------------------------------ */
+
+int http_loop_init(struct http_loop *loop, struct http_server *server, int index)
+{
+	const struct http_limits *limits = &server->config.limits;
+	int err = uv_loop_init(&loop->uv);
+
+	if (err)
+		return err;
+	err = uv_async_init(&loop->uv, &loop->wakeup, on_wakeup);
+	if (err) {
+		uv_loop_close(&loop->uv);
+		return err;
+	}
+	uv_timer_init(&loop->uv, &loop->timer);
+	uv_prepare_init(&loop->uv, &loop->prepare);
+	uv_prepare_start(&loop->prepare, on_prepare);
+	loop->wakeup.data = loop->timer.data = loop->prepare.data = loop;
+
+	loop->server = server;
+	loop->index = index;
+	uv_mutex_init(&loop->lock);
+	heap_init(&loop->timers, timer_before, timer_set_pos);
+	loop->timer_due_ms = INT64_MAX;
+	list_init(&loop->conns);
+	list_init(&loop->reqs);
+	list_init(&loop->late_reqs);
+	list_init(&loop->ready);
+	loop->read_buf = mem_alloc(HTTP_READ_BYTES);
+	loop->fields = mem_calloc(limits->max_headers, sizeof(*loop->fields));
+	buf_init(&loop->scratch, SIZE_MAX / 2);
+	return 0;
+}
+
+void http_loop_run(void *arg)
+{
+	struct http_loop *loop = arg;
+	const struct http_config *config = &loop->server->config;
+
+	if (config->on_thread_start)
+		config->on_thread_start(config->ctx, loop->index);
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	/* Posts that came while the handles were closing; what they reply to has gone. */
+	while (loop->posts.len > 0)
+		run_posts(loop);
+	if (config->on_thread_stop)
+		config->on_thread_stop(config->ctx, loop->index);
+}
+
+void http_loop_end(struct http_loop *loop)
+{
+	uv_mutex_lock(&loop->lock);
+	loop->posts_closed = true;
+	uv_mutex_unlock(&loop->lock);
+	uv_close((uv_handle_t *)&loop->wakeup, NULL);
+	uv_close((uv_handle_t *)&loop->timer, NULL);
+	uv_close((uv_handle_t *)&loop->prepare, NULL);
+}
+
+static void free_reqs(struct list *reqs)
+{
+	while (!list_is_empty(reqs))
+		http_req_free(LIST_ELEMENT(reqs->next, struct http_req, link));
+}
+
+void http_loop_release(struct http_loop *loop)
+{
+	int err;
+
+	if (!loop->posts_closed) {
+		http_loop_end(loop);
+		uv_run(&loop->uv, UV_RUN_DEFAULT);
+	}
+	assert(list_is_empty(&loop->conns));
+	/* Requests that the application still held when it was stopped: it must not touch them any more. */
+	free_reqs(&loop->reqs);
+	free_reqs(&loop->late_reqs);
+	err = uv_loop_close(&loop->uv);
+	assert(err == 0);
+	(void)err;
+	free(loop->posts.items);
+	free(loop->posts_running.items);
+	heap_release(&loop->timers);
+	buf_release(&loop->scratch);
+	free(loop->fields);
+	free(loop->read_buf);
+	uv_mutex_destroy(&loop->lock);
+}
+
+void http_loop_tell(struct http_loop *loop)
+{
+	struct http_server *server = loop->server;
+
+	if (!loop->is_draining)
+		return;
+	uv_mutex_lock(&server->lock);
+	uv_cond_signal(&server->changed);
+	uv_mutex_unlock(&server->lock);
+}

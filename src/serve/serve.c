@@ -1,0 +1,275 @@
+#include "serve/serve.h"
+
+#include "api/api.h"
+#include "api/guard.h"
+#include "api/indexer.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_URI_BYTES = 12288, MAX_HEADERS = 100, HOST_MAX = 64 };
+
+/* Everything that lives while the server does. */
+struct server {
+	const struct serve_config *config;
+	struct log log;
+	char host[HOST_MAX];
+	int port;
+	struct store_conn *conn;
+	struct api api;
+};
+
+/* --- Address --- */
+
+/* "ADDRESS:PORT" or "[ADDRESS]:PORT", loopback only. */
+static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port, struct buf *error)
+{
+	const char *colon = strrchr(listen, ':');
+	struct str name = {listen, colon ? (size_t)(colon - listen) : 0};
+	uint64_t port;
+
+	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 || name.n >= HOST_MAX) {
+		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
+		return false;
+	}
+	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL)) {
+		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are no keys and no TLS yet",
+			   listen);
+		return false;
+	}
+	if (str_ieq(name, STR("localhost")))
+		name = STR("127.0.0.1");
+	if (name.p[0] == '[')
+		name = str_sub(name, 1, name.n - 1);
+	memcpy(host, name.p, name.n);
+	host[name.n] = '\0';
+	*ret_port = (int)port;
+	return true;
+}
+
+static void format_url(const struct server *s, char *ret, size_t size)
+{
+	bool v6 = strchr(s->host, ':') != NULL;
+
+	snprintf(ret, size, "http://%s%s%s:%d", v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
+}
+
+/* --- Parts --- */
+
+/* A connection takes a descriptor; the system's usual limit is lower than ours. */
+static void raise_descriptor_limit(struct server *s)
+{
+	struct rlimit limit;
+	rlim_t wanted = (rlim_t)s->config->max_connections + 64;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
+		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is lower",
+			  LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
+}
+
+static void on_store_failure(void *ctx, const char *why)
+{
+	struct server *s = ctx;
+
+	atomic_store(&s->api.failed, true);
+	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after repairing the cause",
+		  LOG_STR("error", why));
+}
+
+static struct http_config http_config(struct server *s)
+{
+	const struct serve_config *c = s->config;
+
+	return (struct http_config){
+		.limits = {
+			.max_connections = (size_t)c->max_connections,
+			.max_header_bytes = (size_t)c->max_header_bytes,
+			.max_headers = MAX_HEADERS,
+			.max_uri_bytes = MAX_URI_BYTES,
+			.max_body_bytes = (size_t)c->max_body_bytes,
+			.max_body_total_bytes = (size_t)c->max_body_total_bytes,
+			.header_timeout_ms = c->header_timeout_ms,
+			.body_timeout_ms = c->body_timeout_ms,
+			.idle_timeout_ms = c->idle_timeout_ms,
+			.write_timeout_ms = c->write_timeout_ms,
+		},
+		.threads = c->http_threads,
+		.log = &s->log,
+		.ctx = &s->api,
+		.on_request = api_on_request,
+		.on_head = api_on_head,
+		.on_refusal = api_on_refusal,
+		.on_thread_start = api_on_thread_start,
+		.on_thread_stop = api_on_thread_stop,
+	};
+}
+
+/* DATA/server.json says where the server listens, for scripts that gave it port 0 and for people. */
+static char *server_file(const struct server *s)
+{
+	struct buf path;
+
+	buf_init(&path, 4096);
+	buf_printf(&path, "%s/server.json", s->config->data_dir);
+	return buf_take(&path);
+}
+
+static void write_server_file(const struct server *s)
+{
+	char *path = server_file(s), *next = mem_alloc(strlen(path) + 5);
+	char url[128];
+	int fd;
+
+	sprintf(next, "%s.new", path);
+	format_url(s, url, sizeof(url));
+	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url, SPINE_VERSION) < 0 ||
+	    rename(next, path) != 0)
+		log_write(&s->log, LOG_WARN, "cannot write server.json", LOG_STR("error", strerror(errno)));
+	if (fd >= 0)
+		close(fd);
+	free(next);
+	free(path);
+}
+
+static void remove_server_file(const struct server *s)
+{
+	char *path = server_file(s);
+
+	unlink(path);
+	free(path);
+}
+
+/* --- Life --- */
+
+static uint64_t random_seed(void)
+{
+	uint64_t seed = 0;
+
+	if (getentropy(&seed, sizeof(seed)) != 0)
+		seed = (uint64_t)clock_mono_ns();
+	return seed;
+}
+
+static bool start(struct server *s, struct buf *error)
+{
+	const struct serve_config *c = s->config;
+	struct http_config http;
+	char why[256] = "";
+
+	if (!parse_listen(c->listen, s->host, &s->port, error))
+		return false;
+	s->conn = store_open(c->data_dir, STORE_WRITE, error);
+	if (s->conn == NULL)
+		return false;
+	raise_descriptor_limit(s);
+	http = http_config(s);
+	s->api.http = http_server_new(&http, s->host, s->port, why, sizeof(why));
+	if (s->api.http == NULL) {
+		buf_puts(error, why);
+		return false;
+	}
+	s->port = http_server_port(s->api.http);
+	s->api.limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000};
+	s->api.log = &s->log;
+	s->api.data_dir = c->data_dir;
+	s->api.started_at_ms = clock_wall_ms();
+	s->api.readers = mem_calloc((size_t)c->http_threads, sizeof(*s->api.readers));
+	s->api.scratch = mem_calloc((size_t)c->http_threads, sizeof(*s->api.scratch));
+	s->api.spaces = spaces_new();
+	s->api.recall = recall_new(random_seed());
+	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
+	s->api.writer = writer_start(&(struct writer_config){
+		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms, .on_failure = on_store_failure, .ctx = s,
+	});
+	http_server_start(s->api.http);
+	write_server_file(s);
+	return true;
+}
+
+/* No new work; what was accepted is committed and answered; then everything goes in the reverse order of its making. */
+static void stop(struct server *s)
+{
+	size_t cut = 0;
+
+	atomic_store(&s->api.draining, true);
+	if (s->api.http) {
+		http_server_drain(s->api.http);
+		if (s->api.writer)
+			cut = http_server_stop(s->api.http, s->config->drain_timeout_ms);
+	}
+	if (s->api.writer)
+		remove_server_file(s);
+	writer_stop(s->api.writer);
+	indexer_stop(s->api.indexer);
+	http_server_free(s->api.http);
+	recall_free(s->api.recall);
+	spaces_free(s->api.spaces);
+	free(s->api.readers);
+	free(s->api.scratch);
+	store_close(s->conn);
+	if (cut)
+		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
+}
+
+static void say_what_to_do(const struct server *s)
+{
+	char url[128];
+
+	format_url(s, url, sizeof(url));
+	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir), LOG_STR("version", SPINE_VERSION));
+	if (s->config->quiet)
+		return;
+	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
+	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
+	       "  build/spine search gateway\n"
+	       "  build/spine status\n\n", url);
+	fflush(stdout);
+}
+
+int serve_run(const struct serve_config *config)
+{
+	struct server *s = mem_zalloc(sizeof(*s));
+	struct buf error;
+	sigset_t signals;
+	int number = 0, code = 1;
+
+	buf_init(&error, 8192);
+	s->config = config;
+	log_init(&s->log, STDERR_FILENO, config->log_level, config->log_format);
+	/* Blocked before any thread is made, so that only sigwait below sees them. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	umask(0077);
+	if (start(s, &error)) {
+		say_what_to_do(s);
+		sigwait(&signals, &number);
+		log_write(&s->log, LOG_INFO, "draining", LOG_STR("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
+		code = 0;
+	} else {
+		fprintf(stderr, "spine: %s\n", error.data);
+	}
+	stop(s);
+	if (code == 0 && atomic_load(&s->api.failed))
+		code = 3;
+	if (code == 0)
+		log_write(&s->log, LOG_INFO, "stopped");
+	buf_release(&error);
+	free(s);
+	return code;
+}

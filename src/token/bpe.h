@@ -1,0 +1,25 @@
+/* Byte-pair encoding of one piece of text. */
+#ifndef SPINE_TOKEN_BPE_H
+#define SPINE_TOKEN_BPE_H
+
+#include "token/tables.h"
+
+enum { BPE_SMALL_PIECE = 256 };
+
+/* Working memory, to be kept over many pieces. About 1.1 KB, more only after a piece longer than BPE_SMALL_PIECE. */
+struct bpe {
+	uint32_t *ranks;	/* the tokens of the last piece */
+	uint64_t *dead_ends;	/* a bit for each position of the piece */
+	uint32_t *big;		/* owned; both of the above, for a big piece */
+	size_t big_cap;		/* bytes of the piece that it is large enough for */
+	uint32_t small_ranks[BPE_SMALL_PIECE];
+	uint64_t small_dead_ends[BPE_SMALL_PIECE / 64 + 1];
+};
+
+void bpe_init(struct bpe *b);
+void bpe_release(struct bpe *b);
+
+/* Encodes the n > 0 bytes at p and returns the number of tokens, whose ranks are then in b->ranks. */
+size_t bpe_encode(struct bpe *b, const struct tables_view *t, const uint8_t *p, size_t n);
+
+#endif
