@@ -80,6 +80,13 @@ deps-build:
 deps-test:
 	@scripts/deps build test
 
+# Short lines; `make V=1` shows the commands.
+ifdef V
+  say =
+else
+  say = @printf '  %-4s %s\n' $(1) $(or $(2),$@);
+endif
+
 # --- What is built -------------------------------------------------------------------------------
 
 SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
@@ -98,28 +105,28 @@ binary: $(BIN)
 unit-tests: $(UNIT_BIN)
 
 $(BIN): $(OUT)/src/main.o $(LIB)
-	$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR)ar rcs $@ $^
 
 $(OUT)/src/%.o: src/%.c VERSION
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(OUT)/src/%.o: src/%.cc
 	@mkdir -p $(@D)
-	$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
+	$(call say,CXX)$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
 
 $(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(BASE_FLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) -std=gnu11 $(BASE_FLAGS) -c -o $@ $<
 
 $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
-	$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
+	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
 
 # --- Token tables: made once from pinned npm packages, part of the binary --------------------------
 
@@ -127,15 +134,15 @@ NODE_MODULES := tools/node_modules/.package-lock.json
 TABLES := build/token_tables.bin
 
 $(NODE_MODULES): tools/package.json tools/package-lock.json
-	cd tools && npm ci --no-progress --loglevel=error
+	$(call say,NPM,tools)cd tools && npm ci --no-progress --loglevel=error
 	@touch $@
 
 $(TABLES): $(NODE_MODULES) $(wildcard tools/*.mjs)
 	@mkdir -p $(@D)
-	node tools/token-tables.mjs $@
+	$(call say,GEN)node tools/token-tables.mjs $@
 
 $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 	@mkdir -p $(@D)
-	$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
+	$(call say,AS)$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
 
 -include $(shell find build -name '*.d' 2>/dev/null)

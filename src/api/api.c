@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { QUERY_PAIRS_MAX = 64, IDEMPOTENCY_KEY_MAX = 255, PRUNE_EVERY_MS = 60000, PRUNE_MAX = 1000 };
+enum { QUERY_PAIRS_MAX = 64, IDEMPOTENCY_KEY_MAX = 255, PRUNE_EVERY_MS = 60000, PRUNE_MAX = 1000, PRUNE_WITH_EACH = 2 };
 
 /* --- Reading the request --- */
 
@@ -64,6 +64,7 @@ static enum problem_code read_query(struct call *call)
 	return P_OK;
 }
 
+/* What makes a request the same as another: everything that decides what is stored. */
 static enum problem_code read_idempotency_key(struct call *call)
 {
 	struct str key = http_req_header(call->req, "idempotency-key");
@@ -79,8 +80,10 @@ static enum problem_code read_idempotency_key(struct call *call)
 		if (key.p[i] <= ' ' || key.p[i] > '~')
 			return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key",
 					   "Idempotency-Key holds something else than visible ASCII characters");
-	buf_init(&all, path.n + body.n + 1);
+	buf_init(&all, path.n + call->agent.n + body.n + 2);
 	buf_put(&all, path);
+	buf_putc(&all, '\n');
+	buf_put(&all, call->agent);
 	buf_putc(&all, '\n');
 	buf_put(&all, body);
 	sha256(buf_str(&all), call->request_digest);
@@ -187,7 +190,8 @@ static enum store_status open_space(struct call *call, struct store_conn *c)
 	return status == STORE_OK ? store_space_create(c, call->space_name, call->now_ms, &call->space) : status;
 }
 
-/* The reply that was kept for the call's key. P_NOT_FOUND where there is none. */
+/* The reply that was kept for the call's key. P_NOT_FOUND where there is none, or one that is only still there because nothing has
+ * pruned it yet. */
 static enum problem_code replay(struct call *call, struct store_conn *c)
 {
 	struct kept_reply kept;
@@ -197,9 +201,14 @@ static enum problem_code replay(struct call *call, struct store_conn *c)
 		return P_NOT_FOUND;
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
+	if (kept.at_ms < call->now_ms - call->api->limits.idempotency_ttl_ms)
+		return P_NOT_FOUND;
 	if (memcmp(kept.request_digest, call->request_digest, sizeof(kept.request_digest)) != 0)
 		return problem_set(&call->problem, P_IDEMPOTENCY_CONFLICT, "Idempotency-Key",
 				   "this Idempotency-Key was used for another request; use a new key for a new request");
+	if (kept.body.n == 0)
+		return problem_set(&call->problem, P_MEMORY_FORGOTTEN, "Idempotency-Key",
+				   "this request was carried out before, and what it stored was forgotten since");
 	call->status = kept.status;
 	call->etag = kept.etag;
 	call->location = kept.location;
@@ -219,7 +228,9 @@ static enum problem_code keep_reply(struct call *call, struct store_conn *c)
 	kept.location = call->location;
 	kept.body = buf_str(&call->reply);
 	memcpy(kept.request_digest, call->request_digest, sizeof(kept.request_digest));
-	status = store_reply_put(c, call->space, call->idempotency_key, &kept);
+	status = store_reply_put(c, call->space, call->idempotency_key, &kept, call->stored, call->stored_count);
+	if (status == STORE_OK)
+		status = store_reply_prune(c, call->now_ms - call->api->limits.idempotency_ttl_ms, PRUNE_WITH_EACH);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
@@ -237,7 +248,8 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 	return code;
 }
 
-/* Old replies go a few at a time, with a write that is under way anyhow. */
+/* Old replies go a few at a time, with a write that is under way anyhow: some now and then, and two with each that is kept, so that
+ * they go faster than they come. */
 static enum store_status prune_replies(struct api *api, struct store_conn *c, int64_t now_ms)
 {
 	if (now_ms - atomic_load(&api->last_prune_ms) < PRUNE_EVERY_MS)
@@ -316,8 +328,14 @@ static void start_write(struct call *call)
 static void run_read(void *arg)
 {
 	struct call *call = arg;
+	struct store_conn *c = call->api->readers[http_req_thread(call->req)];
+	enum problem_code code = call->route->prepare ? call->route->prepare(call, c) : call->route->read(call, c);
 
-	if (call->route->read(call, call->api->readers[http_req_thread(call->req)]) == P_OK)
+	if (code == P_OK && call->route->write && !call->is_answered) {
+		start_write(call);
+		return;
+	}
+	if (code == P_OK)
 		call->route->encode(call);
 	reply_send(call);
 }
@@ -370,7 +388,7 @@ void api_on_request(void *ctx, struct http_req *req)
 		code = call->route->decode(call);
 	if (code != P_OK)
 		reply_send(call);
-	else if (call->route->write)
+	else if (call->route->write && call->route->prepare == NULL)
 		start_write(call);
 	else
 		start_read(call);

@@ -3,6 +3,7 @@
 #define SPINE_API_API_H
 
 #include "base/log.h"
+#include "core/numbers.h"
 #include "core/recall.h"
 #include "core/spaces.h"
 #include "net/http.h"
@@ -23,6 +24,7 @@ struct api {
 	struct http_server *http;
 	struct writer *writer;
 	struct spaces *spaces;
+	struct numbers *numbers;
 	struct recall *recall;
 	struct indexer *indexer;
 	const struct log *log;

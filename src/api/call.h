@@ -2,7 +2,8 @@
  *
  *     HTTP thread    route found, headers and body read, route->decode
  *     then either    route->read, on the thread's own read-only connection
- *     or             route->write, on the writer's thread, in a transaction shared with others; after its commit
+ *     or             route->prepare (where there is one) like a read, then
+ *                    route->write, on the writer's thread, in a transaction shared with others; after its commit
  *                    route->committed, still there
  *     HTTP thread    route->encode, reply
  *
@@ -37,6 +38,9 @@ struct route {
 	enum problem_code (*write)(struct call *call, struct store_conn *c);
 	void (*committed)(struct call *call);					/* optional */
 	void (*encode)(struct call *call);
+	/* Optional, before write: what can be done on the HTTP thread with its read-only connection. Where it sets
+	 * call->is_answered there is nothing to write. */
+	enum problem_code (*prepare)(struct call *call, struct store_conn *c);
 };
 
 enum { CALL_PARAMS_MAX = 2, CALL_WARNINGS_MAX = 32 };
@@ -66,6 +70,8 @@ struct call {
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
+	const uint64_t *stored;			/* numbers of the memories that write made and the reply shows */
+	size_t stored_count;
 
 	struct str warnings[CALL_WARNINGS_MAX];	/* unknown fields that were ignored */
 	size_t warning_count;
@@ -74,7 +80,9 @@ struct call {
 	int status;				/* of the reply, 200 unless set */
 	struct str etag;			/* p == NULL: none */
 	struct str location;
+	const char *content_type;		/* NULL: application/json */
 	bool replayed;
+	bool is_answered;			/* by prepare */
 	struct buf reply;
 	struct writer_job job;
 };

@@ -249,13 +249,19 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
 {
 	char text[CLOCK_TEXT_SIZE];
 
-	json_key(w, key);
-	if (ms == 0) {
-		json_put_null(w);
+	clock_format(ms, text);
+	json_member_cstr(w, key, text);
+}
+
+/* 0 is "never". */
+static void put_time_or_null(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (ms) {
+		put_time(w, key, ms);
 		return;
 	}
-	clock_format(ms, text);
-	json_put_cstr(w, text);
+	json_key(w, key);
+	json_put_null(w);
 }
 
 static void put_id(struct json_writer *w, const char *key, uint64_t num)
@@ -306,7 +312,7 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	put_optional(w, "trust", m->forgotten_at_ms ? STR_NULL : str_of(memory_trust_name(m->trust)));
 	json_key(w, "metadata");
 	json_put_raw(w, m->metadata.p ? m->metadata : STR("{}"));
-	put_time(w, "expires_at", m->expires_at_ms);
+	put_time_or_null(w, "expires_at", m->expires_at_ms);
 	put_id(w, "supersedes", m->supersedes);
 	put_id(w, "superseded_by", m->superseded_by);
 	put_digest(w, m);

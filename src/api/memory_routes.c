@@ -77,6 +77,8 @@ static enum problem_code write_store(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
 
+	call->stored = &one->result.num;
+	call->stored_count = 1;
 	return memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
 }
 
@@ -102,6 +104,7 @@ static void index_created(struct call *call)
 struct batch {
 	struct memory_draft *drafts;
 	struct memory *results;
+	uint64_t *nums;		/* of the results */
 	size_t count;
 };
 
@@ -122,6 +125,7 @@ static enum problem_code decode_batch(struct call *call)
 	batch->count = list->count;
 	batch->drafts = arena_calloc(call->arena, batch->count, sizeof(*batch->drafts));
 	batch->results = arena_calloc(call->arena, batch->count, sizeof(*batch->results));
+	batch->nums = arena_calloc(call->arena, batch->count, sizeof(*batch->nums));
 	for (uint32_t i = 0; code == P_OK && i < list->count; i++) {
 		code = memory_json_read(call, &list->items[i], false, "memories[].", &batch->drafts[i]);
 		if (code != P_OK)
@@ -133,8 +137,14 @@ static enum problem_code decode_batch(struct call *call)
 static enum problem_code write_batch(struct call *call, struct store_conn *c)
 {
 	struct batch *batch = call->input;
+	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results,
+						    &call->problem);
 
-	return memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results, &call->problem);
+	for (size_t i = 0; code == P_OK && i < batch->count; i++)
+		batch->nums[i] = batch->results[i].num;
+	call->stored = batch->nums;
+	call->stored_count = batch->count;
+	return code;
 }
 
 static void index_batch(struct call *call)
@@ -189,17 +199,6 @@ static enum problem_code read_get(struct call *call, struct store_conn *c)
 	struct one_memory *one = call->input;
 
 	return memory_read(c, call->space, one->id, call->arena, &one->result, &call->problem);
-}
-
-static void encode_get(struct call *call)
-{
-	struct str wanted = http_req_header(call->req, "if-none-match");
-
-	encode_memory(call);
-	if (wanted.p && str_eq(wanted, call->etag)) {
-		call->status = 304;
-		buf_clear(&call->reply);
-	}
 }
 
 struct version_list {
@@ -428,15 +427,24 @@ static void index_changed(struct call *call)
 }
 
 const struct route memory_routes[] = {
-	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES, decode_store, NULL, write_store, index_created, encode_created},
-	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES, decode_batch, NULL, write_batch, index_batch, encode_batch},
-	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY, decode_fetch, read_fetch, NULL, NULL, encode_fetch},
-	{HTTP_GET, "/v1/memories/{}", 0, decode_get, read_get, NULL, NULL, encode_get},
-	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH, decode_patch, NULL, write_patch, index_changed, encode_memory},
-	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH, decode_id, NULL, write_forget, index_forgotten, encode_memory},
-	{HTTP_GET, "/v1/memories/{}/versions", 0, decode_versions, read_versions, NULL, NULL, encode_versions},
-	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH, decode_pin, NULL, write_patch, index_changed, encode_memory},
-	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH, decode_unpin, NULL, write_patch, index_changed, encode_memory},
-	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH, decode_revert, NULL, write_revert, index_changed, encode_memory},
+	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES,
+	 .decode = decode_store, .write = write_store, .committed = index_created, .encode = encode_created},
+	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES,
+	 .decode = decode_batch, .write = write_batch, .committed = index_batch, .encode = encode_batch},
+	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY,
+	 .decode = decode_fetch, .read = read_fetch, .encode = encode_fetch},
+	{HTTP_GET, "/v1/memories/{}", 0, .decode = decode_get, .read = read_get, .encode = encode_memory},
+	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH,
+	 .decode = decode_patch, .write = write_patch, .committed = index_changed, .encode = encode_memory},
+	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH,
+	 .decode = decode_id, .write = write_forget, .committed = index_forgotten, .encode = encode_memory},
+	{HTTP_GET, "/v1/memories/{}/versions", 0,
+	 .decode = decode_versions, .read = read_versions, .encode = encode_versions},
+	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH,
+	 .decode = decode_pin, .write = write_patch, .committed = index_changed, .encode = encode_memory},
+	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH,
+	 .decode = decode_unpin, .write = write_patch, .committed = index_changed, .encode = encode_memory},
+	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH,
+	 .decode = decode_revert, .write = write_revert, .committed = index_changed, .encode = encode_memory},
 	{0},
 };

@@ -78,7 +78,7 @@ void reply_send(struct call *call)
 {
 	struct http_header headers[4];
 	size_t count = 0;
-	const char *type = call->status == 304 ? NULL : "application/json";
+	const char *type = call->status == 304 ? NULL : call->content_type ? call->content_type : "application/json";
 
 	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
 		problem_set(&call->problem, P_INTERNAL, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);

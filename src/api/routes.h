@@ -12,6 +12,7 @@ const struct route *routes_find(enum http_method method, struct str path, struct
 /* One array a part, each ended by an entry without a pattern. */
 extern const struct route memory_routes[];
 extern const struct route search_routes[];
+extern const struct route envelope_routes[];
 extern const struct route token_routes[];
 extern const struct route status_routes[];
 

@@ -223,6 +223,6 @@ static void encode_search(struct call *call)
 }
 
 const struct route search_routes[] = {
-	{HTTP_GET, "/v1/memories", ROUTE_INDEX, decode_search, read_search, NULL, NULL, encode_search},
+	{HTTP_GET, "/v1/memories", ROUTE_INDEX, .decode = decode_search, .read = read_search, .encode = encode_search},
 	{0},
 };

@@ -107,8 +107,8 @@ static void encode_status(struct call *call)
 }
 
 const struct route status_routes[] = {
-	{HTTP_GET, "/healthz", ROUTE_NO_SPACE, NULL, read_nothing, NULL, NULL, encode_health},
-	{HTTP_GET, "/readyz", ROUTE_NO_SPACE, NULL, read_nothing, NULL, NULL, encode_ready},
-	{HTTP_GET, "/v1/status", 0, NULL, read_status, NULL, NULL, encode_status},
+	{HTTP_GET, "/healthz", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_health},
+	{HTTP_GET, "/readyz", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_ready},
+	{HTTP_GET, "/v1/status", 0, .read = read_status, .encode = encode_status},
 	{0},
 };

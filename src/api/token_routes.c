@@ -67,6 +67,6 @@ static void encode_count(struct call *call)
 }
 
 const struct route token_routes[] = {
-	{HTTP_POST, "/v1/tokens", ROUTE_BODY | ROUTE_NO_SPACE, decode_count, read_count, NULL, NULL, encode_count},
+	{HTTP_POST, "/v1/tokens", ROUTE_BODY | ROUTE_NO_SPACE, .decode = decode_count, .read = read_count, .encode = encode_count},
 	{0},
 };

@@ -43,36 +43,47 @@ size_t utf8_first(struct str s, bool *ret_ok)
 }
 
 /* Number of bytes below 0x80 at the beginning of s, or a few less. */
-static size_t ascii_length(struct str s)
+static inline size_t ascii_length(const unsigned char *p, size_t n)
 {
 	size_t i = 0;
 	uint64_t word;
 
-	for (; i + sizeof(word) <= s.n; i += sizeof(word)) {
-		memcpy(&word, s.p + i, sizeof(word));
+	for (; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
 		if (word & 0x8080808080808080u)
 			break;
 	}
 	return i;
 }
 
+static inline bool continues(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
 size_t utf8_valid_length(struct str s)
 {
+	const unsigned char *p = (const unsigned char *)s.p;
 	size_t at = 0;
-	bool ok;
 
 	while (at < s.n) {
-		size_t len;
+		size_t left = s.n - at, len;
+		unsigned char lead = p[at];
+		bool ok;
 
-		if ((unsigned char)s.p[at] < 0x80) {
-			len = ascii_length(str_sub(s, at, s.n));
+		if (lead < 0x80) {
+			len = ascii_length(p + at, left);
 			at += len ? len : 1;
-			continue;
+		} else if (lead >= 0xc2 && lead < 0xe0 && left > 1 && continues(p[at + 1])) {
+			at += 2;
+		} else if (lead > 0xe0 && lead < 0xed && left > 2 && continues(p[at + 1]) && continues(p[at + 2])) {
+			at += 3;
+		} else {
+			len = utf8_first(str_sub(s, at, s.n), &ok);
+			if (!ok)
+				return at;
+			at += len;
 		}
-		len = utf8_first(str_sub(s, at, s.n), &ok);
-		if (!ok)
-			return at;
-		at += len;
 	}
 	return s.n;
 }

@@ -123,7 +123,7 @@ struct client *cli_client(struct cli *cli)
 	struct client_config config = {
 		.url = options_text(o, "url"),
 		.space = options_text(o, "space"),
-		.agent = options_text(o, "agent"),
+		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
 		.timeout_ms = options_int(o, "timeout"),
 		.max_reply_bytes = REPLY_MAX_BYTES,
 	};
@@ -141,6 +141,15 @@ struct client *cli_client(struct cli *cli)
 
 /* --- From the command line to the command --- */
 
+/* Some commands have nothing that could be configured; a mistake in the file is no reason for them to fail. */
+static bool is_configurable(const struct options *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (o->values[i].option->key)
+			return true;
+	return false;
+}
+
 /* The configuration file: a given one must be there, the default one may be missing. */
 static bool read_config(struct cli *cli, struct buf *error)
 {
@@ -150,6 +159,8 @@ static bool read_config(struct cli *cli, struct buf *error)
 	struct buf text;
 
 	buf_init(&text, CONFIG_MAX_BYTES);
+	if (!is_configurable(&cli->options))
+		return true;
 	if (file == NULL && !option_expand_path(config->option->fallback, cli->arena, &file))
 		return true;
 	if (config->source == OPTION_UNSET && access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))

@@ -61,6 +61,7 @@ struct cli {
 	struct term out;		/* standard output */
 	struct term err;		/* standard error */
 	struct client *client;		/* NULL until cli_client() */
+	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
 };
 
 /* Runs the command that argv names, argv[0] being the program. Returns the exit code. */

@@ -25,7 +25,7 @@ const struct command_group command_groups[] = {
 	{"The server", server_commands},
 	{"Memories", memory_commands},
 	{"Keeping them safe", data_commands},
-	{"Beside", other_commands},
+	{"Other", other_commands},
 	{NULL, NULL},
 };
 

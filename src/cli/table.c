@@ -77,7 +77,7 @@ void table_print(const struct table *t, const struct term *term, struct buf *out
 	used -= widths[last] + GAP;
 	if (used + widths[last] > term->width)
 		widths[last] = used + LAST_MIN < term->width ? term->width - used : LAST_MIN;
-	for (size_t i = 0; i <= last; i++)
+	for (size_t i = 0; i <= last && t->columns[0].title[0]; i++)
 		if (widths[i])
 			put_cell(t, term, i, str_of(t->columns[i].title), widths[i], i == last, TERM_DIM, out);
 	for (const struct table_row *row = t->first; row; row = row->next) {

@@ -7,7 +7,7 @@
 enum { TABLE_COLUMNS_MAX = 10 };
 
 struct table_column {
-	const char *title;	/* NULL ends the list */
+	const char *title;	/* NULL ends the list; where the first is empty, no titles are printed */
 	bool right;		/* aligned to the right: numbers */
 	enum term_style style;
 };

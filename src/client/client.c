@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -51,7 +52,11 @@ static bool check_header(const char *what, const char *text, struct buf *error)
 
 static bool is_loopback_host(const char *host)
 {
-	return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }
 
 /* The URL must be a server's address and nothing more. */

@@ -1,5 +1,5 @@
-/* Three bytes make four characters of six bits each. A rest of one or two bytes makes two or three characters, the last of
- * them filled up with zero bits: any other bits there are refused, so that each text stands for bytes of its own. */
+/* Three bytes make four characters of six bits each. A rest of one or two bytes makes two or three characters, the last
+ * of them filled up with zero bits: any other bits there are refused, so that each text stands for bytes of its own. */
 #include "codec/base64.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

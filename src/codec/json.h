@@ -1,9 +1,9 @@
 /* JSON, read strictly and written plainly.
  *
  * Reading is simdjson's work (json_parse.cc); this module adds what the protocol asks for: duplicate names are refused,
- * depth is limited, and a number that a double cannot hold exactly as an integer (beyond ±(2^53-1)) is refused instead of
- * being rounded. The result is a tree in the caller's arena. Why a text was refused, and where, is found by a second,
- * slower reader (json_scan.c) that runs on refused texts only.
+ * depth is limited, and a number that a double cannot hold exactly as an integer (beyond ±(2^53-1)) is refused instead
+ * of being rounded. The result is a tree in the caller's arena. Why a text was refused, and where, is found by a
+ * second, slower reader (json_scan.c) that runs on refused texts only.
  *
  * What is read can be written and read again: a number of 2^53 up to 1e21 would be written with all its digits, as an
  * integer, so it is refused in any spelling (1e20, too). From 1e21 on a number is written with an exponent, nobody
@@ -57,8 +57,8 @@ struct json_error {
 };
 
 /* Parses all of text. On success the tree is in *ret and lives in the arena; nothing points into text. On failure
- * returns false, fills *ret_error and leaves *ret alone (the arena may have grown). A scalar has depth 0, [] has 1, [[]]
- * has 2. Any number of threads may parse at once: each keeps a parser and its buffers until the thread ends. */
+ * returns false, fills *ret_error and leaves *ret alone (the arena may have grown). A scalar has depth 0, [] has 1,
+ * [[]] has 2. Any number of threads may parse at once: each keeps a parser and its buffers until the thread ends. */
 bool json_parse(struct str text, int max_depth, struct arena *arena, struct json *ret, struct json_error *ret_error);
 
 /* The member named key, or NULL. obj may be of any type (NULL for all but objects), and may be NULL. */
@@ -91,7 +91,7 @@ void json_key_str(struct json_writer *w, struct str key);
 void json_put_null(struct json_writer *w);
 void json_put_bool(struct json_writer *w, bool value);
 void json_put_int(struct json_writer *w, int64_t value);
-/* The shortest text that reads back as the same double, as ECMAScript writes it (RFC 8785, 3.2.2.3). value is finite. */
+/* The shortest text that reads back as the same double, as ECMAScript writes it (RFC 8785, 3.2.2.3); finite only. */
 void json_put_double(struct json_writer *w, double value);
 /* Must be UTF-8. Escapes as RFC 8785 does: only what must be. */
 void json_put_str(struct json_writer *w, struct str value);

@@ -14,8 +14,8 @@ extern "C" {
  * then whatever comes first in the text. */
 bool json_scan(struct str text, int max_depth, struct json_error *ret_error);
 
-/* The offset of a token of a text that json_scan found nothing wrong with. Every value and every name of a member is a
- * token; they are counted from 0 in the order of the text. 0 where there are fewer. */
+/* The offset of a token of a text in which json_scan finds nothing wrong, or nothing before that token. Every value and
+ * every name of a member is a token; they are counted from 0 in the order of the text. 0 where there are fewer. */
 size_t json_scan_token(struct str text, uint32_t token);
 
 /* Fills *ret_error: the sentence, without its full stop, gets the line and the column of offset. */

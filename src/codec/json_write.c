@@ -82,17 +82,37 @@ static uint64_t escapes_in(uint64_t word)
 	return (control | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & tops;
 }
 
-/* The position of the first byte at or after from that must be escaped, s.n where there is none. */
+static uint64_t load8(const char *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* Four to seven bytes as a word: both ends, which may overlap. */
+static uint64_t load4to7(const char *p, size_t n)
+{
+	uint32_t first, last;
+
+	memcpy(&first, p, sizeof(first));
+	memcpy(&last, p + n - 4, sizeof(last));
+	return (uint64_t)first << 32 | last;
+}
+
+/* The position of the first byte at or after from that must be escaped, s.n where there is none. Names are short, so
+ * the rest of less than eight bytes counts: it is looked at as one word, too, with bytes seen before in it. */
 static size_t find_escape(struct str s, size_t from)
 {
 	size_t i = from;
 
-	for (; i + 8 <= s.n; i += 8) {
-		uint64_t word;
-
-		memcpy(&word, s.p + i, sizeof(word));
-		if (escapes_in(word))
-			break;
+	while (i + 8 <= s.n && !escapes_in(load8(s.p + i)))
+		i += 8;
+	if (i + 8 > s.n) {
+		if (s.n - from >= 8 && !escapes_in(load8(s.p + s.n - 8)))
+			return s.n;
+		if (s.n - from >= 4 && s.n - from < 8 && !escapes_in(load4to7(s.p + from, s.n - from)))
+			return s.n;
 	}
 	while (i < s.n && !must_escape((unsigned char)s.p[i]))
 		i++;

@@ -1,5 +1,6 @@
-/* date "T" time offset (RFC 3339, 5.6), and the days between a date and 1970 by H. Hinnant's "chrono-compatible low-level
- * date algorithms", the reverse of what base/clock.c does: no table, no locale, no time zone of the machine. */
+/* date "T" time offset (RFC 3339, 5.6), and the days between a date and 1970 by H. Hinnant's "chrono-compatible
+ * low-level date algorithms", the reverse of what base/clock.c does: no table, no locale, no time zone of the machine.
+ */
 #include "codec/rfc3339.h"
 
 /* The first millisecond of the year 10000. */

@@ -4,8 +4,9 @@
 
 #include "base/str.h"
 
-/* "2026-01-30T00:00:00Z", with any fraction (cut to milliseconds) and any offset, years 1970 to 9999. False, and *ret_ms untouched,
- * where s is not such a time or not a date of the calendar. A leap second (":60") is taken as the second after. */
+/* "2026-01-30T00:00:00Z", with any fraction (cut to milliseconds) and any offset, years 1970 to 9999 in UTC. False, and
+ * *ret_ms untouched, where s is not such a time or not a date of the calendar. A leap second (23:59:60 in UTC) is taken
+ * as the second after; ":60" at any other time of the day is refused. */
 bool rfc3339_parse(struct str s, int64_t *ret_ms);
 
 #endif

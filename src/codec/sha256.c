@@ -1,3 +1,4 @@
+/* One call of OpenSSL, with the algorithm looked up beforehand. */
 #include "codec/sha256.h"
 
 #include "base/mem.h"
@@ -6,8 +7,8 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 
-/* OpenSSL looks an algorithm up by name, under a lock, on each use of SHA256() or EVP_sha256(): 200 ns, as much as hashing
- * 300 bytes. It is fetched once here instead and belongs to the process. */
+/* OpenSSL looks an algorithm up by name, under a lock, on each use of SHA256() or EVP_sha256(): 200 ns, as much as
+ * hashing 300 bytes. It is fetched once here instead and belongs to the process. */
 static pthread_once_t fetch_once = PTHREAD_ONCE_INIT;
 static EVP_MD *fetched;
 

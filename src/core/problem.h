@@ -22,6 +22,7 @@
 	X(ID_TAKEN, "id_taken", 409, -32009, false) \
 	X(ALREADY_SUPERSEDED, "already_superseded", 409, -32009, false) \
 	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, -32009, false) \
+	X(CONSTRAINT_CONFLICT, "constraint_conflict", 409, -32009, false) \
 	X(PRECONDITION_FAILED, "precondition_failed", 412, -32009, false) \
 	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415, -32600, false) \
 	X(HOST_NOT_ALLOWED, "host_not_allowed", 421, -32600, false) \
@@ -29,8 +30,14 @@
 	X(INVALID_FIELD, "invalid_field", 422, -32602, false) \
 	X(IMMUTABLE_FIELD, "immutable_field", 422, -32602, false) \
 	X(TOO_LARGE, "too_large", 422, -32602, false) \
+	X(UNSUPPORTED_VERSION, "unsupported_version", 422, -32602, false) \
+	X(BUDGET_TOO_SMALL, "budget_too_small", 422, -32010, false) \
+	X(HOP_LIMIT, "hop_limit", 409, -32011, false) \
+	X(INTENT_CONFLICT, "intent_conflict", 409, -32009, false) \
+	X(ENVELOPE_NOT_FOUND, "envelope_not_found", 404, -32001, false) \
 	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, -32602, false) \
 	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, -32009, false) \
+	X(ENVELOPE_DAMAGED, "envelope_damaged", 500, -32603, false) \
 	X(INTERNAL, "internal", 500, -32603, false) \
 	X(OVERLOADED, "overloaded", 503, -32003, true) \
 	X(DRAINING, "draining", 503, -32003, true) \

@@ -32,7 +32,7 @@ void recall_remove(struct recall *r, int64_t space, uint64_t num);
 
 enum recall_state { RECALL_ACTIVE, RECALL_SUPERSEDED, RECALL_EXPIRED, RECALL_ANY };
 
-enum { RECALL_FILTERS_MAX = 64 };
+enum { RECALL_FILTERS_MAX = 64, RECALL_LIMIT_MAX = 1024 };
 
 /* A field that must have one of some values. Filters on the same field are alternatives, but for tags and metadata, which must all hold. */
 struct recall_filter {

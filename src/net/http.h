@@ -11,6 +11,16 @@
  * the reply is still owed, and goes nowhere. Everything allocated from the request's arena lives until then.
  *
  * One request of a connection is in the application's hands at a time: pipelined ones wait.
+ *
+ * GONE. A client that resets its connection, closes it, or only shuts down its sending side while its request is held has gone:
+ * the end of its bytes is the one sign that all of these have in common, and a receiver that has vanished must not be
+ * given anything. (A reply that is already on its way when the bytes end is still sent.) The sign is seen at once, unless
+ * the client has pipelined more than 16 KiB of further requests, which stops the reading until the reply is out.
+ *
+ * REFUSED, before the application sees it, and never repaired: whatever llhttp refuses without its lenient flags, and folded
+ * header lines, control characters, bytes of the target that want percent-encoding, two framings, transfer codings but
+ * chunked, trailer fields, a target whose host is not that of the Host header. A refusal ends the connection,
+ * but for one by on_head whose request had no body, or one that had arrived. Upgrade is ignored.
  */
 #ifndef SPINE_NET_HTTP_H
 #define SPINE_NET_HTTP_H
@@ -69,14 +79,17 @@ void http_server_start(struct http_server *server);
 /* From any thread, any number of times: no new connection or request is taken, idle connections are closed, requests in
  * the application's hands may still be answered (with Connection: close); connections end as their replies are out. */
 void http_server_drain(struct http_server *server);
+/* From any thread: drain has been called. A timer that is about to be set again (a stream's heartbeat) should ask. */
+bool http_server_is_draining(const struct http_server *server);
 /* After drain: waits until no request is left in the application's hands and every reply is out, at most timeout_ms;
- * then closes what remains, and joins the threads. Returns how many connections had to be cut. */
+ * then closes what remains (on_gone is called for requests that are still held), and joins the threads. Returns how many
+ * connections had to be cut. Requests that are still held then must not be touched any more; free releases them. */
 size_t http_server_stop(struct http_server *server, int64_t timeout_ms);
 /* After stop. NULL-safe. */
 void http_server_free(struct http_server *server);
 
 /* Runs fn(arg) on the thread of loop `thread`, soon. From any thread; calls from one thread keep their order; many posts
- * cost one wake-up. */
+ * cost one wake-up. What is posted after http_server_stop has cut off what remained is dropped. */
 void http_post(struct http_server *server, int thread, void (*fn)(void *arg), void *arg);
 
 struct http_counts {
@@ -109,7 +122,8 @@ void *http_req_user(const struct http_req *req);
 
 /* The client has gone: the reply will go nowhere. */
 bool http_req_is_gone(const struct http_req *req);
-/* Called once, on the loop's thread, when the client goes away while the request is held. fn NULL clears it. */
+/* Called once, on the loop's thread, when the client goes away while the request is held; soon, where it has gone already. Not from
+ * inside a function of this header. fn NULL clears it. */
 void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, void *arg), void *arg);
 /* Called once, on the loop's thread, after delay_ms, unless replied to or set again before; at drain it is called
  * at once, so that waiting requests return. fn NULL clears it. */

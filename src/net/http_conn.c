@@ -110,7 +110,8 @@ static void finish(struct http_conn *conn)
 
 void http_conn_flushed(struct http_conn *conn)
 {
-	conn->is_timed = false;
+	if (conn->state == HTTP_CONN_HELD)
+		conn->is_timed = false;
 	if (conn->state != HTTP_CONN_WRITING)
 		return;
 	if (conn->is_last || conn->has_eof) {
@@ -151,6 +152,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 		break;
 	case HTTP_CONN_HELD:
 	case HTTP_CONN_WRITING:
+		assert(conn->in.len < size);
 		size -= conn->in.len;
 		break;
 	default:
@@ -281,7 +283,7 @@ static void set_deadline(struct http_conn *conn)
 
 	conn->is_timed = true;
 	if (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING)
-		conn->progress = http_conn_queued(conn);
+		conn->progress = conn->queued_total - http_conn_queued(conn);
 	conn->due_ms = limit_ms < 0 ? INT64_MAX : http_now_ms() + limit_ms;
 	if (limit_ms >= 0 && (conn->timer.pos == HEAP_NONE || conn->timer.due_ms > conn->due_ms))
 		http_timer_set(conn->loop, &conn->timer, conn->due_ms);
@@ -291,7 +293,7 @@ static void set_deadline(struct http_conn *conn)
  * again: the kernel asks for more only when a good part of its buffer is free, so a byte now and then does not do. */
 static void on_write_deadline(struct http_conn *conn)
 {
-	if (http_conn_queued(conn) < conn->progress)
+	if (conn->queued_total - http_conn_queued(conn) > conn->progress)
 		conn->is_timed = false;
 	else
 		http_conn_lose(conn);

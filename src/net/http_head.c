@@ -27,7 +27,7 @@ static const struct http_problem problem_length = {400, "bad_content_length",
 static const struct http_problem problem_both = {400, "bad_framing",
 	"The request has both Content-Length and Transfer-Encoding."};
 static const struct http_problem problem_coding = {501, "transfer_coding_unknown",
-	"Transfer-Encoding is not exactly \"chunked\"."};
+	"Transfer-Encoding is something else than chunked."};
 static const struct http_problem problem_coding10 = {400, "bad_framing", "HTTP/1.0 has no Transfer-Encoding."};
 static const struct http_problem problem_expect = {417, "expectation_failed", "Only Expect: 100-continue is understood."};
 
@@ -161,13 +161,17 @@ static enum http_method method_of(struct str name)
 	return HTTP_OTHER;
 }
 
+static bool is_letter_or_digit(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 static bool is_token(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 
-		if (!letter && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
+		if (!is_letter_or_digit(c) && c != '-' && (c == '\0' || !strchr("!#$%&'*+.^_`|~", c)))
 			return false;
 	}
 	return s.n > 0;
@@ -321,6 +325,9 @@ static const struct http_problem *read_fields(char *head, struct http_head *ret,
 		struct http_field *f = &ret->fields[i];
 		struct str name = field_name(head, f);
 
+		/* llhttp lets spaces into names where it is compiled without LLHTTP_STRICT_MODE. */
+		if (!is_token(name))
+			return &problem_syntax;
 		for (uint32_t k = f->name_at; k < f->name_at + f->name_len; k++)
 			if (head[k] >= 'A' && head[k] <= 'Z')
 				head[k] = (char)(head[k] + ('a' - 'A'));
@@ -342,9 +349,8 @@ static const struct http_problem *check_host(const struct http_head *ret, struct
 		return ret->is_http10 ? NULL : &problem_no_host;
 	for (size_t i = 0; i < host.n; i++) {
 		char c = host.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 
-		if (!letter && (c == '\0' || !strchr(".-_~:[]%", c)))
+		if (!is_letter_or_digit(c) && (c == '\0' || !strchr(".-_~:[]%", c)))
 			return &problem_host;
 	}
 	return NULL;

@@ -58,7 +58,7 @@ static int on_headers_complete(llhttp_t *llhttp)
 
 enum http_parse_result http_parse_head(struct http_parse *parse, struct str head)
 {
-	llhttp_settings_t settings = {
+	static const llhttp_settings_t settings = {
 		.on_url = on_url,
 		.on_header_field = on_field,
 		.on_header_value = on_value,
@@ -69,7 +69,6 @@ enum http_parse_result http_parse_head(struct http_parse *parse, struct str head
 
 	parse->fields_len = 0;
 	parse->url = STR_NULL;
-	parse->reason = "the request ends too early";
 	parse->has_value = parse->is_complete = parse->is_overfull = false;
 
 	llhttp_init(&llhttp, HTTP_REQUEST, &settings);
@@ -77,11 +76,8 @@ enum http_parse_result http_parse_head(struct http_parse *parse, struct str head
 	err = llhttp_execute(&llhttp, head.p, head.n);
 	if (parse->is_overfull)
 		return HTTP_PARSE_TOO_MANY;
-	if (err != HPE_PAUSED || !parse->is_complete || llhttp_get_error_pos(&llhttp) != head.p + head.n) {
-		if (err != HPE_OK && err != HPE_PAUSED && llhttp_get_error_reason(&llhttp))
-			parse->reason = llhttp_get_error_reason(&llhttp);
+	if (err != HPE_PAUSED || !parse->is_complete || llhttp_get_error_pos(&llhttp) != head.p + head.n)
 		return err == HPE_INVALID_METHOD ? HTTP_PARSE_BAD_METHOD : HTTP_PARSE_BAD;
-	}
 	assert(llhttp.lenient_flags == 0);
 	parse->content_length = llhttp.content_length;
 	parse->has_content_length = llhttp.flags & F_CONTENT_LENGTH;

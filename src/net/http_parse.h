@@ -24,7 +24,6 @@ struct http_parse {
 	size_t fields_max;
 	size_t fields_len;
 	struct str url;
-	const char *reason;		/* the parser's own words where the result is not OK; static */
 	/* What the parser believes about the framing; http_head.c has its own opinion, and both must agree. */
 	uint64_t content_length;
 	bool has_content_length;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_URI_BYTES = 12288, MAX_HEADERS = 100, HOST_MAX = 64 };
+enum { MAX_URI_BYTES = 32768, MAX_HEADERS = 100, HOST_MAX = 64 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -189,6 +189,7 @@ static bool start(struct server *s, struct buf *error)
 	s->api.readers = mem_calloc((size_t)c->http_threads, sizeof(*s->api.readers));
 	s->api.scratch = mem_calloc((size_t)c->http_threads, sizeof(*s->api.scratch));
 	s->api.spaces = spaces_new();
+	s->api.numbers = numbers_new();
 	s->api.recall = recall_new(random_seed());
 	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
 	s->api.writer = writer_start(&(struct writer_config){
@@ -217,6 +218,7 @@ static void stop(struct server *s)
 	http_server_free(s->api.http);
 	recall_free(s->api.recall);
 	spaces_free(s->api.spaces);
+	numbers_free(s->api.numbers);
 	free(s->api.readers);
 	free(s->api.scratch);
 	store_close(s->conn);

@@ -45,13 +45,49 @@ struct kept_reply {
 	int status;
 	struct str etag;		/* p == NULL: none */
 	struct str location;		/* p == NULL: none */
+	struct str body;		/* empty: it told of a memory that was forgotten since */
+	int64_t at_ms;
+};
+
+/* A stored envelope. The body is its canonical JSON without the texts of its references. */
+struct envelope_row {
+	int64_t space;
+	uint64_t num;
+	struct str task;
+	uint64_t parent;		/* 0: none */
+	int64_t hop;
+	int64_t created_at_ms;
+	uint8_t digest[32];
 	struct str body;
+};
+
+/* A task, as the list of tasks shows it. */
+struct task_row {
+	int64_t id;			/* grows; for pages */
+	struct str name;
+	int64_t created_at_ms;
+	int64_t envelopes;
+};
+
+/* What is known of an agent. settings is a JSON object, canonical. */
+struct agent_row {
+	struct str name;
+	struct str settings;
+	int64_t created_at_ms;
+	int64_t updated_at_ms;
+};
+
+/* Somebody has opened a memory that an envelope refers to. */
+struct receipt_row {
+	uint64_t memory;
+	struct str agent;
 	int64_t at_ms;
 };
 
 struct store_check {
 	int64_t memories;
 	int64_t versions;
+	int64_t envelopes;
 	int64_t problems;
 };
 

@@ -36,6 +36,8 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 void store_close(struct store_conn *c);
 /* Opened with STORE_READ. */
 bool store_is_reader(const struct store_conn *c);
+/* The disk has failed: what is committed so far is safe, and no transaction is begun on this connection any more. */
+bool store_is_failed(const struct store_conn *c);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_error(const struct store_conn *c);
 
@@ -49,8 +51,10 @@ enum store_status store_info(struct store_conn *c, struct store_info *ret);
 
 /* --- Transactions (the writing connection only) --- */
 
+/* STORE_FAILED once the connection is failed. */
 enum store_status store_begin(struct store_conn *c);
-/* Durable when it returns STORE_OK; rolled back otherwise. */
+/* Durable when it returns STORE_OK; rolled back otherwise, and after STORE_FAILED the connection is failed. It may be failed after
+ * STORE_OK, too: this transaction is safe, but moving it to its final place did not work. */
 enum store_status store_commit(struct store_conn *c);
 void store_rollback(struct store_conn *c);
 /* A part of a transaction that can be undone alone. They nest. */
@@ -67,14 +71,16 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 
 /* --- Memories --- */
 
-/* Stores version 1. m->num 0 takes the next number of the space, and sets it; another one is taken where it is free
- * (STORE_EXISTS), and the sequence goes on above the highest. */
+/* Stores version 1. m->num 0 takes the next number of the space, and sets it (STORE_EXISTS where the sequence is at its end: the
+ * highest number was given to a memory); another one is taken where it is free (STORE_EXISTS), and the sequence goes on above the
+ * highest. */
 enum store_status store_memory_insert(struct store_conn *c, struct memory *m);
 /* Stores m as the newest version of m->num; m->version is one more than the version before. */
 enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m);
 enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned);
 enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by);
-/* Removes the content of all versions; what stays is number, version, times. */
+/* Removes the content of all versions, and the body of the kept reply that holds it; what stays is number, version, times. Once it
+ * is committed no file of the store holds the content any more, or soon: while a reader is at work, some later commit sees to it. */
 enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
 
 /* version 0 is the newest. A forgotten memory is found, with forgotten_at_ms set and without content. */
@@ -88,11 +94,43 @@ enum store_status store_memory_versions(struct store_conn *c, int64_t space, uin
 enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
 				    struct arena *arena, struct memory *ret, size_t *ret_count);
 
+/* --- Envelopes --- */
+
+/* STORE_EXISTS where the number is taken. */
+enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row);
+enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				     struct envelope_row *ret);
+/* The highest number in the space; 0 where there is none. */
+enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num);
+/* The envelopes of a task with numbers above after, in order, at most max of them. */
+enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+				       struct arena *arena, struct envelope_row *ret, size_t *ret_count);
+/* The names of the tasks, the newest first, of those made before the one named `before` (p == NULL: all). */
+enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
+			      struct task_row *ret, size_t *ret_count);
+/* Once for each memory and agent; again changes nothing. */
+enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt);
+enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, struct arena *arena,
+				 struct receipt_row *ret, size_t *ret_count);
+
+/* --- Agents --- */
+
+enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+				  struct agent_row *ret);
+/* Makes it or replaces its settings. */
+enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent);
+/* In the order of their names, those behind `after`. */
+enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+			       struct agent_row *ret, size_t *ret_count);
+
 /* --- Replies kept for Idempotency-Key --- */
 
 enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				  struct kept_reply *ret);
-enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply);
+/* Replaces the one that was kept for the key before. The reply holds the text of these memories of the space: when one of them is
+ * forgotten the body is emptied. */
+enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
+				  const uint64_t *memories, size_t memory_count);
 /* Removes up to max replies kept before before_ms. */
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
 

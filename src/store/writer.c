@@ -79,6 +79,9 @@ static enum store_status run_transaction(struct writer *w, struct writer_job *jo
 	status = store_commit(c);
 	if (status == STORE_OK)
 		count_commit(w);
+	/* Trying again what could not be committed would turn a lost write into a reported one. */
+	if (status == STORE_FAILED || store_is_failed(c))
+		set_failed(w);
 	return status;
 }
 

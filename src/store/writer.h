@@ -10,9 +10,9 @@
  * called more than once and must set its results anew each time; it must not touch what lives outside the transaction
  * (that is for `done`).
  *
- * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more: that job and every
- * later one gets STORE_FAILED. After a failed fsync nobody knows what is on disk, and trying again would turn a lost write into
- * a reported one.
+ * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more: the jobs of
+ * that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync nobody knows what is on disk,
+ * and trying again would turn a lost write into a reported one.
  */
 #ifndef SPINE_STORE_WRITER_H
 #define SPINE_STORE_WRITER_H

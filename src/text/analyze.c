@@ -17,7 +17,8 @@
 enum {
 	RUN_CHARACTERS = FOLD_INPUT_CHARACTERS,
 	CUT_BYTES = 48,		/* of a term that is too long; 16 digits of its hash follow */
-	MIXED_CHANGES = 3,	/* between letters and digits: more of them is a hash, not a name */
+	MIXED_CHANGES = 3,	/* between letters and digits of a piece: more of them is a hash, not a name */
+	MIXED_CHANGES_RUN = 5,	/* of a whole run: a UUID */
 };
 
 struct part {
@@ -113,6 +114,15 @@ static size_t fold_part(const struct analyzer *a, size_t from, size_t to, char *
 	return s.n;
 }
 
+/* One part of the run. The stemmer keeps the s of "PDFs", for want of a vowel, so it goes here. */
+static void emit_part(struct analyzer *a, size_t from, size_t to)
+{
+	if (to - from > 2 && a->text.p[a->at[to] - 1] == 's' && a->class[to - 2] == FOLD_UPPER &&
+	    a->class[to - 3] == FOLD_UPPER)
+		to--;
+	emit_word(a, (struct str){a->folded, fold_part(a, from, to, a->folded)});
+}
+
 /* --- Splitting a run ------------------------------------------------------------------------------ */
 
 static inline bool is_word_class(uint8_t class)
@@ -128,8 +138,8 @@ static uint8_t base_class(const struct analyzer *a, size_t i, size_t from)
 	return a->class[i];
 }
 
-/* True where [from, to) is like "a3f9c2e1": splitting it would only make noise. */
-static bool looks_mixed(const struct analyzer *a, size_t from, size_t to)
+/* Changes between letters and digits in [from, to). */
+static size_t count_changes(const struct analyzer *a, size_t from, size_t to)
 {
 	size_t i, changes = 0;
 	bool digit = a->class[from] == FOLD_DIGIT;
@@ -140,7 +150,13 @@ static bool looks_mixed(const struct analyzer *a, size_t from, size_t to)
 		digit = !digit;
 		changes++;
 	}
-	return changes > MIXED_CHANGES;
+	return changes;
+}
+
+/* True where character i is the s of a plural such as "URLs", in a piece that ends at `to`. */
+static bool is_plural_s(const struct analyzer *a, size_t i, size_t to)
+{
+	return i < to && a->text.p[a->at[i]] == 's' && (i + 1 == to || a->class[i + 1] == FOLD_UPPER);
 }
 
 /* True where a part ends before character i of [from, to): fooBar, HTTPServer (before the S), Server2. */
@@ -148,7 +164,7 @@ static bool is_boundary(const struct analyzer *a, size_t part_from, size_t i, si
 {
 	uint8_t before = base_class(a, i - 1, part_from), here = a->class[i];
 
-	if (!is_word_class(here))
+	if (!is_word_class(here) || a->class[i - 1] == FOLD_APOSTROPHE)
 		return false;
 	if ((before == FOLD_DIGIT) != (here == FOLD_DIGIT))
 		return true;
@@ -156,7 +172,7 @@ static bool is_boundary(const struct analyzer *a, size_t part_from, size_t i, si
 		return true;
 	/* The last capital of several begins the next word, unless only a plural's s follows: "URLs". */
 	return before == FOLD_UPPER && here == FOLD_UPPER && i + 1 < to && a->class[i + 1] == FOLD_LOWER &&
-	       !(i + 2 == to && a->text.p[a->at[i + 1]] == 's');
+	       !is_plural_s(a, i + 1, to);
 }
 
 static void add_part(struct analyzer *a, size_t from, size_t to)
@@ -165,11 +181,12 @@ static void add_part(struct analyzer *a, size_t from, size_t to)
 	a->parts[a->part_count++] = (struct part){(uint16_t)from, (uint16_t)to};
 }
 
-/* Splits [from, to), which has no joint. */
-static void split_piece(struct analyzer *a, size_t from, size_t to)
+/* Splits [from, to), which has no joint. What is like "a3f9c2e1" stays whole: its parts would only be noise. */
+static void split_piece(struct analyzer *a, size_t from, size_t to, bool mixed)
 {
 	size_t i, part_from = from;
-	bool mixed = looks_mixed(a, from, to);
+
+	mixed = mixed || count_changes(a, from, to) > MIXED_CHANGES;
 
 	for (i = from + 1; i < to; i++) {
 		if (mixed || !is_boundary(a, part_from, i, to))
@@ -182,6 +199,7 @@ static void split_piece(struct analyzer *a, size_t from, size_t to)
 
 static void split_run(struct analyzer *a)
 {
+	bool mixed = count_changes(a, 0, a->length) > MIXED_CHANGES_RUN;
 	size_t from = 0, i;
 
 	a->part_count = 0;
@@ -189,7 +207,7 @@ static void split_run(struct analyzer *a)
 		if (i < a->length && a->class[i] != FOLD_JOIN)
 			continue;
 		if (i > from)
-			split_piece(a, from, i);
+			split_piece(a, from, i, mixed);
 		from = i + 1;
 	}
 }
@@ -212,11 +230,8 @@ static void emit_compound(struct analyzer *a)
 		len += n;
 	}
 	emit_term(a, (struct str){a->whole, len});
-	for (i = 0; i < a->part_count; i++) {
-		size_t n = fold_part(a, a->parts[i].from, a->parts[i].to, a->folded);
-
-		emit_word(a, (struct str){a->folded, n});
-	}
+	for (i = 0; i < a->part_count; i++)
+		emit_part(a, a->parts[i].from, a->parts[i].to);
 }
 
 /* "C++", "F#": languages whose name ends in signs. */
@@ -233,23 +248,21 @@ static size_t sign_suffix(struct str rest)
 
 static void emit_run(struct analyzer *a)
 {
-	size_t bytes = a->at[a->length], n;
+	size_t bytes = a->at[a->length], suffix = 0, n;
 
 	split_run(a);
 	if (a->part_count > 1) {
 		emit_compound(a);
 		return;
 	}
-	n = fold_part(a, 0, a->length, a->folded);
-	if (a->length == 1 && a->class[0] != FOLD_DIGIT) {
-		size_t suffix = sign_suffix(str_sub(a->text, bytes, a->text.n));
-
-		memcpy(a->whole, a->folded, n);
+	if (a->length == 1 && a->class[0] != FOLD_DIGIT)
+		suffix = sign_suffix(str_sub(a->text, bytes, a->text.n));
+	if (suffix > 0) {
+		n = fold_part(a, 0, 1, a->whole);
 		memcpy(a->whole + n, a->text.p + bytes, suffix);
-		if (suffix > 0)
-			emit_term(a, (struct str){a->whole, n + suffix});
+		emit_term(a, (struct str){a->whole, n + suffix});
 	}
-	emit_word(a, (struct str){a->folded, n});
+	emit_part(a, 0, a->length);
 }
 
 /* --- Cutting the text into runs ------------------------------------------------------------------- */

@@ -102,9 +102,9 @@ static size_t number(const struct tables_classes *chars, const uint8_t *p, const
 	return (size_t)(q - p);
 }
 
-/* Alternatives 5 to 7, at white space. With a line end in the run of white space: up to the last of them. Without, all of the run
- * where the text ends after it; otherwise all but its last character, which goes with what follows, unless it is the
- * only one. */
+/* Alternatives 5 to 7, at white space. With a line end in the run of white space: up to the last of them. Without,
+ * all of the run where the text ends after it; otherwise all but its last character, which goes with what follows,
+ * unless it is the only one. */
 static size_t blank(const struct tables_classes *chars, const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *q = p, *last = p, *after_newline = NULL;
@@ -153,9 +153,9 @@ static size_t not_a_word(const struct tables_classes *chars, const uint8_t *p, c
 /* The end of a word of o200k_base that begins at p, without its prefix and contraction; p itself where there is none.
  *
  * The head is the run of WORD_HEAD. Lower case letters after it begin the tail, and all is one word. Otherwise the
- * tail must be taken from the head: what is given back must begin with a caseless character, so the word ends after the last of
- * those, and upper case letters behind it are a word of their own. A head of upper case letters alone matches
- * alternative 2, where the tail may be empty; *ret_upper says so. */
+ * tail must be taken from the head: what is given back must begin with a caseless character, so the word ends after
+ * the last of those, and upper case letters behind it are a word of their own. A head of upper case letters alone
+ * matches alternative 2, where the tail may be empty; *ret_upper says so. */
 static const uint8_t *word(const struct tables_classes *chars, const uint8_t *p, const uint8_t *end, bool *ret_upper)
 {
 	const uint8_t *q = p, *after_caseless = NULL;
@@ -190,8 +190,8 @@ size_t split_o200k(const struct tables_classes *chars, const uint8_t *p, const u
 	if (first & (CHAR_NUMBER | CHAR_NEWLINE))
 		return not_a_word(chars, p, end, first, true);
 	q = word(chars, start, end, &upper);
-	/* A mark may be the prefix or, being caseless, the word itself. The first alternative wants a caseless or lower case
-	 * character; where only the mark can be it, it stands alone, before upper case letters too. */
+	/* A mark may be the prefix or, being caseless, the word itself. The first alternative wants a caseless or
+	 * lower case character; where only the mark can be it, it stands alone, before upper case letters too. */
 	if ((first & CHAR_MARK) && upper)
 		q = start;
 	else if (q == start)

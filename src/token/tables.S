@@ -1,4 +1,5 @@
-/* The tables of the token counter as read-only data of the binary: file-backed memory that costs nothing until it is used. */
+/* The tables of the token counter as read-only data of the binary: file-backed memory that costs nothing until it
+ * is used. */
 
 #ifdef __APPLE__
 #define SYMBOL(name) _##name

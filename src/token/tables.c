@@ -35,7 +35,8 @@ static bool encoding_ok(struct str file, const struct tables_encoding *e)
 {
 	return memchr(e->name, '\0', sizeof(e->name)) != NULL &&
 	       e->token_count >= TABLES_BYTE_RANKS && e->token_count < TABLES_NONE &&
-	       array_ok(file, e->records_offset, e->token_count, sizeof(uint64_t)) &&
+	       array_ok(file, e->merges_offset, e->token_count, sizeof(uint64_t)) &&
+	       array_ok(file, e->prefixes_offset, e->token_count, sizeof(uint32_t)) &&
 	       array_ok(file, e->units_offset, e->unit_count, sizeof(uint32_t)) &&
 	       e->unit_count % 256 == 0 && e->root < e->unit_count &&
 	       array_ok(file, e->slots_offset, e->slot_count, sizeof(uint32_t)) &&
@@ -86,7 +87,8 @@ bool tables_view(struct str file, struct str encoding, struct tables_view *ret)
 			.chars.ascii = (const uint8_t *)file.p + h->ascii_offset,
 			.chars.index = (const uint8_t *)file.p + h->index_offset,
 			.chars.classes = (const uint8_t *)file.p + h->classes_offset,
-			.records = (const uint64_t *)(file.p + e->records_offset),
+			.merges = (const uint64_t *)(file.p + e->merges_offset),
+			.prefixes = (const uint32_t *)(file.p + e->prefixes_offset),
 			.units = (const uint32_t *)(file.p + e->units_offset),
 			.slots = (const uint32_t *)(file.p + e->slots_offset),
 			.pilots = (const uint16_t *)(file.p + e->pilots_offset),

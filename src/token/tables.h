@@ -1,20 +1,22 @@
 /* The tables of the token counter, as tools/token-tables.mjs writes them at build time.
  *
- * One file, linked into the binary as it is (tables.S): nothing is parsed, copied or allocated, and a page of it is read from disk when
- * a lookup first touches it. All numbers are little-endian; offsets are from the beginning of the file; every array
- * begins at a multiple of 64 bytes.
+ * One file, linked into the binary as it is (tables.S): nothing is parsed, copied or allocated, and a page of it is
+ * read from disk when a lookup first touches it. All numbers are little-endian; offsets are from the beginning of
+ * the file; every array begins at a multiple of 64 bytes.
  *
  *   bytes 0..63       header: struct tables_header
  *   then, 64 each     one header for each encoding: struct tables_encoding
  *   then              the arrays
  *
- * Character classes: classes[index[c >> 8] * 256 + (c & 0xff)] for the code point c, and the array `ascii`, which has the class
- * of a byte below 0x80 and 0 for every other.
+ * Character classes: classes[index[c >> 8] * 256 + (c & 0xff)] for the code point c, and the array `ascii`, which
+ * has the class of a byte below 0x80 and 0 for every other.
  *
  * Of each encoding:
- *   records   for each token, by rank, one 64-bit number: bits 0..35 the pair (left rank << 18 | right rank) that merges into it,
- *             36..53 the rank of the longest token that is a proper prefix of it, 54..61 its length in bytes,
- *             62 whether any pair has it on its left side, 63 whether any has it on its right. TABLES_NONE stands for no rank.
+ *   merges    for each token, by rank, one 64-bit number: bits 0..35 the pair (left rank << 18 | right rank) that
+ *             merges into it, all ones for a byte; 36..49 the lowest rank of the tokens that have it as their left
+ *             part, divided by 16, all ones where there is none; 50..63 the same for the right part
+ *   prefixes  for each token, by rank, the longest token that is a proper prefix of it: bits 0..17 its rank,
+ *             18..25 its length in bytes; 0 where there is none
  *   trie      all tokens by their bytes, a double array (tools/double-array.mjs)
  *   slots     from a pair to the token that it merges into, a perfect hash (tools/pair-hash.mjs), with its
  *   pilots
@@ -51,7 +53,8 @@ struct tables_classes {
 struct tables_encoding {
 	char name[16];
 	uint32_t token_count;
-	uint32_t records_offset;
+	uint32_t merges_offset;
+	uint32_t prefixes_offset;
 	uint32_t unit_count;
 	uint32_t units_offset;
 	uint32_t root;			/* the trie's first offset */
@@ -60,7 +63,7 @@ struct tables_encoding {
 	uint32_t pilot_count;
 	uint32_t pilots_offset;
 	uint32_t seed;
-	uint32_t reserved[2];
+	uint32_t reserved[1];
 };
 
 struct tables_header {
@@ -79,7 +82,8 @@ struct tables_header {
 /* The tables of one encoding as pointers: a few additions to make, so that a caller makes it anew for each use. */
 struct tables_view {
 	struct tables_classes chars;
-	const uint64_t *records;
+	const uint64_t *merges;
+	const uint32_t *prefixes;
 	const uint32_t *units;
 	const uint32_t *slots;
 	const uint16_t *pilots;

@@ -114,7 +114,8 @@ static size_t walk_count(const struct walk *w, struct bpe *bpe, size_t from, siz
 
 /* --- The estimate ------------------------------------------------------------------------------------------------ */
 
-/* Returns the length of the longest beginning of text that is estimated at no more than max_tokens, and its estimate. */
+/* Returns the length of the longest beginning of text that is estimated at no more than max_tokens, and its
+ * estimate. */
 static size_t estimate(struct str text, size_t max_tokens, size_t *ret_tokens)
 {
 	size_t quarters = 0, at = 0;
@@ -161,7 +162,7 @@ size_t tokenizer_encode(const struct tokenizer *t, struct str text, uint32_t *re
 		size_t n = walk_next(&w);
 
 		for (size_t i = 0; i < n && count + i < max; i++)
-			ret_ids[count + i] = w.bpe.ranks[i];
+			ret_ids[count + i] = bpe_rank(&w.bpe, i);
 		count += n;
 	}
 	walk_release(&w);
@@ -170,7 +171,8 @@ size_t tokenizer_encode(const struct tokenizer *t, struct str text, uint32_t *re
 
 /* --- Cutting ----------------------------------------------------------------------------------------------------- */
 
-/* Where a cut may fall. What stands before `from` is the same pieces wherever the cut is made behind it, and has `tokens` tokens. */
+/* Where a cut may fall. What stands before `from` is the same pieces wherever the cut is made behind it, and has
+ * `tokens` tokens. */
 struct cut_range {
 	size_t from;
 	size_t fits;	/* a cut here leaves no more than the allowed tokens */
@@ -180,8 +182,8 @@ struct cut_range {
 
 /* Finds the range by walking until the tokens are more than allowed; false where they never are.
  *
- * A cut changes the piece that it falls into, and the one before where the two share a run of blanks, but none before those. So a
- * cut two pieces behind the first that is too much cannot be right. */
+ * A cut changes the piece that it falls into, and the one before where the two share a run of blanks, but none
+ * before those. So a cut two pieces behind the first that is too much cannot be right. */
 static bool cut_range_find(struct walk *w, size_t max_tokens, struct cut_range *ret)
 {
 	/* The beginnings of the last pieces and the tokens before each; the newest last. */

@@ -24,8 +24,9 @@ import random
 import time
 import uuid
 import warnings
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Generator, Generic, List, Mapping, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Generic, Optional, TypeVar, Union
 from urllib.parse import urlencode
 
 from . import errors
@@ -50,9 +51,9 @@ class Request:
 
     method: str
     path: str
-    query: Tuple[Tuple[str, str], ...] = ()
+    query: tuple[tuple[str, str], ...] = ()
     body: Optional[bytes] = None
-    headers: Tuple[Tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
     safe: bool = False
     retry: bool = True
 
@@ -70,7 +71,7 @@ class Response:
     body: bytes = field(repr=False)
 
     def read(self, parse: Callable[[Mapping[str, Any]], T]) -> T:
-        """What `parse` makes of the JSON object in the body. Where it is none, or not of the promised shape: ProtocolError."""
+        """What `parse` makes of the JSON object in the body; a ProtocolError where it has not the promised shape."""
         try:
             answer = load_json(self.body)
             result = parse(answer)
@@ -96,18 +97,18 @@ class Response:
 def _warn_of(answer: Mapping[str, Any]) -> None:
     notes = answer.get("warnings")
     for note in notes if isinstance(notes, list) else ():
-        text = note.get("detail", note) if isinstance(note, dict) else note
-        warnings.warn(str(text), SpineWarning, stacklevel=_WARNING_DEPTH)
+        text = f"{note.get('field')}: {note.get('detail')}" if isinstance(note, dict) else str(note)
+        warnings.warn(text, SpineWarning, stacklevel=_WARNING_DEPTH)
 
 
 Steps = Generator[Request, Response, T]
 
 
-def get(path: str, query: Tuple[Tuple[str, str], ...] = ()) -> Request:
+def get(path: str, query: tuple[tuple[str, str], ...] = ()) -> Request:
     return Request("GET", path, query, safe=True)
 
 
-def post(path: str, body: Any = None, headers: Tuple[Tuple[str, str], ...] = (), safe: bool = False) -> Request:
+def post(path: str, body: Any = None, headers: tuple[tuple[str, str], ...] = (), safe: bool = False) -> Request:
     return Request("POST", path, (), b"" if body is None else dump_json(body), headers, safe)
 
 
@@ -124,13 +125,13 @@ def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
 class Page(Generic[T]):
     """One page of a list. `next_page_token` is None on the last one."""
 
-    items: List[T]
+    items: list[T]
     next_page_token: Optional[str]
 
 
 @dataclass(frozen=True)
 class Listing(Generic[T]):
-    """A list that is read in pages: its first request, the name of the array in the answers, and what to make of an entry."""
+    """A list that is read in pages: its first request, the array's name in the answers, what to make of an entry."""
 
     request: Request
     name: str

@@ -10,7 +10,8 @@ A wrong argument that never leaves this process is Python's own `TypeError` or `
 from __future__ import annotations
 
 import builtins
-from typing import Any, Dict, Mapping, Optional, Type
+from collections.abc import Mapping
+from typing import Any, Optional
 
 __all__ = [
     "Conflict",
@@ -55,7 +56,7 @@ class SpineError(Exception):
         self.field = field
         self.retryable = retryable
         self.retry_after = retry_after
-        self.problem: Dict[str, Any] = dict(problem or {})
+        self.problem: dict[str, Any] = dict(problem or {})
 
     def __str__(self) -> str:
         status = "" if self.status is None else f"{self.status} "
@@ -97,14 +98,14 @@ class ProtocolError(SpineError):
 
 
 class ConnectionError(SpineError, builtins.ConnectionError):
-    """No answer. Code `connect_failed`: the request was not sent. Code `connection_lost`: it may have been carried out."""
+    """No answer. Code `connect_failed`: the request was not sent; `connection_lost`: it may have been carried out."""
 
 
 class TimeoutError(SpineError, builtins.TimeoutError):
     """No answer in time: code `timeout`, and the request may have been carried out. Also the server's 408."""
 
 
-_CLASS_OF_STATUS: Dict[int, Type[SpineError]] = {
+_CLASS_OF_STATUS: dict[int, type[SpineError]] = {
     400: ValidationError,
     404: NotFound,
     408: TimeoutError,
@@ -119,7 +120,7 @@ _CLASS_OF_STATUS: Dict[int, Type[SpineError]] = {
 }
 
 # Where the code says more than the status does.
-_CLASS_OF_CODE: Dict[str, Type[SpineError]] = {"idempotency_conflict": Conflict}
+_CLASS_OF_CODE: dict[str, type[SpineError]] = {"idempotency_conflict": Conflict}
 
 
 def from_problem(status: int, problem: Mapping[str, Any], retry_after: Optional[float]) -> SpineError:

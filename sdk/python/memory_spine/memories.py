@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional, Union
 from urllib.parse import quote
 
-from .call import Listing, Request, Steps, get as get_request, post, post_once
+from .call import Listing, Request, Steps, post, post_once
+from .call import get as get_request
 from .models import FetchResult, Memory
 from .wire import Query, Strings, Time, dump_json, format_time, string_list
 
@@ -27,7 +29,7 @@ UNSET = Unset()
 # --- Storing -------------------------------------------------------------------------------------
 
 
-def _draft(fields: Mapping[str, Any]) -> Dict[str, Any]:
+def _draft(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a memory as they are sent; times as text."""
     draft = dict(fields)
     if draft.get("tags") is not None:
@@ -38,7 +40,7 @@ def _draft(fields: Mapping[str, Any]) -> Dict[str, Any]:
     return draft
 
 
-def _given(**fields: Any) -> Dict[str, Any]:
+def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -88,8 +90,8 @@ def store(
 
 def store_many(
     memories: Iterable[Union[str, Mapping[str, Any]]], *, idempotency_key: Optional[str] = None
-) -> Steps[List[Memory]]:
-    """Stores up to 1,000 memories, all or none. Each is a mapping with the fields that `store` takes, or just its content."""
+) -> Steps[list[Memory]]:
+    """Stores up to 1,000 memories, all or none. Each is a mapping of the fields that `store` takes, or its content."""
     drafts = [_draft({"content": entry} if isinstance(entry, str) else entry) for entry in memories]
     response = yield post_once("/v1/memories/batch", {"memories": drafts}, idempotency_key)
     return response.read(Memory.list_from_wire)
@@ -106,7 +108,7 @@ def _path(id: str, verb: str = "") -> str:
     return f"/v1/memories/{quote(id, safe='@')}{verb}"
 
 
-def _if_match(id: str, if_version: Optional[int]) -> Tuple[Tuple[str, str], ...]:
+def _if_match(id: str, if_version: Optional[int]) -> tuple[tuple[str, str], ...]:
     return () if if_version is None else (("If-Match", f'"{id}@{if_version}"'),)
 
 
@@ -184,7 +186,7 @@ def unpin(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
 
 
 def forget(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
-    """Removes what every version says, for good, and returns the tombstone that stays. Forgetting again changes nothing."""
+    """Removes what every version says, for good, and returns the tombstone. Forgetting again changes nothing."""
     response = yield Request("DELETE", _path(id), headers=_if_match(id, if_version))
     return response.read(Memory.from_wire)
 
@@ -193,7 +195,7 @@ def forget(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
 
 
 def fetch(ids: Iterable[str]) -> Steps[FetchResult]:
-    """Reads up to 1,000 memories at once, in the order of the ids ("ms-1", "ms-2@1"), each once; says which are missing."""
+    """Reads up to 1,000 memories, in the order of the ids ("ms-1", "ms-2@1"), each once; says which are missing."""
     response = yield post("/v1/memories/fetch", {"ids": string_list("ids", ids)}, safe=True)
     return response.read(FetchResult.from_wire)
 
@@ -238,7 +240,7 @@ def search(
     created_after: Optional[Time] = None,
     created_before: Optional[Time] = None,
     metadata: Optional[Mapping[str, Scalar]] = None,
-) -> Steps[List[Memory]]:
+) -> Steps[list[Memory]]:
     """The best `limit` memories for the words of `query`, each with its `score`, the highest first.
 
     Of several values of `tag` all must be there, of the other filters any; of `metadata` every pair must hold.
@@ -285,9 +287,9 @@ def list_memories(
     page_size: int = 100,
     page_token: Optional[str] = None,
 ) -> Listing[Memory]:
-    """All memories that pass the filters (see `search`), the newest first (order="oldest": last), read page by page as they are used.
+    """All memories that pass the filters (see `search`), the newest first unless order="oldest".
 
-    It begins at page_token where one is given.
+    They are read page by page as they are used, from page_token on where one is given.
     """
     parameters = _filters(
         tag=tag,

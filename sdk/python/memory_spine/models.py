@@ -6,9 +6,10 @@ and a field that this version does not know survives in `raw`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Optional
 
 from .wire import parse_time
 
@@ -39,8 +40,8 @@ class Explanation:
     importance: float
     pinned: float
     recency: float
-    terms: Tuple[Term, ...]
-    raw: Dict[str, Any] = field(repr=False, compare=False)
+    terms: tuple[Term, ...]
+    raw: dict[str, Any] = field(repr=False, compare=False)
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Explanation:
@@ -68,13 +69,13 @@ class Memory:
     content: str
     summary: Optional[str]
     kind: Optional[str]
-    tags: Tuple[str, ...]
+    tags: tuple[str, ...]
     importance: str
     agent: Optional[str]
     task: Optional[str]
     pinned: bool
     trust: str
-    metadata: Dict[str, Any] = field(hash=False)
+    metadata: dict[str, Any] = field(hash=False)
     expires_at: Optional[datetime]
     supersedes: Optional[str]
     superseded_by: Optional[str]
@@ -84,7 +85,7 @@ class Memory:
     current_version: Optional[int]
     score: Optional[float]
     explanation: Optional[Explanation]
-    raw: Dict[str, Any] = field(repr=False, compare=False)
+    raw: dict[str, Any] = field(repr=False, compare=False)
 
     @property
     def ref(self) -> str:
@@ -121,7 +122,7 @@ class Memory:
         )
 
     @classmethod
-    def list_from_wire(cls, raw: Mapping[str, Any]) -> List[Memory]:
+    def list_from_wire(cls, raw: Mapping[str, Any]) -> list[Memory]:
         return [cls.from_wire(memory) for memory in raw["memories"]]
 
 
@@ -141,8 +142,8 @@ class Missing:
 class FetchResult:
     """What `fetch` found, in the order of the ids, and what it did not find."""
 
-    memories: List[Memory]
-    missing: List[Missing]
+    memories: list[Memory]
+    missing: list[Missing]
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> FetchResult:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Dict, Mapping
+from typing import Any
 
 from . import errors
 from .call import Steps, get, post
@@ -19,7 +20,7 @@ def tokens(text: str, tokenizer: str = "o200k_base") -> Steps[int]:
     return response.read(_tokens)
 
 
-def status() -> Steps[Dict[str, Any]]:
+def status() -> Steps[dict[str, Any]]:
     """What the server says about itself: version, uptime, store, memories in the space, connections, requests."""
     response = yield get("/v1/status")
     return response.read(dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from typing import Any, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple, Optional, Union
 from urllib.parse import urlsplit
 
 Time = Union[datetime, str]
@@ -48,7 +49,9 @@ class Endpoint(NamedTuple):
 def header_value(what: str, value: str) -> str:
     """Checks that a text arrives as it is in a header: no control characters, no blank at either end."""
     if not value or value != value.strip() or any(ord(c) < 0x20 or ord(c) == 0x7F for c in value):
-        raise ValueError(f"{what} {value!r} must not be empty, nor hold control characters, nor begin or end with a blank")
+        raise ValueError(
+            f"{what} {value!r} must not be empty, nor hold control characters, nor begin or end with a blank"
+        )
     return value
 
 
@@ -89,7 +92,7 @@ def load_json(data: bytes) -> Any:
     return json.loads(data.decode("utf-8"))
 
 
-def string_list(what: str, value: Iterable[str]) -> List[str]:
+def string_list(what: str, value: Iterable[str]) -> list[str]:
     """A list of texts. One text is refused: it would be taken apart into its characters."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{what} must be a list of texts, not one text: [{value!r}]")
@@ -106,7 +109,7 @@ class Query:
     """Query parameters, in the order given; what is None is left out."""
 
     def __init__(self) -> None:
-        self.pairs: List[Tuple[str, str]] = []
+        self.pairs: list[tuple[str, str]] = []
 
     def add(self, name: str, value: Optional[Union[str, int, float, bool]]) -> Query:
         if value is not None:

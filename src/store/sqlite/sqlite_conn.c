@@ -1,6 +1,7 @@
 /* Statements, transactions and error codes of a SQLite connection. */
 #include "store/sqlite/sqlite_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static const char *const statement_texts[] = {
@@ -9,14 +10,28 @@ static const char *const statement_texts[] = {
 #undef SQLITE_STATEMENT_TEXT
 };
 
+/* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped, and with a
+ * quota; those it reports as an I/O error. A sync that fails is never such a case, whatever its reason. */
+static bool is_full(sqlite3 *db, int rc, int extended)
+{
+	int reason = sqlite3_system_errno(db);
+
+	if ((rc & 0xff) == SQLITE_FULL)
+		return true;
+	return (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE || extended == SQLITE_IOERR_SHMMAP) &&
+	       (reason == ENOSPC || reason == EDQUOT);
+}
+
 enum store_status sqlite_status(struct store_conn *c, int rc)
 {
+	int extended = sqlite3_extended_errcode(c->db);
+
 	if (rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW)
 		return STORE_OK;
-	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), sqlite3_extended_errcode(c->db));
-	if (rc == SQLITE_FULL)
+	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), extended);
+	if (is_full(c->db, rc, extended))
 		return STORE_FULL;
-	if (sqlite3_extended_errcode(c->db) == SQLITE_CONSTRAINT_UNIQUE)
+	if (extended == SQLITE_CONSTRAINT_UNIQUE)
 		return STORE_EXISTS;
 	return STORE_FAILED;
 }
@@ -24,6 +39,11 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 const char *store_error(const struct store_conn *c)
 {
 	return c->error;
+}
+
+bool store_is_failed(const struct store_conn *c)
+{
+	return c->failed;
 }
 
 sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which)
@@ -44,6 +64,21 @@ enum store_status sqlite_run(struct store_conn *c, sqlite3_stmt *s)
 	enum store_status status = sqlite_status(c, sqlite3_step(s));
 
 	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value)
+{
+	sqlite3_stmt *s = sqlite_statement(c, which);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, key);
+	sqlite3_bind_int64(s, 2, value);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+		return STORE_NOT_FOUND;
 	return status;
 }
 
@@ -72,9 +107,17 @@ struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena)
 	return arena_str(arena, (struct str){text, len});
 }
 
+void sqlite_column_digest(sqlite3_stmt *s, int column, uint8_t ret[32])
+{
+	const void *digest = sqlite3_column_blob(s, column);
+
+	if (digest && sqlite3_column_bytes(s, column) == 32)
+		memcpy(ret, digest, 32);
+}
+
 enum store_status store_begin(struct store_conn *c)
 {
-	return run_plain(c, SQL_BEGIN);
+	return c->failed ? STORE_FAILED : run_plain(c, SQL_BEGIN);
 }
 
 enum store_status store_commit(struct store_conn *c)
@@ -83,6 +126,8 @@ enum store_status store_commit(struct store_conn *c)
 
 	if (status != STORE_OK)
 		store_rollback(c);
+	if (status == STORE_FAILED)
+		sqlite_fail(c);
 	return status;
 }
 

@@ -25,6 +25,7 @@
 	X(MEMORY_SET_VERSION, "UPDATE memory SET version = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_PINNED, "UPDATE memory SET pinned = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_SUPERSEDED, "UPDATE memory SET superseded_by = ?2 WHERE id = ?1") \
+	X(MEMORY_SET_REPLY, "UPDATE memory SET reply = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_FORGOTTEN, "UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0") \
 	X(VERSION_INSERT, "INSERT INTO memory_version (memory, version, updated_at, expires_at, importance, trust, content, summary, " \
 			  "kind, tags, agent, task, metadata, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)") \
@@ -37,11 +38,30 @@
 			   "WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3") \
 	X(MEMORY_SCAN, SQLITE_MEMORY_COLUMNS "FROM memory m CROSS JOIN memory_version v ON v.memory = m.id AND v.version = m.version " \
 		       "WHERE m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3") \
+	X(TASK_FIND, "SELECT id FROM task WHERE space = ?1 AND name = ?2") \
+	X(TASK_CREATE, "INSERT INTO task (space, name, created_at) VALUES (?1, ?2, ?3)") \
+	X(TASKS, "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) FROM task t " \
+		 "WHERE t.space = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
+	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) " \
+			   "ON CONFLICT DO NOTHING") \
+	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
+	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
+	X(TASK_ENVELOPES, SQLITE_ENVELOPE_COLUMNS "FROM task t JOIN envelope e ON e.task = t.id " \
+			  "WHERE t.space = ?1 AND t.name = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4") \
+	X(RECEIPT_PUT, "INSERT INTO receipt (envelope, memory, agent, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING") \
+	X(RECEIPTS, "SELECT memory, agent, at FROM receipt WHERE envelope = ?1 ORDER BY at, memory, agent LIMIT ?2") \
+	X(AGENT_GET, "SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name = ?2") \
+	X(AGENT_PUT, "INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5) " \
+		     "ON CONFLICT (space, name) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at") \
+	X(AGENTS, "SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3") \
 	X(REPLY_GET, "SELECT digest, status, etag, location, body, at FROM reply WHERE space = ?1 AND key = ?2") \
-	X(REPLY_PUT, "INSERT INTO reply (space, key, digest, status, etag, location, body, at) " \
+	X(REPLY_PUT, "INSERT OR REPLACE INTO reply (space, key, digest, status, etag, location, body, at) " \
 		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
+	X(REPLY_EMPTY, "UPDATE reply SET body = '' WHERE id = (SELECT reply FROM memory WHERE id = ?1)") \
 	X(REPLY_PRUNE, "DELETE FROM reply WHERE id IN (SELECT id FROM reply ORDER BY id LIMIT ?2) AND at < ?1") \
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+
+#define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body "
 
 #define SQLITE_MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, v.updated_at, " \
@@ -58,6 +78,8 @@ struct store_conn {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];	/* prepared on first use */
 	int lock_fd;				/* -1 for readers */
+	bool forgot;				/* the log holds text that was forgotten */
+	bool failed;				/* the disk failed: no further transaction, no checkpoint */
 	char error[256];
 };
 
@@ -67,11 +89,18 @@ struct store_conn {
 sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which);
 /* Runs a statement that returns no row and resets it. */
 enum store_status sqlite_run(struct store_conn *c, sqlite3_stmt *s);
+/* Runs a statement with a key and one integer; STORE_NOT_FOUND where it changed nothing. */
+enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value);
 /* The status for SQLite's result code; keeps the message for store_error(). */
 enum store_status sqlite_status(struct store_conn *c, int rc);
 void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value);
 /* A copy of a text or blob column; p == NULL for NULL. */
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena);
+
+/* sqlite_checkpoint.c: from here on the connection moves what was committed from the log to the database file by itself. */
+void sqlite_checkpoint_start(struct store_conn *c);
+/* Ends transactions and checkpoints: what is on the disk is not known any more. */
+void sqlite_fail(struct store_conn *c);
 
 /* sqlite_open.c: the path of the database file in a data directory. Returns owned. */
 char *sqlite_path(const char *data_dir, const char *suffix);
@@ -79,14 +108,25 @@ char *sqlite_path(const char *data_dir, const char *suffix);
 bool sqlite_make_directory(const char *data_dir, struct buf *error);
 /* Takes the lock of data_dir and returns its descriptor; -1 and a sentence where somebody else holds it. */
 int sqlite_lock(const char *data_dir, struct buf *error);
+/* Make sure that a file, or a new name in the directory of path, survives a power loss. */
+bool sqlite_sync_file(const char *path, int flags);
+bool sqlite_sync_directory_of(const char *path);
 
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or fails. */
-enum { SQLITE_SCHEMA_NOW = 1, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 2, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, struct buf *error);
-/* Checks without changing anything. */
+/* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is older. *ret_version is
+ * 0 for an empty file. */
+bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error);
 bool sqlite_schema_verify(sqlite3 *db, struct buf *error);
 
-/* The key of a memory: its space above its number. */
+/* So that a key of 63 bits holds it above a memory's number. */
+enum { SQLITE_SPACE_MAX = (1 << 23) - 1 };
+
+/* Reads a digest column. */
+void sqlite_column_digest(sqlite3_stmt *s, int column, uint8_t ret[32]);
+
+/* The key of a memory or an envelope: its space above its number. */
 static inline int64_t sqlite_memory_key(int64_t space, uint64_t num)
 {
 	return (int64_t)((uint64_t)space << 40 | num);

@@ -35,6 +35,8 @@ enum store_status store_space_create(struct store_conn *c, struct str name, int6
 	sqlite_bind_str(s, 1, name);
 	sqlite3_bind_int64(s, 2, now_ms);
 	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_last_insert_rowid(c->db) > SQLITE_SPACE_MAX)
+		return STORE_FULL;
 	if (status == STORE_OK)
 		*ret_id = sqlite3_last_insert_rowid(c->db);
 	return status;
@@ -48,22 +50,6 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	return one_int(c, s, ret_memories);
-}
-
-/* A statement with a memory's key and one integer. */
-static enum store_status run_on_memory(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value)
-{
-	sqlite3_stmt *s = sqlite_statement(c, which);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, key);
-	sqlite3_bind_int64(s, 2, value);
-	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
-		return STORE_NOT_FOUND;
-	return status;
 }
 
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
@@ -117,7 +103,7 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	if (status != STORE_OK)
 		return status;
 	if (num > MEMORY_NUM_MAX)
-		return STORE_FULL;
+		return STORE_EXISTS;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, num));
 	sqlite3_bind_int(s, 2, m->pinned);
 	sqlite3_bind_int64(s, 3, m->created_at_ms);
@@ -126,7 +112,7 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
 		return STORE_EXISTS;
 	if (status == STORE_OK)
-		status = run_on_memory(c, SQL_SPACE_ADDED, m->space, (int64_t)num);
+		status = sqlite_run_on(c, SQL_SPACE_ADDED, m->space, (int64_t)num);
 	if (status != STORE_OK)
 		return status;
 	m->num = num;
@@ -136,7 +122,7 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 
 enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m)
 {
-	enum store_status status = run_on_memory(c, SQL_MEMORY_SET_VERSION, sqlite_memory_key(m->space, m->num), m->version);
+	enum store_status status = sqlite_run_on(c, SQL_MEMORY_SET_VERSION, sqlite_memory_key(m->space, m->num), m->version);
 
 	assert(m->version > 1);
 	return status == STORE_OK ? insert_version(c, m) : status;
@@ -144,23 +130,27 @@ enum store_status store_memory_add_version(struct store_conn *c, const struct me
 
 enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
 {
-	return run_on_memory(c, SQL_MEMORY_SET_PINNED, sqlite_memory_key(space, num), pinned);
+	return sqlite_run_on(c, SQL_MEMORY_SET_PINNED, sqlite_memory_key(space, num), pinned);
 }
 
 enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
 {
-	return run_on_memory(c, SQL_MEMORY_SET_SUPERSEDED, sqlite_memory_key(space, num), (int64_t)by);
+	return sqlite_run_on(c, SQL_MEMORY_SET_SUPERSEDED, sqlite_memory_key(space, num), (int64_t)by);
 }
 
 enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
 	int64_t key = sqlite_memory_key(space, num);
-	enum store_status status = run_on_memory(c, SQL_MEMORY_SET_FORGOTTEN, key, now_ms);
+	enum store_status status = sqlite_run_on(c, SQL_MEMORY_SET_FORGOTTEN, key, now_ms);
 
+	if (status != STORE_OK)
+		return status;
+	c->forgot = true;
+	status = sqlite_run_on(c, SQL_REPLY_EMPTY, key, 0);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)	/* most memories have no kept reply */
+		status = sqlite_run_on(c, SQL_VERSION_DELETE, key, 0);
 	if (status == STORE_OK)
-		status = run_on_memory(c, SQL_VERSION_DELETE, key, 0);
-	if (status == STORE_OK)
-		status = run_on_memory(c, SQL_SPACE_REMOVED, space, 0);
+		status = sqlite_run_on(c, SQL_SPACE_REMOVED, space, 0);
 	return status;
 }
 
@@ -168,7 +158,6 @@ enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint6
 static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret)
 {
 	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
-	const void *digest = sqlite3_column_blob(s, 19);
 
 	*ret = (struct memory){
 		.space = (int64_t)(key >> 40),
@@ -192,8 +181,7 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret
 		.task = sqlite_column_str(s, 17, arena),
 		.metadata = sqlite_column_str(s, 18, arena),
 	};
-	if (digest && sqlite3_column_bytes(s, 19) == (int)sizeof(ret->digest))
-		memcpy(ret->digest, digest, sizeof(ret->digest));
+	sqlite_column_digest(s, 19, ret->digest);
 }
 
 enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,

@@ -15,6 +15,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool sqlite_sync_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+	bool ok = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+bool sqlite_sync_directory_of(const char *path)
+{
+	char *dir = mem_strdup(path);
+	char *slash = strrchr(dir, '/');
+	bool ok;
+
+	if (slash == dir)
+		slash[1] = '\0';
+	else if (slash)
+		*slash = '\0';
+	ok = sqlite_sync_file(slash ? dir : ".", O_RDONLY | O_DIRECTORY);
+	free(dir);
+	return ok;
+}
+
 char *sqlite_path(const char *data_dir, const char *suffix)
 {
 	struct buf path;
@@ -36,7 +61,10 @@ bool sqlite_make_directory(const char *path, struct buf *error)
 		if (c != '/' && c != '\0')
 			continue;
 		*p = '\0';
-		ok = mkdir(copy, 0700) == 0 || errno == EEXIST;
+		if (mkdir(copy, 0700) == 0)
+			ok = sqlite_sync_directory_of(copy) || errno == EACCES;	/* a directory that may be written, but not read */
+		else
+			ok = errno == EEXIST;
 		*p = c;
 		if (c == '\0')
 			break;
@@ -84,12 +112,11 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 		"PRAGMA page_size = 4096;"
 		"PRAGMA journal_mode = WAL;"
 		"PRAGMA synchronous = FULL;"
-		"PRAGMA wal_autocheckpoint = 1000;"
 		"PRAGMA journal_size_limit = 67108864;"
 		"PRAGMA secure_delete = ON;"	/* what is forgotten is overwritten */
 		"PRAGMA temp_store = MEMORY;"
 		"PRAGMA cache_size = -16384;";
-	static const char reader[] = "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
+	static const char reader[] = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
 	char *message = NULL;
 	bool ok;
 
@@ -119,6 +146,29 @@ static bool open_database(struct store_conn *c, const char *data_dir, enum store
 	return ok;
 }
 
+/* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header, and closing
+ * one empties the log. */
+static bool may_be_opened(const char *data_dir, struct buf *error)
+{
+	char *path = sqlite_path(data_dir, "spine.db");
+	struct stat st;
+	sqlite3 *db = NULL;
+	bool ok = true;
+	int version;
+
+	if (stat(path, &st) == 0 && st.st_size > 0) {
+		ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+		if (!ok)
+			buf_printf(error, "cannot open %s: %s", path, db ? sqlite3_errmsg(db) : "out of memory");
+		else
+			sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+		ok = ok && sqlite_schema_read(db, &version, error);
+		sqlite3_close(db);
+	}
+	free(path);
+	return ok;
+}
+
 /* SQLite makes its files with the umask's mode; the file is made first so that nobody else can ever read it. The -wal
  * and -shm files take over its mode. */
 static bool make_private(const char *data_dir, struct buf *error)
@@ -143,10 +193,13 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 	c->lock_fd = -1;
 	if (mode == STORE_WRITE) {
 		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
-		     make_private(data_dir, error);
+		     may_be_opened(data_dir, error) && make_private(data_dir, error);
 	}
-	if (ok && open_database(c, data_dir, mode, error))
+	if (ok && open_database(c, data_dir, mode, error)) {
+		if (mode == STORE_WRITE)
+			sqlite_checkpoint_start(c);
 		return c;
+	}
 	store_close(c);
 	return NULL;
 }

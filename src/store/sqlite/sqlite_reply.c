@@ -31,9 +31,12 @@ enum store_status store_reply_get(struct store_conn *c, int64_t space, struct st
 	return status;
 }
 
-enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply)
+enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
+				  const uint64_t *memories, size_t memory_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_PUT);
+	enum store_status status;
+	int64_t id;
 
 	if (s == NULL)
 		return STORE_FAILED;
@@ -45,7 +48,11 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 	sqlite_bind_str(s, 6, reply->location);
 	sqlite_bind_str(s, 7, reply->body);
 	sqlite3_bind_int64(s, 8, reply->at_ms);
-	return sqlite_run(c, s);
+	status = sqlite_run(c, s);
+	id = sqlite3_last_insert_rowid(c->db);
+	for (size_t i = 0; status == STORE_OK && i < memory_count; i++)
+		status = sqlite_run_on(c, SQL_MEMORY_SET_REPLY, sqlite_memory_key(space, memories[i]), id);
+	return status;
 }
 
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max)

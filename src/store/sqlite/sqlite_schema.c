@@ -26,7 +26,8 @@ static const char step_1[] =
 	"  created_at INTEGER NOT NULL,"
 	"  supersedes INTEGER NOT NULL DEFAULT 0,"	/* numbers, 0: none */
 	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
-	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
+	"  forgotten_at INTEGER NOT NULL DEFAULT 0,"
+	"  reply INTEGER NOT NULL DEFAULT 0);"	/* the kept reply that holds its text; may be pruned by now; 0: none */
 	"CREATE TABLE memory_version ("
 	"  id INTEGER PRIMARY KEY,"
 	"  memory INTEGER NOT NULL,"
@@ -45,7 +46,7 @@ static const char step_1[] =
 	"  digest BLOB NOT NULL,"
 	"  UNIQUE (memory, version));"
 	"CREATE TABLE reply ("
-	"  id INTEGER PRIMARY KEY,"		/* grows with time, so that the oldest are found first */
+	"  id INTEGER PRIMARY KEY AUTOINCREMENT,"	/* grows with time, so that the oldest are found first; never used again */
 	"  space INTEGER NOT NULL,"
 	"  key TEXT NOT NULL,"
 	"  digest BLOB NOT NULL,"
@@ -56,7 +57,40 @@ static const char step_1[] =
 	"  at INTEGER NOT NULL,"
 	"  UNIQUE (space, key));";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1};
+static const char step_2[] =
+	"CREATE TABLE task ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));"
+	"CREATE TABLE envelope ("
+	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
+	"  task INTEGER NOT NULL,"
+	"  parent INTEGER NOT NULL,"		/* a number, 0: none */
+	"  hop INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  body TEXT NOT NULL);"
+	"CREATE INDEX envelope_task ON envelope (task);"
+	"CREATE TRIGGER envelope_is_immutable BEFORE UPDATE ON envelope BEGIN"
+	"  SELECT raise(ABORT, 'an envelope is never changed'); END;"
+	"CREATE TABLE receipt ("
+	"  envelope INTEGER NOT NULL,"
+	"  memory INTEGER NOT NULL,"		/* a number */
+	"  agent TEXT NOT NULL,"
+	"  at INTEGER NOT NULL,"
+	"  PRIMARY KEY (envelope, memory, agent)) WITHOUT ROWID;"
+	"CREATE TABLE agent ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  settings TEXT NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  updated_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {
@@ -69,23 +103,23 @@ static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 	return ok;
 }
 
-/* Reads the numbers, and refuses what is not ours or too new. */
-static bool read_version(sqlite3 *db, int *ret_version, struct buf *error)
+bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
 {
+	const char *file = sqlite3_db_filename(db, "main");
 	int application = 0, version = 0, tables = 0;
 
 	if (!pragma_int(db, "PRAGMA application_id", &application) || !pragma_int(db, "PRAGMA user_version", &version) ||
 	    !pragma_int(db, "SELECT count(*) FROM sqlite_schema", &tables)) {
-		buf_printf(error, "the store cannot be read: %s", sqlite3_errmsg(db));
+		buf_printf(error, "%s cannot be read: %s", file, sqlite3_errmsg(db));
 		return false;
 	}
 	if (application != SQLITE_APPLICATION_ID && (application != 0 || tables != 0)) {
-		buf_puts(error, "the file spine.db is a SQLite database, but not one of Memory Spine; it was left as it is");
+		buf_printf(error, "%s is a SQLite database, but not one of Memory Spine; it was left as it is", file);
 		return false;
 	}
 	if (version > SQLITE_SCHEMA_NOW) {
-		buf_printf(error, "the store has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
-			   "it was left as it is. Use the newer spine", version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
+		buf_printf(error, "%s has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
+			   "it was left as it is. Use the newer spine", file, version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
 		return false;
 	}
 	*ret_version = version;
@@ -96,10 +130,11 @@ bool sqlite_schema_verify(sqlite3 *db, struct buf *error)
 {
 	int version;
 
-	if (!read_version(db, &version, error))
+	if (!sqlite_schema_read(db, &version, error))
 		return false;
 	if (version < SQLITE_SCHEMA_NOW) {
-		buf_printf(error, "the store has schema %d, which is older than %d; start the server once to migrate it", version,
+		buf_printf(error, "%s has schema %d, which is older than %d; start the server once to migrate it",
+			   sqlite3_db_filename(db, "main"), version,
 			   SQLITE_SCHEMA_NOW);
 		return false;
 	}
@@ -128,7 +163,7 @@ bool sqlite_schema_migrate(sqlite3 *db, struct buf *error)
 {
 	int version;
 
-	if (!read_version(db, &version, error))
+	if (!sqlite_schema_read(db, &version, error))
 		return false;
 	while (version < SQLITE_SCHEMA_NOW) {
 		version++;

@@ -13,32 +13,6 @@
 
 /* --- Backup --- */
 
-static bool sync_file(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC);
-	bool ok = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-/* Makes sure that a new name in the directory of path survives a power loss. */
-static bool sync_directory_of(const char *path)
-{
-	char *dir = mem_strdup(path);
-	char *slash = strrchr(dir, '/');
-	bool ok;
-
-	if (slash == dir)
-		slash[1] = '\0';
-	else if (slash)
-		*slash = '\0';
-	ok = sync_file(slash ? dir : ".", O_RDONLY | O_DIRECTORY);
-	free(dir);
-	return ok;
-}
-
 /* VACUUM INTO writes to an existing empty file, so the file is made first, with the right mode and never over another. */
 static bool make_target(const char *file, struct buf *error)
 {
@@ -65,7 +39,7 @@ enum store_status store_backup(struct store_conn *c, const char *file, struct bu
 		status = sqlite_status(c, sqlite3_step(s));
 	}
 	sqlite3_finalize(s);
-	if (status == STORE_OK && (!sync_file(file, O_RDONLY) || !sync_directory_of(file))) {
+	if (status == STORE_OK && (!sqlite_sync_file(file, O_RDONLY) || !sqlite_sync_directory_of(file))) {
 		snprintf(c->error, sizeof(c->error), "%s", strerror(errno));
 		status = STORE_FAILED;
 	}
@@ -195,26 +169,50 @@ static bool copy_file(const char *from, const char *to, struct buf *error)
 	return ok;
 }
 
-/* A backup is good when it is a store of ours that this binary can read and SQLite finds nothing wrong with. It is opened as
- * immutable, so that nothing is made beside it. */
+/* "file:" and the path, with what means something in a URI escaped. Returns owned. */
+static char *immutable_uri(const char *file)
+{
+	struct buf uri;
+
+	buf_init(&uri, 16384);
+	buf_puts(&uri, file[0] == '/' ? "file://" : "file:");
+	for (const char *p = file; *p; p++) {
+		if (*p == '%' || *p == '?' || *p == '#')
+			buf_printf(&uri, "%%%02X", (unsigned)*p);
+		else
+			buf_putc(&uri, *p);
+	}
+	buf_puts(&uri, "?immutable=1");
+	return buf_take(&uri);
+}
+
+/* A backup is good when it is a store of ours that this binary can read or migrate, and SQLite finds nothing wrong with it. It is
+ * opened as immutable, so that nothing is made beside it. */
 static bool verify_backup(const char *file, struct buf *error)
 {
 	sqlite3_stmt *s = NULL;
 	sqlite3 *db = NULL;
-	char *uri = sqlite3_mprintf("file:%s?immutable=1", file);
+	char *uri = immutable_uri(file);
 	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK;
+	int version = 0;
 
 	if (!ok)
 		buf_printf(error, "cannot open %s: %s", file, db ? sqlite3_errmsg(db) : "out of memory");
-	ok = ok && sqlite_schema_verify(db, error);
+	ok = ok && sqlite_schema_read(db, &version, error);
+	if (ok && version == 0) {
+		buf_printf(error, "%s is empty, not a backup", file);
+		ok = false;
+	}
 	if (ok && (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW ||
 		   strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)) {
-		buf_printf(error, "%s is damaged: %s", file, s ? (const char *)sqlite3_column_text(s, 0) : sqlite3_errmsg(db));
+		const char *text = s ? (const char *)sqlite3_column_text(s, 0) : NULL;
+
+		buf_printf(error, "%s is damaged: %s", file, text ? text : sqlite3_errmsg(db));
 		ok = false;
 	}
 	sqlite3_finalize(s);
 	sqlite3_close(db);
-	sqlite3_free(uri);
+	free(uri);
 	return ok;
 }
 
@@ -229,7 +227,7 @@ static bool put_aside(const char *path, const char *kept, struct buf *error)
 		char *from = sqlite3_mprintf("%s%s", path, suffixes[i]);
 		char *to = sqlite3_mprintf("%s%s", kept, suffixes[i]);
 
-		ok = rename(from, to) == 0 || (errno == ENOENT && suffixes[i][0]);
+		ok = rename(from, to) == 0 || errno == ENOENT;
 		if (!ok)
 			buf_printf(error, "cannot move %s to %s: %s", from, to, strerror(errno));
 		sqlite3_free(from);
@@ -251,10 +249,24 @@ static bool is_store(const char *path)
 	return stat(path, &st) == 0 && st.st_size > 0;
 }
 
+/* A name beside path that is free. Returns owned, for sqlite3_free. */
+static char *name_to_keep(const char *path)
+{
+	long long number = (long long)time(NULL);
+	struct stat st;
+	char *kept;
+
+	while (kept = sqlite3_mprintf("%s.before-restore-%lld", path, number), lstat(kept, &st) == 0) {
+		sqlite3_free(kept);
+		number++;
+	}
+	return kept;
+}
+
 static bool replace_store(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error)
 {
 	char *next = sqlite3_mprintf("%s.restore", path);
-	char *kept = sqlite3_mprintf("%s.before-restore-%lld", path, (long long)time(NULL));
+	char *kept = name_to_keep(path);
 	bool there = is_store(path), ok = true;
 
 	if (there && !replace) {
@@ -262,8 +274,8 @@ static bool replace_store(const char *path, const char *file, bool replace, stru
 		ok = false;
 	}
 	ok = ok && copy_file(file, next, error);
-	ok = ok && (!there || put_aside(path, kept, error));
-	if (ok && (rename(next, path) != 0 || !sync_directory_of(path))) {
+	ok = ok && put_aside(path, kept, error);	/* also an empty file, or a log that lost its database */
+	if (ok && (rename(next, path) != 0 || !sqlite_sync_directory_of(path))) {
 		buf_printf(error, "cannot move %s to %s: %s", next, path, strerror(errno));
 		ok = false;
 	}

@@ -1,0 +1,53 @@
+/* What a client of the load generator does, over and over: a cycle of one or more requests.
+ *
+ * A scenario writes the next request and looks at its answer. It decides from the answer whether the cycle goes on with another
+ * request (receive, then ack), is done, or went wrong. Each connection has a state of its own. To add a scenario: write its
+ * functions in a file scenario_NAME.c and list it in scenario.c.
+ */
+#ifndef SPINE_BENCH_LOAD_SCENARIO_H
+#define SPINE_BENCH_LOAD_SCENARIO_H
+
+#include "base/buf.h"
+
+enum scenario_step {
+	SCENARIO_NEXT,		/* the cycle goes on with another request */
+	SCENARIO_DONE,		/* the cycle is complete, and counts */
+	SCENARIO_FAILED,	/* not what was asked for; a new cycle begins */
+};
+
+/* What every client knows. */
+struct scenario_config {
+	size_t bytes;		/* of text in a request */
+	uint64_t seed;		/* of this run: what is written differs from run to run */
+};
+
+/* One client's own. */
+struct scenario_client {
+	const struct scenario_config *config;
+	uint64_t number;	/* of the client */
+	uint64_t count;		/* of its requests so far */
+	struct buf scratch;
+};
+
+struct scenario {
+	const char *name;
+	const char *about;
+	/* Appends a whole request, head and body, to out. */
+	void (*request)(struct scenario_client *client, struct buf *out);
+	/* body borrows. */
+	enum scenario_step (*reply)(struct scenario_client *client, int status, struct str body);
+};
+
+/* NULL where there is none of that name. */
+const struct scenario *scenario_find(const char *name);
+/* One line for each, for the help text. */
+void scenario_list(struct buf *out);
+
+/* Appends a request with its Host and, where body is not empty, its Content-Type and Content-Length. headers are whole lines, or "". */
+void scenario_put_request(struct buf *out, const char *method, const char *path, const char *headers, struct str body);
+/* Appends text of about that many bytes, words that differ by `number`, without characters that JSON escapes. */
+void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);
+
+extern const struct scenario scenario_store, scenario_store_keyed, scenario_batch, scenario_get, scenario_ready;
+
+#endif

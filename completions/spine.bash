@@ -1,0 +1,333 @@
+# bash completion for spine. Made by: spine completion bash
+_spine()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status store search list get update versions revert pin unpin forget export import backup restore check tokens completion help version '
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	serve)
+		case "$prev" in
+		--listen|-l) return ;;
+		--threads) return ;;
+		--log-level) COMPREPLY=($(compgen -W 'debug info warn error' -- "$cur")); return ;;
+		--log-format) COMPREPLY=($(compgen -W 'auto text json' -- "$cur")); return ;;
+		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		--max-connections) return ;;
+		--max-header) return ;;
+		--max-body) return ;;
+		--max-body-total) return ;;
+		--max-json-depth) return ;;
+		--max-batch) return ;;
+		--max-queue) return ;;
+		--header-timeout) return ;;
+		--body-timeout) return ;;
+		--idle-timeout) return ;;
+		--write-timeout) return ;;
+		--drain-timeout) return ;;
+		--idempotency-ttl) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --quiet --data --max-connections --max-header --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --idempotency-ttl --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	status)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	store)
+		case "$prev" in
+		--kind|-k) COMPREPLY=($(compgen -W 'note fact decision observation output' -- "$cur")); return ;;
+		--tag|-t) return ;;
+		--importance|-i) COMPREPLY=($(compgen -W 'low medium high critical' -- "$cur")); return ;;
+		--task) return ;;
+		--summary) return ;;
+		--trust) COMPREPLY=($(compgen -W 'system user agent external' -- "$cur")); return ;;
+		--ttl) return ;;
+		--metadata) return ;;
+		--supersedes) return ;;
+		--id) return ;;
+		--idempotency-key) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--kind --tag --importance --task --summary --trust --ttl --metadata --pin --supersedes --id --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	search)
+		case "$prev" in
+		--tag|-t) return ;;
+		--kind|-k) COMPREPLY=($(compgen -W 'note fact decision observation output' -- "$cur")); return ;;
+		--author) return ;;
+		--task) return ;;
+		--importance|-i) COMPREPLY=($(compgen -W 'low medium high critical' -- "$cur")); return ;;
+		--trust) COMPREPLY=($(compgen -W 'system user agent external' -- "$cur")); return ;;
+		--state) COMPREPLY=($(compgen -W 'active superseded expired any' -- "$cur")); return ;;
+		--after) return ;;
+		--before) return ;;
+		--metadata) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--explain --tag --kind --author --task --importance --trust --pinned --state --after --before --metadata --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	list)
+		case "$prev" in
+		--order) COMPREPLY=($(compgen -W 'newest oldest' -- "$cur")); return ;;
+		--tag|-t) return ;;
+		--kind|-k) COMPREPLY=($(compgen -W 'note fact decision observation output' -- "$cur")); return ;;
+		--author) return ;;
+		--task) return ;;
+		--importance|-i) COMPREPLY=($(compgen -W 'low medium high critical' -- "$cur")); return ;;
+		--trust) COMPREPLY=($(compgen -W 'system user agent external' -- "$cur")); return ;;
+		--state) COMPREPLY=($(compgen -W 'active superseded expired any' -- "$cur")); return ;;
+		--after) return ;;
+		--before) return ;;
+		--metadata) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--order --tag --kind --author --task --importance --trust --pinned --state --after --before --metadata --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	get)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--raw --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	update)
+		case "$prev" in
+		--kind|-k) COMPREPLY=($(compgen -W 'note fact decision observation output' -- "$cur")); return ;;
+		--tag|-t) return ;;
+		--importance|-i) COMPREPLY=($(compgen -W 'low medium high critical' -- "$cur")); return ;;
+		--task) return ;;
+		--summary) return ;;
+		--trust) COMPREPLY=($(compgen -W 'system user agent external' -- "$cur")); return ;;
+		--ttl) return ;;
+		--metadata) return ;;
+		--clear) COMPREPLY=($(compgen -W 'summary task tags metadata expires_at agent' -- "$cur")); return ;;
+		--if-version) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--kind --tag --importance --task --summary --trust --ttl --metadata --clear --if-version --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	versions)
+		case "$prev" in
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	revert)
+		case "$prev" in
+		--if-version) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--if-version --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	pin)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	unpin)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	forget)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--yes --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	export)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
+		;;
+	import)
+		case "$prev" in
+		--batch) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--new-ids --batch --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
+		;;
+	backup)
+		case "$prev" in
+		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--data --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
+		;;
+	restore)
+		case "$prev" in
+		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--replace --data --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
+		;;
+	check)
+		case "$prev" in
+		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--data --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	tokens)
+		case "$prev" in
+		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--tokenizer --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
+		;;
+	completion)
+		case "$prev" in
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'bash zsh fish' -- "$cur"))
+		;;
+	help)
+		case "$prev" in
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--man --markdown --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+		;;
+	version)
+		case "$prev" in
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	esac
+}
+complete -o filenames -F _spine spine

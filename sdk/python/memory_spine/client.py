@@ -1,0 +1,202 @@
+"""The two clients. Both are lists of calls; what a call does is in the modules named after its subject."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from types import TracebackType
+from typing import Optional, TypeVar
+
+from . import memories, server
+from ._version import __version__
+from .async_transport import AsyncTransport
+from .call import Response, Sleep, Steps, perform
+from .errors import SpineError
+from .http1 import Settings
+from .method import awaiting, awaiting_pages, blocking, blocking_pages
+from .transport import Transport
+from .wire import Endpoint, header_value
+
+T = TypeVar("T")
+Self = TypeVar("Self")
+
+DEFAULT_ENDPOINT = "http://127.0.0.1:8788"
+
+
+class _Client:
+    """What both clients are told, and read from the environment where they are not."""
+
+    def __init__(
+        self,
+        endpoint: Optional[str] = None,
+        space: Optional[str] = None,
+        agent: Optional[str] = None,
+        timeout: float = 30.0,
+        *,
+        retries: int = 2,
+        max_connections: int = 100,
+        max_response_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        """Connects to nothing yet.
+
+        endpoint            where the server is; else SPINE_URL, else http://127.0.0.1:8788
+        space               the space to work in; else SPINE_SPACE, else the server's "default"
+        agent               who is calling, the author of what is stored; else SPINE_AGENT, else nobody
+        timeout             seconds that one call may take, its retries included
+        retries             how often a request is sent again where that is safe
+        max_connections     beyond it, calls wait for one another
+        max_response_bytes  beyond it, an answer is refused
+        """
+        if timeout <= 0 or retries < 0 or max_connections < 1 or max_response_bytes < 1:
+            raise ValueError("timeout, max_connections and max_response_bytes must be positive, retries not negative")
+        self._endpoint = endpoint or os.environ.get("SPINE_URL") or DEFAULT_ENDPOINT
+        self._space = space or os.environ.get("SPINE_SPACE") or None
+        self._agent = agent or os.environ.get("SPINE_AGENT") or None
+        self.timeout = timeout
+        self.retries = retries
+        headers: list[tuple[str, str]] = [("User-Agent", f"memory-spine-python/{__version__}")]
+        if self._space is not None:
+            headers.append(("Spine-Space", header_value("space", self._space)))
+        if self._agent is not None:
+            headers.append(("Spine-Agent", header_value("agent", self._agent)))
+        self._open(Settings(Endpoint.parse(self._endpoint), tuple(headers), max_connections, max_response_bytes))
+
+    def _open(self, settings: Settings) -> None:
+        raise NotImplementedError
+
+    @property
+    def endpoint(self) -> str:
+        return self._endpoint
+
+    @property
+    def space(self) -> Optional[str]:
+        """The space that was asked for; None is the server's default."""
+        return self._space
+
+    @property
+    def agent(self) -> Optional[str]:
+        return self._agent
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(endpoint={self.endpoint!r}, space={self.space!r}, agent={self.agent!r})"
+
+
+class MemorySpine(_Client):
+    """The blocking client. Any number of threads may share one.
+
+    with MemorySpine() as spine:
+        memory = spine.store("The gateway answers 429 with Retry-After in seconds.", tags=["gateway"])
+    """
+
+    def _open(self, settings: Settings) -> None:
+        self._transport = Transport(settings)
+
+    def _run(self, steps: Steps[T]) -> T:
+        effects = perform(steps, self.timeout, self.retries)
+        try:
+            effect = next(effects)
+            while True:
+                response: Optional[Response] = None
+                try:
+                    if isinstance(effect, Sleep):
+                        time.sleep(effect.seconds)
+                    else:
+                        response = self._transport.send(effect.request, effect.deadline)
+                except SpineError as error:
+                    effect = effects.throw(error)
+                else:
+                    effect = effects.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def close(self) -> None:
+        """Closes the connections. Calls under way in other threads end as they would have; later ones are refused."""
+        self._transport.close()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+
+    store = blocking(memories.store)
+    store_many = blocking(memories.store_many)
+    get = blocking(memories.get)
+    versions = blocking_pages(memories.versions)
+    update = blocking(memories.update)
+    revert = blocking(memories.revert)
+    pin = blocking(memories.pin)
+    unpin = blocking(memories.unpin)
+    forget = blocking(memories.forget)
+    fetch = blocking(memories.fetch)
+    search = blocking(memories.search)
+    list = blocking_pages(memories.list_memories)
+
+    tokens = blocking(server.tokens)
+    status = blocking(server.status)
+    healthy = blocking(server.healthy)
+    ready = blocking(server.ready)
+
+
+class AsyncMemorySpine(_Client):
+    """The asynchronous client: the same calls, to be awaited. Any number of tasks of one event loop may share one.
+
+    async with AsyncMemorySpine() as spine:
+        memory = await spine.store("The gateway answers 429 with Retry-After in seconds.", tags=["gateway"])
+    """
+
+    def _open(self, settings: Settings) -> None:
+        self._transport = AsyncTransport(settings)
+
+    async def _run(self, steps: Steps[T]) -> T:
+        effects = perform(steps, self.timeout, self.retries)
+        try:
+            effect = next(effects)
+            while True:
+                response: Optional[Response] = None
+                try:
+                    if isinstance(effect, Sleep):
+                        await asyncio.sleep(effect.seconds)
+                    else:
+                        response = await self._transport.send(effect.request, effect.deadline)
+                except SpineError as error:
+                    effect = effects.throw(error)
+                else:
+                    effect = effects.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def close(self) -> None:
+        """Closes the connections. Calls under way in other tasks end as they would have; later ones are refused."""
+        await self._transport.close()
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        await self.close()
+
+    store = awaiting(memories.store)
+    store_many = awaiting(memories.store_many)
+    get = awaiting(memories.get)
+    versions = awaiting_pages(memories.versions)
+    update = awaiting(memories.update)
+    revert = awaiting(memories.revert)
+    pin = awaiting(memories.pin)
+    unpin = awaiting(memories.unpin)
+    forget = awaiting(memories.forget)
+    fetch = awaiting(memories.fetch)
+    search = awaiting(memories.search)
+    list = awaiting_pages(memories.list_memories)
+
+    tokens = awaiting(server.tokens)
+    status = awaiting(server.status)
+    healthy = awaiting(server.healthy)
+    ready = awaiting(server.ready)

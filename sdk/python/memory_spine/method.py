@@ -1,0 +1,125 @@
+"""How a call becomes a method of a client.
+
+    class MemorySpine:
+        get = blocking(memories.get)        # def get(self, id: str, version: int | None = None) -> Memory
+
+    class AsyncMemorySpine:
+        get = awaiting(memories.get)        # async def get(self, id: str, version: int | None = None) -> Memory
+
+Type checkers see the parameters of the call with the client's kind of result; help() and inspect see them, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, cast
+
+from .call import Listing, Page, Steps
+
+if TYPE_CHECKING:
+    # typing has ParamSpec since Python 3.10; type checkers know it from here whatever they check for.
+    from typing_extensions import ParamSpec, Protocol
+
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
+    class Method(Protocol[P, R_co]):
+        """A function that was put into a class: reading it from an object binds it."""
+
+        def __get__(self, client: object, owner: object = None) -> Callable[P, R_co]: ...
+
+
+T = TypeVar("T")
+
+
+class Pages(Generic[T]):
+    """A list that is read page by page while it is iterated over. Each iteration starts anew."""
+
+    def __init__(self, run: Callable[[Steps[Page[T]]], Page[T]], listing: Listing[T]) -> None:
+        self._run = run
+        self._listing = listing
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page.items
+
+    def pages(self) -> Iterator[Page[T]]:
+        """The pages themselves, each with its `items` and its `next_page_token`."""
+        page = self._run(self._listing.page(self._listing.page_token))
+        yield page
+        while page.next_page_token is not None:
+            page = self._run(self._listing.page(page.next_page_token))
+            yield page
+
+    def all(self) -> list[T]:
+        """Everything, read to the end."""
+        return list(self)
+
+
+class AsyncPages(Generic[T]):
+    """A list that is read page by page while it is iterated over. Each iteration starts anew."""
+
+    def __init__(self, run: Callable[[Steps[Page[T]]], Coroutine[Any, Any, Page[T]]], listing: Listing[T]) -> None:
+        self._run = run
+        self._listing = listing
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        async for page in self.pages():
+            for item in page.items:
+                yield item
+
+    async def pages(self) -> AsyncIterator[Page[T]]:
+        """The pages themselves, each with its `items` and its `next_page_token`."""
+        page = await self._run(self._listing.page(self._listing.page_token))
+        yield page
+        while page.next_page_token is not None:
+            page = await self._run(self._listing.page(page.next_page_token))
+            yield page
+
+    async def all(self) -> list[T]:
+        """Everything, read to the end."""
+        return [item async for item in self]
+
+
+def _dress(method: Any, call: Callable[..., Any], result: str) -> Any:
+    """Gives a method the name, the documentation and the parameters of its call, and says what it returns."""
+    functools.update_wrapper(method, call)
+    del method.__wrapped__
+    signature = inspect.signature(call)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    inner = str(signature.return_annotation).partition("[")[2][:-1]  # of "Steps[Memory]"
+    returns = result.format(inner)
+    parameters = [itself, *signature.parameters.values()]
+    method.__signature__ = signature.replace(parameters=parameters, return_annotation=returns)
+    method.__annotations__ = {**call.__annotations__, "return": returns}
+    return method
+
+
+def blocking(call: Callable[P, Steps[T]]) -> Method[P, T]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._run(call(*args, **kwargs))
+
+    return cast("Method[P, T]", _dress(method, call, "{}"))
+
+
+def awaiting(call: Callable[P, Steps[T]]) -> Method[P, Coroutine[Any, Any, T]]:
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._run(call(*args, **kwargs))
+
+    return cast("Method[P, Coroutine[Any, Any, T]]", _dress(method, call, "{}"))
+
+
+def blocking_pages(call: Callable[P, Listing[T]]) -> Method[P, Pages[T]]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return Pages(self._run, call(*args, **kwargs))
+
+    return cast("Method[P, Pages[T]]", _dress(method, call, "Pages[{}]"))
+
+
+def awaiting_pages(call: Callable[P, Listing[T]]) -> Method[P, AsyncPages[T]]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return AsyncPages(self._run, call(*args, **kwargs))
+
+    return cast("Method[P, AsyncPages[T]]", _dress(method, call, "AsyncPages[{}]"))

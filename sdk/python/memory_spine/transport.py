@@ -1,0 +1,194 @@
+"""The blocking transport: http.client over a pool of kept-alive connections.
+
+Any number of threads may send at once; each takes a connection for one exchange. The newest idle one is taken first,
+so that the connections of a burst are left to the server's idle timeout. A connection that the server closed while it
+was idle is noticed before anything is sent on it.
+
+A forked child starts with an empty pool: two processes must not talk on one connection.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import threading
+import time
+import weakref
+from typing import Any
+
+from . import http1
+from .call import Request, Response
+from .http1 import Settings
+
+
+class _DeadlineSocket(socket.socket):
+    """A socket whose timeout is a point in time, so that a peer which sends a byte now and then cannot hold a call."""
+
+    deadline = 0.0
+
+    def _arm(self) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        self.settimeout(left)
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        self._arm()
+        return super().recv_into(*args, **kwargs)
+
+    def sendall(self, *args: Any, **kwargs: Any) -> None:
+        self._arm()
+        super().sendall(*args, **kwargs)
+
+
+class _Connection:
+    def __init__(self, settings: Settings, deadline: float) -> None:
+        self._settings = settings
+        host, port = settings.endpoint
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        plain = socket.create_connection((host, port), timeout=left)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = _DeadlineSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+        self._http = http.client.HTTPConnection(host, port)
+        self._http.sock = self._sock
+        self.reusable = False
+
+    def close(self) -> None:
+        self._http.close()
+        self._sock.close()
+
+    def is_stale(self) -> bool:
+        return http1.is_readable(self._sock.fileno())
+
+    def exchange(self, request: Request, deadline: float) -> Response:
+        """Raises OSError and HTTPException as they come; the connection is then of no more use."""
+        self._sock.deadline = deadline
+        self.reusable = False
+        self._http.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
+        for name, value in http1.request_headers(self._settings, request):
+            self._http.putheader(name, value)
+        lost = None
+        try:
+            self._http.endheaders(request.body or None)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            # A server that refuses a body early answers before it has read it all. Its answer says more than the reset.
+            lost = error
+        try:
+            answer = self._http.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            raise (lost or error) from error
+        with answer:
+            headers = {name.lower(): value for name, value in answer.getheaders()}
+            self.reusable = lost is None and not answer.will_close
+            return Response(answer.status, headers, self._read_body(answer))
+
+    def _read_body(self, answer: http.client.HTTPResponse) -> bytes:
+        limit = self._settings.max_response_bytes
+        if answer.length is not None and answer.length > limit:
+            raise http1.too_large(self._settings)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            part = answer.read(http1.READ_BYTES)
+            if not part:
+                break
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise http1.too_large(self._settings)
+        if answer.length:
+            raise http.client.IncompleteRead(b"", answer.length)
+        return b"".join(parts)
+
+
+class Transport:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._reset()
+        _pools.add(self)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(self._settings.max_connections)
+        self._idle: list[_Connection] = []
+        self._closed = False
+
+    def reset_after_fork(self) -> None:
+        """In the child, which has one thread. Closing the parent's connections here leaves them open there."""
+        idle, closed = self._idle, self._closed
+        self._reset()
+        self._closed = closed
+        for connection in idle:
+            connection.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def send(self, request: Request, deadline: float) -> Response:
+        if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise http1.timed_out(request)
+        try:
+            return self._send(request, deadline)
+        finally:
+            self._slots.release()
+
+    def _send(self, request: Request, deadline: float) -> Response:
+        connection = self._take(request, deadline)
+        keep = False
+        try:
+            response = connection.exchange(request, deadline)
+            keep = connection.reusable
+            return response
+        except socket.timeout:
+            raise http1.timed_out(request) from None
+        except (OSError, http.client.IncompleteRead) as error:
+            raise http1.connection_lost(request, error) from error
+        except (http.client.HTTPException, ValueError) as error:
+            raise http1.invalid(repr(error)) from error
+        finally:
+            self._put_back(connection, keep)
+
+    def _take(self, request: Request, deadline: float) -> _Connection:
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise RuntimeError("this client is closed")
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                break
+            if not connection.is_stale():
+                return connection
+            connection.close()
+        try:
+            return _Connection(self._settings, deadline)
+        except socket.timeout:
+            raise http1.timed_out(request) from None
+        except OSError as error:
+            raise http1.connect_failed(self._settings.endpoint, error) from error
+
+    def _put_back(self, connection: _Connection, keep: bool) -> None:
+        with self._lock:
+            keep = keep and not self._closed
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+
+_pools: weakref.WeakSet[Transport] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for pool in list(_pools):
+        pool.reset_after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,115 @@
+"""The real server and both clients, for the tests. Each test works in a space of its own, so they share one server."""
+
+import asyncio
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+SDK = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(SDK), str(SDK.parent.parent / "tests")]
+
+from server import Server  # noqa: E402
+
+from memory_spine import AsyncMemorySpine, AsyncPages, MemorySpine  # noqa: E402
+
+
+class Blocking:
+    """An asynchronous client that is used like a blocking one, so that one test holds for both."""
+
+    def __init__(self, client, loop):
+        self._client = client
+        self._loop = loop
+
+    def __getattr__(self, name):
+        value = getattr(self._client, name)
+        return value if not callable(value) else lambda *args, **kwargs: self._wait(value(*args, **kwargs))
+
+    def _wait(self, value):
+        if asyncio.iscoroutine(value):
+            return self._loop.run_until_complete(value)
+        return BlockingPages(value, self._loop) if isinstance(value, AsyncPages) else value
+
+
+class BlockingPages:
+    def __init__(self, pages, loop):
+        self._pages = pages
+        self._loop = loop
+
+    def __iter__(self):
+        return self._iterate(self._pages.__aiter__())
+
+    def pages(self):
+        return self._iterate(self._pages.pages())
+
+    def all(self):
+        return self._loop.run_until_complete(self._pages.all())
+
+    def _iterate(self, iterator):
+        while True:
+            try:
+                yield self._loop.run_until_complete(iterator.__anext__())
+            except StopAsyncIteration:
+                return
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch):
+    for name in ("SPINE_URL", "SPINE_SPACE", "SPINE_AGENT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("server") / "data").wait_until_ready()
+    yield running
+    assert running.terminate() == 0, running.log_tail()
+
+
+@pytest.fixture
+def start_server(tmp_path):
+    """Starts servers of the test's own."""
+    running = []
+
+    def start(data=None, **options):
+        running.append(Server(data or tmp_path / f"data{len(running)}", **options))
+        return running[-1].wait_until_ready()
+
+    yield start
+    for one in running:
+        if one.process.poll() is None:
+            one.terminate()
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request):
+    """Makes clients of either kind, used alike: connect(url, space=…)."""
+    opened = []
+    loop = asyncio.new_event_loop()
+
+    def make(endpoint, **options):
+        if request.param == "sync":
+            client = MemorySpine(endpoint, **options)
+        else:
+            client = Blocking(AsyncMemorySpine(endpoint, **options), loop)
+        opened.append(client)
+        return client
+
+    yield make
+    for client in opened:
+        client.close()
+    loop.close()
+
+
+_space_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def space():
+    return f"test-{next(_space_numbers)}"
+
+
+@pytest.fixture
+def spine(connect, server, space):
+    return connect(server.url, space=space)

@@ -1,0 +1,165 @@
+"""What the package shows: names, signatures, types, versions, and how it is built."""
+
+import ast
+import asyncio
+import importlib.util
+import inspect
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import memory_spine
+from memory_spine import AsyncMemorySpine, MemorySpine
+
+SDK = Path(__file__).resolve().parent.parent
+ROOT = SDK.parent.parent
+SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
+PAGED = {"list", "versions"}
+OLDEST_PYTHON = (3, 9)
+
+
+def calls(client):
+    return {name for name, value in vars(client).items() if inspect.isfunction(value) and not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_calls():
+    assert calls(MemorySpine) == calls(AsyncMemorySpine)
+    assert calls(MemorySpine) == {
+        *(
+            "store",
+            "store_many",
+            "get",
+            "versions",
+            "update",
+            "revert",
+            "pin",
+            "unpin",
+            "forget",
+            "fetch",
+            "search",
+            "list",
+        ),
+        *("tokens", "status", "healthy", "ready", "close"),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(calls(MemorySpine)))
+def test_a_call_is_documented_and_has_the_same_parameters_in_both_clients(name):
+    sync, asynchronous = getattr(MemorySpine, name), getattr(AsyncMemorySpine, name)
+    assert sync.__doc__ and asynchronous.__doc__
+    assert inspect.signature(sync).parameters == inspect.signature(asynchronous).parameters
+    assert "Steps" not in str(inspect.signature(sync))
+    assert asyncio.iscoroutinefunction(asynchronous) == (name not in PAGED)
+
+
+def test_parameters_are_seen_through_an_object():
+    with MemorySpine() as spine:
+        assert list(inspect.signature(spine.get).parameters) == ["id", "version"]
+        assert inspect.signature(spine.get).return_annotation == "Memory"
+        assert inspect.signature(spine.list).return_annotation == "Pages[Memory]"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_the_sources_are_in_the_language_of_the_oldest_python(path):
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_the_sources_import_the_standard_library_only(path):
+    if not hasattr(sys, "stdlib_module_names"):
+        pytest.skip("this Python does not know the names of its modules")
+    allowed = sys.stdlib_module_names | {"typing_extensions"}  # for type checkers only, see method.py
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.append(node.module or "")
+        assert {name.partition(".")[0] for name in names} <= allowed
+
+
+def test_the_version_is_the_projects():
+    assert memory_spine.__version__ == (ROOT / "VERSION").read_text().strip()
+
+
+def test_types_are_complete():
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "memory_spine"],
+        cwd=SDK,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+def build(hook, folder):
+    code = f"import sys; sys.path.insert(0, 'build_backend'); import backend; print(backend.{hook}(sys.argv[1]))"
+    run = subprocess.run(
+        [sys.executable, "-B", "-c", code, str(folder)],
+        cwd=SDK,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    return folder / run.stdout.strip()
+
+
+def test_a_wheel_holds_the_whole_package_and_works(tmp_path):
+    wheel = build("build_wheel", tmp_path)
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"memory_spine/{path.name}" for path in SOURCES[:-1]} | {"memory_spine/py.typed"} <= names
+    assert not any("test" in name for name in names)
+    code = "import memory_spine; print(memory_spine.__version__, memory_spine.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(wheel)}
+    run = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        env=environment,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    version, _, path = run.stdout.strip().partition(" ")
+    assert version == memory_spine.__version__
+    assert path.startswith(str(wheel))
+
+
+def test_the_same_sources_make_the_same_wheel(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert build("build_wheel", tmp_path / "a").read_bytes() == build("build_wheel", tmp_path / "b").read_bytes()
+
+
+def test_a_source_archive_can_be_built_from(tmp_path):
+    with tarfile.open(build("build_sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "build_backend/backend.py", "memory_spine/client.py", "PKG-INFO"} <= names
+
+
+@pytest.mark.parametrize("editable", [False, True], ids=["plain", "editable"])
+def test_pip_installs_it_without_a_network(tmp_path, editable):
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("pip is not installed")
+    # --no-index and isolation together: nothing may be fetched, not even a build tool.
+    command = [sys.executable, "-B", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    target = ["--prefix", str(tmp_path), "--ignore-installed", "--break-system-packages"]
+    if editable:
+        target += ["--editable"]
+    if (
+        "--break-system-packages"
+        not in subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--help"], stdout=subprocess.PIPE, text=True
+        ).stdout
+    ):
+        target.remove("--break-system-packages")
+    run = subprocess.run([*command, *target, str(SDK)], env=environment, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 0, run.stderr
+    installed = {path.name for path in tmp_path.rglob("*memory_spine*")}
+    assert f"memory_spine-{memory_spine.__version__}.dist-info" in installed
+    assert ("_memory_spine.pth" if editable else "memory_spine") in installed

@@ -1,0 +1,266 @@
+#include "api/envelope_decode.h"
+
+#include "api/decode.h"
+#include "core/mention.h"
+
+enum { AGENT_NAME_MAX = 128, TASK_NAME_MAX = 128 };
+
+/* --- Fields of any of the three forms --- */
+
+static enum problem_code read_agent(const struct json *obj, const char *name, struct str *ret, struct problem *p)
+{
+	enum problem_code code = decode_str(obj, name, 1, AGENT_NAME_MAX, ret, p);
+
+	return code == P_OK && ret->p ? decode_check_name(*ret, name, AGENT_NAME_MAX, p) : code;
+}
+
+static enum problem_code read_tree(const struct json *obj, const char *name, enum json_type type, struct json *ret, struct problem *p)
+{
+	const struct json *value = decode_member(obj, name);
+
+	if (value == NULL)
+		return P_OK;
+	if (value->type != type)
+		return problem_set(p, P_INVALID_FIELD, name, "%s is %s; expected %s", name, json_type_name(value->type), json_type_name(type));
+	*ret = *value;
+	return P_OK;
+}
+
+static enum problem_code read_objects(const struct json *obj, const char *name, size_t max, struct json *ret, struct problem *p)
+{
+	const struct json *list = NULL;
+	enum problem_code code = decode_array(obj, name, max, &list, p);
+
+	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
+		if (list->items[i].type == JSON_OBJECT)
+			continue;
+		code = problem_set(p, P_INVALID_FIELD, NULL, "an item is %s; expected an object", json_type_name(list->items[i].type));
+		problem_prefix(p, name, i);
+	}
+	if (code == P_OK && list)
+		*ret = *list;
+	return code;
+}
+
+/* Ids as a list of texts; each may also be a range ("ms-4821 through ms-4825"). */
+static enum problem_code read_refs(struct call *call, const struct json *obj, const char *name, struct handoff_draft *d)
+{
+	const struct json *list = NULL;
+	struct mention_list ids = {0};
+	enum problem_code code = decode_array(obj, name, HANDOFF_REFS_MAX, &list, &call->problem);
+
+	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
+		size_t before = ids.count;
+
+		struct memory_id id;
+		bool is_one = list->items[i].type == JSON_STRING && memory_id_parse(list->items[i].s, &id);
+
+		if (is_one)
+			mention_add(&ids, id, call->arena);
+		else if (list->items[i].type == JSON_STRING)
+			mention_collect(&ids, list->items[i].s, call->arena);
+		if (!is_one && ids.count == before) {
+			code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids as in ms-4821");
+			problem_prefix(&call->problem, name, i);
+		}
+	}
+	if (code == P_OK && ids.truncated)
+		code = problem_set(&call->problem, P_TOO_LARGE, name, "%s names more than %d memories", name, MENTION_MAX);
+	d->refs = ids.ids;
+	d->ref_count = ids.count;
+	return code;
+}
+
+static enum problem_code read_parent(const struct json *obj, const char *name, uint64_t *ret, struct problem *p)
+{
+	struct str text = STR_NULL;
+	enum problem_code code = decode_str(obj, name, 1, 64, &text, p);
+
+	if (code == P_OK && text.p && !envelope_id_parse(text, ret))
+		code = problem_set(p, P_INVALID_FIELD, name, "%s is not an id of an envelope; expected one as in env-17", name);
+	return code;
+}
+
+static enum problem_code read_strategy(const struct json *obj, struct handoff_draft *d, struct problem *p)
+{
+	struct str name = STR_NULL;
+	enum problem_code code = decode_str(obj, "strategy", 0, 64, &name, p);
+
+	if (code == P_OK && name.p && !envelope_strategy_parse(name, &d->strategy))
+		code = problem_set(p, P_INVALID_FIELD, "strategy", "strategy is \"%.*s\"; expected one of priority, full, summary, lazy", STR_ARG(name));
+	return code;
+}
+
+static enum problem_code require(struct str value, const char *name, const char *what, struct problem *p)
+{
+	return value.p ? P_OK : problem_set(p, P_MISSING_FIELD, name, "%s is missing; %s", name, what);
+}
+
+/* --- agent_handoff's arguments --- */
+
+static const char *const request_fields[] = {
+	"from", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history", "expected_output",
+	"intent", "state", "open_decisions", "resolved_decisions", "parent", "task", "strategy", "refs", "max_hops", "waive", "dry_run",
+	"tokenizer", NULL,
+};
+
+static enum problem_code read_request(struct call *call, struct handoff_input *in)
+{
+	const struct json *b = &call->body;
+	struct handoff_draft *d = &in->draft;
+	struct problem *p = &call->problem;
+	enum problem_code code;
+
+	call_warn_unknown_members(call, b, request_fields, "");
+	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "target_agent", &d->to, p)) != P_OK ||
+	    (code = require(d->to, "target_agent", "it is who gets the work", p)) != P_OK ||
+	    (code = decode_str(b, "task_summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
+	    (code = require(d->summary, "task_summary", "it says what the receiver is to accomplish", p)) != P_OK ||
+	    (code = decode_str(b, "intent", 1, HANDOFF_TEXT_MAX, &d->intent, p)) != P_OK ||
+	    (code = decode_str(b, "state", 1, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
+	    (code = decode_str(b, "task", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
+	    (code = d->task.p ? decode_check_name(d->task, "task", TASK_NAME_MAX, p) : P_OK) != P_OK ||
+	    (code = decode_int(b, "include_recent", 0, HANDOFF_RECENT_MAX, &d->include_recent, p)) != P_OK ||
+	    (code = decode_bool(b, "include_pins", &d->include_pins, p)) != P_OK ||
+	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
+	    (code = read_objects(b, "execution_history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
+	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
+	    (code = read_tree(b, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
+	    (code = read_objects(b, "resolved_decisions", HANDOFF_DECISIONS_MAX, &d->resolved_decisions, p)) != P_OK ||
+	    (code = read_objects(b, "waive", HANDOFF_DECISIONS_MAX, &d->waive, p)) != P_OK ||
+	    (code = read_parent(b, "parent", &in->parent, p)) != P_OK || (code = read_strategy(b, d, p)) != P_OK ||
+	    (code = decode_int(b, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
+	    (code = decode_bool(b, "dry_run", &in->dry_run, p)) != P_OK ||
+	    (code = decode_str(b, "tokenizer", 1, 64, &in->tokenizer, p)) != P_OK)
+		return code;
+	return read_refs(call, b, "refs", d);
+}
+
+/* --- Version 1, and version 2 as a whole --- */
+
+/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`. */
+static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
+{
+	struct json_member *kept = arena_calloc(call->arena, obj->count + 1, sizeof(*kept));
+	struct json_member *outer = arena_calloc(call->arena, 1, sizeof(*outer));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < obj->count; i++) {
+		const char *const *k = known;
+
+		while (*k && !str_is(obj->members[i].key, *k))
+			k++;
+		if (*k == NULL)
+			kept[count++] = obj->members[i];
+	}
+	if (count == 0)
+		return (struct json){.type = JSON_OBJECT};
+	*outer = (struct json_member){name, {.type = JSON_OBJECT, .count = count, .members = kept}};
+	return (struct json){.type = JSON_OBJECT, .count = 1, .members = outer};
+}
+
+static enum problem_code read_v1(struct call *call, struct handoff_input *in)
+{
+	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "from", "context", NULL};
+	const struct json *b = &call->body;
+	struct handoff_draft *d = &in->draft;
+	struct problem *p = &call->problem;
+	enum problem_code code;
+
+	d->include_recent = 0;
+	d->extensions = keep_unknown(call, b, known, STR("v1"));
+	if ((code = read_agent(b, "target", &d->to, p)) != P_OK || (code = require(d->to, "target", "it is who gets the work", p)) != P_OK ||
+	    (code = read_agent(b, "from", &d->from, p)) != P_OK ||
+	    (code = decode_str(b, "summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
+	    (code = require(d->summary, "summary", "it says what the receiver is to accomplish", p)) != P_OK ||
+	    (code = decode_str(b, "context", 0, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
+	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
+	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK)
+		return code;
+	if (d->state.n == 0)
+		d->state = STR_NULL;
+	return read_refs(call, b, "memory_ids", d);
+}
+
+/* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request. */
+static enum problem_code read_v2_refs(struct call *call, const struct json *memory, struct handoff_draft *d)
+{
+	const struct json *refs = json_get(memory, "refs");
+	struct mention_list ids = {0};
+
+	for (uint32_t i = 0; refs && refs->type == JSON_ARRAY && i < refs->count; i++) {
+		const struct json *id = json_get(&refs->items[i], "id");
+
+		if (id && id->type == JSON_STRING)
+			mention_collect(&ids, id->s, call->arena);
+	}
+	d->refs = ids.ids;
+	d->ref_count = ids.count;
+	return P_OK;
+}
+
+static enum problem_code read_v2(struct call *call, struct handoff_input *in)
+{
+	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at", "from", "to", "traceparent", "task",
+					    "memory", "history", "constraints", "waived", "expected_output", "lineage", "budget",
+					    "completeness", "extensions", NULL};
+	const struct json *b = &call->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
+	struct handoff_draft *d = &in->draft;
+	struct problem *p = &call->problem;
+	enum problem_code code;
+
+	d->include_recent = 0;
+	d->extensions = keep_unknown(call, b, known, STR("v2"));
+	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "to", &d->to, p)) != P_OK ||
+	    (code = require(d->to, "to", "it is who gets the work", p)) != P_OK ||
+	    (code = decode_str(task, "summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
+	    (code = require(d->summary, "task.summary", "it says what the receiver is to accomplish", p)) != P_OK ||
+	    (code = decode_str(task, "intent", 1, HANDOFF_TEXT_MAX, &d->intent, p)) != P_OK ||
+	    (code = decode_str(task, "state", 1, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
+	    (code = read_tree(task, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
+	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
+	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
+	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
+	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
+		return code;
+	return read_v2_refs(call, json_get(b, "memory"), d);
+}
+
+static enum problem_code unsupported(struct call *call, const struct json *version)
+{
+	struct json_writer w;
+	struct buf text;
+
+	buf_init(&text, 65536);
+	json_writer_init(&w, &text);
+	json_put(&w, version);
+	problem_set(&call->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; this server reads 1 and \"2\"",
+		    text.data ? text.data : "?");
+	buf_release(&text);
+	return call->problem.code;
+}
+
+enum problem_code envelope_decode(struct call *call, struct handoff_input *ret)
+{
+	const struct json *v1 = json_get(&call->body, "version"), *v2 = json_get(&call->body, "envelope_version");
+	struct handoff_input in = {.draft = {.include_recent = 20, .include_pins = true}};
+	enum problem_code code;
+
+	if (v2 && v2->type == JSON_STRING && str_is(v2->s, ENVELOPE_VERSION))
+		code = read_v2(call, &in);
+	else if (v2)
+		code = unsupported(call, v2);
+	else if (v1 && v1->type == JSON_INT && v1->i == 1)
+		code = read_v1(call, &in);
+	else if (v1)
+		code = unsupported(call, v1);
+	else
+		code = read_request(call, &in);
+	if (code != P_OK)
+		return code;
+	if (in.draft.from.p == NULL)
+		in.draft.from = call->agent;
+	in.draft.traceparent = http_req_header(call->req, "traceparent");
+	*ret = in;
+	return P_OK;
+}

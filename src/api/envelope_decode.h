@@ -1,0 +1,18 @@
+/* The request of POST /v1/envelopes, read into a draft. */
+#ifndef SPINE_API_ENVELOPE_DECODE_H
+#define SPINE_API_ENVELOPE_DECODE_H
+
+#include "api/call.h"
+#include "core/assemble.h"
+
+struct handoff_input {
+	struct handoff_draft draft;
+	uint64_t parent;		/* 0: none */
+	struct str tokenizer;		/* p == NULL: the receiver's */
+	bool dry_run;
+};
+
+/* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */
+enum problem_code envelope_decode(struct call *call, struct handoff_input *ret);
+
+#endif

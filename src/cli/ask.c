@@ -1,0 +1,221 @@
+#include "cli/ask.h"
+
+#include "client/url.h"
+
+enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024 };
+
+/* --- Reading --- */
+
+struct str ask_str(const struct json *obj, const char *key)
+{
+	const struct json *value = json_get(obj, key);
+
+	return value && value->type == JSON_STRING ? value->s : STR_NULL;
+}
+
+int64_t ask_int(const struct json *obj, const char *key, int64_t otherwise)
+{
+	const struct json *value = json_get(obj, key);
+
+	return value && value->type == JSON_INT ? value->i : otherwise;
+}
+
+bool ask_bool(const struct json *obj, const char *key)
+{
+	const struct json *value = json_get(obj, key);
+
+	return value && value->type == JSON_BOOL && value->boolean;
+}
+
+const struct json *ask_array(const struct json *obj, const char *key)
+{
+	static const struct json empty = {.type = JSON_ARRAY};
+	const struct json *value = json_get(obj, key);
+
+	return value && value->type == JSON_ARRAY ? value : &empty;
+}
+
+const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix)
+{
+	const char *path;
+	struct buf out;
+
+	buf_init(&out, PATH_MAX_BYTES);
+	buf_puts(&out, "/v1/memories/");
+	url_put_escaped(&out, str_of(id));
+	buf_puts(&out, suffix);
+	path = arena_cstr(arena, buf_str(&out));
+	buf_release(&out);
+	return path;
+}
+
+/* --- Calling --- */
+
+/* The table of exit codes, applied to a refusal. */
+static int exit_of(int status, struct str code)
+{
+	if (status >= 200 && status < 300)
+		return CLI_OK;
+	if (str_is(code, "store_failed"))
+		return CLI_DAMAGED;
+	if (status == 404)
+		return CLI_NOT_FOUND;
+	if (status == 409 || status == 412 || str_is(code, "idempotency_conflict"))
+		return CLI_CONFLICT;
+	if (status == 408 || status == 429 || status == 503)
+		return CLI_UNREACHABLE;
+	return CLI_FAILED;
+}
+
+static void fail_unreached(struct cli *cli, struct ask *ask, enum client_status status, const char *why)
+{
+	const char *url = client_url(cli->client);
+
+	ask->exit = status == CLIENT_BAD_REPLY ? CLI_FAILED : CLI_UNREACHABLE;
+	if (status == CLIENT_TIMED_OUT) {
+		ask->code = STR("timeout");
+		ask->failure = arena_printf(cli->arena, "%s did not answer within %lld ms; --timeout gives it longer",
+					     url, (long long)options_int(&cli->options, "timeout")).p;
+	} else if (status == CLIENT_UNREACHABLE) {
+		ask->code = STR("unreachable");
+		ask->failure = arena_printf(cli->arena, "cannot reach %s (%s).%s", url, why,
+					     client_is_local(cli->client) ? " Start it with: spine serve" : "").p;
+	} else {
+		ask->code = STR("bad_reply");
+		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: %s", url, why).p;
+	}
+}
+
+static void read_reply(struct cli *cli, struct arena *arena, struct ask *ask)
+{
+	struct json_error error;
+	bool parsed = json_parse(buf_str(&ask->reply.body), ASK_JSON_DEPTH, arena, &ask->json, &error);
+
+	if (parsed) {
+		ask->code = ask_str(&ask->json, "code");
+		ask->detail = ask_str(&ask->json, "detail");
+		ask->field = ask_str(&ask->json, "field");
+	}
+	ask->exit = exit_of(ask->reply.status, ask->code);
+	if (!parsed || (ask->exit != CLI_OK && ask->detail.n == 0)) {
+		/* Something else than Memory Spine listens there. */
+		ask->code = STR("bad_reply");
+		ask->exit = ask->exit == CLI_OK ? CLI_FAILED : ask->exit;
+		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: HTTP status %d, and not the JSON of "
+					     "a Memory Spine server", client_url(cli->client), ask->reply.status).p;
+	}
+}
+
+void ask_make(struct cli *cli, const struct client_request *request, struct arena *arena, struct ask *ret)
+{
+	struct client *client = cli_client(cli);
+	enum client_status status;
+	struct buf why;
+
+	*ret = (struct ask){.exit = CLI_USAGE};
+	if (client == NULL) {
+		ret->failure = "";	/* said already */
+		return;
+	}
+	buf_init(&why, 4096);
+	status = client_call(client, request, &ret->reply, &why);
+	if (status == CLIENT_OK)
+		read_reply(cli, arena, ret);
+	else
+		fail_unreached(cli, ret, status, buf_str(&why).p);
+	buf_release(&why);
+}
+
+void ask_release(struct ask *ask)
+{
+	client_reply_release(&ask->reply);
+}
+
+/* --- Telling --- */
+
+struct hint {
+	const char *code;
+	const char *text;
+};
+
+/* What to do about it, where that is not in the server's sentence. */
+static const struct hint hints[] = {
+	{"id_taken", "Leave out the id, and the server takes the next free one"},
+	{"already_superseded", "Supersede its successor instead: spine get ID names it"},
+	{"idempotency_conflict", "Use a new key for a new request"},
+	{"body_too_large", "The server takes more with: spine serve --max-body"},
+	{"store_failed", "Nothing more is stored until the server is restarted; look at its log, and run: spine check"},
+	{"store_full", "Make room on the disk of the data directory"},
+	{NULL, NULL},
+};
+
+static bool contains(struct str text, struct str part)
+{
+	return part.n > 0 && text.n >= part.n && memmem(text.p, text.n, part.p, part.n) != NULL;
+}
+
+struct str ask_sentence(const struct cli *cli, const struct ask *ask)
+{
+	const char *hint = NULL;
+
+	if (ask->failure)
+		return str_of(ask->failure);
+	for (const struct hint *h = hints; h->code; h++)
+		if (str_is(ask->code, h->code))
+			hint = h->text;
+	/* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. */
+	return arena_printf(cli->arena, "%.*s%s%.*s%s%s%s", STR_ARG(ask->detail),
+			    contains(ask->detail, ask->field) || ask->field.n == 0 ? "" : " (",
+			    contains(ask->detail, ask->field) ? 0 : (int)ask->field.n, ask->field.n ? ask->field.p : "",
+			    contains(ask->detail, ask->field) || ask->field.n == 0 ? "" : ")",
+			    hint ? ". " : "", hint ? hint : "");
+}
+
+struct str ask_problem(const struct cli *cli, const struct ask *ask)
+{
+	struct json_writer w;
+	struct buf out;
+	struct str copy;
+
+	if (ask->failure == NULL)
+		return buf_str(&ask->reply.body);
+	buf_init(&out, DOCUMENT_MAX_BYTES);
+	json_writer_init(&w, &out);
+	json_begin_object(&w);
+	json_member_cstr(&w, "type", "about:blank");
+	json_member_cstr(&w, "title", "No usable answer");
+	json_member_str(&w, "code", ask->code);
+	json_member_cstr(&w, "detail", ask->failure);
+	json_member_bool(&w, "retryable", ask->exit == CLI_UNREACHABLE);
+	json_end_object(&w);
+	copy = arena_str(cli->arena, buf_str(&out));
+	buf_release(&out);
+	return copy;
+}
+
+void ask_report(const struct cli *cli, const struct ask *ask)
+{
+	struct str sentence = ask_sentence(cli, ask);
+
+	if (sentence.n == 0)
+		return;
+	if (cli_is_json(cli))
+		cli_write_json(cli, ask_problem(cli, ask));
+	cli_error(cli, "%.*s", STR_ARG(sentence));
+}
+
+int ask_run(struct cli *cli, const struct client_request *request, struct ask *ret)
+{
+	const struct json *warnings;
+
+	ask_make(cli, request, cli->arena, ret);
+	if (ret->exit != CLI_OK) {
+		ask_report(cli, ret);
+		return ret->exit;
+	}
+	warnings = ask_array(&ret->json, "warnings");
+	for (uint32_t i = 0; i < warnings->count; i++)
+		cli_note(cli, "spine: warning: %.*s: %.*s", STR_ARG(ask_str(&warnings->items[i], "field")),
+			 STR_ARG(ask_str(&warnings->items[i], "detail")));
+	return CLI_OK;
+}

@@ -1,0 +1,120 @@
+/* spine get: reads memories by their ids. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/shared_options.h"
+#include "cli/show.h"
+
+enum { BODY_MAX_BYTES = 1024 * 1024, IDS_MAX = 1000 };
+
+static const struct option get_options[] = {
+	{
+		.name = "raw", .letter = 'r', .type = OPTION_FLAG,
+		.help = "only the text, byte for byte (on a terminal control characters are made visible all the same)"
+	},
+};
+
+static const struct option_table get_table = {"Reading", get_options, OPTION_COUNT(get_options)};
+
+static void print_raw(const struct cli *cli, struct str content)
+{
+	struct buf safe;
+
+	if (!cli->out.is_terminal) {
+		cli_write(content);
+		return;
+	}
+	buf_init(&safe, content.n * 6 + 1);
+	term_put_text(&safe, content);
+	cli_write(buf_str(&safe));
+	buf_release(&safe);
+}
+
+static void print_memories(const struct cli *cli, const struct json *memories)
+{
+	for (uint32_t i = 0; i < memories->count; i++) {
+		if (options_flag(&cli->options, "raw")) {
+			print_raw(cli, ask_str(&memories->items[i], "content"));
+			continue;
+		}
+		if (i > 0)
+			cli_write(STR("\n"));
+		show_memory(cli, &memories->items[i]);
+	}
+}
+
+static int report_missing(const struct cli *cli, const struct json *missing)
+{
+	for (uint32_t i = 0; i < missing->count; i++) {
+		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
+
+		if (str_is(reason, "forgotten"))
+			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
+		else
+			cli_error(cli, "%.*s does not exist%s%s", STR_ARG(id),
+				  options_text(&cli->options, "space") ? " in space " : "",
+				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
+	}
+	return missing->count ? CLI_NOT_FOUND : CLI_OK;
+}
+
+static int fetch(struct cli *cli, const struct buf *body)
+{
+	struct client_request request = {
+		.method = "POST", .path = "/v1/memories/fetch", .body = buf_str(body), .repeatable = true,
+	};
+	struct ask ask;
+	int code = ask_run(cli, &request, &ask);
+
+	if (code == CLI_OK) {
+		if (cli_is_json(cli))
+			cli_write_json(cli, buf_str(&ask.reply.body));
+		else
+			print_memories(cli, ask_array(&ask.json, "memories"));
+		code = report_missing(cli, ask_array(&ask.json, "missing"));
+	}
+	ask_release(&ask);
+	return code;
+}
+
+static int exec_get(struct cli *cli)
+{
+	struct json_writer w;
+	struct buf body;
+	int code = CLI_OK;
+
+	buf_init(&body, BODY_MAX_BYTES);
+	json_writer_init(&w, &body);
+	json_begin_object(&w);
+	json_key(&w, "ids");
+	json_begin_array(&w);
+	for (size_t i = 0; i < cli->options.arg_count && code == CLI_OK; i++) {
+		if (str_is_utf8(str_of(cli->options.args[i])))
+			json_put_cstr(&w, cli->options.args[i]);
+		else
+			code = cli_usage(cli, "an id is not UTF-8 text; expected ms- and a number, such as ms-4821");
+	}
+	json_end_array(&w);
+	json_end_object(&w);
+	if (code == CLI_OK)
+		code = fetch(cli, &body);
+	buf_release(&body);
+	return code;
+}
+
+const struct command cmd_get = {
+	.name = "get",
+	.summary = "Reads memories by their ids",
+	.usage = "ID[@VERSION]...",
+	.about = "Memories that were superseded or have expired are read all the same, and say so. An id that does not exist or was "
+		 "forgotten is named on standard error, and the exit code is 3; the others are printed.\n\n"
+		 "With --json the document has the members memories and missing, also for a single id.",
+	.examples = {
+		"spine get ms-1",
+		"spine get --raw ms-1@1",
+		"spine get --json ms-1 ms-2 | jq '.memories[].tags'",
+	},
+	.tables = {&get_table, &client_table},
+	.min_args = 1,
+	.max_args = IDS_MAX,
+	.exec = exec_get,
+};

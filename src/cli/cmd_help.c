@@ -1,0 +1,72 @@
+/* spine help: the help of everything, or of one command. */
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/shared_options.h"
+
+#include <assert.h>
+
+static const struct option help_options[] = {
+	{
+		.name = "man", .type = OPTION_FLAG,
+		.help = "print the source of the manual page"
+	},
+	{
+		.name = "markdown", .type = OPTION_FLAG,
+		.help = "print everything as one page of Markdown"
+	},
+};
+
+static const struct option_table help_table = {"Other forms", help_options, OPTION_COUNT(help_options)};
+
+static void offer_name(const struct command *command, void *arg)
+{
+	nearest_offer(arg, command->name);
+}
+
+static int print_page(const struct cli *cli, void (*render)(struct arena *arena, struct buf *out))
+{
+	struct buf out;
+
+	buf_init(&out, 1 << 20);
+	render(cli->arena, &out);
+	assert(!buf_overflowed(&out));
+	cli_write(buf_str(&out));
+	buf_release(&out);
+	return CLI_OK;
+}
+
+static int exec_help(struct cli *cli)
+{
+	const struct command *command;
+	struct nearest near;
+
+	if (options_flag(&cli->options, "man"))
+		return print_page(cli, help_man);
+	if (options_flag(&cli->options, "markdown"))
+		return print_page(cli, help_markdown);
+	if (cli->options.arg_count == 0) {
+		help_all(cli);
+		return CLI_OK;
+	}
+	command = command_find(str_of(cli->options.args[0]));
+	if (command) {
+		help_command(cli, command);
+		return CLI_OK;
+	}
+	nearest_init(&near, str_of(cli->options.args[0]));
+	command_each(offer_name, &near);
+	return cli_usage(cli, "unknown command \"%.80s\"%s%s%s", cli->options.args[0], near.best ? "; did you mean \"" : "",
+			 near.best ? near.best : "", near.best ? "\"?" : "");
+}
+
+const struct command cmd_help = {
+	.name = "help",
+	.summary = "Says what there is, or more about a command",
+	.usage = "[COMMAND]",
+	.examples = {"spine help search"},
+	.tables = {&help_table},
+	.max_args = 1,
+	.args = ARGS_COMMANDS,
+	.exec = exec_help,
+};

@@ -1,0 +1,177 @@
+/* spine serve: runs the server. */
+#include "cli/commands.h"
+#include "cli/shared_options.h"
+#include "serve/serve.h"
+
+#include <unistd.h>
+
+enum { THREADS_BY_DEFAULT_MAX = 4, SERVE_STORE_FAILED = 3 };
+
+static const char *const level_choices[] = {"debug", "info", "warn", "error", NULL};
+static const char *const format_choices[] = {"auto", "text", "json", NULL};
+
+static const struct option serve_options[] = {
+	{
+		.name = "listen", .letter = 'l', .arg = "ADDRESS:PORT", .env = "SPINE_LISTEN", .key = "listen",
+		.type = OPTION_TEXT, .fallback = "127.0.0.1:8788",
+		.help = "where to listen: a loopback address; port 0 takes a free one"
+	},
+	{
+		.name = "threads", .arg = "N", .env = "SPINE_THREADS", .key = "threads", .type = OPTION_INT,
+		.fallback = "0", .min = 0, .max = 256,
+		.help = "threads that serve HTTP; 0: one for each core, at most 4"
+	},
+	{
+		.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level", .type = OPTION_CHOICE,
+		.fallback = "info", .choices = level_choices,
+		.help = "the least that is logged"
+	},
+	{
+		.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format", .type = OPTION_CHOICE,
+		.fallback = "auto", .choices = format_choices,
+		.help = "how it is logged; auto is text on a terminal and JSON otherwise"
+	},
+	{
+		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
+		.help = "do not print what to do next"
+	},
+};
+
+static const struct option_table serve_table = {"Serving", serve_options, OPTION_COUNT(serve_options)};
+
+#define MINUTE_MS 60000
+#define DAY_MS 86400000
+#define MIB (1 << 20)
+
+static const struct option limit_options[] = {
+	{
+		.name = "max-connections", .arg = "N", .env = "SPINE_MAX_CONNECTIONS", .key = "max_connections",
+		.type = OPTION_INT, .fallback = "20000", .min = 1, .max = 1000000,
+		.help = "connections at a time; beyond it 503"
+	},
+	{
+		.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header", .type = OPTION_SIZE,
+		.fallback = "16k", .min = 1024, .max = 16 * MIB,
+		.help = "head of a request; beyond it 431"
+	},
+	{
+		.name = "max-body", .arg = "SIZE", .env = "SPINE_MAX_BODY", .key = "max_body", .type = OPTION_SIZE,
+		.fallback = "8m", .min = 1024, .max = 1024 * MIB,
+		.help = "body of a request; beyond it 413"
+	},
+	{
+		.name = "max-body-total", .arg = "SIZE", .env = "SPINE_MAX_BODY_TOTAL", .key = "max_body_total",
+		.type = OPTION_SIZE, .fallback = "256m", .min = 1024, .max = 1024LL * 1024 * MIB,
+		.help = "bodies of all requests being received together; beyond it 503"
+	},
+	{
+		.name = "max-json-depth", .arg = "N", .env = "SPINE_MAX_JSON_DEPTH", .key = "max_json_depth",
+		.type = OPTION_INT, .fallback = "64", .min = 4, .max = 1000,
+		.help = "depth of the JSON of a request"
+	},
+	{
+		.name = "max-batch", .arg = "N", .env = "SPINE_MAX_BATCH", .key = "max_batch", .type = OPTION_INT,
+		.fallback = "1000", .min = 1, .max = 100000,
+		.help = "memories stored by one request"
+	},
+	{
+		.name = "max-queue", .arg = "N", .env = "SPINE_MAX_QUEUE", .key = "max_queue", .type = OPTION_INT,
+		.fallback = "10000", .min = 1, .max = 1000000,
+		.help = "writes waiting for the disk; beyond it 503"
+	},
+	{
+		.name = "header-timeout", .arg = "TIME", .env = "SPINE_HEADER_TIMEOUT", .key = "header_timeout",
+		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = DAY_MS,
+		.help = "for the head of a request to arrive; afterwards 408"
+	},
+	{
+		.name = "body-timeout", .arg = "TIME", .env = "SPINE_BODY_TIMEOUT", .key = "body_timeout",
+		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
+		.help = "for the body of a request to arrive; afterwards 408"
+	},
+	{
+		.name = "idle-timeout", .arg = "TIME", .env = "SPINE_IDLE_TIMEOUT", .key = "idle_timeout",
+		.type = OPTION_DURATION, .fallback = "75s", .min = 1, .max = DAY_MS,
+		.help = "how long a connection without a request is kept"
+	},
+	{
+		.name = "write-timeout", .arg = "TIME", .env = "SPINE_WRITE_TIMEOUT", .key = "write_timeout",
+		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
+		.help = "for an answer to be taken by the client"
+	},
+	{
+		.name = "drain-timeout", .arg = "TIME", .env = "SPINE_DRAIN_TIMEOUT", .key = "drain_timeout",
+		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = 60 * MINUTE_MS,
+		.help = "for the requests in progress to be answered after SIGTERM"
+	},
+	{
+		.name = "idempotency-ttl", .arg = "TIME", .env = "SPINE_IDEMPOTENCY_TTL", .key = "idempotency_ttl",
+		.type = OPTION_DURATION, .fallback = "24h", .min = 1000, .max = 365LL * DAY_MS,
+		.help = "how long the answer to an Idempotency-Key is kept"
+	},
+};
+
+static const struct option_table limit_table = {"Limits", limit_options, OPTION_COUNT(limit_options)};
+
+static int thread_count(int64_t wanted)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (wanted > 0)
+		return (int)wanted;
+	return cores < 1 ? 1 : cores > THREADS_BY_DEFAULT_MAX ? THREADS_BY_DEFAULT_MAX : (int)cores;
+}
+
+static enum log_format format_of(const char *name)
+{
+	return strcmp(name, "json") == 0 ? LOG_JSON : strcmp(name, "text") == 0 ? LOG_TEXT : LOG_AUTO;
+}
+
+static int exec_serve(struct cli *cli)
+{
+	const struct options *o = &cli->options;
+	struct serve_config config = {
+		.listen = options_text(o, "listen"),
+		.data_dir = options_text(o, "data"),
+		.http_threads = thread_count(options_int(o, "threads")),
+		.log_level = LOG_INFO,
+		.log_format = format_of(options_text(o, "log-format")),
+		.quiet = options_flag(o, "quiet"),
+		.max_connections = options_int(o, "max-connections"),
+		.max_header_bytes = options_int(o, "max-header"),
+		.max_body_bytes = options_int(o, "max-body"),
+		.max_body_total_bytes = options_int(o, "max-body-total"),
+		.max_json_depth = options_int(o, "max-json-depth"),
+		.max_batch = options_int(o, "max-batch"),
+		.max_queue = options_int(o, "max-queue"),
+		.header_timeout_ms = options_int(o, "header-timeout"),
+		.body_timeout_ms = options_int(o, "body-timeout"),
+		.idle_timeout_ms = options_int(o, "idle-timeout"),
+		.write_timeout_ms = options_int(o, "write-timeout"),
+		.drain_timeout_ms = options_int(o, "drain-timeout"),
+		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
+	};
+	int code;
+
+	log_level_parse(str_of(options_text(o, "log-level")), &config.log_level);
+	if (config.max_body_total_bytes < config.max_body_bytes)
+		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never be received");
+	code = serve_run(&config);
+	return code == SERVE_STORE_FAILED ? CLI_DAMAGED : code;
+}
+
+const struct command cmd_serve = {
+	.name = "serve",
+	.summary = "Runs the server until SIGTERM or Ctrl-C",
+	.usage = "",
+	.about = "Everything is kept in the data directory, which is made where it does not exist. Only one server can run on it. "
+		 "On SIGTERM no new work is taken, what was accepted is finished and answered, and the exit code is 0.\n\n"
+		 "Only loopback addresses are served: whoever can connect may read and change everything.",
+	.examples = {
+		"spine serve",
+		"spine serve --listen 127.0.0.1:0 --data ./spine-data",
+		"SPINE_MAX_BODY=32m spine serve --log-format json",
+	},
+	.tables = {&serve_table, &data_table, &limit_table},
+	.exec = exec_serve,
+};

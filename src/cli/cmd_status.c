@@ -1,0 +1,52 @@
+/* spine status: what the server says of itself. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/shared_options.h"
+#include "cli/show.h"
+
+/* A server that answers but takes no more work is not well. */
+static int check_ready(struct cli *cli, struct ask *ready)
+{
+	struct client_request request = {.method = "GET", .path = "/readyz"};
+	struct str reason;
+
+	ask_make(cli, &request, cli->arena, ready);
+	if (ready->exit == CLI_OK)
+		return CLI_OK;
+	reason = ask_str(&ready->json, "reason");
+	if (reason.n == 0)
+		reason = ready->code;
+	cli_error(cli, "the server is not ready: %.*s", STR_ARG(reason));
+	return str_is(reason, "store_failed") ? CLI_DAMAGED : CLI_UNREACHABLE;
+}
+
+static int exec_status(struct cli *cli)
+{
+	struct client_request request = {.method = "GET", .path = "/v1/status"};
+	struct ask status, ready = {0};
+	int code = ask_run(cli, &request, &status);
+
+	if (code == CLI_OK) {
+		code = check_ready(cli, &ready);
+		if (cli_is_json(cli)) {
+			cli_write_json(cli, buf_str(&status.reply.body));
+		} else {
+			cli_write(arena_printf(cli->arena, "%s: %s%s%s\n", client_url(cli->client),
+					       term_on(&cli->out, code == CLI_OK ? TERM_GREEN : TERM_RED),
+					       code == CLI_OK ? "ready" : "not ready", term_off(&cli->out, TERM_GREEN)));
+			show_object(cli, &status.json);
+		}
+	}
+	ask_release(&status);
+	ask_release(&ready);
+	return code;
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.summary = "Says how the server is; the exit code is 0 only where it is ready",
+	.usage = "",
+	.examples = {"spine status", "spine status --json | jq .version"},
+	.tables = {&client_table},
+	.exec = exec_status,
+};

@@ -1,0 +1,113 @@
+/* spine store: stores a memory. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/fields.h"
+#include "cli/input.h"
+#include "cli/shared_options.h"
+
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+
+static const struct option store_options[] = {
+	{
+		.name = "pin", .letter = 'p', .type = OPTION_FLAG,
+		.help = "pin it: it goes with every handoff and ranks higher"
+	},
+	{
+		.name = "supersedes", .arg = "ID", .type = OPTION_TEXT,
+		.help = "the memory that this one replaces"
+	},
+	{
+		.name = "id", .arg = "ID", .type = OPTION_TEXT,
+		.help = "a free id of your choice, such as ms-4821"
+	},
+	{
+		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+		.help = "the same key with the same request stores only once, within a day"
+	},
+};
+
+static const struct option_table store_table = {"Storing", store_options, OPTION_COUNT(store_options)};
+
+static int put_body(const struct cli *cli, struct str content, struct buf *out)
+{
+	const char *supersedes = options_text(&cli->options, "supersedes"), *id = options_text(&cli->options, "id");
+	struct json_writer w;
+	int code = fields_check_text(cli, "the text", content);
+
+	if (code == CLI_OK && id)
+		code = fields_check_text(cli, "--id", str_of(id));
+	if (code == CLI_OK && supersedes)
+		code = fields_check_text(cli, "--supersedes", str_of(supersedes));
+	if (code != CLI_OK)
+		return code;
+	json_writer_init(&w, out);
+	json_begin_object(&w);
+	if (id)
+		json_member_cstr(&w, "id", id);
+	json_member_str(&w, "content", content);
+	code = fields_put(cli, &w);
+	if (options_flag(&cli->options, "pin"))
+		json_member_bool(&w, "pinned", true);
+	if (supersedes)
+		json_member_cstr(&w, "supersedes", supersedes);
+	json_end_object(&w);
+	return code;
+}
+
+static int send_body(struct cli *cli, const struct buf *body)
+{
+	struct client_request request = {
+		.method = "POST", .path = "/v1/memories", .body = buf_str(body), .creates = true,
+		.idempotency_key = options_text(&cli->options, "idempotency-key"),
+	};
+	struct ask ask;
+	int code = ask_run(cli, &request, &ask);
+
+	if (code == CLI_OK && cli_is_json(cli)) {
+		cli_write_json(cli, buf_str(&ask.reply.body));
+	} else if (code == CLI_OK) {
+		cli_write(term_line(cli->arena, ask_str(&ask.json, "id")));
+		cli_write(STR("\n"));
+	}
+	ask_release(&ask);
+	return code;
+}
+
+static int exec_store(struct cli *cli)
+{
+	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
+	struct buf text, body, error;
+	int code = CLI_FAILED;
+
+	buf_init(&text, TEXT_MAX_BYTES);
+	buf_init(&body, BODY_MAX_BYTES);
+	buf_init(&error, 4096);
+	if (!input_text(cli, arg, &text, &error))
+		cli_error(cli, "%s", buf_str(&error).p);
+	else if (text.len == 0)
+		code = cli_usage(cli, "there is no text to store");
+	else
+		code = put_body(cli, buf_str(&text), &body);
+	if (code == CLI_OK)
+		code = send_body(cli, &body);
+	buf_release(&text);
+	buf_release(&body);
+	buf_release(&error);
+	return code;
+}
+
+const struct command cmd_store = {
+	.name = "store",
+	.summary = "Stores a memory and prints its id",
+	.usage = "[TEXT|-]",
+	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the line break "
+		 "at its end.",
+	.examples = {
+		"spine store \"The gateway answers 429 with Retry-After in seconds.\" --tag gateway",
+		"git log -1 --format=%B | spine store --kind decision --importance high",
+		"spine store \"Retry-After is in milliseconds.\" --supersedes ms-1",
+	},
+	.tables = {&fields_table, &store_table, &client_table},
+	.max_args = 1,
+	.exec = exec_store,
+};

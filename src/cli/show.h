@@ -1,0 +1,17 @@
+/* Memories as people read them. What was stored is made safe to print. */
+#ifndef SPINE_CLI_SHOW_H
+#define SPINE_CLI_SHOW_H
+
+#include "cli/cli.h"
+#include "codec/json.h"
+
+/* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those are there. */
+void show_table(const struct cli *cli, const struct json *memories);
+/* All of one memory: a head, and its content. */
+void show_memory(const struct cli *cli, const struct json *memory);
+/* The versions of one memory, a line for each. */
+void show_versions(const struct cli *cli, const struct json *versions);
+/* An object of the server, "key  value" in lines, objects within as "key.key". */
+void show_object(const struct cli *cli, const struct json *object);
+
+#endif

@@ -1,0 +1,101 @@
+#include "core/agent.h"
+
+#include "token/token.h"
+
+enum { AGENT_SETTINGS_MAX = 64 * 1024, AGENT_TOKENS_MAX = 10000000, AGENT_DEPTH = 32 };
+
+static enum problem_code read_accepts(const struct json *list, struct agent *a, struct problem *problem)
+{
+	if (list->type != JSON_ARRAY || list->count == 0)
+		return problem_set(problem, P_INVALID_FIELD, "accepts", "accepts is a list of envelope versions, as in [\"2\",\"1\"]");
+	a->accepts_v1 = a->accepts_v2 = false;
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct json *v = &list->items[i];
+
+		if ((v->type == JSON_STRING && str_is(v->s, "1")) || (v->type == JSON_INT && v->i == 1))
+			a->accepts_v1 = true;
+		else if ((v->type == JSON_STRING && str_is(v->s, "2")) || (v->type == JSON_INT && v->i == 2))
+			a->accepts_v2 = true;
+		else
+			return problem_set(problem, P_UNSUPPORTED_VERSION, "accepts", "accepts names a version that this server does not know; it has 1 and 2");
+	}
+	return P_OK;
+}
+
+static enum problem_code read_tokenizer(const struct json *value, struct agent *a, struct problem *problem)
+{
+	if (value->type != JSON_STRING || tokenizer_find(value->s) == NULL)
+		return problem_set(problem, P_UNKNOWN_TOKENIZER, "tokenizer", "there is no such tokenizer; expected one of o200k_base, cl100k_base, estimate");
+	a->tokenizer = value->s;
+	return P_OK;
+}
+
+enum problem_code agent_settings(const struct json *settings, struct agent *ret, struct problem *problem)
+{
+	const struct json *accepts = json_get(settings, "accepts"), *tokenizer = json_get(settings, "tokenizer");
+	const struct json *max_tokens = json_get(settings, "max_tokens");
+	enum problem_code code = P_OK;
+
+	ret->accepts_v2 = true;
+	ret->accepts_v1 = false;
+	if (accepts && accepts->type != JSON_NULL)
+		code = read_accepts(accepts, ret, problem);
+	if (code == P_OK && tokenizer && tokenizer->type != JSON_NULL)
+		code = read_tokenizer(tokenizer, ret, problem);
+	if (code == P_OK && max_tokens && max_tokens->type != JSON_NULL &&
+	    (!json_as_int(max_tokens, &ret->max_tokens) || ret->max_tokens < 1 || ret->max_tokens > AGENT_TOKENS_MAX))
+		code = problem_set(problem, P_INVALID_FIELD, "max_tokens", "max_tokens is not a whole number from 1 to %d", AGENT_TOKENS_MAX);
+	return code;
+}
+
+enum problem_code agent_read(struct store_conn *c, int64_t space, struct str name, struct arena *arena, struct agent *ret,
+			     struct problem *problem)
+{
+	struct agent a = {.name = name, .accepts_v2 = true, .settings = {.type = JSON_OBJECT}};
+	struct agent_row row;
+	struct json_error error;
+	enum store_status status = space ? store_agent_get(c, space, name, arena, &row) : STORE_NOT_FOUND;
+	enum problem_code code = P_OK;
+
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (status == STORE_OK) {
+		a.created_at_ms = row.created_at_ms;
+		a.updated_at_ms = row.updated_at_ms;
+		if (json_parse(row.settings, AGENT_DEPTH, arena, &a.settings, &error))
+			code = agent_settings(&a.settings, &a, problem);
+	}
+	if (code == P_OK)
+		*ret = a;
+	return code;
+}
+
+enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings, int64_t now_ms,
+			      struct arena *arena, struct agent *ret, struct problem *problem)
+{
+	struct agent a = {.name = name, .settings = *settings, .created_at_ms = now_ms, .updated_at_ms = now_ms};
+	enum problem_code code = agent_settings(settings, &a, problem);
+	struct agent_row row = {.name = name, .created_at_ms = now_ms, .updated_at_ms = now_ms}, old;
+	struct json_writer w;
+	struct buf text;
+	enum store_status status;
+
+	if (code != P_OK)
+		return code;
+	buf_init(&text, AGENT_SETTINGS_MAX);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, settings);
+	if (buf_overflowed(&text)) {
+		buf_release(&text);
+		return problem_set(problem, P_TOO_LARGE, NULL, "the settings are larger than %d bytes", AGENT_SETTINGS_MAX);
+	}
+	row.settings = buf_str(&text);
+	if (store_agent_get(c, space, name, arena, &old) == STORE_OK)
+		a.created_at_ms = old.created_at_ms;
+	status = store_agent_put(c, space, &row);
+	buf_release(&text);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	*ret = a;
+	return P_OK;
+}

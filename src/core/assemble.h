@@ -1,0 +1,77 @@
+/* agent_handoff: packs an envelope. Collects the references, inherits what the parent carries, resolves, and trims to the budget.
+ *
+ * It only reads. The same input (and the same memories) gives the same envelope, byte for byte, but for ids and times, which are arguments.
+ */
+#ifndef SPINE_CORE_ASSEMBLE_H
+#define SPINE_CORE_ASSEMBLE_H
+
+#include "core/envelope.h"
+#include "core/recall.h"
+#include "token/token.h"
+
+enum {
+	HANDOFF_TEXT_MAX = 256 * 1024,
+	HANDOFF_REFS_MAX = 10000,
+	HANDOFF_RECENT_MAX = 500,
+	HANDOFF_PINS_MAX = 500,
+	HANDOFF_QUERY_MAX = 4096,
+	HANDOFF_HISTORY_MAX = 10000,
+	HANDOFF_DECISIONS_MAX = 1000,
+	HANDOFF_HOPS_MAX = 64,
+	HANDOFF_HOPS_DEFAULT = 12,
+	HANDOFF_TOKENS_DEFAULT = 8000,
+	HANDOFF_TOKENS_MAX = 10000000,
+};
+
+/* What the sender asked for. Trees are of the right type (checked by whoever decoded them) or JSON_NULL where absent. */
+struct handoff_draft {
+	struct str from;		/* p == NULL: unknown */
+	struct str to;
+	struct str summary;
+	struct str intent;		/* p == NULL: not given; the same for the next ones */
+	struct str state;
+	struct str task;
+	struct str traceparent;
+	int64_t include_recent;
+	bool include_pins;
+	struct json constraints;	/* object */
+	struct json history;		/* array of objects */
+	struct json expected_output;	/* object */
+	struct json open_decisions;	/* array */
+	struct json resolved_decisions;	/* array of {decision, outcome} */
+	struct json waive;		/* array */
+	struct json extensions;		/* object */
+	const struct memory_id *refs;
+	size_t ref_count;
+	enum envelope_strategy strategy;
+	int64_t max_hops;		/* 0: inherited, or the default */
+};
+
+struct assemble_input {
+	const struct handoff_draft *draft;
+	const struct envelope *parent;	/* NULL: a root */
+	int64_t space;			/* 0: there is nothing in it */
+	struct str space_name;
+	uint64_t num;			/* the envelope's; 0 in a dry run */
+	struct str new_task;		/* the task of a root that names none */
+	const struct tokenizer *tokenizer;
+	int64_t max_tokens;		/* the receiver's, where the constraints do not say; 0: the default */
+	int64_t now_ms;
+};
+
+/* What it works with: borrowed. */
+struct assemble_tools {
+	struct recall *recall;
+	struct recall_scratch *scratch;
+	struct store_conn *conn;
+	struct arena *arena;
+};
+
+/* *ret is whole, with its digest. */
+enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
+			   struct problem *problem);
+/* Trims an envelope that was assembled with everything in it to another budget, as `assemble` would have. */
+enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer, struct envelope *e,
+				struct problem *problem);
+
+#endif

@@ -1,0 +1,178 @@
+/* Collecting and resolving: which memories go with the handoff, and why. */
+#include "core/assemble_internal.h"
+#include "core/mention.h"
+
+/* A memory is taken for the first reason that is found for it; the reasons are asked in this order. */
+struct collection {
+	struct mention_list ids;	/* each once */
+	enum envelope_why *why;		/* by position in ids; grows with it */
+	size_t why_cap;
+	struct arena *arena;
+};
+
+static void note_why(struct collection *c, size_t from, enum envelope_why why)
+{
+	if (c->ids.count > c->why_cap) {
+		size_t cap = c->ids.cap;
+		enum envelope_why *grown = arena_calloc(c->arena, cap, sizeof(*grown));
+
+		if (from)
+			memcpy(grown, c->why, from * sizeof(*grown));
+		c->why = grown;
+		c->why_cap = cap;
+	}
+	for (size_t i = from; i < c->ids.count; i++)
+		c->why[i] = why;
+}
+
+static void collect_cited(struct collection *c, const struct handoff_draft *d)
+{
+	for (size_t i = 0; i < d->ref_count; i++)
+		mention_add(&c->ids, d->refs[i], c->arena);
+	mention_collect(&c->ids, d->summary, c->arena);
+	for (uint32_t i = 0; i < d->history.count; i++) {
+		const struct json *id = json_get(&d->history.items[i], "memory_id");
+
+		if (id && id->type == JSON_STRING)
+			mention_collect(&c->ids, id->s, c->arena);
+	}
+	note_why(c, 0, WHY_CITED);
+}
+
+/* What the parent carried, what it had to leave out, and what it could not find: all are asked for again, in their newest version. */
+static void collect_inherited(struct collection *c, const struct envelope *parent)
+{
+	size_t from = c->ids.count;
+	struct memory_id id;
+
+	for (size_t i = 0; i < parent->ref_count; i++)
+		mention_add(&c->ids, (struct memory_id){parent->refs[i].id.num, 0}, c->arena);
+	for (size_t i = 0; i < parent->trim_count; i++)
+		if (memory_id_parse(parent->trimmed[i].id, &id))
+			mention_add(&c->ids, (struct memory_id){id.num, 0}, c->arena);
+	for (size_t i = 0; i < parent->missing_count; i++)
+		if (memory_id_parse(parent->missing[i].id, &id))
+			mention_add(&c->ids, id, c->arena);
+	note_why(c, from, WHY_INHERITED);
+}
+
+/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. */
+static size_t collect_found(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
+			    struct recall_query *q, size_t max, enum envelope_why why)
+{
+	size_t from = c->ids.count, found = 0;
+	struct recall_hit *hits;
+
+	q->limit = max + from < RECALL_LIMIT_MAX ? max + from : RECALL_LIMIT_MAX;
+	q->now_ms = in->now_ms;
+	if (in->space == 0 || q->limit == 0)
+		return 0;
+	hits = arena_calloc(t->arena, q->limit, sizeof(*hits));
+	if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found))
+		return 0;
+	for (size_t i = 0; i < found && c->ids.count - from < max; i++)
+		mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
+	note_why(c, from, why);
+	return c->ids.count - from;
+}
+
+static void collect_pins(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
+{
+	struct recall_filter pinned = {RECALL_PINNED, STR_NULL, STR("true")};
+	struct recall_query q = {.filters = &pinned, .filter_count = 1};
+
+	collect_found(t, in, c, &q, HANDOFF_PINS_MAX, WHY_PINNED);
+}
+
+/* The best by relevance and recency; where fewer are relevant at all, the newest. */
+static void collect_recent(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
+{
+	size_t want = (size_t)in->draft->include_recent, got = 0;
+	struct str text = in->draft->summary;
+	struct recall_query relevant = {0}, newest = {0};
+
+	if (text.n > HANDOFF_QUERY_MAX)
+		text.n = HANDOFF_QUERY_MAX;
+	relevant.text = text;
+	if (want)
+		got = collect_found(t, in, c, &relevant, want, WHY_RELEVANT);
+	if (got < want)
+		collect_found(t, in, c, &newest, want - got, WHY_RECENT);
+}
+
+/* --- Resolving --- */
+
+static void add_missing(struct envelope *e, struct memory_id id, const char *reason, struct arena *arena)
+{
+	char text[MEMORY_ID_SIZE];
+
+	memory_id_format(id.num, id.version, text);
+	e->missing[e->missing_count++] = (struct envelope_missing){arena_str(arena, str_of(text)), str_of(reason)};
+}
+
+static void add_ref(struct envelope *e, const struct memory *m, enum envelope_why why)
+{
+	struct envelope_ref *r = &e->refs[e->ref_count++];
+
+	*r = (struct envelope_ref){
+		.id = {m->num, m->version},
+		.why = m->pinned && why != WHY_CITED ? WHY_PINNED : why,
+		.importance = m->importance,
+		.trust = m->trust,
+		.form = FORM_FULL,
+		.kind = m->kind,
+		.agent = m->agent,
+		.created_at_ms = m->created_at_ms,
+		.superseded_by = m->superseded_by,
+		.text = m->content,
+		.summary = m->summary,
+	};
+	memcpy(r->digest, m->digest, sizeof(r->digest));
+}
+
+static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id, enum envelope_why why,
+		    struct envelope *e)
+{
+	bool asked = why == WHY_CITED || why == WHY_INHERITED;
+	struct memory m;
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (in->space)
+		status = store_memory_get(t->conn, in->space, id.num, id.version, t->arena, &m);
+	if (asked)
+		e->requested++;
+	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE && memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
+		add_ref(e, &m, why);
+		e->resolved += asked;
+		return;
+	}
+	/* What nobody asked for by name and is gone since it was found is no loss to anybody. */
+	if (!asked)
+		return;
+	if (status == STORE_NOT_FOUND)
+		add_missing(e, id, "unknown", t->arena);
+	else if (status != STORE_OK)
+		add_missing(e, id, "unavailable", t->arena);
+	else
+		add_missing(e, id, m.forgotten_at_ms ? "forgotten" : "expired", t->arena);
+}
+
+enum problem_code assemble_refs(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *e,
+				struct problem *problem)
+{
+	struct collection c = {.arena = tools->arena};
+
+	collect_cited(&c, in->draft);
+	if (in->parent)
+		collect_inherited(&c, in->parent);
+	if (in->draft->include_pins)
+		collect_pins(tools, in, &c);
+	collect_recent(tools, in, &c);
+	if (c.ids.truncated)
+		return problem_set(problem, P_TOO_LARGE, "refs", "the handoff names more than %d memories", MENTION_MAX);
+	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
+	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
+	for (size_t i = 0; i < c.ids.count; i++)
+		resolve(tools, in, c.ids.ids[i], c.why[i], e);
+	return P_OK;
+}

@@ -1,0 +1,263 @@
+/* Trimming: what of the references and of the history the prompt has room for.
+ *
+ * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms. Token counts do
+ * not add up exactly over concatenation, and the list of what was left out is itself part of the prompt, so the
+ * choice is checked by counting the rendered prompt; where it is over, the room is narrowed by the excess and chosen again. What is kept is
+ * always what was counted.
+ */
+#include "core/assemble_internal.h"
+#include "core/budget.h"
+#include "core/render.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64 };
+#define WEEK_MS (7.0 * 24 * 3600 * 1000)
+
+struct trim {
+	struct envelope *e;
+	const struct tokenizer *tokenizer;
+	struct arena *arena;
+	struct buf scratch;
+	struct budget_item *items;	/* the references, then the history */
+	enum envelope_form (*forms)[BUDGET_FORMS];	/* what form f of item i is */
+	size_t count;
+	/* As collected: the choice starts from these every time. */
+	struct envelope_ref *all;
+	size_t all_count;
+};
+
+static int64_t count_scratch(struct trim *t)
+{
+	int64_t tokens = (int64_t)tokenizer_count(t->tokenizer, buf_str(&t->scratch));
+
+	buf_clear(&t->scratch);
+	return tokens;
+}
+
+static int64_t count_prompt(struct trim *t)
+{
+	render_prompt(t->e, &t->scratch);
+	return count_scratch(t);
+}
+
+/* --- What an item is worth --- */
+
+static double reason_weight(enum envelope_why why)
+{
+	switch (why) {
+	case WHY_CITED:
+	case WHY_PINNED:
+		return 8;
+	case WHY_INHERITED:
+		return 3;
+	case WHY_RELEVANT:
+		return 1.5;
+	case WHY_RECENT:
+		break;
+	}
+	return 1;
+}
+
+static double form_weight(enum envelope_form form)
+{
+	return form == FORM_FULL ? 1 : form == FORM_SUMMARY ? 0.6 : 0.15;
+}
+
+/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. */
+static double ref_value(const struct envelope *e, const struct envelope_ref *r)
+{
+	double age_ms = (double)(e->created_at_ms - r->created_at_ms);
+
+	return reason_weight(r->why) * pow(2, (double)r->importance - 1) * (1 + 0.5 * pow(2, -(age_ms > 0 ? age_ms : 0) / WEEK_MS));
+}
+
+/* The later a step, the more the next agent needs it. */
+static double history_value(const struct envelope *e, size_t index)
+{
+	return 1 + 3.0 * (double)(index + 1) / (double)e->history.count;
+}
+
+/* --- Items --- */
+
+static struct str form_text(const struct envelope_ref *r, enum envelope_form form)
+{
+	if (form == FORM_REF)
+		return STR_NULL;
+	return form == FORM_SUMMARY ? r->summary : r->text;
+}
+
+static void add_form(struct trim *t, size_t i, enum envelope_form form)
+{
+	struct budget_item *item = &t->items[i];
+	struct envelope_ref r = t->all[i];
+
+	r.form = form;
+	r.text = form_text(&t->all[i], form);
+	render_ref(t->e, &r, &t->scratch);
+	item->cost[item->form_count] = count_scratch(t);
+	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(form);
+	t->forms[i][item->form_count++] = form;
+}
+
+/* The forms that the strategy allows, the best first. A text without a summary is kept whole by "summary" where it is short anyway. */
+static void make_ref_item(struct trim *t, size_t i)
+{
+	enum envelope_strategy strategy = t->e->strategy;
+	const struct envelope_ref *r = &t->all[i];
+
+	if (strategy == STRATEGY_PRIORITY || strategy == STRATEGY_FULL)
+		add_form(t, i, FORM_FULL);
+	if ((strategy == STRATEGY_PRIORITY || strategy == STRATEGY_SUMMARY) && r->summary.p)
+		add_form(t, i, FORM_SUMMARY);
+	if (strategy == STRATEGY_SUMMARY && r->summary.p == NULL) {
+		add_form(t, i, FORM_FULL);
+		if (t->items[i].cost[0] > SHORT_TEXT_TOKENS)
+			t->items[i].form_count = 0;
+	}
+	if (strategy != STRATEGY_FULL)
+		add_form(t, i, FORM_REF);
+}
+
+static void make_items(struct trim *t)
+{
+	struct envelope *e = t->e;
+
+	t->count = t->all_count + e->history.count;
+	t->items = arena_calloc(t->arena, t->count, sizeof(*t->items));
+	t->forms = arena_calloc(t->arena, t->count, sizeof(*t->forms));
+	for (size_t i = 0; i < t->all_count; i++)
+		make_ref_item(t, i);
+	for (size_t i = 0; i < e->history.count; i++) {
+		struct budget_item *item = &t->items[t->all_count + i];
+
+		render_history_entry(e, i, &t->scratch);
+		item->cost[0] = count_scratch(t);
+		item->value[0] = history_value(e, i);
+		item->form_count = 1;
+	}
+}
+
+/* --- Applying a choice --- */
+
+static void add_trim(struct trim *t, struct str id, size_t item, const char *left)
+{
+	const struct budget_item *b = &t->items[item];
+	const char *reason = t->e->strategy == STRATEGY_LAZY ? "lazy" : t->e->strategy == STRATEGY_SUMMARY ? "summary" : "budget";
+
+	t->e->trimmed[t->e->trim_count++] = (struct envelope_trim){
+		.id = id, .tokens = b->cost[0], .score = round(b->value[0] * 1000) / 1000, .reason = str_of(reason), .form = str_of(left),
+	};
+}
+
+static struct str ref_id(struct trim *t, const struct envelope_ref *r)
+{
+	return arena_printf(t->arena, "ms-%llu", (unsigned long long)r->id.num);
+}
+
+static void apply_refs(struct trim *t)
+{
+	struct envelope *e = t->e;
+
+	e->ref_count = 0;
+	for (size_t i = 0; i < t->all_count; i++) {
+		int chosen = t->items[i].chosen;
+		struct envelope_ref r = t->all[i];
+		enum envelope_form form;
+
+		if (chosen == BUDGET_NONE) {
+			add_trim(t, ref_id(t, &r), i, "none");
+			continue;
+		}
+		form = t->forms[i][chosen];
+		r.form = form;
+		r.text = form_text(&t->all[i], form);
+		r.tokens = t->items[i].cost[chosen];
+		e->refs[e->ref_count++] = r;
+		if (form != FORM_FULL)
+			add_trim(t, ref_id(t, &r), i, envelope_form_name(form));
+	}
+}
+
+static void apply(struct trim *t)
+{
+	struct envelope *e = t->e;
+
+	e->trim_count = 0;
+	apply_refs(t);
+	for (size_t i = 0; i < e->history.count; i++)
+		if (t->items[t->all_count + i].chosen == BUDGET_NONE)
+			add_trim(t, arena_printf(t->arena, "history[%zu]", i), t->all_count + i, "none");
+}
+
+static void choose_all(struct trim *t, int chosen)
+{
+	for (size_t i = 0; i < t->count; i++)
+		t->items[i].chosen = t->items[i].form_count ? chosen : BUDGET_NONE;
+	apply(t);
+}
+
+static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
+{
+	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens", "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
+		    tokenizer_name(t->tokenizer), (long long)t->e->max_tokens);
+	problem->extra_key = "minimum";
+	problem->extra = minimum;
+	return problem->code;
+}
+
+/* Chooses for less and less room until the prompt fits. */
+static bool fit(struct trim *t, int64_t room)
+{
+	for (int round = 0; round < TRIM_ROUNDS; round++) {
+		int64_t excess;
+
+		budget_choose(t->items, t->count, room, t->arena);
+		apply(t);
+		t->e->token_count = count_prompt(t);
+		excess = t->e->token_count - t->e->max_tokens;
+		if (excess <= 0)
+			return true;
+		room -= excess + 4;
+	}
+	return false;
+}
+
+static enum problem_code choose(struct trim *t, struct problem *problem)
+{
+	struct envelope *e = t->e;
+	int64_t least;
+
+	choose_all(t, 0);
+	e->token_count = count_prompt(t);
+	if (e->token_count <= e->max_tokens)
+		return P_OK;
+	if (e->strategy == STRATEGY_FULL)
+		return too_small(t, e->token_count, "the envelope with everything in it", problem);
+	choose_all(t, BUDGET_NONE);
+	e->token_count = least = count_prompt(t);
+	if (least > e->max_tokens)
+		return too_small(t, least, "the task with its constraints, without any memory,", problem);
+	/* The list of what is left out shrinks as memories come in, so the room is at least what is free now. */
+	if (fit(t, e->max_tokens - least))
+		return P_OK;
+	choose_all(t, BUDGET_NONE);
+	e->token_count = least;
+	return P_OK;
+}
+
+enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer, struct envelope *e,
+				struct problem *problem)
+{
+	struct trim t = {.e = e, .tokenizer = tokenizer, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count};
+	enum problem_code code;
+
+	e->refs = arena_calloc(tools->arena, t.all_count, sizeof(*e->refs));
+	e->trimmed = arena_calloc(tools->arena, t.all_count + e->history.count, sizeof(*e->trimmed));
+	buf_init(&t.scratch, RENDER_MAX_BYTES);
+	make_items(&t);
+	code = choose(&t, problem);
+	buf_release(&t.scratch);
+	return code;
+}

@@ -1,0 +1,285 @@
+#include "core/envelope.h"
+
+#include "base/clock.h"
+#include "codec/sha256.h"
+
+#include <stdio.h>
+
+enum { ENVELOPE_MAX_BYTES = 64 * 1024 * 1024 };
+
+static const char *const why_names[] = {"cited", "pinned", "inherited", "relevant", "recent"};
+static const char *const form_names[] = {"full", "summary", "ref"};
+static const char *const strategy_names[] = {"priority", "full", "summary", "lazy"};
+
+const char *envelope_why_name(enum envelope_why why)
+{
+	return why_names[why];
+}
+
+const char *envelope_form_name(enum envelope_form form)
+{
+	return form_names[form];
+}
+
+const char *envelope_strategy_name(enum envelope_strategy strategy)
+{
+	return strategy_names[strategy];
+}
+
+bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret)
+{
+	for (int i = 0; i < 4; i++) {
+		if (!str_is(name, strategy_names[i]))
+			continue;
+		*ret = (enum envelope_strategy)i;
+		return true;
+	}
+	return false;
+}
+
+bool envelope_id_parse(struct str s, uint64_t *ret)
+{
+	uint64_t num;
+
+	if (!str_has_prefix(s, STR("env-")) || !str_to_u64(str_sub(s, 4, s.n), &num) || num < 1 || num > MEMORY_NUM_MAX)
+		return false;
+	*ret = num;
+	return true;
+}
+
+size_t envelope_id_format(uint64_t num, char ret[ENVELOPE_ID_SIZE])
+{
+	return (size_t)snprintf(ret, ENVELOPE_ID_SIZE, "env-%llu", (unsigned long long)num);
+}
+
+/* --- Writing: members stand in the order of their names, as RFC 8785 wants them --- */
+
+static void put_optional(struct json_writer *w, const char *key, struct str value)
+{
+	json_key(w, key);
+	if (value.p)
+		json_put_str(w, value);
+	else
+		json_put_null(w);
+}
+
+static void put_time(struct json_writer *w, const char *key, int64_t ms)
+{
+	char text[CLOCK_TEXT_SIZE];
+
+	clock_format(ms, text);
+	json_member_cstr(w, key, text);
+}
+
+static void put_digest(struct json_writer *w, const char *key, const uint8_t digest[32])
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[7 + 64 + 1] = "sha256:";
+
+	for (size_t i = 0; i < 32; i++) {
+		text[7 + 2 * i] = hex[digest[i] >> 4];
+		text[8 + 2 * i] = hex[digest[i] & 15];
+	}
+	json_member_cstr(w, key, text);
+}
+
+static void put_envelope_id(struct json_writer *w, const char *key, uint64_t num)
+{
+	char id[ENVELOPE_ID_SIZE];
+
+	json_key(w, key);
+	if (num == 0) {
+		json_put_null(w);
+		return;
+	}
+	envelope_id_format(num, id);
+	json_put_cstr(w, id);
+}
+
+static void put_memory_id(struct json_writer *w, const char *key, uint64_t num)
+{
+	char id[MEMORY_ID_SIZE];
+
+	json_key(w, key);
+	if (num == 0) {
+		json_put_null(w);
+		return;
+	}
+	memory_id_format(num, 0, id);
+	json_put_cstr(w, id);
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+	/* Four digits are what a person or an alert can use, and the same everywhere. */
+	return whole > 0 ? (double)((part * 10000 + whole / 2) / whole) / 10000.0 : 1.0;
+}
+
+static void put_budget(struct json_writer *w, const struct envelope *e)
+{
+	json_key(w, "budget");
+	json_begin_object(w);
+	json_member_int(w, "max_tokens", e->max_tokens);
+	json_member_cstr(w, "strategy", envelope_strategy_name(e->strategy));
+	json_member_int(w, "token_count", e->token_count);
+	json_member_str(w, "tokenizer", e->tokenizer);
+	json_key(w, "trimmed");
+	json_begin_array(w);
+	for (size_t i = 0; i < e->trim_count; i++) {
+		const struct envelope_trim *t = &e->trimmed[i];
+
+		json_begin_object(w);
+		json_member_str(w, "form", t->form);
+		json_member_str(w, "id", t->id);
+		json_member_str(w, "reason", t->reason);
+		json_member_double(w, "score", t->score);
+		json_member_int(w, "tokens", t->tokens);
+		json_end_object(w);
+	}
+	json_end_array(w);
+	json_member_double(w, "utilization", ratio(e->token_count, e->max_tokens));
+	json_end_object(w);
+}
+
+static void put_completeness(struct json_writer *w, const struct envelope *e)
+{
+	json_key(w, "completeness");
+	json_begin_object(w);
+	json_member_int(w, "requested", e->requested);
+	json_member_int(w, "resolved", e->resolved);
+	json_member_double(w, "score", ratio(e->resolved, e->requested));
+	json_end_object(w);
+}
+
+static void put_lineage(struct json_writer *w, const struct envelope *e)
+{
+	json_key(w, "lineage");
+	json_begin_object(w);
+	json_member_int(w, "hop", e->hop);
+	json_member_int(w, "max_hops", e->max_hops);
+	put_envelope_id(w, "parent", e->parent);
+	if (e->parent) {
+		put_digest(w, "parent_digest", e->parent_digest);
+	} else {
+		json_key(w, "parent_digest");
+		json_put_null(w);
+	}
+	json_key(w, "path");
+	json_put_canonical(w, &e->path);
+	put_envelope_id(w, "root", e->root);
+	json_end_object(w);
+}
+
+static void put_redactions(struct json_writer *w, const struct envelope_ref *r)
+{
+	json_key(w, "redactions");
+	json_begin_array(w);
+	for (size_t i = 0; i < r->redaction_count; i++) {
+		json_begin_object(w);
+		json_member_int(w, "at", r->redactions[i].at);
+		json_member_str(w, "kind", r->redactions[i].kind);
+		json_member_int(w, "len", r->redactions[i].len);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+static void put_ref(struct json_writer *w, const struct envelope_ref *r, bool texts)
+{
+	json_begin_object(w);
+	put_optional(w, "agent", r->agent);
+	put_time(w, "created_at", r->created_at_ms);
+	put_digest(w, "digest", r->digest);
+	json_member_cstr(w, "form", envelope_form_name(r->form));
+	put_memory_id(w, "id", r->id.num);
+	json_member_cstr(w, "importance", memory_importance_name(r->importance));
+	put_optional(w, "kind", r->kind);
+	if (r->redaction_count)
+		put_redactions(w, r);
+	put_memory_id(w, "superseded_by", r->superseded_by);
+	if (texts && r->text.p)
+		json_member_str(w, "text", r->text);
+	json_member_int(w, "tokens", r->tokens);
+	json_member_cstr(w, "trust", memory_trust_name(r->trust));
+	json_member_int(w, "version", r->id.version);
+	json_member_cstr(w, "why", envelope_why_name(r->why));
+	json_end_object(w);
+}
+
+static void put_memory(struct json_writer *w, const struct envelope *e, bool texts)
+{
+	json_key(w, "memory");
+	json_begin_object(w);
+	json_key(w, "missing");
+	json_begin_array(w);
+	for (size_t i = 0; i < e->missing_count; i++) {
+		json_begin_object(w);
+		json_member_str(w, "id", e->missing[i].id);
+		json_member_str(w, "reason", e->missing[i].reason);
+		json_end_object(w);
+	}
+	json_end_array(w);
+	json_key(w, "refs");
+	json_begin_array(w);
+	for (size_t i = 0; i < e->ref_count; i++)
+		put_ref(w, &e->refs[i], texts);
+	json_end_array(w);
+	json_end_object(w);
+}
+
+static void put_task(struct json_writer *w, const struct envelope *e)
+{
+	json_key(w, "task");
+	json_begin_object(w);
+	json_member_str(w, "id", e->task);
+	put_optional(w, "intent", e->intent);
+	json_key(w, "open_decisions");
+	json_put_canonical(w, &e->open_decisions);
+	put_optional(w, "state", e->state);
+	json_member_str(w, "summary", e->summary);
+	json_end_object(w);
+}
+
+void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out)
+{
+	struct json_writer writer, *w = &writer;
+
+	json_writer_init(w, out);
+	json_begin_object(w);
+	put_budget(w, e);
+	put_completeness(w, e);
+	json_key(w, "constraints");
+	json_put_canonical(w, &e->constraints);
+	put_time(w, "created_at", e->created_at_ms);
+	if (part != ENVELOPE_DIGESTED)
+		put_digest(w, "digest", e->digest);
+	json_member_int(w, "envelope_minor", ENVELOPE_MINOR);
+	json_member_cstr(w, "envelope_version", ENVELOPE_VERSION);
+	json_key(w, "expected_output");
+	json_put_canonical(w, &e->expected_output);
+	json_key(w, "extensions");
+	json_put_canonical(w, &e->extensions);
+	put_optional(w, "from", e->from);
+	json_key(w, "history");
+	json_put_canonical(w, &e->history);
+	put_envelope_id(w, "id", e->num);
+	put_lineage(w, e);
+	put_memory(w, e, part != ENVELOPE_SKELETON);
+	json_member_str(w, "space", e->space);
+	put_task(w, e);
+	json_member_str(w, "to", e->to);
+	put_optional(w, "traceparent", e->traceparent);
+	json_key(w, "waived");
+	json_put_canonical(w, &e->waived);
+	json_end_object(w);
+}
+
+void envelope_digest(const struct envelope *e, uint8_t ret[32])
+{
+	struct buf text;
+
+	buf_init(&text, ENVELOPE_MAX_BYTES);
+	envelope_write(e, ENVELOPE_DIGESTED, &text);
+	sha256(buf_str(&text), ret);
+	buf_release(&text);
+}

@@ -1,0 +1,125 @@
+/* The envelope: what one agent hands to the next. Plain data, its canonical JSON, and back.
+ *
+ * An envelope is immutable. Its digest is the SHA-256 over its canonical JSON (RFC 8785) without the member "digest". The text of a
+ * memory is not stored a second time: what the store keeps is the envelope without the texts of its references (the
+ * skeleton), and a reader puts them back from the memory's version, which never changes. So a memory that is
+ * forgotten is gone from the envelopes, too: its reference stays, without text.
+ */
+#ifndef SPINE_CORE_ENVELOPE_H
+#define SPINE_CORE_ENVELOPE_H
+
+#include "codec/json.h"
+#include "core/memory.h"
+
+#define ENVELOPE_VERSION "2"
+enum { ENVELOPE_MINOR = 0, ENVELOPE_ID_SIZE = 32, ENVELOPE_JSON_DEPTH = 80 };
+
+enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
+enum envelope_form { FORM_FULL, FORM_SUMMARY, FORM_REF };
+enum envelope_strategy { STRATEGY_PRIORITY, STRATEGY_FULL, STRATEGY_SUMMARY, STRATEGY_LAZY };
+
+/* A stretch of a text that the guard has blanked. */
+struct envelope_redaction {
+	uint32_t at;		/* of the text without redactions */
+	uint32_t len;
+	struct str kind;	/* what it looked like: "aws_access_key" */
+};
+
+struct envelope_ref {
+	struct memory_id id;		/* with its version */
+	uint8_t digest[32];		/* of the memory's content */
+	enum envelope_why why;
+	enum importance importance;
+	enum trust trust;
+	enum envelope_form form;
+	int64_t tokens;			/* of its part of the prompt */
+	struct str kind;
+	struct str agent;		/* author; p == NULL: unknown */
+	int64_t created_at_ms;
+	uint64_t superseded_by;		/* when the envelope was packed; 0: it was not */
+	const struct envelope_redaction *redactions;
+	size_t redaction_count;
+	struct str text;		/* p == NULL: none (form ref), or gone */
+	struct str summary;		/* of the memory, while the envelope is packed; not part of it */
+};
+
+struct envelope_missing {
+	struct str id;
+	struct str reason;		/* "unknown", "forgotten", "expired", "unavailable" */
+};
+
+/* What was left out of the prompt, or shrunk, to fit: the receipt. */
+struct envelope_trim {
+	struct str id;			/* a memory's, or "history[3]" */
+	int64_t tokens;			/* that it would have taken */
+	double score;			/* its value to the receiver, as the choice saw it */
+	struct str reason;		/* "budget", "lazy", "summary" */
+	struct str form;		/* what is left of it: "summary", "ref", "none" */
+};
+
+struct envelope {
+	uint64_t num;
+	uint8_t digest[32];
+	struct str space;
+	int64_t created_at_ms;
+	struct str from;		/* p == NULL: unknown */
+	struct str to;
+	struct str traceparent;		/* p == NULL: none */
+
+	struct str task;
+	struct str intent;		/* p == NULL: none was given */
+	struct str state;		/* p == NULL: none */
+	struct str summary;
+	struct json open_decisions;	/* array */
+
+	struct envelope_ref *refs;
+	size_t ref_count;
+	struct envelope_missing *missing;
+	size_t missing_count;
+
+	struct json history;		/* array of objects */
+	struct json constraints;	/* object */
+	struct json waived;		/* array of objects */
+	struct json expected_output;	/* object */
+	struct json extensions;		/* object: fields that came in and are not ours */
+
+	uint64_t parent;		/* 0: this is the root */
+	uint8_t parent_digest[32];
+	uint64_t root;
+	int64_t hop;
+	int64_t max_hops;
+	struct json path;		/* array of agents so far, the receiver last */
+
+	int64_t max_tokens;
+	int64_t token_count;
+	struct str tokenizer;
+	enum envelope_strategy strategy;
+	struct envelope_trim *trimmed;
+	size_t trim_count;
+
+	int64_t requested;		/* references asked for */
+	int64_t resolved;		/* of them, those that were found */
+};
+
+const char *envelope_why_name(enum envelope_why why);
+const char *envelope_form_name(enum envelope_form form);
+const char *envelope_strategy_name(enum envelope_strategy strategy);
+bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret);
+/* "env-17". */
+bool envelope_id_parse(struct str s, uint64_t *ret);
+size_t envelope_id_format(uint64_t num, char ret[ENVELOPE_ID_SIZE]);
+
+enum envelope_part {
+	ENVELOPE_WHOLE,		/* with digest and texts: what callers get */
+	ENVELOPE_DIGESTED,	/* without the digest: what the digest is over */
+	ENVELOPE_SKELETON,	/* with the digest, without texts: what is stored */
+};
+
+/* Canonical JSON. */
+void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out);
+/* The digest of the envelope as it is, texts included. */
+void envelope_digest(const struct envelope *e, uint8_t ret[32]);
+/* Reads what envelope_write wrote. Everything lives in the arena. False where it is not an envelope. */
+bool envelope_read(struct str json, struct arena *arena, struct envelope *ret);
+
+#endif

@@ -1,0 +1,90 @@
+#include "core/numbers.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct counter {
+	char *name;
+	size_t len;
+	uint64_t next;
+};
+
+/* Sorted by name: spaces are few, and are asked for far more often than made. */
+struct numbers {
+	pthread_mutex_t lock;
+	struct counter *counters;
+	size_t count;
+};
+
+struct numbers *numbers_new(void)
+{
+	struct numbers *n = mem_zalloc(sizeof(*n));
+
+	pthread_mutex_init(&n->lock, NULL);
+	return n;
+}
+
+void numbers_free(struct numbers *n)
+{
+	if (n == NULL)
+		return;
+	for (size_t i = 0; i < n->count; i++)
+		free(n->counters[i].name);
+	pthread_mutex_destroy(&n->lock);
+	free(n->counters);
+	free(n);
+}
+
+/* Position of the name, or where it belongs. */
+static size_t find(const struct numbers *n, struct str name, bool *ret_found)
+{
+	size_t from = 0, to = n->count;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		int order = str_cmp((struct str){n->counters[mid].name, n->counters[mid].len}, name);
+
+		if (order == 0) {
+			*ret_found = true;
+			return mid;
+		}
+		if (order < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	*ret_found = false;
+	return from;
+}
+
+static void insert(struct numbers *n, size_t at, struct str name, uint64_t next)
+{
+	n->counters = mem_reallocarray(n->counters, n->count + 1, sizeof(*n->counters));
+	memmove(&n->counters[at + 1], &n->counters[at], (n->count - at) * sizeof(*n->counters));
+	n->counters[at] = (struct counter){mem_strndup(name.p, name.n), name.n, next};
+	n->count++;
+}
+
+enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret)
+{
+	enum store_status status = STORE_OK;
+	uint64_t last = 0;
+	bool found;
+	size_t at;
+
+	pthread_mutex_lock(&n->lock);
+	at = find(n, space_name, &found);
+	if (!found) {
+		/* Nobody has a number of this space in hand yet, so what the store has is all there is. */
+		if (space)
+			status = store_envelope_last(c, space, &last);
+		if (status == STORE_OK)
+			insert(n, at, space_name, last + 1);
+	}
+	if (status == STORE_OK)
+		*ret = n->counters[at].next++;
+	pthread_mutex_unlock(&n->lock);
+	return status;
+}

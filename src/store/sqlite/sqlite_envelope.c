@@ -1,0 +1,249 @@
+/* Envelopes, tasks, receipts and agents in SQLite. */
+#include "store/sqlite/sqlite_internal.h"
+
+/* --- Tasks --- */
+
+static enum store_status find_task(struct store_conn *c, int64_t space, struct str name, int64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_FIND);
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return status;
+}
+
+static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
+{
+	enum store_status status = find_task(c, row->space, row->task, ret);
+	sqlite3_stmt *s;
+
+	if (status != STORE_NOT_FOUND)
+		return status;
+	s = sqlite_statement(c, SQL_TASK_CREATE);
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, row->space);
+	sqlite_bind_str(s, 2, row->task);
+	sqlite3_bind_int64(s, 3, row->created_at_ms);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite3_last_insert_rowid(c->db);
+	return status;
+}
+
+enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
+			      struct task_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TASKS);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, before ? before : INT64_MAX);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		ret[count++] = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2),
+						 sqlite3_column_int64(s, 3)};
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+/* --- Envelopes --- */
+
+enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
+	int64_t task;
+	enum store_status status = find_or_make_task(c, row, &task);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (status != STORE_OK)
+		return status;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(row->space, row->num));
+	sqlite3_bind_int64(s, 2, task);
+	sqlite3_bind_int64(s, 3, (int64_t)row->parent);
+	sqlite3_bind_int64(s, 4, row->hop);
+	sqlite3_bind_int64(s, 5, row->created_at_ms);
+	sqlite3_bind_blob(s, 6, row->digest, sizeof(row->digest), SQLITE_STATIC);
+	sqlite_bind_str(s, 7, row->body);
+	status = sqlite_run(c, s);
+	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_EXISTS : status;
+}
+
+/* Reads a row of SQLITE_ENVELOPE_COLUMNS. */
+static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_row *ret)
+{
+	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
+
+	*ret = (struct envelope_row){
+		.space = (int64_t)(key >> 40),
+		.num = key & MEMORY_NUM_MAX,
+		.task = sqlite_column_str(s, 1, arena),
+		.parent = (uint64_t)sqlite3_column_int64(s, 2),
+		.hop = sqlite3_column_int64(s, 3),
+		.created_at_ms = sqlite3_column_int64(s, 4),
+		.body = sqlite_column_str(s, 6, arena),
+	};
+	sqlite_column_digest(s, 5, ret->digest);
+}
+
+enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				     struct envelope_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_GET);
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		read_envelope(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_LAST);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	status = sqlite_status(c, sqlite3_step(s));
+	if (status == STORE_OK)
+		*ret_num = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+				       struct arena *arena, struct envelope_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_ENVELOPES);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, task);
+	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, after));
+	sqlite3_bind_int64(s, 4, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_envelope(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+/* --- Receipts --- */
+
+enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPT_PUT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	sqlite3_bind_int64(s, 2, (int64_t)receipt->memory);
+	sqlite_bind_str(s, 3, receipt->agent);
+	sqlite3_bind_int64(s, 4, receipt->at_ms);
+	return sqlite_run(c, s);
+}
+
+enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, struct arena *arena,
+				 struct receipt_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPTS);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	sqlite3_bind_int64(s, 2, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		ret[count++] = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
+						    sqlite3_column_int64(s, 2)};
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+/* --- Agents --- */
+
+static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *ret)
+{
+	*ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2),
+				  sqlite3_column_int64(s, 3)};
+}
+
+enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+				  struct agent_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_GET);
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		read_agent(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_PUT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, agent->name);
+	sqlite_bind_str(s, 3, agent->settings);
+	sqlite3_bind_int64(s, 4, agent->created_at_ms);
+	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
+	return sqlite_run(c, s);
+}
+
+enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+			       struct agent_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, after.p ? after : STR(""));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_agent(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}

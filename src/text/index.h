@@ -1,0 +1,166 @@
+/* Full text search in memory: the documents of one space, found by their words and by their labels, ranked by BM25.
+ *
+ * SCORE. text(d) * (boost(d) + recency_weight * 2^(-age / half_life)), where text(d) is BM25 over all terms of the query, and boost(d)
+ * is a number of the document's own. Document frequencies and the average length are those of the live documents (hidden and
+ * expired ones included, removed ones not), so that the same documents are ranked the same, however they came into the index.
+ * Documents with the same score stand in the order of their ids, the highest first. The k best are the k best: nothing is skipped
+ * that could be among them.
+ *
+ * LABELS are byte strings that a document either has or has not. Filters ask for labels, times, ids.
+ *
+ * THREADS. Nothing here takes a lock. Functions with a const index may run at the same time, each thread with a scratch of its own;
+ * the others need the index for themselves. Adding a document takes some microseconds; once in a while a segment of it is rewritten,
+ * which takes some milliseconds whatever the size of the index.
+ *
+ * LIMITS. A query counts its INDEX_QUERY_TERMS weightiest terms; a page has at most INDEX_PAGE hits.
+ */
+#ifndef SPINE_TEXT_INDEX_H
+#define SPINE_TEXT_INDEX_H
+
+#include "base/str.h"
+
+struct index;
+struct index_scratch;
+struct termbag;
+
+enum {
+	INDEX_QUERY_TERMS = 1024,
+	INDEX_QUERY_COUNT = 4,		/* a term of the query weighs as often as it occurs, up to this */
+	INDEX_PAGE = 1024,
+	INDEX_FILTER_LABELS = 256,	/* of a filter, all groups together */
+};
+
+#define INDEX_NEVER INT64_MAX
+
+struct index_config {
+	double k1;			/* 1.2 */
+	double b;			/* 0.75 */
+	uint64_t seed;			/* of the hash tables: random, so that nobody can prepare collisions; results do not depend on it */
+	uint32_t segment_documents;	/* 1 to 65,536: how many are rewritten together; small only in tests */
+};
+
+/* The values above, with seed 0 and segments of 32,768 documents. */
+extern const struct index_config index_config_default;
+
+/* Returns owned. */
+struct index *index_new(const struct index_config *config);
+/* NULL-safe. */
+void index_free(struct index *ix);
+
+/* --- Documents -------------------------------------------------------------------------------------- */
+
+struct index_document {
+	uint64_t id;			/* mostly the highest so far */
+	const struct termbag *terms;	/* its seed is the index's */
+	const struct str *labels;
+	size_t label_count;
+	int64_t created_ms;
+	int64_t expires_ms;		/* not found from then on; INDEX_NEVER */
+	float boost;			/* at least 0; 1 is usual */
+	bool hidden;			/* found only where the filter says include_hidden */
+};
+
+/* Adds the document; one with the same id is replaced. Everything is copied. */
+void index_add(struct index *ix, const struct index_document *doc);
+/* These return false where there is no such document. */
+bool index_remove(struct index *ix, uint64_t id);
+bool index_set_boost(struct index *ix, uint64_t id, float boost);
+bool index_set_hidden(struct index *ix, uint64_t id, bool hidden);
+bool index_has(const struct index *ix, uint64_t id);
+
+/* Documents that were added and not removed. */
+uint64_t index_documents(const struct index *ix);
+/* Memory in use, all of it. */
+size_t index_bytes(const struct index *ix);
+
+/* --- Filters ---------------------------------------------------------------------------------------- */
+
+/* At least one of these labels. Borrowed. */
+struct index_labels {
+	const struct str *labels;
+	size_t count;
+};
+
+/* index_filter_any() lets everything through that is neither hidden nor expired. Each further condition must hold, too. */
+struct index_filter {
+	const struct index_labels *require;	/* groups; borrowed */
+	size_t require_count;
+	struct index_labels exclude;		/* none of these */
+	int64_t created_from_ms;		/* first and last that are in */
+	int64_t created_to_ms;
+	uint64_t id_from;
+	uint64_t id_to;
+	bool include_hidden;
+	bool include_expired;
+	bool only_hidden;			/* with include_hidden: nothing else */
+	bool only_expired;			/* with include_expired: nothing else */
+};
+
+static inline struct index_filter index_filter_any(void)
+{
+	return (struct index_filter){.created_from_ms = INT64_MIN, .created_to_ms = INT64_MAX, .id_to = UINT64_MAX};
+}
+
+/* --- Searching -------------------------------------------------------------------------------------- */
+
+/* Memory for one thread's searches; grows to about 1 MB. Returns owned. */
+struct index_scratch *index_scratch_new(void);
+/* NULL-safe. */
+void index_scratch_free(struct index_scratch *scratch);
+
+struct index_query {
+	const struct termbag *terms;	/* borrowed; its seed is the index's */
+	struct index_filter filter;
+	double recency_weight;		/* at least 0 */
+	int64_t half_life_ms;		/* above 0 where recency_weight is */
+	bool has_after;			/* only what stands behind this hit of the same query at the same now_ms */
+	double after_score;
+	uint64_t after_id;
+};
+
+struct index_hit {
+	uint64_t id;
+	double score;
+};
+
+/* The first k (at most INDEX_PAGE) documents with at least one term of the query that pass the filter, the best first, into
+ * ret_hits; returns how many. */
+size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+		    struct index_scratch *scratch, struct index_hit *ret_hits);
+
+/* The first k (at most INDEX_PAGE) ids that pass the filter, the highest first (the lowest where ascending), into ret_ids; returns how
+ * many. With the filter's id_from and id_to a list goes on where the last page ended. */
+size_t index_list(const struct index *ix, const struct index_filter *filter, int64_t now_ms, bool ascending, size_t k,
+		  struct index_scratch *scratch, uint64_t *ret_ids);
+/* How many documents pass the filter. */
+uint64_t index_count(const struct index *ix, const struct index_filter *filter, int64_t now_ms,
+		     struct index_scratch *scratch);
+
+/* --- Explaining ------------------------------------------------------------------------------------- */
+
+struct index_explained_term {
+	struct str term;	/* borrowed from the query's bag */
+	uint32_t query_count;	/* how often the query counts it */
+	uint32_t count;		/* how often the document has it, as the score counts */
+	uint64_t holders;	/* documents with it */
+	double idf;
+	double score;		/* its share of text */
+};
+
+struct index_explanation {
+	struct index_explained_term *terms;	/* owned: those that the document has, in the order of the query */
+	size_t term_count;
+	uint32_t length;			/* of the document, as the score counts */
+	double average_length;
+	double text;				/* the sum of the terms' scores */
+	double boost;
+	double recency;				/* recency_weight * 2^(-age / half_life) */
+	double score;				/* text * (boost + recency): as index_search returns it */
+};
+
+/* How the document's score comes about, whatever the query's filter. False where there is no such document. */
+bool index_explain(const struct index *ix, const struct index_query *query, int64_t now_ms, uint64_t id,
+		   struct index_scratch *scratch, struct index_explanation *ret);
+void index_explanation_release(struct index_explanation *e);
+
+#endif

@@ -1,0 +1,44 @@
+/* What one thread's searches write to. */
+#ifndef SPINE_TEXT_INDEX_SCRATCH_H
+#define SPINE_TEXT_INDEX_SCRATCH_H
+
+#include "text/index_filter.h"
+#include "text/index_rank.h"
+
+enum { INDEX_CHUNK = 256 };	/* candidates that are scored together */
+
+/* A term of the query in the segment at hand. */
+struct index_term_list {
+	struct postings_list list;
+	float weight;
+	uint32_t bound;
+	uint32_t cursor;	/* sparse: a position with a document that is not above those still asked for, or 0 */
+};
+
+struct index_candidate {
+	uint32_t sum;		/* of the terms looked at so far */
+	uint32_t need;		/* what it must come to, for the document to be a hit */
+	uint16_t doc;
+};
+
+struct index_scratch {
+	struct index_rank rank;
+	struct index_filter_plan filter;
+	uint64_t allowed[INDEX_FILTER_WORDS];
+	uint64_t spare[INDEX_FILTER_WORDS];
+
+	/* For each document of the window at hand; all 0 between windows. */
+	int32_t sums[SEGMENT_WINDOW] __attribute__((aligned(64)));
+
+	struct index_term_list *lists;		/* of the query's terms in the segment at hand */
+	uint16_t *by_bound;			/* positions in lists, the highest bound first */
+	uint32_t *rest;				/* sum of the bounds from each position of by_bound on */
+	size_t list_cap;
+	struct index_candidate candidates[INDEX_CHUNK];
+
+	/* Bitmaps of all segments, for index_list. */
+	uint64_t *bitmaps;
+	size_t bitmap_cap;
+};
+
+#endif

@@ -1,0 +1,394 @@
+/* The k best documents of a query, exactly, without looking at all of them.
+ *
+ * Segments are searched one after the other, the newest first, since recency makes the newest the likeliest. In a segment the terms
+ * are ordered by the most that each can be worth there. Once there are k hits, the worst of them says what a document must reach,
+ * and all the terms at the end of that order which together cannot reach it are of no use for finding documents (MaxScore). So, for one
+ * window of documents after the other:
+ *
+ *   1. the postings of the other, essential terms are added up, term by term, into an array of sums that stays in the first cache;
+ *   2. the documents that could reach the threshold, with everything that the remaining terms are worth at most, become candidates;
+ *   3. candidates are looked up in the remaining terms, the weightiest first, and dropped as soon as they cannot make it.
+ *
+ * The frequent words of a query are worth little, so that they are almost never essential, and their long lists are not read but
+ * looked up. What a document must reach depends on its factor; a window's highest boost bounds it, and since rewritten segments
+ * are ordered by boost, those bounds are tight.
+ *
+ * Where a filter leaves only few documents of a segment, those are the candidates, and no term is essential.
+ *
+ * Everything is compared in exact integers or with a margin on the safe side, see text/index_rank.h.
+ */
+#include "text/index_scratch.h"
+
+#include "base/mem.h"
+#include "text/termbag.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct search {
+	const struct index *ix;
+	const struct index_query *query;
+	struct index_scratch *x;
+	const struct index_rank *rank;
+	size_t k;
+	struct index_hit *hits;		/* a heap, the worst on top; scores in units of 1 / scale */
+	size_t hit_count;
+	double threshold;		/* a hit must reach it; 0: any will do */
+	double after_score;		/* in units of 1 / scale */
+
+	/* Of the segment at hand. */
+	const struct segment *s;
+	const uint64_t *allowed;
+	double newest;			/* the highest recency of a document */
+	size_t list_count;
+};
+
+struct index_scratch *index_scratch_new(void)
+{
+	return mem_zalloc(sizeof(struct index_scratch));
+}
+
+void index_scratch_free(struct index_scratch *x)
+{
+	if (x == NULL)
+		return;
+	index_rank_release(&x->rank);
+	free(x->lists);
+	free(x->by_bound);
+	free(x->rest);
+	free(x->bitmaps);
+	free(x);
+}
+
+/* --- Hits ------------------------------------------------------------------------------------------- */
+
+static inline bool is_worse(const struct index_hit *a, const struct index_hit *b)
+{
+	return a->score < b->score || (a->score == b->score && a->id < b->id);
+}
+
+static void sift_down(struct index_hit *heap, size_t count, size_t at)
+{
+	struct index_hit h = heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && is_worse(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_worse(&heap[child], &h))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = h;
+}
+
+static void offer(struct search *q, struct index_hit hit)
+{
+	size_t at;
+
+	if (q->query->has_after && (hit.score > q->after_score ||
+				    (hit.score == q->after_score && hit.id >= q->query->after_id)))
+		return;
+	if (q->hit_count == q->k) {
+		if (!is_worse(&q->hits[0], &hit))
+			return;
+		q->hits[0] = hit;
+		sift_down(q->hits, q->hit_count, 0);
+	} else {
+		for (at = q->hit_count++; at > 0 && is_worse(&hit, &q->hits[(at - 1) / 2]); at = (at - 1) / 2)
+			q->hits[at] = q->hits[(at - 1) / 2];
+		q->hits[at] = hit;
+	}
+	if (q->hit_count == q->k && q->hits[0].score > q->threshold)
+		q->threshold = q->hits[0].score;
+}
+
+/* Turns the heap into a list, the best first, with final scores. */
+static void finish_hits(struct search *q)
+{
+	size_t n;
+
+	for (n = q->hit_count; n > 1; n--) {
+		struct index_hit worst = q->hits[0];
+
+		q->hits[0] = q->hits[n - 1];
+		q->hits[n - 1] = worst;
+		sift_down(q->hits, n - 1, 0);
+	}
+	for (n = 0; n < q->hit_count; n++)
+		q->hits[n].score /= q->rank->scale;
+}
+
+/* The smallest sum that reaches the threshold with a factor of at most `factor`; perhaps a little less. At least 1, as 0 is no match;
+ * UINT32_MAX where nothing does. */
+static inline uint32_t sum_needed(double threshold, double factor)
+{
+	double sum;
+
+	if (threshold <= 0)
+		return 1;
+	if (factor <= 0)
+		return UINT32_MAX;
+	sum = threshold / factor * (1 - 1e-9);
+	return sum < 1 ? 1 : sum > INT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}
+
+/* --- Terms of a segment ----------------------------------------------------------------------------- */
+
+static void reserve_lists(struct index_scratch *x, size_t count)
+{
+	if (count <= x->list_cap)
+		return;
+	x->list_cap = count + count / 2;
+	x->lists = mem_reallocarray(x->lists, x->list_cap, sizeof(*x->lists));
+	x->by_bound = mem_reallocarray(x->by_bound, x->list_cap, sizeof(*x->by_bound));
+	x->rest = mem_reallocarray(x->rest, x->list_cap + 1, sizeof(*x->rest));
+}
+
+/* The query's terms in the segment, by falling bound. */
+static void find_lists(struct search *q)
+{
+	struct index_scratch *x = q->x;
+	size_t i, at, n = 0;
+
+	reserve_lists(x, q->rank->term_count);
+	for (i = 0; i < q->rank->term_count; i++) {
+		struct index_term_list *l = &x->lists[n];
+
+		if (!postings_find(&q->s->terms, q->rank->terms[i].term, &l->list))
+			continue;
+		l->weight = q->rank->terms[i].weight;
+		l->bound = index_rank_bound(q->rank, l->weight, &l->list, q->s->lengths);
+		l->cursor = 0;
+		for (at = n; at > 0 && x->lists[x->by_bound[at - 1]].bound < l->bound; at--)
+			x->by_bound[at] = x->by_bound[at - 1];
+		x->by_bound[at] = (uint16_t)n++;
+	}
+	q->list_count = n;
+	x->rest[n] = 0;
+	for (i = n; i > 0; i--)
+		x->rest[i - 1] = x->rest[i] + x->lists[x->by_bound[i - 1]].bound;
+}
+
+/* --- Essential terms -------------------------------------------------------------------------------- */
+
+/* The position of the last document that is not above doc, at or behind l->cursor; l->cursor itself where there is none. */
+static inline uint32_t seek(const struct index_term_list *l, uint32_t doc)
+{
+	const uint16_t *docs = l->list.docs;
+	uint32_t low = l->cursor, step = 1, count = l->list.count;
+
+	/* In steps that double, then by halves. */
+	while (low + step < count && docs[low + step] <= doc) {
+		low += step;
+		step *= 2;
+	}
+	for (step /= 2; step > 0; step /= 2)
+		if (low + step < count && docs[low + step] <= doc)
+			low += step;
+	return low;
+}
+
+static void add_sparse(struct search *q, struct index_term_list *l, uint32_t base, uint32_t end)
+{
+	const float *parts = q->rank->table.part;
+	const uint8_t *lengths = q->s->lengths;
+	int32_t *sums = q->x->sums - base;
+	float weight = l->weight;
+	uint32_t i = seek(l, base), count = l->list.count, doc;
+
+	for (i += l->list.docs[i] < base; i < count && (doc = l->list.docs[i]) < end; i++) {
+		uint32_t n = postings_count_at(l->list.counts, i);
+
+		sums[doc] += (int32_t)index_rank_worth(weight, parts[n * SCORE_LENGTHS + lengths[doc]]);
+	}
+	l->cursor = i > 0 ? i - 1 : 0;
+}
+
+static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
+{
+	const float *parts = q->rank->table.part;
+	const uint8_t *lengths = q->s->lengths;
+	int32_t *sums = q->x->sums - base;
+	float weight = l->weight;
+	uint32_t doc;
+
+	end = end < l->list.dense_docs ? end : l->list.dense_docs;
+	for (doc = base; doc < end; doc++) {
+		uint32_t n = postings_count_at(l->list.counts, doc);
+
+		if (n)
+			sums[doc] += (int32_t)index_rank_worth(weight, parts[n * SCORE_LENGTHS + lengths[doc]]);
+	}
+}
+
+/* --- Candidates ------------------------------------------------------------------------------------- */
+
+/* The count code of doc, 0 where it does not hold the term. Documents are asked for in ascending order. */
+static inline uint32_t look_up(struct index_term_list *l, uint32_t doc)
+{
+	if (l->list.dense_docs)
+		return doc < l->list.dense_docs ? postings_count_at(l->list.counts, doc) : 0;
+	l->cursor = seek(l, doc);
+	return l->list.docs[l->cursor] == doc ? postings_count_at(l->list.counts, l->cursor) : 0;
+}
+
+/* Completes the sums of the candidates with the terms from position `first` on, and offers those that make it. */
+static void score_candidates(struct search *q, size_t count, size_t first)
+{
+	struct index_candidate *c = q->x->candidates;
+	const float *parts = q->rank->table.part;
+	const struct segment *s = q->s;
+	size_t t, i;
+
+	for (t = first; t < q->list_count && count > 0; t++) {
+		struct index_term_list *l = &q->x->lists[q->x->by_bound[t]];
+		uint32_t rest = q->x->rest[t + 1];
+		size_t kept = 0;
+
+		for (i = 0; i < count; i++) {
+			uint32_t doc = c[i].doc, n = look_up(l, doc);
+
+			c[kept] = c[i];
+			if (n)
+				c[kept].sum += index_rank_worth(l->weight, parts[n * SCORE_LENGTHS + s->lengths[doc]]);
+			kept += c[kept].sum + rest >= c[kept].need;
+		}
+		count = kept;
+	}
+	for (i = 0; i < count; i++) {
+		double factor = s->boosts[c[i].doc] + index_rank_recency(q->rank, s->created_ms[c[i].doc]);
+
+		if (c[i].sum > 0)
+			offer(q, (struct index_hit){s->ids[c[i].doc], c[i].sum * factor});
+	}
+}
+
+/* Adds a candidate to the n of the chunk at hand, if it can make it; scores the chunk when it is full. Returns the new n. */
+static size_t add_candidate(struct search *q, uint32_t doc, uint32_t sum, size_t first, size_t n)
+{
+	uint32_t need = sum_needed(q->threshold, q->s->boosts[doc] + q->newest);
+
+	if (sum + q->x->rest[first] < need)
+		return n;
+	q->x->candidates[n++] = (struct index_candidate){.sum = sum, .need = need, .doc = (uint16_t)doc};
+	if (n < INDEX_CHUNK)
+		return n;
+	score_candidates(q, n, first);
+	return 0;
+}
+
+typedef int32_t four_sums __attribute__((vector_size(16)));
+
+/* True where one of 16 sums is at least `bar`. */
+static inline bool any_reaches(const int32_t *sums, int32_t bar)
+{
+	const four_sums *v = (const four_sums *)(const void *)sums;
+	four_sums bars = {bar, bar, bar, bar}, any = (v[0] >= bars) | (v[1] >= bars) | (v[2] >= bars) | (v[3] >= bars);
+	uint64_t halves[2];
+
+	memcpy(halves, &any, sizeof(any));
+	return halves[0] | halves[1];
+}
+
+/* Finds the candidates among the sums of the first `first` terms of a window, scores them, and clears the sums. */
+static void score_window(struct search *q, uint32_t base, uint32_t end, uint32_t need, size_t first)
+{
+	int32_t *sums = q->x->sums, bar = need > q->x->rest[first] ? (int32_t)(need - q->x->rest[first]) : 1;
+	uint32_t i, j, size = (end - base + 15) / 16 * 16;
+	size_t n = 0;
+
+	for (i = 0; i < size; i += 16) {
+		if (!any_reaches(sums + i, bar))
+			continue;
+		for (j = i; j < i + 16; j++)
+			if (sums[j] >= bar && segment_bit(q->allowed, base + j))
+				n = add_candidate(q, base + j, (uint32_t)sums[j], first, n);
+	}
+	memset(sums, 0, size * sizeof(*sums));
+	score_candidates(q, n, first);
+}
+
+static void search_window(struct search *q, uint32_t window)
+{
+	uint32_t base = window * SEGMENT_WINDOW, end = base + SEGMENT_WINDOW;
+	uint32_t need = sum_needed(q->threshold, q->s->window_boosts[window] + q->newest);
+	size_t i;
+
+	if (end > q->s->doc_count)
+		end = q->s->doc_count;
+	for (i = 0; i < q->list_count && q->x->rest[i] >= need; i++) {
+		struct index_term_list *l = &q->x->lists[q->x->by_bound[i]];
+
+		if (l->list.dense_docs)
+			add_dense(q, l, base, end);
+		else
+			add_sparse(q, l, base, end);
+	}
+	if (i > 0)
+		score_window(q, base, end, need, i);
+}
+
+/* All documents that the filter lets through are candidates. */
+static void score_allowed(struct search *q)
+{
+	size_t n = 0, w, words = segment_words(q->s);
+	uint64_t left;
+
+	for (w = 0; w < words; w++)
+		for (left = q->allowed[w]; left; left &= left - 1)
+			n = add_candidate(q, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left), 0, 0, n);
+	score_candidates(q, n, 0);
+}
+
+static void search_segment(struct search *q)
+{
+	struct index_scratch *x = q->x;
+	uint64_t postings = 0;
+	uint32_t window;
+	size_t i;
+
+	q->allowed = index_filter_segment(&x->filter, q->s, true, x->allowed, x->spare);
+	if (q->allowed == NULL)
+		return;
+	find_lists(q);
+	/* A margin, since nobody promises that exp2 rises everywhere. */
+	q->newest = index_rank_recency(q->rank, q->s->max_created_ms) * (1 + 1e-12);
+	if (q->allowed == x->allowed) {
+		/* Looking up a document in a list takes about as long as adding up eight. */
+		for (i = 0; i < q->list_count; i++)
+			postings += x->lists[i].list.count;
+		if (index_filter_count(x->allowed, segment_words(q->s)) * q->list_count * 8 < postings) {
+			score_allowed(q);
+			return;
+		}
+	}
+	for (window = 0; window * SEGMENT_WINDOW < q->s->doc_count; window++)
+		search_window(q, window);
+}
+
+size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+		    struct index_scratch *x, struct index_hit *ret_hits)
+{
+	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .k = k, .hits = ret_hits};
+	uint32_t i;
+
+	assert(k <= INDEX_PAGE);
+	if (k == 0)
+		return 0;
+	index_rank_prepare(&x->rank, ix, query, now_ms);
+	index_filter_prepare(&x->filter, ix, &query->filter, now_ms);
+	if (x->rank.term_count == 0 || x->filter.nothing)
+		return 0;
+	q.after_score = query->after_score * q.rank->scale;
+	for (i = ix->segment_count; i > 0; i--) {
+		q.s = index_segment(ix, i - 1);
+		search_segment(&q);
+	}
+	finish_hits(&q);
+	return q.hit_count;
+}

@@ -1,0 +1,88 @@
+/* Which documents of a segment hold a term, and how often: one list for each term, appended to in the order of the documents.
+ *
+ * Documents are 16-bit numbers, so that a list needs no decoding. Three forms:
+ *   - one document: inside the term's slot of the table; nothing else is allocated;
+ *   - sparse: an array of documents and an array of 4-bit counts;
+ *   - dense, where that is no larger: 4 bits for every document of the segment. Frequent words are dense, and a search that only
+ *     wants to know their count in a few documents finds it at once.
+ * A store without counts (labels) has sparse lists of documents alone, and bitmaps as dense lists.
+ *
+ * Beside a list stands what bounds its worth, whatever the average length: the shortest length among the documents that hold the
+ * term once, twice, and more often, and the highest count.
+ */
+#ifndef SPINE_TEXT_POSTINGS_H
+#define SPINE_TEXT_POSTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POSTINGS_DOCUMENTS = 1 << 16 };	/* at most, in a segment */
+
+/* The upper half of `where` has its top bit set for a single document: then doc is the document, and each byte of the upper half
+ * is 0x80 | its count. Otherwise the two are an offset into `memory`, in units of 4 bytes. */
+struct postings_slot {
+	uint32_t term;		/* POSTINGS_FREE: the slot is free */
+	uint16_t doc;
+	uint16_t upper;
+};
+
+#define POSTINGS_FREE UINT32_MAX
+
+struct postings {
+	struct postings_slot *slots;
+	uint32_t slot_count;
+	uint32_t used;
+	unsigned char *memory;
+	uint32_t units;		/* used, of 4 bytes */
+	uint32_t cap_units;
+	uint32_t *free_blocks;	/* per size class; 0: none; NULL before the first */
+	bool counted;		/* lists have counts */
+};
+
+/* Bounds of a list, see above. lengths[0..2]: of documents with count code 1, 2, 3 and more; 255 where there is none. */
+struct postings_bounds {
+	uint8_t lengths[3];
+	uint8_t max_count;
+};
+
+/* A list as a reader sees it. Borrowed until the store changes. */
+struct postings_list {
+	uint32_t count;
+	uint32_t dense_docs;		/* dense: documents from this one on do not hold the term; 0: sparse */
+	const uint16_t *docs;		/* sparse: ascending */
+	const uint8_t *counts;		/* 4 bits each, the lower half first: of each document of docs, or (dense) of the segment */
+	const uint64_t *bits;		/* dense, without counts: a bitmap of dense_docs / 64 words */
+	struct postings_bounds bounds;
+};
+
+void postings_init(struct postings *p, bool counted);
+void postings_release(struct postings *p);
+size_t postings_bytes(const struct postings *p);
+
+/* Adds doc, above all documents of the term so far, with its count code (1 where the store is not counted). lengths: length codes of
+ * all documents of the segment, which has doc_count of them, this one included. */
+void postings_append(struct postings *p, uint32_t term, uint16_t doc, uint8_t count, const uint8_t *lengths,
+		     uint32_t doc_count);
+/* Says that the term will be asked for or appended to soon. */
+void postings_prefetch(const struct postings *p, uint32_t term);
+
+/* Makes room for that many terms at once, without waste, before postings_put. */
+void postings_reserve(struct postings *p, uint32_t terms);
+/* A new term with its whole list of count documents, written as small as can be. counts: codes, a byte each; lengths: codes of
+ * all documents of the segment. counts is NULL in a store without them. */
+void postings_put(struct postings *p, uint32_t term, const uint16_t *docs, const uint8_t *counts, uint32_t count,
+		  const uint8_t *lengths, uint32_t doc_count);
+/* Gives back memory that was reserved ahead. */
+void postings_trim(struct postings *p);
+
+/* False where no document holds the term. */
+bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret);
+void postings_list_of(const struct postings *p, const struct postings_slot *slot, struct postings_list *ret);
+
+static inline uint8_t postings_count_at(const uint8_t *counts, uint32_t i)
+{
+	return counts[i >> 1] >> ((i & 1) << 2) & 15;
+}
+
+#endif

@@ -1,0 +1,215 @@
+#include "text/segment.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARINT_BYTES = 5 };
+
+struct segment *segment_new(void)
+{
+	struct segment *s = mem_zalloc(sizeof(*s));
+
+	postings_init(&s->terms, true);
+	postings_init(&s->labels, false);
+	s->min_created_ms = INT64_MAX;
+	s->max_created_ms = INT64_MIN;
+	s->min_id = UINT64_MAX;
+	return s;
+}
+
+void segment_free(struct segment *s)
+{
+	if (s == NULL)
+		return;
+	free(s->ids);
+	free(s->created_ms);
+	free(s->boosts);
+	free(s->lengths);
+	free(s->forward_at);
+	free(s->live);
+	free(s->visible);
+	postings_release(&s->terms);
+	postings_release(&s->labels);
+	free(s->forward);
+	free(s->expiries);
+	free(s);
+}
+
+size_t segment_bytes(const struct segment *s)
+{
+	size_t each = sizeof(*s->ids) + sizeof(*s->created_ms) + sizeof(*s->boosts) + sizeof(*s->lengths) +
+		      sizeof(*s->forward_at);
+
+	return sizeof(*s) + s->doc_cap * each + (s->doc_cap + 63) / 64 * 2 * sizeof(*s->live) + s->forward_cap +
+	       s->expiry_cap * sizeof(*s->expiries) + postings_bytes(&s->terms) + postings_bytes(&s->labels);
+}
+
+static void grow_columns(struct segment *s, uint32_t cap)
+{
+	size_t old_words = (s->doc_cap + 63) / 64, words = (cap + 63) / 64;
+
+	s->doc_cap = cap;
+	s->ids = mem_reallocarray(s->ids, cap, sizeof(*s->ids));
+	s->created_ms = mem_reallocarray(s->created_ms, cap, sizeof(*s->created_ms));
+	s->boosts = mem_reallocarray(s->boosts, cap, sizeof(*s->boosts));
+	s->lengths = mem_reallocarray(s->lengths, cap, sizeof(*s->lengths));
+	s->forward_at = mem_reallocarray(s->forward_at, cap, sizeof(*s->forward_at));
+	s->live = mem_reallocarray(s->live, words, sizeof(*s->live));
+	s->visible = mem_reallocarray(s->visible, words, sizeof(*s->visible));
+	memset(s->live + old_words, 0, (words - old_words) * sizeof(*s->live));
+	memset(s->visible + old_words, 0, (words - old_words) * sizeof(*s->visible));
+}
+
+void segment_set_boost(struct segment *s, uint16_t doc, float boost)
+{
+	assert(boost >= 0);
+	s->boosts[doc] = boost;
+	if (boost > s->window_boosts[doc / SEGMENT_WINDOW])
+		s->window_boosts[doc / SEGMENT_WINDOW] = boost;
+}
+
+static inline uint8_t *put_varint(uint8_t *p, uint32_t v)
+{
+	for (; v >= 128; v >>= 7)
+		*p++ = (uint8_t)(v | 128);
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+static inline const uint8_t *get_varint(const uint8_t *p, uint32_t *ret)
+{
+	uint32_t v = *p & 127, shift = 7;
+
+	for (; *p++ & 128; shift += 7)
+		v |= (uint32_t)(*p & 127) << shift;
+	*ret = v;
+	return p;
+}
+
+static void put_forward(struct segment *s, const struct segment_document *doc)
+{
+	size_t most = (doc->term_count + 1) * VARINT_BYTES, i;
+	uint32_t before = 0;
+	uint8_t *p;
+
+	if (s->forward_cap - s->forward_bytes < most) {
+		s->forward_cap += s->forward_cap / 4 + 256 + most;
+		s->forward = mem_realloc(s->forward, s->forward_cap);
+	}
+	assert(s->forward_bytes <= UINT32_MAX);
+	s->forward_at[s->doc_count] = (uint32_t)s->forward_bytes;
+	p = put_varint(s->forward + s->forward_bytes, (uint32_t)doc->term_count);
+	for (i = 0; i < doc->term_count; i++) {
+		p = put_varint(p, doc->terms[i].term - before);
+		before = doc->terms[i].term;
+	}
+	s->forward_bytes = (size_t)(p - s->forward);
+}
+
+void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
+{
+	const uint8_t *p = s->forward + s->forward_at[doc];
+	uint32_t count, step, term = 0;
+
+	for (p = get_varint(p, &count); count > 0; count--) {
+		p = get_varint(p, &step);
+		term += step;
+		assert(terms->entries[term].holders > 0);
+		terms->entries[term].holders--;
+	}
+}
+
+void segment_add_expiry(struct segment *s, uint16_t doc, int64_t at_ms)
+{
+	size_t at = s->expiry_count++;
+
+	if (s->expiry_count > s->expiry_cap) {
+		s->expiry_cap += s->expiry_cap / 2 + 8;
+		s->expiries = mem_reallocarray(s->expiries, s->expiry_cap, sizeof(*s->expiries));
+	}
+	for (; at > 0 && s->expiries[(at - 1) / 2].at_ms > at_ms; at = (at - 1) / 2)
+		s->expiries[at] = s->expiries[(at - 1) / 2];
+	s->expiries[at] = (struct segment_expiry){at_ms, doc};
+}
+
+static void set_bit(uint64_t *bits, uint32_t doc, bool on)
+{
+	uint64_t bit = UINT64_C(1) << (doc & 63);
+
+	bits[doc >> 6] = on ? bits[doc >> 6] | bit : bits[doc >> 6] & ~bit;
+}
+
+static void widen_ranges(struct segment *s, const struct segment_document *doc)
+{
+	if (doc->created_ms < s->min_created_ms)
+		s->min_created_ms = doc->created_ms;
+	if (doc->created_ms > s->max_created_ms)
+		s->max_created_ms = doc->created_ms;
+	if (doc->id < s->min_id)
+		s->min_id = doc->id;
+	if (doc->id > s->max_id)
+		s->max_id = doc->id;
+}
+
+uint16_t segment_add(struct segment *s, const struct segment_document *doc, struct dictionary *terms)
+{
+	uint16_t number = (uint16_t)s->doc_count;
+	size_t i;
+
+	assert(s->doc_count < SEGMENT_DOCUMENTS);
+	if (s->doc_count == s->doc_cap)
+		grow_columns(s, s->doc_cap < 43000 ? s->doc_cap + s->doc_cap / 2 + 32 : SEGMENT_DOCUMENTS);
+	put_forward(s, doc);
+	s->ids[number] = doc->id;
+	s->created_ms[number] = doc->created_ms;
+	s->lengths[number] = doc->length;
+	segment_set_boost(s, number, doc->boost);
+	set_bit(s->live, number, true);
+	set_bit(s->visible, number, !doc->hidden);
+	widen_ranges(s, doc);
+	if (doc->expires_ms != SEGMENT_NEVER)
+		segment_add_expiry(s, number, doc->expires_ms);
+	s->doc_count++;
+	s->live_count++;
+	for (i = 0; i < doc->term_count; i++)
+		postings_prefetch(&s->terms, doc->terms[i].term);
+	for (i = 0; i < doc->term_count; i++) {
+		terms->entries[doc->terms[i].term].holders++;
+		postings_append(&s->terms, doc->terms[i].term, number, (uint8_t)doc->terms[i].count, s->lengths, s->doc_count);
+	}
+	for (i = 0; i < doc->label_count; i++)
+		postings_append(&s->labels, doc->labels[i], number, 1, s->lengths, s->doc_count);
+	return number;
+}
+
+void segment_remove(struct segment *s, uint16_t doc)
+{
+	assert(doc < s->doc_count && segment_bit(s->live, doc));
+	set_bit(s->live, doc, false);
+	set_bit(s->visible, doc, false);
+	s->live_count--;
+}
+
+void segment_set_hidden(struct segment *s, uint16_t doc, bool hidden)
+{
+	assert(segment_bit(s->live, doc));
+	set_bit(s->visible, doc, !hidden);
+}
+
+/* The expired ones below (and at) `at` in the heap. Its depth, and so that of the recursion, is 17 at most. */
+static void clear_expired_from(const struct segment *s, size_t at, int64_t now_ms, uint64_t *bits)
+{
+	if (at >= s->expiry_count || s->expiries[at].at_ms > now_ms)
+		return;
+	set_bit(bits, s->expiries[at].doc, false);
+	clear_expired_from(s, 2 * at + 1, now_ms, bits);
+	clear_expired_from(s, 2 * at + 2, now_ms, bits);
+}
+
+void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bits)
+{
+	clear_expired_from(s, 0, now_ms, bits);
+}

@@ -1,0 +1,1043 @@
+/* store/store.h: what every engine promises. Nothing in here knows which engine it is; what is the business of one
+ * engine's files alone is tested beside it (test_store_sqlite.c). */
+#include "temp_store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static struct memory get(struct temp_store *t, struct store_conn *c, int64_t space, uint64_t num, uint32_t version)
+{
+	struct memory m;
+
+	must(store_memory_get(c, space, num, version, &t->arena, &m));
+	return m;
+}
+
+static int64_t count(struct store_conn *c, int64_t space)
+{
+	int64_t n = -1;
+
+	must(store_space_count(c, space, &n));
+	return n;
+}
+
+/* Stores a further version with this content, in a transaction of its own. */
+static void add_version(struct temp_store *t, uint64_t num, const char *content)
+{
+	struct memory m = get(t, t->c, t->space, num, 0);
+
+	m.version = m.current_version + 1;
+	m.content = str_of(content);
+	m.updated_at_ms++;
+	sha256(m.content, m.digest);
+	must(store_begin(t->c));
+	must(store_memory_add_version(t->c, &m));
+	must(store_commit(t->c));
+}
+
+/* --- Spaces --------------------------------------------------------------------------------------- */
+
+static void a_space_is_found_by_its_name_once_it_was_made(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = temp_space(t, "other"), found = 0;
+
+	must(store_space_find(t->c, STR("other"), &found));
+	assert_int_equal(found, id);
+	assert_int_not_equal(id, t->space);
+	assert_int_equal(count(t->c, id), 0);
+}
+
+static void an_unknown_space_is_not_found(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 77;
+
+	assert_int_equal(store_space_find(t->c, STR("nowhere"), &id), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR(""), &id), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR("defaul"), &id), STORE_NOT_FOUND);
+	assert_int_equal(id, 77);
+}
+
+static void a_space_cannot_be_made_twice(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 77, found;
+
+	must(store_begin(t->c));
+	assert_int_equal(store_space_create(t->c, STR("default"), T0, &id), STORE_EXISTS);
+	assert_int_equal(id, 77);
+	must(store_space_create(t->c, STR("another"), T0, &id));
+	must(store_commit(t->c));
+	must(store_space_find(t->c, STR("default"), &found));
+	assert_int_equal(found, t->space);
+	must(store_space_find(t->c, STR("another"), &found));
+	assert_int_equal(found, id);
+}
+
+/* --- Numbers -------------------------------------------------------------------------------------- */
+
+static void numbers_count_up_from_one_in_each_space(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+
+	assert_int_equal(temp_insert(t, t->space, "a"), 1);
+	assert_int_equal(temp_insert(t, t->space, "b"), 2);
+	assert_int_equal(temp_insert(t, other, "c"), 1);
+	assert_int_equal(temp_insert(t, t->space, "d"), 3);
+}
+
+static enum store_status insert_as(struct temp_store *t, uint64_t num, const char *content, uint64_t *ret_num)
+{
+	struct memory m = temp_memory(t->space, content);
+	enum store_status status;
+
+	m.num = num;
+	must(store_begin(t->c));
+	status = store_memory_insert(t->c, &m);
+	must(store_commit(t->c));
+	*ret_num = m.num;
+	return status;
+}
+
+static void a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num;
+
+	must(insert_as(t, 100, "given", &num));
+	assert_int_equal(num, 100);
+	assert_int_equal(temp_insert(t, t->space, "next"), 101);
+	must(insert_as(t, 50, "lower", &num));
+	assert_int_equal(temp_insert(t, t->space, "next"), 102);
+	assert_str(get(t, t->c, t->space, 50, 0).content, "lower");
+}
+
+static void a_taken_number_is_refused_and_nothing_changes(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num;
+
+	must(insert_as(t, 7, "first", &num));
+	assert_int_equal(insert_as(t, 7, "second", &num), STORE_EXISTS);
+	assert_str(get(t, t->c, t->space, 7, 0).content, "first");
+	assert_int_equal(get(t, t->c, t->space, 7, 0).current_version, 1);
+	assert_int_equal(count(t->c, t->space), 1);
+	assert_int_equal(temp_insert(t, t->space, "next"), 8);
+}
+
+static void the_number_of_a_forgotten_memory_stays_taken(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "a"), ret;
+
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, num, T0 + 1));
+	must(store_commit(t->c));
+	assert_int_equal(insert_as(t, num, "b", &ret), STORE_EXISTS);
+	assert_int_equal(temp_insert(t, t->space, "c"), num + 1);
+}
+
+static void the_sequence_ends_at_the_highest_number(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num;
+
+	must(insert_as(t, MEMORY_NUM_MAX, "last", &num));
+	assert_str(get(t, t->c, t->space, MEMORY_NUM_MAX, 0).content, "last");
+	assert_int_equal(insert_as(t, 0, "one more", &num), STORE_EXISTS);
+	assert_int_equal(num, 0);
+	must(insert_as(t, 5, "a free one", &num));
+	assert_int_equal(count(t->c, t->space), 2);
+}
+
+static void what_is_rolled_back_takes_no_number(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = temp_memory(t->space, "gone");
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	assert_int_equal(m.num, 1);
+	store_rollback(t->c);
+	assert_int_equal(temp_insert(t, t->space, "kept"), 1);
+	assert_int_equal(count(t->c, t->space), 1);
+}
+
+/* --- Content -------------------------------------------------------------------------------------- */
+
+static void every_field_comes_back_as_it_was_given(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = {
+		.space = t->space, .num = 4821, .pinned = true, .created_at_ms = T0 - 5, .supersedes = 12,
+		.updated_at_ms = T0, .expires_at_ms = T0 + 9, .importance = IMPORTANCE_CRITICAL, .trust = TRUST_EXTERNAL,
+		.content = STR("Ärger, 長い文, \xf0\x9f\x98\x80\n\t\"'\\ ;--"), .summary = STR("kürzer"), .kind = STR("decision"),
+		.tags = STR("[\"a\",\"b\"]"), .agent = STR("researcher"), .task = STR("task-1"), .metadata = STR("{\"k\":1}"),
+	};
+	struct memory r;
+
+	sha256(m.content, m.digest);
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	must(store_commit(t->c));
+	temp_store_reopen(t);
+	r = get(t, t->c, t->space, 4821, 0);
+	assert_int_equal(r.space, t->space);
+	assert_int_equal(r.num, 4821);
+	assert_int_equal(r.version, 1);
+	assert_int_equal(r.current_version, 1);
+	assert_true(r.pinned);
+	assert_int_equal(r.created_at_ms, T0 - 5);
+	assert_int_equal(r.updated_at_ms, T0);
+	assert_int_equal(r.expires_at_ms, T0 + 9);
+	assert_int_equal(r.supersedes, 12);
+	assert_int_equal(r.superseded_by, 0);
+	assert_int_equal(r.forgotten_at_ms, 0);
+	assert_int_equal(r.importance, IMPORTANCE_CRITICAL);
+	assert_int_equal(r.trust, TRUST_EXTERNAL);
+	assert_true(str_eq(r.content, m.content));
+	assert_str(r.summary, "kürzer");
+	assert_str(r.kind, "decision");
+	assert_str(r.tags, "[\"a\",\"b\"]");
+	assert_str(r.agent, "researcher");
+	assert_str(r.task, "task-1");
+	assert_str(r.metadata, "{\"k\":1}");
+	assert_memory_equal(r.digest, m.digest, sizeof(m.digest));
+}
+
+static void text_that_is_not_set_differs_from_empty_text(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = temp_memory(t->space, "a"), r;
+
+	m.summary = STR("");
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	must(store_commit(t->c));
+	r = get(t, t->c, t->space, m.num, 0);
+	assert_non_null(r.summary.p);
+	assert_int_equal(r.summary.n, 0);
+	assert_null(r.agent.p);
+	assert_null(r.task.p);
+}
+
+static void text_is_kept_by_its_length(void **state)
+{
+	struct temp_store *t = *state;
+	size_t n = 256 * 1024;
+	char *text = mem_alloc(n);
+	struct memory m = temp_memory(t->space, ""), r;
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = (char)(i % 127);	/* NUL bytes among them */
+	m.content = (struct str){text, n};
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	must(store_commit(t->c));
+	r = get(t, t->c, t->space, m.num, 0);
+	assert_int_equal(r.content.n, n);
+	assert_memory_equal(r.content.p, text, n);
+	free(text);
+}
+
+static void an_unknown_memory_is_not_found(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "a");
+	struct memory m = {.num = 77};
+
+	assert_int_equal(store_memory_get(t->c, t->space, num + 1, 0, &t->arena, &m), STORE_NOT_FOUND);
+	assert_int_equal(store_memory_get(t->c, t->space, num, 2, &t->arena, &m), STORE_NOT_FOUND);
+	assert_int_equal(store_memory_get(t->c, t->space + 1, num, 0, &t->arena, &m), STORE_NOT_FOUND);
+	assert_int_equal(store_memory_get(t->c, 0, num, 0, &t->arena, &m), STORE_NOT_FOUND);
+	assert_int_equal(m.num, 77);
+}
+
+/* --- Versions ------------------------------------------------------------------------------------- */
+
+static void each_version_is_kept_and_the_newest_is_the_answer(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "one");
+
+	add_version(t, num, "two");
+	add_version(t, num, "three");
+	assert_str(get(t, t->c, t->space, num, 0).content, "three");
+	assert_int_equal(get(t, t->c, t->space, num, 0).version, 3);
+	assert_str(get(t, t->c, t->space, num, 1).content, "one");
+	assert_str(get(t, t->c, t->space, num, 2).content, "two");
+	assert_int_equal(get(t, t->c, t->space, num, 1).version, 1);
+	assert_int_equal(get(t, t->c, t->space, num, 1).current_version, 3);
+	assert_int_equal(get(t, t->c, t->space, num, 1).created_at_ms, T0);
+	assert_int_equal(get(t, t->c, t->space, num, 3).updated_at_ms, T0 + 2);
+	assert_int_equal(count(t->c, t->space), 1);
+}
+
+static void a_version_of_an_unknown_memory_is_refused(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = temp_memory(t->space, "a"), r;
+
+	m.num = 9;
+	m.version = 2;
+	must(store_begin(t->c));
+	assert_int_equal(store_memory_add_version(t->c, &m), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	assert_int_equal(store_memory_get(t->c, t->space, 9, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(store_memory_get(t->c, t->space, 9, 2, &t->arena, &r), STORE_NOT_FOUND);
+}
+
+static void versions_are_listed_the_newest_first_and_in_pieces(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "1"), other = temp_insert(t, t->space, "x");
+	struct memory list[10];
+	size_t n = 99;
+
+	for (int i = 2; i <= 5; i++)
+		add_version(t, num, (const char *[]){"2", "3", "4", "5"}[i - 2]);
+	add_version(t, other, "y");
+	must(store_memory_versions(t->c, t->space, num, 0, 10, &t->arena, list, &n));
+	assert_int_equal(n, 5);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(list[i].num, num);
+		assert_int_equal(list[i].version, 5 - i);
+		assert_int_equal(list[i].current_version, 5);
+		assert_int_equal(list[i].content.p[0], '5' - (int)i);
+	}
+	must(store_memory_versions(t->c, t->space, num, 0, 2, &t->arena, list, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(list[1].version, 4);
+	must(store_memory_versions(t->c, t->space, num, 4, 2, &t->arena, list, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(list[0].version, 3);
+	must(store_memory_versions(t->c, t->space, num, 1, 2, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	n = 99;
+	must(store_memory_versions(t->c, t->space, 77, 0, 2, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+}
+
+/* --- State of a memory ---------------------------------------------------------------------------- */
+
+static void a_pin_makes_no_version_and_holds_for_all_of_them(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "one");
+
+	add_version(t, num, "two");
+	must(store_begin(t->c));
+	must(store_memory_set_pinned(t->c, t->space, num, true));
+	assert_int_equal(store_memory_set_pinned(t->c, t->space, num + 1, true), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	assert_true(get(t, t->c, t->space, num, 0).pinned);
+	assert_true(get(t, t->c, t->space, num, 1).pinned);
+	assert_int_equal(get(t, t->c, t->space, num, 0).current_version, 2);
+	must(store_begin(t->c));
+	must(store_memory_set_pinned(t->c, t->space, num, false));
+	must(store_commit(t->c));
+	assert_false(get(t, t->c, t->space, num, 0).pinned);
+}
+
+static void a_superseded_memory_names_its_successor_and_keeps_its_content(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t old = temp_insert(t, t->space, "old"), new = temp_insert(t, t->space, "new");
+
+	must(store_begin(t->c));
+	must(store_memory_set_superseded(t->c, t->space, old, new));
+	assert_int_equal(store_memory_set_superseded(t->c, t->space, 99, new), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	assert_int_equal(get(t, t->c, t->space, old, 0).superseded_by, new);
+	assert_str(get(t, t->c, t->space, old, 0).content, "old");
+	assert_int_equal(get(t, t->c, t->space, new, 0).superseded_by, 0);
+	assert_int_equal(count(t->c, t->space), 2);
+}
+
+static void forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "one");
+	struct memory list[3], m;
+	size_t n = 99;
+
+	add_version(t, num, "two");
+	must(store_begin(t->c));
+	must(store_memory_set_pinned(t->c, t->space, num, true));
+	must(store_memory_forget(t->c, t->space, num, T0 + 5));
+	must(store_commit(t->c));
+	temp_store_reopen(t);
+	for (uint32_t version = 0; version <= 2; version++) {
+		m = get(t, t->c, t->space, num, version);
+		assert_int_equal(m.num, num);
+		assert_int_equal(m.version, version ? version : 2);
+		assert_int_equal(m.current_version, 2);
+		assert_int_equal(m.forgotten_at_ms, T0 + 5);
+		assert_int_equal(m.created_at_ms, T0);
+		assert_false(m.pinned);
+		assert_null(m.content.p);
+		assert_null(m.summary.p);
+		assert_null(m.tags.p);
+		assert_null(m.agent.p);
+		assert_null(m.task.p);
+		assert_null(m.metadata.p);
+	}
+	assert_int_equal(store_memory_get(t->c, t->space, num, 3, &t->arena, &m), STORE_NOT_FOUND);
+	must(store_memory_versions(t->c, t->space, num, 0, 3, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	assert_int_equal(count(t->c, t->space), 0);
+}
+
+static void forgetting_what_is_forgotten_or_unknown_changes_nothing(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "a");
+
+	temp_insert(t, t->space, "b");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, num, T0 + 5));
+	assert_int_equal(store_memory_forget(t->c, t->space, num, T0 + 6), STORE_NOT_FOUND);
+	assert_int_equal(store_memory_forget(t->c, t->space, 77, T0 + 6), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	assert_int_equal(get(t, t->c, t->space, num, 0).forgotten_at_ms, T0 + 5);
+	assert_int_equal(count(t->c, t->space), 1);
+}
+
+/* --- Scan ----------------------------------------------------------------------------------------- */
+
+static void a_scan_goes_through_the_newest_versions_of_a_space_in_order(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+	struct memory list[4];
+	uint64_t ret, after = 0, seen = 0;
+	size_t n = 99;
+
+	must(store_memory_scan(t->c, t->space, 0, 4, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	for (int i = 1; i <= 9; i++)
+		temp_insert(t, t->space, "a");
+	temp_insert(t, other, "not here");
+	must(insert_as(t, MEMORY_NUM_MAX, "last", &ret));
+	add_version(t, 2, "changed");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, 3, T0));
+	must(store_memory_set_superseded(t->c, t->space, 4, 5));
+	must(store_commit(t->c));
+	do {
+		must(store_memory_scan(t->c, t->space, after, 4, &t->arena, list, &n));
+		for (size_t i = 0; i < n; i++, seen++) {
+			assert_true(list[i].num > after);
+			assert_int_equal(list[i].space, t->space);
+			assert_int_not_equal(list[i].num, 3);
+			assert_int_equal(list[i].version, list[i].num == 2 ? 2 : 1);
+			after = list[i].num;
+		}
+	} while (n > 0);
+	assert_int_equal(after, MEMORY_NUM_MAX);
+	assert_int_equal(seen, 9);
+}
+
+/* --- Spaces are apart ----------------------------------------------------------------------------- */
+
+static void what_is_done_in_one_space_is_not_seen_in_another(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+	struct memory m, list[4];
+	size_t n;
+
+	temp_insert(t, t->space, "mine");
+	temp_insert(t, other, "theirs");
+	add_version(t, 1, "mine, again");
+	must(store_begin(t->c));
+	must(store_memory_set_pinned(t->c, t->space, 1, true));
+	must(store_memory_set_superseded(t->c, t->space, 1, 9));
+	must(store_commit(t->c));
+	m = get(t, t->c, other, 1, 0);
+	assert_str(m.content, "theirs");
+	assert_int_equal(m.current_version, 1);
+	assert_false(m.pinned);
+	assert_int_equal(m.superseded_by, 0);
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, 1, T0));
+	must(store_commit(t->c));
+	assert_int_equal(get(t, t->c, other, 1, 0).forgotten_at_ms, 0);
+	assert_int_equal(count(t->c, other), 1);
+	must(store_memory_versions(t->c, other, 1, 0, 4, &t->arena, list, &n));
+	assert_int_equal(n, 1);
+	must(store_memory_scan(t->c, other, 0, 4, &t->arena, list, &n));
+	assert_int_equal(n, 1);
+	assert_str(list[0].content, "theirs");
+}
+
+/* --- Kept replies --------------------------------------------------------------------------------- */
+
+static void put_reply(struct temp_store *t, int64_t space, const char *key, const char *body, int64_t at_ms,
+		      const uint64_t *nums, size_t num_count)
+{
+	struct kept_reply reply = {.status = 201, .etag = STR("\"e\""), .body = str_of(body), .at_ms = at_ms};
+
+	memset(reply.request_digest, 7, sizeof(reply.request_digest));
+	must(store_begin(t->c));
+	must(store_reply_put(t->c, space, str_of(key), &reply, nums, num_count));
+	must(store_commit(t->c));
+}
+
+static bool has_reply(struct temp_store *t, int64_t space, const char *key)
+{
+	struct kept_reply reply;
+	enum store_status status = store_reply_get(t->c, space, str_of(key), &t->arena, &reply);
+
+	assert_true(status == STORE_OK || status == STORE_NOT_FOUND);
+	return status == STORE_OK;
+}
+
+static void a_kept_reply_comes_back_as_it_was(void **state)
+{
+	struct temp_store *t = *state;
+	struct kept_reply r;
+	uint8_t digest[32];
+
+	put_reply(t, t->space, "key", "{\"id\":\"ms-1\"}", T0 + 3, NULL, 0);
+	temp_store_reopen(t);
+	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
+	memset(digest, 7, sizeof(digest));
+	assert_memory_equal(r.request_digest, digest, sizeof(digest));
+	assert_int_equal(r.status, 201);
+	assert_str(r.etag, "\"e\"");
+	assert_null(r.location.p);
+	assert_str(r.body, "{\"id\":\"ms-1\"}");
+	assert_int_equal(r.at_ms, T0 + 3);
+}
+
+static void a_reply_is_kept_for_its_space_and_its_very_key(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+
+	put_reply(t, t->space, "key", "a", T0, NULL, 0);
+	assert_true(has_reply(t, t->space, "key"));
+	assert_false(has_reply(t, t->space, "Key"));
+	assert_false(has_reply(t, t->space, "key "));
+	assert_false(has_reply(t, other, "key"));
+	put_reply(t, other, "key", "b", T0, NULL, 0);
+	assert_true(has_reply(t, other, "key"));
+}
+
+static void a_reply_put_again_replaces_the_old_one(void **state)
+{
+	struct temp_store *t = *state;
+	struct kept_reply r;
+
+	put_reply(t, t->space, "key", "old", T0, NULL, 0);
+	put_reply(t, t->space, "key", "new", T0 + 1, NULL, 0);
+	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
+	assert_str(r.body, "new");
+	assert_int_equal(r.at_ms, T0 + 1);
+}
+
+static void old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time(void **state)
+{
+	struct temp_store *t = *state;
+
+	put_reply(t, t->space, "a", "a", T0 + 1, NULL, 0);
+	put_reply(t, t->space, "b", "b", T0 + 2, NULL, 0);
+	put_reply(t, t->space, "c", "c", T0 + 3, NULL, 0);
+	put_reply(t, t->space, "d", "d", T0 + 4, NULL, 0);
+	put_reply(t, t->space, "a", "again", T0 + 5, NULL, 0);
+	must(store_begin(t->c));
+	must(store_reply_prune(t->c, T0 + 4, 1));
+	assert_false(has_reply(t, t->space, "b"));
+	assert_true(has_reply(t, t->space, "c"));
+	must(store_reply_prune(t->c, T0 + 4, 10));
+	assert_false(has_reply(t, t->space, "c"));
+	assert_true(has_reply(t, t->space, "d"));
+	must(store_reply_prune(t->c, T0 + 4, 10));
+	must(store_commit(t->c));
+	assert_true(has_reply(t, t->space, "d"));
+	assert_true(has_reply(t, t->space, "a"));
+}
+
+static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b"), c = temp_insert(t, t->space, "c");
+	int64_t other = temp_space(t, "other");
+	struct kept_reply r;
+
+	assert_int_equal(temp_insert(t, other, "x"), a);
+	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
+	put_reply(t, t->space, "two", "tells of b and c", T0, (uint64_t[]){b, c}, 2);
+	put_reply(t, other, "one", "tells of the other a", T0, &a, 1);
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, c, T0 + 5));
+	must(store_commit(t->c));
+	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
+	assert_int_equal(r.body.n, 0);
+	assert_int_equal(r.status, 201);
+	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
+	assert_str(r.body, "tells of a");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, a, T0 + 5));
+	must(store_memory_forget(t->c, t->space, b, T0 + 5));
+	must(store_commit(t->c));
+	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
+	assert_int_equal(r.body.n, 0);
+	must(store_reply_get(t->c, other, STR("one"), &t->arena, &r));
+	assert_str(r.body, "tells of the other a");
+}
+
+/* A reply's place must not be given to another one that a forgotten memory would then empty. */
+static void a_pruned_reply_is_not_mistaken_for_a_later_one(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
+	struct kept_reply r;
+
+	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
+	must(store_begin(t->c));
+	must(store_reply_prune(t->c, T0 + 1, 10));
+	must(store_commit(t->c));
+	put_reply(t, t->space, "two", "tells of b", T0 + 2, &b, 1);
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, a, T0 + 5));
+	must(store_commit(t->c));
+	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
+	assert_str(r.body, "tells of b");
+}
+
+/* --- Transactions --------------------------------------------------------------------------------- */
+
+static void nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after(void **state)
+{
+	struct temp_store *t = *state;
+	struct store_conn *reader = temp_store_open(t, STORE_READ);
+	struct memory a = temp_memory(t->space, "a"), b = temp_memory(t->space, "b"), r;
+	int64_t id;
+
+	assert_true(store_is_reader(reader));
+	assert_false(store_is_reader(t->c));
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &a));
+	must(store_memory_insert(t->c, &b));
+	must(store_space_create(t->c, STR("new"), T0, &id));
+	assert_int_equal(store_memory_get(reader, t->space, a.num, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(reader, STR("new"), &id), STORE_NOT_FOUND);
+	assert_int_equal(count(reader, t->space), 0);
+	must(store_commit(t->c));
+	assert_str(get(t, reader, t->space, a.num, 0).content, "a");
+	assert_str(get(t, reader, t->space, b.num, 0).content, "b");
+	assert_int_equal(count(reader, t->space), 2);
+	must(store_space_find(reader, STR("new"), &id));
+	store_close(reader);
+}
+
+static void a_rollback_undoes_every_verb(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "one"), other = temp_insert(t, t->space, "other");
+	struct kept_reply reply = {.body = STR("x")};
+	struct memory m = temp_memory(t->space, "new");
+	int64_t id;
+
+	put_reply(t, t->space, "kept", "kept", T0, NULL, 0);
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	must(store_space_create(t->c, STR("new"), T0, &id));
+	must(store_memory_set_pinned(t->c, t->space, num, true));
+	must(store_memory_set_superseded(t->c, t->space, num, m.num));
+	must(store_memory_forget(t->c, t->space, other, T0));
+	must(store_reply_put(t->c, t->space, STR("key"), &reply, NULL, 0));
+	must(store_reply_prune(t->c, T0 + 1, 10));
+	m = get(t, t->c, t->space, num, 0);
+	m.version = 2;
+	must(store_memory_add_version(t->c, &m));
+	store_rollback(t->c);
+
+	m = get(t, t->c, t->space, num, 0);
+	assert_int_equal(m.current_version, 1);
+	assert_false(m.pinned);
+	assert_int_equal(m.superseded_by, 0);
+	assert_str(get(t, t->c, t->space, other, 0).content, "other");
+	assert_int_equal(store_memory_get(t->c, t->space, other + 1, 0, &t->arena, &m), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR("new"), &id), STORE_NOT_FOUND);
+	assert_false(has_reply(t, t->space, "key"));
+	assert_true(has_reply(t, t->space, "kept"));
+	assert_int_equal(count(t->c, t->space), 2);
+	store_rollback(t->c);	/* without a transaction: nothing */
+	assert_int_equal(temp_insert(t, t->space, "next"), other + 1);
+}
+
+static void a_savepoint_undoes_its_part_alone(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory a = temp_memory(t->space, "a"), b = temp_memory(t->space, "b"), c = temp_memory(t->space, "c"), r;
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &a));
+	must(store_savepoint(t->c));
+	must(store_memory_insert(t->c, &b));
+	must(store_rollback_to(t->c));
+	must(store_memory_insert(t->c, &c));
+	must(store_commit(t->c));
+	assert_int_equal(b.num, c.num);
+	assert_str(get(t, t->c, t->space, a.num, 0).content, "a");
+	assert_str(get(t, t->c, t->space, c.num, 0).content, "c");
+	assert_int_equal(store_memory_get(t->c, t->space, c.num + 1, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(count(t->c, t->space), 2);
+}
+
+static void savepoints_nest(void **state)
+{
+	struct temp_store *t = *state;
+	const char *names[] = {"outer", "middle", "inner"};
+	int64_t id;
+
+	/* The inner part is undone, the middle one kept. */
+	must(store_begin(t->c));
+	for (int i = 0; i < 3; i++) {
+		must(store_savepoint(t->c));
+		must(store_space_create(t->c, str_of(names[i]), T0, &id));
+	}
+	must(store_rollback_to(t->c));
+	must(store_release(t->c));
+	must(store_release(t->c));
+	must(store_commit(t->c));
+	must(store_space_find(t->c, STR("outer"), &id));
+	must(store_space_find(t->c, STR("middle"), &id));
+	assert_int_equal(store_space_find(t->c, STR("inner"), &id), STORE_NOT_FOUND);
+
+	/* What was released goes with the part around it. */
+	must(store_begin(t->c));
+	must(store_savepoint(t->c));
+	must(store_savepoint(t->c));
+	must(store_space_create(t->c, STR("released"), T0, &id));
+	must(store_release(t->c));
+	must(store_rollback_to(t->c));
+	must(store_commit(t->c));
+	assert_int_equal(store_space_find(t->c, STR("released"), &id), STORE_NOT_FOUND);
+}
+
+static void what_was_committed_is_there_after_reopening_and_what_was_not_is_gone(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "committed");
+	struct memory m = temp_memory(t->space, "open"), r;
+	int64_t found;
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	temp_store_reopen(t);
+	must(store_space_find(t->c, STR("default"), &found));
+	assert_int_equal(found, t->space);
+	assert_str(get(t, t->c, t->space, num, 0).content, "committed");
+	assert_int_equal(store_memory_get(t->c, t->space, m.num, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(temp_insert(t, t->space, "next"), num + 1);
+}
+
+static void a_reader_never_writes(void **state)
+{
+	struct temp_store *t = *state;
+	struct store_conn *reader = temp_store_open(t, STORE_READ);
+	struct memory m = temp_memory(t->space, "a"), r;
+	int64_t id;
+
+	store_begin(reader);
+	assert_int_not_equal(store_memory_insert(reader, &m), STORE_OK);
+	assert_true(strlen(store_error(reader)) > 0);
+	assert_int_not_equal(store_space_create(reader, STR("new"), T0, &id), STORE_OK);
+	store_rollback(reader);
+	assert_int_equal(store_memory_get(t->c, t->space, 1, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(temp_insert(t, t->space, "the writer is not in its way"), 1);
+	assert_int_equal(count(reader, t->space), 1);
+	store_close(reader);
+}
+
+static void a_store_says_what_it_is(void **state)
+{
+	struct temp_store *t = *state;
+	struct store_info info;
+
+	must(store_info(t->c, &info));
+	assert_true(strlen(info.engine) > 0);
+	assert_true(info.schema >= 1);
+	assert_true(info.bytes > 0);
+}
+
+/* --- The whole ------------------------------------------------------------------------------------ */
+
+static struct store_check check(struct temp_store *t, const char *dir)
+{
+	struct store_conn *c = store_open(dir, STORE_READ, &t->error);
+	struct store_check result = {.problems = -1};
+	struct buf problems;
+
+	if (c == NULL)
+		print_error("%s\n", t->error.data);
+	assert_non_null(c);
+	buf_init(&problems, 65536);
+	must(store_check(c, &result, &problems));
+	if (result.problems)
+		print_error("%s", problems.data);
+	store_close(c);
+	buf_release(&problems);
+	return result;
+}
+
+static void a_check_finds_nothing_wrong_with_what_the_verbs_made(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+	struct store_check result;
+	uint64_t num;
+
+	for (int i = 0; i < 3; i++)
+		temp_insert(t, t->space, "a");
+	temp_insert(t, other, "b");
+	must(insert_as(t, MEMORY_NUM_MAX, "last", &num));
+	add_version(t, 1, "b");
+	add_version(t, 2, "b");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, 2, T0));
+	must(store_memory_set_superseded(t->c, t->space, 1, 3));
+	must(store_commit(t->c));
+	result = check(t, t->dir);
+	assert_int_equal(result.memories, 5);
+	assert_int_equal(result.versions, 5);
+	assert_int_equal(result.problems, 0);
+}
+
+static void a_backup_holds_what_was_committed_and_can_be_restored(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "backup"), *dir = temp_path(t, "restored/below");
+	struct memory open = temp_memory(t->space, "not committed"), r;
+	struct store_conn *reader = temp_store_open(t, STORE_READ), *restored;
+	struct buf kept;
+
+	buf_init(&kept, 4096);
+	temp_insert(t, t->space, "one");
+	add_version(t, 1, "two");
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &open));
+	must(store_backup(reader, file, &t->error));
+	must(store_commit(t->c));
+	must(store_restore(dir, file, false, &kept, &t->error));
+	assert_int_equal(kept.len, 0);
+	restored = store_open(dir, STORE_WRITE, &t->error);
+	assert_non_null(restored);
+	assert_str(get(t, restored, t->space, 1, 0).content, "two");
+	assert_str(get(t, restored, t->space, 1, 1).content, "one");
+	assert_int_equal(store_memory_get(restored, t->space, open.num, 0, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(check(t, dir).problems, 0);
+	store_close(restored);
+	store_close(reader);
+	buf_release(&kept);
+}
+
+struct load {
+	struct temp_store *t;
+	atomic_bool stop;
+	atomic_bool ended;
+	atomic_ullong written;
+};
+
+static void *write_on(void *arg)
+{
+	struct load *load = arg;
+
+	while (!atomic_load(&load->stop)) {
+		struct memory m = temp_memory(load->t->space, "written while the backup is made");
+
+		if (store_begin(load->t->c) != STORE_OK || store_memory_insert(load->t->c, &m) != STORE_OK ||
+		    store_memory_set_pinned(load->t->c, load->t->space, m.num, true) != STORE_OK || store_commit(load->t->c) != STORE_OK)
+			break;
+		atomic_store(&load->written, m.num);
+	}
+	atomic_store(&load->ended, true);
+	return NULL;
+}
+
+static void a_backup_made_while_a_writer_writes_is_consistent(void **state)
+{
+	struct temp_store *t = *state;
+	struct load load = {.t = t};
+	struct store_conn *reader = temp_store_open(t, STORE_READ), *c;
+	pthread_t thread;
+
+	must(store_begin(t->c));
+	for (int i = 0; i < 2000; i++) {	/* so that a backup takes some time */
+		struct memory m = temp_memory(t->space, "already there");
+
+		must(store_memory_insert(t->c, &m));
+	}
+	must(store_commit(t->c));
+	assert_int_equal(pthread_create(&thread, NULL, write_on, &load), 0);
+	for (int round = 0; round < 3; round++) {
+		const char *file = arena_printf(&t->arena, "%s/backup%d", t->root, round).p;
+		const char *dir = arena_printf(&t->arena, "%s/restored%d", t->root, round).p;
+		unsigned long long before;
+		struct store_check result;
+		struct memory m;
+		struct buf kept;
+
+		while ((before = atomic_load(&load.written)) < 2000u + (unsigned)round * 20) {
+			assert_false(atomic_load(&load.ended));
+			sched_yield();
+		}
+		buf_init(&kept, 4096);
+		buf_clear(&t->error);
+		must(store_backup(reader, file, &t->error));
+		must(store_restore(dir, file, false, &kept, &t->error));
+		result = check(t, dir);
+		assert_int_equal(result.problems, 0);
+		assert_true(result.memories >= (int64_t)before);
+		c = store_open(dir, STORE_WRITE, &t->error);
+		assert_non_null(c);
+		/* All up to the last, whole, and none behind it: a state that was there at one moment. */
+		for (int64_t num = 2001; num <= result.memories; num++)
+			assert_true(get(t, c, t->space, (uint64_t)num, 0).pinned);
+		assert_int_equal(store_memory_get(c, t->space, (uint64_t)result.memories + 1, 0, &t->arena, &m), STORE_NOT_FOUND);
+		store_close(c);
+		buf_release(&kept);
+	}
+	atomic_store(&load.stop, true);
+	pthread_join(thread, NULL);
+	store_close(reader);
+}
+
+static void a_backup_never_overwrites_a_file(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "backup");
+	FILE *f = fopen(file, "w");
+	struct stat st;
+
+	assert_non_null(f);
+	fputs("precious", f);
+	fclose(f);
+	assert_int_not_equal(store_backup(t->c, file, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, file));
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_size, 8);
+}
+
+static void a_failed_backup_leaves_nothing_behind(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "no such directory/backup");
+
+	assert_int_not_equal(store_backup(t->c, file, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, "No such file"));
+	assert_int_not_equal(access(file, F_OK), 0);
+	assert_int_equal(temp_insert(t, t->space, "the store goes on"), 1);
+}
+
+static void a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_it(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "backup"), *dir = temp_path(t, "other");
+	struct store_conn *c;
+	struct buf kept;
+	int64_t space;
+
+	buf_init(&kept, 4096);
+	temp_insert(t, t->space, "from the backup");
+	must(store_backup(t->c, file, &t->error));
+	c = store_open(dir, STORE_WRITE, &t->error);
+	assert_non_null(c);
+	must(store_begin(c));
+	must(store_space_create(c, STR("precious"), T0, &space));
+	must(store_commit(c));
+	store_close(c);
+
+	assert_int_not_equal(store_restore(dir, file, false, &kept, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, "--force"));
+	assert_int_equal(kept.len, 0);
+	c = store_open(dir, STORE_WRITE, &t->error);
+	assert_non_null(c);
+	must(store_space_find(c, STR("precious"), &space));
+
+	/* Nor where a server holds it. */
+	buf_clear(&t->error);
+	assert_int_not_equal(store_restore(dir, file, true, &kept, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, "another server"));
+	store_close(c);
+
+	must(store_restore(dir, file, true, &kept, &t->error));
+	assert_true(kept.len > 0);
+	assert_int_equal(access(kept.data, F_OK), 0);
+	c = store_open(dir, STORE_WRITE, &t->error);
+	assert_non_null(c);
+	assert_int_equal(store_space_find(c, STR("precious"), &space), STORE_NOT_FOUND);
+	assert_str(get(t, c, t->space, 1, 0).content, "from the backup");
+	store_close(c);
+	buf_release(&kept);
+}
+
+static void a_second_writer_is_refused_and_told_who_holds_the_store(void **state)
+{
+	struct temp_store *t = *state;
+	char pid[32];
+
+	snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
+	assert_null(store_open(t->dir, STORE_WRITE, &t->error));
+	assert_non_null(strstr(t->error.data, pid));
+	assert_non_null(strstr(t->error.data, t->dir));
+	assert_int_equal(temp_insert(t, t->space, "the first one goes on"), 1);
+}
+
+/* --- Engines -------------------------------------------------------------------------------------- */
+
+int main(void)
+{
+	const struct CMUnitTest store_conformance[] = {
+		with_store(a_space_is_found_by_its_name_once_it_was_made),
+		with_store(an_unknown_space_is_not_found),
+		with_store(a_space_cannot_be_made_twice),
+		with_store(numbers_count_up_from_one_in_each_space),
+		with_store(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
+		with_store(a_taken_number_is_refused_and_nothing_changes),
+		with_store(the_number_of_a_forgotten_memory_stays_taken),
+		with_store(the_sequence_ends_at_the_highest_number),
+		with_store(what_is_rolled_back_takes_no_number),
+		with_store(every_field_comes_back_as_it_was_given),
+		with_store(text_that_is_not_set_differs_from_empty_text),
+		with_store(text_is_kept_by_its_length),
+		with_store(an_unknown_memory_is_not_found),
+		with_store(each_version_is_kept_and_the_newest_is_the_answer),
+		with_store(a_version_of_an_unknown_memory_is_refused),
+		with_store(versions_are_listed_the_newest_first_and_in_pieces),
+		with_store(a_pin_makes_no_version_and_holds_for_all_of_them),
+		with_store(a_superseded_memory_names_its_successor_and_keeps_its_content),
+		with_store(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
+		with_store(forgetting_what_is_forgotten_or_unknown_changes_nothing),
+		with_store(a_scan_goes_through_the_newest_versions_of_a_space_in_order),
+		with_store(what_is_done_in_one_space_is_not_seen_in_another),
+		with_store(a_kept_reply_comes_back_as_it_was),
+		with_store(a_reply_is_kept_for_its_space_and_its_very_key),
+		with_store(a_reply_put_again_replaces_the_old_one),
+		with_store(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
+		with_store(forgetting_a_memory_empties_the_reply_that_told_of_it),
+		with_store(a_pruned_reply_is_not_mistaken_for_a_later_one),
+		with_store(nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after),
+		with_store(a_rollback_undoes_every_verb),
+		with_store(a_savepoint_undoes_its_part_alone),
+		with_store(savepoints_nest),
+		with_store(what_was_committed_is_there_after_reopening_and_what_was_not_is_gone),
+		with_store(a_reader_never_writes),
+		with_store(a_store_says_what_it_is),
+		with_store(a_check_finds_nothing_wrong_with_what_the_verbs_made),
+		with_store(a_backup_holds_what_was_committed_and_can_be_restored),
+		with_store(a_backup_made_while_a_writer_writes_is_consistent),
+		with_store(a_backup_never_overwrites_a_file),
+		with_store(a_failed_backup_leaves_nothing_behind),
+		with_store(a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_it),
+		with_store(a_second_writer_is_refused_and_told_who_holds_the_store),
+	};
+
+	return cmocka_run_group_tests(store_conformance, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* store/writer.h: many jobs, few commits, and a job is acknowledged after its commit or not at all. */
+#include "fault_vfs.h"
+#include "temp_store.h"
+
+#include "base/clock.h"
+#include "store/writer.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+enum { JOBS = 600, PATIENCE_S = 30 };
+
+struct bench;
+
+/* A job of the tests: stores one memory, or returns what it was told to. */
+struct job {
+	struct writer_job job;
+	struct bench *bench;
+	enum store_status answer;	/* what run returns; STORE_OK: after storing */
+	sem_t *wait;			/* run waits for it first; NULL: it does not */
+	sem_t *started;			/* posted when run begins; NULL: nobody asks */
+	int runs;
+	int dones;
+	enum store_status status;
+	uint64_t num;
+	int64_t now_ms;
+	size_t order;			/* the position of its done among all */
+};
+
+struct bench {
+	struct temp_store store;
+	struct writer *writer;
+	sem_t done;
+	size_t done_count;		/* the writer's thread only, until writer_stop */
+	int failures;			/* calls of on_failure */
+	char why[128];
+	struct store_conn *reader;	/* of the writer's thread, to see what is durable at the time of done */
+	bool look;			/* done looks whether readers see the memory */
+	size_t unseen;			/* acknowledged, but not seen */
+};
+
+static int64_t fixed_now(void)
+{
+	return T0;
+}
+
+static void on_failure(void *ctx, const char *why)
+{
+	struct bench *b = ctx;
+
+	b->failures++;
+	snprintf(b->why, sizeof(b->why), "%s", why);
+}
+
+static void start_writer(struct bench *b, size_t max_queue)
+{
+	b->writer = writer_start(&(struct writer_config){
+		.conn = b->store.c, .max_queue = max_queue, .now_ms = fixed_now, .on_failure = on_failure, .ctx = b,
+	});
+}
+
+static int setup(void **state)
+{
+	struct bench *b = mem_zalloc(sizeof(*b));
+
+	fault_clear();
+	temp_store_init(&b->store);
+	sem_init(&b->done, 0, 0);
+	b->reader = temp_store_open(&b->store, STORE_READ);
+	start_writer(b, 100000);
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	fault_clear();
+	writer_stop(b->writer);
+	store_close(b->reader);
+	sem_destroy(&b->done);
+	temp_store_release(&b->store);
+	free(b);
+	return 0;
+}
+
+static enum store_status job_run(struct writer_job *base, struct store_conn *c, int64_t now_ms)
+{
+	struct job *job = (struct job *)(void *)base;
+	struct memory m = temp_memory(job->bench->store.space, "written by a job");
+	enum store_status status;
+
+	job->runs++;
+	job->now_ms = now_ms;
+	if (job->started)
+		sem_post(job->started);
+	if (job->wait)
+		sem_wait(job->wait);
+	status = store_memory_insert(c, &m);
+	job->num = m.num;
+	return status == STORE_OK ? job->answer : status;
+}
+
+static void job_done(struct writer_job *base, enum store_status status)
+{
+	struct job *job = (struct job *)(void *)base;
+	struct bench *b = job->bench;
+	struct arena arena;
+	struct memory m;
+
+	job->dones++;
+	job->status = status;
+	job->order = b->done_count++;
+	if (b->look && status == STORE_OK) {
+		arena_init(&arena);
+		b->unseen += store_memory_get(b->reader, b->store.space, job->num, 0, &arena, &m) != STORE_OK;
+		arena_release(&arena);
+	}
+	sem_post(&b->done);
+}
+
+static struct job *make_jobs(struct bench *b, size_t count)
+{
+	struct job *jobs = mem_calloc(count, sizeof(*jobs));
+
+	for (size_t i = 0; i < count; i++)
+		jobs[i] = (struct job){.job = {.run = job_run, .done = job_done}, .bench = b};
+	return jobs;
+}
+
+static void submit(struct bench *b, struct job *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_true(writer_submit(b->writer, &jobs[i].job));
+}
+
+static void wait_for(sem_t *sem, size_t count)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	for (size_t i = 0; i < count; i++)
+		if (sem_timedwait(sem, &until) != 0)
+			fail_msg("after %d s only %zu of %zu were done", PATIENCE_S, i, count);
+}
+
+static struct writer_stats stats(struct bench *b)
+{
+	struct writer_stats s;
+
+	writer_stats(b->writer, &s);
+	return s;
+}
+
+/* Holds the writer within a job, so that what is submitted meanwhile gathers. */
+struct gate {
+	struct job *job;
+	sem_t open;
+	sem_t started;
+};
+
+static void gate_close(struct bench *b, struct gate *g)
+{
+	sem_init(&g->open, 0, 0);
+	sem_init(&g->started, 0, 0);
+	g->job = make_jobs(b, 1);
+	g->job->wait = &g->open;
+	g->job->started = &g->started;
+	submit(b, g->job, 1);
+	wait_for(&g->started, 1);
+}
+
+static void gate_open(struct gate *g)
+{
+	sem_post(&g->open);
+}
+
+static void gate_release(struct gate *g)
+{
+	free(g->job);
+	sem_destroy(&g->open);
+	sem_destroy(&g->started);
+}
+
+/* --- Tests ---------------------------------------------------------------------------------------- */
+
+static void jobs_are_done_in_their_order_once_each_and_are_durable_then(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, JOBS);
+
+	b->look = true;
+	submit(b, jobs, JOBS);
+	wait_for(&b->done, JOBS);
+	for (size_t i = 0; i < JOBS; i++) {
+		assert_int_equal(jobs[i].status, STORE_OK);
+		assert_int_equal(jobs[i].dones, 1);
+		assert_int_equal(jobs[i].runs, 1);
+		assert_int_equal(jobs[i].order, i);
+		assert_int_equal(jobs[i].num, i + 1);
+		assert_int_equal(jobs[i].now_ms, T0);
+	}
+	assert_int_equal(b->unseen, 0);
+	free(jobs);
+}
+
+static void what_gathers_during_a_commit_is_committed_together(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, JOBS);
+	struct gate gate;
+
+	gate_close(b, &gate);
+	submit(b, jobs, JOBS);
+	assert_int_equal(stats(b).queued, JOBS);
+	gate_open(&gate);
+	wait_for(&b->done, JOBS + 1);
+	assert_int_equal(stats(b).jobs, JOBS + 1);
+	assert_true(stats(b).commits >= 2);
+	assert_true(stats(b).commits <= 1 + (JOBS + 255) / 256);
+	assert_int_equal(stats(b).queued, 0);
+	gate_release(&gate);
+	free(jobs);
+}
+
+/* The batch has to be rolled back; everybody but the one to blame runs again and survives. */
+static void a_job_that_finds_the_disk_full_fails_alone(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 20);
+	struct gate gate;
+
+	b->look = true;
+	jobs[7].answer = STORE_FULL;
+	gate_close(b, &gate);
+	submit(b, jobs, 20);
+	gate_open(&gate);
+	wait_for(&b->done, 21);
+	for (size_t i = 0; i < 20; i++) {
+		assert_int_equal(jobs[i].status, i == 7 ? STORE_FULL : STORE_OK);
+		assert_int_equal(jobs[i].dones, 1);
+		assert_int_equal(jobs[i].order, i + 1);
+		/* Numbers go on without a gap: what the refused job stored was undone. */
+		if (i != 7)
+			assert_int_equal(jobs[i].num, i < 7 ? i + 2 : i + 1);
+	}
+	assert_int_equal(jobs[0].runs, 2);
+	assert_int_equal(b->unseen, 0);
+	assert_false(stats(b).failed);
+	assert_int_equal(b->failures, 0);
+	gate_release(&gate);
+	free(jobs);
+}
+
+static void assert_nothing_is_acknowledged(struct bench *b)
+{
+	struct job *jobs = make_jobs(b, 10);
+
+	submit(b, jobs, 10);
+	wait_for(&b->done, 10);
+	for (size_t i = 0; i < 10; i++) {
+		assert_int_equal(jobs[i].status, STORE_FAILED);
+		assert_int_equal(jobs[i].runs, 0);
+		assert_int_equal(jobs[i].dones, 1);
+	}
+	assert_true(stats(b).failed);
+	assert_int_equal(b->failures, 1);
+	free(jobs);
+}
+
+static void after_a_job_found_the_store_failed_nothing_is_acknowledged(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 6);
+	struct gate gate;
+
+	b->look = true;
+	jobs[2].answer = STORE_FAILED;
+	gate_close(b, &gate);
+	submit(b, jobs, 6);
+	gate_open(&gate);
+	wait_for(&b->done, 7);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(jobs[i].status, i < 2 ? STORE_OK : STORE_FAILED);
+		assert_int_equal(jobs[i].dones, 1);
+	}
+	assert_int_equal(b->unseen, 0);
+	assert_nothing_is_acknowledged(b);
+	gate_release(&gate);
+	free(jobs);
+}
+
+/* The sync of one commit fails, and would succeed the next time: nobody may try. */
+static void a_commit_that_could_not_be_synced_is_not_tried_again(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 6);
+	struct gate gate;
+
+	gate_close(b, &gate);
+	submit(b, jobs, 6);
+	fault_set(&fault_sync, 1, false);	/* the gate's own commit succeeds */
+	gate_open(&gate);
+	wait_for(&b->done, 7);
+	assert_int_equal(gate.job->status, STORE_OK);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(jobs[i].status, STORE_FAILED);
+		assert_int_equal(jobs[i].runs, 1);
+		assert_int_equal(jobs[i].dones, 1);
+	}
+	assert_non_null(strstr(b->why, "I/O error"));
+	assert_nothing_is_acknowledged(b);
+	gate_release(&gate);
+	free(jobs);
+}
+
+static void a_full_disk_at_the_commit_refuses_and_later_jobs_succeed(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 6);
+	struct gate gate;
+
+	gate_close(b, &gate);
+	submit(b, jobs, 3);
+	fault_set(&fault_write, 0, true);
+	gate_open(&gate);
+	wait_for(&b->done, 4);
+	fault_clear();
+	submit(b, jobs + 3, 3);
+	wait_for(&b->done, 3);
+	assert_int_equal(gate.job->status, STORE_FULL);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(jobs[i].status, i < 3 ? STORE_FULL : STORE_OK);
+	assert_int_equal(jobs[3].num, 1);
+	assert_false(stats(b).failed);
+	gate_release(&gate);
+	free(jobs);
+}
+
+static void beyond_the_queues_limit_nothing_is_taken(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 4);
+	struct gate gate;
+
+	writer_stop(b->writer);
+	start_writer(b, 3);
+	gate_close(b, &gate);
+	submit(b, jobs, 3);
+	assert_false(writer_submit(b->writer, &jobs[3].job));
+	gate_open(&gate);
+	wait_for(&b->done, 4);
+	assert_int_equal(jobs[3].runs, 0);
+	assert_int_equal(jobs[3].dones, 0);
+	submit(b, jobs + 3, 1);
+	wait_for(&b->done, 1);
+	assert_int_equal(jobs[3].status, STORE_OK);
+	gate_release(&gate);
+	free(jobs);
+}
+
+static void stopping_does_what_was_submitted(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, JOBS);
+	struct gate gate;
+
+	b->look = true;
+	gate_close(b, &gate);
+	submit(b, jobs, JOBS);
+	gate_open(&gate);
+	writer_stop(b->writer);
+	b->writer = NULL;
+	for (size_t i = 0; i < JOBS; i++) {
+		assert_int_equal(jobs[i].dones, 1);
+		assert_int_equal(jobs[i].status, STORE_OK);
+	}
+	assert_int_equal(b->unseen, 0);
+	gate_release(&gate);
+	free(jobs);
+}
+
+struct crowd {
+	struct bench *bench;
+	struct job *jobs;
+	size_t count;
+};
+
+static void *submit_all(void *arg)
+{
+	struct crowd *crowd = arg;
+
+	for (size_t i = 0; i < crowd->count; i++)
+		while (!writer_submit(crowd->bench->writer, &crowd->jobs[i].job))
+			sched_yield();
+	return NULL;
+}
+
+static void many_threads_may_submit_at_once(void **state)
+{
+	enum { THREADS = 8, EACH = 200 };
+	struct bench *b = *state;
+	struct crowd crowds[THREADS];
+	pthread_t threads[THREADS];
+	bool seen[THREADS * EACH + 1] = {false};
+
+	for (int i = 0; i < THREADS; i++) {
+		crowds[i] = (struct crowd){b, make_jobs(b, EACH), EACH};
+		assert_int_equal(pthread_create(&threads[i], NULL, submit_all, &crowds[i]), 0);
+	}
+	wait_for(&b->done, (size_t)THREADS * EACH);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		for (size_t k = 0; k < EACH; k++) {
+			struct job *job = &crowds[i].jobs[k];
+
+			assert_int_equal(job->status, STORE_OK);
+			assert_int_equal(job->dones, 1);
+			assert_true(job->num >= 1 && job->num <= (uint64_t)THREADS * EACH);
+			assert_false(seen[job->num]);
+			seen[job->num] = true;
+			/* Those of one thread keep their order. */
+			if (k > 0)
+				assert_true(job->order > crowds[i].jobs[k - 1].order);
+		}
+		free(crowds[i].jobs);
+	}
+}
+
+int main(void)
+{
+#define with_writer(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest writer[] = {
+		with_writer(jobs_are_done_in_their_order_once_each_and_are_durable_then),
+		with_writer(what_gathers_during_a_commit_is_committed_together),
+		with_writer(a_job_that_finds_the_disk_full_fails_alone),
+		with_writer(after_a_job_found_the_store_failed_nothing_is_acknowledged),
+		with_writer(a_commit_that_could_not_be_synced_is_not_tried_again),
+		with_writer(a_full_disk_at_the_commit_refuses_and_later_jobs_succeed),
+		with_writer(beyond_the_queues_limit_nothing_is_taken),
+		with_writer(stopping_does_what_was_submitted),
+		with_writer(many_threads_may_submit_at_once),
+	};
+
+	fault_vfs_install();
+	return cmocka_run_group_tests(writer, NULL, NULL);
+}
