@@ -46,12 +46,12 @@ static const struct option_table serve_table = {"Serving", serve_options, OPTION
 static const struct option limit_options[] = {
 	{
 		.name = "max-connections", .arg = "N", .env = "SPINE_MAX_CONNECTIONS", .key = "max_connections",
-		.type = OPTION_INT, .fallback = "20000", .min = 1, .max = 1000000,
+		.type = OPTION_INT, .fallback = "15000", .min = 1, .max = 1000000,
 		.help = "connections at a time; beyond it 503"
 	},
 	{
 		.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header", .type = OPTION_SIZE,
-		.fallback = "16k", .min = 1024, .max = 16 * MIB,
+		.fallback = "64k", .min = 1024, .max = 16 * MIB,
 		.help = "head of a request; beyond it 431"
 	},
 	{

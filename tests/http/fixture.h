@@ -63,6 +63,15 @@ static inline int64_t fixture_cpu_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* How often a thread of this process has gone to sleep. */
+static inline long fixture_wakeups(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
 static inline void fixture_add(struct fixture *f, int *count)
 {
 	pthread_mutex_lock(&f->lock);

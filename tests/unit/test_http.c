@@ -142,6 +142,8 @@ static const struct refused refused[] = {
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\n0\r\n\r\n"),
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n5\r\nhellos\r\n0\r\n\r\n"),
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n100000000\r\nhello"),
+	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n100000005\r\nhello\r\n0\r\n\r\n"),
+	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n10000000000000005\r\nhello\r\n0\r\n\r\n"),
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n5;a\x01\r\nhello\r\n0\r\n\r\n"),
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n0\r\nX: a\r\n\r\n"),
 	REFUSED(400, POST "Transfer-Encoding: chunked\r\n\r\n0\r\n\n"),

@@ -48,6 +48,24 @@ static void idle_connection_is_closed(void **state)
 	close(used);
 }
 
+/* Deadlines of earlier states are not taken for those of later ones. */
+static void a_busy_connection_is_not_closed_as_idle(void **state)
+{
+	struct fixture *f = *state;
+	int fd;
+
+	f->config.limits.idle_timeout_ms = f->config.limits.header_timeout_ms = f->config.limits.body_timeout_ms = 150;
+	fixture_start(f);
+	fd = client_open(f);
+	for (int i = 0; i < 10; i++) {
+		client_drip(fd, "GET /timer?40 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", 59);
+		assert_int_equal(client_status(fd), 200);
+	}
+	client_say(fd, "GET /timer?300 HTTP/1.1\r\nHost: a\r\n\r\n");
+	assert_int_equal(client_status(fd), 200);
+	close(fd);
+}
+
 /* Sends a byte every few milliseconds until something comes back. Returns how long that took. */
 static int64_t trickle(int fd, const char *first, char byte)
 {
@@ -221,6 +239,7 @@ static void waiting_costs_no_cpu(void **state)
 	enum { CONNECTIONS = 50 };
 	struct fixture *f = *state;
 	int fds[CONNECTIONS], waiter;
+	long before_wakeups;
 	int64_t before_ms;
 
 	fixture_start(f);
@@ -233,9 +252,12 @@ static void waiting_costs_no_cpu(void **state)
 	fixture_await(f, &f->held_count, CONNECTIONS / 3);
 	waiter = client_open(f);
 	before_ms = fixture_cpu_ms();
+	before_wakeups = fixture_wakeups();
 	client_say(waiter, "GET /timer?300 HTTP/1.1\r\nHost: a\r\n\r\n");
 	assert_int_equal(client_status(waiter), 200);
 	assert_true(fixture_cpu_ms() - before_ms < 60);
+	/* A handful for this request; a tick of any kind would be many more. */
+	assert_true(fixture_wakeups() - before_wakeups < 60);
 	for (int i = 0; i < CONNECTIONS; i++)
 		close(fds[i]);
 	close(waiter);
@@ -968,6 +990,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(idle_connection_is_closed, start, stop),
+		cmocka_unit_test_setup_teardown(a_busy_connection_is_not_closed_as_idle, start, stop),
 		cmocka_unit_test_setup_teardown(a_byte_now_and_then_does_not_hold_a_head_open, start, stop),
 		cmocka_unit_test_setup_teardown(a_byte_now_and_then_does_not_hold_a_body_open, start, stop),
 		cmocka_unit_test_setup_teardown(a_reply_that_is_not_read_is_given_up, start, stop),
