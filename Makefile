@@ -59,7 +59,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test clean help deps-build deps-test
+.PHONY: build run test crash bench clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -68,6 +68,14 @@ run: build	## build, then serve on 127.0.0.1:8788
 
 test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, documentation
 	@scripts/test
+
+crash: build	## kill a loaded server again and again, CRASH_SECONDS long, and look whether it kept its word
+	@$(PYTHON) tests/crash/crash.py --seconds $(CRASH_SECONDS)
+CRASH_SECONDS ?= 600
+
+bench: deps-bench	## measure what was promised; the figures go to bench/results/
+	@$(SUBMAKE) binary bench-programs
+	@bench/run
 
 clean:	## remove what was built
 	rm -rf build
@@ -79,6 +87,8 @@ deps-build:
 	@scripts/deps build
 deps-test:
 	@scripts/deps build test
+deps-bench:
+	@scripts/deps build bench
 
 # Short lines; `make V=1` shows the commands.
 ifdef V
@@ -127,6 +137,24 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+
+# --- What measures --------------------------------------------------------------------------------
+
+BENCH_BIN := $(addprefix $(OUT)/bench/,load/load load/baseline load/fill search/search token/speed)
+BENCH_SCENARIOS := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/load/scenario*.c))
+
+.PHONY: bench-programs
+bench-programs: $(BENCH_BIN)
+
+$(OUT)/bench/load/load $(OUT)/bench/load/baseline: $(BENCH_SCENARIOS)
+$(OUT)/bench/load/fill: $(OUT)/bench/search/corpus.o
+$(OUT)/bench/search/search: $(OUT)/bench/search/corpus.o $(OUT)/bench/search/scan.o
+$(BENCH_BIN): %: %.o $(LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS)
+
+$(OUT)/bench/%.o: bench/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Ibench/search -c -o $@ $<
 
 # --- Token tables: made once from pinned npm packages, part of the binary --------------------------
 

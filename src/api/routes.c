@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-static const struct route *const tables[] = {memory_routes, search_routes, envelope_routes, token_routes, status_routes};
+static const struct route *const tables[] = {memory_routes, search_routes, envelope_routes, task_routes, agent_routes, token_routes, status_routes};
 
 static const struct {
 	enum http_method method;

@@ -13,6 +13,8 @@ const struct route *routes_find(enum http_method method, struct str path, struct
 extern const struct route memory_routes[];
 extern const struct route search_routes[];
 extern const struct route envelope_routes[];
+extern const struct route task_routes[];
+extern const struct route agent_routes[];
 extern const struct route token_routes[];
 extern const struct route status_routes[];
 

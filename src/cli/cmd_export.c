@@ -30,6 +30,7 @@ struct held {
 struct export {
 	struct cli *cli;
 	FILE *out;
+	bool is_shown;		/* on a terminal: then the lines are the progress, and must be safe to print */
 	struct held *held;
 	size_t held_count;
 	size_t held_bytes;	/* ever */
@@ -39,7 +40,16 @@ struct export {
 
 static void write_one(struct export *e, struct str line)
 {
-	fwrite(line.p, 1, line.n, e->out);
+	if (e->is_shown) {
+		struct buf safe;
+
+		buf_init(&safe, line.n * 6 + 1);
+		term_put_json(&safe, line);
+		fwrite(safe.data, 1, safe.len, e->out);
+		buf_release(&safe);
+	} else {
+		fwrite(line.p, 1, line.n, e->out);
+	}
 	e->count++;
 }
 
@@ -125,7 +135,8 @@ static int export_page(struct export *e, const char **token)
 			export_one(e, &memories->items[i]);
 		next = ask_str(&ask.json, "next_page_token");
 		*token = next.n ? arena_cstr(e->cli->arena, next) : NULL;
-		progress_show(&e->progress, e->count, 0);
+		if (!e->is_shown)
+			progress_show(&e->progress, e->count, 0);
 	}
 	ask_release(&ask);
 	buf_release(&path);
@@ -135,7 +146,7 @@ static int export_page(struct export *e, const char **token)
 
 static int export_all(struct cli *cli, FILE *out, int64_t *ret_count)
 {
-	struct export e = {.cli = cli, .out = out};
+	struct export e = {.cli = cli, .out = out, .is_shown = out == stdout && cli->out.is_terminal};
 	const char *token = NULL;
 	int code;
 

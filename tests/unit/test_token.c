@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { IDS_MAX = 16 };
+enum { IDS_MAX = 16, PIECE_MAX = 400 };
 
 struct vector {
 	const char *tokenizer;
@@ -313,8 +313,8 @@ static void make_piece(uint32_t *seed, uint8_t *p, size_t n)
 
 static void encoding_is_what_merging_one_by_one_gives(void **state)
 {
-	uint32_t seed = 4711, ranks[700];
-	uint8_t piece[700];
+	uint32_t seed = 4711, ranks[PIECE_MAX];
+	uint8_t piece[PIECE_MAX];
 	struct bpe b;
 
 	(void)state;
@@ -377,7 +377,7 @@ static void a_prefix_is_the_longest_that_fits(void **state)
 	char text[128];
 
 	(void)state;
-	for (int round = 0; round < 3000; round++) {
+	for (int round = 0; round < 1500; round++) {
 		struct str s = {text, make_text(&seed, text, boundary)};
 
 		for (size_t i = 0; tokenizer_at(i); i++) {
@@ -441,7 +441,7 @@ static double seconds_to_count(const struct tokenizer *t, struct str text)
 }
 
 /* Eight times the text may take thirty times as long, where quadratic work would take sixty-four times: room for
- * caches and noise. */
+ * caches and noise. And no text may take thirty times as long as a plain one. */
 static void time_grows_with_the_length_of_hostile_text(void **state)
 {
 	static const char *const RUNS[] = {
@@ -451,8 +451,13 @@ static void time_grows_with_the_length_of_hostile_text(void **state)
 	};
 	enum { SMALL = 32 << 10, LARGE = 8 * SMALL };
 	char *text = mem_alloc(LARGE);
+	double plain[2];
 
 	(void)state;
+	for (size_t i = 0; i < LARGE; i++)
+		text[i] = "All human beings are born free and equal in dignity and rights. "[i % 64];
+	for (size_t e = 0; e < 2; e++)
+		plain[e] = seconds_to_count(find(EXACT[e]), (struct str){text, LARGE});
 	for (size_t r = 0; r < sizeof(RUNS) / sizeof(RUNS[0]); r++) {
 		for (size_t i = 0, len = strlen(RUNS[r]); i < LARGE; i++)
 			text[i] = RUNS[r][i % len];
@@ -461,8 +466,9 @@ static void time_grows_with_the_length_of_hostile_text(void **state)
 			double small = seconds_to_count(t, (struct str){text, SMALL});
 			double large = seconds_to_count(t, (struct str){text, LARGE});
 
-			if (large > 30 * small)
-				fail_msg("%s: run %zu: %.6f s, eight times as much %.6f s", EXACT[e], r, small, large);
+			if (large > 30 * small || large > 30 * plain[e])
+				fail_msg("%s, run %zu: %.6f s, eight times as much %.6f s, plain text %.6f s",
+					 EXACT[e], r, small, large, plain[e]);
 		}
 	}
 	free(text);

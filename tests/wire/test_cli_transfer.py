@@ -1,0 +1,310 @@
+"""Taking memories out and bringing them back: backup, restore, check, export, import."""
+
+import json
+
+import pytest
+
+from cli import (  # noqa: F401
+    CONFLICT,
+    DAMAGED,
+    FAILED,
+    NOT_FOUND,
+    OK,
+    UNREACHABLE,
+    Cli,
+    offline,
+    read,
+    spine,
+    stored,
+)
+from server import Server
+
+# --- Backup, restore, check --------------------------------------------------------------------------------
+
+
+def test_a_backup_beside_the_running_server_can_be_restored(server, spine, tmp_path):
+    stored(spine, "precious")
+    backup = tmp_path / "backup.db"
+    spine.ok("backup", backup, "--data", server.data)
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert spine("backup", backup, "--data", server.data).code == FAILED
+    restored = tmp_path / "restored"
+    spine.ok("restore", backup, "--data", restored)
+    again = spine("restore", backup, "--data", restored)
+    assert again.code == FAILED
+    document = spine.ok("restore", backup, "--data", restored, "--replace", "--json").json
+    assert document["kept"] and document["data"] == str(restored)
+    spine.ok("check", "--data", restored)
+    other = Server(restored).wait_until_ready()
+    try:
+        there = Cli(tmp_path, SPINE_URL=other.url, SPINE_SPACE=spine.environment["SPINE_SPACE"])
+        assert read(there, "ms-1")["content"] == "precious"
+        assert spine("restore", backup, "--data", restored, "--replace").code == FAILED
+    finally:
+        assert other.terminate() == 0
+
+
+def test_what_is_no_backup_is_not_restored(offline):
+    (offline.home / "junk").write_bytes(b"junk" * 1000)
+    assert offline("restore", "junk", "--data", offline.home / "data").code == FAILED
+    assert offline("restore", "missing", "--data", offline.home / "data").code == FAILED
+
+
+def test_check_beside_the_running_server(server, spine):
+    stored(spine, "one")
+    assert spine.ok("check", "--data", server.data).out.endswith(": all well\n")
+    document = spine.ok("check", "--data", server.data, "--json").json
+    assert document["ok"] is True and document["problems"] == [] and document["memories"] >= 1
+
+
+def test_check_finds_damage(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    lines = "".join(json.dumps({"content": f"needle-{n} " * 200}) + "\n" for n in range(200))
+    spine.ok("import", stdin=lines)
+    assert server.terminate() == 0
+    database = tmp_path / "data" / "spine.db"
+    content = database.read_bytes()
+    assert b"needle-77 " in content
+    database.write_bytes(content.replace(b"needle-77 ", b"needle-78 ", 1))
+    result = spine("check", "--data", tmp_path / "data")
+    assert result.code == DAMAGED, result.err
+    document = spine("check", "--data", tmp_path / "data", "--json").json
+    assert document["ok"] is False and document["problems"]
+
+
+def test_check_of_nothing_is_a_failure(offline):
+    result = offline("check", "--data", offline.home / "nothing")
+    assert result.code == FAILED
+    assert result.err.startswith("spine: ")
+
+
+# --- Export, import ----------------------------------------------------------------------------------------
+
+
+def exported(spine, *args):
+    return [json.loads(line) for line in spine.ok("export", *args).out.splitlines()]
+
+
+def kept(memory):
+    """What an import preserves."""
+    names = "id content summary kind tags importance agent task pinned trust metadata expires_at supersedes created_at state digest"
+    return {name: memory[name] for name in names.split()}
+
+
+def fill(spine):
+    """Memories of every kind, two of them superseded, one expired in the past."""
+    stored(spine, "plain")
+    stored(spine, "everything\x1b\u202e\n", "--kind", "fact", "--tag", "b", "--tag", "a", "--importance", "critical", "--task", "t",
+           "--pin", "--summary", "s", "--trust", "external", "--metadata", '{"n":1.5,"deep":{"x":[1,null,true]}}', "--agent", "ada")
+    stored(spine, "newer", "--supersedes", "ms-1")
+    stored(spine, "high", "--id", "ms-50")
+    stored(spine, "replaces a higher id", "--id", "ms-10", "--supersedes", "ms-50")
+    old = {"content": "expired", "created_at": "2020-01-01T00:00:00.000Z", "expires_at": "2020-01-02T00:00:00.000Z"}
+    spine.ok("import", stdin=json.dumps(old) + "\n")
+
+
+def test_a_round_trip_preserves_everything(spine):
+    fill(spine)
+    lines = spine.ok("export").out
+    copy = {"SPINE_SPACE": spine.environment["SPINE_SPACE"][:50] + "-copy"}
+    # The importer's own name must not become an author's.
+    assert spine.ok("import", stdin=lines, env={**copy, "SPINE_AGENT": "importer"}).out == "imported 6 memories\n"
+    before = sorted(map(kept, exported(spine)), key=lambda m: m["id"])
+    after = sorted(map(kept, map(json.loads, spine.ok("export", env=copy).out.splitlines())), key=lambda m: m["id"])
+    assert after == before
+    assert {m["state"] for m in before} == {"active", "superseded", "expired"}
+
+
+def test_an_export_names_what_is_superseded_before_what_supersedes_it(spine):
+    fill(spine)
+    seen = set()
+    for memory in exported(spine):
+        assert memory["supersedes"] is None or memory["supersedes"] in seen
+        seen.add(memory["id"])
+    assert len(seen) == 6
+
+
+def test_an_export_has_all_pages(spine):
+    lines = "".join(json.dumps({"content": f"text {n}"}) + "\n" for n in range(1234))
+    assert spine.ok("import", "--json", stdin=lines).json["imported"] == 1234
+    assert [m["content"] for m in exported(spine)] == [f"text {n}" for n in range(1234)]
+
+
+def test_an_export_replaces_a_file_at_once(spine):
+    fill(spine)
+    target = spine.home / "out.jsonl"
+    target.write_text("old")
+    target.chmod(0o644)
+    result = spine.ok("export", target)
+    assert result.out == "" and "exported 6 memories" in result.err
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert len(target.read_text().splitlines()) == 6
+    assert spine.ok("export", target, "--json").json == {"file": str(target), "exported": 6}
+    assert [path.name for path in spine.home.iterdir() if path.name.startswith("out")] == ["out.jsonl"]
+
+
+def test_a_failed_export_leaves_the_file_alone(offline):
+    target = offline.home / "out.jsonl"
+    target.write_text("old")
+    assert offline("export", target).code == UNREACHABLE
+    assert target.read_text() == "old"
+    assert [path.name for path in offline.home.iterdir()] == ["out.jsonl"]
+    result = offline("export", "/nonexistent/out.jsonl")
+    assert result.code == FAILED
+    assert "cannot write /nonexistent/out.jsonl: No such file" in result.err
+
+
+def test_an_export_of_an_empty_space_is_empty(spine):
+    assert spine.ok("export").out == ""
+    assert spine.ok("import", stdin="").out == "imported 0 memories\n"
+
+
+def test_the_same_import_twice_stores_once(spine):
+    fill(spine)
+    lines = spine.ok("export").out
+    copy = {"SPINE_SPACE": "twice-copy"}
+    spine.ok("import", stdin=lines, env=copy)
+    spine.ok("import", stdin=lines, env=copy)
+    assert len(spine.ok("export", env=copy).out.splitlines()) == 6
+    # Also with other batches, which have other keys.
+    document = spine.ok("import", "--batch", "2", "--json", stdin=lines, env=copy).json
+    assert (document["imported"], document["unchanged"]) == (0, 6)
+    assert spine.ok("export", env=copy).out.count("\n") == 6
+
+
+def test_an_interrupted_import_goes_on(spine):
+    lines = [json.dumps({"id": f"ms-{n}", "content": f"text {n}"}) for n in range(1, 31)]
+    spine.ok("import", stdin="\n".join(lines[:17]) + "\n")
+    document = spine.ok("import", "--json", stdin="\n".join(lines) + "\n").json
+    assert (document["imported"], document["unchanged"]) == (13, 17)
+
+
+def test_a_taken_id_names_its_line(spine):
+    stored(spine, "something else")
+    lines = '{"id":"ms-7","content":"seven"}\n\n{"id":"ms-1","content":"one"}\n'
+    result = spine("import", stdin=lines)
+    assert result.code == CONFLICT
+    assert "line 3: ms-1 is taken by another memory" in result.err
+    assert spine("get", "ms-7").code == NOT_FOUND
+    document = spine("import", "--json", stdin=lines)
+    assert document.code == CONFLICT
+    assert document.json["line"] == 3 and document.json["code"] == "id_taken"
+
+
+def test_a_forgotten_id_is_taken(spine):
+    stored(spine, "x")
+    spine.ok("forget", "--yes", "ms-1")
+    assert spine("import", stdin='{"id":"ms-1","content":"x"}\n').code == CONFLICT
+
+
+def test_new_ids_follow_each_other(spine):
+    fill(spine)
+    lines = spine.ok("export").out
+    assert spine.ok("import", "--new-ids", stdin=lines).out == "imported 6 memories\n"
+    copies = {m["content"]: m for m in exported(spine) if int(m["id"][3:]) > 51}
+    assert len(copies) == 6
+    assert copies["newer"]["supersedes"] == copies["plain"]["id"]
+    assert copies["replaces a higher id"]["supersedes"] == copies["high"]["id"]
+    assert copies["plain"]["state"] == "superseded"
+    # And once more, within the time that answers are kept: nothing is doubled.
+    spine.ok("import", "--new-ids", stdin=lines)
+    assert len(exported(spine)) == 12
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("{", "line 2: "),
+        ("[1]", "line 2: it is an array; expected an object"),
+        ('{"content":"x","content":"y"}', "line 2: "),
+        ('{"content":""}', "line 2: "),
+        ('{"summary":"no content"}', "line 2: "),
+        ('{"content":"x","importance":"urgent"}', "line 2: "),
+        ('{"id":"nonsense","content":"x"}', "line 2: "),
+        ('{"id":"ms-1","content":"again"}', "line 2: ms-1 stands in line 1 already"),
+    ],
+)
+def test_a_bad_line_is_named(spine, line, message):
+    text = '{"id":"ms-1","content":"good"}\n' + line + '\n{"content":"after"}\n'
+    result = spine("import", stdin=text)
+    assert result.code == FAILED
+    assert message in result.err
+    # Lines of one request are stored together or not at all.
+    assert spine.ok("list", "--json").json["memories"] == []
+    document = spine("import", "--json", stdin=text).json
+    assert document["line"] == 2 and document["imported"] == 0
+
+
+def test_what_stands_before_a_bad_batch_is_stored(spine):
+    text = "".join(json.dumps({"content": f"text {n}"}) + "\n" for n in range(4)) + "junk\n"
+    result = spine("import", "--batch", "2", stdin=text)
+    assert result.code == FAILED
+    assert "line 5: " in result.err and "memories before it are stored" in result.err
+    fixed = spine.ok("import", "--batch", "2", "--json", stdin=text.replace("junk", '{"content":"text 4"}')).json
+    assert fixed["imported"] == 5
+    assert [m["content"] for m in exported(spine)] == [f"text {n}" for n in range(5)]
+
+
+def test_bytes_that_are_no_text_are_a_bad_line(spine):
+    result = spine("import", stdin=b'{"content":"\xff"}\n')
+    assert result.code == FAILED
+    assert "line 1: " in result.err
+
+
+def test_a_line_longer_than_any_memory_is_refused(spine):
+    result = spine("import", stdin='{"content":"' + "x" * 9_000_000 + '"}')
+    assert result.code == FAILED
+    assert "line 1: it is longer than any memory can be" in result.err
+
+
+def test_forgotten_memories_are_skipped_and_counted(spine):
+    text = '{"id":"ms-1","state":"forgotten"}\n{"id":"ms-2","content":"x","supersedes":"ms-1"}\n'
+    document = spine.ok("import", "--json", stdin=text).json
+    assert (document["imported"], document["forgotten_skipped"], document["links_dropped"]) == (1, 1, 1)
+    assert read(spine, "ms-2")["supersedes"] is None
+
+
+def test_links_to_forgotten_memories_do_not_stop_an_import(spine):
+    stored(spine, "old")
+    stored(spine, "new", "--supersedes", "ms-1")
+    stored(spine, "replaced")
+    stored(spine, "successor", "--supersedes", "ms-3")
+    spine.ok("forget", "--yes", "ms-1", "ms-4")
+    lines = spine.ok("export").out
+    document = spine.ok("import", "--json", stdin=lines, env={"SPINE_SPACE": "unlinked-copy"}).json
+    assert (document["imported"], document["links_dropped"], document["reactivated"]) == (2, 1, 1)
+
+
+def test_lines_without_an_author_get_the_one_that_was_given(spine):
+    text = '{"content":"none"}\n{"content":"null","agent":null}\n{"content":"ada","agent":"ada"}\n'
+    spine.ok("import", "--agent", "me", stdin=text)
+    assert {m["content"]: m["agent"] for m in exported(spine)} == {"none": "me", "null": None, "ada": "ada"}
+
+
+def test_large_memories_are_imported_in_bounded_batches(spine):
+    lines = "".join(json.dumps({"content": f"{n} " + "é\u0001" * 40000}) + "\n" for n in range(60))
+    assert len(lines) > 12_000_000
+    assert spine.ok("import", "--json", stdin=lines).json["imported"] == 60
+
+
+def test_progress_is_shown_on_a_terminal_alone(spine):
+    lines = "".join(json.dumps({"content": f"text {n}"}) + "\n" for n in range(600))
+    path = spine.home / "in.jsonl"
+    path.write_text(lines)
+    assert spine.ok("import", path).err == ""
+    code, text = spine.on_terminal("import", str(path), "--new-ids")
+    assert code == OK
+    assert "%" in text and "[#" in text
+    assert text.endswith("imported 600 memories\n")
+
+
+def test_unknown_fields_are_warned_about(spine):
+    result = spine.ok("import", stdin='{"content":"x","colour":"red"}\n')
+    assert "warning" in result.err and "colour" in result.err
+
+
+def test_a_missing_file_is_named(spine):
+    result = spine("import", "missing.jsonl")
+    assert result.code == FAILED
+    assert "cannot read missing.jsonl: No such file" in result.err
