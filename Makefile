@@ -131,7 +131,7 @@ $(OUT)/src/%.o: src/%.cc
 
 $(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) -std=gnu11 $(BASE_FLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) -std=gnu11 $(BASE_FLAGS) -DLLHTTP_STRICT_MODE=1 -c -o $@ $<
 
 $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)

@@ -101,8 +101,9 @@ static void run(struct task *t, double seconds)
 		samples_us[count++] = (uint32_t)((now_ns - before_ns) / 1000);
 	}
 	qsort(samples_us, count, sizeof(*samples_us), compare);
-	printf("{\"count\":%zu,\"rate\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f}\n", count, (double)count * 1e9 / (double)(now_ns - began_ns),
-	       samples_us[count / 2] / 1000.0, samples_us[count * 99 / 100] / 1000.0);
+	printf("{\"count\":%zu,\"rate\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f}\n", count,
+	       (double)count * 1e9 / (double)(now_ns - began_ns), samples_us[count / 2] / 1000.0,
+	       samples_us[count * 99 / 100] / 1000.0);
 	free(samples_us);
 }
 
@@ -110,9 +111,10 @@ int main(int argc, char **argv)
 {
 	struct task t = {.fd = -1};
 	double seconds = argc == 5 ? strtod(argv[3], NULL) : 0;
+	bool known = argc == 5 && (strcmp(argv[1], "store") == 0 || strcmp(argv[1], "sync") == 0);
 
 	t.bytes = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
-	if (seconds <= 0 || t.bytes == 0 || t.bytes > TEXT_BYTES_MAX / 2 || (strcmp(argv[1], "store") && strcmp(argv[1], "sync"))) {
+	if (!known || seconds <= 0 || t.bytes == 0 || t.bytes > TEXT_BYTES_MAX / 2) {
 		fprintf(stderr, "usage: baseline store DIR SECONDS BYTES | baseline sync FILE SECONDS BYTES\n");
 		return 2;
 	}

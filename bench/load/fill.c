@@ -1,7 +1,8 @@
 /* Makes a store of many memories, to start a server on: fill DIR COUNT
  *
- * Writes through the store's interface, a thousand memories a transaction, with texts of bench/search/corpus.h. DIR must not hold a
- * store yet. The file DIR/filled is written last and says how many there are: without it the work is not complete.
+ * Writes through the store's interface, a thousand memories a transaction, with texts of bench/search/corpus.h. DIR
+ * must not hold a store yet. The file DIR/filled is written last and says how many there are: without it the work is
+ * not complete.
  */
 #include "corpus.h"
 
@@ -17,7 +18,7 @@
 
 enum { MEMORIES_A_TRANSACTION = 1000, TEXT_BYTES_MAX = 1 << 20 };
 
-static const int64_t DAY_MS = INT64_C(86400000);
+static const int64_t YEAR_MS = INT64_C(365) * 86400000;
 
 static void must(struct store_conn *c, enum store_status status)
 {
@@ -32,15 +33,17 @@ static void insert(struct store_conn *conn, int64_t space, struct str text, uint
 {
 	static const struct str kinds[] = {STR("note"), STR("fact"), STR("decision"), STR("observation")};
 	uint64_t dice = corpus_random(i);
-	struct memory m = {.space = space, .trust = TRUST_AGENT, .importance = dice % 10 == 0 ? IMPORTANCE_HIGH : IMPORTANCE_MEDIUM};
+	struct memory m = {.space = space, .trust = TRUST_AGENT};
 
+	m.importance = dice % 10 == 0 ? IMPORTANCE_HIGH : IMPORTANCE_MEDIUM;
 	m.pinned = dice % 1000 == 0;
 	m.content = text;
 	m.kind = kinds[dice / 10 % 4];
 	m.tags = dice / 40 % 2 ? STR("[\"gateway\",\"payments\"]") : STR("[\"search\"]");
 	m.agent = STR("researcher");
 	m.metadata = STR("{}");
-	m.created_at_ms = m.updated_at_ms = now_ms - (int64_t)((double)(count - i) / (double)count * 365 * (double)DAY_MS);
+	m.created_at_ms = now_ms - (int64_t)((double)(count - i) / (double)count * (double)YEAR_MS);
+	m.updated_at_ms = m.created_at_ms;
 	sha256(m.content, m.digest);
 	must(conn, store_memory_insert(conn, &m));
 }

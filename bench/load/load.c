@@ -1,10 +1,11 @@
-/* Load generator: N clients, each on a connection of its own that is kept open, each waiting for its answer before it asks again.
+/* Load generator: N clients, each on a connection of its own that is kept open, each waiting for its answer before it
+ * asks again.
  *
  *     load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--json] PORT
  *
- * One thread and epoll, because it shares the machine with the server it measures; its own CPU time per cycle is printed, so that
- * one can see what it took. What a client does is a scenario (scenario.h). Times are from the first byte sent to the last one received of
- * a cycle; what ends within the warm-up is not counted.
+ * One thread and epoll, because it shares the machine with the server it measures; its own CPU time per cycle is
+ * printed, so that one can see what it took. What a client does is a scenario (scenario.h). Times are from the first
+ * byte sent to the last one received of a cycle; what ends within the warm-up is not counted.
  */
 #include "scenario.h"
 
@@ -24,7 +25,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MESSAGE_BYTES_MAX = 64 << 20, READ_BYTES = 64 << 10, EVENTS = 256, SAMPLES_FIRST = 1 << 16, CONNECTIONS_MAX = 20000 };
+enum {
+	MESSAGE_BYTES_MAX = 64 << 20,
+	READ_BYTES = 64 << 10,
+	EVENTS = 256,
+	SAMPLES_FIRST = 1 << 16,
+	CONNECTIONS_MAX = 20000,
+};
 
 struct client {
 	int fd;
@@ -202,10 +209,11 @@ static void on_writable(struct load *l, struct client *c)
 
 static void client_open(struct load *l, struct client *c, uint64_t number)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(l->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(l->port)};
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
 	int one = 1;
 
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	c->own = (struct scenario_client){.config = &l->config, .number = number};
 	buf_init(&c->own.scratch, MESSAGE_BYTES_MAX);
 	buf_init(&c->out, MESSAGE_BYTES_MAX);
@@ -213,8 +221,10 @@ static void client_open(struct load *l, struct client *c, uint64_t number)
 	c->fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		die("connect");
-	if (setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &event) != 0)
+	if (setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0)
 		die("setsockopt");
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &event) != 0)
+		die("epoll_ctl");
 }
 
 static void client_close(struct client *c)
@@ -277,8 +287,9 @@ static void report(struct load *l)
 
 	qsort(l->samples_us, l->sample_count, sizeof(*l->samples_us), compare_samples);
 	if (l->json)
-		printf("{\"scenario\":\"%s\",\"connections\":%" PRIu64 ",\"cycles\":%zu,\"failed\":%" PRIu64 ",\"rate\":%.1f,"
-		       "\"p50_ms\":%.3f,\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,\"load_cpu_us\":%.2f}\n",
+		printf("{\"scenario\":\"%s\",\"connections\":%" PRIu64 ",\"cycles\":%zu,\"failed\":%" PRIu64 ","
+		       "\"rate\":%.1f,\"p50_ms\":%.3f,\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
+		       "\"load_cpu_us\":%.2f}\n",
 		       l->scenario->name, l->connections, l->sample_count, l->failed, rate, percentile_ms(l, 0.5),
 		       percentile_ms(l, 0.95), percentile_ms(l, 0.99), percentile_ms(l, 1), cpu_us);
 	else
@@ -296,8 +307,8 @@ static int usage(void)
 
 	buf_init(&list, 1 << 16);
 	scenario_list(&list);
-	fprintf(stderr, "usage: load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--json] PORT\n"
-		"scenarios:\n%s", buf_str(&list).p);
+	fprintf(stderr, "usage: load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] "
+		"[--seed N] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
 	buf_release(&list);
 	return 2;
 }
@@ -331,13 +342,15 @@ static bool parse_options(struct load *l, int argc, char **argv)
 			return false;
 	}
 	l->port = optind == argc - 1 ? (uint16_t)atoi(argv[optind]) : 0;
-	return l->scenario && l->port && l->connections > 0 && l->connections <= CONNECTIONS_MAX && l->seconds > 0 && l->warmup_s >= 0;
+	return l->scenario && l->port && l->connections > 0 && l->connections <= CONNECTIONS_MAX && l->seconds > 0 &&
+	       l->warmup_s >= 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct load l = {
-		.scenario = &scenario_store, .config = {.bytes = 300, .seed = 1}, .connections = 64, .seconds = 5, .warmup_s = 1,
+		.scenario = &scenario_store, .config = {.bytes = 300, .seed = 1}, .connections = 64, .seconds = 5,
+		.warmup_s = 1,
 	};
 
 	if (!parse_options(&l, argc, argv))

@@ -34,8 +34,8 @@ void scenario_put_request(struct buf *out, const char *method, const char *path,
 void scenario_put_text(struct buf *out, uint64_t number, size_t bytes)
 {
 	static const char *const words[16] = {
-		"the", "gateway", "answers", "with", "retry", "after", "seconds", "and", "orders", "wait", "for", "payment", "of",
-		"customer", "queue", "policy",
+		"the", "gateway", "answers", "with", "retry", "after", "seconds", "and", "orders", "wait", "for",
+		"payment", "of", "customer", "queue", "policy",
 	};
 	size_t end = out->len + bytes;
 	uint64_t dice = number * UINT64_C(0x9e3779b97f4a7c15) + 1;

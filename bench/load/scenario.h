@@ -1,8 +1,8 @@
 /* What a client of the load generator does, over and over: a cycle of one or more requests.
  *
- * A scenario writes the next request and looks at its answer. It decides from the answer whether the cycle goes on with another
- * request (receive, then ack), is done, or went wrong. Each connection has a state of its own. To add a scenario: write its
- * functions in a file scenario_NAME.c and list it in scenario.c.
+ * A scenario writes the next request and looks at its answer. It decides from the answer whether the cycle goes on
+ * with another request (receive, then ack), is done, or went wrong. Each connection has a state of its own. To add a
+ * scenario: write its functions in a file scenario_NAME.c and list it in scenario.c.
  */
 #ifndef SPINE_BENCH_LOAD_SCENARIO_H
 #define SPINE_BENCH_LOAD_SCENARIO_H
@@ -43,7 +43,8 @@ const struct scenario *scenario_find(const char *name);
 /* One line for each, for the help text. */
 void scenario_list(struct buf *out);
 
-/* Appends a request with its Host and, where body is not empty, its Content-Type and Content-Length. headers are whole lines, or "". */
+/* Appends a request with its Host and, where body is not empty, its Content-Type and Content-Length. headers are whole
+ * lines, or "". */
 void scenario_put_request(struct buf *out, const char *method, const char *path, const char *headers, struct str body);
 /* Appends text of about that many bytes, words that differ by `number`, without characters that JSON escapes. */
 void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);

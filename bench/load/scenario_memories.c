@@ -45,8 +45,8 @@ static void request_store_keyed(struct scenario_client *c, struct buf *out)
 	char headers[64];
 
 	buf_clear(&c->scratch);
-	snprintf(headers, sizeof(headers), "Idempotency-Key: load-%" PRIu64 "-%" PRIu64 "-%" PRIu64 "\r\n", c->config->seed, c->number,
-		 c->count);
+	snprintf(headers, sizeof(headers), "Idempotency-Key: load-%" PRIu64 "-%" PRIu64 "-%" PRIu64 "\r\n",
+		 c->config->seed, c->number, c->count);
 	put_memory(c, &c->scratch);
 	scenario_put_request(out, "POST", "/v1/memories", headers, buf_str(&c->scratch));
 }

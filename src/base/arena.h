@@ -18,7 +18,7 @@ struct arena {
 };
 
 void arena_init(struct arena *a);
-/* The same, with some heap memory of the caller's (aligned for any type) to be used up first: borrowed until the release. */
+/* The same, with heap memory of the caller's (aligned for any type) to be used up first: borrowed until the release. */
 void arena_init_room(struct arena *a, void *room, size_t size);
 /* Frees everything; the arena is then as after arena_init. */
 void arena_release(struct arena *a);

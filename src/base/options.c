@@ -202,7 +202,7 @@ bool options_apply_defaults(struct options *o, struct buf *error)
 		if (text == NULL || v->source != OPTION_UNSET)
 			continue;
 		if (!option_parse(v->option, str_of(text), o->arena, v, error)) {
-			/* Defaults are ours, so only the machine can be at fault: a home directory that is not known. */
+			/* Defaults are ours, so only the machine can be at fault: its home is not known. */
 			assert(v->option->type == OPTION_PATH);
 			buf_clear(error);
 			buf_printf(error, "the home directory is not known (HOME is not set); give --%s %s",
@@ -356,7 +356,8 @@ bool options_parse_config(struct options *o, const struct option_table *const *k
 		if (rest.n == 0)
 			continue;
 		if (str_find(rest, '=') == rest.n)
-			return refuse_line(&line, error, "expected \"key = value\", found \"%.*s\"", STR_ARG(cut(rest)));
+			return refuse_line(&line, error, "expected \"key = value\", found \"%.*s\"",
+					   STR_ARG(cut(rest)));
 		line.key = str_trim(str_cut(&rest, '='));
 		line.value = rest.p ? str_trim(rest) : STR("");
 		if (!refuse_repeat(lines, count, &line, error) || !apply_line(o, known, &line, error))

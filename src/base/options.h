@@ -1,8 +1,8 @@
 /* Options of a program, each described once.
  *
- * A struct option says everything about one option: what it is called on the command line, in the environment and in the
- * configuration file, what it takes, its default, its bounds, and a sentence for people. Parsing, error messages, help,
- * manual page and shell completion are all derived from it.
+ * A struct option says everything about one option: what it is called on the command line, in the environment and in
+ * the configuration file, what it takes, its default, its bounds, and a sentence for people. Parsing, error messages,
+ * help, manual page and shell completion are all derived from it.
  *
  * Sources are read from the strongest to the weakest, and a value once set stays:
  *
@@ -18,7 +18,7 @@
 #include "base/str.h"
 
 enum option_type {
-	OPTION_FLAG,		/* true or false; on the command line the bare name means true, --name=false is possible */
+	OPTION_FLAG,		/* on the command line the bare name means true; --name=false is possible */
 	OPTION_TEXT,
 	OPTION_LIST,		/* text that may be given several times; command line only */
 	OPTION_PATH,		/* text; a leading "~/" is the home directory */
@@ -36,8 +36,8 @@ struct option {
 	const char *key;		/* "max_body" in the configuration file; NULL for none */
 	enum option_type type;
 	const char *fallback;		/* the default, written as a user would; NULL for none. A path's may begin with
-					 * "${NAME:-WORD}", which stands for the variable where that is an absolute path */
-	int64_t min, max;		/* of numbers, sizes (bytes) and durations (ms), both included; both 0: no bounds */
+					 * "${NAME:-WORD}", the variable where that is an absolute path, else WORD */
+	int64_t min, max;		/* of numbers, sizes (bytes), durations (ms), both included; both 0: none */
 	const char *const *choices;	/* ends with NULL; of a CHOICE all there are, of a TEXT suggestions */
 	const char *help;		/* what it does: no capital, no full stop */
 };
@@ -69,18 +69,19 @@ struct options {
 	size_t arg_count;
 };
 
-/* tables is an array that ends with NULL; the tables, the arena and later the arguments are borrowed for the life of *o. No two options
- * may have the same name or letter (asserted). */
+/* tables is an array that ends with NULL; the tables, the arena and later the arguments are borrowed for the life of
+ * *o. No two options may have the same name or letter (asserted). */
 void options_init(struct options *o, const struct option_table *const *tables, struct arena *arena);
 
-/* Reads the arguments, without the program's name. Options and other arguments may be mixed; everything after "--" is an argument,
- * and so is "-". */
+/* Reads the arguments, without the program's name. Options and other arguments may be mixed; everything after "--" is
+ * an argument, and so is "-". */
 bool options_parse_args(struct options *o, int argc, char *const *argv, struct buf *error);
 /* A variable that is set but empty counts as not set. */
 bool options_parse_env(struct options *o, struct buf *error);
-/* The text of a configuration file: lines of `key = value`, empty lines, and comments from '#' (at the start of a line or after a
- * space) to the end of the line; double quotes around a value keep spaces and '#'. `known` holds every table of the program, ended by
- * NULL: a key of another command's option is checked and otherwise ignored, a key of none is refused. */
+/* The text of a configuration file: lines of `key = value`, empty lines, and comments from '#' (at the start of a
+ * line or after a space) to the end of the line; double quotes around a value keep spaces and '#'. `known` holds
+ * every table of the program, ended by NULL: a key of another command's option is checked and otherwise ignored, a
+ * key of none is refused. */
 bool options_parse_config(struct options *o, const struct option_table *const *known, const char *file, struct str text,
 			  struct buf *error);
 bool options_apply_defaults(struct options *o, struct buf *error);
@@ -95,7 +96,8 @@ bool options_is_given(const struct options *o, const char *name);
 
 /* --- One value (options_value.c) --- */
 
-/* Parses text as a value of the option into *v. On failure *error gets only what was expected: "a size from 1k to 1g, such as 64k". */
+/* Parses text as a value of the option into *v. On failure *error gets only what was expected: "a size from 1k to 1g,
+ * such as 64k". */
 bool option_parse(const struct option *option, struct str text, struct arena *arena, struct option_value *v,
 		  struct buf *error);
 /* "a size from 1k to 1g, such as 64k" */

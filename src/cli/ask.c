@@ -101,8 +101,9 @@ static void read_reply(struct cli *cli, struct arena *arena, struct ask *ask)
 		/* Something else than Memory Spine listens there. */
 		ask->code = STR("bad_reply");
 		ask->exit = ask->exit == CLI_OK ? CLI_FAILED : ask->exit;
-		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: HTTP status %d, and not the JSON of "
-					     "a Memory Spine server", client_url(cli->client), ask->reply.status).p;
+		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: HTTP status %d, and not "
+					     "the JSON of a Memory Spine server", client_url(cli->client),
+					     ask->reply.status).p;
 	}
 }
 

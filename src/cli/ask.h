@@ -24,8 +24,8 @@ struct ask {
 void ask_make(struct cli *cli, const struct client_request *request, struct arena *arena, struct ask *ret);
 /* What went wrong, as a sentence on standard error and (with --json) a problem document on standard output. */
 void ask_report(const struct cli *cli, const struct ask *ask);
-/* The first of the two in one, for calls whose failure is the failure of the command: makes the call, reports a failure, prints warnings
- * of the server, and returns the exit code. */
+/* The first of the two in one, for calls whose failure is the failure of the command: makes the call, reports a
+ * failure, prints warnings of the server, and returns the exit code. */
 int ask_run(struct cli *cli, const struct client_request *request, struct ask *ret);
 void ask_release(struct ask *ask);
 

@@ -21,8 +21,8 @@ const struct cli_exit_text cli_exits[] = {
 	{CLI_FAILED, "refused by the server, or failed for a reason that the message gives"},
 	{CLI_USAGE, "the command line, the environment or the configuration file is wrong; nothing was done"},
 	{CLI_NOT_FOUND, "something that was named does not exist, or was forgotten"},
-	{CLI_CONFLICT, "in conflict with what is there: the id is taken, the version has moved on, it was replaced already"},
-	{CLI_UNREACHABLE, "the server cannot be reached, did not answer in time, or is too busy: trying again may help"},
+	{CLI_CONFLICT, "in conflict with what is there: an id is taken, a version has moved on, or was replaced"},
+	{CLI_UNREACHABLE, "the server cannot be reached, did not answer in time, or is busy: trying again may help"},
 	{CLI_DAMAGED, "the store failed, or a check found something wrong with it"},
 	{0, NULL},
 };

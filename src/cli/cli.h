@@ -1,10 +1,12 @@
 /* The command line: `spine COMMAND [options] [arguments]`.
  *
- * Each command is a file cmd_NAME.c with one `const struct command`, listed once, in commands.c. To add a command: write the file,
- * add it to commands.h and to the list. Help, manual page and shell completion follow from the struct.
+ * Each command is a file cmd_NAME.c with one `const struct command`, listed once, in commands.c. To add a command:
+ * write the file, add it to commands.h and to the list. Help, manual page and shell completion follow from the
+ * struct.
  *
- * Standard output carries results and nothing else: with --json exactly one JSON document, the server's own wherever the server has
- * one (a problem document where the command failed). Sentences for people, warnings and progress go to standard error.
+ * Standard output carries results and nothing else: with --json exactly one JSON document, the server's own wherever
+ * the server has one (a problem document where the command failed). Sentences for people, warnings and progress go to
+ * standard error.
  */
 #ifndef SPINE_CLI_CLI_H
 #define SPINE_CLI_CLI_H
@@ -46,7 +48,7 @@ struct command {
 	const char *usage;		/* its arguments: "ID [TEXT|-]"; "" for none */
 	const char *about;		/* more about it, paragraphs divided by an empty line; may be NULL */
 	const char *examples[COMMAND_EXAMPLES_MAX];	/* command lines that work, ended by NULL */
-	const struct option_table *tables[COMMAND_TABLES_MAX];	/* ended by NULL; --help and --config come by themselves */
+	const struct option_table *tables[COMMAND_TABLES_MAX];	/* ended by NULL; what all have is added */
 	size_t min_args;
 	size_t max_args;
 	enum command_args args;

@@ -32,8 +32,9 @@ const struct command cmd_completion = {
 	.name = "completion",
 	.summary = "Prints a script that completes spine's commands in a shell",
 	.usage = "bash|zsh|fish",
-	.about = "For bash: put \"source <(spine completion bash)\" into ~/.bashrc. For zsh: put \"source <(spine completion zsh)\" into "
-		 "~/.zshrc, after compinit. For fish: write it to ~/.config/fish/completions/spine.fish.",
+	.about = "For bash: put \"source <(spine completion bash)\" into ~/.bashrc. For zsh: put \"source <(spine "
+		 "completion zsh)\" into ~/.zshrc, after compinit. For fish: write it to "
+		 "~/.config/fish/completions/spine.fish.",
 	.examples = {"source <(spine completion bash)"},
 	.min_args = 1,
 	.max_args = 1,

@@ -1,7 +1,8 @@
 /* spine export: all memories of a space as JSON Lines.
  *
- * The memories come in pages, ordered by id. One that supersedes a memory with a higher id (ids can be chosen) is held back until that
- * one was written, so that an import, which goes through the file from top to bottom, finds everything that is referred to.
+ * The memories come in pages, ordered by id. One that supersedes a memory with a higher id (ids can be chosen) is
+ * held back until that one was written, so that an import, which goes through the file from top to bottom, finds
+ * everything that is referred to.
  */
 #include "cli/ask.h"
 #include "cli/commands.h"
@@ -245,8 +246,9 @@ const struct command cmd_export = {
 	.name = "export",
 	.summary = "Writes all memories of the space as JSON Lines",
 	.usage = "[FILE|-]",
-	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced only after all of it "
-		 "was written, and only its owner can read it. To save all spaces and all versions, use spine backup.",
+	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced "
+		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
+		 "versions, use spine backup.",
 	.examples = {
 		"spine export ./memories.jsonl",
 		"spine export | jq -r .content",

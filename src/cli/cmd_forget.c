@@ -22,7 +22,8 @@ static bool is_confirmed(const struct cli *cli)
 	char answer[16];
 
 	if (count == 1)
-		cli_note(cli, "Forget %.80s? Its content is removed for good, all versions of it. [y/N]", cli->options.args[0]);
+		cli_note(cli, "Forget %.80s? Its content is removed for good, all versions of it. [y/N]",
+			 cli->options.args[0]);
 	else
 		cli_note(cli, "Forget these %zu memories? Their content is removed for good, all versions of it. [y/N]",
 			 count);
@@ -48,8 +49,8 @@ const struct command cmd_forget = {
 	.name = "forget",
 	.summary = "Removes the content of memories for good",
 	.usage = "ID...",
-	.about = "Text, summary, tags, metadata, author and task of every version are removed; that there was a memory of that id stays "
-		 "known. On a terminal it asks first.\n\n"
+	.about = "Text, summary, tags, metadata, author and task of every version are removed; that there was a "
+		 "memory of that id stays known. On a terminal it asks first.\n\n"
 		 "With --json the document has the member memories, and problems where some of the ids failed.",
 	.examples = {"spine forget --yes ms-2"},
 	.tables = {&forget_table, &client_table},

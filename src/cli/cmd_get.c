@@ -105,8 +105,9 @@ const struct command cmd_get = {
 	.name = "get",
 	.summary = "Reads memories by their ids",
 	.usage = "ID[@VERSION]...",
-	.about = "Memories that were superseded or have expired are read all the same, and say so. An id that does not exist or was "
-		 "forgotten is named on standard error, and the exit code is 3; the others are printed.\n\n"
+	.about = "Memories that were superseded or have expired are read all the same, and say so. An id that does "
+		 "not exist or was forgotten is named on standard error, and the exit code is 3; the others are "
+		 "printed.\n\n"
 		 "With --json the document has the members memories and missing, also for a single id.",
 	.examples = {
 		"spine get ms-1",

@@ -56,8 +56,10 @@ static int exec_help(struct cli *cli)
 	}
 	nearest_init(&near, str_of(cli->options.args[0]));
 	command_each(offer_name, &near);
-	return cli_usage(cli, "unknown command \"%.80s\"%s%s%s", cli->options.args[0], near.best ? "; did you mean \"" : "",
-			 near.best ? near.best : "", near.best ? "\"?" : "");
+	if (near.best)
+		return cli_usage(cli, "unknown command \"%.80s\"; did you mean \"%s\"?", cli->options.args[0],
+				 near.best);
+	return cli_usage(cli, "unknown command \"%.80s\"", cli->options.args[0]);
 }
 
 const struct command cmd_help = {

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A memory of the largest size, with every byte escaped, is a line of less than 2 MiB. A batch stays below what a server takes. */
+/* A memory of the largest size, with every byte escaped, is a line of less than 2 MiB. A batch stays below what a
+ * server takes. */
 enum { LINE_MAX_BYTES = 4 * 1024 * 1024, BATCH_MAX_BYTES = 4 * 1024 * 1024, LINE_DEPTH = 1000 };
 
 static const struct option import_options[] = {
@@ -114,7 +115,8 @@ static int read_lines(struct reading *r)
 	if (code == CLI_OK && status == LINES_TOO_LONG)
 		code = fail_line(&r->import, r->lines.number + 1, STR("it is longer than any memory can be"));
 	if (code == CLI_OK && status == LINES_FAILED)
-		code = fail_line(&r->import, 0, arena_printf(r->import.cli->arena, "cannot read the file: %s", strerror(errno)));
+		code = fail_line(&r->import, 0, arena_printf(r->import.cli->arena, "cannot read the file: %s",
+							     strerror(errno)));
 	/* What stands before a bad line is stored all the same: running it again finds it there. */
 	if (code == CLI_OK)
 		code = flush_batch(r);
@@ -171,11 +173,11 @@ static void print_counts(const struct cli *cli, const struct import_counts *c)
 	if (c->forgotten)
 		cli_write(arena_printf(cli->arena, "%lld forgotten ones were skipped\n", (long long)c->forgotten));
 	if (c->unlinked)
-		cli_write(arena_printf(cli->arena, "%lld superseded what does not exist any more, and do not say so now\n",
+		cli_write(arena_printf(cli->arena, "%lld superseded what does not exist any more: that is left out\n",
 				       (long long)c->unlinked));
 	if (c->reactivated)
-		cli_write(arena_printf(cli->arena, "%lld were superseded by what does not exist any more, and are active again\n",
-				       (long long)c->reactivated));
+		cli_write(arena_printf(cli->arena, "%lld were superseded by what does not exist any more: they are "
+				       "active again\n", (long long)c->reactivated));
 }
 
 static void print_failure(const struct cli *cli, const struct import *import)
@@ -196,7 +198,9 @@ static void print_failure(const struct cli *cli, const struct import *import)
 static int run(struct cli *cli, int fd)
 {
 	struct reading r = {.import = {
-		.cli = cli, .new_ids = options_flag(&cli->options, "new-ids"), .agent = options_text(&cli->options, "agent"),
+		.cli = cli,
+		.new_ids = options_flag(&cli->options, "new-ids"),
+		.agent = options_text(&cli->options, "agent"),
 	}};
 	struct stat st;
 	int code;
@@ -247,11 +251,11 @@ const struct command cmd_import = {
 	.name = "import",
 	.summary = "Stores the memories of a JSON Lines file, such as an export",
 	.usage = "[FILE|-]",
-	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and names the line; "
-		 "--new-ids gives new ones. What the server computes (version, state, digest, updated_at, superseded_by) is not taken over, "
-		 "and forgotten memories are skipped.\n\n"
-		 "The same import can be run again, also after it was interrupted: what is stored already is found and left alone (with "
-		 "--new-ids only within a day).",
+	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and "
+		 "names the line; --new-ids gives new ones. What the server computes (version, state, digest, "
+		 "updated_at, superseded_by) is not taken over, and forgotten memories are skipped.\n\n"
+		 "The same import can be run again, also after it was interrupted: what is stored already is found "
+		 "and left alone (with --new-ids only within a day).",
 	.examples = {
 		"spine import ./memories.jsonl --space copy",
 		"spine import ./memories.jsonl --new-ids",

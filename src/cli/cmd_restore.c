@@ -60,8 +60,8 @@ const struct command cmd_restore = {
 	.name = "restore",
 	.summary = "Puts a backup in the place of the store",
 	.usage = "FILE",
-	.about = "No server may run on the data directory. The backup is checked first, and a store that is there already is not touched "
-		 "without --replace.",
+	.about = "No server may run on the data directory. The backup is checked first, and a store that is there "
+		 "already is not touched without --replace.",
 	.examples = {"spine restore ./spine-backup.db --data ./restored"},
 	.tables = {&restore_table, &data_table, &json_table},
 	.min_args = 1,

@@ -43,8 +43,8 @@ const struct command cmd_search = {
 	.name = "search",
 	.summary = "Finds memories by words, the best first",
 	.usage = "WORDS...",
-	.about = "There is no syntax: any words will do. They are looked for in texts, summaries and tags, without regard to case, "
-		 "accents and endings; names such as retryPolicy and paths are found by their parts.",
+	.about = "There is no syntax: any words will do. They are looked for in texts, summaries and tags, without "
+		 "regard to case, accents and endings; names such as retryPolicy and paths are found by their parts.",
 	.examples = {
 		"spine search retry policy of the payment gateway",
 		"spine search retry --tag gateway --after 7d --explain",

@@ -22,13 +22,13 @@ static const struct option serve_options[] = {
 		.help = "threads that serve HTTP; 0: one for each core, at most 4"
 	},
 	{
-		.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level", .type = OPTION_CHOICE,
-		.fallback = "info", .choices = level_choices,
+		.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level",
+		.type = OPTION_CHOICE, .fallback = "info", .choices = level_choices,
 		.help = "the least that is logged"
 	},
 	{
-		.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format", .type = OPTION_CHOICE,
-		.fallback = "auto", .choices = format_choices,
+		.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format",
+		.type = OPTION_CHOICE, .fallback = "auto", .choices = format_choices,
 		.help = "how it is logged; auto is text on a terminal and JSON otherwise"
 	},
 	{
@@ -50,8 +50,8 @@ static const struct option limit_options[] = {
 		.help = "connections at a time; beyond it 503"
 	},
 	{
-		.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header", .type = OPTION_SIZE,
-		.fallback = "64k", .min = 1024, .max = 16 * MIB,
+		.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header",
+		.type = OPTION_SIZE, .fallback = "64k", .min = 1024, .max = 16 * MIB,
 		.help = "head of a request; beyond it 431"
 	},
 	{
@@ -155,7 +155,8 @@ static int exec_serve(struct cli *cli)
 
 	log_level_parse(str_of(options_text(o, "log-level")), &config.log_level);
 	if (config.max_body_total_bytes < config.max_body_bytes)
-		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never be received");
+		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never "
+				 "be received");
 	code = serve_run(&config);
 	return code == SERVE_STORE_FAILED ? CLI_DAMAGED : code;
 }
@@ -164,8 +165,9 @@ const struct command cmd_serve = {
 	.name = "serve",
 	.summary = "Runs the server until SIGTERM or Ctrl-C",
 	.usage = "",
-	.about = "Everything is kept in the data directory, which is made where it does not exist. Only one server can run on it. "
-		 "On SIGTERM no new work is taken, what was accepted is finished and answered, and the exit code is 0.\n\n"
+	.about = "Everything is kept in the data directory, which is made where it does not exist. Only one server "
+		 "can run on it. On SIGTERM no new work is taken, what was accepted is finished and answered, and the "
+		 "exit code is 0.\n\n"
 		 "Only loopback addresses are served: whoever can connect may read and change everything.",
 	.examples = {
 		"spine serve",

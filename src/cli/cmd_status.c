@@ -20,6 +20,14 @@ static int check_ready(struct cli *cli, struct ask *ready)
 	return str_is(reason, "store_failed") ? CLI_DAMAGED : CLI_UNREACHABLE;
 }
 
+static void print_verdict(const struct cli *cli, bool is_ready)
+{
+	enum term_style style = is_ready ? TERM_GREEN : TERM_RED;
+
+	cli_write(arena_printf(cli->arena, "%s: %s%s%s\n", client_url(cli->client), term_on(&cli->out, style),
+			       is_ready ? "ready" : "not ready", term_off(&cli->out, style)));
+}
+
 static int exec_status(struct cli *cli)
 {
 	struct client_request request = {.method = "GET", .path = "/v1/status"};
@@ -31,9 +39,7 @@ static int exec_status(struct cli *cli)
 		if (cli_is_json(cli)) {
 			cli_write_json(cli, buf_str(&status.reply.body));
 		} else {
-			cli_write(arena_printf(cli->arena, "%s: %s%s%s\n", client_url(cli->client),
-					       term_on(&cli->out, code == CLI_OK ? TERM_GREEN : TERM_RED),
-					       code == CLI_OK ? "ready" : "not ready", term_off(&cli->out, TERM_GREEN)));
+			print_verdict(cli, code == CLI_OK);
 			show_object(cli, &status.json);
 		}
 	}

@@ -100,8 +100,8 @@ const struct command cmd_store = {
 	.name = "store",
 	.summary = "Stores a memory and prints its id",
 	.usage = "[TEXT|-]",
-	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the line break "
-		 "at its end.",
+	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the "
+		 "line break at its end.",
 	.examples = {
 		"spine store \"The gateway answers 429 with Retry-After in seconds.\" --tag gateway",
 		"git log -1 --format=%B | spine store --kind decision --importance high",

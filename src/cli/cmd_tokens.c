@@ -43,7 +43,8 @@ static bool count_file(const struct cli *cli, const struct tokenizer *tokenizer,
 	return good;
 }
 
-static void print_json(const struct cli *cli, const struct tokenizer *tokenizer, const struct count *counts, size_t count)
+static void print_json(const struct cli *cli, const struct tokenizer *tokenizer, const struct count *counts,
+		       size_t count)
 {
 	struct json_writer w;
 	struct buf out;
@@ -107,7 +108,8 @@ static int exec_tokens(struct cli *cli)
 	int code = CLI_OK;
 
 	if (tokenizer == NULL)
-		return cli_usage(cli, "this program does not have the tokenizer %s", options_text(&cli->options, "tokenizer"));
+		return cli_usage(cli, "this program does not have the tokenizer %s",
+				 options_text(&cli->options, "tokenizer"));
 	for (size_t i = 0; i < (given ? given : 1); i++) {
 		counts[count].file = given ? cli->options.args[i] : "-";
 		if (count_file(cli, tokenizer, &counts[count]))
@@ -126,8 +128,8 @@ const struct command cmd_tokens = {
 	.name = "tokens",
 	.summary = "Counts the tokens of files or of standard input, without a server",
 	.usage = "[FILE|-]...",
-	.about = "o200k_base and cl100k_base count exactly as the models' own tokenizers do; estimate divides the characters by a "
-		 "fixed number.",
+	.about = "o200k_base and cl100k_base count exactly as the models' own tokenizers do; estimate divides the "
+		 "characters by a fixed number.",
 	.examples = {
 		"echo \"How long is this?\" | spine tokens",
 		"spine tokens --tokenizer cl100k_base /etc/hostname /etc/passwd",

@@ -29,8 +29,8 @@ static int put_cleared(const struct cli *cli, struct json_writer *w)
 		while (*known && strcmp(*known, clear->list[i]) != 0)
 			known++;
 		if (*known == NULL)
-			return cli_usage(cli, "--clear is \"%.80s\"; expected one of summary, task, tags, metadata, expires_at, "
-					 "agent", clear->list[i]);
+			return cli_usage(cli, "--clear is \"%.80s\"; expected one of summary, task, tags, metadata, "
+					 "expires_at, agent", clear->list[i]);
 		json_key(w, *known);
 		json_put_null(w);
 	}
@@ -116,8 +116,9 @@ const struct command cmd_update = {
 	.name = "update",
 	.summary = "Changes a memory and prints its id and new version",
 	.usage = "ID [TEXT|-]",
-	.about = "What is given replaces the old: the text, and the fields named by options. The old version can still be read "
-		 "(ID@VERSION) and reverted to. With \"-\", or where nothing at all is given, the text is read from standard input.",
+	.about = "What is given replaces the old: the text, and the fields named by options. The old version can "
+		 "still be read (ID@VERSION) and reverted to. With \"-\", or where nothing at all is given, the text "
+		 "is read from standard input.",
 	.examples = {
 		"spine update ms-1 \"Retry-After is in seconds, at most 120.\"",
 		"spine update ms-1 --importance high --tag gateway --tag limits",

@@ -168,7 +168,7 @@ static void zsh_command(const struct command *command, void *arg)
 			zsh_option(c->out, &(*t)->options[i]);
 	switch (command->args) {
 	case ARGS_OTHER:
-		buf_puts(c->out, "\t\t\t'*: :'\n");
+		buf_puts(c->out, "\t\t\t'*: :()'\n");
 		break;
 	case ARGS_FILES:
 		buf_puts(c->out, "\t\t\t'*:file:_files'\n");

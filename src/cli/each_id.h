@@ -10,8 +10,8 @@ struct each_id {
 	const char *done;	/* what is said of each: "pinned" */
 };
 
-/* Does it to every id of the arguments, also after one of them failed. With --json prints {"memories":[…]}, what the server answered
- * for each, and "problems":[…] where there were some. Returns the exit code of the first failure. */
+/* Does it to every id of the arguments, also after one of them failed. With --json prints {"memories":[…]}, what the
+ * server answered for each, and "problems":[…] where there were some. Returns the exit code of the first failure. */
 int each_id_run(struct cli *cli, const struct each_id *what);
 
 #endif

@@ -14,7 +14,8 @@ static const struct option fields_options[] = {
 		.help = "a tag; may be given several times"
 	},
 	{
-		.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_CHOICE, .choices = importance_choices,
+		.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_CHOICE,
+		.choices = importance_choices,
 		.help = "how much it matters"
 	},
 	{

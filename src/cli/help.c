@@ -9,15 +9,24 @@
 enum { HELP_MAX_BYTES = 256 * 1024, HELP_COLUMN = 28, HELP_WIDTH_MAX = 92, NAME_COLUMN = 15 };
 
 const char help_purpose[] =
-	"Memory Spine keeps what AI agents learn and decide, so that the next agent finds it. One program is the server "
-	"(spine serve) and everything that a person does by hand: storing, searching, reading, changing and forgetting "
-	"memories, and keeping their store safe.";
+	"Memory Spine keeps what AI agents learn and decide, so that the next agent finds it. One program is the "
+	"server (spine serve) and everything that a person does by hand: storing, searching, reading, changing and "
+	"forgetting memories, and keeping their store safe.";
 
 const char help_config_about[] =
-	"Every option with a name in the environment can be given there; most also in a configuration file. The command line goes "
-	"before the environment, the environment before the file. The file has lines of the form \"key = value\"; "
-	"a \"#\" at the start of a line or after a space begins a comment, and double quotes around a value keep spaces and \"#\". "
-	"A key that is not known, or stands twice, is an error.";
+	"Every option with a name in the environment can be given there; most also in a configuration file. The "
+	"command line goes before the environment, the environment before the file. The file has lines of the form "
+	"\"key = value\"; a \"#\" at the start of a line or after a space begins a comment, and double quotes around "
+	"a value keep spaces and \"#\". A key that is not known, or stands twice, is an error.";
+
+const char help_output_about[] =
+	"Results go to standard output, messages to standard error. With --json the result is one JSON document, the "
+	"server's own wherever the server has one; where the command fails it is the problem document (RFC 9457), and "
+	"the message is on standard error as well.";
+
+const char help_safety_about[] =
+	"Text that was stored is shown with control characters made visible, so that it cannot do anything to the "
+	"terminal.";
 
 bool help_next_paragraph(const char **text, struct arena *arena, struct str *ret)
 {
@@ -197,7 +206,7 @@ void help_all(const struct cli *cli)
 	term_fill(&out, str_of(help_config_about), 2, 2, help_width(cli));
 	buf_printf(&out, "\n  The default file is %s.\n", common_table.options[1].fallback);
 	put_exits(cli, &out);
-	buf_puts(&out, "\nspine COMMAND --help says more about a command; the manual page (man spine) says everything.\n");
+	buf_puts(&out, "\nspine COMMAND --help says more about a command; the manual page (man spine) says all.\n");
 	assert(!buf_overflowed(&out));
 	cli_write(buf_str(&out));
 	buf_release(&out);

@@ -20,6 +20,8 @@ void help_markdown(struct arena *arena, struct buf *out);
 /* What the program is for; paragraphs divided by an empty line. */
 extern const char help_purpose[];
 extern const char help_config_about[];
+extern const char help_output_about[];
+extern const char help_safety_about[];
 
 /* The next paragraph of *text, with its line breaks turned into spaces; false at the end. */
 bool help_next_paragraph(const char **text, struct arena *arena, struct str *ret);

@@ -1,5 +1,5 @@
-/* The manual page in mdoc(7), as mandoc's lint likes it: one sentence a line, lines of at most 78 bytes, nothing that could be
- * taken for a macro. */
+/* The manual page in mdoc(7), as mandoc's lint likes it: one sentence a line, lines of at most 78 bytes, nothing that
+ * could be taken for a macro. */
 #include "cli/help.h"
 
 #include "cli/commands.h"
@@ -10,7 +10,8 @@
 
 enum { MAN_WIDTH = 78 };
 
-/* Text outside of macro lines; '.' and ''' would begin a macro at the start of a line, '\' begins an escape everywhere. */
+/* Text outside of macro lines; '.' and ''' would begin a macro at the start of a line, '\' begins an escape
+ * everywhere. */
 static void put_word(struct buf *out, struct str word, bool at_start)
 {
 	if (at_start && (word.p[0] == '.' || word.p[0] == '\''))
@@ -217,12 +218,9 @@ void help_man(struct arena *arena, struct buf *out)
 		 ".Sh DESCRIPTION\n");
 	put_text(out, str_of(help_purpose));
 	buf_puts(out, ".Pp\n");
-	put_text(out, STR("Results go to standard output, messages to standard error. With --json the result is one JSON "
-			  "document, the server's own wherever the server has one; where the command fails it is the problem "
-			  "document (RFC 9457), and the message is on standard error as well."));
+	put_text(out, str_of(help_output_about));
 	buf_puts(out, ".Pp\n");
-	put_text(out, STR("Text that was stored is shown with control characters made visible, so that it cannot do anything "
-			  "to the terminal."));
+	put_text(out, str_of(help_safety_about));
 	buf_puts(out, ".Sh COMMANDS\n");
 	put_commands(arena, out);
 	put_shared(arena, out);
@@ -232,8 +230,9 @@ void help_man(struct arena *arena, struct buf *out)
 	put_names(arena, out, false);
 	buf_puts(out, ".Sh ENVIRONMENT\n");
 	put_names(arena, out, true);
-	buf_printf(out, ".Sh FILES\n.Bl -tag -width Ds\n.It Pa %s\nthe configuration file\n.It Pa %s\nthe data directory\n.El\n",
-		   common_table.options[1].fallback, data_table.options[0].fallback);
+	buf_puts(out, ".Sh FILES\n.Bl -tag -width Ds\n");
+	buf_printf(out, ".It Pa %s\nthe configuration file\n", common_table.options[1].fallback);
+	buf_printf(out, ".It Pa %s\nthe data directory\n.El\n", data_table.options[0].fallback);
 	put_exits(out);
 	buf_puts(out, ".Sh SEE ALSO\n.Xr curl 1 ,\n.Xr jq 1\n");
 }

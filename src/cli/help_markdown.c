@@ -65,7 +65,8 @@ static void put_option(struct buf *out, const struct option *option)
 
 static void put_table(struct buf *out, const struct option_table *table)
 {
-	buf_puts(out, "| option | meaning | default | environment | configuration |\n| --- | --- | --- | --- | --- |\n");
+	buf_puts(out, "| option | meaning | default | environment | configuration |\n");
+	buf_puts(out, "| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < table->count; i++)
 		put_option(out, &table->options[i]);
 	buf_putc(out, '\n');
@@ -95,6 +96,8 @@ void help_markdown(struct arena *arena, struct buf *out)
 {
 	buf_puts(out, "<!-- Made by: spine help --markdown -->\n# The command line\n\n");
 	put_paragraphs(out, help_purpose, arena);
+	put_paragraphs(out, help_output_about, arena);
+	put_paragraphs(out, help_safety_about, arena);
 	put_paragraphs(out, help_config_about, arena);
 	for (const struct command_group *g = command_groups; g->title; g++) {
 		buf_printf(out, "## %s\n\n", g->title);

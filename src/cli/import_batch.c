@@ -1,21 +1,23 @@
-/* How sending is made safe to repeat: the request's Idempotency-Key is a hash of its content, so that the server answers a repetition with
- * the first answer. Where that answer is no longer kept, the ids are found to be taken; then what is stored is compared with what
- * the file says, and what is the same counts as done.
+/* How sending is made safe to repeat: the request's Idempotency-Key is a hash of its content, so that the server
+ * answers a repetition with the first answer. Where that answer is no longer kept, the ids are found to be taken;
+ * then what is stored is compared with what the file says, and what is the same counts as done.
  */
 #include "cli/import_batch.h"
 
 #include "base/mem.h"
+#include "codec/rfc3339.h"
 #include "codec/sha256.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BODY_MAX_BYTES = 64 * 1024 * 1024, KEY_SIZE = 7 + SHA256_HEX_SIZE };
+enum { BODY_MAX_BYTES = 64 * 1024 * 1024, KEY_SIZE = 7 + SHA256_HEX_SIZE, WARNINGS_MAX = 5 };
 
 /* What the server computes; an import cannot set it. */
 static const char *const computed_fields[] = {
-	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "explain", "warnings", NULL
+	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "explain",
+	"warnings", NULL
 };
 
 void import_batch_init(struct import_batch *batch, size_t max_items)
@@ -196,18 +198,71 @@ static bool same_value(const struct json *a, const struct json *b)
 	return same;
 }
 
-/* Everything that the line says is so. What it does not say is not compared. */
+/* Times may be written in many ways, and are answered in one. */
+static bool same_time(const struct json *a, const struct json *b)
+{
+	int64_t a_ms, b_ms;
+
+	return a->type == JSON_STRING && b->type == JSON_STRING && rfc3339_parse(a->s, &a_ms) &&
+	       rfc3339_parse(b->s, &b_ms) && a_ms == b_ms;
+}
+
+/* The server drops tags that stand twice, and keeps the order. */
+static bool same_tags(const struct json *line, const struct json *stored)
+{
+	uint32_t next = 0;
+
+	if (line->type != JSON_ARRAY || stored->type != JSON_ARRAY)
+		return false;
+	for (uint32_t i = 0; i < line->count; i++) {
+		uint32_t before = 0;
+
+		while (before < i && !same_value(&line->items[before], &line->items[i]))
+			before++;
+		if (before < i)
+			continue;
+		if (next == stored->count || !same_value(&line->items[i], &stored->items[next++]))
+			return false;
+	}
+	return next == stored->count;
+}
+
+/* What a field is that was not given, or given as null. */
+static bool is_default(struct str key, const struct json *stored)
+{
+	static const struct { const char *key, *text; } texts[] = {
+		{"kind", "note"}, {"importance", "medium"}, {"trust", "agent"}, {NULL, NULL},
+	};
+
+	for (size_t i = 0; texts[i].key; i++)
+		if (str_is(key, texts[i].key))
+			return stored->type == JSON_STRING && str_is(stored->s, texts[i].text);
+	if (stored->type == JSON_ARRAY || stored->type == JSON_OBJECT)
+		return stored->count == 0;
+	return stored->type == JSON_NULL || (stored->type == JSON_BOOL && !stored->boolean);
+}
+
+static bool same_field(struct str key, const struct json *line, const struct json *stored)
+{
+	if (line->type == JSON_NULL)
+		return is_default(key, stored) || str_is(key, "created_at");
+	if (str_is(key, "created_at") || str_is(key, "expires_at"))
+		return same_time(line, stored);
+	if (str_is(key, "tags"))
+		return same_tags(line, stored);
+	return str_is(key, "ttl_s") || same_value(line, stored);
+}
+
+/* Everything that the line says is so. What it does not say, and what the server does not know, is not compared. */
 static bool is_same(const struct import_item *item, const struct json *stored)
 {
-	static const struct json null = {.type = JSON_NULL};
-
 	for (uint32_t i = 0; i < item->memory->count; i++) {
 		const struct json_member *m = &item->memory->members[i];
 		const struct json *there = json_get_str(stored, m->key);
 
 		if (is_computed(m->key) || (str_is(m->key, "supersedes") && item->supersedes == 0))
 			continue;
-		if (!same_value(&m->value, there ? there : &null))
+		if (there && !same_field(m->key, &m->value, there))
 			return false;
 	}
 	return true;
@@ -224,11 +279,12 @@ static const struct json *find_memory(const struct json *memories, uint64_t id)
 static int fail_taken(struct import *import, const struct import_item *item)
 {
 	return fail(import, item->line, STR("id_taken"),
-		    arena_printf(import->cli->arena, "ms-%llu is taken by another memory; --new-ids gives the imported ones new ids",
-				 (unsigned long long)item->id), CLI_CONFLICT);
+		    arena_printf(import->cli->arena, "ms-%llu is taken by another memory; --new-ids gives the imported "
+				 "ones new ids", (unsigned long long)item->id), CLI_CONFLICT);
 }
 
-/* Something is stored already: marks as done what is stored already just as the file says. Fails where it is stored differently. */
+/* Something is stored already: marks as done what is stored already just as the file says. Fails where it is stored
+ * differently. */
 static int settle_taken(struct import *import, struct import_batch *batch, const struct ask *refusal)
 {
 	uint64_t *ids = arena_calloc(&batch->arena, batch->count, sizeof(*ids));
@@ -311,6 +367,17 @@ static int check_links(struct import *import, struct import_batch *batch)
 
 /* --- Sending --- */
 
+/* A field that is not known stands in every line, as a rule. */
+static void warn(struct import *import, const struct json *warning)
+{
+	import->warnings++;
+	if (import->warnings <= WARNINGS_MAX)
+		cli_note(import->cli, "spine: warning: %.*s: %.*s", STR_ARG(ask_str(warning, "field")),
+			 STR_ARG(ask_str(warning, "detail")));
+	else if (import->warnings == WARNINGS_MAX + 1)
+		cli_note(import->cli, "spine: warning: (and so on)");
+}
+
 static void note_stored(struct import *import, struct import_batch *batch, const struct ask *ask)
 {
 	const struct json *memories = ask_array(&ask->json, "memories");
@@ -333,11 +400,11 @@ static void note_stored(struct import *import, struct import_batch *batch, const
 		import->counts.imported++;
 	}
 	for (uint32_t i = 0; i < warnings->count; i++)
-		cli_note(import->cli, "spine: warning: %.*s: %.*s", STR_ARG(ask_str(&warnings->items[i], "field")),
-			 STR_ARG(ask_str(&warnings->items[i], "detail")));
+		warn(import, &warnings->items[i]);
 }
 
-/* Refusals that a memory gets which is stored already: its id is taken, and what it supersedes is superseded, by itself. */
+/* Refusals that a memory gets which is stored already: its id is taken, and what it supersedes is superseded, by
+ * itself. */
 static bool is_about_stored(struct str code)
 {
 	return str_is(code, "id_taken") || str_is(code, "already_superseded");

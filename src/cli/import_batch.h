@@ -36,6 +36,7 @@ struct import {
 	bool new_ids;
 	const char *agent;		/* author of lines that name none; or NULL */
 	struct import_counts counts;
+	int64_t warnings;		/* of the server, so far */
 	struct id_map lines;		/* id of the file -> its line */
 	struct id_map renamed;		/* id of the file -> id in the space; with new_ids */
 	struct id_map successors;	/* ids that superseded what was imported -> the line of that */
@@ -54,7 +55,7 @@ void import_batch_release(struct import_batch *batch);
 void import_batch_add(struct import_batch *batch, const struct json *memory, uint64_t line, size_t bytes);
 /* The batch holds the memory of that id, not sent yet. */
 bool import_batch_holds(const struct import_batch *batch, uint64_t id);
-/* Stores what is in the batch and counts it. Returns the exit code; where it is not CLI_OK, the reason is in *import. */
+/* Stores what is in the batch and counts it. Returns the exit code; unless it is CLI_OK, *import says why. */
 int import_batch_send(struct import *import, struct import_batch *batch);
 
 #endif

@@ -8,8 +8,8 @@
 bool input_read_file(const char *file, struct buf *ret, struct buf *error);
 /* The same from standard input. Tells a person at a terminal that it waits. */
 bool input_read_stdin(const struct cli *cli, struct buf *ret, struct buf *error);
-/* The text that a command was given: the argument, or standard input where it is NULL or "-". One line break at the end of
- * standard input is dropped, because shells put it there. */
+/* The text that a command was given: the argument, or standard input where it is NULL or "-". One line break at the
+ * end of standard input is dropped, because shells put it there. */
 bool input_text(const struct cli *cli, const char *arg, struct buf *ret, struct buf *error);
 
 #endif

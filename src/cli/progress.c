@@ -32,8 +32,8 @@ void progress_show(struct progress *p, int64_t count, int64_t done)
 	memset(bar, '-', BAR_WIDTH);
 	memset(bar, '#', (size_t)filled);
 	bar[BAR_WIDTH] = '\0';
-	fprintf(stderr, "\r[%s] %3d%%  %lld %s\033[K", bar, (int)((double)done / (double)p->total * 100), (long long)count,
-		p->what);
+	fprintf(stderr, "\r[%s] %3d%%  %lld %s\033[K", bar, (int)((double)done / (double)p->total * 100),
+		(long long)count, p->what);
 }
 
 void progress_end(struct progress *p)

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "codec/json.h"
 
-/* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those are there. */
+/* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those
+ * are there. */
 void show_table(const struct cli *cli, const struct json *memories);
 /* All of one memory: a head, and its content. */
 void show_memory(const struct cli *cli, const struct json *memory);

@@ -1,7 +1,8 @@
 /* What a person sees: widths, colours, and text from outside made safe to print.
  *
- * Stored text may hold anything, escape sequences that rewrite the screen included. Nothing of it is printed but through this
- * module, which shows control characters, invalid UTF-8 and characters that reverse the direction of writing as \x1b or \u202e.
+ * Stored text may hold anything, escape sequences that rewrite the screen included. Nothing of it is printed but
+ * through this module, which shows control characters, invalid UTF-8 and characters that reverse the direction of
+ * writing as \x1b or \u202e.
  */
 #ifndef SPINE_CLI_TERM_H
 #define SPINE_CLI_TERM_H
@@ -26,17 +27,19 @@ const char *term_off(const struct term *t, enum term_style style);
 
 /* Appends text with what is dangerous made visible. Line breaks and tabs stay. */
 void term_put_text(struct buf *out, struct str text);
-/* The same in one line: any run of spaces, tabs and line breaks becomes one space; cut to max_columns, with "…" where it was cut. */
+/* The same in one line: any run of spaces, tabs and line breaks becomes one space; cut to max_columns, with "…" where
+ * it was cut. */
 void term_put_line(struct buf *out, struct str text, size_t max_columns);
 /* Columns that a text takes which came out of the two above. */
 size_t term_columns(struct str text);
-/* JSON with the dangerous characters that JSON allows in strings (DEL, C1, direction marks) written as \u009b. The same value. */
+/* JSON with the dangerous characters that JSON allows in strings (DEL, C1, direction marks) written as \u009b. The
+ * same value. */
 void term_put_json(struct buf *out, struct str json);
 /* A copy in one line, uncut. */
 struct str term_line(struct arena *arena, struct str text);
 
-/* Appends words filled into lines of at most width columns, each after the first indented by `indent` spaces; `column` is where the
- * first line stands already. Ends without a line break. */
+/* Appends words filled into lines of at most width columns, each after the first indented by `indent` spaces;
+ * `column` is where the first line stands already. Ends without a line break. */
 void term_fill(struct buf *out, struct str text, size_t column, size_t indent, size_t width);
 
 #endif

@@ -40,7 +40,8 @@ bool when_parse(struct str text, int64_t now_ms, int64_t *ret_ms)
 struct str when_age(struct arena *arena, struct str time, int64_t now_ms)
 {
 	static const struct { int64_t ms; const char *unit; } units[] = {
-		{365 * 86400000LL, "y"}, {7 * 86400000LL, "w"}, {86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"},
+		{365 * 86400000LL, "y"}, {7 * 86400000LL, "w"}, {86400000, "d"}, {3600000, "h"}, {60000, "m"},
+		{1000, "s"},
 	};
 	int64_t then_ms, age_ms;
 

@@ -301,8 +301,8 @@ static bool is_broken_connection(CURLcode code)
 	       code == CURLE_PARTIAL_FILE;
 }
 
-/* Whether to send the request again, and after how long. Nothing listening is worth another try only where something did
- * listen a moment ago: the server is being restarted. */
+/* Whether to send the request again, and after how long. Nothing listening is worth another try only where something
+ * did listen a moment ago: the server is being restarted. */
 static bool shall_repeat(CURLcode code, const struct client_reply *reply, bool was_connected, int64_t *ret_pause_ms)
 {
 	int64_t pause_ms = FIRST_PAUSE_MS << (reply->calls - 1);

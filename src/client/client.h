@@ -1,14 +1,14 @@
 /* A client of the HTTP protocol (docs/protocol.md), on libcurl.
  *
- * One client keeps one connection and reuses it; it belongs to one thread at a time. A call is blocking and has a deadline that
- * covers its repetitions. A call is repeated only where that cannot do the thing twice:
+ * One client keeps one connection and reuses it; it belongs to one thread at a time. A call is blocking and has a
+ * deadline that covers its repetitions. A call is repeated only where that cannot do the thing twice:
  *
  *   - the request says that it is `repeatable` (reads; writes whose second time changes nothing), or it carries an
- *     Idempotency-Key, which the client makes up for a request that `creates` and has none;
- *   - and the connection broke after it had been made, or the server answered that it was too busy (503 with Retry-After).
+ *     Idempotency-Key, which the client makes up for a request that `creates` and has none; - and the connection
+ *     broke after it had been made, or the server answered that it was too busy (503 with Retry-After).
  *
- * A server that is not there at all is reported at once. Redirects are not followed, replies are bounded in size, and proxies
- * of the environment are not used for loopback addresses.
+ * A server that is not there at all is reported at once. Redirects are not followed, replies are bounded in size, and
+ * proxies of the environment are not used for loopback addresses.
  */
 #ifndef SPINE_CLIENT_CLIENT_H
 #define SPINE_CLIENT_CLIENT_H
@@ -32,7 +32,7 @@ struct client_request {
 	struct str body;		/* JSON; p NULL for none */
 	const char *idempotency_key;	/* or NULL */
 	const char *if_match;		/* the ETag, with its quotes, or NULL */
-	bool creates;			/* a POST that creates: gets an Idempotency-Key of the client's where it has none */
+	bool creates;			/* a POST that creates: gets an Idempotency-Key where it has none */
 	bool repeatable;		/* doing it twice is the same as once */
 };
 
@@ -52,13 +52,14 @@ struct client_reply {
 	int calls;		/* how often the request was sent */
 };
 
-/* Returns owned; everything in config is copied. Where the configuration cannot be used: NULL, and a sentence in *error. */
+/* Returns owned; everything in config is copied. Where the configuration cannot be used: NULL, and a sentence in
+ * *error. */
 struct client *client_new(const struct client_config *config, struct buf *error);
 /* NULL-safe. */
 void client_free(struct client *client);
 
-/* Sends the request and waits. On CLIENT_OK *ret holds the reply, to be released with client_reply_release(). Otherwise *ret is
- * untouched and *error gets a phrase such as "connection refused". */
+/* Sends the request and waits. On CLIENT_OK *ret holds the reply, to be released with client_reply_release().
+ * Otherwise *ret is untouched and *error gets a phrase such as "connection refused". */
 enum client_status client_call(struct client *client, const struct client_request *request, struct client_reply *ret,
 			       struct buf *error);
 /* NULL-safe fields: may be called on a zeroed reply. */

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64 };
+enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4 };
 #define WEEK_MS (7.0 * 24 * 3600 * 1000)
 
 struct trim {
@@ -49,9 +49,9 @@ static double reason_weight(enum envelope_why why)
 	switch (why) {
 	case WHY_CITED:
 	case WHY_PINNED:
-		return 8;
+		return 40;
 	case WHY_INHERITED:
-		return 3;
+		return 4;
 	case WHY_RELEVANT:
 		return 1.5;
 	case WHY_RECENT:
@@ -60,9 +60,14 @@ static double reason_weight(enum envelope_why why)
 	return 1;
 }
 
-static double form_weight(enum envelope_form form)
+/* Of what was named or pinned, that it is there at all is half of its worth. */
+static double form_weight(enum envelope_why why, enum envelope_form form)
 {
-	return form == FORM_FULL ? 1 : form == FORM_SUMMARY ? 0.6 : 0.15;
+	bool named = why == WHY_CITED || why == WHY_PINNED;
+
+	if (form == FORM_FULL)
+		return 1;
+	return form == FORM_SUMMARY ? (named ? 0.8 : 0.6) : (named ? 0.5 : 0.15);
 }
 
 /* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. */
@@ -97,7 +102,7 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 	r.text = form_text(&t->all[i], form);
 	render_ref(t->e, &r, &t->scratch);
 	item->cost[item->form_count] = count_scratch(t);
-	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(form);
+	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(r.why, form);
 	t->forms[i][item->form_count++] = form;
 }
 
@@ -198,10 +203,28 @@ static void choose_all(struct trim *t, int chosen)
 	apply(t);
 }
 
+/* The budget as a number of the prompt: it stands among the constraints, and behind what was left out. */
+static void set_budget(struct envelope *e, int64_t tokens)
+{
+	e->max_tokens = tokens;
+	for (uint32_t i = 0; i < e->constraints.count; i++)
+		if (str_is(e->constraints.members[i].key, "max_tokens"))
+			e->constraints.members[i].value = (struct json){.type = JSON_INT, .i = tokens};
+}
+
+/* Says what would do. The number is itself part of the prompt, so it is tried until it holds; a few tokens more leave room for ids that have
+ * grown by a digit when the caller tries again. */
 static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
 {
+	int64_t budget = t->e->max_tokens;
+
+	for (int round = 0; round < TRIM_ROUNDS && minimum > t->e->max_tokens; round++) {
+		set_budget(t->e, minimum + SPARE_TOKENS);
+		minimum = count_prompt(t);
+	}
+	minimum += SPARE_TOKENS;
 	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens", "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
-		    tokenizer_name(t->tokenizer), (long long)t->e->max_tokens);
+		    tokenizer_name(t->tokenizer), (long long)budget);
 	problem->extra_key = "minimum";
 	problem->extra = minimum;
 	return problem->code;

@@ -1,7 +1,9 @@
 #include "core/budget.h"
 
+#include <stdlib.h>
+
 /* Cells of the table; half a million take about half a millisecond. */
-enum { BUDGET_CELLS_MAX = 1 << 20, BUDGET_FILL_ROUNDS = 256 };
+enum { BUDGET_CELLS_MAX = 1 << 20 };
 
 static void choose_best(struct budget_item *items, size_t count)
 {
@@ -21,21 +23,20 @@ static bool all_fit(const struct budget_item *items, size_t count, int64_t capac
 	return true;
 }
 
-/* best[u] is the highest value that u units can hold; took[i][u] the form of item i in it, plus one. */
-static void solve(struct budget_item *items, size_t count, int64_t capacity, int64_t unit, struct arena *arena)
+/* best[u] is the highest value that u tokens can hold; took[i][u] the form of item i in it, plus one. */
+static void solve(struct budget_item *items, size_t count, size_t capacity, struct arena *arena)
 {
-	size_t units = (size_t)(capacity / unit);
-	double *best = arena_calloc(arena, units + 1, sizeof(*best));
-	uint8_t *took = arena_calloc(arena, count * (units + 1), 1);
+	double *best = arena_calloc(arena, capacity + 1, sizeof(*best));
+	uint8_t *took = arena_calloc(arena, count * (capacity + 1), 1);
 
 	for (size_t i = 0; i < count; i++) {
-		uint8_t *row = took + i * (units + 1);
+		uint8_t *row = took + i * (capacity + 1);
 
-		for (size_t u = units; u > 0; u--) {
+		for (size_t u = capacity; u > 0; u--) {
 			double top = best[u];
 
 			for (int f = 0; f < items[i].form_count; f++) {
-				size_t cost = (size_t)((items[i].cost[f] + unit - 1) / unit);
+				size_t cost = (size_t)items[i].cost[f];
 
 				if (cost <= u && best[u - cost] + items[i].value[f] > top) {
 					top = best[u - cost] + items[i].value[f];
@@ -45,66 +46,104 @@ static void solve(struct budget_item *items, size_t count, int64_t capacity, int
 			best[u] = top;
 		}
 	}
-	for (size_t i = count, u = units; i-- > 0;) {
-		int form = took[i * (units + 1) + u] - 1;
+	for (size_t i = count, u = capacity; i-- > 0;) {
+		int form = took[i * (capacity + 1) + u] - 1;
 
 		items[i].chosen = form;
 		if (form != BUDGET_NONE)
-			u -= (size_t)((items[i].cost[form] + unit - 1) / unit);
+			u -= (size_t)items[i].cost[form];
 	}
 }
 
-/* What rounding left free goes to the upgrade with the most value for a token, as long as there is one. */
-static void fill_up(struct budget_item *items, size_t count, int64_t capacity)
+/* --- Many items --- */
+
+/* Going from one form of an item (or from none) to a better one. */
+struct step {
+	uint32_t item;
+	int8_t from;
+	int8_t to;
+	int64_t cost;
+	double gain;		/* of value for a token */
+};
+
+static int64_t cost_of(const struct budget_item *item, int form)
 {
-	int64_t left = capacity;
+	return form == BUDGET_NONE ? 0 : item->cost[form];
+}
 
-	for (size_t i = 0; i < count; i++)
-		left -= items[i].chosen == BUDGET_NONE ? 0 : items[i].cost[items[i].chosen];
-	for (size_t rounds = 0; rounds < BUDGET_FILL_ROUNDS; rounds++) {
-		struct budget_item *item = NULL;
-		int64_t item_cost = 0;
-		double top = 0;
-		int form = 0;
+static double value_of(const struct budget_item *item, int form)
+{
+	return form == BUDGET_NONE ? 0 : item->value[form];
+}
 
-		for (size_t i = 0; i < count; i++) {
-			int64_t cost_now = items[i].chosen == BUDGET_NONE ? 0 : items[i].cost[items[i].chosen];
-			double value_now = items[i].chosen == BUDGET_NONE ? 0 : items[i].value[items[i].chosen];
+/* The steps of one item, each the one with the most gain from where the last one led, so that gains only fall. */
+static size_t item_steps(const struct budget_item *item, uint32_t index, struct step *ret)
+{
+	size_t count = 0;
+	int from = BUDGET_NONE;
 
-			for (int f = 0; f < items[i].form_count; f++) {
-				int64_t cost = items[i].cost[f] - cost_now;
-				double value = items[i].value[f] - value_now;
+	for (;;) {
+		struct step top = {.item = index, .from = (int8_t)from, .to = BUDGET_NONE};
 
-				if (cost > left || value <= 0 || value / (double)(cost > 0 ? cost : 1) <= top)
-					continue;
-				top = value / (double)(cost > 0 ? cost : 1);
-				item = &items[i];
-				item_cost = cost;
-				form = f;
-			}
+		for (int f = 0; f < item->form_count; f++) {
+			int64_t cost = item->cost[f] - cost_of(item, from);
+			double value = item->value[f] - value_of(item, from);
+
+			if (cost <= 0 || value <= 0 || value / (double)cost <= top.gain)
+				continue;
+			top.gain = value / (double)cost;
+			top.cost = cost;
+			top.to = (int8_t)f;
 		}
-		if (item == NULL)
-			return;
-		item->chosen = form;
-		left -= item_cost;
+		if (top.to == BUDGET_NONE)
+			return count;
+		ret[count++] = top;
+		from = top.to;
+	}
+}
+
+/* The most gain first; ties by position, so that the order is always the same. */
+static int by_gain(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->gain != y->gain)
+		return x->gain > y->gain ? -1 : 1;
+	if (x->item != y->item)
+		return x->item < y->item ? -1 : 1;
+	return x->from < y->from ? -1 : 1;
+}
+
+static void take_steps(struct budget_item *items, size_t count, int64_t capacity, struct arena *arena)
+{
+	struct step *steps = arena_calloc(arena, count * BUDGET_FORMS, sizeof(*steps));
+	size_t step_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		items[i].chosen = BUDGET_NONE;
+		step_count += item_steps(&items[i], (uint32_t)i, steps + step_count);
+	}
+	qsort(steps, step_count, sizeof(*steps), by_gain);
+	for (size_t i = 0; i < step_count; i++) {
+		struct budget_item *item = &items[steps[i].item];
+
+		if (item->chosen != steps[i].from || steps[i].cost > capacity)
+			continue;
+		item->chosen = steps[i].to;
+		capacity -= steps[i].cost;
 	}
 }
 
 void budget_choose(struct budget_item *items, size_t count, int64_t capacity, struct arena *arena)
 {
-	int64_t unit;
-
 	if (all_fit(items, count, capacity)) {
 		choose_best(items, count);
-		return;
-	}
-	if (capacity <= 0) {
+	} else if (capacity <= 0) {
 		for (size_t i = 0; i < count; i++)
 			items[i].chosen = BUDGET_NONE;
-		return;
+	} else if (capacity < BUDGET_CELLS_MAX && (int64_t)count * (capacity + 1) <= BUDGET_CELLS_MAX) {
+		solve(items, count, (size_t)capacity, arena);
+	} else {
+		take_steps(items, count, capacity, arena);
 	}
-	unit = 1 + ((int64_t)count * (capacity + 1)) / BUDGET_CELLS_MAX;
-	solve(items, count, capacity, unit, arena);
-	if (unit > 1)
-		fill_up(items, count, capacity);
 }

@@ -12,15 +12,15 @@
  *
  * One request of a connection is in the application's hands at a time: pipelined ones wait.
  *
- * GONE. A client that resets its connection, closes it, or only shuts down its sending side while its request is held has gone:
- * the end of its bytes is the one sign that all of these have in common, and a receiver that has vanished must not be
- * given anything. (A reply that is already on its way when the bytes end is still sent.) The sign is seen at once, unless
- * the client has pipelined more than 16 KiB of further requests, which stops the reading until the reply is out.
+ * GONE. A client that resets its connection, closes it, or only shuts down its sending side while its request is held
+ * has gone: the end of its bytes is the one sign that all of these have in common, and a receiver that has vanished
+ * must not be given anything. (A reply that is already on its way when the bytes end is still sent.) The sign is seen
+ * at once, unless the client has pipelined 16 KiB of further requests, which stops the reading until the reply is out.
  *
- * REFUSED, before the application sees it, and never repaired: whatever llhttp refuses without its lenient flags, and folded
- * header lines, control characters, bytes of the target that want percent-encoding, two framings, transfer codings but
- * chunked, trailer fields, a target whose host is not that of the Host header. A refusal ends the connection,
- * but for one by on_head whose request had no body, or one that had arrived. Upgrade is ignored.
+ * REFUSED, before the application sees it, and never repaired: whatever llhttp refuses without its lenient flags, and
+ * folded header lines, control characters, bytes of the target that want percent-encoding, two framings, transfer
+ * codings but chunked, trailer fields, a target whose host is not that of the Host header. A refusal ends the
+ * connection, but for one by on_head whose request had no body, or one that had arrived. Upgrade is ignored.
  */
 #ifndef SPINE_NET_HTTP_H
 #define SPINE_NET_HTTP_H
@@ -82,14 +82,14 @@ void http_server_drain(struct http_server *server);
 /* From any thread: drain has been called. A timer that is about to be set again (a stream's heartbeat) should ask. */
 bool http_server_is_draining(const struct http_server *server);
 /* After drain: waits until no request is left in the application's hands and every reply is out, at most timeout_ms;
- * then closes what remains (on_gone is called for requests that are still held), and joins the threads. Returns how many
- * connections had to be cut. Requests that are still held then must not be touched any more; free releases them. */
+ * then closes what remains (on_gone is called for requests that are still held), and joins the threads. Returns how
+ * many connections had to be cut. Requests still held then must not be touched any more; free releases them. */
 size_t http_server_stop(struct http_server *server, int64_t timeout_ms);
 /* After stop. NULL-safe. */
 void http_server_free(struct http_server *server);
 
-/* Runs fn(arg) on the thread of loop `thread`, soon. From any thread; calls from one thread keep their order; many posts
- * cost one wake-up. What is posted after http_server_stop has cut off what remained is dropped. */
+/* Runs fn(arg) on the thread of loop `thread`, soon. From any thread; calls from one thread keep their order; many
+ * posts cost one wake-up. What is posted after http_server_stop has cut off what remained is dropped. */
 void http_post(struct http_server *server, int thread, void (*fn)(void *arg), void *arg);
 
 struct http_counts {
@@ -111,8 +111,8 @@ struct str http_req_path(const struct http_req *req);
 struct str http_req_query(const struct http_req *req);
 struct str http_req_body(const struct http_req *req);
 /* name in lower case. The value trimmed; p == NULL where absent. A header sent more than once is joined
- * with ", " (Host, Content-Length, Content-Type, Origin, If-Match, Idempotency-Key and Authorization sent twice are refused
- * with 400 before the application sees them). */
+ * with ", " (Host, Content-Length, Content-Type, Origin, If-Match, Idempotency-Key, Authorization and Expect sent twice
+ * are refused with 400 before the application sees them). */
 struct str http_req_header(const struct http_req *req, const char *name);
 struct arena *http_req_arena(struct http_req *req);
 int http_req_thread(const struct http_req *req);
@@ -122,15 +122,15 @@ void *http_req_user(const struct http_req *req);
 
 /* The client has gone: the reply will go nowhere. */
 bool http_req_is_gone(const struct http_req *req);
-/* Called once, on the loop's thread, when the client goes away while the request is held; soon, where it has gone already. Not from
- * inside a function of this header. fn NULL clears it. */
+/* Called once, on the loop's thread, when the client goes away while the request is held; soon, where it has gone
+ * already. Not from inside a function of this header. fn NULL clears it. */
 void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, void *arg), void *arg);
 /* Called once, on the loop's thread, after delay_ms, unless replied to or set again before; at drain it is called
  * at once, so that waiting requests return. fn NULL clears it. */
 void http_req_set_timer(struct http_req *req, int64_t delay_ms, void (*fn)(struct http_req *req, void *arg), void *arg);
 
-/* Percent-decodes (and, in queries, '+' as a space) into the request's arena. False where an escape is broken, or decodes to
- * NUL or to invalid UTF-8. */
+/* Percent-decodes (and, in queries, '+' as a space) into the request's arena. False where an escape is broken, or
+ * decodes to NUL or to invalid UTF-8. */
 bool http_decode_path(struct http_req *req, struct str raw, struct str *ret);
 bool http_decode_query(struct http_req *req, struct str raw, struct str *ret);
 
@@ -142,12 +142,13 @@ struct http_header {
 };
 
 /* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
- * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and 304 have no body. */
+ * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and
+ * 304 have no body. */
 void http_reply(struct http_req *req, int status, const char *content_type, const struct http_header *headers,
 		struct buf *body);
 
-/* A reply of unknown length (chunked). http_stream_begin instead of http_reply; then any number of http_stream_write; then
- * http_stream_end, which ends the request. After the client has gone writes are ignored (on_gone tells). */
+/* A reply of unknown length (chunked). http_stream_begin instead of http_reply; then any number of http_stream_write;
+ * then http_stream_end, which ends the request. After the client has gone writes are ignored (on_gone tells). */
 void http_stream_begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers);
 /* Copies. Returns the bytes not yet taken by the client: a caller that sees it grow should stop. */
 size_t http_stream_write(struct http_req *req, struct str data);

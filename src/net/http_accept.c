@@ -183,7 +183,7 @@ static int answer_with_spare(struct http_server *server)
 		/* A request that has been read does not turn the close into a reset that overtakes the answer. */
 		while (recv(fd, dropped, sizeof(dropped), 0) == (ssize_t)sizeof(dropped))
 			continue;
-		if (send(fd, reply, sizeof(reply) - 1, MSG_NOSIGNAL) > 0)
+		if (send(fd, reply, sizeof(reply) - 1, 0) > 0)
 			shutdown(fd, SHUT_WR);
 		close(fd);
 	}

@@ -4,8 +4,8 @@
  *     IDLE ------------> HEAD ------------> BODY ------------> HELD ------------> WRITING ------> IDLE
  *                                                                                        `------> LINGER -> CLOSED
  *
- * States are skipped where they would last no time: a request that comes in one read goes from IDLE to HELD, and a reply
- * that the kernel takes at once goes back to IDLE. A refusal goes from wherever it is to WRITING.
+ * States are skipped where they would last no time: a request that comes in one read goes from IDLE to HELD, and a
+ * reply that the kernel takes at once goes back to IDLE. A refusal goes from wherever it is to WRITING.
  *
  * Reading goes on while a request is held, because that is how the end of the client shows; it stops only while
  * HTTP_READ_BYTES of the next requests wait already. The end of the client's bytes while a request is held means
@@ -161,6 +161,13 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 	*ret = uv_buf_init(conn->loop->read_buf, (unsigned int)size);
 }
 
+/* What may stand in `in` is bounded by the limits on heads and by what is read behind a held request. */
+static void keep(struct http_conn *conn, const char *data, size_t len)
+{
+	buf_append(&conn->in, data, len);
+	assert(!buf_overflowed(&conn->in));
+}
+
 /* Runs what has come through http_conn_take, and keeps what it leaves. */
 static void take_read(struct http_conn *conn, char *data, size_t len)
 {
@@ -169,10 +176,10 @@ static void take_read(struct http_conn *conn, char *data, size_t len)
 	if (conn->in.len == 0) {
 		used = http_conn_take(conn, data, len);
 		if (conn->state <= HTTP_CONN_WRITING)
-			buf_append(&conn->in, data + used, len - used);
+			keep(conn, data + used, len - used);
 		return;
 	}
-	buf_append(&conn->in, data, len);
+	keep(conn, data, len);
 	used = http_conn_take(conn, conn->in.data, conn->in.len);
 	buf_consume(&conn->in, used);
 }
@@ -213,7 +220,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 		break;
 	case HTTP_CONN_HELD:
 	case HTTP_CONN_WRITING:
-		buf_append(&conn->in, buf->base, (size_t)len);
+		keep(conn, buf->base, (size_t)len);
 		break;
 	case HTTP_CONN_LINGER:
 		conn->progress += (size_t)len;

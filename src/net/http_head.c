@@ -5,7 +5,8 @@ static const struct http_problem problem_control = {400, "bad_request",
 static const struct http_problem problem_bare_lf = {400, "bad_request", "A line of the request ends in LF without CR."};
 static const struct http_problem problem_blank = {400, "bad_request", "The request begins with empty lines."};
 static const struct http_problem problem_folded = {400, "bad_header", "A header line is folded."};
-static const struct http_problem problem_head_large = {431, "headers_too_large", "The request's headers are too large."};
+static const struct http_problem problem_head_large = {431, "headers_too_large",
+	"The request's headers are too large."};
 static const struct http_problem problem_many = {431, "too_many_headers", "The request has too many header fields."};
 static const struct http_problem problem_uri = {414, "uri_too_long", "The request's target is too long."};
 static const struct http_problem problem_line = {400, "bad_request",
@@ -29,7 +30,8 @@ static const struct http_problem problem_both = {400, "bad_framing",
 static const struct http_problem problem_coding = {501, "transfer_coding_unknown",
 	"Transfer-Encoding is something else than chunked."};
 static const struct http_problem problem_coding10 = {400, "bad_framing", "HTTP/1.0 has no Transfer-Encoding."};
-static const struct http_problem problem_expect = {417, "expectation_failed", "Only Expect: 100-continue is understood."};
+static const struct http_problem problem_expect = {417, "expectation_failed",
+	"Only Expect: 100-continue is understood."};
 
 /* A request line is METHOD SP TARGET SP VERSION; this is more than all but the target can take. */
 enum { LINE_WITHOUT_TARGET_MAX = 64 };
@@ -309,9 +311,10 @@ static void read_field(struct known *known, struct str name, struct str value)
 /* Fields whose second occurrence could mean something else to another reader of the same bytes. */
 static bool is_single(struct str name)
 {
-	static const char *const singles[] = {"host",		 "content-length", "content-type",  "origin",
-					      "if-match",	 "authorization",  "idempotency-key", "transfer-encoding",
-					      "expect"};
+	static const char *const singles[] = {
+		"host", "content-length", "content-type", "origin", "if-match", "authorization", "idempotency-key",
+		"transfer-encoding", "expect",
+	};
 
 	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
 		if (str_is(name, singles[i]))

@@ -137,9 +137,9 @@ struct http_conn {
 	struct buf in;			/* bytes that no request has taken yet */
 	struct http_scan scan;		/* of the head at the front of `in` */
 	struct http_timer timer;
-	int64_t due_ms;			/* the deadline of the state; the timer may be set earlier, and looks here again */
+	int64_t due_ms;			/* the deadline of the state; the timer may come earlier and looks here again */
 	size_t queued_total;		/* bytes that the kernel did not take at once */
-	size_t progress;		/* of them, taken when the write deadline was set; while lingering: bytes dropped */
+	size_t progress;		/* of them, taken when the write deadline was set; lingering: bytes dropped */
 	int fd;				/* until it is opened; then the handle's */
 	enum http_conn_state state : 8;
 	bool is_reading : 1;
@@ -264,7 +264,7 @@ bool http_req_grow_body(struct http_req *req, size_t cap);
 
 /* --- http_reply.c ---------------------------------------------------------------------------- */
 
-/* Writes, or queues what the client does not take at once. Takes the body (may be NULL). Failure shows in has_failed. */
+/* Writes, or queues what the client does not take at once. Takes the body (may be NULL). Failure sets has_failed. */
 void http_conn_send(struct http_conn *conn, struct str head, struct buf *body);
 /* A whole reply that no application gives. extra: header lines with their CRLF. Takes the body. */
 void http_conn_answer(struct http_conn *conn, int status, const char *extra, struct buf *body);

@@ -209,7 +209,7 @@ void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, voi
 {
 	req->gone_fn = fn;
 	req->gone_arg = arg;
-	/* Too late to hear of it: told before the loop sleeps. Not now, because nobody expects to be called back from here. */
+	/* Too late to hear of it: told before the loop sleeps. Not now, because nobody expects a call from in here. */
 	if (fn && req->conn == NULL && req->is_held) {
 		list_remove(&req->link);
 		list_add(&req->loop->late_reqs, &req->link);
@@ -231,7 +231,7 @@ void http_req_set_timer(struct http_req *req, int64_t delay_ms, void (*fn)(struc
 
 	req->timer_fn = fn;
 	req->timer_arg = arg;
-	/* Never due in the pass over the deadlines that is under way, or one that sets itself again would not let it end. */
+	/* Never due in the pass over the deadlines under way, or one that sets itself again would not let it end. */
 	if (loop->is_draining || delay_ms < 1)
 		delay_ms = 1;
 	if (fn == NULL)

@@ -161,7 +161,7 @@ static void wait_until_quiet(struct http_server *server, int64_t timeout_ms)
 	int64_t end_ms = http_now_ms() + timeout_ms;
 
 	uv_mutex_lock(&server->lock);
-	/* Without a limit: a loop that is stopped before the acceptor would not get the connections shared out to it. */
+	/* Without a limit: a loop that stops before the acceptor would not get the connections shared out to it. */
 	while (server->loops_drained < server->config.threads)
 		uv_cond_wait(&server->changed, &server->lock);
 	while (!is_quiet(server)) {

@@ -15,8 +15,8 @@ void http_conn_refuse(struct http_conn *conn, int status, const char *code, cons
 	if (config->on_refusal)
 		config->on_refusal(config->ctx, status, code, detail, &body);
 	else
-		buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\",\"detail\":\"%s\"}",
-			   http_status_text(status), status, code, detail);
+		buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"
+			   "\"code\":\"%s\",\"detail\":\"%s\"}", http_status_text(status), status, code, detail);
 	if (!conn->is_turned_away)
 		atomic_fetch_add_explicit(&conn->loop->refused, 1, memory_order_relaxed);
 	conn->is_last = conn->may_send = true;
@@ -38,8 +38,8 @@ static void refuse_body_total(struct http_conn *conn)
 	http_conn_refuse(conn, 503, "busy", "The server holds as many bytes of requests as it takes; try again.");
 }
 
-/* Asks the application whether it wants the request, before its body is read. True where it does. *ret_skipped: bytes of
- * a body that nobody wants, out of the `arrived` that follow the head. */
+/* Asks the application whether it wants the request, before its body is read. True where it does; otherwise
+ * *ret_skipped is set: bytes of a body that nobody wants, out of the `arrived` that follow the head. */
 static bool ask_application(struct http_conn *conn, size_t arrived, size_t *ret_skipped)
 {
 	const struct http_config *config = &conn->loop->server->config;
@@ -175,7 +175,7 @@ static size_t take_chunked_body(struct http_conn *conn, struct str data)
 			hand_over(conn);
 			return data.n - rest.n;
 		case HTTP_CHUNK_BAD:
-			http_conn_refuse(conn, 400, "bad_chunk", "The chunked body is malformed, or has trailer fields.");
+			http_conn_refuse(conn, 400, "bad_chunk", "The chunked body is malformed, or has trailers.");
 			return data.n;
 		}
 	}

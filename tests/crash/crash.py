@@ -1,18 +1,19 @@
 """Kills a loaded server at random moments and looks whether it kept its word.
 
-A round: some clients write over several connections as fast as they can (stores and batches with and without Idempotency-Key, updates with
-If-Match, pins, reverts, forgets, replacements, batches that must be refused). At a random moment the server gets SIGKILL. It
-is started again on the same data, and then
+A round: some clients write over several connections as fast as they can (stores and batches with and without
+Idempotency-Key, updates with If-Match, pins, reverts, forgets, replacements, batches that must be refused). At a random
+moment the server gets SIGKILL. It is started again on the same data, and then
 
   - what was acknowledged is there, once, with the content and version that was acknowledged;
   - what was not answered happened wholly or not at all, a batch in particular;
   - nothing else is there: every number given out since the last round is looked at;
-  - a request that is sent again with its Idempotency-Key gets the answer it got, or should have got, and makes no second memory;
+  - a request that is sent again with its Idempotency-Key gets the answer it got, or should have got, and makes no
+    second memory;
   - what was forgotten stays forgotten, and no number is given out twice.
 
-Some rounds kill the server while it starts, some while it drains. Every CHECK_EVERY rounds `spine check` reads the whole store, in turns beside
-the running server and on what the kill left behind. At the end everything is read once more, and the bytes of what was forgotten
-must not be in the file.
+Some rounds kill the server while it starts, some while it drains. Every CHECK_EVERY rounds `spine check` reads the
+whole store, in turns beside the running server and on what the kill left behind. At the end everything is read once
+more, and the bytes of what was forgotten must not be in the file.
 
 --seed replays the schedule: what is written and when it is killed. The threads' interleaving is the machine's own.
 """
@@ -134,7 +135,10 @@ class Story:
         }
         for path in sorted(self.data.glob("spine.db*")):
             left = forgotten.intersection(MARKER.findall(path.read_bytes()))
-            expect(not left, f"{len(left)} texts of {len(forgotten)} forgotten ones are still in {path.name}, as {sorted(left)[:3]}")
+            expect(
+                not left,
+                f"{len(left)} texts of {len(forgotten)} forgotten ones are still in {path.name}, as {sorted(left)[:3]}",
+            )
 
 
 def check(data: Path) -> None:
@@ -177,7 +181,10 @@ class Run:
         except (Broken, Lost, StartError, subprocess.TimeoutExpired) as problem:
             self.failed += 1
             kind = "no answer: " if isinstance(problem, Lost) else ""
-            print(f"round {number} (seed {self.seed}): {kind}{problem}\n  its data was kept in {self.directory}", flush=True)
+            print(
+                f"round {number} (seed {self.seed}): {kind}{problem}\n  its data was kept in {self.directory}",
+                flush=True,
+            )
             self._end(keep=True)
             return False
 
@@ -192,7 +199,9 @@ class Run:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Kills a loaded server at random moments and looks whether it kept its word.")
+    parser = argparse.ArgumentParser(
+        description="Kills a loaded server at random moments and looks whether it kept its word."
+    )
     parser.add_argument("--rounds", type=int, help="how many (default: 200, or no end with --seconds)")
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**9)), help="replay a schedule")

@@ -1,7 +1,7 @@
 """What the server has promised so far.
 
-A memory is held as the markers of its versions: a marker is a short unique word, and text_of() makes the whole text from
-it. So the model stays small, each text says where it comes from, and two copies of one write cannot hide.
+A memory is held as the markers of its versions: a marker is a short unique word, and text_of() makes the whole text
+from it. So the model stays small, each text says where it comes from, and two copies of one write cannot hide.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MARKER = re.compile(rb"mk-[0-9]+-[0-9]+-[0-9]+-")
-WORDS = "the gateway answers with retry after some seconds and agents wait for orders of a queue that never sleeps".split()
-FILLER = " ".join(WORDS[n * n % 19] for n in range(8192))
+WORDS = "the gateway answers with retry after some seconds and agents wait for orders of a queue that sleeps".split()
+FILLER = " ".join(WORDS[n * n % len(WORDS)] for n in range(8192))
 
 
 def text_of(marker: str) -> str:
@@ -91,8 +91,8 @@ class Space:
 
 
 class Contested:
-    """A memory that all writers of a space change at the same time, each with If-Match. Of the versions that somebody tried to
-    make when the server was killed, nobody knows which one it was."""
+    """A memory that all writers of a space change at the same time, each with If-Match. Of the versions that somebody
+    tried to make when the server was killed, nobody knows which one it was."""
 
     def __init__(self, space: str, memory: Memory) -> None:
         self.space = space
@@ -107,7 +107,9 @@ class Contested:
         if len(versions) < highest:
             return f"{self.memory.id}@{highest} was acknowledged, but there are {len(versions)} versions"
         for number, seen in enumerate(versions, start=1):
-            possible = {self.acknowledged[number]} if number in self.acknowledged else self.attempted.get(number, set())
+            possible = (
+                {self.acknowledged[number]} if number in self.acknowledged else self.attempted.get(number, set())
+            )
             found = [marker for marker in possible if isinstance(seen, dict) and seen["content"] == text_of(marker)]
             if not found:
                 return f"{self.memory.id}@{number} is {brief(seen)}, but one of {sorted(possible)} was written"

@@ -1,5 +1,5 @@
-"""The writes that the crash test makes. Each knows what it asks for, what an answer means for the model, and, where no answer came, what
-may be found after the restart: all of it or nothing."""
+"""The writes that the crash test makes. Each knows what it asks for, what an answer means for the model, and, where no
+answer came, what may be found after the restart: all of it or nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def num_of(identifier: str) -> int:
 
 @dataclass(eq=False)
 class Store:
-    """One memory, or a batch. `replaces` is the memory that a single one supersedes; `num` is a number that the caller chose."""
+    """One memory, or a batch. `replaces` is the memory that a single one supersedes; `num` is a number that the caller
+    chose."""
 
     space: Space
     markers: list[str]
@@ -53,17 +54,26 @@ class Store:
         """Takes an answer to the first request. Returns whether it was carried out."""
         if answer.status == REFUSED_STATUS or (answer.status == 409 and self.num is not None):
             return False
-        expect(answer.status == 201, f"storing {self.markers[0]} was answered with {answer.status} {brief(answer.body)}")
-        expect(not answer.replayed, f"storing {self.markers[0]} for the first time was answered with a replayed reply")
+        expect(
+            answer.status == 201, f"storing {self.markers[0]} was answered with {answer.status} {brief(answer.body)}"
+        )
+        expect(
+            not answer.replayed, f"storing {self.markers[0]} for the first time was answered with a replayed reply"
+        )
         self.happened(self._nums(answer))
         return True
 
     def retried(self, answer: Answer) -> None:
         """Takes the answer to a request that was sent before, with the same key."""
-        if answer.status == 409 and self.num is not None and self.nums is None:
+        what = f"storing {self.markers[0]} again"
+        if self.nums is None and self.num is not None and answer.status == 409:
             return  # Somebody else got that number meanwhile.
-        expect(answer.status == 201, f"storing {self.markers[0]} again was answered with {answer.status} {brief(answer.body)}")
-        expect(answer.replayed == (self.nums is not None), f"storing {self.markers[0]} again: replayed is {answer.replayed}")
+        if self.nums is not None and any(self.space.memories[num].forgotten for num in self.nums):
+            gone = answer.status == 409 and answer.body["code"] == "memory_forgotten"
+            expect(gone, f"{what}, which is forgotten, was answered with {answer.status} {brief(answer.body)}")
+            return
+        expect(answer.status == 201, f"{what} was answered with {answer.status} {brief(answer.body)}")
+        expect(answer.replayed == (self.nums is not None), f"{what}: replayed is {answer.replayed}")
         nums = self._nums(answer)
         if self.nums is None:
             self.happened(nums)
@@ -81,20 +91,27 @@ class Store:
     def _nums(self, answer: Answer) -> list[int]:
         memories = answer.body["memories"] if self.batch else [answer.body]
         contents = [memory["content"] for memory in memories]
-        expect(contents == [text_of(marker) for marker in self.markers], f"{self.markers[0]} was answered with {brief(contents)}")
+        expect(
+            contents == [text_of(marker) for marker in self.markers],
+            f"{self.markers[0]} was answered with {brief(contents)}",
+        )
         return [num_of(memory["id"]) for memory in memories]
 
     def settle(self, found: dict[str, int]) -> None:
         """After a restart: `found` is where the markers of unanswered stores were found."""
         there = [marker for marker in self.markers if marker in found]
-        expect(len(there) in (0, len(self.markers)), f"{len(there)} of the {len(self.markers)} of a batch are there: {there}")
+        expect(
+            len(there) in (0, len(self.markers)),
+            f"{len(there)} of the {len(self.markers)} of a batch are there: {there}",
+        )
         if there:
             self.happened([found[marker] for marker in self.markers])
 
 
 @dataclass(eq=False)
 class BrokenBatch:
-    """A batch that must be refused because of its last entry, whose number is taken. Nothing of it may ever be found."""
+    """A batch that must be refused because of its last entry, whose number is taken. Nothing of it may ever be
+    found."""
 
     markers: list[str]
     taken: Memory
@@ -105,7 +122,10 @@ class BrokenBatch:
         return connection.ask("POST", "/v1/memories/batch", {"memories": memories})
 
     def answered(self, answer: Answer) -> bool:
-        expect(answer.status in (409, REFUSED_STATUS), f"a batch with a number that is taken was answered with {answer.status}")
+        expect(
+            answer.status in (409, REFUSED_STATUS),
+            f"a batch with a number that is taken was answered with {answer.status}",
+        )
         return False
 
 
@@ -129,7 +149,10 @@ class Change:
             return False
         what = f"{self.method} {self.memory.id}{self.path}"
         expect(answer.status == 200, f"{what} was answered with {answer.status} {brief(answer.body)}")
-        expect(answer.body["version"] == self.after.version, f"{what} made version {answer.body['version']}, not {self.after.version}")
+        expect(
+            answer.body["version"] == self.after.version,
+            f"{what} made version {answer.body['version']}, not {self.after.version}",
+        )
         self.memory.become(self.after)
         return True
 
@@ -162,8 +185,14 @@ class ContestedUpdate:
         if answer.status in (412, REFUSED_STATUS):
             self.contested.attempted[self.version].discard(self.marker)
             return False
-        expect(answer.status == 200, f"updating {self.contested.memory.id} was answered with {answer.status} {brief(answer.body)}")
-        expect(answer.body["version"] == self.version, f"If-Match {self.version - 1} made version {answer.body['version']}")
+        expect(
+            answer.status == 200,
+            f"updating {self.contested.memory.id} was answered with {answer.status} {brief(answer.body)}",
+        )
+        expect(
+            answer.body["version"] == self.version,
+            f"If-Match {self.version - 1} made version {answer.body['version']}",
+        )
         other = self.contested.acknowledged.setdefault(self.version, self.marker)
         expect(other == self.marker, f"version {self.version} was acknowledged for {other} and for {self.marker}")
         self.contested.latest = self.version

@@ -37,19 +37,21 @@ class Reader:
             expect(answer.status == 200, f"fetch was answered with {answer.status} {brief(answer.body)}")
             missing = {entry["id"]: entry["reason"] for entry in answer.body["missing"]}
             found = iter(answer.body["memories"])
-            seen.update((identifier, missing[identifier] if identifier in missing else next(found)) for identifier in part)
+            seen.update(
+                (identifier, missing[identifier] if identifier in missing else next(found)) for identifier in part
+            )
         return seen
 
     def probe(self) -> int:
         """Stores a memory and returns its number: no other memory has a higher one."""
         answer = self.connection.ask("POST", "/v1/memories", {"content": text_of(PROBE)})
-        expect(answer.status == 201, f"a store after the restart was answered with {answer.status} {brief(answer.body)}")
+        expect(
+            answer.status == 201, f"a store after the restart was answered with {answer.status} {brief(answer.body)}"
+        )
         return num_of(answer.body["id"])
 
 
-def verify_round(
-    address: tuple[str, int], contested: Contested, writers: list[Writer], dice: random.Random
-) -> None:
+def verify_round(address: tuple[str, int], contested: Contested, writers: list[Writer], dice: random.Random) -> None:
     with Reader(address, contested.space) as reader:
         verify_contested(reader, contested)
     for space in {writer.space.name: writer.space for writer in writers}.values():
@@ -67,9 +69,15 @@ def verify_writes(reader: Reader, space: Space, writers: list[Writer], dice: ran
     seen = reader.fetch([f"ms-{num}" for num in range(floor + 1, top)])
     find_unanswered(space, seen, unanswered)
     changed = [operation.memory for operation in acknowledged + unanswered if isinstance(operation, Change)]
-    replaced = [operation.replaces for operation in acknowledged + unanswered if isinstance(operation, Store) and operation.replaces]
+    replaced = [
+        operation.replaces
+        for operation in acknowledged + unanswered
+        if isinstance(operation, Store) and operation.replaces
+    ]
     old = dice.sample(range(1, floor + 1), min(OLD_SAMPLE, floor))
-    again = {memory.num for memory in changed + replaced if memory.num <= floor}.union(num for num in old if num in space.memories)
+    again = {memory.num for memory in changed + replaced if memory.num <= floor}.union(
+        num for num in old if num in space.memories
+    )
     seen.update(reader.fetch([f"ms-{num}" for num in sorted(again)]))
     for operation in unanswered:
         if isinstance(operation, Change):
@@ -83,7 +91,7 @@ def verify_writes(reader: Reader, space: Space, writers: list[Writer], dice: ran
 
 
 def find_unanswered(space: Space, seen: dict[str, Any], unanswered: list[Any]) -> None:
-    """Finds out which of the unanswered stores happened. Whatever else is there that nobody was told of, is an error."""
+    """Finds out which of the unanswered stores happened. What else is there, and nobody was told of, is an error."""
     stores = [operation for operation in unanswered if isinstance(operation, Store)]
     possible = {marker for store in stores for marker in store.markers}
     found: dict[str, int] = {}
@@ -138,7 +146,9 @@ def verify_contested(reader: Reader, contested: Contested) -> None:
 def verify_count(reader: Reader, space: Space) -> None:
     answer = reader.connection.ask("GET", "/v1/status")
     there = sum(not memory.forgotten for memory in space.memories.values())
-    expect(answer.body["memories"] == there, f"{space.name} counts {answer.body['memories']} memories, there are {there}")
+    expect(
+        answer.body["memories"] == there, f"{space.name} counts {answer.body['memories']} memories, there are {there}"
+    )
 
 
 def verify_space(address: tuple[str, int], space: Space) -> None:
@@ -146,7 +156,10 @@ def verify_space(address: tuple[str, int], space: Space) -> None:
     with Reader(address, space.name) as reader:
         seen = reader.fetch([f"ms-{num}" for num in range(1, space.top + 1)])
         for identifier, shown in seen.items():
-            expect(num_of(identifier) in space.memories or shown == "unknown", f"{identifier} is there, and nobody stored it")
+            expect(
+                num_of(identifier) in space.memories or shown == "unknown",
+                f"{identifier} is there, and nobody stored it",
+            )
         compare(space, seen)
         listed, token = 0, ""
         while token is not None:

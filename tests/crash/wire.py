@@ -39,7 +39,9 @@ class Connection:
     def close(self) -> None:
         self.socket.close()
 
-    def ask(self, method: str, path: str, body: Any = None, key: str | None = None, if_match: str | None = None) -> Answer:
+    def ask(
+        self, method: str, path: str, body: Any = None, key: str | None = None, if_match: str | None = None
+    ) -> Answer:
         data = b"" if body is None else json.dumps(body).encode()
         head = [f"{method} {path} HTTP/1.1\r\n", self.fixed]
         if body is not None:

@@ -20,7 +20,9 @@ class Writer(threading.Thread):
     """One connection in one space. What it writes is its own, so that it always knows what a memory must look like; the
     contested one is everybody's."""
 
-    def __init__(self, number: int, round_number: int, seed: str, space: Space, mine: list[Memory], contested: Contested | None) -> None:
+    def __init__(
+        self, number: int, round_number: int, seed: str, space: Space, mine: list[Memory], contested: Contested | None
+    ) -> None:
         super().__init__()
         self.prefix = f"mk-{round_number}-{number}"
         self.random = random.Random(f"{seed}/{self.prefix}")
@@ -114,7 +116,9 @@ class Writer(threading.Thread):
             return Change(memory, after, "PATCH", "", {"content": text_of(after.markers[-1])}, if_match=True)
         if dice < 0.34:
             after.pinned = not memory.pinned
-            return Change(memory, after, "POST", "/pin" if after.pinned else "/unpin", if_match=self.random.random() < 0.5)
+            return Change(
+                memory, after, "POST", "/pin" if after.pinned else "/unpin", if_match=self.random.random() < 0.5
+            )
         if dice < 0.38 and memory.version > 1:
             to = self.random.randint(1, memory.version - 1)
             if memory.markers[to - 1] != memory.markers[-1]:

@@ -101,7 +101,8 @@ static void test_words_are_filled_into_lines(void **state)
 static void test_a_table_is_aligned_and_leaves_empty_columns_out(void **state)
 {
 	static const struct table_column columns[] = {
-		{"ID", false, TERM_PLAIN}, {"N", true, TERM_PLAIN}, {"NOTHING", false, TERM_PLAIN}, {"TEXT", false, TERM_PLAIN},
+		{"ID", false, TERM_PLAIN}, {"N", true, TERM_PLAIN}, {"NOTHING", false, TERM_PLAIN},
+		{"TEXT", false, TERM_PLAIN},
 		{NULL, false, TERM_PLAIN},
 	};
 	struct term term = {.width = 40};
@@ -341,7 +342,8 @@ static void test_a_server_has_an_address_and_nothing_more(void **state)
 static void test_a_name_cannot_leave_its_header(void **state)
 {
 	struct client_config config = {
-		.url = "http://127.0.0.1:8788", .agent = "me\r\nSpine-Space: other", .timeout_ms = 1000, .max_reply_bytes = 1000,
+		.url = "http://127.0.0.1:8788", .agent = "me\r\nSpine-Space: other", .timeout_ms = 1000,
+		.max_reply_bytes = 1000,
 	};
 	struct buf error;
 

@@ -501,7 +501,7 @@ static void begin_stream(void *ctx, struct http_req *req)
 		http_req_set_timer(req, 1, stream_much, ctx);
 }
 
-static void a_stream_tells_how_much_waits_and_that_its_client_has_gone(void **state)
+static void a_stream_tells_how_much_waits_and_that_the_client_went(void **state)
 {
 	struct fixture *f = *state;
 	int fd;
@@ -554,7 +554,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_reset_at_any_moment_is_survived, start, stop),
 		cmocka_unit_test_setup_teardown(bytes_behind_a_held_request_are_limited_and_do_not_spin, start, stop),
 		cmocka_unit_test_setup_teardown(streams_are_framed_for_each_kind_of_client, start, stop),
-		cmocka_unit_test_setup_teardown(a_stream_tells_how_much_waits_and_that_its_client_has_gone, start, stop),
+		cmocka_unit_test_setup_teardown(a_stream_tells_how_much_waits_and_that_the_client_went, start, stop),
 		cmocka_unit_test_setup_teardown(a_stream_that_is_not_read_is_given_up, start, stop),
 	};
 

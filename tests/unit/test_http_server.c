@@ -107,7 +107,7 @@ static void posts_of_one_thread_keep_their_order(void **state)
 	fixture_await(f, &poster.done, POSTERS);
 }
 
-/* Replying to one request must not hand over the next from inside: the application may be in the middle of something. */
+/* Replying to one request must not hand over the next from inside: the application may be busy with something. */
 struct nested {
 	struct fixture *f;
 	bool is_replying;	/* on the loop's thread */

@@ -22,8 +22,8 @@ static const struct option options[] = {
 	{.name = "tag", .letter = 't', .arg = "TAG", .type = OPTION_LIST, .help = "several"},
 	{.name = "colour", .arg = "COLOUR", .env = "TEST_COLOUR", .key = "colour", .type = OPTION_CHOICE,
 	 .choices = colours, .fallback = "green", .help = "which"},
-	{.name = "count", .arg = "N", .env = "TEST_COUNT", .key = "count", .type = OPTION_INT, .fallback = "3", .min = 1,
-	 .max = 10, .help = "how many"},
+	{.name = "count", .arg = "N", .env = "TEST_COUNT", .key = "count", .type = OPTION_INT, .fallback = "3",
+	 .min = 1, .max = 10, .help = "how many"},
 	{.name = "max-body", .arg = "SIZE", .env = "TEST_MAX_BODY", .key = "max_body", .type = OPTION_SIZE,
 	 .fallback = "8m", .min = 1024, .max = 1 << 30, .help = "how large"},
 	{.name = "timeout", .arg = "TIME", .key = "timeout", .type = OPTION_DURATION, .fallback = "30s", .min = 1,
@@ -33,7 +33,8 @@ static const struct option options[] = {
 };
 
 static const struct option other_options[] = {
-	{.name = "other", .arg = "N", .key = "other", .type = OPTION_INT, .min = 1, .max = 9, .help = "of another command"},
+	{.name = "other", .arg = "N", .key = "other", .type = OPTION_INT, .min = 1, .max = 9,
+	 .help = "of another command"},
 };
 
 static const struct option_table table = {"Test", options, sizeof(options) / sizeof(options[0])};
@@ -224,7 +225,8 @@ static void test_sizes_have_suffixes(void **state)
 	assert_number(f, "--max-body 16KiB", "max-body", 16384);
 	assert_number(f, "--max-body 8M", "max-body", 8 << 20);
 	assert_number(f, "--max-body 1GiB", "max-body", 1 << 30);
-	assert_refused(f, "--max-body 8x", "--max-body is \"8x\"; expected a size from 1k to 1g, in bytes or with k, m or g");
+	assert_refused(f, "--max-body 8x",
+		       "--max-body is \"8x\"; expected a size from 1k to 1g, in bytes or with k, m or g");
 }
 
 static void test_durations_have_suffixes_and_count_seconds_without(void **state)
@@ -238,7 +240,8 @@ static void test_durations_have_suffixes_and_count_seconds_without(void **state)
 	assert_number(f, "--timeout 3h", "timeout", 10800000);
 	assert_number(f, "--timeout 1d", "timeout", 86400000);
 	assert_refused(f, "--timeout soon",
-		       "--timeout is \"soon\"; expected a duration from 1ms to 1d, in seconds or with ms, s, m, h or d");
+		       "--timeout is \"soon\"; expected a duration from 1ms to 1d, in seconds or with ms, s, m, h "
+		       "or d");
 }
 
 static void test_numbers_beyond_their_bounds_are_refused(void **state)

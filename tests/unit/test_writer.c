@@ -17,7 +17,7 @@ struct job {
 	struct writer_job job;
 	struct bench *bench;
 	enum store_status answer;	/* what run returns; STORE_OK: after storing */
-	sem_t *wait;			/* run waits for it first; NULL: it does not */
+	sem_t *wait;			/* run waits for it, the first time; NULL: it does not */
 	sem_t *started;			/* posted when run begins; NULL: nobody asks */
 	int runs;
 	int dones;
@@ -95,7 +95,7 @@ static enum store_status job_run(struct writer_job *base, struct store_conn *c, 
 	job->now_ms = now_ms;
 	if (job->started)
 		sem_post(job->started);
-	if (job->wait)
+	if (job->wait && job->runs == 1)
 		sem_wait(job->wait);
 	status = store_memory_insert(c, &m);
 	job->num = m.num;

@@ -522,6 +522,19 @@ def test_other_shells_can_read_their_completion(shell, path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not have("fish"), reason="fish is not installed")
+def test_fish_completes_commands_options_and_values():
+    def offered(line):
+        script = f"source {ROOT}/completions/spine.fish; complete -C '{line}'"
+        done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+        return {row.split("\t")[0] for row in done.stdout.splitlines()}
+
+    assert offered("spine st") == {"store", "status"}
+    assert offered("spine store --im") == {"--importance"}
+    assert offered("spine store --importance h") == {"high"}
+    assert offered("spine completion ") == {"bash", "zsh", "fish"}
+
+
 def examples(text):
     block = text.split("Examples:\n")[1].split("\n\n")[0]
     return [line.strip() for line in block.splitlines()]

@@ -180,6 +180,21 @@ def test_an_interrupted_import_goes_on(spine):
     assert (document["imported"], document["unchanged"]) == (13, 17)
 
 
+def test_what_was_written_otherwise_is_still_the_same(spine):
+    line = {
+        "id": "ms-3", "content": "x", "tags": ["a", "b", "a"], "created_at": "2025-01-01T01:00:00+01:00", "kind": None, "pinned": None,
+        "metadata": {"b": 1, "a": 2}, "unknown": 1, "ttl_s": 1000,
+    }
+    assert spine.ok("import", "--json", stdin=json.dumps(line)).json["imported"] == 1
+    other = json.dumps({"content": "another batch"}) + "\n" + json.dumps(line)
+    document = spine.ok("import", "--json", stdin=other).json
+    assert (document["imported"], document["unchanged"]) == (1, 1)
+    for change in ({"tags": ["b", "a"]}, {"tags": ["a"]}, {"pinned": True}, {"content": "y"}, {"metadata": {}},
+                   {"created_at": "2025-01-01T00:00:01Z"}, {"agent": "me"}, {"kind": "fact"}):
+        result = spine("import", stdin=json.dumps({**line, **change}))
+        assert result.code == CONFLICT, change
+
+
 def test_a_taken_id_names_its_line(spine):
     stored(spine, "something else")
     lines = '{"id":"ms-7","content":"seven"}\n\n{"id":"ms-1","content":"one"}\n'

@@ -1,0 +1,236 @@
+"""Envelopes, as frozen dataclasses: what `agent_handoff` packs, and what `dry_run` says it would.
+
+`Handoff` and `AsyncHandoff`, which the clients return, are envelopes that know the way back to their client: see handoff.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Optional, TypeVar
+
+from .canonical import digest_of
+from .models import Missing
+from .wire import parse_time
+
+E = TypeVar("E", bound="Envelope")
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A memory in an envelope.
+
+    why   "cited", "pinned", "inherited", "relevant" or "recent"
+    form  "full", "summary" or "ref", which has no text
+    text  what it says; None in the form "ref", and where the memory was forgotten since
+    """
+
+    id: str
+    version: int
+    why: str
+    form: str
+    text: Optional[str]
+    tokens: int
+    importance: str
+    trust: str
+    kind: Optional[str]
+    agent: Optional[str]
+    digest: str
+    superseded_by: Optional[str]
+    created_at: datetime
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Ref:
+        return cls(
+            id=raw["id"],
+            version=raw["version"],
+            why=raw["why"],
+            form=raw["form"],
+            text=raw.get("text"),
+            tokens=raw["tokens"],
+            importance=raw["importance"],
+            trust=raw["trust"],
+            kind=raw.get("kind"),
+            agent=raw.get("agent"),
+            digest=raw["digest"],
+            superseded_by=raw.get("superseded_by"),
+            created_at=parse_time(raw["created_at"]),
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """What is not in the envelope in full. `form` is what is left of it: "summary", "ref" or "none".
+
+    A dry run's budgets do not say `reason` and `score`.
+    """
+
+    id: str
+    form: str
+    tokens: int
+    reason: Optional[str]
+    score: Optional[float]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Trimmed:
+        return cls(raw["id"], raw["form"], raw["tokens"], raw.get("reason"), raw.get("score"))
+
+
+@dataclass(frozen=True)
+class Waived:
+    """A constraint that no longer holds: what it said, who waived it, why, and at which hop."""
+
+    key: str
+    value: Any = field(hash=False)
+    by: str
+    reason: str
+    at_hop: int
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Waived:
+        return cls(raw["key"], raw["value"], raw["by"], raw["reason"], raw["at_hop"])
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What one agent hands to the next. It never changes; whoever adds something makes a new one with this as parent.
+
+    id, digest        its name, and the SHA-256 of all that it says
+    token_count       of the prompt, counted exactly in `tokenizer`; never more than max_tokens
+    utilization       token_count / max_tokens
+    memory_refs       the ids of the memories in it; `refs` has them whole
+    missing           what was named and could not be found
+    trimmed           what is not there in full, because of the budget
+    completeness      the share of the memories named that were found
+    task, intent      the task's id; the user's own words, the same at every hop
+    summary, state    what the receiver is to accomplish; where the work stands
+    parent, root      ids of the envelope that this one continues, and of the first one
+    hop, max_hops     which handoff of the chain this is, and how many there may be
+    path              the agents that the work went through, this receiver last
+    raw               the envelope as the server sent it
+    """
+
+    id: str
+    digest: str = field(repr=False)
+    envelope_version: str = field(repr=False)
+    envelope_minor: int = field(repr=False)
+    created_at: datetime = field(repr=False)
+    from_agent: Optional[str]
+    to_agent: str
+    task: str
+    intent: Optional[str] = field(repr=False)
+    summary: str = field(repr=False)
+    state: Optional[str] = field(repr=False)
+    open_decisions: list[Any] = field(repr=False, hash=False)
+    memory_refs: list[str] = field(hash=False)
+    refs: list[Ref] = field(repr=False, hash=False)
+    missing: list[Missing] = field(hash=False)
+    history: list[dict[str, Any]] = field(repr=False, hash=False)
+    constraints: dict[str, Any] = field(repr=False, hash=False)
+    waived: list[Waived] = field(repr=False, hash=False)
+    expected_output: dict[str, Any] = field(repr=False, hash=False)
+    parent: Optional[str]
+    root: str = field(repr=False)
+    hop: int
+    max_hops: int = field(repr=False)
+    path: list[str] = field(repr=False, hash=False)
+    token_count: int
+    max_tokens: int
+    tokenizer: str = field(repr=False)
+    strategy: str = field(repr=False)
+    utilization: float = field(repr=False)
+    trimmed: list[Trimmed] = field(repr=False, hash=False)
+    completeness: float
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls: type[E], raw: Mapping[str, Any], **more: Any) -> E:
+        task, memory, lineage, budget = raw["task"], raw["memory"], raw["lineage"], raw["budget"]
+        return cls(
+            id=raw["id"] or "",
+            digest=raw.get("digest") or "",
+            envelope_version=raw["envelope_version"],
+            envelope_minor=raw["envelope_minor"],
+            created_at=parse_time(raw["created_at"]),
+            from_agent=raw.get("from"),
+            to_agent=raw["to"],
+            task=task["id"],
+            intent=task.get("intent"),
+            summary=task["summary"],
+            state=task.get("state"),
+            open_decisions=list(task.get("open_decisions") or ()),
+            memory_refs=[ref["id"] for ref in memory["refs"]],
+            refs=[Ref.from_wire(ref) for ref in memory["refs"]],
+            missing=[Missing.from_wire(entry) for entry in memory["missing"]],
+            history=[dict(step) for step in raw["history"]],
+            constraints=dict(raw["constraints"]),
+            waived=[Waived.from_wire(entry) for entry in raw.get("waived") or ()],
+            expected_output=dict(raw.get("expected_output") or {}),
+            parent=lineage.get("parent"),
+            root=lineage["root"] or "",
+            hop=lineage["hop"],
+            max_hops=lineage["max_hops"],
+            path=list(lineage["path"]),
+            token_count=budget["token_count"],
+            max_tokens=budget["max_tokens"],
+            tokenizer=budget["tokenizer"],
+            strategy=budget["strategy"],
+            utilization=budget["utilization"],
+            trimmed=[Trimmed.from_wire(entry) for entry in budget["trimmed"]],
+            completeness=raw["completeness"]["score"],
+            raw=dict(raw),
+            **more,
+        )
+
+    def verify(self) -> bool:
+        """Whether the digest is that of what the envelope says. Checked here, from `raw`, without asking the server.
+
+        It is not, either, where the text of a memory was forgotten since; the client's `verify` tells that apart, and
+        follows the whole chain.
+        """
+        return bool(self.digest) and self.digest == digest_of({k: v for k, v in self.raw.items() if k != "digest"})
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a handoff would come to within `max_tokens`: it fits, with `kept` memories, or needs `minimum` tokens.
+
+    `code` says why it does not fit.
+    """
+
+    max_tokens: int
+    fits: bool
+    token_count: Optional[int]
+    kept: Optional[int]
+    trimmed: list[Trimmed] = field(hash=False)
+    code: Optional[str]
+    minimum: Optional[int]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Budget:
+        return cls(
+            max_tokens=raw["max_tokens"],
+            fits=raw["fits"],
+            token_count=raw.get("token_count"),
+            kept=raw.get("kept"),
+            trimmed=[Trimmed.from_wire(entry) for entry in raw.get("trimmed") or ()],
+            code=raw.get("code"),
+            minimum=raw.get("minimum"),
+        )
+
+
+@dataclass(frozen=True)
+class DryRun(Envelope):
+    """The envelope that a handoff would make, and what the usual budgets would lose. Nothing was stored.
+
+    `id`, `digest` and, at the start of a chain, `root` are "".
+    """
+
+    budgets: list[Budget] = field(hash=False)
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any]) -> DryRun:
+        return cls.from_wire(answer["envelope"], budgets=[Budget.from_wire(entry) for entry in answer["budgets"]])

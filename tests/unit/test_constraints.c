@@ -1,0 +1,156 @@
+/* Constraints: inherited, narrowed, waived, never weakened. */
+#include "core/constraints.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena_init(&arena);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_release(&arena);
+	return 0;
+}
+
+static struct json *parse(const char *text)
+{
+	struct json *value = arena_zalloc(&arena, sizeof(*value));
+	struct json_error error;
+
+	if (text == NULL)
+		return NULL;
+	if (!json_parse(str_of(text), 32, &arena, value, &error))
+		fail_msg("%s: %s", text, error.detail);
+	return value;
+}
+
+static const char *write(const struct json *value)
+{
+	struct json_writer w;
+	struct buf out;
+	const char *text;
+
+	buf_init(&out, 65536);
+	json_writer_init(&w, &out);
+	json_put_canonical(&w, value);
+	text = arena_cstr(&arena, buf_str(&out));
+	buf_release(&out);
+	return text;
+}
+
+/* Inherits and returns the constraints as canonical JSON, or the code's name. */
+static const char *inherit(const char *inherited, const char *given, const char *waive, const char **ret_waived)
+{
+	struct constraints_input in = {parse(inherited), NULL, parse(given), parse(waive), STR("bob"), 3};
+	struct json constraints, waived;
+	struct problem problem;
+	enum problem_code code = constraints_inherit(&in, &arena, &constraints, &waived, &problem);
+
+	if (code != P_OK)
+		return problem_kind(code)->name;
+	if (ret_waived)
+		*ret_waived = write(&waived);
+	return write(&constraints);
+}
+
+static void test_what_was_set_holds_at_later_hops(void **state)
+{
+	(void)state;
+	assert_string_equal(inherit("{\"language\":\"python\",\"x\":null}", NULL, NULL, NULL), "{\"language\":\"python\",\"x\":null}");
+	assert_string_equal(inherit("{\"a\":1}", "{\"b\":[1,{}]}", NULL, NULL), "{\"a\":1,\"b\":[1,{}]}");
+	assert_string_equal(inherit("{\"a\":1}", "{\"a\":1.0}", NULL, NULL), "{\"a\":1}");
+	assert_string_equal(inherit(NULL, "{\"a\":true}", NULL, NULL), "{\"a\":true}");
+}
+
+static void test_max_tokens_belongs_to_the_receiver(void **state)
+{
+	(void)state;
+	assert_string_equal(inherit("{\"max_tokens\":4000}", NULL, NULL, NULL), "{}");
+	assert_string_equal(inherit("{\"max_tokens\":4000}", "{\"max_tokens\":9000}", NULL, NULL), "{\"max_tokens\":9000}");
+}
+
+struct narrowing {
+	const char *key;
+	const char *before;
+	const char *after;
+	bool allowed;
+};
+
+static void test_narrowing_is_allowed_and_nothing_else(void **state)
+{
+	static const struct narrowing cases[] = {
+		{"max_retries", "3", "2", true}, {"max_retries", "3", "4", false}, {"maxRetries", "3", "2.5", true},
+		{"retry_limit", "10", "1", true}, {"min_coverage", "80", "90", true}, {"min_coverage", "80", "70", false},
+		{"at_least", "1", "2", true}, {"retries", "3", "2", false}, {"timeout", "3", "2", false},
+		{"do_not", "[\"x\"]", "[\"y\",\"x\"]", true}, {"do_not", "[\"x\",\"y\"]", "[\"x\"]", false},
+		{"forbidden_paths", "[]", "[\"/etc\"]", true}, {"allowed_hosts", "[\"a\",\"b\"]", "[\"a\"]", true},
+		{"allowed_hosts", "[\"a\"]", "[\"a\",\"b\"]", false}, {"files", "[\"a\"]", "[\"a\",\"b\"]", false},
+		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-29T00:00:00Z\"", true},
+		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-31T00:00:00Z\"", false},
+		{"security", "\"no plaintext credentials\"", "\"none\"", false}, {"security", "true", "false", false},
+		{"max_retries", "3", "\"2\"", false}, {"max_retries", "3", "null", false}, {"language", "\"python\"", "\"Python\"", false},
+		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false}, {"maximal", "2", "1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool allowed = constraints_narrows(str_of(cases[i].key), parse(cases[i].before), parse(cases[i].after));
+
+		if (allowed != cases[i].allowed)
+			fail_msg("%s: %s -> %s is %s", cases[i].key, cases[i].before, cases[i].after, allowed ? "allowed" : "refused");
+	}
+	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":2}", NULL, NULL), "{\"max_retries\":2}");
+	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":4}", NULL, NULL), "constraint_conflict");
+}
+
+static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
+{
+	const char *waived = NULL;
+
+	(void)state;
+	assert_string_equal(inherit("{\"a\":1,\"b\":2}", NULL, "[{\"key\":\"a\",\"reason\":\"legal said so\"}]", &waived), "{\"b\":2}");
+	assert_string_equal(waived, "[{\"at_hop\":3,\"by\":\"bob\",\"key\":\"a\",\"reason\":\"legal said so\",\"value\":1}]");
+	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\"}]", NULL), "missing_field");
+	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\",\"reason\":\"  \"}]", NULL), "missing_field");
+	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"b\",\"reason\":\"r\"}]", NULL), "invalid_field");
+	/* A waived key may be set anew. */
+	assert_string_equal(inherit("{\"a\":1}", "{\"a\":9}", "[{\"key\":\"a\",\"reason\":\"r\"}]", NULL), "{\"a\":9}");
+}
+
+static void test_a_conflict_names_the_key_and_both_values(void **state)
+{
+	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL, STR("bob"), 2};
+	struct json constraints, waived;
+	struct problem problem;
+
+	(void)state;
+	assert_int_equal(constraints_inherit(&in, &arena, &constraints, &waived, &problem), P_CONSTRAINT_CONFLICT);
+	assert_string_equal(problem.field, "constraints.language");
+	assert_non_null(strstr(problem.detail, "\"python\""));
+	assert_non_null(strstr(problem.detail, "\"go\""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_what_was_set_holds_at_later_hops, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_max_tokens_belongs_to_the_receiver, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_narrowing_is_allowed_and_nothing_else, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_waiver_is_by_name_with_a_reason_and_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_conflict_names_the_key_and_both_values, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
