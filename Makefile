@@ -110,9 +110,10 @@ BIN := $(OUT)/spine
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 
-.PHONY: binary unit-tests
+.PHONY: binary unit-tests token-count
 binary: $(BIN)
 unit-tests: $(UNIT_BIN)
+token-count: $(OUT)/token_count
 
 $(BIN): $(OUT)/src/main.o $(LIB)
 	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
@@ -137,6 +138,11 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+
+# Counts tokens for the comparison with the reference.
+$(OUT)/token_count: tests/token_reference/count.c $(LIB)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -o $(OUT)/token_count.o -c $<
+	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/token_count.o $(LIB) $(ALL_LIBS)
 
 # --- What measures --------------------------------------------------------------------------------
 

@@ -174,8 +174,11 @@ static enum problem_code read_times(const struct json *obj, bool patch, struct m
 {
 	enum problem_code code = P_OK;
 
-	if (given(obj, "expires_at", patch, d, MEMORY_HAS_EXPIRES_AT))
+	if (given(obj, "expires_at", patch, d, MEMORY_HAS_EXPIRES_AT)) {
 		code = decode_time(obj, "expires_at", &d->expires_at_ms, problem);
+		if (d->expires_at_ms == 0)
+			d->expires_at_ms = 1;	/* 0 stands for never; 1970 is long past either way */
+	}
 	if (code == P_OK && given(obj, "ttl_s", false, d, MEMORY_HAS_TTL))
 		code = decode_int(obj, "ttl_s", 1, MEMORY_TTL_MAX_S, &d->ttl_s, problem);
 	if (code == P_OK && (d->has & MEMORY_HAS_TTL) && (d->has & MEMORY_HAS_EXPIRES_AT))
@@ -296,6 +299,8 @@ static void put_digest(struct json_writer *w, const struct memory *m)
 
 void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t now_ms)
 {
+	char created_at[CLOCK_TEXT_SIZE];
+
 	json_begin_object(w);
 	put_id(w, "id", m->num);
 	json_member_int(w, "version", m->version);
@@ -316,7 +321,8 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	put_id(w, "supersedes", m->supersedes);
 	put_id(w, "superseded_by", m->superseded_by);
 	put_digest(w, m);
-	put_time(w, "created_at", m->created_at_ms);
+	clock_format(m->created_at_ms, created_at);	/* 0 is a time here, the first one */
+	json_member_cstr(w, "created_at", created_at);
 	put_time(w, "updated_at", m->forgotten_at_ms ? m->forgotten_at_ms : m->updated_at_ms);
 	if (m->forgotten_at_ms)
 		put_time(w, "forgotten_at", m->forgotten_at_ms);

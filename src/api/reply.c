@@ -81,7 +81,7 @@ void reply_send(struct call *call)
 	const char *type = call->status == 304 ? NULL : call->content_type ? call->content_type : "application/json";
 
 	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
-		problem_set(&call->problem, P_INTERNAL, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
+		problem_set(&call->problem, P_TOO_LARGE, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
 	if (call->problem.code != P_OK) {
 		buf_release(&call->reply);
 		send_problem(call);

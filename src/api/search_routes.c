@@ -118,8 +118,12 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 		return read_bool(call, "explain", pair->value, &s->query.explain);
 	if (str_is(pair->name, "created_after"))
 		return read_time(call, "created_after", pair->value, &s->query.created_from_ms);
-	if (str_is(pair->name, "created_before"))
-		return read_time(call, "created_before", pair->value, &s->query.created_to_ms);
+	if (str_is(pair->name, "created_before")) {
+		code = read_time(call, "created_before", pair->value, &s->query.created_to_ms);
+		if (s->query.created_to_ms == 0)
+			s->query.created_to_ms = -1;	/* 0 stands for no bound; before 1970 there is nothing either way */
+		return code;
+	}
 	if (!str_is(pair->name, "page_size") && !str_is(pair->name, "page_token"))
 		call_warn_unknown(call, pair->name);
 	return P_OK;

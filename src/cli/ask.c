@@ -157,19 +157,18 @@ static bool contains(struct str text, struct str part)
 
 struct str ask_sentence(const struct cli *cli, const struct ask *ask)
 {
-	const char *hint = NULL;
+	/* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. */
+	bool names_field = ask->field.n == 0 || contains(ask->detail, ask->field);
+	struct str text;
 
 	if (ask->failure)
 		return str_of(ask->failure);
+	text = names_field ? ask->detail : arena_printf(cli->arena, "%.*s (%.*s)", STR_ARG(ask->detail),
+							STR_ARG(ask->field));
 	for (const struct hint *h = hints; h->code; h++)
 		if (str_is(ask->code, h->code))
-			hint = h->text;
-	/* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. */
-	return arena_printf(cli->arena, "%.*s%s%.*s%s%s%s", STR_ARG(ask->detail),
-			    contains(ask->detail, ask->field) || ask->field.n == 0 ? "" : " (",
-			    contains(ask->detail, ask->field) ? 0 : (int)ask->field.n, ask->field.n ? ask->field.p : "",
-			    contains(ask->detail, ask->field) || ask->field.n == 0 ? "" : ")",
-			    hint ? ". " : "", hint ? hint : "");
+			return arena_printf(cli->arena, "%.*s. %s", STR_ARG(text), h->text);
+	return text;
 }
 
 struct str ask_problem(const struct cli *cli, const struct ask *ask)

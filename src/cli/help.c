@@ -21,8 +21,8 @@ const char help_config_about[] =
 
 const char help_output_about[] =
 	"Results go to standard output, messages to standard error. With --json the result is one JSON document, the "
-	"server's own wherever the server has one; where the command fails it is the problem document (RFC 9457), and "
-	"the message is on standard error as well.";
+	"server's own wherever the server has one; where the server refuses or cannot be reached it is a problem "
+	"document (RFC 9457), and the message is on standard error as well.";
 
 const char help_safety_about[] =
 	"Text that was stored is shown with control characters made visible, so that it cannot do anything to the "

@@ -129,8 +129,25 @@ bool credentials_value_is_random(struct str value, size_t min);
 /* How many different bytes, up to the first 256. */
 unsigned credentials_value_distinct(struct str value);
 
-/* The value that begins at i, behind the sign and blanks: *ret_at and *ret_end are what would be blanked. False where no
- * value can be read there. Looks at no more than VALUE_LOOK bytes. */
-enum { CREDENTIALS_VALUE_LOOK = 512 };
+/* --- credentials_read.c: where a name and a value begin and end ---------------------------------- */
+
+enum {
+	CREDENTIALS_NAME_BYTES = 64,
+	CREDENTIALS_VALUE_LOOK = 512	/* no more of a value is looked at to judge it */
+};
+
+struct credentials_value {
+	size_t at, end;
+	bool quoted;
+	bool code;	/* bare, and a bracket follows: a call, an index */
+};
+
+/* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it. False where
+ * there is none, or no end to it on its line. */
+bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
+/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none. */
+bool credentials_read_name(struct str text, size_t end, struct str *ret);
+/* Where the line of i begins, or 256 bytes before i. */
+size_t credentials_read_line(struct str text, size_t i);
 
 #endif

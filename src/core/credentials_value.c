@@ -141,3 +141,197 @@ unsigned credentials_value_distinct(struct str value)
 	}
 	return count;
 }
+
+/* --- Stand-ins ----------------------------------------------------------------------------------- */
+
+/* Wherever they stand in a value, in any case. */
+static const char *const STAND_INS[] = {
+	"your", "example", "placeholder", "changeme", "change_me", "change-me", "changeit", "xxxx", "****", "....", "redacted",
+	"replace", "insert", "dummy", "sample", "todo", "fixme", "${", "$(", "{{", "#{", "%s", "%d", "%(", "%{", "{0}", "{}",
+	"process.env", "os.environ", "getenv", "env.", "env[", "secrets.", "://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
+};
+
+/* The whole value, in any case. */
+static const char *const STAND_IN_WORDS[] = {
+	"password", "passwort", "passwords", "passwd", "passphrase", "username", "required", "optional", "undefined", "disabled",
+	"enabled", "unknown", "invalid", "missing", "incorrect", "forbidden", "default", "readonly", "external", "internal",
+	"encrypted", "unencrypted", "plaintext", "cleartext", "sensitive", "protected", "interactive", "keyboard", "publickey",
+	"authenticated", "unauthenticated", "expected", "whatever", "anything", "something", "nullable", "userpassword", "sha256",
+	"sha512", "base64", "base32", "sha-256", "sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
+};
+
+static bool contains(struct str value, struct str word)
+{
+	for (size_t i = 0; i + word.n <= value.n; i++)
+		if (credentials_here_nocase(value, i, word))
+			return true;
+	return false;
+}
+
+static bool is_stand_in_word(struct str value)
+{
+	for (size_t i = 0; i < sizeof(STAND_IN_WORDS) / sizeof(STAND_IN_WORDS[0]); i++)
+		if (str_ieq(value, str_of(STAND_IN_WORDS[i])))
+			return true;
+	return false;
+}
+
+/* $NAME, %NAME%, <…>, […], {…}, ENC(…); and $2b$…, $argon2id$…, {SSHA}…: the hash of a password. */
+static bool is_reference(struct str v)
+{
+	char first = v.p[0], last = v.p[v.n - 1];
+	size_t name;
+
+	if (first == '$') {
+		name = credentials_run(v, 1, CH_WORD | CH_DOT);
+		return name == v.n || (v.p[name] == '$' && name > 1) || v.p[1] == '{';
+	}
+	if (first == '%' && last == '%')
+		return true;
+	if ((first == '<' && last == '>') || (first == '[' && last == ']') || (first == '{' && contains(v, STR("}"))))
+		return true;
+	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) || credentials_here(v, 0, STR("pbkdf2"));
+}
+
+bool credentials_value_is_placeholder(struct str value)
+{
+	struct str v = judged(value);
+
+	if (v.n == 0)
+		return true;
+	if (credentials_value_distinct(v) < (v.n < 8 ? 3 : v.n < 16 ? 4 : 6) || is_reference(v) || is_stand_in_word(v))
+		return true;
+	for (size_t i = 0; i < sizeof(STAND_INS) / sizeof(STAND_INS[0]); i++)
+		if (contains(v, str_of(STAND_INS[i])))
+			return true;
+	return false;
+}
+
+/* ./x, ../x, ~/x, C:\x, /run/secrets/x, key.pem. A key in base64 may begin with '/', so that alone says nothing. */
+static bool is_path(struct str v)
+{
+	static const char *const ends[] = {".pem", ".key", ".json", ".txt", ".yml", ".yaml", ".crt", ".env", ".conf", ".cfg", ".py", ".js",
+					   ".ts", ".sh", ".html", ".php", ".xml", ".md", ".com", ".org", ".net"};
+
+	if (credentials_here(v, 0, STR("./")) || credentials_here(v, 0, STR("../")) || credentials_here(v, 0, STR("~/")))
+		return true;
+	if (v.n > 2 && v.p[1] == ':' && v.p[2] == '\\')
+		return true;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (str_has_suffix(v, str_of(ends[i])))
+			return true;
+	return v.p[0] == '/' && str_find(str_sub(v, 1, v.n), '/') < v.n - 1 && !credentials_value_is_random(v, 20);
+}
+
+/* --- Values -------------------------------------------------------------------------------------- */
+
+struct shape {
+	unsigned lower, upper, digits;
+	unsigned signs;		/* such as people put into passwords: ! @ # … */
+	unsigned code;		/* brackets, quotes, backslashes, operators */
+	unsigned spaces, high;
+};
+
+static struct shape shape_of(struct str v)
+{
+	struct shape s = {0};
+
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned c = credentials_class[(unsigned char)v.p[i]];
+
+		s.lower += (c & CH_LOWER) != 0;
+		s.upper += (c & CH_UPPER) != 0;
+		s.digits += (c & CH_DIGIT) != 0;
+		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
+		s.high += (unsigned char)v.p[i] >= 0x80;
+		/* A sign in front is a selector or an operator. */
+		s.signs += i > 0 && v.p[i] && strchr("!@#$%^&*+?~", v.p[i]) != NULL;
+		s.code += v.p[i] && strchr("(){}[]<>\\|;,='\"`", v.p[i]) != NULL;
+	}
+	return s;
+}
+
+static bool is_address(struct str v)
+{
+	size_t at = str_find(v, '@'), dot;
+
+	if (at == 0 || at == v.n)
+		return false;
+	dot = credentials_run(v, at + 1, CH_NAME);
+	return dot > at + 1 && dot < v.n && v.p[dot] == '.' && credentials_run(v, dot + 1, CH_LOWER | CH_DOT) == v.n && v.n - dot > 2;
+}
+
+/* Does a person choose such passwords? */
+static bool is_password_like(struct str v, enum credentials_form form, const struct shape *s)
+{
+	unsigned letters = s->lower + s->upper;
+
+	if (v.n < 6 || is_address(v))
+		return false;
+	if (form == FORM_BARE || form == FORM_LOOSE)
+		return v.n >= 8 && letters && s->digits && s->signs && !s->code;
+	if (s->code)
+		return v.n >= 8 && letters && s->digits && s->signs && s->code <= 2;
+	if (letters && s->digits)
+		return true;
+	if (v.n < 8)
+		return false;
+	if (letters == 0)
+		return s->digits == v.n;
+	if (s->signs)
+		return true;
+	return form == FORM_QUOTED && letters == v.n;
+}
+
+static bool looks_random(struct str v, enum credentials_form form, const struct shape *s)
+{
+	unsigned letters = s->lower + s->upper;
+
+	if (letters == 0 || (s->code && form != FORM_QUOTED))
+		return false;
+	/* Without digits only the mix of cases can tell, and only in something long. */
+	if (s->digits == 0 && (v.n < 12 || s->lower == 0 || s->upper == 0))
+		return false;
+	return credentials_value_is_random(v, 8);
+}
+
+static bool is_base64_of(struct str v, size_t least)
+{
+	size_t end = credentials_run(v, 0, CH_ALNUM | CH_BASE64);
+
+	return v.n >= least && v.n - end <= 2 && credentials_value_distinct(v) >= 12;
+}
+
+static const char *const KINDS[] = {
+	[NAME_PASSWORD] = "password",
+	[NAME_TOKEN] = "token",
+	[NAME_SECRET] = "secret",
+	[NAME_API_KEY] = "api_key",
+	[NAME_SECRET_KEY] = "secret_key",
+	[NAME_AWS_SECRET] = "aws_secret_key",
+	[NAME_AZURE_KEY] = "azure_key",
+	[NAME_AUTHORIZATION] = "authorization",
+	[NAME_VALUE] = NULL,
+};
+
+bool credentials_value_is_secret(struct str value, enum credentials_name name, enum credentials_form form,
+				 const char **ret_kind)
+{
+	struct str v = judged(value);
+	struct shape s = shape_of(v);
+	bool secret;
+
+	if (v.n < 6 || s.spaces)
+		return false;
+	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
+	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) || (name == NAME_AZURE_KEY && is_base64_of(v, 40))) {
+		*ret_kind = KINDS[name];
+		return true;
+	}
+	if (credentials_value_is_placeholder(v) || is_path(v))
+		return false;
+	secret = looks_random(v, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
+	if (secret)
+		*ret_kind = name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
+	return secret;
+}

@@ -40,7 +40,13 @@ struct envelope_ref {
 	const struct envelope_redaction *redactions;
 	size_t redaction_count;
 	struct str text;		/* p == NULL: none (form ref), or gone */
-	struct str summary;		/* of the memory, while the envelope is packed; not part of it */
+	/* Not part of the envelope. */
+	struct str summary;		/* of the memory, while the envelope is packed */
+	struct {
+		uint32_t version;	/* the memory's newest, when the envelope was read back */
+		uint64_t superseded_by;
+		bool forgotten;
+	} now;
 };
 
 struct envelope_missing {

@@ -173,6 +173,8 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 		return code;
 	apply_draft(&m, draft, now_ms);
 	status = store_memory_insert(c, &m);
+	if (status == STORE_EXISTS && m.num == 0)
+		return problem_set(problem, P_ID_TAKEN, "id", "the highest id of this space is taken, so there is no next one; give a free id");
 	if (status == STORE_EXISTS)
 		return problem_set(problem, P_ID_TAKEN, "id", "ms-%llu is taken; leave id out to get the next free one",
 				   (unsigned long long)m.num);

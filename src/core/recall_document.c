@@ -3,7 +3,7 @@
 #include "codec/json.h"
 #include "codec/sha256.h"
 
-enum { LABELS_MAX = 512, LABEL_VALUE_MAX = 400, METADATA_DEPTH = 64 };
+enum { LABELS_OF_FIELDS = 6, LABEL_VALUE_MAX = 400, METADATA_DEPTH = 64 };
 
 void recall_maker_init(struct recall_maker *maker, uint64_t seed)
 {
@@ -50,7 +50,7 @@ struct labels {
 
 static void add_label(struct labels *l, enum recall_field field, struct str key, struct str value)
 {
-	if (value.p && l->count < LABELS_MAX)
+	if (value.p)
 		l->list[l->count++] = recall_label(l->arena, field, key, value);
 }
 
@@ -113,7 +113,7 @@ void recall_maker_run(struct recall_maker *maker, const struct memory *m, struct
 		termbag_add_text(&maker->bag, maker->analyzer, m->summary, 1);
 	for (uint32_t i = 0; tags.type == JSON_ARRAY && i < tags.count; i++)
 		termbag_add_text(&maker->bag, maker->analyzer, tags.items[i].s, 1);
-	labels.list = arena_alloc(&maker->arena, LABELS_MAX * sizeof(*labels.list));
+	labels.list = arena_calloc(&maker->arena, (size_t)LABELS_OF_FIELDS + tags.count + metadata.count, sizeof(*labels.list));
 	add_labels(&labels, m, &tags, &metadata);
 	*ret = (struct index_document){
 		.id = m->num,

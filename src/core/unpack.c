@@ -24,20 +24,21 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 	return result;
 }
 
-/* A memory that was forgotten leaves its reference without text. */
-static enum problem_code fill_text(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena, struct problem *problem)
+/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without text. */
+static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena, struct problem *problem)
 {
 	struct memory m;
-	enum store_status status;
+	enum store_status status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
 
-	if (r->form == FORM_REF)
-		return P_OK;
-	status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
-	if (status == STORE_NOT_FOUND || m.forgotten_at_ms)
+	if (status == STORE_NOT_FOUND)
 		return P_OK;
-	r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions, r->redaction_count);
+	r->now.version = m.current_version;
+	r->now.superseded_by = m.superseded_by;
+	r->now.forgotten = m.forgotten_at_ms != 0;
+	if (r->form != FORM_REF && !r->now.forgotten)
+		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions, r->redaction_count);
 	return P_OK;
 }
 
@@ -50,7 +51,7 @@ enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *ro
 		return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and restore a backup",
 				   (unsigned long long)row->num);
 	for (size_t i = 0; code == P_OK && i < ret->ref_count; i++)
-		code = fill_text(c, row->space, &ret->refs[i], arena, problem);
+		code = fill_ref(c, row->space, &ret->refs[i], arena, problem);
 	return code;
 }
 

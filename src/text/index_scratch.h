@@ -16,8 +16,8 @@ struct index_term_list {
 };
 
 struct index_candidate {
+	double factor;		/* at least the document's */
 	uint32_t sum;		/* of the terms looked at so far */
-	uint32_t need;		/* what it must come to, for the document to be a hit */
 	uint16_t doc;
 };
 
@@ -34,7 +34,7 @@ struct index_scratch {
 	uint16_t *by_bound;			/* positions in lists, the highest bound first */
 	uint32_t *rest;				/* sum of the bounds from each position of by_bound on */
 	size_t list_cap;
-	struct index_candidate candidates[INDEX_CHUNK];
+	struct index_candidate candidates[INDEX_CHUNK + 16];
 
 	/* Bitmaps of all segments, for index_list. */
 	uint64_t *bitmaps;

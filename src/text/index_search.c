@@ -25,9 +25,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#ifndef ALPHA
-#define ALPHA 0.6
-#endif
 struct search {
 	const struct index *ix;
 	const struct index_query *query;
@@ -196,37 +193,67 @@ static inline uint32_t seek(const struct index_term_list *l, uint32_t doc)
 	return low;
 }
 
+/* The position of the first document from `doc` on, at or behind l->cursor. */
+static inline uint32_t seek_from(const struct index_term_list *l, uint32_t doc)
+{
+	uint32_t at = seek(l, doc);
+
+	return at + (l->list.docs[at] < doc);
+}
+
+static inline int32_t worth_of(const struct search *q, float weight, uint32_t count, uint32_t doc)
+{
+	return (int32_t)index_rank_worth(weight, q->rank->table.part[count * SCORE_LENGTHS + q->s->lengths[doc]]);
+}
+
+/* Adds up the documents of the window [base, end). Counts are taken in pairs, as they are stored. */
 static void add_sparse(struct search *q, struct index_term_list *l, uint32_t base, uint32_t end)
 {
-	const float *parts = q->rank->table.part;
-	const uint8_t *lengths = q->s->lengths;
+	const uint16_t *docs = l->list.docs;
+	const uint8_t *counts = l->list.counts;
 	int32_t *sums = q->x->sums - base;
 	float weight = l->weight;
-	uint32_t i = seek(l, base), count = l->list.count, doc;
+	uint32_t i = seek_from(l, base), to;
 
-	for (i += l->list.docs[i] < base; i < count && (doc = l->list.docs[i]) < end; i++) {
-		uint32_t n = postings_count_at(l->list.counts, i);
-
-		sums[doc] += (int32_t)index_rank_worth(weight, parts[n * SCORE_LENGTHS + lengths[doc]]);
+	l->cursor = i < l->list.count ? i : l->cursor;
+	to = seek_from(l, end);
+	if ((i & 1) && i < to) {
+		sums[docs[i]] += worth_of(q, weight, counts[i / 2] >> 4, docs[i]);
+		i++;
 	}
-	l->cursor = i > 0 ? i - 1 : 0;
+	for (; i + 2 <= to; i += 2) {
+		uint32_t pair = counts[i / 2], first = docs[i], second = docs[i + 1];
+
+		sums[first] += worth_of(q, weight, pair & 15, first);
+		sums[second] += worth_of(q, weight, pair >> 4, second);
+	}
+	if (i < to)
+		sums[docs[i]] += worth_of(q, weight, counts[i / 2] & 15, docs[i]);
+	l->cursor = to > 0 ? to - 1 : 0;
+}
+
+/* Without a branch on the count, which could not be predicted: the part of a count of 0 is 0. */
+static inline int32_t worth_if_any(const struct search *q, float weight, uint32_t count, uint32_t doc)
+{
+	return (count > 0) + (int32_t)(weight * q->rank->table.part[count * SCORE_LENGTHS + q->s->lengths[doc]]);
 }
 
 static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
 {
-	const float *parts = q->rank->table.part;
-	const uint8_t *lengths = q->s->lengths;
+	const uint8_t *counts = l->list.counts;
 	int32_t *sums = q->x->sums - base;
 	float weight = l->weight;
 	uint32_t doc;
 
 	end = end < l->list.dense_docs ? end : l->list.dense_docs;
-	/* Without a branch, which could not be predicted: the part of a count of 0 is 0. */
-	for (doc = base; doc < end; doc++) {
-		uint32_t n = postings_count_at(l->list.counts, doc);
+	for (doc = base; doc + 2 <= end; doc += 2) {
+		uint32_t pair = counts[doc / 2];
 
-		sums[doc] += (n > 0) + (int32_t)(weight * parts[n * SCORE_LENGTHS + lengths[doc]]);
+		sums[doc] += worth_if_any(q, weight, pair & 15, doc);
+		sums[doc + 1] += worth_if_any(q, weight, pair >> 4, doc + 1);
 	}
+	if (doc < end)
+		sums[doc] += worth_if_any(q, weight, counts[doc / 2] & 15, doc);
 }
 
 /* --- Candidates ------------------------------------------------------------------------------------- */
@@ -240,26 +267,44 @@ static inline uint32_t look_up(struct index_term_list *l, uint32_t doc)
 	return l->list.docs[l->cursor] == doc ? postings_count_at(l->list.counts, l->cursor) : 0;
 }
 
+/* True where `sum` can make a hit of a document with at most this factor. */
+static inline bool is_enough(double threshold, uint32_t sum, double factor)
+{
+	return sum * factor >= threshold * (1 - 1e-9);
+}
+
+/* Keeps the candidates that the filter lets through and that can make it with all terms from position `first` on; returns how many. */
+static size_t sift_candidates(struct search *q, size_t count, size_t first)
+{
+	struct index_candidate *c = q->x->candidates;
+	uint32_t rest = q->x->rest[first];
+	size_t i, kept = 0;
+
+	for (i = 0; i < count; i++) {
+		c[kept] = c[i];
+		c[kept].factor = q->s->boosts[c[i].doc] + q->newest;
+		kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor) & segment_bit(q->allowed, c[kept].doc);
+	}
+	return kept;
+}
+
 /* Completes the sums of the candidates with the terms from position `first` on, and offers those that make it. */
 static void score_candidates(struct search *q, size_t count, size_t first)
 {
 	struct index_candidate *c = q->x->candidates;
-	const float *parts = q->rank->table.part;
 	const struct segment *s = q->s;
 	size_t t, i;
 
+	count = sift_candidates(q, count, first);
 	for (t = first; t < q->list_count && count > 0; t++) {
 		struct index_term_list *l = &q->x->lists[q->x->by_bound[t]];
 		uint32_t rest = q->x->rest[t + 1];
 		size_t kept = 0;
 
 		for (i = 0; i < count; i++) {
-			uint32_t doc = c[i].doc, n = look_up(l, doc);
-
 			c[kept] = c[i];
-			if (n)
-				c[kept].sum += index_rank_worth(l->weight, parts[n * SCORE_LENGTHS + s->lengths[doc]]);
-			kept += c[kept].sum + rest >= c[kept].need;
+			c[kept].sum += (uint32_t)worth_if_any(q, l->weight, look_up(l, c[i].doc), c[i].doc);
+			kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor);
 		}
 		count = kept;
 	}
@@ -269,20 +314,6 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 		if (c[i].sum > 0)
 			offer(q, (struct index_hit){s->ids[c[i].doc], c[i].sum * factor});
 	}
-}
-
-/* Adds a candidate to the n of the chunk at hand, if it can make it; scores the chunk when it is full. Returns the new n. */
-static size_t add_candidate(struct search *q, uint32_t doc, uint32_t sum, size_t first, size_t n)
-{
-	uint32_t need = sum_needed(q->threshold, q->s->boosts[doc] + q->newest);
-
-	if (sum + q->x->rest[first] < need)
-		return n;
-	q->x->candidates[n++] = (struct index_candidate){.sum = sum, .need = need, .doc = (uint16_t)doc};
-	if (n < INDEX_CHUNK)
-		return n;
-	score_candidates(q, n, first);
-	return 0;
 }
 
 typedef int32_t four_sums __attribute__((vector_size(16)));
@@ -301,6 +332,7 @@ static inline bool any_reaches(const int32_t *sums, int32_t bar)
 /* Finds the candidates among the sums of the first `first` terms of a window, scores them, and clears the sums. */
 static void score_window(struct search *q, uint32_t base, uint32_t end, uint32_t need, size_t first)
 {
+	struct index_candidate *c = q->x->candidates;
 	int32_t *sums = q->x->sums, bar = need > q->x->rest[first] ? (int32_t)(need - q->x->rest[first]) : 1;
 	uint32_t i, j, size = (end - base + 15) / 16 * 16;
 	size_t n = 0;
@@ -308,9 +340,15 @@ static void score_window(struct search *q, uint32_t base, uint32_t end, uint32_t
 	for (i = 0; i < size; i += 16) {
 		if (!any_reaches(sums + i, bar))
 			continue;
-		for (j = i; j < i + 16; j++)
-			if (sums[j] >= bar && segment_bit(q->allowed, base + j))
-				n = add_candidate(q, base + j, (uint32_t)sums[j], first, n);
+		for (j = i; j < i + 16; j++) {
+			c[n].sum = (uint32_t)sums[j];
+			c[n].doc = (uint16_t)(base + j);
+			n += sums[j] >= bar;
+		}
+		if (n >= INDEX_CHUNK) {
+			score_candidates(q, n, first);
+			n = 0;
+		}
 	}
 	memset(sums, 0, size * sizeof(*sums));
 	score_candidates(q, n, first);
@@ -324,7 +362,11 @@ static void search_window(struct search *q, uint32_t window)
 
 	if (end > q->s->doc_count)
 		end = q->s->doc_count;
-	for (i = 0; i < q->list_count && (q->x->rest[i] >= need || (i > 0 && q->x->rest[i] >= need * ALPHA)); i++) {
+	if (q->list_count == 0 || q->x->rest[0] < need)
+		return;
+	/* More terms are added than are essential: the less the others are worth, the fewer documents remain possible. Adding until those are
+	 * worth half of what is needed takes the least time. */
+	for (i = 0; i < q->list_count && q->x->rest[i] >= need / 2; i++) {
 		struct index_term_list *l = &q->x->lists[q->x->by_bound[i]];
 
 		if (l->list.dense_docs)
@@ -332,8 +374,7 @@ static void search_window(struct search *q, uint32_t window)
 		else
 			add_sparse(q, l, base, end);
 	}
-	if (i > 0)
-		score_window(q, base, end, need, i);
+	score_window(q, base, end, need, i);
 }
 
 /* All documents that the filter lets through are candidates. */
@@ -343,8 +384,15 @@ static void score_allowed(struct search *q)
 	uint64_t left;
 
 	for (w = 0; w < words; w++)
-		for (left = q->allowed[w]; left; left &= left - 1)
-			n = add_candidate(q, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left), 0, 0, n);
+		for (left = q->allowed[w]; left; left &= left - 1) {
+			uint32_t doc = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left);
+
+			q->x->candidates[n++] = (struct index_candidate){.doc = (uint16_t)doc};
+			if (n < INDEX_CHUNK)
+				continue;
+			score_candidates(q, n, 0);
+			n = 0;
+		}
 	score_candidates(q, n, 0);
 }
 

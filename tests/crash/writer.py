@@ -99,7 +99,7 @@ class Writer(threading.Thread):
 
     def _store(self, count: int, batch: bool = False) -> Store:
         markers = [self._marker() for _ in range(count)]
-        return Store(self.space, markers, f"key-{markers[0]}" if self.random.random() < 0.8 else None, batch)
+        return Store(self.space, markers, markers[0].replace("mk", "key") if self.random.random() < 0.8 else None, batch)
 
     def _pick(self) -> Memory | None:
         """One of its own, rather a new one."""

@@ -27,7 +27,8 @@ def test_store_prints_the_id_alone(spine):
 def test_store_sends_every_field(spine):
     spine.ok("store", "old")
     memory = spine.ok(
-        "store", "text", "--json", "--kind", "fact", "--tag", "a", "-t", "b", "--importance", "high", "--task", "t-1", "--pin",
+        "store", "text", "--json", "--kind", "fact", "--tag", "a", "-t", "b", "--importance", "high", "--task", "t-1",
+        "--pin",
         "--summary", "short", "--trust", "user", "--ttl", "2h", "--supersedes", "ms-1", "--id", "ms-77", "--metadata",
         '{"n":1,"s":"x"}', "--agent", "me",
     ).json
@@ -159,7 +160,7 @@ def test_a_search_without_results_is_no_failure(spine):
 
 
 def test_filters_are_sent(spine):
-    stored(spine, "word a", "--tag", "x", "--tag", "y", "--kind", "fact", "--agent", "ada", "--task", "t-1", "--importance", "high")
+    stored(spine, "word a", *"--tag x --tag y --kind fact --agent ada --task t-1 --importance high".split())
     stored(spine, "word b", "--tag", "x", "--trust", "user", "--pin", "--metadata", '{"k":"v"}')
     stored(spine, "word c", "--supersedes", "ms-1")
 

@@ -88,15 +88,17 @@ def exported(spine, *args):
 
 def kept(memory):
     """What an import preserves."""
-    names = "id content summary kind tags importance agent task pinned trust metadata expires_at supersedes created_at state digest"
+    names = ("id content summary kind tags importance agent task pinned trust metadata expires_at supersedes created_at "
+             "state digest")
     return {name: memory[name] for name in names.split()}
 
 
 def fill(spine):
     """Memories of every kind, two of them superseded, one expired in the past."""
     stored(spine, "plain")
-    stored(spine, "everything\x1b\u202e\n", "--kind", "fact", "--tag", "b", "--tag", "a", "--importance", "critical", "--task", "t",
-           "--pin", "--summary", "s", "--trust", "external", "--metadata", '{"n":1.5,"deep":{"x":[1,null,true]}}', "--agent", "ada")
+    options = "--kind fact --tag b --tag a --importance critical --task t --pin --summary s --trust external --agent ada"
+    metadata = '{"n":1.5,"deep":{"x":[1,null,true]}}'
+    stored(spine, "everything\x1b\u202e\n", *options.split(), "--metadata", metadata)
     stored(spine, "newer", "--supersedes", "ms-1")
     stored(spine, "high", "--id", "ms-50")
     stored(spine, "replaces a higher id", "--id", "ms-10", "--supersedes", "ms-50")
@@ -182,7 +184,8 @@ def test_an_interrupted_import_goes_on(spine):
 
 def test_what_was_written_otherwise_is_still_the_same(spine):
     line = {
-        "id": "ms-3", "content": "x", "tags": ["a", "b", "a"], "created_at": "2025-01-01T01:00:00+01:00", "kind": None, "pinned": None,
+        "id": "ms-3", "content": "x", "tags": ["a", "b", "a"], "created_at": "2025-01-01T01:00:00+01:00",
+        "kind": None, "pinned": None,
         "metadata": {"b": 1, "a": 2}, "unknown": 1, "ttl_s": 1000,
     }
     assert spine.ok("import", "--json", stdin=json.dumps(line)).json["imported"] == 1

@@ -351,8 +351,30 @@ def test_an_updated_memory_does_not_change_what_was_handed_over(api):
     memory = api.store("first words", pinned=True)
     envelope = api.handoff()
     api.ok("PATCH", f"/v1/memories/{memory['id']}", {"content": "other words"})
-    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}") == envelope
+    again = api.ok("GET", f"/v1/envelopes/{envelope['id']}")
+    assert again.pop("since") == [{"id": memory["id"], "event": "updated", "version": 2}]
+    assert again == envelope
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
+    newer = api.store("replacement", supersedes=memory["id"])
+    again = api.ok("GET", f"/v1/envelopes/{envelope['id']}")
+    assert again["since"] == [{"id": memory["id"], "event": "superseded", "by": newer["id"]}]
+
+
+def test_what_was_missing_is_resolved_later_with_a_receipt(api):
+    trimmed = api.store("long " * 500, pinned=True)
+    envelope = api.handoff(summary="see ms-77", constraints={"max_tokens": 400}, include_recent=0)
+    assert [trim["id"] for trim in envelope["budget"]["trimmed"]] == [trimmed["id"]]
+    path = f"/v1/envelopes/{envelope['id']}"
+    answer = api.ok("POST", path + "/resolve", **{"Spine-Agent": "reader"})
+    assert [m["id"] for m in answer["memories"]] == [trimmed["id"]]
+    assert answer["missing"] == [{"id": "ms-77", "reason": "unknown"}]
+    api.store("now it is there", id="ms-77")
+    answer = api.ok("POST", path + "/resolve", {"ids": ["ms-77"]}, **{"Spine-Agent": "reader"})
+    assert answer["memories"][0]["content"] == "now it is there"
+    receipts = api.ok("GET", path + "/receipts")["receipts"]
+    assert {(r["id"], r["agent"]) for r in receipts} == {(trimmed["id"], "reader"), ("ms-77", "reader")}
+    assert api.refused("invalid_field", "POST", path + "/resolve", {"ids": ["ms-5"]})["field"] == "ids[0]"
+    assert api.ok("GET", path) == envelope
 
 
 def test_verify_names_the_first_envelope_that_does_not_match(api, server):

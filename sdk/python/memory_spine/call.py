@@ -76,13 +76,24 @@ class Response:
             answer = load_json(self.body)
             result = parse(answer)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise errors.ProtocolError(
-                f"the server answered {self.status} with {self.body[:80]!r}, which is not what was asked for",
-                code="invalid_response",
-                status=self.status,
-            ) from error
+            raise self._unexpected() from error
         _warn_of(answer)
         return result
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        try:
+            return self.body.decode("utf-8")
+        except ValueError as error:
+            raise self._unexpected() from error
+
+    def _unexpected(self) -> errors.ProtocolError:
+        return errors.ProtocolError(
+            f"the server answered {self.status} with {self.body[:80]!r}, which is not what was asked for",
+            code="invalid_response",
+            status=self.status,
+        )
 
     def error(self) -> errors.SpineError:
         try:
@@ -110,6 +121,11 @@ def get(path: str, query: tuple[tuple[str, str], ...] = ()) -> Request:
 
 def post(path: str, body: Any = None, headers: tuple[tuple[str, str], ...] = (), safe: bool = False) -> Request:
     return Request("POST", path, (), b"" if body is None else dump_json(body), headers, safe)
+
+
+def put(path: str, body: Any) -> Request:
+    """A PUT says what is to be, however often it is said."""
+    return Request("PUT", path, (), dump_json(body), safe=True)
 
 
 def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:

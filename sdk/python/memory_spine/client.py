@@ -8,11 +8,14 @@ import time
 from types import TracebackType
 from typing import Optional, TypeVar
 
-from . import memories, server
+from . import agents as agent_calls
+from . import handoffs, memories, server
+from . import tasks as task_calls
 from ._version import __version__
 from .async_transport import AsyncTransport
 from .call import Response, Sleep, Steps, perform
 from .errors import SpineError
+from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
 from .http1 import Settings
 from .method import awaiting, awaiting_pages, blocking, blocking_pages
 from .transport import Transport
@@ -136,6 +139,20 @@ class MemorySpine(_Client):
     search = blocking(memories.search)
     list = blocking_pages(memories.list_memories)
 
+    agent_handoff = blocking_handoff(handoffs.agent_handoff)
+    envelope = blocking(handoffs.envelope, Handoff.bind)
+    verify = blocking(handoffs.verify)
+    diff = blocking(handoffs.diff)
+
+    task = blocking(task_calls.task)
+    tasks = blocking_pages(task_calls.tasks)
+    fidelity = blocking(task_calls.fidelity)
+    blame = blocking(task_calls.blame)
+
+    register_agent = blocking(agent_calls.register_agent)
+    agent_info = blocking(agent_calls.agent_info)
+    agents = blocking_pages(agent_calls.agents)
+
     tokens = blocking(server.tokens)
     status = blocking(server.status)
     healthy = blocking(server.healthy)
@@ -195,6 +212,20 @@ class AsyncMemorySpine(_Client):
     fetch = awaiting(memories.fetch)
     search = awaiting(memories.search)
     list = awaiting_pages(memories.list_memories)
+
+    agent_handoff = awaiting_handoff(handoffs.agent_handoff)
+    envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
+    verify = awaiting(handoffs.verify)
+    diff = awaiting(handoffs.diff)
+
+    task = awaiting(task_calls.task)
+    tasks = awaiting_pages(task_calls.tasks)
+    fidelity = awaiting(task_calls.fidelity)
+    blame = awaiting(task_calls.blame)
+
+    register_agent = awaiting(agent_calls.register_agent)
+    agent_info = awaiting(agent_calls.agent_info)
+    agents = awaiting_pages(agent_calls.agents)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

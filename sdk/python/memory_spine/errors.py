@@ -14,7 +14,10 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 __all__ = [
+    "BudgetTooSmall",
     "Conflict",
+    "ConstraintConflict",
+    "HopLimit",
     "NotFound",
     "PreconditionFailed",
     "ProtocolError",
@@ -64,11 +67,19 @@ class SpineError(Exception):
 
 
 class NotFound(SpineError):
-    """404: no such memory, version or call."""
+    """404: no such memory, version, envelope, task, agent or call."""
 
 
 class Conflict(SpineError):
     """409: the object is in a state that does not allow this. Also an Idempotency-Key used for two requests."""
+
+
+class ConstraintConflict(Conflict):
+    """A handoff would change or loosen a constraint of its parent. `waive` it, with a reason, or leave it as it is."""
+
+
+class HopLimit(Conflict):
+    """The chain has had as many handoffs as it may have (`max_hops`)."""
 
 
 class PreconditionFailed(SpineError):
@@ -83,6 +94,16 @@ class PreconditionFailed(SpineError):
 
 class ValidationError(SpineError):
     """400, 413, 414, 415, 422, 431: the request is wrong or too large; `field` says where."""
+
+
+class BudgetTooSmall(ValidationError):
+    """Not even the task with its constraints fits into max_tokens, or not everything with strategy="full"."""
+
+    @property
+    def minimum(self) -> Optional[int]:
+        """The budget that would do."""
+        minimum = self.problem.get("minimum")
+        return minimum if isinstance(minimum, int) else None
 
 
 class ServerError(SpineError):
@@ -120,7 +141,12 @@ _CLASS_OF_STATUS: dict[int, type[SpineError]] = {
 }
 
 # Where the code says more than the status does.
-_CLASS_OF_CODE: dict[str, type[SpineError]] = {"idempotency_conflict": Conflict}
+_CLASS_OF_CODE: dict[str, type[SpineError]] = {
+    "budget_too_small": BudgetTooSmall,
+    "constraint_conflict": ConstraintConflict,
+    "hop_limit": HopLimit,
+    "idempotency_conflict": Conflict,
+}
 
 
 def from_problem(status: int, problem: Mapping[str, Any], retry_after: Optional[float]) -> SpineError:

@@ -1,99 +1,148 @@
 """What `agent_handoff` and `envelope` return: an envelope with the way back to the client that it came from.
 
-The calls themselves (handoffs.py) know no client and make plain envelopes; `bind` of these classes is what a client's
-method does with the result. An envelope that was pickled comes back without its client: all it says is there, `verify`
-works, and what would have to be fetched is not.
+The calls themselves (handoffs.py) know no client and make plain envelopes. A client's method binds what they return:
+
+    class MemorySpine:
+        envelope = blocking(handoffs.envelope, Handoff.bind)                # def envelope(self, id: str) -> Handoff
+        agent_handoff = blocking_handoff(handoffs.agent_handoff)            # the same, or a DryRun with dry_run=True
+
+An envelope that was pickled comes back without its client: all that it says is there, and `verify` works, but what
+would have to be fetched is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, TypeVar, Union, cast, overload
 
 from . import handoffs
 from .call import Steps
 from .envelope import DryRun, Envelope
+from .method import awaiting, blocking
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from typing_extensions import Literal, Protocol
+    from typing import Literal
 
-    T = TypeVar("T")
+    from typing_extensions import ParamSpec
 
-    class Run(Protocol):
-        """How the blocking client carries out a call."""
+    P = ParamSpec("P")
+    H_co = TypeVar("H_co", covariant=True)
+    D_co = TypeVar("D_co", covariant=True)
 
-        def __call__(self, steps: Steps[T]) -> T: ...
+    class HandoffCall(Protocol[P, H_co, D_co]):
+        """A call that returns one thing, or another with dry_run=True. (The parameters of the latter are not checked.)"""
 
-    class AsyncRun(Protocol):
-        """How the asynchronous client carries out a call."""
+        @overload
+        def __call__(self, *args: Any, dry_run: Literal[True], **kwargs: Any) -> D_co: ...
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> H_co: ...
 
-        def __call__(self, steps: Steps[T]) -> Coroutine[Any, Any, T]: ...
+    class HandoffMethod(Protocol[P, H_co, D_co]):
+        def __get__(self, client: object, owner: object = None) -> HandoffCall[P, H_co, D_co]: ...
+
+
+class Run(Protocol):
+    """How the blocking client carries out a call."""
+
+    def __call__(self, steps: Steps[T]) -> T: ...
+
+
+class AsyncRun(Protocol):
+    """How the asynchronous client carries out a call."""
+
+    def __call__(self, steps: Steps[T]) -> Coroutine[Any, Any, T]: ...
 
 
 def _no_client(steps: Steps[Any]) -> NoReturn:
-    raise RuntimeError("this envelope was unpickled and has no client: read it again with the client's envelope(id)")
+    raise RuntimeError("this envelope was unpickled and has no client: read it again, with a client's envelope(id)")
 
 
-def _fields_of(envelope: Envelope) -> dict[str, Any]:
+def _values(envelope: Envelope) -> dict[str, Any]:
     return {one.name: getattr(envelope, one.name) for one in fields(Envelope)}
+
+
+def _unpickle(kind: type[Envelope], values: dict[str, Any]) -> Envelope:
+    return kind(**values)
 
 
 @dataclass(frozen=True)
 class _Bound(Envelope):
-    """An envelope that was sealed does not change, so a rendering is fetched once and kept."""
+    """What both kinds have in common: renderings, which are fetched once, because an envelope does not change."""
 
-    _renderings: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _fetched: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _unpickle, (type(self), _fields_of(self))
+    def __reduce__(self) -> tuple[Callable[..., Envelope], tuple[Any, ...]]:
+        return _unpickle, (type(self), _values(self))
+
+    def _prompt(self) -> Steps[str]:
+        if "prompt" not in self._fetched:
+            self._fetched["prompt"] = yield from handoffs.prompt(self.id)
+        return cast(str, self._fetched["prompt"])
+
+    def _render(self, form: str) -> Steps[dict[str, Any]]:
+        if form not in self._fetched:
+            self._fetched[form] = yield from handoffs.render(self.id, form)
+        return dict(self._fetched[form])
 
 
 @dataclass(frozen=True)
 class Handoff(_Bound):
-    """An envelope of the blocking client."""
+    """An envelope of the blocking client. Its attributes are those of `Envelope`."""
 
     _run: Run = field(default=_no_client, repr=False, compare=False)
 
-    __doc__ = Envelope.__doc__
-
     @classmethod
     def bind(cls, run: Run, envelope: Envelope) -> Handoff:
-        return cls(**_fields_of(envelope), _run=run)
+        return cls(**_values(envelope), _run=run)
 
     def prompt(self) -> str:
-        """What the receiving model reads, in Markdown. Asked for once and remembered."""
-        if "prompt" not in self._renderings:
-            self._renderings["prompt"] = self._run(handoffs.prompt(self.id))
-        return str(self._renderings["prompt"])
+        """What the receiving model reads, in Markdown."""
+        return self._run(self._prompt())
 
-    @overload
-    def render(self, form: Literal["prompt"]) -> str: ...
-    @overload
-    def render(self, form: Literal["v1", "v2", "both"]) -> dict[str, Any]: ...
-    def render(self, form: str) -> Union[str, dict[str, Any]]:
-        """The envelope in another form: "v1" for agents of the old protocol, "v2", "both" for a time between, "prompt"."""
-        if form == "prompt":
-            return self.prompt()
-        if form not in self._renderings:
-            self._renderings[form] = self._run(handoffs.render(self.id, form))
-        return dict(self._renderings[form])
+    def render(self, form: str) -> dict[str, Any]:
+        """The envelope for agents of version "v1"; "both" has that and version 2, as members "v1" and "v2"."""
+        return self._run(self._render(form))
 
 
 @dataclass(frozen=True)
 class AsyncHandoff(_Bound):
-    """An envelope of the asynchronous client: `prompt` and `render` are awaited."""
+    """An envelope of the asynchronous client. Its attributes are those of `Envelope`."""
 
     _run: AsyncRun = field(default=_no_client, repr=False, compare=False)
 
-    __doc__ = Envelope.__doc__
-
     @classmethod
     def bind(cls, run: AsyncRun, envelope: Envelope) -> AsyncHandoff:
-        return cls(**_fields_of(envelope), _run=run)
+        return cls(**_values(envelope), _run=run)
 
     async def prompt(self) -> str:
-        """What the receiving model reads, in Markdown. Asked for once and remembered."""
-        if "prompt" not in self._renderings:
-            self._renderings["prompt"] = await self._run(handoffs.prompt(self.id))
-        return str(self._renderings["prompt"])
+        """What the receiving model reads, in Markdown."""
+        return await self._run(self._prompt())
+
+    async def render(self, form: str) -> dict[str, Any]:
+        """The envelope for agents of version "v1"; "both" has that and version 2, as members "v1" and "v2"."""
+        return await self._run(self._render(form))
+
+
+# --- agent_handoff as a method -------------------------------------------------------------------
+
+
+def _bind_blocking(run: Run, envelope: Envelope) -> Union[Handoff, DryRun]:
+    return envelope if isinstance(envelope, DryRun) else Handoff.bind(run, envelope)
+
+
+def _bind_awaiting(run: AsyncRun, envelope: Envelope) -> Union[AsyncHandoff, DryRun]:
+    return envelope if isinstance(envelope, DryRun) else AsyncHandoff.bind(run, envelope)
+
+
+def blocking_handoff(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, Handoff, DryRun]:
+    return cast("HandoffMethod[P, Handoff, DryRun]", blocking(call, _bind_blocking))
+
+
+def awaiting_handoff(
+    call: Callable[P, Steps[Envelope]],
+) -> HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]:
+    method = awaiting(call, _bind_awaiting)
+    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]", method)

@@ -7,6 +7,11 @@
         get = awaiting(memories.get)        # async def get(self, id: str, version: int | None = None) -> Memory
 
 Type checkers see the parameters of the call with the client's kind of result; help() and inspect see them, too.
+
+A method may `bind` what its call returns to the client, for results that go on asking it:
+
+    class MemorySpine:
+        envelope = blocking(handoffs.envelope, Handoff.bind)    # Handoff.bind(client._run, the call's result)
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, cast, overload
 
 from .call import Listing, Page, Steps
 
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Pages(Generic[T]):
@@ -97,18 +103,33 @@ def _dress(method: Any, call: Callable[..., Any], result: str) -> Any:
     return method
 
 
-def blocking(call: Callable[P, Steps[T]]) -> Method[P, T]:
+def _bound_result(bind: Optional[Callable[[Any, Any], Any]]) -> str:
+    """What `bind` returns, by name; "{}", the call's own result, where there is none."""
+    return "{}" if bind is None else str(bind.__annotations__["return"])
+
+
+@overload
+def blocking(call: Callable[P, Steps[T]]) -> Method[P, T]: ...
+@overload
+def blocking(call: Callable[P, Steps[T]], bind: Callable[[Any, T], R]) -> Method[P, R]: ...
+def blocking(call: Callable[..., Steps[Any]], bind: Optional[Callable[[Any, Any], Any]] = None) -> Method[Any, Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._run(call(*args, **kwargs))
+        result = self._run(call(*args, **kwargs))
+        return result if bind is None else bind(self._run, result)
 
-    return cast("Method[P, T]", _dress(method, call, "{}"))
+    return cast("Method[Any, Any]", _dress(method, call, _bound_result(bind)))
 
 
-def awaiting(call: Callable[P, Steps[T]]) -> Method[P, Coroutine[Any, Any, T]]:
+@overload
+def awaiting(call: Callable[P, Steps[T]]) -> Method[P, Coroutine[Any, Any, T]]: ...
+@overload
+def awaiting(call: Callable[P, Steps[T]], bind: Callable[[Any, T], R]) -> Method[P, Coroutine[Any, Any, R]]: ...
+def awaiting(call: Callable[..., Steps[Any]], bind: Optional[Callable[[Any, Any], Any]] = None) -> Method[Any, Any]:
     async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return await self._run(call(*args, **kwargs))
+        result = await self._run(call(*args, **kwargs))
+        return result if bind is None else bind(self._run, result)
 
-    return cast("Method[P, Coroutine[Any, Any, T]]", _dress(method, call, "{}"))
+    return cast("Method[Any, Any]", _dress(method, call, _bound_result(bind)))
 
 
 def blocking_pages(call: Callable[P, Listing[T]]) -> Method[P, Pages[T]]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 
 from .wire import parse_time
+
+H = TypeVar("H", bound="Hop")
 
 
 def _time(value: Optional[str]) -> Optional[datetime]:
@@ -128,7 +130,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Missing:
-    """An id that `fetch` could not answer; `reason` is "unknown" or "forgotten"."""
+    """An id that `fetch` or a handoff could not resolve; `reason` is "unknown", "forgotten", "expired" or "unavailable"."""
 
     id: str
     reason: str
@@ -148,3 +150,276 @@ class FetchResult:
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> FetchResult:
         return cls(Memory.list_from_wire(raw), [Missing.from_wire(entry) for entry in raw["missing"]])
+
+
+# --- Chains of envelopes -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the server says about a chain of envelopes. It is true where the chain is `ok`.
+
+    verdict    "intact"; "forgotten": a text is gone, the rest was checked; "damaged" or "unchained"
+    checked    how many envelopes were looked at
+    first_bad  the id of the envelope that is damaged, or not its parent's child
+    """
+
+    id: str
+    ok: bool
+    verdict: str
+    checked: int
+    first_bad: Optional[str]
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Verification:
+        return cls(raw["id"], raw["ok"], raw["verdict"], raw["checked"], raw["first_bad"])
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one thing between two envelopes.
+
+    kind           "intent", "constraint", "decision", "step" or "memory"
+    fate           "added", "narrowed", "changed", "waived" or "dropped"
+    key            which one
+    before, after  its values
+    reason, by     of what was waived
+    """
+
+    kind: str
+    fate: str
+    key: Optional[str]
+    before: Any = field(hash=False)
+    after: Any = field(hash=False)
+    reason: Optional[str]
+    by: Optional[str]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Change:
+        return cls(
+            kind=raw["kind"],
+            fate=raw["fate"],
+            key=raw.get("key"),
+            before=raw.get("before"),
+            after=raw.get("after"),
+            reason=raw.get("reason"),
+            by=raw.get("by"),
+        )
+
+
+def _changes(raw: Mapping[str, Any]) -> list[Change]:
+    return [Change.from_wire(entry) for entry in raw.get("changes") or ()]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one envelope has of another: `score` is `kept` / `total`."""
+
+    from_id: str
+    to_id: str
+    score: float
+    kept: int
+    total: int
+    changes: list[Change] = field(hash=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Difference:
+        return cls(raw["from"], raw["to"], raw["score"], raw["kept"], raw["total"], _changes(raw))
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One handoff of a task; `envelope` is its envelope's id."""
+
+    envelope: str
+    parent: Optional[str]
+    hop: int
+    from_agent: Optional[str]
+    to_agent: str
+    created_at: datetime
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls: type[H], raw: Mapping[str, Any], **more: Any) -> H:
+        return cls(
+            envelope=raw["envelope"],
+            parent=raw.get("parent"),
+            hop=raw["hop"],
+            from_agent=raw.get("from"),
+            to_agent=raw["to"],
+            created_at=parse_time(raw["created_at"]),
+            raw=dict(raw),
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class TaskHop(Hop):
+    """A handoff with what its envelope came to; `refs`, `missing` and `trimmed` are numbers of memories."""
+
+    state: Optional[str]
+    token_count: int
+    max_tokens: int
+    refs: int
+    missing: int
+    trimmed: int
+
+    @classmethod
+    def from_task(cls, raw: Mapping[str, Any]) -> TaskHop:
+        return cls.from_wire(
+            raw,
+            state=raw.get("state"),
+            token_count=raw["token_count"],
+            max_tokens=raw["max_tokens"],
+            refs=raw["refs"],
+            missing=raw["missing"],
+            trimmed=raw["trimmed"],
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task with all its handoffs, the first one first."""
+
+    id: str
+    intent: Optional[str]
+    hops: list[TaskHop] = field(hash=False)
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Task:
+        return cls(raw["id"], raw.get("intent"), [TaskHop.from_task(hop) for hop in raw["envelopes"]], dict(raw))
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task in the list of tasks; `envelopes` is how many it has."""
+
+    id: str
+    created_at: datetime
+    envelopes: int
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> TaskEntry:
+        return cls(raw["id"], parse_time(raw["created_at"]), raw["envelopes"])
+
+
+@dataclass(frozen=True)
+class HopFidelity(Hop):
+    """What a handoff kept of the one before it (`score`) and of the first one (`root_score`).
+
+    The first one itself has nothing to keep: its scores are None.
+    """
+
+    score: Optional[float]
+    kept: Optional[int]
+    total: Optional[int]
+    changes: list[Change] = field(hash=False)
+    root_score: Optional[float]
+    root_intent_and_constraints: Optional[float]
+
+    @classmethod
+    def from_fidelity(cls, raw: Mapping[str, Any]) -> HopFidelity:
+        against_root = raw.get("against_root") or {}
+        return cls.from_wire(
+            raw,
+            score=raw.get("score"),
+            kept=raw.get("kept"),
+            total=raw.get("total"),
+            changes=_changes(raw),
+            root_score=against_root.get("score"),
+            root_intent_and_constraints=against_root.get("intent_and_constraints"),
+        )
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How much of what a task began with its newest envelope has: of everything, and of intent and constraints alone."""
+
+    task: str
+    score: float
+    intent_and_constraints: float
+    hops: list[HopFidelity] = field(hash=False)
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Fidelity:
+        return cls(
+            task=raw["task"],
+            score=raw["score"],
+            intent_and_constraints=raw["intent_and_constraints"],
+            hops=[HopFidelity.from_fidelity(hop) for hop in raw["hops"]],
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Where something came into a task and where it was lost.
+
+    verdict     "still there", "lost" or "never there"
+    introduced  the handoff that it came in with
+    lost        the first one without it; `fate`, `reason` and `by` say how
+    """
+
+    task: str
+    key: str
+    verdict: str
+    introduced: Optional[Hop]
+    lost: Optional[Hop]
+    fate: Optional[str]
+    reason: Optional[str]
+    by: Optional[str]
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Blame:
+        introduced, lost = raw.get("introduced"), raw.get("lost")
+        how = lost or {}
+        return cls(
+            task=raw["task"],
+            key=raw["key"],
+            verdict=raw["verdict"],
+            introduced=None if introduced is None else Hop.from_wire(introduced),
+            lost=None if lost is None else Hop.from_wire(lost),
+            fate=how.get("fate"),
+            reason=how.get("reason"),
+            by=how.get("by"),
+            raw=dict(raw),
+        )
+
+
+# --- Agents --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A registered agent: the envelope versions that it reads, how its tokens are counted, how many it takes.
+
+    `tokenizer` and `max_tokens` are None where the server's defaults hold.
+    """
+
+    name: str
+    accepts: tuple[str, ...]
+    tokenizer: Optional[str]
+    max_tokens: Optional[int]
+    description: Optional[str]
+    created_at: datetime
+    updated_at: datetime
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Agent:
+        return cls(
+            name=raw["name"],
+            accepts=tuple(raw["accepts"]),
+            tokenizer=raw.get("tokenizer"),
+            max_tokens=raw.get("max_tokens"),
+            description=raw.get("description"),
+            created_at=parse_time(raw["created_at"]),
+            updated_at=parse_time(raw["updated_at"]),
+            raw=dict(raw),
+        )

@@ -1,0 +1,146 @@
+"""The calls on envelopes: pack one, read it, compare two. Each is written once, as steps (see call.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional, Union
+from urllib.parse import quote
+
+from .call import Steps, get, post, post_once
+from .envelope import DryRun, Envelope
+from .models import Difference, Verification
+from .wire import string_list
+
+EnvelopeId = Union[str, Envelope]
+"""An envelope, or its id."""
+
+
+def _id(what: str, envelope: EnvelopeId) -> str:
+    id = envelope.id if isinstance(envelope, Envelope) else envelope
+    if not isinstance(id, str):
+        raise TypeError(f"{what} is an envelope or its id, such as 'env-17', not {id!r}")
+    if not id:
+        why = ": that of a dry run was not stored" if isinstance(envelope, DryRun) else ""
+        raise ValueError(f"{what} names no envelope{why}")
+    return id
+
+
+def _path(envelope: EnvelopeId, verb: str = "") -> str:
+    return f"/v1/envelopes/{quote(_id('id', envelope), safe='')}{verb}"
+
+
+def _objects(what: str, value: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A list of mappings. One mapping is refused: it would be taken apart into its names."""
+    if isinstance(value, (str, bytes, Mapping)):
+        raise TypeError(f"{what} must be a list of mappings, not {value!r}")
+    return [dict(entry) for entry in value]
+
+
+def agent_handoff(
+    target_agent: str,
+    task_summary: str,
+    *,
+    include_recent: int = 20,
+    include_pins: bool = True,
+    constraints: Optional[Mapping[str, Any]] = None,
+    execution_history: Iterable[Mapping[str, Any]] = (),
+    expected_output: Optional[Mapping[str, Any]] = None,
+    intent: Optional[str] = None,
+    state: Optional[str] = None,
+    open_decisions: Iterable[str] = (),
+    resolved_decisions: Iterable[Mapping[str, Any]] = (),
+    parent: Optional[EnvelopeId] = None,
+    task: Optional[str] = None,
+    strategy: str = "priority",
+    refs: Iterable[str] = (),
+    max_hops: Optional[int] = None,
+    waive: Iterable[Mapping[str, Any]] = (),
+    from_: Optional[str] = None,
+    tokenizer: Optional[str] = None,
+    dry_run: bool = False,
+    idempotency_key: Optional[str] = None,
+) -> Steps[Envelope]:
+    """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
+
+    target_agent        who gets the work
+    task_summary        what it is to accomplish; memories that the text names (ms-4821 through ms-4825) go with it
+    include_recent      how many memories to add by relevance and recency
+    include_pins        whether to add what is pinned in the space
+    constraints         what must hold from here on, at every later hop, too; max_tokens is the receiver's budget
+    execution_history   what was done: {"agent", "action", "decision", "why", "memory_id", "at"}
+    expected_output     what the receiver should produce: {"format", "length", "schema", "criteria", …}
+    intent              the user's own words; given once, at the first handoff
+    state               where the work stands
+    open_decisions      what is still to be decided
+    resolved_decisions  what was open and is decided: {"decision", "outcome"}
+    parent              the envelope that this one continues, or its id: its intent, constraints, history and memories go on
+    task                a name for a new task; a later hop has its parent's
+    strategy            "priority", "full", "summary" or "lazy"
+    refs                further memories by id, or ranges ("ms-1 through ms-5")
+    max_hops            how many handoffs the chain may have
+    waive               inherited constraints that no longer hold: {"key", "reason"}
+    from_               who hands over; else the client's agent
+    tokenizer           what the budget is counted in; else the receiver's
+    dry_run             stores nothing and returns a `DryRun`: the envelope as it would be, and what other budgets would lose
+
+    Raises BudgetTooSmall, ConstraintConflict and HopLimit. Memories that cannot be found are no error: see `missing`.
+    """
+    fields = {
+        "target_agent": target_agent,
+        "task_summary": task_summary,
+        "include_recent": include_recent,
+        "include_pins": include_pins,
+        "constraints": constraints or None,
+        "execution_history": _objects("execution_history", execution_history),
+        "expected_output": expected_output or None,
+        "intent": intent,
+        "state": state,
+        "open_decisions": string_list("open_decisions", open_decisions),
+        "resolved_decisions": _objects("resolved_decisions", resolved_decisions),
+        "parent": None if parent is None else _id("parent", parent),
+        "task": task,
+        "strategy": strategy,
+        "refs": string_list("refs", refs),
+        "max_hops": max_hops,
+        "waive": _objects("waive", waive),
+        "from": from_,
+        "tokenizer": tokenizer,
+    }
+    body = {name: value for name, value in fields.items() if value is not None and value != []}
+    if dry_run:
+        response = yield post("/v1/envelopes", {**body, "dry_run": True}, safe=True)
+        return response.read(DryRun.from_answer)
+    response = yield post_once("/v1/envelopes", body, idempotency_key)
+    return response.read(Envelope.from_wire)
+
+
+def envelope(id: str) -> Steps[Envelope]:
+    """Reads an envelope."""
+    response = yield get(_path(id))
+    return response.read(Envelope.from_wire)
+
+
+def prompt(id: EnvelopeId) -> Steps[str]:
+    """What the receiving model reads, in Markdown."""
+    response = yield get(_path(id), (("format", "prompt"),))
+    return response.text
+
+
+def render(id: EnvelopeId, form: str) -> Steps[dict[str, Any]]:
+    """The envelope in another form: "v1", or "both"."""
+    if form not in ("v1", "both"):
+        raise ValueError(f"form is {form!r}; expected 'v1' or 'both' (what a model reads is prompt())")
+    response = yield get(_path(id), (("format", form),))
+    return response.read(dict)
+
+
+def verify(id: EnvelopeId) -> Steps[Verification]:
+    """Has the server check the digests of an envelope and of all before it, to the root of the chain."""
+    response = yield get(_path(id, "/verify"))
+    return response.read(Verification.from_wire)
+
+
+def diff(a: EnvelopeId, b: EnvelopeId) -> Steps[Difference]:
+    """What `b` kept of `a`, and what it added, changed or dropped."""
+    response = yield get(_path(a, f"/diff/{quote(_id('b', b), safe='')}"))
+    return response.read(Difference.from_wire)
