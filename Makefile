@@ -103,7 +103,7 @@ SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
 SRC_CC := $(wildcard src/*/*.cc)
 LLHTTP_C := api http llhttp
 LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) \
-           $(OUT)/token_tables.o
+           $(OUT)/token_tables.o $(OUT)/schemas.o
 LIB := $(OUT)/libspine.a
 BIN := $(OUT)/spine
 
@@ -178,5 +178,11 @@ $(TABLES): $(NODE_MODULES) $(wildcard tools/*.mjs)
 $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
+
+# --- Schemas: written by hand, part of the binary ----------------------------------------------------
+
+$(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -208,7 +208,8 @@ static enum problem_code replay(struct call *call, struct store_conn *c)
 				   "this Idempotency-Key was used for another request; use a new key for a new request");
 	if (kept.body.n == 0)
 		return problem_set(&call->problem, P_MEMORY_FORGOTTEN, "Idempotency-Key",
-				   "this request was carried out before, and what it stored was forgotten since");
+				   "this request was carried out before; its answer is gone, because a memory in it was forgotten since%s%.*s",
+				   kept.location.p ? "; see " : "", STR_ARG(kept.location));
 	call->status = kept.status;
 	call->etag = kept.etag;
 	call->location = kept.location;
@@ -228,7 +229,7 @@ static enum problem_code keep_reply(struct call *call, struct store_conn *c)
 	kept.location = call->location;
 	kept.body = buf_str(&call->reply);
 	memcpy(kept.request_digest, call->request_digest, sizeof(kept.request_digest));
-	status = store_reply_put(c, call->space, call->idempotency_key, &kept, call->stored, call->stored_count);
+	status = store_reply_put(c, call->space, call->idempotency_key, &kept, call->shown, call->shown_count);
 	if (status == STORE_OK)
 		status = store_reply_prune(c, call->now_ms - call->api->limits.idempotency_ttl_ms, PRUNE_WITH_EACH);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);

@@ -70,8 +70,8 @@ struct call {
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
-	const uint64_t *stored;			/* numbers of the memories that write made and the reply shows */
-	size_t stored_count;
+	const uint64_t *shown;			/* numbers of the memories whose text is in the reply; set by write */
+	size_t shown_count;
 
 	struct str warnings[CALL_WARNINGS_MAX];	/* unknown fields that were ignored */
 	size_t warning_count;

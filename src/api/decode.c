@@ -25,12 +25,20 @@ enum problem_code decode_check_text(struct str value, const char *name, size_t m
 	return P_OK;
 }
 
+/* Does s, well-formed UTF-8, begin with a control character? U+0080 to U+009F are some, too. */
+static bool is_control(struct str s)
+{
+	unsigned char first = (unsigned char)s.p[0];
+
+	return first < 0x20 || first == 0x7f || (first == 0xc2 && s.n > 1 && (unsigned char)s.p[1] < 0xa0);
+}
+
 enum problem_code decode_check_name(struct str value, const char *name, size_t max, struct problem *problem)
 {
 	enum problem_code code = decode_check_text(value, name, 1, max, problem);
 
 	for (size_t i = 0; code == P_OK && i < value.n; i++)
-		if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f)
+		if (is_control(str_sub(value, i, value.n)))
 			code = problem_set(problem, P_INVALID_FIELD, name, "%s holds a control character; remove it", name);
 	return code;
 }

@@ -203,7 +203,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 {
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at", "from", "to", "traceparent", "task",
 					    "memory", "history", "constraints", "waived", "expected_output", "lineage", "budget",
-					    "completeness", "extensions", NULL};
+					    "completeness", "extensions", "guard", "since", NULL};
 	const struct json *b = &call->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;

@@ -70,8 +70,9 @@ static enum problem_code prepare_handoff(struct call *call, struct store_conn *c
 	struct assemble_input in = {.draft = &h->in.draft, .space = call->space, .space_name = call->space_name, .now_ms = call->now_ms};
 	struct envelope parent;
 	struct agent agent;
-	enum store_status status;
-	enum problem_code code = agent_read(c, call->space, h->in.draft.to, call->arena, &agent, &call->problem);
+	int64_t guard = 0;
+	enum store_status status = call->space ? store_space_guard(c, call->space, &guard) : STORE_OK;
+	enum problem_code code = status != STORE_OK ? problem_of_store(&call->problem, status) : agent_read(c, call->space, h->in.draft.to, call->arena, &agent, &call->problem);
 
 	if (code == P_OK)
 		code = find_tokenizer(call, h, &agent, &in.tokenizer);
@@ -81,6 +82,7 @@ static enum problem_code prepare_handoff(struct call *call, struct store_conn *c
 		return code;
 	in.parent = h->in.parent ? &parent : NULL;
 	in.max_tokens = agent.max_tokens;
+	in.policy = (enum redact_policy)guard;
 	in.new_task = STR("task-new");
 	if (h->in.dry_run) {
 		call->is_answered = true;
@@ -103,9 +105,15 @@ static enum problem_code write_handoff(struct call *call, struct store_conn *c)
 	struct envelope_row row = {
 		.space = call->space, .num = e->num, .task = e->task, .parent = e->parent, .hop = e->hop, .created_at_ms = e->created_at_ms,
 	};
+	uint64_t *nums = arena_calloc(call->arena, e->ref_count, sizeof(*nums));
 	enum store_status status;
 	struct buf body;
 
+	call->shown = nums;
+	call->shown_count = 0;
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].text.p)
+			nums[call->shown_count++] = e->refs[i].id.num;
 	buf_init(&body, RENDER_MAX_BYTES);
 	envelope_write(e, ENVELOPE_SKELETON, &body);
 	memcpy(row.digest, e->digest, sizeof(row.digest));

@@ -109,6 +109,14 @@ static enum problem_code read_tags(struct call *call, const struct json *obj, bo
 	return code;
 }
 
+static enum problem_code not_one_of(const struct json *value, const char *name, const char *list, struct problem *problem)
+{
+	if (value->type != JSON_STRING)
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is %s; expected one of %s", name, json_type_name(value->type), list);
+	return problem_set(problem, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected one of %s", name,
+			   (int)(value->s.n < 40 ? value->s.n : 40), value->s.p, list);
+}
+
 static enum problem_code read_importance(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
 {
 	const struct json *value = decode_member(obj, "importance");
@@ -118,9 +126,7 @@ static enum problem_code read_importance(const struct json *obj, bool patch, str
 		return P_OK;
 	if (value->type == JSON_STRING && memory_importance_parse(value->s, &d->importance))
 		return P_OK;
-	return problem_set(problem, P_INVALID_FIELD, "importance", "importance is %s%.*s%s; expected one of low, medium, high, critical",
-			   value->type == JSON_STRING ? "\"" : "", value->type == JSON_STRING ? (int)(value->s.n < 40 ? value->s.n : 40) : 30,
-			   value->type == JSON_STRING ? value->s.p : json_type_name(value->type), value->type == JSON_STRING ? "\"" : "");
+	return not_one_of(value, "importance", "low, medium, high, critical", problem);
 }
 
 static enum problem_code read_trust(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
@@ -132,7 +138,7 @@ static enum problem_code read_trust(const struct json *obj, bool patch, struct m
 		return P_OK;
 	if (value->type == JSON_STRING && memory_trust_parse(value->s, &d->trust))
 		return P_OK;
-	return problem_set(problem, P_INVALID_FIELD, "trust", "expected one of system, user, agent, external");
+	return not_one_of(value, "trust", "system, user, agent, external", problem);
 }
 
 static enum problem_code read_name(const struct json *obj, const char *name, size_t max, bool patch, struct memory_draft *d,

@@ -77,8 +77,8 @@ static enum problem_code write_store(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
 
-	call->stored = &one->result.num;
-	call->stored_count = 1;
+	call->shown = &one->result.num;
+	call->shown_count = 1;
 	return memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
 }
 
@@ -142,8 +142,8 @@ static enum problem_code write_batch(struct call *call, struct store_conn *c)
 
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
-	call->stored = batch->nums;
-	call->stored_count = batch->count;
+	call->shown = batch->nums;
+	call->shown_count = batch->count;
 	return code;
 }
 

@@ -7,6 +7,9 @@
 
 enum { PAGE_TOKEN_MAX = 128 };
 
+/* How far the clock may have been set back since the first page. */
+#define CLOCK_SLACK_MS (INT64_C(24) * 3600 * 1000)
+
 /* A digest of everything that says which list this is: the space, the path, and the query but for the page's own parameters. */
 static uint64_t list_digest(const struct call *call)
 {
@@ -39,7 +42,8 @@ static bool read_token(const struct call *call, struct str token, struct page *r
 
 	buf_init(&text, PAGE_TOKEN_MAX);
 	ok = base64_decode(token, BASE64_URL, &text) && text.len > 0 &&
-	     sscanf(text.data, "%llx.%llx.%llx.%lld", &digest, &position, &extra, &time_ms) == 4 && digest == list_digest(call);
+	     sscanf(text.data, "%llx.%llx.%llx.%lld", &digest, &position, &extra, &time_ms) == 4 && digest == list_digest(call) &&
+	     time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS;
 	if (ok) {
 		ret->position = position;
 		ret->extra = extra;

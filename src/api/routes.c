@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
-static const struct route *const tables[] = {memory_routes, search_routes, envelope_routes, task_routes, agent_routes, token_routes, status_routes};
+static const struct route *const tables[] = {
+	memory_routes, search_routes, envelope_routes, task_routes, agent_routes, space_routes, token_routes,
+	status_routes, schema_routes,
+};
 
 static const struct {
 	enum http_method method;

@@ -15,7 +15,9 @@ extern const struct route search_routes[];
 extern const struct route envelope_routes[];
 extern const struct route task_routes[];
 extern const struct route agent_routes[];
+extern const struct route space_routes[];
 extern const struct route token_routes[];
 extern const struct route status_routes[];
+extern const struct route schema_routes[];
 
 #endif

@@ -5,6 +5,8 @@
 #include "api/routes.h"
 #include "codec/rfc3339.h"
 
+#include <math.h>
+
 enum { QUERY_TEXT_MAX = 8192 };
 
 struct search {
@@ -147,6 +149,8 @@ static enum problem_code decode_search(struct call *call)
 	s->query.now_ms = s->page.time_ms;
 	s->query.after_num = s->page.position;
 	memcpy(&s->query.after_score, &s->page.extra, sizeof(s->query.after_score));
+	if (!isfinite(s->query.after_score))
+		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one that this list gave out");
 	return P_OK;
 }
 

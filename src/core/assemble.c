@@ -236,6 +236,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 	if (code == P_OK)
 		code = assemble_refs(tools, in, &e, problem);
 	if (code == P_OK)
+		code = redact(&e, redact_policy_of(&e.constraints, in->policy), tools->arena, problem);
+	if (code == P_OK)
 		code = assemble_trim(tools, in->tokenizer, &e, problem);
 	if (code != P_OK)
 		return code;

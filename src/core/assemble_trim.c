@@ -178,6 +178,10 @@ static void apply_refs(struct trim *t)
 		form = t->forms[i][chosen];
 		r.form = form;
 		r.text = form_text(&t->all[i], form);
+		if (form != FORM_FULL) {
+			r.redactions = form == FORM_SUMMARY ? r.summary_redactions : NULL;
+			r.redaction_count = form == FORM_SUMMARY ? r.summary_redaction_count : 0;
+		}
 		r.tokens = t->items[i].cost[chosen];
 		e->refs[e->ref_count++] = r;
 		if (form != FORM_FULL)

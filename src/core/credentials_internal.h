@@ -29,6 +29,18 @@ static inline bool credentials_is(char c, unsigned classes)
 	return (credentials_class[(unsigned char)c] & classes) != 0;
 }
 
+/* Unlike strchr, not for NUL. */
+static inline bool credentials_among(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* The byte at i; behind the end it is as if a line ended there. */
+static inline char credentials_byte(struct str text, size_t i)
+{
+	return i < text.n ? text.p[i] : '\n';
+}
+
 /* The end of the run of such bytes that begins at from. */
 static inline size_t credentials_run(struct str text, size_t from, unsigned classes)
 {
@@ -145,6 +157,8 @@ struct credentials_value {
 /* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it. False where
  * there is none, or no end to it on its line. */
 bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
+/* The end of a bare value that was longer than CREDENTIALS_VALUE_LOOK. */
+size_t credentials_read_on(struct str text, size_t end);
 /* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none. */
 bool credentials_read_name(struct str text, size_t end, struct str *ret);
 /* Where the line of i begins, or 256 bytes before i. */

@@ -116,16 +116,50 @@ static enum credentials_name name_of_token(const struct words *w, size_t last)
 	return NAME_TOKEN;
 }
 
+static bool follows_word(const struct words *w, size_t last)
+{
+	return last + 1 < w->count && w->word[last + 1].n >= 2 && !credentials_is(w->word[last + 1].p[0], CH_DIGIT);
+}
+
+#define LETTER(c) (UINT32_C(1) << ((c) & 31))
+
+/* Every secret's name has all the letters of one of these; hardly any other name has, which saves cutting it up. */
+static bool may_be_secret(struct str name)
+{
+	static const uint32_t sets[] = {
+		LETTER('p') | LETTER('a') | LETTER('s'),
+		LETTER('p') | LETTER('w'),
+		LETTER('s') | LETTER('e') | LETTER('c') | LETTER('r') | LETTER('t'),
+		LETTER('t') | LETTER('o') | LETTER('k') | LETTER('e') | LETTER('n'),
+		LETTER('k') | LETTER('e') | LETTER('y'),
+		LETTER('c') | LETTER('r') | LETTER('e') | LETTER('d'),
+		LETTER('a') | LETTER('u') | LETTER('t') | LETTER('h'),
+		LETTER('v') | LETTER('a') | LETTER('l'),
+		LETTER('p') | LETTER('a') | LETTER('t'),
+	};
+	uint32_t letters = 0;
+	bool may = false;
+
+	for (size_t i = 0; i < name.n; i++)
+		letters |= LETTER(name.p[i]);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		may |= (letters & sets[i]) == sets[i];
+	return may;
+}
+
 enum credentials_name credentials_name_of(struct str name)
 {
 	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
 	static const char *const secrets[] = {"secret", "credential", "credentials", NULL};
 	static const char *const short_passwords[] = {"pass", "pwd", "pw", NULL};
+	static const char *const pat_of[] = {"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access", NULL};
 	static const char *const values[] = {"value", "val", "defaultvalue", NULL};
 	struct words w;
 	struct str word;
 	size_t last = 0;
 
+	if (!may_be_secret(name))
+		return NAME_NONE;
 	cut(name, &w);
 	if (w.count == 1 && in(w.word[0], values))
 		return NAME_VALUE;
@@ -134,7 +168,7 @@ enum credentials_name credentials_name_of(struct str name)
 	if (last >= w.count)
 		return NAME_NONE;
 	word = w.word[last];
-	if (ends_with(word, passwords) || (in(word, short_passwords) && (last + 1 < w.count || str_is(word, "pwd"))))
+	if (ends_with(word, passwords) || (in(word, short_passwords) && (str_is(word, "pwd") || follows_word(&w, last))))
 		return NAME_PASSWORD;
 	if (str_is(word, "key"))
 		return name_of_key(&w, last);
@@ -148,7 +182,7 @@ enum credentials_name credentials_name_of(struct str name)
 		return str_has_suffix(word, STR("apikey")) ? NAME_API_KEY : NAME_SECRET_KEY;
 	if (str_is(word, "authorization"))
 		return NAME_AUTHORIZATION;
-	if (str_is(word, "auth") || str_is(word, "bearer") || (str_is(word, "pat") && last + 1 < w.count))
+	if ((str_is(word, "auth") && w.count == 1) || (str_is(word, "pat") && last + 1 < w.count && in(w.word[last + 1], pat_of)))
 		return NAME_TOKEN;
 	return NAME_NONE;
 }

@@ -26,7 +26,7 @@ static size_t quote_at(struct str text, size_t i, size_t *ret_escapes)
 {
 	size_t at = i, escapes = 0;
 
-	while (at < text.n && at < i + 2 && strchr("bBrRfFuUL@$", text.p[at]) && text.p[at])
+	while (at < text.n && at < i + 2 && credentials_among(text.p[at], "bBrRfFuUL@$"))
 		at++;
 	while (at < text.n && text.p[at] == '\\' && escapes < ESCAPES) {
 		at++;
@@ -50,7 +50,7 @@ static bool read_quoted(struct str text, size_t quote, size_t escapes, struct cr
 			continue;
 		}
 		if (text.p[i] == text.p[quote] && (escapes ? slashes == escapes : slashes % 2 == 0)) {
-			*ret = (struct credentials_value){quote + 1, i - (escapes ? escapes : 0), true, false};
+			*ret = (struct credentials_value){quote + 1, i - escapes, true, false};
 			return ret->end > ret->at;
 		}
 		slashes = 0;
@@ -71,33 +71,36 @@ static bool ends_bare(struct str text, size_t i)
 {
 	char c = text.p[i];
 
-	if ((unsigned char)c <= ' ' || (unsigned char)c >= 0x7f || is_quote(c) || strchr(",;)]}<>|([{", c))
+	if ((unsigned char)c <= ' ' || (unsigned char)c >= 0x7f || is_quote(c) || credentials_among(c, ",;)]}<>|([{"))
 		return true;
 	if (c == '\\')
-		return i + 1 < text.n && (is_quote(text.p[i + 1]) || strchr("nrt\\", text.p[i + 1]));
+		return i + 1 < text.n && (is_quote(text.p[i + 1]) || credentials_among(text.p[i + 1], "nrt\\"));
 	return c == '&' && is_next_parameter(text, i);
 }
 
 bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret)
 {
 	size_t escapes = 0, quote, end;
-	bool dollar;
 
 	i = skip_blanks(text, i);
 	quote = quote_at(text, i, &escapes);
 	if (quote < text.n)
 		return read_quoted(text, quote, escapes, ret);
-	/* ${NAME} and {{ name }} begin with a bracket, and are read so that they are seen to be references. */
-	dollar = i < text.n && (text.p[i] == '$' || text.p[i] == '{' || text.p[i] == '<');
 	for (end = i; end < text.n && end - i < CREDENTIALS_VALUE_LOOK && !ends_bare(text, end);)
 		end++;
-	*ret = (struct credentials_value){i, end, false, end < text.n && strchr("([{", text.p[end]) && text.p[end]};
-	if (ret->code || dollar)
-		return end > i && !dollar;
-	while (ret->end > i && strchr(".:!?*", text.p[ret->end - 1]) && ret->end < text.n && (unsigned char)text.p[ret->end] <= ' ' &&
-	       text.p[ret->end - 1] != '!')
-		ret->end--;
+	*ret = (struct credentials_value){i, end, false, end < text.n && credentials_among(text.p[end], "([{")};
+	/* What ends a sentence, or Markdown's bold. */
+	if (end == text.n || credentials_is(text.p[end], CH_SPACE))
+		while (ret->end > i && credentials_among(text.p[ret->end - 1], ".:?*"))
+			ret->end--;
 	return ret->end > i;
+}
+
+size_t credentials_read_on(struct str text, size_t end)
+{
+	while (end < text.n && !ends_bare(text, end))
+		end++;
+	return end;
 }
 
 bool credentials_read_name(struct str text, size_t end, struct str *ret)

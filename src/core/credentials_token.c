@@ -6,76 +6,79 @@
 #include "core/credentials_internal.h"
 
 struct form {
-	const char *prefix;
-	const char *kind;
+	char prefix[17];
+	uint8_t prefix_len;
 	uint8_t stop;		/* place in prefix of the byte that the scan stops at */
 	uint8_t body;		/* classes of the bytes behind the prefix */
 	uint16_t min, max;	/* how many of them */
 	bool weak;		/* the prefix is that of other things too: the rest must look random */
+	const char *kind;
 };
 
+#define FORM(prefix, stop, body, min, max, weak, kind) {prefix, sizeof(prefix) - 1, stop, body, min, max, weak, kind}
+
 static const struct form UNDERSCORE[] = {
-	{"ghp_", "github_token", 3, CH_WORD, 20, 255, false},
-	{"gho_", "github_token", 3, CH_WORD, 20, 255, false},
-	{"ghu_", "github_token", 3, CH_WORD, 20, 255, false},
-	{"ghs_", "github_token", 3, CH_WORD, 20, 1024, false},
-	{"ghr_", "github_token", 3, CH_WORD, 20, 255, false},
-	{"github_pat_", "github_token", 6, CH_WORD, 22, 255, false},
-	{"sk_live_", "stripe_key", 2, CH_ALNUM, 16, 255, false},
-	{"sk_test_", "stripe_key", 2, CH_ALNUM, 16, 255, false},
-	{"rk_live_", "stripe_key", 2, CH_ALNUM, 16, 255, false},
-	{"rk_test_", "stripe_key", 2, CH_ALNUM, 16, 255, false},
-	{"whsec_", "stripe_key", 5, CH_ALNUM | CH_BASE64, 24, 128, true},
-	{"npm_", "npm_token", 3, CH_ALNUM, 36, 36, false},
-	{"hf_", "huggingface_token", 2, CH_ALNUM, 30, 40, true},
-	{"dop_v1_", "digitalocean_token", 3, CH_ALNUM, 40, 64, false},
-	{"doo_v1_", "digitalocean_token", 3, CH_ALNUM, 40, 64, false},
-	{"dor_v1_", "digitalocean_token", 3, CH_ALNUM, 40, 64, false},
-	{"shpat_", "shopify_token", 5, CH_ALNUM, 32, 64, true},
-	{"shpss_", "shopify_token", 5, CH_ALNUM, 32, 64, true},
-	{"shpca_", "shopify_token", 5, CH_ALNUM, 32, 64, true},
-	{"lin_api_", "linear_token", 3, CH_ALNUM, 32, 64, true},
-	{"glsa_", "grafana_token", 4, CH_WORD, 32, 64, true},
-	{"gsk_", "groq_key", 3, CH_ALNUM, 40, 64, true},
-	{"r8_", "replicate_token", 2, CH_ALNUM, 37, 40, true},
-	{"ntn_", "notion_token", 3, CH_ALNUM, 40, 64, true},
-	{"dckr_pat_", "docker_token", 4, CH_NAME, 24, 64, true},
-	{"sbp_", "supabase_token", 3, CH_ALNUM, 40, 64, true},
+	FORM("ghp_", 3, CH_WORD, 20, 255, false, "github_token"),
+	FORM("gho_", 3, CH_WORD, 20, 255, false, "github_token"),
+	FORM("ghu_", 3, CH_WORD, 20, 255, false, "github_token"),
+	FORM("ghs_", 3, CH_WORD, 20, 1024, false, "github_token"),
+	FORM("ghr_", 3, CH_WORD, 20, 255, false, "github_token"),
+	FORM("github_pat_", 6, CH_WORD, 22, 255, false, "github_token"),
+	FORM("sk_live_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
+	FORM("sk_test_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
+	FORM("rk_live_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
+	FORM("rk_test_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
+	FORM("whsec_", 5, CH_ALNUM | CH_BASE64, 24, 128, true, "stripe_key"),
+	FORM("npm_", 3, CH_ALNUM, 36, 36, false, "npm_token"),
+	FORM("hf_", 2, CH_ALNUM, 30, 40, true, "huggingface_token"),
+	FORM("dop_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
+	FORM("doo_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
+	FORM("dor_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
+	FORM("shpat_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
+	FORM("shpss_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
+	FORM("shpca_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
+	FORM("lin_api_", 3, CH_ALNUM, 32, 64, true, "linear_token"),
+	FORM("glsa_", 4, CH_WORD, 32, 64, true, "grafana_token"),
+	FORM("gsk_", 3, CH_ALNUM, 40, 64, true, "groq_key"),
+	FORM("r8_", 2, CH_ALNUM, 37, 40, true, "replicate_token"),
+	FORM("ntn_", 3, CH_ALNUM, 40, 64, true, "notion_token"),
+	FORM("dckr_pat_", 4, CH_NAME, 24, 64, true, "docker_token"),
+	FORM("sbp_", 3, CH_ALNUM, 40, 64, true, "supabase_token"),
 };
 
 static const struct form DASH[] = {
-	{"sk-ant-", "anthropic_key", 2, CH_NAME, 16, 255, false},
-	{"sk-proj-", "openai_key", 2, CH_NAME, 16, 255, false},
-	{"sk-svcacct-", "openai_key", 2, CH_NAME, 16, 255, false},
-	{"sk-admin-", "openai_key", 2, CH_NAME, 16, 255, true},
-	{"sk-or-v1-", "openrouter_key", 2, CH_ALNUM, 32, 128, false},
-	{"sk-", "openai_key", 2, CH_NAME, 20, 255, true},
-	{"glpat-", "gitlab_token", 5, CH_NAME | CH_DOT, 20, 255, false},
-	{"gldt-", "gitlab_token", 4, CH_NAME, 20, 64, true},
-	{"glrt-", "gitlab_token", 4, CH_NAME, 20, 64, true},
-	{"glptt-", "gitlab_token", 5, CH_NAME, 20, 64, true},
-	{"glcbt-", "gitlab_token", 5, CH_NAME, 20, 64, true},
-	{"xoxb-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xoxa-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xoxp-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xoxr-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xoxs-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xoxe-", "slack_token", 4, CH_ALNUM | CH_DASH, 16, 255, false},
-	{"xapp-", "slack_token", 4, CH_ALNUM | CH_DASH, 32, 255, true},
-	{"pypi-AgEI", "pypi_token", 4, CH_NAME, 40, 512, false},
-	{"GOCSPX-", "gcp_oauth_secret", 6, CH_NAME, 24, 40, false},
-	{"AGE-SECRET-KEY-1", "age_key", 3, CH_UPPER | CH_DIGIT, 50, 64, false},
-	{"sq0atp-", "square_token", 6, CH_NAME, 22, 64, true},
-	{"sq0csp-", "square_token", 6, CH_NAME, 40, 64, true},
-	{"pplx-", "perplexity_key", 4, CH_ALNUM, 40, 64, true},
-	{"xai-", "xai_key", 3, CH_ALNUM, 60, 100, true},
+	FORM("sk-ant-", 2, CH_NAME, 16, 255, false, "anthropic_key"),
+	FORM("sk-proj-", 2, CH_NAME, 16, 255, false, "openai_key"),
+	FORM("sk-svcacct-", 2, CH_NAME, 16, 255, false, "openai_key"),
+	FORM("sk-admin-", 2, CH_NAME, 16, 255, true, "openai_key"),
+	FORM("sk-or-v1-", 2, CH_ALNUM, 32, 128, false, "openrouter_key"),
+	FORM("sk-", 2, CH_NAME, 20, 255, true, "openai_key"),
+	FORM("glpat-", 5, CH_NAME | CH_DOT, 20, 255, false, "gitlab_token"),
+	FORM("gldt-", 4, CH_NAME, 20, 64, true, "gitlab_token"),
+	FORM("glrt-", 4, CH_NAME, 20, 64, true, "gitlab_token"),
+	FORM("glptt-", 5, CH_NAME, 20, 64, true, "gitlab_token"),
+	FORM("glcbt-", 5, CH_NAME, 20, 64, true, "gitlab_token"),
+	FORM("xoxb-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xoxa-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xoxp-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xoxr-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xoxs-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xoxe-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
+	FORM("xapp-", 4, CH_ALNUM | CH_DASH, 32, 255, true, "slack_token"),
+	FORM("pypi-AgEI", 4, CH_NAME, 40, 512, false, "pypi_token"),
+	FORM("GOCSPX-", 6, CH_NAME, 24, 40, false, "gcp_oauth_secret"),
+	FORM("AGE-SECRET-KEY-1", 3, CH_UPPER | CH_DIGIT, 50, 64, false, "age_key"),
+	FORM("sq0atp-", 6, CH_NAME, 22, 64, true, "square_token"),
+	FORM("sq0csp-", 6, CH_NAME, 40, 64, true, "square_token"),
+	FORM("pplx-", 4, CH_ALNUM, 40, 64, true, "perplexity_key"),
+	FORM("xai-", 3, CH_ALNUM, 60, 100, true, "xai_key"),
 };
 
 static const struct form DOT[] = {
-	{"SG.", "sendgrid_key", 2, CH_NAME | CH_DOT, 40, 128, true},
-	{"ya29.", "gcp_oauth_token", 4, CH_NAME, 30, 512, true},
-	{"hvs.", "vault_token", 3, CH_NAME, 24, 256, true},
-	{"hvb.", "vault_token", 3, CH_NAME, 24, 256, true},
+	FORM("SG.", 2, CH_NAME | CH_DOT, 40, 128, true, "sendgrid_key"),
+	FORM("ya29.", 4, CH_NAME, 30, 512, true, "gcp_oauth_token"),
+	FORM("hvs.", 3, CH_NAME, 24, 256, true, "vault_token"),
+	FORM("hvb.", 3, CH_NAME, 24, 256, true, "vault_token"),
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -108,7 +111,7 @@ static bool hit(struct credential *ret, size_t at, size_t end, const char *kind)
 /* The end of the token of this form that begins at at, or 0. */
 static size_t match(struct str text, size_t at, const struct form *f)
 {
-	struct str prefix = str_of(f->prefix), body;
+	struct str prefix = {f->prefix, f->prefix_len}, body;
 	size_t from = at + prefix.n, end;
 
 	if (!credentials_here(text, at, prefix) || !credentials_starts(text, at))
@@ -130,6 +133,7 @@ static bool prefixed(const struct credentials_scan *s, size_t i, const struct fo
 {
 	char before = i > 0 ? s->text.p[i - 1] : 0;
 
+	/* The byte before the joint rules out most forms at once. */
 	for (size_t k = 0; k < count; k++) {
 		const struct form *f = &table[k];
 		size_t end;

@@ -245,8 +245,8 @@ static struct shape shape_of(struct str v)
 		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
 		s.high += (unsigned char)v.p[i] >= 0x80;
 		/* A sign in front is a selector or an operator. */
-		s.signs += i > 0 && v.p[i] && strchr("!@#$%^&*+?~", v.p[i]) != NULL;
-		s.code += v.p[i] && strchr("(){}[]<>\\|;,='\"`", v.p[i]) != NULL;
+		s.signs += i > 0 && credentials_among(v.p[i], "!@#$%^&*+?~");
+		s.code += credentials_among(v.p[i], "(){}[]<>\\|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n && v.p[i + 1] != '=');
 	}
 	return s;
 }
@@ -283,11 +283,14 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 	return form == FORM_QUOTED && letters == v.n;
 }
 
-static bool looks_random(struct str v, enum credentials_form form, const struct shape *s)
+static bool looks_random(struct str v, enum credentials_name name, enum credentials_form form, const struct shape *s)
 {
 	unsigned letters = s->lower + s->upper;
 
-	if (letters == 0 || (s->code && form != FORM_QUOTED))
+	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a pattern. */
+	if (letters == 0 || (s->code && !(form == FORM_QUOTED && name == NAME_PASSWORD)))
+		return false;
+	if (s->digits == 0 && form == FORM_LOOSE)
 		return false;
 	/* Without digits only the mix of cases can tell, and only in something long. */
 	if (s->digits == 0 && (v.n < 12 || s->lower == 0 || s->upper == 0))
@@ -330,7 +333,7 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	}
 	if (credentials_value_is_placeholder(v) || is_path(v))
 		return false;
-	secret = looks_random(v, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
+	secret = looks_random(v, name, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
 	if (secret)
 		*ret_kind = name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
 	return secret;

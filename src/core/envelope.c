@@ -260,6 +260,8 @@ void envelope_write(const struct envelope *e, enum envelope_part part, struct bu
 	json_key(w, "extensions");
 	json_put_canonical(w, &e->extensions);
 	put_optional(w, "from", e->from);
+	json_key(w, "guard");
+	json_put_canonical(w, &e->guard);
 	json_key(w, "history");
 	json_put_canonical(w, &e->history);
 	put_envelope_id(w, "id", e->num);

@@ -42,6 +42,8 @@ struct envelope_ref {
 	struct str text;		/* p == NULL: none (form ref), or gone */
 	/* Not part of the envelope. */
 	struct str summary;		/* of the memory, while the envelope is packed */
+	const struct envelope_redaction *summary_redactions;
+	size_t summary_redaction_count;
 	struct {
 		uint32_t version;	/* the memory's newest, when the envelope was read back */
 		uint64_t superseded_by;
@@ -86,6 +88,7 @@ struct envelope {
 	struct json history;		/* array of objects */
 	struct json constraints;	/* object */
 	struct json waived;		/* array of objects */
+	struct json guard;		/* object: {findings[], policy}; JSON_NULL: nothing was looked for */
 	struct json expected_output;	/* object */
 	struct json extensions;		/* object: fields that came in and are not ours */
 

@@ -225,6 +225,8 @@ bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
 	if (!json_parse(text, ENVELOPE_JSON_DEPTH, arena, &obj, &error))
 		return false;
 	completeness = json_get(&obj, "completeness");
+	if (json_get(&obj, "guard"))
+		e.guard = *json_get(&obj, "guard");
 	if (!read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) || !read_str(&obj, "space", &e.space) ||
 	    !read_time(&obj, "created_at", &e.created_at_ms) || !read_optional(&obj, "from", &e.from) || !read_str(&obj, "to", &e.to) ||
 	    !read_optional(&obj, "traceparent", &e.traceparent) || !read_task(json_get(&obj, "task"), &e) ||

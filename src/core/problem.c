@@ -17,13 +17,14 @@ const struct problem_kind *problem_kind(enum problem_code code)
 	return &kinds[code];
 }
 
-/* A sentence that was cut must not end within a character. */
-static void trim_to_utf8(char *text)
+/* A sentence shows what came from outside, cut where it was too long: within a character, maybe. */
+static void repair_utf8(char *text)
 {
-	size_t n = strlen(text);
+	struct str all = str_of(text);
+	size_t good;
 
-	while (n > 0 && !str_is_utf8((struct str){text, n}))
-		text[--n] = '\0';
+	while ((good = str_utf8_prefix(all)) < all.n)
+		text[good] = '?';
 }
 
 enum problem_code problem_set(struct problem *p, enum problem_code code, const char *field, const char *format, ...)
@@ -36,8 +37,8 @@ enum problem_code problem_set(struct problem *p, enum problem_code code, const c
 	va_start(args, format);
 	vsnprintf(p->detail, sizeof(p->detail), format, args);
 	va_end(args);
-	trim_to_utf8(p->detail);
-	trim_to_utf8(p->field);
+	repair_utf8(p->detail);
+	repair_utf8(p->field);
 	return code;
 }
 
@@ -48,7 +49,7 @@ void problem_prefix(struct problem *p, const char *list, size_t index)
 	buf_init(&field, 2 * sizeof(p->field));
 	buf_printf(&field, "%s[%zu]%s%s", list, index, p->field[0] ? "." : "", p->field);
 	snprintf(p->field, sizeof(p->field), "%s", field.data);
-	trim_to_utf8(p->field);
+	repair_utf8(p->field);
 	buf_release(&field);
 }
 

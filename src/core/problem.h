@@ -30,6 +30,7 @@
 	X(INVALID_FIELD, "invalid_field", 422, -32602, false) \
 	X(IMMUTABLE_FIELD, "immutable_field", 422, -32602, false) \
 	X(TOO_LARGE, "too_large", 422, -32602, false) \
+	X(CREDENTIALS_FOUND, "credentials_found", 422, -32012, false) \
 	X(UNSUPPORTED_VERSION, "unsupported_version", 422, -32602, false) \
 	X(BUDGET_TOO_SMALL, "budget_too_small", 422, -32010, false) \
 	X(HOP_LIMIT, "hop_limit", 409, -32011, false) \

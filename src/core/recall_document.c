@@ -3,7 +3,7 @@
 #include "codec/json.h"
 #include "codec/sha256.h"
 
-enum { LABELS_OF_FIELDS = 6, LABEL_VALUE_MAX = 400, METADATA_DEPTH = 64 };
+enum { LABELS_OF_FIELDS = 6, LABEL_VALUE_MAX = 400 };
 
 void recall_maker_init(struct recall_maker *maker, uint64_t seed)
 {
@@ -80,7 +80,7 @@ static struct json parse_own(struct arena *arena, struct str text)
 	struct json_error error;
 
 	if (text.n > 2)
-		json_parse(text, METADATA_DEPTH + 1, arena, &value, &error);
+		json_parse(text, JSON_DEPTH_MAX, arena, &value, &error);
 	return value;
 }
 

@@ -69,6 +69,10 @@ enum store_status store_space_create(struct store_conn *c, struct str name, int6
 /* Memories that are not forgotten. */
 enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories);
 
+/* The space's policy about credentials, a number that the core gives a meaning. */
+enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard);
+enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard);
+
 /* --- Memories --- */
 
 /* Stores version 1. m->num 0 takes the next number of the space, and sets it (STORE_EXISTS where the sequence is at its end: the
@@ -128,7 +132,7 @@ enum store_status store_agents(struct store_conn *c, int64_t space, struct str a
 enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				  struct kept_reply *ret);
 /* Replaces the one that was kept for the key before. The reply holds the text of these memories of the space: when one of them is
- * forgotten the body is emptied. */
+ * forgotten, or has been already, the body is emptied. */
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count);
 /* Removes up to max replies kept before before_ms. */

@@ -16,6 +16,7 @@
 
 enum {
 	RUN_CHARACTERS = FOLD_INPUT_CHARACTERS,
+	SHORTEST_STEM = 3,	/* letters; what is shorter is left alone */
 	CUT_BYTES = 48,		/* of a term that is too long; 16 digits of its hash follow */
 	MIXED_CHANGES = 3,	/* between letters and digits of a piece: more of them is a hash, not a name */
 	MIXED_CHANGES_RUN = 5,	/* of a whole run: a UUID */
@@ -81,12 +82,12 @@ static void emit_term(struct analyzer *a, struct str term)
 	a->emit(a->ctx, (struct str){cut, keep + 16});
 }
 
-/* The stem of what is English, perhaps: of three to 64 letters. */
+/* The stem of what may be English: of three to 64 letters. */
 static void emit_word(struct analyzer *a, struct str word)
 {
 	size_t i;
 
-	if (word.n < 3 || word.n > ANALYZE_TERM_BYTES) {
+	if (word.n < SHORTEST_STEM || word.n > ANALYZE_TERM_BYTES) {
 		emit_term(a, word);
 		return;
 	}
@@ -397,15 +398,38 @@ static size_t take_unspaced(struct analyzer *a, struct str text)
 	return at;
 }
 
+/* Number of small ASCII letters at the front of text, at most `limit`. Eight bytes at a time: a byte is one where it is at least 'a', not
+ * above 'z', and below 128, each of which is one bit after an addition that cannot overflow into its neighbour. */
+static inline size_t small_letters(const char *p, size_t limit)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+	size_t n = 0;
+
+	for (; n + 8 <= limit; n += 8) {
+		uint64_t v, low, others;
+
+		memcpy(&v, p + n, sizeof(v));
+		low = v & ~highs;
+		others = ~((low + ones * (128 - 'a')) & ~(low + ones * (127 - 'z')) & ~v) & highs;
+		if (others == 0)
+			continue;
+		if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+			return n + (size_t)__builtin_ctzll(others) / 8;
+		return n + (size_t)__builtin_clzll(others) / 8;
+	}
+	while (n < limit && p[n] >= 'a' && p[n] <= 'z')
+		n++;
+	return n;
+}
+
 /* Length of a plain word at the front of text, which begins with an ASCII letter: one capital at most, then small letters, then
  * something that cannot belong to it. 0 where the run has to be looked at closely. */
 static size_t plain_word(struct str text)
 {
-	size_t n = 1, limit = text.n < ANALYZE_TERM_BYTES ? text.n : ANALYZE_TERM_BYTES;
+	size_t limit = text.n < ANALYZE_TERM_BYTES ? text.n : ANALYZE_TERM_BYTES;
+	size_t n = 1 + small_letters(text.p + 1, limit - 1);
 	unsigned char c;
 
-	while (n < limit && text.p[n] >= 'a' && text.p[n] <= 'z')
-		n++;
 	if (n < 2)
 		return 0;
 	if (n == text.n)
@@ -422,30 +446,40 @@ static size_t plain_word(struct str text)
 	return !(c & 0x80) && fold_ascii[c] == FOLD_BREAK ? n : 0;
 }
 
+/* A plain word is ready for the stemmer but for its capital. */
+static void emit_plain(struct analyzer *a, struct str word)
+{
+	if (word.p[0] < 'a') {
+		memcpy(a->folded, word.p, word.n);
+		a->folded[0] = ascii_lower(word.p[0]);
+		word.p = a->folded;
+	}
+	emit_term(a, word.n < SHORTEST_STEM ? word : stem_word(a->stem, word));
+}
+
 void analyzer_run(struct analyzer *a, struct str text, void (*emit)(void *ctx, struct str term), void *ctx)
 {
-	size_t at = 0;
+	size_t at = 0, n;
 
 	a->emit = emit;
 	a->ctx = ctx;
-	while (at < text.n) {
+	for (; at < text.n; at += n) {
 		struct str rest = str_sub(text, at, text.n);
 		enum fold_class class;
-		size_t n = fold_first(rest, &class), i;
 
+		n = fold_first(rest, &class);
 		if (class == FOLD_UNSPACED) {
 			n = take_unspaced(a, rest);
-		} else if (is_word_class(class)) {
-			n = (unsigned char)rest.p[0] & 0x80 || class == FOLD_DIGIT ? 0 : plain_word(rest);
-			if (n > 0) {
-				for (i = 0; i < n; i++)
-					a->folded[i] = ascii_lower(rest.p[i]);
-				emit_word(a, (struct str){a->folded, n});
-			} else {
-				n = take_run(a, rest);
-				emit_run(a);
-			}
+			continue;
 		}
-		at += n;
+		if (!is_word_class(class))
+			continue;
+		n = n == 1 && class != FOLD_DIGIT ? plain_word(rest) : 0;
+		if (n > 0) {
+			emit_plain(a, str_sub(rest, 0, n));
+			continue;
+		}
+		n = take_run(a, rest);
+		emit_run(a);
 	}
 }

@@ -17,7 +17,7 @@
 
 enum { ANALYZE_TERM_BYTES = 64 };
 
-/* The state of one thread's analysis: about 170 KB. */
+/* The state of one thread's analysis: about 300 KB. */
 struct analyzer;
 
 /* Returns owned. */

@@ -74,6 +74,20 @@ void dictionary_prefetch(const struct dictionary *d, uint64_t hash)
 		__builtin_prefetch(&shard->slots[home_slot(shard, (uint32_t)(hash >> 32))]);
 }
 
+void dictionary_prefetch_entry(const struct dictionary *d, uint64_t hash)
+{
+	const struct dictionary_shard *shard = &d->shards[shard_of((uint32_t)(hash >> 32))];
+	uint32_t at;
+
+	if (shard->used == 0)
+		return;
+	for (at = home_slot(shard, (uint32_t)(hash >> 32)); shard->slots[at].number != DICTIONARY_NONE; at = next_slot(shard, at))
+		if (shard->slots[at].lower == (uint32_t)hash) {
+			__builtin_prefetch(&d->entries[shard->slots[at].number], 1);
+			return;
+		}
+}
+
 static void put_slot(struct dictionary_shard *shard, uint32_t upper, struct dictionary_slot s)
 {
 	uint32_t at = home_slot(shard, upper);

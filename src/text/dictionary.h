@@ -50,7 +50,8 @@ uint32_t dictionary_find(const struct dictionary *d, uint64_t hash);
 uint32_t dictionary_intern(struct dictionary *d, uint64_t hash);
 /* Forgets the string; its number may be given to another. It must have no holders. */
 void dictionary_drop(struct dictionary *d, uint32_t number);
-/* Says that the hash will be asked for soon. */
+/* Says that the hash will be asked for soon; dictionary_prefetch_entry some time after dictionary_prefetch. */
 void dictionary_prefetch(const struct dictionary *d, uint64_t hash);
+void dictionary_prefetch_entry(const struct dictionary *d, uint64_t hash);
 
 #endif

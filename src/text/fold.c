@@ -83,15 +83,11 @@ static enum fold_class class_of(int32_t c)
 	}
 }
 
-size_t fold_first(struct str s, enum fold_class *ret_class)
+size_t fold_first_wide(struct str s, enum fold_class *ret_class)
 {
 	utf8proc_int32_t c;
 	utf8proc_ssize_t len;
 
-	if (!((unsigned char)s.p[0] & 0x80)) {
-		*ret_class = fold_ascii[(unsigned char)s.p[0]];
-		return 1;
-	}
 	len = utf8proc_iterate((const utf8proc_uint8_t *)s.p, (utf8proc_ssize_t)(s.n < 4 ? s.n : 4), &c);
 	if (len < 1) {
 		*ret_class = FOLD_BREAK;

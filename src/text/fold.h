@@ -32,7 +32,14 @@ enum {
 extern const uint8_t fold_ascii[128];
 
 /* Length in bytes (at least 1) of the first character of s, which is not empty, and its class. */
-size_t fold_first(struct str s, enum fold_class *ret_class);
+size_t fold_first_wide(struct str s, enum fold_class *ret_class);
+static inline size_t fold_first(struct str s, enum fold_class *ret_class)
+{
+	if ((unsigned char)s.p[0] & 0x80)
+		return fold_first_wide(s, ret_class);
+	*ret_class = (enum fold_class)fold_ascii[(unsigned char)s.p[0]];
+	return 1;
+}
 
 /* Folds well-formed s, of at most FOLD_INPUT_BYTES and FOLD_INPUT_CHARACTERS, into out, of FOLD_OUTPUT_BYTES. Returns the
  * length, which can be 0. */

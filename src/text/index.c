@@ -193,12 +193,12 @@ static uint32_t open_slot(struct index *ix)
 
 static int compare_terms(const void *a, const void *b)
 {
-	const struct segment_term *x = a, *y = b;
+	const struct postings_new *x = a, *y = b;
 
 	return x->term < y->term ? -1 : x->term > y->term;
 }
 
-static void sort_terms(struct segment_term *terms, size_t count)
+static void sort_terms(struct postings_new *terms, size_t count)
 {
 	size_t i, j;
 
@@ -207,7 +207,7 @@ static void sort_terms(struct segment_term *terms, size_t count)
 		return;
 	}
 	for (i = 1; i < count; i++) {
-		struct segment_term t = terms[i];
+		struct postings_new t = terms[i];
 
 		for (j = i; j > 0 && terms[j - 1].term > t.term; j--)
 			terms[j] = terms[j - 1];
@@ -223,10 +223,13 @@ static void number_terms(struct index *ix, const struct termbag *bag)
 		ix->new_terms_cap = bag->term_count + bag->term_count / 2;
 		ix->new_terms = mem_reallocarray(ix->new_terms, ix->new_terms_cap, sizeof(*ix->new_terms));
 	}
+	/* Slots first, then entries: both are slow to reach. */
 	for (i = 0; i < bag->term_count; i++)
 		dictionary_prefetch(&ix->terms, bag->terms[i].hash);
 	for (i = 0; i < bag->term_count; i++)
-		ix->new_terms[i] = (struct segment_term){
+		dictionary_prefetch_entry(&ix->terms, bag->terms[i].hash);
+	for (i = 0; i < bag->term_count; i++)
+		ix->new_terms[i] = (struct postings_new){
 			.term = dictionary_intern(&ix->terms, bag->terms[i].hash),
 			.count = score_count_code(bag->terms[i].count),
 		};
@@ -246,10 +249,10 @@ static size_t number_labels(struct index *ix, const struct str *labels, size_t c
 		uint64_t hash = hash_bytes(labels[i].p, labels[i].n, ix->config.seed);
 		uint32_t number = dictionary_intern(&ix->labels, hash);
 
-		for (j = 0; j < kept && ix->new_labels[j] != number; j++)
+		for (j = 0; j < kept && ix->new_labels[j].term != number; j++)
 			;
 		if (j == kept)
-			ix->new_labels[kept++] = number;
+			ix->new_labels[kept++] = (struct postings_new){number, 1};
 	}
 	return kept;
 }

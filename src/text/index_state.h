@@ -21,9 +21,9 @@ struct index {
 	uint64_t total_length;		/* of the live documents, in rounded lengths */
 
 	/* Room for one document's terms and labels on their way in. */
-	struct segment_term *new_terms;
+	struct postings_new *new_terms;
 	size_t new_terms_cap;
-	uint32_t *new_labels;
+	struct postings_new *new_labels;
 	size_t new_labels_cap;
 };
 

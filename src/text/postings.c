@@ -22,6 +22,7 @@ enum {
 	FIRST_SLOTS = 8,
 	DENSE_MIN = 256,	/* documents: a shorter list stays sparse */
 	UPPER_SINGLE = 0x8080,
+	BATCH = 64,		/* terms that are appended together */
 };
 
 /* Documents that a sparse list of the class has room for. */
@@ -357,29 +358,64 @@ static void append_to_list(struct postings *p, struct postings_slot *slot, uint1
 	set_place(slot, at);
 }
 
-void postings_prefetch(const struct postings *p, uint32_t term)
+static void append_one(struct postings *p, struct postings_slot *slot, uint16_t doc, const struct postings_new *t,
+		       const uint8_t *lengths, uint32_t doc_count)
 {
-	if (p->slots)
-		__builtin_prefetch(&p->slots[home_slot(p, term)]);
-}
-
-void postings_append(struct postings *p, uint32_t term, uint16_t doc, uint8_t count, const uint8_t *lengths,
-		     uint32_t doc_count)
-{
-	struct postings_slot *slot;
-
-	assert(count >= 1 && count <= 15 && doc < doc_count && term != POSTINGS_FREE);
-	if ((uint64_t)(p->used + 1) * 5 >= (uint64_t)p->slot_count * 4)
-		resize_slots(p, p->slot_count + p->slot_count / 8 * 3 + FIRST_SLOTS);
-	slot = find_slot(p, term);
+	assert(t->count >= 1 && t->count <= 15 && t->term != POSTINGS_FREE);
 	if (slot->term == POSTINGS_FREE) {
-		*slot = (struct postings_slot){term, doc, (uint16_t)(UPPER_SINGLE | count | count << 8)};
+		*slot = (struct postings_slot){t->term, doc, (uint16_t)(UPPER_SINGLE | t->count | t->count << 8)};
 		p->used++;
 		return;
 	}
 	if (slot_is_single(slot))
 		single_to_list(p, slot, lengths);
-	append_to_list(p, slot, doc, count, lengths, doc_count);
+	append_to_list(p, slot, doc, (uint8_t)t->count, lengths, doc_count);
+}
+
+/* Fetches where the next document of a list will be written. */
+static void prefetch_end(const struct postings *p, uint32_t at)
+{
+	uint32_t count;
+
+	memcpy(&count, at_unit(p, at), sizeof(count));
+	__builtin_prefetch(at_unit(p, at + head_units(p)) + (count & DENSE ? 0 : 2 * head_count(count)), 1);
+}
+
+/* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads, then all ends. */
+static void append_batch(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t count,
+			 const uint8_t *lengths, uint32_t doc_count)
+{
+	uint32_t places[BATCH];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		__builtin_prefetch(&p->slots[home_slot(p, terms[i].term)], 1);
+	for (i = 0; i < count; i++) {
+		const struct postings_slot *slot = find_slot(p, terms[i].term);
+
+		places[i] = slot->term == POSTINGS_FREE || slot_is_single(slot) ? 0 : slot_place(slot);
+		if (places[i])
+			__builtin_prefetch(at_unit(p, places[i]), 1);
+	}
+	for (i = 0; i < count; i++)
+		if (places[i])
+			prefetch_end(p, places[i]);
+	for (i = 0; i < count; i++)
+		append_one(p, find_slot(p, terms[i].term), doc, &terms[i], lengths, doc_count);
+}
+
+void postings_append(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t term_count,
+		     const uint8_t *lengths, uint32_t doc_count)
+{
+	size_t i, n;
+
+	assert(doc < doc_count);
+	for (i = 0; i < term_count; i += n) {
+		n = term_count - i < BATCH ? term_count - i : BATCH;
+		if ((uint64_t)(p->used + n) * 5 >= (uint64_t)p->slot_count * 4)
+			resize_slots(p, p->slot_count + p->slot_count / 8 * 3 + FIRST_SLOTS + 2 * (uint32_t)n);
+		append_batch(p, doc, terms + i, n, lengths, doc_count);
+	}
 }
 
 static void put_dense(struct postings *p, struct postings_slot *slot, const uint16_t *docs, const uint8_t *counts,

@@ -60,12 +60,16 @@ void postings_init(struct postings *p, bool counted);
 void postings_release(struct postings *p);
 size_t postings_bytes(const struct postings *p);
 
-/* Adds doc, above all documents of the term so far, with its count code (1 where the store is not counted). lengths: length codes of
- * all documents of the segment, which has doc_count of them, this one included. */
-void postings_append(struct postings *p, uint32_t term, uint16_t doc, uint8_t count, const uint8_t *lengths,
-		     uint32_t doc_count);
-/* Says that the term will be asked for or appended to soon. */
-void postings_prefetch(const struct postings *p, uint32_t term);
+/* A term on its way into the store. */
+struct postings_new {
+	uint32_t term;
+	uint32_t count;		/* code; 1 where the store is not counted */
+};
+
+/* Adds doc, above all documents so far, to the lists of its terms, each of which is named once. lengths: length codes of all documents of
+ * the segment, which has doc_count of them, this one included. */
+void postings_append(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t term_count,
+		     const uint8_t *lengths, uint32_t doc_count);
 
 /* Makes room for that many terms at once, without waste, before postings_put. */
 void postings_reserve(struct postings *p, uint32_t terms);

@@ -175,13 +175,9 @@ uint16_t segment_add(struct segment *s, const struct segment_document *doc, stru
 	s->doc_count++;
 	s->live_count++;
 	for (i = 0; i < doc->term_count; i++)
-		postings_prefetch(&s->terms, doc->terms[i].term);
-	for (i = 0; i < doc->term_count; i++) {
 		terms->entries[doc->terms[i].term].holders++;
-		postings_append(&s->terms, doc->terms[i].term, number, (uint8_t)doc->terms[i].count, s->lengths, s->doc_count);
-	}
-	for (i = 0; i < doc->label_count; i++)
-		postings_append(&s->labels, doc->labels[i], number, 1, s->lengths, s->doc_count);
+	postings_append(&s->terms, number, doc->terms, doc->term_count, s->lengths, s->doc_count);
+	postings_append(&s->labels, number, doc->labels, doc->label_count, s->lengths, s->doc_count);
 	return number;
 }
 

@@ -53,11 +53,6 @@ struct segment {
 	uint64_t min_id, max_id;
 };
 
-struct segment_term {
-	uint32_t term;
-	uint32_t count;
-};
-
 struct segment_document {
 	uint64_t id;
 	int64_t created_ms;
@@ -65,9 +60,9 @@ struct segment_document {
 	float boost;
 	uint8_t length;			/* code */
 	bool hidden;
-	const struct segment_term *terms;	/* ascending, each once */
+	const struct postings_new *terms;	/* ascending, each once */
 	size_t term_count;
-	const uint32_t *labels;		/* each once */
+	const struct postings_new *labels;	/* each once */
 	size_t label_count;
 };
 

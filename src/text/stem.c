@@ -1,5 +1,6 @@
-/* The cache is direct-mapped: a word has one place, found by its hash, and a newcomer takes it. An entry is half a cache
- * line, which holds words of up to 15 letters; longer ones are rare and always go to the stemmer.
+/* The cache has pairs of entries: a word belongs to one pair, found by its hash. A new word takes the first place of its pair and the
+ * word that was there moves to the second, so that what is used once does not drive out at once what is used often. An entry is half
+ * a cache line, which holds words of up to 15 letters; longer ones are rare and always go to the stemmer.
  */
 #include "text/stem.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-	CACHE_BITS = 12,
+	PAIR_BITS = 12,
 	CACHED_BYTES = 15,
 };
 
@@ -24,7 +25,7 @@ struct entry {
 
 struct stem {
 	struct sb_stemmer *stemmer;
-	struct entry cache[1 << CACHE_BITS];
+	struct entry cache[1 << PAIR_BITS][2];
 };
 
 struct stem *stem_new(void)
@@ -55,23 +56,33 @@ static struct str stem_uncached(struct stem *s, struct str word)
 	return (struct str){(const char *)p, (size_t)sb_stemmer_length(s->stemmer)};
 }
 
+static inline bool is_entry_of(const struct entry *e, struct str word)
+{
+	return e->word_len == word.n && memcmp(e->word, word.p, word.n) == 0;
+}
+
 struct str stem_word(struct stem *s, struct str word)
 {
-	struct entry *e;
+	struct entry *pair, e;
 	struct str stem;
 
 	assert(word.n > 0 && word.n < INT32_MAX);
 	if (word.n > CACHED_BYTES)
 		return stem_uncached(s, word);
-	e = &s->cache[hash_bytes(word.p, word.n, 0) >> (64 - CACHE_BITS)];
-	if (e->word_len == word.n && memcmp(e->word, word.p, word.n) == 0)
-		return (struct str){e->stem, e->stem_len};
-	stem = stem_uncached(s, word);
-	if (stem.n > CACHED_BYTES)
-		return stem;
-	e->word_len = (uint8_t)word.n;
-	memcpy(e->word, word.p, word.n);
-	e->stem_len = (uint8_t)stem.n;
-	memcpy(e->stem, stem.p, stem.n);
-	return stem;
+	pair = s->cache[hash_bytes(word.p, word.n, 0) >> (64 - PAIR_BITS)];
+	if (is_entry_of(&pair[0], word))
+		return (struct str){pair[0].stem, pair[0].stem_len};
+	if (is_entry_of(&pair[1], word)) {
+		e = pair[1];
+	} else {
+		stem = stem_uncached(s, word);
+		if (stem.n > CACHED_BYTES)
+			return stem;
+		e = (struct entry){.word_len = (uint8_t)word.n, .stem_len = (uint8_t)stem.n};
+		memcpy(e.word, word.p, word.n);
+		memcpy(e.stem, stem.p, stem.n);
+	}
+	pair[1] = pair[0];
+	pair[0] = e;
+	return (struct str){pair[0].stem, pair[0].stem_len};
 }

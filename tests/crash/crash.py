@@ -11,9 +11,10 @@ moment the server gets SIGKILL. It is started again on the same data, and then
     second memory;
   - what was forgotten stays forgotten, and no number is given out twice.
 
-Some rounds kill the server while it starts, some while it drains. Every CHECK_EVERY rounds `spine check` reads the
-whole store, in turns beside the running server and on what the kill left behind. At the end everything is read once
-more, and the bytes of what was forgotten must not be in the file.
+Some rounds kill the server while it starts, some while it drains. In some the power is cut as well: what was not
+synced is lost (power.py). Every CHECK_EVERY rounds `spine check` reads the whole store, in turns beside the running
+server and on what the kill left behind. At the end everything is read once more, and the bytes of what was forgotten
+must not be in the file.
 
 --seed replays the schedule: what is written and when it is killed. The threads' interleaving is the machine's own.
 """
@@ -33,6 +34,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
+import power  # noqa: E402
 from model import MARKER, Contested, Memory, Space  # noqa: E402
 from operations import Broken, Store, expect  # noqa: E402
 from server import Server, StartError, binary, clean_environment  # noqa: E402
@@ -44,24 +46,35 @@ WRITERS = 8
 WRITERS_BESIDE = 2  # of them in another space, a new one every SPACE_EVERY rounds
 SPACE_EVERY = 10
 CHECK_EVERY = 20
+POWER_CUTS = 0.25  # of the rounds
 FAILURES_MAX = 3
 
 
 class Story:
     """One store and all that happened to it. After a failure a new one begins, because the model no longer fits."""
 
-    def __init__(self, directory: Path, seed: str) -> None:
+    def __init__(self, directory: Path, seed: str, first_round: int) -> None:
         self.data = directory / "data"
+        self.power_library = power.build(directory)
+        self.power_log = directory / "power.log"
+        self.power_will_fail = False
         self.seed = seed
         self.spaces = {"default": Space("default")}
         self.mine: dict[tuple[str, int], list[Memory]] = {}
         self.acknowledged = 0
         self.unanswered = 0
-        self.server = Server(self.data).wait_until_ready()
+        self.taken_back = 0
+        self.start_for(first_round)
         self.contested = self._make_contested(0)
 
-    def restart(self) -> None:
-        self.server = Server(self.data).wait_until_ready()
+    def start_for(self, number: int) -> None:
+        """Starts the server that the round of that number will end."""
+        self.power_will_fail = random.Random(f"{self.seed}/{number}/power").random() < POWER_CUTS
+        extra = {}
+        if self.power_will_fail:
+            self.power_log.unlink(missing_ok=True)
+            extra = {"LD_PRELOAD": str(self.power_library), "POWER_LOG": str(self.power_log)}
+        self.server = Server(self.data, **extra).wait_until_ready()
 
     def round(self, number: int) -> None:
         """Raises Broken, Lost or StartError where a promise was broken."""
@@ -77,11 +90,13 @@ class Story:
         expect(not problems, "; ".join(problems))
         self.acknowledged += sum(len(writer.acknowledged) for writer in writers)
         self.unanswered += sum(len(writer.unanswered) for writer in writers)
+        if self.power_will_fail:
+            self.taken_back += power.cut(self.data, self.power_log, dice)
         if number % (2 * CHECK_EVERY) == CHECK_EVERY:
             check(self.data)
         if dice.random() < 0.1:
             self._kill_while_starting(dice)
-        self.restart()
+        self.start_for(number + 1)
         verify_round(self.server.address, self.contested, writers, dice)
         if number % (2 * CHECK_EVERY) == 0:
             check(self.data)
@@ -153,7 +168,7 @@ class Run:
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
-        self.passed = self.failed = self.acknowledged = self.unanswered = 0
+        self.passed = self.failed = self.acknowledged = self.unanswered = self.taken_back = 0
         self.story: Story | None = None
         self.directory = Path()
 
@@ -175,7 +190,7 @@ class Run:
         try:
             if self.story is None:
                 self.directory = Path(tempfile.mkdtemp(prefix="spine-crash-"))
-                self.story = Story(self.directory, self.seed)
+                self.story = Story(self.directory, self.seed, number)
             act(self.story)
             return True
         except (Broken, Lost, StartError, subprocess.TimeoutExpired) as problem:
@@ -192,6 +207,7 @@ class Run:
         if self.story is not None:
             self.acknowledged += self.story.acknowledged
             self.unanswered += self.story.unanswered
+            self.taken_back += self.story.taken_back
             self.story.server.kill()
             self.story = None
             if not keep:
@@ -212,8 +228,8 @@ def main() -> int:
     began = time.monotonic()
     run.go(rounds, options.seconds)
     print(
-        f"{run.acknowledged} writes were acknowledged and {run.unanswered} were under way when the server was killed, "
-        f"in {time.monotonic() - began:.0f} s"
+        f"{run.acknowledged} writes were acknowledged, {run.unanswered} were under way when the server was killed, "
+        f"power cuts took {run.taken_back} writes to the disk back; {time.monotonic() - began:.0f} s"
     )
     print(f"{run.passed} passed, {run.failed} failed")
     return 1 if run.failed else 0

@@ -99,7 +99,9 @@ class Writer(threading.Thread):
 
     def _store(self, count: int, batch: bool = False) -> Store:
         markers = [self._marker() for _ in range(count)]
-        return Store(self.space, markers, markers[0].replace("mk", "key") if self.random.random() < 0.8 else None, batch)
+        return Store(
+            self.space, markers, markers[0].replace("mk", "key") if self.random.random() < 0.8 else None, batch
+        )
 
     def _pick(self) -> Memory | None:
         """One of its own, rather a new one."""
@@ -111,19 +113,18 @@ class Writer(threading.Thread):
 
     def _change(self, memory: Memory, dice: float) -> Change:
         after = memory.copy()
-        if dice < 0.27:
+        if dice < 0.28:
             after.markers.append(self._marker())
-            return Change(memory, after, "PATCH", "", {"content": text_of(after.markers[-1])}, if_match=True)
-        if dice < 0.34:
+            body = {"content": text_of(after.markers[-1])}
+            return Change(memory, after, "PATCH", "", body, if_match=True)
+        if dice < 0.34 and len(set(memory.markers)) > 1:
+            to = self.random.choice([n for n, m in enumerate(memory.markers, start=1) if m != memory.markers[-1]])
+            after.markers.append(memory.markers[to - 1])
+            return Change(memory, after, "POST", "/revert", {"version": to}, if_match=True)
+        if dice < 0.42:
             after.pinned = not memory.pinned
-            return Change(
-                memory, after, "POST", "/pin" if after.pinned else "/unpin", if_match=self.random.random() < 0.5
-            )
-        if dice < 0.38 and memory.version > 1:
-            to = self.random.randint(1, memory.version - 1)
-            if memory.markers[to - 1] != memory.markers[-1]:
-                after.markers.append(memory.markers[to - 1])
-                return Change(memory, after, "POST", "/revert", {"version": to}, if_match=True)
+            path = "/pin" if after.pinned else "/unpin"
+            return Change(memory, after, "POST", path, if_match=self.random.random() < 0.5)
         after.forgotten, after.pinned = True, False
         self.mine.remove(memory)
         return Change(memory, after, "DELETE", "", if_match=self.random.random() < 0.5)

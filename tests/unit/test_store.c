@@ -590,6 +590,42 @@ static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
 	assert_str(r.body, "tells of the other a");
 }
 
+/* The answer was being made while the memory was forgotten. */
+static void a_reply_that_tells_of_the_forgotten_is_kept_empty(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
+	struct kept_reply r;
+
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, b, T0 + 5));
+	must(store_commit(t->c));
+	put_reply(t, t->space, "key", "tells of a and b", T0, (uint64_t[]){a, b}, 2);
+	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
+	assert_int_equal(r.body.n, 0);
+}
+
+static void several_replies_may_tell_of_a_memory(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
+	struct kept_reply r;
+
+	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
+	put_reply(t, t->space, "two", "tells of a twice, and of b", T0, (uint64_t[]){a, a, b}, 3);
+	put_reply(t, t->space, "three", "told of a", T0, &a, 1);
+	put_reply(t, t->space, "three", "tells of b", T0, &b, 1);
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, a, T0 + 5));
+	must(store_commit(t->c));
+	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
+	assert_int_equal(r.body.n, 0);
+	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
+	assert_int_equal(r.body.n, 0);
+	must(store_reply_get(t->c, t->space, STR("three"), &t->arena, &r));
+	assert_str(r.body, "tells of b");
+}
+
 /* A reply's place must not be given to another one that a forgotten memory would then empty. */
 static void a_pruned_reply_is_not_mistaken_for_a_later_one(void **state)
 {
@@ -1022,6 +1058,8 @@ int main(void)
 		with_store(a_reply_put_again_replaces_the_old_one),
 		with_store(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
 		with_store(forgetting_a_memory_empties_the_reply_that_told_of_it),
+		with_store(a_reply_that_tells_of_the_forgotten_is_kept_empty),
+		with_store(several_replies_may_tell_of_a_memory),
 		with_store(a_pruned_reply_is_not_mistaken_for_a_later_one),
 		with_store(nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after),
 		with_store(a_rollback_undoes_every_verb),

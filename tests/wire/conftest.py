@@ -1,13 +1,17 @@
 """What the wire tests share: a running server."""
 
+import itertools
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
+from api import Api  # noqa: E402
 from server import Server  # noqa: E402
+
+_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +21,38 @@ def server(tmp_path_factory):
     running.port = running.address[1]
     yield running
     assert running.terminate() == 0, running.log_tail()
+
+
+@pytest.fixture
+def connect(server):
+    """Makes connections to the server: connect(), or connect(space="…"). A space of the test's own where none is named."""
+    opened = []
+
+    def make(space=None):
+        opened.append(Api(server.address, space or f"space-{next(_numbers)}"))
+        return opened[-1]
+
+    yield make
+    for api in opened:
+        api.close()
+
+
+@pytest.fixture
+def api(connect):
+    """A connection, in a space of its own."""
+    return connect()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts servers of the test's own: start(*options, data=…)."""
+    running = []
+
+    def run(*options, data=None, **environment):
+        running.append(Server(data or tmp_path / f"data{len(running)}", *options, **environment))
+        return running[-1]
+
+    yield run
+    for one in running:
+        if one.process.poll() is None:
+            one.kill()

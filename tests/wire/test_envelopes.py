@@ -464,3 +464,29 @@ def test_agents_are_registered_with_what_they_take(api):
     api.refused("unsupported_version", "PUT", "/v1/agents/x", {"accepts": ["7"]})
     api.refused("unknown_tokenizer", "PUT", "/v1/agents/x", {"tokenizer": "nope"})
     api.refused("agent_not_found", "GET", "/v1/agents/nobody")
+
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def test_credentials_are_redacted_where_a_constraint_says_so(api):
+    memory = api.store(f"deploy with {SECRET} please", summary=f"token {SECRET}", pinned=True)
+    envelope = api.handoff(summary=f"use {SECRET}", constraints={"security": "no plaintext credentials"},
+                           execution_history=[{"agent": "a", "action": f"tried {SECRET}"}], intent=f"said {SECRET}")
+    assert SECRET not in json.dumps(envelope) and SECRET not in api.prompt(envelope)
+    assert "[redacted: " in envelope["memory"]["refs"][0]["text"]
+    assert {f["where"] for f in envelope["guard"]["findings"]} >= {"task.summary", "task.intent", "history[0].action", f"memory.{memory['id']}"}
+    assert envelope["guard"]["policy"] == "redact"
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}") == envelope
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
+    assert api.ok("GET", f"/v1/memories/{memory['id']}")["content"].count(SECRET) == 1
+
+
+def test_the_space_can_refuse_credentials(api):
+    assert api.ok("PUT", "/v1/space", {"guard": "refuse"})["guard"] == "refuse"
+    problem = api.refused("credentials_found", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"use {SECRET}"})
+    assert problem["field"] == "task.summary" and SECRET not in json.dumps(problem)
+    assert api.handoff(summary="use the vault")["guard"] == {"findings": [], "policy": "refuse"}
+    api.ok("PUT", "/v1/space", {"guard": "off"})
+    assert SECRET in api.handoff(summary=f"use {SECRET}")["task"]["summary"]
+    api.refused("invalid_field", "PUT", "/v1/space", {"guard": "maybe"})

@@ -16,7 +16,7 @@
 from ._version import __version__
 from .call import Page, SpineWarning
 from .client import AsyncMemorySpine, MemorySpine
-from .envelope import Budget, DryRun, Envelope, Ref, Trimmed, Waived
+from .envelope import Budget, DryRun, Envelope, News, Ref, Trimmed, Waived
 from .errors import (
     BudgetTooSmall,
     Conflict,
@@ -49,6 +49,7 @@ from .models import (
     HopFidelity,
     Memory,
     Missing,
+    Receipt,
     Task,
     TaskEntry,
     TaskHop,
@@ -81,11 +82,13 @@ __all__ = [
     "Memory",
     "MemorySpine",
     "Missing",
+    "News",
     "NotFound",
     "Page",
     "Pages",
     "PreconditionFailed",
     "ProtocolError",
+    "Receipt",
     "Ref",
     "ServerError",
     "SpineError",

@@ -141,6 +141,8 @@ class MemorySpine(_Client):
 
     agent_handoff = blocking_handoff(handoffs.agent_handoff)
     envelope = blocking(handoffs.envelope, Handoff.bind)
+    resolve = blocking(handoffs.resolve)
+    receipts = blocking(handoffs.receipts)
     verify = blocking(handoffs.verify)
     diff = blocking(handoffs.diff)
 
@@ -215,6 +217,8 @@ class AsyncMemorySpine(_Client):
 
     agent_handoff = awaiting_handoff(handoffs.agent_handoff)
     envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
+    resolve = awaiting(handoffs.resolve)
+    receipts = awaiting(handoffs.receipts)
     verify = awaiting(handoffs.verify)
     diff = awaiting(handoffs.diff)
 

@@ -1,6 +1,6 @@
 """Envelopes, as frozen dataclasses: what `agent_handoff` packs, and what `dry_run` says it would.
 
-`Handoff` and `AsyncHandoff`, which the clients return, are envelopes that know the way back to their client: see handoff.py.
+`Handoff` and `AsyncHandoff`, which the clients return, are envelopes with the way back to their client: see handoff.py.
 """
 
 from __future__ import annotations
@@ -95,6 +95,24 @@ class Waived:
 
 
 @dataclass(frozen=True)
+class News:
+    """What became of a memory since it was packed: "updated", to `version`; "superseded", `by`; "forgotten"."""
+
+    id: str
+    event: str
+    version: Optional[int]
+    by: Optional[str]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> News:
+        return cls(raw["id"], raw["event"], raw.get("version"), raw.get("by"))
+
+
+# What the server says beside the envelope, not in it.
+_NOT_DIGESTED = ("digest", "since")
+
+
+@dataclass(frozen=True)
 class Envelope:
     """What one agent hands to the next. It never changes; whoever adds something makes a new one with this as parent.
 
@@ -110,6 +128,7 @@ class Envelope:
     parent, root      ids of the envelope that this one continues, and of the first one
     hop, max_hops     which handoff of the chain this is, and how many there may be
     path              the agents that the work went through, this receiver last
+    since             what became of its memories after it was packed; known where it was read again, with `envelope`
     raw               the envelope as the server sent it
     """
 
@@ -144,6 +163,7 @@ class Envelope:
     utilization: float = field(repr=False)
     trimmed: list[Trimmed] = field(repr=False, hash=False)
     completeness: float
+    since: list[News] = field(repr=False, compare=False)
     raw: dict[str, Any] = field(repr=False, compare=False)
 
     @classmethod
@@ -181,6 +201,7 @@ class Envelope:
             utilization=budget["utilization"],
             trimmed=[Trimmed.from_wire(entry) for entry in budget["trimmed"]],
             completeness=raw["completeness"]["score"],
+            since=[News.from_wire(entry) for entry in raw.get("since") or ()],
             raw=dict(raw),
             **more,
         )
@@ -191,7 +212,8 @@ class Envelope:
         It is not, either, where the text of a memory was forgotten since; the client's `verify` tells that apart, and
         follows the whole chain.
         """
-        return bool(self.digest) and self.digest == digest_of({k: v for k, v in self.raw.items() if k != "digest"})
+        said = {name: value for name, value in self.raw.items() if name not in _NOT_DIGESTED}
+        return bool(self.digest) and self.digest == digest_of(said)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     D_co = TypeVar("D_co", covariant=True)
 
     class HandoffCall(Protocol[P, H_co, D_co]):
-        """A call that returns one thing, or another with dry_run=True. (The parameters of the latter are not checked.)"""
+        """A call that returns one thing, and another with dry_run=True, of which the parameters are not checked."""
 
         @overload
         def __call__(self, *args: Any, dry_run: Literal[True], **kwargs: Any) -> D_co: ...

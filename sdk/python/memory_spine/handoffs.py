@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from .call import Steps, get, post, post_once
 from .envelope import DryRun, Envelope
-from .models import Difference, Verification
+from .models import Difference, FetchResult, Receipt, Verification
 from .wire import string_list
 
 EnvelopeId = Union[str, Envelope]
@@ -73,7 +73,7 @@ def agent_handoff(
     state               where the work stands
     open_decisions      what is still to be decided
     resolved_decisions  what was open and is decided: {"decision", "outcome"}
-    parent              the envelope that this one continues, or its id: its intent, constraints, history and memories go on
+    parent              the envelope that this one continues, or its id; its intent, constraints, memories… go on
     task                a name for a new task; a later hop has its parent's
     strategy            "priority", "full", "summary" or "lazy"
     refs                further memories by id, or ranges ("ms-1 through ms-5")
@@ -81,7 +81,7 @@ def agent_handoff(
     waive               inherited constraints that no longer hold: {"key", "reason"}
     from_               who hands over; else the client's agent
     tokenizer           what the budget is counted in; else the receiver's
-    dry_run             stores nothing and returns a `DryRun`: the envelope as it would be, and what other budgets would lose
+    dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
 
     Raises BudgetTooSmall, ConstraintConflict and HopLimit. Memories that cannot be found are no error: see `missing`.
     """
@@ -132,6 +132,19 @@ def render(id: EnvelopeId, form: str) -> Steps[dict[str, Any]]:
         raise ValueError(f"form is {form!r}; expected 'v1' or 'both' (what a model reads is prompt())")
     response = yield get(_path(id), (("format", form),))
     return response.read(dict)
+
+
+def resolve(id: EnvelopeId, ids: Optional[Iterable[str]] = None) -> Steps[FetchResult]:
+    """Fetches what an envelope trimmed or missed, as it is now: all, or the ids given. `receipts` tells who did."""
+    body = {} if ids is None else {"ids": string_list("ids", ids)}
+    response = yield post(_path(id, "/resolve"), body, safe=True)
+    return response.read(FetchResult.from_wire)
+
+
+def receipts(id: EnvelopeId) -> Steps[list[Receipt]]:
+    """Who fetched what an envelope could not carry."""
+    response = yield get(_path(id, "/receipts"))
+    return response.read(Receipt.list_from_wire)
 
 
 def verify(id: EnvelopeId) -> Steps[Verification]:

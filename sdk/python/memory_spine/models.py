@@ -130,7 +130,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Missing:
-    """An id that `fetch` or a handoff could not resolve; `reason` is "unknown", "forgotten", "expired" or "unavailable"."""
+    """An id that `fetch` or a handoff could not resolve.
+
+    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable".
+    """
 
     id: str
     reason: str
@@ -142,7 +145,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class FetchResult:
-    """What `fetch` found, in the order of the ids, and what it did not find."""
+    """What `fetch` or `resolve` found, in the order of the ids, and what it did not find."""
 
     memories: list[Memory]
     missing: list[Missing]
@@ -176,6 +179,19 @@ class Verification:
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Verification:
         return cls(raw["id"], raw["ok"], raw["verdict"], raw["checked"], raw["first_bad"])
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Who fetched a memory that an envelope could not carry, and when."""
+
+    id: str
+    agent: str
+    at: datetime
+
+    @classmethod
+    def list_from_wire(cls, raw: Mapping[str, Any]) -> list[Receipt]:
+        return [cls(entry["id"], entry["agent"], parse_time(entry["at"])) for entry in raw["receipts"]]
 
 
 @dataclass(frozen=True)
@@ -337,7 +353,7 @@ class HopFidelity(Hop):
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How much of what a task began with its newest envelope has: of everything, and of intent and constraints alone."""
+    """How much the newest envelope of a task has of the first: of everything, and of intent and constraints alone."""
 
     task: str
     score: float

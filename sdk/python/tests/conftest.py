@@ -12,24 +12,34 @@ sys.path[:0] = [str(SDK), str(SDK.parent.parent / "tests")]
 
 from server import Server  # noqa: E402
 
-from memory_spine import AsyncMemorySpine, AsyncPages, MemorySpine  # noqa: E402
+from memory_spine import AsyncHandoff, AsyncMemorySpine, AsyncPages, MemorySpine  # noqa: E402
 
 
 class Blocking:
-    """An asynchronous client that is used like a blocking one, so that one test holds for both."""
+    """An asynchronous client, or a handoff of it, that is used like a blocking one, so that one test holds for both."""
 
-    def __init__(self, client, loop):
-        self._client = client
+    def __init__(self, inner, loop):
+        self._inner = inner
         self._loop = loop
 
     def __getattr__(self, name):
-        value = getattr(self._client, name)
-        return value if not callable(value) else lambda *args, **kwargs: self._wait(value(*args, **kwargs))
+        value = getattr(self._inner, name)
+        return value if not callable(value) else lambda *args, **kwargs: self._wait(value, args, kwargs)
 
-    def _wait(self, value):
+    def __eq__(self, other):
+        return self._inner == unwrap(other)
+
+    def _wait(self, function, args, kwargs):
+        value = function(*map(unwrap, args), **{name: unwrap(value) for name, value in kwargs.items()})
         if asyncio.iscoroutine(value):
-            return self._loop.run_until_complete(value)
+            value = self._loop.run_until_complete(value)
+        if isinstance(value, AsyncHandoff):
+            return Blocking(value, self._loop)
         return BlockingPages(value, self._loop) if isinstance(value, AsyncPages) else value
+
+
+def unwrap(value):
+    return value._inner if isinstance(value, Blocking) else value
 
 
 class BlockingPages:

@@ -19,7 +19,7 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions"}
+PAGED = {"list", "versions", "tasks", "agents"}
 OLDEST_PYTHON = (3, 9)
 
 
@@ -44,6 +44,8 @@ def test_both_clients_have_the_same_calls():
             "search",
             "list",
         ),
+        *("agent_handoff", "envelope", "resolve", "receipts", "verify", "diff", "task", "tasks", "fidelity", "blame"),
+        *("register_agent", "agent_info", "agents"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 
@@ -62,6 +64,8 @@ def test_parameters_are_seen_through_an_object():
         assert list(inspect.signature(spine.get).parameters) == ["id", "version"]
         assert inspect.signature(spine.get).return_annotation == "Memory"
         assert inspect.signature(spine.list).return_annotation == "Pages[Memory]"
+        assert inspect.signature(spine.envelope).return_annotation == "Handoff"
+        assert inspect.signature(spine.agent_handoff).return_annotation == "Union[Handoff, DryRun]"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
@@ -95,6 +99,45 @@ def test_types_are_complete():
         text=True,
     )
     assert run.returncode == 0, run.stdout
+
+
+def test_a_type_checker_knows_what_a_handoff_returns(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    program = """
+from memory_spine import AsyncMemorySpine, MemorySpine
+spine = MemorySpine()
+reveal_type(spine.agent_handoff("a", "b"))
+reveal_type(spine.agent_handoff("a", "b", parent=spine.envelope("env-1"), constraints={"x": 1}).prompt())
+reveal_type(spine.agent_handoff("a", "b", dry_run=True).budgets)
+reveal_type(spine.tasks())
+async def main() -> None:
+    spine = AsyncMemorySpine()
+    reveal_type(await spine.agent_handoff("a", "b"))
+    reveal_type(await (await spine.envelope("env-1")).prompt())
+    reveal_type(await spine.agent_handoff("a", "b", dry_run=True))
+spine.agent_handoff("a", "b", include_recent="many")
+spine.agent_handoff("a")
+"""
+    (tmp_path / "program.py").write_text(program)
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(tmp_path / "program.py")],
+        env={**os.environ, "MYPYPATH": str(SDK)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = run.stdout.splitlines()
+    revealed = [line.partition('"')[2].rstrip('"') for line in lines if "Revealed type" in line]
+    assert [name.replace("builtins.", "") for name in revealed] == [
+        "memory_spine.handoff.Handoff",
+        "str",
+        "list[memory_spine.envelope.Budget]",
+        "memory_spine.method.Pages[memory_spine.models.TaskEntry]",
+        "memory_spine.handoff.AsyncHandoff",
+        "str",
+        "memory_spine.envelope.DryRun",
+    ], run.stdout
+    assert len({line.split(":")[1] for line in lines if "error:" in line}) == 2, run.stdout
 
 
 def build(hook, folder):

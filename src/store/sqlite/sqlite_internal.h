@@ -16,6 +16,8 @@
 	X(ROLLBACK_TO, "ROLLBACK TO part") \
 	X(SPACE_FIND, "SELECT id FROM space WHERE name = ?1") \
 	X(SPACE_CREATE, "INSERT INTO space (name, next_memory, memories, created_at) VALUES (?1, 1, 0, ?2)") \
+	X(SPACE_GUARD, "SELECT guard FROM space WHERE id = ?1") \
+	X(SPACE_SET_GUARD, "UPDATE space SET guard = ?2 WHERE id = ?1") \
 	X(SPACE_COUNT, "SELECT memories FROM space WHERE id = ?1") \
 	X(SPACE_NEXT, "SELECT next_memory FROM space WHERE id = ?1") \
 	X(SPACE_ADDED, "UPDATE space SET memories = memories + 1, next_memory = max(next_memory, ?2 + 1) WHERE id = ?1") \
@@ -25,7 +27,6 @@
 	X(MEMORY_SET_VERSION, "UPDATE memory SET version = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_PINNED, "UPDATE memory SET pinned = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_SUPERSEDED, "UPDATE memory SET superseded_by = ?2 WHERE id = ?1") \
-	X(MEMORY_SET_REPLY, "UPDATE memory SET reply = ?2 WHERE id = ?1") \
 	X(MEMORY_SET_FORGOTTEN, "UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0") \
 	X(VERSION_INSERT, "INSERT INTO memory_version (memory, version, updated_at, expires_at, importance, trust, content, summary, " \
 			  "kind, tags, agent, task, metadata, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)") \
@@ -57,11 +58,17 @@
 	X(REPLY_GET, "SELECT digest, status, etag, location, body, at FROM reply WHERE space = ?1 AND key = ?2") \
 	X(REPLY_PUT, "INSERT OR REPLACE INTO reply (space, key, digest, status, etag, location, body, at) " \
 		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
-	X(REPLY_EMPTY, "UPDATE reply SET body = '' WHERE id = (SELECT reply FROM memory WHERE id = ?1)") \
-	X(REPLY_PRUNE, "DELETE FROM reply WHERE id IN (SELECT id FROM reply ORDER BY id LIMIT ?2) AND at < ?1") \
+	X(REPLY_LINK, "INSERT OR REPLACE INTO reply_memory (reply, memory) SELECT ?2, id FROM memory WHERE id = ?1 AND forgotten_at = 0") \
+	X(REPLY_UNLINK, "DELETE FROM reply_memory WHERE reply = (SELECT id FROM reply WHERE space = ?1 AND key = ?2)") \
+	X(REPLY_EMPTY, "UPDATE reply SET body = '' WHERE id = ?1") \
+	X(REPLY_EMPTY_OF, "UPDATE reply SET body = '' WHERE id IN (SELECT reply FROM reply_memory WHERE memory = ?1)") \
+	X(REPLY_PRUNE_LINKS, "DELETE FROM reply_memory WHERE reply IN " SQLITE_OLD_REPLIES) \
+	X(REPLY_PRUNE, "DELETE FROM reply WHERE id IN " SQLITE_OLD_REPLIES) \
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 #define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body "
+
+#define SQLITE_OLD_REPLIES "(SELECT id FROM (SELECT id, at FROM reply ORDER BY id LIMIT ?2) WHERE at < ?1)"
 
 #define SQLITE_MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, v.updated_at, " \

@@ -52,6 +52,21 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 	return one_int(c, s, ret_memories);
 }
 
+enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_GUARD);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	return one_int(c, s, ret_guard);
+}
+
+enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
+{
+	return sqlite_run_on(c, SQL_SPACE_SET_GUARD, space, guard);
+}
+
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_VERSION_INSERT);
@@ -146,7 +161,7 @@ enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint6
 	if (status != STORE_OK)
 		return status;
 	c->forgot = true;
-	status = sqlite_run_on(c, SQL_REPLY_EMPTY, key, 0);
+	status = sqlite_run_on(c, SQL_REPLY_EMPTY_OF, key, 0);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)	/* most memories have no kept reply */
 		status = sqlite_run_on(c, SQL_VERSION_DELETE, key, 0);
 	if (status == STORE_OK)

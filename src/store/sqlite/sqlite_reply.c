@@ -31,6 +31,26 @@ enum store_status store_reply_get(struct store_conn *c, int64_t space, struct st
 	return status;
 }
 
+/* What was kept for the key before is replaced, so what it was linked to must go first. */
+static enum store_status unlink_old(struct store_conn *c, int64_t space, struct str key)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_UNLINK);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, key);
+	return sqlite_run(c, s);
+}
+
+static enum store_status link_memory(struct store_conn *c, int64_t reply, int64_t memory)
+{
+	enum store_status status = sqlite_run_on(c, SQL_REPLY_LINK, memory, reply);
+
+	/* Forgotten while the reply was being made. */
+	return status == STORE_NOT_FOUND ? sqlite_run_on(c, SQL_REPLY_EMPTY, reply, 0) : status;
+}
+
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count)
 {
@@ -40,6 +60,9 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 
 	if (s == NULL)
 		return STORE_FAILED;
+	status = unlink_old(c, space, key);
+	if (status != STORE_OK)
+		return status;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, key);
 	sqlite3_bind_blob(s, 3, reply->request_digest, sizeof(reply->request_digest), SQLITE_STATIC);
@@ -51,17 +74,15 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 	status = sqlite_run(c, s);
 	id = sqlite3_last_insert_rowid(c->db);
 	for (size_t i = 0; status == STORE_OK && i < memory_count; i++)
-		status = sqlite_run_on(c, SQL_MEMORY_SET_REPLY, sqlite_memory_key(space, memories[i]), id);
+		status = link_memory(c, id, sqlite_memory_key(space, memories[i]));
 	return status;
 }
 
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_PRUNE);
+	enum store_status status = sqlite_run_on(c, SQL_REPLY_PRUNE_LINKS, before_ms, max);
 
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, before_ms);
-	sqlite3_bind_int(s, 2, max);
-	return sqlite_run(c, s);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = sqlite_run_on(c, SQL_REPLY_PRUNE, before_ms, max);
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }

@@ -26,8 +26,7 @@ static const char step_1[] =
 	"  created_at INTEGER NOT NULL,"
 	"  supersedes INTEGER NOT NULL DEFAULT 0,"	/* numbers, 0: none */
 	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
-	"  forgotten_at INTEGER NOT NULL DEFAULT 0,"
-	"  reply INTEGER NOT NULL DEFAULT 0);"	/* the kept reply that holds its text; may be pruned by now; 0: none */
+	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
 	"CREATE TABLE memory_version ("
 	"  id INTEGER PRIMARY KEY,"
 	"  memory INTEGER NOT NULL,"
@@ -46,7 +45,7 @@ static const char step_1[] =
 	"  digest BLOB NOT NULL,"
 	"  UNIQUE (memory, version));"
 	"CREATE TABLE reply ("
-	"  id INTEGER PRIMARY KEY AUTOINCREMENT,"	/* grows with time, so that the oldest are found first; never used again */
+	"  id INTEGER PRIMARY KEY,"		/* grows with time, so that the oldest are found first */
 	"  space INTEGER NOT NULL,"
 	"  key TEXT NOT NULL,"
 	"  digest BLOB NOT NULL,"
@@ -55,9 +54,15 @@ static const char step_1[] =
 	"  location TEXT,"
 	"  body TEXT NOT NULL,"
 	"  at INTEGER NOT NULL,"
-	"  UNIQUE (space, key));";
+	"  UNIQUE (space, key));"
+	"CREATE TABLE reply_memory ("		/* whose text is in the body of a reply */
+	"  reply INTEGER NOT NULL,"
+	"  memory INTEGER NOT NULL,"
+	"  PRIMARY KEY (reply, memory)) WITHOUT ROWID;"
+	"CREATE INDEX reply_memory_memory ON reply_memory (memory);";
 
 static const char step_2[] =
+	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"	/* what to do about credentials: enum redact_policy */
 	"CREATE TABLE task ("
 	"  id INTEGER PRIMARY KEY,"
 	"  space INTEGER NOT NULL,"

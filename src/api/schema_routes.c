@@ -1,0 +1,88 @@
+/* What the server says about itself, for programs: JSON Schemas of the envelopes, and the whole API as OpenAPI.
+ *
+ * The documents are written by hand in schemas/ and are part of the binary (schemas.S). Tests compare them with what the server does.
+ */
+#include "api/routes.h"
+
+extern const char schema_envelope_1_start[], schema_envelope_1_end[];
+extern const char schema_envelope_2_start[], schema_envelope_2_end[];
+extern const char schema_openapi_start[], schema_openapi_end[];
+
+struct schema {
+	const char *name;
+	const char *title;
+	const char *start;
+	const char *end;
+};
+
+static const struct schema schemas[] = {
+	{"envelope-2.json", "Envelope, version 2", schema_envelope_2_start, schema_envelope_2_end},
+	{"envelope-1.json", "Envelope, version 1", schema_envelope_1_start, schema_envelope_1_end},
+};
+enum { SCHEMAS = sizeof(schemas) / sizeof(schemas[0]) };
+
+static enum problem_code read_nothing(struct call *call, struct store_conn *c)
+{
+	(void)call;
+	(void)c;
+	return P_OK;
+}
+
+/* --- GET /v1/schemas --- */
+
+static void encode_list(struct call *call)
+{
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "schemas");
+	json_begin_array(&w);
+	for (size_t i = 0; i < SCHEMAS; i++) {
+		json_begin_object(&w);
+		json_member_cstr(&w, "name", schemas[i].name);
+		json_member_cstr(&w, "title", schemas[i].title);
+		json_member_str(&w, "url", arena_printf(call->arena, "/v1/schemas/%s", schemas[i].name));
+		json_end_object(&w);
+	}
+	json_end_array(&w);
+	call_end_reply(call, &w);
+}
+
+/* --- GET /v1/schemas/{name} --- */
+
+static enum problem_code decode_one(struct call *call)
+{
+	struct str name = call->params[0];
+
+	for (size_t i = 0; i < SCHEMAS; i++) {
+		if (!str_is(name, schemas[i].name))
+			continue;
+		call->input = (void *)&schemas[i];
+		return P_OK;
+	}
+	return problem_set(&call->problem, P_NOT_FOUND, "name", "there is no schema \"%.*s\"; GET /v1/schemas lists them",
+			   (int)(name.n < 64 ? name.n : 64), name.p);
+}
+
+static void encode_one(struct call *call)
+{
+	const struct schema *s = call->input;
+
+	call->content_type = "application/schema+json";
+	buf_put(&call->reply, (struct str){s->start, (size_t)(s->end - s->start)});
+}
+
+/* --- GET /openapi.json --- */
+
+static void encode_openapi(struct call *call)
+{
+	buf_put(&call->reply, (struct str){schema_openapi_start, (size_t)(schema_openapi_end - schema_openapi_start)});
+}
+
+const struct route schema_routes[] = {
+	{HTTP_GET, "/v1/schemas", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_list},
+	{HTTP_GET, "/v1/schemas/{}", ROUTE_NO_SPACE, .decode = decode_one, .read = read_nothing, .encode = encode_one},
+	{HTTP_GET, "/openapi.json", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_openapi},
+	{0},
+};

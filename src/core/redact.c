@@ -1,0 +1,167 @@
+#include "core/redact.h"
+
+#include "core/credentials.h"
+#include "core/unpack.h"
+
+enum { HITS_MAX = 256, FINDINGS_MAX = 1000 };
+
+static const char *const policy_names[] = {"off", "redact", "refuse"};
+
+const char *redact_policy_name(enum redact_policy policy)
+{
+	return policy_names[policy];
+}
+
+bool redact_policy_parse(struct str name, enum redact_policy *ret)
+{
+	for (int i = 0; i < 3; i++) {
+		if (!str_is(name, policy_names[i]))
+			continue;
+		*ret = (enum redact_policy)i;
+		return true;
+	}
+	return false;
+}
+
+static bool contains_ignoring_case(struct str text, struct str part)
+{
+	for (size_t i = 0; i + part.n <= text.n; i++)
+		if (str_ieq(str_sub(text, i, i + part.n), part))
+			return true;
+	return false;
+}
+
+enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)
+{
+	const struct json *security = json_get(constraints, "security"), *own = json_get(constraints, "credentials");
+	enum redact_policy policy = space, wanted;
+
+	if (security && security->type == JSON_STRING && contains_ignoring_case(security->s, STR("no plaintext credentials")) &&
+	    policy < REDACT_BLANK)
+		policy = REDACT_BLANK;
+	if (own && own->type == JSON_STRING && redact_policy_parse(own->s, &wanted) && wanted > policy)
+		policy = wanted;
+	return policy;
+}
+
+/* --- Findings --- */
+
+struct scan {
+	struct arena *arena;
+	struct json *findings;		/* {kind, where} */
+	size_t count;
+};
+
+static struct json json_text(struct str s)
+{
+	return (struct json){.type = JSON_STRING, .s = s};
+}
+
+static void note(struct scan *s, const char *kind, struct str where)
+{
+	struct json_member *m = arena_calloc(s->arena, 2, sizeof(*m));
+
+	if (s->count == FINDINGS_MAX)
+		return;
+	m[0] = (struct json_member){STR("kind"), json_text(str_of(kind))};
+	m[1] = (struct json_member){STR("where"), json_text(where)};
+	s->findings[s->count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
+}
+
+/* Finds the credentials of a text, and returns it without them. *ret_redactions may be NULL. */
+static struct str scan_text(struct scan *s, struct str text, struct str where, const struct envelope_redaction **ret_redactions,
+			    size_t *ret_count)
+{
+	struct credential hits[HITS_MAX];
+	size_t count = text.p ? credentials_scan(text, hits, HITS_MAX) : 0;
+	struct envelope_redaction *spans;
+
+	if (count == 0)
+		return text;
+	spans = arena_calloc(s->arena, count, sizeof(*spans));
+	for (size_t i = 0; i < count; i++) {
+		spans[i] = (struct envelope_redaction){(uint32_t)hits[i].at, (uint32_t)hits[i].len, str_of(hits[i].kind)};
+		note(s, hits[i].kind, where);
+	}
+	if (ret_redactions) {
+		*ret_redactions = spans;
+		*ret_count = count;
+	}
+	return unpack_redacted(s->arena, text, spans, count);
+}
+
+/* The same for every string within a value. A value without any is left as it is. */
+static struct json scan_json(struct scan *s, struct json value, struct str where)
+{
+	if (value.type == JSON_STRING) {
+		value.s = scan_text(s, value.s, where, NULL, NULL);
+	} else if (value.type == JSON_ARRAY && value.count) {
+		struct json *items = arena_calloc(s->arena, value.count, sizeof(*items));
+
+		for (uint32_t i = 0; i < value.count; i++)
+			items[i] = scan_json(s, value.items[i], arena_printf(s->arena, "%.*s[%u]", STR_ARG(where), i));
+		value.items = items;
+	} else if (value.type == JSON_OBJECT && value.count) {
+		struct json_member *members = arena_calloc(s->arena, value.count, sizeof(*members));
+
+		for (uint32_t i = 0; i < value.count; i++) {
+			struct str key = value.members[i].key;
+
+			members[i].key = key;
+			members[i].value = scan_json(s, value.members[i].value, arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
+		}
+		value.members = members;
+	}
+	return value;
+}
+
+static void scan_refs(struct scan *s, struct envelope *e)
+{
+	for (size_t i = 0; i < e->ref_count; i++) {
+		struct envelope_ref *r = &e->refs[i];
+		struct str where = arena_printf(s->arena, "memory.ms-%llu", (unsigned long long)r->id.num);
+
+		r->text = scan_text(s, r->text, where, &r->redactions, &r->redaction_count);
+		r->summary = scan_text(s, r->summary, where, &r->summary_redactions, &r->summary_redaction_count);
+	}
+}
+
+static void scan_envelope(struct scan *s, struct envelope *e)
+{
+	e->intent = scan_text(s, e->intent, STR("task.intent"), NULL, NULL);
+	e->state = scan_text(s, e->state, STR("task.state"), NULL, NULL);
+	e->summary = scan_text(s, e->summary, STR("task.summary"), NULL, NULL);
+	e->open_decisions = scan_json(s, e->open_decisions, STR("task.open_decisions"));
+	e->history = scan_json(s, e->history, STR("history"));
+	e->constraints = scan_json(s, e->constraints, STR("constraints"));
+	e->waived = scan_json(s, e->waived, STR("waived"));
+	e->expected_output = scan_json(s, e->expected_output, STR("expected_output"));
+	e->extensions = scan_json(s, e->extensions, STR("extensions"));
+	scan_refs(s, e);
+}
+
+enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem)
+{
+	struct scan s = {.arena = arena};
+	struct json_member *m;
+
+	e->guard = (struct json){.type = JSON_NULL};
+	if (policy == REDACT_OFF)
+		return P_OK;
+	s.findings = arena_calloc(arena, FINDINGS_MAX, sizeof(*s.findings));
+	scan_envelope(&s, e);
+	if (s.count && policy == REDACT_REFUSE) {
+		struct str kind = json_get(&s.findings[0], "kind")->s, where = json_get(&s.findings[0], "where")->s;
+
+		problem_set(problem, P_CREDENTIALS_FOUND, where.p, "the text holds what looks like a credential (%.*s) in %.*s%s; take it out, or let it be redacted",
+			    STR_ARG(kind), STR_ARG(where), s.count > 1 ? ", and more" : "");
+		problem->extra_key = "findings";
+		problem->extra = (int64_t)s.count;
+		return problem->code;
+	}
+	m = arena_calloc(arena, 2, sizeof(*m));
+	m[0] = (struct json_member){STR("findings"), {.type = JSON_ARRAY, .count = (uint32_t)s.count, .items = s.findings}};
+	m[1] = (struct json_member){STR("policy"), json_text(str_of(redact_policy_name(policy)))};
+	e->guard = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
+	return P_OK;
+}
