@@ -1,5 +1,4 @@
-// Speed of the token counter beside the reference's, npm's tiktoken (WASM), on the same text: node run.mjs SPEED
-// [--kinds]
+// Speed of the token counter beside the reference's, npm's tiktoken (WASM): node run.mjs SPEED [--kinds]
 //
 // SPEED is the program built from speed.c. One thread each, the fastest of several rounds, in turns, so that both
 // meet the same state of the machine. The mixed text is what the counter is tested on (code, documents, prose,
@@ -55,7 +54,8 @@ function measure(program, encoding, reference, chunks) {
 		our = Math.min(our, a.seconds);
 		b.seconds.forEach((seconds, i) => { slices[i] = Math.min(slices[i], seconds); });
 	}
-	return { megabytes, our: megabytes / our, their: megabytes / slices.reduce((sum, seconds) => sum + seconds, 0) };
+	const their = slices.reduce((sum, seconds) => sum + seconds, 0);
+	return { megabytes, our: megabytes / our, their: megabytes / their };
 }
 
 function report(encoding, kind, { megabytes, our, their }) {

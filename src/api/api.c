@@ -408,9 +408,14 @@ int api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 	return problem_kind(problem.code)->status;
 }
 
+/* The protocol has one name for each of these, however many reasons the server has. */
 void api_on_refusal(void *ctx, int status, const char *code, const char *detail, struct buf *ret_body)
 {
 	(void)ctx;
+	if (status == 431)
+		code = "headers_too_large";
+	else if (status == 503)
+		code = problem_kind(P_OVERLOADED)->name;
 	reply_refusal_body(status, code, detail, ret_body);
 }
 

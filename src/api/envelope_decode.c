@@ -138,12 +138,15 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 
 /* --- Version 1, and version 2 as a whole --- */
 
-/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`. */
+/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what the sender's own
+ * extensions hold. */
 static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
 {
+	const struct json *own = decode_member(obj, "extensions");
+	uint32_t own_count = own && own->type == JSON_OBJECT ? own->count : 0;
 	struct json_member *kept = arena_calloc(call->arena, obj->count + 1, sizeof(*kept));
-	struct json_member *outer = arena_calloc(call->arena, 1, sizeof(*outer));
-	uint32_t count = 0;
+	struct json_member *outer = arena_calloc(call->arena, own_count + 1, sizeof(*outer));
+	uint32_t count = 0, outer_count = 0;
 
 	for (uint32_t i = 0; i < obj->count; i++) {
 		const char *const *k = known;
@@ -153,15 +156,17 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 		if (*k == NULL)
 			kept[count++] = obj->members[i];
 	}
-	if (count == 0)
-		return (struct json){.type = JSON_OBJECT};
-	*outer = (struct json_member){name, {.type = JSON_OBJECT, .count = count, .members = kept}};
-	return (struct json){.type = JSON_OBJECT, .count = 1, .members = outer};
+	for (uint32_t i = 0; i < own_count; i++)
+		if (count == 0 || !str_eq(own->members[i].key, name))
+			outer[outer_count++] = own->members[i];
+	if (count)
+		outer[outer_count++] = (struct json_member){name, {.type = JSON_OBJECT, .count = count, .members = kept}};
+	return (struct json){.type = JSON_OBJECT, .count = outer_count, .members = outer};
 }
 
 static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 {
-	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "from", "context", NULL};
+	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "from", "context", "extensions", NULL};
 	const struct json *b = &call->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
@@ -240,6 +245,23 @@ static enum problem_code unsupported(struct call *call, const struct json *versi
 	return call->problem.code;
 }
 
+/* W3C Trace Context: a header that is not well-formed is treated as absent. */
+static struct str read_traceparent(struct str value)
+{
+	static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+
+	if (value.n != sizeof(form) - 1)
+		return STR_NULL;
+	for (size_t i = 0; i < value.n; i++) {
+		char c = value.p[i];
+		bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+
+		if (form[i] == '-' ? c != '-' : !hex)
+			return STR_NULL;
+	}
+	return value;
+}
+
 enum problem_code envelope_decode(struct call *call, struct handoff_input *ret)
 {
 	const struct json *v1 = json_get(&call->body, "version"), *v2 = json_get(&call->body, "envelope_version");
@@ -260,7 +282,7 @@ enum problem_code envelope_decode(struct call *call, struct handoff_input *ret)
 		return code;
 	if (in.draft.from.p == NULL)
 		in.draft.from = call->agent;
-	in.draft.traceparent = http_req_header(call->req, "traceparent");
+	in.draft.traceparent = read_traceparent(http_req_header(call->req, "traceparent"));
 	*ret = in;
 	return P_OK;
 }

@@ -175,10 +175,11 @@ static void encode_dry_run(struct call *call, const struct handoff *h)
 	buf_release(&text);
 }
 
-/* The envelope is answered as it is sealed; warnings about the request stand in a header's place, because they are not part of it. */
+/* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover them. */
 static void encode_handoff(struct call *call)
 {
 	struct handoff *h = call->input;
+	struct json_writer w;
 
 	if (h->in.dry_run) {
 		encode_dry_run(call, h);
@@ -187,6 +188,12 @@ static void encode_handoff(struct call *call)
 	call->status = 201;
 	call->location = arena_printf(call->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
 	envelope_write(&h->envelope, ENVELOPE_WHOLE, &call->reply);
+	if (call->warning_count) {
+		call->reply.len--;	/* the closing brace */
+		json_writer_init(&w, &call->reply);
+		w.comma = true;
+		call_end_reply(call, &w);
+	}
 }
 
 /* --- GET /v1/envelopes/{id} --- */

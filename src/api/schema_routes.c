@@ -1,6 +1,7 @@
 /* What the server says about itself, for programs: JSON Schemas of the envelopes, and the whole API as OpenAPI.
  *
- * The documents are written by hand in schemas/ and are part of the binary (schemas.S). Tests compare them with what the server does.
+ * The documents are written by hand in schemas/ and are part of the binary (schemas.S). Tests compare them with what
+ * the server does.
  */
 #include "api/routes.h"
 

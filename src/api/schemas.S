@@ -1,4 +1,5 @@
-/* The JSON documents of schemas/ as read-only data of the binary: what the server says about itself is always of its own version. */
+/* The JSON documents of schemas/ as read-only data of the binary: what the server says about itself is always of its own
+ * version. */
 
 #ifdef __APPLE__
 #define SYMBOL(name) _##name

@@ -20,6 +20,15 @@ int64_t ask_int(const struct json *obj, const char *key, int64_t otherwise)
 	return value && value->type == JSON_INT ? value->i : otherwise;
 }
 
+double ask_number(const struct json *obj, const char *key)
+{
+	const struct json *value = json_get(obj, key);
+
+	if (value == NULL)
+		return 0;
+	return value->type == JSON_DOUBLE ? value->d : value->type == JSON_INT ? (double)value->i : 0;
+}
+
 bool ask_bool(const struct json *obj, const char *key)
 {
 	const struct json *value = json_get(obj, key);
@@ -35,18 +44,23 @@ const struct json *ask_array(const struct json *obj, const char *key)
 	return value && value->type == JSON_ARRAY ? value : &empty;
 }
 
-const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix)
+const char *ask_path(struct arena *arena, const char *prefix, const char *id, const char *suffix)
 {
 	const char *path;
 	struct buf out;
 
 	buf_init(&out, PATH_MAX_BYTES);
-	buf_puts(&out, "/v1/memories/");
+	buf_puts(&out, prefix);
 	url_put_escaped(&out, str_of(id));
 	buf_puts(&out, suffix);
 	path = arena_cstr(arena, buf_str(&out));
 	buf_release(&out);
 	return path;
+}
+
+const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix)
+{
+	return ask_path(arena, "/v1/memories/", id, suffix);
 }
 
 /* --- Calling --- */
@@ -56,7 +70,7 @@ static int exit_of(int status, struct str code)
 {
 	if (status >= 200 && status < 300)
 		return CLI_OK;
-	if (str_is(code, "store_failed"))
+	if (str_is(code, "store_failed") || str_is(code, "envelope_damaged"))
 		return CLI_DAMAGED;
 	if (status == 404)
 		return CLI_NOT_FOUND;

@@ -34,7 +34,9 @@ struct str ask_sentence(const struct cli *cli, const struct ask *ask);
 /* The problem document of a failure, the server's or (where it was not reached) one of the client's. */
 struct str ask_problem(const struct cli *cli, const struct ask *ask);
 
-/* "/v1/memories/" and the id, encoded, and the suffix. In the arena. */
+/* The prefix as it is, the id encoded, and the suffix as it is: "/v1/tasks/", "task-17", "/fidelity". In the arena. */
+const char *ask_path(struct arena *arena, const char *prefix, const char *id, const char *suffix);
+/* The same with "/v1/memories/" before. */
 const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix);
 
 /* --- Reading replies, whose shape is not trusted --- */
@@ -42,6 +44,8 @@ const char *ask_memory_path(struct arena *arena, const char *id, const char *suf
 /* Empty (p NULL) where the member is absent or not a string. */
 struct str ask_str(const struct json *obj, const char *key);
 int64_t ask_int(const struct json *obj, const char *key, int64_t otherwise);
+/* Any number; 0 where there is none. */
+double ask_number(const struct json *obj, const char *key);
 bool ask_bool(const struct json *obj, const char *key);
 /* An array of that name, or an empty one. */
 const struct json *ask_array(const struct json *obj, const char *key);

@@ -15,46 +15,17 @@ static const struct option get_options[] = {
 
 static const struct option_table get_table = {"Reading", get_options, OPTION_COUNT(get_options)};
 
-static void print_raw(const struct cli *cli, struct str content)
-{
-	struct buf safe;
-
-	if (!cli->out.is_terminal) {
-		cli_write(content);
-		return;
-	}
-	buf_init(&safe, content.n * 6 + 1);
-	term_put_text(&safe, content);
-	cli_write(buf_str(&safe));
-	buf_release(&safe);
-}
-
 static void print_memories(const struct cli *cli, const struct json *memories)
 {
 	for (uint32_t i = 0; i < memories->count; i++) {
 		if (options_flag(&cli->options, "raw")) {
-			print_raw(cli, ask_str(&memories->items[i], "content"));
+			show_text(cli, ask_str(&memories->items[i], "content"));
 			continue;
 		}
 		if (i > 0)
 			cli_write(STR("\n"));
 		show_memory(cli, &memories->items[i]);
 	}
-}
-
-static int report_missing(const struct cli *cli, const struct json *missing)
-{
-	for (uint32_t i = 0; i < missing->count; i++) {
-		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
-
-		if (str_is(reason, "forgotten"))
-			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
-		else
-			cli_error(cli, "%.*s does not exist%s%s", STR_ARG(id),
-				  options_text(&cli->options, "space") ? " in space " : "",
-				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
-	}
-	return missing->count ? CLI_NOT_FOUND : CLI_OK;
 }
 
 static int fetch(struct cli *cli, const struct buf *body)
@@ -70,7 +41,7 @@ static int fetch(struct cli *cli, const struct buf *body)
 			cli_write_json(cli, buf_str(&ask.reply.body));
 		else
 			print_memories(cli, ask_array(&ask.json, "memories"));
-		code = report_missing(cli, ask_array(&ask.json, "missing"));
+		code = show_missing(cli, ask_array(&ask.json, "missing"));
 	}
 	ask_release(&ask);
 	return code;

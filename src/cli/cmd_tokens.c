@@ -8,8 +8,6 @@
 
 enum { FILE_MAX_BYTES = 1024 * 1024 * 1024, OUTPUT_MAX_BYTES = 64 * 1024 * 1024 };
 
-static const char *const tokenizer_choices[] = {"o200k_base", "cl100k_base", "estimate", NULL};
-
 static const struct option tokens_options[] = {
 	{
 		.name = "tokenizer", .arg = "NAME", .env = "SPINE_TOKENIZER", .key = "tokenizer", .type = OPTION_CHOICE,

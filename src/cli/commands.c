@@ -9,6 +9,11 @@ static const struct command *const memory_commands[] = {
 	&cmd_forget, NULL,
 };
 
+static const struct command *const handoff_commands[] = {
+	&cmd_handoff, &cmd_envelope, &cmd_resolve, &cmd_receipts, &cmd_verify, &cmd_tasks, &cmd_task, &cmd_fidelity, &cmd_diff,
+	&cmd_blame, &cmd_agents, &cmd_agent, NULL,
+};
+
 static const struct command *const server_commands[] = {
 	&cmd_serve, &cmd_status, NULL,
 };
@@ -24,6 +29,7 @@ static const struct command *const other_commands[] = {
 const struct command_group command_groups[] = {
 	{"The server", server_commands},
 	{"Memories", memory_commands},
+	{"Handoffs", handoff_commands},
 	{"Keeping them safe", data_commands},
 	{"Other", other_commands},
 	{NULL, NULL},

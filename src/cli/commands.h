@@ -4,25 +4,37 @@
 
 #include "cli/cli.h"
 
+extern const struct command cmd_agent;
+extern const struct command cmd_agents;
 extern const struct command cmd_backup;
+extern const struct command cmd_blame;
 extern const struct command cmd_check;
 extern const struct command cmd_completion;
+extern const struct command cmd_diff;
+extern const struct command cmd_envelope;
 extern const struct command cmd_export;
+extern const struct command cmd_fidelity;
 extern const struct command cmd_forget;
 extern const struct command cmd_get;
+extern const struct command cmd_handoff;
 extern const struct command cmd_help;
 extern const struct command cmd_import;
 extern const struct command cmd_list;
 extern const struct command cmd_pin;
+extern const struct command cmd_receipts;
+extern const struct command cmd_resolve;
 extern const struct command cmd_restore;
 extern const struct command cmd_revert;
 extern const struct command cmd_search;
 extern const struct command cmd_serve;
 extern const struct command cmd_status;
 extern const struct command cmd_store;
+extern const struct command cmd_task;
+extern const struct command cmd_tasks;
 extern const struct command cmd_tokens;
 extern const struct command cmd_unpin;
 extern const struct command cmd_update;
+extern const struct command cmd_verify;
 extern const struct command cmd_version;
 extern const struct command cmd_versions;
 

@@ -63,3 +63,4 @@ const struct option_table json_table = {"Output", json_options, OPTION_COUNT(jso
 const char *const importance_choices[] = {"low", "medium", "high", "critical", NULL};
 const char *const trust_choices[] = {"system", "user", "agent", "external", NULL};
 const char *const kind_suggestions[] = {"note", "fact", "decision", "observation", "output", NULL};
+const char *const tokenizer_choices[] = {"o200k_base", "cl100k_base", "estimate", NULL};

@@ -14,5 +14,6 @@ extern const struct option_table json_table;	/* --json, where client_table is no
 extern const char *const importance_choices[];
 extern const char *const trust_choices[];
 extern const char *const kind_suggestions[];
+extern const char *const tokenizer_choices[];
 
 #endif

@@ -26,15 +26,6 @@ static const struct table_column memory_columns[] = {
 	{NULL, false, TERM_PLAIN},
 };
 
-static double number_of(const struct json *obj, const char *key)
-{
-	const struct json *value = json_get(obj, key);
-
-	if (value == NULL)
-		return 0;
-	return value->type == JSON_DOUBLE ? value->d : value->type == JSON_INT ? (double)value->i : 0;
-}
-
 /* The summary, or else the beginning of the content. */
 static struct str preview_of(const struct json *memory)
 {
@@ -64,14 +55,14 @@ static struct str explanation(const struct cli *cli, const struct json *explain)
 
 	buf_init(&out, 1 << 20);
 	buf_printf(&out, "    %stext %.3f × (1 + importance %.2f + pinned %.2f + recency %.3f)",
-		   term_on(&cli->out, TERM_DIM), number_of(explain, "text"), number_of(explain, "importance"),
-		   number_of(explain, "pinned"), number_of(explain, "recency"));
+		   term_on(&cli->out, TERM_DIM), ask_number(explain, "text"), ask_number(explain, "importance"),
+		   ask_number(explain, "pinned"), ask_number(explain, "recency"));
 	for (uint32_t i = 0; i < terms->count; i++) {
 		const struct json *term = &terms->items[i];
 
 		buf_puts(&out, i == 0 ? ": " : ", ");
 		term_put_line(&out, ask_str(term, "term"), 60);
-		buf_printf(&out, " %.3f", number_of(term, "score"));
+		buf_printf(&out, " %.3f", ask_number(term, "score"));
 		if (ask_int(term, "count", 1) > 1)
 			buf_printf(&out, " (%lld times)", (long long)ask_int(term, "count", 1));
 	}
@@ -81,7 +72,7 @@ static struct str explanation(const struct cli *cli, const struct json *explain)
 	return text;
 }
 
-static void print_table(const struct cli *cli, const struct table *table)
+void show_rows(const struct cli *cli, const struct table *table)
 {
 	struct buf out;
 
@@ -103,7 +94,7 @@ void show_table(const struct cli *cli, const struct json *memories)
 
 		table_set(&table, row, COL_ID, ask_str(m, "id"));
 		if (json_get(m, "score"))
-			row->cells[COL_SCORE] = arena_printf(cli->arena, "%.2f", number_of(m, "score"));
+			row->cells[COL_SCORE] = arena_printf(cli->arena, "%.2f", ask_number(m, "score"));
 		row->cells[COL_AGE] = when_age(cli->arena, ask_str(m, "created_at"), now_ms);
 		table_set(&table, row, COL_STATE, unless(ask_str(m, "state"), "active"));
 		row->cells[COL_PIN] = ask_bool(m, "pinned") ? STR("pin") : STR("");
@@ -114,7 +105,7 @@ void show_table(const struct cli *cli, const struct json *memories)
 		if (json_get(m, "explain"))
 			row->below = explanation(cli, json_get(m, "explain"));
 	}
-	print_table(cli, &table);
+	show_rows(cli, &table);
 }
 
 void show_versions(const struct cli *cli, const struct json *versions)
@@ -137,7 +128,7 @@ void show_versions(const struct cli *cli, const struct json *versions)
 		table_set(&table, row, 2, unless(ask_str(m, "state"), "active"));
 		table_set(&table, row, 3, preview_of(m));
 	}
-	print_table(cli, &table);
+	show_rows(cli, &table);
 }
 
 /* --- One memory --- */
@@ -238,6 +229,35 @@ void show_memory(const struct cli *cli, const struct json *m)
 	buf_release(&out);
 }
 
+void show_text(const struct cli *cli, struct str text)
+{
+	struct buf safe;
+
+	if (!cli->out.is_terminal) {
+		cli_write(text);
+		return;
+	}
+	buf_init(&safe, text.n * 6 + 1);
+	term_put_text(&safe, text);
+	cli_write(buf_str(&safe));
+	buf_release(&safe);
+}
+
+int show_missing(const struct cli *cli, const struct json *missing)
+{
+	for (uint32_t i = 0; i < missing->count; i++) {
+		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
+
+		if (str_is(reason, "forgotten"))
+			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
+		else
+			cli_error(cli, "%.*s does not exist%s%s", STR_ARG(id),
+				  options_text(&cli->options, "space") ? " in space " : "",
+				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
+	}
+	return missing->count ? CLI_NOT_FOUND : CLI_OK;
+}
+
 /* --- Any object --- */
 
 static void put_size(struct buf *out, double bytes)
@@ -326,5 +346,5 @@ void show_object(const struct cli *cli, const struct json *object)
 		return;
 	table_init(&table, columns, cli->arena);
 	add_members(cli, &table, STR(""), object, 0);
-	print_table(cli, &table);
+	show_rows(cli, &table);
 }

@@ -3,6 +3,7 @@
 #define SPINE_CLI_SHOW_H
 
 #include "cli/cli.h"
+#include "cli/table.h"
 #include "codec/json.h"
 
 /* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those
@@ -12,6 +13,12 @@ void show_table(const struct cli *cli, const struct json *memories);
 void show_memory(const struct cli *cli, const struct json *memory);
 /* The versions of one memory, a line for each. */
 void show_versions(const struct cli *cli, const struct json *versions);
+/* A text byte for byte, so that it can be piped; on a terminal with what is dangerous made visible. */
+void show_text(const struct cli *cli, struct str text);
+/* A sentence on standard error for each memory of a "missing" list. Returns CLI_NOT_FOUND where there is one. */
+int show_missing(const struct cli *cli, const struct json *missing);
+/* A table that the command filled itself. */
+void show_rows(const struct cli *cli, const struct table *table);
 /* An object of the server, "key  value" in lines, objects within as "key.key". */
 void show_object(const struct cli *cli, const struct json *object);
 

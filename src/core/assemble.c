@@ -17,6 +17,19 @@ static struct json json_text(struct str s)
 	return (struct json){.type = JSON_STRING, .s = s};
 }
 
+/* The members in canonical order, in which they are stored and read again: the prompt that is counted now is the one that
+ * is rendered later. */
+static struct json in_order(struct arena *arena, struct json object)
+{
+	const struct json_member **sorted = arena_calloc(arena, object.count + 1, sizeof(*sorted));
+	struct json_member *members = arena_calloc(arena, object.count + 1, sizeof(*members));
+
+	json_sort_members(&object, sorted);
+	for (uint32_t i = 0; i < object.count; i++)
+		members[i] = *sorted[i];
+	return (struct json){.type = JSON_OBJECT, .count = object.count, .members = members};
+}
+
 /* --- Lists that only grow --- */
 
 /* The parent's items and those of this hop that are not among them. */
@@ -93,6 +106,20 @@ static struct json decisions_made(const struct assemble_input *in, struct arena 
 	return (struct json){.type = JSON_ARRAY, .count = resolved->count, .items = items};
 }
 
+/* The parent's extensions, and those of this hop in their place. */
+static struct json extend(struct arena *arena, const struct envelope *parent, struct json given)
+{
+	uint32_t before = parent ? parent->extensions.count : 0, count = 0;
+	struct json_member *members = arena_calloc(arena, before + given.count + 1, sizeof(*members));
+
+	for (uint32_t i = 0; i < before; i++)
+		if (json_get_str(&given, parent->extensions.members[i].key) == NULL)
+			members[count++] = parent->extensions.members[i];
+	for (uint32_t i = 0; i < given.count; i++)
+		members[count++] = given.members[i];
+	return (struct json){.type = JSON_OBJECT, .count = count, .members = members};
+}
+
 /* --- Inheriting --- */
 
 static enum problem_code inherit_intent(const struct assemble_input *in, struct envelope *e, struct problem *problem)
@@ -149,8 +176,11 @@ static enum problem_code inherit_constraints(const struct assemble_input *in, st
 		.by = d->from.p ? d->from : STR("unknown"),
 		.hop = e->hop,
 	};
+	enum problem_code code = constraints_inherit(&ci, arena, &e->constraints, &e->waived, problem);
 
-	return constraints_inherit(&ci, arena, &e->constraints, &e->waived, problem);
+	if (code == P_OK)
+		e->constraints = in_order(arena, e->constraints);
+	return code;
 }
 
 static void inherit_work(const struct assemble_input *in, struct envelope *e, struct arena *arena)
@@ -226,8 +256,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.to = d->to,
 		.traceparent = d->traceparent,
 		.summary = d->summary,
-		.expected_output = or_empty(d->expected_output, &empty_object),
-		.extensions = or_empty(d->extensions, &empty_object),
+		.expected_output = in_order(tools->arena, or_empty(d->expected_output, &empty_object)),
+		.extensions = extend(tools->arena, in->parent, or_empty(d->extensions, &empty_object)),
 		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
 		.strategy = d->strategy,
 	};

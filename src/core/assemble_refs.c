@@ -110,6 +110,15 @@ static void add_missing(struct envelope *e, struct memory_id id, const char *rea
 	e->missing[e->missing_count++] = (struct envelope_missing){arena_str(arena, str_of(text)), str_of(reason)};
 }
 
+/* A memory that was cited with the version that is its newest anyhow is the same reference. */
+static bool is_there(const struct envelope *e, const struct memory *m)
+{
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].id.num == m->num && e->refs[i].id.version == m->version)
+			return true;
+	return false;
+}
+
 static void add_ref(struct envelope *e, const struct memory *m, enum envelope_why why)
 {
 	struct envelope_ref *r = &e->refs[e->ref_count++];
@@ -130,8 +139,9 @@ static void add_ref(struct envelope *e, const struct memory *m, enum envelope_wh
 	memcpy(r->digest, m->digest, sizeof(r->digest));
 }
 
+/* has_versions: some ids name a version, so that two of them may turn out to be one reference. */
 static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id, enum envelope_why why,
-		    struct envelope *e)
+		    bool has_versions, struct envelope *e)
 {
 	bool asked = why == WHY_CITED || why == WHY_INHERITED;
 	struct memory m;
@@ -142,7 +152,8 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 	if (asked)
 		e->requested++;
 	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE && memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
-		add_ref(e, &m, why);
+		if (!has_versions || !is_there(e, &m))
+			add_ref(e, &m, why);
 		e->resolved += asked;
 		return;
 	}
@@ -161,6 +172,7 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 				struct problem *problem)
 {
 	struct collection c = {.arena = tools->arena};
+	bool has_versions = false;
 
 	collect_cited(&c, in->draft);
 	if (in->parent)
@@ -173,6 +185,8 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
 	for (size_t i = 0; i < c.ids.count; i++)
-		resolve(tools, in, c.ids.ids[i], c.why[i], e);
+		has_versions |= c.ids.ids[i].version != 0;
+	for (size_t i = 0; i < c.ids.count; i++)
+		resolve(tools, in, c.ids.ids[i], c.why[i], has_versions, e);
 	return P_OK;
 }

@@ -19,7 +19,7 @@ static bool judge(const struct credentials_scan *s, const struct credentials_val
 
 	if (v->at < s->from || v->code)
 		return false;
-	if (credentials_token_at(s, v->at, ret))
+	if (credentials_token_at(s, v->at, ret) || credentials_block_base64(s, v->at, ret))
 		return true;
 	if (!credentials_value_is_secret(str_sub(s->text, v->at, end), name, form, &kind))
 		return false;
@@ -143,13 +143,31 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 
 	if (v->quoted)
 		return FORM_QUOTED;
-	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || before == '?' || before == '&' || before == ';'))
+	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=")))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
-		return FORM_BARE;
+		return text.p[sign] == '=' && tight && is_capitals(name) ? FORM_LITERAL : FORM_BARE;
 	if (text.p[sign] == '=' && tight)
 		return is_capitals(name) ? FORM_QUOTED : FORM_LITERAL;
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
+}
+
+/* The value is the end of the name, up to how words are joined: token=token, self.token = token, API_TOKEN = "apiToken". */
+static bool is_own_name(struct str name, struct str value)
+{
+	size_t i = name.n, k = value.n;
+
+	while (i > 0 && k > 0) {
+		if (!credentials_is(name.p[i - 1], CH_ALNUM))
+			i--;
+		else if (!credentials_is(value.p[k - 1], CH_ALNUM))
+			k--;
+		else if (str_ieq(str_sub(name, i - 1, i), str_sub(value, k - 1, k)))
+			i--, k--;
+		else
+			return false;
+	}
+	return k == 0;
 }
 
 /* Authorization: Token …; Bearer and Basic are found without the header's name. */
@@ -161,7 +179,7 @@ static bool authorization(const struct credentials_scan *s, size_t i, struct cre
 
 	while (i < t.n && (is_blank(t.p[i]) || credentials_among(t.p[i], "\"'`\\")))
 		i++;
-	scheme = credentials_run(t, i, CH_LETTER);
+	scheme = credentials_run(t, i, CH_LETTER | CH_DASH);
 	if (scheme > i && scheme + 1 < t.n && t.p[scheme] == ' ') {
 		if (str_ieq(str_sub(t, i, scheme), STR("bearer")) || str_ieq(str_sub(t, i, scheme), STR("basic")))
 			return false;
@@ -207,8 +225,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	}
 	if (sort == NAME_NONE || !credentials_read_value(t, value, &v) || (compares && !v.quoted))
 		return false;
-	/* token=token, self.token = token: a name given to itself. */
-	if (str_has_suffix(name, str_sub(t, v.at, v.end)))
+	if (is_own_name(name, str_sub(t, v.at, v.end)))
 		return false;
 	return judge(s, &v, sort, form_of(t, name, i, &v), ret);
 }
@@ -290,7 +307,8 @@ bool credentials_assign_define(const struct credentials_scan *s, size_t i, struc
 	if (end - at < 3 || end - at > CREDENTIALS_NAME_BYTES || !is_blank(credentials_byte(t, end)))
 		return false;
 	sort = credentials_name_of(str_sub(t, at, end));
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || !v.quoted)
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || !v.quoted ||
+	    is_own_name(str_sub(t, at, end), str_sub(t, v.at, v.end)))
 		return false;
 	return judge(s, &v, sort, FORM_QUOTED, ret);
 }

@@ -77,6 +77,8 @@ bool credentials_block_putty(const struct credentials_scan *s, size_t i, struct 
 	if (i < s->from + 5 || !credentials_here(t, i - 5, STR("PuTTY-User-Key-File-")))
 		return false;
 	at = i - 5;
+	if (!credentials_is(credentials_byte(t, at + 20), CH_DIGIT) || credentials_byte(t, at + 21) != ':')
+		return false;
 	near = str_sub(t, at, t.n - at > 8192 ? at + 8192 : t.n);
 	found = memmem(near.p, near.n, "Private-Lines:", 14);
 	if (!found)

@@ -161,7 +161,7 @@ bool credentials_read_value(struct str text, size_t i, struct credentials_value 
 size_t credentials_read_on(struct str text, size_t end);
 /* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none. */
 bool credentials_read_name(struct str text, size_t end, struct str *ret);
-/* Where the line of i begins, or 256 bytes before i. */
+/* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
 size_t credentials_read_line(struct str text, size_t i);
 
 #endif

@@ -116,6 +116,14 @@ static enum credentials_name name_of_token(const struct words *w, size_t last)
 	return NAME_TOKEN;
 }
 
+/* hashed_password, encrypted_secret, X-Amz-Credential (the id of a key and what it signs): nothing that opens anything. */
+static bool is_harmless(const struct words *w, size_t last)
+{
+	static const char *const before[] = {"hashed", "hash", "encrypted", "sealed", "amz", NULL};
+
+	return last + 1 < w->count && in(w->word[last + 1], before);
+}
+
 static bool follows_word(const struct words *w, size_t last)
 {
 	return last + 1 < w->count && w->word[last + 1].n >= 2 && !credentials_is(w->word[last + 1].p[0], CH_DIGIT);
@@ -150,7 +158,7 @@ static bool may_be_secret(struct str name)
 enum credentials_name credentials_name_of(struct str name)
 {
 	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
-	static const char *const secrets[] = {"secret", "credential", "credentials", NULL};
+	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
 	static const char *const short_passwords[] = {"pass", "pwd", "pw", NULL};
 	static const char *const pat_of[] = {"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access", NULL};
 	static const char *const values[] = {"value", "val", "defaultvalue", NULL};
@@ -165,7 +173,7 @@ enum credentials_name credentials_name_of(struct str name)
 		return NAME_VALUE;
 	while (last + 1 < w.count && (credentials_is(w.word[last].p[0], CH_DIGIT) || in(w.word[last], QUALIFIERS)))
 		last++;
-	if (last >= w.count)
+	if (last >= w.count || is_harmless(&w, last))
 		return NAME_NONE;
 	word = w.word[last];
 	if (ends_with(word, passwords) || (in(word, short_passwords) && (str_is(word, "pwd") || follows_word(&w, last))))

@@ -112,8 +112,9 @@ bool credentials_place_header(const struct credentials_scan *s, size_t i, struct
 		return false;
 	at = i + (basic ? 6 : 7);
 	limit = t.n - at > 4096 ? at + 4096 : t.n;
-	end = credentials_run(str_sub(t, 0, limit), at, CH_NAME | CH_DOT | CH_BASE64);
-	while (end < t.n && end - at < limit && t.p[end] == '=')
+	for (end = at; end < limit && (credentials_is(t.p[end], CH_NAME | CH_DOT | CH_BASE64) || t.p[end] == '~');)
+		end++;
+	while (end < limit && t.p[end] == '=')
 		end++;
 	while (end > at && t.p[end - 1] == '.')
 		end--;
@@ -129,11 +130,39 @@ bool credentials_place_header(const struct credentials_scan *s, size_t i, struct
 
 /* --- Command lines ------------------------------------------------------------------------------- */
 
-static bool line_has(struct str text, size_t i, const char *command)
+/* Does the word stand before i, on its line or on lines that a backslash joins to it? */
+static bool line_has(struct str text, size_t i, const char *word)
 {
-	size_t start = credentials_read_line(text, i);
+	size_t start = credentials_read_line(text, i), low = i > 512 ? i - 512 : 0;
 
-	return memmem(text.p + start, i - start, command, strlen(command)) != NULL;
+	while (start > low + 1 && text.p[start - 1] == '\n' && text.p[start - 2] == '\\')
+		start = credentials_read_line(text, start - 1);
+	return memmem(text.p + start, i - start, word, strlen(word)) != NULL;
+}
+
+/* curl -u user:password; either may be in quotes of its own. */
+static bool curl_user(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, user, password;
+	struct credentials_value v, quoted;
+	size_t colon;
+
+	if (!credentials_read_value(t, i, &v) || v.code)
+		return false;
+	colon = v.at + str_find(str_sub(t, v.at, v.end), ':');
+	if (colon >= v.end && credentials_byte(t, v.end) != ':')
+		return false;
+	user = str_sub(t, v.at, colon);
+	if (colon + 1 >= v.end) {
+		if (!credentials_read_value(t, colon + 1, &quoted) || !quoted.quoted)
+			return false;
+		v = quoted;
+		colon = v.at - 1;
+	}
+	password = str_sub(t, colon + 1, v.end);
+	if (password.n < 4 || credentials_value_is_placeholder(password) || is_stand_in_login(user, password))
+		return false;
+	return hit(s, colon + 1, v.end, "basic_auth", ret);
 }
 
 /* curl -u user:password, mysql -ppassword, sshpass -p password */
@@ -143,20 +172,11 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 	struct credentials_value v;
 	char flag = credentials_byte(t, i + 1);
 	const char *kind;
-	size_t colon;
 
 	if (i == 0 || t.p[i - 1] != ' ')
 		return false;
-	if ((flag == 'u' && credentials_byte(t, i + 2) == ' ' && line_has(t, i, "curl")) ||
-	    (credentials_here(t, i, STR("--user ")) && line_has(t, i, "curl"))) {
-		if (!credentials_read_value(t, i + (flag == 'u' ? 3 : 7), &v) || v.code)
-			return false;
-		colon = str_find(str_sub(t, v.at, v.end), ':') + v.at + 1;
-		if (colon >= v.end || v.end - colon < 4 || credentials_value_is_placeholder(str_sub(t, colon, v.end)) ||
-		    is_stand_in_login(str_sub(t, v.at, colon - 1), str_sub(t, colon, v.end)))
-			return false;
-		return hit(s, colon, v.end, "basic_auth", ret);
-	}
+	if (credentials_here(t, i, STR("-u ")) || credentials_here(t, i, STR("--user ")))
+		return line_has(t, i, "curl") && curl_user(s, i + (flag == 'u' ? 3 : 7), ret);
 	if (flag != 'p' || !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i, "sshpass")))
 		return false;
 	if (!credentials_read_value(t, i + 2, &v) || v.code || v.at < s->from ||

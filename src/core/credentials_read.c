@@ -121,6 +121,9 @@ bool credentials_read_name(struct str text, size_t end, struct str *ret)
 	low = end > CREDENTIALS_NAME_BYTES ? end - CREDENTIALS_NAME_BYTES : 0;
 	for (start = end; start > low && credentials_is(text.p[start - 1], CH_NAME | CH_DOT);)
 		start--;
+	/* …\nname, as JSON has it. */
+	if (start > 0 && start < end && text.p[start - 1] == '\\' && credentials_among(text.p[start], "nrt"))
+		start++;
 	if (end - start < 2)
 		return false;
 	*ret = str_sub(text, start, end);
@@ -131,7 +134,7 @@ size_t credentials_read_line(struct str text, size_t i)
 {
 	size_t low = i > 256 ? i - 256 : 0;
 
-	while (i > low && text.p[i - 1] != '\n')
+	while (i > low && text.p[i - 1] != '\n' && !(i >= low + 2 && text.p[i - 1] == 'n' && text.p[i - 2] == '\\'))
 		i--;
 	return i;
 }

@@ -119,7 +119,7 @@ static size_t match(struct str text, size_t at, const struct form *f)
 	/* One byte more than it may have, however long the run is: the next prefix may stand inside it. */
 	end = credentials_run(text.n - from > f->max + 1u ? str_sub(text, 0, from + f->max + 1u) : text, from, f->body);
 	/* What ends a sentence is not part of it. */
-	while (end > from && credentials_is(text.p[end - 1], CH_DOT | CH_DASH))
+	while (end > from && text.p[end - 1] == '.')
 		end--;
 	body = str_sub(text, from, end);
 	if (body.n < f->min || body.n > f->max || credentials_value_distinct(body) < 6)

@@ -147,8 +147,8 @@ unsigned credentials_value_distinct(struct str value)
 /* Wherever they stand in a value, in any case. */
 static const char *const STAND_INS[] = {
 	"your", "example", "placeholder", "changeme", "change_me", "change-me", "changeit", "xxxx", "****", "....", "redacted",
-	"replace", "insert", "dummy", "sample", "todo", "fixme", "${", "$(", "{{", "#{", "%s", "%d", "%(", "%{", "{0}", "{}",
-	"process.env", "os.environ", "getenv", "env.", "env[", "secrets.", "://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
+	"replace", "insert", "dummy", "sample", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env[", "secrets.",
+	"://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
 };
 
 /* The whole value, in any case. */
@@ -176,19 +176,42 @@ static bool is_stand_in_word(struct str value)
 	return false;
 }
 
-/* $NAME, %NAME%, <…>, […], {…}, ENC(…); and $2b$…, $argon2id$…, {SSHA}…: the hash of a password. */
+/* ${NAME}, $(command), {{ name }}, #{name}, %(name)s, {}, %s: what a program puts in later. A random password may have some of
+ * these signs, so that all of the form must be there, or the value be short. */
+static bool is_interpolated(struct str v)
+{
+	static const struct {
+		struct str open;
+		char close;
+	} forms[] = {{{"${", 2}, '}'}, {{"$(", 2}, ')'}, {{"{{", 2}, '}'}, {{"#{", 2}, '}'}, {{"%(", 2}, ')'}, {{"%{", 2}, '}'}, {{"{", 1}, '}'}};
+
+	for (size_t i = 0; i < v.n; i++) {
+		if (v.p[i] == '%' && (credentials_byte(v, i + 1) == 's' || credentials_byte(v, i + 1) == 'd') && v.n < 12)
+			return true;
+		for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
+			size_t end = i + forms[k].open.n;
+
+			if (!credentials_here(v, i, forms[k].open))
+				continue;
+			end = credentials_run(v, end, CH_NAME | CH_DOT | CH_SPACE);
+			if (end < v.n && (v.p[end] == forms[k].close || v.p[end] == ':' || v.p[end] == '['))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* $NAME, %NAME%, <…>, […], ENC(…); and $2b$…, $argon2id$…, {SSHA}…: the hash of a password. */
 static bool is_reference(struct str v)
 {
 	char first = v.p[0], last = v.p[v.n - 1];
 	size_t name;
 
 	if (first == '$') {
-		name = credentials_run(v, 1, CH_WORD | CH_DOT);
-		return name == v.n || (v.p[name] == '$' && name > 1) || v.p[1] == '{';
+		name = credentials_run(v, 1, CH_WORD | CH_DOT | CH_DASH);
+		return name == v.n || (v.p[name] == '$' && name > 1) || credentials_among(v.p[1], "{(");
 	}
-	if (first == '%' && last == '%')
-		return true;
-	if ((first == '<' && last == '>') || (first == '[' && last == ']') || (first == '{' && contains(v, STR("}"))))
+	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') || first == '{')
 		return true;
 	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) || credentials_here(v, 0, STR("pbkdf2"));
 }
@@ -199,7 +222,8 @@ bool credentials_value_is_placeholder(struct str value)
 
 	if (v.n == 0)
 		return true;
-	if (credentials_value_distinct(v) < (v.n < 8 ? 3 : v.n < 16 ? 4 : 6) || is_reference(v) || is_stand_in_word(v))
+	if (credentials_value_distinct(v) < (v.n < 8 ? 3 : v.n < 16 ? 4 : 6) || is_reference(v) || is_stand_in_word(v) ||
+	    is_interpolated(v))
 		return true;
 	for (size_t i = 0; i < sizeof(STAND_INS) / sizeof(STAND_INS[0]); i++)
 		if (contains(v, str_of(STAND_INS[i])))
@@ -268,6 +292,9 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 
 	if (v.n < 6 || is_address(v))
 		return false;
+	/* A name cannot begin with a digit; a number has few letters. */
+	if (form == FORM_BARE && v.n >= 8 && credentials_is(v.p[0], CH_DIGIT) && letters >= 2 && v.p[1] != 'x' && !s->code)
+		return true;
 	if (form == FORM_BARE || form == FORM_LOOSE)
 		return v.n >= 8 && letters && s->digits && s->signs && !s->code;
 	if (s->code)
@@ -288,12 +315,15 @@ static bool looks_random(struct str v, enum credentials_name name, enum credenti
 	unsigned letters = s->lower + s->upper;
 
 	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a pattern. */
-	if (letters == 0 || (s->code && !(form == FORM_QUOTED && name == NAME_PASSWORD)))
+	if (letters == 0 || (s->code && !(form == FORM_QUOTED && name == NAME_PASSWORD && 4 * s->code <= v.n)))
 		return false;
-	if (s->digits == 0 && form == FORM_LOOSE)
-		return false;
-	/* Without digits only the mix of cases can tell, and only in something long. */
-	if (s->digits == 0 && (v.n < 12 || s->lower == 0 || s->upper == 0))
+	if (s->digits == 0) {
+		/* Only the mix of cases can tell, and only in something long; names in code have one too. */
+		if (form == FORM_LOOSE || v.n < (form == FORM_BARE ? 20 : 12) || s->lower == 0 || s->upper == 0)
+			return false;
+	}
+	/* config.oauth2Token */
+	if (form == FORM_BARE && s->digits < 4 && str_find(v, '.') < v.n)
 		return false;
 	return credentials_value_is_random(v, 8);
 }

@@ -132,6 +132,21 @@ static void explain(const struct index *ix, struct recall_scratch *scratch, cons
 	index_explanation_release(&e);
 }
 
+/* Every memory that comes or goes moves all scores a little. A page goes on behind the memory that ended the one before, so it is that
+ * memory's score of today that counts; where it is gone, or is no hit any more, the one it had. */
+static double score_of_today(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query, const struct recall_query *q)
+{
+	struct index_explanation e;
+	double score = q->after_score;
+
+	if (q->after_num && index_explain(ix, query, q->now_ms, q->after_num, scratch->index, &e)) {
+		if (e.score > 0)
+			score = e.score;
+		index_explanation_release(&e);
+	}
+	return score;
+}
+
 static size_t search(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena,
 		     struct recall_hit *ret)
 {
@@ -142,13 +157,13 @@ static size_t search(const struct index *ix, struct recall_scratch *scratch, con
 		.recency_weight = RECENCY_WEIGHT,
 		.half_life_ms = RECENCY_HALF_LIFE_MS,
 		.has_after = q->after_num != 0,
-		.after_score = q->after_score,
 		.after_id = q->after_num,
 	};
 	size_t n;
 
 	termbag_clear(&scratch->bag);
 	termbag_add_text(&scratch->bag, scratch->analyzer, q->text, 1);
+	query.after_score = score_of_today(ix, scratch, &query, q);
 	n = index_search(ix, &query, q->now_ms, q->limit, scratch->index, hits);
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = (struct recall_hit){.num = hits[i].id, .score = hits[i].score};

@@ -24,6 +24,7 @@ enum {
 
 struct part {
 	uint16_t from, to;	/* characters of the run */
+	uint16_t at, len;	/* its folded bytes in analyzer.whole */
 };
 
 struct analyzer {
@@ -37,6 +38,7 @@ struct analyzer {
 	struct str text;			/* from the run's first byte to the end of the text */
 	size_t length;				/* in characters */
 	bool ascii;
+	bool digits;				/* there are some */
 	uint8_t class[RUN_CHARACTERS + 1];	/* one FOLD_BREAK behind the last */
 	uint16_t at[RUN_CHARACTERS + 1];	/* offset of each character; the last is the run's length in bytes */
 	struct part parts[RUN_CHARACTERS];
@@ -115,13 +117,13 @@ static size_t fold_part(const struct analyzer *a, size_t from, size_t to, char *
 	return s.n;
 }
 
-/* One part of the run. The stemmer keeps the s of "PDFs", for want of a vowel, so it goes here. */
-static void emit_part(struct analyzer *a, size_t from, size_t to)
+/* One part of the run, whose folded bytes are given. The stemmer keeps the s of "PDFs", for want of a vowel, so it goes here. */
+static void emit_part(struct analyzer *a, size_t from, size_t to, struct str folded)
 {
 	if (to - from > 2 && a->text.p[a->at[to] - 1] == 's' && a->class[to - 2] == FOLD_UPPER &&
 	    a->class[to - 3] == FOLD_UPPER)
-		to--;
-	emit_word(a, (struct str){a->folded, fold_part(a, from, to, a->folded)});
+		folded.n--;
+	emit_word(a, folded);
 }
 
 /* --- Splitting a run ------------------------------------------------------------------------------ */
@@ -179,7 +181,7 @@ static bool is_boundary(const struct analyzer *a, size_t part_from, size_t i, si
 static void add_part(struct analyzer *a, size_t from, size_t to)
 {
 	assert(a->part_count < RUN_CHARACTERS);
-	a->parts[a->part_count++] = (struct part){(uint16_t)from, (uint16_t)to};
+	a->parts[a->part_count++] = (struct part){.from = (uint16_t)from, .to = (uint16_t)to};
 }
 
 /* Splits [from, to), which has no joint. What is like "a3f9c2e1" stays whole: its parts would only be noise. */
@@ -187,7 +189,7 @@ static void split_piece(struct analyzer *a, size_t from, size_t to, bool mixed)
 {
 	size_t i, part_from = from;
 
-	mixed = mixed || count_changes(a, from, to) > MIXED_CHANGES;
+	mixed = mixed || (a->digits && count_changes(a, from, to) > MIXED_CHANGES);
 
 	for (i = from + 1; i < to; i++) {
 		if (mixed || !is_boundary(a, part_from, i, to))
@@ -200,7 +202,7 @@ static void split_piece(struct analyzer *a, size_t from, size_t to, bool mixed)
 
 static void split_run(struct analyzer *a)
 {
-	bool mixed = count_changes(a, 0, a->length) > MIXED_CHANGES_RUN;
+	bool mixed = a->digits && count_changes(a, 0, a->length) > MIXED_CHANGES_RUN;
 	size_t from = 0, i;
 
 	a->part_count = 0;
@@ -219,20 +221,21 @@ static void emit_compound(struct analyzer *a)
 	size_t len = 0, i;
 
 	for (i = 0; i < a->part_count; i++) {
-		struct part p = a->parts[i];
-		size_t n = fold_part(a, p.from, p.to, a->folded);
+		struct part *p = &a->parts[i];
 
-		if (len + 1 + n > sizeof(a->whole))
+		if (len + 1 + FOLD_OUTPUT_BYTES / RUN_CHARACTERS * (p->to - p->from) > sizeof(a->whole))
 			break;
-		if (i > 0 && a->class[p.from - 1] == FOLD_JOIN && a->class[p.from] == FOLD_DIGIT &&
-		    base_class(a, a->parts[i - 1].to - 1u, a->parts[i - 1].from) == FOLD_DIGIT)
-			a->whole[len++] = a->text.p[a->at[p.from - 1]];
-		memcpy(a->whole + len, a->folded, n);
-		len += n;
+		if (i > 0 && a->class[p->from - 1] == FOLD_JOIN && a->class[p->from] == FOLD_DIGIT &&
+		    base_class(a, p[-1].to - 1u, p[-1].from) == FOLD_DIGIT)
+			a->whole[len++] = a->text.p[a->at[p->from - 1]];
+		p->at = (uint16_t)len;
+		p->len = (uint16_t)fold_part(a, p->from, p->to, a->whole + len);
+		len += p->len;
 	}
+	a->part_count = i;
 	emit_term(a, (struct str){a->whole, len});
 	for (i = 0; i < a->part_count; i++)
-		emit_part(a, a->parts[i].from, a->parts[i].to);
+		emit_part(a, a->parts[i].from, a->parts[i].to, (struct str){a->whole + a->parts[i].at, a->parts[i].len});
 }
 
 /* "C++", "F#": languages whose name ends in signs. */
@@ -263,7 +266,7 @@ static void emit_run(struct analyzer *a)
 		memcpy(a->whole + n, a->text.p + bytes, suffix);
 		emit_term(a, (struct str){a->whole, n + suffix});
 	}
-	emit_part(a, 0, a->length);
+	emit_part(a, 0, a->length, (struct str){a->folded, fold_part(a, 0, a->length, a->folded)});
 }
 
 /* --- Cutting the text into runs ------------------------------------------------------------------- */
@@ -272,11 +275,13 @@ static void push_character(struct analyzer *a, uint8_t class, size_t bytes)
 {
 	size_t end = a->at[a->length] + bytes;
 
+	if ((unsigned char)a->text.p[end - 1] & 0x80)
+		a->ascii = false;
+	if (class == FOLD_DIGIT)
+		a->digits = true;
 	a->class[a->length++] = class;
 	a->at[a->length] = (uint16_t)end;
 	a->class[a->length] = FOLD_BREAK;
-	if (bytes > 1)
-		a->ascii = false;
 }
 
 /* Class of the character at offset `at` of the text, FOLD_BREAK at its end; its length in *ret_bytes. */
@@ -315,6 +320,7 @@ static size_t take_run(struct analyzer *a, struct str text)
 	a->length = 0;
 	a->at[0] = 0;
 	a->ascii = true;
+	a->digits = false;
 	while (a->length < RUN_CHARACTERS) {
 		enum fold_class class = class_at(text, at, &bytes);
 

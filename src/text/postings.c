@@ -435,21 +435,33 @@ static void put_sparse(struct postings *p, struct postings_slot *slot, const uin
 {
 	uint32_t at = take_end(p, sparse_units(p, count), 1), i;
 	uint16_t *to = sparse_docs(p, at);
+	uint8_t *to_counts = (uint8_t *)(to + count);
 
 	memcpy(to, docs, count * sizeof(*to));
-	for (i = 0; p->counted && i < count; i++)
-		put_count((uint8_t *)(to + count), i, counts[i]);
+	for (i = 0; p->counted && i + 1 < count; i += 2)
+		to_counts[i / 2] = (uint8_t)(counts[i] | counts[i + 1] << 4);
+	if (p->counted && i < count)
+		to_counts[i / 2] = counts[i];
 	h->count = count;
 	write_head(p, at, h);
 	set_place(slot, at);
 }
 
+struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count, const uint8_t *lengths)
+{
+	struct postings_bounds bounds = no_bounds;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		widen_bounds(&bounds, counts[i], lengths[docs[i]]);
+	return bounds;
+}
+
 void postings_put(struct postings *p, uint32_t term, const uint16_t *docs, const uint8_t *counts, uint32_t count,
-		  const uint8_t *lengths, uint32_t doc_count)
+		  struct postings_bounds bounds, uint32_t doc_count)
 {
 	struct postings_slot *slot = find_slot(p, term);
-	struct head h = {0, no_bounds};
-	uint32_t i;
+	struct head h = {0, bounds};
 
 	assert(slot->term == POSTINGS_FREE && count > 0 && p->used + 1 < p->slot_count);
 	p->used++;
@@ -461,8 +473,6 @@ void postings_put(struct postings *p, uint32_t term, const uint16_t *docs, const
 		slot->upper = (uint16_t)(UPPER_SINGLE | code | code << 8);
 		return;
 	}
-	for (i = 0; p->counted && i < count; i++)
-		widen_bounds(&h.bounds, counts[i], lengths[docs[i]]);
 	if (dense_is_smaller(p, count, doc_count))
 		put_dense(p, slot, docs, counts, count, doc_count, &h);
 	else
@@ -500,6 +510,12 @@ void postings_list_of(const struct postings *p, const struct postings_slot *slot
 		ret->counts = at_unit(p, at + 2);
 	else
 		ret->bits = (const uint64_t *)(void *)at_unit(p, at + 2);
+}
+
+void postings_prefetch(const struct postings *p, const struct postings_slot *slot)
+{
+	if (!slot_is_single(slot))
+		__builtin_prefetch(at_unit(p, slot_place(slot)));
 }
 
 bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret)

@@ -73,16 +73,20 @@ void postings_append(struct postings *p, uint16_t doc, const struct postings_new
 
 /* Makes room for that many terms at once, without waste, before postings_put. */
 void postings_reserve(struct postings *p, uint32_t terms);
-/* A new term with its whole list of count documents, written as small as can be. counts: codes, a byte each; lengths: codes of
- * all documents of the segment. counts is NULL in a store without them. */
+/* A new term with its whole list of count documents, written as small as can be. counts: codes, a byte each; NULL in a store without
+ * them. bounds: of the list, where it has more than one document; only read in a store with counts. */
 void postings_put(struct postings *p, uint32_t term, const uint16_t *docs, const uint8_t *counts, uint32_t count,
-		  const uint8_t *lengths, uint32_t doc_count);
+		  struct postings_bounds bounds, uint32_t doc_count);
+/* Bounds of the list with these count codes; lengths: codes of all documents of the segment. */
+struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count, const uint8_t *lengths);
 /* Gives back memory that was reserved ahead. */
 void postings_trim(struct postings *p);
 
 /* False where no document holds the term. */
 bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret);
 void postings_list_of(const struct postings *p, const struct postings_slot *slot, struct postings_list *ret);
+/* Says that the list of a slot in use will be asked for soon. */
+void postings_prefetch(const struct postings *p, const struct postings_slot *slot);
 
 static inline uint8_t postings_count_at(const uint8_t *counts, uint32_t i)
 {

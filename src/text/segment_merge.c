@@ -17,6 +17,7 @@ enum {
 	BOOST_KEYS = 1024,	/* classes of boosts: four for each doubling */
 	TIERS = 16,
 	SHORT_LIST = 24,
+	AHEAD = 12,		/* slots that a list is fetched ahead of its use */
 };
 
 struct merge {
@@ -184,67 +185,86 @@ static void copy_expiries(struct merge *m)
 		}
 }
 
-static inline void gather_one(struct merge *m, size_t part, uint32_t doc, uint8_t count)
+/* Where the documents of one part go while its list is read. */
+struct gathering {
+	const uint16_t *numbers;
+	const uint64_t *live;
+	uint16_t *docs;
+	uint8_t *counts;
+	uint32_t count;
+};
+
+static inline struct gathering gather_one(struct gathering g, uint32_t doc, uint8_t count)
 {
-	if (!segment_bit(m->parts[part]->live, doc))
-		return;
-	m->docs[m->count] = m->numbers[part][doc];
-	m->counts[m->count++] = count;
+	g.docs[g.count] = g.numbers[doc];
+	g.counts[g.count] = count;
+	g.count += segment_bit(g.live, doc);
+	return g;
 }
 
 /* Adds the live documents of a list to the list at hand. */
 static void gather(struct merge *m, size_t part, const struct postings_list *list)
 {
+	struct gathering g = {m->numbers[part], m->parts[part]->live, m->docs, m->counts, m->count};
 	uint32_t i, end = list->dense_docs < m->parts[part]->doc_count ? list->dense_docs : m->parts[part]->doc_count;
 
 	if (list->dense_docs == 0) {
 		for (i = 0; i < list->count; i++)
-			gather_one(m, part, list->docs[i], list->counts ? postings_count_at(list->counts, i) : 1);
+			g = gather_one(g, list->docs[i], list->counts ? postings_count_at(list->counts, i) : 1);
 	} else if (list->bits) {
 		for (i = 0; i < end; i++)
 			if (segment_bit(list->bits, i))
-				gather_one(m, part, i, 1);
+				g = gather_one(g, i, 1);
 	} else {
 		for (i = 0; i < end; i++)
 			if (postings_count_at(list->counts, i))
-				gather_one(m, part, i, postings_count_at(list->counts, i));
+				g = gather_one(g, i, postings_count_at(list->counts, i));
+	}
+	m->count = g.count;
+}
+
+static void sort_short(uint16_t *docs, uint8_t *counts, uint32_t count)
+{
+	uint32_t i, j;
+
+	for (i = 1; i < count; i++) {
+		uint16_t doc = docs[i];
+		uint8_t n = counts[i];
+
+		for (j = i; j > 0 && docs[j - 1] > doc; j--) {
+			docs[j] = docs[j - 1];
+			counts[j] = counts[j - 1];
+		}
+		docs[j] = doc;
+		counts[j] = n;
 	}
 }
 
 /* Brings the list at hand into the order of the new numbers. */
 static void sort_list(struct merge *m)
 {
-	uint32_t next[TIERS + 1] = {0}, i, j;
-	uint16_t *docs = m->docs;
-	uint8_t *counts = m->counts;
+	uint32_t next[TIERS + 1] = {0}, count = m->count, i, j;
+	uint16_t *docs = m->docs, *sorted_docs = m->sorted_docs;
+	uint8_t *counts = m->counts, *sorted_counts = m->sorted_counts;
+	const uint8_t *tier_of = m->tier_of;
 
 	if (m->tier_count < 2)
 		return;
-	if (m->count <= SHORT_LIST) {
-		for (i = 1; i < m->count; i++) {
-			uint16_t doc = docs[i];
-			uint8_t count = counts[i];
-
-			for (j = i; j > 0 && docs[j - 1] > doc; j--) {
-				docs[j] = docs[j - 1];
-				counts[j] = counts[j - 1];
-			}
-			docs[j] = doc;
-			counts[j] = count;
-		}
+	if (count <= SHORT_LIST) {
+		sort_short(docs, counts, count);
 		return;
 	}
-	for (i = 0; i < m->count; i++)
-		next[m->tier_of[docs[i]] + 1]++;
+	for (i = 0; i < count; i++)
+		next[tier_of[docs[i]] + 1]++;
 	for (i = 1; i < m->tier_count; i++)
 		next[i] += next[i - 1];
-	for (i = 0; i < m->count; i++) {
-		j = next[m->tier_of[docs[i]]]++;
-		m->sorted_docs[j] = docs[i];
-		m->sorted_counts[j] = counts[i];
+	for (i = 0; i < count; i++) {
+		j = next[tier_of[docs[i]]]++;
+		sorted_docs[j] = docs[i];
+		sorted_counts[j] = counts[i];
 	}
-	m->docs = m->sorted_docs;
-	m->counts = m->sorted_counts;
+	m->docs = sorted_docs;
+	m->counts = sorted_counts;
 	m->sorted_docs = docs;
 	m->sorted_counts = counts;
 }
@@ -267,27 +287,39 @@ static bool is_elsewhere(const struct merge *m, uint32_t term, bool counted)
 	return false;
 }
 
+/* Writes the list at hand. old: the list of the part `first`, whose bounds still hold where nothing was removed or added. */
+static void put_list(struct merge *m, uint32_t term, bool counted, const struct postings_list *old)
+{
+	struct postings_bounds bounds = old->bounds;
+
+	if (counted && m->count > 1 && (m->part_count > 1 || m->count != old->count))
+		bounds = postings_bounds_of(m->docs, m->counts, m->count, m->out->lengths);
+	postings_put(counted ? &m->out->terms : &m->out->labels, term, m->docs, counted ? m->counts : NULL, m->count, bounds,
+		     m->out->doc_count);
+}
+
 /* Merges the terms of part `first` with those of the parts behind it; terms of parts before it are done already. */
 static void merge_terms_of(struct merge *m, size_t first, bool counted, struct dictionary *dictionary)
 {
 	const struct postings *p = store_of(m->parts[first], counted);
-	struct postings *out = counted ? &m->out->terms : &m->out->labels;
-	struct postings_list list;
+	struct postings_list list, other;
 	uint32_t i;
 
 	for (i = 0; i < p->slot_count; i++) {
-		uint32_t term = p->slots[i].term;
+		uint32_t term = p->slots[i].term, ahead = i + AHEAD;
 
-		if (term == POSTINGS_FREE || (first == 1 && postings_find(store_of(m->parts[0], counted), term, &list)))
+		if (ahead < p->slot_count && p->slots[ahead].term != POSTINGS_FREE)
+			postings_prefetch(p, &p->slots[ahead]);
+		if (term == POSTINGS_FREE || (first == 1 && postings_find(store_of(m->parts[0], counted), term, &other)))
 			continue;
 		m->count = 0;
 		postings_list_of(p, &p->slots[i], &list);
 		gather(m, first, &list);
-		if (first == 0 && m->part_count == 2 && postings_find(store_of(m->parts[1], counted), term, &list))
-			gather(m, 1, &list);
+		if (first == 0 && m->part_count == 2 && postings_find(store_of(m->parts[1], counted), term, &other))
+			gather(m, 1, &other);
 		sort_list(m);
 		if (m->count > 0)
-			postings_put(out, term, m->docs, counted ? m->counts : NULL, m->count, m->out->lengths, m->out->doc_count);
+			put_list(m, term, counted, &list);
 		else if (dictionary->entries[term].holders == 0 && !is_elsewhere(m, term, counted))
 			dictionary_drop(dictionary, term);
 	}
@@ -318,10 +350,11 @@ struct segment *segment_merge(struct segment *const *parts, size_t part_count, s
 	number_documents(&m);
 	copy_documents(&m);
 	copy_expiries(&m);
-	m.docs = mem_calloc(m.out->doc_count, sizeof(*m.docs));
-	m.counts = mem_calloc(m.out->doc_count, sizeof(*m.counts));
-	m.sorted_docs = mem_calloc(m.out->doc_count, sizeof(*m.docs));
-	m.sorted_counts = mem_calloc(m.out->doc_count, sizeof(*m.counts));
+	/* One more than can be in a list: a removed document is written behind the last and not counted. */
+	m.docs = mem_calloc(m.out->doc_count + 1, sizeof(*m.docs));
+	m.counts = mem_calloc(m.out->doc_count + 1, sizeof(*m.counts));
+	m.sorted_docs = mem_calloc(m.out->doc_count + 1, sizeof(*m.docs));
+	m.sorted_counts = mem_calloc(m.out->doc_count + 1, sizeof(*m.counts));
 	merge_store(&m, true, terms);
 	merge_store(&m, false, labels);
 	for (i = 0; i < part_count; i++)

@@ -1,6 +1,7 @@
 /* The cache has pairs of entries: a word belongs to one pair, found by its hash. A new word takes the first place of its pair and the
  * word that was there moves to the second, so that what is used once does not drive out at once what is used often. An entry is half
- * a cache line, which holds words of up to 15 letters; longer ones are rare and always go to the stemmer.
+ * a cache line, which holds words of up to 16 letters, as two numbers that are quick to compare; longer ones are rare and always go
+ * to the stemmer.
  */
 #include "text/stem.h"
 
@@ -13,14 +14,21 @@
 
 enum {
 	PAIR_BITS = 12,
-	CACHED_BYTES = 15,
+	WORD_BYTES = 16,
+	STEM_BYTES = 14,
+};
+
+/* The first and the last bytes of a word, which overlap where it is short; with the length they are the word. */
+struct key {
+	uint64_t first, last;
+	uint8_t len;		/* 0: no word */
 };
 
 struct entry {
-	uint8_t word_len;	/* 0: the place is free */
+	uint64_t first, last;
+	uint8_t word_len;
 	uint8_t stem_len;
-	char word[CACHED_BYTES];
-	char stem[CACHED_BYTES];
+	char stem[STEM_BYTES];
 };
 
 struct stem {
@@ -56,30 +64,49 @@ static struct str stem_uncached(struct stem *s, struct str word)
 	return (struct str){(const char *)p, (size_t)sb_stemmer_length(s->stemmer)};
 }
 
-static inline bool is_entry_of(const struct entry *e, struct str word)
+static inline struct key key_of(struct str word)
 {
-	return e->word_len == word.n && memcmp(e->word, word.p, word.n) == 0;
+	const unsigned char *p = (const unsigned char *)word.p;
+	struct key key = {.len = (uint8_t)word.n};
+
+	if (word.n >= 8) {
+		key.first = hash_load64(p);
+		key.last = hash_load64(p + word.n - 8);
+	} else if (word.n >= 4) {
+		key.first = hash_load32(p);
+		key.last = hash_load32(p + word.n - 4);
+	} else {
+		key.first = (uint64_t)p[0] << 16 | (uint64_t)p[word.n / 2] << 8 | p[word.n - 1];
+	}
+	return key;
+}
+
+static inline bool is_entry_of(const struct entry *e, struct key key)
+{
+	return e->first == key.first && e->last == key.last && e->word_len == key.len;
 }
 
 struct str stem_word(struct stem *s, struct str word)
 {
 	struct entry *pair, e;
+	struct key key;
 	struct str stem;
 
 	assert(word.n > 0 && word.n < INT32_MAX);
-	if (word.n > CACHED_BYTES)
+	if (word.n > WORD_BYTES)
 		return stem_uncached(s, word);
-	pair = s->cache[hash_bytes(word.p, word.n, 0) >> (64 - PAIR_BITS)];
-	if (is_entry_of(&pair[0], word))
+	key = key_of(word);
+	pair = s->cache[hash_fold(key.first ^ UINT64_C(0xa0761d6478bd642f), key.last ^ UINT64_C(0xe7037ed1a0b428db) ^ key.len) >>
+			(64 - PAIR_BITS)];
+	if (is_entry_of(&pair[0], key))
 		return (struct str){pair[0].stem, pair[0].stem_len};
-	if (is_entry_of(&pair[1], word)) {
+	if (is_entry_of(&pair[1], key)) {
 		e = pair[1];
 	} else {
 		stem = stem_uncached(s, word);
-		if (stem.n > CACHED_BYTES)
+		if (stem.n > STEM_BYTES)
 			return stem;
-		e = (struct entry){.word_len = (uint8_t)word.n, .stem_len = (uint8_t)stem.n};
-		memcpy(e.word, word.p, word.n);
+		e = (struct entry){.first = key.first, .last = key.last, .word_len = key.len, .stem_len = (uint8_t)stem.n};
 		memcpy(e.stem, stem.p, stem.n);
 	}
 	pair[1] = pair[0];

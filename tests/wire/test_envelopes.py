@@ -332,7 +332,7 @@ def test_versions_both_ways(api):
     both = api.ok("GET", f"/v1/envelopes/{envelope['id']}?format=both")
     assert both["v1"] == back and both["v2"] == envelope
     copy = api.ok("POST", "/v1/envelopes", {**envelope, "future_field": [1, 2]})
-    assert copy["extensions"] == {"v2": {"future_field": [1, 2]}}
+    assert copy["extensions"] == {"v1": {"custom": {"kept": True}}, "v2": {"future_field": [1, 2]}}
     for body in ({"version": 3}, {"envelope_version": "9"}, {"version": "1"}):
         api.refused("unsupported_version", "POST", "/v1/envelopes", {**body, "target": "x", "summary": "y"})
 
@@ -490,3 +490,31 @@ def test_the_space_can_refuse_credentials(api):
     api.ok("PUT", "/v1/space", {"guard": "off"})
     assert SECRET in api.handoff(summary=f"use {SECRET}")["task"]["summary"]
     api.refused("invalid_field", "PUT", "/v1/space", {"guard": "maybe"})
+
+
+def test_an_unknown_field_is_ignored_and_said_beside_the_envelope(api):
+    envelope = api.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", "colour": "red"})
+    assert [w["field"] for w in envelope.pop("warnings")] == ["colour"]
+    assert envelope["digest"] == digest_of(envelope)
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}") == envelope
+
+
+def test_a_trace_is_carried_and_a_broken_one_is_not(api):
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    assert api.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x"}, traceparent=trace)["traceparent"] == trace
+    for broken in ("\xff\xfe", "00-zz", trace.upper()):
+        assert api.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x"}, traceparent=broken)["traceparent"] is None
+
+
+def test_extensions_are_inherited(api):
+    first = api.ok("POST", "/v1/envelopes", {"version": 1, "target": "b", "summary": "x", "ticket": 7})
+    second = api.handoff(parent=first["id"])
+    assert second["extensions"] == first["extensions"] == {"v1": {"ticket": 7}}
+    third = api.ok("POST", "/v1/envelopes", {**second, "lineage": {"parent": second["id"]}, "extensions": {"mine": 1}})
+    assert third["extensions"] == {"mine": 1, "v1": {"ticket": 7}}
+
+
+def test_one_memory_cited_in_two_ways_is_one_reference(api):
+    api.store("fact", id="ms-5")
+    envelope = api.handoff(summary="ms-5 and ms-5@1")
+    assert [ref["id"] for ref in envelope["memory"]["refs"]] == ["ms-5"]

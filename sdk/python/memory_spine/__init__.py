@@ -16,11 +16,12 @@
 from ._version import __version__
 from .call import Page, SpineWarning
 from .client import AsyncMemorySpine, MemorySpine
-from .envelope import Budget, DryRun, Envelope, News, Ref, Trimmed, Waived
+from .envelope import Budget, DryRun, Envelope, Finding, Guard, News, Ref, Trimmed, Waived
 from .errors import (
     BudgetTooSmall,
     Conflict,
     ConstraintConflict,
+    CredentialsFound,
     HopLimit,
     NotFound,
     PreconditionFailed,
@@ -69,12 +70,15 @@ __all__ = [
     "Change",
     "Conflict",
     "ConstraintConflict",
+    "CredentialsFound",
     "Difference",
     "DryRun",
     "Envelope",
     "Explanation",
     "FetchResult",
     "Fidelity",
+    "Finding",
+    "Guard",
     "Handoff",
     "Hop",
     "HopFidelity",

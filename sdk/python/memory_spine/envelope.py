@@ -108,6 +108,30 @@ class News:
         return cls(raw["id"], raw["event"], raw.get("version"), raw.get("by"))
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A credential that the guard blanked: what kind it is, and where it stood."""
+
+    kind: str
+    where: str
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Finding:
+        return cls(raw["kind"], raw["where"])
+
+
+@dataclass(frozen=True)
+class Guard:
+    """That a handoff was looked through for credentials, by which policy, and what was found and blanked."""
+
+    policy: str
+    findings: list[Finding] = field(hash=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Guard:
+        return cls(raw["policy"], [Finding.from_wire(entry) for entry in raw.get("findings") or ()])
+
+
 # What the server says beside the envelope, not in it.
 _NOT_DIGESTED = ("digest", "since")
 
@@ -128,6 +152,7 @@ class Envelope:
     parent, root      ids of the envelope that this one continues, and of the first one
     hop, max_hops     which handoff of the chain this is, and how many there may be
     path              the agents that the work went through, this receiver last
+    guard             what was found in a handoff that had to be free of credentials; None where nobody asked for that
     since             what became of its memories after it was packed; known where it was read again, with `envelope`
     raw               the envelope as the server sent it
     """
@@ -151,6 +176,7 @@ class Envelope:
     constraints: dict[str, Any] = field(repr=False, hash=False)
     waived: list[Waived] = field(repr=False, hash=False)
     expected_output: dict[str, Any] = field(repr=False, hash=False)
+    guard: Optional[Guard] = field(repr=False)
     parent: Optional[str]
     root: str = field(repr=False)
     hop: int
@@ -169,6 +195,7 @@ class Envelope:
     @classmethod
     def from_wire(cls: type[E], raw: Mapping[str, Any], **more: Any) -> E:
         task, memory, lineage, budget = raw["task"], raw["memory"], raw["lineage"], raw["budget"]
+        guard = raw.get("guard")
         return cls(
             id=raw["id"] or "",
             digest=raw.get("digest") or "",
@@ -189,6 +216,7 @@ class Envelope:
             constraints=dict(raw["constraints"]),
             waived=[Waived.from_wire(entry) for entry in raw.get("waived") or ()],
             expected_output=dict(raw.get("expected_output") or {}),
+            guard=None if guard is None else Guard.from_wire(guard),
             parent=lineage.get("parent"),
             root=lineage["root"] or "",
             hop=lineage["hop"],

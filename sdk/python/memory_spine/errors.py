@@ -17,6 +17,7 @@ __all__ = [
     "BudgetTooSmall",
     "Conflict",
     "ConstraintConflict",
+    "CredentialsFound",
     "HopLimit",
     "NotFound",
     "PreconditionFailed",
@@ -106,6 +107,10 @@ class BudgetTooSmall(ValidationError):
         return minimum if isinstance(minimum, int) else None
 
 
+class CredentialsFound(ValidationError):
+    """A handoff that must be free of credentials is not."""
+
+
 class ServerError(SpineError):
     """5xx: the server failed."""
 
@@ -144,6 +149,7 @@ _CLASS_OF_STATUS: dict[int, type[SpineError]] = {
 _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "budget_too_small": BudgetTooSmall,
     "constraint_conflict": ConstraintConflict,
+    "credentials_found": CredentialsFound,
     "hop_limit": HopLimit,
     "idempotency_conflict": Conflict,
 }

@@ -83,7 +83,8 @@ def agent_handoff(
     tokenizer           what the budget is counted in; else the receiver's
     dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
 
-    Raises BudgetTooSmall, ConstraintConflict and HopLimit. Memories that cannot be found are no error: see `missing`.
+    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit. That memories cannot be found is no error:
+    see `missing`.
     """
     fields = {
         "target_agent": target_agent,

@@ -105,11 +105,12 @@ def random_text(rng):
     return "".join(chr(rng.randint(*rng.choice(ranges))) for _ in range(rng.randrange(8)))
 
 
-def test_the_server_writes_the_same_bytes(spine):
-    """Whatever is in an envelope, its digest can be checked on this side."""
+def test_the_server_writes_the_same_bytes_and_counts_what_it_renders(spine):
+    """Whatever is in an envelope, its digest and its token count can be checked on this side."""
     rng = random.Random(8785)
     for _ in range(40):
         output = {f"k{n}": random_value(rng) for n in range(20)}
         handoff = spine.agent_handoff("b", random_text(rng) + "x", expected_output=output)
         assert canonical_json(handoff.expected_output) == canonical_json(output)
         assert handoff.verify()
+        assert handoff.token_count == spine.tokens(handoff.prompt())

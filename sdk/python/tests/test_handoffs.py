@@ -18,6 +18,7 @@ from memory_spine import (
     BudgetTooSmall,
     Conflict,
     ConstraintConflict,
+    CredentialsFound,
     DryRun,
     Envelope,
     Handoff,
@@ -167,6 +168,17 @@ def test_a_handoff_carries_everything_that_was_given(connect, server, space):
     assert abs(handoff.created_at - datetime.now(timezone.utc)).total_seconds() < 60
 
 
+@pytest.mark.parametrize("tokenizer", ["o200k_base", "cl100k_base"])
+@pytest.mark.parametrize("field", ["constraints", "expected_output"])
+@pytest.mark.parametrize("values", [{"z": "**", "a": 1}, {"z": 1, "a": "**"}, {"z": 1, "a": "(x))."}])
+def test_the_prompt_that_is_counted_is_the_one_that_is_read(spine, tokenizer, field, values):
+    """In whatever order things were given: which one stands last, before a blank line, makes a token more or less."""
+    spine.store("pinned", pinned=True)
+    handoff = spine.agent_handoff("b", "go", tokenizer=tokenizer, **{field: values})
+    assert handoff.token_count == spine.tokens(handoff.prompt(), tokenizer=tokenizer)
+    assert handoff.token_count == spine.tokens(spine.envelope(handoff.id).prompt(), tokenizer=tokenizer)
+
+
 def test_the_sender_may_be_named(connect, server, space):
     spine = connect(server.url, space=space, agent="analyst")
     assert spine.agent_handoff("b", "x", from_="someone else").from_agent == "someone else"
@@ -312,6 +324,24 @@ def test_another_intent_is_a_conflict(spine):
 def test_a_wrong_argument_does_not_leave_the_process(connect, arguments, error):
     with pytest.raises(error, match=next(iter(arguments))):
         connect("http://127.0.0.1:1", retries=0).agent_handoff("b", "go", **arguments)
+
+
+SECRET = "AKIA" + "Z7QK3MPLW2TN5RVB"
+
+
+def test_credentials_are_blanked_where_that_is_asked_for(spine):
+    memory = spine.store(f"The key of the bucket is {SECRET}.")
+    plain = spine.agent_handoff("b", f"see {memory.id}")
+    assert plain.guard is None and SECRET in plain.prompt()
+    guarded = spine.agent_handoff("b", f"see {memory.id}", constraints={"security": "no plaintext credentials"})
+    assert SECRET not in guarded.prompt() and SECRET not in str(guarded.raw)
+    assert guarded.guard.policy == "redact"
+    assert [memory.id in finding.where for finding in guarded.guard.findings] == [True]
+    assert guarded.verify()
+    with pytest.raises(CredentialsFound) as caught:
+        spine.agent_handoff("b", f"see {memory.id}", constraints={"credentials": "refuse"})
+    assert isinstance(caught.value, ValidationError)
+    assert SECRET not in str(caught.value)
 
 
 # --- Trying it out -------------------------------------------------------------------------------

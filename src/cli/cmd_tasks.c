@@ -1,0 +1,61 @@
+/* spine tasks: the tasks there are. */
+#include "base/clock.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/pages.h"
+#include "cli/shared_options.h"
+#include "cli/show.h"
+#include "cli/when.h"
+
+static void print_tasks(const struct cli *cli, const struct json *tasks)
+{
+	static const struct table_column columns[] = {
+		{"AGE", true, TERM_PLAIN}, {"ENVELOPES", true, TERM_PLAIN}, {"TASK", false, TERM_CYAN},
+		{NULL, false, TERM_PLAIN},
+	};
+	int64_t now_ms = clock_wall_ms();
+	struct table table;
+
+	table_init(&table, columns, cli->arena);
+	for (uint32_t i = 0; i < tasks->count; i++) {
+		const struct json *task = &tasks->items[i];
+		struct table_row *row = table_add(&table);
+
+		row->cells[0] = when_age(cli->arena, ask_str(task, "created_at"), now_ms);
+		row->cells[1] = arena_printf(cli->arena, "%lld", (long long)ask_int(task, "envelopes", 0));
+		table_set(&table, row, 2, ask_str(task, "id"));
+	}
+	show_rows(cli, &table);
+}
+
+static int exec_tasks(struct cli *cli)
+{
+	struct client_request request = {.method = "GET", .repeatable = true};
+	struct ask ask;
+	struct buf path;
+	int code;
+
+	buf_init(&path, 64 * 1024);
+	buf_puts(&path, "/v1/tasks");
+	pages_add(cli, &path);
+	request.path = buf_str(&path).p;
+	code = ask_run(cli, &request, &ask);
+	if (code == CLI_OK && cli_is_json(cli)) {
+		cli_write_json(cli, buf_str(&ask.reply.body));
+	} else if (code == CLI_OK) {
+		print_tasks(cli, ask_array(&ask.json, "tasks"));
+		pages_tell(cli, &ask.json);
+	}
+	ask_release(&ask);
+	buf_release(&path);
+	return code;
+}
+
+const struct command cmd_tasks = {
+	.name = "tasks",
+	.summary = "Lists the tasks that were handed over, the newest first",
+	.usage = "",
+	.examples = {"spine tasks", "spine tasks --limit 100 --json"},
+	.tables = {&pages_table, &client_table},
+	.exec = exec_tasks,
+};
