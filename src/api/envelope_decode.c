@@ -5,6 +5,14 @@
 
 enum { AGENT_NAME_MAX = 128, TASK_NAME_MAX = 128 };
 
+enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
+{
+	if (envelope_id_parse(call->params[0], ret))
+		return P_OK;
+	return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look like env-17",
+			   (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
+}
+
 /* --- Fields of any of the three forms --- */
 
 static enum problem_code read_agent(const struct json *obj, const char *name, struct str *ret, struct problem *p)

@@ -15,4 +15,7 @@ struct handoff_input {
 /* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */
 enum problem_code envelope_decode(struct call *call, struct handoff_input *ret);
 
+/* The envelope's id in the address. */
+enum problem_code envelope_path_id(struct call *call, uint64_t *ret);
+
 #endif

@@ -1,9 +1,6 @@
 /* Packing envelopes, and reading them in every form. */
-#include "api/decode.h"
 #include "api/envelope_decode.h"
-#include "api/memory_json.h"
 #include "api/routes.h"
-#include "base/clock.h"
 #include "core/agent.h"
 #include "core/render.h"
 #include "core/unpack.h"
@@ -206,14 +203,6 @@ struct reading {
 	struct envelope envelope;
 };
 
-static enum problem_code read_path_id(struct call *call, uint64_t *ret)
-{
-	if (envelope_id_parse(call->params[0], ret))
-		return P_OK;
-	return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look like env-17",
-			   (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
-}
-
 static enum problem_code decode_reading(struct call *call)
 {
 	static const char *const names[] = {"json", "prompt", "v1", "both"};
@@ -228,7 +217,7 @@ static enum problem_code decode_reading(struct call *call)
 		return problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected json, prompt, v1 or both",
 				   (int)(format.n < 64 ? format.n : 64), format.p);
 	r->format = (enum format)i;
-	return read_path_id(call, &r->num);
+	return envelope_path_id(call, &r->num);
 }
 
 static enum problem_code read_reading(struct call *call, struct store_conn *c)
@@ -314,7 +303,7 @@ static enum problem_code decode_verify(struct call *call)
 	struct verifying *v = arena_zalloc(call->arena, sizeof(*v));
 
 	call->input = v;
-	return read_path_id(call, &v->num);
+	return envelope_path_id(call, &v->num);
 }
 
 static enum problem_code read_verify(struct call *call, struct store_conn *c)
@@ -348,217 +337,10 @@ static void encode_verify(struct call *call)
 	call_end_reply(call, &w);
 }
 
-/* --- POST /v1/envelopes/{id}/resolve: what was left out or missing, fetched later, with a receipt --- */
-
-struct resolving {
-	uint64_t num;
-	const struct json *ids;		/* NULL: all that is not there in full */
-	struct memory *found;
-	size_t found_count;
-	struct envelope_missing *missing;
-	size_t missing_count;
-};
-
-static enum problem_code decode_resolve(struct call *call)
-{
-	static const char *const known[] = {"ids", NULL};
-	struct resolving *r = arena_zalloc(call->arena, sizeof(*r));
-	enum problem_code code = read_path_id(call, &r->num);
-
-	call->input = r;
-	call_warn_unknown_members(call, &call->body, known, "");
-	return code == P_OK ? decode_array(&call->body, "ids", HANDOFF_REFS_MAX, &r->ids, &call->problem) : code;
-}
-
-static bool mentions(const struct envelope *e, uint64_t num)
-{
-	struct memory_id id;
-
-	for (size_t i = 0; i < e->ref_count; i++)
-		if (e->refs[i].id.num == num)
-			return true;
-	for (size_t i = 0; i < e->trim_count; i++)
-		if (memory_id_parse(e->trimmed[i].id, &id) && id.num == num)
-			return true;
-	for (size_t i = 0; i < e->missing_count; i++)
-		if (memory_id_parse(e->missing[i].id, &id) && id.num == num)
-			return true;
-	return false;
-}
-
-static enum problem_code resolve_one(struct call *call, struct store_conn *c, struct memory_id id)
-{
-	struct resolving *r = call->input;
-	struct memory *m = &r->found[r->found_count];
-	char text[MEMORY_ID_SIZE];
-	enum store_status status = store_memory_get(c, call->space, id.num, id.version, call->arena, m);
-	const char *reason = NULL;
-
-	if (status == STORE_NOT_FOUND)
-		reason = "unknown";
-	else if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	else if (m->forgotten_at_ms)
-		reason = "forgotten";
-	if (reason == NULL) {
-		r->found_count++;
-		return P_OK;
-	}
-	memory_id_format(id.num, id.version, text);
-	r->missing[r->missing_count++] = (struct envelope_missing){arena_str(call->arena, str_of(text)), str_of(reason)};
-	return P_OK;
-}
-
-/* The ids that the caller names, which must be the envelope's. */
-static enum problem_code resolve_named(struct call *call, struct store_conn *c, const struct envelope *e)
-{
-	struct resolving *r = call->input;
-	enum problem_code code = P_OK;
-	struct memory_id id;
-
-	for (uint32_t i = 0; code == P_OK && i < r->ids->count; i++) {
-		const struct json *item = &r->ids->items[i];
-
-		if (item->type == JSON_STRING && memory_id_parse(item->s, &id) && mentions(e, id.num)) {
-			code = resolve_one(call, c, id);
-			continue;
-		}
-		code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not the id of a memory that this envelope mentions");
-		problem_prefix(&call->problem, "ids", i);
-	}
-	return code;
-}
-
-static enum problem_code resolve_rest(struct call *call, struct store_conn *c, const struct envelope *e)
-{
-	enum problem_code code = P_OK;
-	struct memory_id id;
-
-	for (size_t i = 0; code == P_OK && i < e->trim_count; i++)
-		if (memory_id_parse(e->trimmed[i].id, &id))
-			code = resolve_one(call, c, id);
-	for (size_t i = 0; code == P_OK && i < e->missing_count; i++)
-		if (memory_id_parse(e->missing[i].id, &id))
-			code = resolve_one(call, c, id);
-	return code;
-}
-
-static enum problem_code prepare_resolve(struct call *call, struct store_conn *c)
-{
-	struct resolving *r = call->input;
-	struct envelope e;
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
-	size_t room;
-
-	if (code != P_OK)
-		return code;
-	room = r->ids ? r->ids->count : e.trim_count + e.missing_count;
-	r->found = arena_calloc(call->arena, room + 1, sizeof(*r->found));
-	r->missing = arena_calloc(call->arena, room + 1, sizeof(*r->missing));
-	code = r->ids ? resolve_named(call, c, &e) : resolve_rest(call, c, &e);
-	call->is_answered = r->found_count == 0;
-	return code;
-}
-
-static enum problem_code write_resolve(struct call *call, struct store_conn *c)
-{
-	struct resolving *r = call->input;
-	enum store_status status = STORE_OK;
-
-	for (size_t i = 0; status == STORE_OK && i < r->found_count; i++) {
-		struct receipt_row receipt = {r->found[i].num, call->agent.p ? call->agent : STR("unknown"), call->now_ms};
-
-		status = store_receipt_put(c, call->space, r->num, &receipt);
-	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
-}
-
-static void encode_resolve(struct call *call)
-{
-	struct resolving *r = call->input;
-	struct json_writer w;
-
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->found_count; i++)
-		memory_json_put(&w, &r->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->missing_count; i++) {
-		json_begin_object(&w);
-		json_member_str(&w, "id", r->missing[i].id);
-		json_member_str(&w, "reason", r->missing[i].reason);
-		json_end_object(&w);
-	}
-	json_end_array(&w);
-	call_end_reply(call, &w);
-}
-
-/* --- GET /v1/envelopes/{id}/receipts --- */
-
-enum { RECEIPTS_MAX = 10000 };
-
-struct receipts {
-	uint64_t num;
-	struct receipt_row *rows;
-	size_t count;
-};
-
-static enum problem_code decode_receipts(struct call *call)
-{
-	struct receipts *r = arena_zalloc(call->arena, sizeof(*r));
-
-	call->input = r;
-	return read_path_id(call, &r->num);
-}
-
-static enum problem_code read_receipts(struct call *call, struct store_conn *c)
-{
-	struct receipts *r = call->input;
-	struct envelope e;
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
-	enum store_status status;
-
-	if (code != P_OK)
-		return code;
-	r->rows = arena_calloc(call->arena, RECEIPTS_MAX, sizeof(*r->rows));
-	status = store_receipts(c, call->space, r->num, RECEIPTS_MAX, call->arena, r->rows, &r->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
-}
-
-static void encode_receipts(struct call *call)
-{
-	struct receipts *r = call->input;
-	char id[MEMORY_ID_SIZE], at[CLOCK_TEXT_SIZE];
-	struct json_writer w;
-
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	json_key(&w, "receipts");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->count; i++) {
-		json_begin_object(&w);
-		memory_id_format(r->rows[i].memory, 0, id);
-		json_member_cstr(&w, "id", id);
-		json_member_str(&w, "agent", r->rows[i].agent);
-		clock_format(r->rows[i].at_ms, at);
-		json_member_cstr(&w, "at", at);
-		json_end_object(&w);
-	}
-	json_end_array(&w);
-	call_end_reply(call, &w);
-}
-
 const struct route envelope_routes[] = {
 	{HTTP_POST, "/v1/envelopes", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,
 	 .decode = decode_handoff, .write = write_handoff, .encode = encode_handoff, .prepare = prepare_handoff},
 	{HTTP_GET, "/v1/envelopes/{}", 0, .decode = decode_reading, .read = read_reading, .encode = encode_reading},
 	{HTTP_GET, "/v1/envelopes/{}/verify", 0, .decode = decode_verify, .read = read_verify, .encode = encode_verify},
-	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve, .prepare = prepare_resolve,
-	 .write = write_resolve, .encode = encode_resolve},
-	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts, .encode = encode_receipts},
 	{0},
 };

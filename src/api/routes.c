@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 static const struct route *const tables[] = {
-	memory_routes, search_routes, envelope_routes, task_routes, agent_routes, space_routes, token_routes,
+	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, space_routes, token_routes,
 	status_routes, schema_routes,
 };
 

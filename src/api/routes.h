@@ -13,6 +13,7 @@ const struct route *routes_find(enum http_method method, struct str path, struct
 extern const struct route memory_routes[];
 extern const struct route search_routes[];
 extern const struct route envelope_routes[];
+extern const struct route resolve_routes[];
 extern const struct route task_routes[];
 extern const struct route agent_routes[];
 extern const struct route space_routes[];

@@ -6,9 +6,9 @@
 static const char *meaning(struct str verdict)
 {
 	if (str_is(verdict, "intact"))
-		return "each matches its digest and the one that follows it has of it";
+		return "every digest and every link matches";
 	if (str_is(verdict, "forgotten"))
-		return "a memory was forgotten since, and its text is gone; everything else matches";
+		return "the text of a memory was forgotten since, the rest matches";
 	if (str_is(verdict, "damaged"))
 		return "does not match its digest";
 	return "is not there, or not what the next one continued";

@@ -94,10 +94,10 @@ static void put_step(struct buf *out, const struct json *step)
 	show_envelope_value(out, json_get(step, "action"), SIZE_MAX);
 	put_line(out, ", see ", ask_str(step, "memory_id"));
 	if (json_get(step, "decision")) {
-		buf_puts(out, ". Decided: ");
+		buf_puts(out, "; decided: ");
 		show_envelope_value(out, json_get(step, "decision"), SIZE_MAX);
 	}
-	put_line(out, ". Because: ", ask_str(step, "why"));
+	put_line(out, "; because: ", ask_str(step, "why"));
 }
 
 static void put_waiver(struct buf *out, const struct json *waiver)

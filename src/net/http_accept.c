@@ -19,6 +19,7 @@
 
 enum {
 	ACCEPTS_PER_TURN = 64,	/* then the other connections of the loop get their turn */
+	LAST_TURNS = 64,	/* when the server drains */
 	RETRY_MS = 100,
 	WARN_EVERY_MS = 60000,
 	BACKLOG = 4096,
@@ -230,23 +231,29 @@ static bool accept_failed(struct http_server *server, int err)
 	}
 }
 
-static void on_connection(uv_poll_t *poll, int status, int events)
+/* True where more may be waiting. */
+static bool accept_some(struct http_server *server)
 {
-	struct http_server *server = poll->data;
-
-	(void)events;
-	if (status != 0) {
-		look_away(server);
-		return;
-	}
 	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept_one(server->acceptor.fd);
 
 		if (fd >= 0)
 			share_out(server, fd);
 		else if (!accept_failed(server, errno))
-			return;
+			return false;
 	}
+	return true;
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+	struct http_server *server = poll->data;
+
+	(void)events;
+	if (status != 0)
+		look_away(server);
+	else
+		accept_some(server);
 }
 
 void http_accept_start(struct http_server *server)
@@ -272,6 +279,9 @@ void http_accept_stop(struct http_server *server)
 
 	if (acceptor->fd < 0 || uv_is_closing((uv_handle_t *)&acceptor->poll))
 		return;
+	/* What the system has accepted on our behalf would be reset; its clients may have sent a request already. */
+	for (int i = 0; i < LAST_TURNS && accept_some(server); i++)
+		;
 	http_timer_clear(&server->loops[0], &acceptor->retry);
 	uv_close((uv_handle_t *)&acceptor->poll, on_poll_closed);
 }

@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -195,6 +196,17 @@ static void on_end(struct http_conn *conn, bool is_error)
 	http_conn_lose(conn);
 }
 
+/* What had come before the drain was read. A request that is whole is the application's by now; no more is waited for. */
+static void end_reading(struct http_conn *conn)
+{
+	if (!conn->loop->is_draining)
+		return;
+	if (conn->state == HTTP_CONN_IDLE)
+		close_conn(conn);
+	else if (conn->state == HTTP_CONN_HEAD || conn->state == HTTP_CONN_BODY)
+		http_conn_refuse(conn, 503, "shutting_down", "The server is shutting down.");
+}
+
 static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
 	struct http_conn *conn = stream->data;
@@ -230,6 +242,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 	case HTTP_CONN_CLOSED:
 		break;
 	}
+	end_reading(conn);
 	http_conn_settle(conn);
 }
 
@@ -256,6 +269,7 @@ void http_conn_ready(struct http_conn *conn)
 	}
 	if ((conn->state == HTTP_CONN_IDLE || conn->state == HTTP_CONN_HEAD) && conn->in.len > 0)
 		buf_consume(&conn->in, http_conn_take(conn, conn->in.data, conn->in.len));
+	end_reading(conn);
 	http_conn_settle(conn);
 }
 
@@ -362,6 +376,17 @@ struct http_conn *http_conn_new(struct http_loop *loop, int fd)
 	return conn;
 }
 
+/* There are bytes of a request that nobody has looked at yet. To close such a connection would reset it, and its client could not tell
+ * whether the request was carried out. */
+static bool has_sent(const struct http_conn *conn)
+{
+	uv_os_fd_t fd;
+	int waiting = 0;
+
+	return conn->in.len > 0 ||
+	       (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 && ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0);
+}
+
 void http_conn_open(void *arg)
 {
 	struct http_conn *conn = arg;
@@ -375,7 +400,7 @@ void http_conn_open(void *arg)
 		close_conn(conn);
 		return;
 	}
-	if (loop->is_draining) {
+	if (loop->is_draining && !has_sent(conn)) {
 		close_conn(conn);
 		return;
 	}
@@ -388,7 +413,8 @@ void http_conn_drain(struct http_conn *conn)
 {
 	switch (conn->state) {
 	case HTTP_CONN_IDLE:
-		close_conn(conn);
+		if (!has_sent(conn))
+			close_conn(conn);
 		break;
 	case HTTP_CONN_HEAD:
 	case HTTP_CONN_BODY:

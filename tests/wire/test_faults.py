@@ -1,0 +1,254 @@
+"""The disk fails, is slow, is full: what the server then says, and what is there afterwards.
+
+strace makes system calls of the real binary fail or wait; where it cannot be used, those tests are skipped and say why.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
+from server import Server, binary
+
+DAMAGED = 6  # of `spine --help`: the store failed
+
+
+def why_no_strace():
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    tried = subprocess.run(["strace", "-D", "-qq", "-o", os.devnull, "true"], capture_output=True, text=True)
+    return None if tried.returncode == 0 else f"strace does not work here: {tried.stderr.strip()[:200]}"
+
+
+@pytest.fixture(scope="module")
+def strace():
+    if reason := why_no_strace():
+        print(f"skipped: {reason}")
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def start_with(strace, tmp_path, monkeypatch):
+    """start_with("fdatasync:error=EIO:when=5"): a server on data that exists, with that done to its system calls."""
+    running = []
+    data = tmp_path / "data"
+
+    def run(injection):
+        real = binary()
+        if not data.exists():
+            assert Server(data).wait_until_ready().terminate() == 0
+        wrapper = tmp_path / "wrapper"
+        # The tracer is a grandchild, so that the server has the process number that the test knows. The leak check would need
+        # to trace, too.
+        wrapper.write_text(f"#!/bin/sh\nexport ASAN_OPTIONS=detect_leaks=0\n"
+                           f"exec strace -D -f -qq -o /dev/null -e trace=fdatasync -e inject={injection} {real} \"$@\"\n")
+        wrapper.chmod(0o755)
+        monkeypatch.setenv("SPINE_BIN", str(wrapper))
+        running.append(Server(data).wait_until_ready())
+        monkeypatch.setenv("SPINE_BIN", str(real))
+        return running[-1]
+
+    yield run
+    for server in running:
+        if server.process.poll() is None:
+            server.kill()
+
+
+def verify(data, acknowledged):
+    """Everything that was acknowledged is there, and the store is sound."""
+    server = Server(data).wait_until_ready()
+    api = Api(server.address)
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    for memory_id, content in acknowledged.items():
+        assert api.get(memory_id)["content"] == content
+    api.store("it goes on")
+    assert server.terminate() == 0
+    checked = subprocess.run([str(binary()), "check", "--data", str(data)], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_after_a_failed_fsync_no_write_is_acknowledged_and_the_server_says_so(start_with):
+    """One single fdatasync fails. It would succeed the next time: nobody may believe that."""
+    server = start_with("fdatasync:error=EIO:when=5")
+    api = Api(server.address)
+    acknowledged, failed = {}, None
+    for number in range(20):
+        answer = api.call("POST", "/v1/memories", {"content": f"memory {number}"})
+        if answer.status != 201:
+            failed = answer
+            break
+        acknowledged[answer.json["id"]] = f"memory {number}"
+    assert len(acknowledged) >= 1 and failed is not None
+    assert (failed.status, failed.json["code"], failed.json["retryable"]) == (503, "store_failed", False)
+
+    # Nothing is acknowledged any more.
+    for method, path, body in [("POST", "/v1/memories", {"content": "later"}), ("POST", "/v1/memories/batch", {"memories": [{"content": "x"}]}),
+                               ("PATCH", "/v1/memories/ms-1", {"content": "x"}), ("DELETE", "/v1/memories/ms-1", None), ("POST", "/v1/memories/ms-1/pin", None)]:
+        for _ in range(3):
+            api.refused(503, "store_failed", method, path, body)
+    # It says so.
+    answer = api.call("GET", "/readyz")
+    assert answer.status == 503 and answer.json["reason"] == "store_failed"
+    assert api.ok("GET", "/v1/status")["status"] == "store_failed"
+    assert api.ok("GET", "/healthz") == {"status": "ok"}
+    # Reading goes on.
+    for memory_id, content in acknowledged.items():
+        assert api.get(memory_id)["content"] == content
+    assert set(api.ids()) >= set(acknowledged)
+    assert set(api.ids("query=memory")) >= set(acknowledged)
+
+    assert server.terminate() == DAMAGED
+    assert "the store failed" in server.log.read_text()
+    verify(server.data, acknowledged)
+
+
+def test_under_load_everything_acknowledged_before_a_failed_fsync_is_there_after_a_restart(start_with):
+    server = start_with("fdatasync:error=EIO:when=25+")
+    acknowledged, lock = {}, threading.Lock()
+    statuses = []
+
+    def write(number):
+        api, seen_failure = Api(server.address), False
+        for count in range(400):
+            content = f"{number}/{count}"
+            answer = api.call("POST", "/v1/memories", {"content": content})
+            with lock:
+                statuses.append(answer.status)
+                if answer.status == 201:
+                    assert not seen_failure, "acknowledged after a failure"
+                    acknowledged[answer.json["id"]] = content
+            if answer.status == 503:
+                seen_failure = True
+                if count > 20 and statuses.count(503) > 40:
+                    break
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert acknowledged and set(statuses) == {201, 503}
+    assert server.terminate() == DAMAGED
+    verify(server.data, acknowledged)
+
+
+def test_what_is_being_committed_when_the_signal_comes_is_answered(start_with):
+    """Each commit takes a third of a second; the signal comes in the middle of it."""
+    server = start_with("fdatasync:delay_enter=300000")
+    peers = [socket.create_connection(server.address, timeout=TIMEOUT_S) for _ in range(8)]
+    for number, peer in enumerate(peers):
+        body = b'{"content":"memory %d"}' % number
+        peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    api = Api(server.address)
+    wait_until(lambda: api.ok("GET", "/v1/status")["writer"]["writes"] >= 1, "the first is being committed")
+    assert api.ok("GET", "/v1/status")["writer"]["commits"] == 0
+    server.process.send_signal(signal.SIGTERM)
+    acknowledged = {}
+    for number, peer in enumerate(peers):
+        answer = parse_raw(read_all(peer))
+        assert answer.status == 201, answer
+        acknowledged[answer.json["id"]] = f"memory {number}"
+        peer.close()
+    assert server.process.wait(TIMEOUT_S) == 0
+    assert len(acknowledged) == 8
+    verify(server.data, acknowledged)
+
+
+def test_readers_do_not_wait_for_a_slow_disk(start_with):
+    server = start_with("fdatasync:delay_enter=1000000")
+    writer, api = Api(server.address), Api(server.address)
+    thread = threading.Thread(target=writer.store, args=("slow",))
+    thread.start()
+    wait_until(lambda: api.ok("GET", "/v1/status")["writer"]["writes"] >= 1, "the write is under way")
+    for _ in range(20):
+        assert api.ok("GET", "/v1/memories")["memories"] == []
+        assert api.ok("GET", "/v1/status")["writer"]["commits"] == 0, "the readers were too slow to tell"
+    thread.join()
+    assert api.count() == 1
+    assert server.terminate() == 0
+
+
+# --- A full disk -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 6 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        reason = f"a small file system cannot be mounted here: {mounted.stderr.strip()[:200]}"
+        print(f"skipped: {reason}")
+        pytest.skip(reason)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place, leave):
+    """Takes all room but some bytes, in a file that can be removed again."""
+    room = shutil.disk_usage(place).free - leave
+    (place / "filler").write_bytes(b"x" * max(room, 0))
+
+
+def test_a_full_disk_is_507_nothing_is_half_applied_and_it_works_again_with_room(small_disk):
+    server = Server(small_disk / "data").wait_until_ready()
+    api = Api(server.address)
+    acknowledged = {api.store("the first")["id"]: "the first"}
+    fill(small_disk, 400_000)
+    content, refused = "x" * 20_000, 0
+    for number in range(200):
+        batch = {"memories": [{"content": f"{number} {part} {content}"} for part in range(2)]}
+        answer = api.call("POST", "/v1/memories/batch", batch, {"Idempotency-Key": f"key-{number}"})
+        if answer.status == 201:
+            assert refused == 0 or number < 199
+            for memory in answer.json["memories"]:
+                acknowledged[memory["id"]] = memory["content"]
+            continue
+        assert (answer.status, answer.json["code"], answer.json["retryable"]) == (507, "store_full", True), answer
+        refused += 1
+        if refused > 5:
+            break
+    assert refused > 5
+    # Nothing is half there, and what is there can be read, searched and counted.
+    assert api.count() == len(acknowledged)
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    assert len(api.ids("page_size=1000")) == len(acknowledged)
+    for memory_id, text in acknowledged.items():
+        assert api.get(memory_id)["content"] == text
+    # A refused request is not remembered as done.
+    (small_disk / "filler").unlink()
+    again = api.call("POST", "/v1/memories/batch", batch, {"Idempotency-Key": f"key-{number}"})
+    assert again.status == 201 and "Idempotent-Replayed" not in again.headers
+    for memory in again.json["memories"]:
+        acknowledged[memory["id"]] = memory["content"]
+    assert api.count() == len(acknowledged)
+    assert server.terminate() == 0, server.log_tail()
+    verify(server.data, acknowledged)
+
+
+def test_on_a_full_disk_forgetting_is_refused_or_done_but_never_half(small_disk):
+    server = Server(small_disk / "data").wait_until_ready()
+    api = Api(server.address)
+    for number in range(40):
+        api.store(f"memory {number} " + "x" * 10_000)
+    fill(small_disk, 0)
+    forgotten = set()
+    for number in range(1, 41):
+        answer = api.call("DELETE", f"/v1/memories/ms-{number}")
+        assert answer.status in (200, 507), answer
+        if answer.status == 200:
+            forgotten.add(number)
+    for number in range(1, 41):
+        assert (api.get(f"ms-{number}")["state"] == "forgotten") is (number in forgotten)
+    assert api.count() == 40 - len(forgotten)
+    (small_disk / "filler").unlink()
+    for number in range(1, 41):
+        api.forget(f"ms-{number}")
+    assert api.count() == 0
+    assert server.terminate() == 0
+    verify(server.data, {})
