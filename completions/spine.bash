@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status store search list get update versions revert pin unpin forget export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -224,6 +224,188 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--yes --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	handoff)
+		case "$prev" in
+		--from) return ;;
+		--parent|-p) return ;;
+		--task) return ;;
+		--intent) return ;;
+		--state) return ;;
+		--constraint|-c) return ;;
+		--waive) return ;;
+		--decision) return ;;
+		--resolve-decision) return ;;
+		--history) return ;;
+		--expect|-e) return ;;
+		--max-hops) return ;;
+		--ref|-r) return ;;
+		--recent) return ;;
+		--max-tokens|-m) return ;;
+		--strategy) COMPREPLY=($(compgen -W 'priority full summary lazy' -- "$cur")); return ;;
+		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
+		--idempotency-key) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --no-pins --max-tokens --strategy --tokenizer --prompt --dry-run --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	envelope)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--prompt --v1 --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	resolve)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	receipts)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	verify)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	tasks)
+		case "$prev" in
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	task)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	fidelity)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	diff)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	blame)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	agents)
+		case "$prev" in
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	agent)
+		case "$prev" in
+		--accepts) return ;;
+		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
+		--max-tokens|-m) return ;;
+		--description|-d) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--accepts --tokenizer --max-tokens --description --replace --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -79,6 +79,19 @@ static enum problem_code read_refs(struct call *call, const struct json *obj, co
 	return code;
 }
 
+/* Each names the decision that it resolves. */
+static enum problem_code check_resolved(const struct json *list, struct problem *p)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (decode_member(&list->items[i], "decision"))
+			continue;
+		problem_set(p, P_MISSING_FIELD, "decision", "decision is missing; it is the open decision that was made");
+		problem_prefix(p, "resolved_decisions", i);
+		return p->code;
+	}
+	return P_OK;
+}
+
 static enum problem_code read_parent(const struct json *obj, const char *name, uint64_t *ret, struct problem *p)
 {
 	struct str text = STR_NULL;
@@ -135,6 +148,7 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
 	    (code = read_tree(b, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
 	    (code = read_objects(b, "resolved_decisions", HANDOFF_DECISIONS_MAX, &d->resolved_decisions, p)) != P_OK ||
+	    (code = check_resolved(&d->resolved_decisions, p)) != P_OK ||
 	    (code = read_objects(b, "waive", HANDOFF_DECISIONS_MAX, &d->waive, p)) != P_OK ||
 	    (code = read_parent(b, "parent", &in->parent, p)) != P_OK || (code = read_strategy(b, d, p)) != P_OK ||
 	    (code = decode_int(b, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||

@@ -80,19 +80,20 @@ static enum problem_code prepare_handoff(struct call *call, struct store_conn *c
 	in.parent = h->in.parent ? &parent : NULL;
 	in.max_tokens = agent.max_tokens;
 	in.policy = (enum redact_policy)guard;
-	in.new_task = STR("task-new");
-	if (h->in.dry_run) {
-		call->is_answered = true;
-		code = assemble(&tools, &in, &h->envelope, &call->problem);
-		if (code == P_OK)
-			run_dry(&tools, &in, h);
-		return code;
-	}
-	status = numbers_next(call->api->numbers, c, call->space_name, call->space, &in.num);
+	/* A dry run counts with the number that it would get, so that its figures are those of the handoff itself. */
+	status = h->in.dry_run ? numbers_peek(call->api->numbers, c, call->space_name, call->space, &in.num)
+			       : numbers_next(call->api->numbers, c, call->space_name, call->space, &in.num);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	in.new_task = arena_printf(call->arena, "task-%llu", (unsigned long long)in.num);
-	return assemble(&tools, &in, &h->envelope, &call->problem);
+	code = assemble(&tools, &in, &h->envelope, &call->problem);
+	if (code == P_OK && h->in.dry_run) {
+		run_dry(&tools, &in, h);
+		h->envelope.num = 0;
+		h->envelope.root = in.parent ? h->envelope.root : 0;
+	}
+	call->is_answered = h->in.dry_run;
+	return code;
 }
 
 static enum problem_code write_handoff(struct call *call, struct store_conn *c)

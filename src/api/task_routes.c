@@ -94,7 +94,7 @@ static void encode_task(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_str(&w, "id", call->params[0]);
-	put_optional(&w, "intent", t->envelopes[0].intent);
+	put_optional(&w, "intent", t->envelopes[t->count - 1].intent);
 	json_key(&w, "envelopes");
 	json_begin_array(&w);
 	for (size_t i = 0; i < t->count; i++) {

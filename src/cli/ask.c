@@ -158,7 +158,7 @@ static const struct hint hints[] = {
 	{"id_taken", "Leave out the id, and the server takes the next free one"},
 	{"already_superseded", "Supersede its successor instead: spine get ID names it"},
 	{"idempotency_conflict", "Use a new key for a new request"},
-	{"budget_too_small", "Give it more with --max-tokens, or register more for the receiver with: spine agent NAME --max-tokens N"},
+	{"budget_too_small", "Give it more: --max-tokens N, or for good: spine agent NAME --max-tokens N"},
 	{"body_too_large", "The server takes more with: spine serve --max-body"},
 	{"store_failed", "Nothing more is stored until the server is restarted; look at its log, and run: spine check"},
 	{"store_full", "Make room on the disk of the data directory"},

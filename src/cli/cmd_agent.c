@@ -50,8 +50,7 @@ static int put_accepts(const struct cli *cli, const char *given, struct json_wri
 		struct str version = str_trim(str_cut(&rest, ','));
 
 		if (version.n == 0 || !str_is_utf8(version))
-			return cli_usage(cli, "--accepts is \"%.80s\"; expected versions of envelopes, such as 2 or 1,2",
-					 given);
+			return cli_usage(cli, "--accepts is \"%.80s\"; expected versions, such as 2 or 1,2", given);
 		json_put_str(w, version);
 	}
 	json_end_array(w);
@@ -103,8 +102,8 @@ static int put_body(const struct cli *cli, const struct json *present, struct bu
 static int call(struct cli *cli, const char *method, struct str body)
 {
 	struct client_request request = {
-		.method = method, .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""), .body = body,
-		.repeatable = true,
+		.method = method, .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
+		.body = body, .repeatable = true,
 	};
 	struct ask ask;
 	int code = ask_run(cli, &request, &ask);
@@ -121,7 +120,8 @@ static int call(struct cli *cli, const char *method, struct str body)
 static int exec_agent(struct cli *cli)
 {
 	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""), .repeatable = true,
+		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
+		.repeatable = true,
 	};
 	struct ask present = {0};
 	struct buf body;
@@ -149,11 +149,11 @@ const struct command cmd_agent = {
 	.name = "agent",
 	.summary = "Shows an agent, or registers it where an option is given",
 	.usage = "NAME",
-	.about = "Settings that are not given stay as they are. An agent that nobody registered takes version 2, o200k_base "
-		 "and 8000 tokens.",
+	.about = "Settings that are not given stay as they are. An agent that nobody registered takes version 2, "
+		 "o200k_base and 8000 tokens.",
 	.examples = {
-		"spine agent coder --accepts 1,2 --tokenizer cl100k_base --max-tokens 4000 --description \"writes code\"",
-		"spine agent coder --max-tokens 6000",
+		"spine agent coder --accepts 1,2 --tokenizer cl100k_base --max-tokens 4000",
+		"spine agent coder --description \"writes code\"",
 		"spine agent coder",
 	},
 	.tables = {&agent_table, &client_table},

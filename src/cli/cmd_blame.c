@@ -73,8 +73,8 @@ const struct command cmd_blame = {
 	.name = "blame",
 	.summary = "Says where something came into a task, and where it was lost",
 	.usage = "TASK KEY",
-	.about = "KEY names a constraint, a memory (ms-4821), an open decision by its text, or \"intent\". The exit code is 3 "
-		 "where it was never there.",
+	.about = "KEY names a constraint, a memory (ms-4821), an open decision by its text, or \"intent\". The exit "
+		 "code is 3 where it was never there.",
 	.examples = {"spine blame task-1 max_retries", "spine blame task-1 intent"},
 	.tables = {&client_table},
 	.min_args = 2,

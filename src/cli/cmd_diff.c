@@ -19,8 +19,9 @@ static int exec_diff(struct cli *cli)
 		struct str from = term_line(cli->arena, ask_str(&ask.json, "from"));
 		struct str to = term_line(cli->arena, ask_str(&ask.json, "to"));
 
-		cli_write(arena_printf(cli->arena, "%.*s -> %.*s: %.1f %% kept, %lld of %lld\n", STR_ARG(from), STR_ARG(to),
-				       ask_number(&ask.json, "score") * 100, (long long)ask_int(&ask.json, "kept", 0),
+		cli_write(arena_printf(cli->arena, "%.*s -> %.*s: %.1f %% kept, %lld of %lld\n", STR_ARG(from),
+				       STR_ARG(to), ask_number(&ask.json, "score") * 100,
+				       (long long)ask_int(&ask.json, "kept", 0),
 				       (long long)ask_int(&ask.json, "total", 0)));
 		show_changes(cli, ask_array(&ask.json, "changes"));
 	}

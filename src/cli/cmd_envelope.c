@@ -8,7 +8,8 @@
 static const struct option envelope_options[] = {
 	{
 		.name = "prompt", .type = OPTION_FLAG,
-		.help = "what the receiving model reads, byte for byte (on a terminal control characters are made visible)"
+		.help = "what the receiving model reads, byte for byte (on a terminal control characters are made "
+			"visible)"
 	},
 	{
 		.name = "v1", .type = OPTION_FLAG,

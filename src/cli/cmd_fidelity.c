@@ -25,9 +25,9 @@ const struct command cmd_fidelity = {
 	.name = "fidelity",
 	.summary = "Says what each hop of a task kept, hop by hop",
 	.usage = "TASK",
-	.about = "SCORE and KEPT compare an envelope with the one that it continues, OF THE FIRST with the root of the chain. "
-		 "The column \"10 % loss a hop\" is not measured: it is what a chain would have left whose every handoff "
-		 "loses a tenth, to compare with.",
+	.about = "SCORE and KEPT compare an envelope with the one that it continues, OF THE FIRST with the root of the "
+		 "chain. The column \"10 % loss a hop\" is not measured: it is what a chain would have left whose "
+		 "every handoff loses a tenth, to compare with.",
 	.examples = {"spine fidelity task-1", "spine fidelity task-1 --json | jq .intent_and_constraints"},
 	.tables = {&client_table},
 	.min_args = 1,

@@ -106,7 +106,7 @@ static int exec_handoff(struct cli *cli)
 	if (!input_text(cli, summary, &text, &error))
 		cli_error(cli, "%s", buf_str(&error).p);
 	else if (text.len == 0)
-		code = cli_usage(cli, "there is no summary; it says what %.80s is to accomplish", cli->options.args[0]);
+		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", cli->options.args[0]);
 	else
 		code = handoff_request_put(cli, cli->options.args[0], buf_str(&text), &body);
 	if (code == CLI_OK)
@@ -121,16 +121,15 @@ const struct command cmd_handoff = {
 	.name = "handoff",
 	.summary = "Packs what another agent needs to go on, within its token budget",
 	.usage = "TARGET [SUMMARY|-]",
-	.about = "The summary says what the receiver is to accomplish; without one, or with \"-\", it is read from standard "
-		 "input. Memories whose ids it mentions go along.\n\n"
+	.about = "The summary says what the receiver is to accomplish; without one, or with \"-\", it is read from "
+		 "standard input. Memories whose ids it mentions go along.\n\n"
 		 "With --parent the intent, constraints, history, open decisions and memories of that envelope are "
 		 "inherited; constraints can be narrowed or waived with a reason, never dropped.\n\n"
 		 "What was not found and what did not fit is listed: nothing is left out silently.",
 	.examples = {
-		"spine handoff coder \"Implement the retries as analysed in ms-1 and ms-2.\" --from analyst "
-		"--intent \"Payments must not fail on a busy gateway.\" --constraint language=python --constraint max_retries=3",
-		"spine handoff reviewer \"Review the patch.\" --from coder --parent env-1 --constraint max_retries=2 "
-		"--history '{\"agent\":\"coder\",\"action\":\"wrote the patch\"}'",
+		"spine handoff coder \"Add the retries of ms-1.\" --from analyst --intent \"No lost payments.\" "
+		"-c max_retries=3",
+		"spine handoff reviewer \"Review the patch.\" --from coder --parent env-1 -c max_retries=2",
 		"spine handoff coder \"Fix it.\" --max-tokens 2000 --dry-run",
 		"echo \"Write the tests.\" | spine handoff tester --parent env-2 --prompt",
 	},

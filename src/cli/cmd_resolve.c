@@ -70,8 +70,8 @@ const struct command cmd_resolve = {
 	.name = "resolve",
 	.summary = "Fetches what an envelope trimmed or missed, as it is now",
 	.usage = "ENV [ID]...",
-	.about = "Without ids, all of it. A receipt says who opened what: name yourself with --agent. What still cannot be "
-		 "found is named on standard error, and the exit code is 3; the others are printed.",
+	.about = "Without ids, all of it. A receipt says who opened what: name yourself with --agent. What still "
+		 "cannot be found is named on standard error, and the exit code is 3; the others are printed.",
 	.examples = {"spine resolve env-1 ms-1 --agent coder"},
 	.tables = {&client_table},
 	.min_args = 1,

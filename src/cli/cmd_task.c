@@ -51,7 +51,8 @@ static void print_chain(const struct cli *cli, const struct json *envelopes)
 static int exec_task(struct cli *cli)
 {
 	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/tasks/", cli->options.args[0], ""), .repeatable = true,
+		.method = "GET", .path = ask_path(cli->arena, "/v1/tasks/", cli->options.args[0], ""),
+		.repeatable = true,
 	};
 	struct ask ask;
 	int code = ask_run(cli, &request, &ask);

@@ -26,8 +26,8 @@ static void print_verdict(const struct cli *cli, const struct json *answer)
 	cli_write(arena_printf(cli->arena, "%.*s: %s%.*s%s, ", STR_ARG(id), term_on(&cli->out, style), STR_ARG(word),
 			       term_off(&cli->out, style)));
 	if (ok)
-		cli_write(arena_printf(cli->arena, "%lld envelope%s to the root: %s\n", checked, checked == 1 ? "" : "s",
-				       meaning(verdict)));
+		cli_write(arena_printf(cli->arena, "%lld envelope%s to the root: %s\n", checked,
+				       checked == 1 ? "" : "s", meaning(verdict)));
 	else
 		cli_write(arena_printf(cli->arena, "first at %.*s, which %s\n", STR_ARG(bad), meaning(verdict)));
 }
@@ -56,8 +56,8 @@ const struct command cmd_verify = {
 	.name = "verify",
 	.summary = "Checks an envelope and the chain before it, to the root",
 	.usage = "ENV",
-	.about = "The exit code is 0 where all is intact, also where the text of a memory was forgotten since; 6 where an "
-		 "envelope does not match its digest or the chain, and the first such one is named.",
+	.about = "The exit code is 0 where all is intact, also where the text of a memory was forgotten since; 6 where "
+		 "an envelope does not match its digest or the chain, and the first such one is named.",
 	.examples = {"spine verify env-2"},
 	.tables = {&client_table},
 	.min_args = 1,

@@ -31,8 +31,8 @@ static const struct option task_options[] = {
 	},
 	{
 		.name = "constraint", .letter = 'c', .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "what must hold from here on; may be given several times. VALUE is JSON where it can be read as "
-			"that, else text"
+		.help = "what must hold from here on; may be given several times. VALUE is JSON where it can be read "
+			"as that, else text"
 	},
 	{
 		.name = "waive", .arg = "KEY=REASON", .type = OPTION_LIST,
@@ -48,8 +48,8 @@ static const struct option task_options[] = {
 	},
 	{
 		.name = "history", .arg = "JSON", .type = OPTION_LIST,
-		.help = "a step that was done: '{\"agent\":\"me\",\"action\":\"read the logs\"}', or a list of them; may be "
-			"given several times"
+		.help = "a step that was done: '{\"agent\":\"me\",\"action\":\"read the logs\"}', or a list of them; "
+			"may be given several times"
 	},
 	{
 		.name = "expect", .letter = 'e', .arg = "KEY=VALUE", .type = OPTION_LIST,
@@ -82,7 +82,7 @@ static const struct option memory_options[] = {
 	},
 	{
 		.name = "strategy", .arg = "NAME", .type = OPTION_CHOICE, .choices = strategy_choices,
-		.help = "how to fit the budget: by value, not at all, by summaries, by mentions"
+		.help = "how to fit the budget: by value, everything or nothing, summaries, mentions"
 	},
 	{
 		.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,

@@ -26,7 +26,8 @@ static int put_value(const struct cli *cli, const char *option, struct pair pair
 		return CLI_OK;
 	}
 	if (strcmp(error.code, "duplicate_key") == 0 || strcmp(error.code, "too_deep") == 0)
-		return cli_usage(cli, "the value of --%s %.*s cannot be used: %s", option, STR_ARG(pair.key), error.detail);
+		return cli_usage(cli, "the value of --%s %.*s cannot be used: %s", option, STR_ARG(pair.key),
+				 error.detail);
 	json_put_str(w, pair.value);
 	return CLI_OK;
 }

@@ -10,7 +10,7 @@ struct pair {
 	struct str value;	/* may be empty */
 };
 
-/* Divides what was given to the option. Returns CLI_OK, or CLI_USAGE with the reason told; the same for the next one. */
+/* Divides what was given to the option. Returns CLI_OK, or CLI_USAGE with the reason told; so do the next ones. */
 int pairs_split(const struct cli *cli, const char *option, const char *given, struct pair *ret);
 /* Writes a member for each KEY=VALUE of the option; VALUE is JSON where it can be read as that, else text. A key that
  * is given twice is refused, and so is `taken` (may be NULL), which another option has written. */

@@ -199,9 +199,9 @@ void show_fidelity(const struct cli *cli, const struct json *fidelity)
 	}
 	show_rows(cli, &table);
 	if (hops->count && json_get(fidelity, "score"))
-		cli_write(arena_printf(cli->arena, "\nThe last envelope has %.1f %% of what the first had, and %.1f %% of "
-				       "its intent and constraints.\nFor comparison: at 10 %% loss a hop, %.1f %% would be "
-				       "left after hop %lld.\n", ask_number(fidelity, "score") * 100,
+		cli_write(arena_printf(cli->arena, "\nThe last envelope has %.1f %% of what the first had, and "
+				       "%.1f %% of its intent and constraints.\nFor comparison: at 10 %% loss a hop, "
+				       "%.1f %% would be left after hop %lld.\n", ask_number(fidelity, "score") * 100,
 				       ask_number(fidelity, "intent_and_constraints") * 100,
 				       left_at_ten_percent_loss(last) * 100, (long long)last));
 }

@@ -68,7 +68,8 @@ static void put_trim(struct buf *out, const struct json *trim)
 	struct str form = ask_str(trim, "form"), reason = ask_str(trim, "reason");
 
 	term_put_line(out, ask_str(trim, "id"), SIZE_MAX);
-	buf_puts(out, str_is(form, "summary") ? " as its summary" : str_is(form, "ref") ? " mentioned only" : " left out");
+	buf_puts(out, str_is(form, "summary") ? " as its summary" :
+		      str_is(form, "ref") ? " mentioned only" : " left out");
 	buf_printf(out, " (%lld tokens", (long long)ask_int(trim, "tokens", 0));
 	put_line(out, ", ", reason);
 	buf_putc(out, ')');
@@ -192,7 +193,8 @@ void show_envelope_receipt(const struct cli *cli, const struct json *e)
 	buf_init(&out, VIEW_MAX_BYTES);
 	buf_init(&text, VALUE_MAX_BYTES);
 	if (id.n)
-		buf_printf(&out, "%s%.*s%s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(id), term_off(&cli->out, TERM_CYAN));
+		buf_printf(&out, "%s%.*s%s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(id),
+			   term_off(&cli->out, TERM_CYAN));
 	else
 		buf_puts(&out, "(a dry run: nothing was stored)\n");
 	put_row(cli, &out, "handoff", show_envelope_route(cli, e));

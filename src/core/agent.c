@@ -33,7 +33,7 @@ static enum problem_code read_tokenizer(const struct json *value, struct agent *
 enum problem_code agent_settings(const struct json *settings, struct agent *ret, struct problem *problem)
 {
 	const struct json *accepts = json_get(settings, "accepts"), *tokenizer = json_get(settings, "tokenizer");
-	const struct json *max_tokens = json_get(settings, "max_tokens");
+	const struct json *max_tokens = json_get(settings, "max_tokens"), *description = json_get(settings, "description");
 	enum problem_code code = P_OK;
 
 	ret->accepts_v2 = true;
@@ -42,6 +42,8 @@ enum problem_code agent_settings(const struct json *settings, struct agent *ret,
 		code = read_accepts(accepts, ret, problem);
 	if (code == P_OK && tokenizer && tokenizer->type != JSON_NULL)
 		code = read_tokenizer(tokenizer, ret, problem);
+	if (code == P_OK && description && description->type != JSON_NULL && description->type != JSON_STRING)
+		code = problem_set(problem, P_INVALID_FIELD, "description", "description is %s; expected a string", json_type_name(description->type));
 	if (code == P_OK && max_tokens && max_tokens->type != JSON_NULL &&
 	    (!json_as_int(max_tokens, &ret->max_tokens) || ret->max_tokens < 1 || ret->max_tokens > AGENT_TOKENS_MAX))
 		code = problem_set(problem, P_INVALID_FIELD, "max_tokens", "max_tokens is not a whole number from 1 to %d", AGENT_TOKENS_MAX);

@@ -1,7 +1,7 @@
 /* Values given to a name that stands for a secret: name = value and its kin.
  *
  * The scan stops at the sign; the name is read backwards from it, and only a secret's name has the value read and judged. Names
- * end at the sign before, so that all of them together cost no more than the text; values are judged by their first 512 bytes.
+ * end at the sign before, so that all of them together cost no more than the text; values are judged by their first 256 bytes.
  */
 #include "core/credentials_internal.h"
 
@@ -134,6 +134,18 @@ static bool is_capitals(struct str name)
 	return true;
 }
 
+/* …;Server=x, …&user=y: one of several in a connection string or a query. */
+static bool precedes_another(struct str text, size_t end)
+{
+	struct str look = text.n - end > CREDENTIALS_NAME_BYTES ? str_sub(text, 0, end + CREDENTIALS_NAME_BYTES) : text;
+	size_t name_end;
+
+	if (!credentials_among(credentials_byte(text, end), ";&"))
+		return false;
+	name_end = credentials_run(look, end + 1, CH_NAME | CH_DOT);
+	return name_end > end + 1 && credentials_byte(text, name_end) == '=';
+}
+
 /* May an expression stand here, or only a value? */
 static enum credentials_form form_of(struct str text, struct str name, size_t sign, const struct credentials_value *v)
 {
@@ -143,7 +155,7 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 
 	if (v->quoted)
 		return FORM_QUOTED;
-	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=")))
+	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
 		return text.p[sign] == '=' && tight && is_capitals(name) ? FORM_LITERAL : FORM_BARE;
@@ -200,6 +212,16 @@ static size_t next_line(struct str text, size_t i)
 	return i < limit && (text.p[i] == '"' || text.p[i] == '\'') ? i : start;
 }
 
+/* **Password:** … */
+static size_t skip_stars(struct str text, size_t i)
+{
+	size_t end = i;
+
+	while (end < text.n && end - i < 3 && text.p[end] == '*')
+		end++;
+	return is_blank(credentials_byte(text, end)) ? end : i;
+}
+
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text, name;
@@ -214,8 +236,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	if (sort == NAME_NONE)
 		sort = name_of_two_words(t, name);
 	value = next_line(t, value);
-	while (value < t.n && t.p[value] == '*')
-		value++;
+	value = skip_stars(t, value);
 	if (sort == NAME_NONE && t.p[i] == '=') {
 		sort = name_before_type(t, name_end, value);
 	} else if (sort == NAME_VALUE) {
@@ -225,6 +246,9 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	}
 	if (sort == NAME_NONE || !credentials_read_value(t, value, &v) || (compares && !v.quoted))
 		return false;
+	/* Password: **…** */
+	if (credentials_here(t, v.at, STR("**")) && credentials_here(t, v.end, STR("**")) && v.end - v.at > 2)
+		v.at += 2;
 	if (is_own_name(name, str_sub(t, v.at, v.end)))
 		return false;
 	return judge(s, &v, sort, form_of(t, name, i, &v), ret);

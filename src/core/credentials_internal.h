@@ -145,7 +145,7 @@ unsigned credentials_value_distinct(struct str value);
 
 enum {
 	CREDENTIALS_NAME_BYTES = 64,
-	CREDENTIALS_VALUE_LOOK = 512	/* no more of a value is looked at to judge it */
+	CREDENTIALS_VALUE_LOOK = 256	/* no more of a value is looked at to judge it */
 };
 
 struct credentials_value {

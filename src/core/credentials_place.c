@@ -76,9 +76,8 @@ bool credentials_place_url(const struct credentials_scan *s, size_t i, struct cr
 	password = str_sub(t, colon + 1, at_sign);
 	if (password.n < 4 || credentials_value_is_placeholder(password) || is_stand_in_login(user, password))
 		return false;
-	/* {user}:{password}@, user:<password>@, %s:%s@, [user:password@]host */
-	if (credentials_among(password.p[0], "<{[$%*(") && credentials_among(password.p[password.n - 1], ">}])%*s"))
-		return false;
+	if (colon + 1 >= s->from && credentials_token_at(s, colon + 1, ret))
+		return true;
 	return hit(s, colon + 1, at_sign, "url_password", ret);
 }
 
@@ -102,6 +101,16 @@ static bool is_basic(struct str value)
 	return is;
 }
 
+/* Both cases and digits: no word that follows "bearer" in a sentence has that. */
+static bool is_mixed(struct str value)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < value.n; i++)
+		seen |= credentials_class[(unsigned char)value.p[i]];
+	return value.n >= 12 && (seen & CH_ALNUM) == CH_ALNUM;
+}
+
 bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text, value;
@@ -123,7 +132,7 @@ bool credentials_place_header(const struct credentials_scan *s, size_t i, struct
 		return value.n >= 8 && value.n <= 256 && is_basic(value) && hit(s, at, end, "basic_auth", ret);
 	if (at >= s->from && credentials_token_at(s, at, ret))
 		return true;
-	if (value.n < 8 || credentials_value_is_placeholder(value) || !credentials_value_is_random(value, 8))
+	if (value.n < 8 || credentials_value_is_placeholder(value) || !(is_mixed(value) || credentials_value_is_random(value, 8)))
 		return false;
 	return hit(s, at, end, "bearer_token", ret);
 }

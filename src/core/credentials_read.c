@@ -71,6 +71,8 @@ static bool ends_bare(struct str text, size_t i)
 {
 	char c = text.p[i];
 
+	if (credentials_is(c, CH_NAME | CH_DOT))
+		return false;
 	if ((unsigned char)c <= ' ' || (unsigned char)c >= 0x7f || is_quote(c) || credentials_among(c, ",;)]}<>|([{"))
 		return true;
 	if (c == '\\')

@@ -165,10 +165,12 @@ static bool is_aws_id(struct str text, size_t at)
 	static const char *const prefixes[] = {"AKIA", "ASIA", "ABIA"};
 	bool known = false;
 
+	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) || credentials_is(credentials_byte(text, at + 20), CH_WORD))
+		return false;
 	for (size_t i = 0; i < COUNT(prefixes); i++)
 		known = known || credentials_here(text, at, str_of(prefixes[i]));
-	return known && credentials_run(text, at, CH_UPPER | CH_DIGIT) == at + 20 && credentials_run(text, at, CH_WORD) == at + 20 &&
-	       credentials_starts(text, at) && credentials_value_distinct(str_sub(text, at + 4, at + 20)) >= 6;
+	text.n = at + 20;
+	return known && credentials_run(text, at, CH_UPPER | CH_DIGIT) == text.n && credentials_value_distinct(str_sub(text, at + 4, text.n)) >= 6;
 }
 
 bool credentials_token_aws(const struct credentials_scan *s, size_t i, struct credential *ret)

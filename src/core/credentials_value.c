@@ -111,13 +111,26 @@ static unsigned surprise(char before, char prev, char c)
 	return pair;
 }
 
-bool credentials_value_is_random(struct str value, size_t min)
+/* Digits and a to f, mixed, perhaps in groups as in a UUID: drawn at random, or computed, and never a word. Digits are a small
+ * surprise each, so that the average says too little. */
+static bool is_hexadecimal(struct str v)
 {
-	struct str v = judged(value);
-	unsigned total = PRICE_FIRST, steps = 0, per_byte = v.n >= 20 ? 17 : v.n >= 12 ? 19 : 21;
+	size_t digits = 0, letters = 0;
 
-	if (v.n < min || v.n == 0)
-		return false;
+	for (size_t i = 0; i < v.n; i++) {
+		digits += credentials_is(v.p[i], CH_DIGIT);
+		letters += !credentials_is(v.p[i], CH_DIGIT) && str_hex_digit(v.p[i]) >= 0;
+		if (str_hex_digit(v.p[i]) < 0 && v.p[i] != '-')
+			return false;
+	}
+	return v.n >= 16 && digits >= v.n / 5 && letters >= v.n / 10 + 1;
+}
+
+/* Is the surprise at least so many quarters of a bit for each byte? */
+static bool surprises(struct str v, unsigned quarters)
+{
+	unsigned total = PRICE_FIRST, steps = 0;
+
 	for (size_t i = 1; i < v.n; i++) {
 		if ((unsigned char)v.p[i] >= 0x80)
 			return false;
@@ -125,7 +138,17 @@ bool credentials_value_is_random(struct str value, size_t min)
 		steps += v.p[i] == v.p[i - 1] + 1;
 	}
 	/* 1234567890abcdef is easy to write, and nobody's key. */
-	return 2 * total >= per_byte * v.n && 5 * steps < 3 * v.n;
+	return 2 * total >= quarters * v.n && 5 * steps < 3 * v.n;
+}
+
+bool credentials_value_is_random(struct str value, size_t min)
+{
+	struct str v = judged(value);
+
+	if (v.n < min || v.n == 0)
+		return false;
+	/* The shorter it is, the more it must be. */
+	return surprises(v, v.n >= 20 ? 17 : v.n >= 12 ? 19 : 21) || is_hexadecimal(v);
 }
 
 unsigned credentials_value_distinct(struct str value)
@@ -160,11 +183,27 @@ static const char *const STAND_IN_WORDS[] = {
 	"sha512", "base64", "base32", "sha-256", "sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
 };
 
-static bool contains(struct str value, struct str word)
+/* In small letters, in capitals, or with the first one a capital: as people write words, and chance seldom does. */
+static bool here_as_word(struct str v, size_t at, struct str word)
 {
-	for (size_t i = 0; i + word.n <= value.n; i++)
-		if (credentials_here_nocase(value, i, word))
-			return true;
+	bool capitals = true, small = true;
+
+	if (!credentials_here_nocase(v, at, word))
+		return false;
+	for (size_t i = 1; i < word.n; i++) {
+		capitals = capitals && !credentials_is(v.p[at + i], CH_LOWER);
+		small = small && !credentials_is(v.p[at + i], CH_UPPER);
+	}
+	return small || (capitals && !credentials_is(v.p[at], CH_LOWER));
+}
+
+static bool has_stand_in(struct str v)
+{
+	/* First the first byte, for the sake of long values. */
+	for (size_t at = 0; at < v.n; at++)
+		for (size_t i = 0; i < sizeof(STAND_INS) / sizeof(STAND_INS[0]); i++)
+			if (lower(v.p[at]) == STAND_INS[i][0] && here_as_word(v, at, str_of(STAND_INS[i])))
+				return true;
 	return false;
 }
 
@@ -208,8 +247,11 @@ static bool is_reference(struct str v)
 	size_t name;
 
 	if (first == '$') {
-		name = credentials_run(v, 1, CH_WORD | CH_DOT | CH_DASH);
-		return name == v.n || (v.p[name] == '$' && name > 1) || credentials_among(v.p[1], "{(");
+		name = credentials_run(v, 1, CH_WORD | CH_DOT);
+		if (name == v.n)
+			return !credentials_value_is_random(str_sub(v, 1, v.n), 8);
+		name = credentials_run(v, 1, CH_LOWER | CH_DIGIT | CH_DASH);
+		return (name > 1 && name < 14 && v.p[name] == '$') || credentials_among(v.p[1], "{(");
 	}
 	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') || first == '{')
 		return true;
@@ -222,13 +264,9 @@ bool credentials_value_is_placeholder(struct str value)
 
 	if (v.n == 0)
 		return true;
-	if (credentials_value_distinct(v) < (v.n < 8 ? 3 : v.n < 16 ? 4 : 6) || is_reference(v) || is_stand_in_word(v) ||
-	    is_interpolated(v))
+	if (credentials_value_distinct(v) < (v.n < 8 ? 3 : v.n < 16 ? 4 : 6) || is_reference(v) || is_interpolated(v))
 		return true;
-	for (size_t i = 0; i < sizeof(STAND_INS) / sizeof(STAND_INS[0]); i++)
-		if (contains(v, str_of(STAND_INS[i])))
-			return true;
-	return false;
+	return has_stand_in(v);
 }
 
 /* ./x, ../x, ~/x, C:\x, /run/secrets/x, key.pem. A key in base64 may begin with '/', so that alone says nothing. */
@@ -252,8 +290,8 @@ static bool is_path(struct str v)
 struct shape {
 	unsigned lower, upper, digits;
 	unsigned signs;		/* such as people put into passwords: ! @ # … */
-	unsigned code;		/* brackets, quotes, backslashes, operators */
-	unsigned spaces, high;
+	unsigned code;		/* brackets, quotes, operators */
+	unsigned spaces;
 };
 
 static struct shape shape_of(struct str v)
@@ -263,14 +301,16 @@ static struct shape shape_of(struct str v)
 	for (size_t i = 0; i < v.n; i++) {
 		unsigned c = credentials_class[(unsigned char)v.p[i]];
 
-		s.lower += (c & CH_LOWER) != 0;
-		s.upper += (c & CH_UPPER) != 0;
-		s.digits += (c & CH_DIGIT) != 0;
+		if (c & CH_ALNUM) {
+			s.lower += (c & CH_LOWER) != 0;
+			s.upper += (c & CH_UPPER) != 0;
+			s.digits += (c & CH_DIGIT) != 0;
+			continue;
+		}
 		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
-		s.high += (unsigned char)v.p[i] >= 0x80;
-		/* A sign in front is a selector or an operator. */
+		/* A sign in front is a selector or an operator; = at the end fills up base64. */
 		s.signs += i > 0 && credentials_among(v.p[i], "!@#$%^&*+?~");
-		s.code += credentials_among(v.p[i], "(){}[]<>\\|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n && v.p[i + 1] != '=');
+		s.code += credentials_among(v.p[i], "(){}[]<>|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n && v.p[i + 1] != '=');
 	}
 	return s;
 }
@@ -307,7 +347,7 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 		return s->digits == v.n;
 	if (s->signs)
 		return true;
-	return form == FORM_QUOTED && letters == v.n;
+	return form == FORM_QUOTED && (letters == v.n || (s->lower && s->upper && surprises(v, 17)));
 }
 
 static bool looks_random(struct str v, enum credentials_name name, enum credentials_form form, const struct shape *s)
@@ -323,7 +363,7 @@ static bool looks_random(struct str v, enum credentials_name name, enum credenti
 			return false;
 	}
 	/* config.oauth2Token */
-	if (form == FORM_BARE && s->digits < 4 && str_find(v, '.') < v.n)
+	if ((form == FORM_BARE ? s->digits < 4 : form == FORM_LITERAL && s->digits == 0) && str_find(v, '.') < v.n)
 		return false;
 	return credentials_value_is_random(v, 8);
 }
@@ -354,16 +394,16 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	struct shape s = shape_of(v);
 	bool secret;
 
-	if (v.n < 6 || s.spaces)
+	if (v.n < 6 || s.spaces || s.code > v.n / 4 + 1)
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
 	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) || (name == NAME_AZURE_KEY && is_base64_of(v, 40))) {
 		*ret_kind = KINDS[name];
 		return true;
 	}
-	if (credentials_value_is_placeholder(v) || is_path(v))
-		return false;
 	secret = looks_random(v, name, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
+	/* Last what takes longest. */
+	secret = secret && !is_stand_in_word(v) && !is_path(v) && !credentials_value_is_placeholder(v);
 	if (secret)
 		*ret_kind = name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
 	return secret;

@@ -12,4 +12,7 @@ void numbers_free(struct numbers *n);
 /* The next number of the space with that name; space is 0 where it does not exist yet. */
 enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret);
 
+/* The number that numbers_next would give, without taking it. */
+enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret);
+
 #endif

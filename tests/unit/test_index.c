@@ -8,6 +8,8 @@
 
 #include "index_model.h"
 
+#include "text/index_rank.h"
+
 static struct index_config config_of(uint32_t segment_documents)
 {
 	struct index_config config = index_config_default;
@@ -250,6 +252,56 @@ static void scores_are_bm25(void **state)
 	index_scratch_free(x);
 }
 
+/* Of each list of a segment: no document in it may be worth more than its bound. */
+static void assert_bounds(const struct index_rank *r, const struct segment *s)
+{
+	struct postings_list list;
+	uint32_t i, j;
+
+	for (i = 0; i < s->terms.slot_count; i++) {
+		uint32_t bound;
+
+		if (s->terms.slots[i].term == POSTINGS_FREE)
+			continue;
+		postings_list_of(&s->terms, &s->terms.slots[i], &list);
+		bound = index_rank_bound(r, 1e6f, &list, s->lengths);
+		for (j = 0; j < (list.dense_docs ? s->doc_count : list.count); j++) {
+			uint32_t doc = list.dense_docs ? j : list.docs[j];
+			uint32_t count = doc < list.dense_docs || !list.dense_docs ? postings_count_at(list.counts, j) : 0;
+
+			if (count > 0)
+				assert_true(index_rank_worth(1e6f, r->table.part[count * SCORE_LENGTHS + s->lengths[doc]]) <= bound);
+		}
+	}
+}
+
+static void bounds_hold_for_any_average_length(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 10; seed++) {
+		struct index_config config = config_of(60 + 40 * (uint32_t)seed);
+		struct index *ix = index_new(&config);
+		struct index_rank r = {0};
+		struct model m;
+		uint32_t i;
+		int step;
+
+		model_init(&m, seed + 3000);
+		for (step = 0; step < 2500; step++) {
+			model_change(&m, ix, step < 1300 ? 10 : 75);
+			if (step % 50 != 0)
+				continue;
+			score_table_fill(&r.table, 1.2, 0.75, 1 + model_random(&m, 60));
+			for (i = 0; i < ix->segment_count; i++)
+				assert_bounds(&r, index_segment(ix, i));
+		}
+		model_release(&m);
+		index_free(ix);
+	}
+}
+
 static void pages_are_the_whole_without_gap_or_repeat(void **state)
 {
 	struct index_scratch *x = index_scratch_new();
@@ -292,6 +344,7 @@ int main(void)
 		cmocka_unit_test(search_is_exact_in_segments_of_several_windows),
 		cmocka_unit_test(lists_and_counts_are_exact_through_any_history),
 		cmocka_unit_test(ranking_does_not_depend_on_how_the_index_came_to_be),
+		cmocka_unit_test(bounds_hold_for_any_average_length),
 		cmocka_unit_test(scores_are_bm25),
 		cmocka_unit_test(pages_are_the_whole_without_gap_or_repeat),
 	};

@@ -201,7 +201,10 @@ def test_connections_that_nobody_has_accepted_yet_are_answered_too(start):
         peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"content\":\"a\"}")
     server.process.send_signal(signal.SIGTERM)
     os.kill(server.process.pid, signal.SIGCONT)
-    statuses = [parse_raw(read_all(peer)).status for peer in peers]
+    statuses = []
+    for peer in peers:
+        statuses.append(parse_raw(read_all(peer)).status)
+        peer.close()
     assert set(statuses) <= {201, 503}
     assert server.process.wait(TIMEOUT_S) == 0
     server = start(data=server.data).wait_until_ready()

@@ -132,8 +132,8 @@ class Guard:
         return cls(raw["policy"], [Finding.from_wire(entry) for entry in raw.get("findings") or ()])
 
 
-# What the server says beside the envelope, not in it.
-_NOT_DIGESTED = ("digest", "since")
+# What is not part of what the digest is made of: itself, and what the server says beside the envelope.
+_NOT_DIGESTED = ("digest", "since", "warnings")
 
 
 @dataclass(frozen=True)

@@ -579,6 +579,13 @@ def test_what_was_left_out_is_fetched_with_a_receipt(connect, server, space):
         spine.resolve(handoff, ["ms-77"])
 
 
+@pytest.mark.parametrize("beside", [{"warnings": [{"code": "unknown_field"}]}, {"since": []}])
+def test_what_stands_beside_an_envelope_is_not_digested(spine, beside):
+    handoff = spine.agent_handoff("b", "go")
+    assert Envelope.from_wire({**handoff.raw, **beside}).verify()
+    assert not Envelope.from_wire({**handoff.raw, "more": []}).verify()
+
+
 def test_a_forgotten_text_is_told_apart_by_the_server(spine):
     memory = spine.store("a secret")
     handoff = spine.agent_handoff("b", f"see {memory.id}")

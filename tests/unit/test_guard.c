@@ -1,0 +1,103 @@
+/* api/guard.h: who may reach the server at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api/guard.h"
+
+static const char *const loopback[] = {
+	"127.0.0.1", "127.0.0.1:8788", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65535", "127.1.2.3", "127.255.255.255:1", "localhost", "localhost:8788",
+	"LocalHost:1", "LOCALHOST", "[::1]", "[::1]:8788", "[::1]:",
+};
+
+static const char *const foreign[] = {
+	"", ":", ":80", "example.com", "example.com:8788", "localhost.example.com", "127.0.0.1.example.com", "alocalhost", "localhosta", "localhost.", "local host",
+	"126.255.255.255", "128.0.0.1", "0.0.0.0", "10.0.0.1", "127.0.0.1:65536", "127.0.0.1:x", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1:2", "127.0.0.256",
+	"127.1", "127.0.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", " 127.0.0.1", "127.0.0.1 ", "::1", "[::1", "::1]", "[::2]", "[::]", "[0:0:0:0:0:0:0:1]x",
+	"[::1]a", "[::1]:x", "[::1].example.com", "[fe80::1]", "user@localhost", "localhost/path", "localhost?x", "localhost#x", "http://localhost",
+};
+
+static void loopback_names_are_told_from_others(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++)
+		if (!guard_is_loopback(str_of(loopback[i])))
+			fail_msg("\"%s\" is loopback", loopback[i]);
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (guard_is_loopback(str_of(foreign[i])))
+			fail_msg("\"%s\" is not loopback", foreign[i]);
+}
+
+static void a_slice_is_read_by_its_length(void **state)
+{
+	(void)state;
+	assert_true(guard_is_loopback((struct str){"localhost.example.com", 9}));
+	assert_false(guard_is_loopback((struct str){"localhost\0.example.com", 22}));
+	assert_false(guard_is_loopback((struct str){"127.0.0.1\0", 10}));
+	assert_false(guard_is_loopback(STR_NULL));
+}
+
+static void a_foreign_host_is_refused_by_name(void **state)
+{
+	struct problem p = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		assert_int_equal(guard_check(str_of(foreign[i]), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+		assert_string_equal(p.field, "Host");
+		assert_non_null(strstr(p.detail, foreign[i]));
+	}
+	for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++)
+		assert_int_equal(guard_check(str_of(loopback[i]), STR_NULL, &p), P_OK);
+	/* HTTP/1.0 has none. */
+	assert_int_equal(guard_check(STR_NULL, STR_NULL, &p), P_OK);
+}
+
+static void an_origin_must_be_of_a_loopback_host(void **state)
+{
+	static const char *const good[] = {"http://localhost", "https://localhost:3000", "http://127.0.0.1:8788", "http://[::1]:5173"};
+	static const char *const bad[] = {
+		"", "null", "localhost", "http://", "https://", "http://example.com", "https://localhost.example.com", "file://", "ftp://localhost", "http:/localhost",
+		"http://http://localhost", "http://localhost/", "http://user@localhost", "chrome-extension://abcdef", "http://10.0.0.1",
+	};
+	struct problem p = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(guard_check(STR("localhost"), str_of(good[i]), &p), P_OK);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (guard_check(STR("localhost"), str_of(bad[i]), &p) != P_ORIGIN_NOT_ALLOWED)
+			fail_msg("\"%s\" was let in", bad[i]);
+		assert_string_equal(p.field, "Origin");
+	}
+	/* A foreign host is refused whatever the origin says. */
+	assert_int_equal(guard_check(STR("evil.example"), STR("http://localhost"), &p), P_HOST_NOT_ALLOWED);
+}
+
+static void long_names_are_cut_and_stay_text(void **state)
+{
+	char host[4096];
+	struct problem p = {0};
+
+	(void)state;
+	memset(host, '\xc3', sizeof(host));
+	assert_int_equal(guard_check((struct str){host, sizeof(host)}, STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_true(strlen(p.detail) < sizeof(p.detail));
+	assert_true(str_is_utf8(str_of(p.detail)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest guard[] = {
+		cmocka_unit_test(loopback_names_are_told_from_others),
+		cmocka_unit_test(a_slice_is_read_by_its_length),
+		cmocka_unit_test(a_foreign_host_is_refused_by_name),
+		cmocka_unit_test(an_origin_must_be_of_a_loopback_host),
+		cmocka_unit_test(long_names_are_cut_and_stay_text),
+	};
+
+	return cmocka_run_group_tests(guard, NULL, NULL);
+}

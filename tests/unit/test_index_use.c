@@ -1,0 +1,418 @@
+/* The index as its callers use it: explanations, in-place changes, hostile input, memory, threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "index_model.h"
+
+#include <pthread.h>
+
+static const int64_t NOW_MS = 1000000;
+
+/* An index, and what is needed to ask it. */
+struct fixture {
+	struct index *ix;
+	struct index_scratch *scratch;
+	struct analyzer *analyzer;
+	struct termbag bag;
+	struct termbag terms;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = mem_zalloc(sizeof(*f));
+
+	f->ix = index_new(&index_config_default);
+	f->scratch = index_scratch_new();
+	f->analyzer = analyzer_new();
+	termbag_init(&f->bag, 0);
+	termbag_init(&f->terms, 0);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	index_free(f->ix);
+	index_scratch_free(f->scratch);
+	analyzer_free(f->analyzer);
+	termbag_release(&f->bag);
+	termbag_release(&f->terms);
+	free(f);
+	return 0;
+}
+
+static struct index_document document(struct fixture *f, uint64_t id, struct str text)
+{
+	termbag_clear(&f->bag);
+	termbag_add_text(&f->bag, f->analyzer, text, 1);
+	return (struct index_document){
+		.id = id, .terms = &f->bag, .created_ms = NOW_MS, .expires_ms = INDEX_NEVER, .boost = 1,
+	};
+}
+
+static void add(struct fixture *f, uint64_t id, const char *text)
+{
+	struct index_document d = document(f, id, str_of(text));
+
+	index_add(f->ix, &d);
+}
+
+static struct index_query query(struct fixture *f, struct str text)
+{
+	termbag_clear(&f->terms);
+	termbag_add_text(&f->terms, f->analyzer, text, 1);
+	return (struct index_query){.terms = &f->terms, .filter = index_filter_any()};
+}
+
+/* The ids of the hits, as "3 1 2". Borrowed until the next call. */
+static const char *search(struct fixture *f, const char *text)
+{
+	static char out[1024];
+	struct index_query q = query(f, str_of(text));
+	struct index_hit hits[20];
+	size_t n = index_search(f->ix, &q, NOW_MS, 20, f->scratch, hits), i, at = 0;
+
+	out[0] = '\0';
+	for (i = 0; i < n; i++)
+		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%llu", i ? " " : "", (unsigned long long)hits[i].id);
+	return out;
+}
+
+static void finds_words_names_and_paths_by_their_parts(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, "The retryPolicy of the gateway retries three times");
+	add(f, 2, "See src/payments/gateway.c for how payments are retried");
+	add(f, 3, "Nothing of the sort: Café Zürich, 東京都に行く");
+	add(f, 4, "ms-4821 supersedes ms-4711");
+	assert_string_equal(search(f, "retry_policy"), "1 2");
+	assert_string_equal(search(f, "PAYMENT"), "2");
+	assert_string_equal(search(f, "gateway.c"), "2 1");
+	assert_string_equal(search(f, "src/payments/gateway.c"), "2 1");
+	assert_string_equal(search(f, "cafe zurich"), "3");
+	assert_string_equal(search(f, "東京"), "3");
+	assert_string_equal(search(f, "4821"), "4");
+	assert_string_equal(search(f, "absent"), "");
+	assert_string_equal(search(f, ""), "");
+	assert_string_equal(search(f, "\" OR (* NEAR/3 AND NOT ) :"), "");
+}
+
+static void equal_scores_stand_by_id_highest_first(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 5, "same words");
+	add(f, 9, "same words");
+	add(f, 2, "same words");
+	add(f, 7, "same words");
+	assert_string_equal(search(f, "words"), "9 7 5 2");
+	add(f, 5, "same words");	/* again: a replacement keeps its place */
+	assert_string_equal(search(f, "words"), "9 7 5 2");
+}
+
+static void replacing_and_removing_take_effect_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, "alpha");
+	add(f, 2, "alpha beta");
+	add(f, 1, "gamma");
+	assert_string_equal(search(f, "alpha"), "2");
+	assert_string_equal(search(f, "gamma"), "1");
+	assert_true(index_remove(f->ix, 2));
+	assert_false(index_remove(f->ix, 2));
+	assert_string_equal(search(f, "alpha"), "");
+	assert_true(index_has(f->ix, 1));
+	assert_false(index_has(f->ix, 2));
+	assert_int_equal(index_documents(f->ix), 1);
+}
+
+static void boosts_and_hiding_change_in_place(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, "alpha");
+	add(f, 2, "alpha");
+	add(f, 3, "alpha");
+	assert_true(index_set_boost(f->ix, 1, 2));
+	assert_string_equal(search(f, "alpha"), "1 3 2");
+	assert_true(index_set_boost(f->ix, 1, 0.5f));
+	assert_string_equal(search(f, "alpha"), "3 2 1");
+	assert_true(index_set_hidden(f->ix, 3, true));
+	assert_string_equal(search(f, "alpha"), "2 1");
+	assert_true(index_set_hidden(f->ix, 3, false));
+	assert_string_equal(search(f, "alpha"), "3 2 1");
+	assert_false(index_set_boost(f->ix, 4, 1));
+	assert_false(index_set_hidden(f->ix, 4, true));
+}
+
+static void recency_lifts_the_new_and_expiry_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct index_document old = document(f, 2, STR("alpha beta"));
+	struct index_query q;
+	struct index_hit hits[5];
+
+	old.created_ms = NOW_MS - 1000;
+	old.expires_ms = NOW_MS + 10;
+	index_add(f->ix, &old);
+	add(f, 1, "alpha beta");
+	q = query(f, STR("alpha"));
+	assert_int_equal(index_search(f->ix, &q, NOW_MS, 5, f->scratch, hits), 2);
+	assert_int_equal(hits[0].id, 2);	/* the same score: by id */
+	q.recency_weight = 1;
+	q.half_life_ms = 1000;
+	assert_int_equal(index_search(f->ix, &q, NOW_MS, 5, f->scratch, hits), 2);
+	assert_int_equal(hits[0].id, 1);
+	assert_true(fabs(hits[1].score / hits[0].score - 1.5 / 2) < 1e-9);
+	assert_int_equal(index_search(f->ix, &q, NOW_MS + 9, 5, f->scratch, hits), 2);
+	assert_int_equal(index_search(f->ix, &q, NOW_MS + 10, 5, f->scratch, hits), 1);
+	q.filter.include_expired = true;
+	assert_int_equal(index_search(f->ix, &q, NOW_MS + 10, 5, f->scratch, hits), 2);
+}
+
+static void an_explanation_adds_up_to_the_score(void **state)
+{
+	struct fixture *f = *state;
+	struct index_explanation e;
+	struct index_query q;
+	struct index_hit hits[5];
+	double sum = 0;
+	size_t i;
+
+	add(f, 1, "alpha alpha beta gamma");
+	add(f, 2, "alpha delta");
+	index_set_boost(f->ix, 1, 1.25f);
+	q = query(f, STR("beta alpha beta omega"));
+	q.recency_weight = 0.5;
+	q.half_life_ms = 1000;
+	assert_int_equal(index_search(f->ix, &q, NOW_MS + 1000, 5, f->scratch, hits), 2);
+	assert_true(index_explain(f->ix, &q, NOW_MS + 1000, hits[0].id, f->scratch, &e));
+	assert_int_equal(hits[0].id, 1);
+	assert_int_equal(e.term_count, 2);
+	assert_true(str_is(e.terms[0].term, "beta"));
+	assert_int_equal(e.terms[0].query_count, 2);
+	assert_int_equal(e.terms[0].count, 1);
+	assert_int_equal(e.terms[0].holders, 1);
+	assert_true(str_is(e.terms[1].term, "alpha"));
+	assert_int_equal(e.terms[1].count, 2);
+	assert_int_equal(e.terms[1].holders, 2);
+	for (i = 0; i < e.term_count; i++)
+		sum += e.terms[i].score;
+	assert_true(e.text == sum);
+	assert_true(e.boost == 1.25 && e.recency == 0.25);
+	assert_int_equal(e.length, 4);
+	assert_true(e.average_length == 3);
+	assert_true(e.score == e.text * (e.boost + e.recency) && e.score == hits[0].score);
+	index_explanation_release(&e);
+	assert_false(index_explain(f->ix, &q, NOW_MS, 3, f->scratch, &e));
+}
+
+static void fields_can_weigh_more(void **state)
+{
+	struct fixture *f = *state;
+	struct index_document d;
+
+	add(f, 2, "title words here body");
+	termbag_clear(&f->bag);
+	termbag_add_text(&f->bag, f->analyzer, STR("title"), 3);
+	termbag_add_text(&f->bag, f->analyzer, STR("words"), 1);
+	d = (struct index_document){.id = 1, .terms = &f->bag, .created_ms = NOW_MS, .expires_ms = INDEX_NEVER, .boost = 1};
+	index_add(f->ix, &d);
+	assert_string_equal(search(f, "title"), "1 2");
+}
+
+static void hostile_texts_are_only_texts(void **state)
+{
+	enum { SIZE = 256 << 10 };
+	struct fixture *f = *state;
+	char *text = mem_alloc(SIZE);
+	struct index_document d;
+	struct index_query q;
+	struct index_hit hits[5];
+	size_t at = 0;
+	unsigned i;
+
+	add(f, 1, "");
+	memset(text, 'a', SIZE);
+	d = document(f, 2, (struct str){text, SIZE});
+	index_add(f->ix, &d);
+	q = query(f, (struct str){text, SIZE});
+	assert_int_equal(index_search(f->ix, &q, NOW_MS, 5, f->scratch, hits), 1);
+	for (i = 0; at + 8 < SIZE; i++)
+		at += (size_t)snprintf(text + at, SIZE - at, "%x ", i * 2654435761u);
+	d = document(f, 3, (struct str){text, at});
+	assert_true(f->bag.term_count > 25000);
+	index_add(f->ix, &d);
+	q = query(f, (struct str){text, at});
+	assert_int_equal(index_search(f->ix, &q, NOW_MS, 5, f->scratch, hits), 1);
+	assert_int_equal(hits[0].id, 3);
+	for (at = 0; at < SIZE; at++)
+		text[at] = (char)((at * 2654435761u) >> 13);
+	d = document(f, 4, (struct str){text, SIZE});
+	index_add(f->ix, &d);
+	q = query(f, (struct str){text, SIZE});
+	assert_true(index_search(f->ix, &q, NOW_MS, 5, f->scratch, hits) > 0);
+	for (i = 1; i <= 4; i++)
+		assert_true(index_remove(f->ix, i));
+	assert_int_equal(index_documents(f->ix), 0);
+	assert_string_equal(search(f, "aaaa"), "");
+	free(text);
+}
+
+static void a_hundred_thousand_terms_of_one_document(void **state)
+{
+	struct fixture *f = *state;
+	char *text = mem_alloc(1 << 20);
+	struct index_document d;
+	size_t at = 0;
+	unsigned i;
+
+	for (i = 0; i < 100000; i++)
+		at += (size_t)snprintf(text + at, (1 << 20) - at, "q%05u ", i);
+	d = document(f, 1, (struct str){text, at});
+	index_add(f->ix, &d);
+	add(f, 2, "q09999");
+	assert_string_equal(search(f, "q09999"), "2 1");
+	assert_string_equal(search(f, "q54321 q99999"), "1");
+	assert_true(index_remove(f->ix, 1));
+	assert_string_equal(search(f, "q09999 q54321"), "2");
+	free(text);
+}
+
+/* Documents come and go, each with words and labels of its own: what is gone takes no memory. */
+static void memory_follows_what_is_live(void **state)
+{
+	struct fixture *f = *state;
+	size_t early = 0;
+	uint64_t id;
+
+	for (id = 1; id <= 60000; id++) {
+		char text[64], label[32];
+		struct str labels[1];
+		struct index_document d;
+
+		snprintf(text, sizeof(text), "u%llux v%llux common", (unsigned long long)id, (unsigned long long)(id * 7));
+		snprintf(label, sizeof(label), "task.%llu", (unsigned long long)id);
+		labels[0] = str_of(label);
+		d = document(f, id, str_of(text));
+		d.labels = labels;
+		d.label_count = 1;
+		d.expires_ms = NOW_MS + (int64_t)id;
+		index_add(f->ix, &d);
+		if (id > 500)
+			assert_true(index_remove(f->ix, id - 500));
+		if (id == 2000)
+			early = index_bytes(f->ix);
+	}
+	assert_int_equal(index_documents(f->ix), 500);
+	assert_true(index_bytes(f->ix) < 2 * early);
+	/* And one document that is replaced all the time. */
+	for (id = 0; id < 20000; id++)
+		add(f, 60000, id % 2 ? "odd common words" : "even common words");
+	assert_true(index_bytes(f->ix) < 2 * early);
+	assert_string_equal(search(f, "even"), "");
+	assert_string_equal(search(f, "odd"), "60000");
+}
+
+/* --- Threads ---------------------------------------------------------------------------------------- */
+
+struct shared {
+	pthread_rwlock_t lock;
+	struct index *ix;
+	bool done;		/* under the lock */
+};
+
+static void *read_all_the_time(void *arg)
+{
+	struct shared *s = arg;
+	struct index_scratch *x = index_scratch_new();
+	struct analyzer *a = analyzer_new();
+	struct termbag terms;
+	struct index_hit hits[10];
+	uint64_t ids[10];
+	bool done = false;
+
+	termbag_init(&terms, 0);
+	termbag_add_text(&terms, a, STR("common words of retryPolicy five"), 1);
+	while (!done) {
+		struct index_query q = {.terms = &terms, .filter = index_filter_any(), .recency_weight = 1, .half_life_ms = 1000};
+		size_t n, i;
+
+		pthread_rwlock_rdlock(&s->lock);
+		n = index_search(s->ix, &q, NOW_MS, 10, x, hits);
+		for (i = 1; i < n; i++)
+			assert_true(hits[i - 1].score > hits[i].score ||
+				    (hits[i - 1].score == hits[i].score && hits[i - 1].id > hits[i].id));
+		index_list(s->ix, &q.filter, NOW_MS, false, 10, x, ids);
+		assert_int_equal(index_count(s->ix, &q.filter, NOW_MS, x), index_documents(s->ix));
+		done = s->done;
+		pthread_rwlock_unlock(&s->lock);
+	}
+	termbag_release(&terms);
+	analyzer_free(a);
+	index_scratch_free(x);
+	return NULL;
+}
+
+static void many_may_search_while_none_writes(void **state)
+{
+	struct fixture *f = *state;
+	struct index_config config = index_config_default;
+	struct shared s = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+	pthread_t threads[3];
+	uint64_t id;
+	size_t i;
+
+	config.segment_documents = 256;
+	s.ix = index_new(&config);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_all_the_time, &s), 0);
+	for (id = 1; id <= 3000; id++) {
+		char text[64];
+		struct index_document d;
+
+		snprintf(text, sizeof(text), "common %s retryPolicy%llu", id % 5 ? "words" : "five", (unsigned long long)id % 100);
+		d = document(f, id, str_of(text));
+		d.boost = (float)(id % 7);
+		pthread_rwlock_wrlock(&s.lock);
+		index_add(s.ix, &d);
+		if (id % 3 == 0)
+			index_remove(s.ix, id / 2);
+		index_set_boost(s.ix, id - 1, 2);
+		pthread_rwlock_unlock(&s.lock);
+	}
+	pthread_rwlock_wrlock(&s.lock);
+	s.done = true;
+	pthread_rwlock_unlock(&s.lock);
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	index_free(s.ix);
+	pthread_rwlock_destroy(&s.lock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(finds_words_names_and_paths_by_their_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(equal_scores_stand_by_id_highest_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(replacing_and_removing_take_effect_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(boosts_and_hiding_change_in_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(recency_lifts_the_new_and_expiry_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_explanation_adds_up_to_the_score, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(fields_can_weigh_more, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(hostile_texts_are_only_texts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_hundred_thousand_terms_of_one_document, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_follows_what_is_live, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_may_search_while_none_writes, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
