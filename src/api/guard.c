@@ -16,7 +16,7 @@ static bool is_loopback_v4(struct str name)
 	char text[INET_ADDRSTRLEN];
 	struct in_addr addr;
 
-	if (name.n >= sizeof(text))
+	if (name.n == 0 || name.n >= sizeof(text) || memchr(name.p, '\0', name.n))
 		return false;
 	snprintf(text, sizeof(text), "%.*s", STR_ARG(name));
 	return inet_pton(AF_INET, text, &addr) == 1 && (ntohl(addr.s_addr) >> 24) == 127;

@@ -1,9 +1,10 @@
-/* The pass over the text. Few bytes can be the place where a credential is found: the sign of an assignment, the joint of a known
- * prefix, a rare letter of one. The pass runs to the next of them and asks the parts that such a byte may concern; behind a
- * hit it goes on, so that hits come in order and do not overlap.
+/* The pass over the text. Few bytes can be the place where a credential is found: the sign of an assignment, the joint
+ * of a known prefix, a rare letter of one. The pass runs to the next of them and asks the parts that such a byte may
+ * concern; behind a hit it goes on, so that hits come in order and do not overlap.
  *
- * Time is linear on any text, because each part looks at a bounded number of bytes, or at bytes up to a place that no other
- * question of its kind goes beyond (a token begins where no token byte stands before; a name ends at the sign before it).
+ * Time is linear on any text, because each part looks at a bounded number of bytes, or at bytes up to a place that no
+ * other question of its kind goes beyond (a token begins where no token byte stands before; a name ends at the sign
+ * before it).
  */
 #include "core/credentials_internal.h"
 
@@ -25,9 +26,12 @@ enum {
 };
 
 static const uint16_t STOPS[256] = {
-	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS, [','] = STOP_COMMA, ['>'] = STOP_GREATER,
-	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH, ['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I,
-	['w'] = STOP_W, ['W'] = STOP_W, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
+	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS, [','] = STOP_COMMA,
+	['>'] = STOP_GREATER,
+	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH, ['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J,
+	['I'] = STOP_UPPER_I,
+	['w'] = STOP_W, ['W'] = STOP_W, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C, ['B'] = STOP_WORD,
+	['b'] = STOP_WORD, ['L'] = STOP_WORD,
 };
 
 /* Groups whose bytes may stand behind c. */
@@ -54,7 +58,8 @@ static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret
 	/* Rules and tables are made of dashes. */
 	if (prev == '-')
 		return false;
-	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) || credentials_assign_flag(s, i, ret) ||
+	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) || credentials_assign_flag(s,
+		i, ret) ||
 	       credentials_place_command(s, i, ret) || (prev == 'Y' && credentials_block_putty(s, i, ret));
 }
 
@@ -64,7 +69,8 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case '=':
 		return credentials_assign_sign(s, i, ret);
 	case ':':
-		return credentials_place_url(s, i, ret) || credentials_token_telegram(s, i, ret) || credentials_assign_sign(s, i, ret);
+		return credentials_place_url(s, i, ret) || credentials_token_telegram(s, i, ret) ||
+		       credentials_assign_sign(s, i, ret);
 	case ',':
 		return credentials_assign_pair(s, i, ret);
 	case '|':
@@ -107,10 +113,12 @@ static bool aws_pair(const struct credentials_scan *s, struct credential *ret)
 	size_t at = s->from, end;
 	const char *kind;
 
-	while (at < t.n && at < s->from + 4 && (t.p[at] == ' ' || t.p[at] == '\t' || credentials_among(t.p[at], ",;:|\"'")))
+	while (at < t.n && at < s->from + 4 && (t.p[at] == ' ' || t.p[at] == '\t' || credentials_among(t.p[at],
+		",;:|\"'")))
 		at++;
 	end = credentials_run(t.n - at > 41 ? str_sub(t, 0, at + 41) : t, at, CH_ALNUM | CH_BASE64);
-	if (at == s->from || end - at != 40 || !credentials_value_is_secret(str_sub(t, at, end), NAME_AWS_SECRET, FORM_LOOSE, &kind))
+	if (at == s->from || end - at != 40 || !credentials_value_is_secret(str_sub(t, at, end), NAME_AWS_SECRET,
+									    FORM_LOOSE, &kind))
 		return false;
 	*ret = (struct credential){at, end - at, kind};
 	return true;

@@ -6,12 +6,16 @@
  *   what is given to a secret name  password = "…", "api_key": "…", DB_PASSWORD=…, --token …, <secret>…</secret>.
  *
  * Where it is doubtful:
- *   - A published example that has the form of a key (AKIAIOSFODNN7EXAMPLE, the token of a tutorial) counts: nothing tells
+ *   - A published example that has the form of a key (AKIAIOSFODNN7EXAMPLE, the token of a tutorial) counts: nothing
+ *   tells
  *     it from a real one, and whoever tries the guard tries it with one of these.
- *   - Stand-ins do not count: xxxx, ****, <your-key>, ${VAR}, {{ var }}, %s, changeme, "password" as the password of "user".
- *   - A hash of a password ($2b$12$…) is not plaintext and does not count. A UUID or a digest counts only where it is given
+ *   - Stand-ins do not count: xxxx, ****, <your-key>, ${VAR}, {{ var }}, %s, changeme, "password" as the password of
+ *   "user".
+ *   - A hash of a password ($2b$12$…) is not plaintext and does not count. A UUID or a digest counts only where it is
+ *   given
  *     to a secret name.
- *   - A value for a name like token or api_key must look random. For a name like password it is enough that it looks like
+ *   - A value for a name like token or api_key must look random. For a name like password it is enough that it looks
+ *   like
  *     a password: a mix of letters with digits or signs, or a single word in quotes.
  *
  * The scan is one pass; its time is linear in the length of the text, whatever the text is.
@@ -27,8 +31,8 @@ struct credential {
 	const char *kind;	/* a short name such as "aws_access_key"; a constant */
 };
 
-/* Fills ret with the credentials in text, in its order, without overlap; returns how many there are, at most max. Text may
- * be any bytes; where it is UTF-8, what is left after blanking is UTF-8 too. */
+/* Fills ret with the credentials in text, in its order, without overlap; returns how many there are, at most max. Text
+ * may be any bytes; where it is UTF-8, what is left after blanking is UTF-8 too. */
 size_t credentials_scan(struct str text, struct credential *ret, size_t max);
 
 #endif

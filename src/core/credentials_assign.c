@@ -1,7 +1,8 @@
 /* Values given to a name that stands for a secret: name = value and its kin.
  *
- * The scan stops at the sign; the name is read backwards from it, and only a secret's name has the value read and judged. Names
- * end at the sign before, so that all of them together cost no more than the text; values are judged by their first 256 bytes.
+ * The scan stops at the sign; the name is read backwards from it, and only a secret's name has the value read and
+ * judged. Names end at the sign before, so that all of them together cost no more than the text; values are judged by
+ * their first 256 bytes.
  */
 #include "core/credentials_internal.h"
 
@@ -51,7 +52,8 @@ static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *r
 		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1], "=!"))
 			--*ret_name_end;
 	} else {
-		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1], ":?|"))
+		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1],
+			":?|"))
 			--*ret_name_end;
 	}
 	return true;
@@ -63,7 +65,8 @@ static enum credentials_name name_of_two_words(struct str text, struct str name)
 	size_t at = (size_t)(name.p - text.p);
 	struct str first;
 
-	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' || !credentials_is(text.p[at - 2], CH_ALNUM) ||
+	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' || !credentials_is(text.p[at - 2],
+		CH_ALNUM) ||
 	    !credentials_read_name(text, at - 1, &first))
 		return NAME_NONE;
 	return credentials_name_of((struct str){first.p, (size_t)(name.p + name.n - first.p)});
@@ -78,9 +81,11 @@ static enum credentials_name name_before_type(struct str text, size_t end, size_
 	value += credentials_byte(text, value) == ' ';
 	if (!credentials_among(credentials_byte(text, value), "\"'`\\"))
 		return NAME_NONE;
-	while (i > low && (credentials_is(text.p[i - 1], CH_WORD | CH_DOT) || credentials_among(text.p[i - 1], " &'<>[]|?*")))
+	while (i > low && (credentials_is(text.p[i - 1], CH_WORD | CH_DOT) || credentials_among(text.p[i - 1],
+		" &'<>[]|?*")))
 		i--;
-	if (i < 2 || i == low || text.p[i - 1] != ':' || text.p[i - 2] == ':' || !credentials_read_name(text, i - 1, &name))
+	if (i < 2 || i == low || text.p[i - 1] != ':' || text.p[i - 2] == ':' || !credentials_read_name(text, i - 1,
+		&name))
 		return NAME_NONE;
 	return credentials_name_of(name);
 }
@@ -91,20 +96,23 @@ static enum credentials_name name_beside(struct str text, size_t at)
 	size_t low = at > 80 ? at - 80 : 0, end = at;
 	struct str given, name;
 
-	while (end > low && (credentials_is(text.p[end - 1], CH_SPACE) || credentials_among(text.p[end - 1], "\"'\\,{-")))
+	while (end > low && (credentials_is(text.p[end - 1], CH_SPACE) || credentials_among(text.p[end - 1],
+		"\"'\\,{-")))
 		end--;
 	if (end == at || !credentials_read_name(text, end, &given))
 		return NAME_NONE;
 	end = (size_t)(given.p - text.p);
 	while (end > low && (is_blank(text.p[end - 1]) || credentials_among(text.p[end - 1], "\"'\\")))
 		end--;
-	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') || !credentials_read_name(text, end - 1, &name) ||
+	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') || !credentials_read_name(text, end - 1,
+		&name) ||
 	    !credentials_name_names(name))
 		return NAME_NONE;
 	return credentials_name_of(given);
 }
 
-/* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a log. */
+/* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a log.
+ * */
 static bool begins_line(struct str text, size_t at)
 {
 	static const struct str words[] = {{"export", 6}, {"set", 3}, {"ENV", 3}, {"env", 3}, {"ARG", 3}, {"-e", 2}};
@@ -123,7 +131,8 @@ static bool ends_line(struct str text, size_t end)
 	while (end < text.n && (is_blank(text.p[end]) || text.p[end] == '\r'))
 		end++;
 	return end >= text.n || text.p[end] == '\n' || (text.p[end] == '#' && is_blank(text.p[end - 1])) ||
-	       (text.p[end] == '\\' && credentials_byte(text, end + 1) == 'n') || text.p[end] == '"' || text.p[end] == '\'';
+	       (text.p[end] == '\\' && credentials_byte(text, end + 1) == 'n') || text.p[end] == '"' ||
+	       text.p[end] == '\'';
 }
 
 static bool is_capitals(struct str name)
@@ -155,7 +164,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 
 	if (v->quoted)
 		return FORM_QUOTED;
-	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
+	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=") ||
+	    precedes_another(text, v->end)))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
 		return text.p[sign] == '=' && tight && is_capitals(name) ? FORM_LITERAL : FORM_BARE;
@@ -164,7 +174,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
 }
 
-/* The value is the end of the name, up to how words are joined: token=token, self.token = token, API_TOKEN = "apiToken". */
+/* The value is the end of the name, up to how words are joined: token=token, self.token = token, API_TOKEN =
+ * "apiToken". */
 static bool is_own_name(struct str name, struct str value)
 {
 	size_t i = name.n, k = value.n;
@@ -309,7 +320,8 @@ bool credentials_assign_element(const struct credentials_scan *s, size_t i, stru
 	if (at == 0 || (t.p[at - 1] != '<' && t.p[at - 1] != ':'))
 		return false;
 	sort = credentials_name_of(name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) || credentials_byte(t, v.end) != '<' ||
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) || credentials_byte(t,
+		v.end) != '<' ||
 	    credentials_byte(t, v.end + 1) != '/')
 		return false;
 	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);

@@ -1,16 +1,18 @@
-/* Private keys: PEM blocks as they are, in a string with \n, or in base64; PuTTY's files. The whole block is the credential. */
+/* Private keys: PEM blocks as they are, in a string with \n, or in base64; PuTTY's files. The whole block is the
+ * credential. */
 #include "codec/base64.h"
 #include "core/credentials_internal.h"
 
-/* Code that handles keys has their first and last lines in strings, and documents show them around dots: a block counts where
- * something like a key follows the first line. Escaped or not, with quotes and signs between the lines of a program. Returns
- * the length of the first run of base64, 0 where something else stands there. */
+/* Code that handles keys has their first and last lines in strings, and documents show them around dots: a block counts
+ * where something like a key follows the first line. Escaped or not, with quotes and signs between the lines of a
+ * program. Returns the length of the first run of base64, 0 where something else stands there. */
 static size_t body_run(struct str text, size_t i)
 {
 	size_t limit = text.n - i > 400 ? i + 400 : text.n, start, end;
 
 	for (;;) {
-		while (i < limit && (credentials_is(text.p[i], CH_SPACE) || credentials_among(text.p[i], "\"'+\\,|>#*")))
+		while (i < limit && (credentials_is(text.p[i], CH_SPACE) || credentials_among(text.p[i],
+			"\"'+\\,|>#*")))
 			i += text.p[i] == '\\' && credentials_among(credentials_byte(text, i + 1), "nrt") ? 2 : 1;
 		start = i;
 		end = credentials_run(text, i, CH_ALNUM | CH_BASE64);
@@ -45,7 +47,8 @@ bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credenti
 
 	if (i < s->from || !credentials_here(t, i, STR("-----BEGIN ")))
 		return false;
-	while (label_end < t.n && label_end < at + 48 && (credentials_is(t.p[label_end], CH_UPPER | CH_DIGIT) || t.p[label_end] == ' '))
+	while (label_end < t.n && label_end < at + 48 && (credentials_is(t.p[label_end], CH_UPPER | CH_DIGIT) ||
+	    t.p[label_end] == ' '))
 		label_end++;
 	label = str_sub(t, at, label_end);
 	if (!credentials_here(t, label_end, STR("-----")) ||
@@ -108,7 +111,8 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 	if (end - i < 128)
 		return false;
 	buf_init(&plain, 64);
-	is_key = base64_decode(str_sub(t, i, i + 64), BASE64_PADDED, &plain) && memmem(plain.data, plain.len, "PRIVATE KEY", 11);
+	is_key = base64_decode(str_sub(t, i, i + 64), BASE64_PADDED, &plain) && memmem(plain.data, plain.len,
+		"PRIVATE KEY", 11);
 	buf_release(&plain);
 	if (!is_key)
 		return false;

@@ -1,5 +1,5 @@
-/* What the parts of the scanner for credentials share. A part is asked about one place of the text, the one where a byte
- * stands that makes it possible, and either fills a credential or says no. */
+/* What the parts of the scanner for credentials share. A part is asked about one place of the text, the one where a
+ * byte stands that makes it possible, and either fills a credential or says no. */
 #ifndef SPINE_CORE_CREDENTIALS_INTERNAL_H
 #define SPINE_CORE_CREDENTIALS_INTERNAL_H
 
@@ -82,7 +82,8 @@ bool credentials_token_jwt(const struct credentials_scan *s, size_t i, struct cr
 bool credentials_token_twilio(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_telegram(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of base64 of the former. */
+/* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of base64 of the former.
+ * */
 bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_block_putty(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -119,7 +120,8 @@ enum credentials_name {
 	NAME_VALUE		/* "value", whose name stands beside it: name: X, value: Y */
 };
 
-/* What a value for this name would be: the words of the name decide, however they are joined (api_key, apiKey, API-KEY). */
+/* What a value for this name would be: the words of the name decide, however they are joined (api_key, apiKey,
+ * API-KEY). */
 enum credentials_name credentials_name_of(struct str name);
 /* The name's name, where "value" is said of it. */
 bool credentials_name_names(struct str name);
@@ -154,12 +156,13 @@ struct credentials_value {
 	bool code;	/* bare, and a bracket follows: a call, an index */
 };
 
-/* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it. False where
- * there is none, or no end to it on its line. */
+/* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it.
+ * False where there is none, or no end to it on its line. */
 bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
 /* The end of a bare value that was longer than CREDENTIALS_VALUE_LOOK. */
 size_t credentials_read_on(struct str text, size_t end);
-/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none. */
+/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none.
+ * */
 bool credentials_read_name(struct str text, size_t end, struct str *ret);
 /* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
 size_t credentials_read_line(struct str text, size_t i);

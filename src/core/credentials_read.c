@@ -1,4 +1,5 @@
-/* Where the name before a sign and the value behind it begin and end, in any of the languages that people write assignments in. */
+/* Where the name before a sign and the value behind it begin and end, in any of the languages that people write
+ * assignments in. */
 #include "core/credentials_internal.h"
 
 enum {
@@ -21,7 +22,8 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'' || c == '`';
 }
 
-/* b"…", rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it; i where there is none. */
+/* b"…", rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it; i where there is none.
+ * */
 static size_t quote_at(struct str text, size_t i, size_t *ret_escapes)
 {
 	size_t at = i, escapes = 0;

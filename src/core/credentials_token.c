@@ -1,7 +1,8 @@
-/* Tokens that can be told by their form alone: a prefix that their issuer gave them, followed by enough of the right bytes.
+/* Tokens that can be told by their form alone: a prefix that their issuer gave them, followed by enough of the right
+ * bytes.
  *
- * The table is ordered by the byte that the scan stops at, the first '_', '-' or '.' of the prefix; of two that begin alike
- * the longer comes first.
+ * The table is ordered by the byte that the scan stops at, the first '_', '-' or '.' of the prefix; of two that begin
+ * alike the longer comes first.
  */
 #include "core/credentials_internal.h"
 
@@ -129,7 +130,8 @@ static size_t match(struct str text, size_t at, const struct form *f)
 	return end;
 }
 
-static bool prefixed(const struct credentials_scan *s, size_t i, const struct form *table, size_t count, struct credential *ret)
+static bool prefixed(const struct credentials_scan *s, size_t i, const struct form *table, size_t count,
+		     struct credential *ret)
 {
 	char before = i > 0 ? s->text.p[i - 1] : 0;
 
@@ -165,12 +167,14 @@ static bool is_aws_id(struct str text, size_t at)
 	static const char *const prefixes[] = {"AKIA", "ASIA", "ABIA"};
 	bool known = false;
 
-	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) || credentials_is(credentials_byte(text, at + 20), CH_WORD))
+	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) || credentials_is(credentials_byte(text,
+		at + 20), CH_WORD))
 		return false;
 	for (size_t i = 0; i < COUNT(prefixes); i++)
 		known = known || credentials_here(text, at, str_of(prefixes[i]));
 	text.n = at + 20;
-	return known && credentials_run(text, at, CH_UPPER | CH_DIGIT) == text.n && credentials_value_distinct(str_sub(text, at + 4, text.n)) >= 6;
+	return known && credentials_run(text, at, CH_UPPER | CH_DIGIT) == text.n &&
+	       credentials_value_distinct(str_sub(text, at + 4, text.n)) >= 6;
 }
 
 bool credentials_token_aws(const struct credentials_scan *s, size_t i, struct credential *ret)
@@ -243,7 +247,8 @@ bool credentials_token_telegram(const struct credentials_scan *s, size_t i, stru
 		at--;
 	end = credentials_run(t, i + 1, CH_NAME);
 	/* In a URL it stands behind "bot". */
-	if (i - at < 8 || i - at > 10 || end - i != 36 || (!credentials_starts(t, at) && !(at >= 3 && credentials_here(t, at - 3, STR("bot")))))
+	if (i - at < 8 || i - at > 10 || end - i != 36 || (!credentials_starts(t, at) && !(at >= 3 &&
+	    credentials_here(t, at - 3, STR("bot")))))
 		return false;
 	return credentials_value_is_random(str_sub(t, i + 1, end), 35) && hit(ret, at, end, "telegram_token");
 }
@@ -264,5 +269,6 @@ bool credentials_token_at(const struct credentials_scan *s, size_t i, struct cre
 		}
 	if (is_aws_id(s->text, i))
 		return hit(ret, i, i + 20, "aws_access_key");
-	return credentials_token_google(s, i + 2, ret) || credentials_token_jwt(s, i + 2, ret) || credentials_token_twilio(s, i + 1, ret);
+	return credentials_token_google(s, i + 2, ret) || credentials_token_jwt(s, i + 2, ret) ||
+	       credentials_token_twilio(s, i + 1, ret);
 }

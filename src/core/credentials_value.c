@@ -1,9 +1,10 @@
 /* Is a value a secret, or a word, a stand-in, an expression?
  *
- * Random or written is a matter of how surprised a reader of code is by each next byte. LETTER_PAIRS has the surprise of a letter
- * after another in the words of English and of source code: 3.8 bits on average in such words, 6.4 in letters drawn at random.
- * Changes between small letters, capitals and digits have a price too, since names have few of them. The average over a value
- * then tells "db-credentials" (3.5), "maxRetryCount" (4.2) and "2024-01-15T10:00" (3.7) from keys (5 to 7), with no dictionary.
+ * Random or written is a matter of how surprised a reader of code is by each next byte. LETTER_PAIRS has the surprise
+ * of a letter after another in the words of English and of source code: 3.8 bits on average in such words, 6.4 in
+ * letters drawn at random. Changes between small letters, capitals and digits have a price too, since names have few of
+ * them. The average over a value then tells "db-credentials" (3.5), "maxRetryCount" (4.2) and "2024-01-15T10:00" (3.7)
+ * from keys (5 to 7), with no dictionary.
  */
 #include "core/credentials_internal.h"
 
@@ -22,9 +23,9 @@ const uint8_t credentials_class[256] = {
 	['\n'] = CH_SPACE,
 };
 
-/* The surprise of the second letter (column) after the first (row), in half bits above 'a'. Counted over the 16,800 words that stand
- * in at least four files of the C++, Linux, OpenSSL, Python, Perl and Node sources of Debian 12 and its licences, each weighed with
- * the square root of the number of files, two added to each count. */
+/* The surprise of the second letter (column) after the first (row), in half bits above 'a'. Counted over the 16,800
+ * words that stand in at least four files of the C++, Linux, OpenSSL, Python, Perl and Node sources of Debian 12 and
+ * its licences, each weighed with the square root of the number of files, two added to each count. */
 static const char LETTER_PAIRS[26][27] = {
 	"qjhjroksjungjhxjvgiflmppmt",
 	"gmkmgnqthmqfnohnwiimhrtukr",
@@ -111,8 +112,8 @@ static unsigned surprise(char before, char prev, char c)
 	return pair;
 }
 
-/* Digits and a to f, mixed, perhaps in groups as in a UUID: drawn at random, or computed, and never a word. Digits are a small
- * surprise each, so that the average says too little. */
+/* Digits and a to f, mixed, perhaps in groups as in a UUID: drawn at random, or computed, and never a word. Digits are
+ * a small surprise each, so that the average says too little. */
 static bool is_hexadecimal(struct str v)
 {
 	size_t digits = 0, letters = 0;
@@ -169,17 +170,23 @@ unsigned credentials_value_distinct(struct str value)
 
 /* Wherever they stand in a value, in any case. */
 static const char *const STAND_INS[] = {
-	"your", "example", "placeholder", "changeme", "change_me", "change-me", "changeit", "xxxx", "****", "....", "redacted",
-	"replace", "insert", "dummy", "sample", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env[", "secrets.",
+	"your", "example", "placeholder", "changeme", "change_me", "change-me", "changeit", "xxxx", "****", "....",
+	"redacted",
+	"replace", "insert", "dummy", "sample", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env[",
+	"secrets.",
 	"://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
 };
 
 /* The whole value, in any case. */
 static const char *const STAND_IN_WORDS[] = {
-	"password", "passwort", "passwords", "passwd", "passphrase", "username", "required", "optional", "undefined", "disabled",
-	"enabled", "unknown", "invalid", "missing", "incorrect", "forbidden", "default", "readonly", "external", "internal",
-	"encrypted", "unencrypted", "plaintext", "cleartext", "sensitive", "protected", "interactive", "keyboard", "publickey",
-	"authenticated", "unauthenticated", "expected", "whatever", "anything", "something", "nullable", "userpassword", "sha256",
+	"password", "passwort", "passwords", "passwd", "passphrase", "username", "required", "optional", "undefined",
+	"disabled",
+	"enabled", "unknown", "invalid", "missing", "incorrect", "forbidden", "default", "readonly", "external",
+	"internal",
+	"encrypted", "unencrypted", "plaintext", "cleartext", "sensitive", "protected", "interactive", "keyboard",
+	"publickey",
+	"authenticated", "unauthenticated", "expected", "whatever", "anything", "something", "nullable", "userpassword",
+	"sha256",
 	"sha512", "base64", "base32", "sha-256", "sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
 };
 
@@ -215,17 +222,19 @@ static bool is_stand_in_word(struct str value)
 	return false;
 }
 
-/* ${NAME}, $(command), {{ name }}, #{name}, %(name)s, {}, %s: what a program puts in later. A random password may have some of
- * these signs, so that all of the form must be there, or the value be short. */
+/* ${NAME}, $(command), {{ name }}, #{name}, %(name)s, {}, %s: what a program puts in later. A random password may have
+ * some of these signs, so that all of the form must be there, or the value be short. */
 static bool is_interpolated(struct str v)
 {
 	static const struct {
 		struct str open;
 		char close;
-	} forms[] = {{{"${", 2}, '}'}, {{"$(", 2}, ')'}, {{"{{", 2}, '}'}, {{"#{", 2}, '}'}, {{"%(", 2}, ')'}, {{"%{", 2}, '}'}, {{"{", 1}, '}'}};
+	} forms[] = {{{"${", 2}, '}'}, {{"$(", 2}, ')'}, {{"{{", 2}, '}'}, {{"#{", 2}, '}'}, {{"%(", 2}, ')'}, {{"%{",
+		     2}, '}'}, {{"{", 1}, '}'}};
 
 	for (size_t i = 0; i < v.n; i++) {
-		if (v.p[i] == '%' && (credentials_byte(v, i + 1) == 's' || credentials_byte(v, i + 1) == 'd') && v.n < 12)
+		if (v.p[i] == '%' && (credentials_byte(v, i + 1) == 's' || credentials_byte(v, i + 1) == 'd') &&
+		    v.n < 12)
 			return true;
 		for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
 			size_t end = i + forms[k].open.n;
@@ -253,9 +262,11 @@ static bool is_reference(struct str v)
 		name = credentials_run(v, 1, CH_LOWER | CH_DIGIT | CH_DASH);
 		return (name > 1 && name < 14 && v.p[name] == '$') || credentials_among(v.p[1], "{(");
 	}
-	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') || first == '{')
+	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') ||
+	    first == '{')
 		return true;
-	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) || credentials_here(v, 0, STR("pbkdf2"));
+	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) || credentials_here(v, 0,
+		STR("pbkdf2"));
 }
 
 bool credentials_value_is_placeholder(struct str value)
@@ -272,10 +283,12 @@ bool credentials_value_is_placeholder(struct str value)
 /* ./x, ../x, ~/x, C:\x, /run/secrets/x, key.pem. A key in base64 may begin with '/', so that alone says nothing. */
 static bool is_path(struct str v)
 {
-	static const char *const ends[] = {".pem", ".key", ".json", ".txt", ".yml", ".yaml", ".crt", ".env", ".conf", ".cfg", ".py", ".js",
+	static const char *const ends[] = {".pem", ".key", ".json", ".txt", ".yml", ".yaml", ".crt", ".env", ".conf",
+					   ".cfg", ".py", ".js",
 					   ".ts", ".sh", ".html", ".php", ".xml", ".md", ".com", ".org", ".net"};
 
-	if (credentials_here(v, 0, STR("./")) || credentials_here(v, 0, STR("../")) || credentials_here(v, 0, STR("~/")))
+	if (credentials_here(v, 0, STR("./")) || credentials_here(v, 0, STR("../")) || credentials_here(v, 0,
+		STR("~/")))
 		return true;
 	if (v.n > 2 && v.p[1] == ':' && v.p[2] == '\\')
 		return true;
@@ -310,7 +323,8 @@ static struct shape shape_of(struct str v)
 		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
 		/* A sign in front is a selector or an operator; = at the end fills up base64. */
 		s.signs += i > 0 && credentials_among(v.p[i], "!@#$%^&*+?~");
-		s.code += credentials_among(v.p[i], "(){}[]<>|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n && v.p[i + 1] != '=');
+		s.code += credentials_among(v.p[i], "(){}[]<>|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n &&
+			v.p[i + 1] != '=');
 	}
 	return s;
 }
@@ -322,7 +336,8 @@ static bool is_address(struct str v)
 	if (at == 0 || at == v.n)
 		return false;
 	dot = credentials_run(v, at + 1, CH_NAME);
-	return dot > at + 1 && dot < v.n && v.p[dot] == '.' && credentials_run(v, dot + 1, CH_LOWER | CH_DOT) == v.n && v.n - dot > 2;
+	return dot > at + 1 && dot < v.n && v.p[dot] == '.' && credentials_run(v, dot + 1, CH_LOWER | CH_DOT) == v.n &&
+	       v.n - dot > 2;
 }
 
 /* Does a person choose such passwords? */
@@ -333,7 +348,8 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 	if (v.n < 6 || is_address(v))
 		return false;
 	/* A name cannot begin with a digit; a number has few letters. */
-	if (form == FORM_BARE && v.n >= 8 && credentials_is(v.p[0], CH_DIGIT) && letters >= 2 && v.p[1] != 'x' && !s->code)
+	if (form == FORM_BARE && v.n >= 8 && credentials_is(v.p[0], CH_DIGIT) && letters >= 2 && v.p[1] != 'x' &&
+	    !s->code)
 		return true;
 	if (form == FORM_BARE || form == FORM_LOOSE)
 		return v.n >= 8 && letters && s->digits && s->signs && !s->code;
@@ -354,7 +370,8 @@ static bool looks_random(struct str v, enum credentials_name name, enum credenti
 {
 	unsigned letters = s->lower + s->upper;
 
-	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a pattern. */
+	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a pattern.
+	 * */
 	if (letters == 0 || (s->code && !(form == FORM_QUOTED && name == NAME_PASSWORD && 4 * s->code <= v.n)))
 		return false;
 	if (s->digits == 0) {
@@ -397,7 +414,8 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	if (v.n < 6 || s.spaces || s.code > v.n / 4 + 1)
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
-	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) || (name == NAME_AZURE_KEY && is_base64_of(v, 40))) {
+	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) || (name == NAME_AZURE_KEY && is_base64_of(v,
+		40))) {
 		*ret_kind = KINDS[name];
 		return true;
 	}

@@ -1,7 +1,7 @@
 /* Credentials in text: what is found, what is left alone, how often it errs, and how long it takes.
  *
- * Keys of known forms are written in pieces ("gh" "p_…"), or drawn at random, so that nobody's scanner of source code takes
- * them for lost ones. */
+ * Keys of known forms are written in pieces ("gh" "p_…"), or drawn at random, so that nobody's scanner of source code
+ * takes them for lost ones. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/base64.h"
@@ -44,16 +44,20 @@ static const struct positive POSITIVES[] = {
 	{"aws_secret_key", "AWS_SECRET_KEY='", "Zr6ZNZmHmgvy4v7Jt9zVYwQH0Ux/0vPSb9f+k0dd", "'"},
 	{"gcp_api_key", "key=", "AI" "zaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "&callback=init"},
 	{"gcp_oauth_secret", "secret ", "GOC" "SPX-4fH3kzOa9sJ2lQp7VtXw8bNc1dEg", ""},
-	{"azure_key", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=", BASE64_86 "==", ";EndpointSuffix=core.windows.net"},
+	{"azure_key", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=", BASE64_86 "==",
+	 ";EndpointSuffix=core.windows.net"},
 	/* Tokens with a prefix. */
 	{"github_token", "git clone https://x-access-token:", "gh" "p_" ALNUM36, "@github.com/a/b"},
 	{"github_token", "the token is ", "gh" "o_" ALNUM36, ". Keep it"},
 	{"github_token", "", "gh" "s_" ALNUM36, ""},
-	{"github_token", "`", "github" "_pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567", "`"},
+	{"github_token", "`",
+	 "github" "_pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567", "`"},
 	{"gitlab_token", "PRIVATE-TOKEN: ", "gl" "pat-zX9_kLmQ2wErTyUiOp4s", "\n"},
 	{"slack_token", "token=", "xo" "xb-523423234243-234233e039d0-2840a0b9379cAbCdEfGh", "&"},
-	{"slack_webhook", "https://hooks.slack.com/services/", "T0DCUJB1Q/B0DD08H5G/bJtrpFi1fO1JMCcwLx8uZyAg", " posts"},
-	{"discord_webhook", "https://discord.com/api/webhooks/", "1034567890123456789/kT9xQz_LmPw2RvYb8NcHs4JdF6gA0eUoViKyXtB", "\n"},
+	{"slack_webhook", "https://hooks.slack.com/services/", "T0DCUJB1Q/B0DD08H5G/bJtrpFi1fO1JMCcwLx8uZyAg",
+	 " posts"},
+	{"discord_webhook", "https://discord.com/api/webhooks/",
+	 "1034567890123456789/kT9xQz_LmPw2RvYb8NcHs4JdF6gA0eUoViKyXtB", "\n"},
 	{"stripe_key", "stripe.api_key = \"", "sk" "_live_ReTllpYQYfIZu2Jnf2lAPFjD", "\""},
 	{"stripe_key", "(", "rk" "_live_5TcWfjKmJgpql9hjpRnwRXbT", ")"},
 	{"stripe_key", "", "sk" "_test_4eC39HqLyjWDarjtT1zdp7dc", "\n"},
@@ -61,13 +65,15 @@ static const struct positive POSITIVES[] = {
 	{"openai_key", "'", "sk" "-proj-SevzWEV_NmNnMndQ5gn6PjFcX_9ay5SEKse8AL0EuYAB0cIg", "'"},
 	{"anthropic_key", "x-api-key: ", "sk" "-ant-api03-kX9_pQ2mZ7vB4nL8wR1tY6uJ3sD5fG0hA-AAAA", "\n"},
 	{"npm_token", "//registry/:_authToken=", "np" "m_" ALNUM36, "\n"},
-	{"pypi_token", "password = ", "py" "pi-AgEIcHlwaS5vcmcCJDU3OTM1MjliLWIyYTYtNDEwOC05NzRkLTM0MjNiNmEwNWIzYg", "\n"},
+	{"pypi_token", "password = ", "py" "pi-AgEIcHlwaS5vcmcCJDU3OTM1MjliLWIyYTYtNDEwOC05NzRkLTM0MjNiNmEwNWIzYg",
+	 "\n"},
 	{"twilio_key", "Twilio API key ", "SK" HEX32, ", use it"},
 	{"twilio_key", "TWILIO_SID=", "AC" HEX32, "\n"},
 	{"sendgrid_key", "key ", "SG" ".ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr", "."},
 	{"huggingface_token", "HF_TOKEN=", "h" "f_QzWxEcRvTbYnUmIkOlPaSdFgHjKlZxCvBn", "\n"},
 	{"digitalocean_token", "", "do" "p_v1_" HEX64, "\n"},
-	{"telegram_token", "https://api.telegram.org/bot", "110201543:AA" "HdqTcvCH1vGWJxfSe1ofSAs0K5PALDsaw", "/getMe"},
+	{"telegram_token", "https://api.telegram.org/bot", "110201543:AA" "HdqTcvCH1vGWJxfSe1ofSAs0K5PALDsaw",
+	 "/getMe"},
 	{"vault_token", "X-Vault-Token: ", "hv" "s.CAESIJ2xQk9sT3vPz7LmN4wRyB8cD1fG6hJ0kA5eU2oI", "\n"},
 	{"jwt", "cookie ", JWT, ";"},
 	{"jwt", "Authorization: Bearer ", JWT, "\n"},
@@ -142,7 +148,8 @@ static size_t scan(const char *text, size_t len, struct credential *hits, size_t
 	return count;
 }
 
-static void show(const char *what, const char *kind, const char *text, size_t len, const struct credential *hits, size_t count)
+static void show(const char *what, const char *kind, const char *text, size_t len, const struct credential *hits,
+		 size_t count)
 {
 	print_error("%s %s in: %.*s\n", what, kind, (int)len, text);
 	for (size_t i = 0; i < count; i++)
@@ -156,7 +163,8 @@ static bool finds(const struct positive *p)
 	int len = snprintf(text, sizeof(text), "%s%s%s", p->before, p->secret, p->after);
 	size_t count = scan(text, (size_t)len, hits, COUNT(hits));
 
-	if (count == 1 && hits[0].at == strlen(p->before) && hits[0].len == strlen(p->secret) && strcmp(hits[0].kind, p->kind) == 0)
+	if (count == 1 && hits[0].at == strlen(p->before) && hits[0].len == strlen(p->secret) && strcmp(hits[0].kind,
+		p->kind) == 0)
 		return true;
 	show("not just the", p->kind, text, (size_t)len, hits, count);
 	return false;
@@ -177,15 +185,19 @@ static void each_kind_is_found_and_only_its_value(void **state)
 static void private_keys_are_found_as_whole_blocks(void **state)
 {
 	static const struct positive blocks[] = {
-		{"private_key", "key:\n", "-----BEGIN RSA PRIV" "ATE KEY-----\n" KEY_LINES "-----END RSA PRIV" "ATE KEY-----", "\nthen"},
+		{"private_key", "key:\n",
+		 "-----BEGIN RSA PRIV" "ATE KEY-----\n" KEY_LINES "-----END RSA PRIV" "ATE KEY-----", "\nthen"},
 		{"private_key", "{\"private_key\": \"",
-		 "-----BEGIN PRIV" "ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIV" "ATE KEY-----", "\\n\"}"},
+		 "-----BEGIN PRIV" "ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIV" "ATE KEY-----",
+		 "\\n\"}"},
 		{"private_key", "",
 		 "-----BEGIN RSA PRIV" "ATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" KEY_LINES
 		 "-----END RSA PRIV" "ATE KEY-----", "\n"},
-		{"private_key", "", "-----BEGIN PGP PRIV" "ATE KEY BLOCK-----\nVersion: x\n\n" KEY_LINES "-----END PGP PRIV" "ATE KEY BLOCK-----", ""},
+		{"private_key", "",
+		 "-----BEGIN PGP PRIV" "ATE KEY BLOCK-----\nVersion: x\n\n" KEY_LINES "-----END PGP PRIV" "ATE KEY BLOCK-----", ""},
 		{"private_key", "cut: ", "-----BEGIN OPENSSH PRIV" "ATE KEY-----\n" KEY_LINES "and what follows", ""},
-		{"private_key", "x ", "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nAAAB\n"
+		{"private_key", "x ",
+		 "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nAAAB\n"
 		 "Private-MAC: 9f86d081884c7d65", "\nmore"},
 		{"private_key", "client-key-data: ",
 		 "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFBS0NBUUVBbjYvTzhsaStTWDRtOThMTFl0L1BLU3pFbVErK1pCRDcKWjBYdTU5MmV1"
@@ -203,46 +215,71 @@ static void private_keys_are_found_as_whole_blocks(void **state)
 
 static const char *const NEGATIVES[] = {
 	/* Stand-ins. */
-	"password = \"xxxxxxxxxxxx\"", "password: ********", "api_key = \"<your-api-key>\"", "API_KEY=your_api_key_here",
-	"password: ${DB_PASSWORD}", "PASSWORD=$DB_PASSWORD", "password=\"$1\"", "token: \"{{ vault.token }}\"", "password = '%s'",
-	"password=%(password)s", "password: changeme", "secret: null", "token = None", "password: true", "secret = \"REDACTED-REDACTED\"",
-	"password = os.environ[\"DB_PASSWORD_2\"]", "api_key = getenv(\"API_KEY_1\")", "const token = process.env.GITHUB_TOKEN_2;",
-	"password: !vault |", "password: \"#{ENV['X1']}\"", "set PASSWORD=%DB_PASSWORD1%", "password = \"...\"", "token: ENC[AES256,data:x1y2z3]",
-	"api_key = f\"{prefix}-{number1}\"", "token: ${{ secrets.DEPLOY_TOKEN_2 }}", "gh" "p_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+	"password = \"xxxxxxxxxxxx\"", "password: ********", "api_key = \"<your-api-key>\"",
+	"API_KEY=your_api_key_here",
+	"password: ${DB_PASSWORD}", "PASSWORD=$DB_PASSWORD", "password=\"$1\"", "token: \"{{ vault.token }}\"",
+	"password = '%s'",
+	"password=%(password)s", "password: changeme", "secret: null", "token = None", "password: true",
+	"secret = \"REDACTED-REDACTED\"",
+	"password = os.environ[\"DB_PASSWORD_2\"]", "api_key = getenv(\"API_KEY_1\")",
+	"const token = process.env.GITHUB_TOKEN_2;",
+	"password: !vault |", "password: \"#{ENV['X1']}\"", "set PASSWORD=%DB_PASSWORD1%", "password = \"...\"",
+	"token: ENC[AES256,data:x1y2z3]",
+	"api_key = f\"{prefix}-{number1}\"", "token: ${{ secrets.DEPLOY_TOKEN_2 }}",
+	"gh" "p_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 	"AK" "IAXXXXXXXXXXXXXXXX", "sk" "-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 	/* URLs with a stand-in. */
-	"postgres://user:$PASSWORD@host/db", "postgres://user:<password>@host", "https://user:****@host", "https://user:{password}@host",
-	"https://user:%s@host", "https://${USER}:${PASS}@host", "http://user:password@example.com", "ftp://username:pass@host",
-	"https://USER:PASSWORD@host", "http://localhost:8080/@scope/package", "ssh://git@github.com:22/x", "http://[::1]:80/a@b:c",
+	"postgres://user:$PASSWORD@host/db", "postgres://user:<password>@host", "https://user:****@host",
+	"https://user:{password}@host",
+	"https://user:%s@host", "https://${USER}:${PASS}@host", "http://user:password@example.com",
+	"ftp://username:pass@host",
+	"https://USER:PASSWORD@host", "http://localhost:8080/@scope/package", "ssh://git@github.com:22/x",
+	"http://[::1]:80/a@b:c",
 	"https://x:@host", "\"http://\" + user + \":\" + pass + \"@\" + host",
 	/* Names of other things, expressions, types. */
-	"token = parser.next_token()", "password: string", "secret_name = \"db-credentials\"", "tokens: 4000", "max_tokens=4000",
-	"token_count = 81231231", "api_key=api_key", "self.password = password", "password = get_password1(user)", "token: Token2D",
+	"token = parser.next_token()", "password: string", "secret_name = \"db-credentials\"", "tokens: 4000",
+	"max_tokens=4000",
+	"token_count = 81231231", "api_key=api_key", "self.password = password", "password = get_password1(user)",
+	"token: Token2D",
 	"String password = user.getPassword2();", "secretKey: svcAcctReq.SecretKey", "password = input(\"Password: \")",
-	"token = tokens[index2]", "next_page_token = \"CAUQAA9x8B7zK2mQ\"", "password_hash = \"9f86d081884c7d659a2feaa0c55ad015\"",
-	"hashed_password: 9f86d081884c7d659a2feaa0c55ad015", "public_key = \"9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit\"",
-	"password = \"$2b$12$KIXQ2c0V1bJ8J3nT5rYv1uZ0yX8w7v6u5t4s3r2q1p0o9n8m7l6k5\"", "type=\"password\"", "password: 'Password must be 8 long'",
-	"#define CHALLENGE_PASSWORD \"challengePassword\"", "API_TOKEN = \"apiToken\"", "(\"token\", \"identifier\"), (\"password\", \"string\")",
-	"| token | string | the token |", "--password PASSWORD", "--token TOKEN  the token to use", "<password>string</password>",
-	"password == other.password1", "secret >= 0x1234abcd5678", "token::Kind::Number9x", "passwords = [\"a1b2c3d4e5\"]",
-	"private_key = \"/etc/ssl/private/server1.key\"", "token_file: ./run/secrets/token1", "secret = \"projects/p1/secrets/db/versions/2\"",
+	"token = tokens[index2]", "next_page_token = \"CAUQAA9x8B7zK2mQ\"",
+	"password_hash = \"9f86d081884c7d659a2feaa0c55ad015\"",
+	"hashed_password: 9f86d081884c7d659a2feaa0c55ad015",
+	"public_key = \"9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit\"",
+	"password = \"$2b$12$KIXQ2c0V1bJ8J3nT5rYv1uZ0yX8w7v6u5t4s3r2q1p0o9n8m7l6k5\"", "type=\"password\"",
+	"password: 'Password must be 8 long'",
+	"#define CHALLENGE_PASSWORD \"challengePassword\"", "API_TOKEN = \"apiToken\"",
+	"(\"token\", \"identifier\"), (\"password\", \"string\")",
+	"| token | string | the token |", "--password PASSWORD", "--token TOKEN  the token to use",
+	"<password>string</password>",
+	"password == other.password1", "secret >= 0x1234abcd5678", "token::Kind::Number9x",
+	"passwords = [\"a1b2c3d4e5\"]",
+	"private_key = \"/etc/ssl/private/server1.key\"", "token_file: ./run/secrets/token1",
+	"secret = \"projects/p1/secrets/db/versions/2\"",
 	"client_secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:x-AbCdEf", "password: /run/secrets/db1",
 	/* Digests, ids, images, times. */
-	"commit 3f786850e387550fdab836ed7e6dc881de23001b", "image: x@sha256:" HEX64, "id = \"346a14f2-a672-4668-a892-956a462ab56e\"",
+	"commit 3f786850e387550fdab836ed7e6dc881de23001b", "image: x@sha256:" HEX64,
+	"id = \"346a14f2-a672-4668-a892-956a462ab56e\"",
 	"see ms-4821 through ms-4825 and env-01HXYZ", "etag: \"33a64df551425fcc55e4d42a148795d9f25f89d4\"",
 	"<img src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4\">",
-	"integrity: sha512-Zf3D0LXCM3EIMbgJpUNnkRtOfOueHznBZf3D0LXCM3EIMbgJpUNnkRtOfOueHznB==", "2024-01-15T10:00:00Z token=42",
-	"SK" HEX32, "AC" HEX32 " is a checksum", "npm_config_registry_of_the_whole_company", "hf_hub_download_and_other_names_here_x",
+	"integrity: sha512-Zf3D0LXCM3EIMbgJpUNnkRtOfOueHznBZf3D0LXCM3EIMbgJpUNnkRtOfOueHznB==",
+	"2024-01-15T10:00:00Z token=42",
+	"SK" HEX32, "AC" HEX32 " is a checksum", "npm_config_registry_of_the_whole_company",
+	"hf_hub_download_and_other_names_here_x",
 	"sk-estimator-doc-link-and-more", "class=\"task-0123456789abcdefghijkl\"",
 	/* Headers and words. */
-	"Authorization: Bearer <token>", "Authorization: Bearer $TOKEN", "Bearer authentication is described in RFC 6750",
-	"Basic authentication", "Basic usage: 12", "bearer token", "the password is required", "password is hashed with sha256",
-	"The password was changed yesterday at 10:30", "curl -u $USER:$PASS https://x", "curl -u user:password https://x",
+	"Authorization: Bearer <token>", "Authorization: Bearer $TOKEN",
+	"Bearer authentication is described in RFC 6750",
+	"Basic authentication", "Basic usage: 12", "bearer token", "the password is required",
+	"password is hashed with sha256",
+	"The password was changed yesterday at 10:30", "curl -u $USER:$PASS https://x",
+	"curl -u user:password https://x",
 	/* Blocks. */
 	"if (strstr(s, \"-----BEGIN PRIV" "ATE KEY-----\")) return 1;",
 	"\"-----BEGIN PRIV" "ATE KEY-----\\n\" + key + \"\\n-----END PRIV" "ATE KEY-----\"",
 	"-----BEGIN RSA PRIV" "ATE KEY-----\n...\n-----END RSA PRIV" "ATE KEY-----",
-	"-----BEGIN CERTIFICATE-----\n" KEY_LINES "-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----\n" KEY_LINES "-----END PUBLIC KEY-----",
+	"-----BEGIN CERTIFICATE-----\n" KEY_LINES "-----END CERTIFICATE-----",
+	"-----BEGIN PUBLIC KEY-----\n" KEY_LINES "-----END PUBLIC KEY-----",
 	"PuTTY-User-Key-File-2 is the name of the format", "",
 };
 
@@ -269,7 +306,8 @@ static void hits_come_in_order_without_overlap_up_to_max(void **state)
 {
 	static const char text[] = "A=1\npassword = \"Summer2023\"\nurl: postgres://app:s3cr3t-Pa55@db\n"
 				   "AK" "IAQ3EGMXW5XK2WVJQA," BASE64_40 "\napi_key: \"gh" "p_" ALNUM36 "\"\n";
-	static const char *const kinds[] = {"password", "url_password", "aws_access_key", "aws_secret_key", "github_token"};
+	static const char *const kinds[] = {"password", "url_password", "aws_access_key", "aws_secret_key",
+					    "github_token"};
 	struct credential hits[8], fewer[8];
 	size_t count = scan(text, strlen(text), hits, COUNT(hits)), end = 0;
 
@@ -292,7 +330,8 @@ static void a_token_under_a_secret_name_is_one_hit_of_its_own_kind(void **state)
 		{"stripe_key", "password: \"", "sk" "_live_ReTllpYQYfIZu2Jnf2lAPFjD", "\""},
 		{"github_token", "https://x:", "gh" "p_" ALNUM36, "@github.com"},
 		{"jwt", "Authorization: Bearer ", JWT, ""},
-		{"private_key", "private_key: \"", "-----BEGIN PRIV" "ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0\\n-----END PRIV" "ATE KEY-----", "\""},
+		{"private_key", "private_key: \"",
+		 "-----BEGIN PRIV" "ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0\\n-----END PRIV" "ATE KEY-----", "\""},
 	};
 	size_t missed = 0;
 
@@ -320,10 +359,14 @@ static size_t rng_below(uint64_t *seed, size_t n)
 
 /* What the pass stops at, and pieces that lead far into the parts. */
 static const char *const PIECES[] = {
-	"password", "token", "api_key", "=", ": ", "\"", "'", "\\\"", "\\", "\n", "://", "@", "-----BEGIN ", "PRIV" "ATE KEY", "-----", "-----END ",
-	"PuTTY-User-Key-File-2:", "Private-Lines:", "ey" "J", ".", "AK" "IA", "AI" "za", "gh" "p_", "sk" "-", "SG" ".", "Bearer ", "Basic ", "curl -u ",
-	"--password ", " is ", "value", "name", "Authorization", "<", ">", "|", ",", "#define ", "${", "}}", "%3D", "caf\xc3\xa9", "\xe2\x80\xa6",
-	"\xf0\x9f\x98\x80", "0123456789abcdef", "Zf3D0LXCM3EIMbgJpUNnkRtOfOueHznB", "IDENTIFIED BY ", "LS0tLS1CRUdJTi", "twilio SK", "mysql -p", " ", "x",
+	"password", "token", "api_key", "=", ": ", "\"", "'", "\\\"", "\\", "\n", "://", "@", "-----BEGIN ",
+	"PRIV" "ATE KEY", "-----", "-----END ",
+	"PuTTY-User-Key-File-2:", "Private-Lines:", "ey" "J", ".", "AK" "IA", "AI" "za", "gh" "p_", "sk" "-", "SG" ".",
+	"Bearer ", "Basic ", "curl -u ",
+	"--password ", " is ", "value", "name", "Authorization", "<", ">", "|", ",", "#define ", "${", "}}", "%3D",
+	"caf\xc3\xa9", "\xe2\x80\xa6",
+	"\xf0\x9f\x98\x80", "0123456789abcdef", "Zf3D0LXCM3EIMbgJpUNnkRtOfOueHznB", "IDENTIFIED BY ", "LS0tLS1CRUdJTi",
+	"twilio SK", "mysql -p", " ", "x",
 };
 
 static void check_spans(const char *text, size_t len, const struct credential *hits, size_t count)
@@ -380,24 +423,39 @@ struct generator {
 	const char *const *places;	/* with %s for the value; NULL: anywhere */
 };
 
-static const char *const ANYWHERE[] = {"\"%s\"", "'%s'", "`%s`", "=%s\n", ": %s\n", " %s ", "(%s)", "\\n%s\\n", "\\\"%s\\\"", ">%s<", "token=%s&x=1",
-				       "api_key = \"%s\"", "the key %s, then", "KEY=%s\n", "\t%s\r\n", "[%s]", "{\"k\":\"%s\"}", NULL};
+static const char *const ANYWHERE[] = {"\"%s\"", "'%s'", "`%s`", "=%s\n", ": %s\n", " %s ", "(%s)", "\\n%s\\n",
+				       "\\\"%s\\\"", ">%s<", "token=%s&x=1",
+				       "api_key = \"%s\"", "the key %s, then", "KEY=%s\n", "\t%s\r\n", "[%s]",
+				       "{\"k\":\"%s\"}", NULL};
 static const char *const TWILIO[] = {"twilio: %s\n", "client = Twilio(\"%s\")", "TWILIO_API_KEY=%s\n", NULL};
-static const char *const URLS[] = {"postgres://app:%s@db:5432/x", "\"redis://:%s@h\"", "https://bob:%s@example.com/a?b=c ", "<amqp://q:%s@mq>", NULL};
-static const char *const BEARERS[] = {"Authorization: Bearer %s\n", "-H \"Authorization: Bearer %s\"", "'authorization': 'bearer %s'", NULL};
-static const char *const AZURE[] = {"AccountName=x;AccountKey=%s;EndpointSuffix=y", "\"accountKey\": \"%s\"", "AZURE_STORAGE_ACCOUNT_KEY=%s\n", NULL};
-static const char *const AWS[] = {"aws_secret_access_key = %s\n", "AWS_SECRET_ACCESS_KEY=%s\n", "\"secretAccessKey\": \"%s\"",
+static const char *const URLS[] = {"postgres://app:%s@db:5432/x", "\"redis://:%s@h\"",
+				   "https://bob:%s@example.com/a?b=c ", "<amqp://q:%s@mq>", NULL};
+static const char *const BEARERS[] = {"Authorization: Bearer %s\n", "-H \"Authorization: Bearer %s\"",
+				      "'authorization': 'bearer %s'", NULL};
+static const char *const AZURE[] = {"AccountName=x;AccountKey=%s;EndpointSuffix=y", "\"accountKey\": \"%s\"",
+				    "AZURE_STORAGE_ACCOUNT_KEY=%s\n", NULL};
+static const char *const AWS[] = {"aws_secret_access_key = %s\n", "AWS_SECRET_ACCESS_KEY=%s\n",
+				  "\"secretAccessKey\": \"%s\"",
 				  "secret_access_key: '%s'", "--aws-secret-access-key %s ", NULL};
-static const char *const SLACK[] = {"https://hooks.slack.com/services/%s\n", "\"https://hooks.slack.com/services/%s\"", NULL};
-static const char *const SECRETS[] = {"client_secret = \"%s\"", "\"app_secret\": \"%s\"", "JWT_SECRET=%s\n", "secret: %s\n", "--client-secret %s ",
-				      "x?secret=%s&y=1", "webhookSecret: '%s',", "<secret>%s</secret>", "secret := `%s`", "\\\"secret\\\":\\\"%s\\\"",
-				      "config['secret'] = '%s'", "secret: str = \"%s\"", "setSecret(\"secret\", \"%s\")", "- name: APP_SECRET\n  value: %s\n", NULL};
-static const char *const TOKENS[] = {"token = \"%s\"", "\"access_token\": \"%s\"", "AUTH_TOKEN=%s\n", "export TOKEN=%s\n", "refreshToken: '%s',",
-				     "X-Auth-Token: %s\n", "--token=%s ", "token=%s;", "if token == '%s':", "#define AUTH_TOKEN \"%s\"", "token: `%s`", NULL};
-static const char *const API_KEYS[] = {"api_key = \"%s\"", "\"apiKey\": \"%s\"", "SOME_API_KEY=%s\n", "x-api-key: %s\n", "api-key: %s\n", "apikey=%s&q=1",
+static const char *const SLACK[] = {"https://hooks.slack.com/services/%s\n", "\"https://hooks.slack.com/services/%s\"",
+				    NULL};
+static const char *const SECRETS[] = {"client_secret = \"%s\"", "\"app_secret\": \"%s\"", "JWT_SECRET=%s\n",
+				      "secret: %s\n", "--client-secret %s ",
+				      "x?secret=%s&y=1", "webhookSecret: '%s',", "<secret>%s</secret>",
+				      "secret := `%s`", "\\\"secret\\\":\\\"%s\\\"",
+				      "config['secret'] = '%s'", "secret: str = \"%s\"",
+				      "setSecret(\"secret\", \"%s\")", "- name: APP_SECRET\n  value: %s\n", NULL};
+static const char *const TOKENS[] = {"token = \"%s\"", "\"access_token\": \"%s\"", "AUTH_TOKEN=%s\n",
+				     "export TOKEN=%s\n", "refreshToken: '%s',",
+				     "X-Auth-Token: %s\n", "--token=%s ", "token=%s;", "if token == '%s':",
+				     "#define AUTH_TOKEN \"%s\"", "token: `%s`", NULL};
+static const char *const API_KEYS[] = {"api_key = \"%s\"", "\"apiKey\": \"%s\"", "SOME_API_KEY=%s\n", "x-api-key: %s\n",
+				       "api-key: %s\n", "apikey=%s&q=1",
 				       "API key: %s\n", "-H 'X-API-Key: %s'", "| API key | %s |", NULL};
-static const char *const PASSWORDS[] = {"password = \"%s\"", "'password': '%s'", "DB_PASSWORD=%s\n", "password: %s\n", "--password %s ", "<password>%s</password>",
-					"Password=%s;Server=x", "PGPASSWORD=%s psql", "passwd => '%s'", "\"db_password\": \"%s\"", "password=\"%s\",",
+static const char *const PASSWORDS[] = {"password = \"%s\"", "'password': '%s'", "DB_PASSWORD=%s\n", "password: %s\n",
+					"--password %s ", "<password>%s</password>",
+					"Password=%s;Server=x", "PGPASSWORD=%s psql", "passwd => '%s'",
+					"\"db_password\": \"%s\"", "password=\"%s\",",
 					"- name: DB_PASSWORD\n  value: \"%s\"\n", NULL};
 
 static const struct generator GENERATORS[] = {
@@ -429,7 +487,8 @@ static const struct generator GENERATORS[] = {
 	{"sendgrid_key", "SG" ".", ALNUM "_-", 22, 22, ".TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr", ANYWHERE},
 	{"huggingface_token", "h" "f_", LOWER UPPER, 34, 34, "", ANYWHERE},
 	{"digitalocean_token", "do" "p_v1_", DIGITS "abcdef", 64, 64, "", ANYWHERE},
-	{"jwt", "ey" "JhbGciOiJIUzI1NiJ9.ey" "JzdWIiOi", ALNUM "_-", 30, 200, ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", ANYWHERE},
+	{"jwt", "ey" "JhbGciOiJIUzI1NiJ9.ey" "JzdWIiOi", ALNUM "_-", 30, 200,
+	 ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", ANYWHERE},
 	{"telegram_token", "110201543:AA", ALNUM "_-", 33, 33, "", ANYWHERE},
 	{"url_password", "", ALNUM "!$-_.+*", 8, 24, "", URLS},
 	{"bearer_token", "", ALNUM "-._", 24, 64, "x", BEARERS},
@@ -447,9 +506,12 @@ static const struct generator GENERATORS[] = {
 };
 
 static const char *const SURROUNDINGS[] = {
-	"", "\n", "int main(void)\n{\n\treturn 0;\n}\n", "The quick brown fox; see ms-4821.\n", "{\"status\": \"ok\", \"count\": 3}\n",
-	"# Notes\n\n- first\n- second\n\n", "2024-01-15 10:00:00 INFO started in 35 ms\n", "commit 3f786850e387550fdab836ed7e6dc881de23001b\n",
-	"caf\xc3\xa9 \xe2\x80\x94 na\xc3\xafve\n", "for item in items:\n    token = lexer.next()\n", "image: app@sha256:" HEX64 "\n",
+	"", "\n", "int main(void)\n{\n\treturn 0;\n}\n", "The quick brown fox; see ms-4821.\n",
+	"{\"status\": \"ok\", \"count\": 3}\n",
+	"# Notes\n\n- first\n- second\n\n", "2024-01-15 10:00:00 INFO started in 35 ms\n",
+	"commit 3f786850e387550fdab836ed7e6dc881de23001b\n",
+	"caf\xc3\xa9 \xe2\x80\x94 na\xc3\xafve\n", "for item in items:\n    token = lexer.next()\n",
+	"image: app@sha256:" HEX64 "\n",
 };
 
 static void draw(const struct generator *g, uint64_t *seed, char *ret_value)
@@ -468,7 +530,8 @@ static bool finds_drawn(const struct generator *g, uint64_t *seed, bool report)
 	size_t places = 0, at, count;
 	char value[512], place[1024], text[4096];
 	struct credential hits[8];
-	const char *before = SURROUNDINGS[rng_below(seed, COUNT(SURROUNDINGS))], *after = SURROUNDINGS[rng_below(seed, COUNT(SURROUNDINGS))];
+	const char *before = SURROUNDINGS[rng_below(seed, COUNT(SURROUNDINGS))], *after = SURROUNDINGS[rng_below(seed,
+		COUNT(SURROUNDINGS))];
 	const char *pattern, *hole;
 
 	while (g->places[places])
@@ -503,7 +566,8 @@ static void of_random_credentials_of_each_kind_99_in_100_are_found(void **state)
 			fail_msg("%s %s…: %zu of %d", GENERATORS[k].kind, GENERATORS[k].prefix, found, ROUNDS);
 		all += found;
 	}
-	print_message("true positives: %.3f %% of %zu, found whole\n", 100.0 * (double)all / (double)(ROUNDS * COUNT(GENERATORS)),
+	print_message("true positives: %.3f %% of %zu, found whole\n",
+		      100.0 * (double)all / (double)(ROUNDS * COUNT(GENERATORS)),
 		      ROUNDS * COUNT(GENERATORS));
 }
 
@@ -535,10 +599,14 @@ static double scan_seconds(struct str text, struct credential *hits)
 static void time_grows_with_the_length_on_hostile_text(void **state)
 {
 	static const char *const units[] = {
-		"token=", "password=\"", "password:\\\"", "Password = a.b", "-----BEGIN PRIV" "ATE KEY-----\nMIIEpAIBAAKC\n", "-----BEGIN PRIV" "ATE KEY-----",
-		"ey" "Jaaaaaaaaaaaa.ey" "J", "SG" ".", "gl" "pat-.", "sk" "-", "gh" "p_", "PuTTY-User-Key-File-2:", "a://b:c", "a://b:c@", "Bearer a", "Basic aaaa",
-		" -p", "mysql -p", "curl -u a:", "--password ", "Authorization: ", "\"token\",", "| token ", "<token>", "#define TOKEN ", "value=",
-		"name=token value=", "AK" "IA", "LS0tLS1CRUdJTi", "12345678:AA", "password is ", "twilio SK" HEX32 "0", "\\", "\"", "-", "=", ":", "token: ${", "whsec" "_+",
+		"token=", "password=\"", "password:\\\"", "Password = a.b",
+		"-----BEGIN PRIV" "ATE KEY-----\nMIIEpAIBAAKC\n", "-----BEGIN PRIV" "ATE KEY-----",
+		"ey" "Jaaaaaaaaaaaa.ey" "J", "SG" ".", "gl" "pat-.", "sk" "-", "gh" "p_", "PuTTY-User-Key-File-2:",
+		"a://b:c", "a://b:c@", "Bearer a", "Basic aaaa",
+		" -p", "mysql -p", "curl -u a:", "--password ", "Authorization: ", "\"token\",", "| token ", "<token>",
+		"#define TOKEN ", "value=",
+		"name=token value=", "AK" "IA", "LS0tLS1CRUdJTi", "12345678:AA", "password is ", "twilio SK" HEX32 "0",
+		"\\", "\"", "-", "=", ":", "token: ${", "whsec" "_+",
 		"api key: ", "x: y = '",
 	};
 	enum { SMALL = 64 * 1024, LARGE = 16 * SMALL };
@@ -578,7 +646,8 @@ static struct buf corpus;
 
 static bool is_text_file(const char *path)
 {
-	static const char *const ends[] = {".h", ".c", ".cc", ".hpp", ".py", ".md", ".txt", ".rst", ".js", ".mjs", ".ts", ".json", ".yml", ".yaml", ".toml", ".pm",
+	static const char *const ends[] = {".h", ".c", ".cc", ".hpp", ".py", ".md", ".txt", ".rst", ".js", ".mjs",
+					   ".ts", ".json", ".yml", ".yaml", ".toml", ".pm",
 					   ".pod", ".sh", ".html", ".css"};
 
 	if (strstr(path, "/common-licenses/") || strstr(path, "/c++/"))
@@ -596,7 +665,8 @@ static int add_file(const char *path, const struct stat *st, int type, struct FT
 
 	(void)ftw;
 	/* This file is full of them. */
-	if (type != FTW_F || st->st_size > CORPUS_FILE_BYTES || !is_text_file(path) || strstr(path, "test_credentials.c"))
+	if (type != FTW_F || st->st_size > CORPUS_FILE_BYTES || !is_text_file(path) || strstr(path,
+		"test_credentials.c"))
 		return 0;
 	if (corpus.len + (size_t)st->st_size + 1 > corpus.max)
 		return 1;
@@ -626,8 +696,10 @@ static size_t words_of(struct str text)
 
 static int gather(void **state)
 {
-	static const char *const roots[] = {"src", "docs", "sdk", "tests", "scripts", "/usr/share/common-licenses", "/usr/lib/python3/dist-packages",
-					    "/usr/lib/python3.11", "tools/node_modules", "/usr/share/perl", "/usr/share/perl5", "/usr/share/nodejs",
+	static const char *const roots[] = {"src", "docs", "sdk", "tests", "scripts", "/usr/share/common-licenses",
+					    "/usr/lib/python3/dist-packages",
+					    "/usr/lib/python3.11", "tools/node_modules", "/usr/share/perl",
+					    "/usr/share/perl5", "/usr/share/nodejs",
 					    "/usr/share/doc", "/usr/lib/node_modules", "/usr/include"};
 
 	(void)state;
@@ -662,7 +734,8 @@ static void fewer_than_1_in_10000_words_of_ordinary_text_are_hits(void **state)
 	for (size_t i = 0; getenv("SHOW_HITS") && i < count; i++) {
 		size_t from = hits[i].at > 60 ? hits[i].at - 60 : 0;
 
-		print_message("%s: %.*s[%.*s]\n", hits[i].kind, (int)(hits[i].at - from), text.p + from, (int)hits[i].len, text.p + hits[i].at);
+		print_message("%s: %.*s[%.*s]\n", hits[i].kind, (int)(hits[i].at - from), text.p + from,
+			      (int)hits[i].len, text.p + hits[i].at);
 	}
 	assert_true(count < HITS_MAX && count * 10000 < words);
 	free(hits);
@@ -681,7 +754,8 @@ static void ordinary_text_is_scanned_fast(void **state)
 	print_message("ordinary text: %.0f MB/s\n", rate);
 	free(hits);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* 300 and more on a machine of 2023 that has nothing else to do; the promise is 200, the rest is for slower ones. */
+	/* 300 and more on a machine of 2023 that has nothing else to do; the promise is 200, the rest is for slower
+	 * ones. */
 	if (text.n > 1000 * 1000)
 		assert_true(rate > 60);
 #endif

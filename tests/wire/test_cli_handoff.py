@@ -123,7 +123,8 @@ def test_the_chain_inherits_narrows_waives_and_resolves(spine):
     envelope = spine.ok("envelope", "env-2", "--json").json
     assert envelope["task"]["intent"] == "No payment may be lost."
     assert envelope["constraints"] == {"language": "python", "max_retries": 2, "style": "plain"}
-    assert [(w["key"], w["by"], w["reason"]) for w in envelope["waived"]] == [("deadline", "coder", "the client said so")]
+    waived = [(w["key"], w["by"], w["reason"]) for w in envelope["waived"]]
+    assert waived == [("deadline", "coder", "the client said so")]
     assert envelope["task"]["open_decisions"] == []
     assert envelope["history"][-1]["decision"] == "the fast one"
 
@@ -389,8 +390,8 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
     )
     assert re.search(r"^ +3  env-3 +reviewer -> tester +[\d.]+ % +\d+/\d+ +[\d.]+ % +72.9 % +2$", text, re.M)
     for detail in (
-        "constraint deadline waived: 2030-01-01, by coder: the client said so", "constraint max_retries narrowed: 3 -> 2",
-        "constraint style added: plain", "memory ms-1 dropped: budget",
+        "constraint deadline waived: 2030-01-01, by coder: the client said so",
+        "constraint max_retries narrowed: 3 -> 2", "constraint style added: plain", "memory ms-1 dropped: budget",
     ):
         assert f"     {detail}\n" in text
     assert "100.0 % of its intent and constraints" in text
@@ -423,7 +424,8 @@ def test_blame_names_where_it_came_in_and_where_it_was_lost(spine):
     chain(spine)
     text = spine.ok("blame", "task-1", "deadline").out
     assert text.startswith("deadline: lost\ncame in with  env-1, hop 1, analyst -> coder, ")
-    assert re.search(r"^lost in       env-2, hop 2, coder -> reviewer, \S+, waived by coder: the client said so$", text, re.M)
+    lost = r"^lost in       env-2, hop 2, coder -> reviewer, \S+, waived by coder: the client said so$"
+    assert re.search(lost, text, re.M)
     assert re.search(r"^lost in       env-3, .*, dropped: budget$", spine.ok("blame", "task-1", "ms-1").out, re.M)
     assert spine.ok("blame", "task-1", "intent").out.startswith("intent: still there\ncame in with  env-1")
     assert spine.ok("blame", "task-1", "style", "--json").json["introduced"]["envelope"] == "env-2"
@@ -537,7 +539,8 @@ def test_an_id_cannot_become_another_path(spine, bad):
 
 
 @pytest.mark.parametrize(
-    "args", [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m", "5"]],
+    "args",
+    [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m", "5"]],
     ids=" ".join,
 )
 def test_without_a_server_it_says_how_to_start_it(offline, args):
@@ -556,7 +559,8 @@ def test_what_agents_wrote_cannot_control_the_terminal(spine, line):
     stored(spine, EVIL, "--summary", EVIL, "--kind", "k\u202e", "--agent", "a\u202eb")
     values = ["-c", f"key={EVIL}", "-c", f"k\u202e={EVIL}", "-e", f"format={EVIL}", "--decision", EVIL, "--history",
               json.dumps({"agent": EVIL, "action": EVIL, "why": EVIL, "decision": EVIL})]
-    spine.ok("handoff", "evil\u202e", EVIL, "--from", "evil\u202e", "--intent", EVIL, "--state", EVIL, "-r", "ms-1", *values)
+    texts = ["--from", "evil\u202e", "--intent", EVIL, "--state", EVIL]
+    spine.ok("handoff", "evil\u202e", EVIL, "-r", "ms-1", *texts, *values)
     spine.ok("handoff", "c", EVIL, "-p", "env-1", "-m", "700", "--waive", f"key={EVIL}", "--from", "evil\u2066")
     spine.ok("handoff", "c", "x", "--task", "evil\u202e")
     spine.ok("agent", "evil", "-d", EVIL)
@@ -569,13 +573,14 @@ def test_what_agents_wrote_cannot_control_the_terminal(spine, line):
 
 
 ODD = [
-    {}, [], 7, {"task": 1, "memory": [], "budget": "x", "lineage": None, "history": {}, "waived": [1, {}], "constraints": [],
-    "since": [3], "guard": 5, "extensions": {"a": {}}},
+    {}, [], 7,
+    {"task": 1, "memory": [], "budget": "x", "lineage": None, "history": {}, "waived": [1, {}], "constraints": [],
+     "since": [3], "guard": 5, "extensions": {"a": {}}},
     {"task": {"open_decisions": [1, {"a": 1}]}, "memory": {"refs": [None, {"id": 5}], "missing": [[]]},
      "budget": {"trimmed": [1]}, "history": [1, {"agent": {}, "action": []}]},
     {"hops": [1, {"changes": [2, {"kind": 5}], "against_root": 3}], "score": "x", "changes": [None], "tasks": [1],
-     "envelopes": [1, {}], "agents": [1, {"accepts": [1]}], "receipts": [5], "memories": [1], "missing": [1], "budgets": [1],
-     "introduced": 5, "lost": []},
+     "envelopes": [1, {}], "agents": [1, {"accepts": [1]}], "receipts": [5], "memories": [1], "missing": [1],
+     "budgets": [1], "introduced": 5, "lost": []},
 ]
 
 

@@ -331,7 +331,7 @@ def chain(api):
     )
     yield root
     child = api.handoff("c", "narrow it", parent=root["id"], waive=[{"key": "deep", "reason": "too strict"}, {"key": "region", "reason": "moved"}],
-                        resolved_decisions=[{"decision": "which database?", "outcome": "none"}, {}], tokenizer="cl100k_base")
+                        resolved_decisions=[{"decision": "which database?", "outcome": "none"}, {"decision": "which queue?"}], tokenizer="cl100k_base")
     yield child
     yield api.handoff("d", "end it", parent=child["id"], strategy="lazy", tokenizer="estimate", max_hops=3, **{"from": "c"})
     yield api.handoff(strategy="summary", summary="gateway")
