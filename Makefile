@@ -112,7 +112,9 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 
 .PHONY: binary unit-tests token-count
 binary: $(BIN)
+	@:
 unit-tests: $(UNIT_BIN)
+	@:
 token-count: $(OUT)/token_count
 
 $(BIN): $(OUT)/src/main.o $(LIB)
@@ -185,4 +187,4 @@ $(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

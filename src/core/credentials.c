@@ -22,16 +22,16 @@ enum {
 	STOP_W = 512,		/* password */
 	STOP_UPPER_K = 1024,	/* SK… of Twilio */
 	STOP_UPPER_C = 2048,	/* AC… of Twilio */
-	STOP_WORD = 4096	/* Bearer, Basic, LS0t: behind no letter but that of \n */
+	STOP_WORD = 4096,	/* Bearer, Basic, LS0t: behind no letter but that of \n */
+	STOP_QUOTE = 8192	/* " and ' behind ( */
 };
 
 static const uint16_t STOPS[256] = {
-	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS, [','] = STOP_COMMA,
-	['>'] = STOP_GREATER,
-	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH, ['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J,
-	['I'] = STOP_UPPER_I,
-	['w'] = STOP_W, ['W'] = STOP_W, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C, ['B'] = STOP_WORD,
-	['b'] = STOP_WORD, ['L'] = STOP_WORD,
+	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
+	[','] = STOP_COMMA, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
+	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH,
+	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C,
+	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
 };
 
 /* Groups whose bytes may stand behind c. */
@@ -41,10 +41,12 @@ static const uint16_t STOPS[256] = {
 #define BEHIND(c) \
 	(STOP_ALWAYS | (ALNUM(c) ? 0 : STOP_WORD | STOP_UPPER_I | STOP_DASH) | \
 	 IS(c, 'n', STOP_WORD) | IS(c, 'r', STOP_WORD) | IS(c, 't', STOP_WORD) | \
-	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | \
-	 RANGE(c, 'A', 'Z', STOP_GREATER) | IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | \
-	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'b', STOP_DOT) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \
-	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | IS(c, 'I', STOP_LOWER_Z) | IS(c, 'y', STOP_UPPER_J) | \
+	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | IS(c, '(', STOP_QUOTE) | \
+	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
+	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
+	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \
+	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | \
+	 IS(c, 'I', STOP_LOWER_Z) | IS(c, 'y', STOP_UPPER_J) | \
 	 IS(c, 'K', STOP_UPPER_I) | IS(c, 'B', STOP_UPPER_I) | IS(c, 'A', STOP_UPPER_C))
 #define BEHIND_4(c) BEHIND(c), BEHIND((c) + 1), BEHIND((c) + 2), BEHIND((c) + 3)
 #define BEHIND_16(c) BEHIND_4(c), BEHIND_4((c) + 4), BEHIND_4((c) + 8), BEHIND_4((c) + 12)
@@ -58,9 +60,9 @@ static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret
 	/* Rules and tables are made of dashes. */
 	if (prev == '-')
 		return false;
-	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) || credentials_assign_flag(s,
-		i, ret) ||
-	       credentials_place_command(s, i, ret) || (prev == 'Y' && credentials_block_putty(s, i, ret));
+	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) ||
+	       credentials_assign_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
+	       (prev == 'Y' && credentials_block_putty(s, i, ret));
 }
 
 static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret)
@@ -75,6 +77,9 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		return credentials_assign_pair(s, i, ret);
 	case '|':
 		return credentials_assign_cell(s, i, ret);
+	case '"':
+	case '\'':
+		return credentials_assign_call(s, i, ret);
 	case '>':
 		return credentials_assign_element(s, i, ret);
 	case '#':
@@ -113,12 +118,11 @@ static bool aws_pair(const struct credentials_scan *s, struct credential *ret)
 	size_t at = s->from, end;
 	const char *kind;
 
-	while (at < t.n && at < s->from + 4 && (t.p[at] == ' ' || t.p[at] == '\t' || credentials_among(t.p[at],
-		",;:|\"'")))
+	while (at < t.n && at < s->from + 4 && credentials_among(t.p[at], " \t,;:|\"'"))
 		at++;
 	end = credentials_run(t.n - at > 41 ? str_sub(t, 0, at + 41) : t, at, CH_ALNUM | CH_BASE64);
-	if (at == s->from || end - at != 40 || !credentials_value_is_secret(str_sub(t, at, end), NAME_AWS_SECRET,
-									    FORM_LOOSE, &kind))
+	if (at == s->from || end - at != 40 ||
+	    !credentials_value_is_secret(str_sub(t, at, end), NAME_AWS_SECRET, FORM_LOOSE, &kind))
 		return false;
 	*ret = (struct credential){at, end - at, kind};
 	return true;

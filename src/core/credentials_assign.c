@@ -52,8 +52,8 @@ static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *r
 		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1], "=!"))
 			--*ret_name_end;
 	} else {
-		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1],
-			":?|"))
+		while (*ret_name_end > 0 && i - *ret_name_end < 2 &&
+		       credentials_among(text.p[*ret_name_end - 1], ":?|"))
 			--*ret_name_end;
 	}
 	return true;
@@ -239,6 +239,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	size_t name_end, value;
 	bool compares;
 	enum credentials_name sort;
+	enum credentials_form form;
 	struct credentials_value v;
 
 	if (!read_sign(t, i, &name_end, &value, &compares) || !credentials_read_name(t, name_end, &name))
@@ -262,7 +263,11 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 		v.at += 2;
 	if (is_own_name(name, str_sub(t, v.at, v.end)))
 		return false;
-	return judge(s, &v, sort, form_of(t, name, i, &v), ret);
+	form = form_of(t, name, i, &v);
+	/* A pass is also what a compiler makes: the value must be more of a password. */
+	if (str_ieq(name, STR("pass")))
+		form = form == FORM_QUOTED ? FORM_LITERAL : FORM_BARE;
+	return judge(s, &v, sort, form, ret);
 }
 
 /* --- Without a sign ------------------------------------------------------------------------------ */
@@ -287,6 +292,21 @@ bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct 
 	if (sort == NAME_AUTHORIZATION)
 		return authorization(s, value, ret);
 	return judge(s, &v, sort, FORM_LOOSE, ret);
+}
+
+/* setPassword("…"), .token('…') */
+bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (i < 4 || t.p[i - 1] != '(' || !credentials_is(t.p[i - 2], CH_ALNUM) || !credentials_read_name(t, i - 1, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION || !credentials_read_value(t, i, &v))
+		return false;
+	return judge(s, &v, sort, sort == NAME_PASSWORD ? FORM_LITERAL : FORM_LOOSE, ret);
 }
 
 /* | password | … | */

@@ -107,8 +107,8 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 
 	if (i < s->from || !credentials_here(t, i, STR("LS0tLS1CRUdJTi")) || !credentials_starts(t, i))
 		return false;
-	end = credentials_run(t, i, CH_ALNUM | CH_BASE64);
-	if (end - i < 128)
+	/* Before it is known to be one, no more is read: the next may begin inside it, behind a '/'. */
+	if (t.n - i < 128 || credentials_run(str_sub(t, 0, i + 128), i, CH_ALNUM | CH_BASE64) != i + 128)
 		return false;
 	buf_init(&plain, 64);
 	is_key = base64_decode(str_sub(t, i, i + 64), BASE64_PADDED, &plain) && memmem(plain.data, plain.len,
@@ -116,6 +116,7 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 	buf_release(&plain);
 	if (!is_key)
 		return false;
+	end = credentials_run(t, i, CH_ALNUM | CH_BASE64);
 	while (end < t.n && t.p[end] == '=')
 		end++;
 	*ret = (struct credential){i, end - i, "private_key"};

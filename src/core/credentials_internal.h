@@ -82,8 +82,8 @@ bool credentials_token_jwt(const struct credentials_scan *s, size_t i, struct cr
 bool credentials_token_twilio(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_telegram(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of base64 of the former.
- * */
+/* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
+ * former in base64. */
 bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_block_putty(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -96,10 +96,11 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), '|' in a table, '>' of <name>, '#' of #define, the first
- * '-' of --name value. */
+/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of <name>,
+ * '#' of #define, the first '-' of --name value. */
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_element(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -161,8 +162,8 @@ struct credentials_value {
 bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
 /* The end of a bare value that was longer than CREDENTIALS_VALUE_LOOK. */
 size_t credentials_read_on(struct str text, size_t end);
-/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there. False where there is none.
- * */
+/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there.
+ * False where there is none. */
 bool credentials_read_name(struct str text, size_t end, struct str *ret);
 /* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
 size_t credentials_read_line(struct str text, size_t i);

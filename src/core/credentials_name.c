@@ -72,38 +72,34 @@ static void cut(struct str name, struct words *w)
 }
 
 /* Words that tell one secret from another of the same sort. */
-static const char *const QUALIFIERS[] = {"prod", "production", "staging", "stage", "dev", "development", "test",
-					 "testing", "live", "old",
-					 "new", "current", "default", "primary", "secondary", "value", "string", "text",
-					 "plain",
-					 "plaintext", "base64", "b64", "hex", "backup", "main", "local", "a", "b",
-					 NULL};
+static const char *const QUALIFIERS[] = {
+	"prod", "production", "staging", "stage", "dev", "development", "test", "testing", "live", "old", "new",
+	"current", "default", "primary", "secondary", "value", "string", "text", "plain", "plaintext", "base64",
+	"b64", "hex", "backup", "main", "local", "a", "b", NULL,
+};
 
 /* Before "key": of what it is the key, so that it is a secret. Not public, primary, foreign, cache, sort, … */
 static const char *const KEY_OF[] = {
 	"api", "secret", "access", "private", "encryption", "encrypt", "signing", "sign", "auth", "authentication",
-	"account", "shared",
-	"master", "service", "storage", "app", "application", "admin", "deploy", "consumer", "client", "ssh", "crypto",
-	"hmac", "jwt", "root",
-	"subscription", "license", "webhook", "session", "cookie", "rsa", "integration", "ingest", "write", "openai",
-	"anthropic", "claude",
-	"stripe", "google", "gcp", "aws", "azure", "sendgrid", "twilio", "mailgun", "mailchimp", "github", "gitlab",
-	"datadog", "sentry",
-	"algolia", "maps", "firebase", "supabase", "groq", "mistral", "cohere", "gemini", "huggingface", "hf",
-	"pinecone", "openrouter",
-	"deepseek", "wireguard", NULL};
+	"account", "shared", "master", "service", "storage", "app", "application", "admin", "deploy", "consumer",
+	"client", "ssh", "crypto", "hmac", "jwt", "root", "subscription", "license", "webhook", "session", "cookie",
+	"rsa", "integration", "ingest", "write", "openai", "anthropic", "claude", "stripe", "google", "gcp", "aws",
+	"azure", "sendgrid", "twilio", "mailgun", "mailchimp", "github", "gitlab", "datadog", "sentry", "algolia",
+	"maps", "firebase", "supabase", "groq", "mistral", "cohere", "gemini", "huggingface", "hf", "pinecone",
+	"openrouter", "deepseek", "wireguard", NULL,
+};
 
-static const char *const KEY_WORDS[] = {"apikey", "secretkey", "accesskey", "privatekey", "authkey", "signingkey",
-					"encryptionkey",
-					"accountkey", "sharedkey", "masterkey", "servicekey", "storagekey", "appkey",
-					"clientkey", NULL};
+static const char *const KEY_WORDS[] = {
+	"apikey", "secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "accountkey",
+	"sharedkey", "masterkey", "servicekey", "storagekey", "appkey", "clientkey", NULL,
+};
 
 /* Before "token": it marks a place in a list or a sort of symbol, and opens nothing. */
-static const char *const TOKEN_OF[] = {"next", "page", "nextpage", "continuation", "continue", "sync", "resume",
-				       "cursor", "cancellation",
-				       "cancel", "stop", "eos", "bos", "pad", "unk", "mask", "sep", "cls", "special",
-				       "start", "end",
-				       "prev", "previous", "idempotency", "syntax", "public", NULL};
+static const char *const TOKEN_OF[] = {
+	"next", "page", "nextpage", "continuation", "continue", "sync", "resume", "cursor", "cancellation", "cancel",
+	"stop", "eos", "bos", "pad", "unk", "mask", "sep", "cls", "special", "start", "end", "prev", "previous",
+	"idempotency", "syntax", "public", NULL,
+};
 
 static enum credentials_name name_of_key(const struct words *w, size_t last)
 {
@@ -128,8 +124,8 @@ static enum credentials_name name_of_token(const struct words *w, size_t last)
 	return NAME_TOKEN;
 }
 
-/* hashed_password, encrypted_secret, X-Amz-Credential (the id of a key and what it signs): nothing that opens anything.
- * */
+/* hashed_password, encrypted_secret, X-Amz-Credential (the id of a key and what it signs): nothing that opens
+ * anything. */
 static bool is_harmless(const struct words *w, size_t last)
 {
 	static const char *const before[] = {"hashed", "hash", "encrypted", "sealed", "amz", NULL};
@@ -172,9 +168,10 @@ enum credentials_name credentials_name_of(struct str name)
 {
 	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
 	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
-	static const char *const short_passwords[] = {"pass", "pwd", "pw", NULL};
-	static const char *const pat_of[] = {"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access",
-					     NULL};
+	static const char *const short_passwords[] = {"pass", "pw", NULL};
+	static const char *const pat_of[] = {
+		"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access", NULL,
+	};
 	static const char *const values[] = {"value", "val", "defaultvalue", NULL};
 	struct words w;
 	struct str word;
@@ -190,8 +187,8 @@ enum credentials_name credentials_name_of(struct str name)
 	if (last >= w.count || is_harmless(&w, last))
 		return NAME_NONE;
 	word = w.word[last];
-	if (ends_with(word, passwords) || (in(word, short_passwords) && (str_is(word, "pwd") || follows_word(&w,
-		last))))
+	if (ends_with(word, passwords) || str_is(word, "pwd") || (str_is(word, "pass") && w.count == 1) ||
+	    (in(word, short_passwords) && follows_word(&w, last)))
 		return NAME_PASSWORD;
 	if (str_is(word, "key"))
 		return name_of_key(&w, last);
@@ -205,16 +202,17 @@ enum credentials_name credentials_name_of(struct str name)
 		return str_has_suffix(word, STR("apikey")) ? NAME_API_KEY : NAME_SECRET_KEY;
 	if (str_is(word, "authorization"))
 		return NAME_AUTHORIZATION;
-	if ((str_is(word, "auth") && w.count == 1) || (str_is(word, "pat") && last + 1 < w.count && in(w.word[last + 1],
-		pat_of)))
+	if ((str_is(word, "auth") && w.count == 1) ||
+	    (str_is(word, "pat") && last + 1 < w.count && in(w.word[last + 1], pat_of)))
 		return NAME_TOKEN;
 	return NAME_NONE;
 }
 
 bool credentials_name_names(struct str name)
 {
-	static const char *const names[] = {"name", "key", "id", "variable", "var", "field", "header", "parametername",
-					    NULL};
+	static const char *const names[] = {
+		"name", "key", "id", "variable", "var", "field", "header", "parametername", NULL,
+	};
 	struct words w;
 
 	cut(name, &w);

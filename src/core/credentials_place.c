@@ -17,13 +17,19 @@ enum { AUTHORITY_BYTES = 512 };
 /* user:password is what documents write, admin:password is a credential. */
 static bool is_stand_in_login(struct str user, struct str password)
 {
-	static const char *const users[] = {"user", "username", "usr", "name", "login", "me", "u", "uname", "userid",
-					    "joe", "foo", "myuser",
-					    "someuser", "someone", "account", "id"};
-	static const char *const passwords[] = {"password", "passwd", "pass", "pwd", "passphrase", "secret", "token",
-						"passw0rd", "mypassword",
-						"mypass", "somepassword", "key", "apikey", "access_token"};
+	static const char *const users[] = {
+		"user", "username", "usr", "name", "login", "me", "u", "uname", "userid", "joe", "foo", "myuser",
+		"someuser", "someone", "account", "id",
+	};
+	static const char *const passwords[] = {
+		"password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "passw0rd", "mypassword",
+		"mypass", "somepassword", "key", "apikey", "access_token",
+	};
 	bool generic_user = user.n == 0, generic = false;
+
+	/* [user:password@]host */
+	if (user.n && user.p[0] == '[')
+		user = str_sub(user, 1, user.n);
 
 	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
 		generic_user = generic_user || str_ieq(user, str_of(users[i]));
@@ -62,13 +68,14 @@ static bool webhook(const struct credentials_scan *s, size_t host, struct creden
 bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text, user, password;
-	size_t start = i + 3, limit = t.n - i > AUTHORITY_BYTES ? i + AUTHORITY_BYTES : t.n, colon = 0, at_sign = 0,
-		end;
+	size_t start = i + 3, limit = t.n - i > AUTHORITY_BYTES ? i + AUTHORITY_BYTES : t.n;
+	size_t colon = 0, at_sign = 0, end;
 
 	if (i == 0 || !credentials_is(t.p[i - 1], CH_ALNUM) || !credentials_here(t, i, STR("://")))
 		return false;
-	for (end = start; end < limit && (unsigned char)t.p[end] > ' ' && !credentials_among(t.p[end],
-		"/\"'`\\"); end++) {
+	for (end = start; end < limit; end++) {
+		if ((unsigned char)t.p[end] <= ' ' || credentials_among(t.p[end], "/\"'`\\"))
+			break;
 		if (t.p[end] == ':' && colon == 0)
 			colon = end;
 		else if (t.p[end] == '@')
@@ -136,8 +143,8 @@ bool credentials_place_header(const struct credentials_scan *s, size_t i, struct
 		return value.n >= 8 && value.n <= 256 && is_basic(value) && hit(s, at, end, "basic_auth", ret);
 	if (at >= s->from && credentials_token_at(s, at, ret))
 		return true;
-	if (value.n < 8 || credentials_value_is_placeholder(value) || !(is_mixed(value) ||
-	    credentials_value_is_random(value, 8)))
+	if (value.n < 8 || credentials_value_is_placeholder(value) ||
+	    !(is_mixed(value) || credentials_value_is_random(value, 8)))
 		return false;
 	return hit(s, at, end, "bearer_token", ret);
 }
@@ -191,8 +198,8 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 		return false;
 	if (credentials_here(t, i, STR("-u ")) || credentials_here(t, i, STR("--user ")))
 		return line_has(t, i, "curl") && curl_user(s, i + (flag == 'u' ? 3 : 7), ret);
-	if (flag != 'p' || !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i,
-		"sshpass")))
+	if (flag != 'p' ||
+	    !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i, "sshpass")))
 		return false;
 	if (!credentials_read_value(t, i + 2, &v) || v.code || v.at < s->from ||
 	    !credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, v.quoted ? FORM_QUOTED : FORM_LITERAL,
@@ -214,8 +221,8 @@ bool credentials_place_sentence(const struct credentials_scan *s, size_t i, stru
 	size_t at = i + 4;
 	bool linked = false;
 
-	if (i < 4 || !credentials_starts(t, i - 4) || !(credentials_here_nocase(t, i - 4, STR("password ")) ||
-	    credentials_here_nocase(t, i - 4, STR("passwd "))))
+	if (i < 4 || !credentials_starts(t, i - 4) ||
+	    !(credentials_here_nocase(t, i - 4, STR("password ")) || credentials_here_nocase(t, i - 4, STR("passwd "))))
 		return false;
 	at += t.p[i + 3] == ' ' ? 0 : 1;
 	for (size_t k = 0; k < sizeof(links) / sizeof(links[0]); k++)

@@ -22,8 +22,8 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'' || c == '`';
 }
 
-/* b"…", rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it; i where there is none.
- * */
+/* b"…", rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it;
+ * text.n where there is none. */
 static size_t quote_at(struct str text, size_t i, size_t *ret_escapes)
 {
 	size_t at = i, escapes = 0;
@@ -51,9 +51,9 @@ static bool read_quoted(struct str text, size_t quote, size_t escapes, struct cr
 			slashes++;
 			continue;
 		}
-		if (text.p[i] == text.p[quote] && (escapes ? slashes == escapes : slashes % 2 == 0)) {
+		if (text.p[i] == text.p[quote] && (escapes ? slashes <= escapes : slashes % 2 == 0)) {
 			*ret = (struct credentials_value){quote + 1, i - escapes, true, false};
-			return ret->end > ret->at;
+			return slashes == escapes || !escapes ? ret->end > ret->at : false;
 		}
 		slashes = 0;
 	}
@@ -113,8 +113,13 @@ bool credentials_read_name(struct str text, size_t end, struct str *ret)
 
 	while (end > low && (text.p[end - 1] == ' ' || text.p[end - 1] == '\t'))
 		end--;
-	while (end > low && (text.p[end - 1] == '?' || text.p[end - 1] == ']' || text.p[end - 1] == '*'))
+	while (end > low && credentials_among(text.p[end - 1], "?]*"))
 		end--;
+	/* char name[64] */
+	for (start = end; start > low && credentials_is(text.p[start - 1], CH_DIGIT);)
+		start--;
+	if (start > low && text.p[start - 1] == '[')
+		end = start - 1;
 	if (end > low && is_quote(text.p[end - 1])) {
 		end--;
 		while (end > low && text.p[end - 1] == '\\')

@@ -167,8 +167,8 @@ static bool is_aws_id(struct str text, size_t at)
 	static const char *const prefixes[] = {"AKIA", "ASIA", "ABIA"};
 	bool known = false;
 
-	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) || credentials_is(credentials_byte(text,
-		at + 20), CH_WORD))
+	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) ||
+	    credentials_is(credentials_byte(text, at + 20), CH_WORD))
 		return false;
 	for (size_t i = 0; i < COUNT(prefixes); i++)
 		known = known || credentials_here(text, at, str_of(prefixes[i]));
@@ -247,8 +247,8 @@ bool credentials_token_telegram(const struct credentials_scan *s, size_t i, stru
 		at--;
 	end = credentials_run(t, i + 1, CH_NAME);
 	/* In a URL it stands behind "bot". */
-	if (i - at < 8 || i - at > 10 || end - i != 36 || (!credentials_starts(t, at) && !(at >= 3 &&
-	    credentials_here(t, at - 3, STR("bot")))))
+	if (i - at < 8 || i - at > 10 || end - i != 36 ||
+	    (!credentials_starts(t, at) && !(at >= 3 && credentials_here(t, at - 3, STR("bot")))))
 		return false;
 	return credentials_value_is_random(str_sub(t, i + 1, end), 35) && hit(ret, at, end, "telegram_token");
 }

@@ -27,32 +27,15 @@ const uint8_t credentials_class[256] = {
  * words that stand in at least four files of the C++, Linux, OpenSSL, Python, Perl and Node sources of Debian 12 and
  * its licences, each weighed with the square root of the number of files, two added to each count. */
 static const char LETTER_PAIRS[26][27] = {
-	"qjhjroksjungjhxjvgiflmppmt",
-	"gmkmgnqthmqfnohnwiimhrtukr",
-	"gqlogpthjwijoreoujmgkrrsnx",
-	"innjdnoreqrkpoiptkinjoqqnv",
-	"joiglkmqousjkgpknfgiqlojov",
-	"hommhgqsettipngquikkiwqtlx",
-	"ipnrepkihwvjlijnvgimiqrtop",
-	"erroessrgwqmmogqwjmiltrsms",
-	"klijkkkwswqijehltkhhvkwnzl",
-	"gonmelqpjnkpqqflqogofpmsns",
-	"iooldomogppjpklmsngllrktot",
-	"gqokeopufvphqqgnyqjkkoswhu",
-	"fkpnerrsgtpmjqhgtqjojssuow",
-	"iqihhlfqjsmnqmiotqhflmsvou",
-	"mljjpmlsmsmjiekivfjjiljqru",
-	"gsonfpqljwphorhitfkiksqtly",
-	"mnqoopprottjnooqlkkpbnmqrt",
-	"gplleomtgynmklhnvkiiloqwkz",
-	"krjpfoqjgvnlnojiqphfiqoulw",
-	"hrloeoshfxtloqinxhikksprkt",
-	"kjjmjmlvjyshifoizghgstxpvw",
-	"fpnqcpqtfvuonpjpupnppsrrsv",
-	"fqplgpphfvqlqihpuhjorsmpxx",
-	"jmhlgkqnhwwmlpmfrplfoqujmq",
-	"lmkpinlshtsjihjetkghpolson",
-	"grprcnrngttmnpiornmnptprno",
+	"qjhjroksjungjhxjvgiflmppmt", "gmkmgnqthmqfnohnwiimhrtukr", "gqlogpthjwijoreoujmgkrrsnx",
+	"innjdnoreqrkpoiptkinjoqqnv", "joiglkmqousjkgpknfgiqlojov", "hommhgqsettipngquikkiwqtlx",
+	"ipnrepkihwvjlijnvgimiqrtop", "erroessrgwqmmogqwjmiltrsms", "klijkkkwswqijehltkhhvkwnzl",
+	"gonmelqpjnkpqqflqogofpmsns", "iooldomogppjpklmsngllrktot", "gqokeopufvphqqgnyqjkkoswhu",
+	"fkpnerrsgtpmjqhgtqjojssuow", "iqihhlfqjsmnqmiotqhflmsvou", "mljjpmlsmsmjiekivfjjiljqru",
+	"gsonfpqljwphorhitfkiksqtly", "mnqoopprottjnooqlkkpbnmqrt", "gplleomtgynmklhnvkiiloqwkz",
+	"krjpfoqjgvnlnojiqphfiqoulw", "hrloeoshfxtloqinxhikksprkt", "kjjmjmlvjyshifoizghgstxpvw",
+	"fpnqcpqtfvuonpjpupnppsrrsv", "fqplgpphfvqlqihpuhjorsmpxx", "jmhlgkqnhwwmlpmfrplfoqujmq",
+	"lmkpinlshtsjihjetkghpolson", "grprcnrngttmnpiornmnptprno",
 };
 
 /* The rest of the prices, in half bits; chosen by hand. */
@@ -168,26 +151,21 @@ unsigned credentials_value_distinct(struct str value)
 
 /* --- Stand-ins ----------------------------------------------------------------------------------- */
 
-/* Wherever they stand in a value, in any case. */
+/* Wherever they stand in a value. */
 static const char *const STAND_INS[] = {
 	"your", "example", "placeholder", "changeme", "change_me", "change-me", "changeit", "xxxx", "****", "....",
-	"redacted",
-	"replace", "insert", "dummy", "sample", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env[",
-	"secrets.",
-	"://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
+	"redacted", "replace", "insert", "dummy", "sample", "todo", "fixme", "process.env", "os.environ", "getenv",
+	"env.", "env[", "secrets.", "://", "arn:", "vault:", "data:", "\xe2\x80\xa6",
 };
 
 /* The whole value, in any case. */
 static const char *const STAND_IN_WORDS[] = {
 	"password", "passwort", "passwords", "passwd", "passphrase", "username", "required", "optional", "undefined",
-	"disabled",
-	"enabled", "unknown", "invalid", "missing", "incorrect", "forbidden", "default", "readonly", "external",
-	"internal",
-	"encrypted", "unencrypted", "plaintext", "cleartext", "sensitive", "protected", "interactive", "keyboard",
-	"publickey",
-	"authenticated", "unauthenticated", "expected", "whatever", "anything", "something", "nullable", "userpassword",
-	"sha256",
-	"sha512", "base64", "base32", "sha-256", "sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
+	"disabled", "enabled", "unknown", "invalid", "missing", "incorrect", "forbidden", "default", "readonly",
+	"external", "internal", "encrypted", "unencrypted", "plaintext", "cleartext", "sensitive", "protected",
+	"interactive", "keyboard", "publickey", "authenticated", "unauthenticated", "expected", "whatever",
+	"anything", "something", "nullable", "userpassword", "sha256", "sha512", "base64", "base32", "sha-256",
+	"sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
 };
 
 /* In small letters, in capitals, or with the first one a capital: as people write words, and chance seldom does. */
@@ -229,8 +207,8 @@ static bool is_interpolated(struct str v)
 	static const struct {
 		struct str open;
 		char close;
-	} forms[] = {{{"${", 2}, '}'}, {{"$(", 2}, ')'}, {{"{{", 2}, '}'}, {{"#{", 2}, '}'}, {{"%(", 2}, ')'}, {{"%{",
-		     2}, '}'}, {{"{", 1}, '}'}};
+	} forms[] = {{{"${", 2}, '}'}, {{"$(", 2}, ')'}, {{"{{", 2}, '}'}, {{"#{", 2}, '}'},
+		     {{"%(", 2}, ')'}, {{"%{", 2}, '}'}, {{"{", 1}, '}'}};
 
 	for (size_t i = 0; i < v.n; i++) {
 		if (v.p[i] == '%' && (credentials_byte(v, i + 1) == 's' || credentials_byte(v, i + 1) == 'd') &&
@@ -265,8 +243,8 @@ static bool is_reference(struct str v)
 	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') ||
 	    first == '{')
 		return true;
-	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) || credentials_here(v, 0,
-		STR("pbkdf2"));
+	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) ||
+	       credentials_here(v, 0, STR("pbkdf2"));
 }
 
 bool credentials_value_is_placeholder(struct str value)
@@ -280,22 +258,23 @@ bool credentials_value_is_placeholder(struct str value)
 	return has_stand_in(v);
 }
 
-/* ./x, ../x, ~/x, C:\x, /run/secrets/x, key.pem. A key in base64 may begin with '/', so that alone says nothing. */
+/* ./x, ../x, ~/x, C:\x, src/x, key.pem. A key in base64 may have a '/' anywhere, so that alone says nothing. */
 static bool is_path(struct str v)
 {
-	static const char *const ends[] = {".pem", ".key", ".json", ".txt", ".yml", ".yaml", ".crt", ".env", ".conf",
-					   ".cfg", ".py", ".js",
-					   ".ts", ".sh", ".html", ".php", ".xml", ".md", ".com", ".org", ".net"};
+	static const char *const ends[] = {
+		".pem", ".key", ".json", ".txt", ".yml", ".yaml", ".crt", ".env", ".conf", ".cfg", ".py", ".js",
+		".ts", ".sh", ".html", ".php", ".xml", ".md", ".com", ".org", ".net",
+	};
 
-	if (credentials_here(v, 0, STR("./")) || credentials_here(v, 0, STR("../")) || credentials_here(v, 0,
-		STR("~/")))
+	if (credentials_here(v, 0, STR("./")) || credentials_here(v, 0, STR("../")) ||
+	    credentials_here(v, 0, STR("~/")))
 		return true;
 	if (v.n > 2 && v.p[1] == ':' && v.p[2] == '\\')
 		return true;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (str_has_suffix(v, str_of(ends[i])))
 			return true;
-	return v.p[0] == '/' && str_find(str_sub(v, 1, v.n), '/') < v.n - 1 && !credentials_value_is_random(v, 20);
+	return str_find(v, '/') < v.n && !credentials_value_is_random(v, 8);
 }
 
 /* --- Values -------------------------------------------------------------------------------------- */
@@ -323,8 +302,8 @@ static struct shape shape_of(struct str v)
 		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
 		/* A sign in front is a selector or an operator; = at the end fills up base64. */
 		s.signs += i > 0 && credentials_among(v.p[i], "!@#$%^&*+?~");
-		s.code += credentials_among(v.p[i], "(){}[]<>|;,'\"`") || (v.p[i] == '=' && i + 1 < v.n &&
-			v.p[i + 1] != '=');
+		s.code += credentials_among(v.p[i], "(){}[]<>|;,'\"`") ||
+			  (v.p[i] == '=' && i + 1 < v.n && v.p[i + 1] != '=');
 	}
 	return s;
 }
@@ -370,8 +349,8 @@ static bool looks_random(struct str v, enum credentials_name name, enum credenti
 {
 	unsigned letters = s->lower + s->upper;
 
-	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a pattern.
-	 * */
+	/* Brackets and the like are in passwords that a program made; elsewhere they make an expression or a
+	 * pattern. */
 	if (letters == 0 || (s->code && !(form == FORM_QUOTED && name == NAME_PASSWORD && 4 * s->code <= v.n)))
 		return false;
 	if (s->digits == 0) {
@@ -414,8 +393,8 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	if (v.n < 6 || s.spaces || s.code > v.n / 4 + 1)
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
-	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) || (name == NAME_AZURE_KEY && is_base64_of(v,
-		40))) {
+	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) ||
+	    (name == NAME_AZURE_KEY && is_base64_of(v, 40))) {
 		*ret_kind = KINDS[name];
 		return true;
 	}

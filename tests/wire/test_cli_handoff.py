@@ -540,7 +540,7 @@ def test_an_id_cannot_become_another_path(spine, bad):
 
 @pytest.mark.parametrize(
     "args",
-    [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m", "5"]],
+    [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m9"]],
     ids=" ".join,
 )
 def test_without_a_server_it_says_how_to_start_it(offline, args):
