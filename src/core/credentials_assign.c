@@ -65,9 +65,8 @@ static enum credentials_name name_of_two_words(struct str text, struct str name)
 	size_t at = (size_t)(name.p - text.p);
 	struct str first;
 
-	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' || !credentials_is(text.p[at - 2],
-		CH_ALNUM) ||
-	    !credentials_read_name(text, at - 1, &first))
+	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' ||
+	    !credentials_is(text.p[at - 2], CH_ALNUM) || !credentials_read_name(text, at - 1, &first))
 		return NAME_NONE;
 	return credentials_name_of((struct str){first.p, (size_t)(name.p + name.n - first.p)});
 }
@@ -81,11 +80,11 @@ static enum credentials_name name_before_type(struct str text, size_t end, size_
 	value += credentials_byte(text, value) == ' ';
 	if (!credentials_among(credentials_byte(text, value), "\"'`\\"))
 		return NAME_NONE;
-	while (i > low && (credentials_is(text.p[i - 1], CH_WORD | CH_DOT) || credentials_among(text.p[i - 1],
-		" &'<>[]|?*")))
+	while (i > low &&
+	       (credentials_is(text.p[i - 1], CH_WORD | CH_DOT) || credentials_among(text.p[i - 1], " &'<>[]|?*")))
 		i--;
-	if (i < 2 || i == low || text.p[i - 1] != ':' || text.p[i - 2] == ':' || !credentials_read_name(text, i - 1,
-		&name))
+	if (i < 2 || i == low || text.p[i - 1] != ':' || text.p[i - 2] == ':' ||
+	    !credentials_read_name(text, i - 1, &name))
 		return NAME_NONE;
 	return credentials_name_of(name);
 }
@@ -96,23 +95,21 @@ static enum credentials_name name_beside(struct str text, size_t at)
 	size_t low = at > 80 ? at - 80 : 0, end = at;
 	struct str given, name;
 
-	while (end > low && (credentials_is(text.p[end - 1], CH_SPACE) || credentials_among(text.p[end - 1],
-		"\"'\\,{-")))
+	while (end > low && credentials_among(text.p[end - 1], " \t\r\n\"'\\,{-"))
 		end--;
 	if (end == at || !credentials_read_name(text, end, &given))
 		return NAME_NONE;
 	end = (size_t)(given.p - text.p);
-	while (end > low && (is_blank(text.p[end - 1]) || credentials_among(text.p[end - 1], "\"'\\")))
+	while (end > low && credentials_among(text.p[end - 1], " \t\"'\\"))
 		end--;
-	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') || !credentials_read_name(text, end - 1,
-		&name) ||
-	    !credentials_name_names(name))
+	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') ||
+	    !credentials_read_name(text, end - 1, &name) || !credentials_name_names(name))
 		return NAME_NONE;
 	return credentials_name_of(given);
 }
 
-/* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a log.
- * */
+/* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a
+ * log. */
 static bool begins_line(struct str text, size_t at)
 {
 	static const struct str words[] = {{"export", 6}, {"set", 3}, {"ENV", 3}, {"env", 3}, {"ARG", 3}, {"-e", 2}};
@@ -164,8 +161,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 
 	if (v->quoted)
 		return FORM_QUOTED;
-	if (text.p[sign] == '=' && tight && (name.p[0] == '-' || credentials_among(before, "?&;=") ||
-	    precedes_another(text, v->end)))
+	if (text.p[sign] == '=' && tight &&
+	    (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
 		return text.p[sign] == '=' && tight && is_capitals(name) ? FORM_LITERAL : FORM_BARE;
@@ -174,8 +171,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
 }
 
-/* The value is the end of the name, up to how words are joined: token=token, self.token = token, API_TOKEN =
- * "apiToken". */
+/* The value is the end of the name, up to how words are joined: token=token, self.token = token,
+ * API_TOKEN = "apiToken". */
 static bool is_own_name(struct str name, struct str value)
 {
 	size_t i = name.n, k = value.n;
@@ -186,7 +183,7 @@ static bool is_own_name(struct str name, struct str value)
 		else if (!credentials_is(value.p[k - 1], CH_ALNUM))
 			k--;
 		else if (str_ieq(str_sub(name, i - 1, i), str_sub(value, k - 1, k)))
-			i--, k--;
+			i--, k--;	/* the same letter */
 		else
 			return false;
 	}
@@ -301,7 +298,8 @@ bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct 
 	struct credentials_value v;
 	enum credentials_name sort;
 
-	if (i < 4 || t.p[i - 1] != '(' || !credentials_is(t.p[i - 2], CH_ALNUM) || !credentials_read_name(t, i - 1, &name))
+	if (i < 4 || t.p[i - 1] != '(' || !credentials_is(t.p[i - 2], CH_ALNUM) ||
+	    !credentials_read_name(t, i - 1, &name))
 		return false;
 	sort = credentials_name_of(name);
 	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION || !credentials_read_value(t, i, &v))
@@ -340,9 +338,8 @@ bool credentials_assign_element(const struct credentials_scan *s, size_t i, stru
 	if (at == 0 || (t.p[at - 1] != '<' && t.p[at - 1] != ':'))
 		return false;
 	sort = credentials_name_of(name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) || credentials_byte(t,
-		v.end) != '<' ||
-	    credentials_byte(t, v.end + 1) != '/')
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) ||
+	    !credentials_here(t, v.end, STR("</")))
 		return false;
 	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
 }

@@ -11,8 +11,7 @@ static size_t body_run(struct str text, size_t i)
 	size_t limit = text.n - i > 400 ? i + 400 : text.n, start, end;
 
 	for (;;) {
-		while (i < limit && (credentials_is(text.p[i], CH_SPACE) || credentials_among(text.p[i],
-			"\"'+\\,|>#*")))
+		while (i < limit && credentials_among(text.p[i], " \t\r\n\"'+\\,|>#*"))
 			i += text.p[i] == '\\' && credentials_among(credentials_byte(text, i + 1), "nrt") ? 2 : 1;
 		start = i;
 		end = credentials_run(text, i, CH_ALNUM | CH_BASE64);
@@ -111,8 +110,8 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 	if (t.n - i < 128 || credentials_run(str_sub(t, 0, i + 128), i, CH_ALNUM | CH_BASE64) != i + 128)
 		return false;
 	buf_init(&plain, 64);
-	is_key = base64_decode(str_sub(t, i, i + 64), BASE64_PADDED, &plain) && memmem(plain.data, plain.len,
-		"PRIVATE KEY", 11);
+	is_key = base64_decode(str_sub(t, i, i + 64), BASE64_PADDED, &plain) &&
+		 memmem(plain.data, plain.len, "PRIVATE KEY", 11);
 	buf_release(&plain);
 	if (!is_key)
 		return false;

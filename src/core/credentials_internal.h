@@ -96,8 +96,8 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of <name>,
- * '#' of #define, the first '-' of --name value. */
+/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
+ * <name>, '#' of #define, the first '-' of --name value. */
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret);

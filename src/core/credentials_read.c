@@ -53,7 +53,8 @@ static bool read_quoted(struct str text, size_t quote, size_t escapes, struct cr
 		}
 		if (text.p[i] == text.p[quote] && (escapes ? slashes <= escapes : slashes % 2 == 0)) {
 			*ret = (struct credentials_value){quote + 1, i - escapes, true, false};
-			return slashes == escapes || !escapes ? ret->end > ret->at : false;
+			/* With fewer, it closes the text that the value stands in. */
+			return (escapes == 0 || slashes == escapes) && ret->end > ret->at;
 		}
 		slashes = 0;
 	}

@@ -1,4 +1,5 @@
-/* Credentials in text: what is found, what is left alone, how often it errs, and how long it takes.
+/* Credentials in text: what is found, what is left alone, how often it errs, and how long it takes. With SHOW_HITS in the
+ * environment it prints what it found in ordinary text, and what it missed of random credentials.
  *
  * Keys of known forms are written in pieces ("gh" "p_…"), or drawn at random, so that nobody's scanner of source code
  * takes them for lost ones. */
@@ -115,6 +116,10 @@ static const struct positive POSITIVES[] = {
 	{"password", "password: Optional[str] = \"", "letmein99", "\""},
 	{"password", "**Password:** ", "Tr0ub4dor&3", "\n"},
 	{"password", "| Password | ", "Tr0ub4dor&3", " |"},
+	{"password", "{\"user\":\"admin\",\"pass\":\"", "S3cr3t!x", "\"}"},
+	{"password", "client.setPassword(\"", "Summer2023", "\")"},
+	{"password", "char password[32] = \"", "letmein99", "\";"},
+	{"password", "Password: **", "Tr0ub4dor&3", "**\n"},
 	{"password", "my $passwd = '", "geheim$parole", "';"},
 	{"password", "password := `", "pa\"ss'w0rd!", "`"},
 	{"password", "password = \"", "p\xc3\xa4ssw\xc3\xb6rd1", "\""},
@@ -194,7 +199,8 @@ static void private_keys_are_found_as_whole_blocks(void **state)
 		 "-----BEGIN RSA PRIV" "ATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" KEY_LINES
 		 "-----END RSA PRIV" "ATE KEY-----", "\n"},
 		{"private_key", "",
-		 "-----BEGIN PGP PRIV" "ATE KEY BLOCK-----\nVersion: x\n\n" KEY_LINES "-----END PGP PRIV" "ATE KEY BLOCK-----", ""},
+		 "-----BEGIN PGP PRIV" "ATE KEY BLOCK-----\nVersion: x\n\n" KEY_LINES
+		 "-----END PGP PRIV" "ATE KEY BLOCK-----", ""},
 		{"private_key", "cut: ", "-----BEGIN OPENSSH PRIV" "ATE KEY-----\n" KEY_LINES "and what follows", ""},
 		{"private_key", "x ",
 		 "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nAAAB\n"
@@ -278,6 +284,8 @@ static const char *const NEGATIVES[] = {
 	"if (strstr(s, \"-----BEGIN PRIV" "ATE KEY-----\")) return 1;",
 	"\"-----BEGIN PRIV" "ATE KEY-----\\n\" + key + \"\\n-----END PRIV" "ATE KEY-----\"",
 	"-----BEGIN RSA PRIV" "ATE KEY-----\n...\n-----END RSA PRIV" "ATE KEY-----",
+	"PWD=/home/user1", "pwd = \"src/lib/x86\"", "pass: \"analysis\"", "getpass(\"Password: \")",
+	"token(\"identifier\")",
 	"-----BEGIN CERTIFICATE-----\n" KEY_LINES "-----END CERTIFICATE-----",
 	"-----BEGIN PUBLIC KEY-----\n" KEY_LINES "-----END PUBLIC KEY-----",
 	"PuTTY-User-Key-File-2 is the name of the format", "",
@@ -389,7 +397,7 @@ static void any_text_gives_sound_spans_that_split_no_character(void **state)
 	char text[2048];
 
 	(void)state;
-	for (int round = 0; round < 60000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		size_t len = 0, pieces = 1 + rng_below(&seed, 24);
 
 		for (size_t i = 0; i < pieces; i++) {
@@ -553,7 +561,7 @@ static bool finds_drawn(const struct generator *g, uint64_t *seed, bool report)
 static void of_random_credentials_of_each_kind_99_in_100_are_found(void **state)
 {
 	uint64_t seed = 2024;
-	enum { ROUNDS = 2000 };
+	enum { ROUNDS = 1000 };
 	size_t all = 0;
 
 	(void)state;
@@ -561,7 +569,7 @@ static void of_random_credentials_of_each_kind_99_in_100_are_found(void **state)
 		size_t found = 0;
 
 		for (size_t i = 0; i < ROUNDS; i++)
-			found += finds_drawn(&GENERATORS[k], &seed, i - found < 3);
+			found += finds_drawn(&GENERATORS[k], &seed, getenv("SHOW_HITS") != NULL);
 		if (found * 100 < ROUNDS * 99)
 			fail_msg("%s %s…: %zu of %d", GENERATORS[k].kind, GENERATORS[k].prefix, found, ROUNDS);
 		all += found;
@@ -605,11 +613,12 @@ static void time_grows_with_the_length_on_hostile_text(void **state)
 		"a://b:c", "a://b:c@", "Bearer a", "Basic aaaa",
 		" -p", "mysql -p", "curl -u a:", "--password ", "Authorization: ", "\"token\",", "| token ", "<token>",
 		"#define TOKEN ", "value=",
-		"name=token value=", "AK" "IA", "LS0tLS1CRUdJTi", "12345678:AA", "password is ", "twilio SK" HEX32 "0",
+		"name=token value=", "AK" "IA", "LS0tLS1CRUdJTi", "LS0tLS1CRUdJTi/", "12345678:AA", "secret(\"a",
+		"password: \\\"\\\\\\\"", "password is ", "twilio SK" HEX32 "0",
 		"\\", "\"", "-", "=", ":", "token: ${", "whsec" "_+",
 		"api key: ", "x: y = '",
 	};
-	enum { SMALL = 64 * 1024, LARGE = 16 * SMALL };
+	enum { SMALL = 64 * 1024, LARGE = 8 * SMALL };
 	struct credential *hits = mem_calloc(HITS_MAX, sizeof(*hits));
 	char *text = mem_alloc(LARGE);
 	double worst = 0;
@@ -628,18 +637,18 @@ static void time_grows_with_the_length_on_hostile_text(void **state)
 			worst = large;
 			worst_unit = units[k];
 		}
-		/* 16 times the text; a square would be 256 times the time. */
-		if (large > 64 * small + 0.02)
-			fail_msg("%s: %.1f ms for 64 KiB, %.1f ms for 1 MiB", units[k], small * 1e3, large * 1e3);
+		/* 8 times the text. A square would be 64 times the time. */
+		if (large > 24 * small + 0.02)
+			fail_msg("%s: %.1f ms for 64 KiB, %.1f ms for 512 KiB", units[k], small * 1e3, large * 1e3);
 	}
-	print_message("worst of the hostile texts: %.1f ms for 1 MiB of '%s'\n", worst * 1e3, worst_unit);
+	print_message("worst of the hostile texts: %.1f ms for 512 KiB of '%s'\n", worst * 1e3, worst_unit);
 	free(text);
 	free(hits);
 }
 
 /* --- Ordinary code and prose --------------------------------------------------------------------- */
 
-enum { CORPUS_BYTES = 120 * 1000 * 1000, CORPUS_FILE_BYTES = 1000 * 1000 };
+enum { CORPUS_BYTES = 80 * 1000 * 1000, CORPUS_FILE_BYTES = 1000 * 1000 };
 
 /* nftw has no argument for its callback. */
 static struct buf corpus;
@@ -757,7 +766,7 @@ static void ordinary_text_is_scanned_fast(void **state)
 	/* 300 and more on a machine of 2023 that has nothing else to do; the promise is 200, the rest is for slower
 	 * ones. */
 	if (text.n > 1000 * 1000)
-		assert_true(rate > 60);
+		assert_true(rate > 100);
 #endif
 }
 

@@ -65,7 +65,7 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
-	int64_t task;
+	int64_t task = 0;
 	enum store_status status = find_or_make_task(c, row, &task);
 
 	if (s == NULL)
