@@ -128,17 +128,30 @@ static bool aws_pair(const struct credentials_scan *s, struct credential *ret)
 	return true;
 }
 
+static unsigned stops_at(struct str text, size_t i)
+{
+	return STOPS[(unsigned char)text.p[i]] & BEHIND_BYTE[i > 0 ? (unsigned char)text.p[i - 1] : '\n'];
+}
+
+/* The next byte to stop at from i on, or the end. Stops are some twenty bytes apart, so four are asked at once. */
+static size_t next_stop(struct str text, size_t i)
+{
+	while (i < text.n && !stops_at(text, i)) {
+		i++;
+		while (text.n - i >= 4 &&
+		       !(stops_at(text, i) | stops_at(text, i + 1) | stops_at(text, i + 2) | stops_at(text, i + 3)))
+			i += 4;
+	}
+	return i;
+}
+
 size_t credentials_scan(struct str text, struct credential *ret, size_t max)
 {
 	struct credentials_scan s = {.text = text};
-	size_t count = 0;
-	unsigned char prev = '\n';
+	size_t count = 0, i = 0;
 
-	for (size_t i = 0; i < text.n && count < max;) {
-		unsigned char c = (unsigned char)text.p[i];
-
-		if (!(STOPS[c] & BEHIND_BYTE[prev]) || !at_stop(&s, i, &ret[count])) {
-			prev = c;
+	while (count < max && (i = next_stop(text, i)) < text.n) {
+		if (!at_stop(&s, i, &ret[count])) {
 			i++;
 			continue;
 		}
@@ -148,7 +161,15 @@ size_t credentials_scan(struct str text, struct credential *ret, size_t max)
 			s.from = i = ret[count].at + ret[count].len;
 			count++;
 		}
-		prev = (unsigned char)text.p[i - 1];
 	}
+	return count;
+}
+
+size_t credentials_scan_value(struct str name, struct str value, struct credential *ret, size_t max)
+{
+	size_t count = credentials_scan(value, ret, max);
+
+	if (count == 0 && max > 0)
+		count = credentials_assign_whole(name, value, ret);
 	return count;
 }

@@ -34,5 +34,8 @@ struct credential {
 /* Fills ret with the credentials in text, in its order, without overlap; returns how many there are, at most max. Text
  * may be any bytes; where it is UTF-8, what is left after blanking is UTF-8 too. */
 size_t credentials_scan(struct str text, struct credential *ret, size_t max);
+/* The same for a text that is the value of a member of JSON, or of anything else with a name: where nothing in it is a
+ * credential, all of it may be one for its name. */
+size_t credentials_scan_value(struct str name, struct str value, struct credential *ret, size_t max);
 
 #endif

@@ -267,6 +267,19 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	return judge(s, &v, sort, form, ret);
 }
 
+bool credentials_assign_whole(struct str name, struct str value, struct credential *ret)
+{
+	struct credentials_scan s = {.text = value};
+	struct credentials_value v = {0, value.n, true, false};
+	enum credentials_name sort = credentials_name_of(name);
+
+	if (sort == NAME_NONE || sort == NAME_VALUE || is_own_name(name, value))
+		return false;
+	if (sort == NAME_AUTHORIZATION)
+		return authorization(&s, 0, ret);
+	return judge(&s, &v, sort, FORM_QUOTED, ret);
+}
+
 /* --- Without a sign ------------------------------------------------------------------------------ */
 
 /* setenv("API_KEY", "…") */

@@ -49,9 +49,11 @@ static inline size_t credentials_run(struct str text, size_t from, unsigned clas
 	return from;
 }
 
+/* Does the word, of a byte at least, stand at at? */
 static inline bool credentials_here(struct str text, size_t at, struct str word)
 {
-	return at <= text.n && text.n - at >= word.n && memcmp(text.p + at, word.p, word.n) == 0;
+	return at <= text.n && text.n - at >= word.n && text.p[at] == word.p[0] &&
+	       memcmp(text.p + at, word.p, word.n) == 0;
 }
 
 /* The same, of any case; word is in lower case. */
@@ -99,6 +101,8 @@ bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct cr
 /* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
  * <name>, '#' of #define, the first '-' of --name value. */
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* All of value is given to name. */
+bool credentials_assign_whole(struct str name, struct str value, struct credential *ret);
 bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret);

@@ -15,10 +15,11 @@ struct words {
 	size_t count;
 };
 
+/* word is not empty. */
 static bool in(struct str word, const char *const *list)
 {
 	for (; *list; list++)
-		if (str_is(word, *list))
+		if ((*list)[0] == word.p[0] && str_is(word, *list))
 			return true;
 	return false;
 }
@@ -90,7 +91,7 @@ static const char *const KEY_OF[] = {
 };
 
 static const char *const KEY_WORDS[] = {
-	"apikey", "secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "accountkey",
+	"secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "accountkey",
 	"sharedkey", "masterkey", "servicekey", "storagekey", "appkey", "clientkey", NULL,
 };
 
@@ -112,7 +113,7 @@ static enum credentials_name name_of_key(const struct words *w, size_t last)
 		return NAME_AWS_SECRET;
 	if (str_is(of, "api"))
 		return NAME_API_KEY;
-	return in(of, KEY_OF) ? NAME_SECRET_KEY : NAME_NONE;
+	return of.n && in(of, KEY_OF) ? NAME_SECRET_KEY : NAME_NONE;
 }
 
 static enum credentials_name name_of_token(const struct words *w, size_t last)
@@ -164,17 +165,47 @@ static bool may_be_secret(struct str name)
 	return may;
 }
 
-enum credentials_name credentials_name_of(struct str name)
+/* By the word that decides; its last letter rules out most questions. */
+static enum credentials_name name_of_word(const struct words *w, size_t last)
 {
-	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
-	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
-	static const char *const short_passwords[] = {"pass", "pw", NULL};
 	static const char *const pat_of[] = {
 		"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access", NULL,
 	};
+	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
+	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
+	struct str word = w->word[last];
+
+	switch (word.p[word.n - 1]) {
+	case 'd': case 'e': case 't': case 's': case 'l': case 'w':
+		if (ends_with(word, passwords) || str_is(word, "pwd") || (str_is(word, "pass") && w->count == 1) ||
+		    ((str_is(word, "pass") || str_is(word, "pw")) && follows_word(w, last)))
+			return NAME_PASSWORD;
+		if (str_is(word, "pat") && last + 1 < w->count && in(w->word[last + 1], pat_of))
+			return NAME_TOKEN;
+		return ends_with(word, secrets) ? NAME_SECRET : NAME_NONE;
+	case 'y':
+		if (str_is(word, "key"))
+			return name_of_key(w, last);
+		if (str_is(word, "accountkey") || str_is(word, "sharedaccesskey"))
+			return NAME_AZURE_KEY;
+		if (str_has_suffix(word, STR("apikey")))
+			return NAME_API_KEY;
+		return ends_with(word, KEY_WORDS) ? NAME_SECRET_KEY : NAME_NONE;
+	case 'n':
+		if (str_has_suffix(word, STR("token")))
+			return name_of_token(w, last);
+		return str_is(word, "authorization") ? NAME_AUTHORIZATION : NAME_NONE;
+	case 'h':
+		return str_is(word, "auth") && w->count == 1 ? NAME_TOKEN : NAME_NONE;
+	default:
+		return NAME_NONE;
+	}
+}
+
+enum credentials_name credentials_name_of(struct str name)
+{
 	static const char *const values[] = {"value", "val", "defaultvalue", NULL};
 	struct words w;
-	struct str word;
 	size_t last = 0;
 
 	if (!may_be_secret(name))
@@ -184,28 +215,7 @@ enum credentials_name credentials_name_of(struct str name)
 		return NAME_VALUE;
 	while (last + 1 < w.count && (credentials_is(w.word[last].p[0], CH_DIGIT) || in(w.word[last], QUALIFIERS)))
 		last++;
-	if (last >= w.count || is_harmless(&w, last))
-		return NAME_NONE;
-	word = w.word[last];
-	if (ends_with(word, passwords) || str_is(word, "pwd") || (str_is(word, "pass") && w.count == 1) ||
-	    (in(word, short_passwords) && follows_word(&w, last)))
-		return NAME_PASSWORD;
-	if (str_is(word, "key"))
-		return name_of_key(&w, last);
-	if (str_has_suffix(word, STR("token")))
-		return name_of_token(&w, last);
-	if (ends_with(word, secrets))
-		return NAME_SECRET;
-	if (str_is(word, "accountkey") || str_is(word, "sharedaccesskey"))
-		return NAME_AZURE_KEY;
-	if (ends_with(word, KEY_WORDS))
-		return str_has_suffix(word, STR("apikey")) ? NAME_API_KEY : NAME_SECRET_KEY;
-	if (str_is(word, "authorization"))
-		return NAME_AUTHORIZATION;
-	if ((str_is(word, "auth") && w.count == 1) ||
-	    (str_is(word, "pat") && last + 1 < w.count && in(w.word[last + 1], pat_of)))
-		return NAME_TOKEN;
-	return NAME_NONE;
+	return last < w.count && !is_harmless(&w, last) ? name_of_word(&w, last) : NAME_NONE;
 }
 
 bool credentials_name_names(struct str name)

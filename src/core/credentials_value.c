@@ -168,7 +168,8 @@ static const char *const STAND_IN_WORDS[] = {
 	"sha-512", "utf-8", "md5sum", "oauth2", "pbkdf2",
 };
 
-/* In small letters, in capitals, or with the first one a capital: as people write words, and chance seldom does. */
+/* In small letters, in capitals, or with the first one a capital: as people write words, and chance seldom does. Chance
+ * does not write a long one in any case (ChangeMe). */
 static bool here_as_word(struct str v, size_t at, struct str word)
 {
 	bool capitals = true, small = true;
@@ -179,7 +180,7 @@ static bool here_as_word(struct str v, size_t at, struct str word)
 		capitals = capitals && !credentials_is(v.p[at + i], CH_LOWER);
 		small = small && !credentials_is(v.p[at + i], CH_UPPER);
 	}
-	return small || (capitals && !credentials_is(v.p[at], CH_LOWER));
+	return small || (capitals && !credentials_is(v.p[at], CH_LOWER)) || word.n >= 7;
 }
 
 static bool has_stand_in(struct str v)

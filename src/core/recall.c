@@ -2,6 +2,7 @@
 #include "core/recall.h"
 
 #include "base/mem.h"
+#include "base/rwlock.h"
 #include "core/recall_internal.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct recall *recall_new(uint64_t seed)
 	struct recall *r = mem_zalloc(sizeof(*r));
 
 	r->seed = seed;
-	pthread_rwlock_init(&r->lock, NULL);
+	rwlock_init(&r->lock);
 	recall_maker_init(&r->maker, seed);
 	return r;
 }
@@ -76,7 +77,7 @@ static struct recall_space *add_space(struct recall *r, int64_t space)
 	if (s == NULL) {
 		s = mem_zalloc(sizeof(*s));
 		s->space = space;
-		pthread_rwlock_init(&s->lock, NULL);
+		rwlock_init(&s->lock);
 		r->spaces = mem_reallocarray(r->spaces, r->space_count + 1, sizeof(struct recall_space *));
 		for (at = r->space_count++; at > 0 && r->spaces[at - 1]->space > space; at--)
 			r->spaces[at] = r->spaces[at - 1];
@@ -149,7 +150,8 @@ static enum store_status read_again(struct store_conn *c, int64_t space, uint64_
 }
 
 /* What changed while the index was being built, until nothing is left; then the index is shown. */
-static enum store_status catch_up(struct recall_space *s, struct store_conn *c, struct recall_maker *maker, struct index *index)
+static enum store_status catch_up(struct recall_space *s, struct store_conn *c, struct recall_maker *maker, struct index *index,
+				  size_t *ret_count)
 {
 	enum store_status status = STORE_OK;
 	uint64_t *pending;
@@ -162,6 +164,7 @@ static enum store_status catch_up(struct recall_space *s, struct store_conn *c, 
 		s->pending = NULL;
 		s->pending_count = s->pending_cap = 0;
 		if (count == 0) {
+			*ret_count = (size_t)index_documents(index);
 			s->index = index;
 			s->state = SPACE_READY;
 		}
@@ -192,10 +195,8 @@ enum store_status recall_build(struct recall *r, struct store_conn *c, int64_t s
 	recall_maker_init(&maker, r->seed);
 	status = read_all(c, space, &maker, index);
 	if (status == STORE_OK)
-		status = catch_up(s, c, &maker, index);
-	if (status == STORE_OK) {
-		*ret_count = (size_t)index_documents(index);
-	} else {
+		status = catch_up(s, c, &maker, index, ret_count);
+	if (status != STORE_OK) {
 		pthread_rwlock_wrlock(&s->lock);
 		s->state = SPACE_COLD;
 		pthread_rwlock_unlock(&s->lock);

@@ -57,32 +57,56 @@ static struct json json_text(struct str s)
 	return (struct json){.type = JSON_STRING, .s = s};
 }
 
-static void note(struct scan *s, const char *kind, struct str where)
+static void note(struct scan *s, struct str kind, struct str where)
 {
 	struct json_member *m = arena_calloc(s->arena, 2, sizeof(*m));
 
 	if (s->count == FINDINGS_MAX)
 		return;
-	m[0] = (struct json_member){STR("kind"), json_text(str_of(kind))};
+	m[0] = (struct json_member){STR("kind"), json_text(kind)};
 	m[1] = (struct json_member){STR("where"), json_text(where)};
 	s->findings[s->count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 }
 
-/* Finds the credentials of a text, and returns it without them. *ret_redactions may be NULL. */
-static struct str scan_text(struct scan *s, struct str text, struct str where, const struct envelope_redaction **ret_redactions,
-			    size_t *ret_count)
+/* All credentials of a text; name is the key that it is the value of (p == NULL: none), which can give it away. */
+static size_t find_all(struct scan *s, struct str name, struct str text, struct envelope_redaction **ret_spans)
 {
 	struct credential hits[HITS_MAX];
-	size_t count = text.p ? credentials_scan(text, hits, HITS_MAX) : 0;
-	struct envelope_redaction *spans;
+	struct envelope_redaction *spans = NULL;
+	size_t count = 0, cap = 0, from = 0, n;
+
+	do {
+		struct str rest = str_sub(text, from, text.n);
+
+		n = name.p && from == 0 ? credentials_scan_value(name, rest, hits, HITS_MAX) : credentials_scan(rest, hits, HITS_MAX);
+		if (count + n > cap) {
+			struct envelope_redaction *grown = arena_calloc(s->arena, (count + n) * 2, sizeof(*grown));
+
+			if (count)
+				memcpy(grown, spans, count * sizeof(*grown));
+			spans = grown;
+			cap = (count + n) * 2;
+		}
+		for (size_t i = 0; i < n; i++)
+			spans[count++] = (struct envelope_redaction){(uint32_t)(from + hits[i].at), (uint32_t)hits[i].len, str_of(hits[i].kind)};
+		if (n)
+			from = spans[count - 1].at + spans[count - 1].len;
+	} while (n == HITS_MAX);
+	*ret_spans = spans;
+	return count;
+}
+
+/* Finds the credentials of a text, and returns it without them. ret_redactions may be NULL. */
+static struct str scan_text(struct scan *s, struct str name, struct str text, struct str where,
+			    const struct envelope_redaction **ret_redactions, size_t *ret_count)
+{
+	struct envelope_redaction *spans = NULL;
+	size_t count = text.p ? find_all(s, name, text, &spans) : 0;
 
 	if (count == 0)
 		return text;
-	spans = arena_calloc(s->arena, count, sizeof(*spans));
-	for (size_t i = 0; i < count; i++) {
-		spans[i] = (struct envelope_redaction){(uint32_t)hits[i].at, (uint32_t)hits[i].len, str_of(hits[i].kind)};
-		note(s, hits[i].kind, where);
-	}
+	for (size_t i = 0; i < count; i++)
+		note(s, spans[i].kind, where);
 	if (ret_redactions) {
 		*ret_redactions = spans;
 		*ret_count = count;
@@ -90,16 +114,16 @@ static struct str scan_text(struct scan *s, struct str text, struct str where, c
 	return unpack_redacted(s->arena, text, spans, count);
 }
 
-/* The same for every string within a value. A value without any is left as it is. */
-static struct json scan_json(struct scan *s, struct json value, struct str where)
+/* The same for every string within a value; name is the key of the value. */
+static struct json scan_json(struct scan *s, struct str name, struct json value, struct str where)
 {
 	if (value.type == JSON_STRING) {
-		value.s = scan_text(s, value.s, where, NULL, NULL);
+		value.s = scan_text(s, name, value.s, where, NULL, NULL);
 	} else if (value.type == JSON_ARRAY && value.count) {
 		struct json *items = arena_calloc(s->arena, value.count, sizeof(*items));
 
 		for (uint32_t i = 0; i < value.count; i++)
-			items[i] = scan_json(s, value.items[i], arena_printf(s->arena, "%.*s[%u]", STR_ARG(where), i));
+			items[i] = scan_json(s, name, value.items[i], arena_printf(s->arena, "%.*s[%u]", STR_ARG(where), i));
 		value.items = items;
 	} else if (value.type == JSON_OBJECT && value.count) {
 		struct json_member *members = arena_calloc(s->arena, value.count, sizeof(*members));
@@ -108,7 +132,7 @@ static struct json scan_json(struct scan *s, struct json value, struct str where
 			struct str key = value.members[i].key;
 
 			members[i].key = key;
-			members[i].value = scan_json(s, value.members[i].value, arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
+			members[i].value = scan_json(s, key, value.members[i].value, arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
 		}
 		value.members = members;
 	}
@@ -121,22 +145,22 @@ static void scan_refs(struct scan *s, struct envelope *e)
 		struct envelope_ref *r = &e->refs[i];
 		struct str where = arena_printf(s->arena, "memory.ms-%llu", (unsigned long long)r->id.num);
 
-		r->text = scan_text(s, r->text, where, &r->redactions, &r->redaction_count);
-		r->summary = scan_text(s, r->summary, where, &r->summary_redactions, &r->summary_redaction_count);
+		r->text = scan_text(s, STR_NULL, r->text, where, &r->redactions, &r->redaction_count);
+		r->summary = scan_text(s, STR_NULL, r->summary, where, &r->summary_redactions, &r->summary_redaction_count);
 	}
 }
 
 static void scan_envelope(struct scan *s, struct envelope *e)
 {
-	e->intent = scan_text(s, e->intent, STR("task.intent"), NULL, NULL);
-	e->state = scan_text(s, e->state, STR("task.state"), NULL, NULL);
-	e->summary = scan_text(s, e->summary, STR("task.summary"), NULL, NULL);
-	e->open_decisions = scan_json(s, e->open_decisions, STR("task.open_decisions"));
-	e->history = scan_json(s, e->history, STR("history"));
-	e->constraints = scan_json(s, e->constraints, STR("constraints"));
-	e->waived = scan_json(s, e->waived, STR("waived"));
-	e->expected_output = scan_json(s, e->expected_output, STR("expected_output"));
-	e->extensions = scan_json(s, e->extensions, STR("extensions"));
+	e->intent = scan_text(s, STR_NULL, e->intent, STR("task.intent"), NULL, NULL);
+	e->state = scan_text(s, STR_NULL, e->state, STR("task.state"), NULL, NULL);
+	e->summary = scan_text(s, STR_NULL, e->summary, STR("task.summary"), NULL, NULL);
+	e->open_decisions = scan_json(s, STR_NULL, e->open_decisions, STR("task.open_decisions"));
+	e->history = scan_json(s, STR_NULL, e->history, STR("history"));
+	e->constraints = scan_json(s, STR_NULL, e->constraints, STR("constraints"));
+	e->waived = scan_json(s, STR_NULL, e->waived, STR("waived"));
+	e->expected_output = scan_json(s, STR_NULL, e->expected_output, STR("expected_output"));
+	e->extensions = scan_json(s, STR_NULL, e->extensions, STR("extensions"));
 	scan_refs(s, e);
 }
 

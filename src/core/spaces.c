@@ -1,6 +1,7 @@
 #include "core/spaces.h"
 
 #include "base/mem.h"
+#include "base/rwlock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ struct spaces *spaces_new(void)
 {
 	struct spaces *s = mem_zalloc(sizeof(*s));
 
-	pthread_rwlock_init(&s->lock, NULL);
+	rwlock_init(&s->lock);
 	s->mask = 15;
 	s->slots = mem_calloc(s->mask + 1, sizeof(*s->slots));
 	return s;

@@ -9,8 +9,9 @@
  * LABELS are byte strings that a document either has or has not. Filters ask for labels, times, ids.
  *
  * THREADS. Nothing here takes a lock. Functions with a const index may run at the same time, each thread with a scratch of its own;
- * the others need the index for themselves. Adding a document takes some microseconds; once in a while a segment of it is rewritten,
- * which takes some milliseconds whatever the size of the index.
+ * the others need the index for themselves (a pthread_rwlock should be of the kind that prefers writers: by default readers that come
+ * without a pause keep the writer out for ever). Adding a document takes some microseconds; once in 32,768 documents, or when a third
+ * of a segment was removed, the segment is rewritten, which takes 20 to 30 ms whatever the size of the index.
  *
  * LIMITS. A query counts its INDEX_QUERY_TERMS weightiest terms; a page has at most INDEX_PAGE hits.
  */
@@ -103,7 +104,7 @@ static inline struct index_filter index_filter_any(void)
 
 /* --- Searching -------------------------------------------------------------------------------------- */
 
-/* Memory for one thread's searches; grows to about 1 MB. Returns owned. */
+/* Memory for one thread's searches: 60 KB, and for index_list 8 KB for each segment. Returns owned. */
 struct index_scratch *index_scratch_new(void);
 /* NULL-safe. */
 void index_scratch_free(struct index_scratch *scratch);

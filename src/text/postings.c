@@ -229,6 +229,15 @@ static inline void put_count(uint8_t *counts, uint32_t i, uint8_t count)
 	counts[i >> 1] = (uint8_t)((counts[i >> 1] & (0xf0 >> shift)) | count << shift);
 }
 
+/* The same for a count behind all others: what is in the upper half of its byte does not matter yet, and need not be read. */
+static inline void append_count(uint8_t *counts, uint32_t i, uint8_t count)
+{
+	if (i & 1)
+		counts[i >> 1] |= (uint8_t)(count << 4);
+	else
+		counts[i >> 1] = count;
+}
+
 static inline void widen_bounds(struct postings_bounds *b, uint8_t count, uint8_t length)
 {
 	int class = count < 3 ? count - 1 : 2;
@@ -346,10 +355,9 @@ static void append_to_list(struct postings *p, struct postings_slot *slot, uint1
 	} else {
 		uint16_t *docs = sparse_docs(p, at);
 
-		assert(docs[n - 1] < doc);
 		docs[n] = doc;
 		if (p->counted)
-			put_count((uint8_t *)(docs + sparse_room(h.count)), n, count);
+			append_count((uint8_t *)(docs + sparse_room(h.count)), n, count);
 	}
 	h.count++;
 	if (p->counted)
@@ -372,36 +380,44 @@ static void append_one(struct postings *p, struct postings_slot *slot, uint16_t 
 	append_to_list(p, slot, doc, (uint8_t)t->count, lengths, doc_count);
 }
 
-/* Fetches where the next document of a list will be written. */
+/* Fetches where the next document of a list, and its count, will be written. */
 static void prefetch_end(const struct postings *p, uint32_t at)
 {
-	uint32_t count;
+	const unsigned char *array = at_unit(p, at + head_units(p));
+	uint32_t head, count;
 
-	memcpy(&count, at_unit(p, at), sizeof(count));
-	__builtin_prefetch(at_unit(p, at + head_units(p)) + (count & DENSE ? 0 : 2 * head_count(count)), 1);
+	memcpy(&head, at_unit(p, at), sizeof(head));
+	count = head_count(head);
+	if (head & DENSE)
+		return;
+	__builtin_prefetch(array + 2 * (size_t)count, 1);
+	if (p->counted)
+		__builtin_prefetch(array + 2 * (size_t)sparse_room(head) + count / 2, 1);
 }
 
 /* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads, then all ends. */
 static void append_batch(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t count,
 			 const uint8_t *lengths, uint32_t doc_count)
 {
-	uint32_t places[BATCH];
+	struct postings_slot *slots[BATCH];
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		__builtin_prefetch(&p->slots[home_slot(p, terms[i].term)], 1);
 	for (i = 0; i < count; i++) {
-		const struct postings_slot *slot = find_slot(p, terms[i].term);
-
-		places[i] = slot->term == POSTINGS_FREE || slot_is_single(slot) ? 0 : slot_place(slot);
-		if (places[i])
-			__builtin_prefetch(at_unit(p, places[i]), 1);
+		slots[i] = find_slot(p, terms[i].term);
+		if (slots[i]->term != POSTINGS_FREE && !slot_is_single(slots[i]))
+			__builtin_prefetch(at_unit(p, slot_place(slots[i])), 1);
 	}
 	for (i = 0; i < count; i++)
-		if (places[i])
-			prefetch_end(p, places[i]);
-	for (i = 0; i < count; i++)
-		append_one(p, find_slot(p, terms[i].term), doc, &terms[i], lengths, doc_count);
+		if (slots[i]->term != POSTINGS_FREE && !slot_is_single(slots[i]))
+			prefetch_end(p, slot_place(slots[i]));
+	for (i = 0; i < count; i++) {
+		/* Two new terms may have found the same free slot. */
+		if (slots[i]->term != terms[i].term)
+			slots[i] = find_slot(p, terms[i].term);
+		append_one(p, slots[i], doc, &terms[i], lengths, doc_count);
+	}
 }
 
 void postings_append(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t term_count,

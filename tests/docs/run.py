@@ -2,8 +2,8 @@
 
 Every fenced block marked sh, bash, python or console in the documents below is run, in order, against a server of the
 document's own (sandbox.py). A console block shows what its commands print, and that is compared (expected.py); in a
-python block a comment behind a print() is what it prints. A block is left out only by a line before it, which gives
-the reason:
+python block a comment "# -> TEXT" behind a print() is what it prints. A block is left out only by a line before it,
+which gives the reason:
 
     <!-- not run: needs a second machine -->
 
@@ -84,13 +84,14 @@ def run_console(sandbox: Sandbox, block: Block) -> None:
 
 
 def print_comments(code: str) -> dict[int, str]:
-    """The comments behind a print(), by line of the block."""
+    """What the comments behind a print() say that it prints, by line of the block."""
     comments = {}
     lines = code.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         line = token.start[0]
-        if token.type == tokenize.COMMENT and re.match(r"\s*print\(", lines[line - 1]):
-            comments[line] = token.string.lstrip("# ").strip()
+        shown = re.match(r"# -> (.*)$", token.string) if token.type == tokenize.COMMENT else None
+        if shown and re.match(r"\s*print\(", lines[line - 1]):
+            comments[line] = shown.group(1)
     return comments
 
 

@@ -276,14 +276,15 @@ static void a_hundred_thousand_terms_of_one_document(void **state)
 	unsigned i;
 
 	for (i = 0; i < 100000; i++)
-		at += (size_t)snprintf(text + at, (1 << 20) - at, "q%05u ", i);
+		at += (size_t)snprintf(text + at, (1 << 20) - at, "%05u ", i);
 	d = document(f, 1, (struct str){text, at});
 	index_add(f->ix, &d);
-	add(f, 2, "q09999");
-	assert_string_equal(search(f, "q09999"), "2 1");
-	assert_string_equal(search(f, "q54321 q99999"), "1");
+	assert_int_equal(f->bag.term_count, 100000);
+	add(f, 2, "09999");
+	assert_string_equal(search(f, "09999"), "2 1");
+	assert_string_equal(search(f, "54321 99999"), "1");
 	assert_true(index_remove(f->ix, 1));
-	assert_string_equal(search(f, "q09999 q54321"), "2");
+	assert_string_equal(search(f, "09999 54321"), "2");
 	free(text);
 }
 
@@ -330,6 +331,7 @@ struct shared {
 	bool done;		/* under the lock */
 };
 
+/* Returns NULL, or its argument where something was not as it should be. */
 static void *read_all_the_time(void *arg)
 {
 	struct shared *s = arg;
@@ -338,7 +340,7 @@ static void *read_all_the_time(void *arg)
 	struct termbag terms;
 	struct index_hit hits[10];
 	uint64_t ids[10];
-	bool done = false;
+	bool done = false, right = true;
 
 	termbag_init(&terms, 0);
 	termbag_add_text(&terms, a, STR("common words of retryPolicy five"), 1);
@@ -349,28 +351,34 @@ static void *read_all_the_time(void *arg)
 		pthread_rwlock_rdlock(&s->lock);
 		n = index_search(s->ix, &q, NOW_MS, 10, x, hits);
 		for (i = 1; i < n; i++)
-			assert_true(hits[i - 1].score > hits[i].score ||
-				    (hits[i - 1].score == hits[i].score && hits[i - 1].id > hits[i].id));
+			right = right && (hits[i - 1].score > hits[i].score ||
+					  (hits[i - 1].score == hits[i].score && hits[i - 1].id > hits[i].id));
 		index_list(s->ix, &q.filter, NOW_MS, false, 10, x, ids);
-		assert_int_equal(index_count(s->ix, &q.filter, NOW_MS, x), index_documents(s->ix));
+		right = right && index_count(s->ix, &q.filter, NOW_MS, x) == index_documents(s->ix);
 		done = s->done;
 		pthread_rwlock_unlock(&s->lock);
 	}
 	termbag_release(&terms);
 	analyzer_free(a);
 	index_scratch_free(x);
-	return NULL;
+	return right ? NULL : arg;
 }
 
 static void many_may_search_while_none_writes(void **state)
 {
 	struct fixture *f = *state;
 	struct index_config config = index_config_default;
-	struct shared s = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+	struct shared s = {.done = false};
+	pthread_rwlockattr_t attr;
 	pthread_t threads[3];
 	uint64_t id;
 	size_t i;
 
+	/* By default readers that never pause keep the writer out for ever. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&s.lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
 	config.segment_documents = 256;
 	s.ix = index_new(&config);
 	for (i = 0; i < 3; i++)
@@ -392,8 +400,12 @@ static void many_may_search_while_none_writes(void **state)
 	pthread_rwlock_wrlock(&s.lock);
 	s.done = true;
 	pthread_rwlock_unlock(&s.lock);
-	for (i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
+	for (i = 0; i < 3; i++) {
+		void *wrong;
+
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
 	index_free(s.ix);
 	pthread_rwlock_destroy(&s.lock);
 }

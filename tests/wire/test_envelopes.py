@@ -518,3 +518,14 @@ def test_one_memory_cited_in_two_ways_is_one_reference(api):
     api.store("fact", id="ms-5")
     envelope = api.handoff(summary="ms-5 and ms-5@1")
     assert [ref["id"] for ref in envelope["memory"]["refs"]] == ["ms-5"]
+
+
+def test_a_secret_is_known_by_the_key_it_stands_under_and_none_is_too_many(api):
+    password = "Summer" + "2023x"
+    many = "\n".join(f"token {SECRET[:-3]}{i:03d}" for i in range(400))
+    api.store(many, pinned=True)
+    envelope = api.handoff(constraints={"security": "no plaintext credentials", "max_tokens": 100000},
+                           expected_output={"db_password": password}, execution_history=[{"agent": "a", "api_key": SECRET}])
+    assert password not in json.dumps(envelope) and SECRET[:-3] not in json.dumps(envelope)
+    assert len(envelope["memory"]["refs"][0]["redactions"]) == 400
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"

@@ -1,0 +1,382 @@
+/* From text to terms, and the small structures under the index. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "text/analyze.h"
+#include "text/dictionary.h"
+#include "text/order.h"
+#include "text/score.h"
+#include "text/termbag.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int set_up(void **state)
+{
+	*state = analyzer_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	analyzer_free(*state);
+	return 0;
+}
+
+/* --- Analysis --------------------------------------------------------------------------------------- */
+
+static void collect(void *ctx, struct str term)
+{
+	struct buf *out = ctx;
+
+	assert_in_range(term.n, 1, ANALYZE_TERM_BYTES);
+	if (out->len)
+		buf_putc(out, ' ');
+	buf_put(out, term);
+}
+
+static void assert_terms(struct analyzer *a, const char *text, const char *want)
+{
+	struct buf out;
+
+	buf_init(&out, 1 << 16);
+	analyzer_run(a, str_of(text), collect, &out);
+	if (!str_is(buf_str(&out), want))
+		fail_msg("\"%s\" gives \"%.*s\", not \"%s\"", text, STR_ARG(buf_str(&out)), want);
+	buf_release(&out);
+}
+
+static void words_are_folded_and_stemmed(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_terms(a, "The Retries, retried: RETRY retrying.", "the retri retri retri retri");
+	assert_terms(a, "Decisions decided; decide!", "decis decid decid");
+	assert_terms(a, "don't dog's dog\u2019s dogs' O'Brien", "don't dog dog dog o'brien");
+	assert_terms(a, "a I 7 42 0042", "a i 7 42 0042");
+	/* Words that begin and end alike are still different words to the cache of stems. */
+	assert_terms(a, "bbbbbbbbb bbbbbbbb bbbbbbbbb bbbb bbbbb bbbb bbb", "bbbbbbbbb bbbbbbbb bbbbbbbbb bbbb bbbbb bbbb bbb");
+	assert_terms(a, "", "");
+	assert_terms(a, " \t\n.,;:!?()[]{}<>\"'`~@#$%^&*-_=+|\\/ ", "");
+	assert_terms(a, "end. Start (brackets) \"quotes\" 'single' word/", "end start bracket quot singl word");
+}
+
+static void identifiers_are_found_by_parts_and_as_a_whole(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_terms(a, "retryPolicy", "retrypolicy retri polici");
+	assert_terms(a, "retry_policy", "retrypolicy retri polici");
+	assert_terms(a, "retry-policy", "retrypolicy retri polici");
+	assert_terms(a, "Retry.Policy", "retrypolicy retri polici");
+	assert_terms(a, "RETRY_POLICY", "retrypolicy retri polici");
+	assert_terms(a, "HTTPServer2", "httpserver2 http server 2");
+	assert_terms(a, "parseHTTPRequest", "parsehttprequest pars http request");
+	assert_terms(a, "std::vector<int>", "stdvector std vector int");
+	assert_terms(a, "__init__ _x .bashrc", "init x bashrc");
+	assert_terms(a, "GitHub github", "github git hub github");
+	assert_terms(a, "URLs IDs PDFs getURLsFor", "url id pdf geturlsfor get url for");
+	assert_terms(a, "C++ c# F#. C", "c++ c c# c f# f c");
+}
+
+static void paths_numbers_and_references_are_found_by_parts(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_terms(a, "src/payments/gateway.c", "srcpaymentsgatewayc src payment gateway c");
+	assert_terms(a, "C:\\Users\\Ada", "c usersada user ada");
+	assert_terms(a, "https://example.com/a?b=1", "https examplecoma exampl com a b 1");
+	assert_terms(a, "ada@example.com", "adaexamplecom ada exampl com");
+	assert_terms(a, "ms-4821", "ms4821 ms 4821");
+	assert_terms(a, "ms-4821@2", "ms4821@2 ms 4821 2");
+	assert_terms(a, "v1.2.3", "v1.2.3 v 1 2 3");
+	assert_terms(a, "2024-01-15", "2024-01-15 2024 01 15");
+	assert_terms(a, "sha256 utf8mb4", "sha256 sha 256 utf8mb4 utf 8 mb 4");
+	/* What is mixed like a hash stays whole. */
+	assert_terms(a, "a3f9c2e1b4", "a3f9c2e1b4");
+	assert_terms(a, "550e8400-e29b-41d4-a716-446655440000",
+		     "550e8400e29b41d4a716-446655440000 550e8400 e29b 41d4 a716 446655440000");
+}
+
+static void spellings_of_many_scripts_are_one(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_terms(a, "Caf\u00e9 CAFE\u0301 cafe \uff23\uff41\uff46\uff45", "cafe cafe cafe cafe");
+	assert_terms(a, "Stra\u00dfe STRASSE \ufb01ne fine", "strass strass fine fine");
+	assert_terms(a, "\u0130stanbul na\u00efve r\u00e9sum\u00e9 soft\u00adhyphen", "istanbul naiv resum softhyphen");
+	assert_terms(a, "\u041f\u0420\u0418\u0412\u0415\u0422 \u043f\u0440\u0438\u0432\u0435\u0442 \u0451\u043b\u043a\u0430",
+		     "\u043f\u0440\u0438\u0432\u0435\u0442 \u043f\u0440\u0438\u0432\u0435\u0442 \u0435\u043b\u043a\u0430");
+	assert_terms(a, "\u0394\u03af\u03ba\u03b7 \u03a3\u03bf\u03c6\u03cc\u03c2",
+		     "\u03b4\u03b9\u03ba\u03b7 \u03c3\u03bf\u03c6\u03bf\u03c3");
+	/* Hebrew and Arabic without their points and vowel signs; Hindi keeps its vowels. */
+	assert_terms(a, "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd", "\u05e9\u05dc\u05d5\u05dd");
+	assert_terms(a, "\u0627\u0644\u0639\u064e\u0631\u064e\u0628\u0650\u064a\u0651\u0629",
+		     "\u0627\u0644\u0639\u0631\u0628\u064a\u0629");
+	assert_terms(a, "\u0939\u093f\u0928\u094d\u0926\u0940", "\u0939\u093f\u0928\u094d\u0926\u0940");
+	assert_terms(a, "gr\u00f6\u00dfe\u00c4nderung", "grosseanderung gross anderung");
+}
+
+static void scripts_without_spaces_give_pairs(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_terms(a, "\u6771\u4eac\u90fd", "\u6771\u4eac \u4eac\u90fd");
+	assert_terms(a, "\u4e2d", "\u4e2d");
+	assert_terms(a, "\u4e2d\u3002\u6587", "\u4e2d \u6587");
+	assert_terms(a, "Python\u8a9e\u8a00 3", "python \u8a9e\u8a00 3");
+	/* Half-width and decomposed kana are kana. */
+	assert_terms(a, "\uff76\uff9e\uff77 \u30ab\u3099\u30ad \u30ac\u30ad",
+		     "\u30ac\u30ad \u30ac\u30ad \u30ac\u30ad");
+	assert_terms(a, "\ud55c\uad6d\uc5b4", "\ud55c\uad6d \uad6d\uc5b4");
+	/* Thai: a vowel above the line belongs to its consonant. */
+	assert_terms(a, "\u0e17\u0e35\u0e48\u0e19\u0e35\u0e48", "\u0e17\u0e35\u0e48\u0e19\u0e35\u0e48");
+	assert_terms(a, "\u0e20\u0e32\u0e29\u0e32", "\u0e20\u0e32 \u0e32\u0e29 \u0e29\u0e32");
+}
+
+static void long_words_are_bounded_and_still_told_apart(void **state)
+{
+	struct analyzer *a = *state;
+	char one[120], two[120];
+	struct buf x, y;
+
+	memset(one, 'b', sizeof(one));
+	memset(two, 'b', sizeof(two));
+	two[sizeof(two) - 1] = 'c';
+	buf_init(&x, 1 << 16);
+	buf_init(&y, 1 << 16);
+	analyzer_run(a, (struct str){one, sizeof(one)}, collect, &x);
+	analyzer_run(a, (struct str){two, sizeof(two)}, collect, &y);
+	assert_int_equal(x.len, 64);
+	assert_false(str_eq(buf_str(&x), buf_str(&y)));
+	buf_clear(&y);
+	analyzer_run(a, (struct str){one, sizeof(one)}, collect, &y);
+	assert_true(str_eq(buf_str(&x), buf_str(&y)));
+	buf_release(&x);
+	buf_release(&y);
+}
+
+static void count_term(void *ctx, struct str term)
+{
+	assert_in_range(term.n, 1, ANALYZE_TERM_BYTES);
+	++*(size_t *)ctx;
+}
+
+static void any_bytes_are_text(void **state)
+{
+	enum { SIZE = 256 << 10 };
+	static const char *const pieces[] = {"a", "Z", "9", "_", "::", "'", "\u0301", "\u4e2d", "\ufdfa", "\xff", "\xe2\x82", "\u200d", "+", "#", " "};
+	struct analyzer *a = *state;
+	char *text = mem_alloc(SIZE);
+	uint64_t random = 1;
+	size_t at, terms, round;
+
+	assert_terms(a, "a\xff\xfe" "b \xc3 \xe2\x82", "a b");
+	for (round = 0; round < 20; round++) {
+		for (at = 0; at + 4 < SIZE;) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+			if (round % 2) {
+				text[at++] = (char)(random >> 40);
+			} else {
+				const char *p = pieces[(random >> 33) % (sizeof(pieces) / sizeof(pieces[0]))];
+
+				memcpy(text + at, p, strlen(p));
+				at += strlen(p);
+			}
+		}
+		terms = 0;
+		analyzer_run(a, (struct str){text, at}, count_term, &terms);
+		assert_in_range(terms, 1, SIZE);
+	}
+	/* One kind of character without end. */
+	for (round = 0; round < sizeof(pieces) / sizeof(pieces[0]); round++) {
+		for (at = 0; at + 4 < SIZE; at += strlen(pieces[round]))
+			memcpy(text + at, pieces[round], strlen(pieces[round]));
+		terms = 0;
+		analyzer_run(a, (struct str){text, at}, count_term, &terms);
+		assert_in_range(terms, 0, SIZE);
+	}
+	free(text);
+}
+
+static void a_bag_counts_each_term_once(void **state)
+{
+	struct analyzer *a = *state;
+	struct termbag bag;
+	int round;
+
+	termbag_init(&bag, 42);
+	for (round = 0; round < 2; round++) {
+		termbag_add_text(&bag, a, STR("b a b"), 1);
+		termbag_add_text(&bag, a, STR("a c"), 3);
+		assert_int_equal(bag.term_count, 3);
+		assert_int_equal(bag.length, 9);
+		assert_true(str_is(termbag_str(&bag, 0), "b") && bag.terms[0].count == 2);
+		assert_true(str_is(termbag_str(&bag, 1), "a") && bag.terms[1].count == 4);
+		assert_true(str_is(termbag_str(&bag, 2), "c") && bag.terms[2].count == 3);
+		assert_true(bag.terms[0].hash == hash_bytes("b", 1, 42));
+		termbag_clear(&bag);
+		assert_int_equal(bag.term_count, 0);
+	}
+	termbag_release(&bag);
+}
+
+/* --- Numbers ---------------------------------------------------------------------------------------- */
+
+static void lengths_and_counts_are_rounded_down_a_little(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 300000; n++) {
+		uint32_t back = score_length_of(score_length_code(n));
+
+		assert_true(back <= n && (n > 262143 || back >= n - n / 16));
+		assert_true(n >= 64 || back == n);
+		assert_true(n == 0 || score_length_code(n) >= score_length_code(n - 1));
+	}
+	assert_int_equal(score_length_code(UINT32_MAX), 255);
+	for (n = 0; n < 1000; n++) {
+		assert_true(score_count_of(score_count_code(n)) <= n);
+		assert_true(n > 8 || score_count_of(score_count_code(n)) == n);
+		assert_true(n == 0 || (score_count_code(n) > 0 && score_count_code(n) >= score_count_code(n - 1)));
+	}
+}
+
+static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
+{
+	struct score_table *t = mem_zalloc(sizeof(*t));
+	int c, l;
+
+	(void)state;
+	score_table_fill(t, 1.2, 0.75, 50);
+	for (c = 1; c < SCORE_COUNTS; c++)
+		for (l = 0; l < SCORE_LENGTHS; l++) {
+			float part = t->part[c * SCORE_LENGTHS + l];
+
+			assert_true(part > t->part[(c - 1) * SCORE_LENGTHS + l]);
+			assert_true(l == 0 || part < t->part[c * SCORE_LENGTHS + l - 1]);
+		}
+	assert_true(t->part[5] == 0);
+	assert_true(score_idf(1000, 1000) > 0 && score_idf(1000, 1) > score_idf(1000, 2));
+	free(t);
+}
+
+/* --- Structures ------------------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint64_t *state, uint32_t below)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)((*state >> 33) % below);
+}
+
+static void a_dictionary_keeps_numbers_until_they_are_dropped(void **state)
+{
+	enum { STRINGS = 5000 };
+	struct dictionary d;
+	uint32_t numbers[STRINGS], i, n, most = 0;
+	uint64_t random = 3;
+	int step;
+
+	(void)state;
+	dictionary_init(&d);
+	for (i = 0; i < STRINGS; i++)
+		numbers[i] = DICTIONARY_NONE;
+	for (step = 0; step < 200000; step++) {
+		uint64_t hash;
+
+		i = next_random(&random, step / 50000 % 2 ? STRINGS / 4 : STRINGS);
+		hash = hash_bytes(&i, sizeof(i), 9);
+		assert_int_equal(dictionary_find(&d, hash), numbers[i]);
+		if (numbers[i] == DICTIONARY_NONE) {
+			numbers[i] = dictionary_intern(&d, hash);
+			assert_int_equal(dictionary_intern(&d, hash), numbers[i]);
+		} else if (next_random(&random, 2)) {
+			dictionary_drop(&d, numbers[i]);
+			numbers[i] = DICTIONARY_NONE;
+		}
+		most = d.entry_count > most ? d.entry_count : most;
+	}
+	assert_true(most <= STRINGS);
+	for (i = 0; i < STRINGS; i++)
+		for (n = 0; n < i && numbers[i] != DICTIONARY_NONE && i < 300; n++)
+			assert_true(numbers[n] != numbers[i]);
+	dictionary_release(&d);
+}
+
+static void an_order_stays_sorted(void **state)
+{
+	enum { KEYS = 3000 };
+	struct order o;
+	struct order_place place;
+	uint32_t values[KEYS] = {0}, key, value, count;
+	uint64_t random = 4;
+	int step;
+
+	(void)state;
+	order_init(&o);
+	for (step = 1; step < 60000; step++) {
+		/* Upwards first, then anywhere. */
+		key = step < KEYS ? (uint32_t)step : next_random(&random, KEYS);
+		if (step < KEYS || next_random(&random, step < 40000 ? 2 : 5) == 0) {
+			order_set(&o, key, (uint32_t)step);
+			values[key] = (uint32_t)step;
+		} else {
+			assert_int_equal(order_remove(&o, key), values[key] != 0);
+			values[key] = 0;
+		}
+		key = next_random(&random, KEYS);
+		assert_int_equal(order_get(&o, key, &value), values[key] != 0);
+		if (values[key])
+			assert_int_equal(value, values[key]);
+		if (step % 500 != 0)
+			continue;
+		/* Both ways through all of it. */
+		count = 0;
+		for (key = 0; key < KEYS && !values[key]; key++)
+			;
+		if (order_at_least(&o, 0, &place)) {
+			do {
+				assert_int_equal(order_key(&o, place), key);
+				assert_int_equal(order_value(&o, place), values[key]);
+				count++;
+				for (key++; key < KEYS && !values[key]; key++)
+					;
+			} while (order_next(&o, &place));
+		}
+		assert_int_equal(count, o.count);
+		assert_int_equal(key, KEYS);
+		if (order_at_most(&o, UINT64_MAX, &place))
+			for (; count > 1; count--)
+				assert_true(order_previous(&o, &place));
+		assert_true(o.count == 0 || !order_previous(&o, &place));
+	}
+	order_release(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(words_are_folded_and_stemmed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(identifiers_are_found_by_parts_and_as_a_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(paths_numbers_and_references_are_found_by_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(spellings_of_many_scripts_are_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(scripts_without_spaces_give_pairs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_words_are_bounded_and_still_told_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(any_bytes_are_text, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_bag_counts_each_term_once, set_up, tear_down),
+		cmocka_unit_test(lengths_and_counts_are_rounded_down_a_little),
+		cmocka_unit_test(worth_grows_with_the_count_and_falls_with_the_length),
+		cmocka_unit_test(a_dictionary_keeps_numbers_until_they_are_dropped),
+		cmocka_unit_test(an_order_stays_sorted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
