@@ -185,6 +185,25 @@ static bool make_private(const char *data_dir, struct buf *error)
 	return ok;
 }
 
+/* What a killed server had written but not synced yet may still be in the system's cache: SQLite would find it in the log and
+ * show it, and an answer given from it (a reply kept for an Idempotency-Key, say) would be lost with the next power
+ * cut. So what is there is made durable before anybody sees it. */
+static bool sync_what_is_there(const char *data_dir, struct buf *error)
+{
+	static const char *const files[] = {"spine.db-wal", "spine.db"};
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < sizeof(files) / sizeof(files[0]); i++) {
+		char *path = sqlite_path(data_dir, files[i]);
+
+		ok = sqlite_sync_file(path, O_RDONLY) || errno == ENOENT;
+		if (!ok)
+			buf_printf(error, "cannot sync %s: %s", path, strerror(errno));
+		free(path);
+	}
+	return ok;
+}
+
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
 {
 	struct store_conn *c = mem_zalloc(sizeof(*c));
@@ -193,7 +212,7 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 	c->lock_fd = -1;
 	if (mode == STORE_WRITE) {
 		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
-		     may_be_opened(data_dir, error) && make_private(data_dir, error);
+		     may_be_opened(data_dir, error) && make_private(data_dir, error) && sync_what_is_there(data_dir, error);
 	}
 	if (ok && open_database(c, data_dir, mode, error)) {
 		if (mode == STORE_WRITE)
