@@ -233,8 +233,10 @@ static const struct source {
 } sources[] = {
 	{"find /usr/include -name '*.h' -type f | LC_ALL=C sort | xargs -r cat 2>/dev/null", filter_c},
 	{"find /usr/lib/python3* -name '*.py' -type f | LC_ALL=C sort | xargs -r cat 2>/dev/null", filter_python},
-	{"find /usr/share/perl /usr/share/perl5 -name '*.p[mlo]*' -type f 2>/dev/null | LC_ALL=C sort | xargs -r cat 2>/dev/null", filter_pod},
-	{"find /usr/share/man/man[1-8] -name '*.gz' -type f 2>/dev/null | LC_ALL=C sort | xargs -r gzip -dc 2>/dev/null", filter_man},
+	{"find /usr/share/perl /usr/share/perl5 -name '*.p[mlo]*' -type f 2>/dev/null | LC_ALL=C sort | "
+	 "xargs -r cat 2>/dev/null", filter_pod},
+	{"find /usr/share/man/man[1-8] -name '*.gz' -type f 2>/dev/null | LC_ALL=C sort | "
+	 "xargs -r gzip -dc 2>/dev/null", filter_man},
 };
 
 static void read_source(struct corpus *c, const struct source *source)
@@ -269,8 +271,8 @@ struct corpus *corpus_new(void)
 	c->seen = NULL;
 	if (c->texts.count >= MIN_WORDS)
 		return c;
-	fprintf(stderr, "search bench: only %zu words of prose in /usr/include, /usr/lib/python3 and the like; %d are needed\n",
-		c->texts.count, MIN_WORDS);
+	fprintf(stderr, "search bench: only %zu words of prose in /usr/include, /usr/lib/python3 and the like; "
+			"%d are needed\n", c->texts.count, MIN_WORDS);
 	corpus_free(c);
 	return NULL;
 }

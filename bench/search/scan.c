@@ -120,8 +120,9 @@ static double text_score(const struct scan *s, uint64_t i, const double *weights
 	return sum;
 }
 
-size_t scan_top(const struct scan *s, const struct index_query *q, int64_t now_ms, bool rounded, float (*boost)(uint64_t i),
-		int64_t (*created_ms)(uint64_t i, uint64_t n), size_t k, struct index_hit *ret)
+size_t scan_top(const struct scan *s, const struct index_query *q, int64_t now_ms, bool rounded,
+		float (*boost)(uint64_t i), int64_t (*created_ms)(uint64_t i, uint64_t n), size_t k,
+		struct index_hit *ret)
 {
 	double *weights = term_weights(s, q->terms);
 	size_t n = 0, at;

@@ -1,10 +1,11 @@
-/* Measures the text index: how fast it is built, how much memory it takes, how long a search takes, whether its hits are the right ones,
- * and the same queries on SQLite's FTS5.
+/* Measures the text index: how fast it is built, how much memory it takes, how long a search takes, whether its hits
+ * are the right ones, and the same queries on SQLite's FTS5.
  *
  *     search [--texts N[,N...]] [--queries N] [--checks N] [--fts N] [--plain]
  *
- * Prints lines of "name value unit"; lines that begin with # are remarks. --checks: queries that are compared with a scorer that looks at
- * every text; --fts: queries that FTS5 answers (0: none), at the first number of texts. --plain: no boosts and no recency, BM25 alone.
+ * Prints lines of "name value unit"; lines that begin with # are remarks. --checks: queries that are compared with a
+ * scorer that looks at every text; --fts: queries that FTS5 answers (0: none), at the first number of texts. --plain:
+ * no boosts and no recency, BM25 alone.
  */
 #include "corpus.h"
 #include "scan.h"
@@ -57,9 +58,15 @@ static float boost_of(uint64_t i)
 	return importance[r % 10] * (r / 10 % 100 == 0 ? 1.5f : 1);
 }
 
-/* Labels of text i: two tags, kind, importance, agent, task, trust, pinned or not. text holds them. */
-static void labels_of(uint64_t i, char text[LABELS][32], struct str *ret)
+struct labels {
+	char text[LABELS][32];
+	struct str labels[LABELS];
+};
+
+/* Labels of text i: two tags, kind, importance, agent, task, trust, pinned or not. */
+static void labels_of(uint64_t i, struct labels *ret)
 {
+	char (*text)[32] = ret->text;
 	uint64_t r = corpus_random(i ^ 0xaaaa);
 	size_t l;
 
@@ -72,7 +79,7 @@ static void labels_of(uint64_t i, char text[LABELS][32], struct str *ret)
 	snprintf(text[6], 32, "trust.%u", (unsigned)(r >> 40) % 4);
 	snprintf(text[7], 32, "pinned.%d", r % 100 == 0);
 	for (l = 0; l < LABELS; l++)
-		ret[l] = str_of(text[l]);
+		ret->labels[l] = str_of(text[l]);
 }
 
 static struct index_query query_of(const struct termbag *bag, bool plain)
@@ -98,6 +105,7 @@ static struct index *build(const struct corpus *c, const struct options *o, uint
 	struct index *ix = index_new(&index_config_default);
 	struct analyzer *a = analyzer_new();
 	struct termbag bag;
+	struct labels *labels = mem_calloc(BATCH, sizeof(*labels));
 	struct buf batch[BATCH];
 	int64_t taken_ns = 0, taken_cpu_ns = 0, slowest_ns = 0;
 	uint64_t i, j, bytes = 0, terms = 0;
@@ -111,21 +119,19 @@ static struct index *build(const struct corpus *c, const struct options *o, uint
 
 		for (j = 0; j < count; j++) {
 			corpus_text(c, i + j, &batch[j]);
+			labels_of(i + j, &labels[j]);
 			bytes += batch[j].len;
 		}
 		begin = clock_mono_ns();
 		begin_cpu = cpu_ns();
 		for (j = 0; j < count; j++) {
-			char text[LABELS][32];
-			struct str labels[LABELS];
 			int64_t before;
 
 			termbag_clear(&bag);
 			termbag_add_text(&bag, a, buf_str(&batch[j]), 1);
-			labels_of(i + j, text, labels);
 			before = clock_mono_ns();
 			index_add(ix, &(struct index_document){
-				.id = i + j + 1, .terms = &bag, .labels = labels, .label_count = LABELS,
+				.id = i + j + 1, .terms = &bag, .labels = labels[j].labels, .label_count = LABELS,
 				.created_ms = created_ms(i + j, texts), .expires_ms = INDEX_NEVER,
 				.boost = o->plain ? 1 : boost_of(i + j),
 			});
@@ -137,13 +143,15 @@ static struct index *build(const struct corpus *c, const struct options *o, uint
 		taken_cpu_ns += cpu_ns() - begin_cpu;
 	}
 	printf("search.%" PRIu64 ".build %.0f texts/s\n", texts, (double)texts * 1e9 / (double)taken_ns);
-	printf("search.%" PRIu64 ".build_cpu %.0f texts/s of CPU time\n", texts, (double)texts * 1e9 / (double)taken_cpu_ns);
+	printf("search.%" PRIu64 ".build_cpu %.0f texts/s of CPU time\n", texts,
+	       (double)texts * 1e9 / (double)taken_cpu_ns);
 	printf("search.%" PRIu64 ".slowest_add %.1f ms\n", texts, (double)slowest_ns / 1e6);
 	printf("search.%" PRIu64 ".index_bytes %.1f bytes/text\n", texts, (double)index_bytes(ix) / (double)texts);
 	printf("search.%" PRIu64 ".text_bytes %.1f bytes/text\n", texts, (double)bytes / (double)texts);
 	printf("search.%" PRIu64 ".terms %.1f terms/text\n", texts, (double)terms / (double)texts);
 	for (j = 0; j < BATCH; j++)
 		buf_release(&batch[j]);
+	free(labels);
 	termbag_release(&bag);
 	analyzer_free(a);
 	return ix;
@@ -173,8 +181,8 @@ static void print_times(const char *name, uint64_t texts, int64_t *ns, size_t co
 }
 
 /* Times each query twice and takes the better: the machine has other work, too. Analysis of the query included. */
-static double measure(const struct index *ix, const struct corpus *c, const struct options *o, uint64_t texts, const char *name,
-		      const struct index_filter *filter)
+static double measure(const struct index *ix, const struct corpus *c, const struct options *o, uint64_t texts,
+		      const char *name, const struct index_filter *filter)
 {
 	int64_t *ns = mem_calloc(o->queries, sizeof(*ns));
 	struct index_scratch *x = index_scratch_new();
@@ -237,8 +245,12 @@ static void measure_lists(const struct index *ix, uint64_t texts)
 		const char *name;
 		const struct index_labels *group;
 		bool count;
-	} cases[] = {{"list", NULL, false}, {"list_common_label", &groups[0], false}, {"list_rare_label", &groups[1], false},
-		     {"count_common_label", &groups[0], true}};
+	} cases[] = {
+		{"list", NULL, false},
+		{"list_common_label", &groups[0], false},
+		{"list_rare_label", &groups[1], false},
+		{"count_common_label", &groups[0], true},
+	};
 	struct index_scratch *x = index_scratch_new();
 	int64_t ns[ROUNDS];
 	uint64_t ids[K];
@@ -258,7 +270,8 @@ static void measure_lists(const struct index *ix, uint64_t texts)
 				index_list(ix, &f, START_MS + SPAN_MS, false, K, x, ids);
 			ns[r] = clock_mono_ns() - begin;
 		}
-		print_times(cases[i].name, texts, ns, ROUNDS);
+		qsort(ns, ROUNDS, sizeof(*ns), compare_times);
+		printf("search.%" PRIu64 ".%s %.1f us\n", texts, cases[i].name, (double)ns[ROUNDS / 2] / 1e3);
 	}
 	index_scratch_free(x);
 }
@@ -287,15 +300,16 @@ static void check(const struct index *ix, const struct corpus *c, const struct o
 		termbag_add_text(&bag, a, buf_str(&text), 1);
 		n = index_search(ix, &q, START_MS + SPAN_MS, K, x, hits);
 		for (rounded = 0; rounded < 2; rounded++) {
-			m = scan_top(scan, &q, START_MS + SPAN_MS, rounded, o->plain ? NULL : boost_of, created_ms, K, truth);
+			m = scan_top(scan, &q, START_MS + SPAN_MS, rounded, o->plain ? NULL : boost_of, created_ms,
+				     K, truth);
 			for (h = 0; h < n; h++)
 				for (t = 0; t < m; t++)
 					*(rounded ? &found : &found_plain) += hits[h].id == truth[t].id;
 			wanted += rounded ? m : 0;
 		}
 	}
-	printf("search.%" PRIu64 ".recall %.4f of the best %d by the index's own score, every text scored, %" PRIu64 " queries\n", texts,
-	       (double)found / (double)wanted, K, o->checks);
+	printf("search.%" PRIu64 ".recall %.4f of the best %d by the index's own score, every text scored, %" PRIu64
+	       " queries\n", texts, (double)found / (double)wanted, K, o->checks);
 	printf("search.%" PRIu64 ".recall_unrounded %.4f of the best %d with unrounded counts and lengths\n", texts,
 	       (double)found_plain / (double)wanted, K);
 	buf_release(&text);
@@ -323,8 +337,8 @@ static sqlite3 *fts_build(const struct corpus *c, uint64_t texts)
 	uint64_t i;
 
 	must(NULL, sqlite3_open(":memory:", &db) == SQLITE_OK);
-	must(db, sqlite3_exec(db, "CREATE VIRTUAL TABLE t USING fts5(text, tokenize='porter unicode61'); BEGIN", NULL, NULL, NULL) ==
-			 SQLITE_OK);
+	must(db, sqlite3_exec(db, "CREATE VIRTUAL TABLE t USING fts5(text, tokenize='porter unicode61'); BEGIN",
+			      NULL, NULL, NULL) == SQLITE_OK);
 	must(db, sqlite3_prepare_v2(db, "INSERT INTO t(rowid, text) VALUES (?, ?)", -1, &insert, NULL) == SQLITE_OK);
 	buf_init(&text, TEXT_BYTES);
 	for (i = 0; i < texts; i++) {
@@ -373,7 +387,8 @@ static void compare_fts(const struct corpus *c, const struct options *o, uint64_
 
 	buf_init(&text, TEXT_BYTES);
 	buf_init(&expression, TEXT_BYTES);
-	must(db, sqlite3_prepare_v2(db, "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank LIMIT 20", -1, &select, NULL) == SQLITE_OK);
+	must(db, sqlite3_prepare_v2(db, "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank LIMIT 20", -1, &select,
+				    NULL) == SQLITE_OK);
 	for (i = 0; i < o->fts; i++) {
 		int64_t begin;
 
@@ -454,10 +469,10 @@ int main(int argc, char **argv)
 	c = corpus_new();
 	if (c == NULL)
 		return 1;
-	printf("# Corpus: excerpts of 20 to 80 words from %zu words of prose on this machine (comments of C headers and of Python, POD,\n"
-	       "# manual pages), half of them with a ticket, path, hash, identifier or date of their own. Queries: 20 to 40\n"
-	       "# words, half of them from paragraphs that are in no text, half from a text with a third of the words replaced.\n",
-	       corpus_words(c));
+	printf("# Corpus: excerpts of 20 to 80 words from %zu words of prose on this machine (comments of C headers\n"
+	       "# and of Python, POD, manual pages), half of them with a ticket, path, hash, identifier or date of\n"
+	       "# their own. Queries: 20 to 40 words, half of them from paragraphs that are in no text, half from a\n"
+	       "# text with a third of the words replaced.\n", corpus_words(c));
 	printf("# Score: BM25 over all words%s; top %d; one thread; times include the analysis of the query.\n",
 	       o.plain ? "" : ", times importance and recency (half-life 30 days)", K);
 	for (i = 0; i < o.text_counts; i++) {

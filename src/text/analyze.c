@@ -1,7 +1,8 @@
-/* How it works. The text is cut into runs: characters of words with single joints between them. Most runs are plain ASCII words,
- * which a tight loop recognises and sends straight to the stemmer. Any other run is noted as an array of character classes and
- * split into parts by looking at those alone: at joints, at changes of case, between letters and digits. Runs are at most
- * RUN_CHARACTERS long; what is longer is cut, so that the work is linear whatever the text.
+/* How it works. The text is cut into runs: characters of words with single joints between them. Most runs are plain
+ * ASCII words, which a tight loop recognises and sends straight to the stemmer. Any other run is noted as an array of
+ * character classes and split into parts by looking at those alone: at joints, at changes of case, between letters
+ * and digits. Runs are at most RUN_CHARACTERS long; what is longer is cut, so that the work is linear whatever the
+ * text.
  */
 #include "text/analyze.h"
 
@@ -117,7 +118,8 @@ static size_t fold_part(const struct analyzer *a, size_t from, size_t to, char *
 	return s.n;
 }
 
-/* One part of the run, whose folded bytes are given. The stemmer keeps the s of "PDFs", for want of a vowel, so it goes here. */
+/* One part of the run, whose folded bytes are given. The stemmer keeps the s of "PDFs", for want of a vowel, so it
+ * goes here. */
 static void emit_part(struct analyzer *a, size_t from, size_t to, struct str folded)
 {
 	if (to - from > 2 && a->text.p[a->at[to] - 1] == 's' && a->class[to - 2] == FOLD_UPPER &&
@@ -234,8 +236,11 @@ static void emit_compound(struct analyzer *a)
 	}
 	a->part_count = i;
 	emit_term(a, (struct str){a->whole, len});
-	for (i = 0; i < a->part_count; i++)
-		emit_part(a, a->parts[i].from, a->parts[i].to, (struct str){a->whole + a->parts[i].at, a->parts[i].len});
+	for (i = 0; i < a->part_count; i++) {
+		const struct part *p = &a->parts[i];
+
+		emit_part(a, p->from, p->to, (struct str){a->whole + p->at, p->len});
+	}
 }
 
 /* "C++", "F#": languages whose name ends in signs. */
@@ -293,8 +298,8 @@ static enum fold_class class_at(struct str text, size_t at, size_t *ret_bytes)
 	return class;
 }
 
-/* What joins the run with the character behind it: a joint, or "::", or an apostrophe between letters. Returns the bytes to
- * take, 0 where the run ends here. */
+/* What joins the run with the character behind it: a joint, or "::", or an apostrophe between letters. Returns the
+ * bytes to take, 0 where the run ends here. */
 static size_t joint_length(const struct analyzer *a, struct str text, size_t at, enum fold_class class, size_t bytes)
 {
 	uint8_t before = base_class(a, a->length - 1, 0);
@@ -356,7 +361,8 @@ static size_t cluster_length(struct str s)
 	return n;
 }
 
-/* Pairs of characters. *before is the last one of the piece before this, in a->whole (with its length), and is updated. */
+/* Pairs of characters. *before is the last one of the piece before this, in a->whole (with its length), and is
+ * updated. */
 static size_t emit_pairs(struct analyzer *a, struct str folded, size_t *before)
 {
 	size_t at = 0, pairs = 0;
@@ -404,8 +410,9 @@ static size_t take_unspaced(struct analyzer *a, struct str text)
 	return at;
 }
 
-/* Number of small ASCII letters at the front of text, at most `limit`. Eight bytes at a time: a byte is one where it is at least 'a', not
- * above 'z', and below 128, each of which is one bit after an addition that cannot overflow into its neighbour. */
+/* Number of small ASCII letters at the front of text, at most `limit`. Eight bytes at a time: a byte is one where
+ * it is at least 'a', not above 'z', and below 128, each of which is one bit after an addition that cannot
+ * overflow into its neighbour. */
 static inline size_t small_letters(const char *p, size_t limit)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -428,8 +435,8 @@ static inline size_t small_letters(const char *p, size_t limit)
 	return n;
 }
 
-/* Length of a plain word at the front of text, which begins with an ASCII letter: one capital at most, then small letters, then
- * something that cannot belong to it. 0 where the run has to be looked at closely. */
+/* Length of a plain word at the front of text, which begins with an ASCII letter: one capital at most, then small
+ * letters, then something that cannot belong to it. 0 where the run has to be looked at closely. */
 static size_t plain_word(struct str text)
 {
 	size_t limit = text.n < ANALYZE_TERM_BYTES ? text.n : ANALYZE_TERM_BYTES;

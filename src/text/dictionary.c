@@ -1,6 +1,6 @@
-/* A shard is an open-addressed table with linear probing. The upper half of a hash says in which shard and at which slot a string
- * belongs; a slot keeps the lower half, so that a search looks at no entry but the right one, and the entry keeps the upper half,
- * so that from a number the slot is found again.
+/* A shard is an open-addressed table with linear probing. The upper half of a hash says in which shard and at which
+ * slot a string belongs; a slot keeps the lower half, so that a search looks at no entry but the right one, and the
+ * entry keeps the upper half, so that from a number the slot is found again.
  */
 #include "text/dictionary.h"
 
@@ -76,12 +76,12 @@ void dictionary_prefetch(const struct dictionary *d, uint64_t hash)
 
 void dictionary_prefetch_entry(const struct dictionary *d, uint64_t hash)
 {
-	const struct dictionary_shard *shard = &d->shards[shard_of((uint32_t)(hash >> 32))];
-	uint32_t at;
+	uint32_t upper = (uint32_t)(hash >> 32), at;
+	const struct dictionary_shard *shard = &d->shards[shard_of(upper)];
 
 	if (shard->used == 0)
 		return;
-	for (at = home_slot(shard, (uint32_t)(hash >> 32)); shard->slots[at].number != DICTIONARY_NONE; at = next_slot(shard, at))
+	for (at = home_slot(shard, upper); shard->slots[at].number != DICTIONARY_NONE; at = next_slot(shard, at))
 		if (shard->slots[at].lower == (uint32_t)hash) {
 			__builtin_prefetch(&d->entries[shard->slots[at].number], 1);
 			return;

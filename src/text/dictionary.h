@@ -1,9 +1,11 @@
 /* Numbers for strings: each distinct string has a small number, given back when the string is dropped.
  *
- * A string is known by its 64-bit hash alone. Two different strings of a million share one with a probability of about 3 in 10^8; with
- * a seed that nobody knows nobody can do anything about it. In return a string takes about 18 bytes, however long it is.
+ * A string is known by its 64-bit hash alone. Two different strings of a million share one with a probability of
+ * about 3 in 10^8; with a seed that nobody knows nobody can do anything about it. In return a string takes about 18
+ * bytes, however long it is.
  *
- * Nothing here takes more than a fraction of a millisecond: the hash table is cut into shards that grow one at a time.
+ * Nothing here takes more than a fraction of a millisecond: the hash table is cut into shards that grow one at a
+ * time.
  */
 #ifndef SPINE_TEXT_DICTIONARY_H
 #define SPINE_TEXT_DICTIONARY_H

@@ -27,8 +27,8 @@ struct range {
 	int32_t first, last;
 };
 
-/* Thai, Lao, Tibetan, Myanmar; Hangul; Khmer; Han, kana, Bopomofo, Hangul; Yi; Hangul; Han, half-width kana; Han. Hangul has
- * spaces, but its words carry their particles with them, so that pairs find more. */
+/* Thai, Lao, Tibetan, Myanmar; Hangul; Khmer; Han, kana, Bopomofo, Hangul; Yi; Hangul; Han, half-width kana; Han.
+ * Hangul has spaces, but its words carry their particles with them, so that pairs find more. */
 static const struct range unspaced[] = {
 	{0x0e00, 0x0eff}, {0x0f00, 0x0fff}, {0x1000, 0x109f}, {0x1100, 0x11ff}, {0x1780, 0x17ff}, {0x2e80, 0x2fdf},
 	{0x3005, 0x3007}, {0x3021, 0x3029}, {0x3031, 0x3035}, {0x3040, 0x31ff}, {0x3400, 0x4dbf}, {0x4e00, 0xa4cf},
@@ -106,14 +106,15 @@ static bool is_word_character(int32_t c)
 
 size_t fold_text(struct str s, char *out)
 {
+	const int options = UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE |
+			    UTF8PROC_STABLE;
 	utf8proc_int32_t chars[FOLD_INPUT_CHARACTERS * 18];
 	utf8proc_ssize_t len, kept = 0, i;
 	size_t at = 0;
 
 	assert(s.n <= FOLD_INPUT_BYTES);
 	len = utf8proc_decompose((const utf8proc_uint8_t *)s.p, (utf8proc_ssize_t)s.n, chars,
-				 sizeof(chars) / sizeof(chars[0]),
-				 UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE | UTF8PROC_STABLE);
+				 sizeof(chars) / sizeof(chars[0]), (utf8proc_option_t)options);
 	if (len < 0 || len > (utf8proc_ssize_t)(sizeof(chars) / sizeof(chars[0])))
 		return 0;
 	for (i = 0; i < len; i++) {

@@ -1,8 +1,8 @@
 /* What the characters of a text are to a search, and one spelling for all spellings of a word.
  *
- * Folding is compatibility decomposition and case folding (utf8proc), without the marks that readers treat as optional
- * (accents, Hebrew points, Arabic vowel signs) and with those that carry sense (the vowels of Indic scripts, the voicing of
- * kana), composed again: "Ｃafé" and "CAFE" become "cafe", "Straße" becomes "strasse".
+ * Folding is compatibility decomposition and case folding (utf8proc), without the marks that readers treat as
+ * optional (accents, Hebrew points, Arabic vowel signs) and with those that carry sense (the vowels of Indic scripts,
+ * the voicing of kana), composed again: "Ｃafé" and "CAFE" become "cafe", "Straße" becomes "strasse".
  */
 #ifndef SPINE_TEXT_FOLD_H
 #define SPINE_TEXT_FOLD_H
@@ -41,8 +41,8 @@ static inline size_t fold_first(struct str s, enum fold_class *ret_class)
 	return 1;
 }
 
-/* Folds well-formed s, of at most FOLD_INPUT_BYTES and FOLD_INPUT_CHARACTERS, into out, of FOLD_OUTPUT_BYTES. Returns the
- * length, which can be 0. */
+/* Folds well-formed s, of at most FOLD_INPUT_BYTES and FOLD_INPUT_CHARACTERS, into out, of FOLD_OUTPUT_BYTES.
+ * Returns the length, which can be 0. */
 size_t fold_text(struct str s, char *out);
 
 #endif

@@ -12,7 +12,6 @@
 
 enum {
 	SLOTS_MAX = 1 << 16,
-	SMALL_SORT = 64,
 	REWRITE_MIN = 64,	/* removed documents, before a segment is rewritten for them */
 };
 
@@ -58,9 +57,10 @@ uint64_t index_documents(const struct index *ix)
 
 size_t index_bytes(const struct index *ix)
 {
-	size_t bytes = sizeof(*ix) + dictionary_bytes(&ix->terms) + dictionary_bytes(&ix->labels) + order_bytes(&ix->order);
+	size_t bytes = sizeof(*ix) + order_bytes(&ix->order);
 	uint32_t i;
 
+	bytes += dictionary_bytes(&ix->terms) + dictionary_bytes(&ix->labels);
 	bytes += ix->slot_count * (sizeof(*ix->slots) + sizeof(*ix->ages));
 	bytes += ix->new_terms_cap * sizeof(*ix->new_terms) + ix->new_labels_cap * sizeof(*ix->new_labels);
 	for (i = 0; i < ix->segment_count; i++)
@@ -155,14 +155,16 @@ static bool fit_together(const struct index *ix, uint32_t age)
 		       ix->config.segment_documents / 2;
 }
 
-/* After a removal: a segment of which a third is gone is rewritten, with a neighbour where both have become small. A document is
- * thus rewritten about three times for each that is removed, on average. */
+/* After a removal: a segment of which a third is gone is rewritten, with a neighbour where both have become small.
+ * A document is thus rewritten about three times for each that is removed, on average. */
 static void rewrite_where_due(struct index *ix, uint32_t slot)
 {
 	const struct segment *s = ix->slots[slot];
 	uint32_t gone = s->doc_count - s->live_count, age;
 
-	if (s->live_count > 0 && (gone * 3 < s->doc_count || (gone < REWRITE_MIN && gone * 4 < ix->config.segment_documents)))
+	if (s->live_count > 0 && gone * 3 < s->doc_count)
+		return;
+	if (s->live_count > 0 && gone < REWRITE_MIN && gone * 4 < ix->config.segment_documents)
 		return;
 	age = age_of_slot(ix, slot);
 	if (age > 0 && fit_together(ix, age - 1))
@@ -191,28 +193,20 @@ static uint32_t open_slot(struct index *ix)
 
 /* --- Documents -------------------------------------------------------------------------------------- */
 
-static int compare_terms(const void *a, const void *b)
-{
-	const struct postings_new *x = a, *y = b;
-
-	return x->term < y->term ? -1 : x->term > y->term;
-}
-
+/* Shell's sort: for the some dozen terms of a usual text nothing is faster, and a huge one is still done in time. */
 static void sort_terms(struct postings_new *terms, size_t count)
 {
-	size_t i, j;
+	static const size_t gaps[] = {86961, 33936, 13776, 4592, 1968, 861, 336, 112, 48, 21, 7, 3, 1};
+	size_t g, i, j;
 
-	if (count > SMALL_SORT) {
-		qsort(terms, count, sizeof(*terms), compare_terms);
-		return;
-	}
-	for (i = 1; i < count; i++) {
-		struct postings_new t = terms[i];
+	for (g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
+		for (i = gaps[g]; i < count; i++) {
+			struct postings_new t = terms[i];
 
-		for (j = i; j > 0 && terms[j - 1].term > t.term; j--)
-			terms[j] = terms[j - 1];
-		terms[j] = t;
-	}
+			for (j = i; j >= gaps[g] && terms[j - gaps[g]].term > t.term; j -= gaps[g])
+				terms[j] = terms[j - gaps[g]];
+			terms[j] = t;
+		}
 }
 
 static void number_terms(struct index *ix, const struct termbag *bag)

@@ -1,17 +1,18 @@
 /* Full text search in memory: the documents of one space, found by their words and by their labels, ranked by BM25.
  *
- * SCORE. text(d) * (boost(d) + recency_weight * 2^(-age / half_life)), where text(d) is BM25 over all terms of the query, and boost(d)
- * is a number of the document's own. Document frequencies and the average length are those of the live documents (hidden and
- * expired ones included, removed ones not), so that the same documents are ranked the same, however they came into the index.
- * Documents with the same score stand in the order of their ids, the highest first. The k best are the k best: nothing is skipped
- * that could be among them.
+ * SCORE. text(d) * (boost(d) + recency_weight * 2^(-age / half_life)), where text(d) is BM25 over all terms of the
+ * query, and boost(d) is a number of the document's own. Document frequencies and the average length are those of the
+ * live documents (hidden and expired ones included, removed ones not), so that the same documents are ranked the
+ * same, however they came into the index. Documents with the same score stand in the order of their ids, the highest
+ * first. The k best are the k best: nothing is skipped that could be among them.
  *
  * LABELS are byte strings that a document either has or has not. Filters ask for labels, times, ids.
  *
- * THREADS. Nothing here takes a lock. Functions with a const index may run at the same time, each thread with a scratch of its own;
- * the others need the index for themselves (a pthread_rwlock should be of the kind that prefers writers: by default readers that come
- * without a pause keep the writer out for ever). Adding a document takes some microseconds; once in 32,768 documents, or when a third
- * of a segment was removed, the segment is rewritten, which takes 20 to 30 ms whatever the size of the index.
+ * THREADS. Nothing here takes a lock. Functions with a const index may run at the same time, each thread with a
+ * scratch of its own; the others need the index for themselves (a pthread_rwlock should be of the kind that prefers
+ * writers: by default readers that come without a pause keep the writer out for ever). Adding a document takes some
+ * microseconds; once in 32,768 documents, or when a third of a segment was removed, the segment is rewritten, which
+ * takes 20 to 30 ms whatever the size of the index.
  *
  * LIMITS. A query counts its INDEX_QUERY_TERMS weightiest terms; a page has at most INDEX_PAGE hits.
  */
@@ -36,7 +37,7 @@ enum {
 struct index_config {
 	double k1;			/* 1.2 */
 	double b;			/* 0.75 */
-	uint64_t seed;			/* of the hash tables: random, so that nobody can prepare collisions; results do not depend on it */
+	uint64_t seed;			/* of the hashes: random, so that nobody can prepare collisions */
 	uint32_t segment_documents;	/* 1 to 65,536: how many are rewritten together; small only in tests */
 };
 
@@ -82,7 +83,8 @@ struct index_labels {
 	size_t count;
 };
 
-/* index_filter_any() lets everything through that is neither hidden nor expired. Each further condition must hold, too. */
+/* index_filter_any() lets everything through that is neither hidden nor expired. Each further condition must hold,
+ * too. */
 struct index_filter {
 	const struct index_labels *require;	/* groups; borrowed */
 	size_t require_count;
@@ -124,13 +126,13 @@ struct index_hit {
 	double score;
 };
 
-/* The first k (at most INDEX_PAGE) documents with at least one term of the query that pass the filter, the best first, into
- * ret_hits; returns how many. */
+/* The first k (at most INDEX_PAGE) documents with at least one term of the query that pass the filter, the best
+ * first, into ret_hits; returns how many. */
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *scratch, struct index_hit *ret_hits);
 
-/* The first k (at most INDEX_PAGE) ids that pass the filter, the highest first (the lowest where ascending), into ret_ids; returns how
- * many. With the filter's id_from and id_to a list goes on where the last page ended. */
+/* The first k (at most INDEX_PAGE) ids that pass the filter, the highest first (the lowest where ascending), into
+ * ret_ids; returns how many. With the filter's id_from and id_to a list goes on where the last page ended. */
 size_t index_list(const struct index *ix, const struct index_filter *filter, int64_t now_ms, bool ascending, size_t k,
 		  struct index_scratch *scratch, uint64_t *ret_ids);
 /* How many documents pass the filter. */

@@ -46,7 +46,8 @@ bool index_explain(const struct index *ix, const struct index_query *query, int6
 	};
 	for (i = 0; i < r->term_count; i++) {
 		uint8_t count = count_in(s, doc, r->terms[i].term);
-		uint32_t worth = index_rank_worth(r->terms[i].weight, r->table.part[count * SCORE_LENGTHS + s->lengths[doc]]);
+		float part = r->table.part[count * SCORE_LENGTHS + s->lengths[doc]];
+		uint32_t worth = index_rank_worth(r->terms[i].weight, part);
 
 		if (count == 0)
 			continue;

@@ -5,7 +5,8 @@
 #include <assert.h>
 
 /* Adds the numbers of the labels that the index knows at the end of plan->labels; returns the new end. */
-static size_t add_labels(struct index_filter_plan *plan, const struct index *ix, const struct index_labels *labels, size_t end)
+static size_t add_labels(struct index_filter_plan *plan, const struct index *ix, const struct index_labels *labels,
+			 size_t end)
 {
 	size_t i;
 
@@ -30,8 +31,9 @@ void index_filter_prepare(struct index_filter_plan *plan, const struct index *ix
 	plan->filter = filter;
 	plan->now_ms = now_ms;
 	plan->nothing = filter->id_from > filter->id_to || filter->created_from_ms > filter->created_to_ms;
-	plan->narrows = filter->require_count > 0 || filter->exclude.count > 0 || filter->created_from_ms != INT64_MIN ||
-			filter->created_to_ms != INT64_MAX || filter->only_hidden || filter->only_expired;
+	plan->narrows = filter->require_count > 0 || filter->exclude.count > 0 ||
+			filter->created_from_ms != INT64_MIN || filter->created_to_ms != INT64_MAX ||
+			filter->only_hidden || filter->only_expired;
 	end = plan->exclude_count = add_labels(plan, ix, &filter->exclude, 0);
 	plan->group_count = filter->require_count;
 	for (i = 0; i < filter->require_count; i++) {
@@ -43,7 +45,8 @@ void index_filter_prepare(struct index_filter_plan *plan, const struct index *ix
 	}
 }
 
-/* Sets (or clears) the bits of the documents with the label. Bitmaps of the segment may be longer than it; the rest is empty. */
+/* Sets (or clears) the bits of the documents with the label. Bitmaps of the segment may be longer than it; the
+ * rest is empty. */
 static void put_label(const struct segment *s, uint32_t label, bool on, uint64_t *bits)
 {
 	struct postings_list list;

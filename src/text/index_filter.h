@@ -22,9 +22,9 @@ struct index_filter_plan {
 void index_filter_prepare(struct index_filter_plan *plan, const struct index *ix, const struct index_filter *filter,
 			  int64_t now_ms);
 
-/* The documents of s that pass, as segment_words(s) words: bits, or borrowed from the segment where all that is visible passes.
- * NULL where it is clear that none does. bits and spare have room for INDEX_FILTER_WORDS. The range of ids is looked at only where
- * with_ids says so. */
+/* The documents of s that pass, as segment_words(s) words: bits, or borrowed from the segment where all that is
+ * visible passes. NULL where it is clear that none does. bits and spare have room for INDEX_FILTER_WORDS. The
+ * range of ids is looked at only where with_ids says so. */
 const uint64_t *index_filter_segment(const struct index_filter_plan *plan, const struct segment *s, bool with_ids,
 				     uint64_t *bits, uint64_t *spare);
 

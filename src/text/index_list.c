@@ -1,8 +1,9 @@
 /* Lists and counts: documents by their filters alone.
  *
- * Where the filter has no labels and times, a list walks the order of ids, which is as long as the page. Otherwise the bitmaps of all
- * segments are made (some microseconds each) and counted. If few documents pass, they are gathered and the first k of them kept; if
- * many do, the order of ids is walked with a look at the bitmaps, and soon meets k of them.
+ * Where the filter has no labels and times, a list walks the order of ids, which is as long as the page. Otherwise
+ * the bitmaps of all segments are made (some microseconds each) and counted. If few documents pass, they are gathered
+ * and the first k of them kept; if many do, the order of ids is walked with a look at the bitmaps, and soon meets k
+ * of them.
  */
 #include "text/index_scratch.h"
 
@@ -60,15 +61,17 @@ static bool passes_alone(const struct index_filter_plan *plan, const struct segm
 	return segment_bit(plan->filter->include_hidden ? s->live : s->visible, doc);
 }
 
-/* Walks the order of ids from one end of the filter's range to the other. with_bitmaps: a document passes where its bit is set;
- * otherwise where it is visible. */
-static size_t walk(const struct index *ix, struct index_scratch *x, bool with_bitmaps, bool ascending, size_t k, uint64_t *ret_ids)
+/* Walks the order of ids from one end of the filter's range to the other. with_bitmaps: a document passes where
+ * its bit is set; otherwise where it is visible. */
+static size_t walk(const struct index *ix, struct index_scratch *x, bool with_bitmaps, bool ascending, size_t k,
+		   uint64_t *ret_ids)
 {
 	const struct index_filter *f = x->filter.filter;
 	struct order_place place;
 	size_t n = 0;
-	bool more = ascending ? order_at_least(&ix->order, f->id_from, &place) : order_at_most(&ix->order, f->id_to, &place);
+	bool more;
 
+	more = ascending ? order_at_least(&ix->order, f->id_from, &place) : order_at_most(&ix->order, f->id_to, &place);
 	while (more && n < k) {
 		uint64_t id = order_key(&ix->order, place);
 		uint32_t where = order_value(&ix->order, place);
@@ -104,7 +107,8 @@ static void reverse(uint64_t *ids, size_t n)
 }
 
 /* All ids of the bitmaps, sorted, and the first k of them kept. */
-static size_t gather(const struct index *ix, struct index_scratch *x, uint64_t count, bool ascending, size_t k, uint64_t *ret_ids)
+static size_t gather(const struct index *ix, struct index_scratch *x, uint64_t count, bool ascending, size_t k,
+		     uint64_t *ret_ids)
 {
 	const struct index_filter *f = x->filter.filter;
 	uint64_t *ids = mem_calloc(count, sizeof(*ids));

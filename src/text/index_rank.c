@@ -97,7 +97,8 @@ double index_rank_recency(const struct index_rank *r, int64_t created_ms)
 	return r->recency_weight * exp2(age_ms > 0 ? -age_ms * r->per_half_life : 0);
 }
 
-uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list, const uint8_t *lengths)
+uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list,
+			  const uint8_t *lengths)
 {
 	const struct postings_bounds *b = &list->bounds;
 	float part = 0, other;
@@ -105,7 +106,9 @@ uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct
 
 	if (list->count <= SHORT_LIST && list->dense_docs == 0) {
 		for (i = 0; i < list->count; i++) {
-			other = r->table.part[postings_count_at(list->counts, i) * SCORE_LENGTHS + lengths[list->docs[i]]];
+			uint32_t count = postings_count_at(list->counts, i);
+
+			other = r->table.part[count * SCORE_LENGTHS + lengths[list->docs[i]]];
 			part = other > part ? other : part;
 		}
 		return index_rank_worth(weight, part);

@@ -1,8 +1,8 @@
 /* What a query's terms are worth in an index, and what a document's own factor is.
  *
- * Sums of term scores are integers: the score in units of 1 / scale, rounded down for each term. So a sum is the same in
- * whatever order its terms were added, and a bound is a bound to the last digit. Every occurrence is worth at least one unit, so
- * that 0 means "has none of the terms".
+ * Sums of term scores are integers: the score in units of 1 / scale, rounded down for each term. So a sum is the same
+ * in whatever order its terms were added, and a bound is a bound to the last digit. Every occurrence is worth at
+ * least one unit, so that 0 means "has none of the terms".
  */
 #ifndef SPINE_TEXT_INDEX_RANK_H
 #define SPINE_TEXT_INDEX_RANK_H
@@ -20,7 +20,7 @@ struct index_rank_term {
 };
 
 struct index_rank {
-	struct index_rank_term *terms;	/* those that the index has, at most INDEX_QUERY_TERMS, in the order of the query */
+	struct index_rank_term *terms;	/* that the index has, at most INDEX_QUERY_TERMS, in the order of the query */
 	size_t term_count;
 	size_t term_cap;
 	double scale;			/* a power of two */
@@ -44,6 +44,7 @@ static inline uint32_t index_rank_worth(float weight, float part)
 }
 
 /* Most that a term is worth in any document of the list. lengths: of the list's segment. */
-uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list, const uint8_t *lengths);
+uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list,
+			  const uint8_t *lengths);
 
 #endif

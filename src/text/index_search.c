@@ -1,17 +1,20 @@
 /* The k best documents of a query, exactly, without looking at all of them.
  *
- * Segments are searched one after the other, the newest first, since recency makes the newest the likeliest. In a segment the terms
- * are ordered by the most that each can be worth there. Once there are k hits, the worst of them says what a document must reach,
- * and all the terms at the end of that order which together cannot reach it are of no use for finding documents (MaxScore). So, for one
- * window of documents after the other:
+ * Segments are searched one after the other, the newest first, since recency makes the newest the likeliest. In a
+ * segment the terms are ordered by the most that each can be worth there. Once there are k hits, the worst of them
+ * says what a document must reach, and all the terms at the end of that order which together cannot reach it are of
+ * no use for finding documents (MaxScore). So, for one window of documents after the other:
  *
- *   1. the postings of the other, essential terms are added up, term by term, into an array of sums that stays in the first cache;
- *   2. the documents that could reach the threshold, with everything that the remaining terms are worth at most, become candidates;
- *   3. candidates are looked up in the remaining terms, the weightiest first, and dropped as soon as they cannot make it.
+ *   1. the postings of the other, essential terms are added up, term by term, into an array of sums that stays in the
+ *      first cache;
+ *   2. the documents that could reach the threshold, with everything that the remaining terms are worth at most,
+ *      become candidates;
+ *   3. candidates are looked up in the remaining terms, the weightiest first, and dropped as soon as they cannot make
+ *      it.
  *
- * The frequent words of a query are worth little, so that they are almost never essential, and their long lists are not read but
- * looked up. What a document must reach depends on its factor; a window's highest boost bounds it, and since rewritten segments
- * are ordered by boost, those bounds are tight.
+ * The frequent words of a query are worth little, so that they are almost never essential, and their long lists are
+ * not read but looked up. What a document must reach depends on its factor; a window's highest boost bounds it, and
+ * since rewritten segments are ordered by boost, those bounds are tight.
  *
  * Where a filter leaves only few documents of a segment, those are the candidates, and no term is essential.
  *
@@ -123,8 +126,8 @@ static void finish_hits(struct search *q)
 		q->hits[n].score /= q->rank->scale;
 }
 
-/* The smallest sum that reaches the threshold with a factor of at most `factor`; perhaps a little less. At least 1, as 0 is no match;
- * UINT32_MAX where nothing does. */
+/* The smallest sum that reaches the threshold with a factor of at most `factor`; perhaps a little less. At least
+ * 1, as 0 is no match; UINT32_MAX where nothing does. */
 static inline uint32_t sum_needed(double threshold, double factor)
 {
 	double sum;
@@ -156,6 +159,8 @@ static void find_lists(struct search *q)
 	size_t i, at, n = 0;
 
 	reserve_lists(x, q->rank->term_count);
+	for (i = 0; i < q->rank->term_count; i++)
+		postings_prefetch_term(&q->s->terms, q->rank->terms[i].term);
 	for (i = 0; i < q->rank->term_count; i++) {
 		struct index_term_list *l = &x->lists[n];
 
@@ -176,7 +181,8 @@ static void find_lists(struct search *q)
 
 /* --- Essential terms -------------------------------------------------------------------------------- */
 
-/* The position of the last document that is not above doc, at or behind l->cursor; l->cursor itself where there is none. */
+/* The position of the last document that is not above doc, at or behind l->cursor; l->cursor itself where there is
+ * none. */
 static inline uint32_t seek(const struct index_term_list *l, uint32_t doc)
 {
 	const uint16_t *docs = l->list.docs;
@@ -273,7 +279,8 @@ static inline bool is_enough(double threshold, uint32_t sum, double factor)
 	return sum * factor >= threshold * (1 - 1e-9);
 }
 
-/* Keeps the candidates that the filter lets through and that can make it with all terms from position `first` on; returns how many. */
+/* Keeps the candidates that the filter lets through and that can make it with all terms from position `first` on;
+ * returns how many. */
 static size_t sift_candidates(struct search *q, size_t count, size_t first)
 {
 	struct index_candidate *c = q->x->candidates;
@@ -283,7 +290,8 @@ static size_t sift_candidates(struct search *q, size_t count, size_t first)
 	for (i = 0; i < count; i++) {
 		c[kept] = c[i];
 		c[kept].factor = q->s->boosts[c[i].doc] + q->newest;
-		kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor) & segment_bit(q->allowed, c[kept].doc);
+		kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor) &
+			segment_bit(q->allowed, c[kept].doc);
 	}
 	return kept;
 }
@@ -364,8 +372,8 @@ static void search_window(struct search *q, uint32_t window)
 		end = q->s->doc_count;
 	if (q->list_count == 0 || q->x->rest[0] < need)
 		return;
-	/* More terms are added than are essential: the less the others are worth, the fewer documents remain possible. Adding until those are
-	 * worth half of what is needed takes the least time. */
+	/* More terms are added than are essential: the less the others are worth, the fewer documents remain
+	 * possible. Adding until those are worth half of what is needed takes the least time. */
 	for (i = 0; i < q->list_count && q->x->rest[i] >= need / 2; i++) {
 		struct index_term_list *l = &q->x->lists[q->x->by_bound[i]];
 

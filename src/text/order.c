@@ -136,8 +136,8 @@ static void copy_entries(struct order_chunk *to, const struct order_chunk *from,
 	to->count += end - first;
 }
 
-/* Makes room in a full chunk for an entry at `place`, and corrects the place. At the very end a fresh chunk is begun instead of
- * two half full ones, since most keys are the largest so far. */
+/* Makes room in a full chunk for an entry at `place`, and corrects the place. At the very end a fresh chunk is
+ * begun instead of two half full ones, since most keys are the largest so far. */
 static void split_chunk(struct order *o, struct order_place *place)
 {
 	struct order_chunk *c = o->chunks[place->chunk], *fresh;
@@ -155,9 +155,11 @@ static void split_chunk(struct order *o, struct order_place *place)
 void order_set(struct order *o, uint64_t key, uint32_t value)
 {
 	struct order_place place = {0, 0};
-	struct order_chunk *c;
+	struct order_chunk *c = o->chunk_count ? o->chunks[o->chunk_count - 1] : NULL;
 
-	if (order_at_most(o, key, &place)) {
+	if (c && key > c->keys[c->count - 1]) {
+		place = (struct order_place){o->chunk_count - 1, c->count};
+	} else if (order_at_most(o, key, &place)) {
 		if (order_key(o, place) == key) {
 			o->chunks[place.chunk]->values[place.at] = value;
 			return;

@@ -1,7 +1,7 @@
 /* Numbers in their order, each with a 32-bit value: which document has an id, and which comes before or after it.
  *
- * A sorted sequence in chunks: numbers that mostly grow fill one chunk after the other (12 bytes each), any other finds its place
- * by two binary searches and moves one chunk's worth of neighbours at most.
+ * A sorted sequence in chunks: numbers that mostly grow fill one chunk after the other (12 bytes each), any other
+ * finds its place by two binary searches and moves one chunk's worth of neighbours at most.
  */
 #ifndef SPINE_TEXT_ORDER_H
 #define SPINE_TEXT_ORDER_H
@@ -42,8 +42,8 @@ void order_set(struct order *o, uint64_t key, uint32_t value);
 bool order_get(const struct order *o, uint64_t key, uint32_t *ret_value);
 bool order_remove(struct order *o, uint64_t key);
 
-/* The first place with a key of at least (order_at_least) or the last with one of at most (order_at_most) `key`; false where
- * there is none. */
+/* The first place with a key of at least (order_at_least) or the last with one of at most (order_at_most) `key`;
+ * false where there is none. */
 bool order_at_least(const struct order *o, uint64_t key, struct order_place *ret);
 bool order_at_most(const struct order *o, uint64_t key, struct order_place *ret);
 /* Moves to the neighbour; false at the end. */

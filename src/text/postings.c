@@ -1,12 +1,12 @@
-/* Memory. Lists live in one block of memory that grows; a list that outgrows its place moves to one of the next size class and
- * leaves the old place to others. The offsets in the slots survive both. A list's place:
+/* Memory. Lists live in one block of memory that grows; a list that outgrows its place moves to one of the next size
+ * class and leaves the old place to others. The offsets in the slots survive both. A list's place:
  *
  *     count | size << 17 | dense << 31    4 bytes
  *     bounds                              4 bytes, where there are counts
  *     documents (2 bytes each), then counts (4 bits each), for as many as there is room for; or the dense array
  *
- * The size of a sparse list is its class; class 0 is a list without room to append, which is what postings_put makes. The size of a
- * dense list is its room in units of 64 documents; it stands at a multiple of 8 bytes, for its bitmap.
+ * The size of a sparse list is its class; class 0 is a list without room to append, which is what postings_put makes.
+ * The size of a dense list is its room in units of 64 documents; it stands at a multiple of 8 bytes, for its bitmap.
  */
 #include "text/postings.h"
 
@@ -229,7 +229,8 @@ static inline void put_count(uint8_t *counts, uint32_t i, uint8_t count)
 	counts[i >> 1] = (uint8_t)((counts[i >> 1] & (0xf0 >> shift)) | count << shift);
 }
 
-/* The same for a count behind all others: what is in the upper half of its byte does not matter yet, and need not be read. */
+/* The same for a count behind all others: what is in the upper half of its byte does not matter yet, and need not
+ * be read. */
 static inline void append_count(uint8_t *counts, uint32_t i, uint8_t count)
 {
 	if (i & 1)
@@ -347,7 +348,8 @@ static void append_to_list(struct postings *p, struct postings_slot *slot, uint1
 
 	n = head_count(h.count);
 	if (!(h.count & DENSE) && n == sparse_room(h.count))
-		at = dense_is_smaller(p, n, doc_count) ? sparse_to_dense(p, at, &h, dense_room_for(doc)) : grow_sparse(p, at, &h);
+		at = dense_is_smaller(p, n, doc_count) ? sparse_to_dense(p, at, &h, dense_room_for(doc))
+						       : grow_sparse(p, at, &h);
 	if (h.count & DENSE) {
 		if (doc >= dense_room(h.count))
 			at = grow_dense(p, at, &h, dense_room_for(doc));
@@ -395,7 +397,8 @@ static void prefetch_end(const struct postings *p, uint32_t at)
 		__builtin_prefetch(array + 2 * (size_t)sparse_room(head) + count / 2, 1);
 }
 
-/* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads, then all ends. */
+/* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads,
+ * then all ends. */
 static void append_batch(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t count,
 			 const uint8_t *lengths, uint32_t doc_count)
 {
@@ -463,7 +466,8 @@ static void put_sparse(struct postings *p, struct postings_slot *slot, const uin
 	set_place(slot, at);
 }
 
-struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count, const uint8_t *lengths)
+struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count,
+					  const uint8_t *lengths)
 {
 	struct postings_bounds bounds = no_bounds;
 	uint32_t i;
@@ -526,6 +530,12 @@ void postings_list_of(const struct postings *p, const struct postings_slot *slot
 		ret->counts = at_unit(p, at + 2);
 	else
 		ret->bits = (const uint64_t *)(void *)at_unit(p, at + 2);
+}
+
+void postings_prefetch_term(const struct postings *p, uint32_t term)
+{
+	if (p->slots)
+		__builtin_prefetch(&p->slots[home_slot(p, term)]);
 }
 
 void postings_prefetch(const struct postings *p, const struct postings_slot *slot)

@@ -1,8 +1,8 @@
 /* The numbers of BM25: how counts are kept in few bits, and what they are worth.
  *
- * A document's length is kept as one byte and a term's count in it as four bits, so that one table of 16 x 256 factors
- * says what any occurrence is worth. Small numbers are exact; larger ones are rounded down to a step (lengths: about 5 %).
- * That rounding is part of the definition of the score, the same for every way of computing it.
+ * A document's length is kept as one byte and a term's count in it as four bits, so that one table of 16 x 256
+ * factors says what any occurrence is worth. Small numbers are exact; larger ones are rounded down to a step
+ * (lengths: about 5 %). That rounding is part of the definition of the score, the same for every way of computing it.
  */
 #ifndef SPINE_TEXT_SCORE_H
 #define SPINE_TEXT_SCORE_H

@@ -1,8 +1,9 @@
 /* Up to 65,536 documents of the index, numbered from 0, with everything a search needs of them.
  *
- * The newest segment of an index takes the new documents. A removed document only loses its bits; its space comes back when
- * the segment is rewritten (text/segment_merge.c), alone or together with a neighbour: work that is bounded by the size of a
- * segment, whatever the size of the index. Rewriting also brings documents with a similar boost together, in windows with tight bounds.
+ * The newest segment of an index takes the new documents. A removed document only loses its bits; its space comes
+ * back when the segment is rewritten (text/segment_merge.c), alone or together with a neighbour: work that is bounded
+ * by the size of a segment, whatever the size of the index. Rewriting also brings documents with a similar boost
+ * together, in windows with tight bounds.
  */
 #ifndef SPINE_TEXT_SEGMENT_H
 #define SPINE_TEXT_SEGMENT_H
@@ -40,10 +41,10 @@ struct segment {
 
 	struct postings terms;
 	struct postings labels;
-	uint8_t *forward;		/* of each document its terms: how many, and ascending differences, as varints */
+	uint8_t *forward;		/* of each document its terms: how many, and their differences, as varints */
 	size_t forward_bytes;
 	size_t forward_cap;
-	struct segment_expiry *expiries;	/* of the documents that have one, as a binary heap, the earliest on top */
+	struct segment_expiry *expiries;	/* of the documents that have one: a heap, the earliest on top */
 	size_t expiry_count;
 	size_t expiry_cap;
 
@@ -91,11 +92,12 @@ void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bi
 /* One holder less for each term of the document. */
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms);
 
-/* Returns owned: a segment of the live documents of the given ones (1 or 2, together not too many), as small as can be, those with the
- * highest boosts first. Terms and labels that occur in none of `all` (some NULL) any more are dropped from the dictionaries. The given
- * segments, which are among `all`, are still there; they must be freed, not used. */
-struct segment *segment_merge(struct segment *const *parts, size_t part_count, struct segment *const *all, size_t all_count,
-			      struct dictionary *terms, struct dictionary *labels);
+/* Returns owned: a segment of the live documents of the given ones (1 or 2, together not too many), as small as
+ * can be, those with the highest boosts first. Terms and labels that occur in none of `all` (some NULL) any more
+ * are dropped from the dictionaries. The given segments, which are among `all`, are still there; they must be
+ * freed, not used. */
+struct segment *segment_merge(struct segment *const *parts, size_t part_count, struct segment *const *all,
+			      size_t all_count, struct dictionary *terms, struct dictionary *labels);
 
 static inline bool segment_bit(const uint64_t *bits, uint32_t doc)
 {

@@ -1,8 +1,9 @@
 /* Rewriting segments: the live documents of one or two of them, renumbered, in memory that fits exactly.
  *
- * Documents are put into tiers by their boost, the highest first, and keep their order within a tier. Each list of postings is read, the
- * removed documents left out and the others renumbered, brought into order again (which within a tier they are), and written at its
- * final size. A term of both segments is written when the first one's table is walked; the walk over the second skips it.
+ * Documents are put into tiers by their boost, the highest first, and keep their order within a tier. Each list of
+ * postings is read, the removed documents left out and the others renumbered, brought into order again (which within
+ * a tier they are), and written at its final size. A term of both segments is written when the first one's table is
+ * walked; the walk over the second skips it.
  */
 #include "text/segment.h"
 
@@ -151,11 +152,14 @@ static void copy_forward(struct merge *m)
 	}
 	out->forward_bytes = out->forward_cap = at;
 	out->forward = mem_alloc(at + 1);
-	for (i = 0; i < m->part_count; i++)
-		for (doc = 0; doc < m->parts[i]->doc_count; doc++)
-			if (segment_bit(m->parts[i]->live, doc))
+	for (i = 0; i < m->part_count; i++) {
+		const struct segment *s = m->parts[i];
+
+		for (doc = 0; doc < s->doc_count; doc++)
+			if (segment_bit(s->live, doc))
 				memcpy(out->forward + out->forward_at[m->numbers[i][doc]],
-				       m->parts[i]->forward + m->parts[i]->forward_at[doc], forward_length(m->parts[i], doc));
+				       s->forward + s->forward_at[doc], forward_length(s, doc));
+	}
 }
 
 static void copy_documents(struct merge *m)
@@ -287,15 +291,16 @@ static bool is_elsewhere(const struct merge *m, uint32_t term, bool counted)
 	return false;
 }
 
-/* Writes the list at hand. old: the list of the part `first`, whose bounds still hold where nothing was removed or added. */
+/* Writes the list at hand. old: the list of the part `first`, whose bounds still hold where nothing was removed or
+ * added. */
 static void put_list(struct merge *m, uint32_t term, bool counted, const struct postings_list *old)
 {
+	struct postings *out = counted ? &m->out->terms : &m->out->labels;
 	struct postings_bounds bounds = old->bounds;
 
 	if (counted && m->count > 1 && (m->part_count > 1 || m->count != old->count))
 		bounds = postings_bounds_of(m->docs, m->counts, m->count, m->out->lengths);
-	postings_put(counted ? &m->out->terms : &m->out->labels, term, m->docs, counted ? m->counts : NULL, m->count, bounds,
-		     m->out->doc_count);
+	postings_put(out, term, m->docs, counted ? m->counts : NULL, m->count, bounds, m->out->doc_count);
 }
 
 /* Merges the terms of part `first` with those of the parts behind it; terms of parts before it are done already. */
@@ -310,7 +315,9 @@ static void merge_terms_of(struct merge *m, size_t first, bool counted, struct d
 
 		if (ahead < p->slot_count && p->slots[ahead].term != POSTINGS_FREE)
 			postings_prefetch(p, &p->slots[ahead]);
-		if (term == POSTINGS_FREE || (first == 1 && postings_find(store_of(m->parts[0], counted), term, &other)))
+		if (term == POSTINGS_FREE)
+			continue;
+		if (first == 1 && postings_find(store_of(m->parts[0], counted), term, &other))
 			continue;
 		m->count = 0;
 		postings_list_of(p, &p->slots[i], &list);
@@ -339,13 +346,14 @@ static void merge_store(struct merge *m, bool counted, struct dictionary *dictio
 	postings_trim(out);
 }
 
-struct segment *segment_merge(struct segment *const *parts, size_t part_count, struct segment *const *all, size_t all_count,
-			      struct dictionary *terms, struct dictionary *labels)
+struct segment *segment_merge(struct segment *const *parts, size_t part_count, struct segment *const *all,
+			      size_t all_count, struct dictionary *terms, struct dictionary *labels)
 {
-	struct merge m = {.parts = parts, .part_count = part_count, .all = all, .all_count = all_count, .out = segment_new()};
+	struct merge m = {.parts = parts, .part_count = part_count, .all = all, .all_count = all_count};
 	size_t i;
 
 	assert(part_count >= 1 && part_count <= PARTS);
+	m.out = segment_new();
 	find_tiers(&m);
 	number_documents(&m);
 	copy_documents(&m);

@@ -1,7 +1,7 @@
-/* The cache has pairs of entries: a word belongs to one pair, found by its hash. A new word takes the first place of its pair and the
- * word that was there moves to the second, so that what is used once does not drive out at once what is used often. An entry is half
- * a cache line, which holds words of up to 16 letters, as two numbers that are quick to compare; longer ones are rare and always go
- * to the stemmer.
+/* The cache has pairs of entries: a word belongs to one pair, found by its hash. A new word takes the first place of
+ * its pair and the word that was there moves to the second, so that what is used once does not drive out at once what
+ * is used often. An entry is half a cache line, which holds words of up to 16 letters, as two numbers that are quick
+ * to compare; longer ones are rare and always go to the stemmer.
  */
 #include "text/stem.h"
 
@@ -81,6 +81,11 @@ static inline struct key key_of(struct str word)
 	return key;
 }
 
+static inline uint64_t key_hash(struct key key)
+{
+	return hash_fold(key.first ^ UINT64_C(0xa0761d6478bd642f), key.last ^ UINT64_C(0xe7037ed1a0b428db) ^ key.len);
+}
+
 static inline bool is_entry_of(const struct entry *e, struct key key)
 {
 	return e->first == key.first && e->last == key.last && e->word_len == key.len;
@@ -96,8 +101,7 @@ struct str stem_word(struct stem *s, struct str word)
 	if (word.n > WORD_BYTES)
 		return stem_uncached(s, word);
 	key = key_of(word);
-	pair = s->cache[hash_fold(key.first ^ UINT64_C(0xa0761d6478bd642f), key.last ^ UINT64_C(0xe7037ed1a0b428db) ^ key.len) >>
-			(64 - PAIR_BITS)];
+	pair = s->cache[key_hash(key) >> (64 - PAIR_BITS)];
 	if (is_entry_of(&pair[0], key))
 		return (struct str){pair[0].stem, pair[0].stem_len};
 	if (is_entry_of(&pair[1], key)) {
@@ -106,7 +110,8 @@ struct str stem_word(struct stem *s, struct str word)
 		stem = stem_uncached(s, word);
 		if (stem.n > STEM_BYTES)
 			return stem;
-		e = (struct entry){.first = key.first, .last = key.last, .word_len = key.len, .stem_len = (uint8_t)stem.n};
+		e = (struct entry){.first = key.first, .last = key.last, .word_len = key.len};
+		e.stem_len = (uint8_t)stem.n;
 		memcpy(e.stem, stem.p, stem.n);
 	}
 	pair[1] = pair[0];

@@ -1,7 +1,7 @@
 /* The distinct terms of a text, each with its count: what a document is to the index, and what a query is.
  *
- * A bag is filled without any lock, so that the work on a long text is done before the index is touched. It keeps its memory
- * when it is cleared; one per thread.
+ * A bag is filled without any lock, so that the work on a long text is done before the index is touched. It keeps its
+ * memory when it is cleared; one per thread.
  */
 #ifndef SPINE_TEXT_TERMBAG_H
 #define SPINE_TEXT_TERMBAG_H

@@ -1,5 +1,5 @@
-/* A second, plain implementation of what text/index.h promises: a list of documents, each of which is looked at for every question.
- * Random documents and questions for both.
+/* A second, plain implementation of what text/index.h promises: a list of documents, each of which is looked at for
+ * every question. Random documents and questions for both.
  */
 #ifndef SPINE_TESTS_INDEX_MODEL_H
 #define SPINE_TESTS_INDEX_MODEL_H
@@ -219,7 +219,7 @@ static inline void model_random_filter(struct model *m, struct model_filter *f)
 	int g, i;
 
 	*f = (struct model_filter){.filter = index_filter_any()};
-	f->group_count = (int)model_random(m, 3) == 0 ? (int)model_random(m, MODEL_GROUPS + 1) : (int)model_random(m, 2);
+	f->group_count = (int)model_random(m, model_random(m, 3) == 0 ? MODEL_GROUPS + 1 : 2);
 	for (g = 0; g < f->group_count; g++) {
 		f->group_sizes[g] = 1 + (int)model_random(m, MODEL_GROUP);
 		f->lists[g] = (struct index_labels){&f->labels[n], (size_t)f->group_sizes[g]};
@@ -238,6 +238,8 @@ static inline void model_random_filter(struct model *m, struct model_filter *f)
 	f->filter.require_count = (size_t)f->group_count;
 	f->filter.include_hidden = model_random(m, 4) == 0;
 	f->filter.include_expired = model_random(m, 4) == 0;
+	f->filter.only_hidden = f->filter.include_hidden && model_random(m, 3) == 0;
+	f->filter.only_expired = f->filter.include_expired && model_random(m, 3) == 0;
 	if (model_random(m, 4) == 0)
 		f->filter.created_from_ms = m->now_ms - (int64_t)model_random(m, 500000);
 	if (model_random(m, 4) == 0)
@@ -261,13 +263,16 @@ static inline bool model_has_any(const struct model_doc *d, const int *labels, i
 
 static inline bool model_passes(const struct model *m, const struct model_filter *f, const struct model_doc *d)
 {
+	bool expired = d->expires_ms <= m->now_ms;
 	int g;
 
+	if ((f->filter.only_hidden && !d->hidden) || (f->filter.only_expired && !expired))
+		return false;
 	for (g = 0; g < f->group_count; g++)
 		if (!model_has_any(d, f->groups[g], f->group_sizes[g]))
 			return false;
 	return !model_has_any(d, f->exclude, f->exclude_count) && (!d->hidden || f->filter.include_hidden) &&
-	       (d->expires_ms > m->now_ms || f->filter.include_expired) && d->created_ms >= f->filter.created_from_ms &&
+	       (!expired || f->filter.include_expired) && d->created_ms >= f->filter.created_from_ms &&
 	       d->created_ms <= f->filter.created_to_ms && d->id >= f->filter.id_from && d->id <= f->filter.id_to;
 }
 
@@ -297,7 +302,8 @@ static inline void model_analyze(struct model *m, const struct model_doc *d)
 	termbag_add_text(&m->other, m->analyzer, str_of(d->text), 1);
 }
 
-static inline double model_weight(const struct model *m, const struct model_scorer *s, const struct termbag *query, size_t t)
+static inline double model_weight(const struct model *m, const struct model_scorer *s, const struct termbag *query,
+				  size_t t)
 {
 	uint32_t count = query->terms[t].count;
 
@@ -338,13 +344,14 @@ static inline double model_bm25(struct model *m, const struct model_scorer *s, c
 	length = score_length_code((uint32_t)m->other.length);
 	for (t = 0; t < query->term_count; t++) {
 		uint32_t count = model_count_of(&m->other, query, t);
-		double n = score_count_of(score_count_code(count)), weight;
+		double n = score_count_of(score_count_code(count)), weight, k;
 
 		if (count == 0)
 			continue;
 		weight = model_weight(m, s, query, t);
+		k = 1.2 * (0.25 + 0.75 * score_length_of(length) / s->average_length);
 		if (exact)
-			sum += weight * n * 2.2 / (n + 1.2 * (0.25 + 0.75 * score_length_of(length) / s->average_length));
+			sum += weight * n * 2.2 / (n + k);
 		else
 			sum += 1 + (int32_t)((float)(weight * s->scale) *
 					     s->table.part[score_count_code(count) * SCORE_LENGTHS + length]);

@@ -1,4 +1,5 @@
-/* The index against a plain scan of all documents: the same hits, in the same order, with the same scores, whatever happened before. */
+/* The index against a plain scan of all documents: the same hits, in the same order, with the same scores,
+ * whatever happened before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,8 @@ static void random_query(struct model *m, struct termbag *terms, struct model_fi
 	q->recency_weight = model_random(m, 3) ? model_random(m, 20) / 10.0 : 0;
 }
 
-static void assert_same_hits(const struct index_hit *got, size_t got_count, const struct index_hit *want, size_t want_count)
+static void assert_same_hits(const struct index_hit *got, size_t got_count, const struct index_hit *want,
+			     size_t want_count)
 {
 	size_t i;
 
@@ -267,10 +269,12 @@ static void assert_bounds(const struct index_rank *r, const struct segment *s)
 		bound = index_rank_bound(r, 1e6f, &list, s->lengths);
 		for (j = 0; j < (list.dense_docs ? s->doc_count : list.count); j++) {
 			uint32_t doc = list.dense_docs ? j : list.docs[j];
-			uint32_t count = doc < list.dense_docs || !list.dense_docs ? postings_count_at(list.counts, j) : 0;
+			bool beyond = list.dense_docs && doc >= list.dense_docs;
+			uint32_t count = beyond ? 0 : postings_count_at(list.counts, j);
+			float part = r->table.part[count * SCORE_LENGTHS + s->lengths[doc]];
 
 			if (count > 0)
-				assert_true(index_rank_worth(1e6f, r->table.part[count * SCORE_LENGTHS + s->lengths[doc]]) <= bound);
+				assert_true(index_rank_worth(1e6f, part) <= bound);
 		}
 	}
 }

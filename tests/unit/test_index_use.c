@@ -8,6 +8,7 @@
 
 #include "index_model.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 
 static const int64_t NOW_MS = 1000000;
@@ -80,7 +81,7 @@ static const char *search(struct fixture *f, const char *text)
 
 	out[0] = '\0';
 	for (i = 0; i < n; i++)
-		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%llu", i ? " " : "", (unsigned long long)hits[i].id);
+		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%" PRIu64, i ? " " : "", hits[i].id);
 	return out;
 }
 
@@ -224,7 +225,9 @@ static void fields_can_weigh_more(void **state)
 	termbag_clear(&f->bag);
 	termbag_add_text(&f->bag, f->analyzer, STR("title"), 3);
 	termbag_add_text(&f->bag, f->analyzer, STR("words"), 1);
-	d = (struct index_document){.id = 1, .terms = &f->bag, .created_ms = NOW_MS, .expires_ms = INDEX_NEVER, .boost = 1};
+	d = (struct index_document){
+		.id = 1, .terms = &f->bag, .created_ms = NOW_MS, .expires_ms = INDEX_NEVER, .boost = 1,
+	};
 	index_add(f->ix, &d);
 	assert_string_equal(search(f, "title"), "1 2");
 }
@@ -300,8 +303,8 @@ static void memory_follows_what_is_live(void **state)
 		struct str labels[1];
 		struct index_document d;
 
-		snprintf(text, sizeof(text), "u%llux v%llux common", (unsigned long long)id, (unsigned long long)(id * 7));
-		snprintf(label, sizeof(label), "task.%llu", (unsigned long long)id);
+		snprintf(text, sizeof(text), "u%" PRIu64 "x v%" PRIu64 "x common", id, id * 7);
+		snprintf(label, sizeof(label), "task.%" PRIu64, id);
 		labels[0] = str_of(label);
 		d = document(f, id, str_of(text));
 		d.labels = labels;
@@ -345,9 +348,11 @@ static void *read_all_the_time(void *arg)
 	termbag_init(&terms, 0);
 	termbag_add_text(&terms, a, STR("common words of retryPolicy five"), 1);
 	while (!done) {
-		struct index_query q = {.terms = &terms, .filter = index_filter_any(), .recency_weight = 1, .half_life_ms = 1000};
+		struct index_query q = {.terms = &terms, .filter = index_filter_any()};
 		size_t n, i;
 
+		q.recency_weight = 1;
+		q.half_life_ms = 1000;
 		pthread_rwlock_rdlock(&s->lock);
 		n = index_search(s->ix, &q, NOW_MS, 10, x, hits);
 		for (i = 1; i < n; i++)
@@ -387,7 +392,7 @@ static void many_may_search_while_none_writes(void **state)
 		char text[64];
 		struct index_document d;
 
-		snprintf(text, sizeof(text), "common %s retryPolicy%llu", id % 5 ? "words" : "five", (unsigned long long)id % 100);
+		snprintf(text, sizeof(text), "common %s retryPolicy%" PRIu64, id % 5 ? "words" : "five", id % 100);
 		d = document(f, id, str_of(text));
 		d.boost = (float)(id % 7);
 		pthread_rwlock_wrlock(&s.lock);

@@ -572,6 +572,47 @@ static void an_index_built_during_writes_says_what_the_store_says(void **state)
 	assert_int_equal(listed, after);
 }
 
+static void *forget_on(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct library *l = crowd->l;
+
+	for (uint64_t num = 1; num <= 400; num++) {
+		if (store_begin(l->store.c) != STORE_OK || store_memory_forget(l->store.c, l->store.space, num, T0) != STORE_OK ||
+		    store_commit(l->store.c) != STORE_OK)
+			atomic_fetch_add(&crowd->failures, 1);
+		recall_remove(l->recall, l->store.space, num);
+	}
+	return NULL;
+}
+
+/* The build has read these memories by the time they are forgotten: the changes are made good before the index is shown. */
+static void what_changes_behind_the_back_of_a_build_is_made_good(void **state)
+{
+	struct library *l = *state;
+	struct crowd crowd = {.l = l};
+	struct recall_query q = query_of(NULL);
+	size_t bytes, memories;
+	pthread_t thread;
+
+	must(store_begin(l->store.c));
+	for (int i = 0; i < 4000; i++) {
+		struct memory m = temp_memory(l->store.space, "some words, so that reading them takes the build a while, but not too long a while");
+
+		must(store_memory_insert(l->store.c, &m));
+	}
+	must(store_commit(l->store.c));
+	assert_int_equal(pthread_create(&thread, NULL, forget_on, &crowd), 0);
+	build(l, l->store.space);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&crowd.failures), 0);
+	recall_usage(l->recall, &bytes, &memories);
+	assert_int_equal(memories, 3600);
+	q.oldest_first = true;
+	q.limit = 2;
+	assert_answer(l, &q, "401 402");
+}
+
 int main(void)
 {
 #define with_library(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -592,6 +633,7 @@ int main(void)
 		with_library(a_list_goes_on_behind_its_last_number),
 		with_library(answers_do_not_depend_on_the_seed),
 		with_library(an_index_built_during_writes_says_what_the_store_says),
+		with_library(what_changes_behind_the_back_of_a_build_is_made_good),
 	};
 
 	return cmocka_run_group_tests(recall, NULL, NULL);

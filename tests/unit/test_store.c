@@ -755,6 +755,18 @@ static void savepoints_nest(void **state)
 	must(store_rollback_to(t->c));
 	must(store_commit(t->c));
 	assert_int_equal(store_space_find(t->c, STR("released"), &id), STORE_NOT_FOUND);
+
+	/* An undone part is over: the next undoing is that of the part around it. */
+	must(store_begin(t->c));
+	must(store_savepoint(t->c));
+	must(store_space_create(t->c, STR("around"), T0, &id));
+	must(store_savepoint(t->c));
+	must(store_space_create(t->c, STR("within"), T0, &id));
+	must(store_rollback_to(t->c));
+	must(store_rollback_to(t->c));
+	must(store_commit(t->c));
+	assert_int_equal(store_space_find(t->c, STR("around"), &id), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR("within"), &id), STORE_NOT_FOUND);
 }
 
 static void what_was_committed_is_there_after_reopening_and_what_was_not_is_gone(void **state)

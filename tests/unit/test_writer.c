@@ -17,6 +17,7 @@ struct job {
 	struct writer_job job;
 	struct bench *bench;
 	enum store_status answer;	/* what run returns; STORE_OK: after storing */
+	bool forgets;			/* what it stored, in the same transaction */
 	sem_t *wait;			/* run waits for it, the first time; NULL: it does not */
 	sem_t *started;			/* posted when run begins; NULL: nobody asks */
 	int runs;
@@ -99,6 +100,8 @@ static enum store_status job_run(struct writer_job *base, struct store_conn *c, 
 		sem_wait(job->wait);
 	status = store_memory_insert(c, &m);
 	job->num = m.num;
+	if (status == STORE_OK && job->forgets)
+		status = store_memory_forget(c, m.space, m.num, now_ms);
 	return status == STORE_OK ? job->answer : status;
 }
 
@@ -316,6 +319,23 @@ static void a_commit_that_could_not_be_synced_is_not_tried_again(void **state)
 	free(jobs);
 }
 
+/* The commit is synced; moving it to its final place is not. The job is safe, and the failure is known without waiting for another. */
+static void a_store_that_fails_behind_a_commit_is_reported_at_once(void **state)
+{
+	struct bench *b = *state;
+	struct job *job = make_jobs(b, 1);
+
+	job->forgets = true;	/* which is followed by a checkpoint */
+	fault_set(&fault_sync, 1, false);
+	submit(b, job, 1);
+	wait_for(&b->done, 1);
+	assert_int_equal(job->status, STORE_OK);
+	assert_true(stats(b).failed);
+	assert_int_equal(b->failures, 1);
+	assert_nothing_is_acknowledged(b);
+	free(job);
+}
+
 static void a_full_disk_at_the_commit_refuses_and_later_jobs_succeed(void **state)
 {
 	struct bench *b = *state;
@@ -438,6 +458,7 @@ int main(void)
 		with_writer(a_job_that_finds_the_disk_full_fails_alone),
 		with_writer(after_a_job_found_the_store_failed_nothing_is_acknowledged),
 		with_writer(a_commit_that_could_not_be_synced_is_not_tried_again),
+		with_writer(a_store_that_fails_behind_a_commit_is_reported_at_once),
 		with_writer(a_full_disk_at_the_commit_refuses_and_later_jobs_succeed),
 		with_writer(beyond_the_queues_limit_nothing_is_taken),
 		with_writer(stopping_does_what_was_submitted),

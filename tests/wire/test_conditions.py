@@ -4,7 +4,7 @@ import sqlite3
 import threading
 
 import pytest
-from api import Api
+from api import Api, wait_until
 
 
 def keyed(key):
@@ -149,6 +149,17 @@ def test_answers_are_kept_over_a_restart_and_for_24_hours(start):
         # From then on it is the new answer that is kept.
         assert api.call("POST", "/v1/memories", body, keyed("k")).data == again.data
         assert server.terminate() == 0
+
+
+def test_an_answer_is_kept_no_longer_than_its_time(start):
+    server = start("--idempotency-ttl", "1s").wait_until_ready()
+    api = Api(server.address)
+    api.ok("POST", "/v1/memories", {"content": "a"}, keyed("k"), 201)
+    # From some moment on the same request is a new one, and another request may have the key.
+    wait_until(lambda: "Idempotent-Replayed" not in api.call("POST", "/v1/memories", {"content": "a"}, keyed("k")).headers, "the answer is forgotten")
+    assert api.count() == 2
+    wait_until(lambda: api.call("POST", "/v1/memories", {"content": "b"}, keyed("k")).status == 201, "the key is free")
+    assert server.terminate() == 0
 
 
 def test_old_answers_are_removed(start):

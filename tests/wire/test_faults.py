@@ -159,12 +159,12 @@ def test_what_is_being_committed_when_the_signal_comes_is_answered(start_with):
 
 
 def test_readers_do_not_wait_for_a_slow_disk(start_with):
-    server = start_with("fdatasync:delay_enter=1000000")
+    server = start_with("fdatasync:delay_enter=600000")
     writer, api = Api(server.address), Api(server.address)
     thread = threading.Thread(target=writer.store, args=("slow",))
     thread.start()
     wait_until(lambda: api.ok("GET", "/v1/status")["writer"]["writes"] >= 1, "the write is under way")
-    for _ in range(20):
+    for _ in range(8):
         assert api.ok("GET", "/v1/memories")["memories"] == []
         assert api.ok("GET", "/v1/status")["writer"]["commits"] == 0, "the readers were too slow to tell"
     thread.join()

@@ -1,6 +1,7 @@
 """Bad input: whatever is sent, the server answers with less than 500, in JSON, and goes on."""
 
 import http.client
+import itertools
 import json
 import random
 
@@ -8,6 +9,7 @@ import pytest
 from api import Api
 
 SEED = 20260130
+_numbers = itertools.count(1)
 MUTATIONS = 2500
 
 VALID = [
@@ -35,11 +37,12 @@ VALUES = [
 
 @pytest.fixture
 def sender(server):
-    """Sends one request and looks at what comes back."""
+    """Sends one request and looks at what comes back. Each test has a space of its own: some fill it with large things."""
     state = {"api": None}
+    space = f"hostile-{next(_numbers)}"
 
     def send(method, path, body, headers=None):
-        api = state["api"] = state["api"] or Api(server.address, "hostile")
+        api = state["api"] = state["api"] or Api(server.address, space)
         try:
             answer = api.call(method, path, body, headers)
         except (OSError, http.client.HTTPException) as error:
