@@ -74,18 +74,25 @@ void dictionary_prefetch(const struct dictionary *d, uint64_t hash)
 		__builtin_prefetch(&shard->slots[home_slot(shard, (uint32_t)(hash >> 32))]);
 }
 
-void dictionary_prefetch_entry(const struct dictionary *d, uint64_t hash)
+uint32_t dictionary_guess(const struct dictionary *d, uint64_t hash)
 {
 	uint32_t upper = (uint32_t)(hash >> 32), at;
 	const struct dictionary_shard *shard = &d->shards[shard_of(upper)];
 
 	if (shard->used == 0)
-		return;
+		return DICTIONARY_NONE;
 	for (at = home_slot(shard, upper); shard->slots[at].number != DICTIONARY_NONE; at = next_slot(shard, at))
 		if (shard->slots[at].lower == (uint32_t)hash) {
 			__builtin_prefetch(&d->entries[shard->slots[at].number], 1);
-			return;
+			return shard->slots[at].number;
 		}
+	return DICTIONARY_NONE;
+}
+
+/* The slot that led to the number has the lower half. */
+bool dictionary_is(const struct dictionary *d, uint32_t number, uint64_t hash)
+{
+	return number != DICTIONARY_NONE && d->entries[number].upper == (uint32_t)(hash >> 32);
 }
 
 static void put_slot(struct dictionary_shard *shard, uint32_t upper, struct dictionary_slot s)

@@ -10,6 +10,7 @@
 #ifndef SPINE_TEXT_DICTIONARY_H
 #define SPINE_TEXT_DICTIONARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,8 +53,12 @@ uint32_t dictionary_find(const struct dictionary *d, uint64_t hash);
 uint32_t dictionary_intern(struct dictionary *d, uint64_t hash);
 /* Forgets the string; its number may be given to another. It must have no holders. */
 void dictionary_drop(struct dictionary *d, uint32_t number);
-/* Says that the hash will be asked for soon; dictionary_prefetch_entry some time after dictionary_prefetch. */
+
+/* For many strings at once, each of which is slow to reach in memory: dictionary_prefetch for all of them, then
+ * dictionary_guess, which says what the number is most probably (or DICTIONARY_NONE) and fetches its entry, then
+ * dictionary_is, which knows. */
 void dictionary_prefetch(const struct dictionary *d, uint64_t hash);
-void dictionary_prefetch_entry(const struct dictionary *d, uint64_t hash);
+uint32_t dictionary_guess(const struct dictionary *d, uint64_t hash);
+bool dictionary_is(const struct dictionary *d, uint32_t number, uint64_t hash);
 
 #endif

@@ -62,7 +62,7 @@ size_t index_bytes(const struct index *ix)
 
 	bytes += dictionary_bytes(&ix->terms) + dictionary_bytes(&ix->labels);
 	bytes += ix->slot_count * (sizeof(*ix->slots) + sizeof(*ix->ages));
-	bytes += ix->new_terms_cap * sizeof(*ix->new_terms) + ix->new_labels_cap * sizeof(*ix->new_labels);
+	bytes += ix->new_terms_cap * 2 * sizeof(*ix->new_terms) + ix->new_labels_cap * sizeof(*ix->new_labels);
 	for (i = 0; i < ix->segment_count; i++)
 		bytes += segment_bytes(index_segment(ix, i));
 	return bytes;
@@ -193,41 +193,53 @@ static uint32_t open_slot(struct index *ix)
 
 /* --- Documents -------------------------------------------------------------------------------------- */
 
-/* Shell's sort: for the some dozen terms of a usual text nothing is faster, and a huge one is still done in time. */
-static void sort_terms(struct postings_new *terms, size_t count)
+/* Sorts by the number of the term, a byte at a time, from the lowest: no comparison, so none that is predicted
+ * wrongly. spare has as much room. Returns the sorted terms, which are in one of the two. */
+static struct postings_new *sort_terms(struct postings_new *terms, struct postings_new *spare, size_t count)
 {
-	static const size_t gaps[] = {86961, 33936, 13776, 4592, 1968, 861, 336, 112, 48, 21, 7, 3, 1};
-	size_t g, i, j;
+	uint32_t most = 0, shift;
+	size_t i;
 
-	for (g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
-		for (i = gaps[g]; i < count; i++) {
-			struct postings_new t = terms[i];
+	for (i = 0; i < count; i++)
+		most |= terms[i].term;
+	for (shift = 0; shift < 32 && most >> shift > 0; shift += 8) {
+		uint32_t starts[257] = {0};
+		struct postings_new *from = terms;
 
-			for (j = i; j >= gaps[g] && terms[j - gaps[g]].term > t.term; j -= gaps[g])
-				terms[j] = terms[j - gaps[g]];
-			terms[j] = t;
-		}
+		for (i = 0; i < count; i++)
+			starts[(from[i].term >> shift & 255) + 1]++;
+		for (i = 1; i < 256; i++)
+			starts[i] += starts[i - 1];
+		for (i = 0; i < count; i++)
+			spare[starts[from[i].term >> shift & 255]++] = from[i];
+		terms = spare;
+		spare = from;
+	}
+	return terms;
 }
 
-static void number_terms(struct index *ix, const struct termbag *bag)
+/* The terms of the bag with their numbers, ascending. Borrowed until the next call. */
+static const struct postings_new *number_terms(struct index *ix, const struct termbag *bag)
 {
+	struct postings_new *terms;
 	size_t i;
 
 	if (bag->term_count > ix->new_terms_cap) {
 		ix->new_terms_cap = bag->term_count + bag->term_count / 2;
-		ix->new_terms = mem_reallocarray(ix->new_terms, ix->new_terms_cap, sizeof(*ix->new_terms));
+		ix->new_terms = mem_reallocarray(ix->new_terms, ix->new_terms_cap, 2 * sizeof(*ix->new_terms));
 	}
+	terms = ix->new_terms;
 	/* Slots first, then entries: both are slow to reach. */
 	for (i = 0; i < bag->term_count; i++)
 		dictionary_prefetch(&ix->terms, bag->terms[i].hash);
 	for (i = 0; i < bag->term_count; i++)
-		dictionary_prefetch_entry(&ix->terms, bag->terms[i].hash);
-	for (i = 0; i < bag->term_count; i++)
-		ix->new_terms[i] = (struct postings_new){
-			.term = dictionary_intern(&ix->terms, bag->terms[i].hash),
-			.count = score_count_code(bag->terms[i].count),
-		};
-	sort_terms(ix->new_terms, bag->term_count);
+		terms[i].term = dictionary_guess(&ix->terms, bag->terms[i].hash);
+	for (i = 0; i < bag->term_count; i++) {
+		if (!dictionary_is(&ix->terms, terms[i].term, bag->terms[i].hash))
+			terms[i].term = dictionary_intern(&ix->terms, bag->terms[i].hash);
+		terms[i].count = score_count_code(bag->terms[i].count);
+	}
+	return sort_terms(terms, terms + ix->new_terms_cap, bag->term_count);
 }
 
 /* Numbers of the labels, each once; returns how many. */
@@ -267,8 +279,7 @@ void index_add(struct index *ix, const struct index_document *doc)
 	index_remove(ix, doc->id);
 	/* The segment first: rewriting one may drop strings that this document is about to use. */
 	slot = open_slot(ix);
-	number_terms(ix, doc->terms);
-	d.terms = ix->new_terms;
+	d.terms = number_terms(ix, doc->terms);
 	d.term_count = doc->terms->term_count;
 	d.label_count = number_labels(ix, doc->labels, doc->label_count);
 	d.labels = ix->new_labels;

@@ -21,7 +21,7 @@ struct index {
 	uint64_t total_length;		/* of the live documents, in rounded lengths */
 
 	/* Room for one document's terms and labels on their way in. */
-	struct postings_new *new_terms;
+	struct postings_new *new_terms;	/* twice new_terms_cap, for sorting */
 	size_t new_terms_cap;
 	struct postings_new *new_labels;
 	size_t new_labels_cap;

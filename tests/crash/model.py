@@ -78,12 +78,13 @@ class Space:
     top: int = 0  # the highest number acknowledged
     memories: dict[int, Memory] = field(default_factory=dict)
 
-    def add(self, memory: Memory) -> str | None:
-        """Takes an acknowledged memory in. Returns what is wrong with its number."""
+    def add(self, memory: Memory, chosen: bool = False) -> str | None:
+        """Takes an acknowledged memory in. Returns what is wrong with its number. One that the client chose may be any that
+        is free, also below where the sequence is."""
         other = self.memories.get(memory.num)
         if other is not None:
             return f"{memory.id} was given to {other.markers[0]} and again to {memory.markers[0]}"
-        if memory.num <= self.floor:
+        if memory.num <= self.floor and not chosen:
             return f"{memory.id} was given out, though the sequence was at {self.floor} already"
         self.memories[memory.num] = memory
         self.top = max(self.top, memory.num)

@@ -83,7 +83,7 @@ class Store:
         expect(nums == list(range(nums[0], nums[0] + len(nums))), f"a batch was numbered {nums}")
         self.nums = nums
         for num, marker in zip(nums, self.markers):
-            wrong = self.space.add(Memory(num, [marker]))
+            wrong = self.space.add(Memory(num, [marker]), chosen=self.num is not None)
             expect(wrong is None, str(wrong))
         if self.replaces is not None:
             self.replaces.superseded_by = nums[0]

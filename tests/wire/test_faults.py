@@ -182,7 +182,7 @@ def small_disk(tmp_path):
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], capture_output=True, text=True)
     if mounted.returncode != 0:
-        reason = f"a small file system cannot be mounted here: {mounted.stderr.strip()[:200]}"
+        reason = f"a small file system cannot be mounted here: {(mounted.stderr.strip().splitlines() or ['mount failed'])[0]}"
         print(f"skipped: {reason}")
         pytest.skip(reason)
     yield place
