@@ -9,15 +9,20 @@
 #include "api/guard.h"
 
 static const char *const loopback[] = {
-	"127.0.0.1", "127.0.0.1:8788", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65535", "127.1.2.3", "127.255.255.255:1", "localhost", "localhost:8788",
+	"127.0.0.1", "127.0.0.1:8788", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65535", "127.1.2.3", "127.255.255.255:1",
+	"localhost", "localhost:8788",
 	"LocalHost:1", "LOCALHOST", "[::1]", "[::1]:8788", "[::1]:",
 };
 
 static const char *const foreign[] = {
-	"", ":", ":80", "example.com", "example.com:8788", "localhost.example.com", "127.0.0.1.example.com", "alocalhost", "localhosta", "localhost.", "local host",
-	"126.255.255.255", "128.0.0.1", "0.0.0.0", "10.0.0.1", "127.0.0.1:65536", "127.0.0.1:x", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1:2", "127.0.0.256",
-	"127.1", "127.0.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", " 127.0.0.1", "127.0.0.1 ", "::1", "[::1", "::1]", "[::2]", "[::]", "[0:0:0:0:0:0:0:1]x",
-	"[::1]a", "[::1]:x", "[::1].example.com", "[fe80::1]", "user@localhost", "localhost/path", "localhost?x", "localhost#x", "http://localhost",
+	"", ":", ":80", "example.com", "example.com:8788", "localhost.example.com", "127.0.0.1.example.com",
+	"alocalhost", "localhosta", "localhost.", "local host",
+	"126.255.255.255", "128.0.0.1", "0.0.0.0", "10.0.0.1", "127.0.0.1:65536", "127.0.0.1:x", "127.0.0.1:+1",
+	"127.0.0.1: 1", "127.0.0.1:1:2", "127.0.0.256",
+	"127.1", "127.0.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", " 127.0.0.1", "127.0.0.1 ", "::1", "[::1", "::1]",
+	"[::2]", "[::]", "[0:0:0:0:0:0:0:1]x",
+	"[::1]a", "[::1]:x", "[::1].example.com", "[fe80::1]", "user@localhost", "localhost/path", "localhost?x",
+	"localhost#x", "http://localhost",
 };
 
 static void loopback_names_are_told_from_others(void **state)
@@ -58,10 +63,13 @@ static void a_foreign_host_is_refused_by_name(void **state)
 
 static void an_origin_must_be_of_a_loopback_host(void **state)
 {
-	static const char *const good[] = {"http://localhost", "https://localhost:3000", "http://127.0.0.1:8788", "http://[::1]:5173"};
+	static const char *const good[] = {"http://localhost", "https://localhost:3000", "http://127.0.0.1:8788",
+					   "http://[::1]:5173"};
 	static const char *const bad[] = {
-		"", "null", "localhost", "http://", "https://", "http://example.com", "https://localhost.example.com", "file://", "ftp://localhost", "http:/localhost",
-		"http://http://localhost", "http://localhost/", "http://user@localhost", "chrome-extension://abcdef", "http://10.0.0.1",
+		"", "null", "localhost", "http://", "https://", "http://example.com", "https://localhost.example.com",
+		"file://", "ftp://localhost", "http:/localhost",
+		"http://http://localhost", "http://localhost/", "http://user@localhost", "chrome-extension://abcdef",
+		"http://10.0.0.1",
 	};
 	struct problem p = {0};
 

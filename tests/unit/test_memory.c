@@ -48,16 +48,19 @@ static uint64_t make(struct desk *d, const char *content)
 	return m.num;
 }
 
-static enum problem_code update(struct desk *d, uint64_t num, uint32_t if_version, const struct memory_draft *draft, int64_t now_ms, struct memory *ret)
+static enum problem_code update(struct desk *d, uint64_t num, uint32_t if_version, const struct memory_draft *draft,
+				int64_t now_ms, struct memory *ret)
 {
-	return memory_update(d->store.c, d->store.space, num, if_version, draft, now_ms, &d->store.arena, ret, &d->changed, &d->problem);
+	return memory_update(d->store.c, d->store.space, num, if_version, draft, now_ms, &d->store.arena, ret,
+			     &d->changed, &d->problem);
 }
 
 static struct memory read_one(struct desk *d, uint64_t num, uint32_t version)
 {
 	struct memory m;
 
-	assert_int_equal(memory_read(d->store.c, d->store.space, (struct memory_id){num, version}, &d->store.arena, &m, &d->problem), P_OK);
+	assert_int_equal(memory_read(d->store.c, d->store.space, (struct memory_id){num, version}, &d->store.arena, &m,
+				     &d->problem), P_OK);
 	return m;
 }
 
@@ -77,10 +80,13 @@ static void ids_are_read_strictly_and_written_back(void **state)
 		const char *text;
 		uint64_t num;
 		uint32_t version;
-	} good[] = {{"ms-1", 1, 0}, {"ms-4821", 4821, 0}, {"ms-1@1", 1, 1}, {"ms-7@4294967295", 7, UINT32_MAX}, {"ms-1099511627775", MEMORY_NUM_MAX, 0}};
+	} good[] = {{"ms-1", 1, 0}, {"ms-4821", 4821, 0}, {"ms-1@1", 1, 1}, {"ms-7@4294967295", 7, UINT32_MAX},
+		    {"ms-1099511627775", MEMORY_NUM_MAX, 0}};
 	static const char *const bad[] = {
-		"", "ms", "ms-", "ms-0", "ms-01", "ms-+1", "ms--1", "ms-1 ", " ms-1", "MS-1", "ms-x", "ms-1x", "ms-1@", "ms-1@0", "ms-1@01", "ms-1@-1", "ms-1@x", "ms-1@1@1",
-		"ms-1@4294967296", "ms-1099511627776", "ms-18446744073709551617", "ms-1\n", "4821", "m-1", "ms_1", "ms-@1",
+		"", "ms", "ms-", "ms-0", "ms-01", "ms-+1", "ms--1", "ms-1 ", " ms-1", "MS-1", "ms-x", "ms-1x", "ms-1@",
+		"ms-1@0", "ms-1@01", "ms-1@-1", "ms-1@x", "ms-1@1@1",
+		"ms-1@4294967296", "ms-1099511627776", "ms-18446744073709551617", "ms-1\n", "4821", "m-1", "ms_1",
+		"ms-@1",
 	};
 	char text[MEMORY_ID_SIZE];
 	struct memory_id id;
@@ -294,10 +300,15 @@ static void each_field_alone_makes_a_version(void **state)
 	struct desk *d = *state;
 	uint64_t num = make(d, "one");
 	struct memory_draft fields[] = {
-		{.has = MEMORY_HAS_CONTENT, .content = STR("two")}, {.has = MEMORY_HAS_SUMMARY, .summary = STR("s")}, {.has = MEMORY_HAS_KIND, .kind = STR("fact")},
-		{.has = MEMORY_HAS_TAGS, .tags = STR("[\"a\"]")}, {.has = MEMORY_HAS_IMPORTANCE, .importance = IMPORTANCE_HIGH}, {.has = MEMORY_HAS_AGENT, .agent = STR("a")},
-		{.has = MEMORY_HAS_TASK, .task = STR("t")}, {.has = MEMORY_HAS_TRUST, .trust = TRUST_USER}, {.has = MEMORY_HAS_METADATA, .metadata = STR("{\"a\":1}")},
-		{.has = MEMORY_HAS_EXPIRES_AT, .expires_at_ms = T0 + 7}, {.has = MEMORY_HAS_TTL, .ttl_s = 9}, {.has = MEMORY_HAS_EXPIRES_AT}, {.has = MEMORY_HAS_SUMMARY},
+		{.has = MEMORY_HAS_CONTENT, .content = STR("two")}, {.has = MEMORY_HAS_SUMMARY, .summary = STR("s")},
+			{.has = MEMORY_HAS_KIND, .kind = STR("fact")},
+		{.has = MEMORY_HAS_TAGS, .tags = STR("[\"a\"]")}, {.has = MEMORY_HAS_IMPORTANCE,
+								   .importance = IMPORTANCE_HIGH},
+								   	{.has = MEMORY_HAS_AGENT, .agent = STR("a")},
+		{.has = MEMORY_HAS_TASK, .task = STR("t")}, {.has = MEMORY_HAS_TRUST, .trust = TRUST_USER},
+			{.has = MEMORY_HAS_METADATA, .metadata = STR("{\"a\":1}")},
+		{.has = MEMORY_HAS_EXPIRES_AT, .expires_at_ms = T0 + 7}, {.has = MEMORY_HAS_TTL, .ttl_s = 9},
+			{.has = MEMORY_HAS_EXPIRES_AT}, {.has = MEMORY_HAS_SUMMARY},
 		{.has = MEMORY_HAS_AGENT}, {.has = MEMORY_HAS_TASK},
 	};
 	uint32_t version = 1;
@@ -348,8 +359,10 @@ static void a_change_needs_the_version_that_was_named(void **state)
 	assert_int_equal(update(d, num, 1, &later, T0, &m), P_PRECONDITION_FAILED);
 	assert_string_equal(d->problem.extra_key, "current_version");
 	assert_int_equal(d->problem.extra, 2);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 1, 1, T0, &d->store.arena, &m, &d->changed, &d->problem), P_PRECONDITION_FAILED);
-	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 1, T0, &d->store.arena, &m, &d->changed, &d->problem), P_PRECONDITION_FAILED);
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 1, 1, T0, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_PRECONDITION_FAILED);
+	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 1, T0, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_PRECONDITION_FAILED);
 	assert_str(read_one(d, num, 0).content, "two");
 }
 
@@ -364,16 +377,19 @@ static void a_revert_says_again_what_the_version_said(void **state)
 	change.pinned = true;
 	change.summary = STR("s");
 	assert_int_equal(update(d, num, 0, &change, T0 + 1, &m), P_OK);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 2, 1, T0 + 2, &d->store.arena, &m, &d->changed, &d->problem), P_OK);
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 2, 1, T0 + 2, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_OK);
 	assert_true(d->changed);
 	assert_int_equal(m.version, 3);
 	assert_str(m.content, "one");
 	assert_null(m.summary.p);
 	assert_true(m.pinned);	/* of the memory, not of a version */
 	assert_int_equal(m.updated_at_ms, T0 + 2);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 3, T0 + 3, &d->store.arena, &m, &d->changed, &d->problem), P_OK);
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 3, T0 + 3, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_OK);
 	assert_false(d->changed);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 4, T0 + 3, &d->store.arena, &m, &d->changed, &d->problem), P_INVALID_FIELD);
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 4, T0 + 3, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_INVALID_FIELD);
 	assert_string_equal(d->problem.field, "version");
 }
 
@@ -384,15 +400,18 @@ static void what_is_forgotten_stays_so_and_cannot_be_changed(void **state)
 	struct memory_draft change = draft("two");
 	struct memory m;
 
-	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 1, T0 + 1, &d->store.arena, &m, &d->changed, &d->problem), P_OK);
+	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 1, T0 + 1, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_OK);
 	assert_true(d->changed);
 	assert_int_equal(m.forgotten_at_ms, T0 + 1);
 	assert_null(m.content.p);
-	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 0, T0 + 2, &d->store.arena, &m, &d->changed, &d->problem), P_OK);
+	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 0, T0 + 2, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_OK);
 	assert_false(d->changed);
 	assert_int_equal(m.forgotten_at_ms, T0 + 1);
 	assert_int_equal(update(d, num, 0, &change, T0, &m), P_MEMORY_FORGOTTEN);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 1, T0, &d->store.arena, &m, &d->changed, &d->problem), P_MEMORY_FORGOTTEN);
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 1, T0, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_MEMORY_FORGOTTEN);
 	assert_int_equal(read_one(d, num, 1).forgotten_at_ms, T0 + 1);
 }
 
@@ -405,9 +424,12 @@ static void what_is_unknown_cannot_be_changed(void **state)
 	make(d, "one");
 	assert_int_equal(update(d, 5, 0, &change, T0, &m), P_MEMORY_NOT_FOUND);
 	assert_non_null(strstr(d->problem.detail, "ms-5"));
-	assert_int_equal(memory_forget(d->store.c, d->store.space, 5, 0, T0, &d->store.arena, &m, &d->changed, &d->problem), P_MEMORY_NOT_FOUND);
-	assert_int_equal(memory_revert(d->store.c, 99, 1, 0, 1, T0, &d->store.arena, &m, &d->changed, &d->problem), P_MEMORY_NOT_FOUND);
-	assert_int_equal(memory_read(d->store.c, d->store.space, (struct memory_id){1, 2}, &d->store.arena, &m, &d->problem), P_MEMORY_NOT_FOUND);
+	assert_int_equal(memory_forget(d->store.c, d->store.space, 5, 0, T0, &d->store.arena, &m, &d->changed,
+				       &d->problem), P_MEMORY_NOT_FOUND);
+	assert_int_equal(memory_revert(d->store.c, 99, 1, 0, 1, T0, &d->store.arena, &m, &d->changed, &d->problem),
+			 P_MEMORY_NOT_FOUND);
+	assert_int_equal(memory_read(d->store.c, d->store.space, (struct memory_id){1, 2}, &d->store.arena, &m,
+				     &d->problem), P_MEMORY_NOT_FOUND);
 	assert_non_null(strstr(d->problem.detail, "ms-1@2"));
 }
 

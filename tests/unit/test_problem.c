@@ -40,12 +40,18 @@ static void the_codes_of_the_protocol_have_the_status_it_says(void **state)
 		int status;
 		bool retryable;
 	} promised[] = {
-		{"invalid_json", 400, false}, {"invalid_utf8", 400, false}, {"duplicate_key", 400, false}, {"too_deep", 400, false},
-		{"number_out_of_range", 400, false}, {"invalid_request", 400, false}, {"invalid_page_token", 400, false},
-		{"origin_not_allowed", 403, false}, {"not_found", 404, false}, {"memory_not_found", 404, false}, {"method_not_allowed", 405, false},
-		{"id_taken", 409, false}, {"already_superseded", 409, false}, {"memory_forgotten", 409, false}, {"precondition_failed", 412, false},
-		{"unsupported_media_type", 415, false}, {"host_not_allowed", 421, false}, {"missing_field", 422, false}, {"invalid_field", 422, false},
-		{"immutable_field", 422, false}, {"too_large", 422, false}, {"unknown_tokenizer", 422, false}, {"idempotency_conflict", 422, false},
+		{"invalid_json", 400, false}, {"invalid_utf8", 400, false}, {"duplicate_key", 400, false},
+		{"too_deep", 400, false},
+		{"number_out_of_range", 400, false}, {"invalid_request", 400, false},
+		{"invalid_page_token", 400, false},
+		{"origin_not_allowed", 403, false}, {"not_found", 404, false}, {"memory_not_found", 404, false},
+		{"method_not_allowed", 405, false},
+		{"id_taken", 409, false}, {"already_superseded", 409, false}, {"memory_forgotten", 409, false},
+		{"precondition_failed", 412, false},
+		{"unsupported_media_type", 415, false}, {"host_not_allowed", 421, false}, {"missing_field", 422, false},
+		{"invalid_field", 422, false},
+		{"immutable_field", 422, false}, {"too_large", 422, false}, {"unknown_tokenizer", 422, false},
+		{"idempotency_conflict", 422, false},
 		{"overloaded", 503, true}, {"store_failed", 503, false}, {"store_full", 507, true},
 	};
 

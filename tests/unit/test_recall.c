@@ -132,7 +132,8 @@ static void what_was_there_before_and_what_comes_after_are_found_alike(void **st
 	put_text(l, "a gateway after");
 	assert_found(l, "answers", "1");
 	assert_found(l, "after", "3");
-	assert_int_equal(strlen(answer(l, l->store.space, &(struct recall_query){.text = STR("gateway"), .limit = 10, .now_ms = T0})), 5);
+	assert_int_equal(strlen(answer(l, l->store.space, &(struct recall_query){.text = STR("gateway"), .limit = 10,
+			.now_ms = T0})), 5);
 }
 
 static void a_space_with_many_memories_is_read_whole(void **state)
@@ -380,7 +381,9 @@ static void a_score_is_the_product_of_its_parts(void **state)
 
 		assert_true(fabs(hits[i].recency - recency) < 1e-4);
 		assert_true(fabs(hits[i].boost - boost) < 1e-4);
-		assert_true(fabs(hits[i].score - hits[i].text * (hits[i].boost + hits[i].recency)) < 1e-4 * hits[i].score);
+		sum = hits[i].text * (hits[i].boost + hits[i].recency);
+		assert_true(fabs(hits[i].score - sum) < 1e-4 * hits[i].score);
+		sum = 0;
 		for (size_t t = 0; t < hits[i].term_count; t++)
 			sum += hits[i].terms[t].score;
 		assert_true(fabs(sum - hits[i].text) < 1e-6);
@@ -452,7 +455,8 @@ static void answers_do_not_depend_on_the_seed(void **state)
 	size_t n, m, count;
 
 	for (int i = 0; i < 50; i++)
-		put_text(l, (const char *[]){"retry", "gateway policy", "retry gateway", "policy of the retry policy", "none"}[i % 5]);
+		put_text(l, (const char *[]){"retry", "gateway policy", "retry gateway", "policy of the retry policy",
+					     "none"}[i % 5]);
 	build(l, l->store.space);
 	reader = temp_store_open(&l->store, STORE_READ);
 	must(recall_build(other, reader, l->store.space, &count));
@@ -560,7 +564,8 @@ static void an_index_built_during_writes_says_what_the_store_says(void **state)
 		for (size_t i = 0; i < n; i++) {
 			/* Everything between two hits is not there, or was forgotten. */
 			for (uint64_t num = after + 1; num < hits[i].num; num++)
-				if (store_memory_get(l->store.c, l->store.space, num, 0, &l->store.arena, &m) == STORE_OK)
+				if (store_memory_get(l->store.c, l->store.space, num, 0, &l->store.arena,
+						     &m) == STORE_OK)
 					assert_true(m.forgotten_at_ms != 0);
 			must(store_memory_get(l->store.c, l->store.space, hits[i].num, 0, &l->store.arena, &m));
 			assert_int_equal(m.forgotten_at_ms, 0);
@@ -578,7 +583,8 @@ static void *forget_on(void *arg)
 	struct library *l = crowd->l;
 
 	for (uint64_t num = 1; num <= 400; num++) {
-		if (store_begin(l->store.c) != STORE_OK || store_memory_forget(l->store.c, l->store.space, num, T0) != STORE_OK ||
+		if (store_begin(l->store.c) != STORE_OK || store_memory_forget(l->store.c, l->store.space, num,
+									       T0) != STORE_OK ||
 		    store_commit(l->store.c) != STORE_OK)
 			atomic_fetch_add(&crowd->failures, 1);
 		recall_remove(l->recall, l->store.space, num);
@@ -586,7 +592,8 @@ static void *forget_on(void *arg)
 	return NULL;
 }
 
-/* The build has read these memories by the time they are forgotten: the changes are made good before the index is shown. */
+/* The build has read these memories by the time they are forgotten: the changes are made good before the index is
+ * shown. */
 static void what_changes_behind_the_back_of_a_build_is_made_good(void **state)
 {
 	struct library *l = *state;
@@ -597,7 +604,7 @@ static void what_changes_behind_the_back_of_a_build_is_made_good(void **state)
 
 	must(store_begin(l->store.c));
 	for (int i = 0; i < 4000; i++) {
-		struct memory m = temp_memory(l->store.space, "some words, so that reading them takes the build a while, but not too long a while");
+		struct memory m = temp_memory(l->store.space, "some words, so that reading them takes the build a while");
 
 		must(store_memory_insert(l->store.c, &m));
 	}

@@ -40,7 +40,8 @@ static void verify(struct temp_store *t, const enum store_status results[TRANSAC
 		int found = 0;
 
 		for (int i = 0; i < PARTS; i++) {
-			enum store_status status = store_memory_get(t->c, t->space, (uint64_t)(round * PARTS + i + 1), 0, &t->arena, &m);
+			enum store_status status = store_memory_get(t->c, t->space, (uint64_t)(round * PARTS + i + 1),
+								    0, &t->arena, &m);
 
 			assert_true(status == STORE_OK || status == STORE_NOT_FOUND);
 			found += status == STORE_OK;
@@ -50,7 +51,8 @@ static void verify(struct temp_store *t, const enum store_status results[TRANSAC
 			}
 		}
 		if (results[round] == STORE_OK && found != PARTS)
-			fail_msg("transaction %d was acknowledged, but %d of its %d memories are there", round, found, PARTS);
+			fail_msg("transaction %d was acknowledged, but %d of its %d memories are there", round, found,
+				 PARTS);
 		if (results[round] == STORE_FULL)
 			assert_int_equal(found, 0);
 		assert_true(found == 0 || found == PARTS);
@@ -110,7 +112,7 @@ static void after_a_failed_sync_nothing_is_committed_any_more_and_nothing_is_los
 	assert_true(strikes > TRANSACTIONS);
 }
 
-static void a_full_disk_refuses_whole_transactions_and_the_store_goes_on_when_there_is_room(void **state)
+static void a_full_disk_refuses_whole_transactions_until_there_is_room(void **state)
 {
 	struct temp_store *t = *state;
 	bool struck = true;
@@ -194,8 +196,9 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest store_faults[] = {
-		cmocka_unit_test_setup_teardown(after_a_failed_sync_nothing_is_committed_any_more_and_nothing_is_lost, clear, end),
-		cmocka_unit_test_setup_teardown(a_full_disk_refuses_whole_transactions_and_the_store_goes_on_when_there_is_room, clear, end),
+		cmocka_unit_test_setup_teardown(after_a_failed_sync_nothing_is_committed_any_more_and_nothing_is_lost,
+		 clear, end),
+		cmocka_unit_test_setup_teardown(a_full_disk_refuses_whole_transactions_until_there_is_room, clear, end),
 		cmocka_unit_test_setup_teardown(a_failed_checkpoint_keeps_the_log_and_ends_the_writing, clear, end),
 	};
 

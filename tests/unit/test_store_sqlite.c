@@ -116,7 +116,8 @@ static void assert_somewhere(struct temp_store *t, const char *word)
 {
 	struct str db = read_file(t, data_path(t, "spine.db")), wal = read_file(t, data_path(t, "spine.db-wal"));
 
-	assert_true((db.p && memmem(db.p, db.n, word, strlen(word))) || (wal.p && memmem(wal.p, wal.n, word, strlen(word))));
+	assert_true((db.p && memmem(db.p, db.n, word, strlen(word))) || (wal.p && memmem(wal.p, wal.n, word,
+			strlen(word))));
 }
 
 /* Text long enough to spill onto pages of its own, which must be overwritten, too. */
@@ -209,7 +210,8 @@ static void what_a_reader_still_held_is_gone_after_a_later_commit(void **state)
 /* Opening must fail with these words and leave every byte and the mode of the file as they are. */
 static void assert_refused(struct temp_store *t, const char *words)
 {
-	struct str before = read_file(t, data_path(t, "spine.db")), wal = read_file(t, data_path(t, "spine.db-wal")), after;
+	struct str before = read_file(t, data_path(t, "spine.db")), wal = read_file(t, data_path(t, "spine.db-wal")),
+		after;
 	mode_t mode = mode_of(data_path(t, "spine.db"));
 
 	assert_true(before.n > 0);
@@ -257,7 +259,8 @@ static void a_newer_store_with_a_log_is_left_untouched(void **state)
 
 	store_close(t->c);
 	assert_int_equal(sqlite3_open(db, &writer), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(writer, "PRAGMA user_version = 77; CREATE TABLE newer (x)", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(writer, "PRAGMA user_version = 77; CREATE TABLE newer (x)", NULL, NULL, NULL),
+			 SQLITE_OK);
 	db_bytes = read_file(t, db);
 	wal_bytes = read_file(t, wal);
 	sqlite3_close(writer);
@@ -388,7 +391,8 @@ static void a_check_finds_versions_of_no_memory(void **state)
 	struct temp_store *t = *state;
 
 	temp_insert(t, t->space, "one");
-	assert_check_finds(t, "DELETE FROM memory; UPDATE space SET memories = 0", "version 1 of ms-1 belongs to no memory");
+	assert_check_finds(t, "DELETE FROM memory; UPDATE space SET memories = 0",
+			   "version 1 of ms-1 belongs to no memory");
 }
 
 /* Some pages of text. */
@@ -396,7 +400,7 @@ static void fill(struct temp_store *t)
 {
 	must(store_begin(t->c));
 	for (int i = 0; i < 200; i++) {
-		struct memory m = temp_memory(t->space, "some text that fills a page after a while, and so there are a few pages of it");
+		struct memory m = temp_memory(t->space, "some text that fills a page after a while, so that there are a few");
 
 		must(store_memory_insert(t->c, &m));
 	}
@@ -415,6 +419,17 @@ static void overwrite_page(const char *path, int from_end)
 	assert_int_equal(pwrite(fd, garbage, 4096, st.st_size - from_end * 4096), 4096);
 	close(fd);
 	free(garbage);
+}
+
+static void a_check_finds_envelopes_of_no_task(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row row = {.space = t->space, .num = 4, .task = STR("task"), .body = STR("{}")};
+
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &row));
+	must(store_commit(t->c));
+	assert_check_finds(t, "DELETE FROM task", "env-4 belongs to no task");
 }
 
 static void a_check_finds_a_damaged_page(void **state)
@@ -581,6 +596,7 @@ int main(void)
 		with_store(a_check_finds_a_missing_version),
 		with_store(a_check_finds_text_of_the_forgotten),
 		with_store(a_check_finds_versions_of_no_memory),
+		with_store(a_check_finds_envelopes_of_no_task),
 		with_store(a_check_finds_a_damaged_page),
 		with_store(a_restore_takes_nothing_but_a_whole_backup),
 		with_store(a_backup_may_have_any_name),

@@ -319,7 +319,8 @@ static void a_commit_that_could_not_be_synced_is_not_tried_again(void **state)
 	free(jobs);
 }
 
-/* The commit is synced; moving it to its final place is not. The job is safe, and the failure is known without waiting for another. */
+/* The commit is synced; moving it to its final place is not. The job is safe, and the failure is known without waiting
+ * for another. */
 static void a_store_that_fails_behind_a_commit_is_reported_at_once(void **state)
 {
 	struct bench *b = *state;

@@ -8,7 +8,8 @@ import time
 TIMEOUT_S = 60
 PROBLEM_MEMBERS = {"type", "title", "status", "code", "field", "detail", "retryable"}
 MEMORY_MEMBERS = [
-    "id", "version", "state", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust", "metadata",
+    "id", "version", "state", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust",
+    "metadata",
     "expires_at", "supersedes", "superseded_by", "digest", "created_at", "updated_at",
 ]
 

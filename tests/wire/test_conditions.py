@@ -156,7 +156,8 @@ def test_an_answer_is_kept_no_longer_than_its_time(start):
     api = Api(server.address)
     api.ok("POST", "/v1/memories", {"content": "a"}, keyed("k"), 201)
     # From some moment on the same request is a new one, and another request may have the key.
-    wait_until(lambda: "Idempotent-Replayed" not in api.call("POST", "/v1/memories", {"content": "a"}, keyed("k")).headers, "the answer is forgotten")
+    wait_until(lambda: "Idempotent-Replayed" not in api.call("POST", "/v1/memories", {"content": "a"},
+                                                             keyed("k")).headers, "the answer is forgotten")
     assert api.count() == 2
     wait_until(lambda: api.call("POST", "/v1/memories", {"content": "b"}, keyed("k")).status == 201, "the key is free")
     assert server.terminate() == 0
@@ -183,7 +184,8 @@ def test_old_answers_are_removed(start):
 
 # --- If-Match, ETag --------------------------------------------------------------------------------
 
-CHANGES = [("PATCH", "", {"content": "b"}), ("DELETE", "", None), ("POST", "/pin", None), ("POST", "/unpin", None), ("POST", "/revert", {"version": 1})]
+CHANGES = [("PATCH", "", {"content": "b"}), ("DELETE", "", None), ("POST", "/pin", None), ("POST", "/unpin", None),
+           ("POST", "/revert", {"version": 1})]
 
 
 @pytest.mark.parametrize("method, path, body", CHANGES)
@@ -204,10 +206,12 @@ def test_where_the_memory_has_moved_on_it_is_412_with_the_current_version(api, m
     assert api.get("ms-1") == before
 
 
-@pytest.mark.parametrize("tag", ["ms-1@1", '"ms-1"', '"ms-1@0"', '""', '"', 'W/"ms-1@1"', '"ms-2@1"', '"ms-1@1", "ms-1@2"', '"ms-1@x"'])
+@pytest.mark.parametrize("tag", ["ms-1@1", '"ms-1"', '"ms-1@0"', '""', '"', 'W/"ms-1@1"', '"ms-2@1"',
+                                 '"ms-1@1", "ms-1@2"', '"ms-1@x"'])
 def test_an_if_match_that_is_no_etag_of_the_memory_is_refused(api, tag):
     api.store("a")
-    api.refused(422, "invalid_field", "PATCH", "/v1/memories/ms-1", {"content": "b"}, {"If-Match": tag}, field="If-Match")
+    api.refused(422, "invalid_field", "PATCH", "/v1/memories/ms-1", {"content": "b"}, {"If-Match": tag},
+                field="If-Match")
     assert api.get("ms-1")["version"] == 1
 
 
@@ -236,7 +240,8 @@ def test_of_two_people_who_change_the_same_version_one_wins(server, api):
     def run(number):
         mine = Api(server.address, api.space)
         barrier.wait()
-        statuses.append(mine.call("PATCH", "/v1/memories/ms-1", {"content": str(number)}, {"If-Match": '"ms-1@1"'}).status)
+        statuses.append(mine.call("PATCH", "/v1/memories/ms-1", {"content": str(number)},
+                                  {"If-Match": '"ms-1@1"'}).status)
         mine.close()
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(16)]

@@ -42,8 +42,8 @@ def start_with(strace, tmp_path, monkeypatch):
         if not data.exists():
             assert Server(data).wait_until_ready().terminate() == 0
         wrapper = tmp_path / "wrapper"
-        # The tracer is a grandchild, so that the server has the process number that the test knows. The leak check would need
-        # to trace, too.
+        # The tracer is a grandchild, so that the server has the process number that the test knows. The leak check would
+        # need to trace, too.
         wrapper.write_text(f"#!/bin/sh\nexport ASAN_OPTIONS=detect_leaks=0\n"
                            f"exec strace -D -f -qq -o /dev/null -e trace=fdatasync -e inject={injection} {real} \"$@\"\n")
         wrapper.chmod(0o755)
@@ -86,8 +86,10 @@ def test_after_a_failed_fsync_no_write_is_acknowledged_and_the_server_says_so(st
     assert (failed.status, failed.json["code"], failed.json["retryable"]) == (503, "store_failed", False)
 
     # Nothing is acknowledged any more.
-    for method, path, body in [("POST", "/v1/memories", {"content": "later"}), ("POST", "/v1/memories/batch", {"memories": [{"content": "x"}]}),
-                               ("PATCH", "/v1/memories/ms-1", {"content": "x"}), ("DELETE", "/v1/memories/ms-1", None), ("POST", "/v1/memories/ms-1/pin", None)]:
+    for method, path, body in [("POST", "/v1/memories", {"content": "later"}), ("POST", "/v1/memories/batch",
+        {"memories": [{"content": "x"}]}),
+                               ("PATCH", "/v1/memories/ms-1", {"content": "x"}), ("DELETE", "/v1/memories/ms-1",
+                                   None), ("POST", "/v1/memories/ms-1/pin", None)]:
         for _ in range(3):
             api.refused(503, "store_failed", method, path, body)
     # It says so.
@@ -142,7 +144,8 @@ def test_what_is_being_committed_when_the_signal_comes_is_answered(start_with):
     peers = [socket.create_connection(server.address, timeout=TIMEOUT_S) for _ in range(8)]
     for number, peer in enumerate(peers):
         body = b'{"content":"memory %d"}' % number
-        peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body),
+            body))
     api = Api(server.address)
     wait_until(lambda: api.ok("GET", "/v1/status")["writer"]["writes"] >= 1, "the first is being committed")
     assert api.ok("GET", "/v1/status")["writer"]["commits"] == 0
@@ -180,9 +183,11 @@ def small_disk(tmp_path):
     """A file system of 6 MB."""
     place = tmp_path / "disk"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], capture_output=True, text=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], capture_output=True,
+                             text=True)
     if mounted.returncode != 0:
-        reason = f"a small file system cannot be mounted here: {(mounted.stderr.strip().splitlines() or ['mount failed'])[0]}"
+        why = (mounted.stderr.strip().splitlines() or ["mount failed"])[0]
+        reason = f"a small file system cannot be mounted here: {why}"
         print(f"skipped: {reason}")
         pytest.skip(reason)
     yield place

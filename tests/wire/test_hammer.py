@@ -38,7 +38,8 @@ class Client(threading.Thread):
         kind = rng.randrange(10)
         content = f"client {self.number} says {count} of gateway and retry"
         if kind < 4 or not self.live():
-            memory = api.ok("POST", "/v1/memories", {"content": content, "tags": [f"c{self.number}"]}, {"Idempotency-Key": f"{self.number}-{count}"}, 201)
+            memory = api.ok("POST", "/v1/memories", {"content": content, "tags": [f"c{self.number}"]},
+                            {"Idempotency-Key": f"{self.number}-{count}"}, 201)
             assert memory["id"] not in self.book
             self.book[memory["id"]] = (content, 1)
             assert memory["id"] in api.ids(f"tag=c{self.number}&page_size=1000"), "not found by the next search"
@@ -59,7 +60,8 @@ class Client(threading.Thread):
             assert chosen not in api.ids(f"tag=c{self.number}&page_size=1000&state=any"), "still found"
         elif kind == 7:
             chosen = rng.choice(self.live())
-            assert api.ok("POST", f"/v1/memories/{chosen}/{rng.choice(['pin', 'unpin'])}")["version"] == self.book[chosen][1]
+            assert api.ok("POST",
+                          f"/v1/memories/{chosen}/{rng.choice(['pin', 'unpin'])}")["version"] == self.book[chosen][1]
         elif kind == 8:
             result = api.list("query=gateway+retry&explain=true")["memories"]
             scores = [memory["score"] for memory in result]
@@ -67,8 +69,8 @@ class Client(threading.Thread):
         else:
             wanted = list(self.book)
             answer = api.ok("POST", "/v1/memories/fetch", {"ids": wanted})
-            assert [memory["id"] for memory in answer["memories"]] == [memory_id for memory_id in wanted if self.book[memory_id]]
-            assert {entry["id"] for entry in answer["missing"]} == {memory_id for memory_id in wanted if not self.book[memory_id]}
+            assert [memory["id"] for memory in answer["memories"]] == [name for name in wanted if self.book[name]]
+            assert {entry["id"] for entry in answer["missing"]} == {name for name in wanted if not self.book[name]}
 
 
 def test_sixty_four_clients_at_once_and_the_books_balance(start):

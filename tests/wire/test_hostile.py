@@ -13,31 +13,42 @@ _numbers = itertools.count(1)
 MUTATIONS = 2500
 
 VALID = [
-    ("POST", "/v1/memories", {"content": "a", "summary": "s", "kind": "fact", "tags": ["a", "b"], "importance": "high", "agent": "x", "task": "t", "pinned": True,
-                              "trust": "user", "metadata": {"k": [1, 2.5, None, {"x": "y"}]}, "expires_at": "2999-01-01T00:00:00Z"}),
+    ("POST", "/v1/memories",
+     {"content": "a", "summary": "s", "kind": "fact", "tags": ["a", "b"], "importance": "high", "agent": "x",
+      "task": "t", "pinned": True,
+                              "trust": "user", "metadata": {"k": [1, 2.5, None, {"x": "y"}]},
+                              "expires_at": "2999-01-01T00:00:00Z"}),
     ("POST", "/v1/memories", {"content": "a", "ttl_s": 60, "created_at": "2020-01-01T00:00:00Z"}),
     ("POST", "/v1/memories/batch", {"memories": [{"content": "a"}, {"content": "b", "tags": ["x"]}]}),
     ("POST", "/v1/memories/fetch", {"ids": ["ms-1", "ms-2@1"]}),
     ("PATCH", "/v1/memories/ms-1", {"content": "b", "summary": None, "metadata": {"a": 1}}),
     ("POST", "/v1/memories/ms-1/revert", {"version": 1}),
     ("POST", "/v1/tokens", {"text": "hello", "tokenizer": "cl100k_base"}),
-    ("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "do ms-1 through ms-3", "from": "a", "refs": ["ms-1"], "constraints": {"max_tokens": 4000}, "dry_run": True,
-                               "execution_history": [{"agent": "a", "action": "x"}], "expected_output": {"format": "f"}}),
+    ("POST", "/v1/envelopes",
+     {"target_agent": "b", "task_summary": "do ms-1 through ms-3", "from": "a", "refs": ["ms-1"],
+      "constraints": {"max_tokens": 4000}, "dry_run": True,
+                               "execution_history": [{"agent": "a", "action": "x"}],
+                               "expected_output": {"format": "f"}}),
     ("PUT", "/v1/agents/b", {"accepts": ["2"], "tokenizer": "cl100k_base", "max_tokens": 4000, "description": "d"}),
 ]
 
 # Each stands in the place of each field in turn.
 VALUES = [
-    None, True, False, 0, -1, 1, 2**31, 2**53 - 1, -(2**53) + 1, 0.1, -0.0, 1e300, "", " ", "a", "\u0000", "\u0001\u001f\u007f\u0085", "\ufeff", "\u202e", "\ufffe\uffff", "\U0010ffff",
-    "ä" * 1000, "\U0001f600" * 5000, "../../etc/passwd", "'; DROP TABLE memory; --", "%n%s%x", "${HOME}", "<script>", "ms-1", "ms-0", "ms-99999999999999999999", "ms-1@1", "ms-1 through ms-999999999",
-    "ms-1-ms-1099511627775", "2026-01-30T00:00:00Z", "9999-12-31T23:59:59.999999999+23:59", "0000-01-01T00:00:00Z", "critical", [], [[]], [None], [1, "a", {}], ["a"] * 1000, [[[[[[]]]]]],
-    {}, {"": ""}, {"a": {"b": {}}}, {"content": "x"}, {"\u0000": 1}, {str(number): number for number in range(500)}, "x" * 300_000,
+    None, True, False, 0, -1, 1, 2**31, 2**53 - 1, -(2**53) + 1, 0.1, -0.0, 1e300, "", " ", "a", "\u0000",
+    "\u0001\u001f\u007f\u0085", "\ufeff", "\u202e", "\ufffe\uffff", "\U0010ffff",
+    "ä" * 1000, "\U0001f600" * 5000, "../../etc/passwd", "'; DROP TABLE memory; --", "%n%s%x", "${HOME}", "<script>",
+    "ms-1", "ms-0", "ms-99999999999999999999", "ms-1@1", "ms-1 through ms-999999999",
+    "ms-1-ms-1099511627775", "2026-01-30T00:00:00Z", "9999-12-31T23:59:59.999999999+23:59", "0000-01-01T00:00:00Z",
+    "critical", [], [[]], [None], [1, "a", {}], ["a"] * 1000, [[[[[[]]]]]],
+    {}, {"": ""}, {"a": {"b": {}}}, {"content": "x"}, {"\u0000": 1}, {str(number): number for number in range(500)},
+    "x" * 300_000,
 ]
 
 
 @pytest.fixture
 def sender(server):
-    """Sends one request and looks at what comes back. Each test has a space of its own: some fill it with large things."""
+    """Sends one request and looks at what comes back. Each test has a space of its own: some fill it with large
+    things."""
     state = {"api": None}
     space = f"hostile-{next(_numbers)}"
 
@@ -80,7 +91,9 @@ def replaced(value, path, new):
     return copy
 
 
-@pytest.mark.parametrize("method, path, body", VALID, ids=[f"{method} {path}" + ("" if number != 1 else " times") for number, (method, path, _) in enumerate(VALID)])
+@pytest.mark.parametrize("method, path, body", VALID,
+                         ids=[f"{method} {path}" + ("" if number != 1 else " times") for number, (method, path,
+                             _) in enumerate(VALID)])
 def test_any_value_in_any_place_is_answered(sender, method, path, body):
     assert sender(method, path, body).status < 300
     for place in places(body):
@@ -90,7 +103,8 @@ def test_any_value_in_any_place_is_answered(sender, method, path, body):
 
 def mutate(rng, data):
     """A few random changes to bytes: cut, doubled, overwritten, and pieces that JSON and UTF-8 trip over."""
-    pieces = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\x00", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\u0000", b"1e999", b"-", b"\xf4\x90\x80\x80", b"null", b"\r\n", b"\xef\xbb\xbf", b"9" * 40]
+    pieces = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\x00", b"\xff", b"\xed\xa0\x80", b"\\ud800",
+              b"\\u0000", b"1e999", b"-", b"\xf4\x90\x80\x80", b"null", b"\r\n", b"\xef\xbb\xbf", b"9" * 40]
     data = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(data) + 1)
@@ -131,16 +145,20 @@ def test_mutated_addresses_are_answered(sender):
         sender(rng.choice(["GET", "GET", "DELETE", "HEAD"]), "".join(path), None)
 
 
-@pytest.mark.parametrize("name", ["Spine-Space", "Spine-Agent", "Idempotency-Key", "If-Match", "Content-Type", "Origin", "Accept", "Content-Encoding", "Expect", "Range", "If-None-Match", "traceparent"])
+@pytest.mark.parametrize("name", ["Spine-Space", "Spine-Agent", "Idempotency-Key", "If-Match", "Content-Type", "Origin",
+                                  "Accept", "Content-Encoding", "Expect", "Range", "If-None-Match", "traceparent"])
 def test_any_header_value_is_answered(sender, name):
-    values = ["", " ", "a", "ä", "a" * 5000, '"', "\\", "*", "ms-1", '"ms-1@1"', '"ms-1@99999999999"', "null", "-1", "%00", "'", "a,b", "a;b", "http://localhost", "gzip", "bytes=0-1", "\t", "00-" + "0" * 32]
+    values = ["", " ", "a", "ä", "a" * 5000, '"', "\\", "*", "ms-1", '"ms-1@1"', '"ms-1@99999999999"', "null", "-1",
+              "%00", "'", "a,b", "a;b", "http://localhost", "gzip", "bytes=0-1", "\t", "00-" + "0" * 32]
     for value in values:
-        for method, path, body in (("POST", "/v1/memories", {"content": "a"}), ("PATCH", "/v1/memories/ms-1", {"summary": "a"}), ("GET", "/v1/memories", None)):
+        for method, path, body in (("POST", "/v1/memories", {"content": "a"}), ("PATCH", "/v1/memories/ms-1",
+            {"summary": "a"}), ("GET", "/v1/memories", None)):
             sender(method, path, body, {name: value.encode()})
 
 
 def test_a_body_where_none_is_expected_is_answered(sender):
-    for method, path in (("GET", "/v1/memories"), ("GET", "/healthz"), ("DELETE", "/v1/memories/ms-2"), ("POST", "/v1/memories/ms-1/pin"), ("GET", "/nowhere"), ("PUT", "/v1/memories")):
+    for method, path in (("GET", "/v1/memories"), ("GET", "/healthz"), ("DELETE", "/v1/memories/ms-2"), ("POST",
+        "/v1/memories/ms-1/pin"), ("GET", "/nowhere"), ("PUT", "/v1/memories")):
         for body in (b"", b"{", b'{"content":"a"}', b"\xff" * 1000):
             sender(method, path, body)
 

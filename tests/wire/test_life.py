@@ -16,7 +16,8 @@ from server import Server, StartError, binary, clean_environment
 
 def run_serve(data, *options, **popen):
     """Runs a server that is expected to end by itself."""
-    return subprocess.run([str(binary()), "serve", "--data", str(data), *options], capture_output=True, text=True, env=clean_environment(),
+    return subprocess.run([str(binary()), "serve", "--data", str(data), *options], capture_output=True, text=True,
+                          env=clean_environment(),
                           timeout=TIMEOUT_S, **popen)
 
 
@@ -69,7 +70,8 @@ def test_a_port_that_is_taken_is_named(start, tmp_path):
     assert first.terminate() == 0
 
 
-@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "10.0.0.1:8788", "192.168.1.5:80", "example.com:80", "[fe80::1]:80", "128.0.0.1:0"])
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "10.0.0.1:8788", "192.168.1.5:80", "example.com:80",
+                                    "[fe80::1]:80", "128.0.0.1:0"])
 def test_a_listener_that_is_not_loopback_is_refused_with_the_reason(tmp_path, listen):
     done = run_serve(tmp_path / "data", "--listen", listen)
     assert done.returncode in (1, 2)
@@ -78,7 +80,8 @@ def test_a_listener_that_is_not_loopback_is_refused_with_the_reason(tmp_path, li
     assert not (tmp_path / "data" / "spine.db").exists()
 
 
-@pytest.mark.parametrize("listen", ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":8788", "::1:8788", "[::1]", "127.0.0.1:-1"])
+@pytest.mark.parametrize("listen", ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":8788",
+                                    "::1:8788", "[::1]", "127.0.0.1:-1"])
 def test_a_listener_that_is_no_address_is_refused(tmp_path, listen):
     done = run_serve(tmp_path / "data", "--listen", listen)
     assert done.returncode in (1, 2) and done.stderr.startswith("spine: ")
@@ -139,7 +142,8 @@ def test_everything_is_there_after_a_restart(start, end):
     api.store("three", supersedes="ms-1", pinned=True)
     api.store("secret")
     api.forget("ms-3")
-    paths = ["/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-2", "/v1/memories/ms-3", "/v1/memories?state=any", "/v1/memories?tag=t&state=any"]
+    paths = ["/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-2", "/v1/memories/ms-3",
+             "/v1/memories?state=any", "/v1/memories?tag=t&state=any"]
     before = [api.call("GET", path).data for path in paths]
     getattr(server, end)()
     server = start(data=server.data).wait_until_ready()
@@ -171,10 +175,12 @@ def test_requests_that_were_sent_before_the_signal_are_answered_and_no_connectio
     """Everybody sends, then the signal comes at once: the server has not read all of it by then."""
     server = start("--threads", str(1 + round_ % 2)).wait_until_ready()
     peers = [socket.create_connection(server.address, timeout=TIMEOUT_S) for _ in range(64)]
-    wait_until(lambda: Api(server.address).ok("GET", "/v1/status")["http"]["connections"] >= 64, "all connections are accepted")
+    wait_until(lambda: Api(server.address).ok("GET", "/v1/status")["http"]["connections"] >= 64,
+               "all connections are accepted")
     for number, peer in enumerate(peers):
         body = json.dumps({"content": f"memory {number}"}).encode()
-        peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        peer.sendall(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body),
+            body))
     server.process.send_signal(signal.SIGTERM)
     acknowledged = {}
     for number, peer in enumerate(peers):

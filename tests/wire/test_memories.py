@@ -23,8 +23,10 @@ def test_a_stored_memory_is_answered_whole_in_the_shape_of_the_protocol(api):
     assert answer.headers["Location"] == f"/v1/memories/{memory['id']}"
     assert answer.headers["ETag"] == f'"{memory["id"]}@1"'
     assert memory == {
-        "id": "ms-1", "version": 1, "state": "active", "content": "The gateway answers 429.", "summary": None, "kind": "note",
-        "tags": [], "importance": "medium", "agent": None, "task": None, "pinned": False, "trust": "agent", "metadata": {},
+        "id": "ms-1", "version": 1, "state": "active", "content": "The gateway answers 429.", "summary": None,
+        "kind": "note",
+        "tags": [], "importance": "medium", "agent": None, "task": None, "pinned": False, "trust": "agent",
+        "metadata": {},
         "expires_at": None, "supersedes": None, "superseded_by": None,
         "digest": "sha256:" + hashlib.sha256(b"The gateway answers 429.").hexdigest(),
         "created_at": memory["created_at"], "updated_at": memory["created_at"],
@@ -35,8 +37,10 @@ def test_a_stored_memory_is_answered_whole_in_the_shape_of_the_protocol(api):
 
 def test_every_field_comes_back_as_it_was_given(api):
     given = {
-        "id": "ms-4821", "content": "Ärger über 長い文 \U0001f600\n\t\"quoted\" \\ \u0001", "summary": "kürzer", "kind": "decision",
-        "tags": ["gateway", "Ärger"], "importance": "critical", "agent": "researcher", "task": "task-17", "pinned": True,
+        "id": "ms-4821", "content": "Ärger über 長い文 \U0001f600\n\t\"quoted\" \\ \u0001", "summary": "kürzer",
+        "kind": "decision",
+        "tags": ["gateway", "Ärger"], "importance": "critical", "agent": "researcher", "task": "task-17",
+        "pinned": True,
         "trust": "external", "metadata": {"source": "docs/api.md", "n": 1.5, "deep": {"list": [1, None, True]}},
         "expires_at": "2999-12-31T23:59:59.999Z", "created_at": "2021-03-04T05:06:07.089Z",
     }
@@ -47,7 +51,8 @@ def test_every_field_comes_back_as_it_was_given(api):
 
 
 @pytest.mark.parametrize("name", [
-    "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust", "metadata", "expires_at", "ttl_s", "supersedes",
+    "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust", "metadata", "expires_at", "ttl_s",
+    "supersedes",
     "created_at", "id",
 ])
 def test_absent_and_null_mean_the_same_in_a_request_that_creates(api, name):
@@ -73,24 +78,33 @@ def test_times_are_read_with_any_offset_and_answered_in_utc_with_milliseconds(ap
     ("content", "", "invalid_field"), ("content", 7, "invalid_field"), ("content", ["a"], "invalid_field"),
     ("content", "a\u0000b", "invalid_field"), ("content", "x" * (256 * 1024 + 1), "too_large"),
     ("content", None, "missing_field"),
-    ("summary", "x" * (16 * 1024 + 1), "too_large"), ("summary", 1, "invalid_field"), ("summary", "a\u0000", "invalid_field"),
-    ("kind", "k" * 65, "too_large"), ("kind", "", "invalid_field"), ("kind", {}, "invalid_field"), ("kind", "a\nb", "invalid_field"),
-    ("tags", "gateway", "invalid_field"), ("tags", {"a": 1}, "invalid_field"), ("tags", [str(i) for i in range(65)], "too_large"),
-    ("importance", "urgent", "invalid_field"), ("importance", 3, "invalid_field"), ("importance", "High", "invalid_field"),
+    ("summary", "x" * (16 * 1024 + 1), "too_large"), ("summary", 1, "invalid_field"),
+    ("summary", "a\u0000", "invalid_field"),
+    ("kind", "k" * 65, "too_large"), ("kind", "", "invalid_field"), ("kind", {}, "invalid_field"),
+    ("kind", "a\nb", "invalid_field"),
+    ("tags", "gateway", "invalid_field"), ("tags", {"a": 1}, "invalid_field"),
+    ("tags", [str(i) for i in range(65)], "too_large"),
+    ("importance", "urgent", "invalid_field"), ("importance", 3, "invalid_field"),
+    ("importance", "High", "invalid_field"),
     ("agent", "", "invalid_field"), ("agent", "a" * 129, "too_large"), ("agent", "a\tb", "invalid_field"),
     ("agent", "a\u0085b", "invalid_field"), ("agent", 5, "invalid_field"),
     ("task", "", "invalid_field"), ("task", "t" * 129, "too_large"), ("task", [], "invalid_field"),
     ("pinned", "true", "invalid_field"), ("pinned", 1, "invalid_field"),
     ("trust", "root", "invalid_field"), ("trust", True, "invalid_field"),
-    ("metadata", [], "invalid_field"), ("metadata", "{}", "invalid_field"), ("metadata", {"k": "x" * 16384}, "too_large"),
+    ("metadata", [], "invalid_field"), ("metadata", "{}", "invalid_field"),
+    ("metadata", {"k": "x" * 16384}, "too_large"),
     ("expires_at", "tomorrow", "invalid_field"), ("expires_at", 1700000000, "invalid_field"),
     ("expires_at", "2026-02-30T00:00:00Z", "invalid_field"), ("expires_at", "2026-01-30T00:00:00", "invalid_field"),
     ("ttl_s", 0, "invalid_field"), ("ttl_s", 3_155_760_001, "invalid_field"), ("ttl_s", "60", "invalid_field"),
     ("ttl_s", 1.5, "invalid_field"), ("ttl_s", -1, "invalid_field"),
-    ("supersedes", "ms-x", "invalid_field"), ("supersedes", "ms-1@1", "invalid_field"), ("supersedes", 1, "invalid_field"),
-    ("created_at", FUTURE, "invalid_field"), ("created_at", "1969-12-31T23:59:59Z", "invalid_field"), ("created_at", 0, "invalid_field"),
-    ("id", "4821", "invalid_field"), ("id", "ms-0", "invalid_field"), ("id", "ms-01", "invalid_field"), ("id", "ms--1", "invalid_field"),
-    ("id", f"ms-{MAX_ID + 1}", "invalid_field"), ("id", "ms-1@1", "invalid_field"), ("id", "ms- 1", "invalid_field"), ("id", 1, "invalid_field"),
+    ("supersedes", "ms-x", "invalid_field"), ("supersedes", "ms-1@1", "invalid_field"),
+    ("supersedes", 1, "invalid_field"),
+    ("created_at", FUTURE, "invalid_field"), ("created_at", "1969-12-31T23:59:59Z", "invalid_field"),
+    ("created_at", 0, "invalid_field"),
+    ("id", "4821", "invalid_field"), ("id", "ms-0", "invalid_field"), ("id", "ms-01", "invalid_field"),
+    ("id", "ms--1", "invalid_field"),
+    ("id", f"ms-{MAX_ID + 1}", "invalid_field"), ("id", "ms-1@1", "invalid_field"), ("id", "ms- 1", "invalid_field"),
+    ("id", 1, "invalid_field"),
     ("id", "MS-1", "invalid_field"), ("id", "ms-99999999999999999999", "invalid_field"),
 ])
 def test_a_bad_field_is_named_and_nothing_is_stored(api, field, value, code):
@@ -101,15 +115,18 @@ def test_a_bad_field_is_named_and_nothing_is_stored(api, field, value, code):
 
 
 def test_a_bad_tag_is_named_by_its_place(api):
-    for bad, code in (("", "invalid_field"), ("x" * 129, "too_large"), (7, "invalid_field"), ("a\u0000", "invalid_field")):
+    for bad, code in (("", "invalid_field"), ("x" * 129, "too_large"), (7, "invalid_field"), ("a\u0000",
+        "invalid_field")):
         api.refused(422, code, "POST", "/v1/memories", {"content": "a", "tags": ["good", bad]}, field="tags[1]")
     assert api.count() == 0
 
 
 @pytest.mark.parametrize("fields", [
-    {"content": "x" * (256 * 1024)}, {"content": "\U0001f600" * (64 * 1024)}, {"summary": "x" * (16 * 1024)}, {"kind": "k" * 64},
+    {"content": "x" * (256 * 1024)}, {"content": "\U0001f600" * (64 * 1024)}, {"summary": "x" * (16 * 1024)},
+    {"kind": "k" * 64},
     {"tags": [f"{i:0128d}" for i in range(64)]}, {"agent": "a" * 128}, {"task": "t" * 128},
-    {"metadata": {"k": "x" * (16384 - len('{"k":""}'))}}, {"ttl_s": 1}, {"ttl_s": 3_155_760_000}, {"id": f"ms-{MAX_ID}"},
+    {"metadata": {"k": "x" * (16384 - len('{"k":""}'))}}, {"ttl_s": 1}, {"ttl_s": 3_155_760_000},
+    {"id": f"ms-{MAX_ID}"},
 ], ids=lambda fields: next(iter(fields)))
 def test_what_is_at_the_limit_is_taken(api, fields):
     memory = api.ok("POST", "/v1/memories", {"content": "a", **fields}, status=201)
@@ -118,7 +135,8 @@ def test_what_is_at_the_limit_is_taken(api, fields):
 
 
 def test_expires_at_and_ttl_s_exclude_each_other(api):
-    api.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "a", "expires_at": FUTURE, "ttl_s": 5}, field="ttl_s")
+    api.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "a", "expires_at": FUTURE, "ttl_s": 5},
+                field="ttl_s")
 
 
 def test_ttl_s_counts_from_now(api):
@@ -137,7 +155,8 @@ def test_spine_agent_is_the_author_unless_the_body_says_otherwise(api):
     assert api.store("a", header)["agent"] == "analyst"
     assert api.store("a", header, agent="researcher")["agent"] == "researcher"
     assert api.store("a", header, agent=None)["agent"] == "analyst"
-    assert api.ok("POST", "/v1/memories/batch", {"memories": [{"content": "a"}]}, header, 201)["memories"][0]["agent"] == "analyst"
+    assert api.ok("POST", "/v1/memories/batch", {"memories": [{"content": "a"}]}, header,
+                  201)["memories"][0]["agent"] == "analyst"
 
 
 @pytest.mark.parametrize("agent", ["", "a" * 129])
@@ -164,7 +183,8 @@ def test_unknown_fields_are_ignored_and_listed_in_warnings(api):
 
 def test_the_server_counts_up_one_sequence_a_space(api, connect):
     other = connect()
-    assert [api.store()["id"], api.store()["id"], other.store()["id"], api.store()["id"]] == ["ms-1", "ms-2", "ms-1", "ms-3"]
+    assert [api.store()["id"], api.store()["id"], other.store()["id"], api.store()["id"]] == ["ms-1", "ms-2", "ms-1",
+        "ms-3"]
 
 
 def test_a_free_id_may_be_given_and_the_sequence_goes_on_above_the_highest(api):
@@ -194,7 +214,8 @@ def test_after_the_highest_id_there_is_no_next_one_but_free_ones_can_be_given(ap
 
 
 def test_a_batch_is_answered_in_its_order(api):
-    made = api.ok("POST", "/v1/memories/batch", {"memories": [{"content": str(i), "tags": [f"t{i}"]} for i in range(50)]}, status=201)
+    made = api.ok("POST", "/v1/memories/batch", {"memories": [{"content": str(i),
+                                                               "tags": [f"t{i}"]} for i in range(50)]}, status=201)
     assert list(made) == ["memories"]
     assert [memory["content"] for memory in made["memories"]] == [str(i) for i in range(50)]
     assert [memory["id"] for memory in made["memories"]] == [f"ms-{i + 1}" for i in range(50)]
@@ -215,7 +236,8 @@ def test_a_batch_is_answered_in_its_order(api):
 ])
 def test_a_batch_is_stored_whole_or_not_at_all_and_the_error_names_the_place(api, bad, status, code, field):
     kept = api.store("kept")
-    batch = [{"content": "a"}, {"content": "b", "supersedes": "ms-1"}, {"content": "c", "id": "ms-50"}, bad, {"content": "d"}]
+    batch = [{"content": "a"}, {"content": "b", "supersedes": "ms-1"}, {"content": "c", "id": "ms-50"}, bad,
+             {"content": "d"}]
     api.refused(status, code, "POST", "/v1/memories/batch", {"memories": batch}, field=field)
     assert api.count() == 1
     assert api.get("ms-1") == kept
@@ -245,7 +267,8 @@ def test_a_memory_may_supersede_one_of_the_same_batch(api):
 # --- Reading ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", ["ms-2", "ms-1@2", "ms-0", "ms-01", "ms-1@0", "ms-1@", "1", "batchx", f"ms-{MAX_ID + 1}", "ms-1%2F2", "%6ds-9"])
+@pytest.mark.parametrize("wrong", ["ms-2", "ms-1@2", "ms-0", "ms-01", "ms-1@0", "ms-1@", "1", "batchx",
+                                   f"ms-{MAX_ID + 1}", "ms-1%2F2", "%6ds-9"])
 def test_what_is_not_there_is_404(api, wrong):
     api.store()
     for method, path in (("GET", ""), ("GET", "/versions"), ("DELETE", ""), ("POST", "/pin"), ("POST", "/unpin")):
@@ -307,9 +330,11 @@ def test_fetch_answers_in_the_order_of_the_ids_and_duplicates_once(api):
     wanted = ["ms-5", "ms-9", "ms-2@1", "ms-1", "ms-5", "ms-4", "ms-2", "ms-2@7", "ms-4@1", "ms-1"]
     answer = api.ok("POST", "/v1/memories/fetch", {"ids": wanted})
     assert list(answer) == ["memories", "missing"]
-    assert [(memory["id"], memory["version"]) for memory in answer["memories"]] == [("ms-5", 1), ("ms-2", 1), ("ms-1", 1), ("ms-2", 2)]
+    assert [(memory["id"], memory["version"]) for memory in answer["memories"]] == [("ms-5", 1), ("ms-2", 1), ("ms-1",
+        1), ("ms-2", 2)]
     assert answer["missing"] == [
-        {"id": "ms-9", "reason": "unknown"}, {"id": "ms-4", "reason": "forgotten"}, {"id": "ms-2@7", "reason": "unknown"},
+        {"id": "ms-9", "reason": "unknown"}, {"id": "ms-4", "reason": "forgotten"},
+        {"id": "ms-2@7", "reason": "unknown"},
         {"id": "ms-4@1", "reason": "forgotten"},
     ]
 
@@ -318,7 +343,8 @@ def test_fetch_answers_superseded_and_expired_memories_with_their_state(api):
     api.store("old")
     api.store("new", supersedes="ms-1")
     api.store("stale", expires_at=PAST)
-    states = [memory["state"] for memory in api.ok("POST", "/v1/memories/fetch", {"ids": ["ms-1", "ms-2", "ms-3"]})["memories"]]
+    states = [memory["state"] for memory in api.ok("POST", "/v1/memories/fetch", {"ids": ["ms-1", "ms-2",
+        "ms-3"]})["memories"]]
     assert states == ["superseded", "active", "expired"]
 
 
@@ -330,7 +356,8 @@ def test_fetch_takes_at_most_1000_ids(api):
     assert api.ok("POST", "/v1/memories/fetch", {"ids": []}) == {"memories": [], "missing": []}
 
 
-@pytest.mark.parametrize("body, field", [({}, "ids"), ({"ids": "ms-1"}, "ids"), ({"ids": ["ms-1", 2]}, "ids[1]"), ({"ids": ["ms-1", "x"]}, "ids[1]")])
+@pytest.mark.parametrize("body, field", [({}, "ids"), ({"ids": "ms-1"}, "ids"), ({"ids": ["ms-1", 2]}, "ids[1]"),
+                                         ({"ids": ["ms-1", "x"]}, "ids[1]")])
 def test_a_bad_fetch_is_refused_by_place(api, body, field):
     answer = api.call("POST", "/v1/memories/fetch", body)
     assert answer.status == 422 and answer.json["field"] == field, answer
@@ -339,7 +366,8 @@ def test_a_bad_fetch_is_refused_by_place(api, body, field):
 # --- Changing --------------------------------------------------------------------------------------
 
 FULL = {
-    "content": "c", "summary": "s", "kind": "fact", "tags": ["a"], "importance": "high", "agent": "x", "task": "t", "pinned": True,
+    "content": "c", "summary": "s", "kind": "fact", "tags": ["a"], "importance": "high", "agent": "x", "task": "t",
+    "pinned": True,
     "trust": "user", "metadata": {"k": 1}, "expires_at": "2999-01-01T00:00:00.000Z",
 }
 
@@ -358,7 +386,8 @@ def test_the_fields_given_replace_the_old_ones_and_make_a_new_version(api):
 
 
 @pytest.mark.parametrize("name, cleared", [
-    ("summary", None), ("kind", "note"), ("tags", []), ("importance", "medium"), ("agent", None), ("task", None), ("pinned", False),
+    ("summary", None), ("kind", "note"), ("tags", []), ("importance", "medium"), ("agent", None), ("task", None),
+    ("pinned", False),
     ("trust", "agent"), ("metadata", {}), ("expires_at", None),
 ])
 def test_null_in_a_patch_clears_the_field(api, name, cleared):
@@ -385,7 +414,8 @@ def test_where_nothing_would_change_no_version_is_made(api, same):
     assert len(api.ok("GET", "/v1/memories/ms-1/versions")["versions"]) == 1
 
 
-@pytest.mark.parametrize("name, value", [("id", "ms-1"), ("id", None), ("created_at", PAST), ("supersedes", "ms-2"), ("supersedes", None)])
+@pytest.mark.parametrize("name, value", [("id", "ms-1"), ("id", None), ("created_at", PAST), ("supersedes", "ms-2"),
+                                         ("supersedes", None)])
 def test_id_created_at_and_supersedes_cannot_be_changed(api, name, value):
     before = api.store("a")
     api.store("b")
@@ -435,7 +465,8 @@ def test_revert_makes_a_new_version_with_what_the_old_one_said(api):
 
 
 @pytest.mark.parametrize("body, code", [
-    ({"version": 9}, "invalid_field"), ({"version": 0}, "invalid_field"), ({"version": "1"}, "invalid_field"), ({}, "missing_field"),
+    ({"version": 9}, "invalid_field"), ({"version": 0}, "invalid_field"), ({"version": "1"}, "invalid_field"),
+    ({}, "missing_field"),
     ({"version": 2**32}, "invalid_field"),
 ])
 def test_revert_to_no_version_is_422(api, body, code):
@@ -444,7 +475,8 @@ def test_revert_to_no_version_is_422(api, body, code):
     assert api.get("ms-1")["version"] == 1
 
 
-@pytest.mark.parametrize("method, path", [("PATCH", ""), ("DELETE", ""), ("POST", "/pin"), ("POST", "/unpin"), ("POST", "/revert")])
+@pytest.mark.parametrize("method, path", [("PATCH", ""), ("DELETE", ""), ("POST", "/pin"), ("POST", "/unpin"), ("POST",
+    "/revert")])
 def test_only_the_memory_as_a_whole_can_be_changed(api, method, path):
     api.store("a")
     body = {"version": 1} if path == "/revert" else {"content": "b"} if method == "PATCH" else None
@@ -477,12 +509,16 @@ def test_only_what_is_there_and_has_no_successor_can_be_superseded(api):
     api.store("b", supersedes="ms-1")
     api.store("c")
     api.forget("ms-3")
-    problem = api.refused(409, "already_superseded", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-1"}, field="supersedes")
+    problem = api.refused(409, "already_superseded", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-1"},
+                          field="supersedes")
     assert "ms-2" in problem["detail"]
-    api.refused(409, "memory_forgotten", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-3"}, field="supersedes")
-    api.refused(404, "memory_not_found", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-77"}, field="supersedes")
+    api.refused(409, "memory_forgotten", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-3"},
+                field="supersedes")
+    api.refused(404, "memory_not_found", "POST", "/v1/memories", {"content": "d", "supersedes": "ms-77"},
+                field="supersedes")
     # Itself it cannot supersede: it is not there yet.
-    api.refused(404, "memory_not_found", "POST", "/v1/memories", {"content": "d", "id": "ms-9", "supersedes": "ms-9"}, field="supersedes")
+    api.refused(404, "memory_not_found", "POST", "/v1/memories", {"content": "d", "id": "ms-9", "supersedes": "ms-9"},
+                field="supersedes")
     assert api.count() == 2
 
 
@@ -533,7 +569,8 @@ def test_forgetting_again_answers_the_same(api):
 
 
 @pytest.mark.parametrize("method, path, body", [
-    ("PATCH", "", {"content": "b"}), ("PATCH", "", {}), ("POST", "/pin", None), ("POST", "/unpin", None), ("POST", "/revert", {"version": 1}),
+    ("PATCH", "", {"content": "b"}), ("PATCH", "", {}), ("POST", "/pin", None), ("POST", "/unpin", None),
+    ("POST", "/revert", {"version": 1}),
 ])
 def test_changing_a_forgotten_memory_is_409(api, method, path, body):
     api.store("a")

@@ -54,12 +54,18 @@ def test_a_space_that_does_not_exist_lists_nothing(api):
 def zoo(api):
     """Memories that differ in one thing each. The names of the test say which ids answer to which filter."""
     made = [
-        {"content": "lion", "tags": ["cat", "big"], "kind": "fact", "agent": "ann", "task": "t1", "importance": "high", "trust": "user"},
-        {"content": "tiger", "tags": ["cat", "big", "striped"], "kind": "fact", "agent": "bob", "task": "t2", "importance": "low", "trust": "system"},
-        {"content": "wolf", "tags": ["dog"], "kind": "decision", "agent": "ann", "pinned": True, "importance": "critical", "trust": "external"},
-        {"content": "lynx", "tags": ["cat"], "created_at": "2024-05-01T00:00:00Z", "metadata": {"s": "x", "n": 5, "f": 1.5, "b": True, "z": None}},
-        {"content": "fox", "tags": ["Cat"], "created_at": "2024-05-02T00:00:00Z", "metadata": {"s": "5", "n": 6, "b": False, "deep": {"s": "x"}}},
-        {"content": "bear", "created_at": "2024-05-03T00:00:00Z", "metadata": {"s": "x y&z=é", "n": -0.25, "m": {"s": "x"}}},
+        {"content": "lion", "tags": ["cat", "big"], "kind": "fact", "agent": "ann", "task": "t1", "importance": "high",
+         "trust": "user"},
+        {"content": "tiger", "tags": ["cat", "big", "striped"], "kind": "fact", "agent": "bob", "task": "t2",
+         "importance": "low", "trust": "system"},
+        {"content": "wolf", "tags": ["dog"], "kind": "decision", "agent": "ann", "pinned": True,
+         "importance": "critical", "trust": "external"},
+        {"content": "lynx", "tags": ["cat"], "created_at": "2024-05-01T00:00:00Z",
+         "metadata": {"s": "x", "n": 5, "f": 1.5, "b": True, "z": None}},
+        {"content": "fox", "tags": ["Cat"], "created_at": "2024-05-02T00:00:00Z",
+         "metadata": {"s": "5", "n": 6, "b": False, "deep": {"s": "x"}}},
+        {"content": "bear", "created_at": "2024-05-03T00:00:00Z",
+         "metadata": {"s": "x y&z=é", "n": -0.25, "m": {"s": "x"}}},
     ]
     for memory in made:
         api.ok("POST", "/v1/memories", memory, status=201)
@@ -124,7 +130,8 @@ def test_states_of_a_list(api):
     api.store("a5", supersedes="ms-4")
     api.store("a6")
     api.forget("ms-6")
-    states = {"active": ["ms-5", "ms-2"], "superseded": ["ms-4", "ms-1"], "expired": ["ms-3"], "any": ["ms-5", "ms-4", "ms-3", "ms-2", "ms-1"]}
+    states = {"active": ["ms-5", "ms-2"], "superseded": ["ms-4", "ms-1"], "expired": ["ms-3"], "any": ["ms-5", "ms-4",
+        "ms-3", "ms-2", "ms-1"]}
     for state, ids in states.items():
         assert api.ids(f"state={state}") == ids
         for memory in api.list(f"state={state}")["memories"]:
@@ -133,9 +140,12 @@ def test_states_of_a_list(api):
 
 
 @pytest.mark.parametrize("query, field", [
-    ("importance=urgent", "importance"), ("trust=root", "trust"), ("pinned=yes", "pinned"), ("state=old", "state"), ("order=up", "order"),
-    ("explain=1", "explain"), ("created_after=now", "created_after"), ("created_before=2024-13-01T00:00:00Z", "created_before"),
-    ("page_size=0", "page_size"), ("page_size=1001", "page_size"), ("page_size=x", "page_size"), ("page_size=-1", "page_size"), ("page_size=05", "page_size"),
+    ("importance=urgent", "importance"), ("trust=root", "trust"), ("pinned=yes", "pinned"), ("state=old", "state"),
+    ("order=up", "order"),
+    ("explain=1", "explain"), ("created_after=now", "created_after"),
+    ("created_before=2024-13-01T00:00:00Z", "created_before"),
+    ("page_size=0", "page_size"), ("page_size=1001", "page_size"), ("page_size=x", "page_size"),
+    ("page_size=-1", "page_size"), ("page_size=05", "page_size"),
 ])
 def test_a_bad_parameter_is_named(api, query, field):
     api.refused(422, "invalid_field", "GET", f"/v1/memories?{query}", field=field)
@@ -192,10 +202,13 @@ def test_what_was_acknowledged_is_found_by_the_next_search(api):
 
 
 @pytest.mark.parametrize("content, query", [
-    ("The Gateway answers", "gateway"), ("gateway", "GATEWAY"), ("Überweisung", "uberweisung"), ("naive", "naïve"), ("résumé", "RESUME"),
+    ("The Gateway answers", "gateway"), ("gateway", "GATEWAY"), ("Überweisung", "uberweisung"), ("naive", "naïve"),
+    ("résumé", "RESUME"),
     ("retries are limited", "retry"), ("connections", "connection"), ("ﬁle", "file"), ("ＦＵＬＬ width", "full"),
-    ("const retryPolicy = 3;", "retryPolicy"), ("const retryPolicy = 3;", "retry"), ("const retryPolicy = 3;", "policy"),
-    ("see src/payments/gateway.c", "payments"), ("see src/payments/gateway.c", "gateway"), ("see src/payments/gateway.c", "src/payments/gateway.c"),
+    ("const retryPolicy = 3;", "retryPolicy"), ("const retryPolicy = 3;", "retry"),
+    ("const retryPolicy = 3;", "policy"),
+    ("see src/payments/gateway.c", "payments"), ("see src/payments/gateway.c", "gateway"),
+    ("see src/payments/gateway.c", "src/payments/gateway.c"),
     ("max_retry_count", "retry"), ("HTTPServer", "server"), ("支付网关的重试策略", "网关"), ("支払いゲートウェイ", "ゲート"),
 ])
 def test_text_is_found_as_the_protocol_says(api, content, query):
@@ -211,7 +224,8 @@ def test_words_are_looked_for_in_content_summary_and_tags(api):
 
 
 @pytest.mark.parametrize("query", [
-    '"', "'", "(", ")", "AND", "NOT", "a AND", "*", "a*", "^", "-", "NEAR(", "{}", "\\", "%", "--", "; DROP TABLE memory", "\u0007", "a:b", "\U0001f600", "\u200b", ".",
+    '"', "'", "(", ")", "AND", "NOT", "a AND", "*", "a*", "^", "-", "NEAR(", "{}", "\\", "%", "--",
+    "; DROP TABLE memory", "\u0007", "a:b", "\U0001f600", "\u200b", ".",
 ])
 def test_any_text_is_a_query(api, query):
     api.store("plain text with and")
@@ -255,7 +269,8 @@ def test_importance_and_pins_rank_higher(api):
 def test_newer_memories_rank_higher(api):
     now = time.time() * 1000
     for days in (70, 1, 7):
-        api.store("the same words", created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now / 1000 - days * 86400)))
+        api.store("the same words", created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ",
+                                                             time.gmtime(now / 1000 - days * 86400)))
     assert api.ids("query=words") == ["ms-2", "ms-3", "ms-1"]
 
 
@@ -266,9 +281,11 @@ def milliseconds(text):
 
 
 def test_the_parts_of_explain_make_the_score(api):
-    texts = ["retry policy of the gateway", "gateway gateway retry", "nothing", "policy, policy, policy and a retryPolicy", "the gateway"]
+    texts = ["retry policy of the gateway", "gateway gateway retry", "nothing",
+             "policy, policy, policy and a retryPolicy", "the gateway"]
     for number, text in enumerate(texts):
-        api.store(text, importance=["low", "medium", "high", "critical", "low"][number], pinned=number % 2 == 0, tags=["gateway"] if number == 3 else [],
+        api.store(text, importance=["low", "medium", "high", "critical", "low"][number], pinned=number % 2 == 0,
+         tags=["gateway"] if number == 3 else [],
                   created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - number * 5 * 86400)))
     before = time.time() * 1000
     result = api.list("query=retry+policies+gateway&explain=true")["memories"]
@@ -277,9 +294,11 @@ def test_the_parts_of_explain_make_the_score(api):
     for memory in result:
         parts = memory["explain"]
         assert list(parts) == ["text", "importance", "pinned", "recency", "terms"]
-        assert math.isclose(memory["score"], parts["text"] * (1 + parts["importance"] + parts["pinned"] + parts["recency"]), rel_tol=1e-5)
+        boost = 1 + parts["importance"] + parts["pinned"] + parts["recency"]
+        assert math.isclose(memory["score"], parts["text"] * boost, rel_tol=1e-5)
         assert math.isclose(parts["text"], sum(term["score"] for term in parts["terms"]), rel_tol=1e-6)
-        assert math.isclose(parts["importance"], {"low": 0, "medium": 0.1, "high": 0.2, "critical": 0.3}[memory["importance"]], abs_tol=1e-6)
+        assert math.isclose(parts["importance"], {"low": 0, "medium": 0.1, "high": 0.2,
+                                                  "critical": 0.3}[memory["importance"]], abs_tol=1e-6)
         assert parts["pinned"] == (0.25 if memory["pinned"] else 0)
         age = [(moment - milliseconds(memory["created_at"])) / (7 * DAY_MS) for moment in (before - 5, after + 5)]
         assert 0.25 * 2 ** -age[1] - 1e-6 <= parts["recency"] <= 0.25 * 2 ** -age[0] + 1e-6
@@ -293,7 +312,8 @@ def test_the_parts_of_explain_make_the_score(api):
 
 def test_the_text_part_is_bm25(api):
     """Against the formula, computed here: k1 = 1.2, b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    texts = ["apple banana", "apple apple cherry", "banana cherry cherry damson", "elder", "apple banana cherry damson elder fig"]
+    texts = ["apple banana", "apple apple cherry", "banana cherry cherry damson", "elder",
+             "apple banana cherry damson elder fig"]
     for text in texts:
         api.store(text)
     lengths = [len(text.split()) for text in texts]
@@ -332,7 +352,8 @@ def test_pages_are_20_long_where_nothing_is_said(api):
     assert len(page["memories"]) == 20 and page["next_page_token"]
 
 
-@pytest.mark.parametrize("query", ["order=newest", "order=oldest", "query=word", "query=word+other&tag=t0", "state=any&query=word"])
+@pytest.mark.parametrize("query", ["order=newest", "order=oldest", "query=word", "query=word+other&tag=t0",
+                                   "state=any&query=word"])
 @pytest.mark.parametrize("size", [1, 7, 50, 51, 1000])
 def test_pages_hold_everything_once_and_in_order(api, query, size):
     batch = [{"content": f"word {'other ' * (i % 4)}", "tags": [f"t{i % 2}"]} for i in range(100)]
@@ -397,7 +418,8 @@ def test_a_forged_token_does_no_harm(api):
     for query in ("query=word&page_size=1", "page_size=1"):
         token = api.list(query)["next_page_token"]
         digest = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode().split(".")[0]
-        for rest in ("0.0.0", "ffffffffffffffff.7ff8000000000001.1", "1.7ff0000000000000.0", "1.fff0000000000000.0", "ffffffffffffffff.0.0", "1.0.-9223372036854775808",
+        for rest in ("0.0.0", "ffffffffffffffff.7ff8000000000001.1", "1.7ff0000000000000.0", "1.fff0000000000000.0",
+                     "ffffffffffffffff.0.0", "1.0.-9223372036854775808",
                      "1.0.9223372036854775807", "1.8000000000000000.1", "2.3ff0000000000000.99999999999999999999999", "-1.-1.-1"):
             forged = base64.urlsafe_b64encode(f"{digest}.{rest}".encode()).decode().rstrip("=")
             answer = api.call("GET", f"/v1/memories?{query}&page_token={forged}")

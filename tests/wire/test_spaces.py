@@ -11,21 +11,29 @@ SECRET = "zqsecret"
 
 # Every call about a space, asked from a stranger's: method, path, body. What is in the paths exists in the owner's space.
 ROUTES = [
-    ("GET", "/v1/memories", None), ("GET", f"/v1/memories?query={SECRET}", None), ("GET", f"/v1/memories?state=any&tag={SECRET}", None),
+    ("GET", "/v1/memories", None), ("GET", f"/v1/memories?query={SECRET}", None),
+    ("GET", f"/v1/memories?state=any&tag={SECRET}", None),
     ("POST", "/v1/memories", {"content": "mine"}), ("POST", "/v1/memories", {"content": "mine", "id": "ms-1"}),
     ("POST", "/v1/memories", {"content": "mine", "supersedes": "ms-1"}),
     ("POST", "/v1/memories/batch", {"memories": [{"content": "mine"}, {"content": "mine", "supersedes": "ms-2"}]}),
     ("POST", "/v1/memories/fetch", {"ids": ["ms-1", "ms-2", "ms-1@1"]}),
-    ("GET", "/v1/memories/ms-1", None), ("GET", "/v1/memories/ms-1@1", None), ("PATCH", "/v1/memories/ms-1", {"content": "mine"}),
-    ("DELETE", "/v1/memories/ms-1", None), ("GET", "/v1/memories/ms-1/versions", None), ("POST", "/v1/memories/ms-1/pin", None),
-    ("POST", "/v1/memories/ms-1/unpin", None), ("POST", "/v1/memories/ms-1/revert", {"version": 1}), ("GET", "/v1/status", None),
-    ("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"what about {SECRET[:4]} ms-1?", "from": "a", "refs": ["ms-2"]}),
+    ("GET", "/v1/memories/ms-1", None), ("GET", "/v1/memories/ms-1@1", None),
+    ("PATCH", "/v1/memories/ms-1", {"content": "mine"}),
+    ("DELETE", "/v1/memories/ms-1", None), ("GET", "/v1/memories/ms-1/versions", None),
+    ("POST", "/v1/memories/ms-1/pin", None),
+    ("POST", "/v1/memories/ms-1/unpin", None), ("POST", "/v1/memories/ms-1/revert", {"version": 1}),
+    ("GET", "/v1/status", None),
+    ("POST", "/v1/envelopes",
+     {"target_agent": "b", "task_summary": f"what about {SECRET[:4]} ms-1?", "from": "a", "refs": ["ms-2"]}),
     ("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "go on", "from": "a", "parent": "env-1"}),
-    ("GET", "/v1/envelopes/env-1", None), ("GET", "/v1/envelopes/env-1?format=prompt", None), ("GET", "/v1/envelopes/env-1/verify", None),
+    ("GET", "/v1/envelopes/env-1", None), ("GET", "/v1/envelopes/env-1?format=prompt", None),
+    ("GET", "/v1/envelopes/env-1/verify", None),
     ("POST", "/v1/envelopes/env-1/resolve", {"ids": ["ms-1"]}), ("GET", "/v1/envelopes/env-1/receipts", None),
-    ("GET", "/v1/envelopes/env-1/diff/env-1", None), ("GET", "/v1/tasks", None), ("GET", f"/v1/tasks/{SECRET}-task", None),
+    ("GET", "/v1/envelopes/env-1/diff/env-1", None), ("GET", "/v1/tasks", None),
+    ("GET", f"/v1/tasks/{SECRET}-task", None),
     ("GET", f"/v1/tasks/{SECRET}-task/fidelity", None), ("GET", f"/v1/tasks/{SECRET}-task/blame?key=intent", None),
-    ("GET", "/v1/agents", None), ("GET", f"/v1/agents/{SECRET}-agent", None), ("PUT", f"/v1/agents/{SECRET}-agent", {"description": "mine"}),
+    ("GET", "/v1/agents", None), ("GET", f"/v1/agents/{SECRET}-agent", None),
+    ("PUT", f"/v1/agents/{SECRET}-agent", {"description": "mine"}),
     ("GET", "/v1/space", None), ("PUT", "/v1/space", {}),
 ]
 # Nothing of a space is in these.
@@ -39,14 +47,16 @@ def owner(connect):
     owner.patch("ms-1", content=f"{SECRET} again")
     owner.store(f"{SECRET} pinned", pinned=True)
     owner.call("PUT", f"/v1/agents/{SECRET}-agent", {"description": SECRET})
-    owner.ok("POST", "/v1/envelopes", {"target_agent": f"{SECRET}-agent", "task_summary": SECRET, "from": "a", "intent": SECRET,
+    owner.ok("POST", "/v1/envelopes",
+     {"target_agent": f"{SECRET}-agent", "task_summary": SECRET, "from": "a", "intent": SECRET,
                                        "task": f"{SECRET}-task"}, status=201)
     return owner
 
 
 def everything(api):
     """All that can be read of a space."""
-    paths = ["/v1/memories?state=any", "/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-2", "/v1/envelopes/env-1",
+    paths = ["/v1/memories?state=any", "/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-2",
+             "/v1/envelopes/env-1",
              "/v1/envelopes/env-1/receipts", "/v1/tasks", "/v1/agents", "/v1/space"]
     return [api.call("GET", path).data for path in paths] + [api.count()]
 
@@ -63,7 +73,8 @@ def test_the_table_holds_every_route_of_the_server():
     for source in SOURCES.glob("*.c"):
         routes |= set(re.findall(r'\{HTTP_([A-Z]+), "(/[^"]*)"', source.read_text()))
     assert len(routes) > 10
-    missing = {(method, path) for method, path in routes if path not in WITHOUT_SPACE} - {(method, shape(path)) for method, path, _ in ROUTES}
+    missing = {(method, path) for method, path in routes if path not in WITHOUT_SPACE} - {(method,
+        shape(path)) for method, path, _ in ROUTES}
     assert not missing, "a route that no test looks at from another space"
 
 
@@ -117,7 +128,8 @@ def test_names_that_are_taken(connect, name):
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "-a", "_a", "x" * 65, "ä", "a.b", "a/b", "..", "a\u007f", "a'"])
-@pytest.mark.parametrize("method, path, body", [("GET", "/v1/memories", None), ("POST", "/v1/memories", {"content": "x"}), ("GET", "/v1/status", None)])
+@pytest.mark.parametrize("method, path, body", [("GET", "/v1/memories", None), ("POST", "/v1/memories",
+    {"content": "x"}), ("GET", "/v1/status", None)])
 def test_names_that_are_refused(api, name, method, path, body):
     answer = api.call(method, path, body, {"Spine-Space": name.encode()})
     assert answer.status in (400, 422), answer

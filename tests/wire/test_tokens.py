@@ -6,7 +6,8 @@ import pytest
 
 
 @pytest.mark.parametrize("text, o200k, cl100k", [
-    ("", 0, 0), ("hello world", 2, 2), ("Hello, world!", 4, 4), ("antidisestablishmentarianism", 6, 6), ("\U0001f600", 1, 2), ("<|endoftext|>", 7, 7), ("a\u0000b", 3, 3),
+    ("", 0, 0), ("hello world", 2, 2), ("Hello, world!", 4, 4), ("antidisestablishmentarianism", 6, 6),
+    ("\U0001f600", 1, 2), ("<|endoftext|>", 7, 7), ("a\u0000b", 3, 3),
 ])
 def test_tokens_are_counted_exactly(api, text, o200k, cl100k):
     answer = api.ok("POST", "/v1/tokens", {"text": text})
@@ -26,12 +27,14 @@ def test_an_estimate_says_that_it_is_one(api):
 
 @pytest.mark.parametrize("name", ["gpt2", "", "O200K_BASE", "o200k", "x" * 1000, "ä"])
 def test_any_other_tokenizer_is_422(api, name):
-    problem = api.refused(422, "unknown_tokenizer", "POST", "/v1/tokens", {"text": "a", "tokenizer": name}, field="tokenizer")
+    problem = api.refused(422, "unknown_tokenizer", "POST", "/v1/tokens", {"text": "a", "tokenizer": name},
+                          field="tokenizer")
     assert "o200k_base" in problem["detail"]
 
 
 @pytest.mark.parametrize("body, code, field", [
-    ({}, "missing_field", "text"), ({"text": None}, "missing_field", "text"), ({"text": 5}, "invalid_field", "text"), ({"text": ["a"]}, "invalid_field", "text"),
+    ({}, "missing_field", "text"), ({"text": None}, "missing_field", "text"), ({"text": 5}, "invalid_field", "text"),
+    ({"text": ["a"]}, "invalid_field", "text"),
     ({"text": "a", "tokenizer": 5}, "invalid_field", "tokenizer"),
 ])
 def test_a_bad_count_is_refused(api, body, code, field):
@@ -39,7 +42,8 @@ def test_a_bad_count_is_refused(api, body, code, field):
 
 
 def test_unknown_fields_of_a_count_are_warned_of(api):
-    assert [warning["field"] for warning in api.ok("POST", "/v1/tokens", {"text": "a", "model": "m"})["warnings"]] == ["model"]
+    assert [warning["field"] for warning in api.ok("POST", "/v1/tokens", {"text": "a",
+        "model": "m"})["warnings"]] == ["model"]
 
 
 def test_a_megabyte_of_one_letter_is_counted(api):

@@ -12,26 +12,34 @@ MEMORIES = "/v1/memories"
 # --- Bodies ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/json ;x=y", None])
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "Application/JSON",
+                                  "application/json ;x=y", None])
 def test_bodies_are_json_or_unnamed(api, kind):
     assert api.call("POST", MEMORIES, {"content": "a"}, {"Content-Type": kind}).status == 201
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "json", "", "application/xml", "multipart/form-data"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "json", "",
+                                  "application/xml", "multipart/form-data"])
 def test_any_other_content_type_is_415(api, kind):
     api.refused(415, "unsupported_media_type", "POST", MEMORIES, {"content": "a"}, {"Content-Type": kind})
     assert api.count() == 0
 
 
 @pytest.mark.parametrize("body, code", [
-    (b"", "invalid_json"), (b"{", "invalid_json"), (b'{"content":"a"', "invalid_json"), (b'{"content":"a"}x', "invalid_json"),
-    (b'{"content":"a",}', "invalid_json"), (b"{'content':'a'}", "invalid_json"), (b'{"content":"a\x01"}', "invalid_json"),
-    (b'{"content":"\\ud800"}', "invalid_json"), (b'{"content":"\\x"}', "invalid_json"), (b'{"content":01}', "invalid_json"),
+    (b"", "invalid_json"), (b"{", "invalid_json"), (b'{"content":"a"', "invalid_json"),
+    (b'{"content":"a"}x', "invalid_json"),
+    (b'{"content":"a",}', "invalid_json"), (b"{'content':'a'}", "invalid_json"),
+    (b'{"content":"a\x01"}', "invalid_json"),
+    (b'{"content":"\\ud800"}', "invalid_json"), (b'{"content":"\\x"}', "invalid_json"),
+    (b'{"content":01}', "invalid_json"),
     (b'{"content":NaN}', "invalid_json"), (b'{"content":"a"} {}', "invalid_json"), (b"\xef\xbb\xbf{}", "invalid_json"),
-    (b'{"content":"\xff"}', "invalid_utf8"), (b'{"content":"\xed\xa0\x80"}', "invalid_utf8"), (b'{"content":"\xc0\xaf"}', "invalid_utf8"),
-    (b'{"content":"a","content":"b"}', "duplicate_key"), (b'{"content":"a","metadata":{"x":1,"\\u0078":2}}', "duplicate_key"),
+    (b'{"content":"\xff"}', "invalid_utf8"), (b'{"content":"\xed\xa0\x80"}', "invalid_utf8"),
+    (b'{"content":"\xc0\xaf"}', "invalid_utf8"),
+    (b'{"content":"a","content":"b"}', "duplicate_key"),
+    (b'{"content":"a","metadata":{"x":1,"\\u0078":2}}', "duplicate_key"),
     (b'{"content":"a","metadata":{"n":9007199254740992}}', "number_out_of_range"),
-    (b'{"content":"a","metadata":{"n":-9007199254740992}}', "number_out_of_range"), (b'{"content":"a","metadata":{"n":1e400}}', "number_out_of_range"),
+    (b'{"content":"a","metadata":{"n":-9007199254740992}}', "number_out_of_range"),
+    (b'{"content":"a","metadata":{"n":1e400}}', "number_out_of_range"),
     (b"[]", "invalid_request"), (b'"text"', "invalid_request"), (b"null", "invalid_request"), (b"5", "invalid_request"),
     (b'{"content":"a","metadata":' + b'{"a":' * 64 + b"1" + b"}" * 64 + b"}", "too_deep"),
 ])
@@ -58,18 +66,22 @@ def test_text_is_utf_8_both_ways(api):
 
 
 def with_host(server, lines, method="GET", path="/v1/memories", version="1.1"):
-    request = f"{method} {path} HTTP/{version}\r\n".encode() + b"".join(line + b"\r\n" for line in lines) + b"Connection: close\r\n\r\n"
+    request = f"{method} {path} HTTP/{version}\r\n".encode() + b"".join(line + b"\r\n" for line in lines)
+    request += b"Connection: close\r\n\r\n"
     return parse_raw(raw(server.address, request))
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8788", "localhost", "LOCALHOST:1", "[::1]", "[::1]:8788", "127.0.0.2", "127.255.255.254", "localhost:"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8788", "localhost", "LOCALHOST:1", "[::1]", "[::1]:8788",
+                                  "127.0.0.2", "127.255.255.254", "localhost:"])
 def test_a_loopback_host_is_answered(server, host):
     assert with_host(server, [b"Host: " + host.encode()]).status == 200
 
 
 @pytest.mark.parametrize("host", [
-    "example.com", "example.com:8788", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", "0.0.0.0", "192.168.1.1:8788", "[::]", "[fe80::1]", "::1",
-    "notlocalhost", "localhost2", "127.1", "2130706433", "0x7f000001", "017700000001", "127.0.0.1:x", "127.0.0.1:99999", "localhost:-1", "[::1]x", "128.0.0.1",
+    "example.com", "example.com:8788", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", "0.0.0.0",
+    "192.168.1.1:8788", "[::]", "[fe80::1]", "::1",
+    "notlocalhost", "localhost2", "127.1", "2130706433", "0x7f000001", "017700000001", "127.0.0.1:x", "127.0.0.1:99999",
+    "localhost:-1", "[::1]x", "128.0.0.1",
 ])
 @pytest.mark.parametrize("method, path", [("GET", "/v1/memories"), ("GET", "/healthz"), ("GET", "/nowhere")])
 def test_any_other_host_is_421(server, host, method, path):
@@ -81,7 +93,7 @@ def test_any_other_host_is_421(server, host, method, path):
 
 
 def test_a_strangers_host_is_refused_before_its_body_is_read(server):
-    request = b"POST /v1/memories HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
+    request = b"POST /v1/memories HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000000\r\n\r\n"
     check_problem(parse_raw(raw(server.address, request)), 421, "host_not_allowed")
 
 
@@ -90,13 +102,15 @@ def test_http_1_1_without_a_host_is_400(server):
     assert with_host(server, [b"Host: localhost", b"Host: localhost"]).status == 400
 
 
-@pytest.mark.parametrize("origin", ["http://localhost", "http://localhost:3000", "http://127.0.0.1:8788", "https://localhost", "http://[::1]:5173", "https://127.0.0.9"])
+@pytest.mark.parametrize("origin", ["http://localhost", "http://localhost:3000", "http://127.0.0.1:8788",
+                                    "https://localhost", "http://[::1]:5173", "https://127.0.0.9"])
 def test_a_loopback_origin_is_answered(api, origin):
     assert api.call("POST", MEMORIES, {"content": "a"}, {"Origin": origin}).status == 201
 
 
 @pytest.mark.parametrize("origin", [
-    "null", "http://example.com", "https://localhost.example.com", "http://10.0.0.1", "file://", "chrome-extension://abc", "localhost", "http://", "",
+    "null", "http://example.com", "https://localhost.example.com", "http://10.0.0.1", "file://",
+    "chrome-extension://abc", "localhost", "http://", "",
     "ftp://localhost", "http://localhost@evil.example", "http://evil.example#localhost", "http://localhost/x",
 ])
 def test_any_other_origin_is_403(api, origin):
@@ -108,7 +122,8 @@ def test_any_other_origin_is_403(api, origin):
 
 
 @pytest.mark.parametrize("path", [
-    "/", "/v1", "/v1/", "/v2/memories", "/v1/memory", "/v1/memories/", "/v1/memories//versions", "/v1/memories/ms-1/", "/v1/memories/ms-1/nothing", "//v1/memories", "/v1/memories/ms-1/versions/1",
+    "/", "/v1", "/v1/", "/v2/memories", "/v1/memory", "/v1/memories/", "/v1/memories//versions", "/v1/memories/ms-1/",
+    "/v1/memories/ms-1/nothing", "//v1/memories", "/v1/memories/ms-1/versions/1",
     "/healthz/", "/HEALTHZ", "/v1/../v1/memories", "/v1/memories%2Fms-1", "/index.html",
 ])
 def test_an_unknown_address_is_404(api, path):
@@ -120,10 +135,13 @@ def test_an_unknown_address_is_404(api, path):
 
 
 @pytest.mark.parametrize("method, path, allow", [
-    ("PUT", "/v1/memories", "GET, HEAD, POST"), ("DELETE", "/v1/memories", "GET, HEAD, POST"), ("PATCH", "/v1/memories", "GET, HEAD, POST"),
+    ("PUT", "/v1/memories", "GET, HEAD, POST"), ("DELETE", "/v1/memories", "GET, HEAD, POST"),
+    ("PATCH", "/v1/memories", "GET, HEAD, POST"),
     ("POST", "/v1/memories/ms-1", "GET, HEAD, PATCH, DELETE"), ("PUT", "/v1/memories/ms-1", "GET, HEAD, PATCH, DELETE"),
-    ("GET", "/v1/memories/ms-1/pin", "POST"), ("GET", "/v1/memories/ms-1/revert", "POST"), ("POST", "/v1/memories/ms-1/versions", "GET, HEAD"),
-    ("GET", "/v1/tokens", "POST"), ("HEAD", "/v1/tokens", "POST"), ("POST", "/healthz", "GET, HEAD"), ("DELETE", "/readyz", "GET, HEAD"), ("POST", "/v1/status", "GET, HEAD"),
+    ("GET", "/v1/memories/ms-1/pin", "POST"), ("GET", "/v1/memories/ms-1/revert", "POST"),
+    ("POST", "/v1/memories/ms-1/versions", "GET, HEAD"),
+    ("GET", "/v1/tokens", "POST"), ("HEAD", "/v1/tokens", "POST"), ("POST", "/healthz", "GET, HEAD"),
+    ("DELETE", "/readyz", "GET, HEAD"), ("POST", "/v1/status", "GET, HEAD"),
     ("OPTIONS", "/v1/memories", "GET, HEAD, POST"),
 ])
 def test_another_method_is_405_with_allow(api, method, path, allow):
@@ -133,7 +151,8 @@ def test_another_method_is_405_with_allow(api, method, path, allow):
         check_problem(answer, 405, "method_not_allowed")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/status", "/v1/memories", "/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-9", "/nowhere"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/status", "/v1/memories", "/v1/memories/ms-1",
+                                  "/v1/memories/ms-1/versions", "/v1/memories/ms-9", "/nowhere"])
 def test_head_is_get_without_the_body(api, path):
     api.store("a")
     head = api.call("HEAD", path)
@@ -158,7 +177,8 @@ def small(tmp_path_factory):
     """A server with small limits, each set by its option."""
     from server import Server
 
-    running = Server(tmp_path_factory.mktemp("small") / "data", "--max-body", "64k", "--max-header", "4k", "--max-json-depth", "8", "--max-batch", "3",
+    running = Server(tmp_path_factory.mktemp("small") / "data", "--max-body", "64k", "--max-header", "4k",
+                     "--max-json-depth", "8", "--max-batch", "3",
                      "--max-body-total", "64k", "--header-timeout", "300ms", "--body-timeout", "300ms", "--max-connections", "50").wait_until_ready()
     yield running
     assert running.terminate() == 0, running.log_tail()
@@ -178,17 +198,22 @@ def test_past_the_bodys_limit_it_is_413(small):
 
 def test_past_the_heads_limit_it_is_431_and_a_long_address_414(server):
     host = b"Host: localhost\r\n"
-    check_problem(parse_raw(raw(server.address, b"GET / HTTP/1.1\r\n" + host + b"X: " + b"a" * 70000 + b"\r\n\r\n")), 431, "headers_too_large")
+    check_problem(parse_raw(raw(server.address, b"GET / HTTP/1.1\r\n" + host + b"X: " + b"a" * 70000 + b"\r\n\r\n")),
+                  431, "headers_too_large")
     many = b"".join(b"X-%d: 1\r\n" % number for number in range(200))
-    check_problem(parse_raw(raw(server.address, b"GET / HTTP/1.1\r\n" + host + many + b"\r\n")), 431, "headers_too_large")
-    check_problem(parse_raw(raw(server.address, b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\n" + host + b"\r\n")), 414, "uri_too_long")
+    check_problem(parse_raw(raw(server.address, b"GET / HTTP/1.1\r\n" + host + many + b"\r\n")), 431,
+                  "headers_too_large")
+    check_problem(parse_raw(raw(server.address, b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\n" + host + b"\r\n")), 414,
+                  "uri_too_long")
 
 
 def test_the_options_for_head_depth_and_batch_hold(small):
     api = Api(small.address)
     check_problem(parse_raw(raw(small.address, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 5000 + b"\r\n\r\n")), 431, "headers_too_large")
-    assert api.call("POST", MEMORIES, b'{"content":"a","metadata":' + b'{"a":' * 6 + b"[1]" + b"}" * 6 + b"}").status == 201
-    api.refused(400, "too_deep", "POST", MEMORIES, b'{"content":"a","metadata":' + b'{"a":' * 7 + b"[1]" + b"}" * 7 + b"}")
+    assert api.call("POST", MEMORIES,
+                    b'{"content":"a","metadata":' + b'{"a":' * 6 + b"[1]" + b"}" * 6 + b"}").status == 201
+    api.refused(400, "too_deep", "POST", MEMORIES,
+                b'{"content":"a","metadata":' + b'{"a":' * 7 + b"[1]" + b"}" * 7 + b"}")
     api.refused(422, "too_large", "POST", MEMORIES + "/batch", {"memories": [{"content": "a"}] * 4}, field="memories")
     api.ok("POST", MEMORIES + "/batch", {"memories": [{"content": "a"}] * 3}, status=201)
 
@@ -242,7 +267,8 @@ def test_the_documents_example_of_an_error(api):
     answer = api.call("POST", MEMORIES, {"content": "a", "importance": "urgent"})
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.json == {
-        "type": "about:blank", "title": "Unprocessable Content", "status": 422, "code": "invalid_field", "field": "importance",
+        "type": "about:blank", "title": "Unprocessable Content", "status": 422, "code": "invalid_field",
+        "field": "importance",
         "detail": 'importance is "urgent"; expected one of low, medium, high, critical', "retryable": False,
     }
 
@@ -262,8 +288,10 @@ def test_a_refused_request_leaves_the_connection_usable(api):
 
 def test_pipelined_requests_are_answered_in_their_order(server):
     body = [json.dumps({"content": f"number {number}"}).encode() for number in range(20)]
-    requests = b"".join(b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nSpine-Space: pipe\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text) for text in body)
-    received = raw(server.address, requests + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").decode()
+    head = b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nSpine-Space: pipe\r\nContent-Length: %d\r\n\r\n"
+    requests = b"".join(head % len(text) + text for text in body)
+    received = raw(server.address,
+                   requests + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").decode()
     assert received.count("HTTP/1.1 201") == 20
     places = [received.index(f'"number {number}"') for number in range(20)]
     assert places == sorted(places)

@@ -62,14 +62,30 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 
 /* --- Envelopes --- */
 
-enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
+/* STORE_OK where the number is free. Asked first, because a task must not be made for an envelope that cannot be. */
+static enum store_status is_taken(struct store_conn *c, int64_t space, uint64_t num)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
-	int64_t task = 0;
-	enum store_status status = find_or_make_task(c, row, &task);
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_TAKEN);
+	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	rc = sqlite3_step(s);
+	sqlite3_reset(s);
+	return rc == SQLITE_ROW ? STORE_EXISTS : sqlite_status(c, rc);
+}
+
+enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
+	enum store_status status = is_taken(c, row->space, row->num);
+	int64_t task = 0;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (status == STORE_OK)
+		status = find_or_make_task(c, row, &task);
 	if (status != STORE_OK)
 		return status;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(row->space, row->num));
@@ -79,8 +95,7 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 	sqlite3_bind_int64(s, 5, row->created_at_ms);
 	sqlite3_bind_blob(s, 6, row->digest, sizeof(row->digest), SQLITE_STATIC);
 	sqlite_bind_str(s, 7, row->body);
-	status = sqlite_run(c, s);
-	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_EXISTS : status;
+	return sqlite_run(c, s);
 }
 
 /* Reads a row of SQLITE_ENVELOPE_COLUMNS. */

@@ -43,8 +43,8 @@
 	X(TASK_CREATE, "INSERT INTO task (space, name, created_at) VALUES (?1, ?2, ?3)") \
 	X(TASKS, "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) FROM task t " \
 		 "WHERE t.space = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
-	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) " \
-			   "ON CONFLICT DO NOTHING") \
+	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") \
+	X(ENVELOPE_TAKEN, "SELECT 1 FROM envelope WHERE id = ?1") \
 	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
 	X(TASK_ENVELOPES, SQLITE_ENVELOPE_COLUMNS "FROM task t JOIN envelope e ON e.task = t.id " \

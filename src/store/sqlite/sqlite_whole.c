@@ -125,7 +125,10 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 		"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
 		"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
 		"  WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40)",
+		"SELECT printf('env-%d belongs to no task', e.id & 1099511627775) FROM envelope e "
+		"  LEFT JOIN task t ON t.id = e.task WHERE t.id IS NULL",
 	};
+	static const char counts[] = "SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope)";
 	struct check k = {.c = c, .problems = ret_problems};
 	sqlite3_stmt *s = NULL;
 	enum store_status status = STORE_OK;
@@ -134,9 +137,10 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 		status = check_query(&k, queries[i]);
 	if (status == STORE_OK)
 		status = check_digests(&k);
-	if (status == STORE_OK && sqlite3_prepare_v2(c->db, "SELECT count(*) FROM memory", -1, &s, NULL) == SQLITE_OK &&
-	    sqlite3_step(s) == SQLITE_ROW)
+	if (status == STORE_OK && sqlite3_prepare_v2(c->db, counts, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
 		k.counts.memories = sqlite3_column_int64(s, 0);
+		k.counts.envelopes = sqlite3_column_int64(s, 1);
+	}
 	sqlite3_finalize(s);
 	if (status == STORE_OK)
 		*ret = k.counts;
