@@ -2,28 +2,82 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "base/clock.h"
+#include "codec/json_member.h"
 #include "core/agent.h"
+#include "core/delivery.h"
 
 enum { AGENT_NAME_MAX = 128 };
 
-static const char *const agent_fields[] = {"accepts", "tokenizer", "max_tokens", "description", NULL};
+static const char *const agent_fields[] = {
+	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook", NULL,
+};
+
+/* An agent, and how delivery to it goes. */
+struct view {
+	struct agent agent;		/* the first: decode_name's and encode_agent's callers see it as one */
+	struct target_row target;
+	struct target_counts counts;
+	int64_t now_ms;
+};
+
+static enum problem_code read_view(struct call *call, struct store_conn *c, struct view *v)
+{
+	int64_t id = 0;
+	enum store_status status = call->space ? store_agent_id(c, call->space, v->agent.name, false, call->now_ms, &id) : STORE_NOT_FOUND;
+
+	v->now_ms = call->now_ms;
+	if (status == STORE_OK)
+		status = store_target_get(c, id, &v->target);
+	if (status == STORE_OK)
+		status = store_target_counts(c, id, &v->counts);
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->problem, status);
+}
 
 static enum problem_code decode_name(struct call *call)
 {
-	call->input = arena_zalloc(call->arena, sizeof(struct agent));
+	call->input = arena_zalloc(call->arena, sizeof(struct view));
 	return decode_check_name(call->params[0], "name", AGENT_NAME_MAX, &call->problem);
 }
 
 static enum problem_code decode_put(struct call *call)
 {
+	struct str tag = call->if_tag;
+
 	call_warn_unknown_members(call, &call->body, agent_fields, "");
+	if (tag.p && !str_is(tag, "*") && (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"'))
+		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
+				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
 	return decode_name(call);
+}
+
+/* If-Match: only where the agent is as it was when the caller read it; "*" only where there is one at all. */
+static enum problem_code check_tag(struct call *call, struct store_conn *c)
+{
+	struct agent present;
+	enum problem_code code;
+
+	if (call->if_tag.p == NULL)
+		return P_OK;
+	code = agent_read(c, call->space, call->params[0], call->arena, &present, &call->problem);
+	if (code != P_OK)
+		return code;
+	if (present.created_at_ms == 0)
+		return problem_set(&call->problem, P_PRECONDITION_FAILED, NULL,
+				   "nobody registered an agent of that name, so it has no ETag");
+	if (!str_is(call->if_tag, "*") && !str_eq(call->if_tag, agent_tag(&present, call->arena)))
+		return problem_set(&call->problem, P_PRECONDITION_FAILED, NULL,
+				   "the agent was registered anew since; read it again and decide anew");
+	return P_OK;
 }
 
 static enum problem_code write_put(struct call *call, struct store_conn *c)
 {
-	return agent_write(c, call->space, call->params[0], &call->body, call->now_ms, call->arena, call->input, &call->problem);
+	enum problem_code code = check_tag(call, c);
+
+	if (code != P_OK)
+		return code;
+	code = agent_write(c, call->space, call->params[0], &call->body, call->now_ms, call->arena, call->input, &call->problem);
+	return code == P_OK ? read_view(call, c, call->input) : code;
 }
 
 static enum problem_code read_get(struct call *call, struct store_conn *c)
@@ -33,13 +87,44 @@ static enum problem_code read_get(struct call *call, struct store_conn *c)
 
 	if (code == P_OK && a->created_at_ms == 0)
 		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
-	return code;
+	return code == P_OK ? read_view(call, c, call->input) : code;
 }
 
-static void put_agent(struct json_writer *w, const struct agent *a)
+static void put_delivery(struct json_writer *w, const struct view *v)
 {
+	const struct agent *a = &v->agent;
+	enum breaker_state state = breaker_state(&v->target, v->now_ms);
+
+	json_key(w, "ack_timeout_s");
+	json_put_double(w, (double)(a->ack_timeout_ms ? a->ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS) / 1000);
+	json_member_int(w, "max_attempts", a->max_attempts ? a->max_attempts : DELIVERY_ATTEMPTS);
+	json_key(w, "fallbacks");
+	if (a->fallbacks)
+		json_put(w, a->fallbacks);
+	else
+		json_put_raw(w, STR("[]"));
+	json_member_optional(w, "webhook", a->webhook);
+	json_key(w, "queue");
+	json_begin_object(w);
+	json_member_int(w, "queued", v->counts.queued);
+	json_member_int(w, "leased", v->counts.leased);
+	json_member_int(w, "working", v->counts.working);
+	json_member_int(w, "parked", v->counts.parked);
+	json_end_object(w);
+	json_key(w, "breaker");
+	json_begin_object(w);
+	json_member_cstr(w, "state", breaker_name(state));
+	json_member_int(w, "failures", v->target.failures);
+	json_member_time_optional(w, "reset_at", state == BREAKER_OPEN ? v->target.open_until_ms : 0);
+	json_end_object(w);
+	json_member_time_optional(w, "last_seen_at", v->target.seen_at_ms);
+}
+
+static void put_agent(struct json_writer *w, const struct view *v)
+{
+	const struct agent *a = &v->agent;
 	const struct json *description = json_get(&a->settings, "description");
-	char at[CLOCK_TEXT_SIZE];
+	bool described = description && description->type == JSON_STRING;
 
 	json_member_str(w, "name", a->name);
 	json_key(w, "accepts");
@@ -49,31 +134,22 @@ static void put_agent(struct json_writer *w, const struct agent *a)
 	if (a->accepts_v1)
 		json_put_cstr(w, "1");
 	json_end_array(w);
-	json_key(w, "tokenizer");
-	if (a->tokenizer.p)
-		json_put_str(w, a->tokenizer);
-	else
-		json_put_null(w);
-	json_key(w, "max_tokens");
+	json_member_optional(w, "tokenizer", a->tokenizer);
 	if (a->max_tokens)
-		json_put_int(w, a->max_tokens);
+		json_member_int(w, "max_tokens", a->max_tokens);
 	else
-		json_put_null(w);
-	json_key(w, "description");
-	if (description && description->type == JSON_STRING)
-		json_put_str(w, description->s);
-	else
-		json_put_null(w);
-	clock_format(a->created_at_ms, at);
-	json_member_cstr(w, "created_at", at);
-	clock_format(a->updated_at_ms, at);
-	json_member_cstr(w, "updated_at", at);
+		json_member_null(w, "max_tokens");
+	json_member_optional(w, "description", described ? description->s : STR_NULL);
+	put_delivery(w, v);
+	json_member_time(w, "created_at", a->created_at_ms);
+	json_member_time(w, "updated_at", a->updated_at_ms);
 }
 
 static void encode_agent(struct call *call)
 {
 	struct json_writer w;
 
+	call->etag = agent_tag(call->input, call->arena);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	put_agent(&w, call->input);
@@ -85,7 +161,7 @@ static void encode_agent(struct call *call)
 struct agent_list {
 	struct page page;
 	struct agent_row *rows;
-	struct agent *agents;
+	struct view *agents;
 	size_t count;
 };
 
@@ -112,7 +188,9 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 		return problem_of_store(&call->problem, status);
 	l->agents = arena_calloc(call->arena, l->count, sizeof(*l->agents));
 	for (size_t i = 0; code == P_OK && i < l->count; i++)
-		code = agent_read(c, call->space, l->rows[i].name, call->arena, &l->agents[i], &call->problem);
+		code = agent_read(c, call->space, l->rows[i].name, call->arena, &l->agents[i].agent, &call->problem);
+	for (size_t i = (size_t)l->page.position; code == P_OK && i < l->count; i++)
+		code = read_view(call, c, &l->agents[i]);
 	return code;
 }
 
@@ -140,6 +218,7 @@ static void encode_list(struct call *call)
 const struct route agent_routes[] = {
 	{HTTP_GET, "/v1/agents", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
 	{HTTP_GET, "/v1/agents/{}", 0, .decode = decode_name, .read = read_get, .encode = encode_agent},
-	{HTTP_PUT, "/v1/agents/{}", ROUTE_BODY | ROUTE_CREATES, .decode = decode_put, .write = write_put, .encode = encode_agent},
+	{HTTP_PUT, "/v1/agents/{}", ROUTE_BODY | ROUTE_CREATES | ROUTE_IF_TAG,
+	 .decode = decode_put, .write = write_put, .encode = encode_agent},
 	{0},
 };

@@ -80,12 +80,16 @@ static enum problem_code read_idempotency_key(struct call *call)
 		if (key.p[i] <= ' ' || key.p[i] > '~')
 			return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key",
 					   "Idempotency-Key holds something else than visible ASCII characters");
-	buf_init(&all, path.n + call->agent.n + body.n + 2);
+	buf_init(&all, path.n + call->agent.n + body.n + call->if_tag.n + 3);
 	buf_put(&all, path);
 	buf_putc(&all, '\n');
 	buf_put(&all, call->agent);
 	buf_putc(&all, '\n');
 	buf_put(&all, body);
+	if (call->if_tag.p) {
+		buf_putc(&all, '\n');
+		buf_put(&all, call->if_tag);
+	}
 	sha256(buf_str(&all), call->request_digest);
 	buf_release(&all);
 	call->idempotency_key = key;
@@ -97,6 +101,8 @@ static enum problem_code read_if_match(struct call *call)
 	struct str tag = http_req_header(call->req, "if-match");
 	struct memory_id id, path_id;
 
+	if (tag.p && (call->route->flags & ROUTE_IF_TAG))
+		call->if_tag = tag;
 	if (tag.p == NULL || !(call->route->flags & ROUTE_IF_MATCH) || str_is(tag, "*"))
 		return P_OK;
 	if (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"' || !memory_id_parse(str_sub(tag, 1, tag.n - 1), &id) ||
@@ -125,8 +131,8 @@ static enum problem_code read_headers(struct call *call)
 	if (code != P_OK)
 		return code;
 	call->agent = agent;
-	code = read_idempotency_key(call);
-	return code == P_OK ? read_if_match(call) : code;
+	code = read_if_match(call);
+	return code == P_OK ? read_idempotency_key(call) : code;
 }
 
 static enum problem_code check_content_type(struct call *call)
@@ -183,7 +189,7 @@ static enum store_status open_space(struct call *call, struct store_conn *c)
 	status = spaces_find(call->api->spaces, c, call->space_name, &call->space);
 	if (status != STORE_NOT_FOUND)
 		return status;
-	if (!(call->route->flags & ROUTE_CREATES))
+	if (!(call->route->flags & (ROUTE_CREATES | ROUTE_MAKES_SPACE)))
 		return STORE_OK;
 	call->space_is_new = true;
 	status = store_savepoint(c);
@@ -244,7 +250,7 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 	if (code != P_NOT_FOUND)
 		return code;
 	code = call->route->write(call, c);
-	if (code == P_OK && call->idempotency_key.p)
+	if (code == P_OK && call->idempotency_key.p && !call->wait.is_waiting)
 		code = keep_reply(call, c);
 	return code;
 }
@@ -266,6 +272,7 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 	enum store_status status = prune_replies(call->api, c, now_ms);
 	enum problem_code code;
 
+	waiting_forget(call);
 	call->now_ms = now_ms;
 	call->problem = (struct problem){0};
 	call->status = 200;
@@ -283,11 +290,41 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 	return status;
 }
 
+/* Nobody is there to be told: what was done is undone. */
+static enum store_status undo_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
+{
+	struct call *call = (struct call *)((char *)job - offsetof(struct call, job));
+
+	call->now_ms = now_ms;
+	return problem_store_status(call->route->undo(call, c));
+}
+
+static void undo_finish(void *arg)
+{
+	reply_send(arg);
+}
+
+static void undo_done(struct writer_job *job, enum store_status status)
+{
+	struct call *call = (struct call *)((char *)job - offsetof(struct call, job));
+
+	(void)status;	/* where it failed, time will undo it */
+	http_post(call->api->http, http_req_thread(call->req), undo_finish, call);
+}
+
 /* Back on the HTTP thread. */
 static void finish_write(void *arg)
 {
 	struct call *call = arg;
 
+	if (!waiting_may_finish(call))
+		return;
+	if (call->route->undo && call->problem.code == P_OK && http_req_is_gone(call->req)) {
+		call->job.run = undo_run;
+		call->job.done = undo_done;
+		writer_submit_always(call->api->writer, &call->job);
+		return;
+	}
 	if (call->problem.code == P_OK && call->reply.len == 0)
 		call->route->encode(call);
 	reply_send(call);
@@ -298,6 +335,8 @@ static void job_done(struct writer_job *job, enum store_status status)
 {
 	struct call *call = (struct call *)((char *)job - offsetof(struct call, job));
 
+	if (call->wait.is_waiting)
+		return;
 	if (status != STORE_OK)
 		problem_of_store(&call->problem, status);
 	if (call->problem.code == P_OK && !call->replayed) {
@@ -314,6 +353,7 @@ static void start_write(struct call *call)
 {
 	call->job.run = job_run;
 	call->job.done = job_done;
+	call->finish = finish_write;
 	if (atomic_load(&call->api->failed)) {
 		problem_of_store(&call->problem, STORE_FAILED);
 		reply_send(call);
@@ -358,7 +398,8 @@ static void start_read(struct call *call)
 	if (status != STORE_OK && status != STORE_NOT_FOUND) {
 		problem_of_store(&call->problem, status);
 		reply_send(call);
-	} else if ((call->route->flags & ROUTE_INDEX) && call->space && !recall_is_ready(call->api->recall, call->space)) {
+	} else if ((call->route->flags & ROUTE_INDEX) && !call->skips_index && call->space &&
+		   !recall_is_ready(call->api->recall, call->space)) {
 		indexer_request(call->api->indexer, call->space, index_is_ready, call);
 	} else {
 		run_read(call);

@@ -12,6 +12,8 @@
 #include <stdatomic.h>
 
 struct indexer;
+struct waiting;
+struct token_cache;
 
 struct api_limits {
 	int max_json_depth;
@@ -26,7 +28,9 @@ struct api {
 	struct spaces *spaces;
 	struct numbers *numbers;
 	struct recall *recall;
+	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;
+	struct waiting *waiting;
 	const struct log *log;
 	const char *data_dir;
 	struct api_limits limits;

@@ -7,12 +7,15 @@
  *                    route->committed, still there
  *     HTTP thread    route->encode, reply
  *
+ * A write that finds nothing to answer yet may wait (waiting.h): it is run again when that has changed.
+ *
  * A step that returns a problem ends the way: the problem is the reply. Everything hangs on the request's arena.
  */
 #ifndef SPINE_API_CALL_H
 #define SPINE_API_CALL_H
 
 #include "api/api.h"
+#include "api/waiting.h"
 #include "codec/json.h"
 #include "core/problem.h"
 #include "net/http.h"
@@ -27,6 +30,8 @@ enum route_flags {
 	ROUTE_IF_MATCH = 1 << 3,	/* takes If-Match; the first path parameter is the memory's id */
 	ROUTE_INDEX = 1 << 4,		/* needs the index of the space */
 	ROUTE_NO_SPACE = 1 << 5,	/* is not about a space */
+	ROUTE_MAKES_SPACE = 1 << 7,	/* makes the space, without Idempotency-Key */
+	ROUTE_IF_TAG = 1 << 6,		/* takes If-Match with a tag of its own kind, in call->if_tag */
 };
 
 struct route {
@@ -41,6 +46,8 @@ struct route {
 	/* Optional, before write: what can be done on the HTTP thread with its read-only connection. Where it sets
 	 * call->is_answered there is nothing to write. */
 	enum problem_code (*prepare)(struct call *call, struct store_conn *c);
+	/* Optional: the client went away before it could be told what was committed. Undoes it, in a transaction of its own. */
+	enum problem_code (*undo)(struct call *call, struct store_conn *c);
 };
 
 enum { CALL_PARAMS_MAX = 2, CALL_WARNINGS_MAX = 32 };
@@ -65,6 +72,7 @@ struct call {
 	bool space_is_new;
 	struct str agent;			/* who is calling; p == NULL: unknown */
 	uint32_t if_version;			/* 0: any */
+	struct str if_tag;			/* p == NULL: none; else "*", or a tag with its quotes */
 	struct str idempotency_key;		/* p == NULL: none */
 	uint8_t request_digest[32];
 	struct json body;			/* JSON_NULL where there is none */
@@ -83,8 +91,11 @@ struct call {
 	const char *content_type;		/* NULL: application/json */
 	bool replayed;
 	bool is_answered;			/* by prepare */
+	bool skips_index;			/* set by decode: this one does without ROUTE_INDEX */
 	struct buf reply;
 	struct writer_job job;
+	struct wait wait;
+	void (*finish)(void *call);		/* on the HTTP thread, when the answer is there */
 };
 
 /* Says that a field of the request was not understood. */

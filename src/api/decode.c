@@ -88,6 +88,24 @@ enum problem_code decode_int(const struct json *obj, const char *name, int64_t m
 	return P_OK;
 }
 
+enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms, int64_t *ret_ms,
+				 struct problem *problem)
+{
+	const struct json *value = decode_member(obj, name);
+	double seconds;
+
+	if (value == NULL)
+		return P_OK;
+	if (value->type != JSON_INT && value->type != JSON_DOUBLE)
+		return wrong_type(value, name, "a number of seconds", problem);
+	seconds = value->type == JSON_INT ? (double)value->i : value->d;
+	if (!(seconds * 1000 >= (double)min_ms && seconds * 1000 <= (double)max_ms))
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is %g; expected %g to %g seconds", name, seconds, (double)min_ms / 1000,
+				   (double)max_ms / 1000);
+	*ret_ms = (int64_t)(seconds * 1000 + 0.5);
+	return P_OK;
+}
+
 enum problem_code decode_time(const struct json *obj, const char *name, int64_t *ret_ms, struct problem *problem)
 {
 	const struct json *value = decode_member(obj, name);

@@ -14,6 +14,9 @@ enum problem_code decode_str(const struct json *obj, const char *name, size_t mi
 enum problem_code decode_bool(const struct json *obj, const char *name, bool *ret, struct problem *problem);
 enum problem_code decode_int(const struct json *obj, const char *name, int64_t min, int64_t max, int64_t *ret,
 			     struct problem *problem);
+/* A number of seconds, whole or not, in milliseconds. */
+enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms, int64_t *ret_ms,
+				 struct problem *problem);
 enum problem_code decode_time(const struct json *obj, const char *name, int64_t *ret_ms, struct problem *problem);
 enum problem_code decode_array(const struct json *obj, const char *name, size_t max, const struct json **ret,
 			       struct problem *problem);

@@ -127,7 +127,7 @@ static const char *const request_fields[] = {
 
 static enum problem_code read_request(struct call *call, struct handoff_input *in)
 {
-	const struct json *b = &call->body;
+	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
 	enum problem_code code;
@@ -189,7 +189,7 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 {
 	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "from", "context", "extensions", NULL};
-	const struct json *b = &call->body;
+	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
 	enum problem_code code;
@@ -231,7 +231,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at", "from", "to", "traceparent", "task",
 					    "memory", "history", "constraints", "waived", "expected_output", "lineage", "budget",
 					    "completeness", "extensions", "guard", "since", NULL};
-	const struct json *b = &call->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
+	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
 	enum problem_code code;
@@ -284,10 +284,10 @@ static struct str read_traceparent(struct str value)
 	return value;
 }
 
-enum problem_code envelope_decode(struct call *call, struct handoff_input *ret)
+enum problem_code envelope_decode(struct call *call, const struct json *body, struct handoff_input *ret)
 {
-	const struct json *v1 = json_get(&call->body, "version"), *v2 = json_get(&call->body, "envelope_version");
-	struct handoff_input in = {.draft = {.include_recent = 20, .include_pins = true}};
+	const struct json *v1 = json_get(body, "version"), *v2 = json_get(body, "envelope_version");
+	struct handoff_input in = {.body = body, .draft = {.include_recent = 20, .include_pins = true}};
 	enum problem_code code;
 
 	if (v2 && v2->type == JSON_STRING && str_is(v2->s, ENVELOPE_VERSION))

@@ -6,6 +6,7 @@
 #include "core/assemble.h"
 
 struct handoff_input {
+	const struct json *body;
 	struct handoff_draft draft;
 	uint64_t parent;		/* 0: none */
 	struct str tokenizer;		/* p == NULL: the receiver's */
@@ -13,7 +14,7 @@ struct handoff_input {
 };
 
 /* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */
-enum problem_code envelope_decode(struct call *call, struct handoff_input *ret);
+enum problem_code envelope_decode(struct call *call, const struct json *body, struct handoff_input *ret);
 
 /* The envelope's id in the address. */
 enum problem_code envelope_path_id(struct call *call, uint64_t *ret);

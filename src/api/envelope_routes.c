@@ -1,129 +1,35 @@
 /* Packing envelopes, and reading them in every form. */
 #include "api/envelope_decode.h"
+#include "api/pack.h"
 #include "api/routes.h"
-#include "core/agent.h"
 #include "core/render.h"
 #include "core/unpack.h"
 
 /* --- POST /v1/envelopes --- */
 
-static const int64_t dry_run_budgets[] = {2000, 4000, 8000};
-enum { DRY_RUNS = sizeof(dry_run_budgets) / sizeof(dry_run_budgets[0]) };
-
-struct dry_run {
-	struct envelope envelope;
-	struct problem problem;
-};
-
-struct handoff {
-	struct handoff_input in;
-	struct envelope envelope;
-	struct buf body;
-	struct dry_run dry[DRY_RUNS];
-};
-
 static enum problem_code decode_handoff(struct call *call)
 {
-	struct handoff *h = arena_zalloc(call->arena, sizeof(*h));
+	struct pack *p = arena_zalloc(call->arena, sizeof(*p));
 
-	call->input = h;
-	return envelope_decode(call, &h->in);
-}
-
-static enum problem_code find_tokenizer(struct call *call, const struct handoff *h, const struct agent *agent, const struct tokenizer **ret)
-{
-	struct str name = h->in.tokenizer.p ? h->in.tokenizer : agent->tokenizer.p ? agent->tokenizer : STR(TOKENIZER_DEFAULT);
-
-	*ret = tokenizer_find(name);
-	if (*ret)
-		return P_OK;
-	return problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer", "there is no tokenizer \"%.*s\"; expected one of o200k_base, cl100k_base, estimate",
-			   STR_ARG(name));
-}
-
-/* What the usual budgets would lose. A budget that is too small is an answer, too. */
-static void run_dry(const struct assemble_tools *tools, const struct assemble_input *base, struct handoff *h)
-{
-	struct handoff_draft draft = *base->draft;
-	struct assemble_input in = *base;
-	struct json_member *members = arena_calloc(tools->arena, draft.constraints.count + 1, sizeof(*members));
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < draft.constraints.count; i++)
-		if (!str_is(draft.constraints.members[i].key, "max_tokens"))
-			members[count++] = draft.constraints.members[i];
-	draft.constraints = (struct json){.type = JSON_OBJECT, .count = count, .members = members};
-	in.draft = &draft;
-	for (size_t i = 0; i < DRY_RUNS; i++) {
-		in.max_tokens = dry_run_budgets[i];
-		assemble(tools, &in, &h->dry[i].envelope, &h->dry[i].problem);
-	}
+	call->input = p;
+	return pack_decode(call, &call->body, p);
 }
 
 static enum problem_code prepare_handoff(struct call *call, struct store_conn *c)
 {
-	struct handoff *h = call->input;
-	struct assemble_tools tools = {call->api->recall, call->api->scratch[http_req_thread(call->req)], c, call->arena};
-	struct assemble_input in = {.draft = &h->in.draft, .space = call->space, .space_name = call->space_name, .now_ms = call->now_ms};
-	struct envelope parent;
-	struct agent agent;
-	int64_t guard = 0;
-	enum store_status status = call->space ? store_space_guard(c, call->space, &guard) : STORE_OK;
-	enum problem_code code = status != STORE_OK ? problem_of_store(&call->problem, status) : agent_read(c, call->space, h->in.draft.to, call->arena, &agent, &call->problem);
+	struct pack *p = call->input;
+	enum problem_code code = pack_prepare(call, c, p);
 
-	if (code == P_OK)
-		code = find_tokenizer(call, h, &agent, &in.tokenizer);
-	if (code == P_OK && h->in.parent)
-		code = unpack(c, call->space, h->in.parent, "parent", call->arena, &parent, &call->problem);
-	if (code != P_OK)
-		return code;
-	in.parent = h->in.parent ? &parent : NULL;
-	in.max_tokens = agent.max_tokens;
-	in.policy = (enum redact_policy)guard;
-	/* A dry run counts with the number that it would get, so that its figures are those of the handoff itself. */
-	status = h->in.dry_run ? numbers_peek(call->api->numbers, c, call->space_name, call->space, &in.num)
-			       : numbers_next(call->api->numbers, c, call->space_name, call->space, &in.num);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	in.new_task = arena_printf(call->arena, "task-%llu", (unsigned long long)in.num);
-	code = assemble(&tools, &in, &h->envelope, &call->problem);
-	if (code == P_OK && h->in.dry_run) {
-		run_dry(&tools, &in, h);
-		h->envelope.num = 0;
-		h->envelope.root = in.parent ? h->envelope.root : 0;
-	}
-	call->is_answered = h->in.dry_run;
+	call->is_answered = p->in.dry_run;
 	return code;
 }
 
 static enum problem_code write_handoff(struct call *call, struct store_conn *c)
 {
-	struct handoff *h = call->input;
-	const struct envelope *e = &h->envelope;
-	struct envelope_row row = {
-		.space = call->space, .num = e->num, .task = e->task, .parent = e->parent, .hop = e->hop, .created_at_ms = e->created_at_ms,
-	};
-	uint64_t *nums = arena_calloc(call->arena, e->ref_count, sizeof(*nums));
-	enum store_status status;
-	struct buf body;
-
-	call->shown = nums;
-	call->shown_count = 0;
-	for (size_t i = 0; i < e->ref_count; i++)
-		if (e->refs[i].text.p)
-			nums[call->shown_count++] = e->refs[i].id.num;
-	buf_init(&body, RENDER_MAX_BYTES);
-	envelope_write(e, ENVELOPE_SKELETON, &body);
-	memcpy(row.digest, e->digest, sizeof(row.digest));
-	row.body = buf_str(&body);
-	status = store_envelope_insert(c, &row);
-	buf_release(&body);
-	if (status == STORE_EXISTS)
-		return problem_set(&call->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen", (unsigned long long)e->num);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return pack_write(call, c, call->input);
 }
 
-static void put_dry_run(struct json_writer *w, const struct dry_run *d, int64_t max_tokens)
+static void put_dry_run(struct json_writer *w, const struct pack_dry *d, int64_t max_tokens)
 {
 	json_begin_object(w);
 	json_member_int(w, "max_tokens", max_tokens);
@@ -151,7 +57,7 @@ static void put_dry_run(struct json_writer *w, const struct dry_run *d, int64_t 
 	json_end_object(w);
 }
 
-static void encode_dry_run(struct call *call, const struct handoff *h)
+static void encode_dry_run(struct call *call, const struct pack *h)
 {
 	struct json_writer w;
 	struct buf text;
@@ -166,8 +72,8 @@ static void encode_dry_run(struct call *call, const struct handoff *h)
 	json_put_raw(&w, buf_str(&text));
 	json_key(&w, "budgets");
 	json_begin_array(&w);
-	for (size_t i = 0; i < DRY_RUNS; i++)
-		put_dry_run(&w, &h->dry[i], dry_run_budgets[i]);
+	for (size_t i = 0; i < PACK_DRY_RUNS; i++)
+		put_dry_run(&w, &h->dry[i], pack_dry_budgets[i]);
 	json_end_array(&w);
 	call_end_reply(call, &w);
 	buf_release(&text);
@@ -176,7 +82,7 @@ static void encode_dry_run(struct call *call, const struct handoff *h)
 /* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover them. */
 static void encode_handoff(struct call *call)
 {
-	struct handoff *h = call->input;
+	struct pack *h = call->input;
 	struct json_writer w;
 
 	if (h->in.dry_run) {
@@ -185,7 +91,7 @@ static void encode_handoff(struct call *call)
 	}
 	call->status = 201;
 	call->location = arena_printf(call->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
-	envelope_write(&h->envelope, ENVELOPE_WHOLE, &call->reply);
+	buf_put(&call->reply, h->envelope.sealed);
 	if (call->warning_count) {
 		call->reply.len--;	/* the closing brace */
 		json_writer_init(&w, &call->reply);

@@ -1,5 +1,7 @@
 #include "api/reply.h"
 
+#include "core/handoff_id.h"
+
 #include <stdio.h>
 
 static const struct {
@@ -10,7 +12,7 @@ static const struct {
 	{409, "Conflict"}, {412, "Precondition Failed"}, {413, "Content Too Large"}, {414, "URI Too Long"},
 	{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
 	{422, "Unprocessable Content"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
-	{501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
+	{501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
 };
 
 static const char *title_of(int status)
@@ -39,6 +41,7 @@ static void begin_problem(struct json_writer *w, struct buf *out, int status, co
 void reply_problem_body(const struct problem *problem, struct buf *out)
 {
 	const struct problem_kind *kind = problem_kind(problem->code);
+	char id[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
 	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail, kind->retryable);
@@ -46,6 +49,17 @@ void reply_problem_body(const struct problem *problem, struct buf *out)
 		json_member_int(&w, "retry_after_ms", problem->retry_after_ms);
 	if (problem->extra_key)
 		json_member_int(&w, problem->extra_key, problem->extra);
+	if (problem->handoff) {
+		handoff_id_format(problem->handoff, id);
+		json_member_cstr(&w, "handoff", id);
+	}
+	if (problem->remedies) {
+		json_key(&w, "remedies");
+		json_begin_array(&w);
+		for (const char *const *r = problem->remedies; *r; r++)
+			json_put_cstr(&w, *r);
+		json_end_array(&w);
+	}
 	json_end_object(&w);
 }
 

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 static const struct route *const tables[] = {
-	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, space_routes, token_routes,
+	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, handoff_routes, receive_routes,
+	settle_routes, parked_routes, channel_routes, successor_routes, trace_routes, space_routes, token_routes,
 	status_routes, schema_routes,
 };
 
@@ -15,7 +16,7 @@ static const struct {
 };
 
 /* Does the path have the shape of the pattern? A parameter is one piece, not empty. */
-static bool matches(const char *pattern, struct str path, struct str params[CALL_PARAMS_MAX])
+static bool matches(const char *pattern, struct str path, struct str params[CALL_PARAMS_MAX], int *ret_params)
 {
 	struct str want = str_of(pattern);
 	int count = 0;
@@ -31,6 +32,7 @@ static bool matches(const char *pattern, struct str path, struct str params[CALL
 			return false;
 		}
 	}
+	*ret_params = count;
 	return want.p == NULL && path.p == NULL;
 }
 
@@ -50,17 +52,22 @@ static const char *allow_text(unsigned methods)
 const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
 				const char **ret_allow)
 {
+	int fewest = CALL_PARAMS_MAX, count = 0;
 	unsigned others = 0;
 
 	if (method == HTTP_HEAD)
 		method = HTTP_GET;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		for (const struct route *r = tables[t]; r->pattern; r++) {
-			if (!matches(r->pattern, path, params))
+			/* "/v1/memories/batch" is an address of its own, not a memory whose id is "batch". */
+			if (!matches(r->pattern, path, params, &count) || count > fewest)
 				continue;
 			if (r->method == method)
 				return r;
+			if (count < fewest)
+				others = 0;
 			others |= 1u << r->method;
+			fewest = count;
 		}
 	}
 	*ret_allow = others ? allow_text(others) : NULL;

@@ -9,13 +9,21 @@
 const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
 				const char **ret_allow);
 
-/* One array a part, each ended by an entry without a pattern. */
+/* One array a part, each ended by an entry without a pattern. An address without parameters stands before the patterns
+ * that it would fit, too (routes.c has the order of the arrays): the first that fits is taken. */
 extern const struct route memory_routes[];
 extern const struct route search_routes[];
 extern const struct route envelope_routes[];
 extern const struct route resolve_routes[];
 extern const struct route task_routes[];
 extern const struct route agent_routes[];
+extern const struct route handoff_routes[];
+extern const struct route receive_routes[];
+extern const struct route settle_routes[];
+extern const struct route parked_routes[];
+extern const struct route channel_routes[];
+extern const struct route successor_routes[];
+extern const struct route trace_routes[];
 extern const struct route space_routes[];
 extern const struct route token_routes[];
 extern const struct route status_routes[];

@@ -1,6 +1,6 @@
 /* Health, readiness, status. */
 #include "api/routes.h"
-#include "base/clock.h"
+#include "codec/json_member.h"
 
 #include <unistd.h>
 
@@ -82,16 +82,14 @@ static void encode_status(struct call *call)
 {
 	struct status *s = call->output;
 	bool failed = atomic_load(&call->api->failed);
-	char text[CLOCK_TEXT_SIZE];
 	struct json_writer w;
 
-	clock_format(call->api->started_at_ms, text);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_cstr(&w, "version", SPINE_VERSION);
 	json_member_cstr(&w, "status", failed ? "store_failed" : atomic_load(&call->api->draining) ? "draining" : "ready");
 	json_member_int(&w, "pid", (int64_t)getpid());
-	json_member_cstr(&w, "started_at", text);
+	json_member_time(&w, "started_at", call->api->started_at_ms);
 	json_member_int(&w, "uptime_s", (call->now_ms - call->api->started_at_ms) / 1000);
 	json_member_str(&w, "space", call->space_name);
 	json_member_int(&w, "memories", s->memories);

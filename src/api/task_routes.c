@@ -6,40 +6,73 @@
 #include "core/fidelity.h"
 #include "core/unpack.h"
 
-enum { TASK_ENVELOPES_MAX = 1000 };
+enum {
+	BLAME_ENVELOPES_MAX = 10000,	/* that one question may look through */
+	BLAME_CHUNK = 100,
+};
 
 /* --- The envelopes of a task --- */
 
+/* A page of them. Their memories' texts are not read: what is told here does not need them. */
 struct task {
+	struct page page;
 	struct envelope *envelopes;
 	size_t count;
-	struct str key;			/* of blame */
+	bool more;
+	struct envelope newest;
+	/* Of fidelity: parents and roots that are not on the page, and the newest one's root. */
+	struct envelope *others;
+	size_t other_count;
 };
 
+/* A chain is mostly read whole, so that a page is as large as can be where the caller does not say. */
 static enum problem_code decode_task(struct call *call)
 {
-	call->input = arena_zalloc(call->arena, sizeof(struct task));
-	return P_OK;
+	struct task *t = arena_zalloc(call->arena, sizeof(*t));
+	enum problem_code code = page_read(call, &t->page);
+
+	call->input = t;
+	if (call_query(call, "page_size").p == NULL)
+		t->page.size = PAGE_SIZE_MAX;
+	return code;
+}
+
+static enum problem_code no_task(struct call *call)
+{
+	return problem_set(&call->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
+			   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
+}
+
+static enum problem_code read_newest(struct call *call, struct store_conn *c, struct envelope *ret)
+{
+	struct envelope_row row;
+	enum store_status status = call->space ? store_task_last(c, call->space, call->params[0], call->arena, &row) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return no_task(call);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	return unpack_skeleton(&row, call->arena, ret, &call->problem);
 }
 
 static enum problem_code read_task(struct call *call, struct store_conn *c)
 {
 	struct task *t = call->input;
-	struct envelope_row *rows = arena_calloc(call->arena, TASK_ENVELOPES_MAX, sizeof(*rows));
-	enum problem_code code = P_OK;
-	enum store_status status = STORE_OK;
-	size_t count = 0;
+	size_t size = t->page.size, count = 0;
+	struct envelope_row *rows = arena_calloc(call->arena, size + 1, sizeof(*rows));
+	enum problem_code code = read_newest(call, c, &t->newest);
+	enum store_status status;
 
-	if (call->space)
-		status = store_task_envelopes(c, call->space, call->params[0], 0, TASK_ENVELOPES_MAX, call->arena, rows, &count);
+	if (code != P_OK)
+		return code;
+	status = store_task_envelopes(c, call->space, call->params[0], t->page.position, size + 1, call->arena, rows, &count);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
-	if (count == 0)
-		return problem_set(&call->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
-				   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
+	t->more = count > size;
+	count = t->more ? size : count;
 	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));
-	for (t->count = 0; code == P_OK && t->count < count; t->count++)
-		code = unpack_row(c, &rows[t->count], call->arena, &t->envelopes[t->count], &call->problem);
+	for (; code == P_OK && t->count < count; t->count++)
+		code = unpack_skeleton(&rows[t->count], call->arena, &t->envelopes[t->count], &call->problem);
 	return code;
 }
 
@@ -48,7 +81,15 @@ static const struct envelope *find(const struct task *t, uint64_t num)
 	for (size_t i = 0; i < t->count; i++)
 		if (t->envelopes[i].num == num)
 			return &t->envelopes[i];
+	for (size_t i = 0; i < t->other_count; i++)
+		if (t->others[i].num == num)
+			return &t->others[i];
 	return NULL;
+}
+
+static void put_next(struct call *call, struct json_writer *w, const struct task *t)
+{
+	page_put_next(call, &t->page, w, t->more, t->more ? t->envelopes[t->count - 1].num : 0, 0);
 }
 
 static void put_optional(struct json_writer *w, const char *key, struct str value)
@@ -94,7 +135,7 @@ static void encode_task(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_str(&w, "id", call->params[0]);
-	put_optional(&w, "intent", t->envelopes[t->count - 1].intent);
+	put_optional(&w, "intent", t->newest.intent);
 	json_key(&w, "envelopes");
 	json_begin_array(&w);
 	for (size_t i = 0; i < t->count; i++) {
@@ -111,6 +152,7 @@ static void encode_task(struct call *call)
 		json_end_object(&w);
 	}
 	json_end_array(&w);
+	put_next(call, &w, t);
 	call_end_reply(call, &w);
 }
 
@@ -190,10 +232,43 @@ static void put_hop_fidelity(struct call *call, struct json_writer *w, const str
 	json_end_object(w);
 }
 
+/* An envelope that is needed to compare with, where it is not there yet. One that is gone is not compared with. */
+static enum problem_code read_other(struct call *call, struct store_conn *c, struct task *t, uint64_t num)
+{
+	struct envelope_row row;
+	enum store_status status;
+	enum problem_code code;
+
+	if (num == 0 || find(t, num))
+		return P_OK;
+	status = store_envelope_get(c, call->space, num, call->arena, &row);
+	if (status == STORE_NOT_FOUND)
+		return P_OK;
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	code = unpack_skeleton(&row, call->arena, &t->others[t->other_count], &call->problem);
+	t->other_count += code == P_OK;
+	return code;
+}
+
+static enum problem_code read_fidelity(struct call *call, struct store_conn *c)
+{
+	struct task *t = call->input;
+	enum problem_code code = read_task(call, c);
+
+	t->others = arena_calloc(call->arena, 2 * t->count + 1, sizeof(*t->others));
+	for (size_t i = 0; code == P_OK && i < t->count; i++) {
+		code = read_other(call, c, t, t->envelopes[i].parent);
+		if (code == P_OK)
+			code = read_other(call, c, t, t->envelopes[i].root);
+	}
+	return code == P_OK ? read_other(call, c, t, t->newest.root) : code;
+}
+
 static void encode_fidelity(struct call *call)
 {
 	struct task *t = call->input;
-	const struct envelope *last = &t->envelopes[t->count - 1], *root = find(t, last->root);
+	const struct envelope *root = find(t, t->newest.root);
 	struct json_writer w;
 	struct fidelity f;
 
@@ -201,7 +276,7 @@ static void encode_fidelity(struct call *call)
 	json_begin_object(&w);
 	json_member_str(&w, "task", call->params[0]);
 	if (root) {
-		fidelity_compare(root, last, call->arena, &f);
+		fidelity_compare(root, &t->newest, call->arena, &f);
 		json_member_double(&w, "score", f.score);
 		json_member_double(&w, "intent_and_constraints", core_score(&f));
 	}
@@ -210,20 +285,89 @@ static void encode_fidelity(struct call *call)
 	for (size_t i = 0; i < t->count; i++)
 		put_hop_fidelity(call, &w, t, &t->envelopes[i]);
 	json_end_array(&w);
+	put_next(call, &w, t);
 	call_end_reply(call, &w);
 }
 
 /* --- Blame --- */
 
+/* What was found: the envelopes live in the call's arena, num 0 where there is none. */
+struct blame {
+	struct str key;
+	struct envelope introduced;
+	struct envelope lost;
+	struct envelope lost_parent;
+};
+
 static enum problem_code decode_blame(struct call *call)
 {
-	struct task *t = arena_zalloc(call->arena, sizeof(*t));
+	struct blame *b = arena_zalloc(call->arena, sizeof(*b));
 
-	call->input = t;
-	t->key = call_query(call, "key");
-	if (t->key.n == 0)
+	call->input = b;
+	b->key = call_query(call, "key");
+	if (b->key.n == 0)
 		return problem_set(&call->problem, P_MISSING_FIELD, "key", "key is missing; it names a constraint, a memory (ms-4821), an open decision, or intent");
 	return P_OK;
+}
+
+/* Looks at the next envelope of the task: it came in there, or it was lost between the parent and this one. What is kept is unpacked
+ * again, into the call's arena; everything else lives in `arena`, as long as its chunk. */
+static enum problem_code blame_row(struct call *call, struct store_conn *c, const struct envelope_row *row, struct arena *arena)
+{
+	struct blame *b = call->input;
+	struct envelope e, parent;
+	struct envelope_row kept = *row;
+	enum problem_code code = unpack_skeleton(row, arena, &e, &call->problem);
+	bool has = code == P_OK && fidelity_has(&e, b->key);
+
+	if (code != P_OK || (b->introduced.num ? has || e.parent == 0 : !has))
+		return code;
+	if (b->introduced.num) {
+		struct envelope_row before;
+		enum store_status status = store_envelope_get(c, call->space, e.parent, call->arena, &before);
+
+		if (status == STORE_NOT_FOUND)
+			return P_OK;
+		if (status != STORE_OK)
+			return problem_of_store(&call->problem, status);
+		code = unpack_skeleton(&before, call->arena, &parent, &call->problem);
+		if (code != P_OK || !fidelity_has(&parent, b->key))
+			return code;
+		b->lost_parent = parent;
+	}
+	kept.body = arena_str(call->arena, row->body);
+	return unpack_skeleton(&kept, call->arena, b->introduced.num ? &b->lost : &b->introduced, &call->problem);
+}
+
+static enum problem_code read_blame(struct call *call, struct store_conn *c)
+{
+	struct blame *b = call->input;
+	struct envelope_row *rows = arena_calloc(call->arena, BLAME_CHUNK, sizeof(*rows));
+	enum problem_code code = P_OK;
+	struct arena arena;
+	uint64_t after = 0;
+	size_t seen = 0, count = BLAME_CHUNK;
+
+	arena_init(&arena);
+	while (code == P_OK && count == BLAME_CHUNK && b->lost.num == 0) {
+		enum store_status status = STORE_OK;
+
+		arena_release(&arena);
+		count = 0;
+		if (call->space)
+			status = store_task_envelopes(c, call->space, call->params[0], after, BLAME_CHUNK, &arena, rows, &count);
+		if (status != STORE_OK)
+			code = problem_of_store(&call->problem, status);
+		else if (seen + count > BLAME_ENVELOPES_MAX)
+			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, too many to look through at once; "
+					   "follow its pages, GET /v1/tasks/{id}/fidelity", BLAME_ENVELOPES_MAX);
+		for (size_t i = 0; code == P_OK && i < count && b->lost.num == 0; i++)
+			code = blame_row(call, c, &rows[i], &arena);
+		seen += count;
+		after = count ? rows[count - 1].num : after;
+	}
+	arena_release(&arena);
+	return code == P_OK && seen == 0 ? no_task(call) : code;
 }
 
 /* The item's fate in a hop, or NULL where it is not mentioned. */
@@ -251,29 +395,21 @@ static void put_blame(struct json_writer *w, const char *key, const struct envel
 
 static void encode_blame(struct call *call)
 {
-	struct task *t = call->input;
-	const struct envelope *introduced = NULL;
-	bool lost = false;
+	struct blame *b = call->input;
 	struct json_writer w;
+	struct fidelity f;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_str(&w, "task", call->params[0]);
-	json_member_str(&w, "key", t->key);
-	for (size_t i = 0; i < t->count && !lost; i++) {
-		const struct envelope *e = &t->envelopes[i], *parent = e->parent ? find(t, e->parent) : NULL;
-		struct fidelity f;
-
-		if (introduced == NULL && fidelity_has(e, t->key)) {
-			introduced = e;
-			put_blame(&w, "introduced", e, NULL);
-		} else if (introduced && parent && fidelity_has(parent, t->key) && !fidelity_has(e, t->key)) {
-			lost = true;
-			fidelity_compare(parent, e, call->arena, &f);
-			put_blame(&w, "lost", e, find_item(&f, t->key));
-		}
+	json_member_str(&w, "key", b->key);
+	if (b->introduced.num)
+		put_blame(&w, "introduced", &b->introduced, NULL);
+	if (b->lost.num) {
+		fidelity_compare(&b->lost_parent, &b->lost, call->arena, &f);
+		put_blame(&w, "lost", &b->lost, find_item(&f, b->key));
 	}
-	json_member_cstr(&w, "verdict", introduced == NULL ? "never there" : lost ? "lost" : "still there");
+	json_member_cstr(&w, "verdict", b->introduced.num == 0 ? "never there" : b->lost.num ? "lost" : "still there");
 	call_end_reply(call, &w);
 }
 
@@ -376,8 +512,8 @@ static void encode_list(struct call *call)
 const struct route task_routes[] = {
 	{HTTP_GET, "/v1/tasks", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
 	{HTTP_GET, "/v1/tasks/{}", 0, .decode = decode_task, .read = read_task, .encode = encode_task},
-	{HTTP_GET, "/v1/tasks/{}/fidelity", 0, .decode = decode_task, .read = read_task, .encode = encode_fidelity},
-	{HTTP_GET, "/v1/tasks/{}/blame", 0, .decode = decode_blame, .read = read_task, .encode = encode_blame},
+	{HTTP_GET, "/v1/tasks/{}/fidelity", 0, .decode = decode_task, .read = read_fidelity, .encode = encode_fidelity},
+	{HTTP_GET, "/v1/tasks/{}/blame", 0, .decode = decode_blame, .read = read_blame, .encode = encode_blame},
 	{HTTP_GET, "/v1/envelopes/{}/diff/{}", 0, .decode = decode_diff, .read = read_diff, .encode = encode_diff},
 	{0},
 };

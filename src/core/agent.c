@@ -1,8 +1,14 @@
 #include "core/agent.h"
 
+#include "codec/sha256.h"
 #include "token/token.h"
 
-enum { AGENT_SETTINGS_MAX = 64 * 1024, AGENT_TOKENS_MAX = 10000000, AGENT_DEPTH = 32 };
+#include <assert.h>
+
+/* Settings are as deep as a request may be at the most: what was taken must be read again. */
+enum { AGENT_SETTINGS_MAX = 64 * 1024, AGENT_TOKENS_MAX = 10000000, AGENT_DEPTH = 1000, TAG_DIGITS = 32 };
+
+enum { AGENT_FALLBACKS_MAX = 16, AGENT_NAME_BYTES_MAX = 128, AGENT_ACK_TIMEOUT_MAX_S = 86400, AGENT_ATTEMPTS_MAX = 100, AGENT_WEBHOOK_MAX = 2048 };
 
 static enum problem_code read_accepts(const struct json *list, struct agent *a, struct problem *problem)
 {
@@ -30,6 +36,59 @@ static enum problem_code read_tokenizer(const struct json *value, struct agent *
 	return P_OK;
 }
 
+static enum problem_code read_fallbacks(const struct json *list, struct agent *a, struct problem *problem)
+{
+	bool ok = list->type == JSON_ARRAY && list->count <= AGENT_FALLBACKS_MAX;
+
+	for (uint32_t i = 0; ok && i < list->count; i++)
+		ok = list->items[i].type == JSON_STRING && list->items[i].s.n > 0 && list->items[i].s.n <= AGENT_NAME_BYTES_MAX;
+	if (!ok)
+		return problem_set(problem, P_INVALID_FIELD, "fallbacks", "fallbacks is a list of at most %d names of agents, in the order in which they take over",
+				   AGENT_FALLBACKS_MAX);
+	a->fallbacks = list->count ? list : NULL;
+	return P_OK;
+}
+
+static enum problem_code read_ack_timeout(const struct json *value, struct agent *a, struct problem *problem)
+{
+	double seconds = value->type == JSON_INT ? (double)value->i : value->type == JSON_DOUBLE ? value->d : 0;
+
+	if (seconds < 0.001 || seconds > AGENT_ACK_TIMEOUT_MAX_S)
+		return problem_set(problem, P_INVALID_FIELD, "ack_timeout_s", "ack_timeout_s is not a number of seconds from 0.001 to %d",
+				   AGENT_ACK_TIMEOUT_MAX_S);
+	a->ack_timeout_ms = (int64_t)(seconds * 1000 + 0.5);
+	return P_OK;
+}
+
+static enum problem_code read_webhook(const struct json *value, struct agent *a, struct problem *problem)
+{
+	if (value->type != JSON_STRING || value->s.n > AGENT_WEBHOOK_MAX ||
+	    (!str_has_prefix(value->s, STR("http://")) && !str_has_prefix(value->s, STR("https://"))))
+		return problem_set(problem, P_INVALID_FIELD, "webhook", "webhook is not an address that starts with http:// or https://, of at most %d bytes",
+				   AGENT_WEBHOOK_MAX);
+	a->webhook = value->s;
+	return P_OK;
+}
+
+/* What says how handoffs get to the agent. */
+static enum problem_code read_delivery(const struct json *settings, struct agent *a, struct problem *problem)
+{
+	const struct json *fallbacks = json_get(settings, "fallbacks"), *timeout = json_get(settings, "ack_timeout_s");
+	const struct json *webhook = json_get(settings, "webhook"), *attempts = json_get(settings, "max_attempts");
+	enum problem_code code = P_OK;
+
+	if (fallbacks && fallbacks->type != JSON_NULL)
+		code = read_fallbacks(fallbacks, a, problem);
+	if (code == P_OK && timeout && timeout->type != JSON_NULL)
+		code = read_ack_timeout(timeout, a, problem);
+	if (code == P_OK && webhook && webhook->type != JSON_NULL)
+		code = read_webhook(webhook, a, problem);
+	if (code == P_OK && attempts && attempts->type != JSON_NULL &&
+	    (!json_as_int(attempts, &a->max_attempts) || a->max_attempts < 1 || a->max_attempts > AGENT_ATTEMPTS_MAX))
+		code = problem_set(problem, P_INVALID_FIELD, "max_attempts", "max_attempts is not a whole number from 1 to %d", AGENT_ATTEMPTS_MAX);
+	return code;
+}
+
 enum problem_code agent_settings(const struct json *settings, struct agent *ret, struct problem *problem)
 {
 	const struct json *accepts = json_get(settings, "accepts"), *tokenizer = json_get(settings, "tokenizer");
@@ -47,7 +106,7 @@ enum problem_code agent_settings(const struct json *settings, struct agent *ret,
 	if (code == P_OK && max_tokens && max_tokens->type != JSON_NULL &&
 	    (!json_as_int(max_tokens, &ret->max_tokens) || ret->max_tokens < 1 || ret->max_tokens > AGENT_TOKENS_MAX))
 		code = problem_set(problem, P_INVALID_FIELD, "max_tokens", "max_tokens is not a whole number from 1 to %d", AGENT_TOKENS_MAX);
-	return code;
+	return code == P_OK ? read_delivery(settings, ret, problem) : code;
 }
 
 enum problem_code agent_read(struct store_conn *c, int64_t space, struct str name, struct arena *arena, struct agent *ret,
@@ -100,4 +159,21 @@ enum problem_code agent_write(struct store_conn *c, int64_t space, struct str na
 		return problem_of_store(problem, status);
 	*ret = a;
 	return P_OK;
+}
+
+/* The time alone would not do: two changes may fall into one millisecond. */
+struct str agent_tag(const struct agent *a, struct arena *arena)
+{
+	char hex[SHA256_HEX_SIZE];
+	struct json_writer w;
+	struct buf text;
+
+	buf_init(&text, AGENT_SETTINGS_MAX + 32);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, &a->settings);
+	buf_printf(&text, "\n%lld", (long long)a->updated_at_ms);
+	assert(!buf_overflowed(&text));
+	sha256_hex(buf_str(&text), hex);
+	buf_release(&text);
+	return arena_printf(arena, "\"%.*s\"", TAG_DIGITS, hex);
 }

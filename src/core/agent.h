@@ -11,6 +11,10 @@ struct agent {
 	bool accepts_v2;
 	struct str tokenizer;		/* p == NULL: the default */
 	int64_t max_tokens;		/* 0: the default */
+	int64_t ack_timeout_ms;		/* 0: the default */
+	int64_t max_attempts;		/* 0: the default */
+	const struct json *fallbacks;	/* an array of names; NULL: none */
+	struct str webhook;		/* where its handoffs are posted; p == NULL: it fetches them */
 	struct json settings;		/* all of them, an object */
 	int64_t created_at_ms;		/* 0: not registered */
 	int64_t updated_at_ms;
@@ -22,6 +26,8 @@ enum problem_code agent_read(struct store_conn *c, int64_t space, struct str nam
 /* Checks settings and replaces the agent's. */
 enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings, int64_t now_ms,
 			      struct arena *arena, struct agent *ret, struct problem *problem);
+/* What the agent's settings are known by, another with every change: an ETag, with its quotes. In the arena. */
+struct str agent_tag(const struct agent *a, struct arena *arena);
 /* Reads what the settings say; the problem names the field. */
 enum problem_code agent_settings(const struct json *settings, struct agent *ret, struct problem *problem);
 

@@ -38,6 +38,18 @@
 	X(TASK_NOT_FOUND, "task_not_found", 404, -32001, false) \
 	X(AGENT_NOT_FOUND, "agent_not_found", 404, -32001, false) \
 	X(ENVELOPE_NOT_FOUND, "envelope_not_found", 404, -32001, false) \
+	X(HANDOFF_NOT_FOUND, "handoff_not_found", 404, -32001, false) \
+	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, -32001, false) \
+	X(ROUTE_NOT_FOUND, "route_not_found", 404, -32001, false) \
+	X(STALE_LEASE, "stale_lease", 409, -32013, false) \
+	X(HANDOFF_PARKED, "handoff_parked", 409, -32013, false) \
+	X(NOT_PARKED, "not_parked", 409, -32013, false) \
+	X(ALREADY_SETTLED, "already_settled", 409, -32013, false) \
+	X(ALREADY_SENT, "already_sent", 409, -32013, false) \
+	X(LOOP, "loop", 409, -32011, false) \
+	X(NO_ROUTE, "no_route", 422, -32011, false) \
+	X(ACK_TIMEOUT, "ack_timeout", 504, -32014, true) \
+	X(CIRCUIT_OPEN, "circuit_open", 503, -32015, true) \
 	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, -32602, false) \
 	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, -32009, false) \
 	X(ENVELOPE_DAMAGED, "envelope_damaged", 500, -32603, false) \
@@ -62,6 +74,8 @@ struct problem {
 	int64_t retry_after_ms;		/* 0: not known */
 	const char *extra_key;		/* a number that helps, such as current_version; NULL: none */
 	int64_t extra;
+	uint64_t handoff;		/* the handoff that it is about; 0: none */
+	const char *const *remedies;	/* what can be done, NULL-terminated; NULL: nothing to say */
 };
 
 struct problem_kind {

@@ -84,6 +84,122 @@ struct receipt_row {
 	int64_t at_ms;
 };
 
+/* --- Delivery --- */
+
+/* A handoff's states. What may follow what is core/handoff_state.h's. The first four are open: something is still to happen. */
+enum handoff_state {
+	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
+	HANDOFF_DELAYED,	/* queued for later; due: when it may be taken */
+	HANDOFF_LEASED,		/* given to a receiver; due: when its lease ends */
+	HANDOFF_WORKING,	/* acked, with a work lease; due: when that ends */
+	HANDOFF_ACKED,
+	HANDOFF_COMPLETED,
+	HANDOFF_PARKED,		/* a person must decide */
+	HANDOFF_EXPIRED,	/* the sender stopped waiting; may be delivered again */
+	HANDOFF_DISCARDED,
+	HANDOFF_STATES
+};
+
+/* One delivery of one envelope to one agent. */
+struct handoff_row {
+	/* Never changes. */
+	int64_t space;
+	uint64_t num;
+	uint64_t envelope;
+	int64_t channel;		/* a channel's id; 0: sent directly */
+	struct str channel_name;	/* read only */
+	int64_t created_at_ms;
+	struct str from;		/* p == NULL: unknown */
+
+	/* The agent that the sender named: envelope and target make a handoff what it is. */
+	int64_t target;			/* an agent's id */
+	struct str target_name;		/* read only */
+	/* The agent that has it now: the target, or a fallback. */
+	int64_t agent;
+	struct str agent_name;		/* read only */
+
+	enum handoff_state state;
+	int priority;			/* 0 to 9, the higher first */
+	int64_t attempt;		/* with this agent, from 1 */
+	int64_t max_attempts;
+	int64_t leases;			/* given so far; the last one's number is the fencing token */
+	int64_t due_ms;			/* when something happens by itself; 0: never */
+	int64_t expires_at_ms;		/* when the sender stops waiting; 0: it does not wait */
+	int64_t ack_timeout_ms;
+	int64_t lease_ms;		/* of the lease that is out, for renewal */
+	int64_t changed_at_ms;
+	int64_t acked_at_ms;		/* 0: not yet */
+	bool is_exhausted;		/* its attempts are used up, and the breaker has counted it */
+	bool is_told;			/* the sender knows that it was parked */
+	struct str receiver;		/* who holds or held the lease: an instance's name; p == NULL: not told */
+	struct str fallbacks;		/* a JSON array of names, those not tried yet; p == NULL: none */
+	struct str reason;		/* of the last failure; p == NULL: none */
+	struct str progress;		/* as the receiver told it last; p == NULL: none */
+};
+
+/* Which handoffs a list shows. 0 or p == NULL: whatever. */
+struct handoff_filter {
+	int64_t space;
+	unsigned states;		/* a set of 1 << enum handoff_state; 0: all */
+	int64_t agent;
+	int64_t channel;
+	uint64_t envelope;
+	struct str from;
+	bool untold;			/* only those whose sender does not know yet */
+};
+
+/* What came out of a handoff. */
+struct result_row {
+	struct str result;		/* JSON; p == NULL: none */
+	struct str gaps;		/* a JSON array; p == NULL: none */
+	int64_t input_tokens;		/* -1: not told */
+};
+
+/* How delivery to an agent goes. */
+struct target_row {
+	int64_t seen_at_ms;		/* when it last took or settled something; 0: never */
+	int64_t failures;		/* handoffs in a row that used up their attempts */
+	int64_t open_until_ms;		/* the breaker; 0: closed */
+	uint64_t probe;			/* the one handoff that a half-open breaker let through; 0: none */
+};
+
+struct target_counts {
+	int64_t queued;			/* with those that wait for later */
+	int64_t leased;
+	int64_t working;
+	int64_t parked;
+};
+
+/* Everything that happened to handoffs, in order; the kinds are core/event.h's. */
+struct event_row {
+	int64_t id;			/* grows */
+	int64_t space;
+	int64_t at_ms;
+	int kind;
+	uint64_t handoff;		/* 0: none */
+	uint64_t envelope;		/* 0: none */
+	int64_t attempt;
+	struct str agent;		/* whom it concerns; p == NULL: nobody */
+	struct str actor;		/* who did it; p == NULL: the server */
+	struct str note;		/* p == NULL: none */
+};
+
+struct channel_row {
+	int64_t id;
+	struct str name;
+	struct str description;		/* p == NULL: none */
+	int64_t created_at_ms;
+	int64_t subscribers;
+};
+
+/* Who comes next: settings is a JSON object, canonical. */
+struct route_row {
+	struct str name;
+	struct str settings;
+	int64_t created_at_ms;
+	int64_t updated_at_ms;
+};
+
 struct store_check {
 	int64_t memories;
 	int64_t versions;

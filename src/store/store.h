@@ -62,6 +62,14 @@ enum store_status store_savepoint(struct store_conn *c);
 enum store_status store_release(struct store_conn *c);
 enum store_status store_rollback_to(struct store_conn *c);
 
+/* --- Several reads of one state --- */
+
+/* Reads between the two see the same state of the store, and take less time than each on its own. For short work only: it holds up the
+ * checkpoints. Returns false, and nothing is to be ended, where a transaction is open anyhow, or where it does not work; the reads then
+ * say so themselves. */
+bool store_snapshot_begin(struct store_conn *c);
+void store_snapshot_end(struct store_conn *c);
+
 /* --- Spaces --- */
 
 enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id);
@@ -109,6 +117,8 @@ enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint6
 /* The envelopes of a task with numbers above after, in order, at most max of them. */
 enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
 				       struct arena *arena, struct envelope_row *ret, size_t *ret_count);
+/* The newest envelope of a task. */
+enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena, struct envelope_row *ret);
 /* The names of the tasks, the newest first, of those made before the one named `before` (p == NULL: all). */
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);
@@ -126,6 +136,70 @@ enum store_status store_agent_put(struct store_conn *c, int64_t space, const str
 /* In the order of their names, those behind `after`. */
 enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct agent_row *ret, size_t *ret_count);
+
+/* The id of an agent, which never changes. Where nobody knows it yet: make registers it with settings of its own defaults, otherwise
+ * STORE_NOT_FOUND. */
+enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms, int64_t *ret);
+/* An agent that nothing was delivered to has a row of zeros. */
+enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret);
+enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target);
+/* Does somebody hold a lease of the agent's handoffs, or a work lease? */
+enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret);
+enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
+
+/* --- Handoffs --- */
+
+/* Sets the number: one more than the highest of the space. STORE_EXISTS where the envelope was handed to the target before. */
+enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
+/* Writes all that may change. */
+enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h);
+enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, struct handoff_row *ret);
+/* The one handoff of an envelope to a target. */
+enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target, struct arena *arena,
+				     struct handoff_row *ret);
+/* Of those queued for the agent: the highest priority, of these the lowest number. */
+enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
+/* Of all spaces: the one that was due first, at the latest now. */
+enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret);
+/* When store_handoff_due has something next; 0: never. */
+enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms);
+/* With numbers above after, in order, at most max. */
+enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
+				 struct arena *arena, struct handoff_row *ret, size_t *ret_count);
+/* Replaces what was there. */
+enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result);
+enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena, struct result_row *ret);
+
+/* --- Events --- */
+
+/* Sets the id. */
+enum store_status store_event_add(struct store_conn *c, struct event_row *event);
+/* With ids above after, in order, at most max; handoff 0: all of the space, space 0: of all spaces. */
+enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, struct arena *arena,
+			       struct event_row *ret, size_t *ret_count);
+/* The highest id; 0 where there is none. */
+enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
+
+/* --- Channels and routes --- */
+
+/* Makes it, or changes its description. */
+enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description, int64_t now_ms);
+enum store_status store_channel_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+				    struct channel_row *ret);
+enum store_status store_channels(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+				 struct channel_row *ret, size_t *ret_count);
+/* Again changes nothing. */
+enum store_status store_subscriber_put(struct store_conn *c, int64_t channel, int64_t agent, int64_t now_ms);
+enum store_status store_subscriber_delete(struct store_conn *c, int64_t channel, int64_t agent);
+/* Names, in their order. */
+enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena, struct str *ret,
+				    size_t *ret_count);
+/* Makes it or replaces its settings. */
+enum store_status store_route_put(struct store_conn *c, int64_t space, const struct route_row *route);
+enum store_status store_route_delete(struct store_conn *c, int64_t space, struct str name);
+/* In the order of their names, those behind `after` (p == NULL: all). */
+enum store_status store_routes(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+			       struct route_row *ret, size_t *ret_count);
 
 /* --- Replies kept for Idempotency-Key --- */
 

@@ -4,8 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { WRITER_BATCH_MAX = 256 };
+enum { WRITER_BATCH_MAX = 256, WRITER_WAIT_MAX_MS = 3600 * 1000 };
 
 struct writer {
 	struct writer_config config;
@@ -21,15 +22,44 @@ struct writer {
 	uint64_t commits;
 };
 
-/* Takes up to WRITER_BATCH_MAX jobs off the queue, in order; waits for one. NULL when it is time to stop. */
-static struct writer_job *take_batch(struct writer *w)
+/* Waits for a job, the end, or the moment when the hooks want to run. The lock is held. */
+static void wait_for_work(struct writer *w)
+{
+	int64_t wake_at_ms = w->config.hooks.wake_at_ms && !w->failed ? w->config.hooks.wake_at_ms(w->config.hooks.ctx) : 0;
+
+	while (w->head == NULL && !w->stopping) {
+		int64_t wait_ms = wake_at_ms ? wake_at_ms - w->config.now_ms() : 0;
+		struct timespec until;
+
+		if (wake_at_ms == 0) {
+			pthread_cond_wait(&w->wake, &w->lock);
+			continue;
+		}
+		if (wait_ms <= 0)
+			return;
+		/* Not longer than an hour at a time: the clock that deadlines are on may be set, this one may not. */
+		wait_ms = wait_ms < WRITER_WAIT_MAX_MS ? wait_ms : WRITER_WAIT_MAX_MS;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += wait_ms / 1000;
+		until.tv_nsec += wait_ms % 1000 * 1000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000;
+		}
+		pthread_cond_timedwait(&w->wake, &w->lock, &until);
+	}
+}
+
+/* Takes up to WRITER_BATCH_MAX jobs off the queue, in order; waits for one. NULL where the hooks want to run without one. False when it is
+ * time to stop. */
+static bool take_batch(struct writer *w, struct writer_job **ret)
 {
 	struct writer_job *batch, *last;
 	size_t count = 1;
+	bool go_on;
 
 	pthread_mutex_lock(&w->lock);
-	while (w->head == NULL && !w->stopping)
-		pthread_cond_wait(&w->wake, &w->lock);
+	wait_for_work(w);
 	batch = last = w->head;
 	if (batch) {
 		while (last->next && count < WRITER_BATCH_MAX) {
@@ -43,8 +73,10 @@ static struct writer_job *take_batch(struct writer *w)
 		w->queued -= count;
 		w->jobs += count;
 	}
+	go_on = batch || !w->stopping;
 	pthread_mutex_unlock(&w->lock);
-	return batch;
+	*ret = batch;
+	return go_on;
 }
 
 static void count_commit(struct writer *w)
@@ -66,19 +98,28 @@ static void set_failed(struct writer *w)
 /* Runs the jobs of a list in one transaction. On STORE_OK all of them are durable, otherwise none of them happened. */
 static enum store_status run_transaction(struct writer *w, struct writer_job *jobs)
 {
+	const struct writer_hooks *hooks = &w->config.hooks;
 	struct store_conn *c = w->config.conn;
 	int64_t now_ms = w->config.now_ms();
 	enum store_status status = store_begin(c);
 
+	if (status == STORE_OK && hooks->begin)
+		status = hooks->begin(hooks->ctx, c, now_ms);
 	for (struct writer_job *job = jobs; status == STORE_OK && job; job = job->next)
 		status = job->run(job, c, now_ms);
+	if (status == STORE_OK && hooks->before_commit)
+		status = hooks->before_commit(hooks->ctx, c, now_ms);
 	if (status != STORE_OK) {
 		store_rollback(c);
+		if (hooks->after)
+			hooks->after(hooks->ctx, false);
 		return status;
 	}
 	status = store_commit(c);
 	if (status == STORE_OK)
 		count_commit(w);
+	if (hooks->after)
+		hooks->after(hooks->ctx, status == STORE_OK);
 	/* Trying again what could not be committed would turn a lost write into a reported one. */
 	if (status == STORE_FAILED || store_is_failed(c))
 		set_failed(w);
@@ -102,15 +143,14 @@ static void run_batch(struct writer *w, struct writer_job *batch)
 	enum store_status status = w->failed ? STORE_FAILED : run_transaction(w, batch);
 	struct writer_job *job, *next;
 
-	if (status == STORE_OK || w->failed) {
-		for (job = batch; job; job = job->next)
-			job->status = status;
-	} else {
-		for (job = batch; job; job = job->next)
-			run_alone(w, job);
-	}
+	if (batch == NULL && status == STORE_FAILED && !w->failed)
+		set_failed(w);
+	/* Each is told before the next runs: what one does may be the end of another. */
 	for (job = batch; job; job = next) {
 		next = job->next;
+		job->status = status;
+		if (status != STORE_OK && !(w->failed && status == STORE_FAILED))
+			run_alone(w, job);
 		job->done(job, job->status);
 	}
 }
@@ -120,7 +160,7 @@ static void *writer_main(void *arg)
 	struct writer *w = arg;
 	struct writer_job *batch;
 
-	while ((batch = take_batch(w)) != NULL)
+	while (take_batch(w, &batch))
 		run_batch(w, batch);
 	return NULL;
 }
@@ -128,23 +168,27 @@ static void *writer_main(void *arg)
 struct writer *writer_start(const struct writer_config *config)
 {
 	struct writer *w = mem_zalloc(sizeof(*w));
+	pthread_condattr_t monotonic;
 
 	w->config = *config;
 	w->tail = &w->head;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	if (pthread_create(&w->thread, NULL, writer_main, w) != 0)
 		abort();
 	return w;
 }
 
-bool writer_submit(struct writer *w, struct writer_job *job)
+static bool submit(struct writer *w, struct writer_job *job, size_t max_queue)
 {
 	bool taken;
 
 	job->next = NULL;
 	pthread_mutex_lock(&w->lock);
-	taken = w->queued < w->config.max_queue;
+	taken = w->queued < max_queue;
 	if (taken) {
 		*w->tail = job;
 		w->tail = &job->next;
@@ -154,6 +198,16 @@ bool writer_submit(struct writer *w, struct writer_job *job)
 	}
 	pthread_mutex_unlock(&w->lock);
 	return taken;
+}
+
+bool writer_submit(struct writer *w, struct writer_job *job)
+{
+	return submit(w, job, w->config.max_queue);
+}
+
+void writer_submit_always(struct writer *w, struct writer_job *job)
+{
+	submit(w, job, SIZE_MAX);
 }
 
 void writer_stop(struct writer *w)

@@ -10,6 +10,9 @@
  * called more than once and must set its results anew each time; it must not touch what lives outside the transaction
  * (that is for `done`).
  *
+ * Hooks let somebody act within each transaction: on what time has brought, before its jobs; on what the jobs have changed, before
+ * its commit; and afterwards, when it is known whether it happened. They are called for every transaction that is tried.
+ *
  * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more: the jobs of
  * that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync nobody knows what is on disk,
  * and trying again would turn a lost write into a reported one.
@@ -30,7 +33,21 @@ struct writer_job {
 	void (*done)(struct writer_job *job, enum store_status status);
 };
 
+/* All optional, all on the writer's thread. */
+struct writer_hooks {
+	void *ctx;
+	/* In the transaction, before its jobs. Another status than STORE_OK rolls it back. */
+	enum store_status (*begin)(void *ctx, struct store_conn *c, int64_t now_ms);
+	/* In the transaction, after its jobs. */
+	enum store_status (*before_commit)(void *ctx, struct store_conn *c, int64_t now_ms);
+	/* After the commit, or the failure. Before the jobs' `done`. */
+	void (*after)(void *ctx, bool committed);
+	/* When a transaction is to run even without jobs; 0: never. */
+	int64_t (*wake_at_ms)(void *ctx);
+};
+
 struct writer_config {
+	struct writer_hooks hooks;
 	struct store_conn *conn;	/* borrowed; used by the writer's thread alone from writer_start to writer_stop */
 	size_t max_queue;
 	int64_t (*now_ms)(void);
@@ -43,6 +60,8 @@ struct writer_config {
 struct writer *writer_start(const struct writer_config *config);
 /* False where the queue is full (nothing happens to the job then). From any thread. */
 bool writer_submit(struct writer *w, struct writer_job *job);
+/* The same for what must not be refused, such as the end of something that was accepted. */
+void writer_submit_always(struct writer *w, struct writer_job *job);
 /* Does what was submitted, then ends the thread and frees. No submit may come after it. NULL-safe. */
 void writer_stop(struct writer *w);
 

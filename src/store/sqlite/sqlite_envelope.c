@@ -169,6 +169,24 @@ enum store_status store_task_envelopes(struct store_conn *c, int64_t space, stru
 	return sqlite_status(c, rc);
 }
 
+enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena, struct envelope_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_LAST);
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, task);
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		read_envelope(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
 /* --- Receipts --- */
 
 enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt)

@@ -9,6 +9,7 @@
 /* The prepared statements, one list: name and text. */
 #define SQLITE_STATEMENTS(X) \
 	X(BEGIN, "BEGIN IMMEDIATE") \
+	X(READ_BEGIN, "BEGIN") \
 	X(COMMIT, "COMMIT") \
 	X(ROLLBACK, "ROLLBACK") \
 	X(SAVEPOINT, "SAVEPOINT part") \
@@ -49,12 +50,65 @@
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
 	X(TASK_ENVELOPES, SQLITE_ENVELOPE_COLUMNS "FROM task t JOIN envelope e ON e.task = t.id " \
 			  "WHERE t.space = ?1 AND t.name = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4") \
+	X(TASK_LAST, SQLITE_ENVELOPE_COLUMNS "FROM task t JOIN envelope e ON e.task = t.id " \
+		     "WHERE t.space = ?1 AND t.name = ?2 ORDER BY e.id DESC LIMIT 1") \
 	X(RECEIPT_PUT, "INSERT INTO receipt (envelope, memory, agent, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING") \
 	X(RECEIPTS, "SELECT memory, agent, at FROM receipt WHERE envelope = ?1 ORDER BY at, memory, agent LIMIT ?2") \
 	X(AGENT_GET, "SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name = ?2") \
 	X(AGENT_PUT, "INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5) " \
 		     "ON CONFLICT (space, name) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at") \
 	X(AGENTS, "SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3") \
+	X(AGENT_ID, "SELECT id FROM agent WHERE space = ?1 AND name = ?2") \
+	X(AGENT_MAKE, "INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3)") \
+	X(TARGET_GET, "SELECT seen_at, failures, open_until, probe FROM target WHERE agent = ?1") \
+	X(TARGET_PUT, "INSERT INTO target (agent, seen_at, failures, open_until, probe) VALUES (?1, ?2, ?3, ?4, ?5) " \
+		      "ON CONFLICT (agent) DO UPDATE SET seen_at = excluded.seen_at, failures = excluded.failures, " \
+		      "open_until = excluded.open_until, probe = excluded.probe") \
+	X(TARGET_COUNTS, "SELECT (SELECT count(*) FROM handoff WHERE agent = ?1 AND state = 0), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 1), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 2), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 3), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state = 6)") \
+	X(TARGET_BUSY, "SELECT EXISTS (SELECT 1 FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state <> 1)") \
+	X(HANDOFF_LAST, "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2") \
+	X(HANDOFF_INSERT, "INSERT INTO handoff (id, envelope, target, agent, channel, created_at, sender, state, priority, attempt, " \
+			  "max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags, receiver, " \
+			  "fallbacks, reason, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, " \
+			  "?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING") \
+	X(HANDOFF_PUT, "UPDATE handoff SET target = ?3, agent = ?4, state = ?8, priority = ?9, attempt = ?10, max_attempts = ?11, " \
+		       "leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms = ?16, changed_at = ?17, " \
+		       "acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, progress = ?23 WHERE id = ?1") \
+	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
+	X(HANDOFF_FIND, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2") \
+	X(HANDOFF_NEXT, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
+	X(HANDOFF_DUE, SQLITE_HANDOFF_COLUMNS "WHERE h.due > 0 AND h.due <= ?1 ORDER BY h.due LIMIT 1") \
+	X(HANDOFF_NEXT_DUE, "SELECT min(due) FROM handoff WHERE due > 0") \
+	X(HANDOFFS, SQLITE_HANDOFF_COLUMNS "WHERE h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER "ORDER BY h.id LIMIT ?3") \
+	X(HANDOFFS_OF_ENVELOPE, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
+				"ORDER BY h.id LIMIT ?3") \
+	X(HANDOFFS_PARKED, SQLITE_HANDOFF_COLUMNS "WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
+			   "ORDER BY h.id LIMIT ?3") \
+	X(HANDOFFS_UNTOLD, SQLITE_HANDOFF_COLUMNS "WHERE h.state = 6 AND h.flags < 2 AND h.sender = ?7 AND h.id > ?1 AND h.id < ?2 " \
+			   "ORDER BY h.id LIMIT ?3") \
+	X(RESULT_PUT, "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens) VALUES (?1, ?2, ?3, ?4)") \
+	X(RESULT_GET, "SELECT result, gaps, input_tokens FROM result WHERE handoff = ?1") \
+	X(EVENT_ADD, "INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note) " \
+		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") \
+	X(EVENTS_ALL, SQLITE_EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LIMIT ?4") \
+	X(EVENTS_OF_SPACE, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4") \
+	X(EVENTS_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
+	X(EVENT_LAST, "SELECT max(id) FROM event") \
+	X(CHANNEL_PUT, "INSERT INTO channel (space, name, description, created_at) VALUES (?1, ?2, ?3, ?4) " \
+		       "ON CONFLICT (space, name) DO UPDATE SET description = excluded.description") \
+	X(CHANNEL_GET, SQLITE_CHANNEL_COLUMNS "WHERE space = ?1 AND name = ?2") \
+	X(CHANNELS, SQLITE_CHANNEL_COLUMNS "WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3") \
+	X(SUBSCRIBER_PUT, "INSERT INTO subscriber (channel, agent, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") \
+	X(SUBSCRIBER_DELETE, "DELETE FROM subscriber WHERE channel = ?1 AND agent = ?2") \
+	X(SUBSCRIBERS, "SELECT a.name FROM subscriber s JOIN agent a ON a.id = s.agent WHERE s.channel = ?1 ORDER BY a.name LIMIT ?2") \
+	X(ROUTE_PUT, "INSERT INTO route (space, name, settings, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5) " \
+		     "ON CONFLICT (space, name) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at") \
+	X(ROUTE_DELETE, "DELETE FROM route WHERE space = ?1 AND name = ?2") \
+	X(ROUTES, "SELECT name, settings, created_at, updated_at FROM route WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3") \
 	X(REPLY_GET, "SELECT digest, status, etag, location, body, at FROM reply WHERE space = ?1 AND key = ?2") \
 	X(REPLY_PUT, "INSERT OR REPLACE INTO reply (space, key, digest, status, etag, location, body, at) " \
 		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
@@ -67,6 +121,22 @@
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 #define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body "
+
+#define SQLITE_HANDOFF_COLUMNS \
+	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, h.attempt, " \
+	"h.max_attempts, h.leases, h.due, h.expires_at, h.ack_timeout, h.lease_ms, h.changed_at, h.acked_at, h.flags, " \
+	"h.receiver, h.fallbacks, h.reason, h.progress, (SELECT name FROM agent WHERE id = h.target), " \
+	"(SELECT name FROM agent WHERE id = h.agent), (SELECT name FROM channel WHERE id = h.channel) FROM handoff h "
+
+/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold; 0 or NULL: whatever. */
+#define SQLITE_HANDOFF_FILTER \
+	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
+	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
+
+#define SQLITE_EVENT_COLUMNS "SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note FROM event "
+
+#define SQLITE_CHANNEL_COLUMNS \
+	"SELECT id, name, description, created_at, (SELECT count(*) FROM subscriber s WHERE s.channel = channel.id) FROM channel "
 
 #define SQLITE_OLD_REPLIES "(SELECT id FROM (SELECT id, at FROM reply ORDER BY id LIMIT ?2) WHERE at < ?1)"
 
@@ -120,7 +190,7 @@ bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);
 
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or fails. */
-enum { SQLITE_SCHEMA_NOW = 2, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 3, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is older. *ret_version is
  * 0 for an empty file. */

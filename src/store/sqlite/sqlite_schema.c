@@ -95,7 +95,83 @@ static const char step_2[] =
 	"  updated_at INTEGER NOT NULL,"
 	"  UNIQUE (space, name));";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2};
+static const char step_3[] =
+	"CREATE TABLE handoff ("
+	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
+	"  envelope INTEGER NOT NULL,"		/* space << 40 | number */
+	"  target INTEGER NOT NULL,"		/* agents' ids */
+	"  agent INTEGER NOT NULL,"
+	"  channel INTEGER NOT NULL,"		/* 0: none */
+	"  created_at INTEGER NOT NULL,"
+	"  sender TEXT,"
+	"  state INTEGER NOT NULL,"		/* enum handoff_state */
+	"  priority INTEGER NOT NULL,"
+	"  attempt INTEGER NOT NULL,"
+	"  max_attempts INTEGER NOT NULL,"
+	"  leases INTEGER NOT NULL,"
+	"  due INTEGER NOT NULL,"
+	"  expires_at INTEGER NOT NULL,"
+	"  ack_timeout INTEGER NOT NULL,"
+	"  lease_ms INTEGER NOT NULL,"
+	"  changed_at INTEGER NOT NULL,"
+	"  acked_at INTEGER NOT NULL,"
+	"  flags INTEGER NOT NULL,"		/* 1: exhausted, 2: told */
+	"  receiver TEXT,"
+	"  fallbacks TEXT,"
+	"  reason TEXT,"
+	"  progress TEXT);"
+	"CREATE UNIQUE INDEX handoff_envelope ON handoff (envelope, target);"
+	"CREATE INDEX handoff_queued ON handoff (agent, priority DESC, id) WHERE state = 0;"
+	"CREATE INDEX handoff_flight ON handoff (agent) WHERE state IN (1, 2, 3);"
+	"CREATE INDEX handoff_due ON handoff (due) WHERE due > 0;"
+	"CREATE INDEX handoff_parked ON handoff (agent, id) WHERE state = 6;"
+	"CREATE INDEX handoff_untold ON handoff (sender) WHERE state = 6 AND flags < 2;"
+	"CREATE INDEX handoff_channel ON handoff (channel) WHERE channel > 0;"
+	"CREATE TABLE result ("
+	"  handoff INTEGER PRIMARY KEY,"
+	"  result TEXT,"
+	"  gaps TEXT,"
+	"  input_tokens INTEGER NOT NULL);"
+	"CREATE TABLE target ("			/* of an agent: how delivery to it goes */
+	"  agent INTEGER PRIMARY KEY,"
+	"  seen_at INTEGER NOT NULL,"
+	"  failures INTEGER NOT NULL,"
+	"  open_until INTEGER NOT NULL,"
+	"  probe INTEGER NOT NULL);"
+	"CREATE TABLE event ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  at INTEGER NOT NULL,"
+	"  kind INTEGER NOT NULL,"
+	"  handoff INTEGER NOT NULL,"		/* numbers, 0: none */
+	"  envelope INTEGER NOT NULL,"
+	"  attempt INTEGER NOT NULL,"
+	"  agent TEXT,"
+	"  actor TEXT,"
+	"  note TEXT);"
+	"CREATE INDEX event_handoff ON event (space, handoff) WHERE handoff > 0;"
+	"CREATE TABLE channel ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  description TEXT,"
+	"  created_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));"
+	"CREATE TABLE subscriber ("
+	"  channel INTEGER NOT NULL,"
+	"  agent INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  PRIMARY KEY (channel, agent)) WITHOUT ROWID;"
+	"CREATE TABLE route ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  settings TEXT NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  updated_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

@@ -1,0 +1,380 @@
+/* Delivering envelopes, and looking at handoffs. */
+#include "api/decode.h"
+#include "api/handoff_json.h"
+#include "api/notices.h"
+#include "api/pack.h"
+#include "api/page.h"
+#include "api/routes.h"
+#include "core/envelope.h"
+#include "core/handoff_id.h"
+
+enum { NAME_MAX_BYTES = 128, SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
+
+static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "discard", NULL};
+
+/* --- POST /v1/handoffs --- */
+
+struct sending {
+	struct delivery_order order;
+	struct pack *pack;		/* the envelope is packed with the same call; NULL: it is there */
+	struct handoff_row row;
+	struct notices notices;
+};
+
+static enum problem_code read_fallbacks(struct call *call, struct sending *s)
+{
+	enum problem_code code = decode_array(&call->body, "fallbacks", DELIVERY_FALLBACKS_MAX, &s->order.fallbacks, &call->problem);
+
+	for (uint32_t i = 0; code == P_OK && s->order.fallbacks && i < s->order.fallbacks->count; i++) {
+		const struct json *name = &s->order.fallbacks->items[i];
+
+		if (name->type != JSON_STRING)
+			code = problem_set(&call->problem, P_INVALID_FIELD, "", "a fallback is %s; expected the name of an agent", json_type_name(name->type));
+		else
+			code = decode_check_name(name->s, "", NAME_MAX_BYTES, &call->problem);
+		if (code != P_OK)
+			problem_prefix(&call->problem, "fallbacks", i);
+	}
+	return code;
+}
+
+static enum problem_code read_envelope_id(struct call *call, struct sending *s)
+{
+	struct str id = STR_NULL;
+	const struct json *inline_envelope = decode_member(&call->body, "envelope");
+	enum problem_code code = decode_str(&call->body, "envelope_id", 1, 64, &id, &call->problem);
+
+	if (code != P_OK)
+		return code;
+	if (id.p && inline_envelope)
+		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
+	if (inline_envelope && inline_envelope->type != JSON_OBJECT)
+		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST /v1/envelopes takes it", json_type_name(inline_envelope->type));
+	if (inline_envelope) {
+		s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
+		code = pack_decode(call, inline_envelope, s->pack);
+		if (code == P_OK && s->pack->in.dry_run)
+			code = problem_set(&call->problem, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST /v1/envelopes for it");
+		return code;
+	}
+	if (id.p == NULL)
+		return problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes packs an envelope and tells its id, as in env-17; or give the envelope itself as \"envelope\"");
+	if (!envelope_id_parse(id, &s->order.envelope))
+		return problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
+	return P_OK;
+}
+
+static enum problem_code decode_send(struct call *call)
+{
+	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts", "fallbacks", "priority", NULL};
+	struct sending *s = arena_zalloc(call->arena, sizeof(*s));
+	struct delivery_order *o = &s->order;
+	const struct json *b = &call->body;
+	struct problem *p = &call->problem;
+	int64_t priority = DELIVERY_PRIORITY;
+	enum problem_code code;
+
+	call->input = s;
+	call_warn_unknown_members(call, b, known, "");
+	if ((code = read_envelope_id(call, s)) != P_OK ||
+	    (code = decode_str(b, "to", 1, NAME_MAX_BYTES, &o->to, p)) != P_OK ||
+	    (code = o->to.p ? decode_check_name(o->to, "to", NAME_MAX_BYTES, p) : P_OK) != P_OK ||
+	    (code = decode_seconds(b, "wait_s", 0, SEND_WAIT_MAX_MS, &o->wait_ms, p)) != P_OK ||
+	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &o->ack_timeout_ms, p)) != P_OK ||
+	    (code = decode_int(b, "max_attempts", 1, DELIVERY_ATTEMPTS_MAX, &o->max_attempts, p)) != P_OK ||
+	    (code = decode_int(b, "priority", 0, DELIVERY_PRIORITY_MAX, &priority, p)) != P_OK)
+		return code;
+	o->priority = (int)priority;
+	call->skips_index = s->pack == NULL;
+	return read_fallbacks(call, s);
+}
+
+/* The deadline itself is in the store; the timer is for a server that drains. */
+static void prepare_wait(struct call *call, struct sending *s)
+{
+	if (s->order.wait_ms)
+		waiting_prepare(call, s->order.wait_ms + GRACE_MS);
+}
+
+static enum problem_code prepare_pack(struct call *call, struct store_conn *c, struct sending *s)
+{
+	enum problem_code code = pack_prepare(call, c, s->pack);
+
+	if (code != P_OK)
+		return code;
+	s->order.envelope = s->pack->envelope.num;
+	s->order.from = s->pack->in.draft.from;
+	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
+	prepare_wait(call, s);
+	return P_OK;
+}
+
+/* The envelope must be there; whom it is for, where the request does not say, and who packed it, is in it. */
+static enum problem_code prepare_send(struct call *call, struct store_conn *c)
+{
+	struct sending *s = call->input;
+	struct envelope_row row;
+	struct envelope e;
+	enum store_status status;
+
+	if (s->pack)
+		return prepare_pack(call, c, s);
+	status = call->space ? store_envelope_get(c, call->space, s->order.envelope, call->arena, &row) : STORE_NOT_FOUND;
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "there is no env-%llu in this space",
+				   (unsigned long long)s->order.envelope);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	s->order.from = call->agent;
+	if (s->order.to.p == NULL || s->order.from.p == NULL) {
+		if (!envelope_read(row.body, call->arena, &e))
+			return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "envelope_id", "env-%llu cannot be read", (unsigned long long)s->order.envelope);
+		s->order.to = s->order.to.p ? s->order.to : e.to;
+		s->order.from = s->order.from.p ? s->order.from : e.from;
+	}
+	prepare_wait(call, s);
+	return P_OK;
+}
+
+/* What a sender that waits is told, or that it must go on waiting. */
+static enum problem_code tell_sender(struct call *call, const struct handoff_row *h)
+{
+	struct problem *p = &call->problem;
+	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
+
+	switch (h->state) {
+	case HANDOFF_QUEUED:
+	case HANDOFF_DELAYED:
+	case HANDOFF_LEASED:
+		if (!call->wait.is_over) {
+			waiting_for(call, WAIT_HANDOFF, waiting_id(h->space, h->num));
+			return P_OK;
+		}
+		problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it again after the restart and it goes on");
+		break;
+	case HANDOFF_EXPIRED:
+		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next attempt, or park the envelope",
+			    STR_ARG(h->agent_name), reason, h->reason.p);
+		break;
+	case HANDOFF_PARKED:
+	case HANDOFF_DISCARDED:
+		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num, handoff_state_name(h->state), reason, h->reason.p);
+		p->remedies = park_remedies;
+		break;
+	default:
+		return P_OK;
+	}
+	p->handoff = h->num;
+	return p->code;
+}
+
+/* The envelope and its handoff, or neither. What is parked because the chain may not go on stays. */
+static enum problem_code send_packed(struct call *call, struct store_conn *c, struct sending *s)
+{
+	struct delivery d = waiting_delivery(call, c);
+	enum store_status status = store_savepoint(c);
+	enum problem_code code = status == STORE_OK ? pack_write(call, c, s->pack) : problem_of_store(&call->problem, status);
+	bool keep = code == P_HOP_LIMIT || code == P_LOOP;
+
+	if (code == P_OK) {
+		code = delivery_send(&d, &s->order, &s->row, &call->problem);
+		keep = code == P_OK;
+	}
+	if (problem_store_status(code) != STORE_OK)
+		return code;
+	status = keep ? store_release(c) : store_rollback_to(c);
+	return status == STORE_OK ? code : problem_of_store(&call->problem, status);
+}
+
+static enum problem_code send_first(struct call *call, struct store_conn *c, struct sending *s)
+{
+	struct delivery d = waiting_delivery(call, c);
+
+	return s->pack ? send_packed(call, c, s) : delivery_send(&d, &s->order, &s->row, &call->problem);
+}
+
+static enum problem_code write_send(struct call *call, struct store_conn *c)
+{
+	struct sending *s = call->input;
+	enum problem_code code = call->wait.is_again ? P_OK : send_first(call, c, s);
+
+	if (code == P_OK && call->wait.is_again) {
+		enum store_status status = store_handoff_get(c, call->space, s->row.num, call->arena, &s->row);
+
+		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	}
+	if (code == P_HANDOFF_PARKED)
+		call->problem.remedies = park_remedies;
+	if (code == P_OK && s->order.wait_ms)
+		code = tell_sender(call, &s->row);
+	if (code == P_OK && !call->wait.is_waiting)
+		code = notices_take(call, c, &s->notices);
+	return code;
+}
+
+static void encode_send(struct call *call)
+{
+	struct sending *s = call->input;
+	struct json_writer w;
+
+	call->status = s->row.state >= HANDOFF_WORKING ? 200 : 202;
+	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	handoff_json_members(&w, &s->row);
+	notices_put(&s->notices, &w);
+	call_end_reply(call, &w);
+}
+
+/* --- GET /v1/handoffs/{id} --- */
+
+struct looking {
+	uint64_t num;
+	struct handoff_row row;
+	struct result_row result;
+	bool has_result;
+	struct event_row *events;
+	size_t event_count;
+};
+
+static enum problem_code decode_look(struct call *call)
+{
+	struct looking *l = arena_zalloc(call->arena, sizeof(*l));
+
+	call->input = l;
+	return handoff_path_id(call, &l->num);
+}
+
+static enum problem_code read_look(struct call *call, struct store_conn *c)
+{
+	struct looking *l = call->input;
+	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)l->num);
+	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
+	if (status == STORE_OK)
+		status = store_events(c, call->space, l->num, 0, EVENTS_MAX, call->arena, l->events, &l->event_count);
+	if (status == STORE_OK) {
+		status = store_result_get(c, call->space, l->num, call->arena, &l->result);
+		l->has_result = status == STORE_OK;
+		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+	}
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+static void encode_look(struct call *call)
+{
+	struct looking *l = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	handoff_json_members(&w, &l->row);
+	if (l->has_result)
+		handoff_json_result(&w, &l->result);
+	json_key(&w, "events");
+	json_begin_array(&w);
+	for (size_t i = 0; i < l->event_count; i++)
+		handoff_json_put_event(&w, &l->events[i]);
+	json_end_array(&w);
+	call_end_reply(call, &w);
+}
+
+/* --- GET /v1/handoffs, GET /v1/parked --- */
+
+struct listing {
+	struct page page;
+	struct handoff_filter filter;
+	struct str to;
+	bool is_parked;
+	struct handoff_row *rows;
+	size_t count;
+};
+
+static enum problem_code decode_list(struct call *call)
+{
+	struct listing *l = arena_zalloc(call->arena, sizeof(*l));
+	struct str state = call_query(call, "state"), envelope = call_query(call, "envelope_id");
+	enum problem_code code = page_read(call, &l->page);
+
+	call->input = l;
+	l->to = call_query(call, "to");
+	l->filter.from = call_query(call, "from");
+	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
+		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, leased, acked, completed, parked, expired or discarded",
+				   (int)(state.n < 64 ? state.n : 64), state.p);
+	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
+	return code;
+}
+
+static enum problem_code decode_parked(struct call *call)
+{
+	enum problem_code code = decode_list(call);
+	struct listing *l = call->input;
+
+	l->is_parked = true;
+	l->filter.states = 1u << HANDOFF_PARKED;
+	return code;
+}
+
+static enum problem_code read_list(struct call *call, struct store_conn *c)
+{
+	struct listing *l = call->input;
+	size_t max = l->page.size + 1;
+	enum store_status status = STORE_OK;
+
+	l->filter.space = call->space;
+	if (call->space && l->to.p)
+		status = store_agent_id(c, call->space, l->to, false, 0, &l->filter.agent);
+	if (call->space == 0 || status == STORE_NOT_FOUND)
+		return P_OK;
+	l->rows = arena_calloc(call->arena, max, sizeof(*l->rows));
+	if (status == STORE_OK)
+		status = store_handoffs(c, &l->filter, l->page.position, max, call->arena, l->rows, &l->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+static void put_parked(struct json_writer *w, const struct handoff_row *h)
+{
+	json_begin_object(w);
+	handoff_json_members(w, h);
+	json_member_int(w, "attempts", h->attempt);
+	json_key(w, "remedies");
+	json_begin_array(w);
+	for (const char *const *r = park_remedies; *r; r++)
+		json_put_cstr(w, *r);
+	json_end_array(w);
+	json_end_object(w);
+}
+
+static void encode_list(struct call *call)
+{
+	struct listing *l = call->input;
+	size_t shown = l->count < l->page.size ? l->count : l->page.size;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, l->is_parked ? "parked" : "handoffs");
+	json_begin_array(&w);
+	for (size_t i = 0; i < shown; i++) {
+		if (l->is_parked)
+			put_parked(&w, &l->rows[i]);
+		else
+			handoff_json_put(&w, &l->rows[i]);
+	}
+	json_end_array(&w);
+	page_put_next(call, &l->page, &w, l->count > shown, shown ? l->rows[shown - 1].num : 0, 0);
+	call_end_reply(call, &w);
+}
+
+const struct route handoff_routes[] = {
+	{HTTP_POST, "/v1/handoffs", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,
+	 .decode = decode_send, .write = write_send, .encode = encode_send, .prepare = prepare_send},
+	{HTTP_GET, "/v1/handoffs", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
+	{HTTP_GET, "/v1/parked", 0, .decode = decode_parked, .read = read_list, .encode = encode_list},
+	{HTTP_GET, "/v1/handoffs/{}", 0, .decode = decode_look, .read = read_look, .encode = encode_look},
+	{0},
+};

@@ -1,0 +1,170 @@
+#include "api/pack.h"
+
+#include "core/agent.h"
+#include "core/loop.h"
+#include "core/render.h"
+#include "core/successor.h"
+#include "core/unpack.h"
+
+const int64_t pack_dry_budgets[PACK_DRY_RUNS] = {2000, 4000, 8000};
+
+enum problem_code pack_decode(struct call *call, const struct json *body, struct pack *ret)
+{
+	return envelope_decode(call, body, &ret->in);
+}
+
+static enum problem_code find_tokenizer(struct call *call, const struct pack *p, const struct agent *agent, const struct tokenizer **ret)
+{
+	struct str name = p->in.tokenizer.p ? p->in.tokenizer : agent->tokenizer.p ? agent->tokenizer : STR(TOKENIZER_DEFAULT);
+
+	*ret = tokenizer_find(name);
+	if (*ret)
+		return P_OK;
+	return problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer", "there is no tokenizer \"%.*s\"; expected one of o200k_base, cl100k_base, estimate",
+			   STR_ARG(name));
+}
+
+/* What the usual budgets would lose. A budget that is too small is an answer, too. */
+static void run_dry(const struct assemble_tools *tools, const struct assemble_input *base, struct pack *p)
+{
+	struct handoff_draft draft = *base->draft;
+	struct assemble_input in = *base;
+	struct json_member *members = arena_calloc(tools->arena, draft.constraints.count + 1, sizeof(*members));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < draft.constraints.count; i++)
+		if (!str_is(draft.constraints.members[i].key, "max_tokens"))
+			members[count++] = draft.constraints.members[i];
+	draft.constraints = (struct json){.type = JSON_OBJECT, .count = count, .members = members};
+	in.draft = &draft;
+	for (size_t i = 0; i < PACK_DRY_RUNS; i++) {
+		in.max_tokens = pack_dry_budgets[i];
+		assemble(tools, &in, &p->dry[i].envelope, &p->dry[i].problem);
+	}
+}
+
+/* The chain ends here, for a person to look at: parking its last envelope must be written, so it is not the reply yet. */
+static enum problem_code refuse_later(struct call *call, struct pack *p, enum problem_code code)
+{
+	if ((code != P_HOP_LIMIT && code != P_LOOP) || p->in.parent == 0 || p->in.dry_run)
+		return code;
+	p->refusal = call->problem;
+	call->problem = (struct problem){0};
+	return P_OK;
+}
+
+static enum problem_code find_successor(struct call *call, struct store_conn *c, struct pack *p, const struct envelope *parent)
+{
+	struct handoff_draft *draft = &p->in.draft;
+
+	if (!str_is(draft->to, SUCCESSOR_NEXT))
+		return P_OK;
+	return successor_find(c, call->space, draft, parent, call->arena, &draft->to, &call->problem);
+}
+
+/* Written here and not by the writer, which has enough to do. */
+static void write_body(struct call *call, struct pack *p)
+{
+	struct buf body;
+
+	buf_init(&body, RENDER_MAX_BYTES);
+	envelope_write(&p->envelope, ENVELOPE_SKELETON, &body);
+	p->body = arena_str(call->arena, buf_str(&body));
+	buf_release(&body);
+}
+
+static enum problem_code pack_now(struct call *call, struct store_conn *c, struct pack *p, struct assemble_input *in)
+{
+	struct assemble_tools tools = {call->api->recall, call->api->scratch[http_req_thread(call->req)], c, call->arena,
+				       call->api->tokens};
+	enum problem_code code;
+	enum store_status status;
+
+	/* A dry run counts with the number that it would get, so that its figures are those of the handoff itself. */
+	status = p->in.dry_run ? numbers_peek(call->api->numbers, c, call->space_name, call->space, &in->num)
+			       : numbers_next(call->api->numbers, c, call->space_name, call->space, &in->num);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	in->new_task = arena_printf(call->arena, "task-%llu", (unsigned long long)in->num);
+	code = assemble(&tools, in, &p->envelope, &call->problem);
+	if (code == P_OK && in->parent)
+		code = loop_check(c, call->space, &p->envelope, in->parent, call->arena, &call->problem);
+	if (code == P_OK && p->in.dry_run) {
+		run_dry(&tools, in, p);
+		p->envelope.num = 0;
+		p->envelope.root = in->parent ? p->envelope.root : 0;
+	}
+	if (code == P_OK)
+		write_body(call, p);
+	return refuse_later(call, p, code);
+}
+
+enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct pack *p)
+{
+	struct assemble_input in = {.draft = &p->in.draft, .space = call->space, .space_name = call->space_name, .now_ms = call->now_ms};
+	struct envelope parent;
+	struct agent agent;
+	int64_t guard = 0;
+	enum store_status status = call->space ? store_space_guard(c, call->space, &guard) : STORE_OK;
+	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+
+	if (code == P_OK && p->in.parent)
+		code = unpack(c, call->space, p->in.parent, "parent", call->arena, &parent, &call->problem);
+	in.parent = p->in.parent ? &parent : NULL;
+	if (code == P_OK)
+		code = find_successor(call, c, p, in.parent);
+	if (code == P_OK)
+		code = agent_read(c, call->space, p->in.draft.to, call->arena, &agent, &call->problem);
+	if (code == P_OK)
+		code = find_tokenizer(call, p, &agent, &in.tokenizer);
+	if (code != P_OK)
+		return code;
+	in.max_tokens = agent.max_tokens;
+	in.policy = (enum redact_policy)guard;
+	return pack_now(call, c, p, &in);
+}
+
+static enum problem_code park_parent(struct call *call, struct store_conn *c, struct pack *p)
+{
+	struct delivery d = waiting_delivery(call, c);
+	struct envelope_row row;
+	struct envelope parent;
+	struct handoff_row parked = {0};
+	enum store_status status = store_envelope_get(c, call->space, p->in.parent, call->arena, &row);
+	enum problem_code code;
+
+	if (status != STORE_OK || !envelope_read(row.body, call->arena, &parent))
+		return problem_of_store(&call->problem, status == STORE_OK ? STORE_FAILED : status);
+	code = delivery_park(&d, p->in.parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked, &call->problem);
+	/* Everything of it is done already: the refusal stands all the same. */
+	if (code != P_OK && code != P_ALREADY_SETTLED)
+		return code;
+	call->problem = p->refusal;
+	call->problem.handoff = parked.num;
+	return call->problem.code;
+}
+
+enum problem_code pack_write(struct call *call, struct store_conn *c, struct pack *p)
+{
+	const struct envelope *e = &p->envelope;
+	struct envelope_row row = {
+		.space = call->space, .num = e->num, .task = e->task, .parent = e->parent, .hop = e->hop, .created_at_ms = e->created_at_ms,
+		.body = p->body,
+	};
+	uint64_t *nums;
+	enum store_status status;
+
+	if (p->refusal.code != P_OK)
+		return park_parent(call, c, p);
+	nums = arena_calloc(call->arena, e->ref_count, sizeof(*nums));
+	call->shown = nums;
+	call->shown_count = 0;
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].text.p)
+			nums[call->shown_count++] = e->refs[i].id.num;
+	memcpy(row.digest, e->digest, sizeof(row.digest));
+	status = store_envelope_insert(c, &row);
+	if (status == STORE_EXISTS)
+		return problem_set(&call->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen", (unsigned long long)e->num);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}

@@ -1,0 +1,335 @@
+/* Parking an envelope, and what a person does with what is parked; and the breaker, which a person may close. */
+#include "api/decode.h"
+#include "api/envelope_decode.h"
+#include "api/handoff_json.h"
+#include "api/pack.h"
+#include "api/routes.h"
+#include "core/handoff_id.h"
+#include "core/mention.h"
+#include "core/unpack.h"
+
+enum { NAME_MAX_BYTES = 128, WHY_MAX = 4096 };
+
+struct deciding {
+	uint64_t num;			/* a handoff's, or an envelope's where it is parked */
+	struct str to;			/* p == NULL: the same agent */
+	struct str why;
+	struct str by;			/* p == NULL: the caller */
+	struct str from;		/* of the envelope */
+	struct handoff_row row;
+};
+
+static enum problem_code read_why(struct call *call, struct deciding *d, const char *name)
+{
+	enum problem_code code = decode_str(&call->body, name, 1, WHY_MAX, &d->why, &call->problem);
+
+	if (code == P_OK)
+		code = decode_str(&call->body, "by", 1, NAME_MAX_BYTES, &d->by, &call->problem);
+	return code == P_OK && d->by.p ? decode_check_name(d->by, "by", NAME_MAX_BYTES, &call->problem) : code;
+}
+
+static struct delivery delivery_by(struct call *call, struct store_conn *c)
+{
+	struct deciding *in = call->input;
+	struct delivery d = waiting_delivery(call, c);
+
+	if (in->by.p)
+		d.actor = in->by;
+	return d;
+}
+
+static void encode_row(struct call *call)
+{
+	struct deciding *d = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	handoff_json_members(&w, &d->row);
+	call_end_reply(call, &w);
+}
+
+/* --- POST /v1/envelopes/{id}/park --- */
+
+static enum problem_code decode_park(struct call *call)
+{
+	static const char *const known[] = {"reason", "by", NULL};
+	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	enum problem_code code = envelope_path_id(call, &d->num);
+
+	call->input = d;
+	call_warn_unknown_members(call, &call->body, known, "");
+	if (code == P_OK)
+		code = read_why(call, d, "reason");
+	if (code == P_OK && d->why.p == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person reads first");
+	return code;
+}
+
+static enum problem_code prepare_park(struct call *call, struct store_conn *c)
+{
+	struct deciding *d = call->input;
+	struct envelope_row row;
+	struct envelope e;
+	enum store_status status = call->space ? store_envelope_get(c, call->space, d->num, call->arena, &row) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "there is no env-%llu in this space", (unsigned long long)d->num);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	if (!envelope_read(row.body, call->arena, &e))
+		return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "id", "env-%llu cannot be read", (unsigned long long)d->num);
+	d->to = e.to;
+	d->from = e.from;
+	return P_OK;
+}
+
+static enum problem_code write_park(struct call *call, struct store_conn *c)
+{
+	struct deciding *in = call->input;
+	struct delivery d = delivery_by(call, c);
+
+	return delivery_park(&d, in->num, in->to, in->from, in->why, false, &in->row, &call->problem);
+}
+
+/* --- POST /v1/parked/{id}/redrive, /reroute, /discard --- */
+
+static enum problem_code decode_decision(struct call *call)
+{
+	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	enum problem_code code = handoff_path_id(call, &d->num);
+
+	call->input = d;
+	return code == P_OK ? read_why(call, d, "why") : code;
+}
+
+static enum problem_code decode_redrive(struct call *call)
+{
+	static const char *const known[] = {"why", "by", NULL};
+
+	call_warn_unknown_members(call, &call->body, known, "");
+	return decode_decision(call);
+}
+
+static enum problem_code decode_reroute(struct call *call)
+{
+	static const char *const known[] = {"to", "why", "by", NULL};
+	enum problem_code code = decode_decision(call);
+	struct deciding *d = call->input;
+
+	call_warn_unknown_members(call, &call->body, known, "");
+	if (code == P_OK)
+		code = decode_str(&call->body, "to", 1, NAME_MAX_BYTES, &d->to, &call->problem);
+	if (code == P_OK && d->to.p == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets the work instead");
+	return code == P_OK ? decode_check_name(d->to, "to", NAME_MAX_BYTES, &call->problem) : code;
+}
+
+static enum problem_code decode_discard(struct call *call)
+{
+	enum problem_code code = decode_redrive(call);
+	struct deciding *d = call->input;
+
+	if (code == P_OK && d->why.p == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone from the queue for good, and somebody will ask");
+	return code;
+}
+
+static enum problem_code write_redrive(struct call *call, struct store_conn *c)
+{
+	struct deciding *in = call->input;
+	struct delivery d = delivery_by(call, c);
+
+	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &call->problem);
+}
+
+static enum problem_code write_discard(struct call *call, struct store_conn *c)
+{
+	struct deciding *in = call->input;
+	struct delivery d = delivery_by(call, c);
+
+	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &call->problem);
+}
+
+/* --- POST /v1/parked/{id}/shrink --- */
+
+/* A new envelope with what the old one carried, in a smaller budget: same parent, same place in the chain. */
+struct shrinking {
+	struct deciding decision;	/* the first: it is read and shown as one */
+	int64_t max_tokens;
+	struct pack pack;
+	struct handoff_row old;
+};
+
+static enum problem_code decode_shrink(struct call *call)
+{
+	static const char *const known[] = {"max_tokens", "why", "by", NULL};
+	struct shrinking *s = arena_zalloc(call->arena, sizeof(*s));
+	enum problem_code code = handoff_path_id(call, &s->decision.num);
+
+	call->input = s;
+	call_warn_unknown_members(call, &call->body, known, "");
+	if (code == P_OK)
+		code = read_why(call, &s->decision, "why");
+	if (code == P_OK)
+		code = decode_int(&call->body, "max_tokens", 1, HANDOFF_TOKENS_MAX, &s->max_tokens, &call->problem);
+	if (code == P_OK && s->max_tokens == 0)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the budget that the new envelope must fit");
+	return code;
+}
+
+static struct json with_member(struct arena *arena, const struct json *object, const char *key, struct json value)
+{
+	struct json_member *members = arena_calloc(arena, object->count + 1, sizeof(*members));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < object->count; i++)
+		if (!str_is(object->members[i].key, key))
+			members[count++] = object->members[i];
+	members[count++] = (struct json_member){str_of(key), value};
+	return (struct json){.type = JSON_OBJECT, .count = count, .members = members};
+}
+
+/* Every memory that the envelope names, whether it had room for it or not. */
+static void name_memories(struct call *call, const struct envelope *e, struct handoff_draft *draft)
+{
+	struct mention_list ids = {0};
+	struct memory_id id;
+
+	for (size_t i = 0; i < e->ref_count; i++)
+		mention_add(&ids, e->refs[i].id, call->arena);
+	for (size_t i = 0; i < e->trim_count; i++)
+		if (memory_id_parse(e->trimmed[i].id, &id))
+			mention_add(&ids, id, call->arena);
+	for (size_t i = 0; i < e->missing_count; i++)
+		if (memory_id_parse(e->missing[i].id, &id))
+			mention_add(&ids, id, call->arena);
+	draft->refs = ids.ids;
+	draft->ref_count = ids.count;
+}
+
+/* What this hop waived; the rest is inherited. */
+static struct json own_waivers(struct call *call, const struct envelope *e)
+{
+	struct json *items = arena_calloc(call->arena, e->waived.count + 1, sizeof(*items));
+	uint32_t count = 0;
+	int64_t hop;
+
+	for (uint32_t i = 0; i < e->waived.count; i++) {
+		const struct json *at = json_get(&e->waived.items[i], "hop");
+
+		if (at && json_as_int(at, &hop) && hop == e->hop)
+			items[count++] = e->waived.items[i];
+	}
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+static void draft_from(struct call *call, const struct envelope *e, int64_t max_tokens, struct pack *p)
+{
+	struct str id = arena_printf(call->arena, "env-%llu", (unsigned long long)e->num);
+
+	p->in = (struct handoff_input){
+		.draft = {
+			.from = e->from, .to = e->to, .summary = e->summary, .intent = e->intent, .state = e->state, .task = e->task,
+			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
+			.open_decisions = e->open_decisions, .waive = own_waivers(call, e), .strategy = e->strategy, .max_hops = e->max_hops,
+			.constraints = with_member(call->arena, &e->constraints, "max_tokens", (struct json){.type = JSON_INT, .i = max_tokens}),
+			.extensions = with_member(call->arena, &e->extensions, "shrunk_from", (struct json){.type = JSON_STRING, .s = id}),
+		},
+		.parent = e->parent,
+		.tokenizer = e->tokenizer,
+	};
+	name_memories(call, e, &p->in.draft);
+}
+
+static enum problem_code prepare_shrink(struct call *call, struct store_conn *c)
+{
+	struct shrinking *s = call->input;
+	struct envelope e;
+	enum store_status status = call->space ? store_handoff_get(c, call->space, s->decision.num, call->arena, &s->old) : STORE_NOT_FOUND;
+	enum problem_code code;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)s->decision.num);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	code = unpack(c, call->space, s->old.envelope, "id", call->arena, &e, &call->problem);
+	if (code != P_OK)
+		return code;
+	if (s->max_tokens >= e.max_tokens)
+		return problem_set(&call->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the envelope's budget is %lld; expected less",
+				   (long long)s->max_tokens, (long long)e.max_tokens);
+	draft_from(call, &e, s->max_tokens, &s->pack);
+	return pack_prepare(call, c, &s->pack);
+}
+
+static enum problem_code write_shrink(struct call *call, struct store_conn *c)
+{
+	struct shrinking *s = call->input;
+	struct delivery d = delivery_by(call, c);
+	struct delivery_order order = {
+		.envelope = s->pack.envelope.num, .to = s->old.target_name, .from = s->old.from, .priority = s->old.priority, .is_forced = true,
+	};
+	struct str why = s->decision.why.p ? s->decision.why : arena_printf(call->arena, "shrunk to %lld tokens as env-%llu",
+									     (long long)s->max_tokens, (unsigned long long)order.envelope);
+	enum problem_code code = delivery_discard(&d, s->decision.num, EVENT_SHRUNK, why, &s->old, &call->problem);
+
+	if (code == P_OK)
+		code = pack_write(call, c, &s->pack);
+	return code == P_OK ? delivery_send(&d, &order, &s->decision.row, &call->problem) : code;
+}
+
+static void encode_shrink(struct call *call)
+{
+	struct shrinking *s = call->input;
+	char id[HANDOFF_ID_SIZE];
+	struct json_writer w;
+
+	call->status = 201;
+	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->decision.row.num);
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	handoff_json_members(&w, &s->decision.row);
+	handoff_id_format(s->old.num, id);
+	json_member_cstr(&w, "replaces", id);
+	json_member_int(&w, "token_count", s->pack.envelope.token_count);
+	call_end_reply(call, &w);
+}
+
+/* --- POST /v1/agents/{name}/reset --- */
+
+static enum problem_code decode_reset(struct call *call)
+{
+	call->input = arena_zalloc(call->arena, sizeof(struct deciding));
+	return decode_check_name(call->params[0], "name", NAME_MAX_BYTES, &call->problem);
+}
+
+static enum problem_code write_reset(struct call *call, struct store_conn *c)
+{
+	struct delivery d = waiting_delivery(call, c);
+
+	return breaker_reset(&d, call->params[0], &call->problem);
+}
+
+static void encode_reset(struct call *call)
+{
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_member_str(&w, "name", call->params[0]);
+	json_member_cstr(&w, "breaker", breaker_name(BREAKER_CLOSED));
+	call_end_reply(call, &w);
+}
+
+const struct route parked_routes[] = {
+	{HTTP_POST, "/v1/envelopes/{}/park", ROUTE_BODY | ROUTE_CREATES,
+	 .decode = decode_park, .write = write_park, .encode = encode_row, .prepare = prepare_park},
+	{HTTP_POST, "/v1/parked/{}/redrive", ROUTE_BODY_OPTIONAL, .decode = decode_redrive, .write = write_redrive, .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, .decode = decode_reroute, .write = write_redrive, .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/discard", ROUTE_BODY, .decode = decode_discard, .write = write_discard, .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/shrink", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,
+	 .decode = decode_shrink, .write = write_shrink, .encode = encode_shrink, .prepare = prepare_shrink},
+	{HTTP_POST, "/v1/agents/{}/reset", 0, .decode = decode_reset, .write = write_reset, .encode = encode_reset},
+	{0},
+};

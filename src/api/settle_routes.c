@@ -1,0 +1,251 @@
+/* What a receiver answers: ack, nack, need, progress, complete, reject. */
+#include "api/decode.h"
+#include "api/handoff_json.h"
+#include "api/memory_json.h"
+#include "api/routes.h"
+#include "core/handoff_id.h"
+#include "core/memory_id.h"
+
+enum { TEXT_MAX = 4096, RESULT_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
+
+struct settling {
+	uint64_t num;
+	struct delivery_answer answer;
+	struct handoff_row row;
+	/* need */
+	const struct json *refs;
+	struct memory *found;
+	size_t found_count;
+	struct str *missing;
+	size_t missing_count;
+};
+
+/* --- Decoding --- */
+
+static enum problem_code read_lease(struct call *call, struct settling *s)
+{
+	struct str lease = STR_NULL;
+	uint64_t num = 0;
+	enum problem_code code = decode_str(&call->body, "lease", 1, HANDOFF_ID_SIZE, &lease, &call->problem);
+
+	if (code == P_OK && lease.p == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the handoff, as in ho-12.1");
+	if (code == P_OK && (!handoff_lease_parse(lease, &num, &s->answer.lease) || num != s->num))
+		code = problem_set(&call->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; expected what receive gave, as in ho-%llu.1",
+				   (unsigned long long)s->num);
+	return code;
+}
+
+static struct str write_tree(struct call *call, const struct json *tree)
+{
+	struct json_writer w;
+	struct buf text;
+	struct str copy;
+
+	buf_init(&text, 2 * RESULT_MAX);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, tree);
+	copy = buf_overflowed(&text) ? STR_NULL : arena_str(call->arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+static enum problem_code read_result(struct call *call, struct settling *s)
+{
+	const struct json *result = decode_member(&call->body, "result"), *gaps = NULL;
+	struct result_row *r = &s->answer.result;
+	enum problem_code code = decode_array(&call->body, "gaps", GAPS_MAX, &gaps, &call->problem);
+
+	r->input_tokens = -1;
+	if (code == P_OK)
+		code = decode_int(&call->body, "input_tokens", 0, INT32_MAX, &r->input_tokens, &call->problem);
+	if (code != P_OK)
+		return code;
+	if (result && s->answer.verb == VERB_COMPLETE)
+		r->result = write_tree(call, result);
+	if (gaps)
+		r->gaps = write_tree(call, gaps);
+	if ((result && s->answer.verb == VERB_COMPLETE && (r->result.p == NULL || r->result.n > RESULT_MAX)) ||
+	    (gaps && (r->gaps.p == NULL || r->gaps.n > RESULT_MAX)))
+		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store it as a memory and give its id", RESULT_MAX);
+	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
+	return P_OK;
+}
+
+static enum problem_code decode_settle(struct call *call, enum handoff_verb verb, const char *const *known, const char *text_name)
+{
+	struct settling *s = arena_zalloc(call->arena, sizeof(*s));
+	enum problem_code code = handoff_path_id(call, &s->num);
+
+	call->input = s;
+	s->answer.verb = verb;
+	s->answer.delay_ms = -1;
+	call_warn_unknown_members(call, &call->body, known, "");
+	if (code == P_OK)
+		code = read_lease(call, s);
+	if (code == P_OK && text_name)
+		code = decode_str(&call->body, text_name, 0, TEXT_MAX, &s->answer.text, &call->problem);
+	return code;
+}
+
+static enum problem_code decode_ack(struct call *call)
+{
+	static const char *const known[] = {"lease", "gaps", "input_tokens", "work_lease_s", NULL};
+	enum problem_code code = decode_settle(call, VERB_ACK, known, NULL);
+	struct settling *s = call->input;
+
+	if (code == P_OK)
+		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem);
+	return code == P_OK ? read_result(call, s) : code;
+}
+
+static enum problem_code decode_nack(struct call *call)
+{
+	static const char *const known[] = {"lease", "reason", "delay_s", NULL};
+	enum problem_code code = decode_settle(call, VERB_NACK, known, "reason");
+	struct settling *s = call->input;
+
+	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms, &call->problem) : code;
+}
+
+static enum problem_code decode_reject(struct call *call)
+{
+	static const char *const known[] = {"lease", "reason", NULL};
+
+	return decode_settle(call, VERB_REJECT, known, "reason");
+}
+
+static enum problem_code decode_progress(struct call *call)
+{
+	static const char *const known[] = {"lease", "note", "work_lease_s", NULL};
+	enum problem_code code = decode_settle(call, VERB_PROGRESS, known, "note");
+	struct settling *s = call->input;
+
+	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem)
+			    : code;
+}
+
+static enum problem_code decode_complete(struct call *call)
+{
+	static const char *const known[] = {"lease", "result", "gaps", "input_tokens", NULL};
+	enum problem_code code = decode_settle(call, VERB_COMPLETE, known, NULL);
+
+	return code == P_OK ? read_result(call, call->input) : code;
+}
+
+/* --- Writing --- */
+
+static enum problem_code write_settle(struct call *call, struct store_conn *c)
+{
+	struct settling *s = call->input;
+	struct delivery d = waiting_delivery(call, c);
+	enum problem_code code = delivery_settle(&d, s->num, &s->answer, &s->row, &call->problem);
+
+	if (code != P_OK && code != P_HANDOFF_NOT_FOUND)
+		call->problem.handoff = s->num;
+	return code;
+}
+
+static void encode_settle(struct call *call)
+{
+	struct settling *s = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	handoff_json_members(&w, &s->row);
+	call_end_reply(call, &w);
+}
+
+/* --- need --- */
+
+static enum problem_code decode_need(struct call *call)
+{
+	static const char *const known[] = {"lease", "refs", NULL};
+	enum problem_code code = decode_settle(call, VERB_PROGRESS, known, NULL);
+	struct settling *s = call->input;
+
+	if (code == P_OK)
+		code = decode_array(&call->body, "refs", NEED_MAX, &s->refs, &call->problem);
+	if (code == P_OK && s->refs == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of memories, as in [\"ms-4821\"]");
+	return code;
+}
+
+static enum problem_code find_needed(struct call *call, struct store_conn *c)
+{
+	struct settling *s = call->input;
+	size_t room = s->refs->count + 1;
+
+	s->found = arena_calloc(call->arena, room, sizeof(*s->found));
+	s->missing = arena_calloc(call->arena, room, sizeof(*s->missing));
+	s->found_count = s->missing_count = 0;
+	for (uint32_t i = 0; i < s->refs->count; i++) {
+		const struct json *item = &s->refs->items[i];
+		struct memory *m = &s->found[s->found_count];
+		struct memory_id id;
+		enum store_status status;
+
+		if (item->type != JSON_STRING || !memory_id_parse(item->s, &id)) {
+			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not the id of a memory; ids look like ms-4821");
+			problem_prefix(&call->problem, "refs", i);
+			return call->problem.code;
+		}
+		status = call->space ? store_memory_get(c, call->space, id.num, id.version, call->arena, m) : STORE_NOT_FOUND;
+		if (status == STORE_OK && !m->forgotten_at_ms)
+			s->found_count++;
+		else if (status == STORE_OK || status == STORE_NOT_FOUND)
+			s->missing[s->missing_count++] = item->s;
+		else
+			return problem_of_store(&call->problem, status);
+	}
+	return P_OK;
+}
+
+/* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */
+static enum problem_code write_need(struct call *call, struct store_conn *c)
+{
+	struct settling *s = call->input;
+	enum problem_code code = write_settle(call, c);
+	enum store_status status = STORE_OK;
+
+	for (size_t i = 0; code == P_OK && status == STORE_OK && i < s->found_count; i++) {
+		struct receipt_row receipt = {s->found[i].num, s->row.agent_name, call->now_ms};
+
+		status = store_receipt_put(c, call->space, s->row.envelope, &receipt);
+	}
+	return code == P_OK && status != STORE_OK ? problem_of_store(&call->problem, status) : code;
+}
+
+static void encode_need(struct call *call)
+{
+	struct settling *s = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "memories");
+	json_begin_array(&w);
+	for (size_t i = 0; i < s->found_count; i++)
+		memory_json_put(&w, &s->found[i], call->now_ms);
+	json_end_array(&w);
+	json_key(&w, "missing");
+	json_begin_array(&w);
+	for (size_t i = 0; i < s->missing_count; i++)
+		json_put_str(&w, s->missing[i]);
+	json_end_array(&w);
+	json_key(&w, "handoff");
+	handoff_json_put(&w, &s->row);
+	call_end_reply(call, &w);
+}
+
+const struct route settle_routes[] = {
+	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, .decode = decode_ack, .write = write_settle, .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, .decode = decode_nack, .write = write_settle, .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, .decode = decode_reject, .write = write_settle, .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle, .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle, .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need, .encode = encode_need,
+	 .prepare = find_needed},
+	{0},
+};

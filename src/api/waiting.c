@@ -1,0 +1,344 @@
+#include "api/waiting.h"
+
+#include "api/call.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { DUE_MAX = 256, BUCKETS = 4096, RETRY_MS = 1000 };
+
+struct touched {
+	enum wait_kind kind;
+	int64_t id;
+};
+
+struct waiting {
+	struct api *api;
+	uint64_t random;
+	int64_t next_due_ms;		/* 0: nothing is waiting for its time. May be too early, never too late. */
+	bool is_stuck;			/* what was due could not be carried out: later */
+	int64_t now_ms;			/* of the transaction under way */
+	struct list buckets[BUCKETS];	/* waiting calls, by the hash of their key */
+	atomic_size_t count;
+	/* Of the transaction under way. */
+	struct list steps;
+	struct touched *touched;
+	size_t touched_count;
+	size_t touched_cap;
+	struct arena due_arena;
+};
+
+static struct call *call_of_link(struct list *link)
+{
+	return LIST_ELEMENT(link, struct call, wait.link);
+}
+
+static struct list *bucket_of(struct waiting *w, enum wait_kind kind, int64_t id)
+{
+	int64_t key[2] = {(int64_t)kind, id};
+
+	return &w->buckets[hash_bytes(key, sizeof(key), 0) % BUCKETS];
+}
+
+struct waiting *waiting_new(struct api *api, uint64_t seed)
+{
+	struct waiting *w = mem_zalloc(sizeof(*w));
+
+	w->api = api;
+	w->random = seed | 1;
+	w->next_due_ms = 1;	/* not known: the first transaction will see */
+	for (int i = 0; i < BUCKETS; i++)
+		list_init(&w->buckets[i]);
+	list_init(&w->steps);
+	arena_init(&w->due_arena);
+	return w;
+}
+
+void waiting_free(struct waiting *w)
+{
+	if (w == NULL)
+		return;
+	arena_release(&w->due_arena);
+	free(w->touched);
+	free(w);
+}
+
+size_t waiting_count(struct waiting *w)
+{
+	return atomic_load(&w->count);
+}
+
+/* --- What has happened --- */
+
+static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
+{
+	if (list_is_empty(bucket_of(w, kind, id)))
+		return;
+	if (w->touched_count == w->touched_cap) {
+		w->touched_cap = w->touched_cap ? w->touched_cap * 2 : 64;
+		w->touched = mem_reallocarray(w->touched, w->touched_cap, sizeof(*w->touched));
+	}
+	w->touched[w->touched_count++] = (struct touched){kind, id};
+}
+
+static void on_changed(void *ctx, const struct handoff_row *h)
+{
+	struct waiting *w = ctx;
+
+	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
+		w->next_due_ms = h->due_ms;
+	if (h->state == HANDOFF_QUEUED)
+		touch(w, WAIT_AGENT, h->agent);
+	if (h->state > HANDOFF_LEASED) {
+		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
+		touch(w, WAIT_ENVELOPE, waiting_id(h->space, h->envelope));
+	}
+}
+
+struct delivery waiting_delivery(struct call *call, struct store_conn *c)
+{
+	struct waiting *w = call->api->waiting;
+
+	return (struct delivery){
+		.conn = c, .arena = call->arena, .space = call->space, .now_ms = call->now_ms, .random = &w->random, .actor = call->agent,
+		.changed = on_changed, .ctx = w,
+	};
+}
+
+/* --- Waiting --- */
+
+static void add_step(struct waiting *w, struct call *call)
+{
+	if (call->wait.step.next == NULL)
+		list_init(&call->wait.step);
+	if (list_is_empty(&call->wait.step))
+		list_add(&w->steps, &call->wait.step);
+}
+
+void waiting_for(struct call *call, enum wait_kind kind, int64_t id)
+{
+	struct waiting *w = call->api->waiting;
+
+	assert(!call->wait.is_waiting && !call->wait.is_over);
+	call->wait.kind = kind;
+	call->wait.id = id;
+	call->wait.is_waiting = true;
+	call->wait.is_fresh = true;
+	list_init(&call->wait.link);
+	list_add(bucket_of(w, kind, id), &call->wait.link);
+	atomic_fetch_add(&w->count, 1);
+	add_step(w, call);
+}
+
+static void leave(struct waiting *w, struct call *call)
+{
+	call->wait.is_waiting = false;
+	list_remove(&call->wait.link);
+	atomic_fetch_sub(&w->count, 1);
+}
+
+void waiting_forget(struct call *call)
+{
+	if (call->wait.is_waiting)
+		leave(call->api->waiting, call);
+}
+
+/* Runs the write of a waiting call again. Where it still waits it keeps its place. */
+static enum store_status serve(struct waiting *w, struct call *call, struct store_conn *c)
+{
+	struct list *place = call->wait.link.next;
+	bool was_fresh = call->wait.is_fresh;
+	enum store_status status;
+
+	leave(w, call);
+	call->wait.is_again = true;
+	status = call->job.run(&call->job, c, w->now_ms);
+	if (status == STORE_OK && call->wait.is_waiting) {
+		list_remove(&call->wait.link);
+		list_add(place, &call->wait.link);
+		call->wait.is_fresh = was_fresh;
+		if (!was_fresh)
+			list_remove(&call->wait.step);
+		return STORE_OK;
+	}
+	call->wait.is_fresh = was_fresh;
+	call->wait.is_served = true;
+	add_step(w, call);
+	return status;
+}
+
+/* Serves those who wait for this. Of receivers only as many as there is something for. */
+static enum store_status serve_all(struct waiting *w, struct touched key, struct store_conn *c)
+{
+	struct list *bucket = bucket_of(w, key.kind, key.id), *link, *next;
+	enum store_status status = STORE_OK;
+
+	for (link = bucket->next; status == STORE_OK && link != bucket; link = next) {
+		struct call *call = call_of_link(link);
+
+		next = link->next;
+		if (call->wait.kind != key.kind || call->wait.id != key.id)
+			continue;
+		status = serve(w, call, c);
+		if (call->wait.is_waiting && key.kind == WAIT_AGENT)
+			break;
+	}
+	return status;
+}
+
+/* --- The hooks --- */
+
+static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct waiting *w = ctx;
+	struct delivery d = {.conn = c, .arena = &w->due_arena, .now_ms = now_ms, .random = &w->random, .changed = on_changed, .ctx = w};
+	struct problem problem = {0};
+	int64_t next_ms = 0;
+	enum problem_code code;
+
+	w->now_ms = now_ms;
+	w->touched_count = 0;
+	if (w->next_due_ms == 0 || w->next_due_ms > now_ms)
+		return STORE_OK;
+	code = delivery_due(&d, DUE_MAX, &next_ms, &problem);
+	arena_release(&w->due_arena);
+	if (code == P_OK)
+		w->next_due_ms = next_ms;
+	return problem_store_status(code);
+}
+
+static enum store_status on_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct waiting *w = ctx;
+	enum store_status status = STORE_OK;
+
+	(void)now_ms;
+	/* What is served here may touch more. */
+	for (size_t i = 0; status == STORE_OK && i < w->touched_count; i++)
+		status = serve_all(w, w->touched[i], c);
+	return status;
+}
+
+/* A call that a job of this very transaction began is told by the writer, the others here. */
+static void on_after(void *ctx, bool committed)
+{
+	struct waiting *w = ctx;
+	struct list *link;
+
+	w->is_stuck = !committed;
+	while ((link = w->steps.prev) != &w->steps) {
+		struct call *call = LIST_ELEMENT(link, struct call, wait.step);
+		bool fresh = call->wait.is_fresh, served = call->wait.is_served;
+
+		list_remove(link);
+		call->wait.is_fresh = call->wait.is_served = false;
+		if (!committed && fresh)
+			call->wait.is_again = false;
+		if (committed && served && !fresh) {
+			call->job.done(&call->job, STORE_OK);
+		} else if (!committed && fresh && call->wait.is_waiting) {
+			leave(w, call);
+		} else if (!committed && served && !fresh) {
+			struct list *bucket = bucket_of(w, call->wait.kind, call->wait.id);
+
+			/* From the last to the first, each to the front: the order is as it was. */
+			call->wait.is_waiting = true;
+			list_add(bucket->next, &call->wait.link);
+			atomic_fetch_add(&w->count, 1);
+		}
+	}
+}
+
+static int64_t on_wake_at(void *ctx)
+{
+	struct waiting *w = ctx;
+
+	/* Something is due and the store could not do it: not at once again. */
+	if (w->is_stuck && w->next_due_ms && w->next_due_ms <= w->now_ms)
+		return w->now_ms + RETRY_MS;
+	return w->next_due_ms;
+}
+
+struct writer_hooks waiting_hooks(struct waiting *w)
+{
+	return (struct writer_hooks){w, on_begin, on_before_commit, on_after, on_wake_at};
+}
+
+/* --- Nudges --- */
+
+static struct call *call_of_nudge(struct writer_job *job)
+{
+	return (struct call *)((char *)job - offsetof(struct call, wait.nudge));
+}
+
+/* On the writer's thread: the call is answered now, if it still waits. */
+static enum store_status nudge_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
+{
+	struct call *call = call_of_nudge(job);
+
+	(void)now_ms;
+	if (!call->wait.is_waiting)
+		return STORE_OK;
+	call->wait.is_over = true;
+	return serve(call->api->waiting, call, c);
+}
+
+static void nudge_back(void *arg)
+{
+	struct call *call = arg;
+
+	call->wait.is_nudged = false;
+	if (call->wait.is_finished)
+		call->finish(call);
+}
+
+static void nudge_done(struct writer_job *job, enum store_status status)
+{
+	struct call *call = call_of_nudge(job);
+
+	/* It could not be run again: it must be answered all the same. */
+	if (status != STORE_OK && call->wait.is_waiting) {
+		leave(call->api->waiting, call);
+		call->job.done(&call->job, status);
+	}
+	http_post(call->api->http, http_req_thread(call->req), nudge_back, call);
+}
+
+static void nudge(struct call *call)
+{
+	if (call->wait.is_nudged || call->wait.is_finished)
+		return;
+	call->wait.is_nudged = true;
+	call->wait.nudge.run = nudge_run;
+	call->wait.nudge.done = nudge_done;
+	writer_submit_always(call->api->writer, &call->wait.nudge);
+}
+
+static void on_timer(struct http_req *req, void *arg)
+{
+	(void)req;
+	nudge(arg);
+}
+
+static void on_gone(struct http_req *req, void *arg)
+{
+	(void)req;
+	nudge(arg);
+}
+
+void waiting_prepare(struct call *call, int64_t wait_ms)
+{
+	call->wait.is_over = wait_ms <= 0 || atomic_load(&call->api->draining);
+	if (call->wait.is_over)
+		return;
+	http_req_set_timer(call->req, wait_ms, on_timer, call);
+	http_req_on_gone(call->req, on_gone, call);
+}
+
+bool waiting_may_finish(struct call *call)
+{
+	call->wait.is_finished = call->wait.is_nudged;
+	return !call->wait.is_nudged;
+}

@@ -1,0 +1,348 @@
+/* Sending, taking and settling. What fails is delivery_fail.c's, what a person does with it delivery_park.c's. */
+#include "core/delivery_internal.h"
+
+#include "core/agent.h"
+
+#include <assert.h>
+
+/* --- Shared --- */
+
+enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
+				struct problem *problem)
+{
+	struct event_row event = {
+		.space = h->space, .at_ms = d->now_ms, .kind = kind, .handoff = h->num, .envelope = h->envelope, .attempt = h->attempt,
+		.agent = h->agent_name, .actor = d->actor, .note = note,
+	};
+	enum store_status status = store_event_add(d->conn, &event);
+
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+/* Writes h and tells of it. */
+static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+{
+	enum store_status status = store_handoff_put(d->conn, h);
+
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	if (d->changed)
+		d->changed(d->ctx, h);
+	return P_OK;
+}
+
+enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, enum handoff_state to,
+				struct problem *problem)
+{
+	assert(handoff_allows_move(verb, h->state, to));
+	assert(handoff_is_open(to) == (h->due_ms != 0));
+	h->state = to;
+	h->changed_at_ms = d->now_ms;
+	return write_handoff(d, h, problem);
+}
+
+enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
+{
+	enum store_status status = d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)num);
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+/* When a deadline of the current state ends, or the sender's patience, whichever is first. */
+static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
+{
+	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
+}
+
+enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, struct problem *problem)
+{
+	/* A sender that waits decides itself how long. */
+	h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
+	return delivery_move(d, h, verb, HANDOFF_QUEUED, problem);
+}
+
+/* --- Sending --- */
+
+static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+
+	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
+		return problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
+				   (unsigned long long)h->num, handoff_state_name(h->state), h->reason.p ? (int)h->reason.n : 0, h->reason.p);
+	if (h->state >= HANDOFF_WORKING && h->state != HANDOFF_EXPIRED)
+		return P_OK;
+	if (o->ack_timeout_ms)
+		h->ack_timeout_ms = o->ack_timeout_ms;
+	if (o->max_attempts)
+		h->max_attempts = o->max_attempts;
+	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
+	if (h->state == HANDOFF_EXPIRED) {
+		h->attempt++;
+		code = delivery_offer(d, h, VERB_SEND, problem);
+		return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
+	}
+	/* It is under way: only the sender's patience is new. */
+	if (h->state == HANDOFF_QUEUED)
+		h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
+	else
+		h->due_ms = due_at(h, h->due_ms);
+	return write_handoff(d, h, problem);
+}
+
+/* The names that may take over, as they are kept. */
+static struct str write_names(struct arena *arena, const struct json *names)
+{
+	struct json_writer w;
+	struct buf text;
+	struct str copy;
+
+	if (names == NULL || names->count == 0)
+		return STR_NULL;
+	buf_init(&text, 1 << 16);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, names);
+	copy = arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+/* The breaker of the target does not let it through: a fallback takes it, or it is refused. */
+static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool *ret_is_probe, struct problem *problem)
+{
+	int64_t target = h->agent;
+	enum problem_code code = delivery_next_fallback(d, h, ret_is_probe, problem);
+
+	if (code != P_OK || h->agent != target)
+		return code;
+	code = problem_set(problem, P_CIRCUIT_OPEN, "to", "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in %lld ms",
+			   STR_ARG(h->target_name), BREAKER_FAILURES, (long long)(reset_ms - d->now_ms));
+	problem->retry_after_ms = reset_ms > d->now_ms ? reset_ms - d->now_ms : 1;
+	return code;
+}
+
+static enum problem_code fill_from_agent(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+					 struct problem *problem)
+{
+	struct agent agent;
+	enum problem_code code = agent_read(d->conn, d->space, o->to, d->arena, &agent, problem);
+
+	if (code != P_OK)
+		return code;
+	if (h->ack_timeout_ms == 0)
+		h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
+	if (h->max_attempts == 0)
+		h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
+	h->fallbacks = write_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
+	return P_OK;
+}
+
+/* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
+static enum problem_code send_new(struct delivery *d, const struct delivery_order *o, int64_t target, struct handoff_row *ret,
+				  struct problem *problem)
+{
+	struct handoff_row h = {
+		.space = d->space, .envelope = o->envelope, .channel = o->channel, .channel_name = o->channel_name, .created_at_ms = d->now_ms, .from = o->from,
+		.target = target, .target_name = o->to, .agent = target, .agent_name = o->to, .state = HANDOFF_QUEUED,
+		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority, .attempt = 1, .max_attempts = o->max_attempts,
+		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0, .ack_timeout_ms = o->ack_timeout_ms, .changed_at_ms = d->now_ms,
+	};
+	bool admitted = true, is_probe = false;
+	int64_t reset_ms = 0;
+	enum problem_code code = fill_from_agent(d, o, &h, problem);
+	enum store_status status;
+
+	if (code == P_OK && o->channel == 0 && !o->is_forced)
+		code = breaker_admits(d, target, &admitted, &is_probe, &reset_ms, problem);
+	if (code == P_OK && !admitted)
+		code = divert(d, &h, reset_ms, &is_probe, problem);
+	if (code != P_OK)
+		return code;
+	h.due_ms = h.expires_at_ms ? h.expires_at_ms : d->now_ms + h.ack_timeout_ms;
+	status = store_handoff_insert(d->conn, &h);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	if (is_probe)
+		code = breaker_probe(d, h.agent, h.num, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_QUEUED, STR_NULL, problem);
+	if (code == P_OK && h.agent != target)
+		code = delivery_tell(d, &h, EVENT_FALLBACK, STR("the breaker of the target is open"), problem);
+	if (code != P_OK)
+		return code;
+	if (d->changed)
+		d->changed(d->ctx, &h);
+	*ret = h;
+	return P_OK;
+}
+
+enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
+				struct problem *problem)
+{
+	struct handoff_row h;
+	int64_t target;
+	enum store_status status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &target);
+	enum problem_code code;
+
+	if (d->actor.p == NULL)
+		d->actor = order->from;
+	if (status == STORE_OK)
+		status = store_handoff_find(d->conn, d->space, order->envelope, target, d->arena, &h);
+	if (status == STORE_NOT_FOUND)
+		return send_new(d, order, target, ret, problem);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	code = send_again(d, order, &h, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+/* --- Taking --- */
+
+enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver, struct handoff_row *ret,
+				struct problem *problem)
+{
+	struct handoff_row h;
+	int64_t id;
+	enum store_status status = store_agent_id(d->conn, d->space, agent, true, d->now_ms, &id);
+	enum problem_code code = status == STORE_OK ? breaker_seen(d, NULL, id, false, problem) : problem_of_store(problem, status);
+
+	if (code != P_OK)
+		return code;
+	status = store_handoff_next(d->conn, id, d->arena, &h);
+	if (status == STORE_NOT_FOUND) {
+		*ret = (struct handoff_row){.agent = id};
+		return P_OK;
+	}
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	h.leases++;
+	h.lease_ms = lease_ms ? lease_ms : h.ack_timeout_ms;
+	h.due_ms = due_at(&h, d->now_ms + h.lease_ms);
+	h.receiver = receiver;
+	h.progress = STR_NULL;
+	code = delivery_move(d, &h, VERB_TAKE, HANDOFF_LEASED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_TAKEN, receiver, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_get(d, num, &h, problem);
+
+	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
+		return code;
+	code = delivery_offer(d, &h, VERB_RELEASE, problem);
+	return code == P_OK ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem) : code;
+}
+
+/* --- Settling --- */
+
+static enum problem_code stale(const struct handoff_row *h, int64_t lease, struct problem *problem)
+{
+	if (h->leases == lease)
+		return problem_set(problem, P_STALE_LEASE, "lease", "the lease ho-%llu.%lld has ended: the handoff is %s now; nothing was changed",
+				   (unsigned long long)h->num, (long long)lease, handoff_state_name(h->state));
+	return problem_set(problem, P_STALE_LEASE, "lease", "ho-%llu.%lld is not the lease of this handoff: the newest is ho-%llu.%lld, and it is %s; nothing was changed",
+			   (unsigned long long)h->num, (long long)lease, (unsigned long long)h->num, (long long)h->leases,
+			   handoff_state_name(h->state));
+}
+
+/* A receiver that did not see the reply to its answer gives it again. */
+static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
+{
+	if (verb == VERB_ACK)
+		return h->state == HANDOFF_WORKING || h->state == HANDOFF_ACKED || h->state == HANDOFF_COMPLETED;
+	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
+}
+
+static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
+				     struct problem *problem)
+{
+	enum store_status status = a->has_result ? store_result_put(d->conn, h->space, h->num, &a->result) : STORE_OK;
+
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+static enum problem_code accept(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+{
+	bool first = h->acked_at_ms == 0, completes = a->verb == VERB_COMPLETE;
+	enum handoff_state to = completes ? HANDOFF_COMPLETED : a->work_lease_ms ? HANDOFF_WORKING : HANDOFF_ACKED;
+	enum problem_code code = P_OK;
+
+	if (first)
+		h->acked_at_ms = d->now_ms;
+	h->expires_at_ms = 0;
+	h->lease_ms = a->work_lease_ms;
+	h->due_ms = to == HANDOFF_WORKING ? d->now_ms + a->work_lease_ms : 0;
+	if (completes && h->state == HANDOFF_LEASED)
+		code = delivery_tell(d, h, EVENT_ACKED, STR_NULL, problem);
+	if (code == P_OK)
+		code = delivery_move(d, h, a->verb, to, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, h, completes ? EVENT_COMPLETED : EVENT_ACKED, STR_NULL, problem);
+	return code == P_OK ? keep_result(d, h, a, problem) : code;
+}
+
+static enum problem_code go_on(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+{
+	enum problem_code code;
+
+	if (a->text.p)
+		h->progress = a->text;
+	if (a->work_lease_ms)
+		h->lease_ms = a->work_lease_ms;
+	if (h->state == HANDOFF_LEASED)
+		h->due_ms = due_at(h, d->now_ms + h->lease_ms);
+	else if (h->state == HANDOFF_WORKING)
+		h->due_ms = d->now_ms + h->lease_ms;
+	code = delivery_move(d, h, VERB_PROGRESS, h->state, problem);
+	return code == P_OK && a->text.p ? delivery_tell(d, h, EVENT_PROGRESS, a->text, problem) : code;
+}
+
+static enum problem_code refuse(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+{
+	bool is_final = a->verb == VERB_REJECT;
+	enum problem_code code;
+
+	h->reason = a->text.p ? a->text : is_final ? STR("rejected without a reason") : STR("nacked without a reason");
+	code = delivery_tell(d, h, is_final ? EVENT_REJECTED : EVENT_NACKED, h->reason, problem);
+	return code == P_OK ? delivery_fail(d, h, a->verb, a->delay_ms, is_final, problem) : code;
+}
+
+enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer, struct handoff_row *ret,
+				  struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_get(d, num, &h, problem);
+
+	if (code != P_OK)
+		return code;
+	if (h.leases == answer->lease && is_repeated(&h, answer->verb)) {
+		*ret = h;
+		return P_OK;
+	}
+	if (h.leases != answer->lease || !handoff_allows(answer->verb, h.state))
+		return stale(&h, answer->lease, problem);
+	if (d->actor.p == NULL)
+		d->actor = h.agent_name;
+	code = breaker_seen(d, &h, h.agent, answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE, problem);
+	if (code != P_OK)
+		return code;
+	if (answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE)
+		code = accept(d, answer, &h, problem);
+	else if (answer->verb == VERB_PROGRESS)
+		code = go_on(d, answer, &h, problem);
+	else
+		code = refuse(d, answer, &h, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}

@@ -1,0 +1,223 @@
+/* What becomes of attempts that failed, and of everything that time brings. */
+#include "core/delivery_internal.h"
+
+#include "codec/json.h"
+
+#include <assert.h>
+
+/* --- Failed attempts --- */
+
+/* xorshift64*: small, fast, and the same everywhere. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* 2^n seconds, capped; of these, half for certain and half by chance, so that what failed together does not come back together. */
+static int64_t backoff_ms(struct delivery *d, int64_t failed_attempts)
+{
+	int64_t full = failed_attempts < 5 ? INT64_C(1000) << failed_attempts : DELIVERY_BACKOFF_MAX_MS;
+
+	return full / 2 + (int64_t)(next_random(d->random) % (uint64_t)(full / 2 + 1));
+}
+
+enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms, bool is_final,
+				struct problem *problem)
+{
+	if (is_final || h->attempt >= h->max_attempts)
+		return delivery_give_up(d, h, verb, !is_final, problem);
+	if (delay_ms < 0)
+		delay_ms = backoff_ms(d, h->attempt);
+	h->attempt++;
+	h->receiver = STR_NULL;
+	if (delay_ms == 0)
+		return delivery_offer(d, h, verb, problem);
+	h->due_ms = d->now_ms + delay_ms;
+	if (h->expires_at_ms && h->expires_at_ms < h->due_ms)
+		h->due_ms = h->expires_at_ms;
+	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
+}
+
+/* Is the agent one that may take over? Not one that has a handoff of this envelope already, and not one behind an open breaker. */
+static enum problem_code may_take_over(struct delivery *d, const struct handoff_row *h, int64_t agent, bool *ret, bool *ret_is_probe,
+				       struct problem *problem)
+{
+	struct handoff_row other;
+	int64_t reset_ms;
+	enum store_status status;
+
+	*ret = false;
+	if (agent == h->agent)
+		return P_OK;
+	status = store_handoff_find(d->conn, h->space, h->envelope, agent, d->arena, &other);
+	if (status == STORE_OK)
+		return P_OK;
+	if (status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	return breaker_admits(d, agent, ret, ret_is_probe, &reset_ms, problem);
+}
+
+/* The names behind the first `used`, as they are kept. */
+static struct str rest_of(struct arena *arena, const struct json *names, uint32_t used)
+{
+	struct json rest = {.type = JSON_ARRAY, .count = names->count - used, .items = names->items + used};
+	struct json_writer w;
+	struct buf text;
+	struct str copy;
+
+	if (rest.count == 0)
+		return STR_NULL;
+	buf_init(&text, 1 << 16);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, &rest);
+	copy = arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row *h, bool *ret_is_probe, struct problem *problem)
+{
+	struct json names;
+	struct json_error error;
+	enum problem_code code = P_OK;
+	bool found = false;
+
+	*ret_is_probe = false;
+	if (h->fallbacks.p == NULL || !json_parse(h->fallbacks, 4, d->arena, &names, &error) || names.type != JSON_ARRAY)
+		return P_OK;
+	for (uint32_t i = 0; code == P_OK && !found && i < names.count; i++) {
+		int64_t agent;
+		enum store_status status = store_agent_id(d->conn, h->space, names.items[i].s, true, d->now_ms, &agent);
+
+		code = status == STORE_OK ? may_take_over(d, h, agent, &found, ret_is_probe, problem) : problem_of_store(problem, status);
+		if (code == P_OK && found) {
+			h->agent = agent;
+			h->agent_name = names.items[i].s;
+			h->fallbacks = rest_of(d->arena, &names, i + 1);
+		}
+	}
+	if (code == P_OK && !found)
+		h->fallbacks = STR_NULL;
+	return code;
+}
+
+enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, bool count, struct problem *problem)
+{
+	int64_t agent = h->agent;
+	enum problem_code code = P_OK;
+	bool is_probe;
+
+	if (count && !h->is_exhausted)
+		code = breaker_failed(d, h, problem);
+	if (code == P_OK)
+		code = delivery_next_fallback(d, h, &is_probe, problem);
+	if (code != P_OK)
+		return code;
+	h->receiver = STR_NULL;
+	if (h->agent != agent) {
+		h->attempt = 1;
+		h->is_exhausted = false;
+		code = delivery_offer(d, h, verb, problem);
+		if (code == P_OK && is_probe)
+			code = breaker_probe(d, h->agent, h->num, problem);
+		return code == P_OK ? delivery_tell(d, h, EVENT_FALLBACK, h->reason, problem) : code;
+	}
+	h->is_exhausted = h->is_exhausted || count;
+	h->is_told = false;
+	h->due_ms = 0;
+	h->expires_at_ms = 0;
+	code = delivery_move(d, h, verb, HANDOFF_PARKED, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, h->reason, problem) : code;
+}
+
+/* --- What time brings --- */
+
+/* The sender has stopped waiting. */
+static enum problem_code expire(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+
+	if (h->attempt >= h->max_attempts && !h->is_exhausted) {
+		code = breaker_failed(d, h, problem);
+		h->is_exhausted = true;
+	}
+	if (code != P_OK)
+		return code;
+	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited") : STR("not taken while the sender waited");
+	h->due_ms = 0;
+	h->expires_at_ms = 0;
+	h->receiver = STR_NULL;
+	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_EXPIRED, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem) : code;
+}
+
+/* Nobody took it. An agent that is at work gets more time. */
+static enum problem_code untaken(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	struct target_row target;
+	bool busy = false;
+	enum store_status status = store_target_get(d->conn, h->agent, &target);
+	enum problem_code code;
+
+	if (status == STORE_OK)
+		status = store_target_is_busy(d->conn, h->agent, &busy);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	if (busy || (target.seen_at_ms && target.seen_at_ms + h->ack_timeout_ms > d->now_ms))
+		return delivery_offer(d, h, VERB_TIMEOUT, problem);
+	h->reason = STR("nobody took it within the ack timeout");
+	code = delivery_tell(d, h, EVENT_ACK_TIMEOUT, STR_NULL, problem);
+	return code == P_OK ? delivery_fail(d, h, VERB_TIMEOUT, 0, false, problem) : code;
+}
+
+static enum problem_code lose_lease(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	bool worked = h->state == HANDOFF_WORKING;
+	enum problem_code code;
+
+	h->reason = worked ? STR("the work lease ran out: the receiver acked it and was not heard of again")
+			   : STR("the lease ran out: the receiver took it and did not answer");
+	code = delivery_tell(d, h, worked ? EVENT_WORK_LOST : EVENT_LEASE_LOST, h->receiver, problem);
+	return code == P_OK ? delivery_fail(d, h, VERB_TIMEOUT, -1, false, problem) : code;
+}
+
+static enum problem_code time_out(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	if (h->expires_at_ms && h->expires_at_ms <= d->now_ms && h->state != HANDOFF_WORKING)
+		return expire(d, h, problem);
+	switch (h->state) {
+	case HANDOFF_QUEUED:
+		return untaken(d, h, problem);
+	case HANDOFF_DELAYED:
+		return delivery_offer(d, h, VERB_TIMEOUT, problem);
+	case HANDOFF_LEASED:
+	case HANDOFF_WORKING:
+		return lose_lease(d, h, problem);
+	default:
+		assert(!"only what is open is due");
+		return P_OK;
+	}
+}
+
+enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem)
+{
+	enum store_status status = STORE_OK;
+	enum problem_code code = P_OK;
+	struct handoff_row h;
+
+	for (size_t i = 0; code == P_OK && i < max; i++) {
+		status = store_handoff_due(d->conn, d->now_ms, d->arena, &h);
+		if (status != STORE_OK)
+			break;
+		d->space = h.space;
+		code = time_out(d, &h, problem);
+	}
+	if (code == P_OK && (status == STORE_OK || status == STORE_NOT_FOUND))
+		status = store_handoff_next_due(d->conn, ret_next_ms);
+	if (code == P_OK && status != STORE_OK)
+		code = problem_of_store(problem, status);
+	return code;
+}

@@ -1,0 +1,151 @@
+/* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out. */
+#include "core/delivery_internal.h"
+
+enum { PARK_MAX = 1000 };
+
+static enum problem_code park_one(struct delivery *d, struct handoff_row *h, struct str reason, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+
+	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */
+	if (!h->is_exhausted && h->state == HANDOFF_EXPIRED) {
+		code = breaker_failed(d, h, problem);
+		h->is_exhausted = true;
+	}
+	if (code != P_OK)
+		return code;
+	h->reason = reason;
+	h->due_ms = 0;
+	h->expires_at_ms = 0;
+	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, reason, problem) : code;
+}
+
+static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason,
+				     struct handoff_row *ret, struct problem *problem)
+{
+	struct handoff_row h = {
+		.space = d->space, .envelope = envelope, .created_at_ms = d->now_ms, .from = from, .target_name = to, .agent_name = to,
+		.state = HANDOFF_PARKED, .priority = DELIVERY_PRIORITY, .attempt = 0, .max_attempts = DELIVERY_ATTEMPTS,
+		.ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS, .changed_at_ms = d->now_ms, .reason = reason,
+	};
+	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &h.target);
+	enum problem_code code;
+
+	h.agent = h.target;
+	if (status == STORE_OK)
+		status = store_handoff_insert(d->conn, &h);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	code = delivery_tell(d, &h, EVENT_PARKED, reason, problem);
+	if (code != P_OK)
+		return code;
+	if (d->changed)
+		d->changed(d->ctx, &h);
+	*ret = h;
+	return P_OK;
+}
+
+enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason, bool with_acked,
+				struct handoff_row *ret, struct problem *problem)
+{
+	struct handoff_row *all = arena_calloc(d->arena, PARK_MAX, sizeof(*all));
+	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
+	size_t count = 0, parked = 0;
+	enum store_status status = store_handoffs(d->conn, &filter, 0, PARK_MAX, d->arena, all, &count);
+	enum problem_code code = P_OK;
+
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	if (count == 0)
+		return park_unsent(d, envelope, to, from, reason, ret, problem);
+	for (size_t i = 0; code == P_OK && i < count; i++) {
+		struct handoff_row *h = &all[i];
+		bool acked = h->state == HANDOFF_ACKED || h->state == HANDOFF_WORKING;
+
+		if (h->state == HANDOFF_PARKED) {
+			*ret = *h;
+			parked++;
+		} else if (handoff_allows(VERB_PARK, h->state) && (with_acked || !acked)) {
+			code = park_one(d, h, reason, problem);
+			*ret = *h;
+			parked++;
+		}
+	}
+	if (code == P_OK && parked == 0)
+		code = problem_set(problem, P_ALREADY_SETTLED, NULL, "every handoff of env-%llu is %s already; there is nothing to park",
+				   (unsigned long long)envelope, handoff_state_name(all[0].state));
+	return code;
+}
+
+static enum problem_code get_parked(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
+{
+	enum problem_code code = delivery_get(d, num, ret, problem);
+
+	if (code == P_OK && ret->state != HANDOFF_PARKED)
+		code = problem_set(problem, P_NOT_PARKED, "id", "ho-%llu is not parked; it is %s", (unsigned long long)num,
+				   handoff_state_name(ret->state));
+	return code;
+}
+
+/* A handoff to another agent: the other becomes its target. */
+static enum problem_code retarget(struct delivery *d, struct handoff_row *h, struct str to, struct problem *problem)
+{
+	struct handoff_row other;
+	int64_t agent;
+	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &agent);
+
+	if (status == STORE_OK && agent == h->target) {
+		h->agent = agent;
+		h->agent_name = to;
+		return P_OK;
+	}
+	if (status == STORE_OK)
+		status = store_handoff_find(d->conn, d->space, h->envelope, agent, d->arena, &other);
+	if (status == STORE_OK)
+		return problem_set(problem, P_ALREADY_SENT, "to", "env-%llu was handed to %.*s already: that is ho-%llu",
+				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other.num);
+	if (status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	h->agent = h->target = agent;
+	h->agent_name = h->target_name = to;
+	return P_OK;
+}
+
+enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why, struct handoff_row *ret,
+				   struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = get_parked(d, num, &h, problem);
+
+	if (code == P_OK && to.p)
+		code = retarget(d, &h, to, problem);
+	if (code != P_OK)
+		return code;
+	h.attempt = 1;
+	h.is_exhausted = false;
+	h.is_told = false;
+	h.acked_at_ms = 0;
+	h.receiver = STR_NULL;
+	code = delivery_offer(d, &h, VERB_REDRIVE, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, to.p ? EVENT_REROUTED : EVENT_REDRIVEN, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why, struct handoff_row *ret,
+				   struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = get_parked(d, num, &h, problem);
+
+	if (code == P_OK)
+		code = delivery_move(d, &h, VERB_DISCARD, HANDOFF_DISCARDED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, kind, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}

@@ -1,0 +1,421 @@
+/* Handoffs, what came out of them, how delivery to an agent goes, and what happened, in SQLite. */
+#include "store/sqlite/sqlite_internal.h"
+
+enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
+
+/* Runs a statement that gives one row. STORE_NOT_FOUND where it gives none. The caller resets it. */
+static enum store_status step_row(struct store_conn *c, sqlite3_stmt *s)
+{
+	int rc = sqlite3_step(s);
+
+	return rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+}
+
+/* --- Agents --- */
+
+static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_MAKE);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	sqlite3_bind_int64(s, 3, now_ms);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite3_last_insert_rowid(c->db);
+	return status;
+}
+
+enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms, int64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_ID);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
+}
+
+enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_GET);
+	struct target_row row = {0};
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		row = (struct target_row){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+					  (uint64_t)sqlite3_column_int64(s, 3)};
+	sqlite3_reset(s);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return status;
+	*ret = row;
+	return STORE_OK;
+}
+
+enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_PUT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, target->seen_at_ms);
+	sqlite3_bind_int64(s, 3, target->failures);
+	sqlite3_bind_int64(s, 4, target->open_until_ms);
+	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
+	return sqlite_run(c, s);
+}
+
+enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_COUNTS);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = (struct target_counts){sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+					      sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)};
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_BUSY);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int(s, 0);
+	sqlite3_reset(s);
+	return status;
+}
+
+/* --- Handoffs --- */
+
+/* The columns that HANDOFF_INSERT and HANDOFF_PUT have in common. */
+static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
+{
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(h->space, h->num));
+	sqlite3_bind_int64(s, 3, h->target);
+	sqlite3_bind_int64(s, 4, h->agent);
+	sqlite3_bind_int(s, 8, (int)h->state);
+	sqlite3_bind_int(s, 9, h->priority);
+	sqlite3_bind_int64(s, 10, h->attempt);
+	sqlite3_bind_int64(s, 11, h->max_attempts);
+	sqlite3_bind_int64(s, 12, h->leases);
+	sqlite3_bind_int64(s, 13, h->due_ms);
+	sqlite3_bind_int64(s, 14, h->expires_at_ms);
+	sqlite3_bind_int64(s, 15, h->ack_timeout_ms);
+	sqlite3_bind_int64(s, 16, h->lease_ms);
+	sqlite3_bind_int64(s, 17, h->changed_at_ms);
+	sqlite3_bind_int64(s, 18, h->acked_at_ms);
+	sqlite3_bind_int(s, 19, (h->is_exhausted ? FLAG_EXHAUSTED : 0) | (h->is_told ? FLAG_TOLD : 0));
+	sqlite_bind_str(s, 20, h->receiver);
+	sqlite_bind_str(s, 21, h->fallbacks);
+	sqlite_bind_str(s, 22, h->reason);
+	sqlite_bind_str(s, 23, h->progress);
+}
+
+static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_row *ret)
+{
+	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
+	int flags = sqlite3_column_int(s, 18);
+
+	*ret = (struct handoff_row){
+		.space = (int64_t)(key >> 40),
+		.num = key & MEMORY_NUM_MAX,
+		.envelope = (uint64_t)sqlite3_column_int64(s, 1) & MEMORY_NUM_MAX,
+		.target = sqlite3_column_int64(s, 2),
+		.agent = sqlite3_column_int64(s, 3),
+		.channel = sqlite3_column_int64(s, 4),
+		.created_at_ms = sqlite3_column_int64(s, 5),
+		.from = sqlite_column_str(s, 6, arena),
+		.state = (enum handoff_state)sqlite3_column_int(s, 7),
+		.priority = sqlite3_column_int(s, 8),
+		.attempt = sqlite3_column_int64(s, 9),
+		.max_attempts = sqlite3_column_int64(s, 10),
+		.leases = sqlite3_column_int64(s, 11),
+		.due_ms = sqlite3_column_int64(s, 12),
+		.expires_at_ms = sqlite3_column_int64(s, 13),
+		.ack_timeout_ms = sqlite3_column_int64(s, 14),
+		.lease_ms = sqlite3_column_int64(s, 15),
+		.changed_at_ms = sqlite3_column_int64(s, 16),
+		.acked_at_ms = sqlite3_column_int64(s, 17),
+		.is_exhausted = flags & FLAG_EXHAUSTED,
+		.is_told = flags & FLAG_TOLD,
+		.receiver = sqlite_column_str(s, 19, arena),
+		.fallbacks = sqlite_column_str(s, 20, arena),
+		.reason = sqlite_column_str(s, 21, arena),
+		.progress = sqlite_column_str(s, 22, arena),
+		.target_name = sqlite_column_str(s, 23, arena),
+		.agent_name = sqlite_column_str(s, 24, arena),
+		.channel_name = sqlite_column_str(s, 25, arena),
+	};
+}
+
+static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct handoff_row *ret)
+{
+	enum store_status status = step_row(c, s);
+
+	if (status == STORE_OK)
+		read_handoff(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
+static enum store_status last_handoff(struct store_conn *c, int64_t space, uint64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_LAST);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_INSERT);
+	uint64_t last = 0;
+	enum store_status status = last_handoff(c, h->space, &last);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (status != STORE_OK)
+		return status;
+	h->num = last + 1;
+	bind_handoff(s, h);
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(h->space, h->envelope));
+	sqlite3_bind_int64(s, 5, h->channel);
+	sqlite3_bind_int64(s, 6, h->created_at_ms);
+	sqlite_bind_str(s, 7, h->from);
+	status = sqlite_run(c, s);
+	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_EXISTS : status;
+}
+
+enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	bind_handoff(s, h);
+	status = sqlite_run(c, s);
+	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
+}
+
+enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, struct handoff_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_GET);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	return one_handoff(c, s, arena, ret);
+}
+
+enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target, struct arena *arena,
+				     struct handoff_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_FIND);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	sqlite3_bind_int64(s, 2, target);
+	return one_handoff(c, s, arena, ret);
+}
+
+enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	return one_handoff(c, s, arena, ret);
+}
+
+enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_DUE);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, now_ms);
+	return one_handoff(c, s, arena, ret);
+}
+
+/* One integer out of a statement without parameters; 0 where it is NULL. */
+static enum store_status read_int(struct store_conn *c, enum sqlite_statement which, int64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, which);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	return read_int(c, SQL_HANDOFF_NEXT_DUE, ret_ms);
+}
+
+/* The statement whose index fits best. */
+static enum sqlite_statement list_statement(const struct handoff_filter *f)
+{
+	if (f->untold)
+		return SQL_HANDOFFS_UNTOLD;
+	if (f->envelope)
+		return SQL_HANDOFFS_OF_ENVELOPE;
+	return f->states == 1u << HANDOFF_PARKED ? SQL_HANDOFFS_PARKED : SQL_HANDOFFS;
+}
+
+enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
+				 struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	enum sqlite_statement which = list_statement(filter);
+	sqlite3_stmt *s = sqlite_statement(c, which);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(filter->space, after));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(filter->space + 1, 0));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	sqlite3_bind_int64(s, 4, filter->states);
+	sqlite3_bind_int64(s, 5, filter->agent);
+	sqlite3_bind_int64(s, 6, filter->channel);
+	sqlite_bind_str(s, 7, filter->from);
+	sqlite3_bind_int(s, 8, filter->untold);
+	if (which == SQL_HANDOFFS_OF_ENVELOPE)
+		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_handoff(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_PUT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
+	sqlite_bind_str(s, 2, result->result);
+	sqlite_bind_str(s, 3, result->gaps);
+	sqlite3_bind_int64(s, 4, result->input_tokens);
+	return sqlite_run(c, s);
+}
+
+enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena, struct result_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_GET);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
+	status = step_row(c, s);
+	if (status == STORE_OK)
+		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
+	sqlite3_reset(s);
+	return status;
+}
+
+/* --- Events --- */
+
+enum store_status store_event_add(struct store_conn *c, struct event_row *event)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_ADD);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, event->space);
+	sqlite3_bind_int64(s, 2, event->at_ms);
+	sqlite3_bind_int(s, 3, event->kind);
+	sqlite3_bind_int64(s, 4, (int64_t)event->handoff);
+	sqlite3_bind_int64(s, 5, (int64_t)event->envelope);
+	sqlite3_bind_int64(s, 6, event->attempt);
+	sqlite_bind_str(s, 7, event->agent);
+	sqlite_bind_str(s, 8, event->actor);
+	sqlite_bind_str(s, 9, event->note);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		event->id = sqlite3_last_insert_rowid(c->db);
+	return status;
+}
+
+enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, struct arena *arena,
+			       struct event_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF : space ? SQL_EVENTS_OF_SPACE : SQL_EVENTS_ALL);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (space)
+		sqlite3_bind_int64(s, 1, space);
+	if (handoff)
+		sqlite3_bind_int64(s, 2, (int64_t)handoff);
+	sqlite3_bind_int64(s, 3, after);
+	sqlite3_bind_int64(s, 4, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		ret[count++] = (struct event_row){
+			.id = sqlite3_column_int64(s, 0),
+			.space = sqlite3_column_int64(s, 1),
+			.at_ms = sqlite3_column_int64(s, 2),
+			.kind = sqlite3_column_int(s, 3),
+			.handoff = (uint64_t)sqlite3_column_int64(s, 4),
+			.envelope = (uint64_t)sqlite3_column_int64(s, 5),
+			.attempt = sqlite3_column_int64(s, 6),
+			.agent = sqlite_column_str(s, 7, arena),
+			.actor = sqlite_column_str(s, 8, arena),
+			.note = sqlite_column_str(s, 9, arena),
+		};
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
+{
+	return read_int(c, SQL_EVENT_LAST, ret_id);
+}
