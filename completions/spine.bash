@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -17,6 +17,7 @@ _spine()
 		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		--max-connections) return ;;
 		--max-header) return ;;
+		--max-uri) return ;;
 		--max-body) return ;;
 		--max-body-total) return ;;
 		--max-json-depth) return ;;
@@ -31,7 +32,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --quiet --data --max-connections --max-header --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --idempotency-ttl --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --idempotency-ttl --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -45,6 +46,20 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	space)
+		case "$prev" in
+		--guard|-g) COMPREPLY=($(compgen -W 'off redact refuse' -- "$cur")); return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--guard --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

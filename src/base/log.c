@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <unistd.h>
 
@@ -31,18 +32,24 @@ bool log_level_parse(struct str name, enum log_level *ret)
 	return false;
 }
 
-/* Control characters are escaped in both forms, so that a hostile name cannot forge a line or move the cursor. */
+/* Control characters are escaped in both forms, so that a hostile name cannot forge a line or move the cursor. What is
+ * not UTF-8 becomes U+FFFD: a line with it would not be JSON. */
 static void put_escaped(struct buf *line, struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+	for (size_t at = 0; at < s.n;) {
+		bool ok;
+		size_t len = utf8_first(str_sub(s, at, s.n), &ok);
+		unsigned char c = (unsigned char)s.p[at];
 
-		if (c == '"' || c == '\\')
+		if (!ok)
+			buf_puts(line, "\xef\xbf\xbd");
+		else if (c == '"' || c == '\\')
 			buf_printf(line, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			buf_printf(line, "\\u%04x", c);
 		else
-			buf_putc(line, (char)c);
+			buf_put(line, str_sub(s, at, at + len));
+		at += len;
 	}
 }
 
@@ -73,7 +80,7 @@ static bool needs_quotes(struct str s)
 	for (size_t i = 0; i < s.n; i++)
 		if ((unsigned char)s.p[i] <= ' ' || s.p[i] == '"' || s.p[i] == '=' || s.p[i] == 0x7f)
 			return true;
-	return s.n == 0;
+	return s.n == 0 || utf8_valid_length(s) < s.n;
 }
 
 static void format_text(struct buf *line, bool color, const char *when, enum log_level level,

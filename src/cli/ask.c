@@ -76,20 +76,25 @@ static int exit_of(int status, struct str code)
 		return CLI_NOT_FOUND;
 	if (status == 409 || status == 412 || str_is(code, "idempotency_conflict"))
 		return CLI_CONFLICT;
-	if (status == 408 || status == 429 || status == 503)
+	if (status == 408 || status == 429 || status == 503 || status == 504)
 		return CLI_UNREACHABLE;
 	return CLI_FAILED;
 }
 
-static void fail_unreached(struct cli *cli, struct ask *ask, enum client_status status, const char *why)
+static void fail_unreached(struct cli *cli, const struct client_request *request, struct ask *ask,
+			   enum client_status status, const char *why)
 {
 	const char *url = client_url(cli->client);
+	int64_t timeout_ms = options_int(&cli->options, "timeout") + request->wait_ms;
 
-	ask->exit = status == CLIENT_BAD_REPLY ? CLI_FAILED : CLI_UNREACHABLE;
-	if (status == CLIENT_TIMED_OUT) {
+	ask->exit = status == CLIENT_BAD_REPLY || status == CLIENT_STOPPED ? CLI_FAILED : CLI_UNREACHABLE;
+	if (status == CLIENT_STOPPED) {
+		ask->code = STR("stopped");
+		ask->failure = "stopped before the answer was there";
+	} else if (status == CLIENT_TIMED_OUT) {
 		ask->code = STR("timeout");
 		ask->failure = arena_printf(cli->arena, "%s did not answer within %lld ms; --timeout gives it longer",
-					     url, (long long)options_int(&cli->options, "timeout")).p;
+					     url, (long long)timeout_ms).p;
 	} else if (status == CLIENT_UNREACHABLE) {
 		ask->code = STR("unreachable");
 		ask->failure = arena_printf(cli->arena, "cannot reach %s (%s).%s", url, why,
@@ -137,7 +142,7 @@ void ask_make(struct cli *cli, const struct client_request *request, struct aren
 	if (status == CLIENT_OK)
 		read_reply(cli, arena, ret);
 	else
-		fail_unreached(cli, ret, status, buf_str(&why).p);
+		fail_unreached(cli, request, ret, status, buf_str(&why).p);
 	buf_release(&why);
 }
 
@@ -162,6 +167,12 @@ static const struct hint hints[] = {
 	{"body_too_large", "The server takes more with: spine serve --max-body"},
 	{"store_failed", "Nothing more is stored until the server is restarted; look at its log, and run: spine check"},
 	{"store_full", "Make room on the disk of the data directory"},
+	{"handoff_parked", "What can be done with it: spine parked --help"},
+	{"not_parked", "What is parked: spine parked"},
+	{"circuit_open", "To try it at once all the same: spine agent NAME --reset-breaker"},
+	{"no_route", "Name the receiver, or make a route: spine routes put --help"},
+	{"loop", "What happened so far: spine trace TASK; the work is parked: spine parked"},
+	{"hop_limit", "What happened so far: spine trace TASK; the work is parked: spine parked"},
 	{NULL, NULL},
 };
 
@@ -233,4 +244,18 @@ int ask_run(struct cli *cli, const struct client_request *request, struct ask *r
 		cli_note(cli, "spine: warning: %.*s: %.*s", STR_ARG(ask_str(&warnings->items[i], "field")),
 			 STR_ARG(ask_str(&warnings->items[i], "detail")));
 	return CLI_OK;
+}
+
+int ask_print(struct cli *cli, const struct client_request *request,
+	      void (*show)(const struct cli *cli, const struct json *answer))
+{
+	struct ask ask;
+	int code = ask_run(cli, request, &ask);
+
+	if (code == CLI_OK && cli_is_json(cli))
+		cli_write_json(cli, buf_str(&ask.reply.body));
+	else if (code == CLI_OK)
+		show(cli, &ask.json);
+	ask_release(&ask);
+	return code;
 }

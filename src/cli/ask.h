@@ -28,6 +28,10 @@ void ask_report(const struct cli *cli, const struct ask *ask);
  * failure, prints warnings of the server, and returns the exit code. */
 int ask_run(struct cli *cli, const struct client_request *request, struct ask *ret);
 void ask_release(struct ask *ask);
+/* All of it, for commands that do nothing else: makes the call and prints the answer, as it came with --json and by
+ * show otherwise. */
+int ask_print(struct cli *cli, const struct client_request *request,
+	      void (*show)(const struct cli *cli, const struct json *answer));
 
 /* The sentence that ask_report prints, without "spine: ". */
 struct str ask_sentence(const struct cli *cli, const struct ask *ask);

@@ -99,24 +99,19 @@ static int put_body(const struct cli *cli, const struct json *present, struct bu
 	return code;
 }
 
-static int call(struct cli *cli, const char *method, struct str body)
+/* With if_match a second time would be refused, because of the first. */
+static int call(struct cli *cli, const char *method, struct str body, const char *if_match)
 {
 	struct client_request request = {
 		.method = method, .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
-		.body = body, .repeatable = true,
+		.body = body, .if_match = if_match, .repeatable = if_match == NULL,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK && cli_is_json(cli))
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	else if (code == CLI_OK)
-		show_object(cli, &ask.json);
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, show_object);
 }
 
-/* The server replaces all settings at once, so the present ones are read first. */
+/* The server replaces all settings at once, so the present ones are read first; where somebody changes them meanwhile,
+ * it refuses. */
 static int exec_agent(struct cli *cli)
 {
 	struct client_request request = {
@@ -128,7 +123,7 @@ static int exec_agent(struct cli *cli)
 	int code = CLI_OK;
 
 	if (!is_registering(cli))
-		return call(cli, "GET", STR_NULL);
+		return call(cli, "GET", STR_NULL, NULL);
 	buf_init(&body, BODY_MAX_BYTES);
 	if (!options_flag(&cli->options, "replace")) {
 		ask_make(cli, &request, cli->arena, &present);
@@ -139,7 +134,7 @@ static int exec_agent(struct cli *cli)
 	if (code == CLI_OK)
 		code = put_body(cli, present.exit == CLI_OK ? &present.json : NULL, &body);
 	if (code == CLI_OK)
-		code = call(cli, "PUT", buf_str(&body));
+		code = call(cli, "PUT", buf_str(&body), present.reply.etag[0] ? present.reply.etag : NULL);
 	ask_release(&present);
 	buf_release(&body);
 	return code;

@@ -47,25 +47,7 @@ static void print_agents(const struct cli *cli, const struct json *agents)
 
 static int exec_agents(struct cli *cli)
 {
-	struct client_request request = {.method = "GET", .repeatable = true};
-	struct ask ask;
-	struct buf path;
-	int code;
-
-	buf_init(&path, 64 * 1024);
-	buf_puts(&path, "/v1/agents");
-	pages_add(cli, &path);
-	request.path = buf_str(&path).p;
-	code = ask_run(cli, &request, &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		print_agents(cli, ask_array(&ask.json, "agents"));
-		pages_tell(cli, &ask.json);
-	}
-	ask_release(&ask);
-	buf_release(&path);
-	return code;
+	return pages_run(cli, "/v1/agents", "agents", print_agents);
 }
 
 const struct command cmd_agents = {

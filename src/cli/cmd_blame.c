@@ -2,18 +2,11 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
+#include "cli/show.h"
 #include "cli/show_envelope.h"
 #include "client/url.h"
 
 enum { PATH_MAX_BYTES = 64 * 1024, LINE_MAX_BYTES = 1024 * 1024 };
-
-static void put_fact(struct buf *out, const char *before, struct str text)
-{
-	if (text.n == 0)
-		return;
-	buf_puts(out, before);
-	term_put_line(out, text, SIZE_MAX);
-}
 
 static void put_place(const struct cli *cli, struct buf *out, const char *label, const struct json *place)
 {
@@ -23,10 +16,10 @@ static void put_place(const struct cli *cli, struct buf *out, const char *label,
 	term_put_line(out, ask_str(place, "envelope"), SIZE_MAX);
 	buf_printf(out, ", hop %lld, ", (long long)ask_int(place, "hop", 0));
 	buf_put(out, show_envelope_route(cli, place));
-	put_fact(out, ", ", ask_str(place, "created_at"));
-	put_fact(out, ", ", ask_str(place, "fate"));
-	put_fact(out, " by ", ask_str(place, "by"));
-	put_fact(out, ": ", ask_str(place, "reason"));
+	show_fact(out, ", ", ask_str(place, "created_at"));
+	show_fact(out, ", ", ask_str(place, "fate"));
+	show_fact(out, " by ", ask_str(place, "by"));
+	show_fact(out, ": ", ask_str(place, "reason"));
 	buf_putc(out, '\n');
 }
 
@@ -36,7 +29,7 @@ static void print_blame(const struct cli *cli, const struct json *answer)
 
 	buf_init(&out, LINE_MAX_BYTES);
 	term_put_line(&out, ask_str(answer, "key"), SIZE_MAX);
-	put_fact(&out, ": ", ask_str(answer, "verdict"));
+	show_fact(&out, ": ", ask_str(answer, "verdict"));
 	buf_putc(&out, '\n');
 	put_place(cli, &out, "came in with  ", json_get(answer, "introduced"));
 	put_place(cli, &out, "lost in       ", json_get(answer, "lost"));

@@ -4,29 +4,25 @@
 #include "cli/shared_options.h"
 #include "cli/show_changes.h"
 
+static void print_diff(const struct cli *cli, const struct json *answer)
+{
+	struct str from = term_line(cli->arena, ask_str(answer, "from"));
+	struct str to = term_line(cli->arena, ask_str(answer, "to"));
+
+	cli_write(arena_printf(cli->arena, "%.*s -> %.*s: %.1f %% kept, %lld of %lld\n", STR_ARG(from), STR_ARG(to),
+			       ask_number(answer, "score") * 100, (long long)ask_int(answer, "kept", 0),
+			       (long long)ask_int(answer, "total", 0)));
+	show_changes(cli, ask_array(answer, "changes"));
+}
+
 static int exec_diff(struct cli *cli)
 {
 	const char *before = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/diff/");
 	struct client_request request = {
 		.method = "GET", .path = ask_path(cli->arena, before, cli->options.args[1], ""), .repeatable = true,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		struct str from = term_line(cli->arena, ask_str(&ask.json, "from"));
-		struct str to = term_line(cli->arena, ask_str(&ask.json, "to"));
-
-		cli_write(arena_printf(cli->arena, "%.*s -> %.*s: %.1f %% kept, %lld of %lld\n", STR_ARG(from),
-				       STR_ARG(to), ask_number(&ask.json, "score") * 100,
-				       (long long)ask_int(&ask.json, "kept", 0),
-				       (long long)ask_int(&ask.json, "total", 0)));
-		show_changes(cli, ask_array(&ask.json, "changes"));
-	}
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, print_diff);
 }
 
 const struct command cmd_diff = {

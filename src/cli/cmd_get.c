@@ -1,8 +1,10 @@
-/* spine get: reads memories by their ids. */
+/* spine get: reads memories, an envelope or a handoff by their ids. */
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
+#include "cli/show_envelope.h"
+#include "cli/show_handoff.h"
 
 enum { BODY_MAX_BYTES = 1024 * 1024, IDS_MAX = 1000 };
 
@@ -17,15 +19,12 @@ static const struct option_table get_table = {"Reading", get_options, OPTION_COU
 
 static void print_memories(const struct cli *cli, const struct json *memories)
 {
-	for (uint32_t i = 0; i < memories->count; i++) {
-		if (options_flag(&cli->options, "raw")) {
-			show_text(cli, ask_str(&memories->items[i], "content"));
-			continue;
-		}
-		if (i > 0)
-			cli_write(STR("\n"));
-		show_memory(cli, &memories->items[i]);
-	}
+	bool raw = options_flag(&cli->options, "raw");
+
+	for (uint32_t i = 0; i < memories->count && raw; i++)
+		show_text(cli, ask_str(&memories->items[i], "content"));
+	if (!raw)
+		show_memories(cli, memories);
 }
 
 static int fetch(struct cli *cli, const struct buf *body)
@@ -47,7 +46,19 @@ static int fetch(struct cli *cli, const struct buf *body)
 	return code;
 }
 
-static int exec_get(struct cli *cli)
+/* Of what is not a memory there is one at a time. */
+static int get_other(struct cli *cli, const char *prefix, void (*show)(const struct cli *cli, const struct json *answer))
+{
+	struct client_request request = {
+		.method = "GET", .path = ask_path(cli->arena, prefix, cli->options.args[0], ""), .repeatable = true,
+	};
+
+	if (cli->options.arg_count > 1 || options_flag(&cli->options, "raw"))
+		return cli_usage(cli, "an envelope or a handoff is read alone, and without --raw");
+	return ask_print(cli, &request, show);
+}
+
+static int get_memories(struct cli *cli)
 {
 	struct json_writer w;
 	struct buf body;
@@ -72,14 +83,26 @@ static int exec_get(struct cli *cli)
 	return code;
 }
 
+static int exec_get(struct cli *cli)
+{
+	struct str id = str_of(cli->options.args[0]);
+
+	if (str_has_prefix(id, STR("env-")))
+		return get_other(cli, "/v1/envelopes/", show_envelope);
+	if (str_has_prefix(id, STR("ho-")))
+		return get_other(cli, "/v1/handoffs/", show_handoff);
+	return get_memories(cli);
+}
+
 const struct command cmd_get = {
 	.name = "get",
-	.summary = "Reads memories by their ids",
+	.summary = "Reads memories, an envelope or a handoff by their ids",
 	.usage = "ID[@VERSION]...",
 	.about = "Memories that were superseded or have expired are read all the same, and say so. An id that does "
 		 "not exist or was forgotten is named on standard error, and the exit code is 3; the others are "
 		 "printed.\n\n"
-		 "With --json the document has the members memories and missing, also for a single id.",
+		 "With --json the document has the members memories and missing, also for a single id.\n\n"
+		 "An id such as env-1 or ho-1 shows that envelope or handoff.",
 	.examples = {
 		"spine get ms-1",
 		"spine get --raw ms-1@1",

@@ -96,6 +96,7 @@ static int exec_handoff(struct cli *cli)
 {
 	const char *summary = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
 	struct buf text, body, error;
+	struct json_writer w;
 	int code = CLI_FAILED;
 
 	if (options_flag(&cli->options, "prompt") && (cli_is_json(cli) || options_flag(&cli->options, "dry-run")))
@@ -103,12 +104,14 @@ static int exec_handoff(struct cli *cli)
 	buf_init(&text, SUMMARY_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
 	buf_init(&error, 4096);
+	json_writer_init(&w, &body);
 	if (!input_text(cli, summary, &text, &error))
 		cli_error(cli, "%s", buf_str(&error).p);
 	else if (text.len == 0)
 		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", cli->options.args[0]);
 	else
-		code = handoff_request_put(cli, cli->options.args[0], buf_str(&text), &body);
+		code = handoff_request_put(cli, cli->options.args[0], buf_str(&text),
+					   options_flag(&cli->options, "dry-run"), &w);
 	if (code == CLI_OK)
 		code = send_body(cli, &body);
 	buf_release(&text);

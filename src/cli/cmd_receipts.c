@@ -6,12 +6,13 @@
 #include "cli/show.h"
 #include "cli/when.h"
 
-static void print_receipts(const struct cli *cli, const struct json *receipts)
+static void print_receipts(const struct cli *cli, const struct json *answer)
 {
 	static const struct table_column columns[] = {
 		{"MEMORY", false, TERM_CYAN}, {"AGE", true, TERM_PLAIN}, {"OPENED", false, TERM_PLAIN},
 		{"AGENT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
 	};
+	const struct json *receipts = ask_array(answer, "receipts");
 	int64_t now_ms = clock_wall_ms();
 	struct table table;
 
@@ -34,15 +35,8 @@ static int exec_receipts(struct cli *cli)
 		.method = "GET", .path = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/receipts"),
 		.repeatable = true,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK && cli_is_json(cli))
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	else if (code == CLI_OK)
-		print_receipts(cli, ask_array(&ask.json, "receipts"));
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, print_receipts);
 }
 
 const struct command cmd_receipts = {

@@ -38,15 +38,10 @@ static int send_body(struct cli *cli, const struct buf *body)
 	int code = ask_run(cli, &request, &ask);
 
 	if (code == CLI_OK) {
-		const struct json *memories = ask_array(&ask.json, "memories");
-
 		if (cli_is_json(cli))
 			cli_write_json(cli, buf_str(&ask.reply.body));
-		for (uint32_t i = 0; i < memories->count && !cli_is_json(cli); i++) {
-			if (i > 0)
-				cli_write(STR("\n"));
-			show_memory(cli, &memories->items[i]);
-		}
+		else
+			show_memories(cli, ask_array(&ask.json, "memories"));
 		code = show_missing(cli, ask_array(&ask.json, "missing"));
 	}
 	ask_release(&ask);

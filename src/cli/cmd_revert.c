@@ -2,6 +2,7 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
+#include "cli/show.h"
 #include "cli/version_match.h"
 
 /* "ms-1 2" and "ms-1@2" mean the same. */
@@ -26,25 +27,13 @@ static int exec_revert(struct cli *cli)
 	struct client_request request = {.method = "POST"};
 	const char *id;
 	uint64_t version;
-	struct ask ask;
-	int code;
 
 	if (!read_target(cli, &id, &version))
 		return cli_usage(cli, "expected an id and a version: spine revert ms-1 2, or ms-1@2");
 	request.path = ask_memory_path(cli->arena, id, "/revert");
 	request.body = arena_printf(cli->arena, "{\"version\":%llu}", (unsigned long long)version);
 	request.if_match = version_match(cli, id);
-	code = ask_run(cli, &request, &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		struct str shown = term_line(cli->arena, ask_str(&ask.json, "id"));
-
-		cli_write(arena_printf(cli->arena, "%.*s@%lld\n", STR_ARG(shown),
-				       (long long)ask_int(&ask.json, "version", 0)));
-	}
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, show_version);
 }
 
 const struct command cmd_revert = {

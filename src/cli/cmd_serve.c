@@ -55,6 +55,11 @@ static const struct option limit_options[] = {
 		.help = "head of a request; beyond it 431"
 	},
 	{
+		.name = "max-uri", .arg = "SIZE", .env = "SPINE_MAX_URI", .key = "max_uri", .type = OPTION_SIZE,
+		.fallback = "32k", .min = 256, .max = 16 * MIB,
+		.help = "address of a request, a part of its head; beyond it 414"
+	},
+	{
 		.name = "max-body", .arg = "SIZE", .env = "SPINE_MAX_BODY", .key = "max_body", .type = OPTION_SIZE,
 		.fallback = "8m", .min = 1024, .max = 1024 * MIB,
 		.help = "body of a request; beyond it 413"
@@ -139,6 +144,7 @@ static int exec_serve(struct cli *cli)
 		.quiet = options_flag(o, "quiet"),
 		.max_connections = options_int(o, "max-connections"),
 		.max_header_bytes = options_int(o, "max-header"),
+		.max_uri_bytes = options_int(o, "max-uri"),
 		.max_body_bytes = options_int(o, "max-body"),
 		.max_body_total_bytes = options_int(o, "max-body-total"),
 		.max_json_depth = options_int(o, "max-json-depth"),

@@ -54,23 +54,20 @@ static int put_body(const struct cli *cli, struct str content, struct buf *out)
 	return code;
 }
 
+static void print_id(const struct cli *cli, const struct json *memory)
+{
+	cli_write(term_line(cli->arena, ask_str(memory, "id")));
+	cli_write(STR("\n"));
+}
+
 static int send_body(struct cli *cli, const struct buf *body)
 {
 	struct client_request request = {
 		.method = "POST", .path = "/v1/memories", .body = buf_str(body), .creates = true,
 		.idempotency_key = options_text(&cli->options, "idempotency-key"),
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		cli_write(term_line(cli->arena, ask_str(&ask.json, "id")));
-		cli_write(STR("\n"));
-	}
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, print_id);
 }
 
 static int exec_store(struct cli *cli)

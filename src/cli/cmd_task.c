@@ -26,6 +26,7 @@ static void print_chain(const struct cli *cli, const struct json *envelopes)
 	struct table table;
 
 	table_init(&table, task_columns, cli->arena);
+	table_may_cut(&table, 3);
 	for (uint32_t i = 0; i < envelopes->count; i++) {
 		const struct json *e = &envelopes->items[i];
 		struct table_row *row = table_add(&table);
@@ -48,27 +49,24 @@ static void print_chain(const struct cli *cli, const struct json *envelopes)
 	show_rows(cli, &table);
 }
 
+static void print_task(const struct cli *cli, const struct json *answer)
+{
+	struct str id = term_line(cli->arena, ask_str(answer, "id"));
+	struct str intent = term_line(cli->arena, ask_str(answer, "intent"));
+
+	cli_write(arena_printf(cli->arena, "%s%.*s%s%s%.*s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(id),
+			       term_off(&cli->out, TERM_CYAN), intent.n ? ": " : "", STR_ARG(intent)));
+	print_chain(cli, ask_array(answer, "envelopes"));
+}
+
 static int exec_task(struct cli *cli)
 {
 	struct client_request request = {
 		.method = "GET", .path = ask_path(cli->arena, "/v1/tasks/", cli->options.args[0], ""),
 		.repeatable = true,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		struct str id = term_line(cli->arena, ask_str(&ask.json, "id"));
-		struct str intent = term_line(cli->arena, ask_str(&ask.json, "intent"));
-
-		cli_write(arena_printf(cli->arena, "%s%.*s%s%s%.*s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(id),
-				       term_off(&cli->out, TERM_CYAN), intent.n ? ": " : "", STR_ARG(intent)));
-		print_chain(cli, ask_array(&ask.json, "envelopes"));
-	}
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, print_task);
 }
 
 const struct command cmd_task = {

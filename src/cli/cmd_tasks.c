@@ -30,25 +30,7 @@ static void print_tasks(const struct cli *cli, const struct json *tasks)
 
 static int exec_tasks(struct cli *cli)
 {
-	struct client_request request = {.method = "GET", .repeatable = true};
-	struct ask ask;
-	struct buf path;
-	int code;
-
-	buf_init(&path, 64 * 1024);
-	buf_puts(&path, "/v1/tasks");
-	pages_add(cli, &path);
-	request.path = buf_str(&path).p;
-	code = ask_run(cli, &request, &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		print_tasks(cli, ask_array(&ask.json, "tasks"));
-		pages_tell(cli, &ask.json);
-	}
-	ask_release(&ask);
-	buf_release(&path);
-	return code;
+	return pages_run(cli, "/v1/tasks", "tasks", print_tasks);
 }
 
 const struct command cmd_tasks = {

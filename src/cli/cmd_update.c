@@ -4,6 +4,7 @@
 #include "cli/fields.h"
 #include "cli/input.h"
 #include "cli/shared_options.h"
+#include "cli/show.h"
 #include "cli/version_match.h"
 
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
@@ -73,22 +74,10 @@ static int send_patch(struct cli *cli, const struct buf *body)
 		.body = buf_str(body),
 		.if_match = version_match(cli, id),
 	};
-	struct ask ask;
-	int code;
 
 	/* A second time changes nothing, but would not find the old version any more. */
 	request.repeatable = request.if_match == NULL;
-	code = ask_run(cli, &request, &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		struct str shown = term_line(cli->arena, ask_str(&ask.json, "id"));
-
-		cli_write(arena_printf(cli->arena, "%.*s@%lld\n", STR_ARG(shown),
-				       (long long)ask_int(&ask.json, "version", 0)));
-	}
-	ask_release(&ask);
-	return code;
+	return ask_print(cli, &request, show_version);
 }
 
 static int exec_update(struct cli *cli)

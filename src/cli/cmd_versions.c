@@ -7,25 +7,9 @@
 
 static int exec_versions(struct cli *cli)
 {
-	struct client_request request = {.method = "GET", .repeatable = true};
-	struct ask ask;
-	struct buf path;
-	int code;
+	const char *path = ask_memory_path(cli->arena, cli->options.args[0], "/versions");
 
-	buf_init(&path, 64 * 1024);
-	buf_puts(&path, ask_memory_path(cli->arena, cli->options.args[0], "/versions"));
-	pages_add(cli, &path);
-	request.path = buf_str(&path).p;
-	code = ask_run(cli, &request, &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		show_versions(cli, ask_array(&ask.json, "versions"));
-		pages_tell(cli, &ask.json);
-	}
-	ask_release(&ask);
-	buf_release(&path);
-	return code;
+	return pages_run(cli, path, "versions", show_versions);
 }
 
 const struct command cmd_versions = {

@@ -15,7 +15,7 @@ static const struct command *const handoff_commands[] = {
 };
 
 static const struct command *const server_commands[] = {
-	&cmd_serve, &cmd_status, NULL,
+	&cmd_serve, &cmd_status, &cmd_space, NULL,
 };
 
 static const struct command *const data_commands[] = {

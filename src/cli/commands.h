@@ -27,6 +27,7 @@ extern const struct command cmd_restore;
 extern const struct command cmd_revert;
 extern const struct command cmd_search;
 extern const struct command cmd_serve;
+extern const struct command cmd_space;
 extern const struct command cmd_status;
 extern const struct command cmd_store;
 extern const struct command cmd_task;

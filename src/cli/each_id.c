@@ -6,7 +6,7 @@ enum { DOCUMENT_MAX_BYTES = 512 * 1024 * 1024 };
 
 struct each {
 	const struct each_id *what;
-	struct buf memories;	/* JSON, divided by commas */
+	struct buf answers;	/* JSON, divided by commas */
 	struct buf problems;
 	int code;
 };
@@ -22,8 +22,10 @@ static void do_one(struct cli *cli, struct each *each, const char *id)
 {
 	struct client_request request = {
 		.method = each->what->method,
-		.path = ask_memory_path(cli->arena, id, each->what->suffix),
-		.repeatable = true,
+		.path = ask_path(cli->arena, each->what->prefix ? each->what->prefix : "/v1/memories/", id,
+				 each->what->suffix),
+		.body = each->what->body,
+		.repeatable = !each->what->is_once,
 	};
 	struct ask ask;
 
@@ -36,7 +38,9 @@ static void do_one(struct cli *cli, struct each *each, const char *id)
 		if (sentence.n)
 			cli_error(cli, "%.*s", STR_ARG(sentence));
 	} else if (cli_is_json(cli)) {
-		add_document(&each->memories, buf_str(&ask.reply.body));
+		add_document(&each->answers, buf_str(&ask.reply.body));
+	} else if (each->what->done == NULL) {
+		each->what->show(cli, &ask.json);
 	} else {
 		struct str line = term_line(cli->arena, ask_str(&ask.json, "id"));
 
@@ -49,9 +53,9 @@ int each_id_run(struct cli *cli, const struct each_id *what)
 {
 	struct each each = {.what = what, .code = CLI_OK};
 
-	buf_init(&each.memories, DOCUMENT_MAX_BYTES);
+	buf_init(&each.answers, DOCUMENT_MAX_BYTES);
 	buf_init(&each.problems, DOCUMENT_MAX_BYTES);
-	for (size_t i = 0; i < cli->options.arg_count; i++) {
+	for (size_t i = what->skip; i < cli->options.arg_count; i++) {
 		do_one(cli, &each, cli->options.args[i]);
 		/* A server that is not there will not be there for the next one either. */
 		if (each.code == CLI_UNREACHABLE || cli->client == NULL)
@@ -61,8 +65,8 @@ int each_id_run(struct cli *cli, const struct each_id *what)
 		struct buf out;
 
 		buf_init(&out, 2 * (size_t)DOCUMENT_MAX_BYTES + 100);
-		buf_puts(&out, "{\"memories\":[");
-		buf_put(&out, buf_str(&each.memories));
+		buf_printf(&out, "{\"%s\":[", what->list ? what->list : "memories");
+		buf_put(&out, buf_str(&each.answers));
 		buf_putc(&out, ']');
 		if (each.problems.len) {
 			buf_puts(&out, ",\"problems\":[");
@@ -73,7 +77,7 @@ int each_id_run(struct cli *cli, const struct each_id *what)
 		cli_write_json(cli, buf_str(&out));
 		buf_release(&out);
 	}
-	buf_release(&each.memories);
+	buf_release(&each.answers);
 	buf_release(&each.problems);
 	return each.code;
 }

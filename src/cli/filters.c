@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
+#include "cli/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
 #include "cli/when.h"
@@ -139,7 +140,6 @@ int filters_run(struct cli *cli, const struct buf *path)
 {
 	struct client_request request = {.method = "GET", .path = buf_str(path).p, .repeatable = true};
 	struct ask ask;
-	struct str next;
 	int code;
 
 	if (buf_overflowed(path))
@@ -148,11 +148,11 @@ int filters_run(struct cli *cli, const struct buf *path)
 	if (code == CLI_OK && cli_is_json(cli)) {
 		cli_write_json(cli, buf_str(&ask.reply.body));
 	} else if (code == CLI_OK) {
-		show_table(cli, ask_array(&ask.json, "memories"));
-		next = ask_str(&ask.json, "next_page_token");
-		if (next.n && cli->out.is_terminal)
-			cli_note(cli, "(there are more: --limit N, or --page-token %.*s)", STR_ARG(next));
-		else if (ask_array(&ask.json, "memories")->count == 0 && cli->out.is_terminal)
+		const struct json *memories = ask_array(&ask.json, "memories");
+
+		show_table(cli, memories);
+		pages_tell(cli, &ask.json);
+		if (memories->count == 0 && cli->out.is_terminal)
 			cli_note(cli, "(nothing found)");
 	}
 	ask_release(&ask);

@@ -205,37 +205,46 @@ static int put_pairs(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
-int handoff_request_put(const struct cli *cli, const char *target, struct str summary, struct buf *out)
+int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run, struct json_writer *w)
 {
 	const struct options *o = &cli->options;
-	struct json_writer w;
 	int code = fields_check_text(cli, "the summary", summary);
 
 	if (code == CLI_OK)
 		code = fields_check_text(cli, "the name of the target", str_of(target));
 	if (code != CLI_OK)
 		return code;
-	json_writer_init(&w, out);
-	json_begin_object(&w);
-	json_member_cstr(&w, "target_agent", target);
-	json_member_str(&w, "task_summary", summary);
-	code = put_texts(cli, &w);
+	json_begin_object(w);
+	json_member_cstr(w, "target_agent", target);
+	json_member_str(w, "task_summary", summary);
+	code = put_texts(cli, w);
 	if (code == CLI_OK)
-		code = put_pairs(cli, &w);
+		code = put_pairs(cli, w);
 	if (code == CLI_OK)
-		code = put_history(cli, &w);
+		code = put_history(cli, w);
 	if (code == CLI_OK)
-		code = put_list(cli, "ref", "refs", &w);
+		code = put_list(cli, "ref", "refs", w);
 	if (code == CLI_OK)
-		code = put_list(cli, "decision", "open_decisions", &w);
+		code = put_list(cli, "decision", "open_decisions", w);
 	if (options_is_given(o, "recent"))
-		json_member_int(&w, "include_recent", options_int(o, "recent"));
+		json_member_int(w, "include_recent", options_int(o, "recent"));
 	if (options_flag(o, "no-pins"))
-		json_member_bool(&w, "include_pins", false);
+		json_member_bool(w, "include_pins", false);
 	if (options_is_given(o, "max-hops"))
-		json_member_int(&w, "max_hops", options_int(o, "max-hops"));
-	if (options_flag(o, "dry-run"))
-		json_member_bool(&w, "dry_run", true);
-	json_end_object(&w);
+		json_member_int(w, "max_hops", options_int(o, "max-hops"));
+	if (dry_run)
+		json_member_bool(w, "dry_run", true);
+	json_end_object(w);
 	return code;
+}
+
+bool handoff_request_any(const struct cli *cli)
+{
+	for (size_t i = 0; i < OPTION_COUNT(task_options); i++)
+		if (options_is_given(&cli->options, task_options[i].name))
+			return true;
+	for (size_t i = 0; i < OPTION_COUNT(memory_options); i++)
+		if (options_is_given(&cli->options, memory_options[i].name))
+			return true;
+	return false;
 }

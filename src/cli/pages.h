@@ -7,8 +7,10 @@
 
 extern const struct option_table pages_table;	/* --limit, --page-token */
 
-/* Appends the options to a path. */
-void pages_add(const struct cli *cli, struct buf *path);
+/* Asks for a page of the list at path and prints it: as it came with --json, otherwise by show, which gets the array of
+ * that name. */
+int pages_run(struct cli *cli, const char *path, const char *name,
+	      void (*show)(const struct cli *cli, const struct json *list));
 /* Tells a person at a terminal that the answer was not the last page. */
 void pages_tell(const struct cli *cli, const struct json *answer);
 

@@ -133,7 +133,7 @@ void show_versions(const struct cli *cli, const struct json *versions)
 
 /* --- One memory --- */
 
-static void put_fact(struct buf *out, const char *before, struct str text)
+void show_fact(struct buf *out, const char *before, struct str text)
 {
 	if (text.n == 0)
 		return;
@@ -146,14 +146,14 @@ static void put_head(const struct cli *cli, struct buf *out, const struct json *
 	buf_printf(out, "%s", term_on(&cli->out, TERM_CYAN));
 	term_put_line(out, ask_str(m, "id"), SIZE_MAX);
 	buf_printf(out, "@%lld%s", (long long)ask_int(m, "version", 0), term_off(&cli->out, TERM_CYAN));
-	put_fact(out, "  ", ask_str(m, "kind"));
-	put_fact(out, "  ", unless(ask_str(m, "importance"), "medium"));
+	show_fact(out, "  ", ask_str(m, "kind"));
+	show_fact(out, "  ", unless(ask_str(m, "importance"), "medium"));
 	if (ask_bool(m, "pinned"))
 		buf_puts(out, "  pinned");
 	if (!str_is(ask_str(m, "state"), "active")) {
 		buf_printf(out, "  %s", term_on(&cli->out, TERM_YELLOW));
 		term_put_line(out, ask_str(m, "state"), SIZE_MAX);
-		put_fact(out, " by ", ask_str(m, "superseded_by"));
+		show_fact(out, " by ", ask_str(m, "superseded_by"));
 		buf_puts(out, term_off(&cli->out, TERM_YELLOW));
 	}
 	if (ask_int(m, "current_version", 0) > 0)
@@ -166,15 +166,15 @@ static void put_times(const struct cli *cli, struct buf *out, const struct json 
 	struct str created = ask_str(m, "created_at"), updated = ask_str(m, "updated_at");
 	int64_t now_ms = clock_wall_ms();
 
-	put_fact(out, "created ", created);
-	put_fact(out, ", age ", when_age(cli->arena, created, now_ms));
+	show_fact(out, "created ", created);
+	show_fact(out, ", age ", when_age(cli->arena, created, now_ms));
 	if (!str_eq(created, updated))
-		put_fact(out, ", changed ", updated);
-	put_fact(out, ", expires ", ask_str(m, "expires_at"));
-	put_fact(out, ", by ", ask_str(m, "agent"));
-	put_fact(out, ", trust ", unless(ask_str(m, "trust"), "agent"));
-	put_fact(out, ", task ", ask_str(m, "task"));
-	put_fact(out, ", supersedes ", ask_str(m, "supersedes"));
+		show_fact(out, ", changed ", updated);
+	show_fact(out, ", expires ", ask_str(m, "expires_at"));
+	show_fact(out, ", by ", ask_str(m, "agent"));
+	show_fact(out, ", trust ", unless(ask_str(m, "trust"), "agent"));
+	show_fact(out, ", task ", ask_str(m, "task"));
+	show_fact(out, ", supersedes ", ask_str(m, "supersedes"));
 	buf_putc(out, '\n');
 }
 
@@ -184,7 +184,7 @@ static void put_tags(struct buf *out, const struct json *m)
 
 	for (uint32_t i = 0; i < tags->count; i++)
 		if (tags->items[i].type == JSON_STRING)
-			put_fact(out, i == 0 ? "tags " : ", ", tags->items[i].s);
+			show_fact(out, i == 0 ? "tags " : ", ", tags->items[i].s);
 	if (tags->count)
 		buf_putc(out, '\n');
 }
@@ -218,7 +218,7 @@ void show_memory(const struct cli *cli, const struct json *m)
 	put_tags(&out, m);
 	put_metadata(&out, m);
 	if (summary.n) {
-		put_fact(&out, "summary ", summary);
+		show_fact(&out, "summary ", summary);
 		buf_putc(&out, '\n');
 	}
 	buf_printf(&out, "%s\n", term_off(&cli->out, TERM_DIM));
@@ -227,6 +227,22 @@ void show_memory(const struct cli *cli, const struct json *m)
 		buf_putc(&out, '\n');
 	cli_write(buf_str(&out));
 	buf_release(&out);
+}
+
+void show_memories(const struct cli *cli, const struct json *memories)
+{
+	for (uint32_t i = 0; i < memories->count; i++) {
+		if (i > 0)
+			cli_write(STR("\n"));
+		show_memory(cli, &memories->items[i]);
+	}
+}
+
+void show_version(const struct cli *cli, const struct json *memory)
+{
+	struct str id = term_line(cli->arena, ask_str(memory, "id"));
+
+	cli_write(arena_printf(cli->arena, "%.*s@%lld\n", STR_ARG(id), (long long)ask_int(memory, "version", 0)));
 }
 
 void show_text(const struct cli *cli, struct str text)

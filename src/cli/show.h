@@ -11,12 +11,18 @@
 void show_table(const struct cli *cli, const struct json *memories);
 /* All of one memory: a head, and its content. */
 void show_memory(const struct cli *cli, const struct json *memory);
+/* All of each, divided by an empty line. */
+void show_memories(const struct cli *cli, const struct json *memories);
+/* Which version of which memory it is, in a line: "ms-4821@3". */
+void show_version(const struct cli *cli, const struct json *memory);
 /* The versions of one memory, a line for each. */
 void show_versions(const struct cli *cli, const struct json *versions);
 /* A text byte for byte, so that it can be piped; on a terminal with what is dangerous made visible. */
 void show_text(const struct cli *cli, struct str text);
 /* A sentence on standard error for each memory of a "missing" list. Returns CLI_NOT_FOUND where there is one. */
 int show_missing(const struct cli *cli, const struct json *missing);
+/* Appends a text with what stands before it; nothing where the text is empty. */
+void show_fact(struct buf *out, const char *before, struct str text);
 /* A table that the command filled itself. */
 void show_rows(const struct cli *cli, const struct table *table);
 /* An object of the server, "key  value" in lines, objects within as "key.key". */

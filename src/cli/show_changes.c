@@ -149,7 +149,7 @@ static double left_at_ten_percent_loss(int64_t hops)
 	return left;
 }
 
-enum { COL_HOP, COL_ENVELOPE, COL_ROUTE, COL_SCORE, COL_KEPT, COL_ROOT, COL_LOSS, COL_CONSTRAINTS, COL_DROPPED };
+enum { COL_HOP, COL_ENVELOPE, COL_ROUTE, COL_SCORE, COL_KEPT, COL_ROOT, COL_LOSS, COL_DROPPED, COL_CONSTRAINTS };
 
 static void add_hop(const struct cli *cli, struct table *table, const struct json *hop)
 {
@@ -182,10 +182,10 @@ void show_fidelity(const struct cli *cli, const struct json *fidelity)
 		[COL_ROUTE] = {"FROM -> TO", false, TERM_PLAIN},
 		[COL_SCORE] = {"SCORE", true, TERM_PLAIN},
 		[COL_KEPT] = {"KEPT", true, TERM_PLAIN},
-		[COL_ROOT] = {"OF THE FIRST", true, TERM_GREEN},
-		[COL_LOSS] = {"10 % LOSS A HOP", true, TERM_DIM},
+		[COL_ROOT] = {"OF FIRST", true, TERM_GREEN},
+		[COL_LOSS] = {"10 % LOSS", true, TERM_DIM},
+		[COL_DROPPED] = {"DROPPED", true, TERM_YELLOW},
 		[COL_CONSTRAINTS] = {"CONSTRAINTS", false, TERM_PLAIN},
-		[COL_DROPPED] = {"MEMORIES DROPPED", false, TERM_YELLOW},
 		{NULL, false, TERM_PLAIN},
 	};
 	const struct json *hops = ask_array(fidelity, "hops");
@@ -193,6 +193,9 @@ void show_fidelity(const struct cli *cli, const struct json *fidelity)
 	int64_t last = 0;
 
 	table_init(&table, columns, cli->arena);
+	table_may_cut(&table, COL_ROUTE);
+	/* Each of them has a line of its own below. */
+	table_may_omit(&table, COL_CONSTRAINTS);
 	for (uint32_t i = 0; i < hops->count; i++) {
 		add_hop(cli, &table, &hops->items[i]);
 		last = ask_int(&hops->items[i], "hop", 0);

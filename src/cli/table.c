@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-enum { GAP = 2, LAST_MIN = 20 };
+enum { GAP = 2, LAST_MIN = 20, CUT_MIN = 12 };
 
 void table_init(struct table *t, const struct table_column *columns, struct arena *arena)
 {
@@ -11,6 +11,18 @@ void table_init(struct table *t, const struct table_column *columns, struct aren
 		t->column_count++;
 	assert(t->column_count > 0 && t->column_count <= TABLE_COLUMNS_MAX);
 	t->last = &t->first;
+}
+
+void table_may_cut(struct table *t, size_t column)
+{
+	assert(column < t->column_count);
+	t->may_cut[column] = true;
+}
+
+void table_may_omit(struct table *t, size_t column)
+{
+	assert(column < t->column_count);
+	t->may_omit[column] = true;
 }
 
 struct table_row *table_add(struct table *t)
@@ -33,32 +45,31 @@ static void put_spaces(struct buf *out, size_t count)
 	buf_printf(out, "%*s", (int)count, "");
 }
 
-/* The last column needs no spaces behind it, and gets what room there is. */
+/* The last column needs no spaces behind it. */
 static void put_cell(const struct table *t, const struct term *term, size_t i, struct str text, size_t width, bool last,
 		     enum term_style style, struct buf *out)
 {
-	size_t columns = term_columns(text);
-	size_t fill = columns < width ? width - columns : 0;
+	size_t columns = term_columns(text), start;
 
-	if (t->columns[i].right)
-		put_spaces(out, fill);
+	if (t->columns[i].right && columns < width)
+		put_spaces(out, width - columns);
 	buf_puts(out, term_on(term, style));
-	if (last)
+	start = out->len;
+	if (columns > width)
 		term_put_line(out, text, width);
 	else
 		buf_put(out, text);
+	/* What was cut may be narrower than it had to be: no "…" stands behind a space. */
+	columns = term_columns(str_sub(buf_str(out), start, out->len));
 	buf_puts(out, term_off(term, style));
-	if (!last && !t->columns[i].right)
-		put_spaces(out, fill);
+	if (!last && !t->columns[i].right && columns < width)
+		put_spaces(out, width - columns);
 	buf_puts(out, last ? "\n" : "  ");
 }
 
-void table_print(const struct table *t, const struct term *term, struct buf *out)
+/* What each column would take; 0 for one without content. */
+static void measure(const struct table *t, size_t widths[TABLE_COLUMNS_MAX])
 {
-	size_t widths[TABLE_COLUMNS_MAX] = {0}, used = 0, last = 0;
-
-	if (t->first == NULL)
-		return;
 	for (const struct table_row *row = t->first; row; row = row->next)
 		for (size_t i = 0; i < t->column_count; i++) {
 			size_t columns = term_columns(row->cells[i]);
@@ -68,15 +79,69 @@ void table_print(const struct table *t, const struct term *term, struct buf *out
 	for (size_t i = 0; i < t->column_count; i++) {
 		size_t title = strlen(t->columns[i].title);
 
-		if (widths[i] == 0)
-			continue;
-		widths[i] = title > widths[i] ? title : widths[i];
-		used += widths[i] + GAP;
-		last = i;
+		if (widths[i] && title > widths[i])
+			widths[i] = title;
 	}
-	used -= widths[last] + GAP;
-	if (used + widths[last] > term->width)
-		widths[last] = used + LAST_MIN < term->width ? term->width - used : LAST_MIN;
+}
+
+/* The widest of the columns that can still be cut; column_count where there is none. */
+static size_t widest(const struct table *t, size_t last, const size_t widths[TABLE_COLUMNS_MAX])
+{
+	size_t found = t->column_count;
+
+	for (size_t i = 0; i <= last; i++) {
+		size_t min = i == last ? LAST_MIN : t->may_cut[i] ? CUT_MIN : SIZE_MAX;
+
+		if (widths[i] > min && (found == t->column_count || widths[i] > widths[found]))
+			found = i;
+	}
+	return found;
+}
+
+/* Cuts the columns so that they fit, as far as they can be cut. Returns the last one; *ret_excess is by how much they do
+ * not fit. */
+static size_t cut_to(const struct table *t, size_t room, size_t widths[TABLE_COLUMNS_MAX], size_t *ret_excess)
+{
+	size_t used = 0, last = 0, excess, i;
+
+	for (i = 0; i < t->column_count; i++)
+		if (widths[i]) {
+			used += widths[i] + GAP;
+			last = i;
+		}
+	used -= used ? GAP : 0;
+	excess = used > room ? used - room : 0;
+	for (; excess > 0 && (i = widest(t, last, widths)) < t->column_count; excess--)
+		widths[i]--;
+	*ret_excess = excess;
+	return last;
+}
+
+/* Makes the columns fit into the room. Returns the last one. */
+static size_t fit(const struct table *t, size_t room, size_t widths[TABLE_COLUMNS_MAX])
+{
+	size_t whole[TABLE_COLUMNS_MAX], excess, last;
+
+	memcpy(whole, widths, sizeof(whole));
+	last = cut_to(t, room, widths, &excess);
+	for (size_t i = t->column_count; i-- > 0 && excess > 0;) {
+		if (!t->may_omit[i] || whole[i] == 0)
+			continue;
+		whole[i] = 0;
+		memcpy(widths, whole, sizeof(whole));
+		last = cut_to(t, room, widths, &excess);
+	}
+	return last;
+}
+
+void table_print(const struct table *t, const struct term *term, struct buf *out)
+{
+	size_t widths[TABLE_COLUMNS_MAX] = {0}, last;
+
+	if (t->first == NULL)
+		return;
+	measure(t, widths);
+	last = fit(t, term->width, widths);
 	for (size_t i = 0; i <= last && t->columns[0].title[0]; i++)
 		if (widths[i])
 			put_cell(t, term, i, str_of(t->columns[i].title), widths[i], i == last, TERM_DIM, out);

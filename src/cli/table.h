@@ -1,4 +1,5 @@
-/* Aligned columns. A column without any content is left out; the last one is cut to the terminal's width. */
+/* Aligned columns. A column without any content is left out. Where the table is wider than the terminal, the last
+ * column and those that may be are cut, the widest first; where that is not enough, columns that may be are left out. */
 #ifndef SPINE_CLI_TABLE_H
 #define SPINE_CLI_TABLE_H
 
@@ -22,11 +23,17 @@ struct table {
 	struct arena *arena;			/* borrowed */
 	const struct table_column *columns;	/* borrowed */
 	size_t column_count;
+	bool may_cut[TABLE_COLUMNS_MAX];
+	bool may_omit[TABLE_COLUMNS_MAX];
 	struct table_row *first;
 	struct table_row **last;
 };
 
 void table_init(struct table *t, const struct table_column *columns, struct arena *arena);
+/* Where there is no room, cells of this column are cut to a dozen characters, or a few more. */
+void table_may_cut(struct table *t, size_t column);
+/* Where cutting is not enough, this column is left out: what it says must be told elsewhere. */
+void table_may_omit(struct table *t, size_t column);
 /* A new row at the end, empty; its cells are to be filled in, with text that lives as long as the arena. */
 struct table_row *table_add(struct table *t);
 /* Puts a text from outside into a cell, made safe. */

@@ -17,6 +17,7 @@ enum {
 	CALLS_MAX = 4,
 	CONNECT_TIMEOUT_MS = 5000,
 	FIRST_PAUSE_MS = 100,		/* doubled for each further repetition */
+	PAUSE_MAX_MS = 5000,		/* who says "not before a minute" is not asked again */
 	KEY_BYTES = 16,
 };
 
@@ -189,7 +190,17 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 		t->reply->is_replayed = str_is(value, "true");
 	else if (header_is(line, "retry-after", &value) && str_to_u64(value, &seconds) && seconds < 86400)
 		t->reply->retry_after_ms = (int64_t)seconds * 1000;
+	else if (header_is(line, "etag", &value) && value.n < CLIENT_ETAG_SIZE)
+		snprintf(t->reply->etag, CLIENT_ETAG_SIZE, "%.*s", STR_ARG(value));
 	return size * count;
+}
+
+static int on_progress(void *arg, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+	const struct client_request *request = arg;
+
+	(void)down_total, (void)down, (void)up_total, (void)up;
+	return request->is_stopped(request->stop_arg);
 }
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *name, const char *value)
@@ -252,6 +263,11 @@ static void set_up(const struct client *client, const struct client_request *req
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, t);
+	if (request->is_stopped) {
+		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
+	}
 	if (client->is_local)
 		curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	if (request->body.p) {
@@ -277,6 +293,7 @@ static CURLcode transfer_once(const struct client *client, const struct client_r
 	buf_clear(&t->reply->body);
 	t->reply->is_problem = t->reply->is_replayed = false;
 	t->reply->retry_after_ms = -1;
+	t->reply->etag[0] = '\0';
 	t->curl_error[0] = '\0';
 	if (buf_overflowed(&url)) {
 		snprintf(t->curl_error, sizeof(t->curl_error), "the request's address is longer than 64 KiB");
@@ -310,7 +327,7 @@ static bool shall_repeat(CURLcode code, const struct client_reply *reply, bool w
 	if (reply->calls >= CALLS_MAX)
 		return false;
 	if (code == CURLE_OK) {
-		if (reply->status != 503 || reply->retry_after_ms < 0)
+		if (reply->status != 503 || reply->retry_after_ms < 0 || reply->retry_after_ms > PAUSE_MAX_MS)
 			return false;
 		*ret_pause_ms = reply->retry_after_ms > pause_ms ? reply->retry_after_ms : pause_ms;
 		return true;
@@ -365,6 +382,9 @@ static enum client_status status_of(const struct client *client, CURLcode code, 
 	case CURLE_WRITE_ERROR:
 		buf_puts(error, "the answer is larger than this client takes");
 		return CLIENT_BAD_REPLY;
+	case CURLE_ABORTED_BY_CALLBACK:
+		buf_puts(error, "stopped");
+		return CLIENT_STOPPED;
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_WEIRD_SERVER_REPLY:
 		buf_puts(error, "what answers there does not speak HTTP/1.1");
@@ -379,7 +399,10 @@ enum client_status client_call(struct client *client, const struct client_reques
 			       struct buf *error)
 {
 	struct client_reply reply = {.retry_after_ms = -1};
-	struct transfer t = {.reply = &reply, .deadline_ns = clock_mono_ns() + client->timeout_ms * 1000000};
+	struct transfer t = {
+		.reply = &reply,
+		.deadline_ns = clock_mono_ns() + (client->timeout_ms + request->wait_ms) * 1000000,
+	};
 	char made_key[KEY_BYTES * 2 + 1];
 	const char *key = request->idempotency_key;
 	bool was_connected = false;

@@ -7,8 +7,8 @@
  *     Idempotency-Key, which the client makes up for a request that `creates` and has none; - and the connection
  *     broke after it had been made, or the server answered that it was too busy (503 with Retry-After).
  *
- * A server that is not there at all is reported at once. Redirects are not followed, replies are bounded in size, and
- * proxies of the environment are not used for loopback addresses.
+ * A server that is busy for longer than a few seconds, or not there at all, is reported at once. Redirects are not
+ * followed, replies are bounded in size, and proxies of the environment are not used for loopback addresses.
  */
 #ifndef SPINE_CLIENT_CLIENT_H
 #define SPINE_CLIENT_CLIENT_H
@@ -34,6 +34,10 @@ struct client_request {
 	const char *if_match;		/* the ETag, with its quotes, or NULL */
 	bool creates;			/* a POST that creates: gets an Idempotency-Key where it has none */
 	bool repeatable;		/* doing it twice is the same as once */
+	int64_t wait_ms;		/* how long the server was asked to wait before it answers; added to the timeout */
+	/* Asked about once a second while the call is under way: true ends it. May be NULL. */
+	bool (*is_stopped)(void *arg);
+	void *stop_arg;
 };
 
 enum client_status {
@@ -41,7 +45,10 @@ enum client_status {
 	CLIENT_UNREACHABLE,	/* nothing listens there, the name is unknown, or the connection broke */
 	CLIENT_TIMED_OUT,
 	CLIENT_BAD_REPLY,	/* not HTTP, or too large */
+	CLIENT_STOPPED,		/* by is_stopped */
 };
+
+enum { CLIENT_ETAG_SIZE = 128 };
 
 struct client_reply {
 	int status;		/* of HTTP */
@@ -49,6 +56,7 @@ struct client_reply {
 	bool is_problem;	/* application/problem+json */
 	bool is_replayed;	/* Idempotent-Replayed: true */
 	int64_t retry_after_ms;	/* -1 where the server named none */
+	char etag[CLIENT_ETAG_SIZE];	/* with its quotes; "" where there is none, or one that does not fit */
 	int calls;		/* how often the request was sent */
 };
 

@@ -3,8 +3,10 @@
 #include "api/api.h"
 #include "api/guard.h"
 #include "api/indexer.h"
+#include "api/waiting.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "token/token_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_URI_BYTES = 32768, MAX_HEADERS = 100, HOST_MAX = 64 };
+/* The token cache takes 16 MB when it is full, and nothing before it is used. */
+enum { MAX_HEADERS = 100, HOST_MAX = 64, TOKEN_CACHE_ENTRIES = 1 << 20 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -97,7 +100,7 @@ static struct http_config http_config(struct server *s)
 			.max_connections = (size_t)c->max_connections,
 			.max_header_bytes = (size_t)c->max_header_bytes,
 			.max_headers = MAX_HEADERS,
-			.max_uri_bytes = MAX_URI_BYTES,
+			.max_uri_bytes = (size_t)c->max_uri_bytes,
 			.max_body_bytes = (size_t)c->max_body_bytes,
 			.max_body_total_bytes = (size_t)c->max_body_total_bytes,
 			.header_timeout_ms = c->header_timeout_ms,
@@ -191,8 +194,11 @@ static bool start(struct server *s, struct buf *error)
 	s->api.spaces = spaces_new();
 	s->api.numbers = numbers_new();
 	s->api.recall = recall_new(random_seed());
+	s->api.tokens = token_cache_new(TOKEN_CACHE_ENTRIES, random_seed());
 	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
+	s->api.waiting = waiting_new(&s->api, random_seed());
 	s->api.writer = writer_start(&(struct writer_config){
+		.hooks = waiting_hooks(s->api.waiting),
 		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms, .on_failure = on_store_failure, .ctx = s,
 	});
 	http_server_start(s->api.http);
@@ -214,9 +220,11 @@ static void stop(struct server *s)
 	if (s->api.writer)
 		remove_server_file(s);
 	writer_stop(s->api.writer);
+	waiting_free(s->api.waiting);
 	indexer_stop(s->api.indexer);
 	http_server_free(s->api.http);
 	recall_free(s->api.recall);
+	token_cache_free(s->api.tokens);
 	spaces_free(s->api.spaces);
 	numbers_free(s->api.numbers);
 	free(s->api.readers);

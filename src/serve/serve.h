@@ -14,6 +14,7 @@ struct serve_config {
 
 	int64_t max_connections;
 	int64_t max_header_bytes;
+	int64_t max_uri_bytes;
 	int64_t max_body_bytes;
 	int64_t max_body_total_bytes;
 	int64_t max_json_depth;

@@ -1,15 +1,17 @@
 """Kills a loaded server at random moments and looks whether it kept its word.
 
 A round: some clients write over several connections as fast as they can (stores and batches with and without
-Idempotency-Key, updates with If-Match, pins, reverts, forgets, replacements, batches that must be refused). At a random
-moment the server gets SIGKILL. It is started again on the same data, and then
+Idempotency-Key, updates with If-Match, pins, reverts, forgets, replacements, batches that must be refused, handoffs). At a
+random moment the server gets SIGKILL. It is started again on the same data, and then
 
   - what was acknowledged is there, once, with the content and version that was acknowledged;
   - what was not answered happened wholly or not at all, a batch in particular;
   - nothing else is there: every number given out since the last round is looked at;
   - a request that is sent again with its Idempotency-Key gets the answer it got, or should have got, and makes no
     second memory;
-  - what was forgotten stays forgotten, and no number is given out twice.
+  - the same holds for envelopes, and each has the digest that was acknowledged (envelopes.py);
+  - what was forgotten stays forgotten, and no number is given out twice;
+  - what a server has shown stays, also where the power is cut before anything else was written.
 
 Some rounds kill the server while it starts, some while it drains. In some the power is cut as well: what was not
 synced is lost (power.py). Every CHECK_EVERY rounds `spine check` reads the whole store, in turns beside the running
@@ -31,6 +33,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
@@ -38,7 +41,7 @@ import power  # noqa: E402
 from model import MARKER, Contested, Memory, Space  # noqa: E402
 from operations import Broken, Store, expect  # noqa: E402
 from server import Server, StartError, binary, clean_environment  # noqa: E402
-from verify import Reader, verify_round, verify_space  # noqa: E402
+from verify import Reader, look, verify_round, verify_shown, verify_space  # noqa: E402
 from wire import Lost  # noqa: E402
 from writer import Writer  # noqa: E402
 
@@ -47,6 +50,7 @@ WRITERS_BESIDE = 2  # of them in another space, a new one every SPACE_EVERY roun
 SPACE_EVERY = 10
 CHECK_EVERY = 20
 POWER_CUTS = 0.25  # of the rounds
+SHOWN_FIRST = 0.5  # of them: another server runs in between, and only reads
 FAILURES_MAX = 3
 
 
@@ -64,17 +68,19 @@ class Story:
         self.acknowledged = 0
         self.unanswered = 0
         self.taken_back = 0
+        self.shown = 0
         self.start_for(first_round)
         self.contested = self._make_contested(0)
 
     def start_for(self, number: int) -> None:
         """Starts the server that the round of that number will end."""
         self.power_will_fail = random.Random(f"{self.seed}/{number}/power").random() < POWER_CUTS
-        extra = {}
-        if self.power_will_fail:
-            self.power_log.unlink(missing_ok=True)
-            extra = {"LD_PRELOAD": str(self.power_library), "POWER_LOG": str(self.power_log)}
-        self.server = Server(self.data, **extra).wait_until_ready()
+        self.power_log.unlink(missing_ok=True)
+        self.server = self._start_recorded() if self.power_will_fail else Server(self.data)
+        self.server.wait_until_ready()
+
+    def _start_recorded(self) -> Server:
+        return Server(self.data, LD_PRELOAD=str(self.power_library), POWER_LOG=str(self.power_log))
 
     def round(self, number: int) -> None:
         """Raises Broken, Lost or StartError where a promise was broken."""
@@ -90,16 +96,30 @@ class Story:
         expect(not problems, "; ".join(problems))
         self.acknowledged += sum(len(writer.acknowledged) for writer in writers)
         self.unanswered += sum(len(writer.unanswered) for writer in writers)
+        shown = {}
         if self.power_will_fail:
+            shown = self._show(writers) if dice.random() < SHOWN_FIRST else {}
             self.taken_back += power.cut(self.data, self.power_log, dice)
         if number % (2 * CHECK_EVERY) == CHECK_EVERY:
             check(self.data)
         if dice.random() < 0.1:
             self._kill_while_starting(dice)
         self.start_for(number + 1)
+        for space, memories in shown.items():
+            verify_shown(memories, look(self.server.address, self.spaces[space]))
         verify_round(self.server.address, self.contested, writers, dice)
         if number % (2 * CHECK_EVERY) == 0:
             check(self.data)
+
+    def _show(self, writers: list[Writer]) -> dict[str, dict[str, Any]]:
+        """What a server shows that is started on what the killed one left in the cache, and killed again."""
+        power.carry_over(self.power_log)
+        server = self._start_recorded().wait_until_ready()
+        self.shown += 1
+        try:
+            return {name: look(server.address, self.spaces[name]) for name in {writer.space.name for writer in writers}}
+        finally:
+            server.kill()
 
     def _writers(self, number: int) -> list[Writer]:
         beside = f"beside-{number // SPACE_EVERY}"
@@ -168,7 +188,7 @@ class Run:
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
-        self.passed = self.failed = self.acknowledged = self.unanswered = self.taken_back = 0
+        self.passed = self.failed = self.acknowledged = self.unanswered = self.taken_back = self.shown = 0
         self.story: Story | None = None
         self.directory = Path()
 
@@ -208,6 +228,7 @@ class Run:
             self.acknowledged += self.story.acknowledged
             self.unanswered += self.story.unanswered
             self.taken_back += self.story.taken_back
+            self.shown += self.story.shown
             self.story.server.kill()
             self.story = None
             if not keep:
@@ -229,7 +250,8 @@ def main() -> int:
     run.go(rounds, options.seconds)
     print(
         f"{run.acknowledged} writes were acknowledged, {run.unanswered} were under way when the server was killed, "
-        f"power cuts took {run.taken_back} writes to the disk back; {time.monotonic() - began:.0f} s"
+        f"power cuts took {run.taken_back} writes to the disk back, in {run.shown} rounds after another server had shown "
+        f"what was there; {time.monotonic() - began:.0f} s"
     )
     print(f"{run.passed} passed, {run.failed} failed")
     return 1 if run.failed else 0

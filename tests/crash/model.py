@@ -72,11 +72,29 @@ def brief(value: Any) -> str:
 
 
 @dataclass
+class Kept:
+    """An envelope that exists."""
+
+    marker: str
+    digest: str
+
+
+@dataclass
+class Envelopes:
+    """Those of one space."""
+
+    floor: int = 0  # the highest number when the round began
+    top: int = 0
+    kept: dict[int, Kept] = field(default_factory=dict)
+
+
+@dataclass
 class Space:
     name: str
     floor: int = 0  # the highest number taken when the round began
     top: int = 0  # the highest number acknowledged
     memories: dict[int, Memory] = field(default_factory=dict)
+    envelopes: Envelopes = field(default_factory=Envelopes)
 
     def add(self, memory: Memory, chosen: bool = False) -> str | None:
         """Takes an acknowledged memory in. Returns what is wrong with its number. One that the client chose may be any that

@@ -2,7 +2,8 @@
  *
  * What a process has written is in the system's cache until it is synced; SIGKILL does not touch it, a power cut does.
  * So every write to the store's files is noted in a log (POWER_LOG), with what was there before, and so is every sync.
- * After the kill power.py takes back what was not synced, or a part of it, and the server starts on that.
+ * After the kill power.py takes back what was not synced, or a part of it, and the server starts on that. A server that
+ * is started before the power goes adds to the log: what the killed one has not synced is still not synced then.
  *
  * A record is a head of six numbers (64 bits, little-endian) and then the bytes: kind, file, offset, the file's size
  * before, length of the old bytes, length of the new ones; old bytes; new bytes. A write is noted before it is made and

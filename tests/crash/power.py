@@ -42,15 +42,27 @@ def build(directory: Path) -> Path:
 
 
 def read_log(path: Path) -> list[Record]:
+    return parse_log(path)[0]
+
+
+def carry_over(path: Path) -> None:
+    """Lets the next server go on with the log: a record that the kill cut short must not swallow what follows."""
+    if path.exists():
+        os.truncate(path, parse_log(path)[1])
+
+
+def parse_log(path: Path) -> tuple[list[Record], int]:
+    """The records, and where the last of them ends."""
     data = path.read_bytes() if path.exists() else b""
-    records, at = [], 0
-    while at + HEAD.size <= len(data):
-        kind, file, offset, size, old, new = HEAD.unpack_from(data, at)
-        at += HEAD.size + old + new
+    records, end = [], 0
+    while end + HEAD.size <= len(data):
+        kind, file, offset, size, old, new = HEAD.unpack_from(data, end)
+        at = end + HEAD.size + old + new
         if at > len(data):
             break
         records.append(Record(kind, file, offset, size, data[at - old - new : at - new], data[at - new : at]))
-    return records
+        end = at
+    return records, end
 
 
 def unsynced(records: list[Record]) -> list[Record]:

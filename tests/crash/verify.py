@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from envelopes import verify_envelopes
 from model import Contested, Memory, Space, brief, text_of
 from operations import Change, Store, expect, num_of
 from wire import Connection
@@ -13,6 +14,7 @@ from writer import Writer
 FETCH_IDS = 200
 OLD_SAMPLE = 60  # memories of earlier rounds that are looked at again
 RETRY_SAMPLE = 20  # acknowledged requests that are sent again
+LOOK_BEFORE, LOOK_BEYOND = 100, 500  # numbers around those of the round
 PROBE = "mk-0-0-1-"
 
 
@@ -61,6 +63,22 @@ def verify_round(address: tuple[str, int], contested: Contested, writers: list[W
             verify_count(reader, space)
 
 
+def look(address: tuple[str, int], space: Space) -> dict[str, Any]:
+    """What a server shows of the last writes, asked without writing anything: a write would make durable what was there
+    before it."""
+    with Reader(address, space.name) as reader:
+        first = max(1, space.floor - LOOK_BEFORE)
+        return reader.fetch([f"ms-{num}" for num in range(first, space.top + LOOK_BEYOND)])
+
+
+def verify_shown(shown: dict[str, Any], now: dict[str, Any]) -> None:
+    for identifier, memory in shown.items():
+        expect(
+            now[identifier] == memory,
+            f"{identifier} was shown as {brief(memory)} before the power cut and is {brief(now[identifier])} after it",
+        )
+
+
 def verify_writes(reader: Reader, space: Space, writers: list[Writer], dice: random.Random) -> None:
     acknowledged = [operation for writer in writers for operation in writer.acknowledged]
     unanswered = [operation for writer in writers for operation in writer.unanswered]
@@ -88,6 +106,7 @@ def verify_writes(reader: Reader, space: Space, writers: list[Writer], dice: ran
     space.top = space.floor = top
     send_again(reader, acknowledged, unanswered, dice)
     space.floor = space.top
+    verify_envelopes(reader.connection, space, acknowledged, unanswered, dice)
 
 
 def find_unanswered(space: Space, seen: dict[str, Any], unanswered: list[Any]) -> None:

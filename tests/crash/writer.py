@@ -6,11 +6,12 @@ import random
 import threading
 from typing import Union
 
+from envelopes import Handoff
 from model import Contested, Memory, Space, text_of
-from operations import Broken, BrokenBatch, Change, ContestedUpdate, Store, expect
+from operations import REFUSED_STATUS, Broken, BrokenBatch, Change, ContestedUpdate, Store, expect
 from wire import Connection, Lost
 
-Operation = Union[Store, BrokenBatch, Change, ContestedUpdate]
+Operation = Union[Store, BrokenBatch, Change, ContestedUpdate, Handoff]
 
 KEPT_MEMORIES = 200  # that a writer goes on changing
 BATCH_MAX = 25
@@ -29,6 +30,7 @@ class Writer(threading.Thread):
         self.space = space
         self.mine = mine
         self.contested = contested
+        self.last_envelope: int | None = None
         self.count = 0
         self.acknowledged: list[Operation] = []
         self.unanswered: list[Operation] = []
@@ -64,13 +66,17 @@ class Writer(threading.Thread):
 
     def _maybe_again(self, connection: Connection, operation: Operation) -> None:
         """A client that did not see the answer sends the same again."""
-        if isinstance(operation, Store) and operation.key and self.random.random() < 0.05:
-            operation.retried(operation.ask(connection))
+        if isinstance(operation, (Store, Handoff)) and operation.key and self.random.random() < 0.05:
+            answer = operation.ask(connection)
+            if answer.status != REFUSED_STATUS:
+                operation.retried(answer)
 
     def _own(self, operation: Operation) -> None:
         if isinstance(operation, Store) and operation.nums:
             self.mine.extend(self.space.memories[num] for num in operation.nums)
             del self.mine[:-KEPT_MEMORIES]
+        if isinstance(operation, Handoff):
+            self.last_envelope = operation.num
 
     # --- What to write next ---
 
@@ -87,13 +93,15 @@ class Writer(threading.Thread):
             return self._change(memory, dice)
         if memory is not None and dice < 0.48:
             return BrokenBatch([self._marker() for _ in range(3)], memory)
-        if dice < 0.62:
+        if dice < 0.55:
+            return self._hand_over(memory)
+        if dice < 0.65:
             return self._store(self.random.randint(2, BATCH_MAX), batch=True)
         store = self._store(1)
-        if memory is not None and dice < 0.66:
+        if memory is not None and dice < 0.69:
             store.replaces = memory
             self.mine.remove(memory)
-        elif dice < 0.68:
+        elif dice < 0.71:
             store.num = self.space.top + self.random.randint(1, 20)
         return store
 
@@ -102,6 +110,12 @@ class Writer(threading.Thread):
         return Store(
             self.space, markers, markers[0].replace("mk", "key") if self.random.random() < 0.8 else None, batch
         )
+
+    def _hand_over(self, memory: Memory | None) -> Handoff:
+        marker = self._marker().replace("mk", "he")
+        parent = self.last_envelope if self.random.random() < 0.5 else None
+        key = marker.replace("he", "key") if self.random.random() < 0.6 else None
+        return Handoff(self.space, marker, key, memory, parent)
 
     def _pick(self) -> Memory | None:
         """One of its own, rather a new one."""

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "text/analyze.h"
 #include "text/index.h"
-#include "text/score.h"
 #include "text/termbag.h"
 
 #include <math.h>
@@ -17,6 +16,8 @@
 enum {
 	MODEL_WORDS = 300,	/* the vocabulary */
 	MODEL_TEXT = 40,	/* words of a text, at most */
+	MODEL_LONG_TEXT = 400,	/* words of one that is longer and says the same few words again and again */
+	MODEL_LONG_WORDS = 12,
 	MODEL_LABELS = 6,	/* of a document, at most */
 	MODEL_LABEL_KINDS = 24,
 };
@@ -69,22 +70,22 @@ static inline void model_release(struct model *m)
 	termbag_release(&m->other);
 }
 
-/* A word; low numbers are frequent. Returns its text in out. */
-static inline void model_word(struct model *m, char *out, size_t size)
+/* A word of the first ones of the vocabulary; low numbers are frequent. Returns its text in out. */
+static inline void model_word(struct model *m, uint32_t vocabulary, char *out, size_t size)
 {
-	uint32_t r = 1 + model_random(m, MODEL_WORDS), n = model_random(m, r);
+	uint32_t r = 1 + model_random(m, vocabulary), n = model_random(m, r);
 
 	snprintf(out, size, "w%c%cx", 'a' + n / 18, 'a' + n % 18);
 }
 
 /* Returns owned. */
-static inline char *model_text(struct model *m, uint32_t words)
+static inline char *model_text(struct model *m, uint32_t vocabulary, uint32_t words)
 {
 	char *text = mem_zalloc(words * 8 + 1), word[8];
 	uint32_t i;
 
 	for (i = 0; i < words; i++) {
-		model_word(m, word, sizeof(word));
+		model_word(m, vocabulary, word, sizeof(word));
 		strcat(text, word);
 		strcat(text, " ");
 	}
@@ -100,9 +101,13 @@ static inline const char *model_label(int label, char out[16])
 static inline struct model_doc model_document(struct model *m, uint64_t id)
 {
 	static const float boosts[] = {1, 1, 1, 1, 1.5f, 0.5f, 2, 0, 3.25f};
-	struct model_doc d = {.id = id, .text = model_text(m, model_random(m, MODEL_TEXT)), .expires_ms = INDEX_NEVER};
+	struct model_doc d = {.id = id, .expires_ms = INDEX_NEVER};
 	int i;
 
+	if (model_random(m, 16) == 0)
+		d.text = model_text(m, MODEL_LONG_WORDS, model_random(m, MODEL_LONG_TEXT));
+	else
+		d.text = model_text(m, MODEL_WORDS, model_random(m, MODEL_TEXT));
 	d.label_count = (int)model_random(m, MODEL_LABELS + 1);
 	for (i = 0; i < d.label_count; i++)
 		d.labels[i] = (int)model_random(m, 1 + model_random(m, MODEL_LABEL_KINDS));
@@ -283,7 +288,6 @@ struct model_scorer {
 	double average_length;
 	double scale;
 	uint32_t *holders;	/* of each term of the query; owned */
-	struct score_table table;
 };
 
 static inline uint32_t model_count_of(const struct termbag *bag, const struct termbag *query, size_t t)
@@ -320,41 +324,41 @@ static inline void model_scorer_init(struct model *m, const struct termbag *quer
 	*s = (struct model_scorer){.holders = mem_calloc(query->term_count + 1, sizeof(*s->holders)), .scale = 1 << 20};
 	for (i = 0; i < m->count; i++) {
 		model_analyze(m, &m->docs[i]);
-		length += score_length_of(score_length_code((uint32_t)m->other.length));
+		length += m->other.length;
 		for (t = 0; t < query->term_count; t++)
 			s->holders[t] += model_count_of(&m->other, query, t) > 0;
 	}
 	s->average_length = length ? (double)length / (double)m->count : 1;
-	score_table_fill(&s->table, 1.2, 0.75, s->average_length);
 	for (t = 0; t < query->term_count; t++)
 		most += s->holders[t] ? model_weight(m, s, query, t) * 2.2 : 0;
 	while (most * s->scale + INDEX_QUERY_TERMS >= 1 << 30)
 		s->scale /= 2;
 }
 
-/* BM25 of the document: as the index defines it, or (exact) in plain floating point. 0: no term of the query. */
+/* BM25 of the document: to the last digit as the index computes it, or (exact) as it is in books. 0: no term of the
+ * query. */
 static inline double model_bm25(struct model *m, const struct model_scorer *s, const struct termbag *query,
 				const struct model_doc *d, bool exact)
 {
-	uint8_t length;
+	float base = (float)(1.2 * 0.25), slope = (float)(1.2 * 0.75 / s->average_length), length;
 	double sum = 0;
 	size_t t;
 
 	model_analyze(m, d);
-	length = score_length_code((uint32_t)m->other.length);
+	length = (float)m->other.length;
 	for (t = 0; t < query->term_count; t++) {
 		uint32_t count = model_count_of(&m->other, query, t);
-		double n = score_count_of(score_count_code(count)), weight, k;
+		double weight, k;
 
 		if (count == 0)
 			continue;
 		weight = model_weight(m, s, query, t);
-		k = 1.2 * (0.25 + 0.75 * score_length_of(length) / s->average_length);
+		k = 1.2 * (0.25 + 0.75 * (double)m->other.length / s->average_length);
 		if (exact)
-			sum += weight * n * 2.2 / (n + k);
+			sum += weight * count * 2.2 / (count + k);
 		else
-			sum += 1 + (int32_t)((float)(weight * s->scale) *
-					     s->table.part[score_count_code(count) * SCORE_LENGTHS + length]);
+			sum += 1 + (int32_t)((float)(weight * 2.2 * s->scale) /
+					     (1 + (base + slope * length) * (1.0f / (float)count)));
 	}
 	return exact ? sum : sum / s->scale;
 }

@@ -132,6 +132,55 @@ static void test_a_table_is_aligned_and_leaves_empty_columns_out(void **state)
 	arena_release(&arena);
 }
 
+static void test_a_table_that_is_too_wide_is_cut_where_it_may_be_and_then_loses_columns(void **state)
+{
+	static const struct table_column columns[] = {
+		{"ID", false, TERM_PLAIN}, {"ROUTE", false, TERM_PLAIN}, {"SHARE", true, TERM_PLAIN},
+		{"NOTES", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
+	};
+	static const struct {
+		size_t width;
+		const char *text;
+	} cases[] = {
+		{64, "ID     ROUTE                  SHARE  NOTES\n"
+		     "env-1  researcher -> analyst  100 %  what was done to the const…\n"},
+		{52, "ID     ROUTE             SHARE  NOTES\n"
+		     "env-1  researcher -> a…  100 %  what was done to th…\n"},
+		{40, "ID     ROUTE                  SHARE\n"
+		     "env-1  researcher -> analyst  100 %\n"},
+		{30, "ID     ROUTE             SHARE\n"
+		     "env-1  researcher -> a…  100 %\n"},
+		/* There is no way to fit: as narrow as it gets. */
+		{10, "ID     ROUTE         SHARE\n"
+		     "env-1  researcher…   100 %\n"},
+	};
+	struct table table;
+	struct table_row *row;
+	struct arena arena;
+	struct buf out;
+
+	(void)state;
+	arena_init(&arena);
+	table_init(&table, columns, &arena);
+	table_may_cut(&table, 1);
+	table_may_omit(&table, 3);
+	row = table_add(&table);
+	table_set(&table, row, 0, str_of("env-1"));
+	table_set(&table, row, 1, str_of("researcher -> analyst"));
+	table_set(&table, row, 2, str_of("100 %"));
+	table_set(&table, row, 3, str_of("what was done to the constraints, at length"));
+	buf_init(&out, 4096);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct term term = {.width = cases[i].width};
+
+		buf_clear(&out);
+		table_print(&table, &term, &out);
+		assert_string_equal(buf_str(&out).p, cases[i].text);
+	}
+	buf_release(&out);
+	arena_release(&arena);
+}
+
 /* --- Times --- */
 
 static void test_times_are_read_as_people_type_them(void **state)
@@ -363,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_json_keeps_its_value_and_loses_its_teeth),
 		cmocka_unit_test(test_words_are_filled_into_lines),
 		cmocka_unit_test(test_a_table_is_aligned_and_leaves_empty_columns_out),
+		cmocka_unit_test(test_a_table_that_is_too_wide_is_cut_where_it_may_be_and_then_loses_columns),
 		cmocka_unit_test(test_times_are_read_as_people_type_them),
 		cmocka_unit_test(test_ages_are_short),
 		cmocka_unit_test(test_lines_come_one_by_one_with_their_numbers),

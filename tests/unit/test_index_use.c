@@ -216,6 +216,38 @@ static void an_explanation_adds_up_to_the_score(void **state)
 	assert_false(index_explain(f->ix, &q, NOW_MS, 3, f->scratch, &e));
 }
 
+/* Counts and lengths are told, and counted, as they are. */
+static void a_word_said_a_thousand_times_counts_a_thousand(void **state)
+{
+	struct fixture *f = *state;
+	struct index_explanation e;
+	struct index_document d;
+	struct index_query q;
+	unsigned count, id;
+
+	for (id = 1, count = 13; count <= 1013; id++, count += 10) {
+		termbag_clear(&f->bag);
+		termbag_add_text(&f->bag, f->analyzer, STR("said often"), count);
+		termbag_add_text(&f->bag, f->analyzer, STR("padding"), 1100 - count);
+		d = (struct index_document){
+			.id = id, .terms = &f->bag, .created_ms = NOW_MS, .expires_ms = INDEX_NEVER, .boost = 1,
+		};
+		index_add(f->ix, &d);
+	}
+	q = query(f, STR("often"));
+	for (id = 1, count = 13; count <= 1013; id++, count += 10) {
+		assert_true(index_explain(f->ix, &q, NOW_MS, id, f->scratch, &e));
+		assert_int_equal(e.length, 1100 + count);
+		assert_int_equal(e.terms[0].count, count);
+		index_explanation_release(&e);
+	}
+	/* The more often, the better, though the text grows by as much. */
+	assert_memory_equal(search(f, "often"), "101 100 99 98 97 ", 17);
+	while (--id > 1)
+		assert_true(index_remove(f->ix, id));
+	assert_string_equal(search(f, "often"), "1");
+}
+
 static void fields_can_weigh_more(void **state)
 {
 	struct fixture *f = *state;
@@ -424,6 +456,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(boosts_and_hiding_change_in_place, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(recency_lifts_the_new_and_expiry_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_explanation_adds_up_to_the_score, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_word_said_a_thousand_times_counts_a_thousand, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(fields_can_weigh_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hostile_texts_are_only_texts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_hundred_thousand_terms_of_one_document, set_up, tear_down),

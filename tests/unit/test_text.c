@@ -234,43 +234,59 @@ static void a_bag_counts_each_term_once(void **state)
 
 /* --- Numbers ---------------------------------------------------------------------------------------- */
 
-static void lengths_and_counts_are_rounded_down_a_little(void **state)
+static void lengths_of_bounds_are_rounded_down_a_little(void **state)
 {
 	uint32_t n;
 
 	(void)state;
 	for (n = 0; n < 300000; n++) {
-		uint32_t back = score_length_of(score_length_code(n));
+		uint32_t back = (uint32_t)score_length_of(score_length_code((float)n));
 
 		assert_true(back <= n && (n > 262143 || back >= n - n / 16));
 		assert_true(n >= 64 || back == n);
-		assert_true(n == 0 || score_length_code(n) >= score_length_code(n - 1));
+		assert_true(n == 0 || score_length_code((float)n) >= score_length_code((float)(n - 1)));
 	}
-	assert_int_equal(score_length_code(UINT32_MAX), 255);
-	for (n = 0; n < 1000; n++) {
-		assert_true(score_count_of(score_count_code(n)) <= n);
-		assert_true(n > 8 || score_count_of(score_count_code(n)) == n);
-		assert_true(n == 0 || (score_count_code(n) > 0 && score_count_code(n) >= score_count_code(n - 1)));
-	}
+	assert_int_equal(score_length_code(score_length(UINT64_MAX)), 255);
+}
+
+static void lengths_and_counts_of_scores_are_not_rounded(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 200000; n++)
+		assert_true((uint32_t)score_length(n) == n);
+	assert_true((uint32_t)score_length(SCORE_LENGTH_MAX - 1) == SCORE_LENGTH_MAX - 1);
+	for (n = 0; n < SCORE_COUNT_MANY; n++)
+		assert_true(score_count_code(n) == n && (n == 0 || score_inverse[n] == 1.0f / (float)n));
+	assert_int_equal(score_count_code(SCORE_COUNT_MANY), SCORE_COUNT_MANY);
+	assert_int_equal(score_count_code(UINT32_MAX), SCORE_COUNT_MANY);
 }
 
 static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
 {
-	struct score_table *t = mem_zalloc(sizeof(*t));
-	int c, l;
+	static const double averages[] = {0.5, 1, 3, 50, 1e5};
+	struct score_curve c;
+	uint32_t count, length;
+	size_t i;
 
 	(void)state;
-	score_table_fill(t, 1.2, 0.75, 50);
-	for (c = 1; c < SCORE_COUNTS; c++)
-		for (l = 0; l < SCORE_LENGTHS; l++) {
-			float part = t->part[c * SCORE_LENGTHS + l];
+	for (i = 0; i < sizeof(averages) / sizeof(averages[0]); i++) {
+		score_curve_set(&c, 1.2, 0.75, averages[i]);
+		for (count = 1; count < 3000; count += 1 + count / 40)
+			for (length = 1; length < 3000; length += 1 + length / 40) {
+				float worth = score_worth(&c, 1e6f, 1.0f / (float)count, (float)length);
 
-			assert_true(part > t->part[(c - 1) * SCORE_LENGTHS + l]);
-			assert_true(l == 0 || part < t->part[c * SCORE_LENGTHS + l - 1]);
-		}
-	assert_true(t->part[5] == 0);
+				assert_true(worth >= score_worth(&c, 1e6f, 1.0f / (float)count, (float)length + 1));
+				assert_true(worth <= score_worth(&c, 1e6f, 1.0f / (float)(count + 1), (float)length));
+				assert_true(worth <= score_worth(&c, 1e6f, score_inverse[SCORE_COUNT_MANY], 0));
+				assert_true(score_worth(&c, 1e6f, score_inverse[0], (float)length) < 1);
+			}
+	}
+	/* Not even where counts and lengths do not matter is an absent word worth anything. */
+	score_curve_set(&c, 0, 1, 1);
+	assert_true(score_worth(&c, 1e6f, score_inverse[0], 0) < 1 && score_worth(&c, 1e6f, 1, 10) == 1e6f);
 	assert_true(score_idf(1000, 1000) > 0 && score_idf(1000, 1) > score_idf(1000, 2));
-	free(t);
 }
 
 /* --- Structures ------------------------------------------------------------------------------------- */
@@ -376,7 +392,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_words_are_bounded_and_still_told_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(any_bytes_are_text, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_bag_counts_each_term_once, set_up, tear_down),
-		cmocka_unit_test(lengths_and_counts_are_rounded_down_a_little),
+		cmocka_unit_test(lengths_of_bounds_are_rounded_down_a_little),
+		cmocka_unit_test(lengths_and_counts_of_scores_are_not_rounded),
 		cmocka_unit_test(worth_grows_with_the_count_and_falls_with_the_length),
 		cmocka_unit_test(a_dictionary_keeps_numbers_until_they_are_dropped),
 		cmocka_unit_test(an_order_stays_sorted),

@@ -144,7 +144,7 @@ class FakeHandler(http.server.BaseHTTPRequestHandler):
         self.server.requests.append((self.command, self.path, dict(self.headers), body))
         self.server.answers.pop(0)(self)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
     def reply(self, status, document, **headers):
         body = document if isinstance(document, bytes) else json.dumps(document).encode()

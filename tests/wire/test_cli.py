@@ -54,7 +54,7 @@ def test_help_names_every_command_and_exit_code(offline):
 
 
 COMMANDS = (
-    "serve store search get pin unpin update revert versions list forget status tokens backup restore check export "
+    "serve store search get pin unpin update revert versions list forget status space tokens backup restore check export "
     "import completion help version"
 ).split()
 
@@ -415,6 +415,25 @@ def test_status_says_that_it_is_ready(spine):
     assert spine.ok("status", "--json").json["version"] == version
 
 
+def test_the_space_is_shown_and_its_guard_set(spine):
+    assert re.search(r"^guard +off$", spine.ok("space").out, re.M)
+    stored(spine, "one")
+    space = spine.ok("space", "--guard", "redact", "--json").json
+    assert (space["name"], space["guard"], space["memories"]) == (spine.environment["SPINE_SPACE"], "redact", 1)
+    assert spine.ok("space", "--json").json == space
+    text = spine.ok("space", "-g", "refuse").out
+    assert re.search(r"^guard +refuse$", text, re.M) and re.search(r"^memories +1$", text, re.M)
+    assert spine.ok("space", "--space", "another-one", "--json").json["guard"] == "off"
+    secret = spine("handoff", "b", "use AKIAIOSFODNN7EXAMPLE and sk_live_4eC39HqLyjWDarjtT1zdp7dc")
+    assert secret.code == FAILED and "credential" in secret.err
+
+
+def test_a_wrong_guard_is_a_mistake_of_usage_and_changes_nothing(spine):
+    result = spine("space", "--guard", "strict")
+    assert result.code == USAGE and "off, redact" in result.err
+    assert spine.ok("space", "--json").json["guard"] == "off"
+
+
 def test_status_of_a_server_that_is_not_ready_is_a_failure(tmp_path):
     for reason, code in (("draining", UNREACHABLE), ("store_failed", DAMAGED)):
         not_ready = {"status": 503, "code": reason, "detail": "no", "reason": reason}
@@ -553,7 +572,7 @@ def test_the_examples_of_the_help_work(server, spine, tmp_path):
     (bin_dir / "spine").symlink_to(binary())
     env = spine.env({"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPINE_DATA": str(server.data)})
     (tmp_path / "work").mkdir()
-    order = ("store search list get update versions revert pin unpin export import tokens backup restore check status "
+    order = ("store search list get update versions revert pin unpin export import tokens backup restore check status space "
              "completion help version forget").split()
     assert set(order) == set(COMMANDS) - {"serve"}
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path / "work", check=True)

@@ -231,6 +231,81 @@ def test_pinning_does_not_change_the_etag(api):
     assert api.call("POST", "/v1/memories/ms-1/unpin", None, {"If-Match": tag}).status == 200
 
 
+AGENT = "/v1/agents/coder"
+
+
+def test_an_agent_is_known_by_its_etag(api):
+    made = api.call("PUT", AGENT, {"max_tokens": 500})
+    tag = made.headers["ETag"]
+    assert tag[0] == tag[-1] == '"' and len(tag) > 10
+    assert api.call("GET", AGENT).headers["ETag"] == tag
+    assert api.call("HEAD", AGENT).headers["ETag"] == tag
+    changed = api.call("PUT", AGENT, {"max_tokens": 501}, {"If-Match": tag})
+    assert changed.status == 200 and changed.headers["ETag"] not in (tag, None)
+    assert api.call("GET", AGENT).headers["ETag"] == changed.headers["ETag"]
+
+
+def test_settings_as_deep_as_a_request_may_be_keep_their_etag(api):
+    deep = b'{"max_tokens":500,"more":' + b"[" * 60 + b"]" * 60 + b"}"
+    tag = api.call("PUT", AGENT, deep).headers["ETag"]
+    answer = api.call("GET", AGENT)
+    assert answer.headers["ETag"] == tag and answer.json["max_tokens"] == 500
+
+
+def test_an_agent_that_was_registered_anew_is_412_and_stays(api):
+    old = api.call("PUT", AGENT, {"max_tokens": 500}).headers["ETag"]
+    now = api.call("PUT", AGENT, {"max_tokens": 501})
+    for tag in (old, '"0"', '""'):
+        api.refused(412, "precondition_failed", "PUT", AGENT, {"max_tokens": 502}, {"If-Match": tag})
+    assert api.call("GET", AGENT).data == now.data
+    # The same settings again are another registration.
+    again = api.call("PUT", AGENT, {"max_tokens": 501}, {"If-Match": "*"})
+    assert again.status == 200
+
+
+def test_an_agent_that_nobody_registered_meets_no_condition(api):
+    for tag in ("*", '"0"'):
+        api.refused(412, "precondition_failed", "PUT", AGENT, {}, {"If-Match": tag})
+    api.refused(404, "agent_not_found", "GET", AGENT)
+
+
+@pytest.mark.parametrize("tag", ["0", '"', 'W/"0"', "", '"0'])
+def test_an_if_match_that_is_no_etag_of_an_agent_is_refused(api, tag):
+    before = api.call("PUT", AGENT, {"max_tokens": 500}).data
+    api.refused(422, "invalid_field", "PUT", AGENT, {"max_tokens": 501}, {"If-Match": tag}, field="If-Match")
+    assert api.call("GET", AGENT).data == before
+
+
+def test_a_registration_is_the_same_request_only_with_the_same_condition(api):
+    tag = api.call("PUT", AGENT, {}).headers["ETag"]
+    first = api.call("PUT", AGENT, {"max_tokens": 500}, {"If-Match": tag, **keyed("k")})
+    again = api.call("PUT", AGENT, {"max_tokens": 500}, {"If-Match": tag, **keyed("k")})
+    assert (again.status, again.data, again.headers["ETag"]) == (200, first.data, first.headers["ETag"])
+    assert again.headers["Idempotent-Replayed"] == "true"
+    api.refused(422, "idempotency_conflict", "PUT", AGENT, {"max_tokens": 500}, {"If-Match": "*", **keyed("k")})
+    api.refused(422, "idempotency_conflict", "PUT", AGENT, {"max_tokens": 500}, keyed("k"))
+
+
+def test_of_two_people_who_register_the_same_agent_one_wins(server, api):
+    """Eight read the agent and change it. One change is made; everybody else is told."""
+    tag = api.call("PUT", AGENT, {}).headers["ETag"]
+    results, start = [], threading.Barrier(8)
+
+    def work(number):
+        own = Api(server.address, api.space)
+        start.wait()
+        results.append((own.call("PUT", AGENT, {"max_tokens": number + 1}, {"If-Match": tag}).status, number + 1))
+        own.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(status for status, _ in results) == [200] + [412] * 7
+    assert api.ok("GET", AGENT)["max_tokens"] == dict(results)[200]
+
+
 def test_of_two_people_who_change_the_same_version_one_wins(server, api):
     """Sixteen read version 1 and change it. One change is made; everybody else is told."""
     api.store("a")

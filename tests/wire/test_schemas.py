@@ -229,7 +229,9 @@ def test_the_server_has_every_method_of_openapi_and_no_other(api):
     values = {"id": "ms-1", "other": "env-1", "name": "envelope-2.json"}
     for path in OPENAPI["paths"]:
         address = re.sub(r"\{(\w+)\}", lambda match: values[match.group(1)], path)
-        expected = {method for method, template in operations() if matches(template, address)}
+        # An address of the table itself is that, and not also what a parameter could be.
+        expected = {method for method, template in operations() if template == address or
+                    (address not in OPENAPI["paths"] and matches(template, address))}
         for method in METHODS:
             api.connection.request(method.upper(), address, "{}" if method != "get" else None, {"Spine-Space": "nowhere"})
             response = api.connection.getresponse()

@@ -1,12 +1,15 @@
 """The wire: JSON over HTTP/1.1, who is let in, what is too much, and what an error looks like."""
 
 import json
+import re
 import socket
+from pathlib import Path
 
 import pytest
 from api import TIMEOUT_S, Api, check_problem, parse_raw, raw, read_all, wait_until
 
 MEMORIES = "/v1/memories"
+SOURCES = Path(__file__).resolve().parents[2] / "src" / "api"
 
 
 # --- Bodies ----------------------------------------------------------------------------------------
@@ -138,6 +141,8 @@ def test_an_unknown_address_is_404(api, path):
     ("PUT", "/v1/memories", "GET, HEAD, POST"), ("DELETE", "/v1/memories", "GET, HEAD, POST"),
     ("PATCH", "/v1/memories", "GET, HEAD, POST"),
     ("POST", "/v1/memories/ms-1", "GET, HEAD, PATCH, DELETE"), ("PUT", "/v1/memories/ms-1", "GET, HEAD, PATCH, DELETE"),
+    ("GET", "/v1/memories/batch", "POST"), ("DELETE", "/v1/memories/batch", "POST"),
+    ("GET", "/v1/memories/fetch", "POST"), ("HEAD", "/v1/memories/fetch", "POST"), ("PATCH", "/v1/memories/fetch", "POST"),
     ("GET", "/v1/memories/ms-1/pin", "POST"), ("GET", "/v1/memories/ms-1/revert", "POST"),
     ("POST", "/v1/memories/ms-1/versions", "GET, HEAD"),
     ("GET", "/v1/tokens", "POST"), ("HEAD", "/v1/tokens", "POST"), ("POST", "/healthz", "GET, HEAD"),
@@ -149,6 +154,24 @@ def test_another_method_is_405_with_allow(api, method, path, allow):
     assert answer.status == 405 and answer.headers["Allow"] == allow, answer
     if method != "HEAD":
         check_problem(answer, 405, "method_not_allowed")
+
+
+def test_an_address_without_parameters_is_nothing_else(api):
+    """Wherever a pattern of the table would fit it, too: such an address takes its own methods, and no id is read from it."""
+    shapes = {}
+    for source in SOURCES.glob("*.c"):
+        for method, path in re.findall(r'\{HTTP_([A-Z]+), "(/[^"]*)"', source.read_text()):
+            shapes.setdefault(path, set()).add(method)
+    fixed = [path for path in shapes if "{}" not in path and any(
+        re.fullmatch(other.replace("{}", "[^/]+"), path) for other in shapes if "{}" in other)]
+    assert "/v1/memories/batch" in fixed
+    for path in fixed:
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - shapes[path]:
+            answer = api.call(method, path)
+            check_problem(answer, 405, "method_not_allowed")
+            assert set(answer.headers["Allow"].split(", ")) - {"HEAD"} == shapes[path], (method, path)
+        for method in shapes[path]:
+            assert api.call(method, path, b"not JSON").json.get("code") not in ("memory_not_found", "method_not_allowed")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/status", "/v1/memories", "/v1/memories/ms-1",
@@ -178,7 +201,7 @@ def small(tmp_path_factory):
     from server import Server
 
     running = Server(tmp_path_factory.mktemp("small") / "data", "--max-body", "64k", "--max-header", "4k",
-                     "--max-json-depth", "8", "--max-batch", "3",
+                     "--max-uri", "1k", "--max-json-depth", "8", "--max-batch", "3",
                      "--max-body-total", "64k", "--header-timeout", "300ms", "--body-timeout", "300ms", "--max-connections", "50").wait_until_ready()
     yield running
     assert running.terminate() == 0, running.log_tail()
@@ -207,8 +230,11 @@ def test_past_the_heads_limit_it_is_431_and_a_long_address_414(server):
                   "uri_too_long")
 
 
-def test_the_options_for_head_depth_and_batch_hold(small):
+def test_the_options_for_head_address_depth_and_batch_hold(small):
     api = Api(small.address)
+    address = "/v1/memories?query=".ljust(1024, "a")
+    assert api.call("GET", address).status == 200
+    check_problem(api.call("GET", address + "a"), 414, "uri_too_long")
     check_problem(parse_raw(raw(small.address, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 5000 + b"\r\n\r\n")), 431, "headers_too_large")
     assert api.call("POST", MEMORIES,
                     b'{"content":"a","metadata":' + b'{"a":' * 6 + b"[1]" + b"}" * 6 + b"}").status == 201

@@ -64,6 +64,13 @@ class _Connection:
             return True
         return http1.is_readable(self._writer.get_extra_info("socket").fileno())
 
+    def hang_up(self) -> None:
+        """Says that nothing more comes from here, which ends what the server lets wait; what it sent is still read."""
+        try:
+            self._writer.write_eof()
+        except (OSError, RuntimeError):
+            pass  # gone already
+
     def drop(self) -> None:
         """Closes at once, whatever was going on."""
         try:
@@ -202,6 +209,8 @@ class AsyncTransport:
             connection = await self._take(pool)
             keep = False
             try:
+                if request.cancel is not None:
+                    request.cancel.arm(connection.hang_up)
                 response = await connection.exchange(request)
                 keep = connection.reusable
                 return response
@@ -210,6 +219,9 @@ class AsyncTransport:
             except (http.client.HTTPException, asyncio.LimitOverrunError, ValueError) as error:
                 raise http1.invalid(repr(error)) from error
             finally:
+                if request.cancel is not None:
+                    request.cancel.arm(None)
+                    keep = keep and not request.cancel.is_set
                 if keep and not self._closed:
                     pool.idle.append(connection)
                 else:

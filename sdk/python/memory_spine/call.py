@@ -16,11 +16,17 @@ RETRIES. A request is sent again where that cannot do anything twice:
 - the server refused it with 503 and said when to come again. What is refused has changed nothing.
 
 All attempts and the waits between them share the call's one deadline.
+
+WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. The time for its answer counts from when
+it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
+go on waiting than fail while the server restarts says so itself: it sends such a request with retry=False, and yields a
+`Sleep` before it sends it again. `Cancel` ends the waiting from outside.
 """
 
 from __future__ import annotations
 
 import random
+import threading
 import time
 import uuid
 import warnings
@@ -37,12 +43,42 @@ T = TypeVar("T")
 _BACKOFF_S = 0.05
 _BACKOFF_MAX_S = 2.0
 
+# How much later than asked for the answer to a request that waits may come.
+_LATE_S = 5.0
+
 # Where warnings.warn finds the caller's line: above _warn_of, read, the call, perform, the client's run and the method.
 _WARNING_DEPTH = 7
 
 
 class SpineWarning(UserWarning):
     """The server carried out a request and has something to say about it, such as a field that it does not know."""
+
+
+class Cancel:
+    """Ends a request that the server lets wait, from another thread or from a signal handler, now or when it is sent.
+
+    The request then fails with ConnectionError, or succeeds, where its answer was on the way already: nothing that the
+    server gave is lost.
+    """
+
+    def __init__(self) -> None:
+        # A signal handler may interrupt the thread that holds it.
+        self._lock = threading.RLock()
+        self._hang_up: Optional[Callable[[], None]] = None
+        self.is_set = False
+
+    def set(self) -> None:
+        with self._lock:
+            self.is_set = True
+            if self._hang_up is not None:
+                self._hang_up()
+
+    def arm(self, hang_up: Optional[Callable[[], None]]) -> None:
+        """For transports: how to hang up while the request is under way; None when it is no longer."""
+        with self._lock:
+            self._hang_up = hang_up
+            if self.is_set and hang_up is not None:
+                hang_up()
 
 
 @dataclass(frozen=True)
@@ -56,6 +92,8 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     safe: bool = False
     retry: bool = True
+    wait_s: Optional[float] = None
+    cancel: Optional[Cancel] = None
 
     @property
     def target(self) -> str:
@@ -112,7 +150,12 @@ def _warn_of(answer: Mapping[str, Any]) -> None:
         warnings.warn(text, SpineWarning, stacklevel=_WARNING_DEPTH)
 
 
-Steps = Generator[Request, Response, T]
+@dataclass(frozen=True)
+class Sleep:
+    seconds: float
+
+
+Steps = Generator[Union[Request, Sleep], Response, T]
 
 
 def get(path: str, query: tuple[tuple[str, str], ...] = ()) -> Request:
@@ -123,9 +166,9 @@ def post(path: str, body: Any = None, headers: tuple[tuple[str, str], ...] = (),
     return Request("POST", path, (), b"" if body is None else dump_json(body), headers, safe)
 
 
-def put(path: str, body: Any) -> Request:
-    """A PUT says what is to be, however often it is said."""
-    return Request("PUT", path, (), dump_json(body), safe=True)
+def put(path: str, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Request:
+    """A PUT says what is to be, however often it is said; not so where a header such as If-Match makes a condition."""
+    return Request("PUT", path, (), dump_json(body), headers, safe=not headers)
 
 
 def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
@@ -177,27 +220,31 @@ class Send:
     deadline: float
 
 
-@dataclass(frozen=True)
-class Sleep:
-    seconds: float
-
-
 Effect = Union[Send, Sleep]
 Effects = Generator[Effect, Optional[Response], T]
 
 
 def perform(steps: Steps[T], timeout: float, retries: int) -> Effects[T]:
-    """The effects that carry out a call, within `timeout` seconds in all."""
+    """The effects that carry out a call, within `timeout` seconds in all but for what it waits."""
     deadline = time.monotonic() + timeout
     try:
-        request = next(steps)
+        step = next(steps)
         while True:
+            if isinstance(step, Sleep):
+                yield step
+                step = next(steps)
+                continue
+            waits = step.wait_s is not None
+            if step.wait_s is not None:
+                deadline = time.monotonic() + step.wait_s + min(timeout, _LATE_S)
             try:
-                response = yield from _exchange(request, deadline, retries)
+                response = yield from _exchange(step, deadline, retries)
             except errors.SpineError as error:
-                request = steps.throw(error)
+                deadline = time.monotonic() + timeout if waits else deadline
+                step = steps.throw(error)
             else:
-                request = steps.send(response)
+                deadline = time.monotonic() + timeout if waits else deadline
+                step = steps.send(response)
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -220,6 +267,11 @@ def _exchange(request: Request, deadline: float, retries: int) -> Effects[Respon
         yield Sleep(wait)
 
 
+def backoff_s(attempt: int) -> float:
+    """Half to all of a time that doubles: clients that lost their server together do not come back together."""
+    return min(_BACKOFF_S * 2.0 ** min(attempt, 16), _BACKOFF_MAX_S) * random.uniform(0.5, 1)
+
+
 def _wait_before_retry(request: Request, error: errors.SpineError, attempt: int) -> Optional[float]:
     """Seconds to wait before the request is sent again, or None where it must not be."""
     if not request.retry:
@@ -227,8 +279,7 @@ def _wait_before_retry(request: Request, error: errors.SpineError, attempt: int)
     if isinstance(error, errors.ConnectionError):
         if error.code != "connect_failed" and not request.safe:
             return None
-        # Half to all of it: clients that lost their server together do not come back together.
-        return min(_BACKOFF_S * 2.0**attempt, _BACKOFF_MAX_S) * random.uniform(0.5, 1)
+        return backoff_s(attempt)
     if isinstance(error, errors.Unavailable) and error.retryable and error.retry_after is not None:
         return error.retry_after + random.uniform(0, _BACKOFF_S)
     return None

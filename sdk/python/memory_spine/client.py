@@ -10,6 +10,7 @@ from typing import Optional, TypeVar
 
 from . import agents as agent_calls
 from . import handoffs, memories, server
+from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
 from .async_transport import AsyncTransport
@@ -155,6 +156,9 @@ class MemorySpine(_Client):
     agent_info = blocking(agent_calls.agent_info)
     agents = blocking_pages(agent_calls.agents)
 
+    space_info = blocking(space_calls.space_info)
+    set_space = blocking(space_calls.set_space)
+
     tokens = blocking(server.tokens)
     status = blocking(server.status)
     healthy = blocking(server.healthy)
@@ -230,6 +234,9 @@ class AsyncMemorySpine(_Client):
     register_agent = awaiting(agent_calls.register_agent)
     agent_info = awaiting(agent_calls.agent_info)
     agents = awaiting_pages(agent_calls.agents)
+
+    space_info = awaiting(space_calls.space_info)
+    set_space = awaiting(space_calls.set_space)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

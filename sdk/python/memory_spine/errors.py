@@ -11,19 +11,28 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from typing import Any, Optional
 
 __all__ = [
+    "AckTimeoutError",
     "BudgetTooSmall",
+    "CircuitOpenError",
     "Conflict",
     "ConstraintConflict",
     "CredentialsFound",
+    "HandoffConflict",
+    "HandoffError",
+    "HandoffParkedError",
     "HopLimit",
+    "NoRoute",
     "NotFound",
     "PreconditionFailed",
     "ProtocolError",
+    "RoutingLoop",
     "ServerError",
     "SpineError",
+    "StaleLeaseError",
     "Unavailable",
     "ValidationError",
 ]
@@ -68,7 +77,7 @@ class SpineError(Exception):
 
 
 class NotFound(SpineError):
-    """404: no such memory, version, envelope, task, agent or call."""
+    """404: no such memory, version, envelope, handoff, task, agent, channel, route or call."""
 
 
 class Conflict(SpineError):
@@ -79,16 +88,12 @@ class ConstraintConflict(Conflict):
     """A handoff would change or loosen a constraint of its parent. `waive` it, with a reason, or leave it as it is."""
 
 
-class HopLimit(Conflict):
-    """The chain has had as many handoffs as it may have (`max_hops`)."""
-
-
 class PreconditionFailed(SpineError):
-    """412: the memory has moved on since `if_version`."""
+    """412: the memory has moved on since `if_version`, or the agent since `if_match`."""
 
     @property
     def current_version(self) -> Optional[int]:
-        """The version that the memory has now."""
+        """The version that the memory has now; None where it is about an agent."""
         version = self.problem.get("current_version")
         return version if isinstance(version, int) else None
 
@@ -131,6 +136,61 @@ class TimeoutError(SpineError, builtins.TimeoutError):
     """No answer in time: code `timeout`, and the request may have been carried out. Also the server's 408."""
 
 
+# --- Handoffs ------------------------------------------------------------------------------------
+
+
+class HandoffError(SpineError):
+    """A handoff could not be delivered, or not be settled."""
+
+    @property
+    def handoff(self) -> Optional[str]:
+        """The id of the handoff that it is about, None where there is none."""
+        id = self.problem.get("handoff")
+        return id if isinstance(id, str) else None
+
+
+class AckTimeoutError(HandoffError, TimeoutError):
+    """Nobody acked while the sender waited. The handoff is withdrawn: delivering it again is its next attempt."""
+
+
+class CircuitOpenError(HandoffError):
+    """Handoffs to this agent failed again and again, so that it gets none until `reset_at`. Nothing was sent."""
+
+    def __init__(self, detail: str, **more: Any) -> None:
+        super().__init__(detail, **more)
+        self.reset_at: Optional[datetime] = None
+        if self.retry_after is not None:
+            self.reset_at = datetime.now(timezone.utc) + timedelta(seconds=self.retry_after)
+
+
+class HandoffConflict(HandoffError, Conflict):
+    """The handoff is in a state that does not allow this: not parked, settled already, sent to that agent already."""
+
+
+class HandoffParkedError(HandoffConflict):
+    """The handoff is parked, or was discarded, and is not delivered until somebody uses one of the `remedies`."""
+
+    @property
+    def remedies(self) -> list[str]:
+        return [str(remedy) for remedy in self.problem.get("remedies") or ()]
+
+
+class StaleLeaseError(HandoffConflict):
+    """The lease has ended, and somebody else may have the handoff by now. Nothing was changed."""
+
+
+class HopLimit(HandoffConflict):
+    """The chain has had as many handoffs as it may have (`max_hops`)."""
+
+
+class RoutingLoop(HandoffConflict):
+    """The work would go back to an agent that had it, and nothing is new since."""
+
+
+class NoRoute(HandoffError, ValidationError):
+    """target_agent="next", and no route leads on from here."""
+
+
 _CLASS_OF_STATUS: dict[int, type[SpineError]] = {
     400: ValidationError,
     404: NotFound,
@@ -147,11 +207,20 @@ _CLASS_OF_STATUS: dict[int, type[SpineError]] = {
 
 # Where the code says more than the status does.
 _CLASS_OF_CODE: dict[str, type[SpineError]] = {
+    "ack_timeout": AckTimeoutError,
+    "already_sent": HandoffConflict,
+    "already_settled": HandoffConflict,
     "budget_too_small": BudgetTooSmall,
+    "circuit_open": CircuitOpenError,
     "constraint_conflict": ConstraintConflict,
     "credentials_found": CredentialsFound,
+    "handoff_parked": HandoffParkedError,
     "hop_limit": HopLimit,
     "idempotency_conflict": Conflict,
+    "loop": RoutingLoop,
+    "no_route": NoRoute,
+    "not_parked": HandoffConflict,
+    "stale_lease": StaleLeaseError,
 }
 
 

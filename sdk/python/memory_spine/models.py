@@ -412,10 +412,42 @@ class Blame:
 
 
 @dataclass(frozen=True)
+class Queue:
+    """How many handoffs of an agent wait, are leased to a receiver, are worked on after their ack, and are parked."""
+
+    queued: int
+    leased: int
+    working: int
+    parked: int
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Queue:
+        return cls(*(int(raw.get(name) or 0) for name in ("queued", "leased", "working", "parked")))
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """Whether an agent is sent anything: `state` is "closed" (it is), "open" (not until reset_at) or "half_open" (one).
+
+    `failures` is how many handoffs in a row it failed.
+    """
+
+    state: str
+    failures: int
+    reset_at: Optional[datetime]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Breaker:
+        return cls(raw["state"], int(raw.get("failures") or 0), _time(raw.get("reset_at")))
+
+
+@dataclass(frozen=True)
 class Agent:
     """A registered agent: the envelope versions that it reads, how its tokens are counted, how many it takes.
 
-    `tokenizer` and `max_tokens` are None where the server's defaults hold.
+    Settings are None, and `fallbacks` empty, where the server's defaults hold. `queue`, `breaker` and `last_seen_at` are
+    how it was when it was read; they are None where the server did not say. `etag` is what `register_agent` takes as
+    `if_match`; agents of a list have none.
     """
 
     name: str
@@ -423,19 +455,52 @@ class Agent:
     tokenizer: Optional[str]
     max_tokens: Optional[int]
     description: Optional[str]
+    ack_timeout_s: Optional[float]
+    max_attempts: Optional[int]
+    fallbacks: tuple[str, ...]
+    webhook: Any = field(hash=False)
     created_at: datetime
     updated_at: datetime
+    queue: Optional[Queue] = field(compare=False)
+    breaker: Optional[Breaker] = field(compare=False)
+    last_seen_at: Optional[datetime] = field(repr=False, compare=False)
     raw: dict[str, Any] = field(repr=False, compare=False)
+    etag: Optional[str] = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Agent:
+        queue, breaker = raw.get("queue"), raw.get("breaker")
         return cls(
             name=raw["name"],
             accepts=tuple(raw["accepts"]),
             tokenizer=raw.get("tokenizer"),
             max_tokens=raw.get("max_tokens"),
             description=raw.get("description"),
+            ack_timeout_s=raw.get("ack_timeout_s"),
+            max_attempts=raw.get("max_attempts"),
+            fallbacks=tuple(raw.get("fallbacks") or ()),
+            webhook=raw.get("webhook"),
             created_at=parse_time(raw["created_at"]),
             updated_at=parse_time(raw["updated_at"]),
+            queue=None if queue is None else Queue.from_wire(queue),
+            breaker=None if breaker is None else Breaker.from_wire(breaker),
+            last_seen_at=_time(raw.get("last_seen_at")),
             raw=dict(raw),
         )
+
+
+# --- Spaces --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space: what it does about credentials in handoffs ("off", "redact", "refuse"), and how many memories it has."""
+
+    name: str
+    guard: str
+    memories: int
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Space:
+        return cls(raw["name"], raw["guard"], raw["memories"], dict(raw))

@@ -60,6 +60,13 @@ class _Connection:
         self._http.close()
         self._sock.close()
 
+    def hang_up(self) -> None:
+        """Says that nothing more comes from here, which ends what the server lets wait; what it sent is still read."""
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # gone already
+
     def is_stale(self) -> bool:
         return http1.is_readable(self._sock.fileno())
 
@@ -143,6 +150,8 @@ class Transport:
         connection = self._take(request, deadline)
         keep = False
         try:
+            if request.cancel is not None:
+                request.cancel.arm(connection.hang_up)
             response = connection.exchange(request, deadline)
             keep = connection.reusable
             return response
@@ -153,6 +162,9 @@ class Transport:
         except (http.client.HTTPException, ValueError) as error:
             raise http1.invalid(repr(error)) from error
         finally:
+            if request.cancel is not None:
+                request.cancel.arm(None)
+                keep = keep and not request.cancel.is_set
             self._put_back(connection, keep)
 
     def _take(self, request: Request, deadline: float) -> _Connection:

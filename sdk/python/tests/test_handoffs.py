@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import unwrap
+from peer import Peer
 
 import memory_spine
 from memory_spine import (
@@ -25,6 +26,7 @@ from memory_spine import (
     HopLimit,
     MemorySpine,
     NotFound,
+    PreconditionFailed,
     ValidationError,
     transport,
 )
@@ -619,6 +621,30 @@ def test_registering_again_replaces_the_settings(spine):
     assert (again.accepts, again.tokenizer, again.max_tokens, again.description) == (("2",), "estimate", None, None)
     assert again.created_at == first.created_at
     assert spine.agent_info("b") == again
+
+
+def test_registering_with_if_match_replaces_only_what_was_read(spine):
+    first = spine.register_agent("b", max_tokens=1000)
+    assert first.etag and spine.agent_info("b").etag == first.etag
+    second = spine.register_agent("b", max_tokens=2000, if_match=first)
+    assert second.etag != first.etag
+    with pytest.raises(PreconditionFailed) as caught:
+        spine.register_agent("b", max_tokens=3000, if_match=first)
+    assert caught.value.status == 412 and caught.value.current_version is None
+    assert spine.agent_info("b") == second
+    assert spine.register_agent("b", max_tokens=4000, if_match=second.etag).max_tokens == 4000
+    with pytest.raises(PreconditionFailed):
+        spine.register_agent("nobody", if_match="*")
+    with pytest.raises(ValueError):
+        spine.register_agent("b", if_match=spine.agents().all()[0])
+
+
+def test_a_lost_registration_with_if_match_is_not_sent_again(connect):
+    """The second time would be refused because of the first, and the caller told that somebody else was faster."""
+    with Peer(lambda channel: channel.read()) as peer:
+        with pytest.raises(memory_spine.ConnectionError):
+            connect(peer.url).register_agent("b", if_match='"0"')
+        assert len(peer.requests) == 1
 
 
 def test_agents_are_listed(spine):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import memory_spine
-from memory_spine import ConnectionError, SpineError, ValidationError
+from memory_spine import ConnectionError, CredentialsFound, SpineError, ValidationError
 
 SDK = Path(__file__).resolve().parent.parent
 
@@ -34,6 +34,19 @@ def test_a_running_server_is_healthy_and_ready(spine):
 def test_status_tells_about_server_and_space(spine):
     spine.store("one")
     assert spine.status()["version"] == memory_spine.__version__
+
+
+def test_a_space_shows_its_settings_and_takes_new_ones(spine, space):
+    assert (spine.space_info().name, spine.space_info().guard, spine.space_info().memories) == (space, "off", 0)
+    spine.store("one")
+    changed = spine.set_space(guard="refuse")
+    assert (changed.guard, changed.memories) == ("refuse", 1)
+    assert spine.space_info() == changed
+    with pytest.raises(CredentialsFound):
+        spine.agent_handoff("b", "use AKIAIOSFODNN7EXAMPLE and sk_live_4eC39HqLyjWDarjtT1zdp7dc")
+    with pytest.raises(ValidationError) as caught:
+        spine.set_space(guard="strict")
+    assert caught.value.field == "guard" and spine.space_info() == changed
 
 
 def test_a_space_name_that_cannot_be_is_refused(connect, server):

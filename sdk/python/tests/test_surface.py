@@ -45,7 +45,7 @@ def test_both_clients_have_the_same_calls():
             "list",
         ),
         *("agent_handoff", "envelope", "resolve", "receipts", "verify", "diff", "task", "tasks", "fidelity", "blame"),
-        *("register_agent", "agent_info", "agents"),
+        *("register_agent", "agent_info", "agents", "space_info", "set_space"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 

@@ -1,0 +1,49 @@
+/* spine need: asks for memories that a handoff mentions. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/settle.h"
+#include "cli/shared_options.h"
+#include "cli/show.h"
+
+enum { IDS_MAX = 1000 };
+
+static int put_need(struct cli *cli, struct json_writer *w)
+{
+	json_key(w, "refs");
+	json_begin_array(w);
+	for (size_t i = 1; i < cli->options.arg_count; i++) {
+		if (!str_is_utf8(str_of(cli->options.args[i])))
+			return cli_usage(cli, "an id is not UTF-8 text; expected ms- and a number, such as ms-4821");
+		json_put_cstr(w, cli->options.args[i]);
+	}
+	json_end_array(w);
+	return CLI_OK;
+}
+
+static void print_needed(const struct cli *cli, const struct json *answer)
+{
+	const struct json *missing = ask_array(answer, "missing");
+
+	show_memories(cli, ask_array(answer, "memories"));
+	for (uint32_t i = 0; i < missing->count; i++)
+		if (missing->items[i].type == JSON_STRING)
+			cli_error(cli, "%.*s is not there", STR_ARG(missing->items[i].s));
+}
+
+static int exec_need(struct cli *cli)
+{
+	static const struct settle settle = {"need", true, put_need, print_needed};
+
+	return settle_run(cli, &settle);
+}
+
+const struct command cmd_need = {
+	.name = "need",
+	.summary = "Asks for memories that a handoff only mentions, and renews its lease",
+	.usage = "LEASE ID...",
+	.examples = {"spine need ho-1.1 ms-1"},
+	.tables = {&client_table},
+	.min_args = 2,
+	.max_args = IDS_MAX,
+	.exec = exec_need,
+};

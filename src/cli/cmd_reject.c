@@ -1,0 +1,28 @@
+/* spine reject: refuses a handoff for good. */
+#include "cli/commands.h"
+#include "cli/settle.h"
+#include "cli/shared_options.h"
+#include "cli/show_handoff.h"
+
+static int put_reject(struct cli *cli, struct json_writer *w)
+{
+	return settle_put_text(cli, "reason", w);
+}
+
+static int exec_reject(struct cli *cli)
+{
+	static const struct settle settle = {"reject", false, put_reject, show_handoff_line};
+
+	return settle_run(cli, &settle);
+}
+
+const struct command cmd_reject = {
+	.name = "reject",
+	.summary = "Refuses a handoff for good: it goes to a fallback agent, or is parked",
+	.usage = "LEASE REASON|-",
+	.examples = {"spine reject ho-2.2 \"this needs a person\""},
+	.tables = {&client_table},
+	.min_args = 2,
+	.max_args = 2,
+	.exec = exec_reject,
+};

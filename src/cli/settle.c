@@ -1,0 +1,143 @@
+#include "cli/settle.h"
+
+#include "cli/ask.h"
+#include "cli/fields.h"
+#include "cli/input.h"
+#include "cli/shared_options.h"
+#include "client/url.h"
+
+enum { BODY_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };
+
+static const struct option result_options[] = {
+	{
+		.name = "gap", .arg = "TEXT", .type = OPTION_LIST,
+		.help = "something that was missing from what was handed over; may be given several times"
+	},
+	{
+		.name = "input-tokens", .arg = "N", .type = OPTION_INT, .min = 0, .max = INT32_MAX,
+		.help = "how many tokens the model read"
+	},
+};
+
+const struct option_table settle_result_table = {"About the work", result_options, OPTION_COUNT(result_options)};
+
+const char *settle_path(struct arena *arena, struct str lease, const char *verb)
+{
+	size_t dot = str_find(lease, '.');
+	const char *path;
+	struct buf out;
+
+	if (dot == lease.n || !str_has_prefix(lease, STR("ho-")))
+		return NULL;
+	buf_init(&out, PATH_MAX_BYTES);
+	buf_puts(&out, "/v1/handoffs/");
+	url_put_escaped(&out, str_sub(lease, 0, dot));
+	buf_printf(&out, "/%s", verb);
+	path = buf_overflowed(&out) ? NULL : arena_cstr(arena, buf_str(&out));
+	buf_release(&out);
+	return path;
+}
+
+void settle_put_seconds(struct json_writer *w, const char *name, int64_t ms)
+{
+	json_member_double(w, name, (double)ms / 1000);
+}
+
+/* --- Parts of the body --- */
+
+static int read_text(struct cli *cli, struct buf *text)
+{
+	struct buf error;
+	int code = CLI_OK;
+
+	buf_init(&error, 4096);
+	if (!input_text(cli, cli->options.args[1], text, &error)) {
+		cli_error(cli, "%s", buf_str(&error).p);
+		code = CLI_FAILED;
+	}
+	buf_release(&error);
+	return code;
+}
+
+int settle_put_text(struct cli *cli, const char *name, struct json_writer *w)
+{
+	struct buf text;
+	int code;
+
+	if (cli->options.arg_count < 2)
+		return CLI_OK;
+	buf_init(&text, TEXT_MAX_BYTES);
+	code = read_text(cli, &text);
+	if (code == CLI_OK)
+		code = fields_check_text(cli, "the text", buf_str(&text));
+	if (code == CLI_OK)
+		json_member_str(w, name, buf_str(&text));
+	buf_release(&text);
+	return code;
+}
+
+int settle_put_facts(struct cli *cli, struct json_writer *w)
+{
+	const struct option_value *gaps = options_value(&cli->options, "gap");
+
+	if (options_is_given(&cli->options, "input-tokens"))
+		json_member_int(w, "input_tokens", options_int(&cli->options, "input-tokens"));
+	if (gaps->list_count == 0)
+		return CLI_OK;
+	json_key(w, "gaps");
+	json_begin_array(w);
+	for (size_t i = 0; i < gaps->list_count; i++) {
+		if (!str_is_utf8(str_of(gaps->list[i])))
+			return cli_usage(cli, "--gap is not UTF-8 text");
+		json_put_cstr(w, gaps->list[i]);
+	}
+	json_end_array(w);
+	return CLI_OK;
+}
+
+bool settle_put_result(struct str text, struct arena *arena, struct json_writer *w)
+{
+	struct json_error error;
+	struct json value;
+
+	while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+		text.n--;
+	if (!str_is_utf8(text))
+		return false;
+	if (text.n == 0)
+		return true;
+	json_key(w, "result");
+	if (json_parse(text, RESULT_DEPTH, arena, &value, &error))
+		json_put(w, &value);
+	else
+		json_put_str(w, text);
+	return true;
+}
+
+/* --- The call --- */
+
+int settle_run(struct cli *cli, const struct settle *settle)
+{
+	const char *lease = cli->options.args[0];
+	struct client_request request = {
+		.method = "POST", .path = settle_path(cli->arena, str_of(lease), settle->verb),
+		.repeatable = settle->is_repeatable,
+	};
+	struct json_writer w;
+	struct buf body;
+	int code;
+
+	if (request.path == NULL || !str_is_utf8(str_of(lease)))
+		return cli_usage(cli, "\"%.80s\" is not a lease; expected what spine receive told, such as ho-12.1", lease);
+	buf_init(&body, BODY_MAX_BYTES);
+	json_writer_init(&w, &body);
+	json_begin_object(&w);
+	json_member_cstr(&w, "lease", lease);
+	code = settle->put(cli, &w);
+	json_end_object(&w);
+	request.body = buf_str(&body);
+	if (code == CLI_OK)
+		code = ask_print(cli, &request, settle->show);
+	buf_release(&body);
+	return code;
+}

@@ -1,0 +1,243 @@
+#include "cli/show_handoff.h"
+
+#include "base/clock.h"
+#include "cli/ask.h"
+#include "cli/show.h"
+#include "cli/show_envelope.h"
+#include "cli/when.h"
+#include "codec/rfc3339.h"
+
+enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 10 };
+
+/* --- How it stands --- */
+
+static void put_safe(struct buf *out, const char *before, struct str text)
+{
+	if (text.n == 0)
+		return;
+	buf_puts(out, before);
+	term_put_line(out, text, SIZE_MAX);
+}
+
+/* What goes between the state and the agent: "queued for", "acked by". */
+static const char *preposition(struct str state)
+{
+	return str_is(state, "queued") ? " for" : str_is(state, "parked") || str_is(state, "expired") ||
+	       str_is(state, "discarded") ? " on the way to" : " by";
+}
+
+static struct str attempt_text(const struct cli *cli, const struct json *h)
+{
+	return arena_printf(cli->arena, "%lld/%lld", (long long)ask_int(h, "attempt", 0),
+			    (long long)ask_int(h, "max_attempts", 0));
+}
+
+void show_handoff_line(const struct cli *cli, const struct json *h)
+{
+	struct str state = ask_str(h, "state"), to = ask_str(h, "to");
+	struct buf out;
+
+	buf_init(&out, LINE_MAX_BYTES);
+	buf_puts(&out, term_on(&cli->out, TERM_CYAN));
+	term_put_line(&out, ask_str(h, "id"), SIZE_MAX);
+	buf_printf(&out, "%s  ", term_off(&cli->out, TERM_CYAN));
+	term_put_line(&out, state, SIZE_MAX);
+	buf_puts(&out, preposition(state));
+	put_safe(&out, " ", to);
+	if (!str_eq(to, ask_str(h, "target")))
+		put_safe(&out, " instead of ", ask_str(h, "target"));
+	put_safe(&out, " (", ask_str(h, "envelope_id"));
+	put_safe(&out, " from ", ask_str(h, "from"));
+	buf_printf(&out, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
+		   (long long)ask_int(h, "max_attempts", 0));
+	if (!str_is(state, "acked") && !str_is(state, "completed"))
+		put_safe(&out, ": ", ask_str(h, "reason"));
+	buf_putc(&out, '\n');
+	cli_write(buf_str(&out));
+	buf_release(&out);
+}
+
+void show_handoffs(const struct cli *cli, const struct json *handoffs)
+{
+	static const struct table_column columns[] = {
+		{"HANDOFF", false, TERM_CYAN}, {"STATE", false, TERM_YELLOW}, {"AGE", true, TERM_PLAIN},
+		{"ENVELOPE", false, TERM_PLAIN}, {"FROM -> TO", false, TERM_PLAIN}, {"CHANNEL", false, TERM_PLAIN},
+		{"TRY", true, TERM_PLAIN}, {"ABOUT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
+	};
+	int64_t now_ms = clock_wall_ms();
+	struct table table;
+
+	table_init(&table, columns, cli->arena);
+	table_may_cut(&table, 4);
+	for (uint32_t i = 0; i < handoffs->count; i++) {
+		const struct json *h = &handoffs->items[i];
+		struct table_row *row = table_add(&table);
+		struct str state = ask_str(h, "state"), about = ask_str(h, "progress");
+
+		if (about.n == 0 && !str_is(state, "completed"))
+			about = ask_str(h, "reason");
+		table_set(&table, row, 0, ask_str(h, "id"));
+		table_set(&table, row, 1, state);
+		row->cells[2] = when_age(cli->arena, ask_str(h, "created_at"), now_ms);
+		table_set(&table, row, 3, ask_str(h, "envelope_id"));
+		row->cells[4] = show_envelope_route(cli, h);
+		table_set(&table, row, 5, ask_str(h, "channel"));
+		row->cells[6] = attempt_text(cli, h);
+		table_set(&table, row, 7, about);
+	}
+	show_rows(cli, &table);
+}
+
+/* --- What happened --- */
+
+const struct table_column show_event_columns[] = {
+	[EVENT_COL_TIME] = {"TIME", true, TERM_DIM},
+	[EVENT_COL_ID] = {"ID", false, TERM_CYAN},
+	[EVENT_COL_TRY] = {"TRY", true, TERM_PLAIN},
+	[EVENT_COL_WHAT] = {"WHAT", false, TERM_BOLD},
+	[EVENT_COL_AGENT] = {"AGENT", false, TERM_PLAIN},
+	[EVENT_COL_BY] = {"BY", false, TERM_PLAIN},
+	[EVENT_COL_NOTE] = {"WHY", false, TERM_PLAIN},
+	{NULL, false, TERM_PLAIN},
+};
+
+struct event_words {
+	const char *event;
+	const char *words;
+};
+
+static const struct event_words event_words[] = {
+	{"handoff.queued", "queued for"},
+	{"handoff.leased", "taken by"},
+	{"handoff.released", "given back by"},
+	{"handoff.acked", "acked by"},
+	{"handoff.nacked", "nacked by"},
+	{"handoff.rejected", "rejected by"},
+	{"handoff.progress", "worked on by"},
+	{"handoff.completed", "completed by"},
+	{"handoff.ack_timeout", "not taken by"},
+	{"handoff.lease_lost", "not answered by"},
+	{"handoff.work_lost", "abandoned by"},
+	{"handoff.expired", "withdrawn from"},
+	{"handoff.fallback", "falls back to"},
+	{"handoff.parked", "parked, was for"},
+	{"handoff.redriven", "redriven to"},
+	{"handoff.rerouted", "rerouted to"},
+	{"handoff.shrunk", "shrunk, was for"},
+	{"handoff.discarded", "discarded, was for"},
+	{"breaker.opened", "breaker opened of"},
+	{"breaker.closed", "breaker closed of"},
+	{"breaker.reset", "breaker reset of"},
+	{NULL, NULL},
+};
+
+static struct str words_of(struct str event)
+{
+	for (const struct event_words *e = event_words; e->event; e++)
+		if (str_is(event, e->event))
+			return str_of(e->words);
+	return event;
+}
+
+struct str show_event_time(const struct cli *cli, struct str time, int64_t start_ms)
+{
+	int64_t at_ms;
+
+	if (!rfc3339_parse(time, &at_ms))
+		return STR("");
+	return arena_printf(cli->arena, "%+.3f", (double)(at_ms - start_ms) / 1000);
+}
+
+void show_event_add(const struct cli *cli, struct table *table, const struct json *event, int64_t start_ms)
+{
+	struct table_row *row = table_add(table);
+	struct str agent = ask_str(event, "agent"), actor = ask_str(event, "actor");
+
+	row->cells[EVENT_COL_TIME] = show_event_time(cli, ask_str(event, "at"), start_ms);
+	table_set(table, row, EVENT_COL_ID, ask_str(event, "handoff"));
+	if (ask_int(event, "attempt", 0))
+		row->cells[EVENT_COL_TRY] = arena_printf(cli->arena, "%lld", (long long)ask_int(event, "attempt", 0));
+	table_set(table, row, EVENT_COL_WHAT, words_of(ask_str(event, "event")));
+	table_set(table, row, EVENT_COL_AGENT, agent);
+	/* Who did it is worth a word only where it was somebody else. */
+	if (!str_eq(agent, actor))
+		table_set(table, row, EVENT_COL_BY, actor);
+	table_set(table, row, EVENT_COL_NOTE, ask_str(event, "note"));
+}
+
+static void print_events(const struct cli *cli, const struct json *events)
+{
+	struct table table;
+	int64_t start_ms = 0;
+
+	if (events->count == 0)
+		return;
+	rfc3339_parse(ask_str(&events->items[0], "at"), &start_ms);
+	table_init(&table, show_event_columns, cli->arena);
+	for (uint32_t i = 0; i < events->count; i++)
+		show_event_add(cli, &table, &events->items[i], start_ms);
+	cli_write(STR("\n"));
+	show_rows(cli, &table);
+}
+
+/* --- All of one --- */
+
+static void put_row(const struct cli *cli, struct buf *out, const char *label, struct str text)
+{
+	if (text.n == 0)
+		return;
+	buf_printf(out, "%s%-*s%s", term_on(&cli->out, TERM_DIM), LABEL_COLUMNS, label, term_off(&cli->out, TERM_DIM));
+	term_fill(out, text, LABEL_COLUMNS, LABEL_COLUMNS, cli->out.width);
+	buf_putc(out, '\n');
+}
+
+static void put_value_row(const struct cli *cli, struct buf *out, const char *label, const struct json *value)
+{
+	struct buf text;
+
+	if (value == NULL || value->type == JSON_NULL || (value->type == JSON_ARRAY && value->count == 0))
+		return;
+	buf_init(&text, LINE_MAX_BYTES);
+	show_envelope_value(&text, value, RESULT_COLUMNS);
+	put_row(cli, out, label, buf_str(&text));
+	buf_release(&text);
+}
+
+void show_handoff(const struct cli *cli, const struct json *h)
+{
+	static const char *const facts[] = {
+		"envelope_id", "channel", "fallbacks", "receiver", "progress", "reason", "result", "gaps",
+		"input_tokens", "replaces", NULL,
+	};
+	struct str due = ask_str(h, "due_at");
+	struct buf out;
+
+	show_handoff_line(cli, h);
+	buf_init(&out, 16 * (size_t)LINE_MAX_BYTES);
+	put_row(cli, &out, "route", show_envelope_route(cli, h));
+	for (const char *const *fact = facts; *fact; fact++) {
+		const char *label = strcmp(*fact, "envelope_id") == 0 ? "envelope" :
+				    strcmp(*fact, "input_tokens") == 0 ? "tokens" : *fact;
+
+		put_value_row(cli, &out, label, json_get(h, *fact));
+	}
+	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));
+	put_row(cli, &out, "due", term_line(cli->arena, due));
+	cli_write(buf_str(&out));
+	buf_release(&out);
+	print_events(cli, ask_array(h, "events"));
+}
+
+void show_handoff_notices(const struct cli *cli, const struct json *answer)
+{
+	const struct json *notices = ask_array(answer, "notices");
+
+	for (uint32_t i = 0; i < notices->count; i++) {
+		const struct json *n = &notices->items[i];
+
+		cli_note(cli, "spine: parked since the last call: %.*s to %.*s: %.*s", STR_ARG(ask_str(n, "handoff")),
+			 STR_ARG(ask_str(n, "to")), STR_ARG(ask_str(n, "reason")));
+	}
+	if (notices->count)
+		cli_note(cli, "spine: what can be done: spine parked --help");
+}

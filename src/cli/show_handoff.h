@@ -1,0 +1,27 @@
+/* Handoffs and what happened to them, as people read them. What agents wrote is made safe to print. */
+#ifndef SPINE_CLI_SHOW_HANDOFF_H
+#define SPINE_CLI_SHOW_HANDOFF_H
+
+#include "cli/cli.h"
+#include "cli/table.h"
+#include "codec/json.h"
+
+/* How it stands, in a line: "ho-12  queued for coder (env-3 from analyst, attempt 1 of 3)". */
+void show_handoff_line(const struct cli *cli, const struct json *handoff);
+/* A line for each: id, state, age, envelope, who to whom, attempt, and what there is to say. */
+void show_handoffs(const struct cli *cli, const struct json *handoffs);
+/* All of one: how it stands, its result, and what happened to it. */
+void show_handoff(const struct cli *cli, const struct json *handoff);
+/* Handoffs that were parked and not told of before, on standard error: the "notices" of an answer. */
+void show_handoff_notices(const struct cli *cli, const struct json *answer);
+
+/* --- What happened, a row for each event. Times count from start_ms. --- */
+
+extern const struct table_column show_event_columns[];
+void show_event_add(const struct cli *cli, struct table *table, const struct json *event, int64_t start_ms);
+/* "+0.012"; in the arena. "" where time is not RFC 3339. */
+struct str show_event_time(const struct cli *cli, struct str time, int64_t start_ms);
+
+enum { EVENT_COL_TIME, EVENT_COL_ID, EVENT_COL_TRY, EVENT_COL_WHAT, EVENT_COL_AGENT, EVENT_COL_BY, EVENT_COL_NOTE };
+
+#endif

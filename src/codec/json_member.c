@@ -1,0 +1,46 @@
+#include "codec/json_member.h"
+
+#include "base/clock.h"
+#include "codec/sha256.h"
+
+void json_member_null(struct json_writer *w, const char *key)
+{
+	json_key(w, key);
+	json_put_null(w);
+}
+
+void json_member_optional(struct json_writer *w, const char *key, struct str value)
+{
+	if (value.p)
+		json_member_str(w, key, value);
+	else
+		json_member_null(w, key);
+}
+
+void json_member_time(struct json_writer *w, const char *key, int64_t ms)
+{
+	char text[CLOCK_TEXT_SIZE];
+
+	clock_format(ms, text);
+	json_member_cstr(w, key, text);
+}
+
+void json_member_time_optional(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (ms)
+		json_member_time(w, key, ms);
+	else
+		json_member_null(w, key);
+}
+
+void json_member_sha256(struct json_writer *w, const char *key, const uint8_t digest[SHA256_SIZE])
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[7 + 2 * SHA256_SIZE + 1] = "sha256:";
+
+	for (size_t i = 0; i < SHA256_SIZE; i++) {
+		text[7 + 2 * i] = hex[digest[i] >> 4];
+		text[8 + 2 * i] = hex[digest[i] & 15];
+	}
+	json_member_cstr(w, key, text);
+}

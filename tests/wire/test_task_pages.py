@@ -1,0 +1,77 @@
+"""Tasks of many envelopes: read page by page, nothing left out silently."""
+
+HOPS = 7
+
+
+def hand_over(api, target, **fields):
+    body = {"target_agent": target, "task_summary": f"for {target}", **fields}
+    return api.ok("POST", "/v1/envelopes", body, status=201)
+
+
+def read_pages(api, path, items, page_size):
+    pages, token = [], ""
+    while token is not None:
+        page = api.ok("GET", f"{path}?page_size={page_size}" + (f"&page_token={token}" if token else ""))
+        assert 1 <= len(page[items]) <= page_size
+        pages.append(page)
+        token = page["next_page_token"]
+    return pages
+
+
+def make_chain(api):
+    """Seven hops, the constraint `tone` waived at the last one. Returns the ids."""
+    first = {"task": "long", "intent": "the intent", "constraints": {"region": "eu", "tone": "dry"}}
+    ids = [hand_over(api, "agent-1", **first)["id"]]
+    for hop in range(2, HOPS + 1):
+        waive = [{"key": "tone", "reason": "asked for"}] if hop == HOPS else []
+        ids.append(hand_over(api, f"agent-{hop}", parent=ids[-1], constraints={f"k{hop}": hop}, waive=waive)["id"])
+    return ids
+
+
+def test_the_pages_of_a_task_hold_every_envelope_once(api):
+    ids = make_chain(api)
+    hand_over(api, "somebody", task="another")
+    for size in (1, 2, 3, HOPS, HOPS + 1):
+        pages = read_pages(api, "/v1/tasks/long", "envelopes", size)
+        assert [entry["envelope"] for page in pages for entry in page["envelopes"]] == ids
+        assert {page["intent"] for page in pages} == {"the intent"}
+    assert api.ok("GET", "/v1/tasks/long")["next_page_token"] is None
+
+
+def test_more_than_a_page_of_envelopes_is_said_and_not_cut(api):
+    for number in range(1001):
+        hand_over(api, f"agent-{number}", task="wide", include_recent=0)
+    first = api.ok("GET", "/v1/tasks/wide")
+    assert len(first["envelopes"]) == 1000 and first["next_page_token"]
+    rest = api.ok("GET", f"/v1/tasks/wide?page_token={first['next_page_token']}")
+    assert [entry["to"] for entry in rest["envelopes"]] == ["agent-1000"] and rest["next_page_token"] is None
+    assert len(api.ok("GET", "/v1/tasks/wide/fidelity?page_size=1000")["hops"]) == 1000
+    assert api.ok("GET", "/v1/tasks/wide/blame?key=no-such")["verdict"] == "never there"
+
+
+def test_fidelity_in_pages_is_what_it_is_in_one(api):
+    make_chain(api)
+    whole = api.ok("GET", "/v1/tasks/long/fidelity")
+    assert len(whole["hops"]) == HOPS and whole["intent_and_constraints"] == 1
+    for size in (1, 3):
+        pages = read_pages(api, "/v1/tasks/long/fidelity", "hops", size)
+        assert [hop for page in pages for hop in page["hops"]] == whole["hops"]
+        assert {page["score"] for page in pages} == {whole["score"]}
+
+
+def test_blame_looks_through_a_long_task(api):
+    ids = [hand_over(api, "agent-1", task="t", max_hops=64)["id"]]
+    for number in range(210):  # more than are read at a time; they are roots, and know nothing of what is asked for
+        hand_over(api, f"root-{number}", task="t", include_recent=0)
+    ids.append(hand_over(api, "agent-2", parent=ids[0], constraints={"late": 1})["id"])
+    ids.append(hand_over(api, "agent-3", parent=ids[1], waive=[{"key": "late", "reason": "done"}])["id"])
+    blame = api.ok("GET", "/v1/tasks/t/blame?key=late")
+    assert blame["verdict"] == "lost" and blame["introduced"]["envelope"] == ids[1]
+    assert blame["lost"]["envelope"] == ids[2] and blame["lost"]["fate"] == "waived" and blame["lost"]["reason"] == "done"
+
+
+def test_a_task_that_is_not_there_has_no_pages(api):
+    for path in ("/v1/tasks/none", "/v1/tasks/none/fidelity", "/v1/tasks/none/blame?key=x"):
+        api.refused(404, "task_not_found", "GET", path)
+    make_chain(api)
+    api.refused(404, "task_not_found", "GET", "/v1/tasks/none")
