@@ -312,6 +312,13 @@ static void undo_done(struct writer_job *job, enum store_status status)
 	http_post(call->api->http, http_req_thread(call->req), undo_finish, call);
 }
 
+void api_undo(struct call *call)
+{
+	call->job.run = undo_run;
+	call->job.done = undo_done;
+	writer_submit_always(call->api->writer, &call->job);
+}
+
 /* Back on the HTTP thread. */
 static void finish_write(void *arg)
 {
@@ -320,9 +327,7 @@ static void finish_write(void *arg)
 	if (!waiting_may_finish(call))
 		return;
 	if (call->route->undo && call->problem.code == P_OK && http_req_is_gone(call->req)) {
-		call->job.run = undo_run;
-		call->job.done = undo_done;
-		writer_submit_always(call->api->writer, &call->job);
+		api_undo(call);
 		return;
 	}
 	if (call->problem.code == P_OK && call->reply.len == 0)
@@ -345,15 +350,16 @@ static void job_done(struct writer_job *job, enum store_status status)
 		if (call->route->committed)
 			call->route->committed(call);
 	}
-	http_post(call->api->http, http_req_thread(call->req), finish_write, call);
+	http_post(call->api->http, http_req_thread(call->req), call->finish, call);
 }
 
 /* From a successful submit on the call is the writer's: nothing here may look at it any more. */
-static void start_write(struct call *call)
+void api_submit(struct call *call)
 {
 	call->job.run = job_run;
 	call->job.done = job_done;
-	call->finish = finish_write;
+	if (call->finish == NULL)
+		call->finish = finish_write;
 	if (atomic_load(&call->api->failed)) {
 		problem_of_store(&call->problem, STORE_FAILED);
 		reply_send(call);
@@ -373,7 +379,7 @@ static void run_read(void *arg)
 	enum problem_code code = call->route->prepare ? call->route->prepare(call, c) : call->route->read(call, c);
 
 	if (code == P_OK && call->route->write && !call->is_answered) {
-		start_write(call);
+		api_submit(call);
 		return;
 	}
 	if (code == P_OK)
@@ -431,7 +437,7 @@ void api_on_request(void *ctx, struct http_req *req)
 	if (code != P_OK)
 		reply_send(call);
 	else if (call->route->write && call->route->prepare == NULL)
-		start_write(call);
+		api_submit(call);
 	else
 		start_read(call);
 }

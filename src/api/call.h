@@ -91,6 +91,7 @@ struct call {
 	const char *content_type;		/* NULL: application/json */
 	bool replayed;
 	bool is_answered;			/* by prepare */
+	bool is_stream;				/* the reply has begun; it ends with the call */
 	bool skips_index;			/* set by decode: this one does without ROUTE_INDEX */
 	struct buf reply;
 	struct writer_job job;
@@ -98,6 +99,10 @@ struct call {
 	void (*finish)(void *call);		/* on the HTTP thread, when the answer is there */
 };
 
+/* Gives a call that has been decoded, and prepared, to the writer; from then on it is the writer's. */
+void api_submit(struct call *call);
+/* Undoes what the call has committed, because its client has gone, and ends it. */
+void api_undo(struct call *call);
 /* Says that a field of the request was not understood. */
 void call_warn_unknown(struct call *call, struct str field);
 /* Warns of every member of obj that is not in the NULL-terminated list. prefix is put before the name. */

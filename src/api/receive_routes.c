@@ -1,6 +1,11 @@
-/* POST /v1/agents/{agent}/receive: a receiver takes what is queued for its agent, or waits for it. */
+/* Receivers: they take what is queued for their agent, or wait for it.
+ *
+ *     POST /v1/agents/{agent}/receive   a long poll: one answer
+ *     GET  /v1/agents/{agent}/stream    server-sent events: one handoff after the other, the next when the last was settled
+ */
 #include "api/decode.h"
 #include "api/handoff_json.h"
+#include "api/reply.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/agent.h"
@@ -8,7 +13,7 @@
 #include "core/render.h"
 #include "core/unpack.h"
 
-enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100 };
+enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, HEARTBEAT_MS = 15000 };
 
 struct receiving {
 	int64_t wait_ms;
@@ -19,16 +24,19 @@ struct receiving {
 	bool with_prompt;
 	struct handoff_row *rows;
 	size_t count;
+	/* Of a stream. */
+	uint64_t held;			/* the handoff that the receiver has not settled yet; 0: none */
+	int64_t held_lease;
+	struct arena round;		/* for one handoff: a stream lives long */
 };
 
-static enum problem_code read_format(struct call *call, struct receiving *r)
+static enum problem_code read_format(struct call *call, struct receiving *r, struct str format)
 {
-	struct str format = STR("both");
-	enum problem_code code = decode_str(&call->body, "format", 1, 16, &format, &call->problem);
+	enum problem_code code = P_OK;
 
 	r->with_envelope = str_is(format, "both") || str_is(format, "envelope");
 	r->with_prompt = str_is(format, "both") || str_is(format, "prompt");
-	if (code == P_OK && !r->with_envelope && !r->with_prompt && !str_is(format, "none"))
+	if (!r->with_envelope && !r->with_prompt && !str_is(format, "none"))
 		code = problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, prompt, both or none", STR_ARG(format));
 	return code;
 }
@@ -39,6 +47,7 @@ static enum problem_code decode_receive(struct call *call)
 	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
 	const struct json *b = &call->body;
 	struct problem *p = &call->problem;
+	struct str format = STR("both");
 	enum problem_code code;
 
 	call->input = r;
@@ -49,9 +58,10 @@ static enum problem_code decode_receive(struct call *call)
 	    (code = decode_seconds(b, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, p)) != P_OK ||
 	    (code = decode_int(b, "max", 1, TAKE_MAX, &r->max, p)) != P_OK ||
 	    (code = decode_str(b, "instance", 1, NAME_MAX_BYTES, &r->instance, p)) != P_OK ||
-	    (code = r->instance.p ? decode_check_name(r->instance, "instance", NAME_MAX_BYTES, p) : P_OK) != P_OK)
+	    (code = r->instance.p ? decode_check_name(r->instance, "instance", NAME_MAX_BYTES, p) : P_OK) != P_OK ||
+	    (code = decode_str(b, "format", 1, 16, &format, p)) != P_OK)
 		return code;
-	code = read_format(call, r);
+	code = read_format(call, r, format);
 	if (code == P_OK)
 		waiting_prepare(call, r->wait_ms);
 	return code;
@@ -142,28 +152,161 @@ static void put_taken(struct call *call, struct json_writer *w, struct store_con
 }
 
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
-static void encode_receive(struct call *call)
+static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 {
 	struct receiving *r = call->input;
 	struct store_conn *c = call->api->readers[http_req_thread(call->req)];
 	struct problem problem = {0};
 	struct agent agent = {.accepts_v2 = true};
-	struct json_writer w;
 
 	if (r->count)
 		agent_read(c, call->space, call->params[0], call->arena, &agent, &problem);
+	if (as_list)
+		json_begin_array(w);
+	for (size_t i = 0; i < r->count; i++)
+		put_taken(call, w, c, &r->rows[i], !agent.accepts_v2);
+	if (as_list)
+		json_end_array(w);
+}
+
+static void encode_receive(struct call *call)
+{
+	struct json_writer w;
+
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "handoffs");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->count; i++)
-		put_taken(call, &w, c, &r->rows[i], !agent.accepts_v2);
-	json_end_array(&w);
+	put_rows(call, &w, true);
 	call_end_reply(call, &w);
+}
+
+/* --- The stream --- */
+
+static enum problem_code read_lease_s(struct call *call, struct receiving *r)
+{
+	struct str text = call_query(call, "lease_s");
+	struct json value;
+	struct json_error error;
+	struct json_member member = {STR("lease_s"), {0}};
+	struct json object = {.type = JSON_OBJECT, .count = 1, .members = &member};
+
+	if (text.p == NULL)
+		return P_OK;
+	member.value = json_parse(text, 1, call->arena, &value, &error) ? value : (struct json){.type = JSON_STRING, .s = text};
+	return decode_seconds(&object, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, &call->problem);
+}
+
+static void stream_finish(void *arg);
+
+static void heartbeat(struct http_req *req, void *arg)
+{
+	struct call *call = arg;
+
+	if (http_server_is_draining(call->api->http)) {
+		waiting_nudge(call);
+		return;
+	}
+	http_stream_write(req, STR(": still here\n\n"));
+	http_req_set_timer(req, HEARTBEAT_MS, heartbeat, call);
+}
+
+static void on_gone(struct http_req *req, void *arg)
+{
+	(void)req;
+	waiting_nudge(arg);
+}
+
+static enum problem_code decode_stream(struct call *call)
+{
+	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
+	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
+	struct str format = call_query(call, "format");
+	enum problem_code code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, &call->problem);
+
+	call->input = r;
+	r->max = 1;
+	r->instance = call_query(call, "instance");
+	if (code == P_OK && r->instance.p)
+		code = decode_check_name(r->instance, "instance", NAME_MAX_BYTES, &call->problem);
+	if (code == P_OK)
+		code = read_format(call, r, format.p ? format : STR("both"));
+	if (code == P_OK)
+		code = read_lease_s(call, r);
+	if (code == P_OK && atomic_load(&call->api->draining))
+		code = problem_set(&call->problem, P_DRAINING, NULL, "the server is stopping");
+	if (code != P_OK)
+		return code;
+	http_stream_begin(call->req, 200, "text/event-stream", headers);
+	http_stream_write(call->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
+	http_req_set_timer(call->req, HEARTBEAT_MS, heartbeat, call);
+	http_req_on_gone(call->req, on_gone, call);
+	call->is_stream = true;
+	call->finish = stream_finish;
+	arena_init(&r->round);
+	call->arena = &r->round;
+	return P_OK;
+}
+
+/* The next one is given when the last was settled, or taken back. */
+static enum problem_code write_stream(struct call *call, struct store_conn *c)
+{
+	struct receiving *r = call->input;
+	struct handoff_row held;
+	enum store_status status;
+
+	r->rows = NULL;
+	r->count = 0;
+	if (call->wait.is_over)
+		return P_OK;
+	if (r->held) {
+		status = store_handoff_get(c, call->space, r->held, call->arena, &held);
+		if (status != STORE_OK)
+			return problem_of_store(&call->problem, status);
+		if (held.state == HANDOFF_LEASED && held.leases == r->held_lease) {
+			waiting_for(call, WAIT_HANDOFF, waiting_id(call->space, r->held));
+			return P_OK;
+		}
+	}
+	return write_receive(call, c);
+}
+
+/* On the HTTP thread: a handoff is there, or it is over. */
+static void stream_finish(void *arg)
+{
+	struct call *call = arg;
+	struct receiving *r = call->input;
+	bool is_gone = http_req_is_gone(call->req);
+	char lease[HANDOFF_ID_SIZE];
+	struct json_writer w;
+
+	if (!waiting_may_finish(call))
+		return;
+	if (call->problem.code == P_OK && is_gone && r->count) {
+		api_undo(call);
+		return;
+	}
+	if (call->problem.code != P_OK || is_gone || call->wait.is_over || r->count == 0) {
+		reply_send(call);
+		return;
+	}
+	handoff_lease_format(r->rows[0].num, r->rows[0].leases, lease);
+	buf_printf(&call->reply, "event: handoff\nid: %s\ndata: ", lease);
+	json_writer_init(&w, &call->reply);
+	put_rows(call, &w, false);
+	buf_puts(&call->reply, "\n\n");
+	http_stream_write(call->req, buf_str(&call->reply));
+	buf_release(&call->reply);
+	r->held = r->rows[0].num;
+	r->held_lease = r->rows[0].leases;
+	arena_release(&r->round);
+	waiting_again(call);
+	api_submit(call);
 }
 
 const struct route receive_routes[] = {
 	{HTTP_POST, "/v1/agents/{}/receive", ROUTE_BODY_OPTIONAL | ROUTE_MAKES_SPACE,
 	 .decode = decode_receive, .write = write_receive, .encode = encode_receive, .undo = undo_receive},
+	{HTTP_GET, "/v1/agents/{}/stream", ROUTE_MAKES_SPACE,
+	 .decode = decode_stream, .write = write_stream, .encode = encode_receive, .undo = undo_receive},
 	{0},
 };

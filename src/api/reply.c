@@ -88,12 +88,35 @@ static void send_problem(struct call *call)
 	http_reply(call->req, problem_kind(call->problem.code)->status, "application/problem+json", headers, &body);
 }
 
+/* A stream has begun its reply: what is wrong is its last event. */
+static void end_stream(struct call *call)
+{
+	struct buf event;
+
+	buf_release(&call->reply);
+	if (call->arena != http_req_arena(call->req))
+		arena_release(call->arena);
+	if (call->problem.code != P_OK) {
+		buf_init(&event, 65536);
+		buf_puts(&event, "event: problem\ndata: ");
+		reply_problem_body(&call->problem, &event);
+		buf_puts(&event, "\n\n");
+		http_stream_write(call->req, buf_str(&event));
+		buf_release(&event);
+	}
+	http_stream_end(call->req);
+}
+
 void reply_send(struct call *call)
 {
 	struct http_header headers[4];
 	size_t count = 0;
-	const char *type = call->status == 304 ? NULL : call->content_type ? call->content_type : "application/json";
+	const char *type = call->status == 304 || call->status == 204 ? NULL : call->content_type ? call->content_type : "application/json";
 
+	if (call->is_stream) {
+		end_stream(call);
+		return;
+	}
 	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
 		problem_set(&call->problem, P_TOO_LARGE, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
 	if (call->problem.code != P_OK) {

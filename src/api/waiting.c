@@ -91,10 +91,10 @@ static void on_changed(void *ctx, const struct handoff_row *h)
 		w->next_due_ms = h->due_ms;
 	if (h->state == HANDOFF_QUEUED)
 		touch(w, WAIT_AGENT, h->agent);
-	if (h->state > HANDOFF_LEASED) {
+	if (h->state != HANDOFF_LEASED)
 		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
+	if (h->state > HANDOFF_LEASED)
 		touch(w, WAIT_ENVELOPE, waiting_id(h->space, h->envelope));
-	}
 }
 
 struct delivery waiting_delivery(struct call *call, struct store_conn *c)
@@ -306,7 +306,7 @@ static void nudge_done(struct writer_job *job, enum store_status status)
 	http_post(call->api->http, http_req_thread(call->req), nudge_back, call);
 }
 
-static void nudge(struct call *call)
+void waiting_nudge(struct call *call)
 {
 	if (call->wait.is_nudged || call->wait.is_finished)
 		return;
@@ -319,13 +319,13 @@ static void nudge(struct call *call)
 static void on_timer(struct http_req *req, void *arg)
 {
 	(void)req;
-	nudge(arg);
+	waiting_nudge(arg);
 }
 
 static void on_gone(struct http_req *req, void *arg)
 {
 	(void)req;
-	nudge(arg);
+	waiting_nudge(arg);
 }
 
 void waiting_prepare(struct call *call, int64_t wait_ms)
@@ -335,6 +335,11 @@ void waiting_prepare(struct call *call, int64_t wait_ms)
 		return;
 	http_req_set_timer(call->req, wait_ms, on_timer, call);
 	http_req_on_gone(call->req, on_gone, call);
+}
+
+void waiting_again(struct call *call)
+{
+	call->wait.is_again = call->wait.is_over = call->wait.is_finished = false;
 }
 
 bool waiting_may_finish(struct call *call)

@@ -67,6 +67,10 @@ void waiting_for(struct call *call, enum wait_kind kind, int64_t id);
 void waiting_forget(struct call *call);
 /* On the HTTP thread, before a call that may wait is submitted: sets the timer and looks after the client. */
 void waiting_prepare(struct call *call, int64_t wait_ms);
+/* On the HTTP thread: the call is answered now, whether something has happened or not. */
+void waiting_nudge(struct call *call);
+/* On the HTTP thread: the call, which was answered, is going to be submitted once more. */
+void waiting_again(struct call *call);
 /* On the HTTP thread, when the call's answer is there. False where it must be kept until the nudge is back: then finish is called. */
 bool waiting_may_finish(struct call *call);
 
