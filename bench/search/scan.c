@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "text/analyze.h"
 #include "text/dictionary.h"
-#include "text/score.h"
 #include "text/termbag.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ struct scan {
 	size_t cap;
 	size_t *ends;			/* of each text's occurrences */
 	uint32_t *lengths;
-	double average[2];		/* unrounded and rounded */
+	double average_length;
 };
 
 static void scan_add(struct scan *s, uint64_t i, const struct termbag *bag)
@@ -41,8 +40,7 @@ static void scan_add(struct scan *s, uint64_t i, const struct termbag *bag)
 	}
 	s->ends[i] = s->count;
 	s->lengths[i] = (uint32_t)bag->length;
-	s->average[0] += (double)bag->length;
-	s->average[1] += score_length_of(score_length_code((uint32_t)bag->length));
+	s->average_length += (double)bag->length;
 }
 
 struct scan *scan_new(const struct corpus *c, uint64_t texts)
@@ -65,8 +63,7 @@ struct scan *scan_new(const struct corpus *c, uint64_t texts)
 		termbag_add_text(&bag, a, buf_str(&text), 1);
 		scan_add(s, i, &bag);
 	}
-	s->average[0] /= (double)texts;
-	s->average[1] /= (double)texts;
+	s->average_length /= (double)texts;
 	buf_release(&text);
 	termbag_release(&bag);
 	analyzer_free(a);
@@ -101,35 +98,30 @@ static double *term_weights(const struct scan *s, const struct termbag *bag)
 	return weights;
 }
 
-static double text_score(const struct scan *s, uint64_t i, const double *weights, bool rounded)
+static double text_score(const struct scan *s, uint64_t i, const double *weights)
 {
 	size_t at = i ? s->ends[i - 1] : 0;
 	double k1 = 1.2, b = 0.75, sum = 0, length = s->lengths[i];
 
-	if (rounded)
-		length = score_length_of(score_length_code(s->lengths[i]));
 	for (; at < s->ends[i]; at++) {
 		double w = weights[s->occurrences[at].term], count = s->occurrences[at].count;
 
 		if (w == 0)
 			continue;
-		if (rounded)
-			count = score_count_of(score_count_code(s->occurrences[at].count));
-		sum += w * count * (k1 + 1) / (count + k1 * (1 - b + b * length / s->average[rounded]));
+		sum += w * count * (k1 + 1) / (count + k1 * (1 - b + b * length / s->average_length));
 	}
 	return sum;
 }
 
-size_t scan_top(const struct scan *s, const struct index_query *q, int64_t now_ms, bool rounded,
-		float (*boost)(uint64_t i), int64_t (*created_ms)(uint64_t i, uint64_t n), size_t k,
-		struct index_hit *ret)
+size_t scan_top(const struct scan *s, const struct index_query *q, int64_t now_ms, float (*boost)(uint64_t i),
+		int64_t (*created_ms)(uint64_t i, uint64_t n), size_t k, struct index_hit *ret)
 {
 	double *weights = term_weights(s, q->terms);
 	size_t n = 0, at;
 	uint64_t i;
 
 	for (i = 0; i < s->texts; i++) {
-		double age = (double)(now_ms - created_ms(i, s->texts)), score = text_score(s, i, weights, rounded);
+		double age = (double)(now_ms - created_ms(i, s->texts)), score = text_score(s, i, weights);
 
 		if (score == 0)
 			continue;

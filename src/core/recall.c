@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum { BUILD_CHUNK = 500 };
-
 struct recall *recall_new(uint64_t seed)
 {
 	struct recall *r = mem_zalloc(sizeof(*r));
@@ -102,31 +100,6 @@ bool recall_is_ready(struct recall *r, int64_t space)
 
 /* --- Building --- */
 
-static enum store_status read_all(struct store_conn *c, int64_t space, struct recall_maker *maker, struct index *index)
-{
-	struct memory *chunk = mem_calloc(BUILD_CHUNK, sizeof(*chunk));
-	enum store_status status;
-	struct index_document doc;
-	struct arena arena;
-	uint64_t after = 0;
-	size_t count;
-
-	arena_init(&arena);
-	do {
-		count = 0;
-		arena_release(&arena);
-		status = store_memory_scan(c, space, after, BUILD_CHUNK, &arena, chunk, &count);
-		for (size_t i = 0; status == STORE_OK && i < count; i++) {
-			recall_maker_run(maker, &chunk[i], &doc);
-			index_add(index, &doc);
-			after = chunk[i].num;
-		}
-	} while (status == STORE_OK && count > 0);
-	arena_release(&arena);
-	free(chunk);
-	return status;
-}
-
 /* Brings one memory of the index up to what the store says now. */
 static enum store_status read_again(struct store_conn *c, int64_t space, uint64_t num, struct recall_maker *maker,
 				    struct index *index)
@@ -193,7 +166,7 @@ enum store_status recall_build(struct recall *r, struct store_conn *c, int64_t s
 	config.seed = r->seed;
 	index = index_new(&config);
 	recall_maker_init(&maker, r->seed);
-	status = read_all(c, space, &maker, index);
+	status = recall_read(c, space, r->seed, index);
 	if (status == STORE_OK)
 		status = catch_up(s, c, &maker, index, ret_count);
 	if (status != STORE_OK) {

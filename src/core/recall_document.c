@@ -33,9 +33,17 @@ double recall_pinned_part(bool pinned)
 struct str recall_label(struct arena *arena, enum recall_field field, struct str key, struct str value)
 {
 	static const char letters[] = "tkajirpm";
-	struct str label = arena_printf(arena, "%c%.*s%c%.*s", letters[field], STR_ARG(key), '\0', STR_ARG(value));
-	char hex[SHA256_HEX_SIZE];
+	struct str label = {.n = 1 + key.n + 1 + value.n};
+	char hex[SHA256_HEX_SIZE], *p = arena_alloc(arena, label.n);
 
+	label.p = p;
+	*p++ = letters[field];
+	if (key.n > 0)
+		memcpy(p, key.p, key.n);
+	p += key.n;
+	*p++ = '\0';
+	if (value.n > 0)
+		memcpy(p, value.p, value.n);
 	if (label.n <= LABEL_VALUE_MAX)
 		return label;
 	sha256_hex(label, hex);

@@ -1,4 +1,4 @@
-/* What recall.c and recall_search.c share. */
+/* What the files recall*.c share. */
 #ifndef SPINE_CORE_RECALL_INTERNAL_H
 #define SPINE_CORE_RECALL_INTERNAL_H
 
@@ -35,5 +35,8 @@ struct recall_scratch {
 
 /* NULL where nobody asked for it yet. */
 struct recall_space *recall_space_find(struct recall *r, int64_t space);
+
+/* Adds all memories of the space to an index with that seed. A second thread uses the connection meanwhile. */
+enum store_status recall_read(struct store_conn *c, int64_t space, uint64_t seed, struct index *index);
 
 #endif

@@ -237,7 +237,7 @@ static const struct postings_new *number_terms(struct index *ix, const struct te
 	for (i = 0; i < bag->term_count; i++) {
 		if (!dictionary_is(&ix->terms, terms[i].term, bag->terms[i].hash))
 			terms[i].term = dictionary_intern(&ix->terms, bag->terms[i].hash);
-		terms[i].count = score_count_code(bag->terms[i].count);
+		terms[i].count = bag->terms[i].count;
 	}
 	return sort_terms(terms, terms + ix->new_terms_cap, bag->term_count);
 }
@@ -283,11 +283,11 @@ void index_add(struct index *ix, const struct index_document *doc)
 	d.term_count = doc->terms->term_count;
 	d.label_count = number_labels(ix, doc->labels, doc->label_count);
 	d.labels = ix->new_labels;
-	d.length = score_length_code(doc->terms->length < UINT32_MAX ? (uint32_t)doc->terms->length : UINT32_MAX);
+	d.length = score_length(doc->terms->length);
 	number = segment_add(ix->slots[slot], &d, &ix->terms);
 	order_set(&ix->order, doc->id, slot << 16 | number);
 	ix->live_docs++;
-	ix->total_length += score_length_of(d.length);
+	ix->total_length += (uint64_t)d.length;
 }
 
 bool index_remove(struct index *ix, uint64_t id)
@@ -304,7 +304,7 @@ bool index_remove(struct index *ix, uint64_t id)
 	segment_forget_terms(s, doc, &ix->terms);
 	segment_remove(s, doc);
 	ix->live_docs--;
-	ix->total_length -= score_length_of(s->lengths[doc]);
+	ix->total_length -= (uint64_t)s->lengths[doc];
 	rewrite_where_due(ix, where >> 16);
 	return true;
 }

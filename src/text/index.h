@@ -144,7 +144,7 @@ uint64_t index_count(const struct index *ix, const struct index_filter *filter, 
 struct index_explained_term {
 	struct str term;	/* borrowed from the query's bag */
 	uint32_t query_count;	/* how often the query counts it */
-	uint32_t count;		/* how often the document has it, as the score counts */
+	uint32_t count;		/* how often the document has it */
 	uint64_t holders;	/* documents with it */
 	double idf;
 	double score;		/* its share of text */
@@ -153,7 +153,7 @@ struct index_explained_term {
 struct index_explanation {
 	struct index_explained_term *terms;	/* owned: those that the document has, in the order of the query */
 	size_t term_count;
-	uint32_t length;			/* of the document, as the score counts */
+	uint32_t length;			/* of the document, in terms */
 	double average_length;
 	double text;				/* the sum of the terms' scores */
 	double boost;

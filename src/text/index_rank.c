@@ -78,14 +78,17 @@ void index_rank_prepare(struct index_rank *r, const struct index *ix, const stru
 	r->per_half_life = query->half_life_ms > 0 ? 1.0 / (double)query->half_life_ms : 0;
 	r->now_ms = now_ms;
 	find_terms(r, ix, query->terms);
-	score_table_fill(&r->table, ix->config.k1, ix->config.b, index_average_length(ix));
+	score_curve_set(&r->curve, ix->config.k1, ix->config.b, index_average_length(ix));
 	for (i = 0; i < r->term_count; i++)
 		most += r->terms[i].idf * r->terms[i].query_count * (ix->config.k1 + 1);
 	r->scale = ldexp(1, SCALE_BITS);
 	while (most * r->scale + INDEX_QUERY_TERMS >= ldexp(1, SUM_BITS))
 		r->scale /= 2;
-	for (i = 0; i < r->term_count; i++)
-		r->terms[i].weight = (float)(r->terms[i].idf * r->terms[i].query_count * r->scale);
+	for (i = 0; i < r->term_count; i++) {
+		struct index_rank_term *t = &r->terms[i];
+
+		t->weight = (float)(t->idf * t->query_count * (ix->config.k1 + 1) * r->scale);
+	}
 }
 
 double index_rank_recency(const struct index_rank *r, int64_t created_ms)
@@ -98,27 +101,26 @@ double index_rank_recency(const struct index_rank *r, int64_t created_ms)
 }
 
 uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list,
-			  const uint8_t *lengths)
+			  const float *lengths)
 {
 	const struct postings_bounds *b = &list->bounds;
-	float part = 0, other;
-	uint32_t i;
+	uint32_t i, bound = 0, worth;
 
 	if (list->count <= SHORT_LIST && list->dense_docs == 0) {
 		for (i = 0; i < list->count; i++) {
-			uint32_t count = postings_count_at(list->counts, i);
+			float inverse = score_inverse[postings_count_at(list->counts, i)];
 
-			other = r->table.part[count * SCORE_LENGTHS + lengths[list->docs[i]]];
-			part = other > part ? other : part;
+			worth = index_rank_worth(r, weight, inverse, lengths[list->docs[i]]);
+			bound = worth > bound ? worth : bound;
 		}
-		return index_rank_worth(weight, part);
+		return bound;
 	}
 	for (i = 0; i < 3; i++) {
 		/* The highest count of the class: 1, 2, or the list's own. */
 		uint32_t count = i < 2 && i + 1 < b->max_count ? i + 1 : b->max_count;
 
-		other = r->table.part[count * SCORE_LENGTHS + b->lengths[i]];
-		part = other > part ? other : part;
+		worth = index_rank_worth(r, weight, score_inverse[count], score_length_of(b->lengths[i]));
+		bound = worth > bound ? worth : bound;
 	}
-	return index_rank_worth(weight, part);
+	return bound;
 }

@@ -15,7 +15,7 @@ struct index_rank_term {
 	uint32_t term;
 	uint32_t query_count;
 	uint32_t bag_at;	/* position in the query's bag */
-	float weight;		/* idf * query_count * scale */
+	float weight;		/* idf * query_count * (k1 + 1) * scale */
 	double idf;
 };
 
@@ -27,7 +27,7 @@ struct index_rank {
 	double recency_weight;
 	double per_half_life;		/* half-lives in a millisecond */
 	int64_t now_ms;
-	struct score_table table;
+	struct score_curve curve;
 };
 
 /* All zero is an empty rank. */
@@ -37,14 +37,14 @@ void index_rank_prepare(struct index_rank *r, const struct index *ix, const stru
 /* The recency of what was created then: recency_weight * 2^(-age / half_life). */
 double index_rank_recency(const struct index_rank *r, int64_t created_ms);
 
-/* Worth of one term with the given part of the table. Grows with weight and part. */
-static inline uint32_t index_rank_worth(float weight, float part)
+/* Worth of one term in a document of that length. inverse: 1 / count. Grows with the weight, falls with the others. */
+static inline uint32_t index_rank_worth(const struct index_rank *r, float weight, float inverse, float length)
 {
-	return 1 + (uint32_t)(int32_t)(weight * part);
+	return 1 + (uint32_t)(int32_t)score_worth(&r->curve, weight, inverse, length);
 }
 
 /* Most that a term is worth in any document of the list. lengths: of the list's segment. */
 uint32_t index_rank_bound(const struct index_rank *r, float weight, const struct postings_list *list,
-			  const uint8_t *lengths);
+			  const float *lengths);
 
 #endif

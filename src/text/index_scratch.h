@@ -10,6 +10,7 @@ enum { INDEX_CHUNK = 256 };	/* candidates that are scored together */
 /* A term of the query in the segment at hand. */
 struct index_term_list {
 	struct postings_list list;
+	uint32_t term;
 	float weight;
 	uint32_t bound;
 	uint32_t cursor;	/* sparse: a position with a document that is not above those still asked for, or 0 */
@@ -17,7 +18,7 @@ struct index_term_list {
 
 struct index_candidate {
 	double factor;		/* at least the document's */
-	uint32_t sum;		/* of the terms looked at so far */
+	uint32_t sum;		/* of the terms looked at so far: at least that */
 	uint16_t doc;
 };
 
@@ -27,6 +28,7 @@ struct index_scratch {
 	uint64_t allowed[INDEX_FILTER_WORDS];
 	uint64_t spare[INDEX_FILTER_WORDS];
 
+	float pairs[256][2];		/* score_inverse of both halves of a byte, the lower one first */
 	/* For each document of the window at hand; all 0 between windows. */
 	int32_t sums[SEGMENT_WINDOW] __attribute__((aligned(64)));
 

@@ -18,6 +18,9 @@
  *
  * Where a filter leaves only few documents of a segment, those are the candidates, and no term is essential.
  *
+ * A count that is too high for the four bits of the lists (text/score.h) is at first taken for the highest that can be,
+ * which is almost the same. Only the sums of those that then are hits are corrected, by counts from another place.
+ *
  * Everything is compared in exact integers or with a margin on the safe side, see text/index_rank.h.
  */
 #include "text/index_scratch.h"
@@ -48,7 +51,14 @@ struct search {
 
 struct index_scratch *index_scratch_new(void)
 {
-	return mem_zalloc(sizeof(struct index_scratch));
+	struct index_scratch *x = mem_zalloc(sizeof(*x));
+	size_t i;
+
+	for (i = 0; i < 256; i++) {
+		x->pairs[i][0] = score_inverse[i & 15];
+		x->pairs[i][1] = score_inverse[i >> 4];
+	}
+	return x;
 }
 
 void index_scratch_free(struct index_scratch *x)
@@ -166,6 +176,7 @@ static void find_lists(struct search *q)
 
 		if (!postings_find(&q->s->terms, q->rank->terms[i].term, &l->list))
 			continue;
+		l->term = q->rank->terms[i].term;
 		l->weight = q->rank->terms[i].weight;
 		l->bound = index_rank_bound(q->rank, l->weight, &l->list, q->s->lengths);
 		l->cursor = 0;
@@ -207,59 +218,96 @@ static inline uint32_t seek_from(const struct index_term_list *l, uint32_t doc)
 	return at + (l->list.docs[at] < doc);
 }
 
-static inline int32_t worth_of(const struct search *q, float weight, uint32_t count, uint32_t doc)
+/* The worth of a term in a document; where its count code is SCORE_COUNT_MANY, the most that it can be. */
+static inline int32_t worth_of(const struct search *q, const struct index_term_list *l, uint32_t code, uint32_t doc)
 {
-	return (int32_t)index_rank_worth(weight, q->rank->table.part[count * SCORE_LENGTHS + q->s->lengths[doc]]);
+	return (int32_t)index_rank_worth(q->rank, l->weight, score_inverse[code], q->s->lengths[doc]);
 }
 
-/* Adds up the documents of the window [base, end). Counts are taken in pairs, as they are stored. */
+/* The same, and 0 for a code of 0. Without a branch on that, which could not be predicted: it is worth less than 1. */
+static inline int32_t worth_if_any(const struct search *q, const struct index_term_list *l, uint32_t code,
+				   uint32_t doc)
+{
+	return (code > 0) + (int32_t)score_worth(&q->rank->curve, l->weight, score_inverse[code], q->s->lengths[doc]);
+}
+
+typedef float four_floats __attribute__((vector_size(16)));
+typedef int32_t four_ints __attribute__((vector_size(16)));
+
+/* What the worth of a term is made of, for four documents at once. A copy, which no store into the sums can change. */
+struct four {
+	float base, slope, weight;
+	const float (*pairs)[2];
+};
+
+static inline struct four four_of(const struct search *q, const struct index_term_list *l)
+{
+	return (struct four){q->rank->curve.base, q->rank->curve.slope, l->weight, q->x->pairs};
+}
+
+/* worth_if_any of four documents. */
+static inline four_ints four_worths(struct four f, const uint8_t *counts, four_floats lengths)
+{
+	const float *low = f.pairs[counts[0]], *high = f.pairs[counts[1]];
+	four_floats inverses = {low[0], low[1], high[0], high[1]};
+	four_floats worths = f.weight / (1 + (f.base + f.slope * lengths) * inverses);
+
+	/* Where it is true, a comparison gives -1. */
+	return __builtin_convertvector(worths, four_ints) - (inverses <= 1);
+}
+
+/* Adds up the documents of the window [base, end), four at a time where that is possible. */
 static void add_sparse(struct search *q, struct index_term_list *l, uint32_t base, uint32_t end)
 {
 	const uint16_t *docs = l->list.docs;
 	const uint8_t *counts = l->list.counts;
+	const float *lengths = q->s->lengths;
+	struct four four = four_of(q, l);
 	int32_t *sums = q->x->sums - base;
-	float weight = l->weight;
 	uint32_t i = seek_from(l, base), to;
 
 	l->cursor = i < l->list.count ? i : l->cursor;
 	to = seek_from(l, end);
+	/* Counts are stored in pairs. */
 	if ((i & 1) && i < to) {
-		sums[docs[i]] += worth_of(q, weight, counts[i / 2] >> 4, docs[i]);
+		sums[docs[i]] += worth_of(q, l, counts[i / 2] >> 4, docs[i]);
 		i++;
 	}
-	for (; i + 2 <= to; i += 2) {
-		uint32_t pair = counts[i / 2], first = docs[i], second = docs[i + 1];
+	for (; i + 4 <= to; i += 4) {
+		const uint16_t *d = docs + i;
+		four_floats four_lengths = {lengths[d[0]], lengths[d[1]], lengths[d[2]], lengths[d[3]]};
+		four_ints worths = four_worths(four, counts + i / 2, four_lengths);
 
-		sums[first] += worth_of(q, weight, pair & 15, first);
-		sums[second] += worth_of(q, weight, pair >> 4, second);
+		sums[d[0]] += worths[0];
+		sums[d[1]] += worths[1];
+		sums[d[2]] += worths[2];
+		sums[d[3]] += worths[3];
 	}
-	if (i < to)
-		sums[docs[i]] += worth_of(q, weight, counts[i / 2] & 15, docs[i]);
+	for (; i < to; i++)
+		sums[docs[i]] += worth_of(q, l, postings_count_at(counts, i), docs[i]);
 	l->cursor = to > 0 ? to - 1 : 0;
-}
-
-/* Without a branch on the count, which could not be predicted: the part of a count of 0 is 0. */
-static inline int32_t worth_if_any(const struct search *q, float weight, uint32_t count, uint32_t doc)
-{
-	return (count > 0) + (int32_t)(weight * q->rank->table.part[count * SCORE_LENGTHS + q->s->lengths[doc]]);
 }
 
 static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
 {
 	const uint8_t *counts = l->list.counts;
 	int32_t *sums = q->x->sums - base;
-	float weight = l->weight;
-	uint32_t doc;
+	const float *lengths = q->s->lengths;
+	struct four four = four_of(q, l);
+	uint32_t doc = base;
 
 	end = end < l->list.dense_docs ? end : l->list.dense_docs;
-	for (doc = base; doc + 2 <= end; doc += 2) {
-		uint32_t pair = counts[doc / 2];
+	for (; doc + 4 <= end; doc += 4) {
+		four_floats four_lengths;
+		four_ints four_sums;
 
-		sums[doc] += worth_if_any(q, weight, pair & 15, doc);
-		sums[doc + 1] += worth_if_any(q, weight, pair >> 4, doc + 1);
+		memcpy(&four_lengths, lengths + doc, sizeof(four_lengths));
+		memcpy(&four_sums, sums + doc, sizeof(four_sums));
+		four_sums += four_worths(four, counts + doc / 2, four_lengths);
+		memcpy(sums + doc, &four_sums, sizeof(four_sums));
 	}
-	if (doc < end)
-		sums[doc] += worth_if_any(q, weight, counts[doc / 2] & 15, doc);
+	for (; doc < end; doc++)
+		sums[doc] += worth_if_any(q, l, postings_count_at(counts, doc), doc);
 }
 
 /* --- Candidates ------------------------------------------------------------------------------------- */
@@ -296,6 +344,25 @@ static size_t sift_candidates(struct search *q, size_t count, size_t first)
 	return kept;
 }
 
+/* By how much the sum of a document is too high: high counts were taken for the highest. */
+static uint32_t excess_of(const struct search *q, uint16_t doc)
+{
+	uint32_t excess = 0;
+	size_t i;
+
+	for (i = 0; segment_has_many(q->s, doc) && i < q->list_count; i++) {
+		const struct index_term_list *l = &q->x->lists[i];
+		float inverse;
+
+		if (l->list.bounds.max_count < SCORE_COUNT_MANY || postings_code_of(&l->list, doc) < SCORE_COUNT_MANY)
+			continue;
+		inverse = 1.0f / (float)segment_many(q->s, doc, l->term);
+		excess += (uint32_t)worth_of(q, l, SCORE_COUNT_MANY, doc) -
+			  index_rank_worth(q->rank, l->weight, inverse, q->s->lengths[doc]);
+	}
+	return excess;
+}
+
 /* Completes the sums of the candidates with the terms from position `first` on, and offers those that make it. */
 static void score_candidates(struct search *q, size_t count, size_t first)
 {
@@ -311,7 +378,7 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 
 		for (i = 0; i < count; i++) {
 			c[kept] = c[i];
-			c[kept].sum += (uint32_t)worth_if_any(q, l->weight, look_up(l, c[i].doc), c[i].doc);
+			c[kept].sum += (uint32_t)worth_if_any(q, l, look_up(l, c[i].doc), c[i].doc);
 			kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor);
 		}
 		count = kept;
@@ -319,18 +386,17 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 	for (i = 0; i < count; i++) {
 		double factor = s->boosts[c[i].doc] + index_rank_recency(q->rank, s->created_ms[c[i].doc]);
 
-		if (c[i].sum > 0)
-			offer(q, (struct index_hit){s->ids[c[i].doc], c[i].sum * factor});
+		/* The threshold has risen since, and the factor is now the document's own. */
+		if (c[i].sum > 0 && is_enough(q->threshold, c[i].sum, factor))
+			offer(q, (struct index_hit){s->ids[c[i].doc], (c[i].sum - excess_of(q, c[i].doc)) * factor});
 	}
 }
-
-typedef int32_t four_sums __attribute__((vector_size(16)));
 
 /* True where one of 16 sums is at least `bar`. */
 static inline bool any_reaches(const int32_t *sums, int32_t bar)
 {
-	const four_sums *v = (const four_sums *)(const void *)sums;
-	four_sums bars = {bar, bar, bar, bar}, any = (v[0] >= bars) | (v[1] >= bars) | (v[2] >= bars) | (v[3] >= bars);
+	const four_ints *v = (const four_ints *)(const void *)sums;
+	four_ints bars = {bar, bar, bar, bar}, any = (v[0] >= bars) | (v[1] >= bars) | (v[2] >= bars) | (v[3] >= bars);
 	uint64_t halves[2];
 
 	memcpy(halves, &any, sizeof(any));

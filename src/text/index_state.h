@@ -18,7 +18,7 @@ struct index {
 	uint16_t *ages;			/* slots of all segments, the oldest first; the last takes new documents */
 	uint32_t segment_count;
 	uint64_t live_docs;
-	uint64_t total_length;		/* of the live documents, in rounded lengths */
+	uint64_t total_length;		/* of the live documents */
 
 	/* Room for one document's terms and labels on their way in. */
 	struct postings_new *new_terms;	/* twice new_terms_cap, for sorting */

@@ -239,6 +239,7 @@ static inline void append_count(uint8_t *counts, uint32_t i, uint8_t count)
 		counts[i >> 1] = count;
 }
 
+/* length: its code. */
 static inline void widen_bounds(struct postings_bounds *b, uint8_t count, uint8_t length)
 {
 	int class = count < 3 ? count - 1 : 2;
@@ -325,7 +326,7 @@ static bool dense_is_smaller(const struct postings *p, uint32_t count, uint32_t 
 }
 
 /* Turns the single document of a slot into a list. */
-static void single_to_list(struct postings *p, struct postings_slot *slot, const uint8_t *lengths)
+static void single_to_list(struct postings *p, struct postings_slot *slot, const float *lengths)
 {
 	uint32_t at = take_class(p, 1);
 	struct head h = {1 | 1 << 17, no_bounds};
@@ -334,52 +335,62 @@ static void single_to_list(struct postings *p, struct postings_slot *slot, const
 	docs[0] = slot->doc;
 	if (p->counted) {
 		*(uint8_t *)(docs + class_docs[1]) = slot->upper & 15;
-		widen_bounds(&h.bounds, slot->upper & 15, lengths[slot->doc]);
+		widen_bounds(&h.bounds, slot->upper & 15, score_length_code(lengths[slot->doc]));
 	}
 	write_head(p, at, &h);
 	set_place(slot, at);
 }
 
-static void append_to_list(struct postings *p, struct postings_slot *slot, uint16_t doc, uint8_t count,
-			   const uint8_t *lengths, uint32_t doc_count)
+/* The document that is being added to its lists. */
+struct addition {
+	uint16_t doc;
+	uint8_t length;		/* code */
+	const float *lengths;	/* of all documents, of which there are doc_count */
+	uint32_t doc_count;
+};
+
+/* count: its code. */
+static void append_to_list(struct postings *p, struct postings_slot *slot, const struct addition *a, uint8_t count)
 {
 	uint32_t at = slot_place(slot), n;
 	struct head h = read_head(p, at);
 
 	n = head_count(h.count);
 	if (!(h.count & DENSE) && n == sparse_room(h.count))
-		at = dense_is_smaller(p, n, doc_count) ? sparse_to_dense(p, at, &h, dense_room_for(doc))
-						       : grow_sparse(p, at, &h);
+		at = dense_is_smaller(p, n, a->doc_count) ? sparse_to_dense(p, at, &h, dense_room_for(a->doc))
+							  : grow_sparse(p, at, &h);
 	if (h.count & DENSE) {
-		if (doc >= dense_room(h.count))
-			at = grow_dense(p, at, &h, dense_room_for(doc));
-		set_dense(p, at_unit(p, at + 2), doc, count);
+		if (a->doc >= dense_room(h.count))
+			at = grow_dense(p, at, &h, dense_room_for(a->doc));
+		set_dense(p, at_unit(p, at + 2), a->doc, count);
 	} else {
 		uint16_t *docs = sparse_docs(p, at);
 
-		docs[n] = doc;
+		docs[n] = a->doc;
 		if (p->counted)
 			append_count((uint8_t *)(docs + sparse_room(h.count)), n, count);
 	}
 	h.count++;
 	if (p->counted)
-		widen_bounds(&h.bounds, count, lengths[doc]);
+		widen_bounds(&h.bounds, count, a->length);
 	write_head(p, at, &h);
 	set_place(slot, at);
 }
 
-static void append_one(struct postings *p, struct postings_slot *slot, uint16_t doc, const struct postings_new *t,
-		       const uint8_t *lengths, uint32_t doc_count)
+static void append_one(struct postings *p, struct postings_slot *slot, const struct addition *a,
+		       const struct postings_new *t)
 {
-	assert(t->count >= 1 && t->count <= 15 && t->term != POSTINGS_FREE);
+	uint8_t code = score_count_code(t->count);
+
+	assert(t->count >= 1 && t->term != POSTINGS_FREE);
 	if (slot->term == POSTINGS_FREE) {
-		*slot = (struct postings_slot){t->term, doc, (uint16_t)(UPPER_SINGLE | t->count | t->count << 8)};
+		*slot = (struct postings_slot){t->term, a->doc, (uint16_t)(UPPER_SINGLE | code | code << 8)};
 		p->used++;
 		return;
 	}
 	if (slot_is_single(slot))
-		single_to_list(p, slot, lengths);
-	append_to_list(p, slot, doc, (uint8_t)t->count, lengths, doc_count);
+		single_to_list(p, slot, a->lengths);
+	append_to_list(p, slot, a, code);
 }
 
 /* Fetches where the next document of a list, and its count, will be written. */
@@ -399,8 +410,7 @@ static void prefetch_end(const struct postings *p, uint32_t at)
 
 /* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads,
  * then all ends. */
-static void append_batch(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t count,
-			 const uint8_t *lengths, uint32_t doc_count)
+static void append_batch(struct postings *p, const struct addition *a, const struct postings_new *terms, size_t count)
 {
 	struct postings_slot *slots[BATCH];
 	size_t i;
@@ -419,13 +429,14 @@ static void append_batch(struct postings *p, uint16_t doc, const struct postings
 		/* Two new terms may have found the same free slot. */
 		if (slots[i]->term != terms[i].term)
 			slots[i] = find_slot(p, terms[i].term);
-		append_one(p, slots[i], doc, &terms[i], lengths, doc_count);
+		append_one(p, slots[i], a, &terms[i]);
 	}
 }
 
 void postings_append(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t term_count,
-		     const uint8_t *lengths, uint32_t doc_count)
+		     const float *lengths, uint32_t doc_count)
 {
+	struct addition a = {doc, score_length_code(lengths[doc]), lengths, doc_count};
 	size_t i, n;
 
 	assert(doc < doc_count);
@@ -433,7 +444,7 @@ void postings_append(struct postings *p, uint16_t doc, const struct postings_new
 		n = term_count - i < BATCH ? term_count - i : BATCH;
 		if ((uint64_t)(p->used + n) * 5 >= (uint64_t)p->slot_count * 4)
 			resize_slots(p, p->slot_count + p->slot_count / 8 * 3 + FIRST_SLOTS + 2 * (uint32_t)n);
-		append_batch(p, doc, terms + i, n, lengths, doc_count);
+		append_batch(p, &a, terms + i, n);
 	}
 }
 
@@ -467,13 +478,13 @@ static void put_sparse(struct postings *p, struct postings_slot *slot, const uin
 }
 
 struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count,
-					  const uint8_t *lengths)
+					  const float *lengths)
 {
 	struct postings_bounds bounds = no_bounds;
 	uint32_t i;
 
 	for (i = 0; i < count; i++)
-		widen_bounds(&bounds, counts[i], lengths[docs[i]]);
+		widen_bounds(&bounds, counts[i], score_length_code(lengths[docs[i]]));
 	return bounds;
 }
 
@@ -530,6 +541,23 @@ void postings_list_of(const struct postings *p, const struct postings_slot *slot
 		ret->counts = at_unit(p, at + 2);
 	else
 		ret->bits = (const uint64_t *)(void *)at_unit(p, at + 2);
+}
+
+uint8_t postings_code_of(const struct postings_list *list, uint16_t doc)
+{
+	uint32_t low = 0, high;
+
+	if (list->dense_docs)
+		return doc < list->dense_docs ? postings_count_at(list->counts, doc) : 0;
+	for (high = list->count; low < high;) {
+		uint32_t middle = (low + high) / 2;
+
+		if (list->docs[middle] < doc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list->count && list->docs[low] == doc ? postings_count_at(list->counts, low) : 0;
 }
 
 void postings_prefetch_term(const struct postings *p, uint32_t term)

@@ -9,14 +9,15 @@
  * A store without counts (labels) has sparse lists of documents alone, and bitmaps as dense lists.
  *
  * Beside a list stands what bounds its worth, whatever the average length: the shortest length among the documents
- * that hold the term once, twice, and more often, and the highest count.
+ * that hold the term once, twice, and more often (rounded down, text/score.h), and the highest count code.
  */
 #ifndef SPINE_TEXT_POSTINGS_H
 #define SPINE_TEXT_POSTINGS_H
 
+#include "text/score.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { POSTINGS_DOCUMENTS = 1 << 16 };	/* at most, in a segment */
 
@@ -41,7 +42,7 @@ struct postings {
 	bool counted;		/* lists have counts */
 };
 
-/* Bounds of a list, see above. lengths[0..2]: of documents with count code 1, 2, 3 and more; 255 where there is
+/* Bounds of a list, see above. lengths[0..2]: codes, of documents with count 1, 2, 3 and more; 255 where there is
  * none. */
 struct postings_bounds {
 	uint8_t lengths[3];
@@ -65,13 +66,13 @@ size_t postings_bytes(const struct postings *p);
 /* A term on its way into the store. */
 struct postings_new {
 	uint32_t term;
-	uint32_t count;		/* code; 1 where the store is not counted */
+	uint32_t count;		/* at least 1; 1 where the store is not counted */
 };
 
-/* Adds doc, above all documents so far, to the lists of its terms, each of which is named once. lengths: length
- * codes of all documents of the segment, which has doc_count of them, this one included. */
+/* Adds doc, above all documents so far, to the lists of its terms, each of which is named once. lengths: of all
+ * documents of the segment, which has doc_count of them, this one included. */
 void postings_append(struct postings *p, uint16_t doc, const struct postings_new *terms, size_t term_count,
-		     const uint8_t *lengths, uint32_t doc_count);
+		     const float *lengths, uint32_t doc_count);
 
 /* Makes room for that many terms at once, without waste, before postings_put. */
 void postings_reserve(struct postings *p, uint32_t terms);
@@ -80,15 +81,17 @@ void postings_reserve(struct postings *p, uint32_t terms);
  * counts. */
 void postings_put(struct postings *p, uint32_t term, const uint16_t *docs, const uint8_t *counts, uint32_t count,
 		  struct postings_bounds bounds, uint32_t doc_count);
-/* Bounds of the list with these count codes; lengths: codes of all documents of the segment. */
+/* Bounds of the list with these count codes; lengths: of all documents of the segment. */
 struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *counts, uint32_t count,
-					  const uint8_t *lengths);
+					  const float *lengths);
 /* Gives back memory that was reserved ahead. */
 void postings_trim(struct postings *p);
 
 /* False where no document holds the term. */
 bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret);
 void postings_list_of(const struct postings *p, const struct postings_slot *slot, struct postings_list *ret);
+/* The count code of the document in a list with counts, 0 where it is not in it. */
+uint8_t postings_code_of(const struct postings_list *list, uint16_t doc);
 /* Says that a term will be looked for soon. */
 void postings_prefetch_term(const struct postings *p, uint32_t term);
 /* Says that the list of a slot in use will be asked for soon. */

@@ -6,25 +6,28 @@
 enum {
 	LENGTH_EXACT_BITS = 6,	/* lengths below 2^6 are their own code */
 	LENGTH_STEP_BITS = 4,	/* 2^4 codes for each doubling above */
-	LENGTH_MAX = (1 << 18) - 1,
+	LENGTH_CODED_MAX = (1 << 18) - 1,
 };
 
-static const uint16_t count_values[SCORE_COUNTS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 18, 28, 50, 120, 400};
+const float score_inverse[SCORE_COUNTS] = {
+	1e38f, 1.0f / 1, 1.0f / 2, 1.0f / 3, 1.0f / 4, 1.0f / 5, 1.0f / 6, 1.0f / 7, 1.0f / 8, 1.0f / 9, 1.0f / 10,
+	1.0f / 11, 1.0f / 12, 1.0f / 13, 1.0f / 14, 0,
+};
 
-uint8_t score_length_code(uint32_t length)
+uint8_t score_length_code(float length)
 {
-	uint32_t octave, step;
+	uint32_t whole = (uint32_t)length, octave, step;
 
-	if (length < 1u << LENGTH_EXACT_BITS)
-		return (uint8_t)length;
-	if (length > LENGTH_MAX)
-		length = LENGTH_MAX;
-	octave = 31 - (uint32_t)__builtin_clz(length);
-	step = length >> (octave - LENGTH_STEP_BITS) & ((1u << LENGTH_STEP_BITS) - 1);
+	if (whole < 1u << LENGTH_EXACT_BITS)
+		return (uint8_t)whole;
+	if (whole > LENGTH_CODED_MAX)
+		whole = LENGTH_CODED_MAX;
+	octave = 31 - (uint32_t)__builtin_clz(whole);
+	step = whole >> (octave - LENGTH_STEP_BITS) & ((1u << LENGTH_STEP_BITS) - 1);
 	return (uint8_t)((1u << LENGTH_EXACT_BITS) + ((octave - LENGTH_EXACT_BITS) << LENGTH_STEP_BITS) + step);
 }
 
-uint32_t score_length_of(uint8_t code)
+float score_length_of(uint8_t code)
 {
 	uint32_t above, octave, step;
 
@@ -33,43 +36,15 @@ uint32_t score_length_of(uint8_t code)
 	above = code - (1u << LENGTH_EXACT_BITS);
 	octave = LENGTH_EXACT_BITS + (above >> LENGTH_STEP_BITS);
 	step = above & ((1u << LENGTH_STEP_BITS) - 1);
-	return ((1u << LENGTH_STEP_BITS) + step) << (octave - LENGTH_STEP_BITS);
+	return (float)(((1u << LENGTH_STEP_BITS) + step) << (octave - LENGTH_STEP_BITS));
 }
 
-uint8_t score_count_code(uint32_t count)
+void score_curve_set(struct score_curve *c, double k1, double b, double average_length)
 {
-	uint8_t code;
-
-	if (count <= 8)
-		return (uint8_t)count;
-	for (code = 8; code + 1 < SCORE_COUNTS && count_values[code + 1] <= count; code++)
-		;
-	return code;
-}
-
-uint32_t score_count_of(uint8_t code)
-{
-	assert(code < SCORE_COUNTS);
-	return count_values[code];
-}
-
-void score_table_fill(struct score_table *t, double k1, double b, double average_length)
-{
-	int code, length;
-
 	assert(average_length > 0);
-	if (t->k1 == k1 && t->b == b && t->average_length == average_length)
-		return;
-	t->k1 = k1;
-	t->b = b;
-	t->average_length = average_length;
-	for (length = 0; length < SCORE_LENGTHS; length++) {
-		double k = k1 * (1 - b + b * score_length_of((uint8_t)length) / average_length);
-
-		for (code = 0; code < SCORE_COUNTS; code++)
-			t->part[code * SCORE_LENGTHS + length] =
-				(float)(count_values[code] * (k1 + 1) / (count_values[code] + k));
-	}
+	/* Never quite 0, so that a count of 0 is worth nothing whatever the parameters. */
+	c->base = (float)fmax(k1 * (1 - b), 1e-20);
+	c->slope = (float)(k1 * b / average_length);
 }
 
 double score_idf(uint64_t documents, uint64_t holders)

@@ -1,3 +1,11 @@
+/* What is known of a document by its number, forward, is for the terms of removed documents, whose holders are counted,
+ * and for the counts that are too high for the lists of postings:
+ *
+ *     terms << 1 | whether some of the counts are SCORE_COUNT_MANY or more       varint
+ *     how many are                                                               varint, if any
+ *     for each of these its term and its count, by ascending term                4 bytes each
+ *     of all terms the differences, ascending                                    varints
+ */
 #include "text/segment.h"
 
 #include "base/mem.h"
@@ -6,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARINT_BYTES = 5 };
+enum {
+	VARINT_BYTES = 5,
+	MANY_BYTES = 8,		/* a term with its count */
+};
 
 struct segment *segment_new(void)
 {
@@ -89,19 +100,45 @@ static inline const uint8_t *get_varint(const uint8_t *p, uint32_t *ret)
 	return p;
 }
 
+static size_t count_many(const struct segment_document *doc)
+{
+	size_t i, many = 0;
+
+	for (i = 0; i < doc->term_count; i++)
+		many += doc->terms[i].count >= SCORE_COUNT_MANY;
+	return many;
+}
+
+static uint8_t *put_many(uint8_t *p, const struct segment_document *doc)
+{
+	size_t i;
+
+	for (i = 0; i < doc->term_count; i++) {
+		if (doc->terms[i].count < SCORE_COUNT_MANY)
+			continue;
+		memcpy(p, &doc->terms[i].term, sizeof(uint32_t));
+		memcpy(p + sizeof(uint32_t), &doc->terms[i].count, sizeof(uint32_t));
+		p += MANY_BYTES;
+	}
+	return p;
+}
+
 static void put_forward(struct segment *s, const struct segment_document *doc)
 {
-	size_t most = (doc->term_count + 1) * VARINT_BYTES, i;
+	size_t many = count_many(doc), most = (doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
 	uint32_t before = 0;
 	uint8_t *p;
 
+	assert(doc->term_count < UINT32_C(1) << 31);
 	if (s->forward_cap - s->forward_bytes < most) {
 		s->forward_cap += s->forward_cap / 4 + 256 + most;
 		s->forward = mem_realloc(s->forward, s->forward_cap);
 	}
 	assert(s->forward_bytes <= UINT32_MAX);
 	s->forward_at[s->doc_count] = (uint32_t)s->forward_bytes;
-	p = put_varint(s->forward + s->forward_bytes, (uint32_t)doc->term_count);
+	p = put_varint(s->forward + s->forward_bytes, (uint32_t)doc->term_count << 1 | (many > 0));
+	if (many > 0)
+		p = put_many(put_varint(p, (uint32_t)many), doc);
 	for (i = 0; i < doc->term_count; i++) {
 		p = put_varint(p, doc->terms[i].term - before);
 		before = doc->terms[i].term;
@@ -109,12 +146,40 @@ static void put_forward(struct segment *s, const struct segment_document *doc)
 	s->forward_bytes = (size_t)(p - s->forward);
 }
 
+uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term)
+{
+	const uint8_t *p = s->forward + s->forward_at[doc];
+	uint32_t low = 0, high, count, at;
+
+	p = get_varint(p, &count);
+	assert(count & 1);
+	for (p = get_varint(p, &high); low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		memcpy(&at, p + (size_t)middle * MANY_BYTES, sizeof(at));
+		if (at < term)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	p += (size_t)low * MANY_BYTES;
+	memcpy(&at, p, sizeof(at));
+	memcpy(&count, p + sizeof(at), sizeof(count));
+	assert(at == term && count >= SCORE_COUNT_MANY);
+	return count;
+}
+
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
 {
 	const uint8_t *p = s->forward + s->forward_at[doc];
-	uint32_t count, step, term = 0;
+	uint32_t count, many, step, term = 0;
 
-	for (p = get_varint(p, &count); count > 0; count--) {
+	p = get_varint(p, &count);
+	if (count & 1) {
+		p = get_varint(p, &many);
+		p += (size_t)many * MANY_BYTES;
+	}
+	for (count >>= 1; count > 0; count--) {
 		p = get_varint(p, &step);
 		term += step;
 		assert(terms->entries[term].holders > 0);

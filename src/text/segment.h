@@ -33,7 +33,7 @@ struct segment {
 	uint64_t *ids;
 	int64_t *created_ms;
 	float *boosts;
-	uint8_t *lengths;		/* codes, text/score.h */
+	float *lengths;			/* text/score.h */
 	uint32_t *forward_at;		/* where its terms begin in forward */
 	/* A bit for each document. */
 	uint64_t *live;			/* not removed */
@@ -41,7 +41,7 @@ struct segment {
 
 	struct postings terms;
 	struct postings labels;
-	uint8_t *forward;		/* of each document its terms: how many, and their differences, as varints */
+	uint8_t *forward;		/* of each document its terms, see text/segment.c */
 	size_t forward_bytes;
 	size_t forward_cap;
 	struct segment_expiry *expiries;	/* of the documents that have one: a heap, the earliest on top */
@@ -59,7 +59,7 @@ struct segment_document {
 	int64_t created_ms;
 	int64_t expires_ms;		/* SEGMENT_NEVER: not at all */
 	float boost;
-	uint8_t length;			/* code */
+	float length;
 	bool hidden;
 	const struct postings_new *terms;	/* ascending, each once */
 	size_t term_count;
@@ -88,6 +88,14 @@ static inline bool segment_has_expired(const struct segment *s, int64_t now_ms)
 }
 /* Clears the bit of each document whose expiry is now or before; takes time for those alone. */
 void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bits);
+
+/* True where a count code of the document is SCORE_COUNT_MANY. */
+static inline bool segment_has_many(const struct segment *s, uint16_t doc)
+{
+	return s->forward[s->forward_at[doc]] & 1;
+}
+/* How often the document has a term whose count code is SCORE_COUNT_MANY. */
+uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term);
 
 /* One holder less for each term of the document. */
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms);

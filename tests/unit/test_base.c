@@ -90,6 +90,20 @@ static void test_numbers_are_read_whole_or_not_at_all(void **state)
 	assert_true(str_to_i64(STR("-12"), &i) && i == -12);
 }
 
+static void test_numbers_are_written_as_they_are_read(void **state)
+{
+	uint64_t values[] = {0, 1, 9, 10, 99, 100, 4821, UINT32_MAX, UINT64_C(10000000000000000000), UINT64_MAX}, u;
+	char text[STR_U64_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		size_t n = str_put_u64(text, values[i]);
+
+		assert_true(n <= sizeof(text) && str_to_u64((struct str){text, n}, &u));
+		assert_true(u == values[i]);
+	}
+}
+
 /* The definition, from the other side: a sequence is good where it is what encoding some code point gives. */
 static bool is_encoding(const unsigned char *p, size_t n)
 {
@@ -430,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_slices_compare_by_content),
 		cmocka_unit_test(test_slices_are_searched_and_cut),
 		cmocka_unit_test(test_numbers_are_read_whole_or_not_at_all),
+		cmocka_unit_test(test_numbers_are_written_as_they_are_read),
 		cmocka_unit_test(test_utf8_is_told_from_what_is_not),
 		cmocka_unit_test(test_a_buffer_grows_to_its_limit_and_no_further),
 		cmocka_unit_test(test_after_an_overflow_nothing_is_appended),

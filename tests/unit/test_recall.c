@@ -94,6 +94,41 @@ static void assert_found(struct library *l, const char *text, const char *expect
 
 /* --- Being ready ---------------------------------------------------------------------------------- */
 
+/* More memories than are read at a time, each with words of its own. */
+static void a_large_space_is_read_whole_and_in_order(void **state)
+{
+	enum { MEMORIES = 1100 };
+	struct library *l = *state;
+	struct recall_query q = query_of(NULL);
+	char text[64], expected[16];
+	size_t bytes, memories;
+
+	must(store_begin(l->store.c));
+	for (int i = 1; i <= MEMORIES; i++) {
+		struct memory m;
+
+		snprintf(text, sizeof(text), "%d common", 100000 + i);
+		m = temp_memory(l->store.space, text);
+		must(store_memory_insert(l->store.c, &m));
+		assert_int_equal(m.num, i);
+	}
+	must(store_commit(l->store.c));
+	build(l, l->store.space);
+	recall_usage(l->recall, &bytes, &memories);
+	assert_int_equal(memories, MEMORIES);
+	for (int i = 1; i <= MEMORIES; i++) {
+		snprintf(text, sizeof(text), "%d", 100000 + i);
+		snprintf(expected, sizeof(expected), "%d", i);
+		assert_found(l, text, expected);
+	}
+	q.text = STR_NULL;
+	q.limit = 3;
+	assert_answer(l, &q, "1100 1099 1098");
+	q = query_of("common");
+	q.limit = 3;
+	assert_answer(l, &q, "1100 1099 1098");
+}
+
 static void a_space_answers_once_its_index_was_built(void **state)
 {
 	struct library *l = *state;
@@ -625,6 +660,7 @@ int main(void)
 #define with_library(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest recall[] = {
 		with_library(a_space_answers_once_its_index_was_built),
+		with_library(a_large_space_is_read_whole_and_in_order),
 		with_library(an_empty_space_answers_with_nothing),
 		with_library(what_was_there_before_and_what_comes_after_are_found_alike),
 		with_library(a_space_with_many_memories_is_read_whole),

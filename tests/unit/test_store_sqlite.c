@@ -432,6 +432,54 @@ static void a_check_finds_envelopes_of_no_task(void **state)
 	assert_check_finds(t, "DELETE FROM task", "env-4 belongs to no task");
 }
 
+/* One handoff with a result, and a subscriber. */
+static void fill_delivery(struct temp_store *t)
+{
+	struct envelope_row envelope = {.space = t->space, .num = 4, .task = STR("task"), .body = STR("{}")};
+	struct handoff_row h = {.space = t->space, .envelope = 4, .created_at_ms = T0, .state = HANDOFF_LEASED, .attempt = 1, .due_ms = T0 + 5};
+	struct channel_row channel;
+
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &envelope));
+	must(store_agent_id(t->c, t->space, STR("ann"), true, T0, &h.target));
+	must(store_agent_id(t->c, t->space, STR("bob"), true, T0, &h.agent));
+	must(store_channel_put(t->c, t->space, STR("news"), STR_NULL, T0));
+	must(store_channel_get(t->c, t->space, STR("news"), &t->arena, &channel));
+	must(store_subscriber_put(t->c, channel.id, h.target, T0));
+	h.channel = channel.id;
+	must(store_handoff_insert(t->c, &h));
+	must(store_result_put(t->c, t->space, h.num, &(struct result_row){.result = STR("{}")}));
+	must(store_target_put(t->c, h.agent, &(struct target_row){.failures = 1}));
+	must(store_commit(t->c));
+}
+
+static void a_check_finds_what_a_handoff_lost(void **state)
+{
+	static const struct {
+		const char *sql, *words;
+	} cases[] = {
+		{"DELETE FROM envelope", "ho-1 is of env-4, which is not there"},
+		{"DELETE FROM agent WHERE name = 'ann'", "ho-1 is for an agent that is not there"},
+		{"DELETE FROM agent WHERE name = 'bob'", "ho-1 is for an agent that is not there"},
+		{"DELETE FROM agent WHERE name = 'bob'", "which is not there"},
+		{"DELETE FROM channel", "ho-1 was published in a channel that is not there"},
+		{"DELETE FROM channel", "has subscribed to channel 1; one of them is not there"},
+		{"UPDATE handoff SET due = 0", "ho-1 is in state 2 and due at 0"},
+		{"UPDATE handoff SET state = 6, due = 5", "ho-1 is in state 6 and due at 5"},
+		{"UPDATE handoff SET state = 9, due = 0", "ho-1 is in state 9"},
+		{"DELETE FROM handoff", "a result belongs to ho-1, which is not there"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct temp_store *t = *state;
+
+		fill_delivery(t);
+		assert_check_finds(t, cases[i].sql, cases[i].words);
+		temp_store_release(t);
+		temp_store_init(t);
+	}
+}
+
 static void a_check_finds_a_damaged_page(void **state)
 {
 	struct temp_store *t = *state;
@@ -597,6 +645,7 @@ int main(void)
 		with_store(a_check_finds_text_of_the_forgotten),
 		with_store(a_check_finds_versions_of_no_memory),
 		with_store(a_check_finds_envelopes_of_no_task),
+		with_store(a_check_finds_what_a_handoff_lost),
 		with_store(a_check_finds_a_damaged_page),
 		with_store(a_restore_takes_nothing_but_a_whole_backup),
 		with_store(a_backup_may_have_any_name),

@@ -1,0 +1,668 @@
+/* store/store.h: handoffs, what came out of them, how delivery to an agent goes, and events. See test_store.c. */
+#include "temp_store.h"
+
+/* --- What the tests stand on ---------------------------------------------------------------------- */
+
+static int64_t agent_id(struct temp_store *t, int64_t space, const char *name)
+{
+	int64_t id = 0;
+
+	must(store_begin(t->c));
+	must(store_agent_id(t->c, space, str_of(name), true, T0, &id));
+	must(store_commit(t->c));
+	return id;
+}
+
+static void add_envelope(struct temp_store *t, int64_t space, uint64_t num)
+{
+	struct envelope_row row = {.space = space, .num = num, .task = STR("task"), .hop = 1, .created_at_ms = T0,
+				   .body = STR("{}")};
+
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &row));
+	must(store_commit(t->c));
+}
+
+/* A queued handoff, as the core would make it. */
+static struct handoff_row new_handoff(int64_t space, uint64_t envelope, int64_t agent)
+{
+	return (struct handoff_row){.space = space, .envelope = envelope, .created_at_ms = T0, .target = agent,
+				    .agent = agent,
+				    .state = HANDOFF_QUEUED, .priority = 5, .attempt = 1, .max_attempts = 3,
+						    .due_ms = T0 + 15000,
+				    .ack_timeout_ms = 15000, .changed_at_ms = T0};
+}
+
+static enum store_status insert(struct temp_store *t, struct handoff_row *h)
+{
+	enum store_status status;
+
+	must(store_begin(t->c));
+	status = store_handoff_insert(t->c, h);
+	must(store_commit(t->c));
+	return status;
+}
+
+/* Stores one in that state and returns its number. */
+static uint64_t add(struct temp_store *t, int64_t space, uint64_t envelope, int64_t agent, enum handoff_state state,
+		    int priority)
+{
+	struct handoff_row h = new_handoff(space, envelope, agent);
+
+	h.state = state;
+	h.priority = priority;
+	h.due_ms = state <= HANDOFF_WORKING ? T0 + 15000 : 0;
+	must(insert(t, &h));
+	return h.num;
+}
+
+static struct handoff_row get(struct temp_store *t, int64_t space, uint64_t num)
+{
+	struct handoff_row h;
+
+	must(store_handoff_get(t->c, space, num, &t->arena, &h));
+	return h;
+}
+
+static void put(struct temp_store *t, const struct handoff_row *h)
+{
+	must(store_begin(t->c));
+	must(store_handoff_put(t->c, h));
+	must(store_commit(t->c));
+}
+
+static void move(struct temp_store *t, uint64_t num, enum handoff_state state, int64_t due_ms)
+{
+	struct handoff_row h = get(t, t->space, num);
+
+	h.state = state;
+	h.due_ms = due_ms;
+	put(t, &h);
+}
+
+/* The numbers that a list gives, as text. */
+static const char *list(struct temp_store *t, struct handoff_filter filter, uint64_t after, size_t max)
+{
+	struct handoff_row rows[16];
+	struct buf text;
+	const char *result;
+	size_t n = 99;
+
+	if (filter.space == 0)
+		filter.space = t->space;
+	buf_init(&text, 4096);
+	must(store_handoffs(t->c, &filter, after, max, &t->arena, rows, &n));
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&text, "%s%llu", i ? " " : "", (unsigned long long)rows[i].num);
+	result = arena_cstr(&t->arena, buf_str(&text));
+	buf_release(&text);
+	return result;
+}
+
+/* --- One handoff ---------------------------------------------------------------------------------- */
+
+static void assert_same(const struct handoff_row *a, const struct handoff_row *b)
+{
+	assert_int_equal(a->space, b->space);
+	assert_int_equal(a->num, b->num);
+	assert_int_equal(a->envelope, b->envelope);
+	assert_int_equal(a->channel, b->channel);
+	assert_int_equal(a->created_at_ms, b->created_at_ms);
+	assert_true(str_eq(a->from, b->from));
+	assert_int_equal(a->target, b->target);
+	assert_int_equal(a->agent, b->agent);
+	assert_int_equal(a->state, b->state);
+	assert_int_equal(a->priority, b->priority);
+	assert_int_equal(a->attempt, b->attempt);
+	assert_int_equal(a->max_attempts, b->max_attempts);
+	assert_int_equal(a->leases, b->leases);
+	assert_int_equal(a->due_ms, b->due_ms);
+	assert_int_equal(a->expires_at_ms, b->expires_at_ms);
+	assert_int_equal(a->ack_timeout_ms, b->ack_timeout_ms);
+	assert_int_equal(a->lease_ms, b->lease_ms);
+	assert_int_equal(a->changed_at_ms, b->changed_at_ms);
+	assert_int_equal(a->acked_at_ms, b->acked_at_ms);
+	assert_int_equal(a->is_exhausted, b->is_exhausted);
+	assert_int_equal(a->is_told, b->is_told);
+	assert_true(str_eq(a->receiver, b->receiver));
+	assert_true(str_eq(a->fallbacks, b->fallbacks));
+	assert_true(str_eq(a->reason, b->reason));
+	assert_true(str_eq(a->progress, b->progress));
+}
+
+static void a_handoff_comes_back_as_it_was_stored(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct handoff_row h = {
+		.space = t->space, .envelope = 7, .channel = 0, .created_at_ms = T0 + 1, .from = STR("sender"),
+				.target = ann, .agent = bob,
+		.state = HANDOFF_LEASED, .priority = 9, .attempt = 2, .max_attempts = 4, .leases = 3, .due_ms = T0 + 5,
+				.expires_at_ms = T0 + 6,
+		.ack_timeout_ms = 7, .lease_ms = 8, .changed_at_ms = T0 + 9, .acked_at_ms = T0 + 10,
+				.is_exhausted = true, .is_told = true,
+		.receiver = STR("bob-1"), .fallbacks = STR("[\"cid\"]"), .reason = STR("späte Antwort"),
+				.progress = STR("half"),
+	}, r;
+
+	add_envelope(t, t->space, 7);
+	must(insert(t, &h));
+	assert_int_equal(h.num, 1);
+	temp_store_reopen(t);
+	r = get(t, t->space, 1);
+	assert_same(&r, &h);
+	assert_str(r.target_name, "ann");
+	assert_str(r.agent_name, "bob");
+}
+
+static void what_is_not_set_comes_back_as_not_set(void **state)
+{
+	struct temp_store *t = *state;
+	struct handoff_row r;
+
+	add_envelope(t, t->space, 1);
+	add(t, t->space, 1, agent_id(t, t->space, "ann"), HANDOFF_QUEUED, 5);
+	r = get(t, t->space, 1);
+	assert_null(r.from.p);
+	assert_null(r.receiver.p);
+	assert_null(r.fallbacks.p);
+	assert_null(r.reason.p);
+	assert_null(r.progress.p);
+	assert_false(r.is_exhausted);
+	assert_false(r.is_told);
+}
+
+static void numbers_grow_by_one_in_each_space(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), ann = agent_id(t, t->space, "ann"), there = agent_id(t, other, "ann");
+
+	assert_int_not_equal(ann, there);
+	assert_int_equal(add(t, t->space, 1, ann, HANDOFF_QUEUED, 5), 1);
+	assert_int_equal(add(t, t->space, 2, ann, HANDOFF_DISCARDED, 5), 2);
+	assert_int_equal(add(t, other, 1, there, HANDOFF_QUEUED, 5), 1);
+	assert_int_equal(add(t, t->space, 3, ann, HANDOFF_QUEUED, 5), 3);
+	temp_store_reopen(t);
+	assert_int_equal(add(t, other, 2, there, HANDOFF_QUEUED, 5), 2);
+}
+
+static void an_envelope_is_handed_to_a_target_once(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct handoff_row again = new_handoff(t->space, 1, ann), r;
+
+	add(t, t->space, 1, ann, HANDOFF_COMPLETED, 5);
+	assert_int_equal(insert(t, &again), STORE_EXISTS);
+	assert_int_equal(get(t, t->space, 1).state, HANDOFF_COMPLETED);
+	assert_string_equal(list(t, (struct handoff_filter){0}, 0, 16), "1");
+	assert_int_equal(add(t, t->space, 1, bob, HANDOFF_QUEUED, 5), 2);
+	must(store_handoff_find(t->c, t->space, 1, bob, &t->arena, &r));
+	assert_int_equal(r.num, 2);
+	assert_int_equal(store_handoff_find(t->c, t->space, 2, bob, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(store_handoff_find(t->c, t->space + 1, 1, bob, &t->arena, &r), STORE_NOT_FOUND);
+}
+
+static void a_put_writes_all_that_may_change_and_nothing_else(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob"),
+			cid = agent_id(t, t->space, "cid");
+	struct handoff_row h = new_handoff(t->space, 1, ann), r;
+
+	h.from = STR("sender");
+	must(insert(t, &h));
+	h.target = bob;
+	h.agent = cid;
+	h.state = HANDOFF_WORKING;
+	h.priority = 2;
+	h.attempt = 3;
+	h.max_attempts = 4;
+	h.leases = 5;
+	h.due_ms = 6;
+	h.expires_at_ms = 7;
+	h.ack_timeout_ms = 8;
+	h.lease_ms = 9;
+	h.changed_at_ms = 10;
+	h.acked_at_ms = 11;
+	h.is_exhausted = true;
+	h.is_told = true;
+	h.receiver = STR("r");
+	h.fallbacks = STR("[]");
+	h.reason = STR("why");
+	h.progress = STR("p");
+	put(t, &h);
+	r = get(t, t->space, 1);
+	assert_same(&r, &h);
+	r.envelope = 9;
+	r.created_at_ms = 9;
+	r.from = STR("somebody else");
+	r.receiver = r.fallbacks = r.reason = r.progress = STR_NULL;
+	put(t, &r);
+	r = get(t, t->space, 1);
+	assert_int_equal(r.envelope, 1);
+	assert_int_equal(r.created_at_ms, T0);
+	assert_str(r.from, "sender");
+	assert_null(r.receiver.p);
+	assert_null(r.reason.p);
+}
+
+static void an_unknown_handoff_is_not_found(void **state)
+{
+	struct temp_store *t = *state;
+	struct handoff_row h = new_handoff(t->space, 1, agent_id(t, t->space, "ann")), r = {.num = 77};
+
+	must(insert(t, &h));
+	assert_int_equal(store_handoff_get(t->c, t->space, 2, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(store_handoff_get(t->c, t->space + 1, 1, &t->arena, &r), STORE_NOT_FOUND);
+	assert_int_equal(r.num, 77);
+	h.num = 2;
+	must(store_begin(t->c));
+	assert_int_equal(store_handoff_put(t->c, &h), STORE_NOT_FOUND);
+	store_rollback(t->c);
+}
+
+/* --- Queues and time ------------------------------------------------------------------------------ */
+
+static void the_next_is_of_the_highest_priority_and_of_these_the_oldest(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	static const int priorities[] = {5, 9, 0, 9, 5};
+	static const uint64_t order[] = {2, 4, 1, 5, 3};
+	struct handoff_row r;
+
+	assert_int_equal(store_handoff_next(t->c, ann, &t->arena, &r), STORE_NOT_FOUND);
+	for (uint64_t i = 0; i < 5; i++)
+		add(t, t->space, i + 1, ann, HANDOFF_QUEUED, priorities[i]);
+	add(t, t->space, 6, bob, HANDOFF_QUEUED, 9);
+	for (int other = HANDOFF_DELAYED; other < HANDOFF_STATES; other++)
+		add(t, t->space, 10 + (uint64_t)other, ann, (enum handoff_state)other, 9);
+	for (size_t i = 0; i < 5; i++) {
+		must(store_handoff_next(t->c, ann, &t->arena, &r));
+		assert_int_equal(r.num, order[i]);
+		move(t, r.num, HANDOFF_LEASED, T0 + 1);
+	}
+	assert_int_equal(store_handoff_next(t->c, ann, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_handoff_next(t->c, bob, &t->arena, &r));
+	assert_int_equal(r.num, 6);
+	/* What comes back stands where it stood. */
+	move(t, 5, HANDOFF_QUEUED, T0 + 2);
+	move(t, 1, HANDOFF_QUEUED, T0 + 3);
+	must(store_handoff_next(t->c, ann, &t->arena, &r));
+	assert_int_equal(r.num, 1);
+}
+
+static void the_queue_is_that_of_the_agent_who_has_it_not_of_the_target(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct handoff_row h = new_handoff(t->space, 1, ann), r;
+
+	h.agent = bob;
+	must(insert(t, &h));
+	assert_int_equal(store_handoff_next(t->c, ann, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_handoff_next(t->c, bob, &t->arena, &r));
+	assert_int_equal(r.num, 1);
+}
+
+static void what_is_due_comes_in_the_order_of_its_time_from_every_space(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), ann = agent_id(t, t->space, "ann"), there = agent_id(t, other, "ann"),
+			next = 77;
+	struct handoff_row r;
+
+	must(store_handoff_next_due(t->c, &next));
+	assert_int_equal(next, 0);
+	add(t, t->space, 1, ann, HANDOFF_PARKED, 5);
+	add(t, t->space, 2, ann, HANDOFF_QUEUED, 5);
+	add(t, other, 1, there, HANDOFF_QUEUED, 5);
+	add(t, t->space, 3, ann, HANDOFF_QUEUED, 5);
+	move(t, 2, HANDOFF_DELAYED, T0 + 30);
+	move(t, 3, HANDOFF_WORKING, T0 + 10);
+	r = get(t, other, 1);
+	r.state = HANDOFF_LEASED;
+	r.due_ms = T0 + 20;
+	put(t, &r);
+	must(store_handoff_next_due(t->c, &next));
+	assert_int_equal(next, T0 + 10);
+	assert_int_equal(store_handoff_due(t->c, T0 + 9, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_handoff_due(t->c, T0 + 10, &t->arena, &r));
+	assert_int_equal(r.num, 3);
+	move(t, 3, HANDOFF_ACKED, 0);
+	must(store_handoff_due(t->c, T0 + 99, &t->arena, &r));
+	assert_int_equal(r.space, other);
+	r.state = HANDOFF_COMPLETED;
+	r.due_ms = 0;
+	put(t, &r);
+	must(store_handoff_due(t->c, T0 + 99, &t->arena, &r));
+	assert_int_equal(r.num, 2);
+	move(t, 2, HANDOFF_EXPIRED, 0);
+	assert_int_equal(store_handoff_due(t->c, T0 + 99, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_handoff_next_due(t->c, &next));
+	assert_int_equal(next, 0);
+}
+
+/* --- Lists ---------------------------------------------------------------------------------------- */
+
+static void a_list_holds_what_the_filter_says_in_order_and_in_pieces(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct handoff_row h;
+
+	add(t, t->space, 1, ann, HANDOFF_QUEUED, 5);
+	add(t, t->space, 1, bob, HANDOFF_PARKED, 5);
+	add(t, t->space, 2, ann, HANDOFF_PARKED, 5);
+	add(t, t->space, 3, ann, HANDOFF_ACKED, 5);
+	h = new_handoff(t->space, 4, bob);
+	h.channel = 8;
+	h.from = STR("sender");
+	must(insert(t, &h));
+	add(t, other, 1, agent_id(t, other, "ann"), HANDOFF_PARKED, 5);
+	assert_string_equal(list(t, (struct handoff_filter){0}, 0, 16), "1 2 3 4 5");
+	assert_string_equal(list(t, (struct handoff_filter){0}, 0, 2), "1 2");
+	assert_string_equal(list(t, (struct handoff_filter){0}, 2, 2), "3 4");
+	assert_string_equal(list(t, (struct handoff_filter){0}, 5, 2), "");
+	assert_string_equal(list(t, (struct handoff_filter){.states = 1u << HANDOFF_PARKED}, 0, 16), "2 3");
+	assert_string_equal(list(t, (struct handoff_filter){.states = 1u << HANDOFF_PARKED}, 2, 16), "3");
+	assert_string_equal(list(t, (struct handoff_filter){.states = 1u << HANDOFF_PARKED | 1u << HANDOFF_ACKED}, 0,
+				 16), "2 3 4");
+	assert_string_equal(list(t, (struct handoff_filter){.agent = bob}, 0, 16), "2 5");
+	assert_string_equal(list(t, (struct handoff_filter){.agent = ann, .states = 1u << HANDOFF_PARKED}, 0, 16), "3");
+	assert_string_equal(list(t, (struct handoff_filter){.envelope = 1}, 0, 16), "1 2");
+	assert_string_equal(list(t, (struct handoff_filter){.envelope = 1}, 1, 16), "2");
+	assert_string_equal(list(t, (struct handoff_filter){.envelope = 1, .states = 1u << HANDOFF_QUEUED}, 0, 16),
+			    "1");
+	assert_string_equal(list(t, (struct handoff_filter){.channel = 8}, 0, 16), "5");
+	assert_string_equal(list(t, (struct handoff_filter){.from = STR("sender")}, 0, 16), "5");
+	assert_string_equal(list(t, (struct handoff_filter){.space = other}, 0, 16), "1");
+	assert_string_equal(list(t, (struct handoff_filter){.space = other + 1}, 0, 16), "");
+}
+
+static void what_the_sender_was_not_told_is_found_by_its_name(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann");
+	struct handoff_filter filter = {.from = STR("sender"), .untold = true};
+	struct handoff_row h;
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		h = new_handoff(t->space, i, ann);
+		h.from = i == 3 ? STR("another") : STR("sender");
+		h.state = i == 4 ? HANDOFF_EXPIRED : HANDOFF_PARKED;
+		h.due_ms = 0;
+		h.is_exhausted = i == 1;
+		must(insert(t, &h));
+	}
+	assert_string_equal(list(t, filter, 0, 16), "1 2");
+	h = get(t, t->space, 1);
+	h.is_told = true;
+	put(t, &h);
+	assert_string_equal(list(t, filter, 0, 16), "2");
+	assert_string_equal(list(t, filter, 2, 16), "");
+}
+
+/* --- Results -------------------------------------------------------------------------------------- */
+
+static void a_result_is_kept_and_replaced(void **state)
+{
+	struct temp_store *t = *state;
+	struct result_row r;
+
+	add(t, t->space, 1, agent_id(t, t->space, "ann"), HANDOFF_COMPLETED, 5);
+	assert_int_equal(store_result_get(t->c, t->space, 1, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.gaps = STR("[\"ms-1\"]"), .input_tokens = 12}));
+	must(store_commit(t->c));
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_null(r.result.p);
+	assert_str(r.gaps, "[\"ms-1\"]");
+	assert_int_equal(r.input_tokens, 12);
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("{\"a\":1}"), .input_tokens = -1}));
+	must(store_commit(t->c));
+	temp_store_reopen(t);
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_str(r.result, "{\"a\":1}");
+	assert_null(r.gaps.p);
+	assert_int_equal(r.input_tokens, -1);
+	assert_int_equal(store_result_get(t->c, t->space + 1, 1, &t->arena, &r), STORE_NOT_FOUND);
+}
+
+/* --- Agents and their targets --------------------------------------------------------------------- */
+
+static void an_agent_is_made_once_and_keeps_its_id(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), id = 77, again = 0;
+	struct agent_row row;
+
+	assert_int_equal(store_agent_id(t->c, t->space, STR("ann"), false, T0, &id), STORE_NOT_FOUND);
+	assert_int_equal(id, 77);
+	id = agent_id(t, t->space, "ann");
+	must(store_begin(t->c));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5}));
+	must(store_commit(t->c));
+	temp_store_reopen(t);
+	must(store_agent_id(t->c, t->space, STR("ann"), false, T0, &again));
+	assert_int_equal(again, id);
+	assert_int_equal(agent_id(t, t->space, "ann"), id);
+	assert_int_not_equal(agent_id(t, other, "ann"), id);
+	/* Whoever is registered by being used has settings of its own: none. */
+	agent_id(t, t->space, "bob");
+	must(store_agent_get(t->c, t->space, STR("bob"), &t->arena, &row));
+	assert_str(row.settings, "{}");
+	assert_int_equal(row.created_at_ms, T0);
+	must(store_agent_get(t->c, t->space, STR("ann"), &t->arena, &row));
+	assert_str(row.settings, "{\"a\":1}");
+}
+
+static void how_delivery_to_an_agent_goes_is_kept(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct target_row r = {1, 2, 3, 4};
+
+	must(store_target_get(t->c, ann, &r));
+	assert_int_equal(r.seen_at_ms, 0);
+	assert_int_equal(r.failures, 0);
+	assert_int_equal(r.open_until_ms, 0);
+	assert_int_equal(r.probe, 0);
+	for (int64_t i = 1; i <= 2; i++) {
+		must(store_begin(t->c));
+		must(store_target_put(t->c, ann, &(struct target_row){T0 + i, 2 * i, T0 + 3 * i, 4 * (uint64_t)i}));
+		must(store_commit(t->c));
+	}
+	temp_store_reopen(t);
+	must(store_target_get(t->c, ann, &r));
+	assert_int_equal(r.seen_at_ms, T0 + 2);
+	assert_int_equal(r.failures, 4);
+	assert_int_equal(r.open_until_ms, T0 + 6);
+	assert_int_equal(r.probe, 8);
+	must(store_target_get(t->c, bob, &r));
+	assert_int_equal(r.failures, 0);
+}
+
+static void what_an_agent_has_is_counted_by_state(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	struct target_counts n = {9, 9, 9, 9};
+	bool busy = true;
+
+	must(store_target_counts(t->c, ann, &n));
+	assert_int_equal(n.queued + n.leased + n.working + n.parked, 0);
+	must(store_target_is_busy(t->c, ann, &busy));
+	assert_false(busy);
+	for (int s = 0; s < HANDOFF_STATES; s++)
+		for (int i = 0; i <= s; i++)
+			add(t, t->space, (uint64_t)(100 * s + i + 1), ann, (enum handoff_state)s, 5);
+	must(store_target_counts(t->c, ann, &n));
+	assert_int_equal(n.queued, HANDOFF_QUEUED + 1 + HANDOFF_DELAYED + 1);
+	assert_int_equal(n.leased, HANDOFF_LEASED + 1);
+	assert_int_equal(n.working, HANDOFF_WORKING + 1);
+	assert_int_equal(n.parked, HANDOFF_PARKED + 1);
+	must(store_target_counts(t->c, bob, &n));
+	assert_int_equal(n.queued + n.leased + n.working + n.parked, 0);
+}
+
+static void an_agent_is_busy_while_a_lease_or_a_work_lease_is_out(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann");
+	uint64_t num = add(t, t->space, 1, ann, HANDOFF_QUEUED, 5);
+
+	for (int s = 0; s < HANDOFF_STATES; s++) {
+		bool busy = false;
+
+		move(t, num, (enum handoff_state)s, s <= HANDOFF_WORKING ? T0 + 1 : 0);
+		must(store_target_is_busy(t->c, ann, &busy));
+		assert_int_equal(busy, s == HANDOFF_LEASED || s == HANDOFF_WORKING);
+	}
+}
+
+/* --- Events --------------------------------------------------------------------------------------- */
+
+static int64_t add_event(struct temp_store *t, int64_t space, uint64_t handoff, int kind)
+{
+	struct event_row e = {.space = space, .at_ms = T0 + kind, .kind = kind, .handoff = handoff, .envelope = 3,
+			      .attempt = 2,
+			      .agent = STR("ann"), .note = STR("ü")};
+
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	return e.id;
+}
+
+static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), last = 77, first;
+	struct event_row e[8];
+	size_t n = 99;
+
+	must(store_event_last(t->c, &last));
+	assert_int_equal(last, 0);
+	first = add_event(t, t->space, 1, 11);
+	add_event(t, t->space, 2, 12);
+	add_event(t, other, 1, 13);
+	add_event(t, t->space, 0, 14);
+	last = add_event(t, t->space, 1, 15);
+	assert_true(last > first);
+	temp_store_reopen(t);
+	must(store_events(t->c, 0, 0, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 5);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(e[i].kind, 11 + (int)i);
+	assert_int_equal(e[0].id, first);
+	assert_int_equal(e[0].space, t->space);
+	assert_int_equal(e[0].at_ms, T0 + 11);
+	assert_int_equal(e[0].handoff, 1);
+	assert_int_equal(e[0].envelope, 3);
+	assert_int_equal(e[0].attempt, 2);
+	assert_str(e[0].agent, "ann");
+	assert_null(e[0].actor.p);
+	assert_str(e[0].note, "ü");
+	must(store_events(t->c, t->space, 0, 0, 3, &t->arena, e, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(e[2].kind, 14);
+	must(store_events(t->c, t->space, 0, e[2].id, 3, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(e[0].kind, 15);
+	must(store_events(t->c, t->space, 1, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(e[0].kind, 11);
+	assert_int_equal(e[1].kind, 15);
+	must(store_events(t->c, t->space, 1, first, 8, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	must(store_event_last(t->c, &first));
+	assert_int_equal(first, last);
+}
+
+/* --- Together ------------------------------------------------------------------------------------- */
+
+static void a_rollback_undoes_all_of_it(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), id, last = 77;
+	uint64_t num = add(t, t->space, 1, ann, HANDOFF_QUEUED, 5);
+	struct handoff_row h = get(t, t->space, num), fresh = new_handoff(t->space, 2, ann), r;
+	struct event_row e = {.space = t->space, .at_ms = T0, .kind = 1, .handoff = num};
+	struct target_row target;
+	struct result_row result;
+
+	must(store_begin(t->c));
+	h.state = HANDOFF_LEASED;
+	h.leases = 1;
+	must(store_handoff_put(t->c, &h));
+	must(store_handoff_insert(t->c, &fresh));
+	must(store_event_add(t->c, &e));
+	must(store_result_put(t->c, t->space, num, &(struct result_row){.result = STR("{}")}));
+	must(store_target_put(t->c, ann, &(struct target_row){1, 2, 3, 4}));
+	must(store_agent_id(t->c, t->space, STR("new"), true, T0, &id));
+	store_rollback(t->c);
+	assert_int_equal(get(t, t->space, num).state, HANDOFF_QUEUED);
+	assert_int_equal(get(t, t->space, num).leases, 0);
+	assert_int_equal(store_handoff_get(t->c, t->space, fresh.num, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_handoff_next(t->c, ann, &t->arena, &r));
+	assert_int_equal(r.num, num);
+	must(store_event_last(t->c, &last));
+	assert_int_equal(last, 0);
+	assert_int_equal(store_result_get(t->c, t->space, num, &t->arena, &result), STORE_NOT_FOUND);
+	must(store_target_get(t->c, ann, &target));
+	assert_int_equal(target.failures, 0);
+	assert_int_equal(store_agent_id(t->c, t->space, STR("new"), false, T0, &id), STORE_NOT_FOUND);
+}
+
+static void a_check_counts_handoffs_and_finds_nothing_wrong(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann");
+	struct store_check result = {.problems = -1};
+	struct buf problems;
+
+	buf_init(&problems, 65536);
+	for (int s = 0; s < HANDOFF_STATES; s++) {
+		add_envelope(t, t->space, (uint64_t)s + 1);
+		add(t, t->space, (uint64_t)s + 1, ann, (enum handoff_state)s, 5);
+	}
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("{}")}));
+	must(store_target_put(t->c, ann, &(struct target_row){1, 2, 3, 4}));
+	must(store_commit(t->c));
+	must(store_check(t->c, &result, &problems));
+	if (result.problems)
+		fail_msg("%s", problems.data);
+	assert_int_equal(result.handoffs, HANDOFF_STATES);
+	buf_release(&problems);
+}
+
+int main(void)
+{
+	const struct CMUnitTest store_handoffs[] = {
+		with_store(a_handoff_comes_back_as_it_was_stored),
+		with_store(what_is_not_set_comes_back_as_not_set),
+		with_store(numbers_grow_by_one_in_each_space),
+		with_store(an_envelope_is_handed_to_a_target_once),
+		with_store(a_put_writes_all_that_may_change_and_nothing_else),
+		with_store(an_unknown_handoff_is_not_found),
+		with_store(the_next_is_of_the_highest_priority_and_of_these_the_oldest),
+		with_store(the_queue_is_that_of_the_agent_who_has_it_not_of_the_target),
+		with_store(what_is_due_comes_in_the_order_of_its_time_from_every_space),
+		with_store(a_list_holds_what_the_filter_says_in_order_and_in_pieces),
+		with_store(what_the_sender_was_not_told_is_found_by_its_name),
+		with_store(a_result_is_kept_and_replaced),
+		with_store(an_agent_is_made_once_and_keeps_its_id),
+		with_store(how_delivery_to_an_agent_goes_is_kept),
+		with_store(what_an_agent_has_is_counted_by_state),
+		with_store(an_agent_is_busy_while_a_lease_or_a_work_lease_is_out),
+		with_store(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
+		with_store(a_rollback_undoes_all_of_it),
+		with_store(a_check_counts_handoffs_and_finds_nothing_wrong),
+	};
+
+	return cmocka_run_group_tests(store_handoffs, NULL, NULL);
+}
