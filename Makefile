@@ -59,7 +59,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash bench clean help deps-build deps-test deps-bench
+.PHONY: build run test crash sim bench clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -72,6 +72,11 @@ test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, doc
 crash: build	## kill a loaded server again and again, CRASH_SECONDS long, and look whether it kept its word
 	@$(PYTHON) tests/crash/crash.py --seconds $(CRASH_SECONDS)
 CRASH_SECONDS ?= 600
+
+sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, on every core
+	@$(SUBMAKE) $(OUT)/tests/sim
+	@$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs $(JOBS)
+SIM_SEEDS ?= 1000000
 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
@@ -141,6 +146,17 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
 
+# The simulation of delivery. Its store comes before the library's, so that SQLite is left out.
+SIM_OBJ := $(patsubst tests/sim/%.c,$(OUT)/sim/%.o,$(wildcard tests/sim/*.c))
+
+$(OUT)/tests/sim: $(SIM_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(SIM_OBJ) $(LIB) $(ALL_LIBS)
+
+$(OUT)/sim/%.o: tests/sim/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
 # Counts tokens for the comparison with the reference.
 $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -o $(OUT)/token_count.o -c $<
@@ -148,7 +164,7 @@ $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 
 # --- What measures --------------------------------------------------------------------------------
 
-BENCH_BIN := $(addprefix $(OUT)/bench/,load/load load/baseline load/fill search/search token/speed)
+BENCH_BIN := $(addprefix $(OUT)/bench/,load/load load/baseline load/fill search/search token/speed peers/peers)
 BENCH_SCENARIOS := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/load/scenario*.c))
 
 .PHONY: bench-programs
@@ -157,12 +173,15 @@ bench-programs: $(BENCH_BIN)
 $(OUT)/bench/load/load $(OUT)/bench/load/baseline: $(BENCH_SCENARIOS)
 $(OUT)/bench/load/fill: $(OUT)/bench/search/corpus.o
 $(OUT)/bench/search/search: $(OUT)/bench/search/corpus.o $(OUT)/bench/search/scan.o
+$(OUT)/bench/peers/peers: $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/peers/*.c)) $(BENCH_SCENARIOS)
+$(OUT)/bench/peers/peers: BENCH_LIBS = $(shell pkg-config --libs hiredis libpq librabbitmq)
+$(OUT)/bench/peers/%.o: BENCH_CFLAGS = -Ibench/load $(shell pkg-config --cflags libpq)
 $(BENCH_BIN): %: %.o $(LIB)
-	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS) $(BENCH_LIBS)
 
 $(OUT)/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -Ibench/search -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Ibench/search $(BENCH_CFLAGS) -c -o $@ $<
 
 # --- Token tables: made once from pinned npm packages, part of the binary --------------------------
 

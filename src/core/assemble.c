@@ -271,7 +271,7 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		code = assemble_trim(tools, in->tokenizer, &e, problem);
 	if (code != P_OK)
 		return code;
-	envelope_digest(&e, e.digest);
+	envelope_seal(&e, tools->arena);
 	*ret = e;
 	return P_OK;
 }

@@ -8,7 +8,7 @@
 #include "core/envelope.h"
 #include "core/recall.h"
 #include "core/redact.h"
-#include "token/token.h"
+#include "token/token_cache.h"
 
 enum {
 	HANDOFF_TEXT_MAX = 256 * 1024,
@@ -67,6 +67,7 @@ struct assemble_tools {
 	struct recall_scratch *scratch;
 	struct store_conn *conn;
 	struct arena *arena;
+	struct token_cache *tokens;	/* NULL: everything is counted anew */
 };
 
 /* *ret is whole, with its digest. */

@@ -56,22 +56,30 @@ static void collect_inherited(struct collection *c, const struct envelope *paren
 	note_why(c, from, WHY_INHERITED);
 }
 
-/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. */
+/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. What is there already may be found again, so
+ * that more must be asked for than are wanted; but it is not often, and each one more that is asked for takes time: a second page follows
+ * where the first was not enough. */
 static size_t collect_found(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
 			    struct recall_query *q, size_t max, enum envelope_why why)
 {
-	size_t from = c->ids.count, found = 0;
+	size_t from = c->ids.count, left = RECALL_LIMIT_MAX, found;
 	struct recall_hit *hits;
 
-	q->limit = max + from < RECALL_LIMIT_MAX ? max + from : RECALL_LIMIT_MAX;
+	if (max + from < left)
+		left = max + from;
 	q->now_ms = in->now_ms;
-	if (in->space == 0 || q->limit == 0)
-		return 0;
-	hits = arena_calloc(t->arena, q->limit, sizeof(*hits));
-	if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found))
-		return 0;
-	for (size_t i = 0; i < found && c->ids.count - from < max; i++)
-		mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
+	hits = arena_calloc(t->arena, left, sizeof(*hits));
+	for (; in->space && left > 0 && c->ids.count - from < max; left -= found) {
+		q->limit = max < left ? max : left;
+		if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found) || found == 0)
+			break;
+		for (size_t i = 0; i < found && c->ids.count - from < max; i++)
+			mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
+		q->after_num = hits[found - 1].num;
+		q->after_score = hits[found - 1].score;
+		if (found < q->limit)
+			break;
+	}
 	note_why(c, from, why);
 	return c->ids.count - from;
 }
@@ -168,6 +176,18 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 		add_missing(e, id, m.forgotten_at_ms ? "forgotten" : "expired", t->arena);
 }
 
+/* All of one state of the store. */
+static void resolve_all(const struct assemble_tools *t, const struct assemble_input *in, const struct collection *c, bool has_versions,
+			struct envelope *e)
+{
+	bool snapshot = in->space && store_snapshot_begin(t->conn);
+
+	for (size_t i = 0; i < c->ids.count; i++)
+		resolve(t, in, c->ids.ids[i], c->why[i], has_versions, e);
+	if (snapshot)
+		store_snapshot_end(t->conn);
+}
+
 enum problem_code assemble_refs(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *e,
 				struct problem *problem)
 {
@@ -186,7 +206,6 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
 	for (size_t i = 0; i < c.ids.count; i++)
 		has_versions |= c.ids.ids[i].version != 0;
-	for (size_t i = 0; i < c.ids.count; i++)
-		resolve(tools, in, c.ids.ids[i], c.why[i], has_versions, e);
+	resolve_all(tools, in, &c, has_versions, e);
 	return P_OK;
 }

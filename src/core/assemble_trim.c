@@ -1,45 +1,135 @@
 /* Trimming: what of the references and of the history the prompt has room for.
  *
- * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms. Token counts do
- * not add up exactly over concatenation, and the list of what was left out is itself part of the prompt, so the
- * choice is checked by counting the rendered prompt; where it is over, the room is narrowed by the excess and chosen again. What is kept is
- * always what was counted.
+ * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms. The list of
+ * what was left out is itself part of the prompt, so the choice is checked by counting the prompt that it makes; where it is over, the
+ * room is narrowed by the excess and chosen again. What is kept is always what was counted.
+ *
+ * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where a line begins with
+ * something visible (tokenizer_cuts), and every part of the prompt does, behind the empty line that sets it off. That empty line belongs to
+ * the end of the part before: a fence and two line ends are other tokens than a fence and one. So each block of a memory has two measures,
+ * for standing before another part, and for standing last. Its pieces are the same in one envelope after the other, and are looked up.
  */
 #include "core/assemble_internal.h"
 #include "core/budget.h"
 #include "core/render.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4 };
 #define WEEK_MS (7.0 * 24 * 3600 * 1000)
 
+/* Of a block without the empty line before it. */
+struct measures {
+	size_t inside;		/* with the empty line behind it */
+	size_t last;
+};
+
 struct trim {
 	struct envelope *e;
 	const struct tokenizer *tokenizer;
+	struct token_cache *tokens;
 	struct arena *arena;
 	struct buf scratch;
+	size_t line_end;		/* measure of an empty line that sets a block off */
+	struct measures core;		/* of the budget at hand */
 	struct budget_item *items;	/* the references, then the history */
 	enum envelope_form (*forms)[BUDGET_FORMS];	/* what form f of item i is */
+	struct measures (*measures)[BUDGET_FORMS];	/* of it, for the references */
 	size_t count;
 	/* As collected: the choice starts from these every time. */
 	struct envelope_ref *all;
 	size_t all_count;
 };
 
-static int64_t count_scratch(struct trim *t)
-{
-	int64_t tokens = (int64_t)tokenizer_count(t->tokenizer, buf_str(&t->scratch));
+/* --- Counting --- */
 
+static struct measures add_up(struct measures a, size_t before)
+{
+	return (struct measures){before + a.inside, before + a.last};
+}
+
+/* The end of what stands in the scratch buffer, from `from` on; it is short, and looked up. The buffer is empty afterwards. */
+static struct measures measure_end(struct trim *t, size_t from)
+{
+	struct measures m;
+
+	m.last = token_cache_measure(t->tokens, t->tokenizer, str_sub(buf_str(&t->scratch), from, t->scratch.len));
+	buf_putc(&t->scratch, '\n');
+	m.inside = token_cache_measure(t->tokens, t->tokenizer, str_sub(buf_str(&t->scratch), from, t->scratch.len));
 	buf_clear(&t->scratch);
-	return tokens;
+	return m;
+}
+
+/* Where the last line of the text begins that may be cut off, behind `from`. */
+static size_t last_cut(struct str text, size_t from)
+{
+	for (size_t at = text.n; at-- > from + 1;)
+		if (text.p[at - 1] == '\n' && tokenizer_cuts(str_sub(text, 0, at), str_sub(text, at, text.n)))
+			return at;
+	return from;
+}
+
+/* The part that stands in the scratch buffer, which is empty afterwards. All but the core begin with an empty line. */
+static struct measures measure_part(struct trim *t, bool is_core)
+{
+	struct str text = buf_str(&t->scratch);
+	size_t from = is_core ? 0 : 1, cut = last_cut(text, from);
+	size_t before = tokenizer_measure(t->tokenizer, str_sub(text, from, cut));
+
+	assert(tokenizer_cuts(str_sub(text, 0, from), str_sub(text, from, text.n)));
+	return add_up(measure_end(t, cut), before);
+}
+
+static void measure_core(struct trim *t)
+{
+	render_core(t->e, &t->scratch);
+	t->core = measure_part(t, true);
+}
+
+/* A memory's block in the form that r has, piece by piece. */
+static struct measures measure_ref(struct trim *t, const struct envelope_ref *r)
+{
+	size_t cuts[RENDER_REF_CUTS], before = 0;
+	struct str text;
+
+	render_ref_in_pieces(t->e, r, &t->scratch, cuts);
+	text = buf_str(&t->scratch);
+	for (int i = 0; i + 1 < RENDER_REF_CUTS; i++) {
+		struct str piece = str_sub(text, cuts[i], cuts[i + 1]);
+
+		assert(tokenizer_cuts(str_sub(text, 0, cuts[i]), str_sub(text, cuts[i], text.n)));
+		/* The id is another one with each memory: remembering it would only take the place of others. */
+		before += i == 0 ? tokenizer_measure(t->tokenizer, piece) : token_cache_measure(t->tokens, t->tokenizer, piece);
+	}
+	return add_up(measure_end(t, cuts[RENDER_REF_CUTS - 1]), before);
+}
+
+/* Goes on with a part; what stands before it gets its empty line. */
+static void append_part(struct measures *sum, struct measures part)
+{
+	*sum = add_up(part, sum->inside);
 }
 
 static int64_t count_prompt(struct trim *t)
 {
-	render_prompt(t->e, &t->scratch);
-	return count_scratch(t);
+	struct measures sum = t->core;
+
+	render_history(t->e, &t->scratch);
+	if (t->scratch.len)
+		append_part(&sum, measure_part(t, false));
+	if (t->e->ref_count) {
+		render_memory_head(&t->scratch);
+		append_part(&sum, measure_part(t, false));
+		for (size_t i = 0; i < t->all_count; i++)
+			if (t->items[i].chosen != BUDGET_NONE)
+				append_part(&sum, t->measures[i][t->items[i].chosen]);
+	}
+	render_left_out(t->e, &t->scratch);
+	if (t->scratch.len)
+		append_part(&sum, measure_part(t, false));
+	return (int64_t)tokenizer_tokens(t->tokenizer, sum.last);
 }
 
 /* --- What an item is worth --- */
@@ -97,11 +187,12 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 {
 	struct budget_item *item = &t->items[i];
 	struct envelope_ref r = t->all[i];
+	struct measures m;
 
 	r.form = form;
 	r.text = form_text(&t->all[i], form);
-	render_ref(t->e, &r, &t->scratch);
-	item->cost[item->form_count] = count_scratch(t);
+	t->measures[i][item->form_count] = m = measure_ref(t, &r);
+	item->cost[item->form_count] = (int64_t)tokenizer_tokens(t->tokenizer, t->line_end + m.last);
 	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(r.why, form);
 	t->forms[i][item->form_count++] = form;
 }
@@ -132,13 +223,15 @@ static void make_items(struct trim *t)
 	t->count = t->all_count + e->history.count;
 	t->items = arena_calloc(t->arena, t->count, sizeof(*t->items));
 	t->forms = arena_calloc(t->arena, t->count, sizeof(*t->forms));
+	t->measures = arena_calloc(t->arena, t->all_count, sizeof(*t->measures));
 	for (size_t i = 0; i < t->all_count; i++)
 		make_ref_item(t, i);
 	for (size_t i = 0; i < e->history.count; i++) {
 		struct budget_item *item = &t->items[t->all_count + i];
 
 		render_history_entry(e, i, &t->scratch);
-		item->cost[0] = count_scratch(t);
+		item->cost[0] = (int64_t)tokenizer_count(t->tokenizer, buf_str(&t->scratch));
+		buf_clear(&t->scratch);
 		item->value[0] = history_value(e, i);
 		item->form_count = 1;
 	}
@@ -224,6 +317,7 @@ static enum problem_code too_small(struct trim *t, int64_t minimum, const char *
 
 	for (int round = 0; round < TRIM_ROUNDS && minimum > t->e->max_tokens; round++) {
 		set_budget(t->e, minimum + SPARE_TOKENS);
+		measure_core(t);
 		minimum = count_prompt(t);
 	}
 	minimum += SPARE_TOKENS;
@@ -277,12 +371,16 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer, struct envelope *e,
 				struct problem *problem)
 {
-	struct trim t = {.e = e, .tokenizer = tokenizer, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count};
+	struct trim t = {
+		.e = e, .tokenizer = tokenizer, .tokens = tools->tokens, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count,
+		.line_end = tokenizer_measure(tokenizer, STR("\n")),
+	};
 	enum problem_code code;
 
 	e->refs = arena_calloc(tools->arena, t.all_count, sizeof(*e->refs));
 	e->trimmed = arena_calloc(tools->arena, t.all_count + e->history.count, sizeof(*e->trimmed));
 	buf_init(&t.scratch, RENDER_MAX_BYTES);
+	measure_core(&t);
 	make_items(&t);
 	code = choose(&t, problem);
 	buf_release(&t.scratch);

@@ -23,16 +23,55 @@ static bool all_fit(const struct budget_item *items, size_t count, int64_t capac
 	return true;
 }
 
-/* best[u] is the highest value that u tokens can hold; took[i][u] the form of item i in it, plus one. */
+/* The tokens that matter when item i is looked at: fewer than `from` cannot be left for it, even if all items behind it are taken at their
+ * dearest, and more than `to` cannot be spent on it and those before it, so that everything above is as it is there. Where almost everything fits,
+ * which is usual, this is a narrow band of the table. */
+struct band {
+	size_t from;
+	size_t to;
+	uint8_t *took;		/* for each number of tokens in it the form of the item, plus one */
+};
+
+static int64_t dearest(const struct budget_item *item)
+{
+	int64_t cost = 0;
+
+	for (int f = 0; f < item->form_count; f++)
+		cost = item->cost[f] > cost ? item->cost[f] : cost;
+	return cost;
+}
+
+static struct band *make_bands(const struct budget_item *items, size_t count, int64_t capacity, struct arena *arena)
+{
+	struct band *bands = arena_calloc(arena, count, sizeof(*bands));
+	int64_t before = 0, behind = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		before += dearest(&items[i]);
+		bands[i].to = (size_t)(before < capacity ? before : capacity);
+	}
+	for (size_t i = count; i-- > 0; behind += dearest(&items[i])) {
+		bands[i].from = (size_t)(behind < capacity ? capacity - behind : 0);
+		if (bands[i].from > bands[i].to)
+			bands[i].from = bands[i].to;
+		bands[i].took = arena_calloc(arena, bands[i].to - bands[i].from + 1, 1);
+	}
+	return bands;
+}
+
+/* best[u] is the highest value that u tokens can hold. */
 static void solve(struct budget_item *items, size_t count, size_t capacity, struct arena *arena)
 {
 	double *best = arena_calloc(arena, capacity + 1, sizeof(*best));
-	uint8_t *took = arena_calloc(arena, count * (capacity + 1), 1);
+	struct band *bands = make_bands(items, count, (int64_t)capacity, arena);
+	size_t known = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint8_t *row = took + i * (capacity + 1);
+		const struct band *band = &bands[i];
 
-		for (size_t u = capacity; u > 0; u--) {
+		for (; known < band->to; known++)
+			best[known + 1] = best[known];
+		for (size_t u = band->to; u > 0 && u >= band->from; u--) {
 			double top = best[u];
 
 			for (int f = 0; f < items[i].form_count; f++) {
@@ -40,14 +79,15 @@ static void solve(struct budget_item *items, size_t count, size_t capacity, stru
 
 				if (cost <= u && best[u - cost] + items[i].value[f] > top) {
 					top = best[u - cost] + items[i].value[f];
-					row[u] = (uint8_t)(f + 1);
+					band->took[u - band->from] = (uint8_t)(f + 1);
 				}
 			}
 			best[u] = top;
 		}
 	}
 	for (size_t i = count, u = capacity; i-- > 0;) {
-		int form = took[i * (capacity + 1) + u] - 1;
+		size_t at = u < bands[i].to ? u : bands[i].to;
+		int form = bands[i].took[at - bands[i].from] - 1;
 
 		items[i].chosen = form;
 		if (form != BUDGET_NONE)

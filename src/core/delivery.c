@@ -13,6 +13,7 @@ enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h,
 	struct event_row event = {
 		.space = h->space, .at_ms = d->now_ms, .kind = kind, .handoff = h->num, .envelope = h->envelope, .attempt = h->attempt,
 		.agent = h->agent_name, .actor = d->actor, .note = note,
+		.value = {kind == EVENT_ACKED ? (double)(d->now_ms - h->created_at_ms) : 0},
 	};
 	enum store_status status = store_event_add(d->conn, &event);
 

@@ -1,7 +1,7 @@
 /* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out. */
 #include "core/delivery_internal.h"
 
-enum { PARK_MAX = 1000 };
+enum { PARK_PAGE = 64 };
 
 static enum problem_code park_one(struct delivery *d, struct handoff_row *h, struct str reason, struct problem *problem)
 {
@@ -46,36 +46,65 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 	return P_OK;
 }
 
+/* What became of the handoffs of an envelope. */
+struct parking {
+	size_t count;			/* there are so many of it */
+	size_t parked;
+	struct handoff_row last;	/* that is parked now */
+	enum handoff_state state;	/* of one that is not */
+};
+
+static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason, bool with_acked,
+				   struct parking *all, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+
+	for (size_t i = 0; code == P_OK && i < count; i++) {
+		struct handoff_row *h = &page[i];
+		bool acked = h->state == HANDOFF_ACKED || h->state == HANDOFF_WORKING;
+
+		if (handoff_allows(VERB_PARK, h->state) && (with_acked || !acked))
+			code = park_one(d, h, reason, problem);
+		if (h->state == HANDOFF_PARKED) {
+			all->last = *h;
+			all->parked++;
+		} else {
+			all->state = h->state;
+		}
+	}
+	all->count += count;
+	return code;
+}
+
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason, bool with_acked,
 				struct handoff_row *ret, struct problem *problem)
 {
-	struct handoff_row *all = arena_calloc(d->arena, PARK_MAX, sizeof(*all));
+	struct handoff_row *page = arena_calloc(d->arena, PARK_PAGE, sizeof(*page));
 	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
-	size_t count = 0, parked = 0;
-	enum store_status status = store_handoffs(d->conn, &filter, 0, PARK_MAX, d->arena, all, &count);
+	struct parking all = {0};
+	uint64_t after = 0;
+	size_t count = PARK_PAGE;
 	enum problem_code code = P_OK;
 
-	if (status != STORE_OK)
-		return problem_of_store(problem, status);
-	if (count == 0)
-		return park_unsent(d, envelope, to, from, reason, ret, problem);
-	for (size_t i = 0; code == P_OK && i < count; i++) {
-		struct handoff_row *h = &all[i];
-		bool acked = h->state == HANDOFF_ACKED || h->state == HANDOFF_WORKING;
+	/* An envelope may have gone to any number of receivers. */
+	while (code == P_OK && count == PARK_PAGE) {
+		enum store_status status = store_handoffs(d->conn, &filter, after, PARK_PAGE, d->arena, page, &count);
 
-		if (h->state == HANDOFF_PARKED) {
-			*ret = *h;
-			parked++;
-		} else if (handoff_allows(VERB_PARK, h->state) && (with_acked || !acked)) {
-			code = park_one(d, h, reason, problem);
-			*ret = *h;
-			parked++;
-		}
+		if (status != STORE_OK)
+			return problem_of_store(problem, status);
+		if (count)
+			after = page[count - 1].num;
+		code = park_page(d, page, count, reason, with_acked, &all, problem);
 	}
-	if (code == P_OK && parked == 0)
-		code = problem_set(problem, P_ALREADY_SETTLED, NULL, "every handoff of env-%llu is %s already; there is nothing to park",
-				   (unsigned long long)envelope, handoff_state_name(all[0].state));
-	return code;
+	if (code != P_OK)
+		return code;
+	if (all.count == 0)
+		return park_unsent(d, envelope, to, from, reason, ret, problem);
+	if (all.parked == 0)
+		return problem_set(problem, P_ALREADY_SETTLED, NULL, "every handoff of env-%llu is %s already; there is nothing to park",
+				   (unsigned long long)envelope, handoff_state_name(all.state));
+	*ret = all.last;
+	return P_OK;
 }
 
 static enum problem_code get_parked(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)

@@ -240,9 +240,11 @@ static void put_task(struct json_writer *w, const struct envelope *e)
 	json_end_object(w);
 }
 
-void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out)
+/* Returns where the digest stands, or would. */
+static size_t write_members(const struct envelope *e, enum envelope_part part, struct buf *out)
 {
 	struct json_writer writer, *w = &writer;
+	size_t digest_at;
 
 	json_writer_init(w, out);
 	json_begin_object(w);
@@ -251,6 +253,7 @@ void envelope_write(const struct envelope *e, enum envelope_part part, struct bu
 	json_key(w, "constraints");
 	json_put_canonical(w, &e->constraints);
 	put_time(w, "created_at", e->created_at_ms);
+	digest_at = out->len;
 	if (part != ENVELOPE_DIGESTED)
 		put_digest(w, "digest", e->digest);
 	json_member_int(w, "envelope_minor", ENVELOPE_MINOR);
@@ -274,6 +277,35 @@ void envelope_write(const struct envelope *e, enum envelope_part part, struct bu
 	json_key(w, "waived");
 	json_put_canonical(w, &e->waived);
 	json_end_object(w);
+	return digest_at;
+}
+
+void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out)
+{
+	write_members(e, part, out);
+}
+
+void envelope_seal(struct envelope *e, struct arena *arena)
+{
+	struct buf text, digest;
+	struct json_writer w;
+	size_t at;
+	char *sealed;
+
+	buf_init(&text, ENVELOPE_MAX_BYTES);
+	buf_init(&digest, 256);
+	at = write_members(e, ENVELOPE_DIGESTED, &text);
+	sha256(buf_str(&text), e->digest);
+	json_writer_init(&w, &digest);
+	w.comma = true;
+	put_digest(&w, "digest", e->digest);
+	sealed = arena_alloc(arena, text.len + digest.len);
+	memcpy(sealed, text.data, at);
+	memcpy(sealed + at, digest.data, digest.len);
+	memcpy(sealed + at + digest.len, text.data + at, text.len - at);
+	e->sealed = (struct str){sealed, text.len + digest.len};
+	buf_release(&text);
+	buf_release(&digest);
 }
 
 void envelope_digest(const struct envelope *e, uint8_t ret[32])

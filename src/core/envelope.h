@@ -108,6 +108,9 @@ struct envelope {
 
 	int64_t requested;		/* references asked for */
 	int64_t resolved;		/* of them, those that were found */
+
+	/* Not part of the envelope. */
+	struct str sealed;		/* the whole of it as canonical JSON, where envelope_seal has just made it; p == NULL otherwise */
 };
 
 const char *envelope_why_name(enum envelope_why why);
@@ -126,6 +129,8 @@ enum envelope_part {
 
 /* Canonical JSON. */
 void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out);
+/* Sets the digest, and `sealed` (in the arena): what the digest is over is written once. */
+void envelope_seal(struct envelope *e, struct arena *arena);
 /* The digest of the envelope as it is, texts included. */
 void envelope_digest(const struct envelope *e, uint8_t ret[32]);
 /* Reads what envelope_write wrote. Everything lives in the arena. False where it is not an envelope. */

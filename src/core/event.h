@@ -1,5 +1,8 @@
-/* What can be told of a handoff or a breaker: the kinds of events, and their names on the wire. The numbers are in the store and never
- * change: append only. */
+/* Everything that is written is told: the kinds of events, and their names on the wire. The numbers are in the store and never change:
+ * append only.
+ *
+ * Values: handoff.acked has the milliseconds from the first sending to the ack; envelope.packed the completeness (0 to 1) and the share of the
+ * budget that is used, with the hop as its attempt and the number of waivers in its note. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -26,7 +29,27 @@
 	X(DISCARDED, 18, "handoff.discarded") \
 	X(BREAKER_OPENED, 19, "breaker.opened") \
 	X(BREAKER_CLOSED, 20, "breaker.closed") \
-	X(BREAKER_RESET, 21, "breaker.reset")
+	X(BREAKER_RESET, 21, "breaker.reset") \
+	X(MEMORY_STORED, 22, "memory.stored") \
+	X(MEMORY_UPDATED, 23, "memory.updated") \
+	X(MEMORY_PINNED, 24, "memory.pinned") \
+	X(MEMORY_UNPINNED, 25, "memory.unpinned") \
+	X(MEMORY_REVERTED, 26, "memory.reverted") \
+	X(MEMORY_FORGOTTEN, 27, "memory.forgotten") \
+	X(ENVELOPE_PACKED, 28, "envelope.packed") \
+	X(ENVELOPE_RESOLVED, 29, "envelope.resolved") \
+	X(AGENT_SET, 30, "agent.set") \
+	X(SPACE_SET, 31, "space.set") \
+	X(CHANNEL_SET, 32, "channel.set") \
+	X(CHANNEL_PUBLISHED, 33, "channel.published") \
+	X(CHANNEL_SUBSCRIBED, 34, "channel.subscribed") \
+	X(CHANNEL_UNSUBSCRIBED, 35, "channel.unsubscribed") \
+	X(ROUTE_SET, 36, "route.set") \
+	X(ROUTE_DELETED, 37, "route.deleted") \
+	X(ALERT_FIRED, 38, "alert.fired") \
+	X(ALERT_RESOLVED, 39, "alert.resolved") \
+	X(ALERT_ACKED, 40, "alert.acked") \
+	X(ALERT_SILENCED, 41, "alert.silenced")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

@@ -27,8 +27,24 @@ static void put_quote(struct buf *out, struct str text)
 /* On one line: line breaks become spaces. */
 static void put_line(struct buf *out, struct str text)
 {
-	for (size_t i = 0; i < text.n; i++)
-		buf_putc(out, text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
+	size_t from = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '\n' && text.p[i] != '\r')
+			continue;
+		buf_append(out, text.p + from, i - from);
+		buf_putc(out, ' ');
+		from = i + 1;
+	}
+	buf_append(out, text.p + from, text.n - from);
+}
+
+/* A memory's block is written twice or more for each envelope, so that printf would show. */
+static void put_number(struct buf *out, uint64_t number)
+{
+	char text[STR_U64_SIZE];
+
+	buf_append(out, text, str_put_u64(text, number));
 }
 
 static size_t longest_backticks(struct str text)
@@ -49,19 +65,23 @@ static void put_fence(struct buf *out, size_t length)
 		buf_putc(out, '`');
 }
 
-static void put_fenced(struct buf *out, const char *info, struct str text)
+/* Returns where the closing fence begins. */
+static size_t put_fenced(struct buf *out, const char *info, struct str text)
 {
-	size_t fence = longest_backticks(text) + 1;
+	size_t fence = longest_backticks(text) + 1, end;
 
 	if (fence < 3)
 		fence = 3;
 	put_fence(out, fence);
-	buf_printf(out, "%s\n", info);
+	buf_puts(out, info);
+	buf_putc(out, '\n');
 	buf_put(out, text);
 	if (text.n == 0 || text.p[text.n - 1] != '\n')
 		buf_putc(out, '\n');
+	end = out->len;
 	put_fence(out, fence);
 	buf_putc(out, '\n');
+	return end;
 }
 
 /* A JSON value for a reader: text as it is, everything else as JSON. */
@@ -215,11 +235,6 @@ void render_core(const struct envelope *e, struct buf *out)
 
 /* --- History --- */
 
-void render_history_head(struct buf *out)
-{
-	buf_puts(out, "\n## What was done before\n\n");
-}
-
 static void put_member(struct buf *out, const struct json *entry, const char *key, const char *before)
 {
 	const struct json *value = json_get(entry, key);
@@ -254,13 +269,13 @@ static bool is_trimmed(const struct envelope *e, size_t index)
 	return false;
 }
 
-static void put_history(const struct envelope *e, struct buf *out)
+void render_history(const struct envelope *e, struct buf *out)
 {
 	size_t hidden = 0;
 
 	if (e->history.count == 0)
 		return;
-	render_history_head(out);
+	buf_puts(out, "\n## What was done before\n\n");
 	for (uint32_t i = 0; i < e->history.count; i++) {
 		if (is_trimmed(e, i))
 			hidden++;
@@ -283,14 +298,18 @@ static void put_age(struct buf *out, int64_t age_ms)
 {
 	int64_t minutes = age_ms / 60000;
 
-	if (minutes < 1)
+	if (minutes < 1) {
 		buf_puts(out, "just now");
-	else if (minutes < 120)
-		buf_printf(out, "%lld min old", (long long)minutes);
-	else if (minutes < 48 * 60)
-		buf_printf(out, "%lld h old", (long long)(minutes / 60));
-	else
-		buf_printf(out, "%lld days old", (long long)(minutes / 1440));
+	} else if (minutes < 120) {
+		put_number(out, (uint64_t)minutes);
+		buf_puts(out, " min old");
+	} else if (minutes < 48 * 60) {
+		put_number(out, (uint64_t)minutes / 60);
+		buf_puts(out, " h old");
+	} else {
+		put_number(out, (uint64_t)minutes / 1440);
+		buf_puts(out, " days old");
+	}
 }
 
 /* "fact by researcher, trust: agent, importance: high, 3 days old, cited" */
@@ -301,26 +320,43 @@ static void put_provenance(const struct envelope *e, const struct envelope_ref *
 		buf_puts(out, " by ");
 		put_line(out, ref->agent);
 	}
-	buf_printf(out, ", trust: %s, importance: %s, ", memory_trust_name(ref->trust), memory_importance_name(ref->importance));
+	buf_puts(out, ", trust: ");
+	buf_puts(out, memory_trust_name(ref->trust));
+	buf_puts(out, ", importance: ");
+	buf_puts(out, memory_importance_name(ref->importance));
+	buf_puts(out, ", ");
 	put_age(out, e->created_at_ms - ref->created_at_ms);
-	buf_printf(out, ", %s", envelope_why_name(ref->why));
+	buf_puts(out, ", ");
+	buf_puts(out, envelope_why_name(ref->why));
 	if (ref->superseded_by)
 		buf_printf(out, ", superseded by ms-%llu", (unsigned long long)ref->superseded_by);
 }
 
-void render_ref(const struct envelope *e, const struct envelope_ref *ref, struct buf *out)
+void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *ref, struct buf *out, size_t ret_cuts[RENDER_REF_CUTS])
 {
-	buf_printf(out, ref->form == FORM_REF ? "\n- ms-%llu (" : "\n### ms-%llu (", (unsigned long long)ref->id.num);
+	size_t start = out->len;
+
+	buf_puts(out, ref->form == FORM_REF ? "\n- ms-" : "\n### ms-");
+	put_number(out, ref->id.num);
+	ret_cuts[0] = 1;
+	ret_cuts[1] = out->len - start;
+	buf_puts(out, " (");
 	put_provenance(e, ref, out);
-	if (ref->form == FORM_REF) {
-		buf_puts(out, "): not included\n");
-		return;
-	}
-	buf_puts(out, ref->form == FORM_SUMMARY ? ", summary only)\n\n" : ")\n\n");
-	if (ref->text.p)
-		put_fenced(out, "text", ref->text);
+	buf_puts(out, ref->form == FORM_REF ? "):" : ref->form == FORM_SUMMARY ? ", summary only)\n\n" : ")\n\n");
+	ret_cuts[2] = ret_cuts[3] = out->len - start;
+	if (ref->form == FORM_REF)
+		buf_puts(out, " not included\n");
+	else if (ref->text.p)
+		ret_cuts[3] = put_fenced(out, "text", ref->text) - start;
 	else
 		buf_puts(out, "Its content was forgotten since.\n");
+}
+
+void render_ref(const struct envelope *e, const struct envelope_ref *ref, struct buf *out)
+{
+	size_t cuts[RENDER_REF_CUTS];
+
+	render_ref_in_pieces(e, ref, out, cuts);
 }
 
 /* --- What is not here --- */
@@ -400,7 +436,7 @@ void render_left_out(const struct envelope *e, struct buf *out)
 void render_prompt(const struct envelope *e, struct buf *out)
 {
 	render_core(e, out);
-	put_history(e, out);
+	render_history(e, out);
 	if (e->ref_count) {
 		render_memory_head(out);
 		for (size_t i = 0; i < e->ref_count; i++)

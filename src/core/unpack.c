@@ -42,16 +42,24 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	return P_OK;
 }
 
+enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret, struct problem *problem)
+{
+	if (envelope_read(row->body, arena, ret))
+		return P_OK;
+	return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and restore a backup",
+			   (unsigned long long)row->num);
+}
+
 enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena, struct envelope *ret,
 			     struct problem *problem)
 {
-	enum problem_code code = P_OK;
+	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
+	bool snapshot = code == P_OK && store_snapshot_begin(c);
 
-	if (!envelope_read(row->body, arena, ret))
-		return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and restore a backup",
-				   (unsigned long long)row->num);
 	for (size_t i = 0; code == P_OK && i < ret->ref_count; i++)
 		code = fill_ref(c, row->space, &ret->refs[i], arena, problem);
+	if (snapshot)
+		store_snapshot_end(c);
 	return code;
 }
 

@@ -170,7 +170,7 @@ struct target_counts {
 	int64_t parked;
 };
 
-/* Everything that happened to handoffs, in order; the kinds are core/event.h's. */
+/* Everything that was written, in order; the kinds, and what the values mean for each, are core/event.h's. */
 struct event_row {
 	int64_t id;			/* grows */
 	int64_t space;
@@ -178,7 +178,9 @@ struct event_row {
 	int kind;
 	uint64_t handoff;		/* 0: none */
 	uint64_t envelope;		/* 0: none */
+	uint64_t memory;		/* 0: none */
 	int64_t attempt;
+	double value[2];
 	struct str agent;		/* whom it concerns; p == NULL: nobody */
 	struct str actor;		/* who did it; p == NULL: the server */
 	struct str note;		/* p == NULL: none */
@@ -204,6 +206,7 @@ struct store_check {
 	int64_t memories;
 	int64_t versions;
 	int64_t envelopes;
+	int64_t handoffs;
 	int64_t problems;
 };
 

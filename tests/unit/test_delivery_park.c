@@ -1,5 +1,5 @@
-/* core/delivery.h with the real store: what is parked of an envelope that went to many. The rest of delivery is played
- * by tests/sim. */
+/* core/delivery.h with the real store: what is parked of an envelope that went to many. The rest of delivery is
+ * played by tests/sim. */
 #include "core/delivery.h"
 #include "temp_store.h"
 

@@ -29,7 +29,7 @@ static struct handoff_row new_handoff(int64_t space, uint64_t envelope, int64_t 
 	return (struct handoff_row){.space = space, .envelope = envelope, .created_at_ms = T0, .target = agent,
 				    .agent = agent,
 				    .state = HANDOFF_QUEUED, .priority = 5, .attempt = 1, .max_attempts = 3,
-						    .due_ms = T0 + 15000,
+				    .due_ms = T0 + 15000,
 				    .ack_timeout_ms = 15000, .changed_at_ms = T0};
 }
 

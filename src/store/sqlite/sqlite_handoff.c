@@ -376,6 +376,9 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 	sqlite_bind_str(s, 7, event->agent);
 	sqlite_bind_str(s, 8, event->actor);
 	sqlite_bind_str(s, 9, event->note);
+	sqlite3_bind_int64(s, 10, (int64_t)event->memory);
+	sqlite3_bind_double(s, 11, event->value[0]);
+	sqlite3_bind_double(s, 12, event->value[1]);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
 		event->id = sqlite3_last_insert_rowid(c->db);
@@ -409,6 +412,8 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 			.agent = sqlite_column_str(s, 7, arena),
 			.actor = sqlite_column_str(s, 8, arena),
 			.note = sqlite_column_str(s, 9, arena),
+			.memory = (uint64_t)sqlite3_column_int64(s, 10),
+			.value = {sqlite3_column_double(s, 11), sqlite3_column_double(s, 12)},
 		};
 	sqlite3_reset(s);
 	*ret_count = count;

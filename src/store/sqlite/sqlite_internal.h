@@ -92,8 +92,8 @@
 			   "ORDER BY h.id LIMIT ?3") \
 	X(RESULT_PUT, "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens) VALUES (?1, ?2, ?3, ?4)") \
 	X(RESULT_GET, "SELECT result, gaps, input_tokens FROM result WHERE handoff = ?1") \
-	X(EVENT_ADD, "INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note) " \
-		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)") \
+	X(EVENT_ADD, "INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2) " \
+		     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)") \
 	X(EVENTS_ALL, SQLITE_EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENTS_OF_SPACE, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENTS_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
@@ -133,7 +133,7 @@
 	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
 	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
 
-#define SQLITE_EVENT_COLUMNS "SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note FROM event "
+#define SQLITE_EVENT_COLUMNS "SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 FROM event "
 
 #define SQLITE_CHANNEL_COLUMNS \
 	"SELECT id, name, description, created_at, (SELECT count(*) FROM subscriber s WHERE s.channel = channel.id) FROM channel "

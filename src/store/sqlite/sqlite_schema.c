@@ -145,7 +145,10 @@ static const char step_3[] =
 	"  kind INTEGER NOT NULL,"
 	"  handoff INTEGER NOT NULL,"		/* numbers, 0: none */
 	"  envelope INTEGER NOT NULL,"
+	"  memory INTEGER NOT NULL,"
 	"  attempt INTEGER NOT NULL,"
+	"  value_1 REAL NOT NULL,"		/* what they mean depends on the kind */
+	"  value_2 REAL NOT NULL,"
 	"  agent TEXT,"
 	"  actor TEXT,"
 	"  note TEXT);"

@@ -108,27 +108,45 @@ static enum store_status check_digests(struct check *k)
 	return sqlite_status(k->c, rc);
 }
 
+/* What must hold between the tables; every row that a query gives is a problem. */
+static const char *const queries[] = {
+	"PRAGMA integrity_check",
+	"SELECT printf('ms-%d: version %d is missing', m.id & 1099511627775, m.version) FROM memory m "
+	"  LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version "
+	"  WHERE m.forgotten_at = 0 AND v.id IS NULL",
+	"SELECT printf('ms-%d was forgotten, but version %d is still there', m.id & 1099511627775, v.version) "
+	"  FROM memory m JOIN memory_version v ON v.memory = m.id WHERE m.forgotten_at <> 0",
+	"SELECT printf('version %d of ms-%d belongs to no memory', v.version, v.memory & 1099511627775) "
+	"  FROM memory_version v LEFT JOIN memory m ON m.id = v.memory WHERE m.id IS NULL",
+	"SELECT printf('space %s counts %d memories, but has %d', s.name, s.memories, n) FROM (SELECT s.*, "
+	"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 AND m.forgotten_at = 0) n "
+	"  FROM space s) s WHERE s.memories <> n",
+	"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
+	"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
+	"  WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40)",
+	"SELECT printf('env-%d belongs to no task', e.id & 1099511627775) FROM envelope e "
+	"  LEFT JOIN task t ON t.id = e.task WHERE t.id IS NULL",
+	"SELECT printf('ho-%d is of env-%d, which is not there', h.id & 1099511627775, h.envelope & 1099511627775) "
+	"  FROM handoff h LEFT JOIN envelope e ON e.id = h.envelope WHERE e.id IS NULL OR h.id >> 40 <> h.envelope >> 40",
+	"SELECT printf('ho-%d is for an agent that is not there', h.id & 1099511627775) FROM handoff h "
+	"  LEFT JOIN agent t ON t.id = h.target AND t.space = h.id >> 40 LEFT JOIN agent a ON a.id = h.agent AND a.space = h.id >> 40 "
+	"  WHERE t.id IS NULL OR a.id IS NULL",
+	"SELECT printf('ho-%d was published in a channel that is not there', h.id & 1099511627775) FROM handoff h "
+	"  LEFT JOIN channel c ON c.id = h.channel WHERE h.channel > 0 AND c.id IS NULL",
+	/* What is open has a time at which something happens; what is not waits for nothing. */
+	"SELECT printf('ho-%d is in state %d and due at %d', h.id & 1099511627775, h.state, h.due) FROM handoff h "
+	"  WHERE h.state NOT BETWEEN 0 AND 8 OR (h.state < 4) <> (h.due > 0)",
+	"SELECT printf('a result belongs to ho-%d, which is not there', r.handoff & 1099511627775) FROM result r "
+	"  LEFT JOIN handoff h ON h.id = r.handoff WHERE h.id IS NULL",
+	"SELECT printf('there is a breaker of agent %d, which is not there', t.agent) FROM target t "
+	"  LEFT JOIN agent a ON a.id = t.agent WHERE a.id IS NULL",
+	"SELECT printf('agent %d has subscribed to channel %d; one of them is not there', s.agent, s.channel) FROM subscriber s "
+	"  LEFT JOIN channel c ON c.id = s.channel LEFT JOIN agent a ON a.id = s.agent WHERE c.id IS NULL OR a.id IS NULL",
+};
+
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
 {
-	static const char *const queries[] = {
-		"PRAGMA integrity_check",
-		"SELECT printf('ms-%d: version %d is missing', m.id & 1099511627775, m.version) FROM memory m "
-		"  LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version "
-		"  WHERE m.forgotten_at = 0 AND v.id IS NULL",
-		"SELECT printf('ms-%d was forgotten, but version %d is still there', m.id & 1099511627775, v.version) "
-		"  FROM memory m JOIN memory_version v ON v.memory = m.id WHERE m.forgotten_at <> 0",
-		"SELECT printf('version %d of ms-%d belongs to no memory', v.version, v.memory & 1099511627775) "
-		"  FROM memory_version v LEFT JOIN memory m ON m.id = v.memory WHERE m.id IS NULL",
-		"SELECT printf('space %s counts %d memories, but has %d', s.name, s.memories, n) FROM (SELECT s.*, "
-		"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 AND m.forgotten_at = 0) n "
-		"  FROM space s) s WHERE s.memories <> n",
-		"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
-		"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
-		"  WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40)",
-		"SELECT printf('env-%d belongs to no task', e.id & 1099511627775) FROM envelope e "
-		"  LEFT JOIN task t ON t.id = e.task WHERE t.id IS NULL",
-	};
-	static const char counts[] = "SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope)";
+	static const char counts[] = "SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope), (SELECT count(*) FROM handoff)";
 	struct check k = {.c = c, .problems = ret_problems};
 	sqlite3_stmt *s = NULL;
 	enum store_status status = STORE_OK;
@@ -140,6 +158,7 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 	if (status == STORE_OK && sqlite3_prepare_v2(c->db, counts, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
 		k.counts.memories = sqlite3_column_int64(s, 0);
 		k.counts.envelopes = sqlite3_column_int64(s, 1);
+		k.counts.handoffs = sqlite3_column_int64(s, 2);
 	}
 	sqlite3_finalize(s);
 	if (status == STORE_OK)

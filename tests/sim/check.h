@@ -1,0 +1,36 @@
+/* The checker: knows what was committed, says what each step must do, and holds the store to it.
+ *
+ * It keeps a shadow of every handoff and every breaker, written from the protocol, not from the core: each committed
+ * step is predicted from the shadow and compared with what the step did, its answer and its events included. A step
+ * whose transaction was rolled back never gets here. At the end the events alone must tell the same story, and every
+ * answer that got out must have stayed true.
+ */
+#ifndef SPINE_TESTS_SIM_CHECK_H
+#define SPINE_TESTS_SIM_CHECK_H
+
+#include "tally.h"
+#include "trace.h"
+
+struct check;
+
+/* Borrows all. Returns owned. */
+struct check *check_new(struct store_conn *store, struct trace *trace, struct tally *tally);
+void check_free(struct check *k);
+/* For the next run. Borrows the cast. */
+void check_clear(struct check *k, const struct cast *cast);
+
+/* A step was committed. */
+void check_step(struct check *k, const struct record *r);
+/* The answer to a step got out. */
+void check_promise(struct check *k, const struct step *s);
+/* The store holds what was committed, and nothing else. */
+void check_whole(struct check *k);
+/* The run is over, and nothing has disturbed it for long. */
+void check_end(struct check *k);
+
+/* How many handoffs are open. */
+size_t check_open(const struct check *k);
+/* A number that two runs have in common when they have everything in common. */
+uint64_t check_hash(const struct check *k);
+
+#endif

@@ -1,0 +1,123 @@
+/* What the files of the checker share. */
+#ifndef SPINE_TESTS_SIM_CHECK_INTERNAL_H
+#define SPINE_TESTS_SIM_CHECK_INTERNAL_H
+
+#include "base/list.h"
+#include "check.h"
+
+enum { CHECK_SPACES = 4, CHECK_AGENTS = 256, CHECK_SLAB = 512, CHECK_EVENTS = 4096 };
+
+struct shadow {
+	struct handoff_row row;			/* as it was committed */
+	bool is_live;				/* the newest token may settle */
+	const struct json *fallbacks;		/* all that were named */
+	uint32_t fallbacks_used;
+	struct list queued;			/* of its agent */
+	struct shadow *next_of_envelope;	/* made before this one */
+};
+
+struct shadow_agent {
+	struct target_row target;		/* seen_at_ms: exactly */
+	int64_t busy;				/* leases and work leases that are out */
+	struct list queued;
+	bool is_touched;			/* by the step at hand */
+};
+
+struct shadow_space {
+	struct shadow **slabs;
+	size_t slab_count;
+	size_t count;
+	struct shadow **envelopes;
+	size_t envelope_cap;
+};
+
+struct promise {
+	int64_t space;
+	uint64_t num;
+	int64_t lease;
+	int kind;				/* the event that must be there */
+};
+
+struct expected_event {
+	int kind;
+	int64_t space;
+	uint64_t num;				/* 0: of a breaker */
+	int64_t agent;
+	bool is_matched;
+};
+
+/* What a handoff must become. */
+struct want {
+	struct shadow *s;
+	struct handoff_row row;			/* due_ms: at the earliest */
+	int64_t due_max_ms;
+	uint32_t fallbacks_used;
+	bool is_live;
+	enum handoff_verb verb;
+};
+
+struct check {
+	struct store_conn *store;
+	struct trace *trace;
+	struct tally *tally;
+	const struct cast *cast;
+	struct shadow_space spaces[CHECK_SPACES];
+	struct shadow_agent agents[CHECK_AGENTS];
+	size_t open;
+	struct promise *promises;
+	size_t promise_count, promise_cap;
+	uint64_t hash;
+
+	/* The step at hand. */
+	const struct record *r;
+	size_t changes_used;
+	size_t events_end;			/* of the steps before */
+	struct expected_event *events;
+	size_t event_count;
+	int64_t touched[64];
+	size_t touched_count;
+};
+
+#define CHECK(k, condition, ...) \
+	do { \
+		if (!(condition)) \
+			trace_fail((k)->trace, __VA_ARGS__); \
+	} while (0)
+
+/* check.c */
+
+struct shadow *check_shadow(const struct check *k, int64_t space, uint64_t num);
+struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelope, int64_t target);
+/* The id of an agent; 0 where there is none. */
+int64_t check_agent_id(const struct check *k, int64_t space, struct str name);
+struct want check_want(struct shadow *s, enum handoff_verb verb);
+/* The next change of the step must be this one, and only this. */
+void check_apply(struct check *k, struct want *w);
+/* The same for a new handoff; w->s is made. */
+void check_apply_new(struct check *k, struct want *w, const struct json *fallbacks);
+void check_expect_event(struct check *k, const struct want *w, enum event_kind kind);
+
+/* check_model.c: what the protocol says. Each predicts, and expects the events. */
+
+void model_offer(struct check *k, struct want *w);
+void model_fail(struct check *k, struct want *w, int64_t delay_ms, bool is_final);
+void model_time_out(struct check *k, struct want *w, const struct handoff_row *after);
+/* Gives it to the next fallback that may have it; false where there is none. *ret_is_probe: its breaker was
+ * half-open. */
+bool model_fallback(struct check *k, struct want *w, const struct json *names, bool *ret_is_probe);
+/* May a new handoff go to the agent? */
+bool model_admits(struct check *k, int64_t agent, bool *ret_is_probe, int64_t *ret_reset_ms);
+void model_seen(struct check *k, int64_t agent);
+void model_accepted(struct check *k, int64_t agent);
+void model_exhausted(struct check *k, struct want *w);
+struct shadow_agent *model_touch(struct check *k, int64_t agent);
+
+/* check_history.c */
+
+void history_check(struct check *k);
+
+/* check_steps.c */
+
+void steps_check(struct check *k);
+
+#endif

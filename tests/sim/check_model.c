@@ -1,0 +1,205 @@
+/* What the protocol says: attempts, fallbacks, time, and the circuit breaker. */
+#include "check_internal.h"
+
+/* --- The breaker --- */
+
+struct shadow_agent *model_touch(struct check *k, int64_t agent)
+{
+	struct shadow_agent *a = &k->agents[agent];
+
+	if (!a->is_touched) {
+		CHECK(k, k->touched_count < sizeof(k->touched) / sizeof(k->touched[0]), "too many agents in a step");
+		k->touched[k->touched_count++] = agent;
+		a->is_touched = true;
+	}
+	return a;
+}
+
+static void expect_breaker_event(struct check *k, int64_t agent, enum event_kind kind)
+{
+	CHECK(k, k->event_count < CHECK_EVENTS, "too many events in a step");
+	k->events[k->event_count++] = (struct expected_event){.kind = kind, .agent = agent,
+							      .space = memory_store_agent_space(k->store, agent)};
+}
+
+bool model_admits(struct check *k, int64_t agent, bool *ret_is_probe, int64_t *ret_reset_ms)
+{
+	const struct target_row *t = &k->agents[agent].target;
+	const struct shadow *probe;
+
+	*ret_is_probe = false;
+	if (t->open_until_ms == 0)
+		return true;
+	*ret_reset_ms = t->open_until_ms;
+	if (k->r->now_ms < t->open_until_ms)
+		return false;
+	probe = t->probe ? check_shadow(k, memory_store_agent_space(k->store, agent), t->probe) : NULL;
+	if (probe && probe->row.state <= HANDOFF_LEASED && probe->row.agent == agent) {
+		*ret_reset_ms = probe->row.due_ms;
+		return false;
+	}
+	*ret_is_probe = true;
+	return true;
+}
+
+void model_seen(struct check *k, int64_t agent)
+{
+	k->agents[agent].target.seen_at_ms = k->r->now_ms;
+}
+
+void model_accepted(struct check *k, int64_t agent)
+{
+	struct target_row *t = &k->agents[agent].target;
+
+	if (t->failures == 0 && t->open_until_ms == 0 && t->probe == 0)
+		return;
+	if (t->open_until_ms)
+		expect_breaker_event(k, agent, EVENT_BREAKER_CLOSED);
+	t = &model_touch(k, agent)->target;
+	t->failures = t->open_until_ms = 0;
+	t->probe = 0;
+}
+
+/* The handoff has used up its attempts with its agent; that counts once. */
+void model_exhausted(struct check *k, struct want *w)
+{
+	struct target_row *t = &model_touch(k, w->row.agent)->target;
+	bool was_open = t->open_until_ms && k->r->now_ms < t->open_until_ms;
+
+	w->row.is_exhausted = true;
+	t->failures++;
+	if (t->open_until_ms == 0 && t->failures < BREAKER_FAILURES)
+		return;
+	t->open_until_ms = k->r->now_ms + BREAKER_OPEN_MS;
+	t->probe = 0;
+	if (!was_open)
+		expect_breaker_event(k, w->row.agent, EVENT_BREAKER_OPENED);
+}
+
+/* --- Attempts --- */
+
+static void set_due(struct want *w, int64_t from_ms, int64_t to_ms)
+{
+	int64_t limit = w->row.expires_at_ms;
+
+	w->row.due_ms = limit && limit < from_ms ? limit : from_ms;
+	w->due_max_ms = limit && limit < to_ms ? limit : to_ms;
+}
+
+void model_offer(struct check *k, struct want *w)
+{
+	w->row.state = HANDOFF_QUEUED;
+	w->row.due_ms = w->row.expires_at_ms ? w->row.expires_at_ms : k->r->now_ms + w->row.ack_timeout_ms;
+	w->due_max_ms = w->row.due_ms;
+	w->is_live = false;
+}
+
+bool model_fallback(struct check *k, struct want *w, const struct json *names, bool *ret_is_probe)
+{
+	int64_t reset_ms;
+
+	while (names && w->fallbacks_used < names->count) {
+		int64_t agent = check_agent_id(k, w->row.space, names->items[w->fallbacks_used++].s);
+
+		CHECK(k, agent, "a fallback agent was not made");
+		if (agent == w->row.agent || check_find(k, w->row.space, w->row.envelope, agent) ||
+		    !model_admits(k, agent, ret_is_probe, &reset_ms))
+			continue;
+		w->row.agent = agent;
+		return true;
+	}
+	return false;
+}
+
+static void give_up(struct check *k, struct want *w, bool counts)
+{
+	bool is_probe = false;
+
+	if (counts && !w->row.is_exhausted)
+		model_exhausted(k, w);
+	if (model_fallback(k, w, w->s->fallbacks, &is_probe)) {
+		w->row.attempt = 1;
+		w->row.is_exhausted = false;
+		model_offer(k, w);
+		if (is_probe)
+			model_touch(k, w->row.agent)->target.probe = w->row.num;
+		check_expect_event(k, w, EVENT_FALLBACK);
+		return;
+	}
+	w->row.state = HANDOFF_PARKED;
+	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->is_live = false;
+	check_expect_event(k, w, EVENT_PARKED);
+}
+
+void model_fail(struct check *k, struct want *w, int64_t delay_ms, bool is_final)
+{
+	int64_t now = k->r->now_ms, full;
+
+	if (is_final || w->row.attempt >= w->row.max_attempts) {
+		give_up(k, w, !is_final);
+		return;
+	}
+	w->row.attempt++;
+	w->is_live = false;
+	if (delay_ms == 0) {
+		model_offer(k, w);
+		return;
+	}
+	/* 2 seconds after the first, doubled after each, at most 30; and not less than half of it. */
+	full = w->row.attempt > 5 ? 30000 : INT64_C(1000) << (w->row.attempt - 1);
+	w->row.state = HANDOFF_DELAYED;
+	if (delay_ms < 0)
+		set_due(w, now + full / 2, now + full);
+	else
+		set_due(w, now + delay_ms, now + delay_ms);
+}
+
+/* --- Time --- */
+
+static void expire(struct check *k, struct want *w)
+{
+	if (w->row.attempt >= w->row.max_attempts && !w->row.is_exhausted)
+		model_exhausted(k, w);
+	w->row.state = HANDOFF_EXPIRED;
+	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->is_live = false;
+	check_expect_event(k, w, EVENT_EXPIRED);
+}
+
+/* When an agent was last seen is kept with a second's exactness, so that there is a second in which either is right. */
+static bool is_at_work(struct check *k, const struct want *w, const struct handoff_row *after)
+{
+	const struct shadow_agent *a = &k->agents[w->row.agent];
+	int64_t until = a->target.seen_at_ms + w->row.ack_timeout_ms;
+
+	if (a->busy || (a->target.seen_at_ms && until - DELIVERY_SEEN_EVERY_MS >= k->r->now_ms))
+		return true;
+	if (a->target.seen_at_ms == 0 || until <= k->r->now_ms)
+		return false;
+	return after->state == HANDOFF_QUEUED && after->attempt == w->row.attempt && after->agent == w->row.agent;
+}
+
+void model_time_out(struct check *k, struct want *w, const struct handoff_row *after)
+{
+	int64_t now = k->r->now_ms;
+
+	CHECK(k, w->row.due_ms && w->row.due_ms <= now, "ho-%llu timed out at %lld, but was due at %lld",
+	      (unsigned long long)w->row.num,
+	      (long long)now, (long long)w->row.due_ms);
+	if (w->row.state != HANDOFF_WORKING && w->row.expires_at_ms && w->row.expires_at_ms <= now) {
+		expire(k, w);
+	} else if (w->row.state == HANDOFF_DELAYED) {
+		model_offer(k, w);
+	} else if (w->row.state == HANDOFF_QUEUED) {
+		if (is_at_work(k, w, after)) {
+			model_offer(k, w);
+			return;
+		}
+		check_expect_event(k, w, EVENT_ACK_TIMEOUT);
+		model_fail(k, w, 0, false);
+	} else {
+		check_expect_event(k, w, w->row.state == HANDOFF_WORKING ? EVENT_WORK_LOST : EVENT_LEASE_LOST);
+		model_fail(k, w, -1, false);
+	}
+}

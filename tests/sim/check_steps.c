@@ -1,0 +1,433 @@
+/* What each step must do. */
+#include "check_internal.h"
+
+static void expect_code(struct check *k, enum problem_code code)
+{
+	CHECK(k, k->r->step.code == code, "the answer was %s, not %s", problem_kind(k->r->step.code)->name,
+	      problem_kind(code)->name);
+}
+
+/* The answer tells of the handoff as it was committed. */
+static void expect_answer(struct check *k, const struct shadow *s)
+{
+	const struct handoff_row *row = &k->r->step.row;
+
+	expect_code(k, P_OK);
+	CHECK(k, row->num == s->row.num && row->space == s->row.space && row->state == s->row.state &&
+	      row->leases == s->row.leases &&
+	      row->due_ms == s->row.due_ms && row->attempt == s->row.attempt && row->agent == s->row.agent,
+	      "the answer tells of ho-%llu in state %d, not of ho-%llu in state %d", (unsigned long long)row->num,
+	      row->state,
+	      (unsigned long long)s->row.num, s->row.state);
+}
+
+/* --- Sending --- */
+
+static const struct cast_agent *cast_of(const struct check *k, int64_t space, struct str name)
+{
+	static const struct cast_agent nobody;
+
+	for (size_t i = 0; i < k->cast->count; i++)
+		if (k->cast->agents[i].space == space && str_eq(k->cast->agents[i].name, name))
+			return &k->cast->agents[i];
+	return &nobody;
+}
+
+static int64_t first_of(int64_t a, int64_t b, int64_t c)
+{
+	return a ? a : b ? b : c;
+}
+
+static void send_new(struct check *k, const struct delivery_order *o, int64_t target)
+{
+	const struct cast_agent *agent = cast_of(k, k->r->step.space, o->to);
+	const struct json *fallbacks = o->fallbacks ? o->fallbacks : agent->fallbacks;
+	int64_t now = k->r->now_ms, reset_ms = 0;
+	bool is_probe = false, is_diverted = false;
+	struct want w = {.row = {
+		.space = k->r->step.space, .envelope = o->envelope, .channel = o->channel, .created_at_ms = now,
+				.from = o->from,
+		.target = target, .agent = target, .priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
+				.attempt = 1,
+		.max_attempts = first_of(o->max_attempts, agent->max_attempts, DELIVERY_ATTEMPTS),
+		.ack_timeout_ms = first_of(o->ack_timeout_ms, agent->ack_timeout_ms, DELIVERY_ACK_TIMEOUT_MS),
+		.expires_at_ms = o->wait_ms ? now + o->wait_ms : 0,
+	}};
+
+	if (o->channel == 0 && !o->is_forced && !model_admits(k, target, &is_probe, &reset_ms)) {
+		is_diverted = model_fallback(k, &w, fallbacks, &is_probe);
+		if (!is_diverted) {
+			expect_code(k, P_CIRCUIT_OPEN);
+			CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1),
+			      "told to come back in %lld ms, not %lld",
+			      (long long)k->r->step.retry_after_ms, (long long)(reset_ms - now));
+			return;
+		}
+	}
+	model_offer(k, &w);
+	check_apply_new(k, &w, fallbacks);
+	check_expect_event(k, &w, EVENT_QUEUED);
+	if (is_diverted)
+		check_expect_event(k, &w, EVENT_FALLBACK);
+	if (is_probe)
+		model_touch(k, w.row.agent)->target.probe = w.row.num;
+	expect_answer(k, w.s);
+}
+
+static void send_again(struct check *k, const struct delivery_order *o, struct shadow *s)
+{
+	struct want w = check_want(s, s->row.state == HANDOFF_EXPIRED ? VERB_SEND : HANDOFF_VERBS);
+
+	if (s->row.state == HANDOFF_PARKED || s->row.state == HANDOFF_DISCARDED) {
+		expect_code(k, P_HANDOFF_PARKED);
+		return;
+	}
+	if (s->row.state <= HANDOFF_LEASED || s->row.state == HANDOFF_EXPIRED) {
+		if (o->ack_timeout_ms)
+			w.row.ack_timeout_ms = o->ack_timeout_ms;
+		if (o->max_attempts)
+			w.row.max_attempts = o->max_attempts;
+		w.row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
+		if (s->row.state == HANDOFF_EXPIRED) {
+			w.row.attempt++;
+			check_expect_event(k, &w, EVENT_QUEUED);
+		}
+		if (s->row.state == HANDOFF_EXPIRED || s->row.state == HANDOFF_QUEUED)
+			model_offer(k, &w);
+		else if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
+			w.row.due_ms = w.due_max_ms = w.row.expires_at_ms;
+		check_apply(k, &w);
+	}
+	expect_answer(k, s);
+}
+
+static void check_send(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	int64_t target = check_agent_id(k, step->space, step->order.to);
+	struct shadow *s;
+
+	CHECK(k, target, "the target was not made");
+	s = check_find(k, step->space, step->order.envelope, target);
+	if (s)
+		send_again(k, &step->order, s);
+	else
+		send_new(k, &step->order, target);
+}
+
+/* --- Receiving --- */
+
+static struct shadow *first_in_queue(struct check *k, int64_t agent)
+{
+	struct list *head = &k->agents[agent].queued;
+	struct shadow *best = NULL;
+
+	for (struct list *l = head->next; l != head; l = l->next) {
+		struct shadow *s = LIST_ELEMENT(l, struct shadow, queued);
+
+		if (best == NULL || s->row.priority > best->row.priority ||
+		    (s->row.priority == best->row.priority && s->row.num < best->row.num))
+			best = s;
+	}
+	return best;
+}
+
+static void check_take(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	int64_t agent = check_agent_id(k, step->space, step->agent), now = k->r->now_ms;
+	struct shadow *s;
+	struct want w;
+
+	expect_code(k, P_OK);
+	CHECK(k, agent, "the agent was not made");
+	s = first_in_queue(k, agent);
+	model_seen(k, agent);
+	if (s == NULL) {
+		CHECK(k, step->row.num == 0, "ho-%llu came out of an empty queue", (unsigned long long)step->row.num);
+		return;
+	}
+	w = check_want(s, VERB_TAKE);
+	w.row.state = HANDOFF_LEASED;
+	w.row.leases++;
+	w.row.lease_ms = step->lease_ms ? step->lease_ms : w.row.ack_timeout_ms;
+	w.row.due_ms = now + w.row.lease_ms;
+	if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
+		w.row.due_ms = w.row.expires_at_ms;
+	w.due_max_ms = w.row.due_ms;
+	CHECK(k, !s->is_live, "ho-%llu is held by another", (unsigned long long)s->row.num);
+	w.is_live = true;
+	check_expect_event(k, &w, EVENT_TAKEN);
+	check_apply(k, &w);
+	CHECK(k, str_eq(s->row.receiver, step->text), "the lease is not in the receiver's name");
+	expect_answer(k, s);
+}
+
+static void check_release(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	struct want w;
+
+	expect_code(k, s ? P_OK : P_HANDOFF_NOT_FOUND);
+	if (s == NULL || !s->is_live || s->row.state != HANDOFF_LEASED || s->row.leases != step->answer.lease)
+		return;
+	w = check_want(s, VERB_RELEASE);
+	model_offer(k, &w);
+	check_expect_event(k, &w, EVENT_RELEASED);
+	check_apply(k, &w);
+}
+
+/* --- Settling --- */
+
+static void accepted(struct check *k, struct want *w, const struct delivery_answer *a)
+{
+	bool was_leased = w->row.state == HANDOFF_LEASED;
+
+	model_accepted(k, w->row.agent);
+	if (a->verb == VERB_ACK || was_leased)
+		check_expect_event(k, w, EVENT_ACKED);
+	if (a->verb == VERB_COMPLETE)
+		check_expect_event(k, w, EVENT_COMPLETED);
+	w->row.state = a->verb == VERB_COMPLETE ? HANDOFF_COMPLETED : a->work_lease_ms ? HANDOFF_WORKING : HANDOFF_ACKED;
+	w->row.acked_at_ms = k->r->now_ms;
+	w->row.expires_at_ms = 0;
+	w->row.lease_ms = a->work_lease_ms;
+	w->row.due_ms = w->due_max_ms = w->row.state == HANDOFF_WORKING ? k->r->now_ms + a->work_lease_ms : 0;
+}
+
+static void progressed(struct check *k, struct want *w, const struct delivery_answer *a)
+{
+	int64_t limit = w->row.expires_at_ms;
+
+	if (a->work_lease_ms)
+		w->row.lease_ms = a->work_lease_ms;
+	if (w->row.state <= HANDOFF_WORKING) {
+		w->row.due_ms = k->r->now_ms + w->row.lease_ms;
+		if (limit && limit < w->row.due_ms)
+			w->row.due_ms = limit;
+		w->due_max_ms = w->row.due_ms;
+	}
+	if (a->text.p)
+		check_expect_event(k, w, EVENT_PROGRESS);
+}
+
+/* May the answer be given in that state, and does it change anything? */
+static bool is_allowed(enum handoff_verb verb, enum handoff_state state, bool *ret_is_repeated)
+{
+	*ret_is_repeated = false;
+	switch (verb) {
+	case VERB_ACK:
+		*ret_is_repeated = state != HANDOFF_LEASED;
+		return true;
+	case VERB_COMPLETE:
+		*ret_is_repeated = state == HANDOFF_COMPLETED;
+		return true;
+	case VERB_NACK:
+		return state == HANDOFF_LEASED || state == HANDOFF_WORKING;
+	default:
+		return state != HANDOFF_COMPLETED;
+	}
+}
+
+static void check_settle(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	const struct delivery_answer *a = &step->answer;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	struct want w;
+	bool is_repeated;
+
+	if (s == NULL) {
+		expect_code(k, P_HANDOFF_NOT_FOUND);
+		return;
+	}
+	if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated)) {
+		expect_code(k, P_STALE_LEASE);
+		return;
+	}
+	if (is_repeated) {
+		expect_answer(k, s);
+		return;
+	}
+	w = check_want(s, a->verb);
+	model_seen(k, w.row.agent);
+	if (a->verb == VERB_ACK || a->verb == VERB_COMPLETE) {
+		accepted(k, &w, a);
+	} else if (a->verb == VERB_PROGRESS) {
+		progressed(k, &w, a);
+	} else {
+		check_expect_event(k, &w, a->verb == VERB_NACK ? EVENT_NACKED : EVENT_REJECTED);
+		model_fail(k, &w, a->delay_ms, a->verb == VERB_REJECT);
+	}
+	check_apply(k, &w);
+	CHECK(k, !a->has_result || memory_store_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
+	      "the result was not kept");
+	expect_answer(k, s);
+}
+
+/* --- Time --- */
+
+static void check_due(struct check *k)
+{
+	const struct record *r = k->r;
+	int64_t last_ms = 0;
+
+	expect_code(k, P_OK);
+	for (size_t i = 0; i < r->change_count; i++) {
+		struct shadow *s = check_shadow(k, r->changes[i].after.space, r->changes[i].after.num);
+		struct want w;
+
+		CHECK(k, s, "time made a handoff");
+		CHECK(k, s->row.due_ms >= last_ms, "ho-%llu was due before what was done first",
+		      (unsigned long long)s->row.num);
+		last_ms = s->row.due_ms;
+		w = check_want(s, VERB_TIMEOUT);
+		model_time_out(k, &w, &r->changes[i].after);
+		check_apply(k, &w);
+	}
+	CHECK(k, r->change_count <= r->step.max, "more was done than asked for");
+	CHECK(k, r->change_count == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
+	      "something due was left");
+	CHECK(k, (r->step.next_ms != 0) == (k->open != 0), "the next time is %lld with %zu open",
+	      (long long)r->step.next_ms, k->open);
+}
+
+/* --- Parked --- */
+
+static void park_one(struct check *k, struct shadow *s)
+{
+	struct want w = check_want(s, VERB_PARK);
+
+	if (s->row.state == HANDOFF_EXPIRED && !s->row.is_exhausted)
+		model_exhausted(k, &w);
+	w.row.state = HANDOFF_PARKED;
+	w.row.due_ms = w.due_max_ms = w.row.expires_at_ms = 0;
+	w.is_live = false;
+	check_expect_event(k, &w, EVENT_PARKED);
+	check_apply(k, &w);
+	CHECK(k, str_eq(s->row.reason, k->r->step.text), "parked for another reason");
+}
+
+static void park_unsent(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct want w = {.row = {.space = step->space, .envelope = step->envelope, .created_at_ms = k->r->now_ms,
+				 .from = step->order.from,
+				 .state = HANDOFF_PARKED, .priority = DELIVERY_PRIORITY,
+				 .max_attempts = DELIVERY_ATTEMPTS,
+				 .ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS}};
+
+	w.row.target = w.row.agent = check_agent_id(k, step->space, step->agent);
+	check_apply_new(k, &w, NULL);
+	check_expect_event(k, &w, EVENT_PARKED);
+	expect_answer(k, w.s);
+}
+
+static void check_park(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	const struct shadow_space *space = &k->spaces[step->space];
+	struct shadow *last = step->envelope < space->envelope_cap ? space->envelopes[step->envelope] : NULL,
+			*parked = NULL, *all[16];
+	size_t count = 0;
+
+	if (last == NULL) {
+		park_unsent(k);
+		return;
+	}
+	for (struct shadow *s = last; s; s = s->next_of_envelope)
+		all[count++] = s;
+	while (count--) {
+		struct shadow *s = all[count];
+		enum handoff_state state = s->row.state;
+		bool acked = state == HANDOFF_ACKED || state == HANDOFF_WORKING;
+
+		if (state == HANDOFF_COMPLETED || state == HANDOFF_DISCARDED || (acked && !step->with_acked))
+			continue;
+		if (state != HANDOFF_PARKED)
+			park_one(k, s);
+		parked = s;
+	}
+	if (parked)
+		expect_answer(k, parked);
+	else
+		expect_code(k, P_ALREADY_SETTLED);
+}
+
+static void check_redrive(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	struct want w;
+
+	if (s == NULL || s->row.state != HANDOFF_PARKED) {
+		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+		return;
+	}
+	w = check_want(s, VERB_REDRIVE);
+	if (step->agent.p) {
+		int64_t to = check_agent_id(k, step->space, step->agent);
+
+		if (to != s->row.target && check_find(k, step->space, s->row.envelope, to)) {
+			expect_code(k, P_ALREADY_SENT);
+			return;
+		}
+		w.row.agent = w.row.target = to;
+	}
+	w.row.attempt = 1;
+	w.row.is_exhausted = false;
+	w.row.acked_at_ms = 0;
+	model_offer(k, &w);
+	check_expect_event(k, &w, step->agent.p ? EVENT_REROUTED : EVENT_REDRIVEN);
+	check_apply(k, &w);
+	expect_answer(k, s);
+}
+
+static void check_discard(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	struct want w;
+
+	if (s == NULL || s->row.state != HANDOFF_PARKED) {
+		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+		return;
+	}
+	w = check_want(s, VERB_DISCARD);
+	w.row.state = HANDOFF_DISCARDED;
+	check_expect_event(k, &w, step->discard_as);
+	check_apply(k, &w);
+	expect_answer(k, s);
+}
+
+static void check_reset(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	int64_t agent = check_agent_id(k, step->space, step->agent);
+	struct target_row *t;
+
+	if (agent == 0) {
+		expect_code(k, P_AGENT_NOT_FOUND);
+		return;
+	}
+	expect_code(k, P_OK);
+	t = &model_touch(k, agent)->target;
+	t->failures = t->open_until_ms = 0;
+	t->probe = 0;
+	k->events[k->event_count++] = (struct expected_event){.kind = EVENT_BREAKER_RESET, .agent = agent,
+							      .space = step->space};
+}
+
+void steps_check(struct check *k)
+{
+	static void (*const checks[STEP_KINDS])(struct check *k) = {
+		[STEP_SEND] = check_send, [STEP_TAKE] = check_take, [STEP_RELEASE] = check_release,
+				[STEP_SETTLE] = check_settle,
+		[STEP_DUE] = check_due, [STEP_PARK] = check_park, [STEP_REDRIVE] = check_redrive,
+				[STEP_DISCARD] = check_discard,
+		[STEP_RESET] = check_reset,
+	};
+
+	checks[k->r->step.kind](k);
+}

@@ -1,0 +1,121 @@
+#include "tally.h"
+
+#include <stdio.h>
+
+static const char *const fault_names[FAULT_KINDS] = {
+	[FAULT_KILLED_BEFORE_COMMIT] = "killed in a transaction",
+			[FAULT_KILLED_AFTER_COMMIT] = "killed before the reply",
+	[FAULT_FULL] = "disk full", [FAULT_VERB_FAILED] = "a verb failed",
+			[FAULT_COMMIT_FAILED_LOST] = "commit failed, lost",
+	[FAULT_COMMIT_FAILED_KEPT] = "commit failed, kept", [FAULT_REPLY_LOST] = "reply lost",
+			[FAULT_REPLY_TWICE] = "reply twice",
+};
+
+/* Everything in struct tally is a uint64_t. */
+void tally_add(struct tally *sum, const struct tally *more)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
+
+	_Static_assert(sizeof(struct tally) % sizeof(uint64_t) == 0, "counters only");
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to)
+{
+	/* Progress changes no state. */
+	if (verb == VERB_PROGRESS)
+		return from == to;
+	if (verb != VERB_TIMEOUT)
+		return true;
+	/* What nobody took is offered again at once; what waited for its time is offered, or withdrawn; a sender
+	 * does not wait any more for what was acked. */
+	if (to == HANDOFF_DELAYED)
+		return from == HANDOFF_LEASED || from == HANDOFF_WORKING;
+	if (from == HANDOFF_DELAYED)
+		return to != HANDOFF_PARKED;
+	return from != HANDOFF_WORKING || to != HANDOFF_EXPIRED;
+}
+
+static void print_count(const char *name, uint64_t count)
+{
+	printf("  %-40s %14llu\n", name, (unsigned long long)count);
+}
+
+static void print_moves(const struct tally *t)
+{
+	char name[80];
+
+	printf("transitions\n");
+	for (int v = 0; v < HANDOFF_VERBS; v++)
+		for (int from = 0; from < HANDOFF_STATES; from++)
+			for (int to = 0; to < HANDOFF_STATES; to++)
+				if (t->moves[v][from][to]) {
+					snprintf(name, sizeof(name), "%-10s %s -> %s", step_verb_name(v),
+						 step_state_name(from), step_state_name(to));
+					print_count(name, t->moves[v][from][to]);
+				}
+}
+
+static void print_answers(const struct tally *t)
+{
+	char name[80];
+
+	printf("steps and their answers\n");
+	for (int kind = 0; kind < STEP_KINDS; kind++)
+		for (int code = 0; code < TALLY_CODES; code++)
+			if (t->codes[kind][code]) {
+				snprintf(name, sizeof(name), "%-13s %s", step_name(kind),
+					 problem_kind((enum problem_code)code)->name);
+				print_count(name, t->codes[kind][code]);
+			}
+}
+
+void tally_print(const struct tally *t)
+{
+	print_moves(t);
+	print_answers(t);
+	printf("events\n");
+	for (int i = 0; i < TALLY_EVENTS; i++)
+		if (t->events[i])
+			print_count(event_name(i), t->events[i]);
+	printf("faults\n");
+	for (int i = 0; i < FAULT_KINDS; i++)
+		print_count(fault_names[i], t->faults[i]);
+	printf("ended\n");
+	for (int i = 0; i < HANDOFF_STATES; i++)
+		if (t->ended[i])
+			print_count(step_state_name(i), t->ended[i]);
+	printf("%llu runs, %llu handoffs, %llu steps in %llu transactions, %.1f simulated days\n",
+	       (unsigned long long)t->runs,
+	       (unsigned long long)t->handoffs, (unsigned long long)t->steps, (unsigned long long)t->transactions,
+	       (double)t->simulated_ms / 86400e3);
+}
+
+int tally_missing(const struct tally *t)
+{
+	int missing = 0;
+
+	for (int v = 0; v < HANDOFF_VERBS; v++)
+		for (int from = 0; from < HANDOFF_STATES; from++)
+			for (int to = 0; to < HANDOFF_STATES; to++) {
+				if (t->moves[v][from][to] || !handoff_allows_move(v, from, to) ||
+				    !tally_is_possible(v, from, to))
+					continue;
+				printf("never taken: %s, %s -> %s\n", step_verb_name(v), step_state_name(from),
+				       step_state_name(to));
+				missing++;
+			}
+	for (int i = EVENT_QUEUED; i <= EVENT_BREAKER_RESET; i++)
+		if (t->events[i] == 0) {
+			printf("never told: %s\n", event_name(i));
+			missing++;
+		}
+	for (int i = 0; i < FAULT_KINDS; i++)
+		if (t->faults[i] == 0) {
+			printf("never happened: %s\n", fault_names[i]);
+			missing++;
+		}
+	return missing;
+}

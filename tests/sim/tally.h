@@ -1,0 +1,43 @@
+/* What a simulation has exercised, counted over all its runs. Plain data: several processes add theirs up. */
+#ifndef SPINE_TESTS_SIM_TALLY_H
+#define SPINE_TESTS_SIM_TALLY_H
+
+#include "step.h"
+
+enum tally_fault {
+	FAULT_KILLED_BEFORE_COMMIT,
+	FAULT_KILLED_AFTER_COMMIT,
+	FAULT_FULL,
+	FAULT_VERB_FAILED,
+	FAULT_COMMIT_FAILED_LOST,
+	FAULT_COMMIT_FAILED_KEPT,
+	FAULT_REPLY_LOST,
+	FAULT_REPLY_TWICE,
+	FAULT_KINDS
+};
+
+enum { TALLY_CODES = 64, TALLY_EVENTS = 24 };
+
+struct tally {
+	uint64_t runs;
+	uint64_t failed;
+	uint64_t handoffs;
+	uint64_t steps;
+	uint64_t transactions;
+	uint64_t simulated_ms;
+	uint64_t moves[HANDOFF_VERBS][HANDOFF_STATES][HANDOFF_STATES];
+	uint64_t codes[STEP_KINDS][TALLY_CODES];
+	uint64_t events[TALLY_EVENTS];
+	uint64_t faults[FAULT_KINDS];
+	uint64_t ended[HANDOFF_STATES];
+};
+
+void tally_add(struct tally *sum, const struct tally *more);
+/* A table for a person. */
+void tally_print(const struct tally *t);
+/* Prints what core/handoff_state.c allows and nothing has done, and returns how many that are. */
+int tally_missing(const struct tally *t);
+/* The table of core/handoff_state.c is one of sets; some pairs in it cannot come about. */
+bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to);
+
+#endif

@@ -1,0 +1,337 @@
+/* Errands, the network, and the run. */
+#include "world_internal.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { CALM_AFTER_MS = 20000, CALM_MAX_MS = 1800 * 1000, START_MS = 1000 };
+
+/* A request of the world's: the server's, and who gets the answer. */
+struct letter {
+	struct request request;
+	void (*done)(struct world *w, struct request *q, bool is_known);
+	void *who;
+	int copies;				/* answers under way */
+	struct letter *next_free;
+};
+
+/* --- Errands --- */
+
+static bool errand_before(const void *a, const void *b)
+{
+	const struct errand *x = a, *y = b;
+
+	return x->at_ms != y->at_ms ? x->at_ms < y->at_ms : x->seq < y->seq;
+}
+
+static void errand_set_pos(void *item, size_t pos)
+{
+	((struct errand *)item)->pos = pos;
+}
+
+static struct errand *plan_errand(struct world *w, int64_t at_ms, enum errand_kind kind, void *what)
+{
+	struct errand *e = w->free_errands;
+
+	if (e)
+		w->free_errands = e->next_free;
+	else
+		e = arena_alloc(&w->arena, sizeof(*e));
+	*e = (struct errand){.at_ms = at_ms, .seq = w->seq++, .pos = HEAP_NONE, .kind = kind, .what = what};
+	heap_insert(&w->errands, e);
+	return e;
+}
+
+void world_later(struct world *w, int64_t after_ms, enum errand_kind kind, void *what)
+{
+	plan_errand(w, w->now_ms + after_ms, kind, what);
+}
+
+/* --- The network --- */
+
+static struct letter *letter_of(const struct request *q)
+{
+	return (struct letter *)(void *)((char *)(uintptr_t)q - offsetof(struct letter, request));
+}
+
+void *world_who(const struct request *q)
+{
+	return letter_of(q)->who;
+}
+
+/* The server has answered, or nobody will: the answer is on its way, unless it gets lost or comes twice. */
+static void on_done(void *ctx, struct request *q, bool is_known)
+{
+	struct world *w = ctx;
+	struct letter *l = letter_of(q);
+	int64_t latency_ms = random_between(&w->random, 0, 8);
+
+	if (is_known && !w->is_calm && random_chance(&w->random, w->loss)) {
+		is_known = false;
+		w->tally->faults[FAULT_REPLY_LOST]++;
+	}
+	l->copies = 1;
+	plan_errand(w, w->now_ms + latency_ms, ERRAND_REPLY, q)->flag = is_known;
+	/* Whoever settles knows what it has asked, and drops a second answer; the others may take it for a new one. */
+	if (is_known && !w->is_calm && q->steps[0].kind != STEP_SETTLE && random_chance(&w->random, w->loss / 2)) {
+		w->tally->faults[FAULT_REPLY_TWICE]++;
+		l->copies++;
+		plan_errand(w, w->now_ms + latency_ms + random_between(&w->random, 0, 3000), ERRAND_REPLY,
+			    q)->flag = true;
+	}
+}
+
+struct request *world_request(struct world *w, enum step_kind kind, int64_t space,
+			      void (*done)(struct world *w, struct request *q, bool is_known),
+			      void *who)
+{
+	struct letter *l = w->free_letters;
+
+	if (l)
+		w->free_letters = l->next_free;
+	else
+		l = arena_alloc(&w->arena, sizeof(*l));
+	/* Of the steps, the first alone: they are large. */
+	l->request.count = 1;
+	l->request.waits = false;
+	l->request.done = on_done;
+	l->request.ctx = w;
+	l->request.steps[0] = (struct step){.kind = kind, .space = space};
+	l->done = done;
+	l->who = who;
+	l->copies = 0;
+	return &l->request;
+}
+
+static void get_reply(struct world *w, struct request *q, bool is_known)
+{
+	struct letter *l = letter_of(q);
+
+	if (l->done)
+		l->done(w, q, is_known);
+	if (--l->copies == 0) {
+		l->next_free = w->free_letters;
+		w->free_letters = l;
+	}
+}
+
+/* --- The server --- */
+
+static void plan_tick(struct world *w)
+{
+	if (w->tick_is_planned || !server_is_up(w->server) || !server_has_work(w->server))
+		return;
+	w->tick_is_planned = true;
+	world_later(w, random_between(&w->random, 0, SERVER_TICK_MAX_MS - 1), ERRAND_TICK, NULL);
+}
+
+/* The one tick that the clock of the server asks for is planned, and no other. */
+static void plan_wake(struct world *w)
+{
+	int64_t at_ms = server_wake_at(w->server);
+
+	if (at_ms && at_ms <= w->now_ms)
+		at_ms = w->wake && w->wake_at_ms == w->now_ms ? w->now_ms : w->now_ms + 1;
+	if (at_ms == w->wake_at_ms)
+		return;
+	if (w->wake) {
+		heap_remove(&w->errands, w->wake->pos);
+		w->wake->next_free = w->free_errands;
+		w->free_errands = w->wake;
+	}
+	w->wake = at_ms ? plan_errand(w, at_ms, ERRAND_TICK, w) : NULL;
+	w->wake_at_ms = at_ms;
+}
+
+void world_submit(struct world *w, struct request *q)
+{
+	server_submit(w->server, q, w->now_ms);
+	plan_tick(w);
+}
+
+static int64_t downtime_ms(struct world *w)
+{
+	uint64_t dice = random_below(&w->random, 100);
+
+	return dice < 85 ? random_between(&w->random, 1, 500) : random_between(&w->random, 1000,
+									       dice < 99 ? 10000 : 200000);
+}
+
+static void tick(struct world *w)
+{
+	if (!server_is_up(w->server))
+		return;
+	if (!server_tick(w->server, w->now_ms))
+		world_later(w, downtime_ms(w), ERRAND_RESTART, NULL);
+	plan_tick(w);
+}
+
+/* --- The run --- */
+
+static void do_errand(struct world *w, struct errand *e)
+{
+	switch (e->kind) {
+	case ERRAND_TICK:
+		if (e->what == NULL)
+			w->tick_is_planned = false;
+		tick(w);
+		break;
+	case ERRAND_RESTART:
+		server_restart(w->server, w->now_ms);
+		trace_note(&w->trace, w->now_ms, "the server is up again", 0);
+		break;
+	case ERRAND_NEW_FLOW:
+		senders_new_flow(w);
+		if (--w->flows_left)
+			world_later(w, random_between(&w->random, 0, 2 * w->flow_gap_ms), ERRAND_NEW_FLOW, NULL);
+		else
+			world_later(w, CALM_AFTER_MS, ERRAND_CALM, NULL);
+		break;
+	case ERRAND_FLOW_SEND:
+		senders_send(w, e->what);
+		break;
+	case ERRAND_FLOW_LOOK:
+		senders_look(w, e->what);
+		break;
+	case ERRAND_POLL:
+		receivers_poll(w, e->what);
+		break;
+	case ERRAND_ANSWER:
+		receivers_answer(w, e->what);
+		break;
+	case ERRAND_OPERATE:
+		senders_operate(w);
+		break;
+	case ERRAND_OUTAGE:
+		receivers_outage(w, e->what);
+		break;
+	case ERRAND_REPLY:
+		get_reply(w, e->what, e->flag);
+		break;
+	case ERRAND_CALM:
+		if (!server_is_up(w->server)) {
+			world_later(w, 100, ERRAND_CALM, NULL);
+			break;
+		}
+		trace_note(&w->trace, w->now_ms, "everybody behaves from here on; open:",
+			   (int64_t)check_open(w->check));
+		setup_calm(w);
+		break;
+	}
+}
+
+static void play(struct world *w)
+{
+	int64_t calm_since_ms = 0;
+
+	while (!w->is_calm || check_open(w->check) || !server_is_up(w->server) || server_has_work(w->server)) {
+		struct errand *e = heap_first(&w->errands);
+
+		if (e == NULL)
+			trace_fail(&w->trace, "nothing happens any more, and %zu handoffs are open",
+				   check_open(w->check));
+		heap_remove(&w->errands, e->pos);
+		assert(e->at_ms >= w->now_ms);
+		w->now_ms = e->at_ms;
+		if (e == w->wake) {
+			w->wake = NULL;
+			w->wake_at_ms = 0;
+		}
+		do_errand(w, e);
+		e->next_free = w->free_errands;
+		w->free_errands = e;
+		plan_wake(w);
+		if (w->is_calm && calm_since_ms == 0)
+			calm_since_ms = w->now_ms;
+		if (w->is_calm && w->now_ms > calm_since_ms + CALM_MAX_MS)
+			trace_fail(&w->trace, "%zu handoffs are open after half an hour of calm", check_open(w->check));
+	}
+}
+
+/* Some runs go without faults, some are bad, most have a fault every few hundred transactions. */
+static struct server_faults choose_faults(struct world *w)
+{
+	static const unsigned scales[] = {0, 1, 1, 1, 4};
+	unsigned scale = scales[random_below(&w->random, 5)];
+
+	w->loss = 15 * scale;
+	return (struct server_faults){.killed_before = 1500 * scale, .killed_after = 1000 * scale, .full = 8000 * scale,
+				      .verb_failed = 400 * scale, .commit_failed = 800 * scale};
+}
+
+static void begin(struct world *w, uint64_t seed, size_t handoffs)
+{
+	struct server_faults faults;
+
+	arena_release(&w->arena);
+	w->random = seed;
+	w->now_ms = START_MS;
+	w->errands.len = 0;
+	w->free_errands = NULL;
+	w->free_letters = NULL;
+	w->free_plans = NULL;
+	w->seq = 0;
+	w->tick_is_planned = w->is_calm = false;
+	w->wake = NULL;
+	w->wake_at_ms = 0;
+	w->receiver_count = 0;
+	memset(w->envelopes, 0, sizeof(w->envelopes));
+	faults = choose_faults(w);
+	memory_store_clear(w->store);
+	server_clear(w->server, random_next(&w->random), &faults);
+	setup_cast(w);
+	check_clear(w->check, &w->cast);
+	w->flows_left = handoffs;
+	w->flow_gap_ms = random_between(&w->random, 20, random_chance(&w->random, 300) ? 400 : 150);
+	world_later(w, 0, ERRAND_NEW_FLOW, NULL);
+	world_later(w, 1000, ERRAND_OPERATE, NULL);
+}
+
+struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs, bool is_verbose)
+{
+	struct world_result result = {0};
+
+	w->trace.seed = seed;
+	w->trace.is_verbose = is_verbose;
+	w->trace.count = 0;
+	w->tally->runs++;
+	begin(w, seed, handoffs);
+	if (setjmp(w->trace.out)) {
+		w->tally->failed++;
+		return result;
+	}
+	play(w);
+	check_end(w->check);
+	w->tally->simulated_ms += (uint64_t)w->now_ms;
+	return (struct world_result){true, check_hash(w->check)};
+}
+
+void world_dump(const struct world *w)
+{
+	trace_dump(&w->trace);
+}
+
+struct world *world_new(struct tally *tally)
+{
+	struct world *w = mem_zalloc(sizeof(*w));
+
+	w->tally = tally;
+	w->store = memory_store_new();
+	w->check = check_new(w->store, &w->trace, tally);
+	w->server = server_new(w->store, w->check, &w->trace, tally);
+	heap_init(&w->errands, errand_before, errand_set_pos);
+	arena_init(&w->arena);
+	return w;
+}
+
+void world_free(struct world *w)
+{
+	server_free(w->server);
+	check_free(w->check);
+	memory_store_free(w->store);
+	heap_release(&w->errands);
+	arena_release(&w->arena);
+	free(w);
+}

@@ -1,0 +1,240 @@
+/* Those who receive: quick, slow, forgetful, dying; with tokens that are good, and with others. */
+#include "world_internal.h"
+
+/* --- Taking --- */
+
+static void on_taken(struct world *w, struct request *q, bool is_known);
+
+void receivers_poll(struct world *w, struct receiver *r)
+{
+	struct request *q;
+
+	if (w->now_ms < r->agent->out_until_ms) {
+		world_later(w, r->agent->out_until_ms - w->now_ms + random_between(&w->random, 0, 500), ERRAND_POLL, r);
+		return;
+	}
+	q = world_request(w, STEP_TAKE, r->agent->cast.space, on_taken, r);
+	q->waits = w->is_calm || random_chance(&w->random, 850);
+	q->steps[0].agent = r->agent->cast.name;
+	q->steps[0].text = r->name;
+	if (random_chance(&w->random, 250))
+		q->steps[0].lease_ms = random_between(&w->random, 100, 30000);
+	world_submit(w, q);
+}
+
+void receivers_outage(struct world *w, struct actor_agent *a)
+{
+	if (w->is_calm)
+		return;
+	a->out_until_ms = w->now_ms + random_between(&w->random, 500, a->outage_ms);
+	world_later(w, a->out_until_ms - w->now_ms + random_between(&w->random, 1000, 3 * a->outage_ms), ERRAND_OUTAGE,
+		    a);
+}
+
+/* --- Plans --- */
+
+static void add_answer(struct plan *p, enum handoff_verb verb, int64_t after_ms, int64_t ms)
+{
+	p->answers[p->count].verb = verb;
+	p->answers[p->count].after_ms = after_ms;
+	p->answers[p->count].ms = ms;
+	p->count++;
+}
+
+static int64_t any_delay(struct world *w)
+{
+	uint64_t dice = random_below(&w->random, 3);
+
+	return dice == 0 ? -1 : dice == 1 ? 0 : random_between(&w->random, 1, 40000);
+}
+
+/* An ack with a work lease, and what follows. */
+static void plan_work(struct world *w, struct plan *p, int64_t quick_ms)
+{
+	int64_t lease_ms = random_between(&w->random, 200, 20000);
+	uint64_t dice = random_below(&w->random, 100);
+	int progress = (int)random_below(&w->random, 4);
+
+	add_answer(p, VERB_ACK, quick_ms, lease_ms);
+	for (int i = 0; i < progress; i++)
+		add_answer(p, VERB_PROGRESS, random_between(&w->random, 1, lease_ms),
+			   random_chance(&w->random, 500) ? 0 : lease_ms);
+	/* Sometimes a little too late. */
+	if (dice < 65)
+		add_answer(p, VERB_COMPLETE, random_between(&w->random, 1, lease_ms + lease_ms / 8), 0);
+	else if (dice < 75)
+		add_answer(p, VERB_NACK, random_between(&w->random, 1, lease_ms), any_delay(w));
+	else if (dice < 82)
+		add_answer(p, VERB_REJECT, random_between(&w->random, 1, lease_ms), 0);
+	else
+		p->rest_ms = random_between(&w->random, 1000, 60000);	/* dead */
+}
+
+static void choose_plan(struct world *w, struct plan *p, int64_t lease_ms)
+{
+	int64_t quick_ms = random_between(&w->random, 0, 200);
+	uint64_t dice = random_below(&w->random, 100);
+
+	if (p->receiver->agent->is_sick && random_chance(&w->random, 900)) {
+		add_answer(p, random_chance(&w->random, 700) ? VERB_NACK : VERB_REJECT, quick_ms, -1);
+	} else if (dice < 30) {
+		add_answer(p, VERB_ACK, quick_ms, 0);
+		if (dice < 8)
+			add_answer(p, VERB_COMPLETE, quick_ms, 0);
+		else if (dice < 11)
+			add_answer(p, VERB_REJECT, quick_ms, 0);
+		else if (dice < 13)
+			add_answer(p, VERB_PROGRESS, quick_ms, random_between(&w->random, 0, 5000));
+	} else if (dice < 55) {
+		plan_work(w, p, quick_ms);
+	} else if (dice < 65) {
+		add_answer(p, VERB_COMPLETE, quick_ms, 0);
+	} else if (dice < 76) {
+		add_answer(p, VERB_NACK, quick_ms, any_delay(w));
+	} else if (dice < 80) {
+		add_answer(p, VERB_REJECT, quick_ms, 0);
+	} else if (dice < 86) {
+		add_answer(p, VERB_PROGRESS, random_between(&w->random, 0, lease_ms),
+			   random_between(&w->random, 0, 5000));
+		add_answer(p, VERB_ACK, random_between(&w->random, 0, lease_ms), 0);
+	} else if (dice < 93) {
+		/* It hangs, and comes back when its time is over, or nearly. */
+		add_answer(p, VERB_ACK, lease_ms + random_between(&w->random, -20, 10000), 0);
+	} else {
+		p->rest_ms = random_between(&w->random, 500, 60000);	/* dead */
+	}
+}
+
+static void end_plan(struct world *w, struct plan *p)
+{
+	world_later(w, p->rest_ms, ERRAND_POLL, p->receiver);
+	p->next_free = w->free_plans;
+	w->free_plans = p;
+}
+
+/* Plans the next answer, or the end. */
+static void go_on(struct world *w, struct plan *p)
+{
+	int64_t after_ms;
+
+	if (p->at == p->count) {
+		end_plan(w, p);
+		return;
+	}
+	after_ms = p->answers[p->at].after_ms;
+	world_later(w, after_ms > 0 && !w->is_calm ? after_ms : 0, ERRAND_ANSWER, p);
+}
+
+static void begin_plan(struct world *w, struct receiver *r, const struct handoff_row *h)
+{
+	struct plan *p = w->free_plans;
+
+	if (p)
+		w->free_plans = p->next_free;
+	else
+		p = arena_alloc(&w->arena, sizeof(*p));
+	*p = (struct plan){.receiver = r, .num = h->num, .lease = h->leases,
+			   .rest_ms = random_between(&w->random, 0, 100)};
+	if (w->is_calm)
+		add_answer(p, random_chance(&w->random, 500) ? VERB_ACK : VERB_COMPLETE, 0, 0);
+	else
+		choose_plan(w, p, h->due_ms > w->now_ms ? h->due_ms - w->now_ms : 1);
+	go_on(w, p);
+}
+
+static void on_taken(struct world *w, struct request *q, bool is_known)
+{
+	struct receiver *r = world_who(q);
+	const struct step *s = &q->steps[0];
+
+	if (is_known && s->code == P_OK && s->row.num) {
+		begin_plan(w, r, &s->row);
+		return;
+	}
+	/* The server may see that the connection is gone, and take the handoff back. */
+	if (!is_known && s->code == P_OK && s->row.num && random_chance(&w->random, 500)) {
+		struct request *back = world_request(w, STEP_RELEASE, s->space, NULL, NULL);
+
+		back->steps[0].num = s->row.num;
+		back->steps[0].answer.lease = s->row.leases;
+		world_submit(w, back);
+	}
+	world_later(w, random_between(&w->random, 10, w->is_calm ? 50 : 3000), ERRAND_POLL, r);
+}
+
+/* --- Answering --- */
+
+static struct request *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
+			      void (*done)(struct world *w, struct request *q, bool is_known))
+{
+	struct request *q = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
+	struct step *s = &q->steps[0];
+
+	s->num = p->num;
+	s->answer = (struct delivery_answer){.verb = verb, .lease = p->lease};
+	if (verb == VERB_NACK)
+		s->answer.delay_ms = ms;
+	else
+		s->answer.work_lease_ms = ms;
+	if (random_chance(&w->random, 500))
+		s->answer.text = STR("so it is");
+	if (verb == VERB_COMPLETE || (verb == VERB_ACK && random_chance(&w->random, 200))) {
+		s->answer.has_result = true;
+		s->answer.result = (struct result_row){.result = STR("{\"done\":true}"), .input_tokens = -1};
+	}
+	return q;
+}
+
+/* An answer with a token that is not its own: an old one, one that was never given, or one for another handoff. */
+static void meddle(struct world *w, const struct plan *p)
+{
+	static const enum handoff_verb verbs[] = {VERB_ACK, VERB_NACK, VERB_REJECT, VERB_PROGRESS, VERB_COMPLETE};
+	struct request *q = settle(w, p, verbs[random_below(&w->random, 5)], random_between(&w->random, 0, 3000), NULL);
+	struct step *s = &q->steps[0];
+
+	if (random_chance(&w->random, 200))
+		s->kind = STEP_RELEASE;
+	if (random_chance(&w->random, 100))
+		s->num += 1 + random_below(&w->random, 50);
+	else
+		s->answer.lease += random_chance(&w->random, 700) ? -1 : 1;
+	world_submit(w, q);
+}
+
+static void on_settled(struct world *w, struct request *q, bool is_known)
+{
+	struct plan *p = world_who(q);
+
+	if (!is_known || q->steps[0].code == P_STORE_FULL) {
+		if (++p->tries < 4) {
+			world_later(w, random_between(&w->random, 5, 2000), ERRAND_ANSWER, p);
+			return;
+		}
+		p->at = p->count;
+	} else if (q->steps[0].code != P_OK) {
+		p->at = p->count;
+	} else {
+		p->at++;
+		p->tries = 0;
+	}
+	go_on(w, p);
+}
+
+void receivers_answer(struct world *w, struct plan *p)
+{
+	/* The agent is away: it dies with what it had, or answers when it is back. */
+	if (w->now_ms < p->receiver->agent->out_until_ms) {
+		if (random_chance(&w->random, 500))
+			end_plan(w, p);
+		else
+			world_later(w, p->receiver->agent->out_until_ms - w->now_ms, ERRAND_ANSWER, p);
+		return;
+	}
+	world_submit(w, settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, on_settled));
+	if (w->is_calm)
+		return;
+	if (random_chance(&w->random, 40))
+		world_submit(w, settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, NULL));
+	if (random_chance(&w->random, 30))
+		meddle(w, p);
+}
