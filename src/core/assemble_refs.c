@@ -56,9 +56,9 @@ static void collect_inherited(struct collection *c, const struct envelope *paren
 	note_why(c, from, WHY_INHERITED);
 }
 
-/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. What is there already may be found again, so
- * that more must be asked for than are wanted; but it is not often, and each one more that is asked for takes time: a second page follows
- * where the first was not enough. */
+/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. What is there already
+ * may be found again, so that more must be asked for than are wanted; but it is not often, and each one more that is
+ * asked for takes time: a second page follows where the first was not enough. */
 static size_t collect_found(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
 			    struct recall_query *q, size_t max, enum envelope_why why)
 {
@@ -177,8 +177,8 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 }
 
 /* All of one state of the store. */
-static void resolve_all(const struct assemble_tools *t, const struct assemble_input *in, const struct collection *c, bool has_versions,
-			struct envelope *e)
+static void resolve_all(const struct assemble_tools *t, const struct assemble_input *in, const struct collection *c,
+			bool has_versions, struct envelope *e)
 {
 	bool snapshot = in->space && store_snapshot_begin(t->conn);
 

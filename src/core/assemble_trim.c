@@ -1,13 +1,15 @@
 /* Trimming: what of the references and of the history the prompt has room for.
  *
- * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms. The list of
- * what was left out is itself part of the prompt, so the choice is checked by counting the prompt that it makes; where it is over, the
- * room is narrowed by the excess and chosen again. What is kept is always what was counted.
+ * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms.
+ * The list of what was left out is itself part of the prompt, so the choice is checked by counting the prompt that
+ * it makes; where it is over, the room is narrowed by the excess and chosen again. What is kept is always what was
+ * counted.
  *
- * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where a line begins with
- * something visible (tokenizer_cuts), and every part of the prompt does, behind the empty line that sets it off. That empty line belongs to
- * the end of the part before: a fence and two line ends are other tokens than a fence and one. So each block of a memory has two measures,
- * for standing before another part, and for standing last. Its pieces are the same in one envelope after the other, and are looked up.
+ * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where
+ * a line begins with something visible (tokenizer_cuts), and every part of the prompt does, behind the empty line
+ * that sets it off. That empty line belongs to the end of the part before: a fence and two line ends are other
+ * tokens than a fence and one. So each block of a memory has two measures, for standing before another part, and for
+ * standing last. Its pieces are the same in one envelope after the other, and are looked up.
  */
 #include "core/assemble_internal.h"
 #include "core/budget.h"
@@ -50,7 +52,8 @@ static struct measures add_up(struct measures a, size_t before)
 	return (struct measures){before + a.inside, before + a.last};
 }
 
-/* The end of what stands in the scratch buffer, from `from` on; it is short, and looked up. The buffer is empty afterwards. */
+/* The end of what stands in the scratch buffer, from `from` on; it is short, and looked up. The buffer is empty
+ * afterwards. */
 static struct measures measure_end(struct trim *t, size_t from)
 {
 	struct measures m;
@@ -101,7 +104,8 @@ static struct measures measure_ref(struct trim *t, const struct envelope_ref *r)
 
 		assert(tokenizer_cuts(str_sub(text, 0, cuts[i]), str_sub(text, cuts[i], text.n)));
 		/* The id is another one with each memory: remembering it would only take the place of others. */
-		before += i == 0 ? tokenizer_measure(t->tokenizer, piece) : token_cache_measure(t->tokens, t->tokenizer, piece);
+		before += i == 0 ? tokenizer_measure(t->tokenizer, piece)
+				 : token_cache_measure(t->tokens, t->tokenizer, piece);
 	}
 	return add_up(measure_end(t, cuts[RENDER_REF_CUTS - 1]), before);
 }
@@ -372,7 +376,8 @@ enum problem_code assemble_trim(const struct assemble_tools *tools, const struct
 				struct problem *problem)
 {
 	struct trim t = {
-		.e = e, .tokenizer = tokenizer, .tokens = tools->tokens, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count,
+		.e = e, .tokenizer = tokenizer, .tokens = tools->tokens, .arena = tools->arena,
+		.all = e->refs, .all_count = e->ref_count,
 		.line_end = tokenizer_measure(tokenizer, STR("\n")),
 	};
 	enum problem_code code;

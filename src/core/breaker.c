@@ -121,13 +121,14 @@ enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h
 		return problem_of_store(problem, status);
 	was_open = breaker_state(&target, d->now_ms) == BREAKER_OPEN;
 	target.failures++;
-	opens = target.open_until_ms || target.failures >= BREAKER_FAILURES;
+	/* While it is open, what still fails changes nothing: senders were told when it lets one through. */
+	opens = !was_open && (target.open_until_ms || target.failures >= BREAKER_FAILURES);
 	if (opens) {
 		target.open_until_ms = d->now_ms + BREAKER_OPEN_MS;
 		target.probe = 0;
 	}
 	code = put(d, h->agent, &target, problem);
-	return code == P_OK && opens && !was_open ? tell(d, h->agent_name, EVENT_BREAKER_OPENED, problem) : code;
+	return code == P_OK && opens ? tell(d, h->agent_name, EVENT_BREAKER_OPENED, problem) : code;
 }
 
 enum problem_code breaker_reset(struct delivery *d, struct str agent, struct problem *problem)

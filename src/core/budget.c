@@ -23,9 +23,9 @@ static bool all_fit(const struct budget_item *items, size_t count, int64_t capac
 	return true;
 }
 
-/* The tokens that matter when item i is looked at: fewer than `from` cannot be left for it, even if all items behind it are taken at their
- * dearest, and more than `to` cannot be spent on it and those before it, so that everything above is as it is there. Where almost everything fits,
- * which is usual, this is a narrow band of the table. */
+/* The tokens that matter when item i is looked at: fewer than `from` cannot be left for it, even if all items behind
+ * it are taken at their dearest, and more than `to` cannot be spent on it and those before it, so that everything
+ * above is as it is there. Where almost everything fits, which is usual, this is a narrow band of the table. */
 struct band {
 	size_t from;
 	size_t to;

@@ -66,10 +66,36 @@ enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum
 
 /* --- Sending --- */
 
-static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+static enum problem_code circuit_open(struct delivery *d, struct str agent, int64_t reset_ms, struct problem *problem)
 {
+	problem_set(problem, P_CIRCUIT_OPEN, "to", "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in %lld ms",
+		    STR_ARG(agent), BREAKER_FAILURES, (long long)(reset_ms > d->now_ms ? reset_ms - d->now_ms : 1));
+	problem->retry_after_ms = reset_ms > d->now_ms ? reset_ms - d->now_ms : 1;
+	return problem->code;
+}
+
+/* An expired handoff is the sender's to send again, as long as the breaker lets it. */
+static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+{
+	bool admitted = true, is_probe = false;
+	int64_t reset_ms = 0;
 	enum problem_code code = P_OK;
 
+	if (o->channel == 0 && !o->is_forced)
+		code = breaker_admits(d, h->agent, &admitted, &is_probe, &reset_ms, problem);
+	if (code == P_OK && !admitted)
+		code = circuit_open(d, h->agent_name, reset_ms, problem);
+	if (code == P_OK && is_probe)
+		code = breaker_probe(d, h->agent, h->num, problem);
+	if (code != P_OK)
+		return code;
+	h->attempt++;
+	code = delivery_offer(d, h, VERB_SEND, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
+}
+
+static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+{
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
 		return problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
 				   (unsigned long long)h->num, handoff_state_name(h->state), h->reason.p ? (int)h->reason.n : 0, h->reason.p);
@@ -80,11 +106,8 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
 	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
-	if (h->state == HANDOFF_EXPIRED) {
-		h->attempt++;
-		code = delivery_offer(d, h, VERB_SEND, problem);
-		return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
-	}
+	if (h->state == HANDOFF_EXPIRED)
+		return revive(d, o, h, problem);
 	/* It is under way: only the sender's patience is new. */
 	if (h->state == HANDOFF_QUEUED)
 		h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
@@ -118,10 +141,7 @@ static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64
 
 	if (code != P_OK || h->agent != target)
 		return code;
-	code = problem_set(problem, P_CIRCUIT_OPEN, "to", "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in %lld ms",
-			   STR_ARG(h->target_name), BREAKER_FAILURES, (long long)(reset_ms - d->now_ms));
-	problem->retry_after_ms = reset_ms > d->now_ms ? reset_ms - d->now_ms : 1;
-	return code;
+	return circuit_open(d, h->target_name, reset_ms, problem);
 }
 
 static enum problem_code fill_from_agent(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,

@@ -67,7 +67,8 @@ struct delivery_order {
 	const struct json *fallbacks;		/* an array of names; NULL: the agent's setting */
 };
 
-/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that is under way is
+/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more
+ * (where the breaker lets it), one that is under way is
  * returned as it is (with the new wait), one that was acked is returned, one that was parked or discarded is refused. */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
@@ -89,7 +90,7 @@ struct delivery_answer {
 	bool has_result;
 };
 
-/* The same answer to the same lease again is answered as before and changes nothing; a stale lease is refused and changes nothing. */
+/* The same ack or completion again is answered as before and changes nothing; a stale lease is refused and changes nothing. */
 enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer, struct handoff_row *ret,
 				  struct problem *problem);
 

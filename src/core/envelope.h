@@ -110,7 +110,7 @@ struct envelope {
 	int64_t resolved;		/* of them, those that were found */
 
 	/* Not part of the envelope. */
-	struct str sealed;		/* the whole of it as canonical JSON, where envelope_seal has just made it; p == NULL otherwise */
+	struct str sealed;		/* its canonical JSON, where envelope_seal has just made it; else p == NULL */
 };
 
 const char *envelope_why_name(enum envelope_why why);

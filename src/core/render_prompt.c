@@ -332,7 +332,8 @@ static void put_provenance(const struct envelope *e, const struct envelope_ref *
 		buf_printf(out, ", superseded by ms-%llu", (unsigned long long)ref->superseded_by);
 }
 
-void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *ref, struct buf *out, size_t ret_cuts[RENDER_REF_CUTS])
+void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *ref, struct buf *out,
+			  size_t ret_cuts[RENDER_REF_CUTS])
 {
 	size_t start = out->len;
 

@@ -42,12 +42,13 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	return P_OK;
 }
 
-enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret, struct problem *problem)
+enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret,
+				  struct problem *problem)
 {
 	if (envelope_read(row->body, arena, ret))
 		return P_OK;
-	return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and restore a backup",
-			   (unsigned long long)row->num);
+	return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and "
+			   "restore a backup", (unsigned long long)row->num);
 }
 
 enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena, struct envelope *ret,

@@ -10,8 +10,10 @@ enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, cons
 /* The same for a row that was read already. */
 enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena, struct envelope *ret,
 			     struct problem *problem);
-/* The same without the texts of the references, and without what became of the memories: takes no further read of the store. */
-enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret, struct problem *problem);
+/* The same without the texts of the references, and without what became of the memories: takes no further read of
+ * the store. */
+enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret,
+				  struct problem *problem);
 /* The text without what was redacted. */
 struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions, size_t count);
 

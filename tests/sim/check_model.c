@@ -68,12 +68,11 @@ void model_exhausted(struct check *k, struct want *w)
 
 	w->row.is_exhausted = true;
 	t->failures++;
-	if (t->open_until_ms == 0 && t->failures < BREAKER_FAILURES)
+	if (was_open || (t->open_until_ms == 0 && t->failures < BREAKER_FAILURES))
 		return;
 	t->open_until_ms = k->r->now_ms + BREAKER_OPEN_MS;
 	t->probe = 0;
-	if (!was_open)
-		expect_breaker_event(k, w->row.agent, EVENT_BREAKER_OPENED);
+	expect_breaker_event(k, w->row.agent, EVENT_BREAKER_OPENED);
 }
 
 /* --- Attempts --- */

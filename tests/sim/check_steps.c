@@ -38,6 +38,15 @@ static int64_t first_of(int64_t a, int64_t b, int64_t c)
 	return a ? a : b ? b : c;
 }
 
+static void expect_refused(struct check *k, int64_t reset_ms)
+{
+	int64_t now = k->r->now_ms;
+
+	expect_code(k, P_CIRCUIT_OPEN);
+	CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1), "told to come back in %lld ms, not %lld",
+	      (long long)k->r->step.retry_after_ms, (long long)(reset_ms - now));
+}
+
 static void send_new(struct check *k, const struct delivery_order *o, int64_t target)
 {
 	const struct cast_agent *agent = cast_of(k, k->r->step.space, o->to);
@@ -57,10 +66,7 @@ static void send_new(struct check *k, const struct delivery_order *o, int64_t ta
 	if (o->channel == 0 && !o->is_forced && !model_admits(k, target, &is_probe, &reset_ms)) {
 		is_diverted = model_fallback(k, &w, fallbacks, &is_probe);
 		if (!is_diverted) {
-			expect_code(k, P_CIRCUIT_OPEN);
-			CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1),
-			      "told to come back in %lld ms, not %lld",
-			      (long long)k->r->step.retry_after_ms, (long long)(reset_ms - now));
+			expect_refused(k, reset_ms);
 			return;
 		}
 	}
@@ -81,6 +87,17 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 	if (s->row.state == HANDOFF_PARKED || s->row.state == HANDOFF_DISCARDED) {
 		expect_code(k, P_HANDOFF_PARKED);
 		return;
+	}
+	if (s->row.state == HANDOFF_EXPIRED && o->channel == 0 && !o->is_forced) {
+		bool is_probe = false;
+		int64_t reset_ms = 0;
+
+		if (!model_admits(k, s->row.agent, &is_probe, &reset_ms)) {
+			expect_refused(k, reset_ms);
+			return;
+		}
+		if (is_probe)
+			model_touch(k, s->row.agent)->target.probe = s->row.num;
 	}
 	if (s->row.state <= HANDOFF_LEASED || s->row.state == HANDOFF_EXPIRED) {
 		if (o->ack_timeout_ms)
