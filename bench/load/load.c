@@ -1,7 +1,8 @@
 /* Load generator: N clients, each on a connection of its own that is kept open, each waiting for its answer before it
  * asks again.
  *
- *     load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--json] PORT
+ *     load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--filled DIR]
+ *          [--json] PORT
  *
  * One thread and epoll, because it shares the machine with the server it measures; its own CPU time per cycle is
  * printed, so that one can see what it took. What a client does is a scenario (scenario.h). Times are from the first
@@ -308,7 +309,7 @@ static int usage(void)
 	buf_init(&list, 1 << 16);
 	scenario_list(&list);
 	fprintf(stderr, "usage: load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] "
-		"[--seed N] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
+		"[--seed N] [--filled DIR] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
 	buf_release(&list);
 	return 2;
 }
@@ -319,7 +320,7 @@ static bool parse_options(struct load *l, int argc, char **argv)
 		{"scenario", required_argument, NULL, 'n'}, {"connections", required_argument, NULL, 'c'},
 		{"seconds", required_argument, NULL, 's'}, {"warmup", required_argument, NULL, 'w'},
 		{"bytes", required_argument, NULL, 'b'}, {"seed", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
+		{"filled", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -336,6 +337,8 @@ static bool parse_options(struct load *l, int argc, char **argv)
 			l->config.bytes = strtoull(optarg, NULL, 10);
 		else if (c == 'r')
 			l->config.seed = strtoull(optarg, NULL, 10);
+		else if (c == 'f')
+			l->config.filled = optarg;
 		else if (c == 'j')
 			l->json = true;
 		else
@@ -355,6 +358,8 @@ int main(int argc, char **argv)
 
 	if (!parse_options(&l, argc, argv))
 		return usage();
+	if (l.scenario->prepare && !l.scenario->prepare(&l.config))
+		return 1;
 	run(&l);
 	report(&l);
 	free(l.samples_us);

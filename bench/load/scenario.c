@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 static const struct scenario *const scenarios[] = {
-	&scenario_store, &scenario_store_keyed, &scenario_batch, &scenario_get, &scenario_ready, NULL,
+	&scenario_store, &scenario_store_keyed, &scenario_batch, &scenario_get, &scenario_ready,
+	&scenario_envelope, &scenario_deliver, NULL,
 };
 
 const struct scenario *scenario_find(const char *name)

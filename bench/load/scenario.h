@@ -19,6 +19,8 @@ enum scenario_step {
 struct scenario_config {
 	size_t bytes;		/* of text in a request */
 	uint64_t seed;		/* of this run: what is written differs from run to run */
+	const char *filled;	/* the directory that load/fill made, of which the server holds a copy; NULL: none */
+	void *shared;		/* what the scenario's `prepare` made; NULL where it has none */
 };
 
 /* One client's own. */
@@ -27,11 +29,16 @@ struct scenario_client {
 	uint64_t number;	/* of the client */
 	uint64_t count;		/* of its requests so far */
 	struct buf scratch;
+	int step;		/* of a cycle of several requests */
+	char lease[48];		/* of the handoff that it holds */
 };
 
 struct scenario {
 	const char *name;
 	const char *about;
+	/* Optional, once, before the clients start: makes what they all work with. False, with a sentence on
+	 * standard error, where it cannot. It lives until the end of the program. */
+	bool (*prepare)(struct scenario_config *config);
 	/* Appends a whole request, head and body, to out. */
 	void (*request)(struct scenario_client *client, struct buf *out);
 	/* body borrows. */
@@ -49,6 +56,7 @@ void scenario_put_request(struct buf *out, const char *method, const char *path,
 /* Appends text of about that many bytes, words that differ by `number`, without characters that JSON escapes. */
 void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);
 
-extern const struct scenario scenario_store, scenario_store_keyed, scenario_batch, scenario_get, scenario_ready;
+extern const struct scenario scenario_store, scenario_store_keyed, scenario_batch, scenario_get, scenario_ready,
+	scenario_envelope, scenario_deliver;
 
 #endif

@@ -77,17 +77,17 @@ static void request_ready(struct scenario_client *c, struct buf *out)
 }
 
 const struct scenario scenario_store = {
-	"store", "one memory a request", request_store, expect_created,
+	"store", "one memory a request", .request = request_store, .reply = expect_created,
 };
 const struct scenario scenario_store_keyed = {
-	"store-keyed", "the same, with an Idempotency-Key", request_store_keyed, expect_created,
+	"store-keyed", "the same, with an Idempotency-Key", .request = request_store_keyed, .reply = expect_created,
 };
 const struct scenario scenario_batch = {
-	"batch", "a hundred memories a request", request_batch, expect_created,
+	"batch", "a hundred memories a request", .request = request_batch, .reply = expect_created,
 };
 const struct scenario scenario_get = {
-	"get", "reads ms-1", request_get, expect_ok,
+	"get", "reads ms-1", .request = request_get, .reply = expect_ok,
 };
 const struct scenario scenario_ready = {
-	"ready", "asks /readyz: what HTTP alone costs", request_ready, expect_ok,
+	"ready", "asks /readyz: what HTTP alone costs", .request = request_ready, .reply = expect_ok,
 };

@@ -13,6 +13,7 @@
 
 struct indexer;
 struct waiting;
+struct webhook;
 struct token_cache;
 
 struct api_limits {
@@ -31,6 +32,7 @@ struct api {
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;
 	struct waiting *waiting;
+	struct webhook *webhook;
 	const struct log *log;
 	const char *data_dir;
 	struct api_limits limits;

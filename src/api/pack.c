@@ -164,6 +164,11 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 			nums[call->shown_count++] = e->refs[i].id.num;
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	status = store_envelope_insert(c, &row);
+	call->told = (struct event_row){
+		.kind = EVENT_ENVELOPE_PACKED, .envelope = e->num, .attempt = e->hop, .agent = e->to,
+		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1, (double)e->token_count / (double)e->max_tokens},
+		.note = e->waived.count ? arena_printf(call->arena, "%u", e->waived.count) : STR_NULL,
+	};
 	if (status == STORE_EXISTS)
 		return problem_set(&call->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen", (unsigned long long)e->num);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);

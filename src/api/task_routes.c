@@ -46,8 +46,10 @@ static enum problem_code no_task(struct call *call)
 static enum problem_code read_newest(struct call *call, struct store_conn *c, struct envelope *ret)
 {
 	struct envelope_row row;
-	enum store_status status = call->space ? store_task_last(c, call->space, call->params[0], call->arena, &row) : STORE_NOT_FOUND;
+	enum store_status status = STORE_NOT_FOUND;
 
+	if (call->space)
+		status = store_task_last(c, call->space, call->params[0], call->arena, &row);
 	if (status == STORE_NOT_FOUND)
 		return no_task(call);
 	if (status != STORE_OK)
@@ -65,7 +67,8 @@ static enum problem_code read_task(struct call *call, struct store_conn *c)
 
 	if (code != P_OK)
 		return code;
-	status = store_task_envelopes(c, call->space, call->params[0], t->page.position, size + 1, call->arena, rows, &count);
+	status = store_task_envelopes(c, call->space, call->params[0], t->page.position, size + 1, call->arena, rows,
+				      &count);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	t->more = count > size;
@@ -310,9 +313,10 @@ static enum problem_code decode_blame(struct call *call)
 	return P_OK;
 }
 
-/* Looks at the next envelope of the task: it came in there, or it was lost between the parent and this one. What is kept is unpacked
- * again, into the call's arena; everything else lives in `arena`, as long as its chunk. */
-static enum problem_code blame_row(struct call *call, struct store_conn *c, const struct envelope_row *row, struct arena *arena)
+/* Looks at the next envelope of the task: it came in there, or it was lost between the parent and this one. What is
+ * kept is unpacked again, into the call's arena; everything else lives in `arena`, as long as its chunk. */
+static enum problem_code blame_row(struct call *call, struct store_conn *c, const struct envelope_row *row,
+				   struct arena *arena)
 {
 	struct blame *b = call->input;
 	struct envelope e, parent;
@@ -355,12 +359,14 @@ static enum problem_code read_blame(struct call *call, struct store_conn *c)
 		arena_release(&arena);
 		count = 0;
 		if (call->space)
-			status = store_task_envelopes(c, call->space, call->params[0], after, BLAME_CHUNK, &arena, rows, &count);
+			status = store_task_envelopes(c, call->space, call->params[0], after, BLAME_CHUNK, &arena,
+						      rows, &count);
 		if (status != STORE_OK)
 			code = problem_of_store(&call->problem, status);
 		else if (seen + count > BLAME_ENVELOPES_MAX)
-			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, too many to look through at once; "
-					   "follow its pages, GET /v1/tasks/{id}/fidelity", BLAME_ENVELOPES_MAX);
+			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, too "
+					   "many to look through at once; follow its pages, GET /v1/tasks/{id}/fidelity",
+					   BLAME_ENVELOPES_MAX);
 		for (size_t i = 0; code == P_OK && i < count && b->lost.num == 0; i++)
 			code = blame_row(call, c, &rows[i], &arena);
 		seen += count;

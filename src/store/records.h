@@ -77,6 +77,15 @@ struct agent_row {
 	int64_t updated_at_ms;
 };
 
+/* An agent, seen from outside its space. */
+struct agent_place {
+	int64_t id;
+	int64_t space;
+	struct str space_name;
+	struct str name;
+	struct str settings;
+};
+
 /* Somebody has opened a memory that an envelope refers to. */
 struct receipt_row {
 	uint64_t memory;

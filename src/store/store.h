@@ -118,7 +118,8 @@ enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint6
 enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
 				       struct arena *arena, struct envelope_row *ret, size_t *ret_count);
 /* The newest envelope of a task. */
-enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena, struct envelope_row *ret);
+enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
+				  struct envelope_row *ret);
 /* The names of the tasks, the newest first, of those made before the one named `before` (p == NULL: all). */
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);
@@ -136,6 +137,10 @@ enum store_status store_agent_put(struct store_conn *c, int64_t space, const str
 /* In the order of their names, those behind `after`. */
 enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct agent_row *ret, size_t *ret_count);
+
+/* Of all spaces: the agents with ids above after whose settings hold this text, in the order of their ids. */
+enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max, struct arena *arena,
+				       struct agent_place *ret, size_t *ret_count);
 
 /* The id of an agent, which never changes. Where nobody knows it yet: make registers it with settings of its own defaults, otherwise
  * STORE_NOT_FOUND. */
@@ -159,6 +164,9 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 				     struct handoff_row *ret);
 /* Of those queued for the agent: the highest priority, of these the lowest number. */
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
+/* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
+enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena,
+				      struct handoff_row *ret, size_t *ret_count);
 /* Of all spaces: the one that was due first, at the latest now. */
 enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret);
 /* When store_handoff_due has something next; 0: never. */

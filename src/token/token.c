@@ -115,8 +115,8 @@ static size_t walk_count(const struct walk *w, struct bpe *bpe, size_t from, siz
 /* --- The estimate ------------------------------------------------------------------------------------------------ */
 
 /* Returns the length of the longest beginning of text that is estimated at no more than max_tokens, and its
- * estimate. */
-static size_t estimate(struct str text, size_t max_tokens, size_t *ret_tokens)
+ * estimate, in quarters of a token. */
+static size_t estimate(struct str text, size_t max_tokens, size_t *ret_quarters)
 {
 	size_t quarters = 0, at = 0;
 	bool ok;
@@ -130,25 +130,53 @@ static size_t estimate(struct str text, size_t max_tokens, size_t *ret_tokens)
 		quarters += more;
 		at += len;
 	}
-	*ret_tokens = (quarters + ASCII_PER_TOKEN - 1) / ASCII_PER_TOKEN;
+	*ret_quarters = quarters;
 	return at;
 }
 
 /* --- Counting and encoding --------------------------------------------------------------------------------------- */
 
-size_t tokenizer_count(const struct tokenizer *t, struct str text)
+size_t tokenizer_measure(const struct tokenizer *t, struct str text)
 {
 	struct walk w;
-	size_t count = 0;
+	size_t measure = 0;
 
 	if (tokenizer_is_estimate(t)) {
-		estimate(text, SIZE_MAX, &count);
-		return count;
+		estimate(text, SIZE_MAX, &measure);
+		return measure;
 	}
 	walk_init(&w, t, text);
-	count = walk_count(&w, &w.bpe, 0, w.text.n);
+	measure = walk_count(&w, &w.bpe, 0, w.text.n);
 	walk_release(&w);
-	return count;
+	return measure;
+}
+
+size_t tokenizer_tokens(const struct tokenizer *t, size_t measure)
+{
+	return tokenizer_is_estimate(t) ? (measure + ASCII_PER_TOKEN - 1) / ASCII_PER_TOKEN : measure;
+}
+
+size_t tokenizer_count(const struct tokenizer *t, struct str text)
+{
+	return tokenizer_tokens(t, tokenizer_measure(t, text));
+}
+
+static bool is_visible(char c)
+{
+	return c > ' ' && c <= '~';
+}
+
+/* In the patterns of token/split.c a line's end is followed only by blanks, further ends of lines, or (in
+ * o200k_base) a '/'; and a space stands only at the beginning of a piece or among blanks. So a piece ends at both
+ * kinds of border. What stands before it is cut the same way without what follows: the one place where a pattern
+ * looks ahead is behind blanks that do not end a line, and nothing looks back. */
+bool tokenizer_cuts(struct str before, struct str after)
+{
+	if (before.n == 0 || after.n == 0)
+		return true;
+	if (before.p[before.n - 1] == '\n')
+		return is_visible(after.p[0]) && after.p[0] != '/';
+	return is_visible(before.p[before.n - 1]) && after.p[0] == ' ';
 }
 
 size_t tokenizer_encode(const struct tokenizer *t, struct str text, uint32_t *ret_ids, size_t max)
@@ -255,10 +283,10 @@ size_t tokenizer_prefix(const struct tokenizer *t, struct str text, size_t max_t
 {
 	struct cut_range range;
 	struct walk w;
-	size_t length = text.n, tokens;
+	size_t length = text.n, quarters;
 
 	if (tokenizer_is_estimate(t))
-		return estimate(text, max_tokens, &tokens);
+		return estimate(text, max_tokens, &quarters);
 	walk_init(&w, t, text);
 	if (cut_range_find(&w, max_tokens, &range)) {
 		length = cut_search(&w, &range, max_tokens);

@@ -3,7 +3,8 @@
  * "o200k_base" and "cl100k_base" give the numbers of the reference implementation, tiktoken's encode_ordinary, on
  * any input. Spellings of special tokens, "<|endoftext|>", are ordinary text. Bytes that are not well-formed UTF-8
  * count as U+FFFD, one for each maximal subpart, as a decoder on the web reads them (base/utf8.h); a byte order
- * mark is a character like others. Counts do not add up over concatenation: count the final text.
+ * mark is a character like others. Counts do not add up over concatenation: count the final text, or its parts where
+ * tokenizer_cuts says that it may be cut.
  *
  * "estimate" is for models whose tokenizer is not known: a quarter of a token for an ASCII character, a whole one
  * for any other, rounded up. It says of itself that it is an estimate.
@@ -30,6 +31,15 @@ bool tokenizer_is_estimate(const struct tokenizer *t);
 
 /* Number of tokens of text. */
 size_t tokenizer_count(const struct tokenizer *t, struct str text);
+
+/* What adds up: where tokenizer_cuts is true between one part of a text and the next, the measures of the parts make
+ * the measure of the whole, and that makes its tokens. (The measure of an estimate is finer than a token.) */
+size_t tokenizer_measure(const struct tokenizer *t, struct str text);
+size_t tokenizer_tokens(const struct tokenizer *t, size_t measure);
+/* True where no tokenizer has a token across the border of the two, nor counts one of them otherwise for standing
+ * beside the other: behind the end of a line and before a visible ASCII character that is not '/', or behind a
+ * visible ASCII character and before a space. False does not mean that there is one. */
+bool tokenizer_cuts(struct str before, struct str after);
 
 /* Returns the number of tokens of text and writes the first max of them to ret_ids. Not for an estimate, which has
  * no tokens. */

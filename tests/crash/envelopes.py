@@ -84,7 +84,7 @@ class Handoff:
             return
         if self.num is not None and any(self.space.memories[num].forgotten for num in self.shown):
             gone = answer.status == 409 and answer.body["code"] == "memory_forgotten"
-            expect(gone, f"{what}, which shows what is forgotten, was answered with {answer.status} {brief(answer.body)}")
+            expect(gone, f"{what}, which is forgotten in part, was answered with {answer.status} {brief(answer.body)}")
             return
         expect(answer.status == 201, f"{what} was answered with {answer.status} {brief(answer.body)}")
         expect(answer.replayed == (self.num is not None), f"{what}: replayed is {answer.replayed}")

@@ -21,12 +21,15 @@ static uint64_t next_random(uint64_t *state)
 	return *state;
 }
 
-/* Pieces at which the tokenizers' patterns turn: blanks of all kinds, ends of lines, what clings to them, marks, and parts of words. */
+/* Pieces at which the tokenizers' patterns turn: blanks of all kinds, ends of lines, what clings to them, marks, and
+ * parts of words. */
 static void put_random(struct buf *out, uint64_t *seed, size_t pieces)
 {
 	static const char *const table[] = {
-		" ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "/", "//", "'s", "'LL", "'", "a", "Word", "ABC", "1", "12345", ".", "```", "###", "- ",
-		"\xc2\xa0", "\xe2\x80\xa8", "\xe3\x80\x80", "\xcc\x81", "\xe4\xb8\xad\xe6\x96\x87", "\xf0\x9f\x9a\x80", "\xd0\xba", "\xc3\xa9", "\xff", "\xe2\x80",
+		" ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "/", "//", "'s", "'LL", "'", "a", "Word", "ABC", "1",
+		"12345", ".", "```", "###", "- ",
+		"\xc2\xa0", "\xe2\x80\xa8", "\xe3\x80\x80", "\xcc\x81", "\xe4\xb8\xad\xe6\x96\x87",
+		"\xf0\x9f\x9a\x80", "\xd0\xba", "\xc3\xa9", "\xff", "\xe2\x80",
 		"\x01", "\v", "\x7f", "(", "_", "> ", "text", " the",
 	};
 
@@ -56,11 +59,12 @@ static void where_a_text_may_be_cut_the_measures_of_its_parts_add_up(void **stat
 			continue;
 		cut += before.n > 0 && after.n > 0;
 		for (size_t t = 0; tokenizer_at(t); t++) {
-			size_t parts = tokenizer_measure(tokenizer_at(t), before) + tokenizer_measure(tokenizer_at(t), after);
+			const struct tokenizer *k = tokenizer_at(t);
+			size_t parts = tokenizer_measure(k, before) + tokenizer_measure(k, after);
 
-			if (parts != tokenizer_measure(tokenizer_at(t), buf_str(&text)))
-				fail_msg("%s: \"%.*s\" | \"%.*s\"", tokenizer_name(tokenizer_at(t)), STR_ARG(before), STR_ARG(after));
-			assert_int_equal(tokenizer_tokens(tokenizer_at(t), parts), tokenizer_count(tokenizer_at(t), buf_str(&text)));
+			if (parts != tokenizer_measure(k, buf_str(&text)))
+				fail_msg("%s: \"%.*s\" | \"%.*s\"", tokenizer_name(k), STR_ARG(before), STR_ARG(after));
+			assert_int_equal(tokenizer_tokens(k, parts), tokenizer_count(k, buf_str(&text)));
 		}
 	}
 	assert_true(cut > PAIRS / 50);
@@ -70,7 +74,8 @@ static void where_a_text_may_be_cut_the_measures_of_its_parts_add_up(void **stat
 static void what_joins_across_the_border_is_not_cut(void **state)
 {
 	static const struct { struct str before, after; } joined[] = {
-		{STR("```\n"), STR("\n")}, {STR("//\n"), STR("/x")}, {STR("a"), STR("b")}, {STR(" "), STR(" x")}, {STR("\n"), STR(" x")},
+		{STR("```\n"), STR("\n")}, {STR("//\n"), STR("/x")}, {STR("a"), STR("b")}, {STR(" "), STR(" x")},
+		{STR("\n"), STR(" x")},
 		{STR("x"), STR("\n")}, {STR("\n"), STR("\xc2\xa0")},
 	};
 
@@ -125,7 +130,8 @@ static void *ask_often(void *arg)
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < TEXTS; i++)
 			for (size_t t = 0; t < 3; t++)
-				wrong += token_cache_measure(all->cache, tokenizer_at(t), all->texts[i]) != all->measures[i][t];
+				wrong += token_cache_measure(all->cache, tokenizer_at(t), all->texts[i]) !=
+					 all->measures[i][t];
 	return (void *)wrong;
 }
 

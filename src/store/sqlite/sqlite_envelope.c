@@ -169,7 +169,8 @@ enum store_status store_task_envelopes(struct store_conn *c, int64_t space, stru
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena, struct envelope_row *ret)
+enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
+				  struct envelope_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_LAST);
 	enum store_status status;
@@ -276,6 +277,26 @@ enum store_status store_agents(struct store_conn *c, int64_t space, struct str a
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
 		read_agent(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max, struct arena *arena,
+				       struct agent_place *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS_HOLDING);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, after);
+	sqlite_bind_str(s, 2, text);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		ret[count++] = (struct agent_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite_column_str(s, 2, arena),
+						    sqlite_column_str(s, 3, arena), sqlite_column_str(s, 4, arena)};
 	sqlite3_reset(s);
 	*ret_count = count;
 	return sqlite_status(c, rc);

@@ -263,6 +263,25 @@ enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct
 	return one_handoff(c, s, arena, ret);
 }
 
+enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena,
+				      struct handoff_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFFS_HELD);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite_bind_str(s, 2, receiver);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_handoff(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
 enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_DUE);

@@ -58,6 +58,8 @@
 	X(AGENT_PUT, "INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5) " \
 		     "ON CONFLICT (space, name) DO UPDATE SET settings = excluded.settings, updated_at = excluded.updated_at") \
 	X(AGENTS, "SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3") \
+	X(AGENTS_HOLDING, "SELECT a.id, a.space, s.name, a.name, a.settings FROM agent a JOIN space s ON s.id = a.space " \
+			  "WHERE a.id > ?1 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3") \
 	X(AGENT_ID, "SELECT id FROM agent WHERE space = ?1 AND name = ?2") \
 	X(AGENT_MAKE, "INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3)") \
 	X(TARGET_GET, "SELECT seen_at, failures, open_until, probe FROM target WHERE agent = ?1") \
@@ -81,6 +83,8 @@
 	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
 	X(HANDOFF_FIND, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2") \
 	X(HANDOFF_NEXT, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
+	X(HANDOFFS_HELD, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state IN (1, 2, 3) AND h.state = 2 AND h.receiver = ?2 " \
+			 "ORDER BY h.id LIMIT ?3") \
 	X(HANDOFF_DUE, SQLITE_HANDOFF_COLUMNS "WHERE h.due > 0 AND h.due <= ?1 ORDER BY h.due LIMIT 1") \
 	X(HANDOFF_NEXT_DUE, "SELECT min(due) FROM handoff WHERE due > 0") \
 	X(HANDOFFS, SQLITE_HANDOFF_COLUMNS "WHERE h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER "ORDER BY h.id LIMIT ?3") \
