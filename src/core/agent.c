@@ -1,5 +1,6 @@
 #include "core/agent.h"
 
+#include "codec/base64.h"
 #include "codec/sha256.h"
 #include "token/token.h"
 
@@ -70,11 +71,39 @@ static enum problem_code read_webhook(const struct json *value, struct agent *a,
 	return P_OK;
 }
 
+bool agent_webhook_key(struct str secret, struct buf *ret_key)
+{
+	struct str prefix = STR("whsec_");
+	size_t before = ret_key->len;
+
+	return str_has_prefix(secret, prefix) &&
+	       base64_decode(str_sub(secret, prefix.n, secret.n), BASE64_PADDED, ret_key) &&
+	       ret_key->len - before >= AGENT_WEBHOOK_KEY_MIN && ret_key->len - before <= AGENT_WEBHOOK_KEY_MAX;
+}
+
+/* The sentence does not show what was given: it may be the secret of something else. */
+static enum problem_code read_webhook_secret(const struct json *value, struct agent *a, struct problem *problem)
+{
+	struct buf key;
+	bool ok;
+
+	buf_init(&key, AGENT_WEBHOOK_KEY_MAX);
+	ok = value->type == JSON_STRING && agent_webhook_key(value->s, &key);
+	buf_release(&key);
+	if (!ok)
+		return problem_set(problem, P_INVALID_FIELD, "webhook_secret",
+				   "webhook_secret is not \"whsec_\" and the base64 of %d to %d bytes",
+				   AGENT_WEBHOOK_KEY_MIN, AGENT_WEBHOOK_KEY_MAX);
+	a->webhook_secret = value->s;
+	return P_OK;
+}
+
 /* What says how handoffs get to the agent. */
 static enum problem_code read_delivery(const struct json *settings, struct agent *a, struct problem *problem)
 {
 	const struct json *fallbacks = json_get(settings, "fallbacks"), *timeout = json_get(settings, "ack_timeout_s");
 	const struct json *webhook = json_get(settings, "webhook"), *attempts = json_get(settings, "max_attempts");
+	const struct json *secret = json_get(settings, "webhook_secret");
 	enum problem_code code = P_OK;
 
 	if (fallbacks && fallbacks->type != JSON_NULL)
@@ -83,6 +112,8 @@ static enum problem_code read_delivery(const struct json *settings, struct agent
 		code = read_ack_timeout(timeout, a, problem);
 	if (code == P_OK && webhook && webhook->type != JSON_NULL)
 		code = read_webhook(webhook, a, problem);
+	if (code == P_OK && secret && secret->type != JSON_NULL)
+		code = read_webhook_secret(secret, a, problem);
 	if (code == P_OK && attempts && attempts->type != JSON_NULL &&
 	    (!json_as_int(attempts, &a->max_attempts) || a->max_attempts < 1 || a->max_attempts > AGENT_ATTEMPTS_MAX))
 		code = problem_set(problem, P_INVALID_FIELD, "max_attempts", "max_attempts is not a whole number from 1 to %d", AGENT_ATTEMPTS_MAX);

@@ -161,19 +161,19 @@ static enum problem_code fill_from_agent(struct delivery *d, const struct delive
 }
 
 /* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
-static enum problem_code send_new(struct delivery *d, const struct delivery_order *o, int64_t target, struct handoff_row *ret,
+static enum problem_code plan_new(struct delivery *d, const struct delivery_order *o, int64_t target, struct delivery_plan *ret,
 				  struct problem *problem)
 {
 	struct handoff_row h = {
-		.space = d->space, .envelope = o->envelope, .channel = o->channel, .channel_name = o->channel_name, .created_at_ms = d->now_ms, .from = o->from,
+		.space = d->space, .envelope = o->envelope, .channel = o->channel, .channel_name = o->channel_name, .from = o->from,
 		.target = target, .target_name = o->to, .agent = target, .agent_name = o->to, .state = HANDOFF_QUEUED,
 		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority, .attempt = 1, .max_attempts = o->max_attempts,
-		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0, .ack_timeout_ms = o->ack_timeout_ms, .changed_at_ms = d->now_ms,
+		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0, .ack_timeout_ms = o->ack_timeout_ms, .created_at_ms = d->now_ms,
+		.changed_at_ms = d->now_ms,
 	};
 	bool admitted = true, is_probe = false;
 	int64_t reset_ms = 0;
 	enum problem_code code = fill_from_agent(d, o, &h, problem);
-	enum store_status status;
 
 	if (code == P_OK && o->channel == 0 && !o->is_forced)
 		code = breaker_admits(d, target, &admitted, &is_probe, &reset_ms, problem);
@@ -182,14 +182,21 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_orde
 	if (code != P_OK)
 		return code;
 	h.due_ms = h.expires_at_ms ? h.expires_at_ms : d->now_ms + h.ack_timeout_ms;
-	status = store_handoff_insert(d->conn, &h);
-	if (status != STORE_OK)
-		return problem_of_store(problem, status);
-	if (is_probe)
+	*ret = (struct delivery_plan){.order = o, .row = h, .is_probe = is_probe};
+	return P_OK;
+}
+
+static enum problem_code send_new(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem)
+{
+	struct handoff_row h = plan->row;
+	enum store_status status = store_handoff_insert(d->conn, &h);
+	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
+
+	if (code == P_OK && plan->is_probe)
 		code = breaker_probe(d, h.agent, h.num, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, EVENT_QUEUED, STR_NULL, problem);
-	if (code == P_OK && h.agent != target)
+	if (code == P_OK && h.agent != h.target)
 		code = delivery_tell(d, &h, EVENT_FALLBACK, STR("the breaker of the target is open"), problem);
 	if (code != P_OK)
 		return code;
@@ -199,26 +206,45 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_orde
 	return P_OK;
 }
 
-enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
-				struct problem *problem)
+enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret, struct problem *problem)
 {
 	struct handoff_row h;
 	int64_t target;
 	enum store_status status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &target);
-	enum problem_code code;
 
 	if (d->actor.p == NULL)
 		d->actor = order->from;
 	if (status == STORE_OK)
-		status = store_handoff_find(d->conn, d->space, order->envelope, target, d->arena, &h);
+		status = order->is_new ? STORE_NOT_FOUND
+				       : store_handoff_find(d->conn, d->space, order->envelope, target, d->arena, &h);
 	if (status == STORE_NOT_FOUND)
-		return send_new(d, order, target, ret, problem);
+		return plan_new(d, order, target, ret, problem);
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
-	code = send_again(d, order, &h, problem);
+	*ret = (struct delivery_plan){.order = order, .row = h, .is_again = true};
+	return P_OK;
+}
+
+enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem)
+{
+	struct handoff_row h = plan->row;
+	enum problem_code code;
+
+	if (!plan->is_again)
+		return send_new(d, plan, ret, problem);
+	code = send_again(d, plan->order, &h, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;
+}
+
+enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
+				struct problem *problem)
+{
+	struct delivery_plan plan;
+	enum problem_code code = delivery_plan(d, order, &plan, problem);
+
+	return code == P_OK ? delivery_carry_out(d, &plan, ret, problem) : code;
 }
 
 /* --- Taking --- */

@@ -59,6 +59,7 @@ struct delivery_order {
 	struct str from;			/* p == NULL: unknown */
 	struct str channel_name;
 	int64_t channel;			/* 0: direct. A channel's handoffs are made even while the breaker is open. */
+	bool is_new;				/* the envelope is being made with it: it was not sent before */
 	bool is_forced;				/* a person wants it: the breaker is not asked */
 	int64_t wait_ms;			/* how long the sender waits for the ack; 0: not at all */
 	int64_t ack_timeout_ms;
@@ -72,6 +73,18 @@ struct delivery_order {
  * returned as it is (with the new wait), one that was acked is returned, one that was parked or discarded is refused. */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
+
+/* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed nothing, and what it
+ * allows for an envelope that is new is not refused any more. */
+struct delivery_plan {
+	const struct delivery_order *order;
+	struct handoff_row row;
+	bool is_again;
+	bool is_probe;
+};
+
+enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret, struct problem *problem);
+enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem);
 
 /* Gives the next handoff of the agent to a receiver. lease_ms 0: the handoff's ack timeout. Where there is none ret->num is 0. */
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver, struct handoff_row *ret,

@@ -9,10 +9,11 @@
 #define SPINE_CORE_ENVELOPE_H
 
 #include "codec/json.h"
+#include "core/envelope_id.h"
 #include "core/memory.h"
 
 #define ENVELOPE_VERSION "2"
-enum { ENVELOPE_MINOR = 0, ENVELOPE_ID_SIZE = 32, ENVELOPE_JSON_DEPTH = 80 };
+enum { ENVELOPE_MINOR = 0, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
 enum envelope_form { FORM_FULL, FORM_SUMMARY, FORM_REF };
@@ -117,9 +118,6 @@ const char *envelope_why_name(enum envelope_why why);
 const char *envelope_form_name(enum envelope_form form);
 const char *envelope_strategy_name(enum envelope_strategy strategy);
 bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret);
-/* "env-17". */
-bool envelope_id_parse(struct str s, uint64_t *ret);
-size_t envelope_id_format(uint64_t num, char ret[ENVELOPE_ID_SIZE]);
 
 enum envelope_part {
 	ENVELOPE_WHOLE,		/* with digest and texts: what callers get */

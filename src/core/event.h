@@ -1,12 +1,14 @@
-/* Everything that is written is told: the kinds of events, and their names on the wire. The numbers are in the store and never change:
- * append only.
+/* Everything that is written is told: the kinds of events, their names on the wire, and what they are about. The numbers are in the store
+ * and never change: append only, below 64 (sets of kinds are bits).
  *
  * Values: handoff.acked has the milliseconds from the first sending to the ack; envelope.packed the completeness (0 to 1) and the share of the
- * budget that is used, with the hop as its attempt and the number of waivers in its note. */
+ * budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest
+ * number. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
-#include "base/str.h"
+#include "base/arena.h"
+#include "store/records.h"
 
 #define EVENTS(X) \
 	X(QUEUED, 1, "handoff.queued") \
@@ -49,7 +51,8 @@
 	X(ALERT_FIRED, 38, "alert.fired") \
 	X(ALERT_RESOLVED, 39, "alert.resolved") \
 	X(ALERT_ACKED, 40, "alert.acked") \
-	X(ALERT_SILENCED, 41, "alert.silenced")
+	X(ALERT_SILENCED, 41, "alert.silenced") \
+	X(MEMORY_SUPERSEDED, 42, "memory.superseded")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),
@@ -59,5 +62,17 @@ enum event_kind {
 
 /* "handoff.queued"; "unknown" for a number that is none. */
 const char *event_name(int kind);
+/* What somebody did, for the audit trail: "handoff.send". */
+const char *event_action(int kind);
+
+/* The kinds whose name begins so: "handoff.", "breaker.opened". 0: none. */
+uint64_t event_kinds_named(struct str prefix);
+/* The same of actions. */
+uint64_t event_kinds_acting(struct str prefix);
+
+/* The id or name of what the event is about, in the arena: "ho-12", "ms-4", "env-3", the name of an agent, channel, route or space. */
+struct str event_object(const struct event_row *event, struct str space_name, struct arena *arena);
+/* Sets what asks for the events about an object that is named so. */
+void event_filter_object(struct str object, struct event_filter *filter);
 
 #endif

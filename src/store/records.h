@@ -57,6 +57,7 @@ struct envelope_row {
 	uint64_t parent;		/* 0: none */
 	int64_t hop;
 	int64_t created_at_ms;
+	int64_t texts;			/* references whose text the body leaves out; -1: not known */
 	uint8_t digest[32];
 	struct str body;
 };
@@ -193,6 +194,20 @@ struct event_row {
 	struct str agent;		/* whom it concerns; p == NULL: nobody */
 	struct str actor;		/* who did it; p == NULL: the server */
 	struct str note;		/* p == NULL: none */
+};
+
+/* Which events a page shows. 0 or p == NULL: whatever. Sets of kinds have the bit 1 << kind; kinds are below 64. */
+struct event_filter {
+	int64_t space;
+	uint64_t kinds;			/* 0: all */
+	uint64_t handoff;		/* needs the space */
+	uint64_t envelope;
+	uint64_t memory;		/* also within the range of a batch: kinds of range_kinds have it in their values */
+	uint64_t range_kinds;
+	struct str actor;
+	struct str name;		/* is the agent of kinds of agent_kinds, or the note of kinds of note_kinds */
+	uint64_t agent_kinds;
+	uint64_t note_kinds;
 };
 
 struct channel_row {

@@ -187,6 +187,12 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 			       struct event_row *ret, size_t *ret_count);
 /* The highest id; 0 where there is none. */
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
+/* Those of the filter with ids above after, up to until, in order, at most max. Ids are dense: what the read costs is bounded by until -
+ * after, but for a filter by handoff, which has an index. */
+enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max,
+				   struct arena *arena, struct event_row *ret, size_t *ret_count);
+/* The id of the last event before that time; 0 where there is none. */
+enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
 
 /* --- Channels and routes --- */
 

@@ -37,7 +37,7 @@ static int compare_place(const void *a, const void *b)
 	return x->bag_at < y->bag_at ? -1 : x->bag_at > y->bag_at;
 }
 
-static void find_terms(struct index_rank *r, const struct index *ix, const struct termbag *bag)
+static void find_terms(struct index_rank *r, const struct index *ix, const struct termbag *bag, size_t max_terms)
 {
 	size_t i;
 
@@ -60,9 +60,9 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 			.idf = score_idf(ix->live_docs, ix->terms.entries[term].holders),
 		};
 	}
-	if (r->term_count > INDEX_QUERY_TERMS) {
+	if (r->term_count > max_terms) {
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_weight);
-		r->term_count = INDEX_QUERY_TERMS;
+		r->term_count = max_terms;
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_place);
 	}
 }
@@ -77,7 +77,7 @@ void index_rank_prepare(struct index_rank *r, const struct index *ix, const stru
 	r->recency_weight = query->recency_weight;
 	r->per_half_life = query->half_life_ms > 0 ? 1.0 / (double)query->half_life_ms : 0;
 	r->now_ms = now_ms;
-	find_terms(r, ix, query->terms);
+	find_terms(r, ix, query->terms, query->max_terms && query->max_terms < INDEX_QUERY_TERMS ? query->max_terms : INDEX_QUERY_TERMS);
 	score_curve_set(&r->curve, ix->config.k1, ix->config.b, index_average_length(ix));
 	for (i = 0; i < r->term_count; i++)
 		most += r->terms[i].idf * r->terms[i].query_count * (ix->config.k1 + 1);

@@ -133,6 +133,7 @@ enum store_status store_commit(struct store_conn *c)
 
 void store_rollback(struct store_conn *c)
 {
+	c->last_space = 0;
 	/* After some errors SQLite has rolled back by itself. */
 	if (!sqlite3_get_autocommit(c->db))
 		run_plain(c, SQL_ROLLBACK);
@@ -152,5 +153,6 @@ enum store_status store_rollback_to(struct store_conn *c)
 {
 	enum store_status status = run_plain(c, SQL_ROLLBACK_TO);
 
+	c->last_space = 0;
 	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;
 }

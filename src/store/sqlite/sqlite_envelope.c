@@ -95,6 +95,7 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 	sqlite3_bind_int64(s, 5, row->created_at_ms);
 	sqlite3_bind_blob(s, 6, row->digest, sizeof(row->digest), SQLITE_STATIC);
 	sqlite_bind_str(s, 7, row->body);
+	sqlite3_bind_int64(s, 8, row->texts);
 	return sqlite_run(c, s);
 }
 
@@ -111,6 +112,7 @@ static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_
 		.hop = sqlite3_column_int64(s, 3),
 		.created_at_ms = sqlite3_column_int64(s, 4),
 		.body = sqlite_column_str(s, 6, arena),
+		.texts = sqlite3_column_int64(s, 7),
 	};
 	sqlite_column_digest(s, 5, ret->digest);
 }

@@ -1,4 +1,4 @@
-/* Handoffs, what came out of them, how delivery to an agent goes, and what happened, in SQLite. */
+/* Handoffs, what came out of them, and how delivery to an agent goes, in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
 enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
@@ -171,6 +171,8 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 		.agent_name = sqlite_column_str(s, 24, arena),
 		.channel_name = sqlite_column_str(s, 25, arena),
 	};
+	if (ret->target == ret->agent)
+		ret->target_name = ret->agent_name;
 }
 
 static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct handoff_row *ret)
@@ -190,6 +192,10 @@ static enum store_status last_handoff(struct store_conn *c, int64_t space, uint6
 
 	if (s == NULL)
 		return STORE_FAILED;
+	if (c->last_space == space) {
+		*ret = c->last_handoff;
+		return STORE_OK;
+	}
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
 	status = step_row(c, s);
@@ -216,7 +222,13 @@ enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row 
 	sqlite3_bind_int64(s, 6, h->created_at_ms);
 	sqlite_bind_str(s, 7, h->from);
 	status = sqlite_run(c, s);
-	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_EXISTS : status;
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+		return STORE_EXISTS;
+	if (status == STORE_OK) {
+		c->last_space = h->space;
+		c->last_handoff = h->num;
+	}
+	return status;
 }
 
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
@@ -375,71 +387,4 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
 	sqlite3_reset(s);
 	return status;
-}
-
-/* --- Events --- */
-
-enum store_status store_event_add(struct store_conn *c, struct event_row *event)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_ADD);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, event->space);
-	sqlite3_bind_int64(s, 2, event->at_ms);
-	sqlite3_bind_int(s, 3, event->kind);
-	sqlite3_bind_int64(s, 4, (int64_t)event->handoff);
-	sqlite3_bind_int64(s, 5, (int64_t)event->envelope);
-	sqlite3_bind_int64(s, 6, event->attempt);
-	sqlite_bind_str(s, 7, event->agent);
-	sqlite_bind_str(s, 8, event->actor);
-	sqlite_bind_str(s, 9, event->note);
-	sqlite3_bind_int64(s, 10, (int64_t)event->memory);
-	sqlite3_bind_double(s, 11, event->value[0]);
-	sqlite3_bind_double(s, 12, event->value[1]);
-	status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		event->id = sqlite3_last_insert_rowid(c->db);
-	return status;
-}
-
-enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, struct arena *arena,
-			       struct event_row *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF : space ? SQL_EVENTS_OF_SPACE : SQL_EVENTS_ALL);
-	size_t count = 0;
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	if (space)
-		sqlite3_bind_int64(s, 1, space);
-	if (handoff)
-		sqlite3_bind_int64(s, 2, (int64_t)handoff);
-	sqlite3_bind_int64(s, 3, after);
-	sqlite3_bind_int64(s, 4, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct event_row){
-			.id = sqlite3_column_int64(s, 0),
-			.space = sqlite3_column_int64(s, 1),
-			.at_ms = sqlite3_column_int64(s, 2),
-			.kind = sqlite3_column_int(s, 3),
-			.handoff = (uint64_t)sqlite3_column_int64(s, 4),
-			.envelope = (uint64_t)sqlite3_column_int64(s, 5),
-			.attempt = sqlite3_column_int64(s, 6),
-			.agent = sqlite_column_str(s, 7, arena),
-			.actor = sqlite_column_str(s, 8, arena),
-			.note = sqlite_column_str(s, 9, arena),
-			.memory = (uint64_t)sqlite3_column_int64(s, 10),
-			.value = {sqlite3_column_double(s, 11), sqlite3_column_double(s, 12)},
-		};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
-}
-
-enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
-{
-	return read_int(c, SQL_EVENT_LAST, ret_id);
 }

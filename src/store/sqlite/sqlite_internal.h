@@ -44,7 +44,8 @@
 	X(TASK_CREATE, "INSERT INTO task (space, name, created_at) VALUES (?1, ?2, ?3)") \
 	X(TASKS, "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) FROM task t " \
 		 "WHERE t.space = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
-	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)") \
+	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts) " \
+			    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
 	X(ENVELOPE_TAKEN, "SELECT 1 FROM envelope WHERE id = ?1") \
 	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
@@ -102,6 +103,10 @@
 	X(EVENTS_OF_SPACE, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENTS_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENT_LAST, "SELECT max(id) FROM event") \
+	X(EVENT_PAGE, SQLITE_EVENT_COLUMNS "WHERE id > ?3 AND id <= ?4 AND (?1 = 0 OR space = ?1)" SQLITE_EVENT_FILTER) \
+	X(EVENT_PAGE_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" \
+				 SQLITE_EVENT_FILTER) \
+	X(EVENT_AT, "SELECT at FROM event WHERE id >= ?1 ORDER BY id LIMIT 1") \
 	X(CHANNEL_PUT, "INSERT INTO channel (space, name, description, created_at) VALUES (?1, ?2, ?3, ?4) " \
 		       "ON CONFLICT (space, name) DO UPDATE SET description = excluded.description") \
 	X(CHANNEL_GET, SQLITE_CHANNEL_COLUMNS "WHERE space = ?1 AND name = ?2") \
@@ -124,13 +129,15 @@
 	X(REPLY_PRUNE, "DELETE FROM reply WHERE id IN " SQLITE_OLD_REPLIES) \
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
-#define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body "
+#define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body, e.texts "
 
 #define SQLITE_HANDOFF_COLUMNS \
 	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, h.attempt, " \
 	"h.max_attempts, h.leases, h.due, h.expires_at, h.ack_timeout, h.lease_ms, h.changed_at, h.acked_at, h.flags, " \
-	"h.receiver, h.fallbacks, h.reason, h.progress, (SELECT name FROM agent WHERE id = h.target), " \
-	"(SELECT name FROM agent WHERE id = h.agent), (SELECT name FROM channel WHERE id = h.channel) FROM handoff h "
+	"h.receiver, h.fallbacks, h.reason, h.progress, " \
+	"CASE WHEN h.target = h.agent THEN NULL ELSE (SELECT name FROM agent WHERE id = h.target) END, " \
+	"(SELECT name FROM agent WHERE id = h.agent), " \
+	"CASE WHEN h.channel = 0 THEN NULL ELSE (SELECT name FROM channel WHERE id = h.channel) END FROM handoff h "
 
 /* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold; 0 or NULL: whatever. */
 #define SQLITE_HANDOFF_FILTER \
@@ -138,6 +145,12 @@
 	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
 
 #define SQLITE_EVENT_COLUMNS "SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 FROM event "
+
+/* ?2: a set of kinds, ?7 envelope, ?8 memory, ?10 actor, ?11 name; see struct event_filter. */
+#define SQLITE_EVENT_FILTER \
+	" AND (?2 >> kind) & 1 AND (?7 = 0 OR envelope = ?7) " \
+	"AND (?8 = 0 OR memory = ?8 OR ((?9 >> kind) & 1 AND value_1 <= ?8 AND value_2 >= ?8)) AND (?10 IS NULL OR actor = ?10) " \
+	"AND (?11 IS NULL OR ((?12 >> kind) & 1 AND agent = ?11) OR ((?13 >> kind) & 1 AND note = ?11)) ORDER BY id LIMIT ?5"
 
 #define SQLITE_CHANNEL_COLUMNS \
 	"SELECT id, name, description, created_at, (SELECT count(*) FROM subscriber s WHERE s.channel = channel.id) FROM channel "
@@ -159,6 +172,8 @@ struct store_conn {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];	/* prepared on first use */
 	int lock_fd;				/* -1 for readers */
+	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
+	uint64_t last_handoff;
 	bool forgot;				/* the log holds text that was forgotten */
 	bool failed;				/* the disk failed: no further transaction, no checkpoint */
 	char error[256];

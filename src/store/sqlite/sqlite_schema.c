@@ -96,6 +96,7 @@ static const char step_2[] =
 	"  UNIQUE (space, name));";
 
 static const char step_3[] =
+	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"	/* references whose text the body leaves out; -1: not known */
 	"CREATE TABLE handoff ("
 	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
 	"  envelope INTEGER NOT NULL,"		/* space << 40 | number */
@@ -153,6 +154,10 @@ static const char step_3[] =
 	"  actor TEXT,"
 	"  note TEXT);"
 	"CREATE INDEX event_handoff ON event (space, handoff) WHERE handoff > 0;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;"
+	"CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN"
+	"  SELECT raise(ABORT, 'an event is never removed'); END;"
 	"CREATE TABLE channel ("
 	"  id INTEGER PRIMARY KEY,"
 	"  space INTEGER NOT NULL,"
