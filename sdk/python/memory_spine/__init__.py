@@ -8,26 +8,51 @@
             print(found.id, found.score, found.content)
 
         handoff = spine.agent_handoff("code-generator", f"Implement the retry logic, based on {memory.id}.")
-        print(handoff.prompt())
+        ack = spine.deliver_handoff(handoff, timeout=15)
+
+    with MemorySpine() as spine:                                        # the receiving agent
+        for handoff in spine.agent("code-generator").inbox():
+            print(handoff.prompt)
 
 `AsyncMemorySpine` has the same calls, to be awaited. Errors are `SpineError`s (see memory_spine.errors).
 """
 
 from ._version import __version__
 from .call import Page, SpineWarning
+from .channel import AsyncChannel, Channel
 from .client import AsyncMemorySpine, MemorySpine
+from .delivery import (
+    Ack,
+    ChannelInfo,
+    Delivery,
+    Event,
+    Join,
+    Notice,
+    Parked,
+    Route,
+    Trace,
+    TraceEnvelope,
+)
 from .envelope import Budget, DryRun, Envelope, Finding, Guard, News, Ref, Trimmed, Waived
 from .errors import (
+    AckTimeoutError,
     BudgetTooSmall,
+    CircuitOpenError,
     Conflict,
     ConstraintConflict,
     CredentialsFound,
+    HandoffConflict,
+    HandoffError,
+    HandoffParkedError,
     HopLimit,
+    NoRoute,
     NotFound,
     PreconditionFailed,
     ProtocolError,
+    RoutingLoop,
     ServerError,
     SpineError,
+    StaleLeaseError,
     Unavailable,
     ValidationError,
 )
@@ -36,11 +61,14 @@ from .errors import (
 from .errors import ConnectionError as ConnectionError
 from .errors import TimeoutError as TimeoutError
 from .handoff import AsyncHandoff, Handoff
+from .handoff_client import AsyncHandoffClient, HandoffClient
+from .idempotent import idempotent
 from .memories import UNSET, Unset
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
     Blame,
+    Breaker,
     Change,
     Difference,
     Explanation,
@@ -50,6 +78,7 @@ from .models import (
     HopFidelity,
     Memory,
     Missing,
+    Queue,
     Receipt,
     Space,
     Task,
@@ -58,51 +87,83 @@ from .models import (
     Term,
     Verification,
 )
+from .received import AsyncReceivedHandoff, ReceivedHandoff
+from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
 
 __all__ = [
     "UNSET",
+    "Ack",
+    "AckTimeoutError",
     "Agent",
+    "AsyncChannel",
     "AsyncHandoff",
+    "AsyncHandoffClient",
+    "AsyncInbox",
     "AsyncMemorySpine",
     "AsyncPages",
+    "AsyncReceivedHandoff",
+    "AsyncReceiver",
     "Blame",
+    "Breaker",
     "Budget",
     "BudgetTooSmall",
     "Change",
+    "Channel",
+    "ChannelInfo",
+    "CircuitOpenError",
     "Conflict",
     "ConstraintConflict",
     "CredentialsFound",
+    "Delivery",
     "Difference",
     "DryRun",
     "Envelope",
+    "Event",
     "Explanation",
     "FetchResult",
     "Fidelity",
     "Finding",
     "Guard",
     "Handoff",
+    "HandoffClient",
+    "HandoffConflict",
+    "HandoffError",
+    "HandoffParkedError",
     "Hop",
     "HopFidelity",
     "HopLimit",
+    "Inbox",
+    "Join",
     "Memory",
     "MemorySpine",
     "Missing",
     "News",
+    "NoRoute",
     "NotFound",
+    "Notice",
     "Page",
     "Pages",
+    "Parked",
     "PreconditionFailed",
     "ProtocolError",
+    "Queue",
     "Receipt",
+    "ReceivedHandoff",
+    "Receiver",
     "Ref",
+    "Route",
+    "RoutingLoop",
     "ServerError",
     "Space",
     "SpineError",
     "SpineWarning",
+    "StaleLeaseError",
     "Task",
     "TaskEntry",
     "TaskHop",
     "Term",
+    "Trace",
+    "TraceEnvelope",
     "Trimmed",
     "Unavailable",
     "Unset",
@@ -110,4 +171,5 @@ __all__ = [
     "Verification",
     "Waived",
     "__version__",
+    "idempotent",
 ]

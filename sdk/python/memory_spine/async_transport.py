@@ -210,6 +210,8 @@ class AsyncTransport:
             keep = False
             try:
                 if request.cancel is not None:
+                    if request.cancel.is_set:
+                        raise http1.connection_lost(request, "it was cancelled before it was sent")
                     request.cancel.arm(connection.hang_up)
                 response = await connection.exchange(request)
                 keep = connection.reusable

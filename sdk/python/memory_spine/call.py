@@ -17,8 +17,8 @@ RETRIES. A request is sent again where that cannot do anything twice:
 
 All attempts and the waits between them share the call's one deadline.
 
-WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. The time for its answer counts from when
-it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
+WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. The time for its answer counts from
+when it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
 go on waiting than fail while the server restarts says so itself: it sends such a request with retry=False, and yields a
 `Sleep` before it sends it again. `Cancel` ends the waiting from outside.
 """

@@ -9,16 +9,20 @@ from types import TracebackType
 from typing import Optional, TypeVar
 
 from . import agents as agent_calls
-from . import handoffs, memories, server
+from . import channels as channel_calls
+from . import deliveries, handoffs, memories, server
 from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
 from .async_transport import AsyncTransport
 from .call import Response, Sleep, Steps, perform
+from .channel import AsyncChannel, Channel
 from .errors import SpineError
 from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
 from .http1 import Settings
+from .keeper import Keeper
 from .method import awaiting, awaiting_pages, blocking, blocking_pages
+from .receiver import AsyncReceiver, Receiver
 from .transport import Transport
 from .wire import Endpoint, header_value
 
@@ -79,11 +83,18 @@ class _Client:
         return self._space
 
     @property
-    def agent(self) -> Optional[str]:
+    def agent_name(self) -> Optional[str]:
+        """Who is calling, the `agent` that the client was made with; None is nobody."""
         return self._agent
 
+    def _named(self, name: Optional[str]) -> str:
+        name = self._agent if name is None else name
+        if not isinstance(name, str) or not name:
+            raise ValueError("which agent? Name one, here or when the client is made (agent=…)")
+        return name
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(endpoint={self.endpoint!r}, space={self.space!r}, agent={self.agent!r})"
+        return f"{type(self).__name__}(endpoint={self.endpoint!r}, space={self.space!r}, agent={self._agent!r})"
 
 
 class MemorySpine(_Client):
@@ -95,9 +106,10 @@ class MemorySpine(_Client):
 
     def _open(self, settings: Settings) -> None:
         self._transport = Transport(settings)
+        self._keeper = Keeper(self)
 
-    def _run(self, steps: Steps[T]) -> T:
-        effects = perform(steps, self.timeout, self.retries)
+    def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
+        effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
         try:
             effect = next(effects)
             while True:
@@ -127,6 +139,18 @@ class MemorySpine(_Client):
     ) -> None:
         self.close()
 
+    def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> Receiver:
+        """An agent as a receiver of handoffs: `receive`, `inbox`, `run`. Asks the server nothing yet.
+
+        name      which agent; else the one that the client was made with
+        instance  which of several that share its queue this is, for those who look
+        """
+        return Receiver(self, self._named(name), instance)
+
+    def get_channel(self, name: str) -> Channel:
+        """A channel: `publish`, `join`, `subscribe`. Asks the server nothing yet."""
+        return Channel(self._run, name)
+
     store = blocking(memories.store)
     store_many = blocking(memories.store_many)
     get = blocking(memories.get)
@@ -147,14 +171,34 @@ class MemorySpine(_Client):
     verify = blocking(handoffs.verify)
     diff = blocking(handoffs.diff)
 
+    send = blocking(deliveries.send)
+    deliver_handoff = blocking(deliveries.deliver_handoff)
+    handoff = blocking(deliveries.handoff)
+    handoffs = blocking_pages(deliveries.handoffs)
+
+    park_envelope = blocking(deliveries.park_envelope)
+    parked = blocking_pages(deliveries.parked)
+    redrive = blocking(deliveries.redrive)
+    reroute = blocking(deliveries.reroute)
+    shrink = blocking(deliveries.shrink)
+    discard = blocking(deliveries.discard)
+
+    channels = blocking_pages(channel_calls.channels)
+    routes = blocking_pages(channel_calls.routes)
+    route = blocking(channel_calls.route)
+    put_route = blocking(channel_calls.put_route)
+    delete_route = blocking(channel_calls.delete_route)
+
     task = blocking(task_calls.task)
     tasks = blocking_pages(task_calls.tasks)
     fidelity = blocking(task_calls.fidelity)
     blame = blocking(task_calls.blame)
+    trace = blocking(task_calls.trace)
 
     register_agent = blocking(agent_calls.register_agent)
     agent_info = blocking(agent_calls.agent_info)
     agents = blocking_pages(agent_calls.agents)
+    reset_breaker = blocking(agent_calls.reset_breaker)
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
@@ -175,8 +219,8 @@ class AsyncMemorySpine(_Client):
     def _open(self, settings: Settings) -> None:
         self._transport = AsyncTransport(settings)
 
-    async def _run(self, steps: Steps[T]) -> T:
-        effects = perform(steps, self.timeout, self.retries)
+    async def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
+        effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
         try:
             effect = next(effects)
             while True:
@@ -206,6 +250,18 @@ class AsyncMemorySpine(_Client):
     ) -> None:
         await self.close()
 
+    def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> AsyncReceiver:
+        """An agent as a receiver of handoffs: `receive`, `inbox`, `run`. Asks the server nothing yet.
+
+        name      which agent; else the one that the client was made with
+        instance  which of several that share its queue this is, for those who look
+        """
+        return AsyncReceiver(self, self._named(name), instance)
+
+    def get_channel(self, name: str) -> AsyncChannel:
+        """A channel: `publish`, `join`, `subscribe`. Asks the server nothing yet."""
+        return AsyncChannel(self._run, name)
+
     store = awaiting(memories.store)
     store_many = awaiting(memories.store_many)
     get = awaiting(memories.get)
@@ -226,14 +282,34 @@ class AsyncMemorySpine(_Client):
     verify = awaiting(handoffs.verify)
     diff = awaiting(handoffs.diff)
 
+    send = awaiting(deliveries.send)
+    deliver_handoff = awaiting(deliveries.deliver_handoff)
+    handoff = awaiting(deliveries.handoff)
+    handoffs = awaiting_pages(deliveries.handoffs)
+
+    park_envelope = awaiting(deliveries.park_envelope)
+    parked = awaiting_pages(deliveries.parked)
+    redrive = awaiting(deliveries.redrive)
+    reroute = awaiting(deliveries.reroute)
+    shrink = awaiting(deliveries.shrink)
+    discard = awaiting(deliveries.discard)
+
+    channels = awaiting_pages(channel_calls.channels)
+    routes = awaiting_pages(channel_calls.routes)
+    route = awaiting(channel_calls.route)
+    put_route = awaiting(channel_calls.put_route)
+    delete_route = awaiting(channel_calls.delete_route)
+
     task = awaiting(task_calls.task)
     tasks = awaiting_pages(task_calls.tasks)
     fidelity = awaiting(task_calls.fidelity)
     blame = awaiting(task_calls.blame)
+    trace = awaiting(task_calls.trace)
 
     register_agent = awaiting(agent_calls.register_agent)
     agent_info = awaiting(agent_calls.agent_info)
     agents = awaiting_pages(agent_calls.agents)
+    reset_breaker = awaiting(agent_calls.reset_breaker)
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)

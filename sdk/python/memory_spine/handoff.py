@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, TypeVar, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Protocol, TypeVar, Union, cast, overload
 
 from . import handoffs
 from .call import Steps
@@ -22,6 +22,7 @@ from .envelope import DryRun, Envelope
 from .method import awaiting, blocking
 
 T = TypeVar("T")
+B = TypeVar("B", bound="_Bound")
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -47,16 +48,16 @@ if TYPE_CHECKING:
 class Run(Protocol):
     """How the blocking client carries out a call."""
 
-    def __call__(self, steps: Steps[T]) -> T: ...
+    def __call__(self, steps: Steps[T], timeout: Optional[float] = None) -> T: ...
 
 
 class AsyncRun(Protocol):
     """How the asynchronous client carries out a call."""
 
-    def __call__(self, steps: Steps[T]) -> Coroutine[Any, Any, T]: ...
+    def __call__(self, steps: Steps[T], timeout: Optional[float] = None) -> Coroutine[Any, Any, T]: ...
 
 
-def _no_client(steps: Steps[Any]) -> NoReturn:
+def _no_client(steps: Steps[Any], timeout: Optional[float] = None) -> NoReturn:
     raise RuntimeError("this envelope was unpickled and has no client: read it again, with a client's envelope(id)")
 
 
@@ -77,6 +78,12 @@ class _Bound(Envelope):
     def __reduce__(self) -> tuple[Callable[..., Envelope], tuple[Any, ...]]:
         return _unpickle, (type(self), _values(self))
 
+    def _knowing(self: B, prompt: Optional[str]) -> B:
+        """Takes a prompt that came with the envelope, so that it need not be fetched."""
+        if prompt is not None:
+            self._fetched["prompt"] = prompt
+        return self
+
     def _prompt(self) -> Steps[str]:
         if "prompt" not in self._fetched:
             self._fetched["prompt"] = yield from handoffs.prompt(self.id)
@@ -95,8 +102,8 @@ class Handoff(_Bound):
     _run: Run = field(default=_no_client, repr=False, compare=False)
 
     @classmethod
-    def bind(cls, run: Run, envelope: Envelope) -> Handoff:
-        return cls(**_values(envelope), _run=run)
+    def bind(cls, run: Run, envelope: Envelope, prompt: Optional[str] = None) -> Handoff:
+        return cls(**_values(envelope), _run=run)._knowing(prompt)
 
     def prompt(self) -> str:
         """What the receiving model reads, in Markdown."""
@@ -114,8 +121,8 @@ class AsyncHandoff(_Bound):
     _run: AsyncRun = field(default=_no_client, repr=False, compare=False)
 
     @classmethod
-    def bind(cls, run: AsyncRun, envelope: Envelope) -> AsyncHandoff:
-        return cls(**_values(envelope), _run=run)
+    def bind(cls, run: AsyncRun, envelope: Envelope, prompt: Optional[str] = None) -> AsyncHandoff:
+        return cls(**_values(envelope), _run=run)._knowing(prompt)
 
     async def prompt(self) -> str:
         """What the receiving model reads, in Markdown."""

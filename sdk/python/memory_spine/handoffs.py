@@ -15,7 +15,7 @@ EnvelopeId = Union[str, Envelope]
 """An envelope, or its id."""
 
 
-def _id(what: str, envelope: EnvelopeId) -> str:
+def envelope_id(what: str, envelope: EnvelopeId) -> str:
     id = envelope.id if isinstance(envelope, Envelope) else envelope
     if not isinstance(id, str):
         raise TypeError(f"{what} is an envelope or its id, such as 'env-17', not {id!r}")
@@ -25,8 +25,8 @@ def _id(what: str, envelope: EnvelopeId) -> str:
     return id
 
 
-def _path(envelope: EnvelopeId, verb: str = "") -> str:
-    return f"/v1/envelopes/{quote(_id('id', envelope), safe='')}{verb}"
+def envelope_path(envelope: EnvelopeId, verb: str = "") -> str:
+    return f"/v1/envelopes/{quote(envelope_id('id', envelope), safe='')}{verb}"
 
 
 def _objects(what: str, value: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def agent_handoff(
 ) -> Steps[Envelope]:
     """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
 
-    target_agent        who gets the work
+    target_agent        who gets the work; "next" asks the routes (`put_route`)
     task_summary        what it is to accomplish; memories that the text names (ms-4821 through ms-4825) go with it
     include_recent      how many memories to add by relevance and recency
     include_pins        whether to add what is pinned in the space
@@ -83,8 +83,8 @@ def agent_handoff(
     tokenizer           what the budget is counted in; else the receiver's
     dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
 
-    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit. That memories cannot be found is no error:
-    see `missing`.
+    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
+    found is no error: see `missing`.
     """
     fields = {
         "target_agent": target_agent,
@@ -98,7 +98,7 @@ def agent_handoff(
         "state": state,
         "open_decisions": string_list("open_decisions", open_decisions),
         "resolved_decisions": _objects("resolved_decisions", resolved_decisions),
-        "parent": None if parent is None else _id("parent", parent),
+        "parent": None if parent is None else envelope_id("parent", parent),
         "task": task,
         "strategy": strategy,
         "refs": string_list("refs", refs),
@@ -117,13 +117,13 @@ def agent_handoff(
 
 def envelope(id: str) -> Steps[Envelope]:
     """Reads an envelope."""
-    response = yield get(_path(id))
+    response = yield get(envelope_path(id))
     return response.read(Envelope.from_wire)
 
 
 def prompt(id: EnvelopeId) -> Steps[str]:
     """What the receiving model reads, in Markdown."""
-    response = yield get(_path(id), (("format", "prompt"),))
+    response = yield get(envelope_path(id), (("format", "prompt"),))
     return response.text
 
 
@@ -131,30 +131,30 @@ def render(id: EnvelopeId, form: str) -> Steps[dict[str, Any]]:
     """The envelope in another form: "v1", or "both"."""
     if form not in ("v1", "both"):
         raise ValueError(f"form is {form!r}; expected 'v1' or 'both' (what a model reads is prompt())")
-    response = yield get(_path(id), (("format", form),))
+    response = yield get(envelope_path(id), (("format", form),))
     return response.read(dict)
 
 
 def resolve(id: EnvelopeId, ids: Optional[Iterable[str]] = None) -> Steps[FetchResult]:
     """Fetches what an envelope trimmed or missed, as it is now: all, or the ids given. `receipts` tells who did."""
     body = {} if ids is None else {"ids": string_list("ids", ids)}
-    response = yield post(_path(id, "/resolve"), body, safe=True)
+    response = yield post(envelope_path(id, "/resolve"), body, safe=True)
     return response.read(FetchResult.from_wire)
 
 
 def receipts(id: EnvelopeId) -> Steps[list[Receipt]]:
     """Who fetched what an envelope could not carry."""
-    response = yield get(_path(id, "/receipts"))
+    response = yield get(envelope_path(id, "/receipts"))
     return response.read(Receipt.list_from_wire)
 
 
 def verify(id: EnvelopeId) -> Steps[Verification]:
     """Has the server check the digests of an envelope and of all before it, to the root of the chain."""
-    response = yield get(_path(id, "/verify"))
+    response = yield get(envelope_path(id, "/verify"))
     return response.read(Verification.from_wire)
 
 
 def diff(a: EnvelopeId, b: EnvelopeId) -> Steps[Difference]:
     """What `b` kept of `a`, and what it added, changed or dropped."""
-    response = yield get(_path(a, f"/diff/{quote(_id('b', b), safe='')}"))
+    response = yield get(envelope_path(a, f"/diff/{quote(envelope_id('b', b), safe='')}"))
     return response.read(Difference.from_wire)

@@ -16,7 +16,7 @@ from .wire import parse_time
 H = TypeVar("H", bound="Hop")
 
 
-def _time(value: Optional[str]) -> Optional[datetime]:
+def optional_time(value: Optional[str]) -> Optional[datetime]:
     return None if value is None else parse_time(value)
 
 
@@ -111,7 +111,7 @@ class Memory:
             pinned=bool(raw.get("pinned")),
             trust=raw.get("trust") or "agent",
             metadata=dict(raw.get("metadata") or {}),
-            expires_at=_time(raw.get("expires_at")),
+            expires_at=optional_time(raw.get("expires_at")),
             supersedes=raw.get("supersedes"),
             superseded_by=raw.get("superseded_by"),
             digest=raw.get("digest"),
@@ -438,14 +438,14 @@ class Breaker:
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Breaker:
-        return cls(raw["state"], int(raw.get("failures") or 0), _time(raw.get("reset_at")))
+        return cls(raw["state"], int(raw.get("failures") or 0), optional_time(raw.get("reset_at")))
 
 
 @dataclass(frozen=True)
 class Agent:
     """A registered agent: the envelope versions that it reads, how its tokens are counted, how many it takes.
 
-    Settings are None, and `fallbacks` empty, where the server's defaults hold. `queue`, `breaker` and `last_seen_at` are
+    Settings are None, and `fallbacks` empty, where the server's defaults hold. `queue`, `breaker`, `last_seen_at` tell
     how it was when it was read; they are None where the server did not say. `etag` is what `register_agent` takes as
     `if_match`; agents of a list have none.
     """
@@ -484,7 +484,7 @@ class Agent:
             updated_at=parse_time(raw["updated_at"]),
             queue=None if queue is None else Queue.from_wire(queue),
             breaker=None if breaker is None else Breaker.from_wire(breaker),
-            last_seen_at=_time(raw.get("last_seen_at")),
+            last_seen_at=optional_time(raw.get("last_seen_at")),
             raw=dict(raw),
         )
 

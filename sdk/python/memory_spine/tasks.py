@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from .call import Listing, Steps, get
+from .delivery import Trace
 from .models import Blame, Fidelity, Task, TaskEntry
 from .wire import Query
 
@@ -39,3 +40,9 @@ def blame(task: str, key: str) -> Steps[Blame]:
     """Where a constraint, a memory ("ms-4821"), an open decision or "intent" came in, and where it was lost."""
     response = yield get(_path(task, "/blame"), (("key", key),))
     return response.read(Blame.from_wire)
+
+
+def trace(task: str) -> Steps[Trace]:
+    """All that happened to a task: envelopes, their deliveries and the events, each in the order of time."""
+    response = yield get(_path(task, "/trace"))
+    return response.read(Trace.from_wire)

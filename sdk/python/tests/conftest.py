@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,24 @@ sys.path[:0] = [str(SDK), str(SDK.parent.parent / "tests")]
 
 from server import Server  # noqa: E402
 
-from memory_spine import AsyncHandoff, AsyncMemorySpine, AsyncPages, MemorySpine  # noqa: E402
+from memory_spine import (  # noqa: E402
+    AsyncChannel,
+    AsyncHandoff,
+    AsyncHandoffClient,
+    AsyncMemorySpine,
+    AsyncPages,
+    AsyncReceivedHandoff,
+    AsyncReceiver,
+    HandoffClient,
+    MemorySpine,
+)
+
+# What the asynchronous client returns that has methods to be awaited.
+AWAITED = (AsyncHandoff, AsyncReceiver, AsyncReceivedHandoff, AsyncChannel)
 
 
 class Blocking:
-    """An asynchronous client, or a handoff of it, that is used like a blocking one, so that one test holds for both."""
+    """An asynchronous client, or something of it, that is used like a blocking one, so that one test holds for both."""
 
     def __init__(self, inner, loop):
         self._inner = inner
@@ -24,7 +38,9 @@ class Blocking:
 
     def __getattr__(self, name):
         value = getattr(self._inner, name)
-        return value if not callable(value) else lambda *args, **kwargs: self._wait(value, args, kwargs)
+        if callable(value):
+            return lambda *args, **kwargs: self._wait(value, args, kwargs)
+        return self._wrap(value)
 
     def __eq__(self, other):
         return self._inner == unwrap(other)
@@ -33,9 +49,21 @@ class Blocking:
         value = function(*map(unwrap, args), **{name: unwrap(value) for name, value in kwargs.items()})
         if asyncio.iscoroutine(value):
             value = self._loop.run_until_complete(value)
-        if isinstance(value, AsyncHandoff):
+        return self._wrap(value)
+
+    def _wrap(self, value):
+        if isinstance(value, list):
+            return [self._wrap(entry) for entry in value]
+        if isinstance(value, AWAITED):
             return Blocking(value, self._loop)
         return BlockingPages(value, self._loop) if isinstance(value, AsyncPages) else value
+
+    def __enter__(self):
+        self._loop.run_until_complete(self._inner.__aenter__())
+        return self
+
+    def __exit__(self, *how):
+        return self._loop.run_until_complete(self._inner.__aexit__(*how))
 
 
 def unwrap(value):
@@ -123,3 +151,51 @@ def space():
 @pytest.fixture
 def spine(connect, server, space):
     return connect(server.url, space=space)
+
+
+@pytest.fixture
+def other(server, space):
+    """Another agent's client in the same space, always a blocking one: for use in threads."""
+    with MemorySpine(server.url, space=space) as client:
+        yield client
+
+
+@pytest.fixture
+def handoff_client():
+    """Makes the HandoffClient that belongs to a client."""
+
+    def make(spine, **options):
+        if isinstance(spine, Blocking):
+            return Blocking(AsyncHandoffClient(spine._inner, **options), spine._loop)
+        return HandoffClient(spine, **options)
+
+    return make
+
+
+@pytest.fixture
+def in_thread():
+    """Starts functions in threads, and has them end, without an error, before the test does."""
+    threads = []
+    failed = []
+
+    def start(function, *args, **kwargs):
+        def work():
+            try:
+                function(*args, **kwargs)
+            except BaseException as error:
+                failed.append(error)
+
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+        return threads[-1]
+
+    def join():
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+        if failed:
+            raise failed.pop()
+
+    start.join = join
+    yield start
+    join()

@@ -19,7 +19,9 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes"}
+# What asks the server nothing and returns something that does.
+HANDLES = {"agent", "get_channel"}
 OLDEST_PYTHON = (3, 9)
 
 
@@ -45,7 +47,10 @@ def test_both_clients_have_the_same_calls():
             "list",
         ),
         *("agent_handoff", "envelope", "resolve", "receipts", "verify", "diff", "task", "tasks", "fidelity", "blame"),
-        *("register_agent", "agent_info", "agents", "space_info", "set_space"),
+        *("send", "deliver_handoff", "handoff", "handoffs", "agent", "get_channel", "channels", "trace"),
+        *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
+        *("routes", "route", "put_route", "delete_route"),
+        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 
@@ -56,7 +61,28 @@ def test_a_call_is_documented_and_has_the_same_parameters_in_both_clients(name):
     assert sync.__doc__ and asynchronous.__doc__
     assert inspect.signature(sync).parameters == inspect.signature(asynchronous).parameters
     assert "Steps" not in str(inspect.signature(sync))
-    assert asyncio.iscoroutinefunction(asynchronous) == (name not in PAGED)
+    assert asyncio.iscoroutinefunction(asynchronous) == (name not in PAGED | HANDLES)
+
+
+@pytest.mark.parametrize(
+    "sync, asynchronous",
+    [
+        (memory_spine.Channel, memory_spine.AsyncChannel),
+        (memory_spine.Receiver, memory_spine.AsyncReceiver),
+        (memory_spine.ReceivedHandoff, memory_spine.AsyncReceivedHandoff),
+        (memory_spine.HandoffClient, memory_spine.AsyncHandoffClient),
+        (memory_spine.Inbox, memory_spine.AsyncInbox),
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_everything_has_an_asynchronous_twin(sync, asynchronous):
+    assert {name for name in dir(sync) if not name.startswith("_")} == {
+        name for name in dir(asynchronous) if not name.startswith("_")
+    }
+    for name in calls(sync):
+        one, other = getattr(sync, name), getattr(asynchronous, name)
+        assert one.__doc__ and other.__doc__
+        assert list(inspect.signature(one).parameters) == list(inspect.signature(other).parameters)
 
 
 def test_parameters_are_seen_through_an_object():
@@ -136,6 +162,56 @@ spine.agent_handoff("a")
         "memory_spine.handoff.AsyncHandoff",
         "str",
         "memory_spine.envelope.DryRun",
+    ], run.stdout
+    assert len({line.split(":")[1] for line in lines if "error:" in line}) == 2, run.stdout
+
+
+def test_a_type_checker_knows_what_delivery_returns(tmp_path):
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    program = """
+from memory_spine import AsyncMemorySpine, HandoffClient, MemorySpine, ReceivedHandoff, idempotent
+spine = MemorySpine()
+reveal_type(spine.deliver_handoff("env-1", timeout=3))
+reveal_type(spine.send({"task_summary": "x"}, "a", priority=3))
+reveal_type(spine.parked())
+for handoff in spine.agent("a").inbox():
+    reveal_type(handoff.envelope)
+reveal_type(spine.get_channel("x").join("env-1"))
+reveal_type(HandoffClient(spine).send_handoff("env-1", "b"))
+@idempotent
+def one(handoff: ReceivedHandoff) -> int:
+    return 1
+@idempotent(path="x.db")
+def two(handoff: ReceivedHandoff) -> int:
+    return 1
+spine.agent("a").run(one)
+spine.agent("a").run(two)
+async def main() -> None:
+    spine = AsyncMemorySpine()
+    reveal_type(await spine.deliver_handoff("env-1"))
+    async for handoff in spine.agent("a").inbox():
+        reveal_type(handoff)
+spine.deliver_handoff("env-1", timeout="soon")
+spine.send()
+"""
+    (tmp_path / "program.py").write_text(program)
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, str(tmp_path / "program.py")],
+        env={**os.environ, "MYPYPATH": str(SDK)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = run.stdout.splitlines()
+    assert [line.partition('"')[2].rstrip('"') for line in lines if "Revealed type" in line] == [
+        "memory_spine.delivery.Ack",
+        "memory_spine.delivery.Delivery",
+        "memory_spine.method.Pages[memory_spine.delivery.Parked]",
+        "memory_spine.handoff.Handoff",
+        "memory_spine.delivery.Join",
+        "memory_spine.delivery.Ack",
+        "memory_spine.delivery.Ack",
+        "memory_spine.received.AsyncReceivedHandoff",
     ], run.stdout
     assert len({line.split(":")[1] for line in lines if "error:" in line}) == 2, run.stdout
 
