@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve status space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -14,6 +14,7 @@ _spine()
 		--threads) return ;;
 		--log-level) COMPREPLY=($(compgen -W 'debug info warn error' -- "$cur")); return ;;
 		--log-format) COMPREPLY=($(compgen -W 'auto text json' -- "$cur")); return ;;
+		--webhook-hosts) return ;;
 		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		--max-connections) return ;;
 		--max-header) return ;;
@@ -28,11 +29,25 @@ _spine()
 		--idle-timeout) return ;;
 		--write-timeout) return ;;
 		--drain-timeout) return ;;
+		--webhook-timeout) return ;;
 		--idempotency-ttl) return ;;
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --idempotency-ttl --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --webhook-timeout --idempotency-ttl --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	demo)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--fast --private --keep --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -46,6 +61,42 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	tail)
+		case "$prev" in
+		--type) return ;;
+		--after) return ;;
+		--count|-n) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--type --after --count --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	audit)
+		case "$prev" in
+		--actor|-a) return ;;
+		--object|-o) return ;;
+		--action) return ;;
+		--since) return ;;
+		--until) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--actor --object --action --since --until --oldest --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -413,6 +464,10 @@ _spine()
 		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
 		--max-tokens|-m) return ;;
 		--description|-d) return ;;
+		--fallback) return ;;
+		--ack-timeout) return ;;
+		--attempts) return ;;
+		--webhook) return ;;
 		--url) return ;;
 		--space) return ;;
 		--agent) return ;;
@@ -420,9 +475,265 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--accepts --tokenizer --max-tokens --description --replace --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--accepts --tokenizer --max-tokens --description --fallback --ack-timeout --attempts --webhook --replace --reset-breaker --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
+		;;
+	send)
+		case "$prev" in
+		--to) return ;;
+		--wait|-w) return ;;
+		--fallback) return ;;
+		--priority) return ;;
+		--attempts) return ;;
+		--ack-timeout) return ;;
+		--idempotency-key) return ;;
+		--from) return ;;
+		--parent|-p) return ;;
+		--task) return ;;
+		--intent) return ;;
+		--state) return ;;
+		--constraint|-c) return ;;
+		--waive) return ;;
+		--decision) return ;;
+		--resolve-decision) return ;;
+		--history) return ;;
+		--expect|-e) return ;;
+		--max-hops) return ;;
+		--ref|-r) return ;;
+		--recent) return ;;
+		--max-tokens|-m) return ;;
+		--strategy) COMPREPLY=($(compgen -W 'priority full summary lazy' -- "$cur")); return ;;
+		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--to --wait --fallback --priority --attempts --ack-timeout --idempotency-key --from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --no-pins --max-tokens --strategy --tokenizer --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	receive)
+		case "$prev" in
+		--wait|-w) return ;;
+		--max|-n) return ;;
+		--lease) return ;;
+		--instance) return ;;
+		--format|-f) COMPREPLY=($(compgen -W 'prompt json' -- "$cur")); return ;;
+		--exec|-x) return ;;
+		--work-lease) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--wait --max --lease --instance --format --ack --no-ack --exec --loop --work-lease --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	ack)
+		case "$prev" in
+		--work-lease|-w) return ;;
+		--gap) return ;;
+		--input-tokens) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--work-lease --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	progress)
+		case "$prev" in
+		--work-lease|-w) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--work-lease --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	need)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	complete)
+		case "$prev" in
+		--gap) return ;;
+		--input-tokens) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	nack)
+		case "$prev" in
+		--delay|-d) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--delay --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	reject)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	handoffs)
+		case "$prev" in
+		--state|-s) COMPREPLY=($(compgen -W 'queued leased acked completed parked expired discarded' -- "$cur")); return ;;
+		--to) return ;;
+		--from) return ;;
+		--envelope|-e) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--state --to --from --envelope --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	trace)
+		case "$prev" in
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	parked)
+		case "$prev" in
+		--to) return ;;
+		--max-tokens|-m) return ;;
+		--why) return ;;
+		--by) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--to --max-tokens --why --by --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'list show redrive reroute shrink discard' -- "$cur"))
+		;;
+	park)
+		case "$prev" in
+		--reason) return ;;
+		--by) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--reason --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	channels)
+		case "$prev" in
+		--to) return ;;
+		--priority) return ;;
+		--attempts) return ;;
+		--ack-timeout) return ;;
+		--need) return ;;
+		--wait|-w) return ;;
+		--description|-d) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--to --priority --attempts --ack-timeout --need --wait --description --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'list show put subscribe unsubscribe publish join' -- "$cur"))
+		;;
+	routes)
+		case "$prev" in
+		--from) return ;;
+		--to) return ;;
+		--when-constraint) return ;;
+		--when-tag) return ;;
+		--when-state) return ;;
+		--when-hop) return ;;
+		--order) return ;;
+		--description|-d) return ;;
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--from --to --when-constraint --when-tag --when-state --when-hop --order --description --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'list show put delete' -- "$cur"))
 		;;
 	export)
 		case "$prev" in

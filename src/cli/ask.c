@@ -108,7 +108,8 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 static void read_reply(struct cli *cli, struct arena *arena, struct ask *ask)
 {
 	struct json_error error;
-	bool parsed = json_parse(buf_str(&ask->reply.body), ASK_JSON_DEPTH, arena, &ask->json, &error);
+	bool parsed = ask->reply.status == 204 ||
+		      json_parse(buf_str(&ask->reply.body), ASK_JSON_DEPTH, arena, &ask->json, &error);
 
 	if (parsed) {
 		ask->code = ask_str(&ask->json, "code");
@@ -253,7 +254,7 @@ int ask_print(struct cli *cli, const struct client_request *request,
 	int code = ask_run(cli, request, &ask);
 
 	if (code == CLI_OK && cli_is_json(cli))
-		cli_write_json(cli, buf_str(&ask.reply.body));
+		cli_write_json(cli, ask.reply.body.len ? buf_str(&ask.reply.body) : STR("{}"));
 	else if (code == CLI_OK)
 		show(cli, &ask.json);
 	ask_release(&ask);

@@ -11,7 +11,7 @@ enum { ASK_JSON_DEPTH = 1024 };
 
 struct ask {
 	struct client_reply reply;	/* status 0 where there was none */
-	struct json json;		/* of the body; lives in the cli's arena or the one given */
+	struct json json;		/* of the body, null where there is none; lives in the arena given */
 	/* Where the server refused: parts of the problem. Empty where it did not say. */
 	struct str code;
 	struct str detail;

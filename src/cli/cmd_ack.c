@@ -31,8 +31,8 @@ const struct command cmd_ack = {
 	.name = "ack",
 	.summary = "Accepts a handoff: the sender knows that it has arrived",
 	.usage = "LEASE",
-	.about = "The lease is what spine receive told, such as ho-12.1. Doing it twice is the same as once. A lease that has "
-		 "ended is refused with exit code 4, and nothing is changed.",
+	.about = "The lease is what spine receive told, such as ho-12.1. Doing it twice is the same as once. A lease "
+		 "that has ended is refused with exit code 4, and nothing is changed.",
 	.examples = {"spine ack ho-1.1 --work-lease 5m"},
 	.tables = {&ack_table, &settle_result_table, &client_table},
 	.min_args = 1,

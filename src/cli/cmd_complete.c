@@ -45,7 +45,8 @@ const struct command cmd_complete = {
 	.name = "complete",
 	.summary = "Ends a handoff with its result; one that was not acked is acked with it",
 	.usage = "LEASE [RESULT|-]",
-	.about = "A result that can be read as JSON is sent as that, else as text; with \"-\" it is read from standard input.",
+	.about = "A result that can be read as JSON is sent as that, else as text; with \"-\" it is read from standard "
+		 "input.",
 	.examples = {"spine complete ho-1.1 '{\"patch\":\"ms-1\"}' --gap \"the schema was missing\""},
 	.tables = {&settle_result_table, &client_table},
 	.min_args = 1,

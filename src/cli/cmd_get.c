@@ -47,7 +47,8 @@ static int fetch(struct cli *cli, const struct buf *body)
 }
 
 /* Of what is not a memory there is one at a time. */
-static int get_other(struct cli *cli, const char *prefix, void (*show)(const struct cli *cli, const struct json *answer))
+static int get_other(struct cli *cli, const char *prefix,
+		     void (*show)(const struct cli *cli, const struct json *answer))
 {
 	struct client_request request = {
 		.method = "GET", .path = ask_path(cli->arena, prefix, cli->options.args[0], ""), .repeatable = true,

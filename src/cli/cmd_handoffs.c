@@ -58,7 +58,10 @@ const struct command cmd_handoffs = {
 	.summary = "Lists deliveries: who sent what to whom, and how it stands",
 	.usage = "",
 	.about = "All of one, with everything that happened to it: spine get ho-1.",
-	.examples = {"spine handoffs", "spine handoffs --state queued --to coder", "spine handoffs --json | jq '.handoffs[].state'"},
+	.examples = {
+		"spine handoffs", "spine handoffs --state queued --to coder",
+		"spine handoffs --json | jq '.handoffs[].state'",
+	},
 	.tables = {&handoffs_table, &pages_table, &client_table},
 	.exec = exec_handoffs,
 };

@@ -23,7 +23,8 @@ static int exec_park(struct cli *cli)
 {
 	const char *reason = options_text(&cli->options, "reason"), *by = options_text(&cli->options, "by");
 	struct client_request request = {
-		.method = "POST", .path = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/park"), .creates = true,
+		.method = "POST", .path = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/park"),
+		.creates = true,
 	};
 	struct json_writer w;
 	struct buf body;
@@ -41,7 +42,8 @@ static int exec_park(struct cli *cli)
 		json_member_cstr(&w, "by", by);
 	json_end_object(&w);
 	request.body = buf_str(&body);
-	code = buf_overflowed(&body) ? cli_usage(cli, "--reason is too long") : ask_print(cli, &request, show_handoff_line);
+	code = buf_overflowed(&body) ? cli_usage(cli, "--reason is too long") :
+		ask_print(cli, &request, show_handoff_line);
 	buf_release(&body);
 	return code;
 }
@@ -50,7 +52,8 @@ const struct command cmd_park = {
 	.name = "park",
 	.summary = "Sets an envelope aside, for a person to look at",
 	.usage = "ENVELOPE",
-	.about = "What is on its way of it is taken back; one that was never sent is parked, too. What happens next is said by "
+	.about = "What is on its way of it is taken back; one that was never sent is parked, too. What happens next is "
+		 "said by "
 		 "spine parked.",
 	.examples = {"spine park env-1 --reason \"waits for the client's answer\""},
 	.tables = {&park_table, &client_table},

@@ -67,8 +67,8 @@ static void print_parked(const struct cli *cli, const struct json *parked)
 	if (parked->count == 0)
 		cli_note(cli, "(nothing is parked)");
 	else
-		cli_note(cli, "\nspine parked show ID; then redrive ID, reroute ID --to AGENT, shrink ID --max-tokens N, or "
-			 "discard ID --why TEXT");
+		cli_note(cli, "\nspine parked show ID, then redrive ID, reroute ID --to AGENT,\n"
+			 "shrink ID --max-tokens N, or discard ID --why TEXT");
 }
 
 static int exec_list(struct cli *cli)
@@ -79,7 +79,8 @@ static int exec_list(struct cli *cli)
 static int exec_show(struct cli *cli)
 {
 	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/handoffs/", cli->options.args[1], ""), .repeatable = true,
+		.method = "GET", .path = ask_path(cli->arena, "/v1/handoffs/", cli->options.args[1], ""),
+		.repeatable = true,
 	};
 
 	return ask_print(cli, &request, show_handoff);
@@ -100,7 +101,8 @@ static const char *decider(const struct cli *cli)
 static int put_decision(const struct cli *cli, struct json_writer *w)
 {
 	const char *texts[][2] = {
-		{"to", options_text(&cli->options, "to")}, {"why", options_text(&cli->options, "why")}, {"by", decider(cli)},
+		{"to", options_text(&cli->options, "to")}, {"why", options_text(&cli->options, "why")},
+		{"by", decider(cli)},
 	};
 
 	for (size_t i = 0; i < OPTION_COUNT(texts); i++) {
@@ -117,7 +119,8 @@ static int put_decision(const struct cli *cli, struct json_writer *w)
 static int decide(struct cli *cli, const char *suffix)
 {
 	struct each_id what = {
-		.method = "POST", .prefix = "/v1/parked/", .suffix = suffix, .list = "handoffs", .skip = 1, .is_once = true,
+		.method = "POST", .prefix = "/v1/parked/", .suffix = suffix, .list = "handoffs", .skip = 1,
+		.is_once = true,
 		.show = show_handoff_line,
 	};
 	struct json_writer w;
@@ -160,7 +163,8 @@ static int exec_shrink(struct cli *cli)
 static int exec_discard(struct cli *cli)
 {
 	if (options_text(&cli->options, "why") == NULL)
-		return cli_usage(cli, "parked discard needs --why TEXT: it is gone from the queue for good, and somebody will ask");
+		return cli_usage(cli, "parked discard needs --why TEXT: it is gone from the queue for good, and "
+				      "somebody will ask");
 	return decide(cli, "/discard");
 }
 
@@ -185,9 +189,10 @@ const struct command cmd_parked = {
 	.name = "parked",
 	.summary = "Lists what is parked, and gets it out of there",
 	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID...]",
-	.about = "A handoff that nobody took, that used up its attempts and fallbacks, or that was rejected is parked, with the "
-		 "reason. It stays there until somebody decides: redrive tries the same agent again, reroute gives it to another "
-		 "one, shrink packs a smaller envelope and delivers that, discard drops it for good. Who and why is kept.\n\n"
+	.about = "A handoff that nobody took, that used up its attempts and fallbacks, or that was rejected is parked, "
+		 "with the reason. It stays there until somebody decides: redrive tries the same agent again, reroute "
+		 "gives it to another one, shrink packs a smaller envelope and delivers that, discard drops it for "
+		 "good. Who and why is kept.\n\n"
 		 "With --json the answers to a decision are in the member handoffs, also for a single id.",
 	.examples = {
 		"spine parked",

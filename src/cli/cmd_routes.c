@@ -8,6 +8,8 @@
 #include "cli/show_envelope.h"
 #include "cli/subcommand.h"
 
+#include <stdlib.h>
+
 enum { BODY_MAX_BYTES = 1024 * 1024, WHEN_COLUMNS = 200 };
 
 static const struct option routes_options[] = {
@@ -85,6 +87,15 @@ static struct str when_text(const struct cli *cli, const struct json *when)
 	return text;
 }
 
+/* In the order in which they are tried. */
+static int compare_routes(const void *a, const void *b)
+{
+	const struct json *x = a, *y = b;
+	int64_t order = ask_int(x, "order", 0) - ask_int(y, "order", 0);
+
+	return order ? (order < 0 ? -1 : 1) : str_cmp(ask_str(x, "name"), ask_str(y, "name"));
+}
+
 static void print_routes(const struct cli *cli, const struct json *routes)
 {
 	static const struct table_column columns[] = {
@@ -92,12 +103,17 @@ static void print_routes(const struct cli *cli, const struct json *routes)
 		{"TO", false, TERM_PLAIN}, {"WHEN", false, TERM_PLAIN}, {"DESCRIPTION", false, TERM_DIM},
 		{NULL, false, TERM_PLAIN},
 	};
+	struct json *sorted = arena_calloc(cli->arena, routes->count + 1, sizeof(*sorted));
 	struct table table;
 
+	if (routes->count) {
+		memcpy(sorted, routes->items, routes->count * sizeof(*sorted));
+		qsort(sorted, routes->count, sizeof(*sorted), compare_routes);
+	}
 	table_init(&table, columns, cli->arena);
 	table_may_cut(&table, 4);
 	for (uint32_t i = 0; i < routes->count; i++) {
-		const struct json *r = &routes->items[i];
+		const struct json *r = &sorted[i];
 		struct table_row *row = table_add(&table);
 		struct str from = ask_str(r, "from");
 
@@ -156,9 +172,11 @@ static int put_hop(const struct cli *cli, struct json_writer *w)
 		return CLI_OK;
 	min = str_cut(&max, '-');
 	is_range = max.p != NULL;
-	if ((min.n && !str_to_u64(min, &from)) || (max.n && !str_to_u64(max, &to)) || min.n + max.n == 0 || from > 1000 ||
+	if ((min.n && !str_to_u64(min, &from)) || (max.n && !str_to_u64(max, &to)) || min.n + max.n == 0 ||
+	    from > 1000 ||
 	    to > 1000 || (to && from > to))
-		return cli_usage(cli, "--when-hop is \"%.40s\"; expected hops, such as 2-5, 3, or 2- for two and more", given);
+		return cli_usage(cli, "--when-hop is \"%.40s\"; expected hops, such as 2-5, 3, or 2- for two and more",
+				 given);
 	json_key(w, "hop");
 	json_begin_object(w);
 	if (min.n)
@@ -205,7 +223,9 @@ static int put_when(const struct cli *cli, struct json_writer *w)
 
 static int exec_put(struct cli *cli)
 {
-	static const char *const texts[][2] = {{"from", "from"}, {"to", "to"}, {"description", "description"}, {NULL, NULL}};
+	static const char *const texts[][2] = {
+		{"from", "from"}, {"to", "to"}, {"description", "description"}, {NULL, NULL},
+	};
 	struct json_writer w;
 	struct buf body;
 	int code;
@@ -245,7 +265,8 @@ static int exec_routes(struct cli *cli)
 		{"list", "", 0, 0, {NULL}, exec_list},
 		{"show", "NAME", 1, 1, {NULL}, exec_show},
 		{"put", "NAME --to AGENT", 1, 1,
-		 {"from", "to", "when-constraint", "when-tag", "when-state", "when-hop", "order", "description", NULL}, exec_put},
+		 {"from", "to", "when-constraint", "when-tag", "when-state", "when-hop", "order", "description", NULL},
+		 exec_put},
 		{"delete", "NAME", 1, 1, {NULL}, exec_delete},
 		{0},
 	};
@@ -259,8 +280,8 @@ const struct command cmd_routes = {
 	.name = "routes",
 	.summary = "Lists or changes who follows whom, for handoffs to \"next\"",
 	.usage = "[list | show NAME | put NAME --to AGENT | delete NAME]",
-	.about = "An agent that hands over to \"next\" lets the routes choose: of those for the sender whose conditions the envelope "
-		 "meets, the first by order and then by name.",
+	.about = "An agent that hands over to \"next\" lets the routes choose: of those for the sender whose "
+		 "conditions the envelope meets, the first by order and then by name.",
 	.examples = {
 		"spine routes put python --from analyst --to python-coder --when-constraint language=python --order 10",
 		"spine routes put other --from analyst --to coder",

@@ -80,7 +80,8 @@ static int put_envelope_id(const struct cli *cli, const char *id, struct json_wr
 	const char *to = options_text(&cli->options, "to");
 
 	if (handoff_request_any(cli))
-		return cli_usage(cli, "%.80s is packed already: of the options only those about delivery can be given", id);
+		return cli_usage(cli, "%.80s is packed already: of the options only those about delivery can be given",
+				 id);
 	json_member_cstr(w, "envelope_id", id);
 	if (to && !str_is_utf8(str_of(to)))
 		return cli_usage(cli, "--to is not UTF-8 text");
@@ -97,10 +98,12 @@ static int put_new_envelope(const struct cli *cli, const char *arg, struct json_
 	int code = CLI_FAILED;
 
 	if (to == NULL && arg)
-		return cli_usage(cli, "\"%.80s\" is not an envelope such as env-17; to pack one and send it, say to whom: "
+		return cli_usage(cli, "\"%.80s\" is not an envelope such as env-17; to pack one and send it, say to "
+				      "whom: "
 				 "spine send --to AGENT \"what it is to do\"", arg);
 	if (to == NULL)
-		return cli_usage(cli, "there is nothing to send; name an envelope, or whom to send a new one: --to AGENT");
+		return cli_usage(cli, "there is nothing to send; name an envelope, or whom to send a new one: --to "
+				      "AGENT");
 	buf_init(&summary, SUMMARY_MAX_BYTES);
 	buf_init(&error, 4096);
 	json_key(w, "envelope");
@@ -132,7 +135,8 @@ static int exec_send(struct cli *cli)
 {
 	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
 	struct client_request request = {
-		.method = "POST", .path = "/v1/handoffs", .creates = true, .wait_ms = options_int(&cli->options, "wait"),
+		.method = "POST", .path = "/v1/handoffs", .creates = true,
+		.wait_ms = options_int(&cli->options, "wait"),
 		.idempotency_key = options_text(&cli->options, "idempotency-key"),
 	};
 	struct json_writer w;
@@ -157,13 +161,16 @@ const struct command cmd_send = {
 	.name = "send",
 	.summary = "Delivers an envelope to an agent, or packs a new one and delivers it",
 	.usage = "ENVELOPE | --to AGENT [SUMMARY|-]",
-	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other form, which "
-		 "packs what AGENT needs to go on, as spine handoff does, and delivers it in the same call.\n\n"
-		 "Without --wait the server takes it from here: it tries again, falls back, and parks what nobody took. With "
-		 "--wait the call returns when the receiver has acked.\n\n"
-		 "Sending the same envelope to the same agent again is the next attempt of the same handoff, never a second one.",
+	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other "
+		 "form, which packs what AGENT needs to go on, as spine handoff does, and delivers it in the same "
+		 "call.\n\n"
+		 "Without --wait the server takes it from here: it tries again, falls back, and parks what nobody "
+		 "took. With --wait the call returns when the receiver has acked.\n\n"
+		 "Sending the same envelope to the same agent again is the next attempt of the same handoff, never a "
+		 "second one.",
 	.examples = {
-		"spine send --to coder \"Add the retries.\" --from analyst --intent \"No lost payments.\" -c max_retries=3",
+		"spine send --to coder \"Add the retries.\" --from analyst --intent \"No lost payments.\" -c "
+		"max_retries=3",
 		"spine send env-1",
 		"spine send env-1 --to reviewer --fallback tester --attempts 2 --priority 9",
 	},

@@ -32,6 +32,12 @@ static const struct option serve_options[] = {
 		.help = "how it is logged; auto is text on a terminal and JSON otherwise"
 	},
 	{
+		.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
+		.type = OPTION_TEXT,
+		.help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is "
+			"every host below it, * every host"
+	},
+	{
 		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
 		.help = "do not print what to do next"
 	},
@@ -110,6 +116,11 @@ static const struct option limit_options[] = {
 		.help = "for the requests in progress to be answered after SIGTERM"
 	},
 	{
+		.name = "webhook-timeout", .arg = "TIME", .env = "SPINE_WEBHOOK_TIMEOUT", .key = "webhook_timeout",
+		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = 60 * MINUTE_MS,
+		.help = "for a webhook to answer; afterwards the attempt has failed"
+	},
+	{
 		.name = "idempotency-ttl", .arg = "TIME", .env = "SPINE_IDEMPOTENCY_TTL", .key = "idempotency_ttl",
 		.type = OPTION_DURATION, .fallback = "24h", .min = 1000, .max = 365LL * DAY_MS,
 		.help = "how long the answer to an Idempotency-Key is kept"
@@ -141,6 +152,7 @@ static int exec_serve(struct cli *cli)
 		.http_threads = thread_count(options_int(o, "threads")),
 		.log_level = LOG_INFO,
 		.log_format = format_of(options_text(o, "log-format")),
+		.webhook_hosts = options_text(o, "webhook-hosts"),
 		.quiet = options_flag(o, "quiet"),
 		.max_connections = options_int(o, "max-connections"),
 		.max_header_bytes = options_int(o, "max-header"),
@@ -155,6 +167,7 @@ static int exec_serve(struct cli *cli)
 		.idle_timeout_ms = options_int(o, "idle-timeout"),
 		.write_timeout_ms = options_int(o, "write-timeout"),
 		.drain_timeout_ms = options_int(o, "drain-timeout"),
+		.webhook_timeout_ms = options_int(o, "webhook-timeout"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 	};
 	int code;

@@ -14,8 +14,14 @@ static const struct command *const handoff_commands[] = {
 	&cmd_diff, &cmd_blame, &cmd_agents, &cmd_agent, NULL,
 };
 
+static const struct command *const delivery_commands[] = {
+	&cmd_send, &cmd_receive, &cmd_ack, &cmd_progress, &cmd_need, &cmd_complete, &cmd_nack, &cmd_reject,
+	&cmd_handoffs,
+	&cmd_trace, &cmd_parked, &cmd_park, &cmd_channels, &cmd_routes, NULL,
+};
+
 static const struct command *const server_commands[] = {
-	&cmd_serve, &cmd_status, &cmd_space, NULL,
+	&cmd_serve, &cmd_demo, &cmd_status, &cmd_tail, &cmd_audit, &cmd_space, NULL,
 };
 
 static const struct command *const data_commands[] = {
@@ -30,6 +36,7 @@ const struct command_group command_groups[] = {
 	{"The server", server_commands},
 	{"Memories", memory_commands},
 	{"Handoffs", handoff_commands},
+	{"Delivery", delivery_commands},
 	{"Keeping them safe", data_commands},
 	{"Other", other_commands},
 	{NULL, NULL},

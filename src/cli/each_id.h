@@ -1,4 +1,5 @@
-/* Commands that do one thing to each of several memories (pin, unpin, forget) or handoffs (parked redrive, parked discard). */
+/* Commands that do one thing to each of several memories (pin, unpin, forget) or handoffs (parked redrive, parked
+ * discard). */
 #ifndef SPINE_CLI_EACH_ID_H
 #define SPINE_CLI_EACH_ID_H
 

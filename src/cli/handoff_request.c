@@ -205,7 +205,8 @@ static int put_pairs(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
-int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run, struct json_writer *w)
+int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
+			struct json_writer *w)
 {
 	const struct options *o = &cli->options;
 	int code = fields_check_text(cli, "the summary", summary);

@@ -9,9 +9,10 @@
 enum { HELP_MAX_BYTES = 256 * 1024, HELP_COLUMN = 28, HELP_WIDTH_MAX = 92, NAME_COLUMN = 15 };
 
 const char help_purpose[] =
-	"Memory Spine keeps what AI agents learn and decide, so that the next agent finds it. One program is the "
-	"server (spine serve) and everything that a person does by hand: storing, searching, reading, changing and "
-	"forgetting memories, and keeping their store safe.";
+	"Memory Spine keeps what AI agents learn and decide, and hands it from one agent to the next without losing "
+	"any of it. One program is the server (spine serve) and everything that a person does by hand: storing and "
+	"searching memories, handing work over, sending and receiving it, and keeping the store safe. What it is "
+	"good for is shown by spine demo.";
 
 const char help_config_about[] =
 	"Every option with a name in the environment can be given there; most also in a configuration file. The "

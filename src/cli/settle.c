@@ -128,7 +128,8 @@ int settle_run(struct cli *cli, const struct settle *settle)
 	int code;
 
 	if (request.path == NULL || !str_is_utf8(str_of(lease)))
-		return cli_usage(cli, "\"%.80s\" is not a lease; expected what spine receive told, such as ho-12.1", lease);
+		return cli_usage(cli, "\"%.80s\" is not a lease; expected what spine receive told, such as ho-12.1",
+				 lease);
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);

@@ -1,5 +1,5 @@
-/* What a receiver answers to a handoff, for the commands ack, nack, need, progress, complete and reject and for `receive --exec`.
- * A lease such as "ho-12.1" names the handoff, too. */
+/* What a receiver answers to a handoff, for the commands ack, nack, need, progress, complete and reject and for
+ * `receive --exec`. A lease such as "ho-12.1" names the handoff, too. */
 #ifndef SPINE_CLI_SETTLE_H
 #define SPINE_CLI_SETTLE_H
 
@@ -21,12 +21,13 @@ int settle_run(struct cli *cli, const struct settle *settle);
 
 /* The path of the call; NULL where lease is not one. In the arena. */
 const char *settle_path(struct arena *arena, struct str lease, const char *verb);
-/* Writes the member of that name: the second argument, or standard input where that is "-". Nothing where it is absent. */
+/* Writes the member of that name: the second argument, or standard input where that is "-". Nothing where it is
+ * absent. */
 int settle_put_text(struct cli *cli, const char *name, struct json_writer *w);
 /* The options of settle_result_table. */
 int settle_put_facts(struct cli *cli, struct json_writer *w);
-/* Writes the member "result": JSON where the text is that, else the text. Nothing where it is empty. False where it is not
- * UTF-8. */
+/* Writes the member "result": JSON where the text is that, else the text. Nothing where it is empty. False where it is
+ * not UTF-8. */
 bool settle_put_result(struct str text, struct arena *arena, struct json_writer *w);
 /* A member in seconds for a time in milliseconds. */
 void settle_put_seconds(struct json_writer *w, const char *name, int64_t ms);

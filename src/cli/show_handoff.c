@@ -7,7 +7,7 @@
 #include "cli/when.h"
 #include "codec/rfc3339.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 10 };
+enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 10, LINE_INDENT = 6 };
 
 /* --- How it stands --- */
 
@@ -34,26 +34,31 @@ static struct str attempt_text(const struct cli *cli, const struct json *h)
 
 void show_handoff_line(const struct cli *cli, const struct json *h)
 {
-	struct str state = ask_str(h, "state"), to = ask_str(h, "to");
-	struct buf out;
+	struct str id = term_line(cli->arena, ask_str(h, "id")), state = ask_str(h, "state"), to = ask_str(h, "to");
+	struct buf text, out;
 
-	buf_init(&out, LINE_MAX_BYTES);
-	buf_puts(&out, term_on(&cli->out, TERM_CYAN));
-	term_put_line(&out, ask_str(h, "id"), SIZE_MAX);
-	buf_printf(&out, "%s  ", term_off(&cli->out, TERM_CYAN));
-	term_put_line(&out, state, SIZE_MAX);
-	buf_puts(&out, preposition(state));
-	put_safe(&out, " ", to);
+	buf_init(&text, LINE_MAX_BYTES);
+	buf_init(&out, 2 * (size_t)LINE_MAX_BYTES);
+	term_put_line(&text, state, SIZE_MAX);
+	buf_puts(&text, preposition(state));
+	put_safe(&text, " ", to);
 	if (!str_eq(to, ask_str(h, "target")))
-		put_safe(&out, " instead of ", ask_str(h, "target"));
-	put_safe(&out, " (", ask_str(h, "envelope_id"));
-	put_safe(&out, " from ", ask_str(h, "from"));
-	buf_printf(&out, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
+		put_safe(&text, " instead of ", ask_str(h, "target"));
+	put_safe(&text, " (", ask_str(h, "envelope_id"));
+	put_safe(&text, " from ", ask_str(h, "from"));
+	buf_printf(&text, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
 		   (long long)ask_int(h, "max_attempts", 0));
 	if (!str_is(state, "acked") && !str_is(state, "completed"))
-		put_safe(&out, ": ", ask_str(h, "reason"));
+		put_safe(&text, ": ", ask_str(h, "reason"));
+	buf_printf(&out, "%s%.*s%s  ", term_on(&cli->out, TERM_CYAN), STR_ARG(id), term_off(&cli->out, TERM_CYAN));
+	/* Programs read lines; a person's are as long as the terminal is wide. */
+	if (cli->out.is_terminal)
+		term_fill(&out, buf_str(&text), term_columns(id) + 2, LINE_INDENT, cli->out.width);
+	else
+		buf_put(&out, buf_str(&text));
 	buf_putc(&out, '\n');
 	cli_write(buf_str(&out));
+	buf_release(&text);
 	buf_release(&out);
 }
 
@@ -69,6 +74,7 @@ void show_handoffs(const struct cli *cli, const struct json *handoffs)
 
 	table_init(&table, columns, cli->arena);
 	table_may_cut(&table, 4);
+	table_may_omit(&table, 5);
 	for (uint32_t i = 0; i < handoffs->count; i++) {
 		const struct json *h = &handoffs->items[i];
 		struct table_row *row = table_add(&table);

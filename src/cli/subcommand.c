@@ -17,7 +17,8 @@ static int check_options(const struct cli *cli, const struct subcommand *sub)
 
 	for (size_t i = 0; i < own->count; i++)
 		if (options_is_given(&cli->options, own->options[i].name) && !takes(sub, own->options[i].name))
-			return cli_usage(cli, "%s %s has no option --%s", cli->command->name, sub->name, own->options[i].name);
+			return cli_usage(cli, "%s %s has no option --%s", cli->command->name, sub->name,
+					 own->options[i].name);
 	return CLI_OK;
 }
 
@@ -25,13 +26,21 @@ static int refuse(const struct cli *cli, const struct subcommand *list)
 {
 	const char *name = cli->options.args[0];
 	struct nearest near;
+	struct buf names;
+	int code;
 
 	nearest_init(&near, str_of(name));
 	for (const struct subcommand *s = list; s->name; s++)
 		nearest_offer(&near, s->name);
 	if (near.best)
-		return cli_usage(cli, "unknown \"%s %.80s\"; did you mean \"%s\"?", cli->command->name, name, near.best);
-	return cli_usage(cli, "unknown \"%s %.80s\"", cli->command->name, name);
+		return cli_usage(cli, "unknown \"%s %.80s\"; did you mean \"%s\"?", cli->command->name, name,
+				 near.best);
+	buf_init(&names, 1024);
+	for (const struct subcommand *s = list; s->name; s++)
+		buf_printf(&names, "%s%s", s == list ? "" : s[1].name ? ", " : " or ", s->name);
+	code = cli_usage(cli, "unknown \"%s %.80s\"; expected %s", cli->command->name, name, buf_str(&names).p);
+	buf_release(&names);
+	return code;
 }
 
 int subcommand_run(struct cli *cli, const struct subcommand *list)

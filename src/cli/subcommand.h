@@ -11,7 +11,8 @@ struct subcommand {
 	const char *usage;	/* its arguments: "ID --to AGENT" */
 	size_t min_args;	/* behind the name */
 	size_t max_args;
-	const char *options[SUBCOMMAND_OPTIONS_MAX];	/* those of the command's first table that it takes, ended by NULL */
+	/* Those of the command's first table that it takes, ended by NULL. */
+	const char *options[SUBCOMMAND_OPTIONS_MAX];
 	int (*exec)(struct cli *cli);
 };
 

@@ -98,8 +98,8 @@ static size_t widest(const struct table *t, size_t last, const size_t widths[TAB
 	return found;
 }
 
-/* Cuts the columns so that they fit, as far as they can be cut. Returns the last one; *ret_excess is by how much they do
- * not fit. */
+/* Cuts the columns so that they fit, as far as they can be cut. Returns the last one; *ret_excess is by how much they
+ * do not fit. */
 static size_t cut_to(const struct table *t, size_t room, size_t widths[TABLE_COLUMNS_MAX], size_t *ret_excess)
 {
 	size_t used = 0, last = 0, excess, i;
@@ -146,9 +146,15 @@ void table_print(const struct table *t, const struct term *term, struct buf *out
 		if (widths[i])
 			put_cell(t, term, i, str_of(t->columns[i].title), widths[i], i == last, TERM_DIM, out);
 	for (const struct table_row *row = t->first; row; row = row->next) {
-		for (size_t i = 0; i <= last; i++)
+		size_t end = last;
+
+		/* What is empty at the end of a row needs no spaces either. */
+		while (end > 0 && row->cells[end].n == 0)
+			end--;
+		for (size_t i = 0; i < end; i++)
 			if (widths[i])
-				put_cell(t, term, i, row->cells[i], widths[i], i == last, t->columns[i].style, out);
+				put_cell(t, term, i, row->cells[i], widths[i], false, t->columns[i].style, out);
+		put_cell(t, term, end, row->cells[end], widths[end], true, t->columns[end].style, out);
 		if (row->below.n)
 			buf_put(out, row->below);
 	}

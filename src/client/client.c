@@ -19,6 +19,7 @@ enum {
 	FIRST_PAUSE_MS = 100,		/* doubled for each further repetition */
 	PAUSE_MAX_MS = 5000,		/* who says "not before a minute" is not asked again */
 	KEY_BYTES = 16,
+	SILENCE_S = 60,			/* of a stream, which has a heartbeat */
 };
 
 struct client {
@@ -151,6 +152,8 @@ bool client_is_local(const struct client *client)
 /* --- One transfer --- */
 
 struct transfer {
+	CURL *curl;
+	const struct client_request *request;
 	struct client_reply *reply;
 	int64_t deadline_ns;
 	char curl_error[CURL_ERROR_SIZE];
@@ -160,7 +163,11 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 {
 	struct transfer *t = arg;
 
+	long status = 0;
+
 	assert(size == 1);
+	if (t->request->on_data && curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK && status / 100 == 2)
+		return t->request->on_data(t->request->data_arg, (struct str){data, count}) ? count : 0;
 	buf_append(&t->reply->body, data, count);
 	return buf_overflowed(&t->reply->body) ? 0 : count;
 }
@@ -224,7 +231,7 @@ static struct curl_slist *headers_of(const struct client *client, const struct c
 {
 	struct curl_slist *list = NULL;
 
-	list = add_header(list, "Accept", "application/json");
+	list = add_header(list, "Accept", request->accept ? request->accept : "application/json");
 	list = add_header(list, "Spine-Space", client->space);
 	list = add_header(list, "Spine-Agent", client->agent);
 	list = add_header(list, "Idempotency-Key", key);
@@ -255,7 +262,12 @@ static void set_up(const struct client *client, const struct client_request *req
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "memory-spine/" SPINE_VERSION);
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
+	if (request->on_data) {
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
+	} else {
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
+	}
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
 			 (long)(left_ms < CONNECT_TIMEOUT_MS ? left_ms : CONNECT_TIMEOUT_MS));
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->curl_error);
@@ -400,7 +412,7 @@ enum client_status client_call(struct client *client, const struct client_reques
 {
 	struct client_reply reply = {.retry_after_ms = -1};
 	struct transfer t = {
-		.reply = &reply,
+		.curl = client->curl, .request = request, .reply = &reply,
 		.deadline_ns = clock_mono_ns() + (client->timeout_ms + request->wait_ms) * 1000000,
 	};
 	char made_key[KEY_BYTES * 2 + 1];

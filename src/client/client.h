@@ -34,7 +34,12 @@ struct client_request {
 	const char *if_match;		/* the ETag, with its quotes, or NULL */
 	bool creates;			/* a POST that creates: gets an Idempotency-Key where it has none */
 	bool repeatable;		/* doing it twice is the same as once */
-	int64_t wait_ms;		/* how long the server was asked to wait before it answers; added to the timeout */
+	int64_t wait_ms;		/* how long the server was asked to wait: added to the timeout */
+	const char *accept;		/* NULL: application/json */
+	/* Given the body of a 2xx as it comes, instead of its being kept; false ends the call. Such a call may take any time, but not
+	 * a minute without a byte. May be NULL. */
+	bool (*on_data)(void *arg, struct str data);
+	void *data_arg;
 	/* Asked about once a second while the call is under way: true ends it. May be NULL. */
 	bool (*is_stopped)(void *arg);
 	void *stop_arg;

@@ -527,7 +527,7 @@ def complete(words):
 
 def test_bash_completes_commands_options_and_values():
     assert complete(["spine", "st"]) == {"store", "status"}
-    assert {"search", "serve"} == complete(["spine", "se"])
+    assert {"search", "send", "serve"} == complete(["spine", "se"])
     assert complete(["spine", "store", "--im"]) == {"--importance"}
     assert complete(["spine", "store", "--importance", "h"]) == {"high"}
     assert complete(["spine", "store", "-i", "c"]) == {"critical"}

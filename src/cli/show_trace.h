@@ -1,0 +1,12 @@
+/* What happened to a task, as people read it. */
+#ifndef SPINE_CLI_SHOW_TRACE_H
+#define SPINE_CLI_SHOW_TRACE_H
+
+#include "cli/cli.h"
+#include "codec/json.h"
+
+/* The answer of GET /v1/tasks/{id}/trace: a line of sums, and a row for each envelope and event, in the order of
+ * time. */
+void show_trace(const struct cli *cli, const struct json *trace);
+
+#endif

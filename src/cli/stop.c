@@ -1,0 +1,61 @@
+#include "cli/stop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static void wanted(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+}
+
+bool stop_init(struct stop *s)
+{
+	sigset_t set;
+
+	*s = (struct stop){.fd = -1};
+	wanted(&set);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return false;
+	s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (s->fd < 0)
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return s->fd >= 0;
+}
+
+void stop_release(struct stop *s)
+{
+	sigset_t set;
+
+	/* What has come and was not read must not end the process now. */
+	stop_count(s);
+	close(s->fd);
+	wanted(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	s->fd = -1;
+}
+
+int stop_count(struct stop *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		s->count++;
+	return s->count;
+}
+
+bool stop_is_asked(void *stop)
+{
+	return stop_count(stop) > 0;
+}
+
+void stop_pause(struct stop *s, int64_t ms)
+{
+	struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+
+	poll(&fd, 1, (int)ms);
+}
