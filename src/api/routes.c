@@ -4,7 +4,7 @@
 
 static const struct route *const tables[] = {
 	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, handoff_routes, receive_routes,
-	settle_routes, parked_routes, channel_routes, successor_routes, trace_routes, space_routes, token_routes,
+	settle_routes, parked_routes, channel_routes, successor_routes, trace_routes, event_routes, space_routes, token_routes,
 	status_routes, schema_routes,
 };
 
@@ -18,22 +18,26 @@ static const struct {
 /* Does the path have the shape of the pattern? A parameter is one piece, not empty. */
 static bool matches(const char *pattern, struct str path, struct str params[CALL_PARAMS_MAX], int *ret_params)
 {
-	struct str want = str_of(pattern);
+	const char *at = path.p, *end = path.p + path.n;
 	int count = 0;
 
-	while (want.p && path.p) {
-		struct str a = str_cut(&want, '/'), b = str_cut(&path, '/');
+	for (const char *want = pattern; *want; want++) {
+		const char *start = at;
 
-		if (str_is(a, "{}")) {
-			if (b.n == 0 || count == CALL_PARAMS_MAX)
+		if (*want != '{') {
+			if (at == end || *at++ != *want)
 				return false;
-			params[count++] = b;
-		} else if (!str_eq(a, b)) {
-			return false;
+			continue;
 		}
+		want++;		/* the '}' */
+		while (at < end && *at != '/')
+			at++;
+		if (at == start || count == CALL_PARAMS_MAX)
+			return false;
+		params[count++] = (struct str){start, (size_t)(at - start)};
 	}
 	*ret_params = count;
-	return want.p == NULL && path.p == NULL;
+	return at == end;
 }
 
 /* "GET, HEAD, POST" for a set of methods; the sets that occur are few, and the texts must outlive the call. */

@@ -90,6 +90,20 @@ bool str_to_i64(struct str s, int64_t *ret)
 	return true;
 }
 
+size_t str_put_u64(char ret[STR_U64_SIZE], uint64_t value)
+{
+	char digits[STR_U64_SIZE], *at = digits + sizeof(digits);
+	size_t len;
+
+	do {
+		*--at = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	len = (size_t)(digits + sizeof(digits) - at);
+	memcpy(ret, at, len);
+	return len;
+}
+
 int str_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

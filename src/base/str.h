@@ -58,6 +58,10 @@ bool str_to_u64(struct str s, uint64_t *ret);
 /* The same with an optional '-'. */
 bool str_to_i64(struct str s, int64_t *ret);
 
+/* Writes value in decimal, without a NUL, and returns how many characters that took. */
+enum { STR_U64_SIZE = 20 };
+size_t str_put_u64(char ret[STR_U64_SIZE], uint64_t value);
+
 /* The value of a hexadecimal digit of either case, or -1. */
 int str_hex_digit(char c);
 

@@ -62,7 +62,6 @@ struct json_error {
 bool json_parse(struct str text, int max_depth, struct arena *arena, struct json *ret, struct json_error *ret_error);
 
 /* The member named key, or NULL. obj may be of any type (NULL for all but objects), and may be NULL. */
-const struct json *json_get(const struct json *obj, const char *key);
 const struct json *json_get_str(const struct json *obj, struct str key);
 /* The value of an integer, or of a double that is one (5.0, 1e2), within ±JSON_INT_MAX. False, and *ret untouched, for
  * anything else, NULL included. */
@@ -86,7 +85,6 @@ void json_begin_object(struct json_writer *w);
 void json_end_object(struct json_writer *w);
 void json_begin_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
-void json_key(struct json_writer *w, const char *key);
 void json_key_str(struct json_writer *w, struct str key);
 void json_put_null(struct json_writer *w);
 void json_put_bool(struct json_writer *w, bool value);
@@ -95,7 +93,6 @@ void json_put_int(struct json_writer *w, int64_t value);
 void json_put_double(struct json_writer *w, double value);
 /* Must be UTF-8. Escapes as RFC 8785 does: only what must be. */
 void json_put_str(struct json_writer *w, struct str value);
-void json_put_cstr(struct json_writer *w, const char *value);
 /* Bytes that are JSON already. */
 void json_put_raw(struct json_writer *w, struct str json);
 /* A tree, in its own order of members. */
@@ -103,12 +100,52 @@ void json_put(struct json_writer *w, const struct json *value);
 /* A tree in canonical form (RFC 8785): members sorted by their UTF-16 code units. */
 void json_put_canonical(struct json_writer *w, const struct json *value);
 
+/* --- The same for strings with a NUL. Here, so that the compiler measures those that it knows. --- */
+
+static inline const struct json *json_get(const struct json *obj, const char *key)
+{
+	return json_get_str(obj, str_of(key));
+}
+
+static inline void json_key(struct json_writer *w, const char *key)
+{
+	json_key_str(w, str_of(key));
+}
+
+static inline void json_put_cstr(struct json_writer *w, const char *value)
+{
+	json_put_str(w, str_of(value));
+}
+
 /* Both at once: a member of the object being written. */
-void json_member_str(struct json_writer *w, const char *key, struct str value);
-void json_member_cstr(struct json_writer *w, const char *key, const char *value);
-void json_member_int(struct json_writer *w, const char *key, int64_t value);
-void json_member_double(struct json_writer *w, const char *key, double value);
-void json_member_bool(struct json_writer *w, const char *key, bool value);
+static inline void json_member_str(struct json_writer *w, const char *key, struct str value)
+{
+	json_key(w, key);
+	json_put_str(w, value);
+}
+
+static inline void json_member_cstr(struct json_writer *w, const char *key, const char *value)
+{
+	json_member_str(w, key, str_of(value));
+}
+
+static inline void json_member_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_put_int(w, value);
+}
+
+static inline void json_member_double(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_put_double(w, value);
+}
+
+static inline void json_member_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_key(w, key);
+	json_put_bool(w, value);
+}
 
 #ifdef __cplusplus
 }

@@ -20,11 +20,6 @@ const struct json *json_get_str(const struct json *obj, struct str key)
 	return NULL;
 }
 
-const struct json *json_get(const struct json *obj, const char *key)
-{
-	return json_get_str(obj, str_of(key));
-}
-
 const char *json_type_name(enum json_type type)
 {
 	switch (type) {

@@ -174,20 +174,10 @@ void json_key_str(struct json_writer *w, struct str key)
 	w->comma = false;
 }
 
-void json_key(struct json_writer *w, const char *key)
-{
-	json_key_str(w, str_of(key));
-}
-
 void json_put_str(struct json_writer *w, struct str value)
 {
 	put_quoted(w, value, false);
 	w->comma = true;
-}
-
-void json_put_cstr(struct json_writer *w, const char *value)
-{
-	json_put_str(w, str_of(value));
 }
 
 /* --- Other scalars --- */
@@ -204,16 +194,10 @@ void json_put_bool(struct json_writer *w, bool value)
 
 void json_put_int(struct json_writer *w, int64_t value)
 {
-	char text[20], *at = text + sizeof(text);
-	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char text[1 + STR_U64_SIZE] = "-";
+	size_t sign = value < 0;
 
-	do {
-		*--at = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest);
-	if (value < 0)
-		*--at = '-';
-	put_value(w, at, (size_t)(text + sizeof(text) - at));
+	put_value(w, text + 1 - sign, sign + str_put_u64(text + 1, sign ? 0 - (uint64_t)value : (uint64_t)value));
 }
 
 void json_put_double(struct json_writer *w, double value)
@@ -300,35 +284,4 @@ void json_put(struct json_writer *w, const struct json *value)
 void json_put_canonical(struct json_writer *w, const struct json *value)
 {
 	put_tree(w, value, true);
-}
-
-/* --- Members --- */
-
-void json_member_str(struct json_writer *w, const char *key, struct str value)
-{
-	json_key(w, key);
-	json_put_str(w, value);
-}
-
-void json_member_cstr(struct json_writer *w, const char *key, const char *value)
-{
-	json_member_str(w, key, str_of(value));
-}
-
-void json_member_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_put_int(w, value);
-}
-
-void json_member_double(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_put_double(w, value);
-}
-
-void json_member_bool(struct json_writer *w, const char *key, bool value)
-{
-	json_key(w, key);
-	json_put_bool(w, value);
 }

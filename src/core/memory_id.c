@@ -2,7 +2,7 @@
 
 #include "store/records.h"
 
-#include <stdio.h>
+#include <assert.h>
 
 bool memory_id_parse(struct str s, struct memory_id *ret)
 {
@@ -22,7 +22,15 @@ bool memory_id_parse(struct str s, struct memory_id *ret)
 
 size_t memory_id_format(uint64_t num, uint32_t version, char ret[MEMORY_ID_SIZE])
 {
-	if (version)
-		return (size_t)snprintf(ret, MEMORY_ID_SIZE, "ms-%llu@%u", (unsigned long long)num, version);
-	return (size_t)snprintf(ret, MEMORY_ID_SIZE, "ms-%llu", (unsigned long long)num);
+	size_t len = 3;
+
+	assert(num <= MEMORY_NUM_MAX);	/* so that there is room */
+	memcpy(ret, "ms-", len);
+	len += str_put_u64(ret + len, num);
+	if (version) {
+		ret[len++] = '@';
+		len += str_put_u64(ret + len, version);
+	}
+	ret[len] = '\0';
+	return len;
 }

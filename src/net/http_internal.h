@@ -27,7 +27,8 @@ enum {
 	HTTP_READ_BYTES = 16384,	/* one read; also what may wait in memory behind a held request */
 	HTTP_INLINE_BODY_BYTES = 4096,	/* a body up to this size shares the request's allocation */
 	HTTP_BODY_FIRST_BYTES = 65536,	/* a larger one gets this at first, and grows as it arrives */
-	HTTP_ARENA_BYTES = 384,		/* of the request's arena, inside the request's allocation */
+	HTTP_REQ_BYTES = 4080,		/* the request's allocation; what is left of it is for the arena, */
+	HTTP_ARENA_BYTES = 384,		/* and this at least */
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
 	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
 	HTTP_TURNED_AWAY_MAX = 64,	/* connections beyond the limit that are being told so at a time */
@@ -58,15 +59,18 @@ struct http_loop {
 	struct http_server *server;
 	int index;
 	uv_loop_t uv;
-	uv_async_t wakeup;
+	uv_poll_t wakeup;
 	uv_timer_t timer;
 	uv_prepare_t prepare;
+	uv_check_t check;
 	uv_thread_t thread;
+	uv_file wake_read, wake_write;	/* a pipe: a byte in it ends the loop's sleep */
 
 	/* From any thread. */
 	uv_mutex_t lock;	/* guards posts and posts_closed */
 	struct http_posts posts;
 	bool posts_closed;
+	atomic_bool is_asleep;	/* a post must wake it; otherwise it will look by itself. Set with the lock held */
 	atomic_size_t requests_active;
 	_Atomic uint64_t requests;
 	_Atomic uint64_t refused;

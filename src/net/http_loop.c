@@ -3,13 +3,19 @@
  * Before each sleep the loop looks at the connections that asked for it, and sets one libuv timer to the earliest
  * deadline of all (beanstalkd's way: one heap, one place that computes the next wake-up). Where nothing is due
  * nothing ticks.
+ *
+ * Posts are taken before each sleep, too, so a loop that is awake needs no wake-up for them. One that sleeps is woken
+ * through a pipe and not by uv_async_send(): there the woken thread waits, spinning, until the sender has left the
+ * call, and on a busy machine the sender is what it has just pushed off the CPU.
  */
 #include "net/http_internal.h"
 
 #include "base/mem.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A queue of posts that has grown past this after a burst is given back. */
 enum { POSTS_KEPT = 4096 };
@@ -97,10 +103,8 @@ static void tell_late(struct http_loop *loop)
 }
 
 /* Ends: each turn uses up some of the input of a connection, and nothing is read meanwhile. */
-static void on_prepare(uv_prepare_t *handle)
+static void look_at_ready(struct http_loop *loop)
 {
-	struct http_loop *loop = handle->data;
-
 	tell_late(loop);
 	while (!list_is_empty(&loop->ready)) {
 		struct http_conn *conn = LIST_ELEMENT(loop->ready.next, struct http_conn, ready_link);
@@ -109,15 +113,26 @@ static void on_prepare(uv_prepare_t *handle)
 		http_conn_ready(conn);
 		tell_late(loop);
 	}
-	arm_timer(loop);
 }
 
 /* --- Posts ----------------------------------------------------------------------------------- */
+
+/* A full pipe wakes it as well. */
+static void wake(struct http_loop *loop)
+{
+	ssize_t n;
+
+	do
+		n = write(loop->wake_write, "", 1);
+	while (n < 0 && errno == EINTR);
+	assert(n == 1 || errno == EAGAIN);
+}
 
 void http_post(struct http_server *server, int thread, void (*fn)(void *arg), void *arg)
 {
 	struct http_loop *loop;
 	struct http_posts *posts;
+	bool must_wake = false;
 
 	assert(thread >= 0 && thread < server->config.threads);
 	loop = &server->loops[thread];
@@ -129,11 +144,12 @@ void http_post(struct http_server *server, int thread, void (*fn)(void *arg), vo
 			posts->items = mem_reallocarray(posts->items, posts->cap, sizeof(*posts->items));
 		}
 		posts->items[posts->len++] = (struct http_post){fn, arg};
-		/* The first one wakes the loop, which then takes all that it finds. */
-		if (posts->len == 1)
-			uv_async_send(&loop->wakeup);
+		must_wake = atomic_exchange(&loop->is_asleep, false);
 	}
 	uv_mutex_unlock(&loop->lock);
+	/* The pipe stays open until the server is freed, so it does not matter that the loop may have ended by now. */
+	if (must_wake)
+		wake(loop);
 }
 
 static void run_posts(struct http_loop *loop)
@@ -156,29 +172,95 @@ static void run_posts(struct http_loop *loop)
 	batch->len = 0;
 }
 
-static void on_wakeup(uv_async_t *handle)
+/* The posts themselves are run before the next sleep. */
+static void on_wakeup(uv_poll_t *handle, int status, int events)
 {
-	run_posts(handle->data);
+	struct http_loop *loop = handle->data;
+	char bytes[16];
+
+	(void)status;
+	(void)events;
+	if (read(loop->wake_read, bytes, sizeof(bytes)) < 0)
+		assert(errno == EAGAIN || errno == EINTR);
+}
+
+/* From here on a post wakes the loop. What was posted since the posts were run keeps it awake. */
+static void fall_asleep(struct http_loop *loop)
+{
+	bool has_posts;
+
+	uv_mutex_lock(&loop->lock);
+	has_posts = loop->posts.len > 0;
+	atomic_store(&loop->is_asleep, !has_posts);
+	uv_mutex_unlock(&loop->lock);
+	if (has_posts)
+		wake(loop);
+}
+
+static void on_prepare(uv_prepare_t *handle)
+{
+	struct http_loop *loop = handle->data;
+
+	run_posts(loop);
+	if (loop->posts_closed)	/* one of them has ended the loop */
+		return;
+	look_at_ready(loop);
+	arm_timer(loop);
+	fall_asleep(loop);
+}
+
+static void on_check(uv_check_t *handle)
+{
+	struct http_loop *loop = handle->data;
+
+	atomic_store(&loop->is_asleep, false);
 }
 
 /* --- Life ------------------------------------------------------------------------------------ */
 
-int http_loop_init(struct http_loop *loop, struct http_server *server, int index)
+static void close_pipe(struct http_loop *loop)
 {
-	const struct http_limits *limits = &server->config.limits;
-	int err = uv_loop_init(&loop->uv);
+	close(loop->wake_read);
+	close(loop->wake_write);
+}
+
+/* The loop and the pipe that wakes it. */
+static int open_loop(struct http_loop *loop)
+{
+	uv_file fds[2];
+	int err = uv_pipe(fds, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
 
 	if (err)
 		return err;
-	err = uv_async_init(&loop->uv, &loop->wakeup, on_wakeup);
+	loop->wake_read = fds[0];
+	loop->wake_write = fds[1];
+	err = uv_loop_init(&loop->uv);
 	if (err) {
-		uv_loop_close(&loop->uv);
+		close_pipe(loop);
 		return err;
 	}
+	err = uv_poll_init(&loop->uv, &loop->wakeup, loop->wake_read);
+	if (err) {
+		uv_loop_close(&loop->uv);
+		close_pipe(loop);
+	}
+	return err;
+}
+
+int http_loop_init(struct http_loop *loop, struct http_server *server, int index)
+{
+	const struct http_limits *limits = &server->config.limits;
+	int err = open_loop(loop);
+
+	if (err)
+		return err;
+	uv_poll_start(&loop->wakeup, UV_READABLE, on_wakeup);
 	uv_timer_init(&loop->uv, &loop->timer);
 	uv_prepare_init(&loop->uv, &loop->prepare);
 	uv_prepare_start(&loop->prepare, on_prepare);
-	loop->wakeup.data = loop->timer.data = loop->prepare.data = loop;
+	uv_check_init(&loop->uv, &loop->check);
+	uv_check_start(&loop->check, on_check);
+	loop->wakeup.data = loop->timer.data = loop->prepare.data = loop->check.data = loop;
 
 	loop->server = server;
 	loop->index = index;
@@ -218,6 +300,7 @@ void http_loop_end(struct http_loop *loop)
 	uv_close((uv_handle_t *)&loop->wakeup, NULL);
 	uv_close((uv_handle_t *)&loop->timer, NULL);
 	uv_close((uv_handle_t *)&loop->prepare, NULL);
+	uv_close((uv_handle_t *)&loop->check, NULL);
 }
 
 static void free_reqs(struct list *reqs)
@@ -241,6 +324,7 @@ void http_loop_release(struct http_loop *loop)
 	err = uv_loop_close(&loop->uv);
 	assert(err == 0);
 	(void)err;
+	close_pipe(loop);
 	free(loop->posts.items);
 	free(loop->posts_running.items);
 	heap_release(&loop->timers);

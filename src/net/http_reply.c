@@ -130,13 +130,9 @@ const char *http_status_text(int status)
 
 static void put_number(struct buf *b, uint64_t value)
 {
-	char digits[20], *at = digits + sizeof(digits);
+	char digits[STR_U64_SIZE];
 
-	do {
-		*--at = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	buf_append(b, at, (size_t)(digits + sizeof(digits) - at));
+	buf_append(b, digits, str_put_u64(digits, value));
 }
 
 static void put_date(struct http_loop *loop, struct buf *b)

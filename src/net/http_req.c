@@ -1,5 +1,6 @@
 /* The request object: one allocation for the struct, its header fields, the bytes of its head, a small body, and the
- * arena's first bytes. That is what a waiting request costs. */
+ * arena's first bytes. That is what a waiting request costs, and for most requests it is all: the application's state
+ * finds room in it, too. */
 #include "net/http_internal.h"
 
 #include "base/mem.h"
@@ -74,7 +75,8 @@ struct http_req *http_req_new(struct http_conn *conn, const struct http_head *he
 	size_t text_at = sizeof(struct http_req) + fields_size;
 	size_t body_at = text_at + text.n + joined_room(head);
 	size_t arena_at = aligned(body_at + body_size);
-	struct http_req *req = mem_alloc(arena_at + HTTP_ARENA_BYTES);
+	size_t arena_size = arena_at + HTTP_ARENA_BYTES < HTTP_REQ_BYTES ? HTTP_REQ_BYTES - arena_at : HTTP_ARENA_BYTES;
+	struct http_req *req = mem_alloc(arena_at + arena_size);
 	char *copy = (char *)req + text_at;
 
 	*req = (struct http_req){
@@ -101,7 +103,7 @@ struct http_req *http_req_new(struct http_conn *conn, const struct http_head *he
 	memcpy(copy, text.p, text.n);
 	if (head->has_duplicates)
 		join_duplicates(req, copy, text.n);
-	arena_init_room(&req->arena, (char *)req + arena_at, HTTP_ARENA_BYTES);
+	arena_init_room(&req->arena, (char *)req + arena_at, arena_size);
 	return req;
 }
 
