@@ -1,0 +1,66 @@
+#include "api/taken_json.h"
+
+#include "api/handoff_json.h"
+#include "api/traceparent.h"
+#include "codec/json_member.h"
+#include "core/handoff_id.h"
+#include "core/render.h"
+#include "core/unpack.h"
+
+/* The envelope in the newest form that the agent accepts, and the prompt. A damaged envelope is no reason to lose the
+ * others. */
+static void put_envelope(struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
+			 struct taken_form form, struct arena *arena)
+{
+	struct problem problem = {0};
+	struct envelope_row row = {.texts = -1};
+	struct envelope e;
+	struct buf text;
+
+	if (!form.with_envelope && !form.with_prompt)
+		return;
+	/* What is stored is the envelope as it is, where no text has to be put back. */
+	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 && !form.is_v1 && !form.with_prompt) {
+		json_key(w, "envelope");
+		json_put_raw(w, row.body);
+		return;
+	}
+	if (row.body.p == NULL || unpack_row(c, &row, arena, &e, &problem) != P_OK) {
+		json_key(w, "envelope");
+		json_put_null(w);
+		json_member_cstr(w, "problem", row.body.p ? problem.detail : "the envelope cannot be read");
+		return;
+	}
+	if (form.ret_traceparent)
+		*form.ret_traceparent = traceparent_of(form.api, &e, h->num, h->leases, arena);
+	buf_init(&text, RENDER_MAX_BYTES);
+	if (form.with_envelope) {
+		if (form.is_v1)
+			render_v1(&e, &text);
+		else
+			envelope_write(&e, ENVELOPE_WHOLE, &text);
+		json_key(w, "envelope");
+		json_put_raw(w, buf_str(&text));
+		buf_clear(&text);
+	}
+	if (form.with_prompt) {
+		render_prompt(&e, &text);
+		json_member_str(w, "prompt", buf_str(&text));
+	}
+	buf_release(&text);
+}
+
+void taken_json_put(struct json_writer *w, struct store_conn *c, const struct handoff_row *h, struct taken_form form,
+		    struct arena *arena)
+{
+	char lease[HANDOFF_ID_SIZE];
+
+	json_begin_object(w);
+	handoff_json_members(w, h);
+	handoff_lease_format(h->num, h->leases, lease);
+	json_member_cstr(w, "lease", lease);
+	json_member_time(w, "lease_expires_at", h->due_ms);
+	json_member_bool(w, "redelivered", h->leases > 1);
+	put_envelope(w, c, h, form, arena);
+	json_end_object(w);
+}

@@ -1,0 +1,24 @@
+/* A handoff as its receiver gets it, whether it fetches it or has it posted. */
+#ifndef SPINE_API_TAKEN_JSON_H
+#define SPINE_API_TAKEN_JSON_H
+
+#include "codec/json.h"
+#include "store/store.h"
+
+struct api;
+
+struct taken_form {
+	bool with_envelope;
+	bool with_prompt;
+	bool is_v1;			/* the envelope in version 1: the agent reads no newer one */
+	/* Both or none: set to what the receiver continues of the trace (traceparent.h), where the envelope is read. */
+	const struct api *api;
+	struct str *ret_traceparent;
+};
+
+/* Writes an object: the handoff, its lease, and what the form asks for, read through c; the arena is for that
+ * reading. */
+void taken_json_put(struct json_writer *w, struct store_conn *c, const struct handoff_row *h, struct taken_form form,
+		    struct arena *arena);
+
+#endif
