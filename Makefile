@@ -59,7 +59,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash sim bench clean help deps-build deps-test deps-bench
+.PHONY: build run test crash sim load bench clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -71,12 +71,16 @@ test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, doc
 
 crash: build	## kill a loaded server again and again, CRASH_SECONDS long, and look whether it kept its word
 	@$(PYTHON) tests/crash/crash.py --seconds $(CRASH_SECONDS)
+	@$(PYTHON) tests/crash/chaos.py --seconds $(CRASH_SECONDS)
 CRASH_SECONDS ?= 600
 
 sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, on every core
 	@$(SUBMAKE) $(OUT)/tests/sim
 	@$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs $(JOBS)
 SIM_SEEDS ?= 1000000
+
+load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
+	@$(PYTHON) tests/load/waiting.py
 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
@@ -108,7 +112,7 @@ SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
 SRC_CC := $(wildcard src/*/*.cc)
 LLHTTP_C := api http llhttp
 LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) \
-           $(OUT)/token_tables.o $(OUT)/schemas.o
+           $(OUT)/token_tables.o $(OUT)/schemas.o $(OUT)/dashboard.o
 LIB := $(OUT)/libspine.a
 BIN := $(OUT)/spine
 
@@ -203,6 +207,22 @@ $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 # --- Schemas: written by hand, part of the binary ----------------------------------------------------
 
 $(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
+
+# --- Dashboard: made from source and pinned npm packages, part of the binary --------------------------
+
+DASHBOARD_MODULES := dashboard/node_modules/.package-lock.json
+DASHBOARD := build/dashboard/version
+
+$(DASHBOARD_MODULES): dashboard/package.json dashboard/package-lock.json
+	$(call say,NPM,dashboard)cd dashboard && npm ci --no-progress --loglevel=error
+	@touch $@
+
+$(DASHBOARD): $(DASHBOARD_MODULES) dashboard/build.mjs dashboard/index.html $(wildcard dashboard/src/* dashboard/src/*/*)
+	$(call say,GEN,build/dashboard)node dashboard/build.mjs build/dashboard
+
+$(OUT)/dashboard.o: src/api/dashboard.S $(DASHBOARD)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 

@@ -2,14 +2,20 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/webhook.h"
+#include "codec/base64.h"
 #include "codec/json_member.h"
 #include "core/agent.h"
 #include "core/delivery.h"
 
-enum { AGENT_NAME_MAX = 128 };
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { AGENTS_LISTED_MAX = 1000000, AGENT_NAME_MAX = 128, SECRET_BYTES = 32 };
 
 static const char *const agent_fields[] = {
-	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook", NULL,
+	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook",
+	"webhook_secret", NULL,
 };
 
 /* An agent, and how delivery to it goes. */
@@ -17,19 +23,24 @@ struct view {
 	struct agent agent;		/* the first: decode_name's and encode_agent's callers see it as one */
 	struct target_row target;
 	struct target_counts counts;
+	int64_t id;			/* 0: not known yet */
 	int64_t now_ms;
+	struct str new_secret;		/* for the webhook, where there is none yet */
+	bool shows_secret;		/* it is told once, to whoever registers the webhook */
 };
 
 static enum problem_code read_view(struct call *call, struct store_conn *c, struct view *v)
 {
-	int64_t id = 0;
-	enum store_status status = call->space ? store_agent_id(c, call->space, v->agent.name, false, call->now_ms, &id) : STORE_NOT_FOUND;
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (call->space)
+		status = store_agent_id(c, call->space, v->agent.name, false, call->now_ms, &v->id);
 
 	v->now_ms = call->now_ms;
 	if (status == STORE_OK)
-		status = store_target_get(c, id, &v->target);
+		status = store_target_get(c, v->id, &v->target);
 	if (status == STORE_OK)
-		status = store_target_counts(c, id, &v->counts);
+		status = store_target_counts(c, v->id, &v->counts);
 	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->problem, status);
 }
 
@@ -39,15 +50,46 @@ static enum problem_code decode_name(struct call *call)
 	return decode_check_name(call->params[0], "name", AGENT_NAME_MAX, &call->problem);
 }
 
+static struct str make_secret(struct arena *arena)
+{
+	unsigned char key[SECRET_BYTES];
+	struct buf text;
+	struct str copy;
+
+	/* Of the kernel's randomness as much as is asked for here always comes. */
+	if (getentropy(key, sizeof(key)) != 0)
+		abort();
+	buf_init(&text, 4 * sizeof(key));
+	buf_puts(&text, "whsec_");
+	base64_encode((struct str){(const char *)key, sizeof(key)}, BASE64_PADDED, &text);
+	copy = arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+/* What can be said of the webhook without the store. */
+static enum problem_code decode_webhook(struct call *call)
+{
+	const struct json *webhook = json_get(&call->body, "webhook");
+	struct view *v = call->input;
+
+	if (webhook == NULL || webhook->type != JSON_STRING)
+		return P_OK;
+	v->new_secret = make_secret(call->arena);
+	return webhook_check(call->api->webhook, webhook->s, &call->problem);
+}
+
 static enum problem_code decode_put(struct call *call)
 {
 	struct str tag = call->if_tag;
+	enum problem_code code;
 
 	call_warn_unknown_members(call, &call->body, agent_fields, "");
 	if (tag.p && !str_is(tag, "*") && (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"'))
 		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
 				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
-	return decode_name(call);
+	code = decode_name(call);
+	return code == P_OK ? decode_webhook(call) : code;
 }
 
 /* If-Match: only where the agent is as it was when the caller read it; "*" only where there is one at all. */
@@ -70,14 +112,58 @@ static enum problem_code check_tag(struct call *call, struct store_conn *c)
 	return P_OK;
 }
 
-static enum problem_code write_put(struct call *call, struct store_conn *c)
+/* The settings with the secret of the webhook: the one given, else the one there is, else a new one. It stays when the
+ * webhook is taken away, so that a receiver who gets it back can still verify. */
+static enum problem_code settings_with_secret(struct call *call, struct store_conn *c, struct json *ret)
 {
-	enum problem_code code = check_tag(call, c);
+	const struct json *given = decode_member(&call->body, "webhook_secret");
+	struct view *v = call->input;
+	struct str secret = v->new_secret;
+	struct agent present;
+	enum problem_code code;
 
+	*ret = call->body;
+	if (given)
+		return P_OK;
+	code = agent_read(c, call->space, call->params[0], call->arena, &present, &call->problem);
 	if (code != P_OK)
 		return code;
-	code = agent_write(c, call->space, call->params[0], &call->body, call->now_ms, call->arena, call->input, &call->problem);
+	if (present.webhook_secret.p)
+		secret = present.webhook_secret;
+	if (secret.p == NULL)
+		return P_OK;
+	ret->members = arena_calloc(call->arena, (size_t)call->body.count + 1, sizeof(*ret->members));
+	ret->count = 0;
+	for (uint32_t i = 0; i < call->body.count; i++)
+		if (!str_is(call->body.members[i].key, "webhook_secret"))
+			ret->members[ret->count++] = call->body.members[i];
+	ret->members[ret->count++] = (struct json_member){STR("webhook_secret"), {.type = JSON_STRING, .s = secret}};
+	return P_OK;
+}
+
+static enum problem_code write_put(struct call *call, struct store_conn *c)
+{
+	struct json settings;
+	enum problem_code code = check_tag(call, c);
+
+	if (code == P_OK)
+		code = settings_with_secret(call, c, &settings);
+	if (code != P_OK)
+		return code;
+	call->told = (struct event_row){.kind = EVENT_AGENT_SET, .agent = call->params[0]};
+	code = agent_write(c, call->space, call->params[0], &settings, call->now_ms, call->arena, call->input,
+			   &call->problem);
 	return code == P_OK ? read_view(call, c, call->input) : code;
+}
+
+static void put_committed(struct call *call)
+{
+	struct view *v = call->input;
+	struct agent_place place = {
+		.id = v->id, .space = call->space, .space_name = call->space_name, .name = v->agent.name,
+	};
+
+	webhook_set(call->api->webhook, &place, v->agent.webhook.p != NULL);
 }
 
 static enum problem_code read_get(struct call *call, struct store_conn *c)
@@ -104,6 +190,7 @@ static void put_delivery(struct json_writer *w, const struct view *v)
 	else
 		json_put_raw(w, STR("[]"));
 	json_member_optional(w, "webhook", a->webhook);
+	json_member_optional(w, "webhook_secret", v->shows_secret && a->webhook.p ? a->webhook_secret : STR_NULL);
 	json_key(w, "queue");
 	json_begin_object(w);
 	json_member_int(w, "queued", v->counts.queued);
@@ -156,6 +243,14 @@ static void encode_agent(struct call *call)
 	call_end_reply(call, &w);
 }
 
+static void encode_put(struct call *call)
+{
+	struct view *v = call->input;
+
+	v->shows_secret = true;
+	encode_agent(call);
+}
+
 /* --- List --- */
 
 struct agent_list {
@@ -168,9 +263,12 @@ struct agent_list {
 static enum problem_code decode_list(struct call *call)
 {
 	struct agent_list *l = arena_zalloc(call->arena, sizeof(*l));
+	enum problem_code code = page_read(call, &l->page);
 
 	call->input = l;
-	return page_read(call, &l->page);
+	if (code == P_OK && l->page.position > AGENTS_LISTED_MAX)
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+	return code;
 }
 
 /* Agents are few; a page is found by counting from the start. */
@@ -219,6 +317,6 @@ const struct route agent_routes[] = {
 	{HTTP_GET, "/v1/agents", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
 	{HTTP_GET, "/v1/agents/{}", 0, .decode = decode_name, .read = read_get, .encode = encode_agent},
 	{HTTP_PUT, "/v1/agents/{}", ROUTE_BODY | ROUTE_CREATES | ROUTE_IF_TAG,
-	 .decode = decode_put, .write = write_put, .encode = encode_agent},
+	 .decode = decode_put, .write = write_put, .committed = put_committed, .encode = encode_put},
 	{0},
 };

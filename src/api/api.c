@@ -241,6 +241,21 @@ static enum problem_code keep_reply(struct call *call, struct store_conn *c)
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
+/* Every write leaves an event: the history that metrics and the audit trail are read from. */
+static enum problem_code tell(struct call *call, struct store_conn *c)
+{
+	enum store_status status;
+
+	if (call->told.kind == 0)
+		return P_OK;
+	call->told.space = call->space;
+	call->told.at_ms = call->now_ms;
+	if (call->agent.p)
+		call->told.actor = call->agent;
+	status = store_event_add(c, &call->told);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
 static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 {
 	enum problem_code code = P_NOT_FOUND;
@@ -249,7 +264,10 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 		code = replay(call, c);
 	if (code != P_NOT_FOUND)
 		return code;
+	call->told = (struct event_row){0};
 	code = call->route->write(call, c);
+	if (code == P_OK)
+		code = tell(call, c);
 	if (code == P_OK && call->idempotency_key.p && !call->wait.is_waiting)
 		code = keep_reply(call, c);
 	return code;
@@ -382,6 +400,8 @@ static void run_read(void *arg)
 		api_submit(call);
 		return;
 	}
+	if (call->is_kept)
+		return;
 	if (code == P_OK)
 		call->route->encode(call);
 	reply_send(call);

@@ -12,7 +12,10 @@
 #include <stdatomic.h>
 
 struct indexer;
+struct feed;
+struct exporter;
 struct waiting;
+struct watch;
 struct webhook;
 struct token_cache;
 
@@ -32,7 +35,10 @@ struct api {
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;
 	struct waiting *waiting;
+	struct feed *feed;		/* of events */
+	struct exporter *exporter;	/* of spans; NULL: none are exported */
 	struct webhook *webhook;
+	struct watch *watch;
 	const struct log *log;
 	const char *data_dir;
 	struct api_limits limits;

@@ -78,6 +78,7 @@ struct call {
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
+	struct event_row told;			/* set by write: what is told of it, where kind is not 0; who and when is filled in */
 	const uint64_t *shown;			/* numbers of the memories whose text is in the reply; set by write */
 	size_t shown_count;
 
@@ -88,10 +89,13 @@ struct call {
 	int status;				/* of the reply, 200 unless set */
 	struct str etag;			/* p == NULL: none */
 	struct str location;
+	struct str traceparent;			/* p == NULL: none; see traceparent.h */
 	const char *content_type;		/* NULL: application/json */
+	const struct http_header *headers;	/* more of the reply, ended by one without a name; NULL: none */
 	bool replayed;
 	bool is_answered;			/* by prepare */
 	bool is_stream;				/* the reply has begun; it ends with the call */
+	bool is_kept;				/* set by read: the call goes on by itself, and is answered by whoever has it (feed.h) */
 	bool skips_index;			/* set by decode: this one does without ROUTE_INDEX */
 	struct buf reply;
 	struct writer_job job;

@@ -6,7 +6,7 @@
 #include "codec/json_member.h"
 #include "core/envelope.h"
 
-enum { NAME_MAX_BYTES = 128, DESCRIPTION_MAX = 4096, RECEIVERS_MAX = 10000, JOIN_WAIT_MAX_MS = 60000 };
+enum { NAME_MAX_BYTES = 128, DESCRIPTION_MAX = 4096, RECEIVERS_MAX = 10000, JOIN_WAIT_MAX_MS = 60000, LISTED_MAX = 1000000 };
 
 static enum problem_code find_channel(struct call *call, struct store_conn *c, struct channel_row *ret)
 {
@@ -75,7 +75,10 @@ static enum problem_code read_channel(struct call *call, struct store_conn *c)
 static enum problem_code write_channel(struct call *call, struct store_conn *c)
 {
 	struct channel *ch = call->input;
-	enum store_status status = store_channel_put(c, call->space, call->params[0], ch->description, call->now_ms);
+	enum store_status status;
+
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_SET, .note = call->params[0]};
+	status = store_channel_put(c, call->space, call->params[0], ch->description, call->now_ms);
 
 	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
 }
@@ -115,6 +118,7 @@ static enum problem_code write_subscribe(struct call *call, struct store_conn *c
 	if (code != P_OK)
 		return code;
 	status = store_agent_id(c, call->space, call->params[1], true, call->now_ms, &agent);
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = call->params[1], .note = call->params[0]};
 	if (status == STORE_OK)
 		status = store_subscriber_put(c, ch->row.id, agent, call->now_ms);
 	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
@@ -130,6 +134,7 @@ static enum problem_code write_unsubscribe(struct call *call, struct store_conn 
 	if (code != P_OK)
 		return code;
 	status = store_agent_id(c, call->space, call->params[1], false, call->now_ms, &agent);
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_UNSUBSCRIBED, .agent = call->params[1], .note = call->params[0]};
 	if (status == STORE_OK)
 		status = store_subscriber_delete(c, ch->row.id, agent);
 	if (status == STORE_NOT_FOUND)
@@ -148,9 +153,13 @@ struct channel_list {
 static enum problem_code decode_list(struct call *call)
 {
 	struct channel_list *l = arena_zalloc(call->arena, sizeof(*l));
+	enum problem_code code;
 
 	call->input = l;
-	return page_read(call, &l->page);
+	code = page_read(call, &l->page);
+	if (code == P_OK && l->page.position > LISTED_MAX)
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+	return code;
 }
 
 /* Channels are few; a page is found by counting from the start. */
@@ -306,6 +315,7 @@ static enum problem_code write_publish(struct call *call, struct store_conn *c)
 		code = find_receivers(call, c, p, &names, &count);
 	if (code == P_OK)
 		p->rows = arena_calloc(call->arena, count, sizeof(*p->rows));
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = p->order.envelope, .note = call->params[0]};
 	p->order.channel = p->channel.id;
 	p->order.channel_name = p->channel.name;
 	for (p->count = 0; code == P_OK && p->count < count; p->count++) {
@@ -346,20 +356,24 @@ static void encode_publish(struct call *call)
 
 /* --- POST /v1/channels/{name}/join --- */
 
+enum join_state { JOIN_WAITING, JOIN_JOINED, JOIN_FAILED, JOIN_DEADLINE };
+
+static const char *const join_names[] = {"waiting", "joined", "failed", "deadline"};
+
 struct joining {
 	uint64_t envelope;
 	int64_t need;			/* how many must have completed; 0: all */
 	int64_t wait_ms;
 	int64_t deadline_ms;		/* 0: none */
 	struct channel_row channel;
+	size_t count;
+	size_t completed;
+	size_t ended;			/* completed, parked or discarded */
+	enum join_state state;
+	/* Read when it answers. */
 	struct handoff_row *rows;
 	struct result_row *results;
 	bool *has_result;
-	size_t count;
-	size_t room;
-	size_t completed;
-	size_t ended;			/* completed, parked or discarded */
-	const char *state;
 };
 
 static enum problem_code read_need(struct call *call, struct joining *j)
@@ -402,60 +416,94 @@ static enum problem_code decode_join(struct call *call)
 	return P_OK;
 }
 
-static enum problem_code read_members(struct call *call, struct store_conn *c, struct joining *j)
+/* Reads the handoffs of the envelope into the arena. Most have a few receivers, some thousands. */
+static enum store_status read_members(struct store_conn *c, const struct joining *j, int64_t space, struct arena *arena,
+				      struct handoff_row **ret, size_t *ret_count)
 {
-	struct handoff_filter filter = {.space = call->space, .envelope = j->envelope, .channel = j->channel.id};
-	enum store_status status;
+	struct handoff_filter filter = {.space = space, .envelope = j->envelope, .channel = j->channel.id};
+	size_t room = 0, count = 0;
+	struct handoff_row *rows = NULL;
+	enum store_status status = STORE_OK;
 
-	/* Most have a few receivers; the room is kept from one look to the next. */
-	do {
-		if (j->count == j->room) {
-			j->room = j->room ? j->room * 4 : 16;
-			j->rows = arena_calloc(call->arena, j->room, sizeof(*j->rows));
-			j->results = arena_calloc(call->arena, j->room, sizeof(*j->results));
-			j->has_result = arena_calloc(call->arena, j->room, sizeof(*j->has_result));
-		}
-		status = store_handoffs(c, &filter, 0, j->room, call->arena, j->rows, &j->count);
-	} while (status == STORE_OK && j->count == j->room);
+	while (status == STORE_OK && count == room) {
+		room = room ? room * 4 : 16;
+		rows = arena_calloc(arena, room, sizeof(*rows));
+		status = store_handoffs(c, &filter, 0, room, arena, rows, &count);
+	}
+	*ret = rows;
+	*ret_count = count;
+	return status;
+}
+
+static void count_members(struct joining *j, const struct handoff_row *rows, size_t count)
+{
+	j->count = count;
 	j->completed = j->ended = 0;
-	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
-		enum handoff_state state = j->rows[i].state;
+	for (size_t i = 0; i < count; i++) {
+		j->completed += rows[i].state == HANDOFF_COMPLETED;
+		j->ended += rows[i].state == HANDOFF_COMPLETED || rows[i].state == HANDOFF_PARKED || rows[i].state == HANDOFF_DISCARDED;
+	}
+}
 
-		j->completed += state == HANDOFF_COMPLETED;
-		j->ended += state == HANDOFF_COMPLETED || state == HANDOFF_PARKED || state == HANDOFF_DISCARDED;
+/* Joined: enough have completed. Failed: enough never will, because too many were parked or discarded. */
+static enum problem_code judge(struct call *call, struct joining *j)
+{
+	size_t need = j->need ? (size_t)j->need : j->count;
+
+	if (j->count == 0)
+		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to this channel",
+				   (unsigned long long)j->envelope);
+	if (need > j->count)
+		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers", need, j->count);
+	if (j->completed >= need)
+		j->state = JOIN_JOINED;
+	else if (j->count - (j->ended - j->completed) < need)
+		j->state = JOIN_FAILED;
+	else
+		j->state = j->deadline_ms && j->deadline_ms <= call->now_ms ? JOIN_DEADLINE : JOIN_WAITING;
+	return P_OK;
+}
+
+/* What the answer shows. */
+static enum store_status read_results(struct call *call, struct store_conn *c, struct joining *j)
+{
+	enum store_status status = read_members(c, j, call->space, call->arena, &j->rows, &j->count);
+
+	j->results = arena_calloc(call->arena, j->count + 1, sizeof(*j->results));
+	j->has_result = arena_calloc(call->arena, j->count + 1, sizeof(*j->has_result));
+	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
 		status = store_result_get(c, call->space, j->rows[i].num, call->arena, &j->results[i]);
 		j->has_result[i] = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status;
 }
 
-/* Joined: enough have completed. Failed: enough never will, because too many were parked or discarded. */
+/* A join of a thousand receivers looks a thousand times: what one look reads must not stay until the answer. */
 static enum problem_code write_join(struct call *call, struct store_conn *c)
 {
 	struct joining *j = call->input;
 	enum problem_code code = find_channel(call, c, &j->channel);
-	size_t need;
+	struct handoff_row *rows = NULL;
+	enum store_status status;
+	struct arena look;
+	size_t count = 0;
 
-	if (code == P_OK)
-		code = read_members(call, c, j);
 	if (code != P_OK)
 		return code;
-	if (j->count == 0)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to this channel",
-				   (unsigned long long)j->envelope);
-	need = j->need ? (size_t)j->need : j->count;
-	if (need > j->count)
-		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers", need, j->count);
-	if (j->completed >= need)
-		j->state = "joined";
-	else if (j->count - (j->ended - j->completed) < need)
-		j->state = "failed";
-	else
-		j->state = j->deadline_ms && j->deadline_ms <= call->now_ms ? "deadline" : "waiting";
-	if (str_is(str_of(j->state), "waiting") && !call->wait.is_over)
+	arena_init(&look);
+	status = read_members(c, j, call->space, &look, &rows, &count);
+	count_members(j, rows, count);
+	arena_release(&look);
+	code = status == STORE_OK ? judge(call, j) : problem_of_store(&call->problem, status);
+	if (code != P_OK)
+		return code;
+	if (j->state == JOIN_WAITING && !call->wait.is_over) {
 		waiting_for(call, WAIT_ENVELOPE, waiting_id(call->space, j->envelope));
-	return P_OK;
+		return P_OK;
+	}
+	status = read_results(call, c, j);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
 static void encode_join(struct call *call)
@@ -465,7 +513,7 @@ static void encode_join(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_member_cstr(&w, "state", j->state);
+	json_member_cstr(&w, "state", join_names[j->state]);
 	json_member_int(&w, "receivers", (int64_t)j->count);
 	json_member_int(&w, "completed", (int64_t)j->completed);
 	json_member_int(&w, "need", j->need ? j->need : (int64_t)j->count);

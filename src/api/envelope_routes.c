@@ -2,6 +2,7 @@
 #include "api/envelope_decode.h"
 #include "api/pack.h"
 #include "api/routes.h"
+#include "api/traceparent.h"
 #include "core/render.h"
 #include "core/unpack.h"
 
@@ -91,6 +92,7 @@ static void encode_handoff(struct call *call)
 	}
 	call->status = 201;
 	call->location = arena_printf(call->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
+	call->traceparent = traceparent_of(call->api, &h->envelope, 0, 0, call->arena);
 	buf_put(&call->reply, h->envelope.sealed);
 	if (call->warning_count) {
 		call->reply.len--;	/* the closing brace */

@@ -5,6 +5,7 @@
 #include "api/pack.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/traceparent.h"
 #include "core/envelope.h"
 #include "core/handoff_id.h"
 
@@ -89,7 +90,8 @@ static enum problem_code decode_send(struct call *call)
 	return read_fallbacks(call, s);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains. */
+/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else has sent again since,
+ * with another deadline or none. */
 static void prepare_wait(struct call *call, struct sending *s)
 {
 	if (s->order.wait_ms)
@@ -103,6 +105,7 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 	if (code != P_OK)
 		return code;
 	s->order.envelope = s->pack->envelope.num;
+	s->order.is_new = true;
 	s->order.from = s->pack->in.draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
 	prepare_wait(call, s);
@@ -150,7 +153,11 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 			waiting_for(call, WAIT_HANDOFF, waiting_id(h->space, h->num));
 			return P_OK;
 		}
-		problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it again after the restart and it goes on");
+		if (atomic_load(&call->api->draining))
+			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it again after the restart and it goes on");
+		else
+			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it was sent again since by somebody who waits longer or not at all",
+				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:
 		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next attempt, or park the envelope",
@@ -168,22 +175,20 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 	return p->code;
 }
 
-/* The envelope and its handoff, or neither. What is parked because the chain may not go on stays. */
+/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint would do, too, and
+ * would copy every page that is touched.) */
 static enum problem_code send_packed(struct call *call, struct store_conn *c, struct sending *s)
 {
 	struct delivery d = waiting_delivery(call, c);
-	enum store_status status = store_savepoint(c);
-	enum problem_code code = status == STORE_OK ? pack_write(call, c, s->pack) : problem_of_store(&call->problem, status);
-	bool keep = code == P_HOP_LIMIT || code == P_LOOP;
+	struct delivery_plan plan;
+	enum problem_code code;
 
-	if (code == P_OK) {
-		code = delivery_send(&d, &s->order, &s->row, &call->problem);
-		keep = code == P_OK;
-	}
-	if (problem_store_status(code) != STORE_OK)
-		return code;
-	status = keep ? store_release(c) : store_rollback_to(c);
-	return status == STORE_OK ? code : problem_of_store(&call->problem, status);
+	if (s->pack->refusal.code != P_OK)
+		return pack_write(call, c, s->pack);
+	code = delivery_plan(&d, &s->order, &plan, &call->problem);
+	if (code == P_OK)
+		code = pack_write(call, c, s->pack);
+	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &call->problem) : code;
 }
 
 static enum problem_code send_first(struct call *call, struct store_conn *c, struct sending *s)
@@ -219,6 +224,8 @@ static void encode_send(struct call *call)
 
 	call->status = s->row.state >= HANDOFF_WORKING ? 200 : 202;
 	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
+	if (s->pack)
+		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->arena);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	handoff_json_members(&w, &s->row);

@@ -3,8 +3,11 @@
 #include "api/memory_json.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "core/event.h"
 
-enum { FETCH_MAX = 1000 };
+#include <math.h>
+
+enum { FETCH_MAX = 1000, REPLY_WITHOUT_TEXT_BYTES = 700 };
 
 /* What the calls about one memory share: the input and what came of it. */
 struct one_memory {
@@ -17,15 +20,33 @@ struct one_memory {
 
 /* --- Replies with one memory --- */
 
+static struct str etag_of(struct call *call, const struct memory *m)
+{
+	char tag[MEMORY_ID_SIZE + 2] = "\"";
+	size_t len = 1 + memory_id_format(m->num, m->version, tag + 1);
+
+	tag[len++] = '"';
+	return arena_str(call->arena, (struct str){tag, len});
+}
+
+static struct str location_of(struct call *call, const struct memory *m)
+{
+	static const char path[] = "/v1/memories/";
+	char *at = arena_alloc(call->arena, sizeof(path) + MEMORY_ID_SIZE);
+
+	memcpy(at, path, sizeof(path));
+	return (struct str){at, sizeof(path) - 1 + memory_id_format(m->num, 0, at + sizeof(path) - 1)};
+}
+
 static void encode_memory(struct call *call)
 {
 	struct one_memory *one = call->input;
 	const struct memory *m = &one->result;
-	char id[MEMORY_ID_SIZE];
 	struct json_writer w;
 
-	memory_id_format(m->num, m->version, id);
-	call->etag = arena_printf(call->arena, "\"%s\"", id);
+	call->etag = etag_of(call, m);
+	/* All at once for most memories, instead of growing with what is written. */
+	buf_reserve(&call->reply, REPLY_WITHOUT_TEXT_BYTES + m->content.n + m->summary.n + m->tags.n + m->metadata.n);
 	json_writer_init(&w, &call->reply);
 	memory_json_begin(&w, m, call->now_ms);
 	call_end_reply(call, &w);
@@ -36,8 +57,48 @@ static void encode_created(struct call *call)
 	struct one_memory *one = call->input;
 
 	call->status = 201;
-	call->location = arena_printf(call->arena, "/v1/memories/ms-%llu", (unsigned long long)one->result.num);
+	call->location = location_of(call, &one->result);
 	encode_memory(call);
+}
+
+/* --- What is told --- */
+
+/* Who wrote it, where the call itself does not say. */
+static void tell_of(struct call *call, enum event_kind kind, const struct memory *m)
+{
+	call->told = (struct event_row){.kind = kind, .memory = m->num, .actor = m->agent};
+}
+
+/* The memory that m takes the place of has an event of its own: it is changed, too. */
+static enum problem_code tell_superseded(struct call *call, struct store_conn *c, const struct memory *m)
+{
+	char id[MEMORY_ID_SIZE];
+	struct event_row event = {
+		.space = call->space, .at_ms = call->now_ms, .kind = EVENT_MEMORY_SUPERSEDED, .memory = m->supersedes,
+		.actor = call->agent.p ? call->agent : m->agent,
+	};
+	enum store_status status;
+
+	if (m->supersedes == 0)
+		return P_OK;
+	memory_id_format(m->num, 0, id);
+	event.note = arena_printf(call->arena, "by %s", id);
+	status = store_event_add(c, &event);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+/* A change that changed nothing is not told. */
+static void tell_change(struct call *call, enum event_kind kind)
+{
+	const struct one_memory *one = call->input;
+
+	if (!one->changed)
+		return;
+	call->told = (struct event_row){.kind = kind, .memory = one->id.num};
+	if (kind == EVENT_MEMORY_UPDATED)
+		call->told.note = arena_printf(call->arena, "version %u", one->result.version);
+	else if (kind == EVENT_MEMORY_REVERTED)
+		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version, one->to_version);
 }
 
 /* --- The id in the address --- */
@@ -76,10 +137,15 @@ static enum problem_code decode_store(struct call *call)
 static enum problem_code write_store(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
+	enum problem_code code;
 
 	call->shown = &one->result.num;
 	call->shown_count = 1;
-	return memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
+	code = memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
+	if (code != P_OK)
+		return code;
+	tell_of(call, EVENT_MEMORY_STORED, &one->result);
+	return tell_superseded(call, c, &one->result);
 }
 
 static void index_one(struct call *call)
@@ -134,6 +200,28 @@ static enum problem_code decode_batch(struct call *call)
 	return code;
 }
 
+/* One event for all of them, and one for each that was superseded. */
+static enum problem_code tell_batch(struct call *call, struct store_conn *c)
+{
+	struct batch *batch = call->input;
+	char first[MEMORY_ID_SIZE], last[MEMORY_ID_SIZE];
+	enum problem_code code = P_OK;
+
+	tell_of(call, EVENT_MEMORY_STORED, &batch->results[0]);
+	memory_id_format(batch->results[0].num, 0, first);
+	memory_id_format(batch->results[batch->count - 1].num, 0, last);
+	if (batch->count > 1)
+		call->told.note = arena_printf(call->arena, "%zu memories, %s to %s", batch->count, first, last);
+	call->told.value[0] = call->told.value[1] = (double)batch->results[0].num;
+	for (size_t i = 1; i < batch->count; i++) {
+		call->told.value[0] = fmin(call->told.value[0], (double)batch->results[i].num);
+		call->told.value[1] = fmax(call->told.value[1], (double)batch->results[i].num);
+	}
+	for (size_t i = 0; code == P_OK && i < batch->count; i++)
+		code = tell_superseded(call, c, &batch->results[i]);
+	return code;
+}
+
 static enum problem_code write_batch(struct call *call, struct store_conn *c)
 {
 	struct batch *batch = call->input;
@@ -142,6 +230,8 @@ static enum problem_code write_batch(struct call *call, struct store_conn *c)
 
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
+	if (code == P_OK)
+		code = tell_batch(call, c);
 	call->shown = batch->nums;
 	call->shown_count = batch->count;
 	return code;
@@ -353,9 +443,13 @@ static enum problem_code decode_patch(struct call *call)
 static enum problem_code write_patch(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
+	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms, call->arena,
+					       &one->result, &one->changed, &call->problem);
 
-	return memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms, call->arena, &one->result,
-			     &one->changed, &call->problem);
+	if (code == P_OK)
+		tell_change(call, one->draft.has != MEMORY_HAS_PINNED ? EVENT_MEMORY_UPDATED
+				  : one->draft.pinned ? EVENT_MEMORY_PINNED : EVENT_MEMORY_UNPINNED);
+	return code;
 }
 
 static enum problem_code decode_pin_as(struct call *call, bool pinned)
@@ -397,17 +491,23 @@ static enum problem_code decode_revert(struct call *call)
 static enum problem_code write_revert(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
+	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version, call->now_ms,
+					       call->arena, &one->result, &one->changed, &call->problem);
 
-	return memory_revert(c, call->space, one->id.num, call->if_version, one->to_version, call->now_ms, call->arena, &one->result,
-			     &one->changed, &call->problem);
+	if (code == P_OK)
+		tell_change(call, EVENT_MEMORY_REVERTED);
+	return code;
 }
 
 static enum problem_code write_forget(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
+	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena, &one->result,
+					       &one->changed, &call->problem);
 
-	return memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena, &one->result, &one->changed,
-			     &call->problem);
+	if (code == P_OK)
+		tell_change(call, EVENT_MEMORY_FORGOTTEN);
+	return code;
 }
 
 static void index_forgotten(struct call *call)

@@ -162,10 +162,11 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 	for (size_t i = 0; i < e->ref_count; i++)
 		if (e->refs[i].text.p)
 			nums[call->shown_count++] = e->refs[i].id.num;
+	row.texts = (int64_t)call->shown_count;
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	status = store_envelope_insert(c, &row);
 	call->told = (struct event_row){
-		.kind = EVENT_ENVELOPE_PACKED, .envelope = e->num, .attempt = e->hop, .agent = e->to,
+		.kind = EVENT_ENVELOPE_PACKED, .envelope = e->num, .attempt = e->hop, .agent = e->to, .actor = e->from,
 		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1, (double)e->token_count / (double)e->max_tokens},
 		.note = e->waived.count ? arena_printf(call->arena, "%u", e->waived.count) : STR_NULL,
 	};

@@ -260,7 +260,13 @@ static enum problem_code prepare_shrink(struct call *call, struct store_conn *c)
 		return problem_set(&call->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the envelope's budget is %lld; expected less",
 				   (long long)s->max_tokens, (long long)e.max_tokens);
 	draft_from(call, &e, s->max_tokens, &s->pack);
-	return pack_prepare(call, c, &s->pack);
+	code = pack_prepare(call, c, &s->pack);
+	/* The chain may not go on like that: then the old one stays parked, and so does nothing else. */
+	if (code == P_OK && s->pack.refusal.code != P_OK) {
+		call->problem = s->pack.refusal;
+		code = call->problem.code;
+	}
+	return code;
 }
 
 static enum problem_code write_shrink(struct call *call, struct store_conn *c)

@@ -7,11 +7,9 @@
 #include "api/handoff_json.h"
 #include "api/reply.h"
 #include "api/routes.h"
-#include "codec/json_member.h"
+#include "api/taken_json.h"
 #include "core/agent.h"
 #include "core/handoff_id.h"
-#include "core/render.h"
-#include "core/unpack.h"
 
 enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, HEARTBEAT_MS = 15000 };
 
@@ -104,53 +102,6 @@ static enum problem_code undo_receive(struct call *call, struct store_conn *c)
 	return code;
 }
 
-/* The envelope in the newest form that the agent accepts, and the prompt. A damaged envelope is no reason to lose the others. */
-static void put_envelope(struct call *call, struct json_writer *w, struct store_conn *c, const struct handoff_row *h, bool v1)
-{
-	struct receiving *r = call->input;
-	struct problem problem = {0};
-	struct envelope e;
-	struct buf text;
-
-	if (!r->with_envelope && !r->with_prompt)
-		return;
-	if (unpack(c, h->space, h->envelope, "envelope_id", call->arena, &e, &problem) != P_OK) {
-		json_key(w, "envelope");
-		json_put_null(w);
-		json_member_cstr(w, "problem", problem.detail);
-		return;
-	}
-	buf_init(&text, RENDER_MAX_BYTES);
-	if (r->with_envelope) {
-		if (v1)
-			render_v1(&e, &text);
-		else
-			envelope_write(&e, ENVELOPE_WHOLE, &text);
-		json_key(w, "envelope");
-		json_put_raw(w, buf_str(&text));
-		buf_clear(&text);
-	}
-	if (r->with_prompt) {
-		render_prompt(&e, &text);
-		json_member_str(w, "prompt", buf_str(&text));
-	}
-	buf_release(&text);
-}
-
-static void put_taken(struct call *call, struct json_writer *w, struct store_conn *c, const struct handoff_row *h, bool v1)
-{
-	char lease[HANDOFF_ID_SIZE];
-
-	json_begin_object(w);
-	handoff_json_members(w, h);
-	handoff_lease_format(h->num, h->leases, lease);
-	json_member_cstr(w, "lease", lease);
-	json_member_time(w, "lease_expires_at", h->due_ms);
-	json_member_bool(w, "redelivered", h->leases > 1);
-	put_envelope(call, w, c, h, v1);
-	json_end_object(w);
-}
-
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
 static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 {
@@ -158,13 +109,19 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 	struct store_conn *c = call->api->readers[http_req_thread(call->req)];
 	struct problem problem = {0};
 	struct agent agent = {.accepts_v2 = true};
+	struct taken_form form = {.with_envelope = r->with_envelope, .with_prompt = r->with_prompt};
 
+	if (r->count == 1 && !call->is_stream) {
+		form.api = call->api;
+		form.ret_traceparent = &call->traceparent;
+	}
 	if (r->count)
 		agent_read(c, call->space, call->params[0], call->arena, &agent, &problem);
+	form.is_v1 = !agent.accepts_v2;
 	if (as_list)
 		json_begin_array(w);
 	for (size_t i = 0; i < r->count; i++)
-		put_taken(call, w, c, &r->rows[i], !agent.accepts_v2);
+		taken_json_put(w, c, &r->rows[i], form, call->arena);
 	if (as_list)
 		json_end_array(w);
 }

@@ -2,6 +2,7 @@
 
 #include "core/handoff_id.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const struct {
@@ -109,7 +110,8 @@ static void end_stream(struct call *call)
 
 void reply_send(struct call *call)
 {
-	struct http_header headers[4];
+	enum { OWN_MAX = 4, OTHERS_MAX = 8 };
+	struct http_header headers[OWN_MAX + OTHERS_MAX + 1];
 	size_t count = 0;
 	const char *type = call->status == 304 || call->status == 204 ? NULL : call->content_type ? call->content_type : "application/json";
 
@@ -130,6 +132,12 @@ void reply_send(struct call *call)
 		headers[count++] = (struct http_header){"Location", call->location};
 	if (call->replayed)
 		headers[count++] = (struct http_header){"Idempotent-Replayed", STR("true")};
+	if (call->traceparent.p)
+		headers[count++] = (struct http_header){"traceparent", call->traceparent};
+	for (const struct http_header *h = call->headers; h && h->name; h++) {
+		assert(count < OWN_MAX + OTHERS_MAX);
+		headers[count++] = *h;
+	}
 	headers[count] = (struct http_header){0};
 	http_reply(call->req, call->status, type, headers, &call->reply);
 }

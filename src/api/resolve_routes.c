@@ -4,6 +4,7 @@
 #include "api/memory_json.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "core/event.h"
 #include "core/unpack.h"
 
 /* --- POST /v1/envelopes/{id}/resolve --- */
@@ -128,6 +129,10 @@ static enum problem_code write_resolve(struct call *call, struct store_conn *c)
 
 		status = store_receipt_put(c, call->space, r->num, &receipt);
 	}
+	call->told = (struct event_row){
+		.kind = EVENT_ENVELOPE_RESOLVED, .envelope = r->num,
+		.note = arena_printf(call->arena, "%zu memor%s", r->found_count, r->found_count == 1 ? "y" : "ies"),
+	};
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 

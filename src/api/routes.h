@@ -26,7 +26,12 @@ extern const struct route successor_routes[];
 extern const struct route trace_routes[];
 extern const struct route space_routes[];
 extern const struct route token_routes[];
+extern const struct route stats_routes[];
+extern const struct route alert_routes[];
+extern const struct route metrics_routes[];
 extern const struct route status_routes[];
 extern const struct route schema_routes[];
+extern const struct route dashboard_routes[];
+extern const struct route event_routes[];
 
 #endif

@@ -214,6 +214,12 @@ static enum problem_code write_need(struct call *call, struct store_conn *c)
 
 		status = store_receipt_put(c, call->space, s->row.envelope, &receipt);
 	}
+	if (s->found_count)
+		call->told = (struct event_row){
+			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope, .attempt = s->row.attempt,
+			.agent = s->row.agent_name, .actor = s->row.agent_name,
+			.note = arena_printf(call->arena, "%zu memor%s", s->found_count, s->found_count == 1 ? "y" : "ies"),
+		};
 	return code == P_OK && status != STORE_OK ? problem_of_store(&call->problem, status) : code;
 }
 

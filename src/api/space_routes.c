@@ -43,6 +43,7 @@ static enum problem_code write_space(struct call *call, struct store_conn *c)
 	struct space_settings *s = call->input;
 	enum store_status status = store_space_set_guard(c, call->space, s->guard);
 
+	call->told = (struct event_row){.kind = EVENT_SPACE_SET};
 	if (status == STORE_OK)
 		status = store_space_count(c, call->space, &s->memories);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);

@@ -1,4 +1,6 @@
 /* Health, readiness, status. */
+#include "api/exporter.h"
+#include "api/feed.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 
@@ -56,6 +58,24 @@ static enum problem_code read_status(struct call *call, struct store_conn *c)
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
+/* Without the address: it may hold more than everybody should know. */
+static void put_traces(struct call *call, struct json_writer *w)
+{
+	struct exporter_counts counts;
+
+	if (call->api->exporter == NULL) {
+		json_member_null(w, "traces");
+		return;
+	}
+	exporter_counts(call->api->exporter, &counts);
+	json_key(w, "traces");
+	json_begin_object(w);
+	json_member_int(w, "exported", (int64_t)counts.exported);
+	json_member_int(w, "dropped", (int64_t)counts.dropped);
+	json_member_int(w, "failed_posts", (int64_t)counts.failed_posts);
+	json_end_object(w);
+}
+
 static void put_server(struct call *call, struct json_writer *w)
 {
 	struct http_counts http;
@@ -76,6 +96,11 @@ static void put_server(struct call *call, struct json_writer *w)
 	json_member_int(w, "writes", (int64_t)writer.jobs);
 	json_member_int(w, "commits", (int64_t)writer.commits);
 	json_end_object(w);
+	json_key(w, "events");
+	json_begin_object(w);
+	json_member_int(w, "streams", (int64_t)feed_count(call->api->feed));
+	json_end_object(w);
+	put_traces(call, w);
 }
 
 static void encode_status(struct call *call)

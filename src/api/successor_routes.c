@@ -30,8 +30,8 @@ static enum problem_code decode_put(struct call *call)
 	return code == P_OK ? successor_check(&call->body, &call->problem) : code;
 }
 
-/* Found by looking through all of them: they are few. */
-static enum problem_code find(struct call *call, struct store_conn *c, struct route_row *ret)
+/* All routes of the space: they are few. Returns the one that the address names, NULL where there is none. */
+static enum problem_code look_through(struct call *call, struct store_conn *c, const struct route_row **ret, size_t *ret_count)
 {
 	struct route_row *rows = arena_calloc(call->arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
 	size_t count = 0;
@@ -39,13 +39,37 @@ static enum problem_code find(struct call *call, struct store_conn *c, struct ro
 
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
-	for (size_t i = 0; i < count; i++) {
-		if (str_eq(rows[i].name, call->params[0])) {
-			*ret = rows[i];
-			return P_OK;
-		}
-	}
-	return problem_set(&call->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this space", STR_ARG(call->params[0]));
+	*ret = NULL;
+	for (size_t i = 0; i < count; i++)
+		if (str_eq(rows[i].name, call->params[0]))
+			*ret = &rows[i];
+	*ret_count = count;
+	return P_OK;
+}
+
+static enum problem_code find(struct call *call, struct store_conn *c, struct route_row *ret)
+{
+	const struct route_row *found;
+	size_t count;
+	enum problem_code code = look_through(call, c, &found, &count);
+
+	if (code == P_OK && found == NULL)
+		code = problem_set(&call->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this space", STR_ARG(call->params[0]));
+	if (code == P_OK)
+		*ret = *found;
+	return code;
+}
+
+/* One that nobody looks at would be a route that silently does not lead anywhere. */
+static enum problem_code check_room(struct call *call, struct store_conn *c)
+{
+	const struct route_row *found;
+	size_t count;
+	enum problem_code code = look_through(call, c, &found, &count);
+
+	if (code == P_OK && found == NULL && count == SUCCESSOR_ROUTES_MAX)
+		code = problem_set(&call->problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no more", SUCCESSOR_ROUTES_MAX);
+	return code;
 }
 
 static enum problem_code write_put(struct call *call, struct store_conn *c)
@@ -55,7 +79,10 @@ static enum problem_code write_put(struct call *call, struct store_conn *c)
 	struct json_writer w;
 	struct buf text;
 	enum store_status status;
+	enum problem_code code = check_room(call, c);
 
+	if (code != P_OK)
+		return code;
 	buf_init(&text, SUCCESSOR_SETTINGS_MAX);
 	json_writer_init(&w, &text);
 	json_put_canonical(&w, &call->body);
@@ -63,6 +90,7 @@ static enum problem_code write_put(struct call *call, struct store_conn *c)
 		buf_release(&text);
 		return problem_set(&call->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes", SUCCESSOR_SETTINGS_MAX);
 	}
+	call->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = call->params[0]};
 	row.settings = buf_str(&text);
 	status = store_route_put(c, call->space, &row);
 	buf_release(&text);
@@ -82,6 +110,7 @@ static enum problem_code write_delete(struct call *call, struct store_conn *c)
 	enum problem_code code = find(call, c, &s->row);
 	enum store_status status = code == P_OK ? store_route_delete(c, call->space, call->params[0]) : STORE_OK;
 
+	call->told = (struct event_row){.kind = EVENT_ROUTE_DELETED, .note = call->params[0]};
 	return status == STORE_OK ? code : problem_of_store(&call->problem, status);
 }
 
@@ -141,9 +170,13 @@ struct successor_list {
 static enum problem_code decode_list(struct call *call)
 {
 	struct successor_list *l = arena_zalloc(call->arena, sizeof(*l));
+	enum problem_code code;
 
 	call->input = l;
-	return page_read(call, &l->page);
+	code = page_read(call, &l->page);
+	if (code == P_OK && l->page.position > SUCCESSOR_ROUTES_MAX)
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+	return code;
 }
 
 static enum problem_code read_list(struct call *call, struct store_conn *c)

@@ -1,6 +1,9 @@
 #include "api/waiting.h"
 
 #include "api/call.h"
+#include "api/exporter.h"
+#include "api/feed.h"
+#include "api/webhook.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -27,6 +30,7 @@ struct waiting {
 	struct touched *touched;
 	size_t touched_count;
 	size_t touched_cap;
+	size_t touched_served;		/* so many of them have been looked at */
 	struct arena due_arena;
 };
 
@@ -74,7 +78,12 @@ size_t waiting_count(struct waiting *w)
 
 static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 {
+	struct touched *last = w->touched_count > w->touched_served ? &w->touched[w->touched_count - 1] : NULL;
+
 	if (list_is_empty(bucket_of(w, kind, id)))
+		return;
+	/* Many handoffs of one agent or envelope in one transaction are one reason to look, not many. */
+	if (last && last->kind == kind && last->id == id)
 		return;
 	if (w->touched_count == w->touched_cap) {
 		w->touched_cap = w->touched_cap ? w->touched_cap * 2 : 64;
@@ -89,22 +98,31 @@ static void on_changed(void *ctx, const struct handoff_row *h)
 
 	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
 		w->next_due_ms = h->due_ms;
-	if (h->state == HANDOFF_QUEUED)
+	if (h->state == HANDOFF_QUEUED) {
 		touch(w, WAIT_AGENT, h->agent);
+		webhook_queued(w->api->webhook, h->agent);
+	}
 	if (h->state != HANDOFF_LEASED)
 		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
 	if (h->state > HANDOFF_LEASED)
 		touch(w, WAIT_ENVELOPE, waiting_id(h->space, h->envelope));
 }
 
-struct delivery waiting_delivery(struct call *call, struct store_conn *c)
+struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct arena *arena, int64_t space,
+			     int64_t now_ms)
 {
-	struct waiting *w = call->api->waiting;
-
 	return (struct delivery){
-		.conn = c, .arena = call->arena, .space = call->space, .now_ms = call->now_ms, .random = &w->random, .actor = call->agent,
+		.conn = c, .arena = arena, .space = space, .now_ms = now_ms, .random = &w->random,
 		.changed = on_changed, .ctx = w,
 	};
+}
+
+struct delivery waiting_delivery(struct call *call, struct store_conn *c)
+{
+	struct delivery d = waiting_step(call->api->waiting, c, call->arena, call->space, call->now_ms);
+
+	d.actor = call->agent;
+	return d;
 }
 
 /* --- Waiting --- */
@@ -145,10 +163,11 @@ void waiting_forget(struct call *call)
 		leave(call->api->waiting, call);
 }
 
-/* Runs the write of a waiting call again. Where it still waits it keeps its place. */
+/* Runs the write of a waiting call again. Where it still waits for the same it keeps its place. */
 static enum store_status serve(struct waiting *w, struct call *call, struct store_conn *c)
 {
 	struct list *place = call->wait.link.next;
+	struct touched key = {call->wait.kind, call->wait.id};
 	bool was_fresh = call->wait.is_fresh;
 	enum store_status status;
 
@@ -156,8 +175,10 @@ static enum store_status serve(struct waiting *w, struct call *call, struct stor
 	call->wait.is_again = true;
 	status = call->job.run(&call->job, c, w->now_ms);
 	if (status == STORE_OK && call->wait.is_waiting) {
-		list_remove(&call->wait.link);
-		list_add(place, &call->wait.link);
+		if (call->wait.kind == key.kind && call->wait.id == key.id) {
+			list_remove(&call->wait.link);
+			list_add(place, &call->wait.link);
+		}
 		call->wait.is_fresh = was_fresh;
 		if (!was_fresh)
 			list_remove(&call->wait.step);
@@ -193,13 +214,13 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
 {
 	struct waiting *w = ctx;
-	struct delivery d = {.conn = c, .arena = &w->due_arena, .now_ms = now_ms, .random = &w->random, .changed = on_changed, .ctx = w};
+	struct delivery d = waiting_step(w, c, &w->due_arena, 0, now_ms);
 	struct problem problem = {0};
 	int64_t next_ms = 0;
 	enum problem_code code;
 
 	w->now_ms = now_ms;
-	w->touched_count = 0;
+	w->touched_count = w->touched_served = 0;
 	if (w->next_due_ms == 0 || w->next_due_ms > now_ms)
 		return STORE_OK;
 	code = delivery_due(&d, DUE_MAX, &next_ms, &problem);
@@ -216,8 +237,8 @@ static enum store_status on_before_commit(void *ctx, struct store_conn *c, int64
 
 	(void)now_ms;
 	/* What is served here may touch more. */
-	for (size_t i = 0; status == STORE_OK && i < w->touched_count; i++)
-		status = serve_all(w, w->touched[i], c);
+	while (status == STORE_OK && w->touched_served < w->touched_count)
+		status = serve_all(w, w->touched[w->touched_served++], c);
 	return status;
 }
 
@@ -227,7 +248,15 @@ static void on_after(void *ctx, bool committed)
 	struct waiting *w = ctx;
 	struct list *link;
 
+	webhook_transaction_ended(w->api->webhook, committed);
+	if (committed) {
+		feed_wake(w->api->feed);
+		exporter_wake(w->api->exporter);
+	}
 	w->is_stuck = !committed;
+	/* What was due has not been carried out after all: when is not known any more. */
+	if (!committed)
+		w->next_due_ms = 1;
 	while ((link = w->steps.prev) != &w->steps) {
 		struct call *call = LIST_ELEMENT(link, struct call, wait.step);
 		bool fresh = call->wait.is_fresh, served = call->wait.is_served;
@@ -339,11 +368,14 @@ void waiting_prepare(struct call *call, int64_t wait_ms)
 
 void waiting_again(struct call *call)
 {
-	call->wait.is_again = call->wait.is_over = call->wait.is_finished = false;
+	call->wait.is_again = call->wait.is_finished = false;
+	/* The nudge of a server that drains may have come while there was nothing to end. */
+	call->wait.is_over = atomic_load(&call->api->draining);
 }
 
 bool waiting_may_finish(struct call *call)
 {
-	call->wait.is_finished = call->wait.is_nudged;
+	/* From here on no nudge is sent: the request may end at any time, and must not end under one. */
+	call->wait.is_finished = true;
 	return !call->wait.is_nudged;
 }

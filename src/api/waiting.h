@@ -41,7 +41,7 @@ struct wait {
 	struct list step;		/* of those that the transaction under way has touched */
 	/* The HTTP thread's own. */
 	bool is_nudged;			/* the writer has the nudge */
-	bool is_finished;		/* the reply waits for the nudge to come back */
+	bool is_finished;		/* the answer is there, and waits for no more than the nudge to come back */
 	struct writer_job nudge;
 };
 
@@ -54,6 +54,9 @@ struct writer_hooks waiting_hooks(struct waiting *w);
 
 /* A step of delivery on behalf of a call, within its write. */
 struct delivery waiting_delivery(struct call *call, struct store_conn *c);
+/* The same for another job of the writer, within its run. */
+struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct arena *arena, int64_t space,
+			     int64_t now_ms);
 static inline int64_t waiting_id(int64_t space, uint64_t num)
 {
 	return (int64_t)((uint64_t)space << 40 | num);

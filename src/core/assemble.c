@@ -254,7 +254,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.created_at_ms = in->now_ms,
 		.from = d->from,
 		.to = d->to,
-		.traceparent = d->traceparent,
+		/* A hop that does not say where it is in a trace is in that of the hop before. */
+		.traceparent = d->traceparent.p || in->parent == NULL ? d->traceparent : in->parent->traceparent,
 		.summary = d->summary,
 		.expected_output = in_order(tools->arena, or_empty(d->expected_output, &empty_object)),
 		.extensions = extend(tools->arena, in->parent, or_empty(d->extensions, &empty_object)),

@@ -7,17 +7,41 @@
 
 /* --- Shared --- */
 
-enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
-				struct problem *problem)
+/* Has the attempt under way failed, as an event of that kind tells it? */
+static bool is_failed_attempt(enum event_kind kind)
+{
+	return kind == EVENT_NACKED || kind == EVENT_ACK_TIMEOUT || kind == EVENT_LEASE_LOST || kind == EVENT_WORK_LOST;
+}
+
+static enum problem_code tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note, double first, double second,
+			      struct problem *problem)
 {
 	struct event_row event = {
 		.space = h->space, .at_ms = d->now_ms, .kind = kind, .handoff = h->num, .envelope = h->envelope, .attempt = h->attempt,
-		.agent = h->agent_name, .actor = d->actor, .note = note,
-		.value = {kind == EVENT_ACKED ? (double)(d->now_ms - h->created_at_ms) : 0},
+		.agent = h->agent_name, .actor = d->actor, .note = note, .value = {first, second},
 	};
 	enum store_status status = store_event_add(d->conn, &event);
 
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
+				struct problem *problem)
+{
+	bool is_last = h->attempt >= h->max_attempts;
+
+	/* Where the work was lost and is done again, the second ack comes late, but not because nobody accepted it. */
+	if (kind == EVENT_ACKED)
+		return tell(d, h, kind, note, (double)((h->acked_at_ms ? h->acked_at_ms : d->now_ms) - h->created_at_ms), 0, problem);
+	if (is_failed_attempt(kind))
+		return tell(d, h, kind, note, !is_last, is_last && !h->is_exhausted, problem);
+	return tell(d, h, kind, note, 0, 0, problem);
+}
+
+enum problem_code delivery_tell_exhausted(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
+					  struct problem *problem)
+{
+	return tell(d, h, kind, note, 0, 1, problem);
 }
 
 /* Writes h and tells of it. */
@@ -112,7 +136,17 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 	if (h->state == HANDOFF_QUEUED)
 		h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
 	else
-		h->due_ms = due_at(h, h->due_ms);
+		h->due_ms = due_at(h, h->state == HANDOFF_LEASED ? h->changed_at_ms + h->lease_ms : h->due_ms);
+	return write_handoff(d, h, problem);
+}
+
+/* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */
+static enum problem_code join_channel(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+{
+	if (o->channel == 0 || h->channel)
+		return P_OK;
+	h->channel = o->channel;
+	h->channel_name = o->channel_name;
 	return write_handoff(d, h, problem);
 }
 
@@ -232,7 +266,9 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 
 	if (!plan->is_again)
 		return send_new(d, plan, ret, problem);
-	code = send_again(d, plan->order, &h, problem);
+	code = join_channel(d, plan->order, &h, problem);
+	if (code == P_OK)
+		code = send_again(d, plan->order, &h, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

@@ -138,20 +138,20 @@ enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, en
 /* The sender has stopped waiting. */
 static enum problem_code expire(struct delivery *d, struct handoff_row *h, struct problem *problem)
 {
-	enum problem_code code = P_OK;
+	bool exhausts = h->attempt >= h->max_attempts && !h->is_exhausted;
+	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : P_OK;
 
-	if (h->attempt >= h->max_attempts && !h->is_exhausted) {
-		code = breaker_failed(d, h, problem);
-		h->is_exhausted = true;
-	}
 	if (code != P_OK)
 		return code;
+	h->is_exhausted = h->is_exhausted || exhausts;
 	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited") : STR("not taken while the sender waited");
 	h->due_ms = 0;
 	h->expires_at_ms = 0;
 	h->receiver = STR_NULL;
 	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_EXPIRED, problem);
-	return code == P_OK ? delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem) : code;
+	if (code != P_OK)
+		return code;
+	return exhausts ? delivery_tell_exhausted(d, h, EVENT_EXPIRED, h->reason, problem) : delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem);
 }
 
 /* Nobody took it. An agent that is at work gets more time. */

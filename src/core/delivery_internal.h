@@ -12,6 +12,9 @@ enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum 
 /* Adds an event about h. note.p may be NULL. */
 enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
 				struct problem *problem);
+/* The same, of something that used up the attempts with the agent: see event.h. */
+enum problem_code delivery_tell_exhausted(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
+					  struct problem *problem);
 /* A handoff of the space; the problem says where there is none. */
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem);
 /* Offers h to its agent from now on: queued, with a deadline. Moves it. */

@@ -5,20 +5,20 @@ enum { PARK_PAGE = 64 };
 
 static enum problem_code park_one(struct delivery *d, struct handoff_row *h, struct str reason, struct problem *problem)
 {
-	enum problem_code code = P_OK;
-
 	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */
-	if (!h->is_exhausted && h->state == HANDOFF_EXPIRED) {
-		code = breaker_failed(d, h, problem);
-		h->is_exhausted = true;
-	}
+	bool exhausts = !h->is_exhausted && h->state == HANDOFF_EXPIRED;
+	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : P_OK;
+
 	if (code != P_OK)
 		return code;
+	h->is_exhausted = h->is_exhausted || exhausts;
 	h->reason = reason;
 	h->due_ms = 0;
 	h->expires_at_ms = 0;
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
-	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, reason, problem) : code;
+	if (code != P_OK)
+		return code;
+	return exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem) : delivery_tell(d, h, EVENT_PARKED, reason, problem);
 }
 
 static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason,

@@ -18,6 +18,9 @@
 EVENTS(EVENT_FITS)
 #undef EVENT_FITS
 
+/* Whose note begins with the id of an alert, "al-3 ...". */
+#define ALERT_KINDS (BIT(EVENT_ALERT_FIRED) | BIT(EVENT_ALERT_RESOLVED) | BIT(EVENT_ALERT_ACKED) | BIT(EVENT_ALERT_SILENCED))
+
 static const int all_kinds[] = {
 #define EVENT_NUMBER(name, number, text) EVENT_##name,
 	EVENTS(EVENT_NUMBER)
@@ -95,6 +98,8 @@ struct str event_object(const struct event_row *event, struct str space_name, st
 		memory_id_format(event->memory, 0, id);
 	else if (BIT(event->kind) & NOTE_KINDS)
 		return event->note;
+	else if (BIT(event->kind) & ALERT_KINDS)
+		return str_sub(event->note, 0, str_find(event->note, ' '));
 	else if (event->envelope)
 		envelope_id_format(event->envelope, id);
 	else if (event->kind == EVENT_SPACE_SET)
@@ -120,5 +125,6 @@ void event_filter_object(struct str object, struct event_filter *filter)
 		filter->name = object;
 		filter->agent_kinds = AGENT_KINDS;
 		filter->note_kinds = NOTE_KINDS;
+		filter->word_kinds = ALERT_KINDS;
 	}
 }

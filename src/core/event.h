@@ -1,7 +1,10 @@
 /* Everything that is written is told: the kinds of events, their names on the wire, and what they are about. The numbers are in the store
  * and never change: append only, below 64 (sets of kinds are bits).
  *
- * Values: handoff.acked has the milliseconds from the first sending to the ack; envelope.packed the completeness (0 to 1) and the share of the
+ * Values: handoff.acked has the milliseconds from the first sending to the first ack; a failed attempt (nacked, ack_timeout, lease_lost,
+ * work_lost) has 1 where another attempt follows, and as its second value 1 where it was the last one with the agent, so that the handoff
+ * has failed there; expired and parked have that second value, too; alert.fired and alert.resolved have the figure and its threshold;
+ * envelope.packed the completeness (0 to 1) and the share of the
  * budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest
  * number. */
 #ifndef SPINE_CORE_EVENT_H

@@ -41,6 +41,7 @@
 	X(HANDOFF_NOT_FOUND, "handoff_not_found", 404, -32001, false) \
 	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, -32001, false) \
 	X(ROUTE_NOT_FOUND, "route_not_found", 404, -32001, false) \
+	X(ALERT_NOT_FOUND, "alert_not_found", 404, -32001, false) \
 	X(STALE_LEASE, "stale_lease", 409, -32013, false) \
 	X(HANDOFF_PARKED, "handoff_parked", 409, -32013, false) \
 	X(NOT_PARKED, "not_parked", 409, -32013, false) \

@@ -116,10 +116,11 @@ struct handoff_row {
 	int64_t space;
 	uint64_t num;
 	uint64_t envelope;
-	int64_t channel;		/* a channel's id; 0: sent directly */
-	struct str channel_name;	/* read only */
 	int64_t created_at_ms;
 	struct str from;		/* p == NULL: unknown */
+
+	int64_t channel;		/* a channel's id; 0: sent directly */
+	struct str channel_name;	/* read only */
 
 	/* The agent that the sender named: envelope and target make a handoff what it is. */
 	int64_t target;			/* an agent's id */
@@ -205,9 +206,40 @@ struct event_filter {
 	uint64_t memory;		/* also within the range of a batch: kinds of range_kinds have it in their values */
 	uint64_t range_kinds;
 	struct str actor;
-	struct str name;		/* is the agent of kinds of agent_kinds, or the note of kinds of note_kinds */
+	struct str name;		/* is the agent of kinds of agent_kinds, the note of note_kinds, or the first word of that of word_kinds */
 	uint64_t agent_kinds;
 	uint64_t note_kinds;
+	uint64_t word_kinds;
+	bool newest_first;
+};
+
+/* An agent that something is queued, at work or parked for, or whose handoffs fail. */
+struct queue_row {
+	int64_t agent;			/* its id */
+	int64_t space;
+	struct str name;
+	struct target_counts counts;
+	struct target_row target;
+};
+
+/* Something is wrong, or was; the names are core/alerts.h's. Each time that it fires is a row. */
+struct alert_row {
+	int64_t id;			/* grows; over all spaces */
+	int64_t space;
+	struct str name;
+	struct str agent;		/* p == NULL: the space as a whole */
+	int severity;			/* core/alerts.h; it may rise */
+	double value;
+	double threshold;
+	struct str summary;
+	int64_t since_ms;
+	int64_t resolved_at_ms;		/* 0: it is firing */
+	struct str acknowledged_by;	/* p == NULL: nobody */
+	int64_t acknowledged_at_ms;
+	int64_t silenced_until_ms;	/* 0: it is not */
+	struct str silenced_by;
+	struct str silenced_why;
+	bool is_untold;			/* the webhook does not know of its present state yet */
 };
 
 struct channel_row {

@@ -187,12 +187,38 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 			       struct event_row *ret, size_t *ret_count);
 /* The highest id; 0 where there is none. */
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
-/* Those of the filter with ids above after, up to until, in order, at most max. Ids are dense: what the read costs is bounded by until -
+/* Those of the filter with ids above after, up to until, in its order, at most max. Ids are dense: what the read costs is bounded by until -
  * after, but for a filter by handoff, which has an index. */
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max,
 				   struct arena *arena, struct event_row *ret, size_t *ret_count);
 /* The id of the last event before that time; 0 where there is none. */
 enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
+
+/* fn is called for every event that is added through the connection from now on, within its transaction: that may be rolled back, and a
+ * savepoint, too. The event is borrowed for the call. NULL: nobody is. */
+void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct event_row *event), void *ctx);
+
+/* --- Watching --- */
+
+/* Of all spaces: every agent that there is something to say of, in the order of their ids. Rows are borrowed for the call of fn. Costs
+ * as many steps as handoffs are open or parked. */
+enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx);
+/* The name of a space. */
+enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret);
+
+/* Makes it where the id is 0, and sets that; otherwise writes all that may change. Of those that were resolved the newest ten thousand
+ * or so are kept. */
+enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert);
+enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret);
+/* The newest of that name and subject (agent.p == NULL: the space as a whole). */
+enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent, struct arena *arena,
+				   struct alert_row *ret);
+
+enum alerts_wanted { ALERTS_ALL, ALERTS_FIRING, ALERTS_RESOLVED, ALERTS_UNTOLD };
+
+/* With ids below before (0: all), the newest first, at most max; space 0: of all spaces. */
+enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before, size_t max, struct arena *arena,
+			       struct alert_row *ret, size_t *ret_count);
 
 /* --- Channels and routes --- */
 

@@ -111,8 +111,13 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 		}
 		if (s->row.state == HANDOFF_EXPIRED || s->row.state == HANDOFF_QUEUED)
 			model_offer(k, &w);
-		else if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
-			w.row.due_ms = w.due_max_ms = w.row.expires_at_ms;
+		else {
+			/* A lease ends when it would have ended without the sender that had less patience. */
+			if (s->row.state == HANDOFF_LEASED)
+				w.row.due_ms = w.due_max_ms = s->row.changed_at_ms + s->row.lease_ms;
+			if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
+				w.row.due_ms = w.due_max_ms = w.row.expires_at_ms;
+		}
 		check_apply(k, &w);
 	}
 	expect_answer(k, s);

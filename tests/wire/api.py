@@ -7,6 +7,7 @@ import time
 
 TIMEOUT_S = 60
 PROBLEM_MEMBERS = {"type", "title", "status", "code", "field", "detail", "retryable"}
+RETRYABLE = ("overloaded", "draining", "store_full", "request_timeout", "ack_timeout", "circuit_open")
 MEMORY_MEMBERS = [
     "id", "version", "state", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust",
     "metadata",
@@ -92,7 +93,7 @@ def check_problem(answer, status, code, field=None):
     assert problem["type"] == "about:blank"
     assert problem["title"] == http.client.responses.get(status, problem["title"]) or status in (413, 414, 422), problem
     assert isinstance(problem["detail"], str) and problem["detail"], problem
-    assert problem["retryable"] is (code in ("overloaded", "draining", "store_full", "request_timeout")), problem
+    assert problem["retryable"] is (code in RETRYABLE), problem
     if field is not None:
         assert problem.get("field") == field, problem
     return problem

@@ -9,6 +9,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
 from api import Api  # noqa: E402
+from delivery import Background, Desk  # noqa: E402
 from server import Server  # noqa: E402
 
 _numbers = itertools.count(1)
@@ -41,6 +42,37 @@ def connect(server):
 def api(connect):
     """A connection, in a space of its own."""
     return connect()
+
+
+@pytest.fixture
+def desk(server):
+    """A connection that hands work over and takes it, in a space of its own."""
+    desk = Desk(server.address, f"space-{next(_numbers)}")
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def beside(desk):
+    """Makes a call in the desk's space on a connection of its own: beside("POST", path, body)."""
+
+    def call(method, path, body=None, headers=None):
+        return Background(desk.address, desk.space, method, path, body, headers)
+
+    return call
+
+
+@pytest.fixture
+def poll(desk, beside):
+    """A receiver that waits, and is known to wait: poll("worker", wait_s=…)."""
+
+    def begin(agent="worker", **fields):
+        before = desk.waiting()
+        call = beside("POST", f"/v1/agents/{agent}/receive", {"wait_s": 30, "format": "none", **fields})
+        desk.wait_for_waiters(before + 1)
+        return call
+
+    return begin
 
 
 @pytest.fixture

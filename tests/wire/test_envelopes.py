@@ -153,6 +153,7 @@ def random_request(rng, api, ids, parents):
     body["constraints"]["max_tokens"] = rng.choice([150, 300, 600, 1200, 3000, 8000])
     if parents and rng.random() < 0.6:
         body["parent"] = rng.choice(parents)["id"]
+        body["state"] = f"step {len(parents)}"  # something new, so that a chain is no loop
     return body
 
 
@@ -281,13 +282,13 @@ def test_a_chain_carries_intent_and_every_constraint_word_for_word(api):
 
 def test_a_constraint_is_narrowed_waived_or_in_conflict_but_never_dropped(api):
     first = api.handoff(constraints={"max_retries": 3, "region": "eu"})
-    narrowed = api.handoff(parent=first["id"], constraints={"max_retries": 2})
+    narrowed = api.handoff(parent=first["id"], constraints={"max_retries": 2}, state="narrowed")
     assert narrowed["constraints"] == {"max_retries": 2, "region": "eu"}
     body = {"target_agent": "c", "task_summary": "x", "parent": narrowed["id"], "constraints": {"region": "us"}}
     assert api.refused("constraint_conflict", "POST", "/v1/envelopes", body)["field"] == "constraints.region"
-    waived = api.handoff(parent=narrowed["id"], waive=[{"key": "region", "reason": "moved"}], **{"from": "boss"})
+    waived = api.handoff(parent=narrowed["id"], waive=[{"key": "region", "reason": "moved"}], state="waived", **{"from": "boss"})
     assert waived["constraints"] == {"max_retries": 2}
-    later = api.handoff(parent=waived["id"])
+    later = api.handoff(parent=waived["id"], state="later")
     assert later["waived"] == [{"at_hop": 3, "by": "boss", "key": "region", "reason": "moved", "value": "eu"}]
     task = first["task"]["id"]
     blame = api.ok("GET", f"/v1/tasks/{task}/blame?key=region")
@@ -314,7 +315,7 @@ def test_a_resolved_decision_becomes_history(api):
 
 def test_hops_are_bounded(api):
     envelope = api.handoff(max_hops=2)
-    envelope = api.handoff(parent=envelope["id"])
+    envelope = api.handoff(parent=envelope["id"], state="second")
     body = {"target_agent": "z", "task_summary": "x", "parent": envelope["id"]}
     api.refused("hop_limit", "POST", "/v1/envelopes", body)
     api.refused("constraint_conflict", "POST", "/v1/envelopes", {**body, "max_hops": 9})
@@ -379,8 +380,8 @@ def test_what_was_missing_is_resolved_later_with_a_receipt(api):
 
 def test_verify_names_the_first_envelope_that_does_not_match(api, server):
     root = api.handoff(constraints={"k": "original"})
-    middle = api.handoff(parent=root["id"])
-    last = api.handoff(parent=middle["id"])
+    middle = api.handoff(parent=root["id"], state="middle")
+    last = api.handoff(parent=middle["id"], state="last")
     assert api.ok("GET", f"/v1/envelopes/{last['id']}/verify") == {
         "id": last["id"], "ok": True, "verdict": "intact", "checked": 3, "first_bad": None}
     with sqlite3.connect(server.data / "spine.db") as db:
@@ -508,9 +509,10 @@ def test_a_trace_is_carried_and_a_broken_one_is_not(api):
 
 def test_extensions_are_inherited(api):
     first = api.ok("POST", "/v1/envelopes", {"version": 1, "target": "b", "summary": "x", "ticket": 7})
-    second = api.handoff(parent=first["id"])
+    second = api.handoff(parent=first["id"], state="second")
     assert second["extensions"] == first["extensions"] == {"v1": {"ticket": 7}}
-    third = api.ok("POST", "/v1/envelopes", {**second, "lineage": {"parent": second["id"]}, "extensions": {"mine": 1}})
+    third = api.ok("POST", "/v1/envelopes", {**second, "task": {**second["task"], "state": "third"}, "lineage": {"parent": second["id"]},
+                                           "extensions": {"mine": 1}})
     assert third["extensions"] == {"mine": 1, "v1": {"ticket": 7}}
 
 

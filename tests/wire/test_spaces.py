@@ -35,6 +35,28 @@ ROUTES = [
     ("GET", "/v1/agents", None), ("GET", f"/v1/agents/{SECRET}-agent", None),
     ("PUT", f"/v1/agents/{SECRET}-agent", {"description": "mine"}),
     ("GET", "/v1/space", None), ("PUT", "/v1/space", {}),
+    ("GET", "/v1/handoffs", None), ("GET", f"/v1/handoffs?to={SECRET}-agent&state=leased", None), ("GET", "/v1/handoffs?envelope_id=env-1", None),
+    ("GET", "/v1/handoffs/ho-1", None), ("POST", "/v1/handoffs", {"envelope_id": "env-1"}),
+    ("POST", "/v1/handoffs", {"envelope_id": "env-1", "to": "mine", "wait_s": 0.01}),
+    ("POST", "/v1/handoffs", {"envelope": {"target_agent": "b", "task_summary": "see ms-1"}}),
+    ("POST", f"/v1/agents/{SECRET}-agent/receive", {"max": 100}), ("GET", f"/v1/agents/{SECRET}-agent/stream?lease_s=0", None),
+    ("POST", f"/v1/agents/{SECRET}-agent/reset", None),
+    ("POST", "/v1/handoffs/ho-1/ack", {"lease": "ho-1.1"}), ("POST", "/v1/handoffs/ho-1/nack", {"lease": "ho-1.1"}),
+    ("POST", "/v1/handoffs/ho-1/reject", {"lease": "ho-1.1"}), ("POST", "/v1/handoffs/ho-1/progress", {"lease": "ho-1.1"}),
+    ("POST", "/v1/handoffs/ho-1/complete", {"lease": "ho-1.1", "result": 1}),
+    ("POST", "/v1/handoffs/ho-1/need", {"lease": "ho-1.1", "refs": ["ms-1"]}),
+    ("POST", "/v1/envelopes/env-1/park", {"reason": "mine"}), ("GET", "/v1/parked", None),
+    ("POST", "/v1/parked/ho-2/redrive", None), ("POST", "/v1/parked/ho-2/reroute", {"to": "mine"}),
+    ("POST", "/v1/parked/ho-2/shrink", {"max_tokens": 300}), ("POST", "/v1/parked/ho-2/discard", {"why": "mine"}),
+    ("GET", "/v1/channels", None), ("GET", f"/v1/channels/{SECRET}-channel", None),
+    ("PUT", f"/v1/channels/{SECRET}-channel", {"description": "mine"}),
+    ("PUT", f"/v1/channels/{SECRET}-channel/subscribers/mine", None),
+    ("DELETE", f"/v1/channels/{SECRET}-channel/subscribers/{SECRET}-agent", None),
+    ("POST", f"/v1/channels/{SECRET}-channel/publish", {"envelope_id": "env-1", "receivers": ["mine"]}),
+    ("POST", f"/v1/channels/{SECRET}-channel/join", {"envelope_id": "env-2"}),
+    ("GET", "/v1/routes", None), ("GET", f"/v1/routes/{SECRET}-route", None), ("PUT", f"/v1/routes/{SECRET}-route", {"to": "mine"}),
+    ("DELETE", f"/v1/routes/{SECRET}-route", None), ("POST", "/v1/envelopes", {"target_agent": "next", "task_summary": "go", "from": "a"}),
+    ("GET", f"/v1/tasks/{SECRET}-task/trace", None),
 ]
 # Nothing of a space is in these.
 WITHOUT_SPACE = {"/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json"}
@@ -50,6 +72,14 @@ def owner(connect):
     owner.ok("POST", "/v1/envelopes",
      {"target_agent": f"{SECRET}-agent", "task_summary": SECRET, "from": "a", "intent": SECRET,
                                        "task": f"{SECRET}-task"}, status=201)
+    owner.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": SECRET, "from": "a"}, status=201)
+    owner.ok("PUT", f"/v1/channels/{SECRET}-channel", {"description": SECRET})
+    owner.ok("PUT", f"/v1/channels/{SECRET}-channel/subscribers/{SECRET}-agent")
+    owner.ok("PUT", f"/v1/routes/{SECRET}-route", {"to": f"{SECRET}-agent", "description": SECRET})
+    owner.ok("POST", "/v1/handoffs", {"envelope_id": "env-1"}, status=202)
+    owner.ok("POST", f"/v1/agents/{SECRET}-agent/receive", {"lease_s": 3600, "instance": SECRET})
+    owner.ok("POST", "/v1/envelopes/env-2/park", {"reason": SECRET})
+    owner.ok("POST", f"/v1/channels/{SECRET}-channel/publish", {"envelope_id": "env-2", "receivers": ["c"], "ack_timeout_s": 3600})
     return owner
 
 
@@ -57,15 +87,18 @@ def everything(api):
     """All that can be read of a space."""
     paths = ["/v1/memories?state=any", "/v1/memories/ms-1", "/v1/memories/ms-1/versions", "/v1/memories/ms-2",
              "/v1/envelopes/env-1",
-             "/v1/envelopes/env-1/receipts", "/v1/tasks", "/v1/agents", "/v1/space"]
+             "/v1/envelopes/env-1/receipts", "/v1/tasks", "/v1/agents", "/v1/space", "/v1/handoffs", "/v1/handoffs/ho-1",
+             "/v1/handoffs/ho-2", "/v1/handoffs/ho-3", "/v1/parked", "/v1/channels", f"/v1/channels/{SECRET}-channel",
+             "/v1/routes", f"/v1/tasks/{SECRET}-task/trace"]
     return [api.call("GET", path).data for path in paths] + [api.count()]
 
 
 def shape(path):
     """The path as the table of routes has it."""
     path = path.partition("?")[0]
-    path = re.sub(r"/(ms|env)-[^/]+", "/{}", path)
-    return re.sub(r"^(/v1/(?:tasks|agents))/[^/]+", r"\1/{}", path)
+    path = re.sub(r"/(ms|env|ho)-[^/]+", "/{}", path)
+    path = re.sub(r"/subscribers/[^/]+", "/subscribers/{}", path)
+    return re.sub(r"^(/v1/(?:tasks|agents|channels|routes))/[^/]+", r"\1/{}", path)
 
 
 def test_the_table_holds_every_route_of_the_server():
@@ -85,7 +118,7 @@ def test_nothing_of_a_space_is_seen_or_changed_from_another(owner, connect, meth
     answer = stranger.call(method, path, body)
     assert answer.status < 500, answer
     text = answer.data.replace(path.encode(), b"").decode()
-    echoed = [f"{SECRET}-task", f"{SECRET}-agent"]  # names that the stranger has said itself
+    echoed = [f"{SECRET}-{kind}" for kind in ("task", "agent", "channel", "route")]  # names that the stranger has said itself
     for name in echoed:
         if name in path:
             text = text.replace(name, "")

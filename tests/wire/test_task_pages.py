@@ -67,7 +67,8 @@ def test_blame_looks_through_a_long_task(api):
     ids.append(hand_over(api, "agent-3", parent=ids[1], waive=[{"key": "late", "reason": "done"}])["id"])
     blame = api.ok("GET", "/v1/tasks/t/blame?key=late")
     assert blame["verdict"] == "lost" and blame["introduced"]["envelope"] == ids[1]
-    assert blame["lost"]["envelope"] == ids[2] and blame["lost"]["fate"] == "waived" and blame["lost"]["reason"] == "done"
+    lost = blame["lost"]
+    assert (lost["envelope"], lost["fate"], lost["reason"]) == (ids[2], "waived", "done")
 
 
 def test_a_task_that_is_not_there_has_no_pages(api):

@@ -23,7 +23,15 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
 		event->id = sqlite3_last_insert_rowid(c->db);
+	if (status == STORE_OK && c->event_added)
+		c->event_added(c->event_ctx, event);
 	return status;
+}
+
+void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct event_row *event), void *ctx)
+{
+	c->event_added = fn;
+	c->event_ctx = ctx;
 }
 
 /* --- Reading --- */
@@ -73,7 +81,10 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max,
 				   struct arena *arena, struct event_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, filter->handoff ? SQL_EVENT_PAGE_OF_HANDOFF : SQL_EVENT_PAGE);
+	static const enum sqlite_statement which[2][2] = {
+		{SQL_EVENT_PAGE, SQL_EVENT_PAGE_NEWEST}, {SQL_EVENT_PAGE_OF_HANDOFF, SQL_EVENT_PAGE_OF_HANDOFF_NEWEST},
+	};
+	sqlite3_stmt *s = sqlite_statement(c, which[filter->handoff > 0][filter->newest_first]);
 
 	if (s == NULL)
 		return STORE_FAILED;
@@ -91,6 +102,7 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 	sqlite_bind_str(s, 11, filter->name);
 	sqlite3_bind_int64(s, 12, (int64_t)filter->agent_kinds);
 	sqlite3_bind_int64(s, 13, (int64_t)filter->note_kinds);
+	sqlite3_bind_int64(s, 14, (int64_t)filter->word_kinds);
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 

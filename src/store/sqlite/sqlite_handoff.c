@@ -118,6 +118,7 @@ static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(h->space, h->num));
 	sqlite3_bind_int64(s, 3, h->target);
 	sqlite3_bind_int64(s, 4, h->agent);
+	sqlite3_bind_int64(s, 5, h->channel);
 	sqlite3_bind_int(s, 8, (int)h->state);
 	sqlite3_bind_int(s, 9, h->priority);
 	sqlite3_bind_int64(s, 10, h->attempt);
@@ -218,7 +219,6 @@ enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row 
 	h->num = last + 1;
 	bind_handoff(s, h);
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(h->space, h->envelope));
-	sqlite3_bind_int64(s, 5, h->channel);
 	sqlite3_bind_int64(s, 6, h->created_at_ms);
 	sqlite_bind_str(s, 7, h->from);
 	status = sqlite_run(c, s);

@@ -78,7 +78,7 @@
 			  "max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags, receiver, " \
 			  "fallbacks, reason, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, " \
 			  "?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING") \
-	X(HANDOFF_PUT, "UPDATE handoff SET target = ?3, agent = ?4, state = ?8, priority = ?9, attempt = ?10, max_attempts = ?11, " \
+	X(HANDOFF_PUT, "UPDATE handoff SET target = ?3, agent = ?4, channel = ?5, state = ?8, priority = ?9, attempt = ?10, max_attempts = ?11, " \
 		       "leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms = ?16, changed_at = ?17, " \
 		       "acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, progress = ?23 WHERE id = ?1") \
 	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
@@ -103,10 +103,32 @@
 	X(EVENTS_OF_SPACE, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENTS_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
 	X(EVENT_LAST, "SELECT max(id) FROM event") \
-	X(EVENT_PAGE, SQLITE_EVENT_COLUMNS "WHERE id > ?3 AND id <= ?4 AND (?1 = 0 OR space = ?1)" SQLITE_EVENT_FILTER) \
-	X(EVENT_PAGE_OF_HANDOFF, SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" \
-				 SQLITE_EVENT_FILTER) \
+	X(EVENT_PAGE, SQLITE_EVENT_PAGE "ORDER BY id LIMIT ?5") \
+	X(EVENT_PAGE_NEWEST, SQLITE_EVENT_PAGE "ORDER BY id DESC LIMIT ?5") \
+	X(EVENT_PAGE_OF_HANDOFF, SQLITE_EVENT_PAGE_OF_HANDOFF "ORDER BY id LIMIT ?5") \
+	X(EVENT_PAGE_OF_HANDOFF_NEWEST, SQLITE_EVENT_PAGE_OF_HANDOFF "ORDER BY id DESC LIMIT ?5") \
 	X(EVENT_AT, "SELECT at FROM event WHERE id >= ?1 ORDER BY id LIMIT 1") \
+	X(QUEUES, "SELECT a.id, a.space, a.name, q.queued, q.leased, q.working, q.parked, coalesce(t.seen_at, 0), coalesce(t.failures, 0), " \
+		  "coalesce(t.open_until, 0), coalesce(t.probe, 0) FROM (SELECT agent, sum(queued) AS queued, sum(leased) AS leased, " \
+		  "sum(working) AS working, sum(parked) AS parked FROM (" \
+		  "SELECT agent, count(*) AS queued, 0 AS leased, 0 AS working, 0 AS parked FROM handoff WHERE state = 0 GROUP BY agent " \
+		  "UNION ALL SELECT agent, sum(state = 1), sum(state = 2), sum(state = 3), 0 FROM handoff WHERE state IN (1, 2, 3) GROUP BY agent " \
+		  "UNION ALL SELECT agent, 0, 0, 0, count(*) FROM handoff WHERE state = 6 GROUP BY agent " \
+		  "UNION ALL SELECT agent, 0, 0, 0, 0 FROM target WHERE failures > 0 OR open_until > 0) GROUP BY agent) q " \
+		  "JOIN agent a ON a.id = q.agent LEFT JOIN target t ON t.agent = q.agent ORDER BY q.agent") \
+	X(SPACE_NAME, "SELECT name FROM space WHERE id = ?1") \
+	X(ALERT_INSERT, "INSERT INTO alert (space, name, agent, severity, value, threshold, summary, since, resolved_at, acked_by, acked_at, " \
+			"silenced_until, silenced_by, silenced_why, untold) " \
+			"VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)") \
+	X(ALERT_UPDATE, "UPDATE alert SET severity = ?5, value = ?6, threshold = ?7, summary = ?8, resolved_at = ?10, acked_by = ?11, " \
+			"acked_at = ?12, silenced_until = ?13, silenced_by = ?14, silenced_why = ?15, untold = ?16 WHERE id = ?1") \
+	X(ALERT_PRUNE, "DELETE FROM alert WHERE id <= ?1 AND resolved_at > 0 AND untold = 0") \
+	X(ALERT_GET, SQLITE_ALERT_COLUMNS "WHERE id = ?1") \
+	X(ALERT_LAST, SQLITE_ALERT_COLUMNS "WHERE space = ?1 AND name = ?2 AND agent IS ?3 ORDER BY id DESC LIMIT 1") \
+	X(ALERTS, SQLITE_ALERT_COLUMNS "WHERE id < ?2 AND (?1 = 0 OR space = ?1) ORDER BY id DESC LIMIT ?3") \
+	X(ALERTS_FIRING, SQLITE_ALERT_COLUMNS "WHERE resolved_at = 0 AND id < ?2 AND (?1 = 0 OR space = ?1) ORDER BY id DESC LIMIT ?3") \
+	X(ALERTS_RESOLVED, SQLITE_ALERT_COLUMNS "WHERE resolved_at > 0 AND id < ?2 AND (?1 = 0 OR space = ?1) ORDER BY id DESC LIMIT ?3") \
+	X(ALERTS_UNTOLD, SQLITE_ALERT_COLUMNS "WHERE untold = 1 AND id < ?2 AND (?1 = 0 OR space = ?1) ORDER BY id DESC LIMIT ?3") \
 	X(CHANNEL_PUT, "INSERT INTO channel (space, name, description, created_at) VALUES (?1, ?2, ?3, ?4) " \
 		       "ON CONFLICT (space, name) DO UPDATE SET description = excluded.description") \
 	X(CHANNEL_GET, SQLITE_CHANNEL_COLUMNS "WHERE space = ?1 AND name = ?2") \
@@ -150,7 +172,16 @@
 #define SQLITE_EVENT_FILTER \
 	" AND (?2 >> kind) & 1 AND (?7 = 0 OR envelope = ?7) " \
 	"AND (?8 = 0 OR memory = ?8 OR ((?9 >> kind) & 1 AND value_1 <= ?8 AND value_2 >= ?8)) AND (?10 IS NULL OR actor = ?10) " \
-	"AND (?11 IS NULL OR ((?12 >> kind) & 1 AND agent = ?11) OR ((?13 >> kind) & 1 AND note = ?11)) ORDER BY id LIMIT ?5"
+	"AND (?11 IS NULL OR ((?12 >> kind) & 1 AND agent = ?11) OR ((?13 >> kind) & 1 AND note = ?11) " \
+	"OR ((?14 >> kind) & 1 AND substr(note, 1, length(?11) + 1) = ?11 || ' ')) "
+
+#define SQLITE_EVENT_PAGE SQLITE_EVENT_COLUMNS "WHERE id > ?3 AND id <= ?4 AND (?1 = 0 OR space = ?1)" SQLITE_EVENT_FILTER
+#define SQLITE_EVENT_PAGE_OF_HANDOFF \
+	SQLITE_EVENT_COLUMNS "WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" SQLITE_EVENT_FILTER
+
+#define SQLITE_ALERT_COLUMNS \
+	"SELECT id, space, name, agent, severity, value, threshold, summary, since, resolved_at, acked_by, acked_at, silenced_until, " \
+	"silenced_by, silenced_why, untold FROM alert "
 
 #define SQLITE_CHANNEL_COLUMNS \
 	"SELECT id, name, description, created_at, (SELECT count(*) FROM subscriber s WHERE s.channel = channel.id) FROM channel "
@@ -176,6 +207,8 @@ struct store_conn {
 	uint64_t last_handoff;
 	bool forgot;				/* the log holds text that was forgotten */
 	bool failed;				/* the disk failed: no further transaction, no checkpoint */
+	void (*event_added)(void *ctx, const struct event_row *event);	/* may be NULL */
+	void *event_ctx;
 	char error[256];
 };
 

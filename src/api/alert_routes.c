@@ -1,0 +1,209 @@
+/* Alerts: list, acknowledge, silence. What fires and what is over is decided by the figures alone (core/alerts.h). */
+#include "api/decode.h"
+#include "api/page.h"
+#include "api/routes.h"
+#include "codec/json_member.h"
+#include "core/alerts.h"
+
+#include <stdio.h>
+
+enum { BY_MAX_BYTES = 128, WHY_MAX_BYTES = 1024, FIRING_PAGE = 1000, PAST_PAGE = 100 };
+
+#define SILENCE_MAX_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+struct alerts_list {
+	enum alerts_wanted wanted;
+	struct page page;
+	struct alert_row *rows;
+	size_t count;
+	bool has_more;
+};
+
+struct deciding {
+	int64_t id;
+	struct str by;
+	struct str why;
+	int64_t for_ms;
+	bool silences;
+	struct alert_row row;
+};
+
+static void put_alert(struct json_writer *w, const struct alert_row *row, struct str space_name)
+{
+	enum alert_kind kind;
+	char id[32];
+
+	snprintf(id, sizeof(id), "al-%lld", (long long)row->id);
+	json_member_cstr(w, "id", id);
+	json_member_str(w, "name", row->name);
+	json_member_cstr(w, "severity", alert_severity_name(row->severity));
+	json_member_bool(w, "pages", alert_kind_find(row->name, &kind) && alert_kind_pages(kind));
+	json_member_cstr(w, "state", row->resolved_at_ms ? "resolved" : "firing");
+	json_member_optional(w, "agent", row->agent);
+	json_member_str(w, "space", space_name);
+	json_member_str(w, "summary", row->summary);
+	json_member_double(w, "value", row->value);
+	json_member_double(w, "threshold", row->threshold);
+	json_member_time(w, "since", row->since_ms);
+	json_member_time_optional(w, "resolved_at", row->resolved_at_ms);
+	json_member_optional(w, "acknowledged_by", row->acknowledged_by);
+	json_member_time_optional(w, "acknowledged_at", row->acknowledged_at_ms);
+	json_member_time_optional(w, "silenced_until", row->silenced_until_ms);
+	json_member_optional(w, "silenced_by", row->silenced_by);
+	json_member_optional(w, "silenced_why", row->silenced_why);
+}
+
+/* --- GET /v1/alerts --- */
+
+static enum problem_code decode_list(struct call *call)
+{
+	struct alerts_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct str state = call_query(call, "state");
+	enum problem_code code = page_read(call, &l->page);
+
+	call->input = l;
+	if (code != P_OK)
+		return code;
+	l->wanted = ALERTS_FIRING;
+	if (str_is(state, "all"))
+		l->wanted = ALERTS_ALL;
+	else if (str_is(state, "resolved"))
+		l->wanted = ALERTS_RESOLVED;
+	else if (state.p && !str_is(state, "firing"))
+		return problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected firing, resolved or all",
+				   (int)(state.n < 32 ? state.n : 32), state.p);
+	/* Who asks what is wrong wants all of it. */
+	if (call_query(call, "page_size").p == NULL)
+		l->page.size = l->wanted == ALERTS_FIRING ? FIRING_PAGE : PAST_PAGE;
+	return P_OK;
+}
+
+static enum problem_code read_list(struct call *call, struct store_conn *c)
+{
+	struct alerts_list *l = call->input;
+	enum store_status status;
+
+	if (call->space == 0)
+		return P_OK;
+	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
+	status = store_alerts(c, call->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows, &l->count);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	l->has_more = l->count > l->page.size;
+	if (l->has_more)
+		l->count = l->page.size;
+	return P_OK;
+}
+
+static void encode_list(struct call *call)
+{
+	struct alerts_list *l = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_key(&w, "alerts");
+	json_begin_array(&w);
+	for (size_t i = 0; i < l->count; i++) {
+		json_begin_object(&w);
+		put_alert(&w, &l->rows[i], call->space_name);
+		json_end_object(&w);
+	}
+	json_end_array(&w);
+	page_put_next(call, &l->page, &w, l->has_more, l->count ? (uint64_t)l->rows[l->count - 1].id : 0, 0);
+	call_end_reply(call, &w);
+}
+
+/* --- POST /v1/alerts/{id}/ack, /silence --- */
+
+static enum problem_code decode_decision(struct call *call)
+{
+	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	struct str id = call->params[0];
+	uint64_t num;
+	enum problem_code code;
+
+	call->input = d;
+	if (!str_has_prefix(id, STR("al-")) || !str_to_u64(str_sub(id, 3, id.n), &num) || num == 0 || num > INT64_MAX)
+		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "\"%.*s\" is not the id of an alert; expected one as in al-12",
+				   (int)(id.n < 64 ? id.n : 64), id.p);
+	d->id = (int64_t)num;
+	code = decode_str(&call->body, "by", 1, BY_MAX_BYTES, &d->by, &call->problem);
+	if (code == P_OK && d->by.p == NULL)
+		d->by = call->agent;
+	if (code == P_OK && d->by.p == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "by", "by is missing; it is who has seen it");
+	return code == P_OK ? decode_check_name(d->by, "by", BY_MAX_BYTES, &call->problem) : code;
+}
+
+static enum problem_code decode_ack(struct call *call)
+{
+	static const char *const known[] = {"by", NULL};
+
+	call_warn_unknown_members(call, &call->body, known, "");
+	return decode_decision(call);
+}
+
+static enum problem_code decode_silence(struct call *call)
+{
+	static const char *const known[] = {"by", "for_s", "why", NULL};
+	enum problem_code code = decode_decision(call);
+	struct deciding *d = call->input;
+
+	call_warn_unknown_members(call, &call->body, known, "");
+	d->silences = true;
+	d->for_ms = -1;
+	if (code == P_OK)
+		code = decode_seconds(&call->body, "for_s", 0, SILENCE_MAX_MS, &d->for_ms, &call->problem);
+	if (code == P_OK && d->for_ms < 0)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "for_s", "for_s is missing; it is how many seconds the webhook hears nothing of it");
+	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->problem) : code;
+}
+
+static enum problem_code write_decision(struct call *call, struct store_conn *c)
+{
+	struct deciding *d = call->input;
+	struct alert_row *row = &d->row;
+	enum store_status status = call->space ? store_alert_get(c, d->id, call->arena, row) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != call->space))
+		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space", (long long)d->id);
+	if (status == STORE_OK && d->silences) {
+		row->silenced_until_ms = d->for_ms ? call->now_ms + d->for_ms : 0;
+		row->silenced_by = d->for_ms ? d->by : STR_NULL;
+		row->silenced_why = d->for_ms ? d->why : STR_NULL;
+		row->is_untold = row->is_untold && d->for_ms == 0;
+	} else if (status == STORE_OK && row->acknowledged_at_ms == 0) {
+		/* Who was first keeps it. */
+		row->acknowledged_by = d->by;
+		row->acknowledged_at_ms = call->now_ms;
+	}
+	if (status == STORE_OK)
+		status = store_alert_put(c, row);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	call->told = (struct event_row){
+		.kind = d->silences ? EVENT_ALERT_SILENCED : EVENT_ALERT_ACKED, .agent = row->agent, .actor = d->by,
+		.note = arena_printf(call->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name), d->why.p ? ": " : "",
+				     STR_ARG(d->why)),
+	};
+	return P_OK;
+}
+
+static void encode_decision(struct call *call)
+{
+	struct deciding *d = call->input;
+	struct json_writer w;
+
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	put_alert(&w, &d->row, call->space_name);
+	call_end_reply(call, &w);
+}
+
+const struct route alert_routes[] = {
+	{HTTP_GET, "/v1/alerts", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
+	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, .decode = decode_ack, .write = write_decision, .encode = encode_decision},
+	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, .decode = decode_silence, .write = write_decision, .encode = encode_decision},
+	{0},
+};

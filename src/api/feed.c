@@ -1,0 +1,341 @@
+#include "api/feed.h"
+
+#include "api/event_json.h"
+#include "api/reply.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	BATCH_EVENTS = 256,
+	BATCH_BYTES = 64 * 1024,	/* a batch ends with the event that passes it */
+	WINDOW_EVENTS = 2048,		/* of all kinds and spaces: how far one read goes to find some */
+	BATCHES = 4,
+	HEARTBEAT_MS = 15000,
+	SHARE = 32,			/* one part of the time in so many */
+	BLOCKED_MS = 20,		/* until it is seen again whether slow clients have taken something */
+};
+
+#define ROUND_MAX_NS INT64_C(2000000)
+#define MS_NS INT64_C(1000000)
+#define EVENT_MAX_BYTES (8 << 20)
+
+struct stream {
+	struct list link;
+	struct call *call;
+	struct feed_thread *thread;
+	int64_t after;			/* everything up to here was given, or is not wanted */
+	uint64_t kinds;
+	int64_t beat_at_ns;
+};
+
+/* What streams at one place are given. */
+struct batch {
+	int64_t space;
+	int64_t after;
+	uint64_t kinds;
+	int64_t until;
+	struct buf text;
+};
+
+struct feed_thread {
+	struct feed *feed;
+	int index;
+	atomic_size_t open;
+	atomic_bool is_woken;		/* a post or a timer will lead to a round */
+	/* The HTTP thread's own. */
+	struct list streams;		/* the one whose turn is next comes first */
+	struct stream *carrier;		/* the one whose timer is set for the next round; NULL: none is */
+	int64_t rest_until_ns;
+	struct batch batches[BATCHES];	/* of the round under way */
+	size_t batch_count;
+	struct event_row *rows;
+};
+
+struct feed {
+	struct api *api;
+	int threads;
+	struct feed_thread each[];
+};
+
+struct feed *feed_new(struct api *api, int threads)
+{
+	struct feed *f = mem_zalloc(sizeof(*f) + (size_t)threads * sizeof(f->each[0]));
+
+	f->api = api;
+	f->threads = threads;
+	for (int i = 0; i < threads; i++) {
+		f->each[i].feed = f;
+		f->each[i].index = i;
+		list_init(&f->each[i].streams);
+	}
+	return f;
+}
+
+static void release_room(struct feed_thread *t)
+{
+	for (int i = 0; i < BATCHES; i++)
+		buf_release(&t->batches[i].text);
+	free(t->rows);
+	t->rows = NULL;
+}
+
+void feed_free(struct feed *f)
+{
+	for (int i = 0; f && i < f->threads; i++)
+		release_room(&f->each[i]);
+	free(f);
+}
+
+size_t feed_count(struct feed *f)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < f->threads; i++)
+		count += atomic_load(&f->each[i].open);
+	return count;
+}
+
+/* --- Batches --- */
+
+static void put_event(struct buf *out, const struct event_row *event, struct str space_name, struct arena *arena)
+{
+	struct json_writer w;
+
+	buf_printf(out, "id: %lld\ndata: ", (long long)event->id);
+	json_writer_init(&w, out);
+	event_json_put(&w, event, space_name, arena);
+	buf_puts(out, "\n\n");
+}
+
+static enum store_status fill(struct feed_thread *t, struct batch *b, struct str space_name, int64_t last)
+{
+	struct store_conn *c = t->feed->api->readers[t->index];
+	struct event_filter filter = {.space = b->space, .kinds = b->kinds};
+	struct arena arena;
+	size_t count = 0, i = 0;
+	enum store_status status;
+
+	if (t->rows == NULL)
+		t->rows = mem_calloc(BATCH_EVENTS, sizeof(*t->rows));
+	arena_init(&arena);
+	b->until = last - b->after > WINDOW_EVENTS ? b->after + WINDOW_EVENTS : last;
+	status = store_event_page(c, &filter, b->after, b->until, BATCH_EVENTS, &arena, t->rows, &count);
+	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
+		put_event(&b->text, &t->rows[i++], space_name, &arena);
+	if (i < count || count == BATCH_EVENTS)
+		b->until = count ? t->rows[i - 1].id : b->after;
+	arena_release(&arena);
+	return status;
+}
+
+/* The batch for a stream, made or found. NULL where the store does not give it. */
+static const struct batch *batch_of(struct feed_thread *t, const struct stream *s, int64_t last)
+{
+	const struct call *call = s->call;
+	struct batch *b;
+
+	for (size_t i = 0; i < BATCHES && i < t->batch_count; i++) {
+		b = &t->batches[i];
+		if (b->space == call->space && b->after == s->after && b->kinds == s->kinds)
+			return b;
+	}
+	b = &t->batches[t->batch_count++ % BATCHES];
+	buf_release(&b->text);
+	buf_init(&b->text, BATCH_BYTES + EVENT_MAX_BYTES);
+	b->space = call->space;
+	b->after = s->after;
+	b->kinds = s->kinds;
+	if (fill(t, b, call->space_name, last) == STORE_OK && !buf_overflowed(&b->text))
+		return b;
+	b->space = -1;
+	return NULL;
+}
+
+/* --- Rounds --- */
+
+static void on_timer(struct http_req *req, void *arg);
+
+static int64_t ms_until(int64_t at_ns)
+{
+	int64_t left_ns = at_ns - clock_mono_ns();
+
+	return left_ns > 0 ? (left_ns + MS_NS - 1) / MS_NS : 1;
+}
+
+/* Has some stream's timer call for the next round, after the rest. */
+static void arm(struct feed_thread *t)
+{
+	if (t->carrier || list_is_empty(&t->streams))
+		return;
+	t->carrier = LIST_ELEMENT(t->streams.next, struct stream, link);
+	http_req_set_timer(t->carrier->call->req, ms_until(t->rest_until_ns), on_timer, t->carrier);
+}
+
+/* A space that does not exist has no events. */
+static bool find_space(struct feed_thread *t, struct stream *s)
+{
+	struct api *api = t->feed->api;
+
+	return s->call->space || spaces_find(api->spaces, api->readers[t->index], s->call->space_name, &s->call->space) == STORE_OK;
+}
+
+enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
+
+static enum served serve(struct feed_thread *t, struct stream *s, int64_t last)
+{
+	const struct batch *b;
+
+	if (s->after >= last)
+		return SERVED_ALL;
+	/* It has not taken what it was given before. */
+	if (http_stream_write(s->call->req, STR("")) > 0)
+		return SERVED_NOT;
+	if (!find_space(t, s)) {
+		s->after = last;
+		return SERVED_ALL;
+	}
+	b = batch_of(t, s, last);
+	if (b == NULL)
+		return SERVED_NOT;
+	if (b->text.len) {
+		http_stream_write(s->call->req, buf_str(&b->text));
+		s->beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS;
+	}
+	s->after = b->until;
+	return s->after >= last ? SERVED_ALL : SERVED_SOME;
+}
+
+static void run_round(struct feed_thread *t)
+{
+	struct store_conn *c = t->feed->api->readers[t->index];
+	int64_t began_ns = clock_mono_ns(), now_ns = began_ns, last = 0;
+	bool is_behind = false, is_blocked = false, has_snapshot;
+	size_t left = atomic_load(&t->open);
+
+	/* What is committed from here on wakes again. */
+	atomic_store(&t->is_woken, false);
+	t->batch_count = 0;
+	has_snapshot = store_snapshot_begin(c);
+	if (store_event_last(c, &last) != STORE_OK)
+		left = 0;
+	for (; left > 0 && now_ns - began_ns < ROUND_MAX_NS; left--) {
+		struct stream *s = LIST_ELEMENT(t->streams.next, struct stream, link);
+		enum served served;
+
+		list_remove(&s->link);
+		list_add(&t->streams, &s->link);
+		served = serve(t, s, last);
+		is_behind |= served == SERVED_SOME;
+		is_blocked |= served == SERVED_NOT;
+		now_ns = clock_mono_ns();
+	}
+	if (has_snapshot)
+		store_snapshot_end(c);
+	t->rest_until_ns = now_ns + (now_ns - began_ns) * (SHARE - 1);
+	if (left > 0)
+		is_behind = true;
+	if (is_blocked && !is_behind && t->rest_until_ns < now_ns + BLOCKED_MS * MS_NS)
+		t->rest_until_ns = now_ns + BLOCKED_MS * MS_NS;
+	if (is_behind || is_blocked)
+		arm(t);
+}
+
+/* Through a timer, not at once: the replies that the same commit has set free go first. */
+static void on_wake(void *arg)
+{
+	struct feed_thread *t = arg;
+
+	if (list_is_empty(&t->streams))
+		atomic_store(&t->is_woken, false);
+	else
+		arm(t);
+}
+
+void feed_wake(struct feed *f)
+{
+	for (int i = 0; f && i < f->threads; i++) {
+		struct feed_thread *t = &f->each[i];
+
+		if (atomic_load(&t->open) && !atomic_exchange(&t->is_woken, true))
+			http_post(f->api->http, i, on_wake, t);
+	}
+}
+
+/* --- A stream --- */
+
+static void close_stream(struct stream *s)
+{
+	struct feed_thread *t = s->thread;
+
+	list_remove(&s->link);
+	atomic_fetch_sub(&t->open, 1);
+	if (t->carrier == s) {
+		t->carrier = NULL;
+		arm(t);
+	}
+	if (list_is_empty(&t->streams))
+		release_room(t);
+	reply_send(s->call);
+}
+
+/* With its position, so that a client that wants only few of the events need not go through all of the others when it comes back. */
+static void beat(struct stream *s)
+{
+	char text[64];
+	int n;
+
+	if (http_stream_write(s->call->req, STR("")) == 0) {
+		n = snprintf(text, sizeof(text), ": still here\nid: %lld\n\n", (long long)s->after);
+		http_stream_write(s->call->req, (struct str){text, (size_t)n});
+	}
+	s->beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS;
+}
+
+static void on_timer(struct http_req *req, void *arg)
+{
+	struct stream *s = arg;
+	struct feed_thread *t = s->thread;
+
+	if (http_server_is_draining(t->feed->api->http)) {
+		close_stream(s);
+		return;
+	}
+	if (t->carrier == s) {
+		t->carrier = NULL;
+		run_round(t);
+	}
+	if (clock_mono_ns() >= s->beat_at_ns)
+		beat(s);
+	if (t->carrier != s)
+		http_req_set_timer(req, ms_until(s->beat_at_ns), on_timer, s);
+}
+
+static void on_gone(struct http_req *req, void *arg)
+{
+	(void)req;
+	close_stream(arg);
+}
+
+void feed_open(struct call *call, int64_t after, uint64_t kinds)
+{
+	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering", {"no", 2}}, {0}};
+	struct feed_thread *t = &call->api->feed->each[http_req_thread(call->req)];
+	struct stream *s = arena_zalloc(call->arena, sizeof(*s));
+	char text[128];
+	int n;
+
+	*s = (struct stream){.call = call, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS};
+	call->is_stream = call->is_kept = true;
+	http_stream_begin(call->req, 200, "text/event-stream", headers);
+	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);
+	http_stream_write(call->req, (struct str){text, (size_t)n});
+	list_init(&s->link);
+	list_add(&t->streams, &s->link);
+	atomic_fetch_add(&t->open, 1);
+	http_req_on_gone(call->req, on_gone, s);
+	http_req_set_timer(call->req, HEARTBEAT_MS, on_timer, s);
+	arm(t);
+}

@@ -1,0 +1,359 @@
+/* GET /metrics: everything that Prometheus can watch, in its text format (0.0.4), names and units.
+ *
+ * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is beyond is told as
+ * "_other". The same holds for the gauges of queues and breakers, which come from the store.
+ */
+#include "api/feed.h"
+#include "api/queues.h"
+#include "api/routes.h"
+#include "api/watch.h"
+#include "core/alerts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A series of counters, copied while the lock was held. */
+struct counted {
+	int64_t space;
+	struct str space_name;
+	struct str agent;		/* p == NULL: the space as a whole */
+	struct stats_totals totals;
+	/* Of an agent. */
+	struct target_counts queue;
+	bool breaker_is_open;
+};
+
+struct metrics {
+	struct counted *list;
+	size_t count;
+	size_t cap;
+	struct store_info store;
+	struct writer_stats writer;
+};
+
+/* --- Writing --- */
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_label(struct buf *out, const char *name, struct str value)
+{
+	buf_printf(out, "%s=\"", name);
+	for (size_t i = 0; i < value.n; i++) {
+		if (value.p[i] == '\n') {
+			buf_puts(out, "\\n");
+			continue;
+		}
+		if (value.p[i] == '"' || value.p[i] == '\\')
+			buf_putc(out, '\\');
+		buf_putc(out, value.p[i]);
+	}
+	buf_putc(out, '"');
+}
+
+static void put_labels(struct buf *out, const struct counted *c)
+{
+	put_label(out, "space", c->space_name);
+	if (c->agent.p) {
+		buf_putc(out, ',');
+		put_label(out, "agent", c->agent);
+	}
+}
+
+static void put_plain(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+	head(out, name, type, help);
+	buf_printf(out, "%s %.17g\n", name, value);
+}
+
+/* --- Of spaces and agents --- */
+
+static void put_counters(struct buf *out, const struct metrics *m)
+{
+	static const struct {
+		const char *name;
+		const char *help;
+		size_t offset;
+	} counters[] = {
+		{"spine_handoffs_total", "Handoffs initiated.", offsetof(struct stats_counts, handoffs)},
+		{"spine_handoffs_acked_total", "Handoffs accepted by their receiver.", offsetof(struct stats_counts, acked)},
+		{"spine_handoffs_completed_total", "Handoffs whose work was completed.", offsetof(struct stats_counts, completed)},
+		{"spine_handoffs_failed_total", "Handoffs that used up their attempts with the agent.", offsetof(struct stats_counts, failed)},
+		{"spine_handoff_retries_total", "Attempts after the first.", offsetof(struct stats_counts, retries)},
+		{"spine_leases_lost_total", "Leases that ran out, of receivers and of workers.", offsetof(struct stats_counts, leases_lost)},
+		{"spine_envelopes_total", "Envelopes packed.", offsetof(struct stats_counts, packed)},
+		{"spine_constraint_waivers_total", "Constraints waived in envelopes.", offsetof(struct stats_counts, waivers)},
+	};
+
+	for (size_t k = 0; k < sizeof(counters) / sizeof(counters[0]); k++) {
+		head(out, counters[k].name, "counter", counters[k].help);
+		for (size_t i = 0; i < m->count; i++) {
+			const struct counted *c = &m->list[i];
+
+			if (c->agent.p == NULL)
+				continue;
+			buf_printf(out, "%s{", counters[k].name);
+			put_labels(out, c);
+			buf_printf(out, "} %lld\n", (long long)*(const int64_t *)((const char *)&c->totals.counts + counters[k].offset));
+		}
+	}
+}
+
+static void put_distribution(struct buf *out, const char *name, const struct counted *c, const struct stats_distribution *d,
+			     const double *bounds)
+{
+	uint64_t below = 0;
+
+	for (int i = 0; bounds[i] != 0; i++) {
+		below += d->counts[i];
+		buf_printf(out, "%s_bucket{", name);
+		put_labels(out, c);
+		buf_printf(out, ",le=\"%g\"} %llu\n", bounds[i], (unsigned long long)below);
+	}
+	buf_printf(out, "%s_bucket{", name);
+	put_labels(out, c);
+	buf_printf(out, ",le=\"+Inf\"} %llu\n%s_sum{", (unsigned long long)d->total, name);
+	put_labels(out, c);
+	buf_printf(out, "} %.17g\n%s_count{", d->sum, name);
+	put_labels(out, c);
+	buf_printf(out, "} %llu\n", (unsigned long long)d->total);
+}
+
+/* Latency by agent; what envelopes are like by space, because a histogram has many lines. */
+static void put_distributions(struct buf *out, const struct metrics *m)
+{
+	static const struct {
+		const char *name;
+		const char *help;
+		size_t offset;
+		const double *bounds;
+		bool is_by_agent;
+	} kinds[] = {
+		{"spine_handoff_ack_seconds", "Time from initiating a handoff to its ack.", offsetof(struct stats_totals, latency_s),
+		 stats_latency_bounds_s, true},
+		{"spine_envelope_completeness_ratio", "Share of the requested memory references that an envelope holds.",
+		 offsetof(struct stats_totals, completeness), stats_share_bounds, false},
+		{"spine_envelope_token_utilization_ratio", "Share of its token budget that an envelope uses.",
+		 offsetof(struct stats_totals, utilization), stats_share_bounds, false},
+		{"spine_envelope_hops", "Hop of an envelope; the root is 1.", offsetof(struct stats_totals, hops), stats_hop_bounds, false},
+	};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		head(out, kinds[k].name, "histogram", kinds[k].help);
+		for (size_t i = 0; i < m->count; i++) {
+			const struct counted *c = &m->list[i];
+
+			if ((c->agent.p != NULL) == kinds[k].is_by_agent)
+				put_distribution(out, kinds[k].name, c, (const void *)((const char *)&c->totals + kinds[k].offset),
+						 kinds[k].bounds);
+		}
+	}
+}
+
+static void put_queue(struct buf *out, const struct counted *c, const char *state, int64_t value)
+{
+	buf_puts(out, "spine_queue_handoffs{");
+	put_labels(out, c);
+	buf_printf(out, ",state=\"%s\"} %lld\n", state, (long long)value);
+}
+
+static void put_queues(struct buf *out, const struct metrics *m)
+{
+	head(out, "spine_queue_handoffs", "gauge", "Handoffs that are queued, leased, being worked on, or parked for a person.");
+	for (size_t i = 0; i < m->count; i++) {
+		const struct counted *c = &m->list[i];
+
+		if (c->agent.p == NULL)
+			continue;
+		put_queue(out, c, "queued", c->queue.queued);
+		put_queue(out, c, "leased", c->queue.leased);
+		put_queue(out, c, "working", c->queue.working);
+		put_queue(out, c, "parked", c->queue.parked);
+	}
+	head(out, "spine_breaker_open", "gauge", "Whether the circuit breaker of the agent is open or half-open.");
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->list[i].agent.p == NULL)
+			continue;
+		buf_puts(out, "spine_breaker_open{");
+		put_labels(out, &m->list[i]);
+		buf_printf(out, "} %d\n", m->list[i].breaker_is_open);
+	}
+}
+
+/* --- Of the server --- */
+
+/* Where the system does not say it, nothing is told. */
+static void put_process(struct buf *out, const struct api *api)
+{
+	struct timespec cpu;
+	FILE *f = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	if (f) {
+		if (fscanf(f, "%*d %ld", &pages) == 1)
+			put_plain(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
+				  (double)pages * (double)sysconf(_SC_PAGESIZE));
+		fclose(f);
+	}
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
+		put_plain(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.",
+			  (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+	put_plain(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.",
+		  (double)api->started_at_ms / 1000);
+}
+
+static void put_server(struct buf *out, const struct api *api, const struct metrics *m)
+{
+	struct http_counts http;
+
+	http_server_counts(api->http, &http);
+	head(out, "spine_build_info", "gauge", "The version of the server.");
+	buf_puts(out, "spine_build_info{version=\"" SPINE_VERSION "\"} 1\n");
+	put_plain(out, "spine_http_connections", "gauge", "Open connections.", (double)http.connections);
+	put_plain(out, "spine_http_requests_active", "gauge", "Requests being served, those that wait included.", (double)http.requests_active);
+	put_plain(out, "spine_http_requests_total", "counter", "Requests taken.", (double)http.requests);
+	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.", (double)http.refused);
+	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.", (double)waiting_count(api->waiting));
+	put_plain(out, "spine_event_streams", "gauge", "Open streams of events.", (double)feed_count(api->feed));
+	put_plain(out, "spine_writer_queue_jobs", "gauge", "Writes that wait for the writer.", (double)m->writer.queued);
+	put_plain(out, "spine_writer_jobs_total", "counter", "Writes taken by the writer.", (double)m->writer.jobs);
+	put_plain(out, "spine_store_commits_total", "counter", "Transactions committed; each holds many writes.", (double)m->writer.commits);
+	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
+	put_plain(out, "spine_store_failed", "gauge", "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
+}
+
+static void put_alerts(struct buf *out, struct watch *watch)
+{
+	struct watch_posts posts;
+
+	watch_posts(watch, &posts);
+	head(out, "spine_alerts_firing", "gauge", "Alerts of the server that are firing.");
+	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
+		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),
+			   watch_firing(watch, (enum alert_severity)severity));
+	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.", (double)posts.sent);
+	put_plain(out, "spine_alert_notification_failures_total", "counter", "Attempts to tell the webhook that failed.", (double)posts.failed);
+}
+
+/* --- Collecting --- */
+
+static struct counted *add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
+{
+	if (m->count == m->cap) {
+		struct counted *more;
+
+		m->cap = m->cap ? m->cap * 2 : 32;
+		more = arena_calloc(arena, m->cap, sizeof(*more));
+		if (m->count)
+			memcpy(more, m->list, m->count * sizeof(*more));
+		m->list = more;
+	}
+	m->list[m->count] = (struct counted){.space = space, .agent = agent};
+	return &m->list[m->count++];
+}
+
+static void copy_totals(struct call *call, struct metrics *m)
+{
+	const struct stats *s = watch_lock(call->api->watch);
+	const struct stats_series *series;
+	size_t iterator = 0;
+
+	while ((series = stats_next(s, &iterator)) != NULL) {
+		struct str agent = stats_series_agent(series);
+
+		add(m, call->arena, stats_series_space(series), agent.p ? arena_str(call->arena, agent) : STR_NULL)->totals =
+			*stats_series_totals(series);
+	}
+	watch_unlock(call->api->watch);
+}
+
+static struct counted *find(struct metrics *m, int64_t space, struct str agent)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].space == space && m->list[i].agent.p && str_eq(m->list[i].agent, agent))
+			return &m->list[i];
+	return NULL;
+}
+
+/* An agent without a series of its own: one that nothing happened to since the start, or one of the rest. As many of them as there is room
+ * for are told by name. */
+static struct counted *find_or_add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
+{
+	struct counted *c = find(m, space, agent);
+
+	if (c)
+		return c;
+	if (m->count < STATS_TARGETS_MAX)
+		return add(m, arena, space, agent);
+	c = find(m, -1, STR(STATS_OTHER));
+	return c ? c : add(m, arena, -1, STR(STATS_OTHER));
+}
+
+static enum store_status add_queues(struct call *call, struct store_conn *c, struct metrics *m)
+{
+	struct queue_row *rows;
+	size_t count;
+	enum store_status status = queues_read(watch_queues(call->api->watch), c, m->writer.commits, 0, call->arena, &rows, &count, NULL, NULL);
+
+	for (size_t i = 0; status == STORE_OK && i < count; i++) {
+		struct counted *to = find_or_add(m, call->arena, rows[i].space, rows[i].name);
+
+		to->queue.queued += rows[i].counts.queued;
+		to->queue.leased += rows[i].counts.leased;
+		to->queue.working += rows[i].counts.working;
+		to->queue.parked += rows[i].counts.parked;
+		to->breaker_is_open = to->breaker_is_open || rows[i].target.open_until_ms != 0;
+	}
+	return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct counted *x = a, *y = b;
+	int order = str_cmp(x->space_name, y->space_name);
+
+	return order ? order : str_cmp(x->agent, y->agent);
+}
+
+static enum problem_code read_metrics(struct call *call, struct store_conn *c)
+{
+	struct metrics *m = arena_zalloc(call->arena, sizeof(*m));
+	enum store_status status = store_info(c, &m->store);
+
+	call->output = m;
+	writer_stats(call->api->writer, &m->writer);
+	copy_totals(call, m);
+	if (status == STORE_OK)
+		status = add_queues(call, c, m);
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].space < 0 || store_space_name(c, m->list[i].space, call->arena, &m->list[i].space_name) != STORE_OK)
+			m->list[i].space_name = STR(STATS_OTHER);
+	if (m->count)
+		qsort(m->list, m->count, sizeof(*m->list), compare);
+	return P_OK;
+}
+
+static void encode_metrics(struct call *call)
+{
+	const struct metrics *m = call->output;
+	struct buf *out = &call->reply;
+
+	call->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	put_counters(out, m);
+	put_distributions(out, m);
+	put_queues(out, m);
+	put_alerts(out, call->api->watch);
+	put_server(out, call->api, m);
+	put_process(out, call->api);
+}
+
+const struct route metrics_routes[] = {
+	{HTTP_GET, "/metrics", ROUTE_NO_SPACE, .read = read_metrics, .encode = encode_metrics},
+	{0},
+};

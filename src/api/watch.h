@@ -1,0 +1,56 @@
+/* Watching delivery: feeds the figures (core/stats.h) with what is committed, and has them judged (core/alerts.h).
+ *
+ *     writer's thread   events are noted as they are added to the store; after the commit they are counted, before anybody is answered
+ *     own thread        at the start: reads the events of the last 24 hours from the store. Then, after commits and while there is
+ *                       something in the window, but at most once a second: evaluates the alerts, and has what changed written by the
+ *                       writer in one transaction. When nothing happens it sleeps without a timer.
+ *     alert_post.h      tells the webhook, where there is one
+ *
+ * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the store, and hands
+ * over when it has caught up.
+ */
+#ifndef SPINE_API_WATCH_H
+#define SPINE_API_WATCH_H
+
+#include "api/api.h"
+#include "core/alerts.h"
+
+struct watch;
+
+struct watch_config {
+	struct alert_rules rules;
+	const char *webhook;		/* where alerts are posted to, as Alertmanager does; NULL: nowhere. Borrowed */
+	struct str webhook_hosts;	/* that it may be on; see webhook_url.h. Borrowed */
+	const char *url;		/* of this server, for whoever reads the alert. Borrowed */
+};
+
+/* c is the writing connection, before the writer runs. api is borrowed; its data_dir and log must be set. On failure returns NULL, with a
+ * sentence in *error. Returns owned. */
+struct watch *watch_new(struct api *api, struct store_conn *c, const struct watch_config *config, struct buf *error);
+/* For the writer: its own, around those of somebody else. */
+struct writer_hooks watch_hooks(struct watch *w, struct writer_hooks inner);
+/* Starts the threads; the writer must run. */
+void watch_start(struct watch *w);
+/* Ends the threads; the writer must still run. NULL-safe. */
+void watch_stop(struct watch *w);
+/* After the writer has ended. NULL-safe. */
+void watch_free(struct watch *w);
+
+/* The figures, for one thread at a time and not for long: the writer waits for them. */
+const struct stats *watch_lock(struct watch *w);
+void watch_unlock(struct watch *w);
+/* The figures hold the history; before they do not. Any thread. */
+bool watch_is_loaded(struct watch *w);
+/* See queues.h; any thread. */
+struct queues *watch_queues(struct watch *w);
+/* Alerts that are firing, by severity; any thread. */
+size_t watch_firing(struct watch *w, enum alert_severity severity);
+
+struct watch_posts {
+	uint64_t sent;			/* notifications that the webhook has taken */
+	uint64_t failed;		/* attempts that failed */
+};
+
+void watch_posts(struct watch *w, struct watch_posts *ret);
+
+#endif

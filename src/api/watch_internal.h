@@ -1,0 +1,57 @@
+/* What the files of watch share. Nobody else includes this. */
+#ifndef SPINE_API_WATCH_INTERNAL_H
+#define SPINE_API_WATCH_INTERNAL_H
+
+#include "api/alert_post.h"
+#include "api/queues.h"
+#include "api/watch.h"
+
+#include <pthread.h>
+
+/* An event that the transaction under way has added. */
+struct noted {
+	struct event_row event;		/* texts are in the arena */
+};
+
+struct watch {
+	struct api *api;
+	struct watch_config config;
+	struct queues *queues;
+	struct alert_post *post;	/* NULL: there is no webhook */
+	atomic_size_t firing[ALERT_CRITICAL + 1];
+	atomic_bool is_loaded;
+
+	/* The writer's thread's own. */
+	struct store_conn *conn;
+	struct writer_hooks inner;
+	struct noted *noted;
+	size_t noted_count;
+	size_t noted_cap;
+	struct arena noted_texts;
+	void *noted_room;
+
+	/* The figures, under their lock. */
+	pthread_mutex_t stats_lock;
+	struct stats *stats;
+	int64_t counted_id;		/* of the last event that was counted */
+	int64_t start_id;		/* of the last event before the start */
+
+	/* Between the threads, under their lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool is_wanted;			/* something has happened since the last evaluation */
+	bool is_stopping;
+	bool job_is_done;
+	enum store_status job_status;
+
+	/* The own thread's. */
+	pthread_t thread;
+	bool is_running;
+	struct store_conn *reader;
+	struct alerts *alerts;
+};
+
+/* watch_alerts.c, on the own thread: judges everything, and has what changed written and told. */
+void watch_evaluate(struct watch *w, int64_t now_ms);
+
+#endif

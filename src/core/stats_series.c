@@ -1,0 +1,358 @@
+/* One series: its rings of cells, and the figures that they add up to. */
+#include "core/stats_internal.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PINNED_FROM 0.995
+#define LOW_BELOW 0.30
+
+static const struct {
+	const char *name;
+	int64_t step_ms;
+	int64_t steps;
+} windows[STATS_WINDOWS] = {
+	[STATS_1M] = {"1m", 1000, 60},
+	[STATS_5M] = {"5m", 5000, 60},
+	[STATS_1H] = {"1h", 60 * 1000, 60},
+	[STATS_24H] = {"24h", 15 * 60 * 1000, 96},
+};
+
+const double stats_latency_bounds_s[] = {0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300, 0};
+const double stats_share_bounds[] = {0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 1, 0};
+const double stats_hop_bounds[] = {1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 0};
+
+const char *stats_window_name(enum stats_window window)
+{
+	return windows[window].name;
+}
+
+int64_t stats_window_ms(enum stats_window window)
+{
+	return windows[window].step_ms * windows[window].steps;
+}
+
+int64_t stats_step_ms(enum stats_window window)
+{
+	return windows[window].step_ms;
+}
+
+struct stats_series *stats_series_new(int64_t space, struct str agent)
+{
+	struct stats_series *series = mem_zalloc(sizeof(*series));
+
+	series->space = space;
+	if (agent.p)
+		series->agent = (struct str){mem_strndup(agent.p, agent.n), agent.n};
+	return series;
+}
+
+static void free_cell(struct stats_cell *cell)
+{
+	if (cell == NULL)
+		return;
+	sketch_release(&cell->latency);
+	sketch_release(&cell->utilization);
+	sketch_release(&cell->hops);
+	free(cell);
+}
+
+void stats_series_free(struct stats_series *series)
+{
+	if (series == NULL)
+		return;
+	for (int w = 0; w < STATS_WINDOWS; w++) {
+		for (int64_t i = 0; series->cells[w] && i < windows[w].steps; i++)
+			free_cell(series->cells[w][i]);
+		free(series->cells[w]);
+	}
+	free((char *)series->agent.p);
+	free(series);
+}
+
+/* --- Adding --- */
+
+static void clear_cell(struct stats_cell *cell, int64_t number)
+{
+	struct sketch latency = cell->latency, utilization = cell->utilization, hops = cell->hops;
+
+	sketch_clear(&latency);
+	sketch_clear(&utilization);
+	sketch_clear(&hops);
+	*cell = (struct stats_cell){.number = number, .queued = -1, .latency = latency, .utilization = utilization, .hops = hops};
+}
+
+/* The cell of that time, empty where it is new; NULL where the ring has gone on beyond it. */
+static struct stats_cell *cell_at(struct stats_series *series, int window, int64_t at_ms)
+{
+	int64_t number = at_ms / windows[window].step_ms;
+	struct stats_cell **place;
+
+	if (at_ms < 0)
+		return NULL;
+	if (series->cells[window] == NULL)
+		series->cells[window] = mem_calloc((size_t)windows[window].steps, sizeof(struct stats_cell *));
+	place = &series->cells[window][number % windows[window].steps];
+	if (*place == NULL) {
+		*place = mem_zalloc(sizeof(**place));
+		clear_cell(*place, number);
+	}
+	if ((*place)->number > number)
+		return NULL;
+	if ((*place)->number < number)
+		clear_cell(*place, number);
+	return *place;
+}
+
+static void add_to_cell(struct stats_cell *cell, const struct stats_sample *sample, uint16_t latency_key, uint16_t utilization_key)
+{
+	const struct stats_counts *counts = &sample->counts;
+
+	cell->handoffs += (uint32_t)counts->handoffs;
+	cell->acked += (uint32_t)counts->acked;
+	cell->completed += (uint32_t)counts->completed;
+	cell->failed += (uint32_t)counts->failed;
+	cell->retries += (uint32_t)counts->retries;
+	cell->leases_lost += (uint32_t)counts->leases_lost;
+	cell->waivers += (uint32_t)counts->waivers;
+	if (counts->acked) {
+		if (sample->latency_ms > cell->latency_max_ms)
+			cell->latency_max_ms = sample->latency_ms;
+		sketch_add(&cell->latency, latency_key);
+	}
+	if (counts->packed == 0)
+		return;
+	if (cell->packed == 0 || sample->completeness < cell->completeness_min)
+		cell->completeness_min = sample->completeness;
+	cell->packed++;
+	cell->completeness_sum += sample->completeness;
+	cell->utilization_sum += sample->utilization;
+	cell->pinned += sample->utilization >= PINNED_FROM;
+	cell->low += sample->utilization < LOW_BELOW;
+	cell->hop_sum += (double)sample->hop;
+	if (sample->hop > cell->hop_max)
+		cell->hop_max = (uint32_t)sample->hop;
+	sketch_add(&cell->utilization, utilization_key);
+	sketch_add(&cell->hops, (uint16_t)sample->hop);
+}
+
+static void add_to_distribution(struct stats_distribution *d, const double *bounds, double value)
+{
+	d->total++;
+	d->sum += value;
+	for (int i = 0; bounds[i] != 0; i++)
+		if (value <= bounds[i]) {
+			d->counts[i]++;
+			return;
+		}
+}
+
+static void add_to_totals(struct stats_totals *t, const struct stats_sample *sample)
+{
+	const struct stats_counts *counts = &sample->counts;
+
+	t->counts.handoffs += counts->handoffs;
+	t->counts.acked += counts->acked;
+	t->counts.completed += counts->completed;
+	t->counts.failed += counts->failed;
+	t->counts.retries += counts->retries;
+	t->counts.leases_lost += counts->leases_lost;
+	t->counts.waivers += counts->waivers;
+	t->counts.packed += counts->packed;
+	if (counts->acked)
+		add_to_distribution(&t->latency_s, stats_latency_bounds_s, sample->latency_ms / 1000);
+	if (counts->packed) {
+		add_to_distribution(&t->completeness, stats_share_bounds, sample->completeness);
+		add_to_distribution(&t->utilization, stats_share_bounds, sample->utilization);
+		add_to_distribution(&t->hops, stats_hop_bounds, (double)sample->hop);
+	}
+}
+
+void stats_series_add(struct stats_series *series, const struct stats_sample *sample, bool is_history)
+{
+	uint16_t latency_key = sample->counts.acked ? sketch_key(sample->latency_ms + 1) : 0;
+	uint16_t utilization_key = sample->counts.packed ? sketch_key(sample->utilization * 10000) : 0;
+
+	if (sample->at_ms > series->last_ms)
+		series->last_ms = sample->at_ms;
+	if (!is_history)
+		add_to_totals(&series->totals, sample);
+	for (int w = 0; w < STATS_WINDOWS; w++) {
+		struct stats_cell *cell = cell_at(series, w, sample->at_ms);
+
+		if (cell)
+			add_to_cell(cell, sample, latency_key, utilization_key);
+	}
+}
+
+void stats_series_set_queued(struct stats_series *series, int64_t queued, int64_t now_ms)
+{
+	for (int w = 0; w < STATS_WINDOWS; w++) {
+		struct stats_cell *cell = cell_at(series, w, now_ms);
+
+		if (cell)
+			cell->queued = queued;
+	}
+}
+
+/* --- Asking --- */
+
+int64_t stats_series_space(const struct stats_series *series)
+{
+	return series->space;
+}
+
+struct str stats_series_agent(const struct stats_series *series)
+{
+	return series->agent;
+}
+
+int64_t stats_series_last_ms(const struct stats_series *series)
+{
+	return series->last_ms;
+}
+
+const struct stats_totals *stats_series_totals(const struct stats_series *series)
+{
+	return &series->totals;
+}
+
+/* Whole milliseconds that are known exactly come out as such. */
+static double latency_of(const struct sketch_sum *sum, double share)
+{
+	double value = sketch_sum_quantile(sum, share) - 1;
+
+	return value * SKETCH_ERROR < 0.48 ? round(value) : value;
+}
+
+/* The cell of a step, or NULL where nothing is known of it. */
+static const struct stats_cell *cell_of(const struct stats_series *series, int window, int64_t number)
+{
+	const struct stats_cell *cell = NULL;
+
+	if (series && series->cells[window] && number >= 0)
+		cell = series->cells[window][number % windows[window].steps];
+	return cell && cell->number == number ? cell : NULL;
+}
+
+/* What is added up beside the view itself. */
+struct adding {
+	struct sketch_sum latency, utilization;
+	double completeness_sum, utilization_sum, hop_sum;
+	int64_t pinned, low;
+};
+
+static void add_cell(struct stats_view *v, struct adding *a, const struct stats_cell *cell)
+{
+	struct stats_counts *counts = &v->counts;
+
+	counts->handoffs += cell->handoffs;
+	counts->acked += cell->acked;
+	counts->completed += cell->completed;
+	counts->failed += cell->failed;
+	counts->retries += cell->retries;
+	counts->leases_lost += cell->leases_lost;
+	counts->waivers += cell->waivers;
+	if (cell->latency_max_ms > v->latency_max_ms)
+		v->latency_max_ms = cell->latency_max_ms;
+	sketch_sum_add(&a->latency, &cell->latency);
+	if (cell->packed == 0)
+		return;
+	if (counts->packed == 0 || cell->completeness_min < v->completeness_min)
+		v->completeness_min = cell->completeness_min;
+	counts->packed += cell->packed;
+	a->completeness_sum += cell->completeness_sum;
+	a->utilization_sum += cell->utilization_sum;
+	a->hop_sum += cell->hop_sum;
+	a->pinned += cell->pinned;
+	a->low += cell->low;
+	if (cell->hop_max > v->hop_max)
+		v->hop_max = cell->hop_max;
+	sketch_sum_add(&a->utilization, &cell->utilization);
+	for (size_t i = 0; i < cell->hops.count; i++)
+		v->hops[cell->hops.buckets[i].key] += cell->hops.buckets[i].count;
+}
+
+/* Of the handoffs of the window, but never of fewer than were settled in it: what was sent before the window may fail within. */
+static double failure_rate(const struct stats_counts *counts)
+{
+	int64_t settled = counts->acked + counts->failed;
+	int64_t of = counts->handoffs > settled ? counts->handoffs : settled;
+
+	return of ? (double)counts->failed / (double)of : -1;
+}
+
+void stats_view(const struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret)
+{
+	int64_t newest = now_ms / windows[window].step_ms;
+	struct adding a = {0};
+
+	*ret = (struct stats_view){0};
+	/* A series that rests for longer than the window has nothing to add up. */
+	if (series && series->last_ms > now_ms - stats_window_ms(window))
+		for (int64_t number = newest - windows[window].steps + 1; number <= newest; number++) {
+			const struct stats_cell *cell = cell_of(series, window, number);
+
+			if (cell)
+				add_cell(ret, &a, cell);
+		}
+	ret->failure_rate = failure_rate(&ret->counts);
+	if (ret->counts.acked) {
+		ret->latency_p50_ms = latency_of(&a.latency, 0.50);
+		ret->latency_p95_ms = latency_of(&a.latency, 0.95);
+		ret->latency_p99_ms = latency_of(&a.latency, 0.99);
+	}
+	if (ret->counts.packed) {
+		double packed = (double)ret->counts.packed;
+
+		ret->completeness_mean = a.completeness_sum / packed;
+		ret->utilization_mean = a.utilization_sum / packed;
+		ret->utilization_p50 = sketch_sum_quantile(&a.utilization, 0.50) / 10000;
+		ret->utilization_pinned = (double)a.pinned / packed;
+		ret->utilization_low = (double)a.low / packed;
+		ret->hop_mean = a.hop_sum / packed;
+	}
+}
+
+static void fill_point(const struct stats_cell *cell, struct stats_point *ret)
+{
+	struct sketch_sum latency = {0};
+
+	ret->handoffs = cell->handoffs;
+	ret->acked = cell->acked;
+	ret->failed = cell->failed;
+	ret->packed = cell->packed;
+	if (cell->acked) {
+		sketch_sum_add(&latency, &cell->latency);
+		ret->p50_ms = latency_of(&latency, 0.50);
+		ret->p99_ms = latency_of(&latency, 0.99);
+	}
+	if (cell->packed) {
+		ret->completeness = cell->completeness_sum / cell->packed;
+		ret->utilization = cell->utilization_sum / cell->packed;
+		ret->hop_mean = cell->hop_sum / cell->packed;
+	}
+	if (cell->queued >= 0)
+		ret->queued = cell->queued;
+}
+
+size_t stats_points(const struct stats_series *series, enum stats_window window, int64_t now_ms,
+		    struct stats_point ret[STATS_POINTS_MAX])
+{
+	int64_t newest = now_ms / windows[window].step_ms, steps = windows[window].steps;
+	int64_t queued = -1;
+
+	for (int64_t i = 0; i < steps; i++) {
+		int64_t number = newest - steps + 1 + i;
+		const struct stats_cell *cell = cell_of(series, window, number);
+
+		/* Where nobody has looked since, nothing has happened since. */
+		ret[i] = (struct stats_point){.at_ms = number * windows[window].step_ms, .queued = queued};
+		if (cell)
+			fill_point(cell, &ret[i]);
+		queued = ret[i].queued;
+	}
+	return (size_t)steps;
+}

@@ -1,0 +1,164 @@
+/* Alerts, and what is to be watched of delivery, in SQLite. */
+#include "store/sqlite/sqlite_internal.h"
+
+enum { ALERTS_KEPT = 10000 };
+
+enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_QUEUES);
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		struct queue_row row = {
+			.agent = sqlite3_column_int64(s, 0),
+			.space = sqlite3_column_int64(s, 1),
+			.name = {(const char *)sqlite3_column_text(s, 2), (size_t)sqlite3_column_bytes(s, 2)},
+			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5), sqlite3_column_int64(s, 6)},
+			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
+				   (uint64_t)sqlite3_column_int64(s, 10)},
+		};
+
+		fn(ctx, &row);
+	}
+	sqlite3_reset(s);
+	return sqlite_status(c, rc);
+}
+
+enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
+	enum store_status status;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	rc = sqlite3_step(s);
+	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		*ret = sqlite_column_str(s, 0, arena);
+	sqlite3_reset(s);
+	return status;
+}
+
+static enum store_status prune(struct store_conn *c, int64_t newest)
+{
+	enum store_status status = sqlite_run_on(c, SQL_ALERT_PRUNE, newest - ALERTS_KEPT, 0);
+
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert)
+{
+	bool is_new = alert->id == 0;
+	sqlite3_stmt *s = sqlite_statement(c, is_new ? SQL_ALERT_INSERT : SQL_ALERT_UPDATE);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	if (is_new) {
+		sqlite3_bind_int64(s, 2, alert->space);
+		sqlite_bind_str(s, 3, alert->name);
+		sqlite_bind_str(s, 4, alert->agent);
+		sqlite3_bind_int64(s, 9, alert->since_ms);
+	} else {
+		sqlite3_bind_int64(s, 1, alert->id);
+	}
+	sqlite3_bind_int(s, 5, alert->severity);
+	sqlite3_bind_double(s, 6, alert->value);
+	sqlite3_bind_double(s, 7, alert->threshold);
+	sqlite_bind_str(s, 8, alert->summary);
+	sqlite3_bind_int64(s, 10, alert->resolved_at_ms);
+	sqlite_bind_str(s, 11, alert->acknowledged_by);
+	sqlite3_bind_int64(s, 12, alert->acknowledged_at_ms);
+	sqlite3_bind_int64(s, 13, alert->silenced_until_ms);
+	sqlite_bind_str(s, 14, alert->silenced_by);
+	sqlite_bind_str(s, 15, alert->silenced_why);
+	sqlite3_bind_int(s, 16, alert->is_untold);
+	status = sqlite_run(c, s);
+	if (status != STORE_OK || !is_new)
+		return status;
+	alert->id = sqlite3_last_insert_rowid(c->db);
+	return prune(c, alert->id);
+}
+
+static void read_alert(sqlite3_stmt *s, struct arena *arena, struct alert_row *ret)
+{
+	*ret = (struct alert_row){
+		.id = sqlite3_column_int64(s, 0),
+		.space = sqlite3_column_int64(s, 1),
+		.name = sqlite_column_str(s, 2, arena),
+		.agent = sqlite_column_str(s, 3, arena),
+		.severity = sqlite3_column_int(s, 4),
+		.value = sqlite3_column_double(s, 5),
+		.threshold = sqlite3_column_double(s, 6),
+		.summary = sqlite_column_str(s, 7, arena),
+		.since_ms = sqlite3_column_int64(s, 8),
+		.resolved_at_ms = sqlite3_column_int64(s, 9),
+		.acknowledged_by = sqlite_column_str(s, 10, arena),
+		.acknowledged_at_ms = sqlite3_column_int64(s, 11),
+		.silenced_until_ms = sqlite3_column_int64(s, 12),
+		.silenced_by = sqlite_column_str(s, 13, arena),
+		.silenced_why = sqlite_column_str(s, 14, arena),
+		.is_untold = sqlite3_column_int(s, 15) != 0,
+	};
+}
+
+static enum store_status read_one(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct alert_row *ret)
+{
+	int rc = sqlite3_step(s);
+	enum store_status status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+
+	if (status == STORE_OK)
+		read_alert(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_GET);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, id);
+	return read_one(c, s, arena, ret);
+}
+
+enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent, struct arena *arena,
+				   struct alert_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_LAST);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	sqlite_bind_str(s, 3, agent);
+	return read_one(c, s, arena, ret);
+}
+
+enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before, size_t max, struct arena *arena,
+			       struct alert_row *ret, size_t *ret_count)
+{
+	static const enum sqlite_statement statements[] = {
+		[ALERTS_ALL] = SQL_ALERTS, [ALERTS_FIRING] = SQL_ALERTS_FIRING, [ALERTS_RESOLVED] = SQL_ALERTS_RESOLVED,
+		[ALERTS_UNTOLD] = SQL_ALERTS_UNTOLD,
+	};
+	sqlite3_stmt *s = sqlite_statement(c, statements[wanted]);
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, before ? before : INT64_MAX);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read_alert(s, arena, &ret[count++]);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}

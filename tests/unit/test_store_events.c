@@ -1,0 +1,133 @@
+/* store/store.h: pages of the history, and that it is only ever added to. See test_store.c. */
+#include "temp_store.h"
+
+#include <sqlite3.h>
+
+enum { KIND_PLAIN = 1, KIND_RANGE = 22, KIND_AGENT = 30, KIND_NOTE = 32, KIND_WORD = 38, ROWS = 16 };
+
+#define BIT(kind) (UINT64_C(1) << (kind))
+
+static int64_t add(struct temp_store *t, struct event_row e)
+{
+	if (e.space == 0)
+		e.space = t->space;
+	if (e.kind == 0)
+		e.kind = KIND_PLAIN;
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	return e.id;
+}
+
+/* The ids of a page, as text. */
+static const char *page(struct temp_store *t, struct event_filter filter, int64_t after, int64_t until, size_t max)
+{
+	struct event_row rows[ROWS];
+	struct buf text;
+	const char *result;
+	size_t n = 99;
+
+	buf_init(&text, 4096);
+	must(store_event_page(t->c, &filter, after, until, max, &t->arena, rows, &n));
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&text, "%s%lld", i ? " " : "", (long long)rows[i].id);
+	result = arena_cstr(&t->arena, buf_str(&text));
+	buf_release(&text);
+	return result;
+}
+
+static void a_page_is_a_stretch_of_the_history_in_either_order(void **state)
+{
+	struct temp_store *t = *state;
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(add(t, (struct event_row){.at_ms = T0 + i}), i + 1);
+	assert_string_equal(page(t, (struct event_filter){0}, 0, 100, ROWS), "1 2 3 4 5 6");
+	assert_string_equal(page(t, (struct event_filter){0}, 2, 5, ROWS), "3 4 5");
+	assert_string_equal(page(t, (struct event_filter){0}, 2, 5, 2), "3 4");
+	assert_string_equal(page(t, (struct event_filter){.newest_first = true}, 2, 5, 2), "5 4");
+	assert_string_equal(page(t, (struct event_filter){0}, 6, 100, ROWS), "");
+}
+
+static void a_filter_holds_what_it_says(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+
+	add(t, (struct event_row){.handoff = 7, .envelope = 3, .actor = STR("ann")});				/* 1 */
+	add(t, (struct event_row){.handoff = 8, .envelope = 3, .actor = STR("ben")});				/* 2 */
+	add(t, (struct event_row){.handoff = 7, .envelope = 4, .space = other, .actor = STR("ann")});		/* 3 */
+	add(t, (struct event_row){.kind = KIND_RANGE, .memory = 10, .value = {10, 20}});			/* 4 */
+	add(t, (struct event_row){.kind = 23, .memory = 15, .value = {0, 99}});					/* 5 */
+	add(t, (struct event_row){.kind = KIND_AGENT, .agent = STR("docs")});					/* 6 */
+	add(t, (struct event_row){.kind = KIND_NOTE, .note = STR("docs"), .agent = STR("ann")});		/* 7 */
+	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docs are late"), .agent = STR("ann")});	/* 8 */
+	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docsish"), .handoff = 7});			/* 9 */
+	assert_string_equal(page(t, (struct event_filter){.space = other}, 0, 100, ROWS), "3");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7}, 0, 100, ROWS), "1 9");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7, .newest_first = true}, 0, 100, ROWS), "9 1");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, 100, ROWS), "1 2");
+	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1 3");
+	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(23) | BIT(KIND_AGENT)}, 0, 100, ROWS), "5 6");
+	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(63)}, 0, 100, ROWS), "");
+	assert_string_equal(page(t, (struct event_filter){.memory = 15, .range_kinds = BIT(KIND_RANGE)}, 0, 100, ROWS), "4 5");
+	assert_string_equal(page(t, (struct event_filter){.memory = 21, .range_kinds = BIT(KIND_RANGE)}, 0, 100, ROWS), "");
+	assert_string_equal(page(t, (struct event_filter){.name = STR("docs"), .agent_kinds = BIT(KIND_AGENT), .note_kinds = BIT(KIND_NOTE),
+							  .word_kinds = BIT(KIND_WORD)}, 0, 100, ROWS), "6 7 8");
+	assert_string_equal(page(t, (struct event_filter){.name = STR("docs")}, 0, 100, ROWS), "");
+}
+
+static void the_last_event_before_a_time_is_found(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 99;
+
+	must(store_event_before(t->c, T0, &id));
+	assert_int_equal(id, 0);
+	for (int i = 0; i < 100; i++)
+		add(t, (struct event_row){.at_ms = T0 + i / 3 * 10});
+	for (int i = 0; i <= 34; i++) {
+		must(store_event_before(t->c, T0 + i * 10, &id));
+		assert_int_equal(id, i * 3 < 100 ? i * 3 : 100);
+	}
+	must(store_event_before(t->c, T0 - 1, &id));
+	assert_int_equal(id, 0);
+	must(store_event_before(t->c, INT64_MAX, &id));
+	assert_int_equal(id, 100);
+}
+
+/* Not even somebody with the file in his hands changes it by mistake. */
+static void an_event_is_never_changed_or_removed(void **state)
+{
+	struct temp_store *t = *state;
+	static const char *const attempts[] = {
+		"UPDATE event SET actor = 'nobody'", "DELETE FROM event", "DELETE FROM event WHERE id = 1",
+		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
+	};
+	char path[300];
+	sqlite3 *db;
+
+	add(t, (struct event_row){.actor = STR("ann")});
+	store_close(t->c);
+	t->c = NULL;
+	snprintf(path, sizeof(path), "%s/spine.db", t->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
+		if ((sqlite3_exec(db, attempts[i], NULL, NULL, NULL) & 0xff) != SQLITE_CONSTRAINT)
+			fail_msg("not refused: %s", attempts[i]);
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest store_events[] = {
+		with_store(a_page_is_a_stretch_of_the_history_in_either_order),
+		with_store(a_filter_holds_what_it_says),
+		with_store(the_last_event_before_a_time_is_found),
+		with_store(an_event_is_never_changed_or_removed),
+	};
+
+	return cmocka_run_group_tests(store_events, NULL, NULL);
+}

@@ -1,0 +1,407 @@
+"""POST /v1/handoffs: an envelope is handed to an agent, with and without waiting for the ack."""
+
+import pytest
+from api import check_problem
+from delivery import Background, at
+
+HANDOFF_MEMBERS = [
+    "id", "envelope_id", "state", "from", "to", "target", "channel", "priority", "attempt", "max_attempts", "fallbacks",
+    "receiver", "progress", "reason", "created_at", "changed_at", "acked_at", "due_at", "work_lease",
+]
+
+
+@pytest.fixture
+def ask(desk, beside):
+    """A sender that waits for the ack."""
+
+    def begin(envelope, wait_s=30, headers=None, **fields):
+        return beside("POST", "/v1/handoffs", {"envelope_id": envelope, "wait_s": wait_s, **fields}, headers)
+
+    return begin
+
+
+# --- Without waiting -------------------------------------------------------------------------------
+
+
+def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
+    envelope = desk.pack("coder")
+    answer = desk.deliver(envelope, 202)
+    handoff = answer.json
+    assert list(handoff) == HANDOFF_MEMBERS
+    assert answer.headers["Location"] == f"/v1/handoffs/{handoff['id']}"
+    assert (handoff["state"], handoff["to"], handoff["target"], handoff["from"]) == ("queued", "coder", "coder", "sender")
+    assert (handoff["envelope_id"], handoff["priority"], handoff["attempt"]) == (envelope, 5, 1)
+    assert (handoff["max_attempts"], handoff["fallbacks"], handoff["acked_at"]) == (3, [], None)
+    seen = desk.look(handoff)
+    assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
+    assert seen == handoff
+
+
+def test_the_agent_that_is_named_gets_it_and_not_the_one_of_the_envelope(desk):
+    handoff = desk.deliver(desk.pack("coder"), 202, to="reviewer").json
+    assert handoff["to"] == "reviewer"
+    assert desk.receive("coder") == []
+    assert desk.take("reviewer")["id"] == handoff["id"]
+
+
+def test_the_sender_is_the_caller_or_else_who_packed_it(desk):
+    envelope = desk.pack()
+    assert desk.deliver(envelope, 202, to="a").json["from"] == "sender"
+    assert desk.deliver(envelope, 202, {"Spine-Agent": "somebody"}, to="b").json["from"] == "somebody"
+
+
+def test_one_envelope_goes_to_many_agents_as_handoffs_of_their_own(desk):
+    envelope = desk.pack()
+    ids = [desk.deliver(envelope, 202, to=name).json["id"] for name in ("a", "b", "c")]
+    assert len(set(ids)) == 3
+    listed = desk.ok("GET", f"/v1/handoffs?envelope_id={envelope}")["handoffs"]
+    assert sorted(handoff["id"] for handoff in listed) == sorted(ids)
+
+
+def test_sending_again_while_it_is_under_way_is_the_same_handoff(desk):
+    envelope = desk.pack()
+    first = desk.deliver(envelope, 202).json
+    again = desk.deliver(envelope, 202).json
+    assert (again["id"], again["attempt"]) == (first["id"], 1)
+    taken = desk.take()
+    leased = desk.deliver(envelope, 202).json
+    assert (leased["id"], leased["state"], leased["attempt"]) == (first["id"], "leased", 1)
+    desk.settle("ack", taken)
+    assert desk.receive() == [], "it was there twice"
+
+
+def test_sending_again_after_the_ack_returns_that_ack(desk):
+    envelope = desk.pack()
+    desk.deliver(envelope, 202)
+    acked = desk.settle("ack", desk.take())
+    for fields in ({}, {"wait_s": 30}, {"max_attempts": 9, "ack_timeout_s": 1}):
+        assert desk.deliver(envelope, 200, **fields).json == acked
+    assert desk.receive() == []
+    assert desk.events(acked) == ["queued", "leased", "acked"]
+
+
+def test_agents_settings_are_the_defaults_and_the_request_has_the_last_word(desk):
+    desk.ok("PUT", "/v1/agents/worker", {"ack_timeout_s": 7.5, "max_attempts": 2, "fallbacks": ["x", "y"]})
+    plain = desk.send()
+    assert (plain["max_attempts"], plain["fallbacks"]) == (2, ["x", "y"])
+    own = desk.send(max_attempts=5, fallbacks=["z"], ack_timeout_s=60)
+    assert (own["max_attempts"], own["fallbacks"]) == (5, ["z"])
+    assert desk.send(fallbacks=[])["fallbacks"] == [], "an empty list is an answer, too"
+    assert own["due_at"] > plain["due_at"]
+
+
+def test_an_idempotency_key_makes_one_handoff(desk):
+    envelope, key = desk.pack(), {"Idempotency-Key": "once"}
+    first = desk.deliver(envelope, 202, key)
+    desk.settle("ack", desk.take())
+    again = desk.deliver(envelope, 202, key)
+    assert again.data == first.data and again.headers["Idempotent-Replayed"] == "true"
+    check_problem(desk.deliver(envelope, None, key, priority=3), 422, "idempotency_conflict", "Idempotency-Key")
+
+
+def test_unknown_fields_are_listed_and_ignored(desk):
+    assert desk.send(urgency="high")["warnings"]
+
+
+# --- Waiting for the ack ---------------------------------------------------------------------------
+
+
+def test_a_sender_that_waits_gets_the_ack(desk, ask, poll):
+    receiver = poll()
+    sender = ask(desk.pack())
+    (taken,) = receiver.handoffs
+    assert sender.answer is None, "answered before the ack"
+    acked = desk.settle("ack", taken)
+    answer = sender.result(200)
+    assert answer.json == acked and answer.json["state"] == "acked"
+    assert answer.json["acked_at"] is not None
+
+
+def test_completing_without_an_ack_is_an_ack_for_the_sender(desk, ask):
+    sender = ask(desk.pack())
+    desk.settle("complete", desk.take(), result={"n": 1})
+    assert sender.result(200).json["state"] == "completed"
+
+
+def test_an_ack_with_a_work_lease_is_an_ack_for_the_sender(desk, ask):
+    sender = ask(desk.pack())
+    desk.settle("ack", desk.take(), work_lease_s=60)
+    answer = sender.result(200).json
+    assert (answer["state"], answer["work_lease"]) == ("acked", True)
+
+
+def test_several_senders_of_the_same_envelope_get_the_same_ack(desk, ask):
+    envelope = desk.pack()
+    senders = [ask(envelope) for _ in range(5)]
+    desk.wait_for_waiters(5)
+    desk.settle("ack", desk.take())
+    assert len({sender.result(200).json["id"] for sender in senders}) == 1
+    assert desk.receive() == []
+
+
+def test_a_sender_whose_wait_ends_is_told_and_the_handoff_is_withdrawn(desk):
+    envelope = desk.pack()
+    answer = desk.deliver(envelope, wait_s=0.05)
+    problem = check_problem(answer, 504, "ack_timeout")
+    assert "worker" in problem["detail"]
+    handoff = desk.look(problem["handoff"])
+    assert (handoff["state"], handoff["attempt"], handoff["due_at"]) == ("expired", 1, None)
+    assert desk.receive() == [], "what was withdrawn is handed out no more"
+
+
+def test_delivering_again_after_the_timeout_is_the_next_attempt_of_the_same_handoff(desk):
+    envelope = desk.pack()
+    first = desk.deliver(envelope, 504, wait_s=0.02).json["handoff"]
+    second = desk.deliver(envelope, 504, wait_s=0.02).json["handoff"]
+    again = desk.deliver(envelope, 202).json
+    assert first == second == again["id"]
+    assert again["attempt"] == 3
+    taken = desk.take()
+    assert (taken["attempt"], taken["redelivered"]) == (3, False)
+    desk.settle("ack", taken)
+    assert desk.deliver(envelope, 200, wait_s=5).json["state"] == "acked"
+
+
+def test_an_ack_after_the_sender_stopped_waiting_is_stale(desk, ask):
+    sender = ask(desk.pack(), wait_s=0.3)
+    taken = desk.take(lease_s=60)
+    assert taken["lease_expires_at"] <= desk.look(taken)["due_at"]
+    sender.result(504)
+    before = desk.everything()
+    assert desk.settle("ack", taken, 409)["code"] == "stale_lease"
+    assert desk.everything() == before
+
+
+def test_a_sender_that_waits_is_told_when_the_handoff_is_parked_with_what_can_be_done(desk, ask):
+    sender = ask(desk.pack())
+    desk.settle("reject", desk.take(), reason="not my trade")
+    problem = check_problem(sender.result(), 409, "handoff_parked")
+    assert "not my trade" in problem["detail"]
+    assert problem["remedies"] == ["redrive", "reroute", "shrink", "discard"]
+    assert desk.state(problem["handoff"]) == "parked"
+
+
+def test_a_sender_that_waits_goes_on_waiting_through_failed_attempts(desk, ask):
+    sender = ask(desk.pack())
+    desk.settle("nack", desk.take(), reason="not now", delay_s=0)
+    desk.settle("nack", desk.take(), reason="not yet", delay_s=0.01)
+    taken = desk.take()
+    assert (taken["attempt"], taken["redelivered"]) == (3, True)
+    desk.settle("ack", taken)
+    assert sender.result(200).json["attempt"] == 3
+
+
+def test_a_sender_that_waits_is_answered_when_a_fallback_acks(desk, ask):
+    sender = ask(desk.pack(), fallbacks=["deputy"])
+    desk.settle("reject", desk.take(), reason="no")
+    desk.settle("ack", desk.take("deputy"))
+    answer = sender.result(200).json
+    assert (answer["to"], answer["target"]) == ("deputy", "worker")
+
+
+def test_what_is_parked_is_not_sent_again(desk):
+    envelope = desk.pack()
+    desk.deliver(envelope, 202)
+    desk.settle("reject", desk.take(), reason="never")
+    before = desk.everything()
+    for fields in ({}, {"wait_s": 5}):
+        problem = check_problem(desk.deliver(envelope, **fields), 409, "handoff_parked")
+        assert problem["remedies"] and "never" in problem["detail"]
+    assert desk.everything() == before
+
+
+def test_a_sender_that_goes_away_leaves_the_handoff_where_it_is(desk):
+    gone = Background(desk.address, desk.space, "POST", "/v1/handoffs", {"envelope_id": desk.pack(), "wait_s": 30})
+    desk.wait_for_waiters(1)
+    gone.api.connection.sock.shutdown(2)
+    gone.join()
+    taken = desk.take()
+    assert desk.settle("ack", taken)["state"] == "acked"
+
+
+def test_somebody_who_sends_it_without_waiting_does_not_make_the_other_hear_of_a_stop(desk, ask):
+    """The handoff is no longer withdrawn then; but the one who waited has waited long enough."""
+    envelope = desk.pack()
+    sender = ask(envelope, wait_s=0.1)
+    desk.wait_for_waiters(1)
+    desk.deliver(envelope, 202)
+    problem = check_problem(sender.result(), 504, "ack_timeout")
+    assert desk.state(problem["handoff"]) == "queued"
+    desk.settle("ack", desk.take())
+
+
+def test_an_idempotency_key_of_a_delivery_that_waits_replays_the_ack_and_not_the_timeout(desk, ask):
+    envelope, key = desk.pack(), {"Idempotency-Key": "waits"}
+    sender = ask(envelope, wait_s=0.05, headers=key)
+    sender.result(504)
+    again = ask(envelope, wait_s=0.05, headers=key)
+    again.result(504)
+    assert desk.look(again.answer.json["handoff"])["attempt"] == 2, "an answer that may be tried again was kept"
+    last = ask(envelope, wait_s=20, headers={"Idempotency-Key": "acked"})
+    desk.settle("ack", desk.take())
+    acked = last.result(200)
+    assert desk.deliver(envelope, 200, {"Idempotency-Key": "acked"}, wait_s=20).data == acked.data
+
+
+# --- The envelope in the request -------------------------------------------------------------------
+
+
+def test_an_envelope_is_packed_and_sent_with_one_call(desk):
+    desk.store("evidence", id="ms-7")
+    draft = {"from": "a", "target_agent": "worker", "task_summary": "look at ms-7", "constraints": {"language": "python"}}
+    handoff = desk.ok("POST", "/v1/handoffs", {"envelope": draft, "priority": 7}, status=202)
+    assert (handoff["from"], handoff["to"], handoff["priority"]) == ("a", "worker", 7)
+    taken = desk.take(format="both")
+    assert taken["envelope"]["id"] == handoff["envelope_id"]
+    assert taken["envelope"]["constraints"]["language"] == "python"
+    assert [ref["id"] for ref in taken["envelope"]["memory"]["refs"]] == ["ms-7"]
+    assert "evidence" in taken["prompt"]
+
+
+def test_an_envelope_of_version_1_is_taken_too(desk):
+    desk.ok("POST", "/v1/handoffs", {"envelope": {"version": 1, "target": "old", "summary": "as ever"}}, status=202)
+    assert desk.take("old", format="envelope")["envelope"]["task"]["summary"] == "as ever"
+
+
+def test_an_envelope_in_the_request_whose_delivery_is_refused_is_not_kept(desk):
+    for _ in range(3):
+        desk.send("dead", max_attempts=1)
+        desk.settle("nack", desk.take("dead"), reason="broken")
+    tasks = desk.call("GET", "/v1/tasks").data
+    draft = {"target_agent": "dead", "task_summary": "x", "task": "never-made"}
+    desk.refused(503, "circuit_open", "POST", "/v1/handoffs", {"envelope": draft}, field="to")
+    assert desk.call("GET", "/v1/tasks").data == tasks
+
+
+def test_an_idempotency_key_makes_one_envelope_and_one_handoff(desk):
+    body = {"envelope": {"target_agent": "worker", "task_summary": "x"}}
+    first = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    again = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    assert first.status == again.status == 202 and first.data == again.data
+    assert len(desk.ok("GET", "/v1/handoffs")["handoffs"]) == 1
+
+
+# --- Order -----------------------------------------------------------------------------------------
+
+
+def test_urgent_ones_come_first_and_within_a_priority_the_oldest(desk):
+    sent = [desk.send(priority=priority) for priority in (5, 0, 9, 5, 9, 0)]
+    got = [handoff["id"] for handoff in desk.receive(max=100)]
+    order = sorted(sent, key=lambda handoff: (-handoff["priority"], int(handoff["id"][3:])))
+    assert got == [handoff["id"] for handoff in order]
+
+
+def test_what_comes_back_keeps_its_place(desk):
+    first, second = desk.send(), desk.send()
+    desk.settle("nack", desk.take(), reason="later", delay_s=0)
+    assert [desk.take()["id"], desk.take()["id"]] == [first["id"], second["id"]]
+
+
+# --- Lists -----------------------------------------------------------------------------------------
+
+
+def test_handoffs_are_listed_by_state_agent_sender_and_envelope_page_by_page(desk):
+    sent = [desk.send(name) for name in ("a", "b", "a", "b", "a")]
+    taken = desk.take("a")
+    desk.settle("ack", taken)
+
+    def listed(query):
+        found, token = [], ""
+        while token is not None:
+            page = desk.ok("GET", f"/v1/handoffs?page_size=2{query}" + (f"&page_token={token}" if token else ""))
+            found += [handoff["id"] for handoff in page["handoffs"]]
+            token = page["next_page_token"]
+        return sorted(found)
+
+    ids = [handoff["id"] for handoff in sent]
+    assert listed("") == sorted(ids)
+    assert listed("&state=queued") == sorted(ids[1:])
+    assert listed("&state=acked") == [ids[0]]
+    assert listed("&to=a") == sorted([ids[0], ids[2], ids[4]])
+    assert listed("&to=a&state=queued") == sorted([ids[2], ids[4]])
+    assert listed("&to=nobody") == listed("&from=nobody") == []
+    assert listed("&from=sender") == sorted(ids)
+    assert listed(f"&envelope_id={sent[3]['envelope_id']}") == [ids[3]]
+
+
+@pytest.mark.parametrize("query, field", [("state=strange", "state"), ("state=", "state"), ("envelope_id=ms-1", "envelope_id"),
+                                          ("page_size=0", "page_size")])
+def test_a_list_that_makes_no_sense_is_refused(desk, query, field):
+    desk.refused(422, "invalid_field", "GET", f"/v1/handoffs?{query}", field=field)
+
+
+@pytest.mark.parametrize("name", ["ho-99", "ho-0", "ho-01", "ho-", "env-1", "x", "ho-99999999999999999999"])
+def test_a_handoff_that_is_not_there_is_named(desk, name):
+    desk.send()
+    desk.refused(404, "handoff_not_found", "GET", f"/v1/handoffs/{name}", field="id")
+
+
+# --- What is refused -------------------------------------------------------------------------------
+
+BAD = [
+    ("envelope_id", 5, "invalid_field"), ("envelope_id", "", "invalid_field"), ("envelope_id", "ms-1", "invalid_field"),
+    ("envelope_id", "env-0", "invalid_field"), ("envelope_id", "env-1 ", "invalid_field"), ("envelope_id", "x" * 65, "too_large"),
+    ("to", "", "invalid_field"), ("to", 7, "invalid_field"), ("to", "a\nb", "invalid_field"), ("to", "x" * 129, "too_large"),
+    ("to", "a\u0000b", "invalid_field"), ("to", ["a"], "invalid_field"),
+    ("wait_s", -1, "invalid_field"), ("wait_s", 601, "invalid_field"), ("wait_s", "5", "invalid_field"), ("wait_s", 1e300, "invalid_field"),
+    ("wait_s", True, "invalid_field"),
+    ("ack_timeout_s", 0, "invalid_field"), ("ack_timeout_s", -0.5, "invalid_field"), ("ack_timeout_s", 86401, "invalid_field"),
+    ("ack_timeout_s", [], "invalid_field"),
+    ("max_attempts", 0, "invalid_field"), ("max_attempts", 101, "invalid_field"), ("max_attempts", 1.5, "invalid_field"),
+    ("max_attempts", "3", "invalid_field"),
+    ("priority", -1, "invalid_field"), ("priority", 10, "invalid_field"), ("priority", 5.5, "invalid_field"), ("priority", "high", "invalid_field"),
+    ("fallbacks", "deputy", "invalid_field"), ("fallbacks", {}, "invalid_field"), ("fallbacks", ["a"] * 17, "too_large"),
+    ("envelope", {"target_agent": "x", "task_summary": "y"}, "invalid_field"),
+]
+
+
+@pytest.mark.parametrize("field, value, code", BAD, ids=lambda value: repr(value)[:24])
+def test_bad_input_is_named_and_changes_nothing(desk, field, value, code):
+    body = {"envelope_id": desk.pack(), field: value}
+    before = desk.everything()
+    problem = desk.refused(422, code, "POST", "/v1/handoffs", body, field=field)
+    assert field in problem["detail"]
+    assert desk.everything() == before
+
+
+@pytest.mark.parametrize("names, place, code", [([5], 0, "invalid_field"), (["a", ""], 1, "invalid_field"), (["a", "b", "x" * 129], 2, "too_large"),
+                                                (["a\tb"], 0, "invalid_field"), ([None], 0, "invalid_field")])
+def test_a_bad_fallback_is_named_by_its_place(desk, names, place, code):
+    desk.refused(422, code, "POST", "/v1/handoffs", {"envelope_id": desk.pack(), "fallbacks": names}, field=f"fallbacks[{place}]")
+    assert desk.ok("GET", "/v1/handoffs")["handoffs"] == []
+
+
+@pytest.mark.parametrize("envelope, code", [
+    (5, "invalid_field"), ([], "invalid_field"), ({}, "missing_field"), ({"target_agent": "x"}, "missing_field"),
+    ({"target_agent": "x", "task_summary": "y", "dry_run": True}, "invalid_field"),
+    ({"target_agent": "next", "task_summary": "y"}, "no_route"),
+    ({"target_agent": "x", "task_summary": "y", "parent": "env-99"}, "envelope_not_found"),
+    ({"envelope_version": "3"}, "unsupported_version"),
+])
+def test_a_bad_envelope_in_the_request_is_refused_and_nothing_is_made(desk, envelope, code):
+    desk.pack()
+    before = desk.everything() + [desk.call("GET", "/v1/tasks").data]
+    answer = desk.call("POST", "/v1/handoffs", {"envelope": envelope})
+    assert answer.status in (404, 422) and answer.json["code"] == code, answer
+    assert desk.everything() + [desk.call("GET", "/v1/tasks").data] == before
+
+
+def test_an_envelope_must_be_there(desk):
+    desk.refused(422, "missing_field", "POST", "/v1/handoffs", {}, field="envelope_id")
+    desk.refused(404, "envelope_not_found", "POST", "/v1/handoffs", {"envelope_id": "env-1"}, field="envelope_id")
+    desk.pack()
+    desk.refused(404, "envelope_not_found", "POST", "/v1/handoffs", {"envelope_id": "env-2"}, field="envelope_id")
+    desk.refused(400, "invalid_request", "POST", "/v1/handoffs", [])
+    desk.refused(400, "invalid_json", "POST", "/v1/handoffs", b"{")
+
+
+def test_a_sender_with_more_patience_gives_the_lease_its_whole_time(desk, beside):
+    envelope = desk.pack()
+    first = beside("POST", "/v1/handoffs", {"envelope_id": envelope, "wait_s": 5, "to": "worker"})
+    taken = desk.take(lease_s=60)
+    assert at(desk.look(taken)["due_at"]) - at(taken["changed_at"]) < 6
+    second = beside("POST", "/v1/handoffs", {"envelope_id": envelope, "wait_s": 120, "to": "worker"})
+    desk.wait_for_waiters(2)
+    assert 59 < at(desk.look(taken)["due_at"]) - at(taken["changed_at"]) < 61
+    desk.settle("ack", taken)
+    assert first.result(200).json["state"] == second.result(200).json["state"] == "acked"
