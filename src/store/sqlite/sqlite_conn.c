@@ -122,8 +122,10 @@ enum store_status store_begin(struct store_conn *c)
 
 enum store_status store_commit(struct store_conn *c)
 {
-	enum store_status status = run_plain(c, SQL_COMMIT);
+	enum store_status status = sqlite_tally_flush(c);
 
+	if (status == STORE_OK)
+		status = run_plain(c, SQL_COMMIT);
 	if (status != STORE_OK)
 		store_rollback(c);
 	if (status == STORE_FAILED)
@@ -133,6 +135,7 @@ enum store_status store_commit(struct store_conn *c)
 
 void store_rollback(struct store_conn *c)
 {
+	c->tally = (struct sqlite_tally){0};
 	c->last_space = 0;
 	/* After some errors SQLite has rolled back by itself. */
 	if (!sqlite3_get_autocommit(c->db))
@@ -141,7 +144,9 @@ void store_rollback(struct store_conn *c)
 
 enum store_status store_savepoint(struct store_conn *c)
 {
-	return run_plain(c, SQL_SAVEPOINT);
+	enum store_status status = sqlite_tally_flush(c);
+
+	return status == STORE_OK ? run_plain(c, SQL_SAVEPOINT) : status;
 }
 
 enum store_status store_release(struct store_conn *c)
@@ -153,6 +158,7 @@ enum store_status store_rollback_to(struct store_conn *c)
 {
 	enum store_status status = run_plain(c, SQL_ROLLBACK_TO);
 
+	c->tally = (struct sqlite_tally){0};
 	c->last_space = 0;
 	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;
 }

@@ -21,7 +21,7 @@
 	X(SPACE_SET_GUARD, "UPDATE space SET guard = ?2 WHERE id = ?1") \
 	X(SPACE_COUNT, "SELECT memories FROM space WHERE id = ?1") \
 	X(SPACE_NEXT, "SELECT next_memory FROM space WHERE id = ?1") \
-	X(SPACE_ADDED, "UPDATE space SET memories = memories + 1, next_memory = max(next_memory, ?2 + 1) WHERE id = ?1") \
+	X(SPACE_ADDED, "UPDATE space SET memories = memories + ?3, next_memory = max(next_memory, ?2) WHERE id = ?1") \
 	X(SPACE_REMOVED, "UPDATE space SET memories = memories - 1 WHERE id = ?1") \
 	X(MEMORY_INSERT, "INSERT INTO memory (id, version, pinned, created_at, supersedes) VALUES (?1, 1, ?2, ?3, ?4) " \
 			 "ON CONFLICT DO NOTHING") \
@@ -199,9 +199,17 @@ enum sqlite_statement {
 	SQL_COUNT
 };
 
+/* What the transaction has added to a space, and its row does not say yet: that is brought up to date once, not for each memory. */
+struct sqlite_tally {
+	int64_t space;		/* 0: none */
+	int64_t next_memory;
+	int64_t added;
+};
+
 struct store_conn {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];	/* prepared on first use */
+	struct sqlite_tally tally;		/* empty outside of a transaction */
 	int lock_fd;				/* -1 for readers */
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
@@ -226,10 +234,17 @@ void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value);
 /* A copy of a text or blob column; p == NULL for NULL. */
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena);
 
+/* sqlite_memory.c: writes the tally to its row, before anybody looks at that and before what is to be kept ends. A rollback
+ * empties it instead. */
+enum store_status sqlite_tally_flush(struct store_conn *c);
+
 /* sqlite_checkpoint.c: from here on the connection moves what was committed from the log to the database file by itself. */
 void sqlite_checkpoint_start(struct store_conn *c);
 /* Ends transactions and checkpoints: what is on the disk is not known any more. */
 void sqlite_fail(struct store_conn *c);
+
+/* sqlite_vfs.c: the name of the layer that the writing connection reaches the disk through. */
+const char *sqlite_vfs(void);
 
 /* sqlite_open.c: the path of the database file in a data directory. Returns owned. */
 char *sqlite_path(const char *data_dir, const char *suffix);

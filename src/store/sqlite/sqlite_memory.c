@@ -45,9 +45,10 @@ enum store_status store_space_create(struct store_conn *c, struct str name, int6
 enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_COUNT);
+	enum store_status status = s ? sqlite_tally_flush(c) : STORE_FAILED;
 
-	if (s == NULL)
-		return STORE_FAILED;
+	if (status != STORE_OK)
+		return status;
 	sqlite3_bind_int64(s, 1, space);
 	return one_int(c, s, ret_memories);
 }
@@ -90,33 +91,62 @@ static enum store_status insert_version(struct store_conn *c, const struct memor
 	return sqlite_run(c, s);
 }
 
-static enum store_status next_number(struct store_conn *c, int64_t space, uint64_t *ret)
+enum store_status sqlite_tally_flush(struct store_conn *c)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NEXT);
-	int64_t next;
-	enum store_status status;
+	struct sqlite_tally tally = c->tally;
+	sqlite3_stmt *s;
 
+	c->tally = (struct sqlite_tally){0};
+	if (tally.added == 0)
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_SPACE_ADDED);
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, tally.space);
+	sqlite3_bind_int64(s, 2, tally.next_memory);
+	sqlite3_bind_int64(s, 3, tally.added);
+	return sqlite_run(c, s);
+}
+
+/* Makes the tally that of the space. STORE_NOT_FOUND where there is no such space. */
+static enum store_status open_tally(struct store_conn *c, int64_t space)
+{
+	enum store_status status = STORE_OK;
+	sqlite3_stmt *s;
+	int64_t next;
+
+	assert(!sqlite3_get_autocommit(c->db));
+	if (c->tally.space == space)
+		return STORE_OK;
+	status = sqlite_tally_flush(c);
+	if (status != STORE_OK)
+		return status;
+	s = sqlite_statement(c, SQL_SPACE_NEXT);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	status = one_int(c, s, &next);
 	if (status == STORE_OK)
-		*ret = (uint64_t)next;
+		c->tally = (struct sqlite_tally){.space = space, .next_memory = next};
 	return status;
+}
+
+static void count_memory(struct sqlite_tally *tally, uint64_t num)
+{
+	tally->added++;
+	if (tally->next_memory <= (int64_t)num)
+		tally->next_memory = (int64_t)num + 1;
 }
 
 enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_INSERT);
-	enum store_status status = STORE_OK;
-	uint64_t num = m->num;
+	enum store_status status = s ? open_tally(c, m->space) : STORE_FAILED;
+	uint64_t num;
 
-	if (s == NULL)
-		return STORE_FAILED;
-	if (num == 0)
-		status = next_number(c, m->space, &num);
 	if (status != STORE_OK)
 		return status;
+	num = m->num ? m->num : (uint64_t)c->tally.next_memory;
 	if (num > MEMORY_NUM_MAX)
 		return STORE_EXISTS;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, num));
@@ -126,10 +156,9 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
 		return STORE_EXISTS;
-	if (status == STORE_OK)
-		status = sqlite_run_on(c, SQL_SPACE_ADDED, m->space, (int64_t)num);
 	if (status != STORE_OK)
 		return status;
+	count_memory(&c->tally, num);
 	m->num = num;
 	m->version = m->current_version = 1;
 	return insert_version(c, m);

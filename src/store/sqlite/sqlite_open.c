@@ -136,7 +136,8 @@ static bool open_database(struct store_conn *c, const char *data_dir, enum store
 {
 	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	char *path = sqlite_path(data_dir, "spine.db");
-	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+	const char *vfs = mode == STORE_WRITE ? sqlite_vfs() : NULL;
+	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, vfs) == SQLITE_OK;
 
 	if (!ok)
 		buf_printf(error, "cannot open %s: %s", path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
