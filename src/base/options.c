@@ -389,7 +389,8 @@ int64_t options_int(const struct options *o, const char *name)
 {
 	const struct option_value *v = options_value(o, name);
 
-	assert(v->option->type == OPTION_INT || v->option->type == OPTION_SIZE || v->option->type == OPTION_DURATION);
+	assert(v->option->type == OPTION_INT || v->option->type == OPTION_SIZE || v->option->type == OPTION_DURATION ||
+	       v->option->type == OPTION_PERCENT);
 	return v->number;
 }
 

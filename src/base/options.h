@@ -26,6 +26,7 @@ enum option_type {
 	OPTION_INT,
 	OPTION_SIZE,		/* bytes: 16384, 16k, 16KiB, 8m, 1g */
 	OPTION_DURATION,	/* milliseconds: 500ms, 30s, 5m, 2h, 7d; a bare number counts seconds */
+	OPTION_PERCENT,		/* hundredths of a per cent: 95%, 0.5%, 99.95; the sign may be left out */
 };
 
 struct option {

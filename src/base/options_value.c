@@ -50,6 +50,36 @@ static bool parse_with_unit(struct str text, const struct unit *units, int64_t *
 	return false;
 }
 
+/* "99.5%" is 9950. */
+static bool parse_percent(struct str text, int64_t *ret)
+{
+	struct str fraction = text.n && text.p[text.n - 1] == '%' ? str_sub(text, 0, text.n - 1) : text;
+	struct str whole = str_cut(&fraction, '.');
+	uint64_t number, hundredths = 0;
+
+	if (!str_to_u64(whole, &number) || number > 1000000)
+		return false;
+	if (fraction.p) {
+		if (fraction.n < 1 || fraction.n > 2)
+			return false;
+		for (size_t i = 0; i < 2; i++) {
+			if (i < fraction.n && (fraction.p[i] < '0' || fraction.p[i] > '9'))
+				return false;
+			hundredths = hundredths * 10 + (i < fraction.n ? (uint64_t)(fraction.p[i] - '0') : 0);
+		}
+	}
+	*ret = (int64_t)(number * 100 + hundredths);
+	return true;
+}
+
+static void put_percent(struct buf *out, int64_t hundredths)
+{
+	buf_printf(out, "%lld", (long long)(hundredths / 100));
+	if (hundredths % 100)
+		buf_printf(out, hundredths % 10 ? ".%02lld" : ".%lld", (long long)(hundredths % 10 ? hundredths % 100 : hundredths % 100 / 10));
+	buf_putc(out, '%');
+}
+
 /* The largest unit that leaves a whole number. */
 static void put_with_unit(struct buf *out, const struct unit *units, int64_t value)
 {
@@ -93,6 +123,15 @@ static void describe_number(const struct option *option, struct buf *out)
 		buf_puts(out, ", in seconds or with ms, s, m, h or d");
 }
 
+static void describe_percent(const struct option *option, struct buf *out)
+{
+	buf_puts(out, "a percentage from ");
+	put_percent(out, option->min);
+	buf_puts(out, " to ");
+	put_percent(out, option->max);
+	buf_puts(out, ", with two digits behind the point at most");
+}
+
 void option_describe(const struct option *option, struct buf *out)
 {
 	switch (option->type) {
@@ -114,6 +153,9 @@ void option_describe(const struct option *option, struct buf *out)
 	case OPTION_DURATION:
 		describe_number(option, out);
 		break;
+	case OPTION_PERCENT:
+		describe_percent(option, out);
+		break;
 	}
 }
 
@@ -123,6 +165,9 @@ static bool parse_number(const struct option *option, struct str text, int64_t *
 
 	if (option->type == OPTION_INT) {
 		if (!str_to_i64(text, &number))
+			return false;
+	} else if (option->type == OPTION_PERCENT) {
+		if (!parse_percent(text, &number))
 			return false;
 	} else if (!parse_with_unit(text, units_of(option->type), &number)) {
 		return false;
@@ -230,6 +275,7 @@ bool option_parse(const struct option *option, struct str text, struct arena *ar
 	case OPTION_INT:
 	case OPTION_SIZE:
 	case OPTION_DURATION:
+	case OPTION_PERCENT:
 		good = parse_number(option, text, &v->number);
 		break;
 	}

@@ -1,4 +1,5 @@
 /* spine serve: runs the server. */
+#include "cli/alert_options.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
 #include "serve/serve.h"
@@ -36,6 +37,16 @@ static const struct option serve_options[] = {
 		.type = OPTION_TEXT,
 		.help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is "
 			"every host below it, * every host"
+	},
+	{
+		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint", .type = OPTION_TEXT,
+		.help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
+			"http://127.0.0.1:4318; none where it is not given"
+	},
+	{
+		.name = "otlp-interval", .arg = "TIME", .env = "SPINE_OTLP_INTERVAL", .key = "otlp_interval",
+		.type = OPTION_DURATION, .fallback = "1s", .min = 1, .max = 60 * 1000,
+		.help = "how long spans gather before they are sent"
 	},
 	{
 		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
@@ -168,7 +179,10 @@ static int exec_serve(struct cli *cli)
 		.write_timeout_ms = options_int(o, "write-timeout"),
 		.drain_timeout_ms = options_int(o, "drain-timeout"),
 		.webhook_timeout_ms = options_int(o, "webhook-timeout"),
+		.otlp_endpoint = options_text(o, "otlp-endpoint"),
+		.otlp_interval_ms = options_int(o, "otlp-interval"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
+		.alerts = alert_options_read(o),
 	};
 	int code;
 
@@ -193,6 +207,6 @@ const struct command cmd_serve = {
 		"spine serve --listen 127.0.0.1:0 --data ./spine-data",
 		"SPINE_MAX_BODY=32m spine serve --log-format json",
 	},
-	.tables = {&serve_table, &data_table, &limit_table},
+	.tables = {&serve_table, &data_table, &limit_table, &alert_table},
 	.exec = exec_serve,
 };

@@ -3,6 +3,9 @@
 #include "cli/commands.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
+#include "cli/show_stats.h"
+
+enum { DELIVERY_MAX_BYTES = 1 << 20 };
 
 /* A server that answers but takes no more work is not well. */
 static int check_ready(struct cli *cli, struct ask *ready)
@@ -28,6 +31,29 @@ static void print_verdict(const struct cli *cli, bool is_ready)
 			       is_ready ? "ready" : "not ready", term_off(&cli->out, style)));
 }
 
+/* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
+static void print_delivery(struct cli *cli)
+{
+	struct client_request stats_request = {.method = "GET", .path = "/v1/stats"};
+	struct client_request alerts_request = {.method = "GET", .path = "/v1/alerts"};
+	struct ask stats, alerts;
+	struct buf out;
+
+	ask_make(cli, &stats_request, cli->arena, &stats);
+	ask_make(cli, &alerts_request, cli->arena, &alerts);
+	buf_init(&out, DELIVERY_MAX_BYTES);
+	if (stats.exit == CLI_OK) {
+		buf_puts(&out, "\nThe last five minutes:\n");
+		show_stats_overall(cli, &stats.json, &out);
+	}
+	if (alerts.exit == CLI_OK)
+		show_stats_alerts(cli, cli->arena, &alerts.json, &out);
+	cli_write(buf_str(&out));
+	buf_release(&out);
+	ask_release(&stats);
+	ask_release(&alerts);
+}
+
 static int exec_status(struct cli *cli)
 {
 	struct client_request request = {.method = "GET", .path = "/v1/status"};
@@ -41,6 +67,7 @@ static int exec_status(struct cli *cli)
 		} else {
 			print_verdict(cli, code == CLI_OK);
 			show_object(cli, &status.json);
+			print_delivery(cli);
 		}
 	}
 	ask_release(&status);
@@ -52,6 +79,7 @@ const struct command cmd_status = {
 	.name = "status",
 	.summary = "Says how the server is; the exit code is 0 only where it is ready",
 	.usage = "",
+	.about = "Below it: how delivery went in the last five minutes, and the alerts that are firing. Live: spine top.",
 	.examples = {"spine status", "spine status --json | jq .version"},
 	.tables = {&client_table},
 	.exec = exec_status,

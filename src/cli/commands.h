@@ -49,6 +49,7 @@ extern const struct command cmd_tail;
 extern const struct command cmd_task;
 extern const struct command cmd_tasks;
 extern const struct command cmd_tokens;
+extern const struct command cmd_top;
 extern const struct command cmd_trace;
 extern const struct command cmd_unpin;
 extern const struct command cmd_update;

@@ -57,11 +57,12 @@ static void put_time(struct buf *out, struct str time)
 	buf_putc(out, ' ');
 }
 
+/* Each part with what divides it from the one before. */
 static void put_data(struct buf *out, const struct json *data)
 {
-	put_fact(out, "for ", ask_str(data, "agent"));
+	put_fact(out, " for ", ask_str(data, "agent"));
 	if (!str_eq(ask_str(data, "agent"), ask_str(data, "actor")))
-		put_fact(out, out->len && out->data[out->len - 1] != ' ' ? " by " : "by ", ask_str(data, "actor"));
+		put_fact(out, " by ", ask_str(data, "actor"));
 	if (ask_int(data, "attempt", 0) > 1)
 		buf_printf(out, ", attempt %lld", (long long)ask_int(data, "attempt", 0));
 	if (json_get(data, "latency_ms"))
@@ -74,9 +75,9 @@ static void put_data(struct buf *out, const struct json *data)
 
 void show_event_line(const struct cli *cli, const struct json *event)
 {
-	struct str what = short_type(ask_str(event, "type"));
+	struct str what = short_type(ask_str(event, "type")), facts;
 	enum term_style style = style_of(what);
-	struct buf out;
+	struct buf out, data;
 
 	buf_init(&out, LINE_MAX_BYTES);
 	put_time(&out, ask_str(event, "time"));
@@ -84,11 +85,17 @@ void show_event_line(const struct cli *cli, const struct json *event)
 	put_cell(&out, what, WHAT_COLUMNS);
 	buf_puts(&out, term_off(&cli->out, style));
 	put_cell(&out, ask_str(event, "subject"), OBJECT_COLUMNS);
-	put_data(&out, json_get(event, "data"));
+	buf_init(&data, LINE_MAX_BYTES);
+	put_data(&data, json_get(event, "data"));
+	facts = buf_str(&data);
+	while (facts.n && strchr(" ,:", facts.p[0]))
+		facts = str_sub(facts, 1, facts.n);
+	buf_put(&out, facts);
 	while (out.len && out.data[out.len - 1] == ' ')
 		out.len--;
 	buf_putc(&out, '\n');
 	cli_write(buf_str(&out));
+	buf_release(&data);
 	buf_release(&out);
 }
 

@@ -332,6 +332,9 @@ size_t http_stream_write(struct http_req *req, struct str data)
 void http_stream_end(struct http_req *req)
 {
 	assert(req->is_stream);
+	/* The drain may have begun long after the head was sent. */
+	if (req->conn)
+		decide_last(req->conn);
 	if (wants_bytes(req) && !req->is_http10)
 		http_conn_send(req->conn, STR("0\r\n\r\n"), NULL);
 	end_request(req);

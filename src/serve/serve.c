@@ -1,9 +1,14 @@
 #include "serve/serve.h"
 
 #include "api/api.h"
+#include "api/exporter.h"
+#include "api/feed.h"
 #include "api/guard.h"
 #include "api/indexer.h"
 #include "api/waiting.h"
+#include "api/watch.h"
+#include "api/webhook.h"
+#include "api/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "token/token_cache.h"
@@ -27,6 +32,7 @@ struct server {
 	struct log log;
 	char host[HOST_MAX];
 	int port;
+	char url[128];
 	struct store_conn *conn;
 	struct api api;
 };
@@ -166,13 +172,38 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
+static struct watch_config watch_config(const struct server *s)
+{
+	const struct serve_alerts *a = &s->config->alerts;
+	struct watch_config config = {
+		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts), .url = s->url,
+	};
+	struct alert_rules *r = &config.rules;
+
+	for (int i = 0; i < STATS_WINDOWS; i++)
+		if (strcmp(a->window, stats_window_name((enum stats_window)i)) == 0)
+			r->window = (enum stats_window)i;
+	r->min_samples = a->min_samples;
+	r->completeness_low = (double)a->completeness_low / 10000;
+	r->completeness_critical = (double)a->completeness_critical / 10000;
+	r->failure_rate_warning = (double)a->failure_rate_warning / 10000;
+	r->failure_rate_critical = (double)a->failure_rate_critical / 10000;
+	r->latency_p99_ms = (double)a->latency_p99_ms;
+	r->pinned_share = (double)a->pinned_share / 10000;
+	r->low_share = (double)a->low_share / 10000;
+	r->hop_factor = (double)a->hop_factor / 10000;
+	return config;
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
+	struct watch_config watching;
 	struct http_config http;
 	char why[256] = "";
 
-	if (!parse_listen(c->listen, s->host, &s->port, error))
+	if (!parse_listen(c->listen, s->host, &s->port, error) ||
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error))
 		return false;
 	s->conn = store_open(c->data_dir, STORE_WRITE, error);
 	if (s->conn == NULL)
@@ -197,10 +228,27 @@ static bool start(struct server *s, struct buf *error)
 	s->api.tokens = token_cache_new(TOKEN_CACHE_ENTRIES, random_seed());
 	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
 	s->api.waiting = waiting_new(&s->api, random_seed());
+	s->api.feed = feed_new(&s->api, c->http_threads);
+	if (c->otlp_endpoint) {
+		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms, c->data_dir, &s->log}, error);
+		if (s->api.exporter == NULL)
+			return false;
+	}
+	s->api.webhook = webhook_new(&s->api, s->conn,
+				     &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
+	if (s->api.webhook == NULL)
+		return false;
+	format_url(s, s->url, sizeof(s->url));
+	watching = watch_config(s);
+	s->api.watch = watch_new(&s->api, s->conn, &watching, error);
+	if (s->api.watch == NULL)
+		return false;
 	s->api.writer = writer_start(&(struct writer_config){
-		.hooks = waiting_hooks(s->api.waiting),
+		.hooks = watch_hooks(s->api.watch, waiting_hooks(s->api.waiting)),
 		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms, .on_failure = on_store_failure, .ctx = s,
 	});
+	webhook_start(s->api.webhook);
+	watch_start(s->api.watch);
 	http_server_start(s->api.http);
 	write_server_file(s);
 	return true;
@@ -212,6 +260,8 @@ static void stop(struct server *s)
 	size_t cut = 0;
 
 	atomic_store(&s->api.draining, true);
+	if (s->api.webhook)
+		webhook_drain(s->api.webhook, s->config->drain_timeout_ms);
 	if (s->api.http) {
 		http_server_drain(s->api.http);
 		if (s->api.writer)
@@ -219,8 +269,14 @@ static void stop(struct server *s)
 	}
 	if (s->api.writer)
 		remove_server_file(s);
+	webhook_stop(s->api.webhook);
+	watch_stop(s->api.watch);
 	writer_stop(s->api.writer);
+	watch_free(s->api.watch);
+	webhook_free(s->api.webhook);
 	waiting_free(s->api.waiting);
+	exporter_stop(s->api.exporter);
+	feed_free(s->api.feed);
 	indexer_stop(s->api.indexer);
 	http_server_free(s->api.http);
 	recall_free(s->api.recall);

@@ -4,12 +4,28 @@
 
 #include "base/log.h"
 
+/* When alerts fire; see core/alerts.h. Shares are in hundredths of a per cent. */
+struct serve_alerts {
+	const char *webhook;		/* NULL: none */
+	const char *window;		/* "1m", "5m", "1h" */
+	int64_t min_samples;
+	int64_t completeness_low;
+	int64_t completeness_critical;
+	int64_t failure_rate_warning;
+	int64_t failure_rate_critical;
+	int64_t latency_p99_ms;
+	int64_t pinned_share;
+	int64_t low_share;
+	int64_t hop_factor;		/* of the usual */
+};
+
 struct serve_config {
 	const char *listen;		/* "ADDRESS:PORT", IPv6 in brackets; only loopback addresses are accepted */
 	const char *data_dir;		/* made if absent, 0700 */
 	int http_threads;
 	enum log_level log_level;
 	enum log_format log_format;
+	const char *webhook_hosts;	/* that webhooks may be on beside this machine, separated by commas; NULL: none */
 	bool quiet;			/* no "what to do next" on standard output */
 
 	int64_t max_connections;
@@ -25,7 +41,11 @@ struct serve_config {
 	int64_t idle_timeout_ms;
 	int64_t write_timeout_ms;
 	int64_t drain_timeout_ms;
+	int64_t webhook_timeout_ms;
+	const char *otlp_endpoint;	/* of a collector of traces; NULL: no spans are exported */
+	int64_t otlp_interval_ms;
 	int64_t idempotency_ttl_s;
+	struct serve_alerts alerts;
 };
 
 /* Serves until SIGTERM or SIGINT, then drains. Returns the exit code: 0 after a clean drain, 1 when it could not start (the reason

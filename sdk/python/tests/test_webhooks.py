@@ -100,10 +100,11 @@ def test_a_body_that_is_no_object_is_refused(body):
 def test_what_is_no_secret_is_a_mistake_of_the_callers(secret):
     with pytest.raises(ValueError) as caught:
         verify_webhook(signed(), BODY, secret)
-    assert not isinstance(caught.value, SpineError) and (not secret or secret == "whsec_" or secret not in str(caught.value))
+    assert not isinstance(caught.value, SpineError)
+    assert len(secret) < 10 or secret not in str(caught.value)
 
 
-def test_the_servers_own_posts_are_verified(client):
+def test_the_servers_own_posts_are_verified(spine):
     """From the registration to the result, against the real server."""
     seen, secret = [], []
 
@@ -122,8 +123,8 @@ def test_the_servers_own_posts_are_verified(client):
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()
-        agent = client.register_agent("worker", webhook=f"http://127.0.0.1:{receiver.server_address[1]}/")
-        secret.append(agent.raw["webhook_secret"] if hasattr(agent, "raw") else agent["webhook_secret"])
-        sent = client.deliver_handoff(client.agent_handoff("worker", "Count the words of 'two words'."), timeout=20)
+        agent = spine.register_agent("worker", webhook=f"http://127.0.0.1:{receiver.server_address[1]}/")
+        secret.append(agent.raw["webhook_secret"])
+        sent = spine.deliver_handoff(spine.agent_handoff("worker", "Count the words of 'two words'."), timeout=20)
         receiver.shutdown()
     assert seen[0]["id"] == sent.id and "two words" in seen[0]["prompt"]
