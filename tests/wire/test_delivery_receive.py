@@ -1,5 +1,6 @@
 """POST /v1/agents/{agent}/receive: waiting, sharing, leases, forms; and receivers that go away."""
 
+import itertools
 import time
 
 import pytest
@@ -187,8 +188,13 @@ def test_a_receiver_that_goes_away_while_it_is_served_gives_the_handoff_back_wit
     released = 0
     for _ in range(30):
         handoff = desk.send(max_attempts=1)
+        looked = itertools.count(2)  # each look is a request, too
+        before = desk.ok("GET", "/v1/status")["http"]["requests"]
         call = RawCall(desk.address, desk.space, "/v1/agents/worker/receive", {"lease_s": 3600})
         call.vanish()
+        wait_until(
+            lambda: desk.ok("GET", "/v1/status")["http"]["requests"] - before >= next(looked), "the request has come"
+        )
         wait_until(lambda: desk.waiting() == 0, "the request has ended")
         if desk.state(handoff) == "leased":  # the reply was on its way before the end was seen: this one had it
             assert desk.events(handoff) == ["queued", "leased"]

@@ -237,7 +237,7 @@ def test_the_server_has_every_method_of_openapi_and_no_other(api):
                     (address not in OPENAPI["paths"] and matches(template, address))}
         for method in METHODS:
             # A stream that is taken for one would never end.
-            query = "?lease_s=0" if address.endswith("/stream") else ""
+            query = "?lease_s=0" if address.endswith("/stream") else "?limit=0" if address == "/v1/events" else ""
             api.connection.request(method.upper(), address + query, "{}" if method != "get" else None, {"Spine-Space": "nowhere"})
             response = api.connection.getresponse()
             answer = json.loads(response.read())
@@ -288,6 +288,11 @@ def test_the_rest_is_answered_as_described(api):
     for guard in ("refuse", "redact", "off", None):
         api.ok("PUT", "/v1/space", {"guard": guard, "strange": 1})
     api.ok("GET", "/v1/space")
+    api.store("to be told of")
+    api.handoff()
+    assert api.ok("GET", "/v1/events?after=0", Accept="application/json")["events"]
+    for query in ("", "?order=newest", "?page_size=1"):
+        assert api.ok("GET", f"/v1/audit{query}")["entries"]
 
 
 def test_tasks_are_answered_as_described(api):

@@ -89,6 +89,7 @@ from .models import (
 )
 from .received import AsyncReceivedHandoff, ReceivedHandoff
 from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
+from .webhooks import WebhookError, verify_webhook
 
 __all__ = [
     "UNSET",
@@ -170,6 +171,8 @@ __all__ = [
     "ValidationError",
     "Verification",
     "Waived",
+    "WebhookError",
     "__version__",
     "idempotent",
+    "verify_webhook",
 ]
