@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -15,6 +15,8 @@ _spine()
 		--log-level) COMPREPLY=($(compgen -W 'debug info warn error' -- "$cur")); return ;;
 		--log-format) COMPREPLY=($(compgen -W 'auto text json' -- "$cur")); return ;;
 		--webhook-hosts) return ;;
+		--otlp-endpoint) return ;;
+		--otlp-interval) return ;;
 		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		--max-connections) return ;;
 		--max-header) return ;;
@@ -31,10 +33,21 @@ _spine()
 		--drain-timeout) return ;;
 		--webhook-timeout) return ;;
 		--idempotency-ttl) return ;;
+		--alert-webhook) return ;;
+		--alert-window) COMPREPLY=($(compgen -W '1m 5m 1h' -- "$cur")); return ;;
+		--alert-min-samples) return ;;
+		--alert-completeness) return ;;
+		--alert-completeness-critical) return ;;
+		--alert-failure-rate) return ;;
+		--alert-failure-rate-critical) return ;;
+		--alert-latency) return ;;
+		--alert-pinned) return ;;
+		--alert-low) return ;;
+		--alert-hops) return ;;
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --webhook-timeout --idempotency-ttl --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --otlp-endpoint --otlp-interval --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -61,6 +74,20 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	top)
+		case "$prev" in
+		--window|-w) COMPREPLY=($(compgen -W '1m 5m 1h 24h' -- "$cur")); return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--window --all --once --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -14,7 +14,9 @@ enum {
 	WINDOW_EVENTS = 2048,		/* of all kinds and spaces: how far one read goes to find some */
 	BATCHES = 4,
 	HEARTBEAT_MS = 15000,
-	SHARE = 32,			/* one part of the time in so many */
+	SHARE = 32,			/* one part of the time in so many, while something is being written */
+	SHARE_QUIET = 4,		/* and when nothing was, for QUIET_MS */
+	QUIET_MS = 100,
 	BLOCKED_MS = 20,		/* until it is seen again whether slow clients have taken something */
 };
 
@@ -49,6 +51,7 @@ struct feed_thread {
 	struct list streams;		/* the one whose turn is next comes first */
 	struct stream *carrier;		/* the one whose timer is set for the next round; NULL: none is */
 	int64_t rest_until_ns;
+	int64_t woken_at_ns;		/* by a commit, last */
 	struct batch batches[BATCHES];	/* of the round under way */
 	size_t batch_count;
 	struct event_row *rows;
@@ -212,7 +215,7 @@ static void run_round(struct feed_thread *t)
 {
 	struct store_conn *c = t->feed->api->readers[t->index];
 	int64_t began_ns = clock_mono_ns(), now_ns = began_ns, last = 0;
-	bool is_behind = false, is_blocked = false, has_snapshot;
+	bool is_behind = false, is_blocked = false, is_quiet, has_snapshot;
 	size_t left = atomic_load(&t->open);
 
 	/* What is committed from here on wakes again. */
@@ -234,7 +237,8 @@ static void run_round(struct feed_thread *t)
 	}
 	if (has_snapshot)
 		store_snapshot_end(c);
-	t->rest_until_ns = now_ns + (now_ns - began_ns) * (SHARE - 1);
+	is_quiet = now_ns - t->woken_at_ns > QUIET_MS * MS_NS;
+	t->rest_until_ns = now_ns + (now_ns - began_ns) * ((is_quiet ? SHARE_QUIET : SHARE) - 1);
 	if (left > 0)
 		is_behind = true;
 	if (is_blocked && !is_behind && t->rest_until_ns < now_ns + BLOCKED_MS * MS_NS)
@@ -248,6 +252,7 @@ static void on_wake(void *arg)
 {
 	struct feed_thread *t = arg;
 
+	t->woken_at_ns = clock_mono_ns();
 	if (list_is_empty(&t->streams))
 		atomic_store(&t->is_woken, false);
 	else

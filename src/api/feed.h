@@ -9,8 +9,9 @@
  * timeout of the HTTP server, and resumes with the id of the last event it saw. Streams of a thread that stand at the same place and want
  * the same share the reading and the writing of a batch.
  *
- * Handoffs go first. A round is short and is followed by a rest many times as long as it took: at most one part in thirty-two of a thread's time goes
- * into its streams, however many there are and however much happens. Under more load than that they lag, and catch up when it is over.
+ * Handoffs go first. A round is short and is followed by a rest many times as long as it took: while something is being written, one part
+ * in thirty-two of a thread's time goes into its streams, however many there are and however much happens. Under more load than that they lag,
+ * and catch up when it is over.
  */
 #ifndef SPINE_API_FEED_H
 #define SPINE_API_FEED_H

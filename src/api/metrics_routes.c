@@ -258,8 +258,8 @@ static struct counted *add(struct metrics *m, struct arena *arena, int64_t space
 
 static void copy_totals(struct call *call, struct metrics *m)
 {
-	const struct stats *s = watch_lock(call->api->watch);
-	const struct stats_series *series;
+	struct stats *s = watch_lock(call->api->watch);
+	struct stats_series *series;
 	size_t iterator = 0;
 
 	while ((series = stats_next(s, &iterator)) != NULL) {

@@ -6,8 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { REST_FACTOR = 20 };
-#define ALWAYS_BELOW_NS INT64_C(2000000)
+enum { REST_FACTOR = 20, ALWAYS_BELOW = 2000 };
 
 struct queues {
 	pthread_mutex_t lock;
@@ -15,6 +14,7 @@ struct queues {
 	uint64_t commits;		/* when it was counted */
 	int64_t counted_at_ns;
 	int64_t took_ns;
+	int64_t handoffs;		/* that were counted */
 	struct arena names;		/* of the rows */
 	struct queue_row *rows;
 	size_t count;
@@ -72,6 +72,7 @@ static void add_row(void *ctx, const struct queue_row *row)
 	struct queues *q = ctx;
 
 	add_to_sum(sum_of(q, row->space), row);
+	q->handoffs += row->counts.queued + row->counts.leased + row->counts.working + row->counts.parked;
 	if (q->count == QUEUES_AGENTS_MAX)
 		return;
 	if (q->count == q->cap) {
@@ -88,7 +89,8 @@ static bool is_fresh(const struct queues *q, uint64_t commits, int64_t now_ns)
 		return false;
 	if (q->commits == commits)
 		return true;
-	return q->took_ns > ALWAYS_BELOW_NS && now_ns - q->counted_at_ns < q->took_ns * REST_FACTOR;
+	/* Few are counted in no time, even where the first count had to wait for the processor. */
+	return q->handoffs > ALWAYS_BELOW && now_ns - q->counted_at_ns < q->took_ns * REST_FACTOR;
 }
 
 static enum store_status count_again(struct queues *q, struct store_conn *c, uint64_t commits, int64_t now_ns)
@@ -97,6 +99,7 @@ static enum store_status count_again(struct queues *q, struct store_conn *c, uin
 
 	arena_release(&q->names);
 	q->count = q->sum_count = 0;
+	q->handoffs = 0;
 	status = store_queues(c, add_row, q);
 	q->is_known = status == STORE_OK;
 	q->commits = commits;

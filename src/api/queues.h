@@ -1,7 +1,8 @@
 /* What is queued, at work and parked for each agent, and the breakers, as they are now: shared by everybody who asks.
  *
- * Counting costs a step for each open handoff. So the counts are kept until something is committed, and while a count takes long the next
- * one waits for twenty times as long: however many ask, and however long the queues, counting takes a twentieth of a core at most.
+ * Counting costs a step for each open handoff. So the counts are kept until something is committed; and where there are thousands, the next
+ * count waits for twenty times as long as the last one took: however many ask, and however long the queues, counting them takes a twentieth
+ * of a core at most. Up to two thousand the counts are exact as of the last commit.
  * Any thread.
  */
 #ifndef SPINE_API_QUEUES_H

@@ -72,9 +72,9 @@ static struct target *add_target(struct answer *a, int64_t space, struct str age
 /* What the figures say of the space, or of all. */
 static void read_figures(struct call *call, struct answer *a)
 {
-	const struct stats *s = watch_lock(call->api->watch);
-	const struct stats_series *whole = a->all_spaces ? stats_of_space(s, 0) : call->space ? stats_of_space(s, call->space) : NULL;
-	const struct stats_series *series;
+	struct stats *s = watch_lock(call->api->watch);
+	struct stats_series *whole = a->all_spaces ? stats_of_space(s, 0) : call->space ? stats_of_space(s, call->space) : NULL;
+	struct stats_series *series;
 	size_t iterator = 0;
 
 	stats_view(whole, a->window, call->now_ms, &a->overall);

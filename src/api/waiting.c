@@ -46,13 +46,14 @@ static struct list *bucket_of(struct waiting *w, enum wait_kind kind, int64_t id
 	return &w->buckets[hash_bytes(key, sizeof(key), 0) % BUCKETS];
 }
 
-struct waiting *waiting_new(struct api *api, uint64_t seed)
+struct waiting *waiting_new(struct api *api, struct store_conn *c, uint64_t seed)
 {
 	struct waiting *w = mem_zalloc(sizeof(*w));
 
 	w->api = api;
 	w->random = seed | 1;
-	w->next_due_ms = 1;	/* not known: the first transaction will see */
+	if (store_handoff_next_due(c, &w->next_due_ms) != STORE_OK)
+		w->next_due_ms = 1;	/* not known: the first transaction will see */
 	for (int i = 0; i < BUCKETS; i++)
 		list_init(&w->buckets[i]);
 	list_init(&w->steps);

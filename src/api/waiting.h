@@ -47,7 +47,8 @@ struct wait {
 
 struct waiting;
 
-struct waiting *waiting_new(struct api *api, uint64_t seed);
+/* c is only read, and not kept. */
+struct waiting *waiting_new(struct api *api, struct store_conn *c, uint64_t seed);
 void waiting_free(struct waiting *w);
 /* For the writer. */
 struct writer_hooks waiting_hooks(struct waiting *w);

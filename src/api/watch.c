@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NOTED_ROOM = 32768, HISTORY_MAX = 1000000, PAGE = 1000, EVALUATE_EVERY_MS = 1000 };
+enum { NOTED_ROOM = 32768, HISTORY_MAX = 1000000, HISTORY_AT_ONCE = 5000, PAGE = 1000, EVALUATE_EVERY_MS = 1000 };
 
 /* --- Feeding, on the writer's thread --- */
 
@@ -124,14 +124,14 @@ static bool is_stopping(struct watch *w)
 }
 
 /* Counts the page behind counted_id; false at the end. The lock is held. */
-static bool count_page(struct watch *w, struct event_row *page)
+static bool count_page(struct watch *w, struct store_conn *c, struct event_row *page)
 {
 	struct arena arena;
 	size_t count = 0;
 
 	arena_init(&arena);
-	if (store_events(w->reader, 0, 0, w->counted_id, PAGE, &arena, page, &count) != STORE_OK) {
-		log_write(w->api->log, LOG_ERROR, "the history could not be read: the figures begin now", LOG_STR("error", store_error(w->reader)));
+	if (store_events(c, 0, 0, w->counted_id, PAGE, &arena, page, &count) != STORE_OK) {
+		log_write(w->api->log, LOG_ERROR, "the history could not be read: the figures begin now", LOG_STR("error", store_error(c)));
 		count = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -142,19 +142,25 @@ static bool count_page(struct watch *w, struct event_row *page)
 	return count == PAGE;
 }
 
-/* The events of the last day; then, without a gap, what came meanwhile, and the writer's thread goes on from there. */
-static void load(struct watch *w)
+/* Where the events of the last day begin. */
+static void find_history(struct watch *w, struct store_conn *c)
 {
-	struct event_row *page = mem_calloc(PAGE, sizeof(*page));
 	int64_t from = 0;
-	bool more = true;
 
-	if (store_event_before(w->reader, clock_wall_ms() - STATS_DAY_MS, &from) != STORE_OK)
+	if (store_event_before(c, clock_wall_ms() - STATS_DAY_MS, &from) != STORE_OK)
 		from = w->start_id;
 	w->counted_id = from > w->start_id - HISTORY_MAX ? from : w->start_id - HISTORY_MAX;
+}
+
+/* The events from there on; then, without a gap, what came meanwhile, and the writer's thread goes on from there. */
+static void load(struct watch *w, struct store_conn *c)
+{
+	struct event_row *page = mem_calloc(PAGE, sizeof(*page));
+	bool more = true;
+
 	while (more && !is_stopping(w)) {
 		pthread_mutex_lock(&w->stats_lock);
-		more = count_page(w, page);
+		more = count_page(w, c, page);
 		/* The last page was read under the lock: what is committed from here on, the writer's thread counts. */
 		if (!more)
 			atomic_store(&w->is_loaded, true);
@@ -227,7 +233,8 @@ static void *watch_main(void *arg)
 		return NULL;
 	}
 	buf_release(&error);
-	load(w);
+	if (!watch_is_loaded(w))
+		load(w, w->reader);
 	while (wait_for_reason(w, time_matters)) {
 		int64_t now_ms = clock_wall_ms();
 
@@ -290,6 +297,10 @@ struct watch *watch_new(struct api *api, struct store_conn *c, const struct watc
 	if (config->webhook)
 		w->post = alert_post_new(api, config->webhook, config->url);
 	store_event_listen(c, on_event, w);
+	find_history(w, c);
+	/* A short one takes some milliseconds: then the figures are whole from the first request on. */
+	if (w->start_id - w->counted_id <= HISTORY_AT_ONCE)
+		load(w, c);
 	return w;
 }
 
@@ -334,7 +345,7 @@ void watch_free(struct watch *w)
 
 /* --- Asking --- */
 
-const struct stats *watch_lock(struct watch *w)
+struct stats *watch_lock(struct watch *w)
 {
 	pthread_mutex_lock(&w->stats_lock);
 	return w->stats;

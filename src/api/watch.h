@@ -1,7 +1,7 @@
 /* Watching delivery: feeds the figures (core/stats.h) with what is committed, and has them judged (core/alerts.h).
  *
  *     writer's thread   events are noted as they are added to the store; after the commit they are counted, before anybody is answered
- *     own thread        at the start: reads the events of the last 24 hours from the store. Then, after commits and while there is
+ *     own thread        at the start: reads the events of the last 24 hours from the store (a few of them are read before it). Then, after commits and while there is
  *                       something in the window, but at most once a second: evaluates the alerts, and has what changed written by the
  *                       writer in one transaction. When nothing happens it sleeps without a timer.
  *     alert_post.h      tells the webhook, where there is one
@@ -37,7 +37,7 @@ void watch_stop(struct watch *w);
 void watch_free(struct watch *w);
 
 /* The figures, for one thread at a time and not for long: the writer waits for them. */
-const struct stats *watch_lock(struct watch *w);
+struct stats *watch_lock(struct watch *w);
 void watch_unlock(struct watch *w);
 /* The figures hold the history; before they do not. Any thread. */
 bool watch_is_loaded(struct watch *w);

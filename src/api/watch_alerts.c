@@ -42,7 +42,7 @@ static struct alert_subject *find_subject(struct subjects *s, int64_t space, str
 static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
 {
 	enum stats_window window = w->config.rules.window;
-	const struct stats_series *series;
+	struct stats_series *series;
 	size_t iterator = 0;
 
 	pthread_mutex_lock(&w->stats_lock);

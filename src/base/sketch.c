@@ -41,13 +41,14 @@ static size_t place_of(const struct sketch *s, uint16_t key)
 	return low;
 }
 
-void sketch_add(struct sketch *s, uint16_t key)
+static void add_many(struct sketch *s, uint16_t key, uint32_t count)
 {
 	size_t at = place_of(s, key);
 
 	if (at < s->count && s->buckets[at].key == key) {
-		if (s->buckets[at].count < UINT32_MAX)
-			s->buckets[at].count++;
+		uint32_t *to = &s->buckets[at].count;
+
+		*to = count <= UINT32_MAX - *to ? *to + count : UINT32_MAX;
 		return;
 	}
 	if (s->count == s->cap) {
@@ -55,8 +56,19 @@ void sketch_add(struct sketch *s, uint16_t key)
 		s->buckets = mem_reallocarray(s->buckets, s->cap, sizeof(*s->buckets));
 	}
 	memmove(&s->buckets[at + 1], &s->buckets[at], (s->count - at) * sizeof(*s->buckets));
-	s->buckets[at] = (struct sketch_bucket){1, key};
+	s->buckets[at] = (struct sketch_bucket){count, key};
 	s->count++;
+}
+
+void sketch_add(struct sketch *s, uint16_t key)
+{
+	add_many(s, key, 1);
+}
+
+void sketch_merge(struct sketch *s, const struct sketch *other)
+{
+	for (size_t i = 0; i < other->count; i++)
+		add_many(s, other->buckets[i].key, other->buckets[i].count);
 }
 
 void sketch_clear(struct sketch *s)

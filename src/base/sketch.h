@@ -35,6 +35,8 @@ struct sketch_sum {
 uint16_t sketch_key(double value);
 /* Counts one more value with that key; a key may stand for anything that is below SKETCH_KEYS. */
 void sketch_add(struct sketch *s, uint16_t key);
+/* Adds all that the other one has counted. */
+void sketch_merge(struct sketch *s, const struct sketch *other);
 /* Forgets the values, keeps the memory. */
 void sketch_clear(struct sketch *s);
 /* Frees it; the sketch is then empty. */

@@ -30,9 +30,9 @@ static bool is_of(const struct stats_series *series, int64_t space, struct str a
 	return series->space == space && (series->agent.p == NULL) == (agent.p == NULL) && str_eq(series->agent, agent);
 }
 
-static struct stats_series *find(const struct stats *s, int64_t space, struct str agent)
+static struct stats_series *find(struct stats *s, int64_t space, struct str agent)
 {
-	struct stats_series *series = *bucket_of((struct stats *)s, space, agent);
+	struct stats_series *series = *bucket_of(s, space, agent);
 
 	while (series && !is_of(series, space, agent))
 		series = series->next;
@@ -154,6 +154,7 @@ static void measure(const struct event_row *event, struct stats_sample *ret)
 	case EVENT_ACKED:
 		ret->counts.acked = 1;
 		ret->latency_ms = event->value[0] > 0 ? event->value[0] : 0;
+		ret->latency_key = sketch_key(ret->latency_ms + 1);
 		break;
 	case EVENT_COMPLETED:
 		ret->counts.completed = 1;
@@ -176,6 +177,7 @@ static void measure(const struct event_row *event, struct stats_sample *ret)
 		ret->counts.waivers = waivers < 1000 ? (int64_t)waivers : 1000;
 		ret->completeness = event->value[0];
 		ret->utilization = event->value[1];
+		ret->utilization_key = sketch_key(event->value[1] * 10000);
 		ret->hop = event->attempt < 1 ? 1 : event->attempt > STATS_HOPS_MAX ? STATS_HOPS_MAX : event->attempt;
 		break;
 	}
@@ -236,23 +238,23 @@ uint64_t stats_version(const struct stats *s)
 	return s->version;
 }
 
-const struct stats_series *stats_of_space(const struct stats *s, int64_t space)
+struct stats_series *stats_of_space(struct stats *s, int64_t space)
 {
 	return space ? find(s, space, STR_NULL) : s->all;
 }
 
-const struct stats_series *stats_of_target(const struct stats *s, int64_t space, struct str agent)
+struct stats_series *stats_of_target(struct stats *s, int64_t space, struct str agent)
 {
 	return find(s, space, agent);
 }
 
-const struct stats_series *stats_next(const struct stats *s, size_t *iterator)
+struct stats_series *stats_next(struct stats *s, size_t *iterator)
 {
 	/* The bucket above, the place in its chain below: chains are short. */
 	size_t bucket = *iterator >> 16, place = *iterator & 0xffff;
 
 	for (; bucket < BUCKETS; bucket++, place = 0) {
-		const struct stats_series *series = s->buckets[bucket];
+		struct stats_series *series = s->buckets[bucket];
 
 		for (size_t i = 0; series && i < place; i++)
 			series = series->next;

@@ -107,11 +107,11 @@ void stats_set_queued(struct stats *s, int64_t space, int64_t queued, int64_t no
 uint64_t stats_version(const struct stats *s);
 
 /* The series of a space, or of all (0); NULL where nothing is known of it, and where it is one of the rest. */
-const struct stats_series *stats_of_space(const struct stats *s, int64_t space);
+struct stats_series *stats_of_space(struct stats *s, int64_t space);
 /* The series of an agent; NULL where it has none of its own. */
-const struct stats_series *stats_of_target(const struct stats *s, int64_t space, struct str agent);
+struct stats_series *stats_of_target(struct stats *s, int64_t space, struct str agent);
 /* All series in no particular order: *iterator starts at 0; NULL at the end. */
-const struct stats_series *stats_next(const struct stats *s, size_t *iterator);
+struct stats_series *stats_next(struct stats *s, size_t *iterator);
 
 /* 0: of all spaces; -1: of those beyond the bound. */
 int64_t stats_series_space(const struct stats_series *series);
@@ -120,9 +120,9 @@ struct str stats_series_agent(const struct stats_series *series);
 int64_t stats_series_last_ms(const struct stats_series *series);
 const struct stats_totals *stats_series_totals(const struct stats_series *series);
 /* series may be NULL: nothing has happened. */
-void stats_view(const struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret);
+void stats_view(struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret);
 /* The steps of the window, the oldest first; returns how many there are. */
-size_t stats_points(const struct stats_series *series, enum stats_window window, int64_t now_ms,
+size_t stats_points(struct stats_series *series, enum stats_window window, int64_t now_ms,
 		    struct stats_point ret[STATS_POINTS_MAX]);
 
 #endif

@@ -10,6 +10,8 @@ struct stats_sample {
 	int64_t at_ms;
 	struct stats_counts counts;
 	double latency_ms;		/* where counts.acked */
+	uint16_t latency_key;		/* in the sketches */
+	uint16_t utilization_key;
 	double completeness;		/* where counts.packed, as those below */
 	double utilization;
 	int64_t hop;
@@ -38,6 +40,10 @@ struct stats_series {
 	int64_t last_ms;
 	struct stats_totals totals;
 	struct stats_cell **cells[STATS_WINDOWS];	/* rings, made with the first event; NULL where nothing happened */
+	/* The second under way: what happens is counted here, and goes into the rings when the second is over or somebody asks. So an event
+	 * costs one cell, not one for each window. */
+	struct stats_cell open;
+	bool is_open;
 };
 
 /* Returns owned. */

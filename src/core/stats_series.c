@@ -9,12 +9,15 @@
 #define PINNED_FROM 0.995
 #define LOW_BELOW 0.30
 
+/* The step of the shortest window; the others are multiples of it. */
+enum { SECOND_MS = 1000 };
+
 static const struct {
 	const char *name;
 	int64_t step_ms;
 	int64_t steps;
 } windows[STATS_WINDOWS] = {
-	[STATS_1M] = {"1m", 1000, 60},
+	[STATS_1M] = {"1m", SECOND_MS, 60},
 	[STATS_5M] = {"5m", 5000, 60},
 	[STATS_1H] = {"1h", 60 * 1000, 60},
 	[STATS_24H] = {"24h", 15 * 60 * 1000, 96},
@@ -49,13 +52,17 @@ struct stats_series *stats_series_new(int64_t space, struct str agent)
 	return series;
 }
 
-static void free_cell(struct stats_cell *cell)
+static void release_cell(struct stats_cell *cell)
 {
-	if (cell == NULL)
-		return;
 	sketch_release(&cell->latency);
 	sketch_release(&cell->utilization);
 	sketch_release(&cell->hops);
+}
+
+static void free_cell(struct stats_cell *cell)
+{
+	if (cell)
+		release_cell(cell);
 	free(cell);
 }
 
@@ -68,6 +75,7 @@ void stats_series_free(struct stats_series *series)
 			free_cell(series->cells[w][i]);
 		free(series->cells[w]);
 	}
+	release_cell(&series->open);
 	free((char *)series->agent.p);
 	free(series);
 }
@@ -106,7 +114,7 @@ static struct stats_cell *cell_at(struct stats_series *series, int window, int64
 	return *place;
 }
 
-static void add_to_cell(struct stats_cell *cell, const struct stats_sample *sample, uint16_t latency_key, uint16_t utilization_key)
+static void add_sample(struct stats_cell *cell, const struct stats_sample *sample)
 {
 	const struct stats_counts *counts = &sample->counts;
 
@@ -118,9 +126,8 @@ static void add_to_cell(struct stats_cell *cell, const struct stats_sample *samp
 	cell->leases_lost += (uint32_t)counts->leases_lost;
 	cell->waivers += (uint32_t)counts->waivers;
 	if (counts->acked) {
-		if (sample->latency_ms > cell->latency_max_ms)
-			cell->latency_max_ms = sample->latency_ms;
-		sketch_add(&cell->latency, latency_key);
+		cell->latency_max_ms = fmax(cell->latency_max_ms, sample->latency_ms);
+		sketch_add(&cell->latency, sample->latency_key);
 	}
 	if (counts->packed == 0)
 		return;
@@ -134,8 +141,49 @@ static void add_to_cell(struct stats_cell *cell, const struct stats_sample *samp
 	cell->hop_sum += (double)sample->hop;
 	if (sample->hop > cell->hop_max)
 		cell->hop_max = (uint32_t)sample->hop;
-	sketch_add(&cell->utilization, utilization_key);
+	sketch_add(&cell->utilization, sample->utilization_key);
 	sketch_add(&cell->hops, (uint16_t)sample->hop);
+}
+
+static void merge_cell(struct stats_cell *to, const struct stats_cell *from)
+{
+	to->handoffs += from->handoffs;
+	to->acked += from->acked;
+	to->completed += from->completed;
+	to->failed += from->failed;
+	to->retries += from->retries;
+	to->leases_lost += from->leases_lost;
+	to->waivers += from->waivers;
+	to->latency_max_ms = fmax(to->latency_max_ms, from->latency_max_ms);
+	sketch_merge(&to->latency, &from->latency);
+	if (from->packed == 0)
+		return;
+	if (to->packed == 0 || from->completeness_min < to->completeness_min)
+		to->completeness_min = from->completeness_min;
+	to->packed += from->packed;
+	to->completeness_sum += from->completeness_sum;
+	to->utilization_sum += from->utilization_sum;
+	to->pinned += from->pinned;
+	to->low += from->low;
+	to->hop_sum += from->hop_sum;
+	if (from->hop_max > to->hop_max)
+		to->hop_max = from->hop_max;
+	sketch_merge(&to->utilization, &from->utilization);
+	sketch_merge(&to->hops, &from->hops);
+}
+
+/* Puts the second under way into the rings. */
+static void settle(struct stats_series *series)
+{
+	if (!series->is_open)
+		return;
+	for (int w = 0; w < STATS_WINDOWS; w++) {
+		struct stats_cell *cell = cell_at(series, w, series->open.number * SECOND_MS);
+
+		if (cell)
+			merge_cell(cell, &series->open);
+	}
+	series->is_open = false;
 }
 
 static void add_to_distribution(struct stats_distribution *d, const double *bounds, double value)
@@ -172,19 +220,21 @@ static void add_to_totals(struct stats_totals *t, const struct stats_sample *sam
 
 void stats_series_add(struct stats_series *series, const struct stats_sample *sample, bool is_history)
 {
-	uint16_t latency_key = sample->counts.acked ? sketch_key(sample->latency_ms + 1) : 0;
-	uint16_t utilization_key = sample->counts.packed ? sketch_key(sample->utilization * 10000) : 0;
+	int64_t second = sample->at_ms / SECOND_MS;
 
+	if (sample->at_ms < 0)
+		return;
 	if (sample->at_ms > series->last_ms)
 		series->last_ms = sample->at_ms;
 	if (!is_history)
 		add_to_totals(&series->totals, sample);
-	for (int w = 0; w < STATS_WINDOWS; w++) {
-		struct stats_cell *cell = cell_at(series, w, sample->at_ms);
-
-		if (cell)
-			add_to_cell(cell, sample, latency_key, utilization_key);
+	if (series->is_open && series->open.number != second)
+		settle(series);
+	if (!series->is_open) {
+		clear_cell(&series->open, second);
+		series->is_open = true;
 	}
+	add_sample(&series->open, sample);
 }
 
 void stats_series_set_queued(struct stats_series *series, int64_t queued, int64_t now_ms)
@@ -284,12 +334,14 @@ static double failure_rate(const struct stats_counts *counts)
 	return of ? (double)counts->failed / (double)of : -1;
 }
 
-void stats_view(const struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret)
+void stats_view(struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret)
 {
 	int64_t newest = now_ms / windows[window].step_ms;
 	struct adding a = {0};
 
 	*ret = (struct stats_view){0};
+	if (series)
+		settle(series);
 	/* A series that rests for longer than the window has nothing to add up. */
 	if (series && series->last_ms > now_ms - stats_window_ms(window))
 		for (int64_t number = newest - windows[window].steps + 1; number <= newest; number++) {
@@ -338,12 +390,14 @@ static void fill_point(const struct stats_cell *cell, struct stats_point *ret)
 		ret->queued = cell->queued;
 }
 
-size_t stats_points(const struct stats_series *series, enum stats_window window, int64_t now_ms,
+size_t stats_points(struct stats_series *series, enum stats_window window, int64_t now_ms,
 		    struct stats_point ret[STATS_POINTS_MAX])
 {
 	int64_t newest = now_ms / windows[window].step_ms, steps = windows[window].steps;
 	int64_t queued = -1;
 
+	if (series)
+		settle(series);
 	for (int64_t i = 0; i < steps; i++) {
 		int64_t number = newest - steps + 1 + i;
 		const struct stats_cell *cell = cell_of(series, window, number);

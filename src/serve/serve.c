@@ -227,7 +227,7 @@ static bool start(struct server *s, struct buf *error)
 	s->api.recall = recall_new(random_seed());
 	s->api.tokens = token_cache_new(TOKEN_CACHE_ENTRIES, random_seed());
 	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
-	s->api.waiting = waiting_new(&s->api, random_seed());
+	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
 	s->api.feed = feed_new(&s->api, c->http_threads);
 	if (c->otlp_endpoint) {
 		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms, c->data_dir, &s->log}, error);

@@ -428,6 +428,30 @@ static void test_the_nearest_name_is_suggested(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void test_percentages_are_read_to_a_hundredth_of_a_per_cent(void **state)
+{
+	static const struct option share = {.name = "share", .type = OPTION_PERCENT, .min = 0, .max = 10000};
+	static const struct { const char *text; int64_t value; } good[] = {
+		{"95%", 9500}, {"95", 9500}, {"0.5%", 50}, {"0.05", 5}, {"99.95%", 9995}, {"100%", 10000}, {"0", 0},
+	};
+	static const char *const bad[] = {"", "%", ".5", "5.", "0.123", "-1", "101%", "100.01", "1e2", "5 %", "0.5%%", "a"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct option_value v = {0};
+
+		assert_true(option_parse(&share, str_of(good[i].text), &f->arena, &v, &f->error));
+		assert_int_equal(v.number, good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct option_value v = {0};
+
+		buf_clear(&f->error);
+		assert_false(option_parse(&share, str_of(bad[i]), &f->arena, &v, &f->error));
+		assert_string_equal(f->error.data, "a percentage from 0% to 100%, with two digits behind the point at most");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +467,7 @@ int main(void)
 		TEST(test_a_long_value_is_cut_in_the_message),
 		TEST(test_sizes_have_suffixes),
 		TEST(test_durations_have_suffixes_and_count_seconds_without),
+		TEST(test_percentages_are_read_to_a_hundredth_of_a_per_cent),
 		TEST(test_numbers_beyond_their_bounds_are_refused),
 		TEST(test_a_choice_lists_what_there_is),
 		TEST(test_a_path_may_begin_at_home),

@@ -15,8 +15,12 @@ class Ended(Exception):
 class Events:
     """An open stream of events. `last_id` is what a client would send to resume."""
 
-    def __init__(self, address, space="default", query="", headers=None):
-        self.socket = socket.create_connection(address, timeout=TIMEOUT_S)
+    def __init__(self, address, space="default", query="", headers=None, receive_bytes=None):
+        self.socket = socket.socket()
+        self.socket.settimeout(TIMEOUT_S)
+        if receive_bytes:  # otherwise the system takes megabytes for a reader that does not read
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.connect(address)
         lines = [f"GET /v1/events{query} HTTP/1.1", "Host: localhost", f"Spine-Space: {space}", "Accept: text/event-stream"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())

@@ -7,6 +7,7 @@ import pytest
 from api import Api, check_problem, wait_until
 from delivery import Desk
 from events import PREFIX, Ended, Events, kind, write_everything
+from server import binary
 
 HOSTILE = "\n\ndata: {\"forged\": true}\n\nid: 999\r\n\u2028\u2029 \"quoted\" \\ </script> \u202e \x01\x1f\x7f \U0001f600"
 
@@ -278,7 +279,7 @@ def resident_kb(server):
 def test_a_slow_reader_does_not_make_the_server_grow_and_is_closed_and_resumes(start):
     server = start("--write-timeout", "1s").wait_until_ready()
     desk = Desk(server.address)
-    slow = [Events(server.address) for _ in range(20)]  # they never read
+    slow = [Events(server.address, receive_bytes=4096) for _ in range(20)]  # they never read
     wait_until(lambda: desk.ok("GET", "/v1/status")["events"]["streams"] == 20, "all are open")
     desk.send()
     taken = desk.take(lease_s=600)
@@ -286,9 +287,10 @@ def test_a_slow_reader_does_not_make_the_server_grow_and_is_closed_and_resumes(s
     for _ in range(200):
         desk.settle("progress", taken, note=note)
     before_kb = resident_kb(server)
-    for _ in range(6000):  # 6 MB of events, for each of them
+    for _ in range(7000):  # 9 MB of events, for each of them
         desk.settle("progress", taken, note=note)
-    assert resident_kb(server) - before_kb < 40_000, "20 readers that take nothing hold more than a batch each"
+    if "san" not in binary().parts[-2]:  # sanitizers keep what was freed
+        assert resident_kb(server) - before_kb < 40_000, "20 readers that take nothing hold more than a batch each"
     wait_until(lambda: desk.ok("GET", "/v1/status")["events"]["streams"] == 0, "they are closed")
     seen = []
     try:
@@ -297,8 +299,8 @@ def test_a_slow_reader_does_not_make_the_server_grow_and_is_closed_and_resumes(s
     except Ended:
         pass
     resumed = Events(server.address, headers={"Last-Event-ID": slow[0].last_id})
-    seen += resumed.take(6203 - len(seen))
-    assert [event["id"] for event in seen] == [str(n + 1) for n in range(6203)]
+    seen += resumed.take(7203 - len(seen))
+    assert [event["id"] for event in seen] == [str(n + 1) for n in range(7203)]
     for one in [*slow, resumed]:
         one.close()
     desk.close()

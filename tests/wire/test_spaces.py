@@ -57,6 +57,7 @@ ROUTES = [
     ("GET", "/v1/routes", None), ("GET", f"/v1/routes/{SECRET}-route", None), ("PUT", f"/v1/routes/{SECRET}-route", {"to": "mine"}),
     ("DELETE", f"/v1/routes/{SECRET}-route", None), ("POST", "/v1/envelopes", {"target_agent": "next", "task_summary": "go", "from": "a"}),
     ("GET", f"/v1/tasks/{SECRET}-task/trace", None),
+    ("GET", "/v1/events?after=0", None), ("GET", "/v1/audit", None), ("GET", "/v1/audit?object=ms-1&order=newest", None),
 ]
 # Nothing of a space is in these.
 WITHOUT_SPACE = {"/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json"}
@@ -89,7 +90,7 @@ def everything(api):
              "/v1/envelopes/env-1",
              "/v1/envelopes/env-1/receipts", "/v1/tasks", "/v1/agents", "/v1/space", "/v1/handoffs", "/v1/handoffs/ho-1",
              "/v1/handoffs/ho-2", "/v1/handoffs/ho-3", "/v1/parked", "/v1/channels", f"/v1/channels/{SECRET}-channel",
-             "/v1/routes", f"/v1/tasks/{SECRET}-task/trace"]
+             "/v1/routes", f"/v1/tasks/{SECRET}-task/trace", "/v1/audit?order=newest"]
     return [api.call("GET", path).data for path in paths] + [api.count()]
 
 
@@ -115,7 +116,7 @@ def test_the_table_holds_every_route_of_the_server():
 def test_nothing_of_a_space_is_seen_or_changed_from_another(owner, connect, method, path, body):
     stranger = connect()
     before = everything(owner)
-    answer = stranger.call(method, path, body)
+    answer = stranger.call(method, path, body, {"Accept": "application/json"})  # a page of events, not a stream
     assert answer.status < 500, answer
     text = answer.data.replace(path.encode(), b"").decode()
     echoed = [f"{SECRET}-{kind}" for kind in ("task", "agent", "channel", "route")]  # names that the stranger has said itself

@@ -1,0 +1,93 @@
+"""spine top and spine status: the figures for people."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+
+import pytest
+from api import wait_until
+from delivery import Desk
+from server import binary, clean_environment
+
+
+def spine(server, *arguments, space="default"):
+    return subprocess.run([str(binary()), *arguments, "--url", server.url, "--space", space], capture_output=True, text=True,
+                          env=clean_environment(COLUMNS="120"), timeout=60, check=False)
+
+
+@pytest.fixture
+def busy(desk):
+    for _ in range(3):
+        desk.send("coder", max_attempts=1)
+    desk.settle("ack", desk.take("coder"))
+    desk.settle("nack", desk.take("coder"), reason="no")
+    return desk
+
+
+def test_top_prints_once_where_there_is_no_terminal(server, busy):
+    done = spine(server, "top", space=busy.space)
+    assert done.returncode == 0, done.stderr
+    assert "\033" not in done.stdout
+    for text in ("Memory Spine", busy.space, "handoffs  3", "failed 1 (33 %)", "p99", "queued 1", "parked 1", "coder"):
+        assert text in done.stdout, done.stdout
+
+
+def test_top_gives_the_answer_of_the_server_as_json(server, busy):
+    answer = json.loads(spine(server, "top", "--window", "1h", "--json", space=busy.space).stdout)
+    assert (answer["window"], answer["overall"]["handoffs"]) == ("1h", 3)
+
+
+def test_top_in_a_terminal_refreshes_and_q_quits(server, busy):
+    master, slave = pty.openpty()
+    process = subprocess.Popen([str(binary()), "top", "--url", server.url, "--space", busy.space], stdin=slave, stdout=slave, stderr=slave,
+                               env=clean_environment(TERM="xterm"))
+    os.close(slave)
+    seen, deadline = b"", time.monotonic() + 30
+    # Two screens: it was drawn anew.
+    while seen.count(b"Memory Spine") < 2 and time.monotonic() < deadline:
+        if select.select([master], [], [], 1)[0]:
+            seen += os.read(master, 65536)
+    assert b"\033[?1049h" in seen and seen.count(b"Memory Spine") >= 2
+    os.write(master, b"q")
+    try:
+        while chunk := os.read(master, 65536):
+            seen += chunk
+    except OSError:  # the terminal's other end is closed
+        pass
+    assert process.wait(30) == 0
+    assert b"\033[?1049l" in seen
+    os.close(master)
+
+
+def test_hostile_names_do_not_reach_the_terminal(server, desk):
+    desk.pack("\u202eleft")
+    done = spine(server, "top", space=desk.space)
+    assert "\u202e" not in done.stdout and "\\u202e" in done.stdout
+
+
+def test_a_server_that_is_not_there_is_said(tmp_path):
+    done = subprocess.run([str(binary()), "top", "--url", "http://127.0.0.1:9"], capture_output=True, text=True, env=clean_environment(),
+                          timeout=60, check=False)
+    assert done.returncode == 5 and done.stderr
+
+
+def test_status_tells_of_delivery(server, busy):
+    done = spine(server, "status", space=busy.space)
+    assert done.returncode == 0, done.stderr
+    assert "The last five minutes:" in done.stdout and "failed 1" in done.stdout
+
+
+def test_alerts_are_shown_with_who_has_seen_them(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address, "default")
+    desk.send("bad", max_attempts=1)
+    desk.settle("nack", desk.take("bad"), reason="no")
+    alert = wait_until(lambda: desk.ok("GET", "/v1/alerts")["alerts"], "it fires")[0]
+    desk.ok("POST", f"/v1/alerts/{alert['id']}/ack", {"by": "ada"})
+    for command in ("top", "status"):
+        done = spine(server, command)
+        assert alert["summary"] in done.stdout and "seen by ada" in done.stdout, done.stdout
+    desk.close()
