@@ -143,7 +143,7 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 /* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */
 static enum problem_code join_channel(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
 {
-	if (o->channel == 0 || h->channel)
+	if (o->channel == 0 || h->channel || h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
 		return P_OK;
 	h->channel = o->channel;
 	h->channel_name = o->channel_name;
