@@ -59,7 +59,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash sim load bench clean help deps-build deps-test deps-bench
+.PHONY: build run test crash sim load bench screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -85,6 +85,10 @@ load: build	## 10,000 receivers that wait on one server: memory and CPU for each
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
 	@bench/run
+
+screenshots: deps-test	## pictures of the dashboard for the documentation, in docs/screenshots/
+	@$(SUBMAKE) binary dashboard-tests
+	@SPINE_BIN=$(BIN) node tests/dashboard/screenshots.mjs docs/screenshots
 
 clean:	## remove what was built
 	rm -rf build
@@ -213,7 +217,16 @@ $(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
 # --- Dashboard: made from source and pinned npm packages, part of the binary --------------------------
 
 DASHBOARD_MODULES := dashboard/node_modules/.package-lock.json
+DASHBOARD_TEST_MODULES := tests/dashboard/node_modules/.package-lock.json
 DASHBOARD := build/dashboard/version
+
+.PHONY: dashboard-tests
+dashboard-tests: $(DASHBOARD_TEST_MODULES)
+	@:
+
+$(DASHBOARD_TEST_MODULES): tests/dashboard/package.json tests/dashboard/package-lock.json
+	$(call say,NPM,tests/dashboard)cd tests/dashboard && npm ci --no-progress --loglevel=error
+	@touch $@
 
 $(DASHBOARD_MODULES): dashboard/package.json dashboard/package-lock.json
 	$(call say,NPM,dashboard)cd dashboard && npm ci --no-progress --loglevel=error

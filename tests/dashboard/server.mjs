@@ -33,7 +33,10 @@ export class Server {
 
 	async #run(listen) {
 		const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("SPINE_")));
-		this.#process = spawn(binary(), ["serve", "--quiet", "--listen", listen, "--data", this.data, ...this.#options], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+		this.#process = spawn(binary(), ["serve", "--quiet", "--listen", listen, "--data", this.data, ...this.#options], {
+			env: environment,
+			stdio: ["ignore", "ignore", "pipe"],
+		});
 		let log = "";
 		this.#process.stderr.on("data", (bytes) => (log = (log + bytes).slice(-4000)));
 		const deadline = Date.now() + START_TIMEOUT_MS;
@@ -70,11 +73,14 @@ export class Server {
 
 	async stop() {
 		const process = this.#process;
-		const ended = new Promise((done) => (process.exitCode !== null || process.signalCode !== null ? done() : process.once("exit", done)));
+		const ended = new Promise((done) =>
+			process.exitCode !== null || process.signalCode !== null ? done() : process.once("exit", done),
+		);
 		process.kill("SIGTERM");
 		await ended;
 		await rm(this.home, { recursive: true, force: true });
-		if (process.exitCode !== 0 && process.signalCode !== "SIGKILL") throw new Error(`the server ended with ${process.exitCode ?? process.signalCode}`);
+		if (process.exitCode !== 0 && process.signalCode !== "SIGKILL")
+			throw new Error(`the server ended with ${process.exitCode ?? process.signalCode}`);
 	}
 }
 
@@ -88,7 +94,11 @@ export class Api {
 	async call(method, path, body, agent) {
 		const answer = await fetch(`${this.url}${path}`, {
 			method,
-			headers: { "Spine-Space": this.space, ...(agent ? { "Spine-Agent": agent } : {}), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+			headers: {
+				"Spine-Space": this.space,
+				...(agent ? { "Spine-Agent": Buffer.from(agent).toString("latin1") } : {}),
+				...(body === undefined ? {} : { "Content-Type": "application/json" }),
+			},
 			body: body === undefined ? undefined : JSON.stringify(body),
 		});
 		const text = await answer.text();
@@ -114,12 +124,20 @@ export class Api {
 
 	/** Packs and sends; the handoff. */
 	send(from, to, summary, envelope = {}, more = {}) {
-		return this.post("/v1/handoffs", { envelope: { target_agent: to, task_summary: summary, from, ...envelope }, ...more }, from);
+		return this.post(
+			"/v1/handoffs",
+			{ envelope: { target_agent: to, task_summary: summary, from, ...envelope }, ...more },
+			from,
+		);
 	}
 
 	/** Takes the next handoff of an agent, which must be there. */
 	async take(agent, more = {}) {
-		const { handoffs } = await this.post(`/v1/agents/${encodeURIComponent(agent)}/receive`, { wait_s: 10, format: "none", ...more }, agent);
+		const { handoffs } = await this.post(
+			`/v1/agents/${encodeURIComponent(agent)}/receive`,
+			{ wait_s: 10, format: "none", ...more },
+			agent,
+		);
 		if (handoffs.length !== 1) throw new Error(`nothing is there for ${agent}`);
 		return handoffs[0];
 	}

@@ -1,0 +1,330 @@
+// The frame around every page: where one is, in which space, and whether what is shown is how things are.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, Problem } from "./api";
+import { busySpaces } from "./busy";
+import { connection, listen, reconnect } from "./live";
+import { Failure } from "./parts/basics";
+import { Dialog, Field } from "./parts/dialog";
+import { Notes } from "./parts/notes";
+import { Agents } from "./pages/agents";
+import { Channels } from "./pages/channels";
+import { Memories } from "./pages/memories";
+import { Overview } from "./pages/overview";
+import { Parked } from "./pages/parked";
+import { Task } from "./pages/task";
+import { Tasks } from "./pages/tasks";
+import { count, span } from "./format";
+import { useParkedCount } from "./parked_count";
+import { go, link, place, spaceLink, type Page, type Place } from "./router";
+import { isSpaceName, key, keyIsNeeded, person, spaces, theme, type Theme } from "./settings";
+import { useStore } from "./store";
+
+const nav: readonly { readonly page: Page; readonly title: string }[] = [
+	{ page: "overview", title: "Overview" },
+	{ page: "tasks", title: "Tasks" },
+	{ page: "parked", title: "Parked" },
+	{ page: "agents", title: "Agents" },
+	{ page: "channels", title: "Channels" },
+	{ page: "memories", title: "Memories" },
+];
+
+const themes: readonly Theme[] = ["auto", "light", "dark"];
+
+function ThemeButton() {
+	const chosen = useStore(theme);
+	const next = themes[(themes.indexOf(chosen) + 1) % themes.length]!;
+
+	return (
+		<button
+			type="button"
+			class="quiet"
+			onClick={() => theme.set(next)}
+			aria-label={`Theme: ${chosen}. Change to ${next}`}
+		>
+			{chosen === "auto" ? "◐" : chosen === "light" ? "☀" : "☾"}
+		</button>
+	);
+}
+
+function SpaceField({ space }: { space: string }) {
+	const remembered = useStore(spaces);
+	const [typed, setTyped] = useState(space);
+	const [busy, setBusy] = useState<readonly string[]>([]);
+	const isValid = isSpaceName(typed);
+	const known = [...new Set([...remembered, ...busy])];
+	const look = () => void busySpaces(space).then(setBusy, () => undefined);
+	const enter = () => {
+		if (isValid && typed !== space) go(spaceLink(typed));
+	};
+
+	useEffect(() => setTyped(space), [space]);
+	return (
+		<form
+			class="space"
+			onSubmit={(event) => {
+				event.preventDefault();
+				enter();
+			}}
+		>
+			<label>
+				<span>Space</span>
+				<input
+					list="spaces"
+					value={typed}
+					maxLength={64}
+					autocomplete="off"
+					autocapitalize="none"
+					spellcheck={false}
+					aria-invalid={!isValid}
+					title="1 to 64 of a-z, 0-9, _ and -"
+					onFocus={(event) => {
+						event.currentTarget.select();
+						look();
+					}}
+					onBlur={enter}
+					onInput={(event) => {
+						const { value } = event.currentTarget;
+						setTyped(value);
+						// One that was picked from the list is meant.
+						if (
+							known.includes(value) &&
+							value !== space &&
+							!(event as unknown as InputEvent).inputType?.startsWith("insertText")
+						)
+							go(spaceLink(value));
+					}}
+				/>
+			</label>
+			<datalist id="spaces">
+				{known.map((name) => (
+					<option key={name} value={name} />
+				))}
+			</datalist>
+		</form>
+	);
+}
+
+function PersonDialog({ close }: { close: () => void }) {
+	const [name, setName] = useState(person.get());
+	const [secret, setSecret] = useState(key.get());
+
+	return (
+		<Dialog
+			title="Who you are"
+			action="Save"
+			close={close}
+			submit={() => {
+				person.set(name.trim());
+				key.set(secret.trim());
+			}}
+		>
+			<Field label="Your name" hint="Written into the history beside what you decide. Kept in this browser.">
+				<input
+					value={name}
+					maxLength={100}
+					autocomplete="off"
+					onInput={(event) => setName(event.currentTarget.value)}
+				/>
+			</Field>
+			<Field label="Key" hint="Only where the server asks for one. Kept until this tab is closed.">
+				<input
+					type="password"
+					value={secret}
+					maxLength={4096}
+					autocomplete="off"
+					onInput={(event) => setSecret(event.currentTarget.value)}
+				/>
+			</Field>
+		</Dialog>
+	);
+}
+
+function KeyDialog() {
+	const [secret, setSecret] = useState("");
+	const close = () => keyIsNeeded.set(false);
+
+	return (
+		<Dialog
+			title="The server asks for a key"
+			action="Use it"
+			close={close}
+			submit={async () => {
+				const old = key.get();
+				key.set(secret.trim());
+				try {
+					await call(place.get().space, "GET", "v1/status");
+				} catch (error) {
+					if (error instanceof Problem && error.status === 401) {
+						key.set(old);
+						throw new Problem(401, "unauthorized", "the server does not know this key");
+					}
+				}
+				reconnect();
+			}}
+		>
+			<Field label="Key" hint="Kept until this tab is closed, and sent to this server only.">
+				<input
+					type="password"
+					required
+					value={secret}
+					maxLength={4096}
+					autocomplete="off"
+					onInput={(event) => setSecret(event.currentTarget.value)}
+				/>
+			</Field>
+		</Dialog>
+	);
+}
+
+/** How fresh it is, in two words. */
+function Live() {
+	const { state } = useStore(connection);
+	const text = {
+		live: "live",
+		connecting: "connecting",
+		polling: "every 4 s",
+		busy: "every 2 s",
+		lost: "not connected",
+	}[state];
+
+	return (
+		<span class={`live is-${state}`} role="status" title="Whether changes appear as they happen">
+			<span aria-hidden="true">●</span> <span class="live-text">{text}</span>
+		</span>
+	);
+}
+
+function Lost() {
+	const state = useStore(connection);
+	const [current, tick] = useState(Date.now());
+	const isLost = state.state === "lost";
+
+	useEffect(() => {
+		if (!isLost) return;
+		const timer = setInterval(() => tick(Date.now()), 1_000);
+		return () => clearInterval(timer);
+	}, [isLost]);
+	if (state.state !== "lost") return null;
+	return (
+		<div class="lost" role="alert">
+			<span>
+				The connection to the server is lost. What is shown is from{" "}
+				<time>{new Date(state.since).toLocaleTimeString(undefined, { hour12: false })}</time>.
+			</span>{" "}
+			<span aria-hidden="true">
+				Trying again {state.retryAt > current ? `in ${span(state.retryAt - current)}` : "now"}.
+			</span>
+			<button type="button" onClick={reconnect}>
+				Try now
+			</button>
+		</div>
+	);
+}
+
+function PageOf({ at }: { at: Place }) {
+	const { space, page, parts } = at;
+
+	switch (page) {
+		case "overview":
+			return <Overview space={space} />;
+		case "tasks":
+			return parts[0] ? <Task space={space} task={parts[0]} envelope={parts[1]} /> : <Tasks space={space} />;
+		case "parked":
+			return <Parked space={space} id={parts[0]} />;
+		case "agents":
+			return <Agents space={space} chosen={parts[0]} />;
+		case "channels":
+			return <Channels space={space} />;
+		case "memories":
+			return <Memories space={space} id={parts[0]} />;
+	}
+}
+
+function ParkedBadge({ space }: { space: string }) {
+	const found = useParkedCount(space);
+
+	return found ? (
+		<span class="badge bad" aria-label={`, ${found} parked`}>
+			{count(found)}
+		</span>
+	) : null;
+}
+
+export function App() {
+	const at = useStore(place);
+	const isKeyNeeded = useStore(keyIsNeeded);
+	const name = useStore(person);
+	const [isAsking, setAsking] = useState(false);
+	const main = useRef<HTMLElement>(null);
+	const first = useRef(true);
+	const [error, setError] = useState<Problem>();
+
+	useEffect(() => listen(at.space), [at.space]);
+	// A new page begins at its title, for eyes and for screen readers; the first one at the top of everything.
+	useEffect(() => {
+		if (!first.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+		if (!first.current) window.scrollTo(0, 0);
+		first.current = false;
+	}, [at.space, at.page]);
+	useEffect(() => {
+		const show = (event: PromiseRejectionEvent | ErrorEvent) =>
+			setError(
+				new Problem(0, "error", `This page has a fault: ${String("reason" in event ? event.reason : event.message)}`),
+			);
+		window.addEventListener("error", show);
+		window.addEventListener("unhandledrejection", show);
+		return () => {
+			window.removeEventListener("error", show);
+			window.removeEventListener("unhandledrejection", show);
+		};
+	}, []);
+
+	return (
+		<>
+			<a
+				class="skip"
+				href="#main"
+				onClick={(event) => {
+					event.preventDefault();
+					main.current?.focus();
+				}}
+			>
+				Skip to the content
+			</a>
+			<header>
+				<a class="brand" href={link("overview")}>
+					Memory Spine
+				</a>
+				<nav aria-label="Pages">
+					{nav.map(({ page, title }) => (
+						<a key={page} href={link(page)} aria-current={at.page === page ? "page" : undefined}>
+							{title}
+							{page === "parked" && <ParkedBadge space={at.space} />}
+						</a>
+					))}
+				</nav>
+				<div class="tools">
+					<Live />
+					<SpaceField space={at.space} />
+					<button
+						type="button"
+						class="quiet"
+						onClick={() => setAsking(true)}
+						aria-label={name ? `You are ${name}. Change` : "Say who you are"}
+					>
+						{name ? <bdi>{name}</bdi> : "You"}
+					</button>
+					<ThemeButton />
+				</div>
+			</header>
+			<Lost />
+			<main ref={main} tabIndex={-1}>
+				{error && <Failure problem={error} />}
+				<PageOf key={`${at.space} ${at.page}`} at={at} />
+			</main>
+			<Notes />
+			{isAsking && <PersonDialog close={() => setAsking(false)} />}
+			{isKeyNeeded && <KeyDialog />}
+		</>
+	);
+}

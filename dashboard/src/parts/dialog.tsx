@@ -1,0 +1,81 @@
+// A question that must be answered before anything else: the browser's own dialog, which keeps the focus inside and closes with Escape.
+import type { ComponentChildren, TargetedSubmitEvent } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { asProblem, type Problem } from "../api";
+import { Failure } from "./basics";
+
+export function Dialog({
+	title,
+	action,
+	isDangerous = false,
+	close,
+	submit,
+	children,
+}: {
+	title: string;
+	action: string;
+	isDangerous?: boolean;
+	close: () => void;
+	/** Closes the dialog unless it throws: then the dialog says why. */
+	submit: () => Promise<void> | void;
+	children: ComponentChildren;
+}) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	const heading = useId();
+	const [isBusy, setBusy] = useState(false);
+	const [problem, setProblem] = useState<Problem>();
+
+	useEffect(() => {
+		const element = dialog.current;
+		element?.showModal();
+		return () => element?.close();
+	}, []);
+	const onSubmit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
+		event.preventDefault();
+		if (isBusy) return;
+		setBusy(true);
+		setProblem(undefined);
+		try {
+			await submit();
+			close();
+		} catch (error) {
+			setProblem(asProblem(error));
+			setBusy(false);
+		}
+	};
+
+	return (
+		<dialog
+			ref={dialog}
+			aria-labelledby={heading}
+			onCancel={(event) => {
+				event.preventDefault();
+				close();
+			}}
+		>
+			<form onSubmit={(event) => void onSubmit(event)}>
+				<h2 id={heading}>{title}</h2>
+				{children}
+				{problem && <Failure problem={problem} />}
+				<div class="buttons">
+					<button type="button" onClick={close}>
+						Cancel
+					</button>
+					<button type="submit" class={isDangerous ? "danger" : "primary"} disabled={isBusy}>
+						{action}
+					</button>
+				</div>
+			</form>
+		</dialog>
+	);
+}
+
+export function Field({ label, hint, children }: { label: string; hint?: string; children: ComponentChildren }) {
+	return (
+		<label class="field">
+			<span class="field-label">{label}</span>
+			{children}
+			{hint && <span class="hint">{hint}</span>}
+		</label>
+	);
+}

@@ -1,0 +1,332 @@
+// The shapes of docs/protocol.md, as far as they are shown.
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+export interface Status {
+	readonly version: string;
+	readonly status: string;
+	readonly uptime_s: number;
+	readonly memories: number;
+	readonly store: { readonly engine: string; readonly bytes: number; readonly data: string };
+}
+
+export interface Memory {
+	readonly id: string;
+	readonly version: number;
+	readonly state: "active" | "superseded" | "expired" | "forgotten";
+	readonly content: string | null;
+	readonly summary: string | null;
+	readonly kind: string | null;
+	readonly tags: readonly string[];
+	readonly importance: string | null;
+	readonly agent: string | null;
+	readonly task: string | null;
+	readonly pinned: boolean;
+	readonly trust: string | null;
+	readonly metadata: { readonly [name: string]: Json };
+	readonly expires_at: string | null;
+	readonly supersedes: string | null;
+	readonly superseded_by: string | null;
+	readonly digest: string | null;
+	readonly created_at: string;
+	readonly updated_at: string;
+	readonly score?: number;
+	readonly explain?: Explain;
+}
+
+export interface Explain {
+	readonly text: number;
+	readonly importance: number;
+	readonly pinned: number;
+	readonly recency: number;
+	readonly terms: readonly { readonly term: string; readonly score: number; readonly count: number }[];
+}
+
+export interface Queue {
+	readonly queued: number;
+	readonly leased: number;
+	readonly working: number;
+	readonly parked: number;
+}
+
+export type BreakerState = "closed" | "open" | "half_open";
+
+export interface Agent {
+	readonly name: string;
+	readonly accepts: readonly string[];
+	readonly tokenizer: string | null;
+	readonly max_tokens: number | null;
+	readonly description: string | null;
+	readonly ack_timeout_s: number;
+	readonly max_attempts: number;
+	readonly fallbacks: readonly string[];
+	readonly webhook: string | null;
+	readonly queue: Queue;
+	readonly breaker: { readonly state: BreakerState; readonly failures: number; readonly reset_at: string | null };
+	readonly last_seen_at: string | null;
+}
+
+export interface Handoff {
+	readonly id: string;
+	readonly envelope_id: string;
+	readonly state: string;
+	readonly from: string | null;
+	readonly to: string;
+	readonly target: string;
+	readonly channel: string | null;
+	readonly attempt: number;
+	readonly max_attempts: number;
+	readonly receiver: string | null;
+	readonly progress: string | null;
+	readonly reason: string | null;
+	readonly created_at: string;
+	readonly changed_at: string;
+	readonly acked_at: string | null;
+	readonly due_at: string | null;
+	readonly events?: readonly HandoffEvent[];
+	readonly result?: Json;
+	readonly gaps?: readonly Json[];
+}
+
+export interface Parked extends Handoff {
+	readonly attempts?: Json;
+	readonly remedies?: readonly string[];
+}
+
+export interface HandoffEvent {
+	readonly id: number;
+	readonly at: string;
+	readonly event: string;
+	readonly handoff?: string;
+	readonly envelope_id?: string;
+	readonly attempt?: number;
+	readonly agent: string | null;
+	readonly actor: string | null;
+	readonly note: string | null;
+}
+
+export interface TraceEnvelope {
+	readonly id: string;
+	readonly from: string | null;
+	readonly to: string;
+	readonly parent: string | null;
+	readonly hop: number;
+	readonly created_at: string;
+	readonly token_count: number;
+	readonly max_tokens: number;
+	readonly summary: string;
+	readonly refs: number;
+	readonly missing: number;
+	readonly trimmed: number;
+}
+
+export interface Trace {
+	readonly task: string;
+	readonly envelopes: readonly TraceEnvelope[];
+	readonly handoffs: readonly Handoff[];
+	readonly events: readonly HandoffEvent[];
+	readonly next_page_token: string | null;
+}
+
+export interface Change {
+	readonly kind: string;
+	readonly fate: string;
+	readonly key?: string;
+	readonly before?: Json;
+	readonly after?: Json;
+	readonly reason?: string;
+	readonly by?: string;
+}
+
+export interface Difference {
+	readonly score: number;
+	readonly kept: number;
+	readonly total: number;
+	readonly changes: readonly Change[];
+}
+
+export interface Fidelity {
+	readonly score: number | null;
+	readonly intent_and_constraints: number | null;
+	readonly hops: readonly (Partial<Difference> & { readonly envelope: string })[];
+}
+
+export interface Envelope {
+	readonly id: string;
+	readonly digest: string;
+	readonly from: string | null;
+	readonly to: string;
+	readonly created_at: string;
+	readonly task: {
+		readonly id: string;
+		readonly intent: string | null;
+		readonly state: string | null;
+		readonly summary: string;
+	};
+	readonly memory: {
+		readonly refs: readonly {
+			readonly id: string;
+			readonly version: number;
+			readonly why: string;
+			readonly form: string;
+			readonly tokens: number;
+		}[];
+		readonly missing: readonly { readonly id: string; readonly reason: string }[];
+	};
+	readonly waived: readonly {
+		readonly key: string;
+		readonly value: Json;
+		readonly by: string | null;
+		readonly reason: string;
+		readonly at_hop: number;
+	}[];
+	readonly guard: {
+		readonly policy: string;
+		readonly findings: readonly { readonly kind: string; readonly where: string }[];
+	} | null;
+	readonly lineage: {
+		readonly parent: string | null;
+		readonly root: string;
+		readonly hop: number;
+		readonly max_hops: number;
+		readonly path: readonly string[];
+	};
+	readonly budget: {
+		readonly max_tokens: number;
+		readonly token_count: number;
+		readonly tokenizer: string;
+		readonly strategy: string;
+		readonly utilization: number;
+		readonly trimmed: readonly {
+			readonly id: string;
+			readonly tokens: number;
+			readonly reason: string;
+			readonly form: string;
+		}[];
+	};
+	readonly completeness: { readonly requested: number; readonly resolved: number; readonly score: number };
+	readonly since?: readonly {
+		readonly id: string;
+		readonly event: string;
+		readonly version?: number;
+		readonly by?: string;
+	}[];
+}
+
+export interface Channel {
+	readonly name: string;
+	readonly description: string | null;
+	readonly subscriber_count: number;
+	readonly subscribers?: readonly string[];
+	readonly created_at: string;
+}
+
+export interface Route {
+	readonly name: string;
+	readonly from: string | null;
+	readonly to: string;
+	readonly when: { readonly [name: string]: Json } | null;
+	readonly order: number;
+	readonly description: string | null;
+}
+
+export interface Metrics {
+	readonly handoffs: number;
+	readonly acked: number;
+	readonly completed: number;
+	readonly failed: number;
+	readonly failure_rate: number | null;
+	readonly latency_ms: {
+		readonly count: number;
+		readonly p50: number | null;
+		readonly p95: number | null;
+		readonly p99: number | null;
+		readonly max: number | null;
+	};
+	readonly completeness: { readonly count: number; readonly mean: number | null; readonly min: number | null };
+	readonly utilization: {
+		readonly count: number;
+		readonly mean: number | null;
+		readonly p50: number | null;
+		readonly pinned: number | null;
+		readonly low: number | null;
+	};
+	readonly hops: {
+		readonly count: number;
+		readonly mean: number | null;
+		readonly max: number | null;
+		readonly histogram: readonly (readonly [number, number])[];
+	};
+	readonly retries: number;
+	readonly leases_lost: number;
+	readonly waivers: number;
+	readonly queue: Queue;
+}
+
+export interface Point {
+	readonly at: string;
+	readonly handoffs: number;
+	readonly acked: number;
+	readonly failed: number;
+	readonly p50: number | null;
+	readonly p99: number | null;
+	readonly completeness: number | null;
+	readonly utilization: number | null;
+	readonly hop_mean: number | null;
+	readonly queued: number | null;
+}
+
+export interface Stats {
+	readonly window: string;
+	readonly now: string;
+	readonly overall: Metrics;
+	/** space: only where all spaces were asked for. */
+	readonly targets: readonly (Metrics & {
+		readonly agent: string;
+		readonly breaker: BreakerState;
+		readonly space?: string;
+	})[];
+	readonly series: { readonly step_s: number; readonly points: readonly Point[] };
+}
+
+export interface Alert {
+	readonly id: string;
+	readonly name: string;
+	readonly severity: "info" | "warning" | "critical";
+	readonly pages: boolean;
+	readonly state: "firing" | "resolved";
+	readonly agent: string | null;
+	readonly summary: string;
+	readonly value: number | null;
+	readonly threshold: number | null;
+	readonly since: string;
+	readonly resolved_at: string | null;
+	readonly acknowledged_by: string | null;
+	readonly acknowledged_at: string | null;
+	readonly silenced_until: string | null;
+}
+
+/** When alerts fire. Shares are 0 to 1. */
+export interface Rules {
+	readonly completeness_low?: number;
+	readonly completeness_critical?: number;
+	readonly failure_rate_warning?: number;
+	readonly failure_rate_critical?: number;
+	readonly latency_p99_ms?: number;
+}
+
+/** A CloudEvent of GET /v1/events. */
+export interface LiveEvent {
+	readonly id: string;
+	readonly type: string;
+	readonly time: string;
+	readonly subject?: string;
+	readonly data?: {
+		readonly handoff?: string | null;
+		readonly envelope_id?: string | null;
+		readonly agent?: string | null;
+		readonly actor?: string | null;
+		readonly attempt?: number;
+		readonly note?: string | null;
+	};
+}

@@ -1,0 +1,226 @@
+// What happens is seen as it happens, and what was missed is caught up with.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { Api, binary, Server } from "./server.mjs";
+import { launch, Stage, until } from "./stage.mjs";
+
+/** How often the document was loaded: nothing may be seen only because of a new one. */
+const loads = (t) =>
+	t.page.evaluate(
+		() => performance.getEntriesByType("navigation").length + (globalThis.loadedAt ??= performance.timeOrigin),
+	);
+
+export const tests = {
+	async "every page follows what happens, without being loaded again"(t) {
+		await t.api.store("Something, so that the space is not empty.");
+		await t.open("overview");
+		await t.live();
+		const before = await loads(t);
+		await t.page.getByRole("link", { name: "Tasks" }).click();
+		await t.sees("No task yet");
+		const sent = await t.api.send("alice", "bob", "Do the first thing.", { intent: "A thing that the user wants." });
+		await t.sees("A thing that the user wants.");
+		await t.page.getByRole("link", { name: "task-1" }).click();
+		await t.page.locator(".hop-card", { hasText: "queued" }).waitFor();
+		const taken = await t.api.take("bob");
+		await t.page.locator(".hop-card", { hasText: "leased" }).waitFor();
+		await t.api.settle(taken, "complete", { result: 42 });
+		await t.page.locator(".hop-card", { hasText: "completed" }).waitFor();
+		await t.api.send("bob", "carol", "Do the second thing.", { parent: sent.envelope_id, state: "half done" });
+		await t.page.locator(".agent-node", { hasText: "carol" }).waitFor();
+		await t.page.getByRole("link", { name: "Agents" }).click();
+		await until(async () => (await t.row("carol").locator("td").first().innerText()) === "1", "one queued for carol");
+		await t.page.getByRole("link", { name: /^Parked/ }).click();
+		await t.sees("Nothing is parked");
+		await t.api.settle(await t.api.take("carol"), "reject", { reason: "I do not know how" });
+		await t.row("ho-2").getByText("I do not know how").waitFor();
+		await t.page.locator("nav .badge", { hasText: "1" }).waitFor();
+		await t.page.getByRole("link", { name: "Channels" }).click();
+		await t.api.put("/v1/channels/news/subscribers/dora");
+		await t.sees("dora");
+		await t.api.put("/v1/routes/all", { to: "bob" });
+		await t.sees("anybody");
+		await t.page.getByRole("link", { name: "Memories" }).click();
+		await t.api.store("A fact that came in just now.");
+		await t.sees("A fact that came in just now.", ".memory");
+		await t.page.getByRole("link", { name: "Overview" }).click();
+		await t.sees("handoff.rejected", ".activity");
+		await t.api.call("PATCH", "/v1/memories/ms-1", { content: "Something else." });
+		await t.sees("memory.updated", ".activity");
+		assert.equal(await loads(t), before);
+	},
+
+	async "a lost connection is said, and what happened meanwhile is caught up with"() {
+		// A server of its own: it is killed.
+		const [browser, server] = await Promise.all([launch(), Server.start()]);
+		const t = await Stage.open(browser, server);
+		try {
+			await t.api.store("Known before.");
+			await t.open("memories");
+			await t.live();
+			t.mayFail = true; // The browser reports every attempt that fails.
+			await server.kill();
+			await t.page.getByRole("alert").getByText("The connection to the server is lost.").waitFor();
+			await t.sees("Known before.");
+			await server.restart();
+			await new Api(server.url, t.space).store("Stored while nobody listened.");
+			await t
+				.button("Try now")
+				.click({ timeout: 1_000 })
+				.catch(() => undefined); // It may have come back by itself.
+			await t.sees("Stored while nobody listened.", ".memory");
+			await t.live();
+			assert.equal(await t.page.locator(".lost[role=alert]").count(), 0);
+			await t.api.store("And live again.");
+			await t.sees("And live again.", ".memory");
+			await t.close();
+		} finally {
+			await browser.close();
+			await server.stop();
+		}
+	},
+
+	async "an empty space says what to do first, and comes alive when the demonstration runs"(t) {
+		await t.open("overview");
+		await t.sees("Nothing has happened here yet");
+		const command = await t.page.locator(".command code").first().innerText();
+		assert.equal(command, `build/spine demo --space ${t.space} --url ${t.server.url}`);
+		await t.live();
+		const [, ...args] = command.split(" ");
+		const demo = spawn(binary(), [...args, "--fast"], { stdio: "ignore" });
+		await t.page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+		await t.row("reviewer").first().waitFor();
+		assert.equal(
+			await new Promise((done) => (demo.exitCode === null ? demo.once("exit", done) : done(demo.exitCode))),
+			0,
+		);
+		await t.page.getByRole("link", { name: "Tasks" }).click();
+		await t.sees("Customers are charged twice");
+	},
+
+	async "commands are copied"(t) {
+		await t.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+		await t.open("overview");
+		await t.page.getByRole("button", { name: /^Copy: build\/spine store/ }).click();
+		await t.sees("Copied");
+		assert.match(
+			await t.page.evaluate(() => navigator.clipboard.readText()),
+			/^build\/spine store '.*' --url .* --space /,
+		);
+	},
+
+	async "work in another space is pointed at, and the space can be changed by typing"(t) {
+		const other = new Api(t.server.url, `${t.space}-other`);
+		await t.open("overview");
+		await t.sees("Nothing has happened here yet");
+		await other.send("alice", "bob", "Work in the other space.");
+		await t.page.getByRole("link", { name: other.space, exact: true }).click();
+		await t.row("bob").first().waitFor();
+		await t.page.getByLabel("Space", { exact: true }).fill(t.space);
+		await t.page.keyboard.press("Enter");
+		await t.sees("Nothing has happened here yet");
+		await t.page.getByLabel("Space", { exact: true }).fill("Not A Space!");
+		await t.page.keyboard.press("Enter");
+		assert.equal(await t.page.getByLabel("Space", { exact: true }).getAttribute("aria-invalid"), "true");
+		assert.ok(t.page.url().includes(`/${t.space}/`));
+	},
+
+	async "what one space shows is not shown in another"(t) {
+		await t.api.store("Secret of the first space.");
+		await t.open("memories");
+		await t.sees("Secret of the first space.");
+		await t.page.getByLabel("Space", { exact: true }).fill(`${t.space}-two`);
+		await t.page.keyboard.press("Enter");
+		await t.sees("No memory yet");
+		assert.equal(await t.page.getByText("Secret of the first space.").count(), 0);
+	},
+
+	async "where the server wants a key it is asked for, kept for the tab only, and sent"(t) {
+		const seen = [];
+		t.mayFail = true; // The browser reports the 401 that is meant.
+		await t.page.route("**/v1/**", (route) => {
+			const given = route.request().headers()["authorization"];
+			seen.push(given);
+			return given === "Bearer open sesame"
+				? route.continue()
+				: route.fulfill({
+						status: 401,
+						contentType: "application/problem+json",
+						body: '{"code":"unauthorized","status":401,"detail":"a key is needed"}',
+					});
+		});
+		await t.api.store("Behind the door.");
+		await t.open("memories");
+		await t.sees("The server asks for a key", "dialog");
+		await t.page.locator("dialog").getByLabel("Key").fill("wrong");
+		await t.button("Use it").click();
+		await t.sees("the server does not know this key", "dialog");
+		await t.page.locator("dialog").getByLabel("Key").fill("open sesame");
+		await t.button("Use it").click();
+		await t.sees("Behind the door.", ".memory");
+		const kept = await t.page.evaluate(() => [JSON.stringify(localStorage), sessionStorage.getItem("spine.key")]);
+		assert.ok(!kept[0].includes("sesame"));
+		assert.equal(kept[1], "open sesame");
+		assert.ok(seen.includes("Bearer open sesame"));
+	},
+
+	async "where more happens than anybody can read, the page hangs up, looks for itself, and listens again"(t) {
+		await t.page.clock.install();
+		await t.open("memories");
+		const pass = (look, what) =>
+			until(async () => {
+				await t.page.clock.runFor(200);
+				return look();
+			}, what);
+		await pass(async () => (await t.page.locator(".is-live").count()) === 1, "the stream");
+		const packed = await t.api.post("/v1/envelopes", {
+			target_agent: "everyone",
+			task_summary: "Look at this.",
+			from: "editor",
+		});
+		await t.api.post("/v1/channels/news/publish", {
+			envelope_id: packed.id,
+			receivers: Array.from({ length: 1000 }, (_, i) => `reader-${i}`),
+		});
+		await pass(async () => (await t.page.locator(".is-busy").count()) === 1, "the end of the stream");
+		await t.api.store("Stored in the middle of it.");
+		await pass(
+			async () => (await t.page.locator(".memory", { hasText: "Stored in the middle of it." }).count()) === 1,
+			"what was stored",
+		);
+		await pass(async () => (await t.page.locator(".is-live").count()) === 1, "the stream again");
+		await t.api.store("And afterwards.");
+		await pass(
+			async () => (await t.page.locator(".memory", { hasText: "And afterwards." }).count()) === 1,
+			"what came afterwards",
+		);
+	},
+
+	async "a tab that nobody looks at gives its connection back"(t) {
+		// The page reads the clock and the visibility; both are played.
+		await t.page.clock.install();
+		await t.open("memories");
+		await until(async () => {
+			await t.page.clock.runFor(100);
+			return (await t.page.locator(".is-live").count()) === 1;
+		}, "the stream");
+		await t.page.evaluate(() => {
+			Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+			document.dispatchEvent(new Event("visibilitychange"));
+		});
+		await t.page.clock.runFor(25_000);
+		await until(async () => {
+			await t.page.clock.runFor(100);
+			return (await t.page.locator(".is-live").count()) === 0;
+		}, "the end of the stream");
+		await t.api.store("While nobody looked.");
+		await t.page.evaluate(() => {
+			Object.defineProperty(document, "hidden", { configurable: true, get: () => false });
+			document.dispatchEvent(new Event("visibilitychange"));
+		});
+		await until(async () => {
+			await t.page.clock.runFor(500);
+			return (await t.page.locator(".memory", { hasText: "While nobody looked." }).count()) === 1;
+		}, "what was missed");
+	},
+};
