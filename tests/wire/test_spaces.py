@@ -131,7 +131,7 @@ def test_reading_a_space_that_does_not_exist_finds_nothing_and_makes_nothing(ser
     ghost = connect("ghost-space")
     for method, path, body in ROUTES:
         if method == "GET":
-            assert ghost.call(method, path, body).status in (200, 404, 422), path
+            assert ghost.call(method, path, body, {"Accept": "application/json"}).status in (200, 404, 422), path
     ghost.refused(404, "memory_not_found", "PATCH", "/v1/memories/ms-1", {"content": "x"})
     ghost.refused(404, "memory_not_found", "DELETE", "/v1/memories/ms-1")
     ghost.refused(422, "invalid_field", "POST", "/v1/memories", {"content": ""})
