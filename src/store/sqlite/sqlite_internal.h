@@ -89,11 +89,11 @@
 	X(HANDOFF_DUE, SQLITE_HANDOFF_COLUMNS "WHERE h.due > 0 AND h.due <= ?1 ORDER BY h.due LIMIT 1") \
 	X(HANDOFF_NEXT_DUE, "SELECT min(due) FROM handoff WHERE due > 0") \
 	X(HANDOFFS, SQLITE_HANDOFF_COLUMNS "WHERE h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER "ORDER BY h.id LIMIT ?3") \
-	X(HANDOFFS_OF_ENVELOPE, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
+	X(HANDOFFS_OF_ENVELOPE, SQLITE_HANDOFF_COLUMNS "INDEXED BY handoff_envelope WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
 				"ORDER BY h.id LIMIT ?3") \
-	X(HANDOFFS_PARKED, SQLITE_HANDOFF_COLUMNS "WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
+	X(HANDOFFS_PARKED, SQLITE_HANDOFF_COLUMNS "INDEXED BY handoff_parked WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" SQLITE_HANDOFF_FILTER \
 			   "ORDER BY h.id LIMIT ?3") \
-	X(HANDOFFS_UNTOLD, SQLITE_HANDOFF_COLUMNS "WHERE h.state = 6 AND h.flags < 2 AND h.sender = ?7 AND h.id > ?1 AND h.id < ?2 " \
+	X(HANDOFFS_UNTOLD, SQLITE_HANDOFF_COLUMNS "INDEXED BY handoff_untold WHERE h.state = 6 AND h.flags < 2 AND h.sender = ?7 AND h.id > ?1 AND h.id < ?2 " \
 			   "ORDER BY h.id LIMIT ?3") \
 	X(RESULT_PUT, "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens) VALUES (?1, ?2, ?3, ?4)") \
 	X(RESULT_GET, "SELECT result, gaps, input_tokens FROM result WHERE handoff = ?1") \

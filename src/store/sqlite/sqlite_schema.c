@@ -97,6 +97,7 @@ static const char step_2[] =
 
 static const char step_3[] =
 	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"	/* references whose text the body leaves out; -1: not known */
+	"CREATE INDEX task_order ON task (space, id);"
 	"CREATE TABLE handoff ("
 	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
 	"  envelope INTEGER NOT NULL,"		/* space << 40 | number */
