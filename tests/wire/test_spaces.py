@@ -58,9 +58,13 @@ ROUTES = [
     ("DELETE", f"/v1/routes/{SECRET}-route", None), ("POST", "/v1/envelopes", {"target_agent": "next", "task_summary": "go", "from": "a"}),
     ("GET", f"/v1/tasks/{SECRET}-task/trace", None),
     ("GET", "/v1/events?after=0", None), ("GET", "/v1/audit", None), ("GET", "/v1/audit?object=ms-1&order=newest", None),
+    ("GET", "/v1/stats", None), ("GET", "/v1/stats?window=24h", None), ("GET", "/v1/alerts?state=all", None),
+    ("POST", "/v1/alerts/al-1/ack", {"by": "mine"}), ("POST", "/v1/alerts/al-1/silence", {"for_s": 60, "by": "mine", "why": "mine"}),
 ]
-# Nothing of a space is in these.
-WITHOUT_SPACE = {"/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json"}
+# Nothing of a space is in these; the metrics are of all spaces, for whoever runs the server.
+WITHOUT_SPACE = {
+    "/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json", "/metrics", "/", "/assets/{}/{}",
+}
 
 
 @pytest.fixture
@@ -97,7 +101,7 @@ def everything(api):
 def shape(path):
     """The path as the table of routes has it."""
     path = path.partition("?")[0]
-    path = re.sub(r"/(ms|env|ho)-[^/]+", "/{}", path)
+    path = re.sub(r"/(ms|env|ho|al)-[^/]+", "/{}", path)
     path = re.sub(r"/subscribers/[^/]+", "/subscribers/{}", path)
     return re.sub(r"^(/v1/(?:tasks|agents|channels|routes))/[^/]+", r"\1/{}", path)
 
