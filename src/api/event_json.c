@@ -70,7 +70,8 @@ void event_json_put(struct json_writer *w, const struct event_row *event, struct
 	json_end_object(w);
 }
 
-void event_json_put_entry(struct json_writer *w, const struct event_row *event, struct str space_name, struct arena *arena)
+void event_json_put_entry(struct json_writer *w, const struct event_row *event, struct str space_name,
+			  struct arena *arena)
 {
 	struct str object = event_object(event, space_name, arena);
 

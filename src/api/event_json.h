@@ -9,6 +9,7 @@
 /* A CloudEvent in the JSON event format. The arena is for the short term. */
 void event_json_put(struct json_writer *w, const struct event_row *event, struct str space_name, struct arena *arena);
 /* Who did what to which object, and when. */
-void event_json_put_entry(struct json_writer *w, const struct event_row *event, struct str space_name, struct arena *arena);
+void event_json_put_entry(struct json_writer *w, const struct event_row *event, struct str space_name,
+			  struct arena *arena);
 
 #endif

@@ -3,8 +3,8 @@
  *     GET /v1/events   server-sent events in CloudEvents form, as they happen or from an id on; or a page of them as JSON
  *     GET /v1/audit    who did what to which object, and when
  *
- * Both read the one history that every write leaves a line in. A filter may fit few of a long history: one answer goes through a bounded part
- * of it and says where it stopped.
+ * Both read the one history that every write leaves a line in. A filter may fit few of a long history: one answer
+ * goes through a bounded part of it and says where it stopped.
  */
 #include "api/decode.h"
 #include "api/event_json.h"
@@ -41,7 +41,8 @@ static enum problem_code read_id(struct call *call, struct str text, const char 
 	uint64_t id;
 
 	if (!str_to_u64(text, &id) || id > INT64_MAX)
-		return problem_set(&call->problem, P_INVALID_FIELD, name, "%s is not the id of an event: a number, 0 for the beginning", name);
+		return problem_set(&call->problem, P_INVALID_FIELD, name,
+				   "%s is not the id of an event: a number, 0 for the beginning", name);
 	*ret = (int64_t)id;
 	return P_OK;
 }
@@ -61,7 +62,8 @@ static enum problem_code read_after(struct call *call, struct excerpt *x)
 }
 
 /* "handoff.,breaker.opened": every part must begin some name. */
-static enum problem_code read_kinds(struct call *call, const char *name, uint64_t (*kinds_of)(struct str prefix), uint64_t *ret)
+static enum problem_code read_kinds(struct call *call, const char *name, uint64_t (*kinds_of)(struct str prefix),
+				    uint64_t *ret)
 {
 	struct str rest = call_query(call, name);
 	uint64_t kinds = 0;
@@ -86,7 +88,8 @@ static enum problem_code read_time(struct call *call, const char *name, int64_t 
 	struct str text = call_query(call, name);
 
 	if (text.p && !rfc3339_parse(text, ret_ms))
-		return problem_set(&call->problem, P_INVALID_FIELD, name, "%s is not an RFC 3339 time, as in 2026-01-30T00:00:00Z", name);
+		return problem_set(&call->problem, P_INVALID_FIELD, name,
+				   "%s is not an RFC 3339 time, as in 2026-01-30T00:00:00Z", name);
 	return P_OK;
 }
 
@@ -106,7 +109,8 @@ static enum problem_code read_limit(struct call *call, size_t *ret)
 	uint64_t limit = LIMIT_DEFAULT;
 
 	if (text.p && (!str_to_u64(text, &limit) || limit < 1 || limit > LIMIT_MAX))
-		return problem_set(&call->problem, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d", LIMIT_MAX);
+		return problem_set(&call->problem, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d",
+				   LIMIT_MAX);
 	*ret = limit;
 	return P_OK;
 }
@@ -167,7 +171,8 @@ static bool wants_json(const struct call *call)
 {
 	struct str accept = http_req_header(call->req, "accept");
 
-	return accept.n && memmem(accept.p, accept.n, "application/json", 16) && !memmem(accept.p, accept.n, "text/event-stream", 17);
+	return accept.n && memmem(accept.p, accept.n, "application/json", 16) &&
+		!memmem(accept.p, accept.n, "text/event-stream", 17);
 }
 
 static enum problem_code decode_events(struct call *call)

@@ -76,7 +76,8 @@ static bool read_skeleton(struct reading *r, int64_t space, uint64_t num, struct
 	struct envelope_row row;
 	struct problem problem = {0};
 
-	return store_envelope_get(r->x->conn, space, num, r->arena, &row) == STORE_OK && unpack_skeleton(&row, r->arena, ret, &problem) == P_OK;
+	return store_envelope_get(r->x->conn, space, num, r->arena, &row) == STORE_OK &&
+		unpack_skeleton(&row, r->arena, ret, &problem) == P_OK;
 }
 
 /* Events of one envelope come close together: the last one is kept. */
@@ -93,7 +94,8 @@ static bool find_envelope(struct reading *r, int64_t space, uint64_t num)
 	r->is_inherited = r->envelope.parent && read_skeleton(r, space, r->envelope.parent, &parent) &&
 			  is_same(parent.traceparent, r->envelope.traceparent);
 	/* Only a chain that nobody has named a trace for needs its root. */
-	if (r->envelope.traceparent.p == NULL && r->envelope.root != num && read_skeleton(r, space, r->envelope.root, &root))
+	if (r->envelope.traceparent.p == NULL && r->envelope.root != num && read_skeleton(r, space, r->envelope.root,
+											  &root))
 		memcpy(r->root_digest, root.digest, sizeof(r->root_digest));
 	r->envelope_num = num;
 	r->envelope_space = space;
@@ -104,7 +106,8 @@ static bool find_envelope(struct reading *r, int64_t space, uint64_t num)
 static bool span_of(struct reading *r, const struct event_row *event, struct span *ret)
 {
 	struct exporter *x = r->x;
-	struct span_source source = {.event = event, .envelope = &r->envelope, .root_digest = r->root_digest, .input_tokens = -1};
+	struct span_source source = {.event = event, .envelope = &r->envelope, .root_digest = r->root_digest,
+				     .input_tokens = -1};
 	struct result_row result;
 
 	if (event->envelope == 0 || !find_envelope(r, event->space, event->envelope))
@@ -112,7 +115,8 @@ static bool span_of(struct reading *r, const struct event_row *event, struct spa
 	source.is_inherited = r->is_inherited;
 	source.space_name = r->envelope.space;
 	if (event->handoff) {
-		if (store_events(x->conn, event->space, event->handoff, 0, HISTORY_MAX, r->arena, x->history, &source.history_count) != STORE_OK)
+		if (store_events(x->conn, event->space, event->handoff, 0, HISTORY_MAX, r->arena, x->history,
+				 &source.history_count) != STORE_OK)
 			return false;
 		source.history = x->history;
 	}
@@ -151,7 +155,8 @@ static bool gather(struct exporter *x, struct export *ret)
 	has_snapshot = store_snapshot_begin(x->conn);
 	ok = store_event_last(x->conn, &last) == STORE_OK;
 	ret->until = last - x->after > WINDOW_EVENTS ? x->after + WINDOW_EVENTS : last;
-	ok = ok && store_event_page(x->conn, &filter, x->after, ret->until, BATCH_EVENTS, &arena, rows, &count) == STORE_OK;
+	ok = ok && store_event_page(x->conn, &filter, x->after, ret->until, BATCH_EVENTS, &arena, rows,
+				    &count) == STORE_OK;
 	if (ok && count == BATCH_EVENTS)
 		ret->until = rows[count - 1].id;
 	ret->has_more = ret->until < last;
@@ -264,7 +269,8 @@ static enum outcome post(struct exporter *x, const struct buf *body, struct buf 
 	return outcome_of(code, status);
 }
 
-/* "partialSuccess":{"rejectedSpans":"3"}; a number of 64 bits is a string in OTLP's JSON, but both are to be understood. */
+/* "partialSuccess":{"rejectedSpans":"3"}; a number of 64 bits is a string in OTLP's JSON, but both are to be
+ * understood. */
 static uint64_t rejected_spans(const struct exporter *x, size_t spans)
 {
 	const struct json *count;
@@ -292,14 +298,16 @@ static void tell_failure(struct exporter *x, const struct buf *why)
 	atomic_fetch_add(&x->failed_posts, 1);
 	/* Once for a row of them. */
 	if (x->retry_ms == 0)
-		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->url), LOG_SLICE("error", buf_str(why)));
+		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->url),
+			  LOG_SLICE("error", buf_str(why)));
 }
 
 static void wait_to_retry(struct exporter *x)
 {
 	int64_t until_ns;
 
-	x->retry_ms = x->retry_ms == 0 ? RETRY_FIRST_MS : x->retry_ms * 2 < RETRY_MAX_MS ? x->retry_ms * 2 : RETRY_MAX_MS;
+	x->retry_ms = x->retry_ms == 0 ? RETRY_FIRST_MS : x->retry_ms * 2 < RETRY_MAX_MS ? x->retry_ms * 2 :
+		RETRY_MAX_MS;
 	until_ns = clock_mono_ns() + x->retry_ms * INT64_C(1000000);
 	while (!atomic_load(&x->is_stopping) && clock_mono_ns() < until_ns)
 		sleep_ms(x, (until_ns - clock_mono_ns()) / 1000000 + 1);
@@ -368,7 +376,8 @@ static void open_store(struct exporter *x)
 	buf_init(&error, 4096);
 	x->conn = store_open(x->data_dir, STORE_READ, &error);
 	if (x->conn == NULL || store_event_last(x->conn, &x->after) != STORE_OK) {
-		log_write(x->log, LOG_ERROR, "no spans are exported: the store cannot be read", LOG_SLICE("error", buf_str(&error)));
+		log_write(x->log, LOG_ERROR, "no spans are exported: the store cannot be read",
+			  LOG_SLICE("error", buf_str(&error)));
 		store_close(x->conn);
 		x->conn = NULL;
 	}
@@ -419,7 +428,8 @@ static char *read_endpoint(const char *endpoint)
 	curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
 	if (scheme == NULL || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
 		goto out;
-	if (curl_url_get(parts, CURLUPART_PATH, &path, 0) == CURLUE_OK && !str_has_suffix(str_of(path), str_of(path_end))) {
+	if (curl_url_get(parts, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
+	    !str_has_suffix(str_of(path), str_of(path_end))) {
 		buf_printf(&full, "%.*s%s", (int)(strlen(path) - (path[strlen(path) - 1] == '/')), path, path_end);
 		curl_url_set(parts, CURLUPART_PATH, buf_str(&full).p, 0);
 	}

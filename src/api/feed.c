@@ -182,7 +182,8 @@ static bool find_space(struct feed_thread *t, struct stream *s)
 {
 	struct api *api = t->feed->api;
 
-	return s->call->space || spaces_find(api->spaces, api->readers[t->index], s->call->space_name, &s->call->space) == STORE_OK;
+	return s->call->space || spaces_find(api->spaces, api->readers[t->index], s->call->space_name,
+					     &s->call->space) == STORE_OK;
 }
 
 enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
@@ -286,7 +287,8 @@ static void close_stream(struct stream *s)
 	reply_send(s->call);
 }
 
-/* With its position, so that a client that wants only few of the events need not go through all of the others when it comes back. */
+/* With its position, so that a client that wants only few of the events need not go through all of the others when it
+ * comes back. */
 static void beat(struct stream *s)
 {
 	char text[64];
@@ -326,7 +328,8 @@ static void on_gone(struct http_req *req, void *arg)
 
 void feed_open(struct call *call, int64_t after, uint64_t kinds)
 {
-	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering", {"no", 2}}, {0}};
+	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering",
+											  {"no", 2}}, {0}};
 	struct feed_thread *t = &call->api->feed->each[http_req_thread(call->req)];
 	struct stream *s = arena_zalloc(call->arena, sizeof(*s));
 	char text[128];

@@ -2,7 +2,8 @@
 
 #include "core/span.h"
 
-struct str traceparent_of(const struct api *api, const struct envelope *e, uint64_t handoff, int64_t lease, struct arena *arena)
+struct str traceparent_of(const struct api *api, const struct envelope *e, uint64_t handoff, int64_t lease,
+			  struct arena *arena)
 {
 	struct trace_context context;
 	char text[TRACEPARENT_SIZE];

@@ -1,7 +1,7 @@
 /* spine tail: prints what happens, as it happens.
  *
- * Where the connection is lost it is made again, from the id of the last event on: nothing is missed and nothing is printed twice, however
- * often the server is restarted.
+ * Where the connection is lost it is made again, from the id of the last event on: nothing is missed and nothing is
+ * printed twice, however often the server is restarted.
  */
 #include "cli/ask.h"
 #include "cli/commands.h"
@@ -13,7 +13,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { PATH_MAX_BYTES = 64 * 1024, EVENT_MAX_BYTES = 16 << 20, EVENT_DEPTH = 16, PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 5000 };
+enum { PATH_MAX_BYTES = 64 * 1024, EVENT_MAX_BYTES = 16 << 20, EVENT_DEPTH = 16, PAUSE_FIRST_MS = 100,
+      PAUSE_MAX_MS = 5000 };
 
 static const struct option tail_options[] = {
 	{
@@ -78,7 +79,8 @@ static struct str value_of(struct str line)
 	return value.p ? value : STR("");
 }
 
-/* By the rules of server-sent events: an empty line ends an event, and the last id is the position also where there was no data. */
+/* By the rules of server-sent events: an empty line ends an event, and the last id is the position also where there
+ * was no data. */
 static void take_line(struct tail *t, struct str line)
 {
 	uint64_t id;
@@ -131,7 +133,8 @@ static void put_path(const struct tail *t, struct buf *path, int64_t after)
 	buf_release(&list);
 }
 
-/* Asks for a page beyond the end: its answer says where the end is, and whether server and types are what they should be. */
+/* Asks for a page beyond the end: its answer says where the end is, and whether server and types are what they should
+ * be. */
 static int find_end(struct tail *t)
 {
 	struct client_request request = {.method = "GET", .repeatable = true};
@@ -199,7 +202,8 @@ static int follow(struct tail *t)
 			is_told = false;
 		}
 		if (!is_told)
-			cli_note(t->cli, "(the connection was lost; going on behind event %lld when the server is there again)",
+			cli_note(t->cli,
+				 "(the connection was lost; going on behind event %lld when the server is there again)",
 				 (long long)t->after);
 		is_told = true;
 		stop_pause(&t->stop, pause_ms);

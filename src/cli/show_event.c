@@ -17,7 +17,8 @@ static struct str short_type(struct str type)
 
 static enum term_style style_of(struct str what)
 {
-	static const char *const bad[] = {"nacked", "rejected", "timeout", "lost", "expired", "parked", "opened", "fired", NULL};
+	static const char *const bad[] = {"nacked", "rejected", "timeout", "lost", "expired", "parked", "opened",
+					  "fired", NULL};
 
 	for (const char *const *word = bad; *word; word++)
 		if (str_has_suffix(what, str_of(*word)))
@@ -68,7 +69,8 @@ static void put_data(struct buf *out, const struct json *data)
 	if (json_get(data, "latency_ms"))
 		buf_printf(out, ", %lld ms after it was sent", (long long)ask_int(data, "latency_ms", 0));
 	if (json_get(data, "hop"))
-		buf_printf(out, ", hop %lld, %.0f %% of the references, %.0f %% of the budget", (long long)ask_int(data, "hop", 0),
+		buf_printf(out, ", hop %lld, %.0f %% of the references, %.0f %% of the budget",
+			   (long long)ask_int(data, "hop", 0),
 			   100 * ask_number(data, "completeness"), 100 * ask_number(data, "utilization"));
 	put_fact(out, ": ", ask_str(data, "note"));
 }
@@ -102,7 +104,8 @@ void show_event_line(const struct cli *cli, const struct json *event)
 void show_audit(const struct cli *cli, const struct json *entries)
 {
 	static const struct table_column columns[] = {
-		{"AT", false, TERM_DIM}, {"BY", false, TERM_CYAN}, {"ACTION", false, TERM_PLAIN}, {"OBJECT", false, TERM_CYAN},
+		{"AT", false, TERM_DIM}, {"BY", false, TERM_CYAN}, {"ACTION", false, TERM_PLAIN},
+		{"OBJECT", false, TERM_CYAN},
 		{"AGENT", false, TERM_PLAIN}, {"NOTE", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
 	};
 	struct table table;

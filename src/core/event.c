@@ -45,17 +45,24 @@ static const struct {
 	enum event_kind kind;
 	const char *action;
 } actions[] = {
-	{EVENT_QUEUED, "handoff.send"}, {EVENT_TAKEN, "handoff.receive"}, {EVENT_RELEASED, "handoff.release"}, {EVENT_ACKED, "handoff.ack"},
+	{EVENT_QUEUED, "handoff.send"}, {EVENT_TAKEN, "handoff.receive"}, {EVENT_RELEASED, "handoff.release"},
+	{EVENT_ACKED, "handoff.ack"},
 	{EVENT_NACKED, "handoff.nack"}, {EVENT_REJECTED, "handoff.reject"}, {EVENT_COMPLETED, "handoff.complete"},
-	{EVENT_LEASE_LOST, "handoff.lose_lease"}, {EVENT_WORK_LOST, "handoff.lose_work"}, {EVENT_EXPIRED, "handoff.expire"},
+	{EVENT_LEASE_LOST, "handoff.lose_lease"}, {EVENT_WORK_LOST, "handoff.lose_work"},
+	{EVENT_EXPIRED, "handoff.expire"},
 	{EVENT_FALLBACK, "handoff.fall_back"}, {EVENT_PARKED, "handoff.park"}, {EVENT_REDRIVEN, "handoff.redrive"},
 	{EVENT_REROUTED, "handoff.reroute"}, {EVENT_SHRUNK, "handoff.shrink"}, {EVENT_DISCARDED, "handoff.discard"},
-	{EVENT_BREAKER_OPENED, "breaker.open"}, {EVENT_BREAKER_CLOSED, "breaker.close"}, {EVENT_MEMORY_STORED, "memory.store"},
-	{EVENT_MEMORY_UPDATED, "memory.update"}, {EVENT_MEMORY_PINNED, "memory.pin"}, {EVENT_MEMORY_UNPINNED, "memory.unpin"},
-	{EVENT_MEMORY_REVERTED, "memory.revert"}, {EVENT_MEMORY_FORGOTTEN, "memory.forget"}, {EVENT_MEMORY_SUPERSEDED, "memory.supersede"},
-	{EVENT_ENVELOPE_PACKED, "envelope.pack"}, {EVENT_ENVELOPE_RESOLVED, "envelope.resolve"}, {EVENT_CHANNEL_PUBLISHED, "channel.publish"},
+	{EVENT_BREAKER_OPENED, "breaker.open"}, {EVENT_BREAKER_CLOSED, "breaker.close"},
+	{EVENT_MEMORY_STORED, "memory.store"},
+	{EVENT_MEMORY_UPDATED, "memory.update"}, {EVENT_MEMORY_PINNED, "memory.pin"},
+	{EVENT_MEMORY_UNPINNED, "memory.unpin"},
+	{EVENT_MEMORY_REVERTED, "memory.revert"}, {EVENT_MEMORY_FORGOTTEN, "memory.forget"},
+	{EVENT_MEMORY_SUPERSEDED, "memory.supersede"},
+	{EVENT_ENVELOPE_PACKED, "envelope.pack"}, {EVENT_ENVELOPE_RESOLVED, "envelope.resolve"},
+	{EVENT_CHANNEL_PUBLISHED, "channel.publish"},
 	{EVENT_CHANNEL_SUBSCRIBED, "channel.subscribe"}, {EVENT_CHANNEL_UNSUBSCRIBED, "channel.unsubscribe"},
-	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"}, {EVENT_ALERT_RESOLVED, "alert.resolve"},
+	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"},
+	{EVENT_ALERT_RESOLVED, "alert.resolve"},
 	{EVENT_ALERT_ACKED, "alert.ack"}, {EVENT_ALERT_SILENCED, "alert.silence"},
 };
 
@@ -91,7 +98,8 @@ struct str event_object(const struct event_row *event, struct str space_name, st
 {
 	char id[HANDOFF_ID_SIZE];
 
-	static_assert(sizeof(id) >= (size_t)ENVELOPE_ID_SIZE && sizeof(id) >= (size_t)MEMORY_ID_SIZE, "room for any of them");
+	static_assert(sizeof(id) >= (size_t)ENVELOPE_ID_SIZE && sizeof(id) >= (size_t)MEMORY_ID_SIZE,
+		      "room for any of them");
 	if (event->handoff)
 		handoff_id_format(event->handoff, id);
 	else if (event->memory)

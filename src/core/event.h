@@ -1,12 +1,12 @@
-/* Everything that is written is told: the kinds of events, their names on the wire, and what they are about. The numbers are in the store
- * and never change: append only, below 64 (sets of kinds are bits).
+/* Everything that is written is told: the kinds of events, their names on the wire, and what they are about. The
+ * numbers are in the store and never change: append only, below 64 (sets of kinds are bits).
  *
- * Values: handoff.acked has the milliseconds from the first sending to the first ack; a failed attempt (nacked, ack_timeout, lease_lost,
- * work_lost) has 1 where another attempt follows, and as its second value 1 where it was the last one with the agent, so that the handoff
- * has failed there; expired and parked have that second value, too; alert.fired and alert.resolved have the figure and its threshold;
- * envelope.packed the completeness (0 to 1) and the share of the
- * budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest
- * number. */
+ * Values: handoff.acked has the milliseconds from the first sending to the first ack; a failed attempt (nacked,
+ * ack_timeout, lease_lost, work_lost) has 1 where another attempt follows, and as its second value 1 where it was the
+ * last one with the agent, so that the handoff has failed there; expired and parked have that second value, too;
+ * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
+ * share of the budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored
+ * of a batch the lowest and the highest number. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -73,7 +73,8 @@ uint64_t event_kinds_named(struct str prefix);
 /* The same of actions. */
 uint64_t event_kinds_acting(struct str prefix);
 
-/* The id or name of what the event is about, in the arena: "ho-12", "ms-4", "env-3", the name of an agent, channel, route or space. */
+/* The id or name of what the event is about, in the arena: "ho-12", "ms-4", "env-3", the name of an agent, channel,
+ * route or space. */
 struct str event_object(const struct event_row *event, struct str space_name, struct arena *arena);
 /* Sets what asks for the events about an object that is named so. */
 void event_filter_object(struct str object, struct event_filter *filter);

@@ -81,7 +81,8 @@ struct trace_context span_context_of(const struct envelope *e, const uint8_t *ro
 	return context;
 }
 
-struct trace_context span_context_of_lease(const struct envelope *e, const uint8_t *root_digest, uint64_t handoff, int64_t lease)
+struct trace_context span_context_of_lease(const struct envelope *e, const uint8_t *root_digest, uint64_t handoff,
+					   int64_t lease)
 {
 	struct trace_context context = sender_context(e, root_digest);
 
@@ -112,7 +113,8 @@ static uint64_t lease_of(const struct span_source *s)
 	return count;
 }
 
-static void id_of(const struct span_source *s, const struct trace_context *context, const struct event_row *event, uint8_t ret[SPAN_ID_SIZE])
+static void id_of(const struct span_source *s, const struct trace_context *context, const struct event_row *event,
+		  uint8_t ret[SPAN_ID_SIZE])
 {
 	const uint8_t *digest = s->envelope->digest;
 
@@ -124,12 +126,14 @@ static void id_of(const struct span_source *s, const struct trace_context *conte
 		trace_span_id(context->trace, "event", digest, event->handoff, (uint64_t)event->id, ret);
 }
 
-static void set_parent(const struct span_source *s, const struct form *form, const struct trace_context *sender, struct span *span)
+static void set_parent(const struct span_source *s, const struct form *form, const struct trace_context *sender,
+		       struct span *span)
 {
 	const struct envelope *e = s->envelope;
 
 	if (form->event != EVENT_ENVELOPE_PACKED) {
-		id_of(s, sender, last_of(s, form->since == SINCE_TAKEN ? BIT(EVENT_TAKEN) : form->since == SINCE_QUEUED ? SENDING : 0),
+		id_of(s, sender, last_of(s, form->since == SINCE_TAKEN ? BIT(EVENT_TAKEN) :
+					 form->since == SINCE_QUEUED ? SENDING : 0),
 		      span->parent);
 	} else if (s->is_inherited && e->parent) {
 		/* The sender did not say where it is; it was at work on the parent. */
@@ -223,7 +227,8 @@ static void add_gen_ai(const struct span_source *s, struct span *span)
 	if (event->kind == EVENT_COMPLETED)
 		add_text(span, "gen_ai.operation.name", STR("invoke_agent"));
 	if (event->kind == EVENT_COMPLETED || event->kind == EVENT_ACKED)
-		add_int(span, "gen_ai.usage.input_tokens", s->input_tokens >= 0 ? s->input_tokens : s->envelope->token_count);
+		add_int(span, "gen_ai.usage.input_tokens", s->input_tokens >= 0 ? s->input_tokens :
+			s->envelope->token_count);
 }
 
 static void add_spine(const struct span_source *s, struct arena *arena, struct span *span)
@@ -256,7 +261,8 @@ bool span_of_event(const struct span_source *s, struct arena *arena, struct span
 	if (!(sender.flags & TRACE_SAMPLED))
 		return false;
 	*ret = (struct span){
-		.context = sender, .kind = form->kind, .start_ms = start_of(s, form), .end_ms = event->at_ms, .has_failed = form->is_failure,
+		.context = sender, .kind = form->kind, .start_ms = start_of(s, form), .end_ms = event->at_ms,
+		.has_failed = form->is_failure,
 		.message = form->is_failure ? event->note : STR_NULL,
 	};
 	/* The clock may have been set. */

@@ -6,8 +6,8 @@
  *     ack      from the receiver to its ack                                child of receive
  *     process  from the receiver to its result                             child of receive
  *
- * and, where an attempt fails, a span that ends with the failure: nack, reject, lose_lease, lose_work, ack_timeout, expire, park. Names and
- * attributes are those of the semantic conventions for messaging and for generative AI.
+ * and, where an attempt fails, a span that ends with the failure: nack, reject, lose_lease, lose_work, ack_timeout,
+ * expire, park. Names and attributes are those of the semantic conventions for messaging and for generative AI.
  */
 #ifndef SPINE_CORE_SPAN_H
 #define SPINE_CORE_SPAN_H
@@ -47,7 +47,8 @@ struct span_source {
 	struct str space_name;
 	const struct envelope *envelope;
 	bool is_inherited;			/* its traceparent is its parent's: the sender gave none */
-	const uint8_t *root_digest;		/* of the chain's first envelope: its trace, where nobody named one; 32 bytes */
+	const uint8_t *root_digest;		/* of the chain's first envelope: its trace,
+	where nobody named one; 32 bytes */
 	const struct event_row *history;	/* of the handoff, from its first event on */
 	size_t history_count;
 	int64_t input_tokens;			/* as the receiver told; -1: it did not */
@@ -55,13 +56,15 @@ struct span_source {
 
 /* Of these kinds of events spans are made: a set of bits. */
 uint64_t span_kinds(void);
-/* False where the event makes none, or the sender does not want its trace to be recorded. Texts are borrowed from the source or in the arena. */
+/* False where the event makes none, or the sender does not want its trace to be recorded. Texts are borrowed from the
+ * source or in the arena. */
 bool span_of_event(const struct span_source *source, struct arena *arena, struct span *ret);
 
 /* The context of an envelope: its trace, with the span of its packing. */
 struct trace_context span_context_of(const struct envelope *e, const uint8_t *root_digest);
 /* The same with the span of a lease: what a receiver that takes the handoff continues. */
-struct trace_context span_context_of_lease(const struct envelope *e, const uint8_t *root_digest, uint64_t handoff, int64_t lease);
+struct trace_context span_context_of_lease(const struct envelope *e, const uint8_t *root_digest, uint64_t handoff,
+					   int64_t lease);
 
 /* Writes spans as one ExportTraceServiceRequest in OTLP's JSON. instance tells this server from others. */
 void span_write_otlp(const struct span *spans, size_t count, struct str instance, struct buf *out);

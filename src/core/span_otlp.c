@@ -1,5 +1,5 @@
-/* Spans in the JSON of OTLP: opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest. Ids are hexadecimal, 64-bit integers
- * are strings. */
+/* Spans in the JSON of OTLP: opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest. Ids are hexadecimal,
+ * 64-bit integers are strings. */
 #include "core/span.h"
 
 #include <inttypes.h>

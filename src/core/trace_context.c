@@ -35,7 +35,8 @@ bool trace_context_parse(struct str s, struct trace_context *ret)
 		return false;
 	if (s.p[TRACE_AT - 1] != '-' || s.p[SPAN_AT - 1] != '-' || s.p[FLAGS_AT - 1] != '-')
 		return false;
-	if (!read_hex(s.p + TRACE_AT, TRACE_ID_SIZE, false, context.trace) || !read_hex(s.p + SPAN_AT, SPAN_ID_SIZE, false, context.span) ||
+	if (!read_hex(s.p + TRACE_AT, TRACE_ID_SIZE, false, context.trace) ||
+	    !read_hex(s.p + SPAN_AT, SPAN_ID_SIZE, false, context.span) ||
 	    !read_hex(s.p + FLAGS_AT, 1, true, &context.flags))
 		return false;
 	*ret = context;
@@ -54,7 +55,8 @@ void trace_context_format(const struct trace_context *context, char ret[TRACEPAR
 	snprintf(ret + at, (size_t)(TRACEPARENT_SIZE - at), "-%02x", context->flags & TRACE_SAMPLED);
 }
 
-void trace_span_id(const uint8_t trace[TRACE_ID_SIZE], const char *what, const uint8_t digest[32], uint64_t first, uint64_t second,
+void trace_span_id(const uint8_t trace[TRACE_ID_SIZE], const char *what, const uint8_t digest[32], uint64_t first,
+		   uint64_t second,
 		   uint8_t ret[SPAN_ID_SIZE])
 {
 	static const uint8_t none[SPAN_ID_SIZE];

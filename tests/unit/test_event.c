@@ -38,7 +38,8 @@ static void every_kind_has_a_name_and_an_action_of_its_own_in_one_family(void **
 static void a_prefix_names_a_set_of_kinds(void **state)
 {
 	(void)state;
-	assert_int_equal(event_kinds_named(STR("breaker.")), BIT(EVENT_BREAKER_OPENED) | BIT(EVENT_BREAKER_CLOSED) | BIT(EVENT_BREAKER_RESET));
+	assert_int_equal(event_kinds_named(STR("breaker.")), BIT(EVENT_BREAKER_OPENED) | BIT(EVENT_BREAKER_CLOSED) |
+			 BIT(EVENT_BREAKER_RESET));
 	assert_int_equal(event_kinds_named(STR("memory.stored")), BIT(EVENT_MEMORY_STORED));
 	assert_int_equal(event_kinds_acting(STR("memory.store")), BIT(EVENT_MEMORY_STORED));
 	assert_int_equal(event_kinds_named(STR("nothing.")), 0);
@@ -56,14 +57,18 @@ static void expect_object(struct event_row event, const char *object)
 static void an_event_is_about_one_object(void **state)
 {
 	(void)state;
-	expect_object((struct event_row){.kind = EVENT_ACKED, .handoff = 12, .envelope = 3, .agent = STR("ann")}, "ho-12");
-	expect_object((struct event_row){.kind = EVENT_ENVELOPE_PACKED, .envelope = 3, .agent = STR("ann"), .note = STR("2")}, "env-3");
+	expect_object((struct event_row){.kind = EVENT_ACKED, .handoff = 12, .envelope = 3, .agent = STR("ann")},
+		      "ho-12");
+	expect_object((struct event_row){.kind = EVENT_ENVELOPE_PACKED, .envelope = 3, .agent = STR("ann"),
+					 .note = STR("2")}, "env-3");
 	expect_object((struct event_row){.kind = EVENT_MEMORY_STORED, .memory = 4}, "ms-4");
 	expect_object((struct event_row){.kind = EVENT_BREAKER_OPENED, .agent = STR("ann")}, "ann");
-	expect_object((struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = STR("ann"), .note = STR("news")}, "news");
+	expect_object((struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = STR("ann"), .note = STR("news")},
+		      "news");
 	expect_object((struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = 3, .note = STR("news")}, "news");
 	expect_object((struct event_row){.kind = EVENT_SPACE_SET}, "lab");
-	expect_object((struct event_row){.kind = EVENT_ALERT_FIRED, .agent = STR("ann"), .note = STR("al-3 breaker_open: it is")}, "al-3");
+	expect_object((struct event_row){.kind = EVENT_ALERT_FIRED, .agent = STR("ann"),
+					 .note = STR("al-3 breaker_open: it is")}, "al-3");
 }
 
 static void an_object_is_asked_for_by_its_id_or_its_name(void **state)

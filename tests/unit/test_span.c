@@ -29,9 +29,12 @@ static void what_is_read_is_written_the_same(void **state)
 static void what_is_not_a_traceparent_is_refused(void **state)
 {
 	static const char *const broken[] = {
-		"", "00", "00-" TRACE "-" PARENT, "00-" TRACE "-" PARENT "-01-", "00-" TRACE "-" PARENT "-01-extra", "ff-" TRACE "-" PARENT "-01",
-		"00-00000000000000000000000000000000-" PARENT "-01", "00-" TRACE "-0000000000000000-01", "00-4BF92F3577B34DA6A3CE929D0E0E4736-" PARENT "-01",
-		"00_" TRACE "-" PARENT "-01", "00-" TRACE "-" PARENT "-0g", "0-" TRACE "-" PARENT "-011", "cc-" TRACE "-" PARENT "-01x",
+		"", "00", "00-" TRACE "-" PARENT, "00-" TRACE "-" PARENT "-01-", "00-" TRACE "-" PARENT "-01-extra",
+		"ff-" TRACE "-" PARENT "-01",
+		"00-00000000000000000000000000000000-" PARENT "-01", "00-" TRACE "-0000000000000000-01",
+		"00-4BF92F3577B34DA6A3CE929D0E0E4736-" PARENT "-01",
+		"00_" TRACE "-" PARENT "-01", "00-" TRACE "-" PARENT "-0g", "0-" TRACE "-" PARENT "-011",
+		"cc-" TRACE "-" PARENT "-01x",
 	};
 	struct trace_context c = {.flags = 77};
 
@@ -57,8 +60,10 @@ static int setup(void **state)
 	static struct story story;
 
 	story = (struct story){.envelope = {
-		.num = 3, .space = STR("lab"), .created_at_ms = T0 - 4, .from = STR("ann"), .to = STR("ben"), .task = STR("task-3"), .hop = 1, .root = 3,
-		.traceparent = STR("00-" TRACE "-" PARENT "-01"), .token_count = 120, .max_tokens = 4000, .digest = {1, 2, 3},
+		.num = 3, .space = STR("lab"), .created_at_ms = T0 - 4, .from = STR("ann"), .to = STR("ben"), .task =
+			STR("task-3"), .hop = 1, .root = 3,
+		.traceparent = STR("00-" TRACE "-" PARENT "-01"), .token_count = 120, .max_tokens = 4000, .digest =
+			{1, 2, 3},
 	}};
 	arena_init(&story.arena);
 	*state = &story;
@@ -76,8 +81,10 @@ static int teardown(void **state)
 static void happen(struct story *s, int kind, int64_t at_ms)
 {
 	s->events[s->count] = (struct event_row){
-		.id = (int64_t)s->count + 10, .kind = kind, .at_ms = T0 + at_ms, .handoff = kind == EVENT_ENVELOPE_PACKED ? 0 : 7, .envelope = 3,
-		.attempt = 1, .agent = STR("ben"), .note = kind == EVENT_NACKED ? STR("busy") : STR_NULL, .value = {1, 0.5},
+		.id = (int64_t)s->count + 10, .kind = kind, .at_ms = T0 + at_ms, .handoff =
+			kind == EVENT_ENVELOPE_PACKED ? 0 : 7, .envelope = 3,
+		.attempt = 1, .agent = STR("ben"), .note = kind == EVENT_NACKED ? STR("busy") : STR_NULL, .value =
+			{1, 0.5},
 	};
 	s->count++;
 }
@@ -86,7 +93,8 @@ static void happen(struct story *s, int kind, int64_t at_ms)
 static struct span span_at(struct story *s, size_t i)
 {
 	struct span_source source = {
-		.event = &s->events[i], .space_name = STR("lab"), .envelope = &s->envelope, .root_digest = s->envelope.digest, .history = s->events,
+		.event = &s->events[i], .space_name = STR("lab"), .envelope = &s->envelope, .root_digest =
+			s->envelope.digest, .history = s->events,
 		.history_count = s->count, .input_tokens = -1,
 	};
 	struct span span;
@@ -174,7 +182,8 @@ static void a_chain_that_nobody_named_a_trace_for_has_one_of_its_own(void **stat
 	assert_memory_equal(root.context.trace, s->envelope.digest, TRACE_ID_SIZE);
 	assert_memory_equal(root.parent, ((uint8_t[SPAN_ID_SIZE]){0}), SPAN_ID_SIZE);
 	source = (struct span_source){
-		.event = &s->events[0], .envelope = &s->envelope, .root_digest = (uint8_t[32]){1, 2, 3}, .is_inherited = true, .input_tokens = -1,
+		.event = &s->events[0], .envelope = &s->envelope, .root_digest = (uint8_t[32]){1, 2, 3},
+		.is_inherited = true, .input_tokens = -1,
 	};
 	memcpy(s->envelope.parent_digest, s->envelope.digest, 32);
 	s->envelope.parent = 3;
@@ -186,7 +195,8 @@ static void a_chain_that_nobody_named_a_trace_for_has_one_of_its_own(void **stat
 static void a_trace_that_is_not_sampled_is_left_alone(void **state)
 {
 	struct story *s = *state;
-	struct span_source source = {.event = &s->events[0], .envelope = &s->envelope, .root_digest = s->envelope.digest};
+	struct span_source source = {.event = &s->events[0], .envelope = &s->envelope,
+				     .root_digest = s->envelope.digest};
 	struct span span;
 
 	happen(s, EVENT_ENVELOPE_PACKED, 0);
@@ -197,7 +207,8 @@ static void a_trace_that_is_not_sampled_is_left_alone(void **state)
 static void what_is_no_step_of_a_handoff_makes_no_span(void **state)
 {
 	struct story *s = *state;
-	struct span_source source = {.event = &s->events[0], .envelope = &s->envelope, .root_digest = s->envelope.digest};
+	struct span_source source = {.event = &s->events[0], .envelope = &s->envelope,
+				     .root_digest = s->envelope.digest};
 	struct span span;
 
 	happen(s, EVENT_PROGRESS, 0);

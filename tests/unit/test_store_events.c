@@ -65,14 +65,18 @@ static void a_filter_holds_what_it_says(void **state)
 	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docsish"), .handoff = 7});			/* 9 */
 	assert_string_equal(page(t, (struct event_filter){.space = other}, 0, 100, ROWS), "3");
 	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7}, 0, 100, ROWS), "1 9");
-	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7, .newest_first = true}, 0, 100, ROWS), "9 1");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7, .newest_first = true}, 0,
+				 100, ROWS), "9 1");
 	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, 100, ROWS), "1 2");
 	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1 3");
 	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(23) | BIT(KIND_AGENT)}, 0, 100, ROWS), "5 6");
 	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(63)}, 0, 100, ROWS), "");
-	assert_string_equal(page(t, (struct event_filter){.memory = 15, .range_kinds = BIT(KIND_RANGE)}, 0, 100, ROWS), "4 5");
-	assert_string_equal(page(t, (struct event_filter){.memory = 21, .range_kinds = BIT(KIND_RANGE)}, 0, 100, ROWS), "");
-	assert_string_equal(page(t, (struct event_filter){.name = STR("docs"), .agent_kinds = BIT(KIND_AGENT), .note_kinds = BIT(KIND_NOTE),
+	assert_string_equal(page(t, (struct event_filter){.memory = 15, .range_kinds = BIT(KIND_RANGE)}, 0, 100,
+				 ROWS), "4 5");
+	assert_string_equal(page(t, (struct event_filter){.memory = 21, .range_kinds = BIT(KIND_RANGE)}, 0, 100,
+				 ROWS), "");
+	assert_string_equal(page(t, (struct event_filter){.name = STR("docs"), .agent_kinds = BIT(KIND_AGENT),
+							  .note_kinds = BIT(KIND_NOTE),
 							  .word_kinds = BIT(KIND_WORD)}, 0, 100, ROWS), "6 7 8");
 	assert_string_equal(page(t, (struct event_filter){.name = STR("docs")}, 0, 100, ROWS), "");
 }

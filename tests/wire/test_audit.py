@@ -24,6 +24,8 @@ def test_every_write_is_in_it(desk):
     entries = audit(desk)
     assert {entry["action"] for entry in entries} == expected
     assert all(set(entry) == ENTRY and entry["space"] == desk.space and entry["object"] for entry in entries)
+    assert [entry["action"] for entry in audit(desk, "&object=ho-1")] == [
+        "handoff.send", "handoff.receive", "handoff.progress", "envelope.resolve", "handoff.ack", "handoff.complete"]
     asked_by_name = {"memory.", "space.", "route.", "channel.", "agent.", "breaker.reset", "handoff.re", "handoff.discard"}
     for entry in entries:
         if entry["action"].startswith(tuple(asked_by_name)) and entry["action"] not in ("handoff.receive", "handoff.reject"):

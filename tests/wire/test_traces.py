@@ -109,10 +109,10 @@ def test_a_chain_that_nobody_named_a_trace_for_has_one_of_its_own(traced, collec
 
 
 def test_a_trace_that_is_not_sampled_is_not_exported(traced, collector):
-    pack(traced, PARENT[:-1] + "0")
+    pack(traced, "00-" + "c" * 32 + "-" + "d" * 16 + "-00")
     pack(traced, PARENT)
-    assert [span.trace for span in collector.wait(1)] == [TRACE]
-    wait_until(lambda: traces(traced)["exported"] == 1, "it is counted")
+    wait_until(lambda: collector.of(TRACE), "what came after it is exported")
+    assert [span.trace for span in collector.spans] == [TRACE]
 
 
 def test_hostile_names_stay_names(traced, collector):

@@ -36,7 +36,8 @@ void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct
 
 /* --- Reading --- */
 
-static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena, struct event_row *ret,
+static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
+				   struct event_row *ret,
 				   size_t *ret_count)
 {
 	size_t count = 0;
@@ -62,10 +63,12 @@ static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, struct arena *arena,
+enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
+			       struct arena *arena,
 			       struct event_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF : space ? SQL_EVENTS_OF_SPACE : SQL_EVENTS_ALL);
+	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF : space ? SQL_EVENTS_OF_SPACE :
+					   SQL_EVENTS_ALL);
 
 	if (s == NULL)
 		return STORE_FAILED;
@@ -78,7 +81,8 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 
-enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max,
+enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				   int64_t until, size_t max,
 				   struct arena *arena, struct event_row *ret, size_t *ret_count)
 {
 	static const enum sqlite_statement which[2][2] = {
