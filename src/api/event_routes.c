@@ -1,6 +1,6 @@
 /* What has happened, for those who watch and for those who ask later.
  *
- *     GET /v1/events   server-sent events in CloudEvents form, as they happen or from an id on; or a page of them as JSON
+ *     GET /v1/events   server-sent events in CloudEvents form, as they happen or from an id on; or a page as JSON
  *     GET /v1/audit    who did what to which object, and when
  *
  * Both read the one history that every write leaves a line in. A filter may fit few of a long history: one answer
@@ -75,7 +75,9 @@ static enum problem_code read_kinds(struct call *call, const char *name, uint64_
 		uint64_t some = prefix.n ? kinds_of(prefix) : 0;
 
 		if (some == 0)
-			return problem_set(&call->problem, P_INVALID_FIELD, name, "%s: nothing is called \"%.*s\"; expected beginnings of names, as in handoff.,memory.",
+			return problem_set(&call->problem, P_INVALID_FIELD, name,
+					   "%s: nothing is called \"%.*s\"; expected beginnings of names, as in "
+					   "handoff.,memory.",
 					   name, (int)(prefix.n < 64 ? prefix.n : 64), prefix.n ? prefix.p : "");
 		kinds |= some;
 	}
@@ -172,7 +174,7 @@ static bool wants_json(const struct call *call)
 	struct str accept = http_req_header(call->req, "accept");
 
 	return accept.n && memmem(accept.p, accept.n, "application/json", 16) &&
-		!memmem(accept.p, accept.n, "text/event-stream", 17);
+	       !memmem(accept.p, accept.n, "text/event-stream", 17);
 }
 
 static enum problem_code decode_events(struct call *call)

@@ -77,7 +77,7 @@ static bool read_skeleton(struct reading *r, int64_t space, uint64_t num, struct
 	struct problem problem = {0};
 
 	return store_envelope_get(r->x->conn, space, num, r->arena, &row) == STORE_OK &&
-		unpack_skeleton(&row, r->arena, ret, &problem) == P_OK;
+	       unpack_skeleton(&row, r->arena, ret, &problem) == P_OK;
 }
 
 /* Events of one envelope come close together: the last one is kept. */
@@ -94,8 +94,8 @@ static bool find_envelope(struct reading *r, int64_t space, uint64_t num)
 	r->is_inherited = r->envelope.parent && read_skeleton(r, space, r->envelope.parent, &parent) &&
 			  is_same(parent.traceparent, r->envelope.traceparent);
 	/* Only a chain that nobody has named a trace for needs its root. */
-	if (r->envelope.traceparent.p == NULL && r->envelope.root != num && read_skeleton(r, space, r->envelope.root,
-											  &root))
+	if (r->envelope.traceparent.p == NULL && r->envelope.root != num &&
+	    read_skeleton(r, space, r->envelope.root, &root))
 		memcpy(r->root_digest, root.digest, sizeof(r->root_digest));
 	r->envelope_num = num;
 	r->envelope_space = space;
@@ -106,8 +106,9 @@ static bool find_envelope(struct reading *r, int64_t space, uint64_t num)
 static bool span_of(struct reading *r, const struct event_row *event, struct span *ret)
 {
 	struct exporter *x = r->x;
-	struct span_source source = {.event = event, .envelope = &r->envelope, .root_digest = r->root_digest,
-				     .input_tokens = -1};
+	struct span_source source = {
+		.event = event, .envelope = &r->envelope, .root_digest = r->root_digest, .input_tokens = -1,
+	};
 	struct result_row result;
 
 	if (event->envelope == 0 || !find_envelope(r, event->space, event->envelope))
@@ -306,8 +307,9 @@ static void wait_to_retry(struct exporter *x)
 {
 	int64_t until_ns;
 
-	x->retry_ms = x->retry_ms == 0 ? RETRY_FIRST_MS : x->retry_ms * 2 < RETRY_MAX_MS ? x->retry_ms * 2 :
-		RETRY_MAX_MS;
+	x->retry_ms = x->retry_ms ? 2 * x->retry_ms : RETRY_FIRST_MS;
+	if (x->retry_ms > RETRY_MAX_MS)
+		x->retry_ms = RETRY_MAX_MS;
 	until_ns = clock_mono_ns() + x->retry_ms * INT64_C(1000000);
 	while (!atomic_load(&x->is_stopping) && clock_mono_ns() < until_ns)
 		sleep_ms(x, (until_ns - clock_mono_ns()) / 1000000 + 1);
@@ -469,8 +471,8 @@ struct exporter *exporter_start(const struct exporter_config *config, struct buf
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		url = read_endpoint(config->endpoint);
 	if (url == NULL) {
-		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as http://127.0.0.1:4318",
-			   config->endpoint);
+		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as "
+			   "http://127.0.0.1:4318", config->endpoint);
 		return NULL;
 	}
 	x = mem_zalloc(sizeof(*x));
@@ -523,7 +525,9 @@ void exporter_stop(struct exporter *x)
 
 void exporter_counts(struct exporter *x, struct exporter_counts *ret)
 {
-	*ret = (struct exporter_counts){atomic_load(&x->exported), atomic_load(&x->dropped), atomic_load(&x->failed_posts)};
+	*ret = (struct exporter_counts){
+		atomic_load(&x->exported), atomic_load(&x->dropped), atomic_load(&x->failed_posts),
+	};
 }
 
 const char *exporter_url(const struct exporter *x)

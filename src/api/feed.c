@@ -182,8 +182,9 @@ static bool find_space(struct feed_thread *t, struct stream *s)
 {
 	struct api *api = t->feed->api;
 
-	return s->call->space || spaces_find(api->spaces, api->readers[t->index], s->call->space_name,
-					     &s->call->space) == STORE_OK;
+	if (s->call->space)
+		return true;
+	return spaces_find(api->spaces, api->readers[t->index], s->call->space_name, &s->call->space) == STORE_OK;
 }
 
 enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
@@ -328,14 +329,18 @@ static void on_gone(struct http_req *req, void *arg)
 
 void feed_open(struct call *call, int64_t after, uint64_t kinds)
 {
-	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering",
-											  {"no", 2}}, {0}};
+	static const struct http_header headers[] = {
+		{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering", {"no", 2}}, {0},
+	};
 	struct feed_thread *t = &call->api->feed->each[http_req_thread(call->req)];
 	struct stream *s = arena_zalloc(call->arena, sizeof(*s));
 	char text[128];
 	int n;
 
-	*s = (struct stream){.call = call, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS};
+	*s = (struct stream){
+		.call = call, .thread = t, .after = after, .kinds = kinds,
+		.beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS,
+	};
 	call->is_stream = call->is_kept = true;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
 	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);

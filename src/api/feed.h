@@ -1,8 +1,8 @@
 /* The open streams of events (GET /v1/events), and how they get what has happened.
  *
  *     writer's thread   after a commit: one post to each HTTP thread that has streams, unless one is on its way
- *     HTTP thread       a round: each stream is given the events behind its position, read from the store on the thread's own
- *                       connection
+ *     HTTP thread       a round: each stream is given the events behind its position, read from the store on the
+ *                       thread's own connection
  *
  * A stream is a position in the history and nothing more: what it has not been given yet is in the store, so that one
  * that falls behind costs no memory. It gets the next batch when the client has taken the last one; a client that

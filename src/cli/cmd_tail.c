@@ -13,8 +13,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { PATH_MAX_BYTES = 64 * 1024, EVENT_MAX_BYTES = 16 << 20, EVENT_DEPTH = 16, PAUSE_FIRST_MS = 100,
-      PAUSE_MAX_MS = 5000 };
+enum {
+	PATH_MAX_BYTES = 64 * 1024,
+	EVENT_MAX_BYTES = 16 << 20,
+	EVENT_DEPTH = 16,
+	PAUSE_FIRST_MS = 100,
+	PAUSE_MAX_MS = 5000,
+};
 
 static const struct option tail_options[] = {
 	{
@@ -23,7 +28,8 @@ static const struct option tail_options[] = {
 	},
 	{
 		.name = "after", .arg = "ID", .type = OPTION_INT, .min = 0, .max = INT64_MAX,
-		.help = "begin behind the event with this id, 0 for the first there is; otherwise with what happens from now on"
+		.help = "begin behind the event with this id, 0 for the first there is; otherwise with what happens "
+			"from now on"
 	},
 	{
 		.name = "count", .letter = 'n', .arg = "N", .type = OPTION_INT, .min = 1, .max = INT64_MAX,
@@ -218,7 +224,8 @@ static int exec_tail(struct cli *cli)
 {
 	const struct options *o = &cli->options;
 	struct tail t = {
-		.cli = cli, .after = options_int(o, "after"), .left = options_is_given(o, "count") ? options_int(o, "count") : -1,
+		.cli = cli, .after = options_int(o, "after"),
+		.left = options_is_given(o, "count") ? options_int(o, "count") : -1,
 	};
 	int code = find_end(&t);
 

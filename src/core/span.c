@@ -35,8 +35,8 @@ static const struct form {
 
 /* With these a handoff stands in a queue (again). */
 #define QUEUEING \
-	(BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED) | BIT(EVENT_RELEASED) | BIT(EVENT_NACKED) | \
-	 BIT(EVENT_LEASE_LOST) | BIT(EVENT_WORK_LOST) | BIT(EVENT_ACK_TIMEOUT))
+	(BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED) | BIT(EVENT_RELEASED) | \
+	 BIT(EVENT_NACKED) | BIT(EVENT_LEASE_LOST) | BIT(EVENT_WORK_LOST) | BIT(EVENT_ACK_TIMEOUT))
 #define SENDING (BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED))
 
 static const struct form *form_of(int kind)
@@ -130,11 +130,11 @@ static void set_parent(const struct span_source *s, const struct form *form, con
 		       struct span *span)
 {
 	const struct envelope *e = s->envelope;
+	uint64_t kinds;
 
 	if (form->event != EVENT_ENVELOPE_PACKED) {
-		id_of(s, sender, last_of(s, form->since == SINCE_TAKEN ? BIT(EVENT_TAKEN) :
-					 form->since == SINCE_QUEUED ? SENDING : 0),
-		      span->parent);
+		kinds = form->since == SINCE_TAKEN ? BIT(EVENT_TAKEN) : form->since == SINCE_QUEUED ? SENDING : 0;
+		id_of(s, sender, last_of(s, kinds), span->parent);
 	} else if (s->is_inherited && e->parent) {
 		/* The sender did not say where it is; it was at work on the parent. */
 		create_id(sender, e->parent_digest, span->parent);
@@ -227,8 +227,8 @@ static void add_gen_ai(const struct span_source *s, struct span *span)
 	if (event->kind == EVENT_COMPLETED)
 		add_text(span, "gen_ai.operation.name", STR("invoke_agent"));
 	if (event->kind == EVENT_COMPLETED || event->kind == EVENT_ACKED)
-		add_int(span, "gen_ai.usage.input_tokens", s->input_tokens >= 0 ? s->input_tokens :
-			s->envelope->token_count);
+		add_int(span, "gen_ai.usage.input_tokens",
+			s->input_tokens >= 0 ? s->input_tokens : s->envelope->token_count);
 }
 
 static void add_spine(const struct span_source *s, struct arena *arena, struct span *span)

@@ -1,10 +1,10 @@
 /* What happened to an envelope as spans of a trace (OpenTelemetry), derived from the events.
  *
- *     create   packing: from the request to the commit                     child of the sender's span, or of the parent envelope's
- *     send     the handoff is queued                                       child of create
- *     receive  from the queue to the receiver: as long as it waited        child of send
- *     ack      from the receiver to its ack                                child of receive
- *     process  from the receiver to its result                             child of receive
+ *     create   packing: from the request to the commit                child of the sender's span, or of the parent's
+ *     send     the handoff is queued                                  child of create
+ *     receive  from the queue to the receiver: as long as it waited   child of send
+ *     ack      from the receiver to its ack                           child of receive
+ *     process  from the receiver to its result                        child of receive
  *
  * and, where an attempt fails, a span that ends with the failure: nack, reject, lose_lease, lose_work, ack_timeout,
  * expire, park. Names and attributes are those of the semantic conventions for messaging and for generative AI.
@@ -47,8 +47,7 @@ struct span_source {
 	struct str space_name;
 	const struct envelope *envelope;
 	bool is_inherited;			/* its traceparent is its parent's: the sender gave none */
-	const uint8_t *root_digest;		/* of the chain's first envelope: its trace,
-	where nobody named one; 32 bytes */
+	const uint8_t *root_digest;		/* of the chain's first envelope: the trace, where none was named */
 	const struct event_row *history;	/* of the handoff, from its first event on */
 	size_t history_count;
 	int64_t input_tokens;			/* as the receiver told; -1: it did not */

@@ -56,8 +56,7 @@ void trace_context_format(const struct trace_context *context, char ret[TRACEPAR
 }
 
 void trace_span_id(const uint8_t trace[TRACE_ID_SIZE], const char *what, const uint8_t digest[32], uint64_t first,
-		   uint64_t second,
-		   uint8_t ret[SPAN_ID_SIZE])
+		   uint64_t second, uint8_t ret[SPAN_ID_SIZE])
 {
 	static const uint8_t none[SPAN_ID_SIZE];
 	uint8_t hash[SHA256_SIZE];

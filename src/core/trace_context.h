@@ -26,7 +26,6 @@ void trace_context_format(const struct trace_context *context, char ret[TRACEPAR
 /* The id of a span of this trace: what it is ("create"), of which envelope, and two numbers that tell it from others
  * of the kind. */
 void trace_span_id(const uint8_t trace[TRACE_ID_SIZE], const char *what, const uint8_t digest[32], uint64_t first,
-		   uint64_t second,
-		   uint8_t ret[SPAN_ID_SIZE]);
+		   uint64_t second, uint8_t ret[SPAN_ID_SIZE]);
 
 #endif

@@ -60,10 +60,10 @@ static int setup(void **state)
 	static struct story story;
 
 	story = (struct story){.envelope = {
-		.num = 3, .space = STR("lab"), .created_at_ms = T0 - 4, .from = STR("ann"), .to = STR("ben"), .task =
-			STR("task-3"), .hop = 1, .root = 3,
-		.traceparent = STR("00-" TRACE "-" PARENT "-01"), .token_count = 120, .max_tokens = 4000, .digest =
-			{1, 2, 3},
+		.num = 3, .space = STR("lab"), .created_at_ms = T0 - 4, .from = STR("ann"), .to = STR("ben"),
+		.task = STR("task-3"), .hop = 1, .root = 3,
+		.traceparent = STR("00-" TRACE "-" PARENT "-01"), .token_count = 120, .max_tokens = 4000,
+		.digest = {1, 2, 3},
 	}};
 	arena_init(&story.arena);
 	*state = &story;
@@ -81,10 +81,10 @@ static int teardown(void **state)
 static void happen(struct story *s, int kind, int64_t at_ms)
 {
 	s->events[s->count] = (struct event_row){
-		.id = (int64_t)s->count + 10, .kind = kind, .at_ms = T0 + at_ms, .handoff =
-			kind == EVENT_ENVELOPE_PACKED ? 0 : 7, .envelope = 3,
-		.attempt = 1, .agent = STR("ben"), .note = kind == EVENT_NACKED ? STR("busy") : STR_NULL, .value =
-			{1, 0.5},
+		.id = (int64_t)s->count + 10, .kind = kind, .at_ms = T0 + at_ms, .envelope = 3,
+		.handoff = kind == EVENT_ENVELOPE_PACKED ? 0 : 7,
+		.attempt = 1, .agent = STR("ben"), .note = kind == EVENT_NACKED ? STR("busy") : STR_NULL,
+		.value = {1, 0.5},
 	};
 	s->count++;
 }
@@ -93,8 +93,8 @@ static void happen(struct story *s, int kind, int64_t at_ms)
 static struct span span_at(struct story *s, size_t i)
 {
 	struct span_source source = {
-		.event = &s->events[i], .space_name = STR("lab"), .envelope = &s->envelope, .root_digest =
-			s->envelope.digest, .history = s->events,
+		.event = &s->events[i], .space_name = STR("lab"), .envelope = &s->envelope,
+		.root_digest = s->envelope.digest, .history = s->events,
 		.history_count = s->count, .input_tokens = -1,
 	};
 	struct span span;

@@ -37,8 +37,7 @@ void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct
 /* --- Reading --- */
 
 static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
-				   struct event_row *ret,
-				   size_t *ret_count)
+				   struct event_row *ret, size_t *ret_count)
 {
 	size_t count = 0;
 	int rc;
@@ -64,11 +63,10 @@ static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t
 }
 
 enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
-			       struct arena *arena,
-			       struct event_row *ret, size_t *ret_count)
+			       struct arena *arena, struct event_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF : space ? SQL_EVENTS_OF_SPACE :
-					   SQL_EVENTS_ALL);
+	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF :
+					      space ? SQL_EVENTS_OF_SPACE : SQL_EVENTS_ALL);
 
 	if (s == NULL)
 		return STORE_FAILED;
@@ -82,8 +80,8 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 }
 
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
-				   int64_t until, size_t max,
-				   struct arena *arena, struct event_row *ret, size_t *ret_count)
+				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
+				   size_t *ret_count)
 {
 	static const enum sqlite_statement which[2][2] = {
 		{SQL_EVENT_PAGE, SQL_EVENT_PAGE_NEWEST}, {SQL_EVENT_PAGE_OF_HANDOFF, SQL_EVENT_PAGE_OF_HANDOFF_NEWEST},
