@@ -181,6 +181,11 @@ static enum problem_code decode_stream(struct call *call)
 	enum problem_code code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, &call->problem);
 
 	call->input = r;
+	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
+	if (http_req_method(call->req) == HTTP_HEAD) {
+		call->location = STR("GET");
+		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; it takes GET");
+	}
 	r->max = 1;
 	r->instance = call_query(call, "instance");
 	if (code == P_OK && r->instance.p)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from cli import FAILED, OK, UNREACHABLE, USAGE, Cli, Fake, have, offline, spine, stored  # noqa: F401
-from server import Server, binary
+from server import binary
 
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 
@@ -87,7 +87,7 @@ def test_tail_says_when_nothing_listens(offline):
 
 def test_tail_goes_on_over_a_restart_without_a_gap_or_a_repetition(start, tmp_path, tail):
     data = tmp_path / "data"
-    server = start("--listen", "127.0.0.1:0", data=data).wait_until_ready()
+    server = start(data=data).wait_until_ready()
     cli = Cli(tmp_path, SPINE_URL=server.url)
     following = tail("--after", "0", "--json", cli=cli)
     listen = f"{server.address[0]}:{server.address[1]}"
@@ -97,7 +97,7 @@ def test_tail_goes_on_over_a_restart_without_a_gap_or_a_repetition(start, tmp_pa
         if n % 3 == 2:
             seen += [json.loads(following.line())["subject"] for _ in range(3)]
             server.kill()
-            server = Server(data, listen=listen).wait_until_ready()
+            server = start(data=data, listen=listen).wait_until_ready()
     stored(cli, "last")
     seen.append(json.loads(following.line())["subject"])
     assert seen == [f"ms-{n + 1}" for n in range(10)]

@@ -159,3 +159,10 @@ def test_what_a_stream_had_when_it_went_away_stays_its_own_until_the_lease_ends(
 def test_bad_input_is_refused_before_the_stream_begins(desk, query, field):
     answer = desk.call("GET", f"/v1/agents/worker/stream?{query}")
     assert answer.status == 422 and answer.json["field"] == field, answer
+
+
+def test_head_of_the_stream_takes_nothing(desk):
+    handoff = desk.send()
+    answer = desk.call("HEAD", "/v1/agents/worker/stream")
+    assert answer.status == 405
+    assert desk.state(handoff) == "queued"
