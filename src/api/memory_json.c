@@ -2,6 +2,7 @@
 
 #include "api/decode.h"
 #include "base/clock.h"
+#include "codec/json_member.h"
 
 #include <stdio.h>
 
@@ -245,34 +246,6 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 
 /* --- Writing --- */
 
-static void put_optional(struct json_writer *w, const char *key, struct str value)
-{
-	json_key(w, key);
-	if (value.p)
-		json_put_str(w, value);
-	else
-		json_put_null(w);
-}
-
-static void put_time(struct json_writer *w, const char *key, int64_t ms)
-{
-	char text[CLOCK_TEXT_SIZE];
-
-	clock_format(ms, text);
-	json_member_cstr(w, key, text);
-}
-
-/* 0 is "never". */
-static void put_time_or_null(struct json_writer *w, const char *key, int64_t ms)
-{
-	if (ms) {
-		put_time(w, key, ms);
-		return;
-	}
-	json_key(w, key);
-	json_put_null(w);
-}
-
 static void put_id(struct json_writer *w, const char *key, uint64_t num)
 {
 	char text[MEMORY_ID_SIZE];
@@ -311,27 +284,27 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	put_id(w, "id", m->num);
 	json_member_int(w, "version", m->version);
 	json_member_cstr(w, "state", memory_state_name(memory_state(m, now_ms)));
-	put_optional(w, "content", m->content);
-	put_optional(w, "summary", m->summary);
-	put_optional(w, "kind", m->kind);
+	json_member_optional(w, "content", m->content);
+	json_member_optional(w, "summary", m->summary);
+	json_member_optional(w, "kind", m->kind);
 	json_key(w, "tags");
 	json_put_raw(w, m->tags.p ? m->tags : STR("[]"));
-	put_optional(w, "importance", m->forgotten_at_ms ? STR_NULL : str_of(memory_importance_name(m->importance)));
-	put_optional(w, "agent", m->agent);
-	put_optional(w, "task", m->task);
+	json_member_optional(w, "importance", m->forgotten_at_ms ? STR_NULL : str_of(memory_importance_name(m->importance)));
+	json_member_optional(w, "agent", m->agent);
+	json_member_optional(w, "task", m->task);
 	json_member_bool(w, "pinned", m->pinned);
-	put_optional(w, "trust", m->forgotten_at_ms ? STR_NULL : str_of(memory_trust_name(m->trust)));
+	json_member_optional(w, "trust", m->forgotten_at_ms ? STR_NULL : str_of(memory_trust_name(m->trust)));
 	json_key(w, "metadata");
 	json_put_raw(w, m->metadata.p ? m->metadata : STR("{}"));
-	put_time_or_null(w, "expires_at", m->expires_at_ms);
+	json_member_time_optional(w, "expires_at", m->expires_at_ms);
 	put_id(w, "supersedes", m->supersedes);
 	put_id(w, "superseded_by", m->superseded_by);
 	put_digest(w, m);
 	clock_format(m->created_at_ms, created_at);	/* 0 is a time here, the first one */
 	json_member_cstr(w, "created_at", created_at);
-	put_time(w, "updated_at", m->forgotten_at_ms ? m->forgotten_at_ms : m->updated_at_ms);
+	json_member_time(w, "updated_at", m->forgotten_at_ms ? m->forgotten_at_ms : m->updated_at_ms);
 	if (m->forgotten_at_ms)
-		put_time(w, "forgotten_at", m->forgotten_at_ms);
+		json_member_time(w, "forgotten_at", m->forgotten_at_ms);
 	if (m->version != m->current_version)
 		json_member_int(w, "current_version", m->current_version);
 }

@@ -3,6 +3,7 @@
 #include "api/handoff_json.h"
 #include "api/memory_json.h"
 #include "api/routes.h"
+#include "codec/json_member.h"
 #include "core/handoff_id.h"
 #include "core/memory_id.h"
 
@@ -36,20 +37,6 @@ static enum problem_code read_lease(struct call *call, struct settling *s)
 	return code;
 }
 
-static struct str write_tree(struct call *call, const struct json *tree)
-{
-	struct json_writer w;
-	struct buf text;
-	struct str copy;
-
-	buf_init(&text, 2 * RESULT_MAX);
-	json_writer_init(&w, &text);
-	json_put_canonical(&w, tree);
-	copy = buf_overflowed(&text) ? STR_NULL : arena_str(call->arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
-}
-
 static enum problem_code read_result(struct call *call, struct settling *s)
 {
 	const struct json *result = decode_member(&call->body, "result"), *gaps = NULL;
@@ -62,11 +49,11 @@ static enum problem_code read_result(struct call *call, struct settling *s)
 	if (code != P_OK)
 		return code;
 	if (result && s->answer.verb == VERB_COMPLETE)
-		r->result = write_tree(call, result);
+		r->result = json_canonical(result, RESULT_MAX, call->arena);
 	if (gaps)
-		r->gaps = write_tree(call, gaps);
-	if ((result && s->answer.verb == VERB_COMPLETE && (r->result.p == NULL || r->result.n > RESULT_MAX)) ||
-	    (gaps && (r->gaps.p == NULL || r->gaps.n > RESULT_MAX)))
+		r->gaps = json_canonical(gaps, RESULT_MAX, call->arena);
+	if ((result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL) ||
+	    (gaps && r->gaps.p == NULL))
 		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store it as a memory and give its id", RESULT_MAX);
 	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 	return P_OK;

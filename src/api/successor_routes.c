@@ -76,24 +76,16 @@ static enum problem_code write_put(struct call *call, struct store_conn *c)
 {
 	struct successor *s = call->input;
 	struct route_row row = {.name = call->params[0], .created_at_ms = call->now_ms, .updated_at_ms = call->now_ms};
-	struct json_writer w;
-	struct buf text;
 	enum store_status status;
 	enum problem_code code = check_room(call, c);
 
 	if (code != P_OK)
 		return code;
-	buf_init(&text, SUCCESSOR_SETTINGS_MAX);
-	json_writer_init(&w, &text);
-	json_put_canonical(&w, &call->body);
-	if (buf_overflowed(&text)) {
-		buf_release(&text);
+	row.settings = json_canonical(&call->body, SUCCESSOR_SETTINGS_MAX, call->arena);
+	if (row.settings.p == NULL)
 		return problem_set(&call->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes", SUCCESSOR_SETTINGS_MAX);
-	}
 	call->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = call->params[0]};
-	row.settings = buf_str(&text);
 	status = store_route_put(c, call->space, &row);
-	buf_release(&text);
 	return status == STORE_OK ? find(call, c, &s->row) : problem_of_store(&call->problem, status);
 }
 

@@ -3,6 +3,7 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "base/clock.h"
+#include "codec/json_member.h"
 #include "core/fidelity.h"
 #include "core/unpack.h"
 
@@ -95,15 +96,6 @@ static void put_next(struct call *call, struct json_writer *w, const struct task
 	page_put_next(call, &t->page, w, t->more, t->more ? t->envelopes[t->count - 1].num : 0, 0);
 }
 
-static void put_optional(struct json_writer *w, const char *key, struct str value)
-{
-	json_key(w, key);
-	if (value.p)
-		json_put_str(w, value);
-	else
-		json_put_null(w);
-}
-
 static void put_id(struct json_writer *w, const char *key, uint64_t num)
 {
 	char id[ENVELOPE_ID_SIZE];
@@ -125,7 +117,7 @@ static void put_hop(struct json_writer *w, const struct envelope *e)
 	put_id(w, "envelope", e->num);
 	put_id(w, "parent", e->parent);
 	json_member_int(w, "hop", e->hop);
-	put_optional(w, "from", e->from);
+	json_member_optional(w, "from", e->from);
 	json_member_str(w, "to", e->to);
 	json_member_cstr(w, "created_at", at);
 }
@@ -138,7 +130,7 @@ static void encode_task(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_str(&w, "id", call->params[0]);
-	put_optional(&w, "intent", t->newest.intent);
+	json_member_optional(&w, "intent", t->newest.intent);
 	json_key(&w, "envelopes");
 	json_begin_array(&w);
 	for (size_t i = 0; i < t->count; i++) {
@@ -146,7 +138,7 @@ static void encode_task(struct call *call)
 
 		json_begin_object(&w);
 		put_hop(&w, e);
-		put_optional(&w, "state", e->state);
+		json_member_optional(&w, "state", e->state);
 		json_member_int(&w, "token_count", e->token_count);
 		json_member_int(&w, "max_tokens", e->max_tokens);
 		json_member_int(&w, "refs", (int64_t)e->ref_count);

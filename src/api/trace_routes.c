@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { ENVELOPES_MAX = 200, HANDOFFS_OF_ONE = 1000, EVENTS_OF_ONE = 1000 };
+enum { ENVELOPES_MAX = 200, HANDOFFS_OF_ONE = 100, EVENTS_OF_ONE = 100 };
 
 struct trace {
 	struct page page;
@@ -53,14 +53,21 @@ static void *grow(struct arena *arena, void *items, size_t count, size_t *room, 
 static enum problem_code add_events(struct call *call, struct store_conn *c, struct trace *t, uint64_t handoff)
 {
 	struct event_row *found = t->events_of_one;
-	size_t count = 0;
-	enum store_status status = store_events(c, call->space, handoff, 0, EVENTS_OF_ONE, call->arena, found, &count);
+	size_t count = EVENTS_OF_ONE;
+	int64_t after = 0;
 
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	t->events = grow(call->arena, t->events, t->event_count, &t->event_room, count, sizeof(*t->events));
-	memcpy(t->events + t->event_count, found, count * sizeof(*found));
-	t->event_count += count;
+	while (count == EVENTS_OF_ONE) {
+		enum store_status status = store_events(c, call->space, handoff, after, EVENTS_OF_ONE, call->arena, found, &count);
+
+		if (status != STORE_OK)
+			return problem_of_store(&call->problem, status);
+		if (count == 0)
+			break;
+		t->events = grow(call->arena, t->events, t->event_count, &t->event_room, count, sizeof(*t->events));
+		memcpy(t->events + t->event_count, found, count * sizeof(*found));
+		t->event_count += count;
+		after = found[count - 1].id;
+	}
 	return P_OK;
 }
 
@@ -68,16 +75,21 @@ static enum problem_code add_handoffs(struct call *call, struct store_conn *c, s
 {
 	struct handoff_filter filter = {.space = call->space, .envelope = envelope};
 	struct handoff_row *found = t->handoffs_of_one;
-	size_t count = 0;
-	enum store_status status = store_handoffs(c, &filter, 0, HANDOFFS_OF_ONE, call->arena, found, &count);
-	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	size_t count = HANDOFFS_OF_ONE;
+	uint64_t after = 0;
+	enum problem_code code = P_OK;
 
-	if (code != P_OK)
-		return code;
-	t->handoffs = grow(call->arena, t->handoffs, t->handoff_count, &t->handoff_room, count, sizeof(*t->handoffs));
-	for (size_t i = 0; code == P_OK && i < count; i++) {
-		t->handoffs[t->handoff_count++] = found[i];
-		code = add_events(call, c, t, found[i].num);
+	while (code == P_OK && count == HANDOFFS_OF_ONE) {
+		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->arena, found, &count);
+
+		if (status != STORE_OK)
+			return problem_of_store(&call->problem, status);
+		t->handoffs = grow(call->arena, t->handoffs, t->handoff_count, &t->handoff_room, count, sizeof(*t->handoffs));
+		for (size_t i = 0; code == P_OK && i < count; i++) {
+			t->handoffs[t->handoff_count++] = found[i];
+			after = found[i].num;
+			code = add_events(call, c, t, found[i].num);
+		}
 	}
 	return code;
 }

@@ -24,7 +24,8 @@ struct waiting {
 	bool is_stuck;			/* what was due could not be carried out: later */
 	int64_t now_ms;			/* of the transaction under way */
 	struct list buckets[BUCKETS];	/* waiting calls, by the hash of their key */
-	atomic_size_t count;
+	size_t count;
+	atomic_size_t committed_count;	/* what others see: those whose transaction has ended */
 	/* Of the transaction under way. */
 	struct list steps;
 	struct touched *touched;
@@ -72,7 +73,7 @@ void waiting_free(struct waiting *w)
 
 size_t waiting_count(struct waiting *w)
 {
-	return atomic_load(&w->count);
+	return atomic_load(&w->committed_count);
 }
 
 /* --- What has happened --- */
@@ -147,7 +148,7 @@ void waiting_for(struct call *call, enum wait_kind kind, int64_t id)
 	call->wait.is_fresh = true;
 	list_init(&call->wait.link);
 	list_add(bucket_of(w, kind, id), &call->wait.link);
-	atomic_fetch_add(&w->count, 1);
+	w->count++;
 	add_step(w, call);
 }
 
@@ -155,7 +156,7 @@ static void leave(struct waiting *w, struct call *call)
 {
 	call->wait.is_waiting = false;
 	list_remove(&call->wait.link);
-	atomic_fetch_sub(&w->count, 1);
+	w->count--;
 }
 
 void waiting_forget(struct call *call)
@@ -276,9 +277,10 @@ static void on_after(void *ctx, bool committed)
 			/* From the last to the first, each to the front: the order is as it was. */
 			call->wait.is_waiting = true;
 			list_add(bucket->next, &call->wait.link);
-			atomic_fetch_add(&w->count, 1);
+			w->count++;
 		}
 	}
+	atomic_store(&w->committed_count, w->count);
 }
 
 static int64_t on_wake_at(void *ctx)
@@ -331,6 +333,7 @@ static void nudge_done(struct writer_job *job, enum store_status status)
 	/* It could not be run again: it must be answered all the same. */
 	if (status != STORE_OK && call->wait.is_waiting) {
 		leave(call->api->waiting, call);
+		atomic_store(&call->api->waiting->committed_count, call->api->waiting->count);
 		call->job.done(&call->job, status);
 	}
 	http_post(call->api->http, http_req_thread(call->req), nudge_back, call);

@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "base/mem.h"
 #include "codec/base64.h"
+#include "codec/json_member.h"
 #include "codec/hmac.h"
 #include "core/agent.h"
 #include "core/handoff_id.h"
@@ -166,21 +167,6 @@ static struct str failure(struct webhook_post *p, CURLcode result, struct arena 
 	return arena_str(arena, str_of(curl_easy_strerror(result)));
 }
 
-/* p == NULL where it is larger than a result may be. */
-static struct str write_tree(struct arena *arena, const struct json *tree)
-{
-	struct json_writer w;
-	struct buf text;
-	struct str copy;
-
-	buf_init(&text, RESULT_MAX);
-	json_writer_init(&w, &text);
-	json_put_canonical(&w, tree);
-	copy = buf_overflowed(&text) ? STR_NULL : arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
-}
-
 static bool says_json(struct webhook_post *p)
 {
 	const char *type = NULL;
@@ -226,9 +212,9 @@ static void read_accepted(const struct json *body, struct arena *arena, struct d
 		return;
 	}
 	if (result && result->type != JSON_NULL)
-		r->result = write_tree(arena, result);
+		r->result = json_canonical(result, RESULT_MAX, arena);
 	if (gaps)
-		r->gaps = write_tree(arena, gaps);
+		r->gaps = json_canonical(gaps, RESULT_MAX, arena);
 	if ((result && result->type != JSON_NULL && r->result.p == NULL) ||
 	    (gaps && (r->gaps.p == NULL || gaps->type != JSON_ARRAY)))
 		nack(a, STR("the answer's result is too large, or its gaps are not a list"));

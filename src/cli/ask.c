@@ -257,6 +257,9 @@ int ask_print(struct cli *cli, const struct client_request *request,
 		cli_write_json(cli, ask.reply.body.len ? buf_str(&ask.reply.body) : STR("{}"));
 	else if (code == CLI_OK)
 		show(cli, &ask.json);
+	if (code == CLI_OK && !cli_is_json(cli) && ask_str(&ask.json, "next_page_token").n)
+		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
+			 STR_ARG(ask_str(&ask.json, "next_page_token")));
 	ask_release(&ask);
 	return code;
 }

@@ -33,6 +33,20 @@ void json_member_time_optional(struct json_writer *w, const char *key, int64_t m
 		json_member_null(w, key);
 }
 
+struct str json_canonical(const struct json *value, size_t max, struct arena *arena)
+{
+	struct json_writer w;
+	struct buf text;
+	struct str copy;
+
+	buf_init(&text, max);
+	json_writer_init(&w, &text);
+	json_put_canonical(&w, value);
+	copy = buf_overflowed(&text) ? STR_NULL : arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
 void json_member_sha256(struct json_writer *w, const char *key, const uint8_t digest[SHA256_SIZE])
 {
 	static const char hex[] = "0123456789abcdef";

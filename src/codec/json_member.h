@@ -11,6 +11,8 @@ void json_member_null(struct json_writer *w, const char *key);
 void json_member_time(struct json_writer *w, const char *key, int64_t ms);
 /* The same; null for 0, where that means that there is none. */
 void json_member_time_optional(struct json_writer *w, const char *key, int64_t ms);
+/* The canonical JSON of a value, in the arena; p == NULL where it is longer than max bytes. */
+struct str json_canonical(const struct json *value, size_t max, struct arena *arena);
 /* "sha256:" and the hexadecimal digits. */
 void json_member_sha256(struct json_writer *w, const char *key, const uint8_t digest[32]);
 

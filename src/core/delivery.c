@@ -1,6 +1,7 @@
 /* Sending, taking and settling. What fails is delivery_fail.c's, what a person does with it delivery_park.c's. */
 #include "core/delivery_internal.h"
 
+#include "codec/json_member.h"
 #include "core/agent.h"
 
 #include <assert.h>
@@ -151,20 +152,9 @@ static enum problem_code join_channel(struct delivery *d, const struct delivery_
 }
 
 /* The names that may take over, as they are kept. */
-static struct str write_names(struct arena *arena, const struct json *names)
+struct str delivery_names(struct arena *arena, const struct json *names)
 {
-	struct json_writer w;
-	struct buf text;
-	struct str copy;
-
-	if (names == NULL || names->count == 0)
-		return STR_NULL;
-	buf_init(&text, 1 << 16);
-	json_writer_init(&w, &text);
-	json_put_canonical(&w, names);
-	copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
+	return names && names->count ? json_canonical(names, DELIVERY_NAMES_MAX, arena) : STR_NULL;
 }
 
 /* The breaker of the target does not let it through: a fallback takes it, or it is refused. */
@@ -190,7 +180,7 @@ static enum problem_code fill_from_agent(struct delivery *d, const struct delive
 		h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
 	if (h->max_attempts == 0)
 		h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
-	h->fallbacks = write_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
+	h->fallbacks = delivery_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
 	return P_OK;
 }
 
@@ -346,11 +336,22 @@ static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
 	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
 }
 
+/* What a completion does not say again stays as the ack told it. */
 static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
 				     struct problem *problem)
 {
-	enum store_status status = a->has_result ? store_result_put(d->conn, h->space, h->num, &a->result) : STORE_OK;
+	struct result_row result = a->result, before;
+	enum store_status status;
 
+	if (!a->has_result)
+		return P_OK;
+	status = store_result_get(d->conn, h->space, h->num, d->arena, &before);
+	if (status == STORE_OK && a->verb == VERB_COMPLETE) {
+		result.gaps = result.gaps.p ? result.gaps : before.gaps;
+		result.input_tokens = result.input_tokens >= 0 ? result.input_tokens : before.input_tokens;
+	}
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = store_result_put(d->conn, h->space, h->num, &result);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 

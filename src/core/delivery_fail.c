@@ -64,18 +64,8 @@ static enum problem_code may_take_over(struct delivery *d, const struct handoff_
 static struct str rest_of(struct arena *arena, const struct json *names, uint32_t used)
 {
 	struct json rest = {.type = JSON_ARRAY, .count = names->count - used, .items = names->items + used};
-	struct json_writer w;
-	struct buf text;
-	struct str copy;
 
-	if (rest.count == 0)
-		return STR_NULL;
-	buf_init(&text, 1 << 16);
-	json_writer_init(&w, &text);
-	json_put_canonical(&w, &rest);
-	copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
+	return delivery_names(arena, &rest);
 }
 
 enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row *h, bool *ret_is_probe, struct problem *problem)

@@ -6,6 +6,11 @@
 
 /* delivery.c */
 
+enum { DELIVERY_NAMES_MAX = 1 << 16 };
+
+/* A list of agents as it is kept; p == NULL where it is empty. */
+struct str delivery_names(struct arena *arena, const struct json *names);
+
 /* Moves h to a state, writes it, tells of it. Asserts that the table allows it. */
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, enum handoff_state to,
 				struct problem *problem);

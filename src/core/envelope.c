@@ -1,6 +1,6 @@
 #include "core/envelope.h"
 
-#include "base/clock.h"
+#include "codec/json_member.h"
 #include "codec/sha256.h"
 
 #include <stdio.h>
@@ -38,23 +38,6 @@ bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret)
 }
 
 /* --- Writing: members stand in the order of their names, as RFC 8785 wants them --- */
-
-static void put_optional(struct json_writer *w, const char *key, struct str value)
-{
-	json_key(w, key);
-	if (value.p)
-		json_put_str(w, value);
-	else
-		json_put_null(w);
-}
-
-static void put_time(struct json_writer *w, const char *key, int64_t ms)
-{
-	char text[CLOCK_TEXT_SIZE];
-
-	clock_format(ms, text);
-	json_member_cstr(w, key, text);
-}
 
 static void put_digest(struct json_writer *w, const char *key, const uint8_t digest[32])
 {
@@ -172,13 +155,13 @@ static void put_redactions(struct json_writer *w, const struct envelope_ref *r)
 static void put_ref(struct json_writer *w, const struct envelope_ref *r, bool texts)
 {
 	json_begin_object(w);
-	put_optional(w, "agent", r->agent);
-	put_time(w, "created_at", r->created_at_ms);
+	json_member_optional(w, "agent", r->agent);
+	json_member_time(w, "created_at", r->created_at_ms);
 	put_digest(w, "digest", r->digest);
 	json_member_cstr(w, "form", envelope_form_name(r->form));
 	put_memory_id(w, "id", r->id.num);
 	json_member_cstr(w, "importance", memory_importance_name(r->importance));
-	put_optional(w, "kind", r->kind);
+	json_member_optional(w, "kind", r->kind);
 	if (r->redaction_count)
 		put_redactions(w, r);
 	put_memory_id(w, "superseded_by", r->superseded_by);
@@ -217,10 +200,10 @@ static void put_task(struct json_writer *w, const struct envelope *e)
 	json_key(w, "task");
 	json_begin_object(w);
 	json_member_str(w, "id", e->task);
-	put_optional(w, "intent", e->intent);
+	json_member_optional(w, "intent", e->intent);
 	json_key(w, "open_decisions");
 	json_put_canonical(w, &e->open_decisions);
-	put_optional(w, "state", e->state);
+	json_member_optional(w, "state", e->state);
 	json_member_str(w, "summary", e->summary);
 	json_end_object(w);
 }
@@ -237,7 +220,7 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	put_completeness(w, e);
 	json_key(w, "constraints");
 	json_put_canonical(w, &e->constraints);
-	put_time(w, "created_at", e->created_at_ms);
+	json_member_time(w, "created_at", e->created_at_ms);
 	digest_at = out->len;
 	if (part != ENVELOPE_DIGESTED)
 		put_digest(w, "digest", e->digest);
@@ -247,7 +230,7 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	json_put_canonical(w, &e->expected_output);
 	json_key(w, "extensions");
 	json_put_canonical(w, &e->extensions);
-	put_optional(w, "from", e->from);
+	json_member_optional(w, "from", e->from);
 	json_key(w, "guard");
 	json_put_canonical(w, &e->guard);
 	json_key(w, "history");
@@ -258,7 +241,7 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	json_member_str(w, "space", e->space);
 	put_task(w, e);
 	json_member_str(w, "to", e->to);
-	put_optional(w, "traceparent", e->traceparent);
+	json_member_optional(w, "traceparent", e->traceparent);
 	json_key(w, "waived");
 	json_put_canonical(w, &e->waived);
 	json_end_object(w);

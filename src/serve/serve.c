@@ -301,7 +301,8 @@ static void say_what_to_do(const struct server *s)
 	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
 	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
 	       "  build/spine search gateway\n"
-	       "  build/spine status\n\n", url);
+	       "  build/spine demo\n\n"
+	       "and %s/ in a browser.\n\n", url, url);
 	fflush(stdout);
 }
 

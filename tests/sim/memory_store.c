@@ -650,6 +650,19 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	return STORE_OK;
 }
 
+enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+				   struct result_row *ret)
+{
+	enum store_status status = enter(c, false);
+	const struct kept *k = get_handoff(c, space, handoff);
+
+	(void)arena;
+	if (status != STORE_OK || k == NULL || !k->has_result)
+		return status != STORE_OK ? status : STORE_NOT_FOUND;
+	*ret = k->result;
+	return STORE_OK;
+}
+
 /* --- Events --- */
 
 enum store_status store_event_add(struct store_conn *c, struct event_row *event)

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from api import Api
 
 from cli import (  # noqa: F401
     CONFLICT,
@@ -914,3 +915,16 @@ def test_the_examples_of_the_help_work(spine, tmp_path):
                 stdin=subprocess.DEVNULL, timeout=60,
             )
             assert done.returncode == OK, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def test_a_trace_that_is_not_whole_says_so(spine, server):
+    api = Api(server.address, spine.env()["SPINE_SPACE"])
+    for number in range(201):
+        api.ok(
+            "POST",
+            "/v1/envelopes",
+            {"target_agent": f"agent-{number}", "task_summary": "go", "task": "wide", "include_recent": 0},
+            status=201,
+        )
+    assert "this is not all" in spine.ok("trace", "wide").err
+    assert "this is not all" not in spine.ok("task", "wide").err

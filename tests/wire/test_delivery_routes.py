@@ -277,3 +277,12 @@ def test_settings_that_make_no_sense_are_refused(desk, field, value):
     answer = desk.call("PUT", "/v1/agents/worker", {field: value})
     assert answer.status == 422 and answer.json["field"].startswith(field), answer
     desk.refused(404, "agent_not_found", "GET", "/v1/agents/worker")
+
+
+def test_a_trace_holds_every_handoff_of_a_wide_broadcast(desk):
+    names = [f"agent-{number}" for number in range(250)]
+    envelope = desk.pack("everybody", task="wide")
+    desk.ok("POST", "/v1/channels/news/publish", {"envelope_id": envelope, "receivers": names})
+    trace = desk.ok("GET", "/v1/tasks/wide/trace")
+    assert [handoff["to"] for handoff in trace["handoffs"]] == names
+    assert [event["agent"] for event in trace["events"] if event["event"] == "handoff.queued"] == names

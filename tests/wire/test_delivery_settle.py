@@ -232,3 +232,21 @@ def test_a_result_of_the_greatest_size_is_taken_whole(desk):
     text = "x" * (256 * 1024 - 2)
     desk.settle("complete", got, result=text)
     assert desk.look(got)["result"] == text
+
+
+def test_a_completion_keeps_what_the_ack_told(desk):
+    desk.send()
+    taken = desk.take()
+    desk.settle("ack", taken, input_tokens=812, gaps=["no access to ms-7"])
+    desk.settle("complete", taken, result="done")
+    seen = desk.look(taken)
+    assert (seen["result"], seen["gaps"], seen["input_tokens"]) == ("done", ["no access to ms-7"], 812)
+
+
+def test_a_completion_may_correct_what_the_ack_told(desk):
+    desk.send()
+    taken = desk.take()
+    desk.settle("ack", taken, input_tokens=812, gaps=["no access to ms-7"])
+    desk.settle("complete", taken, result="done", input_tokens=900, gaps=[])
+    seen = desk.look(taken)
+    assert (seen["gaps"], seen["input_tokens"]) == ([], 900)

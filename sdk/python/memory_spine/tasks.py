@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, List, Mapping, Optional, Tuple, TypeVar
 from urllib.parse import quote
 
 from .call import Listing, Steps, get
 from .delivery import Trace
 from .models import Blame, Fidelity, Task, TaskEntry
 from .wire import Query
+
+
+T = TypeVar("T")
 
 
 def _path(id: str, verb: str = "") -> str:
@@ -18,10 +22,28 @@ def _path(id: str, verb: str = "") -> str:
     return f"/v1/tasks/{quote(id, safe='')}{verb}"
 
 
+def _whole(path: str, lists: Tuple[str, ...], parse: Callable[[Mapping[str, Any]], T]) -> Steps[T]:
+    """An answer whose lists come in pages, read to the last one."""
+    pages: List[Mapping[str, Any]] = []
+    token: Optional[str] = None
+    while token is not None or not pages:
+        response = yield get(path, (("page_token", token),) if token is not None else ())
+        pages.append(response.read(dict))
+        token = pages[-1].get("next_page_token")
+    if len(pages) > 1:
+        joined = {name: [item for page in pages for item in page[name]] for name in lists}
+        return response.read(lambda last: parse({**last, **joined}))
+    return response.read(parse)
+
+
+def _in_order(answer: Mapping[str, Any]) -> Trace:
+    """Each page of a trace is in order; together they are by the events' numbers."""
+    return Trace.from_wire({**answer, "events": sorted(answer["events"], key=lambda event: event["id"])})
+
+
 def task(id: str) -> Steps[Task]:
     """A task: what the user wanted, and its handoffs from the first to the newest."""
-    response = yield get(_path(id))
-    return response.read(Task.from_wire)
+    return (yield from _whole(_path(id), ("envelopes",), Task.from_wire))
 
 
 def tasks(*, page_size: int = 100) -> Listing[TaskEntry]:
@@ -32,8 +54,7 @@ def tasks(*, page_size: int = 100) -> Listing[TaskEntry]:
 
 def fidelity(task: str) -> Steps[Fidelity]:
     """What each handoff of a task kept of the one before it, and what the newest has of the first."""
-    response = yield get(_path(task, "/fidelity"))
-    return response.read(Fidelity.from_wire)
+    return (yield from _whole(_path(task, "/fidelity"), ("hops",), Fidelity.from_wire))
 
 
 def blame(task: str, key: str) -> Steps[Blame]:
@@ -44,5 +65,4 @@ def blame(task: str, key: str) -> Steps[Blame]:
 
 def trace(task: str) -> Steps[Trace]:
     """All that happened to a task: envelopes, their deliveries and the events, each in the order of time."""
-    response = yield get(_path(task, "/trace"))
-    return response.read(Trace.from_wire)
+    return (yield from _whole(_path(task, "/trace"), ("envelopes", "handoffs", "events"), _in_order))
