@@ -498,6 +498,7 @@ void api_on_thread_start(void *ctx, int thread)
 		log_write(api->log, LOG_ERROR, "cannot read the store", LOG_SLICE("error", buf_str(&error)));
 		abort();
 	}
+	store_share(api->readers[thread], api->store);
 	buf_release(&error);
 }
 

@@ -38,6 +38,23 @@ static size_t match_id(struct str text, size_t at, struct memory_id *ret)
 	return version > at ? end : 0;
 }
 
+/* The next id at or behind from. Looked for by its hyphen, which is rarer than its letters. */
+static bool next_id(struct str text, size_t from, size_t *ret_at, size_t *ret_end, struct memory_id *ret)
+{
+	for (size_t behind = from + 2; behind < text.n; behind++) {
+		const char *hyphen = memchr(text.p + behind, '-', text.n - behind);
+
+		if (hyphen == NULL)
+			return false;
+		behind = (size_t)(hyphen - text.p);
+		*ret_at = behind - 2;
+		*ret_end = *ret_at > 0 && is_word(text.p[*ret_at - 1]) ? 0 : match_id(text, *ret_at, ret);
+		if (*ret_end)
+			return true;
+	}
+	return false;
+}
+
 /* Does what stands between two ids make them the ends of a range? */
 static bool joins(struct str between)
 {
@@ -120,15 +137,7 @@ void mention_collect(struct mention_list *list, struct str text, struct arena *a
 	size_t last_end = 0;
 	bool can_join = false;
 
-	for (size_t at = 0; at < text.n;) {
-		size_t end = 0;
-
-		if ((text.p[at] == 'm' || text.p[at] == 'M') && (at == 0 || !is_word(text.p[at - 1])))
-			end = match_id(text, at, &id);
-		if (end == 0) {
-			at++;
-			continue;
-		}
+	for (size_t from = 0, at, end; next_id(text, from, &at, &end, &id); from = end) {
 		if (can_join && joins(str_sub(text, last_end, at))) {
 			add_range(list, last, id, arena);
 			can_join = false;	/* "1 to 3 to 5" is odd; the middle does not start another range */
@@ -137,6 +146,6 @@ void mention_collect(struct mention_list *list, struct str text, struct arena *a
 			can_join = true;
 		}
 		last = id;
-		last_end = at = end;
+		last_end = end;
 	}
 }

@@ -108,8 +108,8 @@ static enum unpack_verdict verify_one(const struct envelope *e, const struct env
 	return memcmp(digest, e->digest, 32) == 0 ? UNPACK_INTACT : UNPACK_DAMAGED;
 }
 
-enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, enum unpack_verdict *ret,
-				uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
+static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				      enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
 {
 	enum unpack_verdict verdict = UNPACK_INTACT;
 	uint8_t expected[32];
@@ -153,4 +153,16 @@ enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t nu
 	}
 	*ret = verdict;
 	return P_OK;
+}
+
+/* What is on the disk is asked for, not what somebody remembers of it. */
+enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, enum unpack_verdict *ret,
+				uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
+{
+	enum problem_code code;
+
+	store_set_direct(c, true);
+	code = verify_chain(c, space, num, arena, ret, ret_at, ret_checked, problem);
+	store_set_direct(c, false);
+	return code;
 }

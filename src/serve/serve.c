@@ -208,6 +208,7 @@ static bool start(struct server *s, struct buf *error)
 	s->conn = store_open(c->data_dir, STORE_WRITE, error);
 	if (s->conn == NULL)
 		return false;
+	s->api.store = s->conn;
 	raise_descriptor_limit(s);
 	http = http_config(s);
 	s->api.http = http_server_new(&http, s->host, s->port, why, sizeof(why));

@@ -34,6 +34,11 @@ enum store_mode {
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
+/* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer is closed
+ * after the reader. */
+void store_share(struct store_conn *reader, const struct store_conn *writer);
+/* Direct: what is read comes from the disk, also where a shared row is at hand. For those who check. */
+void store_set_direct(struct store_conn *c, bool is_direct);
 /* Opened with STORE_READ. */
 bool store_is_reader(const struct store_conn *c);
 /* The disk has failed: what is committed so far is safe, and no transaction is begun on this connection any more. */
@@ -64,8 +69,8 @@ enum store_status store_rollback_to(struct store_conn *c);
 
 /* --- Several reads of one state --- */
 
-/* Reads between the two see the same state of the store, and take less time than each on its own. For short work only: it holds up the
- * checkpoints. Returns false, and nothing is to be ended, where a transaction is open anyhow, or where it does not work; the reads then
+/* Reads between the two see the same state of the store, or, of a reader that shares (store_share), none older than the call of
+ * store_snapshot_begin; and they take less time than each on its own. For short work only: it holds up the checkpoints. Returns false, and nothing is to be ended, where a transaction is open anyhow, or where it does not work; the reads then
  * say so themselves. */
 bool store_snapshot_begin(struct store_conn *c);
 void store_snapshot_end(struct store_conn *c);

@@ -50,6 +50,8 @@ sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which
 {
 	sqlite3_stmt **s = &c->statements[which];
 
+	if (c->snapshot == SNAPSHOT_WANTED)
+		sqlite_snapshot_open(c);
 	if (*s == NULL) {
 		int rc = sqlite3_prepare_v3(c->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
 
@@ -126,7 +128,9 @@ enum store_status store_commit(struct store_conn *c)
 
 	if (status == STORE_OK)
 		status = run_plain(c, SQL_COMMIT);
-	if (status != STORE_OK)
+	if (status == STORE_OK)
+		sqlite_cache_commit(c);
+	else
 		store_rollback(c);
 	if (status == STORE_FAILED)
 		sqlite_fail(c);
@@ -135,6 +139,7 @@ enum store_status store_commit(struct store_conn *c)
 
 void store_rollback(struct store_conn *c)
 {
+	sqlite_cache_rollback(c);
 	c->tally = (struct sqlite_tally){0};
 	c->last_space = 0;
 	/* After some errors SQLite has rolled back by itself. */
@@ -158,6 +163,7 @@ enum store_status store_rollback_to(struct store_conn *c)
 {
 	enum store_status status = run_plain(c, SQL_ROLLBACK_TO);
 
+	sqlite_cache_rollback(c);
 	c->tally = (struct sqlite_tally){0};
 	c->last_space = 0;
 	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;

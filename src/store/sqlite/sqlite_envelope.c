@@ -21,23 +21,39 @@ static enum store_status find_task(struct store_conn *c, int64_t space, struct s
 	return status;
 }
 
-static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
+static enum store_status make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
 {
-	enum store_status status = find_task(c, row->space, row->task, ret);
-	sqlite3_stmt *s;
+	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_CREATE);
+	enum store_status status;
 
-	if (status != STORE_NOT_FOUND)
-		return status;
-	s = sqlite_statement(c, SQL_TASK_CREATE);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, row->space);
 	sqlite_bind_str(s, 2, row->task);
 	sqlite3_bind_int64(s, 3, row->created_at_ms);
+	sqlite3_bind_int64(s, 4, sqlite_memory_key(row->space, row->num));
 	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+		return STORE_EXISTS;
 	if (status == STORE_OK)
-		*ret = sqlite3_last_insert_rowid(c->db);
+		*ret = sqlite_memory_key(row->space, row->num);
 	return status;
+}
+
+/* The first envelope of a chain mostly begins a task, the others never do. */
+static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret, bool *ret_made)
+{
+	enum store_status status = row->parent ? find_task(c, row->space, row->task, ret) : STORE_NOT_FOUND;
+
+	*ret_made = false;
+	if (status != STORE_NOT_FOUND)
+		return status;
+	status = make_task(c, row, ret);
+	*ret_made = status == STORE_OK;
+	if (status == STORE_EXISTS)
+		status = find_task(c, row->space, row->task, ret);
+	/* It was not the name that is taken, but the number. */
+	return status == STORE_NOT_FOUND ? STORE_EXISTS : status;
 }
 
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
@@ -49,8 +65,8 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 
 	if (s == NULL)
 		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite3_bind_int64(s, 2, before ? before : INT64_MAX);
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, before ? before : sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
 		ret[count++] = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2),
@@ -62,30 +78,13 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 
 /* --- Envelopes --- */
 
-/* STORE_OK where the number is free. Asked first, because a task must not be made for an envelope that cannot be. */
-static enum store_status is_taken(struct store_conn *c, int64_t space, uint64_t num)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_TAKEN);
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
-	rc = sqlite3_step(s);
-	sqlite3_reset(s);
-	return rc == SQLITE_ROW ? STORE_EXISTS : sqlite_status(c, rc);
-}
-
 enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
-	enum store_status status = is_taken(c, row->space, row->num);
 	int64_t task = 0;
+	bool made = false;
+	enum store_status status = s ? find_or_make_task(c, row, &task, &made) : STORE_FAILED;
 
-	if (s == NULL)
-		return STORE_FAILED;
-	if (status == STORE_OK)
-		status = find_or_make_task(c, row, &task);
 	if (status != STORE_OK)
 		return status;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(row->space, row->num));
@@ -96,7 +95,16 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 	sqlite3_bind_blob(s, 6, row->digest, sizeof(row->digest), SQLITE_STATIC);
 	sqlite_bind_str(s, 7, row->body);
 	sqlite3_bind_int64(s, 8, row->texts);
-	return sqlite_run(c, s);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_changes(c->db) == 0) {
+		/* The number is taken. A task that was made for this envelope must not stay. */
+		if (made)
+			status = sqlite_run_on(c, SQL_TASK_DELETE, task, 0);
+		return status == STORE_OK ? STORE_EXISTS : status;
+	}
+	if (status == STORE_OK)
+		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), row);
+	return status;
 }
 
 /* Reads a row of SQLITE_ENVELOPE_COLUMNS. */
@@ -120,17 +128,24 @@ static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_
 enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				     struct envelope_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_GET);
+	int64_t key = sqlite_memory_key(space, num);
+	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
+	sqlite3_stmt *s;
 	int rc;
 
+	if (sqlite_cache_get(c, &sqlite_envelope_shape, key, STR_NULL, arena, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_ENVELOPE_GET);
 	if (s == NULL)
 		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	sqlite3_bind_int64(s, 1, key);
 	rc = sqlite3_step(s);
 	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-	if (status == STORE_OK)
+	if (status == STORE_OK) {
 		read_envelope(s, arena, ret);
+		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
+	}
 	sqlite3_reset(s);
 	return status;
 }
@@ -235,18 +250,24 @@ static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *r
 enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				  struct agent_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_GET);
+	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
+	sqlite3_stmt *s;
 	int rc;
 
+	if (sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_AGENT_GET);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	rc = sqlite3_step(s);
 	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-	if (status == STORE_OK)
+	if (status == STORE_OK) {
 		read_agent(s, arena, ret);
+		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name, ret);
+	}
 	sqlite3_reset(s);
 	return status;
 }
@@ -262,6 +283,8 @@ enum store_status store_agent_put(struct store_conn *c, int64_t space, const str
 	sqlite_bind_str(s, 3, agent->settings);
 	sqlite3_bind_int64(s, 4, agent->created_at_ms);
 	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
+	sqlite_cache_change(c, &sqlite_agent_shape, space, agent->name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, agent->name);
 	return sqlite_run(c, s);
 }
 

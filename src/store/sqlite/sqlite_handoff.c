@@ -23,6 +23,8 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	sqlite3_bind_int64(s, 3, now_ms);
+	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
 		*ret = sqlite3_last_insert_rowid(c->db);
@@ -31,26 +33,36 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 
 enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms, int64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_ID);
+	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
+	sqlite3_stmt *s;
 
+	if (sqlite_cache_get(c, &sqlite_agent_id_shape, space, name, NULL, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_AGENT_ID);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	status = step_row(c, s);
-	if (status == STORE_OK)
+	if (status == STORE_OK) {
 		*ret = sqlite3_column_int64(s, 0);
+		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
+	}
 	sqlite3_reset(s);
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
 enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_GET);
+	uint64_t seen = sqlite_cache_seen(c);
 	struct target_row row = {0};
 	enum store_status status;
+	sqlite3_stmt *s;
 
+	if (sqlite_cache_get(c, &sqlite_target_shape, agent, STR_NULL, NULL, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_TARGET_GET);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
@@ -61,6 +73,7 @@ enum store_status store_target_get(struct store_conn *c, int64_t agent, struct t
 	sqlite3_reset(s);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return status;
+	sqlite_cache_put(c, &sqlite_target_shape, seen, agent, STR_NULL, &row);
 	*ret = row;
 	return STORE_OK;
 }
@@ -76,6 +89,7 @@ enum store_status store_target_put(struct store_conn *c, int64_t agent, const st
 	sqlite3_bind_int64(s, 3, target->failures);
 	sqlite3_bind_int64(s, 4, target->open_until_ms);
 	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
+	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
 	return sqlite_run(c, s);
 }
 
@@ -231,9 +245,9 @@ enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row 
 	return status;
 }
 
-enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
+static enum store_status put_handoff(struct store_conn *c, enum sqlite_statement which, const struct handoff_row *h)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT);
+	sqlite3_stmt *s = sqlite_statement(c, which);
 	enum store_status status;
 
 	if (s == NULL)
@@ -241,6 +255,14 @@ enum store_status store_handoff_put(struct store_conn *c, const struct handoff_r
 	bind_handoff(s, h);
 	status = sqlite_run(c, s);
 	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
+}
+
+/* Target and channel seldom change, and SQLite writes the indexes of each column that it is told to set, changed or not. */
+enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
+{
+	enum store_status status = put_handoff(c, SQL_HANDOFF_PUT, h);
+
+	return status == STORE_NOT_FOUND ? put_handoff(c, SQL_HANDOFF_REROUTE, h) : status;
 }
 
 enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, struct handoff_row *ret)

@@ -2,6 +2,7 @@
 #ifndef SPINE_STORE_SQLITE_INTERNAL_H
 #define SPINE_STORE_SQLITE_INTERNAL_H
 
+#include "base/cache.h"
 #include "store/store.h"
 
 #include <sqlite3.h>
@@ -41,12 +42,12 @@
 	X(MEMORY_SCAN, SQLITE_MEMORY_COLUMNS "FROM memory m CROSS JOIN memory_version v ON v.memory = m.id AND v.version = m.version " \
 		       "WHERE m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3") \
 	X(TASK_FIND, "SELECT id FROM task WHERE space = ?1 AND name = ?2") \
-	X(TASK_CREATE, "INSERT INTO task (space, name, created_at) VALUES (?1, ?2, ?3)") \
+	X(TASK_CREATE, "INSERT INTO task (space, name, created_at, id) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING") \
+	X(TASK_DELETE, "DELETE FROM task WHERE id = ?1") \
 	X(TASKS, "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) FROM task t " \
-		 "WHERE t.space = ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
+		 "WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
 	X(ENVELOPE_INSERT, "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts) " \
-			    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)") \
-	X(ENVELOPE_TAKEN, "SELECT 1 FROM envelope WHERE id = ?1") \
+			    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING") \
 	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
 	X(TASK_ENVELOPES, SQLITE_ENVELOPE_COLUMNS "FROM task t JOIN envelope e ON e.task = t.id " \
@@ -68,23 +69,24 @@
 		      "ON CONFLICT (agent) DO UPDATE SET seen_at = excluded.seen_at, failures = excluded.failures, " \
 		      "open_until = excluded.open_until, probe = excluded.probe") \
 	X(TARGET_COUNTS, "SELECT (SELECT count(*) FROM handoff WHERE agent = ?1 AND state = 0), " \
-			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 1), " \
-			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 2), " \
-			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state = 3), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 1), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 2), " \
+			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 3), " \
 			 "(SELECT count(*) FROM handoff WHERE agent = ?1 AND state = 6)") \
-	X(TARGET_BUSY, "SELECT EXISTS (SELECT 1 FROM handoff WHERE agent = ?1 AND state IN (1, 2, 3) AND state <> 1)") \
+	X(TARGET_BUSY, "SELECT EXISTS (SELECT 1 FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state <> 1)") \
 	X(HANDOFF_LAST, "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2") \
 	X(HANDOFF_INSERT, "INSERT INTO handoff (id, envelope, target, agent, channel, created_at, sender, state, priority, attempt, " \
 			  "max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags, receiver, " \
 			  "fallbacks, reason, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, " \
 			  "?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING") \
-	X(HANDOFF_PUT, "UPDATE handoff SET target = ?3, agent = ?4, channel = ?5, state = ?8, priority = ?9, attempt = ?10, max_attempts = ?11, " \
-		       "leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms = ?16, changed_at = ?17, " \
-		       "acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, progress = ?23 WHERE id = ?1") \
+	X(HANDOFF_PUT, "UPDATE handoff SET agent = ?4, state = ?8, priority = ?9, " SQLITE_HANDOFF_PUT \
+		       "WHERE id = ?1 AND target = ?3 AND channel = ?5") \
+	X(HANDOFF_REROUTE, "UPDATE handoff SET target = ?3, agent = ?4, channel = ?5, state = ?8, priority = ?9, " SQLITE_HANDOFF_PUT \
+			   "WHERE id = ?1") \
 	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
 	X(HANDOFF_FIND, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2") \
 	X(HANDOFF_NEXT, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
-	X(HANDOFFS_HELD, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state IN (1, 2, 3) AND h.state = 2 AND h.receiver = ?2 " \
+	X(HANDOFFS_HELD, SQLITE_HANDOFF_COLUMNS "WHERE h.agent = ?1 AND h.state > 0 AND h.state < 4 AND h.state = 2 AND h.receiver = ?2 " \
 			 "ORDER BY h.id LIMIT ?3") \
 	X(HANDOFF_DUE, SQLITE_HANDOFF_COLUMNS "WHERE h.due > 0 AND h.due <= ?1 ORDER BY h.due LIMIT 1") \
 	X(HANDOFF_NEXT_DUE, "SELECT min(due) FROM handoff WHERE due > 0") \
@@ -112,7 +114,7 @@
 		  "coalesce(t.open_until, 0), coalesce(t.probe, 0) FROM (SELECT agent, sum(queued) AS queued, sum(leased) AS leased, " \
 		  "sum(working) AS working, sum(parked) AS parked FROM (" \
 		  "SELECT agent, count(*) AS queued, 0 AS leased, 0 AS working, 0 AS parked FROM handoff WHERE state = 0 GROUP BY agent " \
-		  "UNION ALL SELECT agent, sum(state = 1), sum(state = 2), sum(state = 3), 0 FROM handoff WHERE state IN (1, 2, 3) GROUP BY agent " \
+		  "UNION ALL SELECT agent, sum(state = 1), sum(state = 2), sum(state = 3), 0 FROM handoff WHERE state > 0 AND state < 4 GROUP BY agent " \
 		  "UNION ALL SELECT agent, 0, 0, 0, count(*) FROM handoff WHERE state = 6 GROUP BY agent " \
 		  "UNION ALL SELECT agent, 0, 0, 0, 0 FROM target WHERE failures > 0 OR open_until > 0) GROUP BY agent) q " \
 		  "JOIN agent a ON a.id = q.agent LEFT JOIN target t ON t.agent = q.agent ORDER BY q.agent") \
@@ -152,6 +154,11 @@
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
 #define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body, e.texts "
+
+/* What the moves of a handoff change. */
+#define SQLITE_HANDOFF_PUT \
+	"attempt = ?10, max_attempts = ?11, leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms = ?16, " \
+	"changed_at = ?17, acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, progress = ?23 "
 
 #define SQLITE_HANDOFF_COLUMNS \
 	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, h.attempt, " \
@@ -206,8 +213,18 @@ struct sqlite_tally {
 	int64_t added;
 };
 
+struct sqlite_cache;
+
+/* A read transaction is begun with the first statement that needs it: most rows come from the cache. */
+enum sqlite_snapshot { SNAPSHOT_NONE, SNAPSHOT_WANTED, SNAPSHOT_OPEN };
+
 struct store_conn {
 	sqlite3 *db;
+	struct sqlite_cache *cache;		/* the writer's own, of readers borrowed; NULL: none */
+	bool owns_cache;
+	bool is_direct;				/* see store_set_direct() */
+	enum sqlite_snapshot snapshot;
+	uint64_t snapshot_seen;
 	sqlite3_stmt *statements[SQL_COUNT];	/* prepared on first use */
 	struct sqlite_tally tally;		/* empty outside of a transaction */
 	int lock_fd;				/* -1 for readers */
@@ -233,6 +250,35 @@ enum store_status sqlite_status(struct store_conn *c, int rc);
 void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value);
 /* A copy of a text or blob column; p == NULL for NULL. */
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena);
+
+/* sqlite_cache.c: the rows that are kept in memory, and what the struct of each kind looks like. Their key is a number (of a space, an
+ * agent, or a memory or envelope with its space) and, where that is a space's, a name. */
+struct sqlite_shape {
+	char kind;
+	bool is_body;		/* large, and soon of no use any more */
+	size_t size;
+	size_t text_count;
+	size_t texts[8];	/* where in the struct */
+};
+
+extern const struct sqlite_shape sqlite_memory_shape, sqlite_envelope_shape, sqlite_agent_shape, sqlite_agent_id_shape,
+	sqlite_target_shape, sqlite_guard_shape;
+
+struct sqlite_cache *sqlite_cache_new(void);
+void sqlite_cache_free(struct sqlite_cache *cache);
+/* To be asked before a row is read, and told when it is kept. */
+uint64_t sqlite_cache_seen(const struct store_conn *c);
+bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name, struct arena *arena, void *ret);
+void sqlite_cache_put(struct store_conn *c, const struct sqlite_shape *shape, uint64_t seen, int64_t id, struct str name, const void *row);
+/* Of the writer: this row is another one from the end of the transaction on. */
+void sqlite_cache_change(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name);
+/* The same, and it is this one. */
+void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, const void *row);
+void sqlite_cache_commit(struct store_conn *c);
+void sqlite_cache_rollback(struct store_conn *c);
+
+/* sqlite_snapshot.c: begins the read transaction that was asked for. */
+void sqlite_snapshot_open(struct store_conn *c);
 
 /* sqlite_memory.c: writes the tally to its row, before anybody looks at that and before what is to be kept ends. A rollback
  * empties it instead. */

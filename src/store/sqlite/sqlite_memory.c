@@ -55,16 +55,25 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 
 enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_GUARD);
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+	sqlite3_stmt *s;
 
+	if (sqlite_cache_get(c, &sqlite_guard_shape, space, STR_NULL, NULL, ret_guard))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_SPACE_GUARD);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
-	return one_int(c, s, ret_guard);
+	status = one_int(c, s, ret_guard);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_guard_shape, seen, space, STR_NULL, ret_guard);
+	return status;
 }
 
 enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
 {
+	sqlite_cache_change(c, &sqlite_guard_shape, space, STR_NULL);
 	return sqlite_run_on(c, SQL_SPACE_SET_GUARD, space, guard);
 }
 
@@ -164,9 +173,18 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	return insert_version(c, m);
 }
 
+/* Changes one column of a memory. */
+static enum store_status set_of_memory(struct store_conn *c, enum sqlite_statement which, int64_t space, uint64_t num, int64_t value)
+{
+	int64_t key = sqlite_memory_key(space, num);
+
+	sqlite_cache_change(c, &sqlite_memory_shape, key, STR_NULL);
+	return sqlite_run_on(c, which, key, value);
+}
+
 enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m)
 {
-	enum store_status status = sqlite_run_on(c, SQL_MEMORY_SET_VERSION, sqlite_memory_key(m->space, m->num), m->version);
+	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_VERSION, m->space, m->num, m->version);
 
 	assert(m->version > 1);
 	return status == STORE_OK ? insert_version(c, m) : status;
@@ -174,18 +192,18 @@ enum store_status store_memory_add_version(struct store_conn *c, const struct me
 
 enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
 {
-	return sqlite_run_on(c, SQL_MEMORY_SET_PINNED, sqlite_memory_key(space, num), pinned);
+	return set_of_memory(c, SQL_MEMORY_SET_PINNED, space, num, pinned);
 }
 
 enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
 {
-	return sqlite_run_on(c, SQL_MEMORY_SET_SUPERSEDED, sqlite_memory_key(space, num), (int64_t)by);
+	return set_of_memory(c, SQL_MEMORY_SET_SUPERSEDED, space, num, (int64_t)by);
 }
 
 enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
 	int64_t key = sqlite_memory_key(space, num);
-	enum store_status status = sqlite_run_on(c, SQL_MEMORY_SET_FORGOTTEN, key, now_ms);
+	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_FORGOTTEN, space, num, now_ms);
 
 	if (status != STORE_OK)
 		return status;
@@ -231,14 +249,22 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret
 enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
 				   struct arena *arena, struct memory *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, version ? SQL_MEMORY_GET_VERSION : SQL_MEMORY_GET);
+	int64_t key = sqlite_memory_key(space, num);
+	uint64_t seen = sqlite_cache_seen(c);
 	struct memory m = {0};
 	enum store_status status;
+	sqlite3_stmt *s;
 	int rc;
 
+	/* Only the newest version is kept. */
+	if (sqlite_cache_get(c, &sqlite_memory_shape, key, STR_NULL, arena, &m) && (version == 0 || version == m.version)) {
+		*ret = m;
+		return STORE_OK;
+	}
+	s = sqlite_statement(c, version ? SQL_MEMORY_GET_VERSION : SQL_MEMORY_GET);
 	if (s == NULL)
 		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	sqlite3_bind_int64(s, 1, key);
 	if (version)
 		sqlite3_bind_int64(s, 2, version);
 	rc = sqlite3_step(s);
@@ -254,6 +280,8 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 	} else if (status == STORE_OK && m.version == 0) {
 		return STORE_NOT_FOUND;
 	}
+	if (status == STORE_OK && version == 0)
+		sqlite_cache_put(c, &sqlite_memory_shape, seen, key, STR_NULL, &m);
 	if (status == STORE_OK)
 		*ret = m;
 	return status;

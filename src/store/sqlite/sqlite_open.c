@@ -212,6 +212,8 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 
 	c->lock_fd = -1;
 	if (mode == STORE_WRITE) {
+		c->cache = sqlite_cache_new();
+		c->owns_cache = true;
 		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
 		     may_be_opened(data_dir, error) && make_private(data_dir, error) && sync_what_is_there(data_dir, error);
 	}
@@ -231,6 +233,8 @@ void store_close(struct store_conn *c)
 	for (int i = 0; i < SQL_COUNT; i++)
 		sqlite3_finalize(c->statements[i]);
 	sqlite3_close(c->db);
+	if (c->owns_cache)
+		sqlite_cache_free(c->cache);
 	if (c->lock_fd >= 0)
 		close(c->lock_fd);
 	free(c);

@@ -64,7 +64,7 @@ static const char step_1[] =
 static const char step_2[] =
 	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"	/* what to do about credentials: enum redact_policy */
 	"CREATE TABLE task ("
-	"  id INTEGER PRIMARY KEY,"
+	"  id INTEGER PRIMARY KEY,"		/* that of the envelope which began it */
 	"  space INTEGER NOT NULL,"
 	"  name TEXT NOT NULL,"
 	"  created_at INTEGER NOT NULL,"
@@ -97,7 +97,6 @@ static const char step_2[] =
 
 static const char step_3[] =
 	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"	/* references whose text the body leaves out; -1: not known */
-	"CREATE INDEX task_order ON task (space, id);"
 	"CREATE TABLE handoff ("
 	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
 	"  envelope INTEGER NOT NULL,"		/* space << 40 | number */
@@ -123,10 +122,11 @@ static const char step_3[] =
 	"  reason TEXT,"
 	"  progress TEXT);"
 	"CREATE UNIQUE INDEX handoff_envelope ON handoff (envelope, target);"
-	"CREATE INDEX handoff_queued ON handoff (agent, priority DESC, id) WHERE state = 0;"
-	"CREATE INDEX handoff_flight ON handoff (agent) WHERE state IN (1, 2, 3);"
+	"CREATE INDEX handoff_queued ON handoff (agent, priority DESC) WHERE state = 0;"
+	/* Not "IN": that would build a table of its members for each row that is written. */
+	"CREATE INDEX handoff_flight ON handoff (agent) WHERE state > 0 AND state < 4;"
 	"CREATE INDEX handoff_due ON handoff (due) WHERE due > 0;"
-	"CREATE INDEX handoff_parked ON handoff (agent, id) WHERE state = 6;"
+	"CREATE INDEX handoff_parked ON handoff (agent) WHERE state = 6;"
 	"CREATE INDEX handoff_untold ON handoff (sender) WHERE state = 6 AND flags < 2;"
 	"CREATE INDEX handoff_channel ON handoff (channel) WHERE channel > 0;"
 	"CREATE TABLE result ("

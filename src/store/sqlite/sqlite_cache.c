@@ -1,0 +1,180 @@
+/* Rows that are read again and again, kept in memory and shared by the writing connection and those who read beside it.
+ *
+ * SQLite empties a reader's page cache with every commit of somebody else, so that on a busy server each row costs a
+ * walk through the tree with reads from the file. base/cache.h says why nobody sees an old row.
+ *
+ * A row is kept as the bytes of its struct, followed by its texts in the order of its shape. Envelopes are kept apart: they are large,
+ * and read once, shortly after they were made; they must not push out what is read often.
+ */
+#include "base/mem.h"
+#include "store/sqlite/sqlite_internal.h"
+
+#include <stdlib.h>
+
+enum { ROWS_MAX_BYTES = 64 << 20, BODIES_MAX_BYTES = 16 << 20, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
+
+struct added {
+	const struct sqlite_shape *shape;
+	int64_t id;
+};
+
+struct sqlite_cache {
+	struct cache *rows;
+	struct cache *bodies;
+	/* What the transaction under way has added: the writer's. */
+	struct added added[ADDED_MAX];
+	size_t added_count;
+};
+
+struct key {
+	char bytes[1 + sizeof(int64_t) + KEY_NAME_MAX];
+	struct str s;
+};
+
+const struct sqlite_shape sqlite_memory_shape = {
+	'm', false, sizeof(struct memory), 7,
+	{offsetof(struct memory, content), offsetof(struct memory, summary), offsetof(struct memory, kind),
+	 offsetof(struct memory, tags), offsetof(struct memory, agent), offsetof(struct memory, task),
+	 offsetof(struct memory, metadata)},
+};
+const struct sqlite_shape sqlite_envelope_shape = {
+	'e', true, sizeof(struct envelope_row), 2, {offsetof(struct envelope_row, task), offsetof(struct envelope_row, body)},
+};
+const struct sqlite_shape sqlite_agent_shape = {
+	'a', false, sizeof(struct agent_row), 2, {offsetof(struct agent_row, name), offsetof(struct agent_row, settings)},
+};
+const struct sqlite_shape sqlite_agent_id_shape = {'i', false, sizeof(int64_t), 0, {0}};
+const struct sqlite_shape sqlite_target_shape = {'t', false, sizeof(struct target_row), 0, {0}};
+const struct sqlite_shape sqlite_guard_shape = {'g', false, sizeof(int64_t), 0, {0}};
+
+struct sqlite_cache *sqlite_cache_new(void)
+{
+	struct sqlite_cache *cache = mem_zalloc(sizeof(*cache));
+	uint64_t seed;
+
+	sqlite3_randomness(sizeof(seed), &seed);
+	cache->rows = cache_new(ROWS_MAX_BYTES, seed);
+	cache->bodies = cache_new(BODIES_MAX_BYTES, seed);
+	return cache;
+}
+
+void sqlite_cache_free(struct sqlite_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	cache_free(cache->rows);
+	cache_free(cache->bodies);
+	free(cache);
+}
+
+void store_share(struct store_conn *reader, const struct store_conn *writer)
+{
+	reader->cache = writer->cache;
+}
+
+void store_set_direct(struct store_conn *c, bool is_direct)
+{
+	c->is_direct = is_direct;
+}
+
+static struct cache *cache_of(const struct store_conn *c, const struct sqlite_shape *shape)
+{
+	return shape->is_body ? c->cache->bodies : c->cache->rows;
+}
+
+/* False where a row with this name is not kept. */
+static bool make_key(const struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name, struct key *ret)
+{
+	if (c->cache == NULL || name.n > KEY_NAME_MAX)
+		return false;
+	ret->bytes[0] = shape->kind;
+	memcpy(ret->bytes + 1, &id, sizeof(id));
+	if (name.n)
+		memcpy(ret->bytes + 1 + sizeof(id), name.p, name.n);
+	ret->s = (struct str){ret->bytes, 1 + sizeof(id) + name.n};
+	return true;
+}
+
+/* The two count the same transactions, so that one number serves for both. */
+uint64_t sqlite_cache_seen(const struct store_conn *c)
+{
+	if (c->cache == NULL)
+		return 0;
+	return c->snapshot == SNAPSHOT_NONE ? cache_now(c->cache->rows) : c->snapshot_seen;
+}
+
+bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,
+		      struct arena *arena, void *ret)
+{
+	struct key key;
+	struct str rest;
+
+	if (c->is_direct || !make_key(c, shape, id, name, &key) ||
+	    !cache_get(cache_of(c, shape), sqlite_cache_seen(c), key.s, ret, shape->size, arena, &rest))
+		return false;
+	for (size_t i = 0; i < shape->text_count; i++) {
+		struct str *text = (struct str *)(void *)((char *)ret + shape->texts[i]);
+
+		if (text->p == NULL)
+			continue;
+		text->p = rest.p;
+		rest.p += text->n;
+	}
+	return true;
+}
+
+static size_t take_parts(const struct sqlite_shape *shape, const void *row, struct str *parts)
+{
+	parts[0] = (struct str){row, shape->size};
+	for (size_t i = 0; i < shape->text_count; i++)
+		parts[1 + i] = *(const struct str *)(const void *)((const char *)row + shape->texts[i]);
+	return 1 + shape->text_count;
+}
+
+void sqlite_cache_put(struct store_conn *c, const struct sqlite_shape *shape, uint64_t seen, int64_t id, struct str name,
+		      const void *row)
+{
+	struct str parts[1 + sizeof(shape->texts) / sizeof(shape->texts[0])];
+	struct key key;
+
+	if (make_key(c, shape, id, name, &key))
+		cache_put(cache_of(c, shape), seen, key.s, parts, take_parts(shape, row, parts));
+}
+
+void sqlite_cache_change(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name)
+{
+	struct key key;
+
+	if (make_key(c, shape, id, name, &key))
+		cache_change(cache_of(c, shape), key.s);
+}
+
+void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, const void *row)
+{
+	struct str parts[1 + sizeof(shape->texts) / sizeof(shape->texts[0])];
+	struct key key;
+
+	sqlite_cache_change(c, shape, id, STR_NULL);
+	if (!make_key(c, shape, id, STR_NULL, &key) || c->cache->added_count == ADDED_MAX)
+		return;
+	c->cache->added[c->cache->added_count++] = (struct added){shape, id};
+	cache_add(cache_of(c, shape), key.s, parts, take_parts(shape, row, parts));
+}
+
+void sqlite_cache_commit(struct store_conn *c)
+{
+	if (c->cache == NULL)
+		return;
+	c->cache->added_count = 0;
+	cache_commit(c->cache->bodies);
+	cache_commit(c->cache->rows);
+}
+
+void sqlite_cache_rollback(struct store_conn *c)
+{
+	if (c->cache == NULL || store_is_reader(c))
+		return;
+	for (size_t i = 0; i < c->cache->added_count; i++)
+		sqlite_cache_change(c, c->cache->added[i].shape, c->cache->added[i].id, STR_NULL);
+	c->cache->added_count = 0;
+}
