@@ -16,7 +16,7 @@ enum {
 	HANDOFF_RECENT_MAX = 500,
 	HANDOFF_PINS_MAX = 500,
 	HANDOFF_QUERY_MAX = 4096,
-	HANDOFF_QUERY_TERMS = 16,	/* the words of a summary that tell most: the others find little and cost much */
+	HANDOFF_QUERY_POSTINGS = 1 << 17,	/* what the search for a summary looks at: its rarest words, as many as that allows */
 	HANDOFF_HISTORY_MAX = 10000,
 	HANDOFF_DECISIONS_MAX = 1000,
 	HANDOFF_HOPS_MAX = 64,

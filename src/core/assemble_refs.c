@@ -102,7 +102,7 @@ static void collect_recent(const struct assemble_tools *t, const struct assemble
 	if (text.n > HANDOFF_QUERY_MAX)
 		text.n = HANDOFF_QUERY_MAX;
 	relevant.text = text;
-	relevant.max_terms = HANDOFF_QUERY_TERMS;
+	relevant.max_postings = HANDOFF_QUERY_POSTINGS;
 	if (want)
 		got = collect_found(t, in, c, &relevant, want, WHY_RELEVANT);
 	if (got < want)

@@ -45,7 +45,7 @@ struct recall_filter {
 
 struct recall_query {
 	struct str text;	/* p == NULL: a listing, by number */
-	size_t max_terms;	/* only so many of its words count, the rarest; 0: all */
+	uint64_t max_postings;	/* only its rarest words count, as many as stand in so many memories; 0: all */
 	const struct recall_filter *filters;
 	size_t filter_count;
 	enum recall_state state;

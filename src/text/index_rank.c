@@ -11,6 +11,7 @@ enum {
 	SCALE_BITS = 20,	/* the finest scale */
 	SUM_BITS = 30,		/* sums stay below 2^30, and so do their bounds */
 	SHORT_LIST = 8,		/* its bound is found by looking at each document */
+	TERMS_MIN = 3,		/* so many count however frequent they are */
 };
 
 void index_rank_release(struct index_rank *r)
@@ -37,7 +38,21 @@ static int compare_place(const void *a, const void *b)
 	return x->bag_at < y->bag_at ? -1 : x->bag_at > y->bag_at;
 }
 
-static void find_terms(struct index_rank *r, const struct index *ix, const struct termbag *bag, size_t max_terms)
+/* How many of the terms, which are in the order of their weights, the query may count. */
+static size_t terms_within(const struct index_rank *r, const struct index *ix, uint64_t max_postings)
+{
+	uint64_t postings = 0;
+	size_t n;
+
+	for (n = 0; n < r->term_count && n < INDEX_QUERY_TERMS; n++) {
+		postings += ix->terms.entries[r->terms[n].term].holders;
+		if (max_postings && postings > max_postings && n >= TERMS_MIN)
+			break;
+	}
+	return n;
+}
+
+static void find_terms(struct index_rank *r, const struct index *ix, const struct termbag *bag, uint64_t max_postings)
 {
 	size_t i;
 
@@ -60,9 +75,9 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 			.idf = score_idf(ix->live_docs, ix->terms.entries[term].holders),
 		};
 	}
-	if (r->term_count > max_terms) {
+	if (r->term_count > INDEX_QUERY_TERMS || max_postings) {
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_weight);
-		r->term_count = max_terms;
+		r->term_count = terms_within(r, ix, max_postings);
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_place);
 	}
 }
@@ -77,7 +92,7 @@ void index_rank_prepare(struct index_rank *r, const struct index *ix, const stru
 	r->recency_weight = query->recency_weight;
 	r->per_half_life = query->half_life_ms > 0 ? 1.0 / (double)query->half_life_ms : 0;
 	r->now_ms = now_ms;
-	find_terms(r, ix, query->terms, query->max_terms && query->max_terms < INDEX_QUERY_TERMS ? query->max_terms : INDEX_QUERY_TERMS);
+	find_terms(r, ix, query->terms, query->max_postings);
 	score_curve_set(&r->curve, ix->config.k1, ix->config.b, index_average_length(ix));
 	for (i = 0; i < r->term_count; i++)
 		most += r->terms[i].idf * r->terms[i].query_count * (ix->config.k1 + 1);

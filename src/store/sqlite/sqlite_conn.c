@@ -141,7 +141,7 @@ void store_rollback(struct store_conn *c)
 {
 	sqlite_cache_rollback(c);
 	c->tally = (struct sqlite_tally){0};
-	c->last_space = 0;
+	c->last_space = c->last_event = 0;
 	/* After some errors SQLite has rolled back by itself. */
 	if (!sqlite3_get_autocommit(c->db))
 		run_plain(c, SQL_ROLLBACK);
@@ -165,6 +165,6 @@ enum store_status store_rollback_to(struct store_conn *c)
 
 	sqlite_cache_rollback(c);
 	c->tally = (struct sqlite_tally){0};
-	c->last_space = 0;
+	c->last_space = c->last_event = 0;
 	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;
 }

@@ -22,7 +22,7 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 	sqlite3_bind_double(s, 12, event->value[1]);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		event->id = sqlite3_last_insert_rowid(c->db);
+		event->id = c->last_event = sqlite3_last_insert_rowid(c->db);
 	if (status == STORE_OK && c->event_added)
 		c->event_added(c->event_ctx, event);
 	return status;
@@ -120,15 +120,20 @@ static enum store_status read_int(struct store_conn *c, sqlite3_stmt *s, int64_t
 
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_LAST);
+	sqlite3_stmt *s;
 
+	if (c->last_event) {
+		*ret_id = c->last_event;
+		return STORE_OK;
+	}
+	s = sqlite_statement(c, SQL_EVENT_LAST);
 	return s ? read_int(c, s, ret_id) : STORE_FAILED;
 }
 
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
 enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
 {
-	int64_t before = 0, behind;
+	int64_t before = 0, behind = 0;
 	enum store_status status = store_event_last(c, &behind);
 
 	behind++;

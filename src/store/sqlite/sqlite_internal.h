@@ -230,6 +230,7 @@ struct store_conn {
 	int lock_fd;				/* -1 for readers */
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
+	int64_t last_event;			/* the highest id; 0: not known */
 	bool forgot;				/* the log holds text that was forgotten */
 	bool failed;				/* the disk failed: no further transaction, no checkpoint */
 	void (*event_added)(void *ctx, const struct event_row *event);	/* may be NULL */

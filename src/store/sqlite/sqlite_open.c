@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -205,11 +206,19 @@ static bool sync_what_is_there(const char *data_dir, struct buf *error)
 	return ok;
 }
 
+/* Counting its memory, SQLite takes one lock for all threads with each allocation; nobody asks for the figures. */
+static void configure(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
 {
 	struct store_conn *c = mem_zalloc(sizeof(*c));
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	bool ok = true;
 
+	pthread_once(&once, configure);
 	c->lock_fd = -1;
 	if (mode == STORE_WRITE) {
 		c->cache = sqlite_cache_new();
