@@ -105,6 +105,36 @@ static void finds_words_names_and_paths_by_their_parts(void **state)
 	assert_string_equal(search(f, "\" OR (* NEAR/3 AND NOT ) :"), "");
 }
 
+/* Words that stand in one, two, ... twenty documents: of a query with all of them the rarest count, until they have been met in so
+ * many documents, but never fewer than three. */
+static void a_bounded_query_counts_its_rarest_words(void **state)
+{
+	static const struct { uint64_t max_postings; int words; } cases[] = {
+		{0, 20}, {1, 3}, {6, 3}, {9, 3}, {10, 4}, {15, 5}, {54, 9}, {55, 10}, {209, 19}, {210, 20}, {100000, 20},
+	};
+	struct fixture *f = *state;
+	char all[512] = "", word[16];
+
+	for (int w = 1; w <= 20; w++) {
+		snprintf(word, sizeof(word), "k%ckob ", 'a' + w - 1);
+		strcat(all, word);
+		for (int i = 0; i < w; i++)
+			add(f, (uint64_t)(w * 100 + i), word);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct index_query q = query(f, str_of(all));
+		struct index_hit hits[INDEX_PAGE];
+		size_t n, expected = 0;
+
+		q.max_postings = cases[i].max_postings;
+		n = index_search(f->ix, &q, NOW_MS, INDEX_PAGE, f->scratch, hits);
+		for (int w = 1; w <= cases[i].words; w++)
+			expected += (size_t)w;
+		assert_int_equal(n, expected < INDEX_PAGE ? expected : INDEX_PAGE);
+		assert_int_equal(hits[0].id, 100);
+	}
+}
+
 static void equal_scores_stand_by_id_highest_first(void **state)
 {
 	struct fixture *f = *state;
@@ -451,6 +481,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_words_names_and_paths_by_their_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_bounded_query_counts_its_rarest_words, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(equal_scores_stand_by_id_highest_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(replacing_and_removing_take_effect_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(boosts_and_hiding_change_in_place, set_up, tear_down),
