@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -90,6 +90,24 @@ _spine()
 			COMPREPLY=($(compgen -W '--window --all --once --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
+		;;
+	alerts)
+		case "$prev" in
+		--state) COMPREPLY=($(compgen -W 'firing resolved all' -- "$cur")); return ;;
+		--for) return ;;
+		--why) return ;;
+		--by) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--state --for --why --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'list ack silence' -- "$cur"))
 		;;
 	tail)
 		case "$prev" in

@@ -8,6 +8,7 @@
 #include "api/routes.h"
 #include "api/watch.h"
 #include "core/alerts.h"
+#include "core/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct counted {
 	/* Of an agent. */
 	struct target_counts queue;
 	bool breaker_is_open;
+	bool breaker_is_half_open;
 };
 
 struct metrics {
@@ -161,6 +163,24 @@ static void put_queue(struct buf *out, const struct counted *c, const char *stat
 	buf_printf(out, ",state=\"%s\"} %lld\n", state, (long long)value);
 }
 
+static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
+{
+	const char *name = is_half ? "spine_breaker_half_open" : "spine_breaker_open";
+	const char *help = is_half ? "Whether the circuit breaker of the agent is half-open: one is let through." :
+				     "Whether the circuit breaker of the agent is open: nothing is sent to it.";
+
+	head(out, name, "gauge", help);
+	for (size_t i = 0; i < m->count; i++) {
+		const struct counted *c = &m->list[i];
+
+		if (c->agent.p == NULL)
+			continue;
+		buf_printf(out, "%s{", name);
+		put_labels(out, c);
+		buf_printf(out, "} %d\n", is_half ? c->breaker_is_half_open : c->breaker_is_open);
+	}
+}
+
 static void put_queues(struct buf *out, const struct metrics *m)
 {
 	head(out, "spine_queue_handoffs", "gauge", "Handoffs that are queued, leased, being worked on, or parked for a person.");
@@ -174,14 +194,8 @@ static void put_queues(struct buf *out, const struct metrics *m)
 		put_queue(out, c, "working", c->queue.working);
 		put_queue(out, c, "parked", c->queue.parked);
 	}
-	head(out, "spine_breaker_open", "gauge", "Whether the circuit breaker of the agent is open or half-open.");
-	for (size_t i = 0; i < m->count; i++) {
-		if (m->list[i].agent.p == NULL)
-			continue;
-		buf_puts(out, "spine_breaker_open{");
-		put_labels(out, &m->list[i]);
-		buf_printf(out, "} %d\n", m->list[i].breaker_is_open);
-	}
+	put_breakers(out, m, false);
+	put_breakers(out, m, true);
 }
 
 /* --- Of the server --- */
@@ -306,7 +320,8 @@ static enum store_status add_queues(struct call *call, struct store_conn *c, str
 		to->queue.leased += rows[i].counts.leased;
 		to->queue.working += rows[i].counts.working;
 		to->queue.parked += rows[i].counts.parked;
-		to->breaker_is_open = to->breaker_is_open || rows[i].target.open_until_ms != 0;
+		to->breaker_is_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_OPEN;
+		to->breaker_is_half_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_HALF_OPEN;
 	}
 	return status;
 }

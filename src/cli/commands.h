@@ -7,6 +7,7 @@
 extern const struct command cmd_ack;
 extern const struct command cmd_agent;
 extern const struct command cmd_agents;
+extern const struct command cmd_alerts;
 extern const struct command cmd_audit;
 extern const struct command cmd_backup;
 extern const struct command cmd_blame;

@@ -67,6 +67,8 @@ from .memories import UNSET, Unset
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
+    Alert,
+    AlertRule,
     Blame,
     Breaker,
     Change,
@@ -96,6 +98,8 @@ __all__ = [
     "Ack",
     "AckTimeoutError",
     "Agent",
+    "Alert",
+    "AlertRule",
     "AsyncChannel",
     "AsyncHandoff",
     "AsyncHandoffClient",
