@@ -8,6 +8,7 @@ complete -c spine -n '__fish_seen_subcommand_from serve' -l log-format -x -a 'au
 complete -c spine -n '__fish_seen_subcommand_from serve' -l webhook-hosts -x -d 'hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host below it, * every host'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-endpoint -x -d 'a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: http://127.0.0.1:4318; none where it is not given'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-interval -x -d 'how long spans gather before they are sent'
+complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-behind -x -d 'how many events the spans may lie behind while the collector takes none; those of older ones are dropped, and counted'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l quiet -s q -d 'do not print what to do next'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l data -r -F -d 'the data directory'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-connections -x -d 'connections at a time; beyond it 503'

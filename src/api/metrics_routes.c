@@ -3,6 +3,7 @@
  * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is beyond is told as
  * "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
+#include "api/exporter.h"
 #include "api/feed.h"
 #include "api/queues.h"
 #include "api/routes.h"
@@ -253,6 +254,23 @@ static void put_alerts(struct buf *out, struct watch *watch)
 	put_plain(out, "spine_alert_notification_failures_total", "counter", "Attempts to tell the webhook that failed.", (double)posts.failed);
 }
 
+/* All zero where nothing is exported, so that a rule about them has something to look at. */
+static void put_spans(struct buf *out, struct exporter *exporter)
+{
+	struct exporter_counts counts;
+
+	exporter_counts(exporter, &counts);
+	put_plain(out, "spine_spans_exported_total", "counter", "Spans that the collector of traces has taken.",
+		  (double)counts.exported);
+	head(out, "spine_spans_dropped_total", "counter", "Spans that the collector of traces did not get, by reason.");
+	for (int reason = 0; reason < EXPORTER_DROP_COUNT; reason++)
+		buf_printf(out, "spine_spans_dropped_total{reason=\"%s\"} %llu\n",
+			   exporter_drop_name((enum exporter_drop)reason),
+			   (unsigned long long)counts.dropped_by[reason]);
+	put_plain(out, "spine_span_post_failures_total", "counter", "Attempts to send spans that failed.",
+		  (double)counts.failed_posts);
+}
+
 /* --- Collecting --- */
 
 static struct counted *add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
@@ -364,6 +382,7 @@ static void encode_metrics(struct call *call)
 	put_distributions(out, m);
 	put_queues(out, m);
 	put_alerts(out, call->api->watch);
+	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);
 	put_process(out, call->api);
 }

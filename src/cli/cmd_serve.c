@@ -49,6 +49,12 @@ static const struct option serve_options[] = {
 		.help = "how long spans gather before they are sent"
 	},
 	{
+		.name = "otlp-behind", .arg = "EVENTS", .env = "SPINE_OTLP_BEHIND", .key = "otlp_behind",
+		.type = OPTION_INT, .fallback = "100000", .min = 1, .max = 100000000,
+		.help = "how many events the spans may lie behind while the collector takes none; those of older ones "
+			"are dropped, and counted"
+	},
+	{
 		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
 		.help = "do not print what to do next"
 	},
@@ -181,6 +187,7 @@ static int exec_serve(struct cli *cli)
 		.webhook_timeout_ms = options_int(o, "webhook-timeout"),
 		.otlp_endpoint = options_text(o, "otlp-endpoint"),
 		.otlp_interval_ms = options_int(o, "otlp-interval"),
+		.otlp_behind = options_int(o, "otlp-behind"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.alerts = alert_options_read(o),
 	};

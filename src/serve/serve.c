@@ -230,7 +230,11 @@ static bool start(struct server *s, struct buf *error)
 	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
 	s->api.feed = feed_new(&s->api, c->http_threads);
 	if (c->otlp_endpoint) {
-		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms, c->data_dir, &s->log}, error);
+		struct exporter_config exporter = {
+			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, &s->log,
+		};
+
+		s->api.exporter = exporter_start(&exporter, error);
 		if (s->api.exporter == NULL)
 			return false;
 	}

@@ -44,6 +44,7 @@ struct serve_config {
 	int64_t webhook_timeout_ms;
 	const char *otlp_endpoint;	/* of a collector of traces; NULL: no spans are exported */
 	int64_t otlp_interval_ms;
+	int64_t otlp_behind;		/* events */
 	int64_t idempotency_ttl_s;
 	struct serve_alerts alerts;
 };
