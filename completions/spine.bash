@@ -31,6 +31,7 @@ _spine()
 		--body-timeout) return ;;
 		--idle-timeout) return ;;
 		--write-timeout) return ;;
+		--heartbeat) return ;;
 		--drain-timeout) return ;;
 		--webhook-timeout) return ;;
 		--idempotency-ttl) return ;;
@@ -48,7 +49,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --otlp-endpoint --otlp-interval --otlp-behind --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --otlp-endpoint --otlp-interval --otlp-behind --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --heartbeat --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -23,6 +23,7 @@ complete -c spine -n '__fish_seen_subcommand_from serve' -l header-timeout -x -d
 complete -c spine -n '__fish_seen_subcommand_from serve' -l body-timeout -x -d 'for the body of a request to arrive; afterwards 408'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l idle-timeout -x -d 'how long a connection without a request is kept'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l write-timeout -x -d 'for an answer to be taken by the client'
+complete -c spine -n '__fish_seen_subcommand_from serve' -l heartbeat -x -d 'how often a stream of events that nothing happens on says that it is there; less than what proxies in between wait for'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l drain-timeout -x -d 'for the requests in progress to be answered after SIGTERM'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l webhook-timeout -x -d 'for a webhook to answer; afterwards the attempt has failed'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l idempotency-ttl -x -d 'how long the answer to an Idempotency-Key is kept'

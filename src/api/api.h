@@ -23,6 +23,7 @@ struct api_limits {
 	int max_json_depth;
 	size_t max_batch;
 	int64_t idempotency_ttl_ms;
+	int64_t heartbeat_ms;		/* a stream that nothing happens on says so often that it is there */
 };
 
 /* main builds it and passes it on; all members are borrowed but the readers. */

@@ -128,6 +128,12 @@ static const struct option limit_options[] = {
 		.help = "for an answer to be taken by the client"
 	},
 	{
+		.name = "heartbeat", .arg = "TIME", .env = "SPINE_HEARTBEAT", .key = "heartbeat",
+		.type = OPTION_DURATION, .fallback = "15s", .min = 10, .max = 10 * MINUTE_MS,
+		.help = "how often a stream of events that nothing happens on says that it is there; less than what "
+			"proxies in between wait for"
+	},
+	{
 		.name = "drain-timeout", .arg = "TIME", .env = "SPINE_DRAIN_TIMEOUT", .key = "drain_timeout",
 		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = 60 * MINUTE_MS,
 		.help = "for the requests in progress to be answered after SIGTERM"
@@ -188,6 +194,7 @@ static int exec_serve(struct cli *cli)
 		.otlp_endpoint = options_text(o, "otlp-endpoint"),
 		.otlp_interval_ms = options_int(o, "otlp-interval"),
 		.otlp_behind = options_int(o, "otlp-behind"),
+		.heartbeat_ms = options_int(o, "heartbeat"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.alerts = alert_options_read(o),
 	};

@@ -216,7 +216,9 @@ static bool start(struct server *s, struct buf *error)
 		return false;
 	}
 	s->port = http_server_port(s->api.http);
-	s->api.limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000};
+	s->api.limits = (struct api_limits){
+		(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000, c->heartbeat_ms,
+	};
 	s->api.log = &s->log;
 	s->api.data_dir = c->data_dir;
 	s->api.started_at_ms = clock_wall_ms();

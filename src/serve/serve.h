@@ -42,6 +42,7 @@ struct serve_config {
 	int64_t write_timeout_ms;
 	int64_t drain_timeout_ms;
 	int64_t webhook_timeout_ms;
+	int64_t heartbeat_ms;
 	const char *otlp_endpoint;	/* of a collector of traces; NULL: no spans are exported */
 	int64_t otlp_interval_ms;
 	int64_t otlp_behind;		/* events */
