@@ -6,6 +6,7 @@ complete -c spine -n '__fish_seen_subcommand_from serve' -l threads -x -d 'threa
 complete -c spine -n '__fish_seen_subcommand_from serve' -l log-level -x -a 'debug info warn error' -d 'the least that is logged'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l log-format -x -a 'auto text json' -d 'how it is logged; auto is text on a terminal and JSON otherwise'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l webhook-hosts -x -d 'hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host below it, * every host'
+complete -c spine -n '__fish_seen_subcommand_from serve' -l ca-file -x -d 'certificates (PEM) of the authorities that webhooks and the collector of traces are trusted by over https, instead of those of the system'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-endpoint -x -d 'a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: http://127.0.0.1:4318; none where it is not given'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-interval -x -d 'how long spans gather before they are sent'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l otlp-behind -x -d 'how many events the spans may lie behind while the collector takes none; those of older ones are dropped, and counted'

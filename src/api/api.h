@@ -42,6 +42,7 @@ struct api {
 	struct watch *watch;
 	const struct log *log;
 	const char *data_dir;
+	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
 	struct api_limits limits;
 	int64_t started_at_ms;
 	struct store_conn **readers;	/* one per HTTP thread, opened and closed by that thread */

@@ -51,6 +51,7 @@ struct exporter {
 	int64_t retry_ms;		/* 0: the last post went well */
 	struct event_row *history;
 	struct buf answer;
+	char error[CURL_ERROR_SIZE];	/* libcurl's words */
 };
 
 /* --- From events to spans --- */
@@ -282,12 +283,13 @@ static enum outcome post(struct exporter *x, const struct buf *body, struct buf 
 	CURLcode code;
 
 	buf_clear(&x->answer);
+	x->error[0] = '\0';
 	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
 	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDS, body->data);
 	code = transfer(x);
 	curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (code != CURLE_OK)
-		buf_puts(ret_why, curl_easy_strerror(code));
+		buf_puts(ret_why, x->error[0] ? x->error : curl_easy_strerror(code));
 	else if (status / 100 != 2)
 		buf_printf(ret_why, "HTTP %ld", status);
 	return outcome_of(code, status);
@@ -485,6 +487,7 @@ static void set_options(struct exporter *x)
 	curl_easy_setopt(x->curl, CURLOPT_HTTPHEADER, x->headers);
 	curl_easy_setopt(x->curl, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(x->curl, CURLOPT_WRITEDATA, x);
+	curl_easy_setopt(x->curl, CURLOPT_ERRORBUFFER, x->error);
 }
 
 struct exporter *exporter_start(const struct exporter_config *config, struct buf *error)
@@ -517,6 +520,10 @@ struct exporter *exporter_start(const struct exporter_config *config, struct buf
 	if (x->multi == NULL || x->curl == NULL)
 		abort();	/* out of memory */
 	set_options(x);
+	if (config->ca_file) {
+		curl_easy_setopt(x->curl, CURLOPT_CAINFO, config->ca_file);
+		curl_easy_setopt(x->curl, CURLOPT_CAPATH, NULL);
+	}
 	/* Before anything is written, so that nothing is missed. */
 	open_store(x);
 	if (pthread_create(&x->thread, NULL, exporter_main, x) != 0)

@@ -34,6 +34,7 @@ struct exporter_config {
 	int64_t interval_ms;		/* how long spans gather before they are sent */
 	int64_t behind_max;		/* events; what lies further back is not sent any more */
 	const char *data_dir;
+	const char *ca_file;		/* authorities that are trusted; NULL: the system's. Borrowed */
 	const struct log *log;		/* both borrowed */
 };
 

@@ -39,6 +39,11 @@ static const struct option serve_options[] = {
 			"every host below it, * every host"
 	},
 	{
+		.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_TEXT,
+		.help = "certificates (PEM) of the authorities that webhooks and the collector of traces are trusted "
+			"by over https, instead of those of the system"
+	},
+	{
 		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint", .type = OPTION_TEXT,
 		.help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
 			"http://127.0.0.1:4318; none where it is not given"
@@ -194,6 +199,7 @@ static int exec_serve(struct cli *cli)
 		.otlp_endpoint = options_text(o, "otlp-endpoint"),
 		.otlp_interval_ms = options_int(o, "otlp-interval"),
 		.otlp_behind = options_int(o, "otlp-behind"),
+		.ca_file = options_text(o, "ca-file"),
 		.heartbeat_ms = options_int(o, "heartbeat"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.alerts = alert_options_read(o),
