@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit spaces space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -145,6 +145,21 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--actor --object --action --since --until --oldest --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	spaces)
+		case "$prev" in
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -289,6 +289,15 @@ export interface Stats {
 	readonly series: { readonly step_s: number; readonly points: readonly Point[] };
 }
 
+/** One of all spaces. */
+export interface SpaceEntry {
+	readonly name: string;
+	readonly memories: number;
+	readonly handoffs_open: number;
+	readonly parked: number;
+	readonly created_at: string;
+}
+
 export interface Alert {
 	readonly id: string;
 	readonly name: string;

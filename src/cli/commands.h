@@ -44,6 +44,7 @@ extern const struct command cmd_search;
 extern const struct command cmd_send;
 extern const struct command cmd_serve;
 extern const struct command cmd_space;
+extern const struct command cmd_spaces;
 extern const struct command cmd_status;
 extern const struct command cmd_store;
 extern const struct command cmd_tail;

@@ -203,6 +203,7 @@ class MemorySpine(_Client):
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
+    spaces = blocking_pages(space_calls.spaces)
 
     alerts = blocking_pages(alert_calls.alerts)
     alert_rules = blocking(alert_calls.alert_rules)
@@ -319,6 +320,7 @@ class AsyncMemorySpine(_Client):
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)
+    spaces = awaiting_pages(space_calls.spaces)
 
     alerts = awaiting_pages(alert_calls.alerts)
     alert_rules = awaiting(alert_calls.alert_rules)

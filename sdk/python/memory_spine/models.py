@@ -507,6 +507,29 @@ class Space:
 
 
 @dataclass(frozen=True)
+class SpaceEntry:
+    """A space in the list of all: how much is in it."""
+
+    name: str
+    memories: int
+    handoffs_open: int
+    parked: int
+    created_at: datetime
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> SpaceEntry:
+        return cls(
+            name=raw["name"],
+            memories=raw["memories"],
+            handoffs_open=raw["handoffs_open"],
+            parked=raw["parked"],
+            created_at=parse_time(raw["created_at"]),
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
 class Alert:
     """Something is wrong, or was: with an agent, or (agent None) with the space as a whole."""
 
