@@ -314,27 +314,34 @@ static void what_comes_late_counts_in_its_step(void **state)
 	}
 }
 
-/* Buckets with thousands of values, and buckets far from each other. */
+/* Buckets with few and with many values, next to each other and far apart: half of the values are the smaller one, so
+ * that the median tells both counts. */
 static void steps_that_are_over_keep_every_count(void **state)
 {
-	static const double latencies[] = {0, 1, 2, 50, 51, 3000, 3000000, 1e9};
-	static const int times[] = {1, 32, 33, 256, 257, 5000, 1, 70000};
-	struct stats *s = stats_new(1);
-	struct history h = {0};
-	uint64_t random = 3;
+	static const double pairs[][2] = {{0, 1}, {3, 4}, {50, 51}, {50, 90}, {3, 3000000}, {0, 1e9}};
+	static const int times[] = {1, 2, 31, 32, 33, 255, 256, 257, 300, 5000, 70000};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		for (int n = 0; n < times[i]; n++)
-			add(&h, (struct event_row){.space = 1, .at_ms = T0, .kind = EVENT_ACKED, .agent = STR("coder"),
-						   .value = {latencies[i]}});
-	for (int i = 0; i < 50; i++)
-		add(&h, random_event(&random, T0 + 20 * 60000));
-	for (size_t i = 0; i < h.count; i++)
-		stats_add(s, &h.events[i], false);
-	check_all(s, &h, T0 + 20 * 60000);
-	stats_free(s);
-	free(h.events);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		for (size_t j = 0; j < sizeof(times) / sizeof(times[0]); j++)
+			for (int larger = 0; larger <= 1; larger++) {
+				struct event_row e = {.space = 1, .at_ms = T0, .kind = EVENT_ACKED, .agent = STR("coder")};
+				struct stats *s = stats_new(1);
+				struct stats_view view;
+
+				for (int n = 0; n < 2 * times[j] + larger; n++) {
+					e.value[0] = pairs[i][n >= times[j]];
+					stats_add(s, &e, false);
+				}
+				/* The step is over when the next thing happens. */
+				e.at_ms = T0 + 20 * 60000;
+				e.kind = EVENT_COMPLETED;
+				stats_add(s, &e, false);
+				stats_view(stats_of_target(s, 1, STR("coder")), STATS_1H, e.at_ms, &view);
+				assert_int_equal(view.counts.acked, 2 * times[j] + larger);
+				assert_true(fabs(view.latency_p50_ms - pairs[i][larger]) <= pairs[i][larger] * 0.01);
+				stats_free(s);
+			}
 }
 
 /* Bytes after a day in which each agent had a handoff a second. */
