@@ -83,7 +83,8 @@ function SpaceChooser({ space, close }: { space: string; close: () => void }) {
 										onClick={close}
 									>
 										{one.name}
-									</a>
+									</a>{" "}
+									{one.name === space && <span class="faint">this one</span>}
 								</th>
 								<td class="n">{count(one.memories)}</td>
 								<td class="n">
@@ -327,6 +328,10 @@ export function App() {
 	const [error, setError] = useState<Problem>();
 
 	useEffect(() => listen(at.space), [at.space]);
+	// Where the pages do not fit side by side, the one that is open is to be seen.
+	useEffect(() => {
+		document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+	}, [at.page]);
 	// A new page begins at its title, for eyes and for screen readers; the first one at the top of everything.
 	useEffect(() => {
 		if (!first.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });

@@ -325,7 +325,9 @@ static void steps_that_are_over_keep_every_count(void **state)
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		for (size_t j = 0; j < sizeof(times) / sizeof(times[0]); j++)
 			for (int larger = 0; larger <= 1; larger++) {
-				struct event_row e = {.space = 1, .at_ms = T0, .kind = EVENT_ACKED, .agent = STR("coder")};
+				struct event_row e = {
+					.space = 1, .at_ms = T0, .kind = EVENT_ACKED, .agent = STR("coder"),
+				};
 				struct stats *s = stats_new(1);
 				struct stats_view view;
 

@@ -78,7 +78,7 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 					{alert.value !== null && (
 						<>
 							{" "}
-							· {figure(alert.name, alert.value)}
+							· at {figure(alert.name, alert.value)}
 							{alert.threshold !== null && <>, threshold {figure(alert.name, alert.threshold, true)}</>}
 						</>
 					)}
@@ -181,7 +181,7 @@ export function Rules({ rules }: { rules: readonly Rule[] }) {
 								{rule.pages && " pages"}
 							</td>
 							<td>{limit(rule)}</td>
-							<td>{rule.measures}</td>
+							<td class="wide">{rule.measures}</td>
 							<td>
 								{rule.window_s === null ? "now" : `the last ${span(rule.window_s * 1000)}`}
 								{rule.min_samples > 1 && `, of ${rule.min_samples} or more`}

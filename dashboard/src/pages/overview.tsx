@@ -119,7 +119,7 @@ function cards(stats: Stats, rules: readonly Rule[]): CardProps[] {
 		{
 			title: "Latency to the ack",
 			value: duration(all.latency_ms.p99),
-			details: `p99 of ${count(all.latency_ms.count)}, p50 ${duration(all.latency_ms.p50)}, p95 ${duration(all.latency_ms.p95)}`,
+			details: `p99 of ${plural(all.latency_ms.count, "ack")}, p50 ${duration(all.latency_ms.p50)}, p95 ${duration(all.latency_ms.p95)}`,
 			lines: [
 				{ label: "p99", values: points.map((p) => positive(p.p99)), tone: "accent" },
 				{ label: "p50", values: points.map((p) => positive(p.p50)), tone: "second" },
@@ -201,9 +201,9 @@ function cards(stats: Stats, rules: readonly Rule[]): CardProps[] {
 	];
 }
 
-/** "; hop 1: 12, hop 2: 7" */
+/** "; hop 1 (12×), 2 (7×)" */
 function histogram(all: Metrics): string {
-	const rows = all.hops.histogram.slice(0, 6).map(([hop, envelopes]) => `${hop}: ${count(envelopes)}`);
+	const rows = all.hops.histogram.slice(0, 6).map(([hop, envelopes]) => `${hop} (${count(envelopes)}×)`);
 	return rows.length ? `; hop ${rows.join(", ")}` : "";
 }
 
