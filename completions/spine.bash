@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top tail audit space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit spaces space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -15,8 +15,10 @@ _spine()
 		--log-level) COMPREPLY=($(compgen -W 'debug info warn error' -- "$cur")); return ;;
 		--log-format) COMPREPLY=($(compgen -W 'auto text json' -- "$cur")); return ;;
 		--webhook-hosts) return ;;
+		--ca-file) return ;;
 		--otlp-endpoint) return ;;
 		--otlp-interval) return ;;
+		--otlp-behind) return ;;
 		--data) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		--max-connections) return ;;
 		--max-header) return ;;
@@ -30,6 +32,7 @@ _spine()
 		--body-timeout) return ;;
 		--idle-timeout) return ;;
 		--write-timeout) return ;;
+		--heartbeat) return ;;
 		--drain-timeout) return ;;
 		--webhook-timeout) return ;;
 		--idempotency-ttl) return ;;
@@ -47,7 +50,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --otlp-endpoint --otlp-interval --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --ca-file --otlp-endpoint --otlp-interval --otlp-behind --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --heartbeat --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -91,6 +94,24 @@ _spine()
 			return
 		fi
 		;;
+	alerts)
+		case "$prev" in
+		--state) COMPREPLY=($(compgen -W 'firing resolved all' -- "$cur")); return ;;
+		--for) return ;;
+		--why) return ;;
+		--by) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--state --for --why --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		COMPREPLY=($(compgen -W 'list ack silence' -- "$cur"))
+		;;
 	tail)
 		case "$prev" in
 		--type) return ;;
@@ -124,6 +145,21 @@ _spine()
 		esac
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W '--actor --object --action --since --until --oldest --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	spaces)
+		case "$prev" in
+		--limit|-n) return ;;
+		--page-token) return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

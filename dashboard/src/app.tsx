@@ -1,10 +1,9 @@
 // The frame around every page: where one is, in which space, and whether what is shown is how things are.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, Problem } from "./api";
-import { busySpaces } from "./busy";
 import { connection, listen, reconnect } from "./live";
-import { Failure } from "./parts/basics";
-import { Dialog, Field } from "./parts/dialog";
+import { Count, Failure, Table, Time, Waiting } from "./parts/basics";
+import { Dialog, Field, Sheet } from "./parts/dialog";
 import { Notes } from "./parts/notes";
 import { Agents } from "./pages/agents";
 import { Channels } from "./pages/channels";
@@ -17,6 +16,8 @@ import { count, span } from "./format";
 import { useParkedCount } from "./parked_count";
 import { go, link, place, spaceLink, type Page, type Place } from "./router";
 import { isSpaceName, key, keyIsNeeded, person, spaces, theme, type Theme } from "./settings";
+import { useResource } from "./resource";
+import { listSpaces } from "./spaces";
 import { useStore } from "./store";
 
 const nav: readonly { readonly page: Page; readonly title: string }[] = [
@@ -46,13 +47,76 @@ function ThemeButton() {
 	);
 }
 
+/** All spaces of the server, with how much is in each. */
+function SpaceChooser({ space, close }: { space: string; close: () => void }) {
+	const found = useResource(`${space} spaces`, (signal) => listSpaces(space, signal));
+
+	return (
+		<Sheet title="Spaces" close={close}>
+			{found.problem && <Failure problem={found.problem} retry={found.reload} />}
+			{!found.data && !found.problem && <Waiting />}
+			{found.data?.length === 0 && <p class="faint">There is none yet: the first write makes one.</p>}
+			{found.data && found.data.length > 0 && (
+				<Table label="Spaces">
+					<thead>
+						<tr>
+							<th scope="col">Space</th>
+							<th scope="col" class="n">
+								Memories
+							</th>
+							<th scope="col" class="n">
+								Open
+							</th>
+							<th scope="col" class="n">
+								Parked
+							</th>
+							<th scope="col">Made</th>
+						</tr>
+					</thead>
+					<tbody>
+						{found.data.map((one) => (
+							<tr key={one.name}>
+								<th scope="row">
+									<a
+										href={spaceLink(one.name)}
+										aria-current={one.name === space ? "true" : undefined}
+										onClick={close}
+									>
+										{one.name}
+									</a>{" "}
+									{one.name === space && <span class="faint">this one</span>}
+								</th>
+								<td class="n">{count(one.memories)}</td>
+								<td class="n">
+									<Count value={one.handoffs_open} />
+								</td>
+								<td class="n">
+									<Count value={one.parked} tone="bad" />
+								</td>
+								<td>
+									<Time at={one.created_at} />
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</Table>
+			)}
+		</Sheet>
+	);
+}
+
 function SpaceField({ space }: { space: string }) {
 	const remembered = useStore(spaces);
 	const [typed, setTyped] = useState(space);
-	const [busy, setBusy] = useState<readonly string[]>([]);
+	const [all, setAll] = useState<readonly string[]>([]);
+	const [isChoosing, setChoosing] = useState(false);
 	const isValid = isSpaceName(typed);
-	const known = [...new Set([...remembered, ...busy])];
-	const look = () => void busySpaces(space).then(setBusy, () => undefined);
+	const known = [...new Set([...remembered, ...all])];
+	const look = () =>
+		void listSpaces(space).then(
+			(found) => setAll(found.map(({ name }) => name)),
+			() => undefined,
+		);
 	const enter = () => {
 		if (isValid && typed !== space) go(spaceLink(typed));
 	};
@@ -100,6 +164,10 @@ function SpaceField({ space }: { space: string }) {
 					<option key={name} value={name} />
 				))}
 			</datalist>
+			<button type="button" class="quiet" aria-label="Choose a space" onClick={() => setChoosing(true)}>
+				▾
+			</button>
+			{isChoosing && <SpaceChooser space={space} close={() => setChoosing(false)} />}
 		</form>
 	);
 }
@@ -260,6 +328,10 @@ export function App() {
 	const [error, setError] = useState<Problem>();
 
 	useEffect(() => listen(at.space), [at.space]);
+	// Where the pages do not fit side by side, the one that is open is to be seen.
+	useEffect(() => {
+		document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+	}, [at.page]);
 	// A new page begins at its title, for eyes and for screen readers; the first one at the top of everything.
 	useEffect(() => {
 		if (!first.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });

@@ -289,6 +289,15 @@ export interface Stats {
 	readonly series: { readonly step_s: number; readonly points: readonly Point[] };
 }
 
+/** One of all spaces. */
+export interface SpaceEntry {
+	readonly name: string;
+	readonly memories: number;
+	readonly handoffs_open: number;
+	readonly parked: number;
+	readonly created_at: string;
+}
+
 export interface Alert {
 	readonly id: string;
 	readonly name: string;
@@ -306,13 +315,25 @@ export interface Alert {
 	readonly silenced_until: string | null;
 }
 
-/** When alerts fire. Shares are 0 to 1. */
-export interface Rules {
-	readonly completeness_low?: number;
-	readonly completeness_critical?: number;
-	readonly failure_rate_warning?: number;
-	readonly failure_rate_critical?: number;
-	readonly latency_p99_ms?: number;
+/** When an alert fires, as it is in force in the space. Shares are 0 to 1. */
+export interface Rule {
+	readonly name: string;
+	readonly severity: Alert["severity"];
+	readonly pages: boolean;
+	readonly of: "agent" | "space";
+	readonly measures: string;
+	readonly unit: "handoffs" | "share" | "ms" | "hops";
+	readonly comparison: "above" | "below" | "at_least";
+	/** null: what is usual is not known yet. */
+	readonly threshold: number | null;
+	readonly window_s: number | null;
+	readonly min_samples: number;
+	readonly hold_s: number;
+}
+
+export interface AlertsAnswer {
+	readonly alerts: readonly Alert[];
+	readonly rules: readonly Rule[];
 }
 
 /** A CloudEvent of GET /v1/events. */

@@ -311,6 +311,10 @@ struct alert_post *alert_post_new(struct api *api, const char *url, const char *
 	p->curl = curl_easy_init();
 	if (p->curl == NULL)
 		mem_exhausted(0);
+	if (api->ca_file) {
+		curl_easy_setopt(p->curl, CURLOPT_CAINFO, api->ca_file);
+		curl_easy_setopt(p->curl, CURLOPT_CAPATH, NULL);
+	}
 	curl_easy_setopt(p->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(p->curl, CURLOPT_TIMEOUT_MS, (long)ANSWER_TIMEOUT_MS);
 	curl_easy_setopt(p->curl, CURLOPT_PROTOCOLS_STR, "http,https");

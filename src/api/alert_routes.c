@@ -1,7 +1,9 @@
-/* Alerts: list, acknowledge, silence. What fires and what is over is decided by the figures alone (core/alerts.h). */
+/* Alerts: list with the rules in force, acknowledge, silence. What fires and what is over is decided by the figures
+ * alone (core/alerts.h). */
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/watch.h"
 #include "codec/json_member.h"
 #include "core/alerts.h"
 
@@ -17,6 +19,8 @@ struct alerts_list {
 	struct alert_row *rows;
 	size_t count;
 	bool has_more;
+	struct alert_rule rules[ALERT_RULES_MAX];
+	size_t rule_count;
 };
 
 struct deciding {
@@ -78,11 +82,26 @@ static enum problem_code decode_list(struct call *call)
 	return P_OK;
 }
 
+/* As they are in force for the space: what is usual there is in its figures. */
+static void read_rules(struct call *call, struct alerts_list *l)
+{
+	const struct alert_rules *rules = watch_rules(call->api->watch);
+	struct stats *s = watch_lock(call->api->watch);
+	struct stats_series *series = call->space ? stats_of_space(s, call->space) : NULL;
+	struct stats_view view, day;
+
+	stats_view(series, rules->window, call->now_ms, &view);
+	stats_view(series, STATS_24H, call->now_ms, &day);
+	watch_unlock(call->api->watch);
+	l->rule_count = alert_rules_list(rules, &view, &day, l->rules);
+}
+
 static enum problem_code read_list(struct call *call, struct store_conn *c)
 {
 	struct alerts_list *l = call->input;
 	enum store_status status;
 
+	read_rules(call, l);
 	if (call->space == 0)
 		return P_OK;
 	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
@@ -93,6 +112,28 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	if (l->has_more)
 		l->count = l->page.size;
 	return P_OK;
+}
+
+/* Nothing has to hold for a while: what is judged by a window is old enough to be sure of, the rest is a fact. */
+static void put_rule(struct json_writer *w, const struct alert_rule *rule, const struct alert_rules *rules)
+{
+	json_member_cstr(w, "name", alert_kind_name(rule->kind));
+	json_member_cstr(w, "severity", alert_severity_name(rule->severity));
+	json_member_bool(w, "pages", alert_kind_pages(rule->kind));
+	json_member_cstr(w, "of", alert_kind_is_of_agent(rule->kind) ? "agent" : "space");
+	json_member_cstr(w, "measures", rule->measures);
+	json_member_cstr(w, "unit", rule->unit);
+	json_member_cstr(w, "comparison", alert_comparison_name(rule->comparison));
+	if (rule->has_threshold)
+		json_member_double(w, "threshold", rule->threshold);
+	else
+		json_member_null(w, "threshold");
+	if (rule->is_of_window)
+		json_member_int(w, "window_s", stats_window_ms(rules->window) / 1000);
+	else
+		json_member_null(w, "window_s");
+	json_member_int(w, "min_samples", rule->needs_samples ? rules->min_samples : 1);
+	json_member_int(w, "hold_s", 0);
 }
 
 static void encode_list(struct call *call)
@@ -107,6 +148,14 @@ static void encode_list(struct call *call)
 	for (size_t i = 0; i < l->count; i++) {
 		json_begin_object(&w);
 		put_alert(&w, &l->rows[i], call->space_name);
+		json_end_object(&w);
+	}
+	json_end_array(&w);
+	json_key(&w, "rules");
+	json_begin_array(&w);
+	for (size_t i = 0; i < l->rule_count; i++) {
+		json_begin_object(&w);
+		put_rule(&w, &l->rules[i], watch_rules(call->api->watch));
 		json_end_object(&w);
 	}
 	json_end_array(&w);

@@ -23,6 +23,7 @@ struct api_limits {
 	int max_json_depth;
 	size_t max_batch;
 	int64_t idempotency_ttl_ms;
+	int64_t heartbeat_ms;		/* a stream that nothing happens on says so often that it is there */
 };
 
 /* main builds it and passes it on; all members are borrowed but the readers. */
@@ -42,6 +43,7 @@ struct api {
 	struct watch *watch;
 	const struct log *log;
 	const char *data_dir;
+	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
 	struct api_limits limits;
 	int64_t started_at_ms;
 	struct store_conn **readers;	/* one per HTTP thread, opened and closed by that thread */

@@ -32,6 +32,7 @@ struct exporter {
 	char *url;
 	char instance[2 * SPAN_ID_SIZE + 1];
 	int64_t interval_ms;
+	int64_t behind_max;
 	char *data_dir;
 	const struct log *log;
 	pthread_t thread;
@@ -39,7 +40,7 @@ struct exporter {
 	atomic_bool is_woken;
 	atomic_bool is_stopping;
 	_Atomic uint64_t exported;
-	_Atomic uint64_t dropped;
+	_Atomic uint64_t dropped[EXPORTER_DROP_COUNT];
 	_Atomic uint64_t failed_posts;
 	/* The thread's own. */
 	CURL *curl;
@@ -50,6 +51,7 @@ struct exporter {
 	int64_t retry_ms;		/* 0: the last post went well */
 	struct event_row *history;
 	struct buf answer;
+	char error[CURL_ERROR_SIZE];	/* libcurl's words */
 };
 
 /* --- From events to spans --- */
@@ -171,28 +173,50 @@ static bool gather(struct exporter *x, struct export *ret)
 	return ok;
 }
 
-/* What lies too far back is not sent any more. */
-static void drop_oldest(struct exporter *x)
+/* Goes on behind the event without sending what lies before; returns how many spans that would have been. */
+static uint64_t skip_until(struct exporter *x, int64_t until, enum exporter_drop reason)
 {
 	struct event_filter filter = {.kinds = span_kinds()};
-	struct event_row *rows;
+	struct event_row *rows = mem_calloc(BATCH_EVENTS, sizeof(*rows));
 	struct arena arena;
-	int64_t last = 0, until;
+	uint64_t skipped = 0;
 	size_t count;
 
-	if (store_event_last(x->conn, &last) != STORE_OK || last - x->after <= EXPORTER_BEHIND_MAX)
-		return;
-	rows = mem_calloc(BATCH_EVENTS, sizeof(*rows));
-	for (until = last - EXPORTER_BEHIND_MAX; x->after < until;) {
+	while (x->after < until) {
 		arena_init(&arena);
 		count = 0;
 		if (store_event_page(x->conn, &filter, x->after, until, BATCH_EVENTS, &arena, rows, &count) != STORE_OK)
 			count = 0;
-		atomic_fetch_add(&x->dropped, count);
+		skipped += count;
 		x->after = count == BATCH_EVENTS ? rows[count - 1].id : until;
 		arena_release(&arena);
 	}
 	free(rows);
+	atomic_fetch_add(&x->dropped[reason], skipped);
+	return skipped;
+}
+
+/* What lies too far back is not sent any more. */
+static void drop_oldest(struct exporter *x)
+{
+	int64_t last = 0;
+
+	if (store_event_last(x->conn, &last) == STORE_OK && last - x->after > x->behind_max)
+		skip_until(x, last - x->behind_max, EXPORTER_BEHIND);
+}
+
+/* Nor is what was not taken when the server stops: the next one begins with what happens then. */
+static void drop_rest(struct exporter *x)
+{
+	int64_t last = 0;
+	uint64_t dropped;
+
+	if (store_event_last(x->conn, &last) != STORE_OK || x->after >= last)
+		return;
+	dropped = skip_until(x, last, EXPORTER_STOPPED);
+	if (dropped)
+		log_write(x->log, LOG_WARN, "spans were not exported before the server stopped",
+			  LOG_INT("spans", (int64_t)dropped), LOG_STR("endpoint", x->url));
 }
 
 /* --- Posting --- */
@@ -259,12 +283,13 @@ static enum outcome post(struct exporter *x, const struct buf *body, struct buf 
 	CURLcode code;
 
 	buf_clear(&x->answer);
+	x->error[0] = '\0';
 	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
 	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDS, body->data);
 	code = transfer(x);
 	curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (code != CURLE_OK)
-		buf_puts(ret_why, curl_easy_strerror(code));
+		buf_puts(ret_why, x->error[0] ? x->error : curl_easy_strerror(code));
 	else if (status / 100 != 2)
 		buf_printf(ret_why, "HTTP %ld", status);
 	return outcome_of(code, status);
@@ -327,7 +352,7 @@ static bool send_batch(struct exporter *x, const struct export *e)
 	if (outcome == OUTCOME_TAKEN) {
 		rejected = rejected_spans(x, e->spans);
 		atomic_fetch_add(&x->exported, e->spans - rejected);
-		atomic_fetch_add(&x->dropped, rejected);
+		atomic_fetch_add(&x->dropped[EXPORTER_REJECTED], rejected);
 		if (x->retry_ms)
 			log_write(x->log, LOG_INFO, "spans are exported again", LOG_STR("endpoint", x->url));
 		x->retry_ms = 0;
@@ -336,7 +361,7 @@ static bool send_batch(struct exporter *x, const struct export *e)
 		tell_failure(x, &why);
 	}
 	if (outcome == OUTCOME_REFUSED) {
-		atomic_fetch_add(&x->dropped, e->spans);
+		atomic_fetch_add(&x->dropped[EXPORTER_REFUSED], e->spans);
 		x->retry_ms = RETRY_FIRST_MS;	/* told */
 		x->after = e->until;
 	}
@@ -409,8 +434,10 @@ static void *exporter_main(void *arg)
 		export_all(x);
 	}
 	/* What was committed last. */
-	if (x->conn)
+	if (x->conn) {
 		export_all(x);
+		drop_rest(x);
+	}
 	return NULL;
 }
 
@@ -460,6 +487,7 @@ static void set_options(struct exporter *x)
 	curl_easy_setopt(x->curl, CURLOPT_HTTPHEADER, x->headers);
 	curl_easy_setopt(x->curl, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(x->curl, CURLOPT_WRITEDATA, x);
+	curl_easy_setopt(x->curl, CURLOPT_ERRORBUFFER, x->error);
 }
 
 struct exporter *exporter_start(const struct exporter_config *config, struct buf *error)
@@ -478,6 +506,7 @@ struct exporter *exporter_start(const struct exporter_config *config, struct buf
 	x = mem_zalloc(sizeof(*x));
 	x->url = url;
 	x->interval_ms = config->interval_ms;
+	x->behind_max = config->behind_max;
 	x->data_dir = mem_strdup(config->data_dir);
 	x->log = config->log;
 	x->history = mem_calloc(HISTORY_MAX, sizeof(*x->history));
@@ -491,6 +520,10 @@ struct exporter *exporter_start(const struct exporter_config *config, struct buf
 	if (x->multi == NULL || x->curl == NULL)
 		abort();	/* out of memory */
 	set_options(x);
+	if (config->ca_file) {
+		curl_easy_setopt(x->curl, CURLOPT_CAINFO, config->ca_file);
+		curl_easy_setopt(x->curl, CURLOPT_CAPATH, NULL);
+	}
 	/* Before anything is written, so that nothing is missed. */
 	open_store(x);
 	if (pthread_create(&x->thread, NULL, exporter_main, x) != 0)
@@ -525,9 +558,26 @@ void exporter_stop(struct exporter *x)
 
 void exporter_counts(struct exporter *x, struct exporter_counts *ret)
 {
-	*ret = (struct exporter_counts){
-		atomic_load(&x->exported), atomic_load(&x->dropped), atomic_load(&x->failed_posts),
+	*ret = (struct exporter_counts){0};
+	if (x == NULL)
+		return;
+	ret->exported = atomic_load(&x->exported);
+	ret->failed_posts = atomic_load(&x->failed_posts);
+	for (int reason = 0; reason < EXPORTER_DROP_COUNT; reason++) {
+		ret->dropped_by[reason] = atomic_load(&x->dropped[reason]);
+		ret->dropped += ret->dropped_by[reason];
+	}
+}
+
+const char *exporter_drop_name(enum exporter_drop reason)
+{
+	static const char *const names[] = {
+#define EXPORTER_DROP_NAME(reason, name) [EXPORTER_##reason] = name,
+		EXPORTER_DROPS(EXPORTER_DROP_NAME)
+#undef EXPORTER_DROP_NAME
 	};
+
+	return names[reason];
 }
 
 const char *exporter_url(const struct exporter *x)

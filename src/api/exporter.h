@@ -3,8 +3,7 @@
  * A thread of its own reads the events behind its position from the store, on a connection of its own, makes spans of
  * them (core/span.h) and posts them, a batch at a time. The writer only wakes it, and pays for no more than that:
  * what is still to be sent is in the store, so a collector that is slow, or gone, holds up nothing and costs no
- * memory. What it cannot be sent within reason is dropped, and counted: a batch that the collector refuses, and what
- * lies further back than EXPORTER_BEHIND_MAX events.
+ * memory. What it cannot be sent within reason is dropped, and counted by reason.
  */
 #ifndef SPINE_API_EXPORTER_H
 #define SPINE_API_EXPORTER_H
@@ -14,12 +13,28 @@
 
 struct exporter;
 
-enum { EXPORTER_BEHIND_MAX = 100000 };
+/* Why a span was dropped; reason, its name on the wire. */
+#define EXPORTER_DROPS(X) \
+	X(REFUSED, "refused")		/* the collector answered that it does not take the batch */ \
+	X(REJECTED, "rejected")		/* it took the batch but for some of its spans */ \
+	X(BEHIND, "behind")		/* it lay further back than it may, before the collector would take it */ \
+	X(STOPPED, "stopped")		/* the server stopped, and the collector did not take it in time */
+
+enum exporter_drop {
+#define EXPORTER_DROP(reason, name) EXPORTER_##reason,
+	EXPORTER_DROPS(EXPORTER_DROP)
+#undef EXPORTER_DROP
+	EXPORTER_DROP_COUNT
+};
+
+enum { EXPORTER_BEHIND_DEFAULT = 100000 };
 
 struct exporter_config {
 	const char *endpoint;		/* "http://127.0.0.1:4318": /v1/traces is added unless it ends so */
 	int64_t interval_ms;		/* how long spans gather before they are sent */
+	int64_t behind_max;		/* events; what lies further back is not sent any more */
 	const char *data_dir;
+	const char *ca_file;		/* authorities that are trusted; NULL: the system's. Borrowed */
 	const struct log *log;		/* both borrowed */
 };
 
@@ -32,12 +47,14 @@ void exporter_stop(struct exporter *x);
 
 struct exporter_counts {
 	uint64_t exported;		/* spans that the collector took */
-	uint64_t dropped;		/* spans that it did not get */
+	uint64_t dropped;		/* spans that it did not get, for whichever reason */
+	uint64_t dropped_by[EXPORTER_DROP_COUNT];
 	uint64_t failed_posts;
 };
 
-/* Any thread. */
+/* Any thread. NULL-safe: nothing is exported. */
 void exporter_counts(struct exporter *x, struct exporter_counts *ret);
+const char *exporter_drop_name(enum exporter_drop reason);
 /* Where to; borrowed. */
 const char *exporter_url(const struct exporter *x);
 

@@ -13,7 +13,6 @@ enum {
 	BATCH_BYTES = 64 * 1024,	/* a batch ends with the event that passes it */
 	WINDOW_EVENTS = 2048,		/* of all kinds and spaces: how far one read goes to find some */
 	BATCHES = 4,
-	HEARTBEAT_MS = 15000,
 	SHARE = 32,			/* one part of the time in so many, while something is being written */
 	SHARE_QUIET = 4,		/* and when nothing was, for QUIET_MS */
 	QUIET_MS = 100,
@@ -99,6 +98,11 @@ size_t feed_count(struct feed *f)
 	for (int i = 0; i < f->threads; i++)
 		count += atomic_load(&f->each[i].open);
 	return count;
+}
+
+static int64_t next_beat_ns(const struct feed_thread *t)
+{
+	return clock_mono_ns() + t->feed->api->limits.heartbeat_ms * MS_NS;
 }
 
 /* --- Batches --- */
@@ -207,7 +211,7 @@ static enum served serve(struct feed_thread *t, struct stream *s, int64_t last)
 		return SERVED_NOT;
 	if (b->text.len) {
 		http_stream_write(s->call->req, buf_str(&b->text));
-		s->beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS;
+		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
 	return s->after >= last ? SERVED_ALL : SERVED_SOME;
@@ -299,7 +303,7 @@ static void beat(struct stream *s)
 		n = snprintf(text, sizeof(text), ": still here\nid: %lld\n\n", (long long)s->after);
 		http_stream_write(s->call->req, (struct str){text, (size_t)n});
 	}
-	s->beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS;
+	s->beat_at_ns = next_beat_ns(s->thread);
 }
 
 static void on_timer(struct http_req *req, void *arg)
@@ -338,8 +342,7 @@ void feed_open(struct call *call, int64_t after, uint64_t kinds)
 	int n;
 
 	*s = (struct stream){
-		.call = call, .thread = t, .after = after, .kinds = kinds,
-		.beat_at_ns = clock_mono_ns() + HEARTBEAT_MS * MS_NS,
+		.call = call, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
 	};
 	call->is_stream = call->is_kept = true;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
@@ -349,6 +352,6 @@ void feed_open(struct call *call, int64_t after, uint64_t kinds)
 	list_add(&t->streams, &s->link);
 	atomic_fetch_add(&t->open, 1);
 	http_req_on_gone(call->req, on_gone, s);
-	http_req_set_timer(call->req, HEARTBEAT_MS, on_timer, s);
+	http_req_set_timer(call->req, ms_until(s->beat_at_ns), on_timer, s);
 	arm(t);
 }

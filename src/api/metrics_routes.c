@@ -3,11 +3,13 @@
  * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is beyond is told as
  * "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
+#include "api/exporter.h"
 #include "api/feed.h"
 #include "api/queues.h"
 #include "api/routes.h"
 #include "api/watch.h"
 #include "core/alerts.h"
+#include "core/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@ struct counted {
 	/* Of an agent. */
 	struct target_counts queue;
 	bool breaker_is_open;
+	bool breaker_is_half_open;
 };
 
 struct metrics {
@@ -161,6 +164,24 @@ static void put_queue(struct buf *out, const struct counted *c, const char *stat
 	buf_printf(out, ",state=\"%s\"} %lld\n", state, (long long)value);
 }
 
+static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
+{
+	const char *name = is_half ? "spine_breaker_half_open" : "spine_breaker_open";
+	const char *help = is_half ? "Whether the circuit breaker of the agent is half-open: one is let through." :
+				     "Whether the circuit breaker of the agent is open: nothing is sent to it.";
+
+	head(out, name, "gauge", help);
+	for (size_t i = 0; i < m->count; i++) {
+		const struct counted *c = &m->list[i];
+
+		if (c->agent.p == NULL)
+			continue;
+		buf_printf(out, "%s{", name);
+		put_labels(out, c);
+		buf_printf(out, "} %d\n", is_half ? c->breaker_is_half_open : c->breaker_is_open);
+	}
+}
+
 static void put_queues(struct buf *out, const struct metrics *m)
 {
 	head(out, "spine_queue_handoffs", "gauge", "Handoffs that are queued, leased, being worked on, or parked for a person.");
@@ -174,14 +195,8 @@ static void put_queues(struct buf *out, const struct metrics *m)
 		put_queue(out, c, "working", c->queue.working);
 		put_queue(out, c, "parked", c->queue.parked);
 	}
-	head(out, "spine_breaker_open", "gauge", "Whether the circuit breaker of the agent is open or half-open.");
-	for (size_t i = 0; i < m->count; i++) {
-		if (m->list[i].agent.p == NULL)
-			continue;
-		buf_puts(out, "spine_breaker_open{");
-		put_labels(out, &m->list[i]);
-		buf_printf(out, "} %d\n", m->list[i].breaker_is_open);
-	}
+	put_breakers(out, m, false);
+	put_breakers(out, m, true);
 }
 
 /* --- Of the server --- */
@@ -237,6 +252,23 @@ static void put_alerts(struct buf *out, struct watch *watch)
 			   watch_firing(watch, (enum alert_severity)severity));
 	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.", (double)posts.sent);
 	put_plain(out, "spine_alert_notification_failures_total", "counter", "Attempts to tell the webhook that failed.", (double)posts.failed);
+}
+
+/* All zero where nothing is exported, so that a rule about them has something to look at. */
+static void put_spans(struct buf *out, struct exporter *exporter)
+{
+	struct exporter_counts counts;
+
+	exporter_counts(exporter, &counts);
+	put_plain(out, "spine_spans_exported_total", "counter", "Spans that the collector of traces has taken.",
+		  (double)counts.exported);
+	head(out, "spine_spans_dropped_total", "counter", "Spans that the collector of traces did not get, by reason.");
+	for (int reason = 0; reason < EXPORTER_DROP_COUNT; reason++)
+		buf_printf(out, "spine_spans_dropped_total{reason=\"%s\"} %llu\n",
+			   exporter_drop_name((enum exporter_drop)reason),
+			   (unsigned long long)counts.dropped_by[reason]);
+	put_plain(out, "spine_span_post_failures_total", "counter", "Attempts to send spans that failed.",
+		  (double)counts.failed_posts);
 }
 
 /* --- Collecting --- */
@@ -306,7 +338,8 @@ static enum store_status add_queues(struct call *call, struct store_conn *c, str
 		to->queue.leased += rows[i].counts.leased;
 		to->queue.working += rows[i].counts.working;
 		to->queue.parked += rows[i].counts.parked;
-		to->breaker_is_open = to->breaker_is_open || rows[i].target.open_until_ms != 0;
+		to->breaker_is_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_OPEN;
+		to->breaker_is_half_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_HALF_OPEN;
 	}
 	return status;
 }
@@ -349,6 +382,7 @@ static void encode_metrics(struct call *call)
 	put_distributions(out, m);
 	put_queues(out, m);
 	put_alerts(out, call->api->watch);
+	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);
 	put_process(out, call->api);
 }

@@ -72,6 +72,11 @@ static void put_traces(struct call *call, struct json_writer *w)
 	json_begin_object(w);
 	json_member_int(w, "exported", (int64_t)counts.exported);
 	json_member_int(w, "dropped", (int64_t)counts.dropped);
+	json_key(w, "dropped_by");
+	json_begin_object(w);
+	for (int reason = 0; reason < EXPORTER_DROP_COUNT; reason++)
+		json_member_int(w, exporter_drop_name((enum exporter_drop)reason), (int64_t)counts.dropped_by[reason]);
+	json_end_object(w);
 	json_member_int(w, "failed_posts", (int64_t)counts.failed_posts);
 	json_end_object(w);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -194,14 +195,21 @@ static void rest(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Waits until something happens; while figures change by time alone it does not wait. False at the end. */
-static bool wait_for_reason(struct watch *w, bool time_matters)
+/* Waits until something happens, at most until it is look_ms (0: for ever); while figures change by time alone it does
+ * not wait. False at the end. */
+static bool wait_for_reason(struct watch *w, bool time_matters, int64_t look_ms)
 {
+	int64_t wait_ms = look_ms - clock_wall_ms();
+	struct timespec until;
 	bool go_on;
 
+	after_ms(&until, wait_ms > 0 ? wait_ms : 0);
 	pthread_mutex_lock(&w->lock);
 	while (!w->is_stopping && !w->is_wanted && !time_matters)
-		pthread_cond_wait(&w->wake, &w->lock);
+		if (look_ms)
+			time_matters = pthread_cond_timedwait(&w->wake, &w->lock, &until) == ETIMEDOUT;
+		else
+			pthread_cond_wait(&w->wake, &w->lock);
 	w->is_wanted = false;
 	go_on = !w->is_stopping;
 	pthread_mutex_unlock(&w->lock);
@@ -223,6 +231,7 @@ static void *watch_main(void *arg)
 {
 	struct watch *w = arg;
 	bool time_matters = true;	/* what was firing before the start may be over */
+	int64_t look_ms = 0;
 	struct buf error;
 
 	buf_init(&error, 4096);
@@ -235,10 +244,10 @@ static void *watch_main(void *arg)
 	buf_release(&error);
 	if (!watch_is_loaded(w))
 		load(w, w->reader);
-	while (wait_for_reason(w, time_matters)) {
+	while (wait_for_reason(w, time_matters, look_ms)) {
 		int64_t now_ms = clock_wall_ms();
 
-		watch_evaluate(w, now_ms);
+		look_ms = watch_evaluate(w, now_ms);
 		time_matters = does_time_matter(w, now_ms);
 		rest(w);
 	}
@@ -359,6 +368,11 @@ void watch_unlock(struct watch *w)
 bool watch_is_loaded(struct watch *w)
 {
 	return atomic_load(&w->is_loaded);
+}
+
+const struct alert_rules *watch_rules(const struct watch *w)
+{
+	return &w->config.rules;
 }
 
 struct queues *watch_queues(struct watch *w)

@@ -41,6 +41,8 @@ struct stats *watch_lock(struct watch *w);
 void watch_unlock(struct watch *w);
 /* The figures hold the history; before they do not. Any thread. */
 bool watch_is_loaded(struct watch *w);
+/* What alerts are judged by; borrowed. Any thread. */
+const struct alert_rules *watch_rules(const struct watch *w);
 /* See queues.h; any thread. */
 struct queues *watch_queues(struct watch *w);
 /* Alerts that are firing, by severity; any thread. */

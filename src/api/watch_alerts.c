@@ -2,6 +2,7 @@
 #include "api/watch_internal.h"
 
 #include "base/mem.h"
+#include "core/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +66,37 @@ static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
 	pthread_mutex_unlock(&w->stats_lock);
 }
 
+/* The one handoff that a half-open breaker let through: is it still with the agent? */
+static bool is_probed(struct watch *w, const struct queue_row *row, struct arena *arena)
+{
+	struct handoff_row h;
+
+	return row->target.probe &&
+	       store_handoff_get(w->reader, row->space, row->target.probe, arena, &h) == STORE_OK &&
+	       h.state <= HANDOFF_LEASED && h.agent == row->agent;
+}
+
+/* Fills in the breaker. *ret_look_ms: when to look at it again although nothing happens, where that is sooner. */
+static void judge_breaker(struct watch *w, struct subjects *s, const struct queue_row *row, int64_t now_ms,
+			  struct alert_subject *subject, int64_t *ret_look_ms)
+{
+	int64_t window_ms = stats_window_ms(w->config.rules.window), look_ms = row->target.open_until_ms + window_ms;
+	enum breaker_state state = breaker_state(&row->target, now_ms);
+
+	subject->breaker_is_open = state == BREAKER_OPEN;
+	subject->breaker_is_half_open = state == BREAKER_HALF_OPEN;
+	if (state == BREAKER_CLOSED)
+		return;
+	if (state == BREAKER_HALF_OPEN && is_probed(w, row, s->arena))
+		look_ms = now_ms + window_ms;
+	else if (state == BREAKER_HALF_OPEN)
+		subject->breaker_idle_ms = now_ms - row->target.open_until_ms;
+	if (look_ms > now_ms && (*ret_look_ms == 0 || look_ms < *ret_look_ms))
+		*ret_look_ms = look_ms;
+}
+
 /* Breakers, and how much is queued, from the store. */
-static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms)
+static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms, int64_t *ret_look_ms)
 {
 	struct writer_stats writer;
 	struct queue_row *rows;
@@ -81,7 +111,7 @@ static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms)
 			struct alert_subject *subject = find_subject(s, rows[i].space, rows[i].name);
 
 			subject->failures_in_row = rows[i].target.failures;
-			subject->breaker_is_open = rows[i].target.open_until_ms != 0;
+			judge_breaker(w, s, &rows[i], now_ms, subject, ret_look_ms);
 		}
 	pthread_mutex_lock(&w->stats_lock);
 	stats_set_queued(w->stats, 0, queues_sum_of(sums, sum_count, 0).counts.queued, now_ms);
@@ -235,20 +265,22 @@ static void carry_out(struct watch *w, const struct alert_change *changes, size_
 	free(x.rows);
 }
 
-void watch_evaluate(struct watch *w, int64_t now_ms)
+int64_t watch_evaluate(struct watch *w, int64_t now_ms)
 {
 	struct subjects subjects = {0};
 	struct alert_change *changes;
 	struct arena arena;
+	int64_t look_ms = 0;
 	size_t count;
 
 	arena_init(&arena);
 	subjects.arena = &arena;
 	add_figures(w, &subjects, now_ms);
-	if (add_queues(w, &subjects, now_ms)) {
+	if (add_queues(w, &subjects, now_ms, &look_ms)) {
 		count = alerts_evaluate(w->alerts, subjects.list, subjects.count, &arena, &changes);
 		if (count)
 			carry_out(w, changes, count);
 	}
 	arena_release(&arena);
+	return look_ms;
 }

@@ -51,7 +51,8 @@ struct watch {
 	struct alerts *alerts;
 };
 
-/* watch_alerts.c, on the own thread: judges everything, and has what changed written and told. */
-void watch_evaluate(struct watch *w, int64_t now_ms);
+/* watch_alerts.c, on the own thread: judges everything, and has what changed written and told. Returns when a breaker
+ * is to be judged again although nothing happens; 0: not at all. */
+int64_t watch_evaluate(struct watch *w, int64_t now_ms);
 
 #endif

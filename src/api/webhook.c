@@ -154,6 +154,7 @@ static void send_post(struct webhook *w, struct webhook_target *t, struct postin
 		.num = h->num, .lease = h->leases, .now_ms = now_ms,
 		/* The sender's patience may end before: then the lease does, too, and nobody is to be posted to twice
 		 * at a time. */
+		.ca_file = w->api->ca_file,
 		.timeout_ms = left_ms < 1 ? 1 : left_ms < w->config.timeout_ms ? left_ms : w->config.timeout_ms,
 	};
 	struct json_writer writer;

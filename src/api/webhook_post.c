@@ -22,6 +22,7 @@ struct webhook_post {
 	struct buf answer;
 	int64_t lease;
 	int64_t timeout_ms;
+	char error[CURL_ERROR_SIZE];	/* libcurl's words */
 };
 
 /* --- The request --- */
@@ -108,7 +109,15 @@ static bool set_options(struct webhook_post *p, const char *url, void *owner)
 	       curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, connect_ms) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_WRITEDATA, p) == CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_ERRORBUFFER, p->error) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_PRIVATE, owner) == CURLE_OK;
+}
+
+/* The directory of the system goes with its file: who names authorities means these. */
+static bool set_authorities(CURL *c, const char *ca_file)
+{
+	return ca_file == NULL || (curl_easy_setopt(c, CURLOPT_CAINFO, ca_file) == CURLE_OK &&
+				   curl_easy_setopt(c, CURLOPT_CAPATH, NULL) == CURLE_OK);
 }
 
 struct webhook_post *webhook_post_new(const struct webhook_request *request, struct buf *body, void *owner)
@@ -124,7 +133,7 @@ struct webhook_post *webhook_post_new(const struct webhook_request *request, str
 	add_headers(p, request);
 	p->curl = curl_easy_init();
 	/* All of it is known to this libcurl: what is left is want of memory. */
-	if (p->curl == NULL || !set_options(p, url, owner))
+	if (p->curl == NULL || !set_options(p, url, owner) || !set_authorities(p->curl, request->ca_file))
 		mem_exhausted(sizeof(*p));
 	free(url);
 	return p;
@@ -164,7 +173,9 @@ static struct str failure(struct webhook_post *p, CURLcode result, struct arena 
 		return STR("connection refused");
 	if (result == CURLE_COULDNT_CONNECT && number)
 		return arena_printf(arena, "cannot connect: %s", strerror((int)number));
-	return arena_str(arena, str_of(curl_easy_strerror(result)));
+	if (result == CURLE_PEER_FAILED_VERIFICATION && p->error[0])
+		return arena_printf(arena, "its certificate is not trusted: %s (see --ca-file)", p->error);
+	return arena_str(arena, str_of(p->error[0] ? p->error : curl_easy_strerror(result)));
 }
 
 static bool says_json(struct webhook_post *p)

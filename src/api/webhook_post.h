@@ -29,6 +29,7 @@ struct webhook_request {
 	int64_t lease;
 	int64_t now_ms;
 	int64_t timeout_ms;
+	const char *ca_file;		/* authorities that are trusted; NULL: the system's */
 };
 
 /* Takes the body's bytes. The handle's CURLOPT_PRIVATE is owner. Returns owned. */

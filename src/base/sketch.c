@@ -41,9 +41,9 @@ static size_t place_of(const struct sketch *s, uint16_t key)
 	return low;
 }
 
-static void add_many(struct sketch *s, uint16_t key, uint32_t count)
+void sketch_add(struct sketch *s, uint16_t key, uint32_t count)
 {
-	size_t at = place_of(s, key);
+	size_t at = s->count && s->buckets[s->count - 1].key >= key ? place_of(s, key) : s->count;
 
 	if (at < s->count && s->buckets[at].key == key) {
 		uint32_t *to = &s->buckets[at].count;
@@ -60,15 +60,10 @@ static void add_many(struct sketch *s, uint16_t key, uint32_t count)
 	s->count++;
 }
 
-void sketch_add(struct sketch *s, uint16_t key)
-{
-	add_many(s, key, 1);
-}
-
 void sketch_merge(struct sketch *s, const struct sketch *other)
 {
 	for (size_t i = 0; i < other->count; i++)
-		add_many(s, other->buckets[i].key, other->buckets[i].count);
+		sketch_add(s, other->buckets[i].key, other->buckets[i].count);
 }
 
 void sketch_clear(struct sketch *s)

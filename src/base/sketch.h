@@ -33,8 +33,9 @@ struct sketch_sum {
 };
 
 uint16_t sketch_key(double value);
-/* Counts one more value with that key; a key may stand for anything that is below SKETCH_KEYS. */
-void sketch_add(struct sketch *s, uint16_t key);
+/* Counts so many more values with that key; a key may stand for anything that is below SKETCH_KEYS. Quick where it is
+ * above all keys there are. */
+void sketch_add(struct sketch *s, uint16_t key, uint32_t count);
 /* Adds all that the other one has counted. */
 void sketch_merge(struct sketch *s, const struct sketch *other);
 /* Forgets the values, keeps the memory. */

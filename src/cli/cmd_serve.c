@@ -39,6 +39,11 @@ static const struct option serve_options[] = {
 			"every host below it, * every host"
 	},
 	{
+		.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_TEXT,
+		.help = "certificates (PEM) of the authorities that webhooks and the collector of traces are trusted "
+			"by over https, instead of those of the system"
+	},
+	{
 		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint", .type = OPTION_TEXT,
 		.help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
 			"http://127.0.0.1:4318; none where it is not given"
@@ -47,6 +52,12 @@ static const struct option serve_options[] = {
 		.name = "otlp-interval", .arg = "TIME", .env = "SPINE_OTLP_INTERVAL", .key = "otlp_interval",
 		.type = OPTION_DURATION, .fallback = "1s", .min = 1, .max = 60 * 1000,
 		.help = "how long spans gather before they are sent"
+	},
+	{
+		.name = "otlp-behind", .arg = "EVENTS", .env = "SPINE_OTLP_BEHIND", .key = "otlp_behind",
+		.type = OPTION_INT, .fallback = "100000", .min = 1, .max = 100000000,
+		.help = "how many events the spans may lie behind while the collector takes none; those of older ones "
+			"are dropped, and counted"
 	},
 	{
 		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
@@ -122,6 +133,12 @@ static const struct option limit_options[] = {
 		.help = "for an answer to be taken by the client"
 	},
 	{
+		.name = "heartbeat", .arg = "TIME", .env = "SPINE_HEARTBEAT", .key = "heartbeat",
+		.type = OPTION_DURATION, .fallback = "15s", .min = 10, .max = 10 * MINUTE_MS,
+		.help = "how often a stream of events that nothing happens on says that it is there; less than what "
+			"proxies in between wait for"
+	},
+	{
 		.name = "drain-timeout", .arg = "TIME", .env = "SPINE_DRAIN_TIMEOUT", .key = "drain_timeout",
 		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = 60 * MINUTE_MS,
 		.help = "for the requests in progress to be answered after SIGTERM"
@@ -181,6 +198,9 @@ static int exec_serve(struct cli *cli)
 		.webhook_timeout_ms = options_int(o, "webhook-timeout"),
 		.otlp_endpoint = options_text(o, "otlp-endpoint"),
 		.otlp_interval_ms = options_int(o, "otlp-interval"),
+		.otlp_behind = options_int(o, "otlp-behind"),
+		.ca_file = options_text(o, "ca-file"),
+		.heartbeat_ms = options_int(o, "heartbeat"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.alerts = alert_options_read(o),
 	};

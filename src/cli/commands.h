@@ -7,6 +7,7 @@
 extern const struct command cmd_ack;
 extern const struct command cmd_agent;
 extern const struct command cmd_agents;
+extern const struct command cmd_alerts;
 extern const struct command cmd_audit;
 extern const struct command cmd_backup;
 extern const struct command cmd_blame;
@@ -43,6 +44,7 @@ extern const struct command cmd_search;
 extern const struct command cmd_send;
 extern const struct command cmd_serve;
 extern const struct command cmd_space;
+extern const struct command cmd_spaces;
 extern const struct command cmd_status;
 extern const struct command cmd_store;
 extern const struct command cmd_tail;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
+#include "cli/show.h"
 #include "cli/table.h"
 #include "cli/when.h"
 
@@ -185,15 +186,10 @@ void show_stats_targets(const struct cli *cli, struct arena *arena, const struct
 	table_print(&table, &cli->out, out);
 }
 
-void show_stats_alerts(const struct cli *cli, struct arena *arena, const struct json *alerts, struct buf *out)
+void show_stats_alert_list(const struct cli *cli, struct arena *arena, const struct json *list, struct buf *out)
 {
-	const struct json *list = ask_array(alerts, "alerts");
 	int64_t now_ms = clock_wall_ms();
 
-	if (list->count == 0) {
-		put_title(cli, out, "alerts");
-		buf_puts(out, "none\n");
-	}
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct json *alert = &list->items[i];
 		struct str severity = ask_str(alert, "severity"), age = when_age(arena, ask_str(alert, "since"), now_ms);
@@ -210,6 +206,69 @@ void show_stats_alerts(const struct cli *cli, struct arena *arena, const struct 
 		term_put_line(out, ask_str(alert, "name"), 40);
 		buf_printf(out, ", %.*s%s", STR_ARG(age), by.n ? ", seen by " : "");
 		term_put_line(out, by, 40);
+		if (str_is(ask_str(alert, "state"), "resolved"))
+			buf_puts(out, ", over");
 		buf_printf(out, ")%s\n", term_off(&cli->out, TERM_DIM));
 	}
+}
+
+void show_stats_alerts(const struct cli *cli, struct arena *arena, const struct json *alerts, struct buf *out)
+{
+	const struct json *list = ask_array(alerts, "alerts");
+
+	if (list->count == 0) {
+		put_title(cli, out, "alerts");
+		buf_puts(out, "none\n");
+	}
+	show_stats_alert_list(cli, arena, list, out);
+}
+
+/* "above 2 %", "at least 3 handoffs"; "above the usual" where what is usual is not known yet. */
+static struct str limit_cell(struct arena *arena, const struct json *rule)
+{
+	struct str comparison = ask_str(rule, "comparison"), unit = term_line(arena, ask_str(rule, "unit"));
+	const struct json *threshold = json_get(rule, "threshold");
+	bool is_below = str_is(comparison, "below");
+	const char *words = str_is(comparison, "at_least") ? "at least" : is_below ? "below" : "above";
+	double value = ask_number(rule, "threshold");
+
+	if (threshold == NULL || threshold->type == JSON_NULL)
+		return arena_printf(arena, "%s the usual", words);
+	if (str_is(unit, "share"))
+		return arena_printf(arena, "%s %.4g %%", words, value * 100);
+	if (str_is(unit, "ms") && value >= 1000)
+		return arena_printf(arena, "%s %.4g s", words, value / 1000);
+	if (value == 1 && str_has_suffix(unit, STR("s")) && !str_is(unit, "ms"))
+		unit.n--;
+	return arena_printf(arena, "%s %.4g %.*s", words, value, STR_ARG(unit));
+}
+
+void show_stats_rules(const struct cli *cli, const struct json *alerts)
+{
+	static const struct table_column columns[] = {
+		{"RULE", false, TERM_CYAN}, {"SEVERITY", false, TERM_PLAIN}, {"FIRES", false, TERM_PLAIN},
+		{"WINDOW", true, TERM_PLAIN}, {"SAMPLES", true, TERM_PLAIN}, {"MEASURES", false, TERM_DIM},
+		{NULL, false, TERM_PLAIN},
+	};
+	const struct json *rules = ask_array(alerts, "rules");
+	struct table table;
+
+	table_init(&table, columns, cli->arena);
+	for (uint32_t i = 0; i < rules->count; i++) {
+		const struct json *rule = &rules->items[i];
+		struct table_row *row = table_add(&table);
+		int64_t window_s = ask_int(rule, "window_s", 0);
+
+		table_set(&table, row, 0, ask_str(rule, "name"));
+		row->cells[1] = arena_printf(cli->arena, "%.*s%s",
+					     STR_ARG(term_line(cli->arena, ask_str(rule, "severity"))),
+					     ask_bool(rule, "pages") ? ", pages" : "");
+		row->cells[2] = limit_cell(cli->arena, rule);
+		if (window_s)
+			row->cells[3] = arena_printf(cli->arena, "%lld min", (long long)(window_s / 60));
+		if (ask_int(rule, "min_samples", 1) > 1)
+			row->cells[4] = arena_printf(cli->arena, "%lld", (long long)ask_int(rule, "min_samples", 1));
+		table_set(&table, row, 5, ask_str(rule, "measures"));
+	}
+	show_rows(cli, &table);
 }

@@ -13,5 +13,9 @@ void show_stats_bars(const struct cli *cli, const struct json *stats, struct buf
 void show_stats_targets(const struct cli *cli, struct arena *arena, const struct json *stats, struct buf *out);
 /* A line for each alert that is firing; one that says so where there is none. alerts is the answer of /v1/alerts. */
 void show_stats_alerts(const struct cli *cli, struct arena *arena, const struct json *alerts, struct buf *out);
+/* The lines alone. */
+void show_stats_alert_list(const struct cli *cli, struct arena *arena, const struct json *list, struct buf *out);
+/* A line for each rule of the same answer: what is measured, and when it is too much. */
+void show_stats_rules(const struct cli *cli, const struct json *alerts);
 
 #endif

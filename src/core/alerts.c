@@ -89,17 +89,29 @@ static void judge_failure_rate(struct judgement *j, const struct alert_rules *r,
 	}
 }
 
-/* What is usual is the mean of the day without what is judged. */
-static void judge_hops(struct judgement *j, const struct alert_rules *r, const struct stats_view *v, const struct stats_view *day)
+/* What is usual is the mean of the day without what is judged. False where there is too little of it. */
+static bool hop_threshold(const struct alert_rules *r, const struct stats_view *v, const struct stats_view *day,
+			  double *ret)
 {
 	int64_t before = day->counts.packed - v->counts.packed;
-	double usual, threshold;
+	double usual;
 
 	if (before < r->min_samples)
-		return;
-	usual = (day->hop_mean * (double)day->counts.packed - v->hop_mean * (double)v->counts.packed) / (double)before;
-	threshold = usual * r->hop_factor > usual + 1 ? usual * r->hop_factor : usual + 1;
-	judge_above(j, v->hop_mean, threshold, v->counts.packed, r->min_samples);
+		return false;
+	usual = day->hop_mean * (double)day->counts.packed - v->hop_mean * (double)v->counts.packed;
+	usual /= (double)before;
+	*ret = usual * r->hop_factor > usual + 1 ? usual * r->hop_factor : usual + 1;
+	return true;
+}
+
+/* It begins with the opening. Half-open, it goes on: each handoff that is let through and fails opens the breaker
+ * again, and that is the same trouble. But where nobody has sent anything for as long as the window is,
+ * nothing is held up, and it is over; should the agent still be broken, the next handoff to it says so. */
+static enum verdict judge_breaker(const struct alert_rules *r, const struct alert_subject *s)
+{
+	if (s->breaker_is_open)
+		return BAD;
+	return s->breaker_is_half_open && s->breaker_idle_ms < stats_window_ms(r->window) ? UNDECIDED : GOOD;
 }
 
 static struct judgement judge(const struct alert_rules *r, enum alert_kind kind, const struct alert_subject *s)
@@ -107,6 +119,7 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	const struct stats_view *v = s->view ? s->view : &nothing, *day = s->day ? s->day : &nothing;
 	struct judgement j = {.verdict = GOOD, .severity = kinds[kind].severity};
 	int64_t packed = v->counts.packed;
+	double threshold;
 
 	switch (kind) {
 	case ALERT_HANDOFF_FAILED:
@@ -128,7 +141,7 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	case ALERT_BREAKER_OPEN:
 		j.value = (double)s->failures_in_row;
 		j.threshold = (double)r->failures_in_row;
-		j.verdict = s->breaker_is_open ? BAD : GOOD;
+		j.verdict = judge_breaker(r, s);
 		break;
 	case ALERT_COMPLETENESS_CRITICAL:
 		judge_below(&j, v->completeness_mean, r->completeness_critical, packed, r->min_samples);
@@ -143,12 +156,97 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		judge_above(&j, v->utilization_low, r->low_share, packed, r->min_samples);
 		break;
 	case ALERT_HOP_DEPTH_HIGH:
-		judge_hops(&j, r, v, day);
+		if (hop_threshold(r, v, day, &threshold))
+			judge_above(&j, v->hop_mean, threshold, packed, r->min_samples);
 		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
 	}
 	return j;
+}
+
+/* --- The rules, for people --- */
+
+static const struct {
+	const char *measures;
+	const char *unit;
+	enum alert_comparison comparison;
+	bool is_of_window;
+	bool needs_samples;
+} measured[ALERT_KIND_COUNT] = {
+	[ALERT_HANDOFF_FAILED] = {
+		"handoffs to the agent that used up their attempts", "handoffs", ALERT_AT_LEAST, true, false,
+	},
+	[ALERT_CONSECUTIVE_FAILURES] = {
+		"handoffs in a row to the agent that used up their attempts", "handoffs", ALERT_AT_LEAST, false, false,
+	},
+	[ALERT_COMPLETENESS_LOW] = {
+		"mean completeness of the envelopes to the agent", "share", ALERT_BELOW, true, true,
+	},
+	[ALERT_FAILURE_RATE_HIGH] = {
+		"share of all handoffs that used up their attempts", "share", ALERT_ABOVE, true, true,
+	},
+	[ALERT_BREAKER_OPEN] = {
+		"handoffs in a row to the agent that used up their attempts, and opened its breaker", "handoffs",
+		ALERT_AT_LEAST, false, false,
+	},
+	[ALERT_COMPLETENESS_CRITICAL] = {"mean completeness of all envelopes", "share", ALERT_BELOW, true, true},
+	[ALERT_LATENCY_HIGH] = {
+		"99th percentile of the time from initiating a handoff to the agent's ack", "ms", ALERT_ABOVE,
+		true, true,
+	},
+	[ALERT_UTILIZATION_PINNED] = {
+		"share of the envelopes to the agent that use all of their budget", "share", ALERT_ABOVE, true, true,
+	},
+	[ALERT_UTILIZATION_LOW] = {
+		"share of the envelopes to the agent that use less than 30 % of their budget", "share", ALERT_ABOVE,
+		true, true,
+	},
+	[ALERT_HOP_DEPTH_HIGH] = {"mean hop of all envelopes", "hops", ALERT_ABOVE, true, true},
+};
+
+size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
+			struct alert_rule ret[ALERT_RULES_MAX])
+{
+	const double thresholds[ALERT_KIND_COUNT] = {
+		[ALERT_HANDOFF_FAILED] = 1,
+		[ALERT_CONSECUTIVE_FAILURES] = (double)r->failures_in_row,
+		[ALERT_COMPLETENESS_LOW] = r->completeness_low,
+		[ALERT_FAILURE_RATE_HIGH] = r->failure_rate_warning,
+		[ALERT_BREAKER_OPEN] = (double)r->failures_in_row,
+		[ALERT_COMPLETENESS_CRITICAL] = r->completeness_critical,
+		[ALERT_LATENCY_HIGH] = r->latency_p99_ms,
+		[ALERT_UTILIZATION_PINNED] = r->pinned_share,
+		[ALERT_UTILIZATION_LOW] = r->low_share,
+	};
+	size_t count = 0;
+
+	for (int kind = 0; kind < ALERT_KIND_COUNT; kind++) {
+		struct alert_rule *rule = &ret[count++];
+
+		*rule = (struct alert_rule){
+			.kind = (enum alert_kind)kind, .severity = kinds[kind].severity,
+			.measures = measured[kind].measures, .unit = measured[kind].unit,
+			.comparison = measured[kind].comparison, .has_threshold = true,
+			.threshold = thresholds[kind], .is_of_window = measured[kind].is_of_window,
+			.needs_samples = measured[kind].needs_samples,
+		};
+		if (kind == ALERT_HOP_DEPTH_HIGH)
+			rule->has_threshold = hop_threshold(r, view ? view : &nothing, day ? day : &nothing,
+							    &rule->threshold);
+		if (kind == ALERT_FAILURE_RATE_HIGH) {
+			ret[count] = *rule;
+			ret[count].severity = ALERT_CRITICAL;
+			ret[count++].threshold = r->failure_rate_critical;
+		}
+	}
+	assert(count == ALERT_RULES_MAX);
+	return count;
+}
+
+const char *alert_comparison_name(enum alert_comparison comparison)
+{
+	return comparison == ALERT_ABOVE ? "above" : comparison == ALERT_BELOW ? "below" : "at_least";
 }
 
 /* --- Saying it --- */
@@ -385,6 +483,11 @@ bool alert_kind_find(struct str name, enum alert_kind *ret)
 bool alert_kind_pages(enum alert_kind kind)
 {
 	return kinds[kind].pages;
+}
+
+bool alert_kind_is_of_agent(enum alert_kind kind)
+{
+	return kinds[kind].is_of_agent;
 }
 
 const char *alert_severity_name(int severity)

@@ -65,7 +65,9 @@ struct alert_subject {
 	const struct stats_view *view;	/* of the rules' window */
 	const struct stats_view *day;	/* of 24 hours; only spaces need it */
 	int64_t failures_in_row;
-	bool breaker_is_open;		/* or half-open: not closed */
+	bool breaker_is_open;		/* nothing goes through */
+	bool breaker_is_half_open;	/* one goes through */
+	int64_t breaker_idle_ms;	/* half-open: how long there has been no such one; 0: it is under way */
 };
 
 enum alert_change_kind { ALERT_FIRES, ALERT_RISES, ALERT_RESOLVES };
@@ -81,6 +83,25 @@ struct alert_change {
 	double threshold;
 	struct str summary;		/* a sentence without a full stop */
 };
+
+/* One row of the table as it is in force: an alert fires where what it measures is above, below, or at least the
+ * threshold. */
+enum alert_comparison { ALERT_ABOVE, ALERT_BELOW, ALERT_AT_LEAST };
+
+struct alert_rule {
+	enum alert_kind kind;
+	enum alert_severity severity;
+	const char *measures;		/* in words */
+	const char *unit;		/* "handoffs", "share" (0 to 1), "ms", "hops" */
+	enum alert_comparison comparison;
+	bool has_threshold;		/* false where it depends on what is usual, and nothing is yet */
+	double threshold;
+	bool is_of_window;		/* judged by the figures of the rules' window */
+	bool needs_samples;		/* by min_samples of them at least */
+};
+
+/* One more than kinds: the failure rate has a threshold for each of its severities. */
+enum { ALERT_RULES_MAX = ALERT_KIND_COUNT + 1 };
 
 struct alerts;
 
@@ -108,6 +129,14 @@ const char *alert_kind_name(enum alert_kind kind);
 /* False where there is none of that name. */
 bool alert_kind_find(struct str name, enum alert_kind *ret);
 bool alert_kind_pages(enum alert_kind kind);
+/* Is it about an agent, or about a space as a whole? */
+bool alert_kind_is_of_agent(enum alert_kind kind);
+/* The table as it is in force for a space, whose figures the views are (NULL: nothing happened). Returns how many rows
+ * there are. */
+size_t alert_rules_list(const struct alert_rules *rules, const struct stats_view *view, const struct stats_view *day,
+			struct alert_rule ret[ALERT_RULES_MAX]);
+/* "above", "below", "at_least". */
+const char *alert_comparison_name(enum alert_comparison comparison);
 /* "info", "warning", "critical". */
 const char *alert_severity_name(int severity);
 

@@ -3,7 +3,8 @@
  * SERIES. An event counts in three series: of all spaces together, of its space, and of the agent that it concerns in that space. A series
  * has a ring of cells for each window; a cell holds the counts of one step of time (a second of the minute, a quarter of an hour of the
  * day), and its distributions as sketches. A window is the sum of its cells: it ends with the step under way, and begins at a whole number
- * of steps, so that it is shorter than its name by less than one step. Cells, and the memory in them, come with what happens.
+ * of steps, so that it is shorter than its name by less than one step. Cells come with what happens; those whose
+ * step is over are packed (stats_cell.c).
  *
  * BOUNDS. At most STATS_TARGETS_MAX agents and STATS_SPACES_MAX spaces have series of their own; what is beyond counts in the series
  * STATS_OTHER of its space, or of all spaces. Who invents names fills these places for a day at most: a series that nothing happened to for

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PINNED_FROM 0.995
-#define LOW_BELOW 0.30
-
 /* The step of the shortest window; the others are multiples of it. */
 enum { SECOND_MS = 1000 };
 
@@ -47,23 +44,11 @@ struct stats_series *stats_series_new(int64_t space, struct str agent)
 	struct stats_series *series = mem_zalloc(sizeof(*series));
 
 	series->space = space;
+	for (int w = 0; w < STATS_WINDOWS; w++)
+		stats_cell_clear(&series->rings[w].now, -1);
 	if (agent.p)
 		series->agent = (struct str){mem_strndup(agent.p, agent.n), agent.n};
 	return series;
-}
-
-static void release_cell(struct stats_cell *cell)
-{
-	sketch_release(&cell->latency);
-	sketch_release(&cell->utilization);
-	sketch_release(&cell->hops);
-}
-
-static void free_cell(struct stats_cell *cell)
-{
-	if (cell)
-		release_cell(cell);
-	free(cell);
 }
 
 void stats_series_free(struct stats_series *series)
@@ -71,105 +56,60 @@ void stats_series_free(struct stats_series *series)
 	if (series == NULL)
 		return;
 	for (int w = 0; w < STATS_WINDOWS; w++) {
-		for (int64_t i = 0; series->cells[w] && i < windows[w].steps; i++)
-			free_cell(series->cells[w][i]);
-		free(series->cells[w]);
+		struct stats_ring *ring = &series->rings[w];
+
+		for (int64_t i = 0; ring->over && i < windows[w].steps; i++)
+			free(ring->over[i]);
+		free(ring->over);
+		stats_cell_release(&ring->now);
 	}
-	release_cell(&series->open);
+	stats_cell_release(&series->open);
 	free((char *)series->agent.p);
 	free(series);
 }
 
 /* --- Adding --- */
 
-static void clear_cell(struct stats_cell *cell, int64_t number)
+/* Where the ring has a step that is over. */
+static struct stats_packed **place_of(struct stats_ring *ring, int window, int64_t number)
 {
-	struct sketch latency = cell->latency, utilization = cell->utilization, hops = cell->hops;
-
-	sketch_clear(&latency);
-	sketch_clear(&utilization);
-	sketch_clear(&hops);
-	*cell = (struct stats_cell){.number = number, .queued = -1, .latency = latency, .utilization = utilization, .hops = hops};
+	if (ring->over == NULL)
+		ring->over = mem_calloc((size_t)windows[window].steps, sizeof(*ring->over));
+	return &ring->over[number % windows[window].steps];
 }
 
-/* The cell of that time, empty where it is new; NULL where the ring has gone on beyond it. */
-static struct stats_cell *cell_at(struct stats_series *series, int window, int64_t at_ms)
+/* Makes the step the one that is counted in; false where there is a later one. */
+static bool go_to(struct stats_ring *ring, int window, int64_t number)
 {
-	int64_t number = at_ms / windows[window].step_ms;
-	struct stats_cell **place;
+	struct stats_packed **place;
 
-	if (at_ms < 0)
-		return NULL;
-	if (series->cells[window] == NULL)
-		series->cells[window] = mem_calloc((size_t)windows[window].steps, sizeof(struct stats_cell *));
-	place = &series->cells[window][number % windows[window].steps];
-	if (*place == NULL) {
-		*place = mem_zalloc(sizeof(**place));
-		clear_cell(*place, number);
+	if (number <= ring->now.number)
+		return number == ring->now.number;
+	if (ring->now.number >= 0) {
+		place = place_of(ring, window, ring->now.number);
+		free(*place);
+		*place = stats_cell_pack(&ring->now);
 	}
-	if ((*place)->number > number)
-		return NULL;
-	if ((*place)->number < number)
-		clear_cell(*place, number);
-	return *place;
+	stats_cell_clear(&ring->now, number);
+	return true;
 }
 
-static void add_sample(struct stats_cell *cell, const struct stats_sample *sample)
+/* Clocks are set back now and then: what comes late is added to its step, unless the ring has a later one there. */
+static void add_late(struct stats_ring *ring, int window, int64_t number, const struct stats_cell *cell)
 {
-	const struct stats_counts *counts = &sample->counts;
+	struct stats_packed **place = place_of(ring, window, number);
+	struct stats_cell whole = {0};
 
-	cell->handoffs += (uint32_t)counts->handoffs;
-	cell->acked += (uint32_t)counts->acked;
-	cell->completed += (uint32_t)counts->completed;
-	cell->failed += (uint32_t)counts->failed;
-	cell->retries += (uint32_t)counts->retries;
-	cell->leases_lost += (uint32_t)counts->leases_lost;
-	cell->waivers += (uint32_t)counts->waivers;
-	if (counts->acked) {
-		cell->latency_max_ms = fmax(cell->latency_max_ms, sample->latency_ms);
-		sketch_add(&cell->latency, sample->latency_key);
-	}
-	if (counts->packed == 0)
+	if (*place && (*place)->number > number)
 		return;
-	if (cell->packed == 0 || sample->completeness < cell->completeness_min)
-		cell->completeness_min = sample->completeness;
-	cell->packed++;
-	cell->completeness_sum += sample->completeness;
-	cell->utilization_sum += sample->utilization;
-	cell->pinned += sample->utilization >= PINNED_FROM;
-	cell->low += sample->utilization < LOW_BELOW;
-	cell->hop_sum += (double)sample->hop;
-	if (sample->hop > cell->hop_max)
-		cell->hop_max = (uint32_t)sample->hop;
-	sketch_add(&cell->utilization, sample->utilization_key);
-	sketch_add(&cell->hops, (uint16_t)sample->hop);
-}
-
-static void merge_cell(struct stats_cell *to, const struct stats_cell *from)
-{
-	to->handoffs += from->handoffs;
-	to->acked += from->acked;
-	to->completed += from->completed;
-	to->failed += from->failed;
-	to->retries += from->retries;
-	to->leases_lost += from->leases_lost;
-	to->waivers += from->waivers;
-	to->latency_max_ms = fmax(to->latency_max_ms, from->latency_max_ms);
-	sketch_merge(&to->latency, &from->latency);
-	if (from->packed == 0)
-		return;
-	if (to->packed == 0 || from->completeness_min < to->completeness_min)
-		to->completeness_min = from->completeness_min;
-	to->packed += from->packed;
-	to->completeness_sum += from->completeness_sum;
-	to->utilization_sum += from->utilization_sum;
-	to->pinned += from->pinned;
-	to->low += from->low;
-	to->hop_sum += from->hop_sum;
-	if (from->hop_max > to->hop_max)
-		to->hop_max = from->hop_max;
-	sketch_merge(&to->utilization, &from->utilization);
-	sketch_merge(&to->hops, &from->hops);
+	if (*place && (*place)->number == number)
+		stats_cell_unpack(*place, &whole, NULL);
+	else
+		stats_cell_clear(&whole, number);
+	stats_cell_merge(&whole, cell);
+	free(*place);
+	*place = stats_cell_pack(&whole);
+	stats_cell_release(&whole);
 }
 
 /* Puts the second under way into the rings. */
@@ -178,10 +118,13 @@ static void settle(struct stats_series *series)
 	if (!series->is_open)
 		return;
 	for (int w = 0; w < STATS_WINDOWS; w++) {
-		struct stats_cell *cell = cell_at(series, w, series->open.number * SECOND_MS);
+		struct stats_ring *ring = &series->rings[w];
+		int64_t number = series->open.number * SECOND_MS / windows[w].step_ms;
 
-		if (cell)
-			merge_cell(cell, &series->open);
+		if (go_to(ring, w, number))
+			stats_cell_merge(&ring->now, &series->open);
+		else
+			add_late(ring, w, number, &series->open);
 	}
 	series->is_open = false;
 }
@@ -231,20 +174,19 @@ void stats_series_add(struct stats_series *series, const struct stats_sample *sa
 	if (series->is_open && series->open.number != second)
 		settle(series);
 	if (!series->is_open) {
-		clear_cell(&series->open, second);
+		stats_cell_clear(&series->open, second);
 		series->is_open = true;
 	}
-	add_sample(&series->open, sample);
+	stats_cell_add(&series->open, sample);
 }
 
 void stats_series_set_queued(struct stats_series *series, int64_t queued, int64_t now_ms)
 {
-	for (int w = 0; w < STATS_WINDOWS; w++) {
-		struct stats_cell *cell = cell_at(series, w, now_ms);
-
-		if (cell)
-			cell->queued = queued;
-	}
+	/* What has happened so far belongs to the steps before. */
+	settle(series);
+	for (int w = 0; w < STATS_WINDOWS; w++)
+		if (now_ms >= 0 && go_to(&series->rings[w], w, now_ms / windows[w].step_ms))
+			series->rings[w].now.queued = queued;
 }
 
 /* --- Asking --- */
@@ -277,19 +219,27 @@ static double latency_of(const struct sketch_sum *sum, double share)
 	return value * SKETCH_ERROR < 0.48 ? round(value) : value;
 }
 
-/* The cell of a step, or NULL where nothing is known of it. */
-static const struct stats_cell *cell_of(const struct stats_series *series, int window, int64_t number)
+/* The cell of a step, or NULL where nothing is known of it. room is for one that has to be unpacked; sums: see
+ * stats_cell_unpack(). */
+static const struct stats_cell *cell_of(const struct stats_series *series, int window, int64_t number,
+					struct stats_cell *room, struct stats_sums *sums)
 {
-	const struct stats_cell *cell = NULL;
+	const struct stats_ring *ring = series ? &series->rings[window] : NULL;
+	const struct stats_packed *packed = NULL;
 
-	if (series && series->cells[window] && number >= 0)
-		cell = series->cells[window][number % windows[window].steps];
-	return cell && cell->number == number ? cell : NULL;
+	if (ring && number >= 0 && ring->now.number == number)
+		return &ring->now;
+	if (ring && number >= 0 && ring->over)
+		packed = ring->over[number % windows[window].steps];
+	if (packed == NULL || packed->number != number)
+		return NULL;
+	stats_cell_unpack(packed, room, sums);
+	return room;
 }
 
 /* What is added up beside the view itself. */
 struct adding {
-	struct sketch_sum latency, utilization;
+	struct stats_sums sums;
 	double completeness_sum, utilization_sum, hop_sum;
 	int64_t pinned, low;
 };
@@ -307,7 +257,7 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	counts->waivers += cell->waivers;
 	if (cell->latency_max_ms > v->latency_max_ms)
 		v->latency_max_ms = cell->latency_max_ms;
-	sketch_sum_add(&a->latency, &cell->latency);
+	sketch_sum_add(&a->sums.latency, &cell->latency);
 	if (cell->packed == 0)
 		return;
 	if (counts->packed == 0 || cell->completeness_min < v->completeness_min)
@@ -320,7 +270,7 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	a->low += cell->low;
 	if (cell->hop_max > v->hop_max)
 		v->hop_max = cell->hop_max;
-	sketch_sum_add(&a->utilization, &cell->utilization);
+	sketch_sum_add(&a->sums.utilization, &cell->utilization);
 	for (size_t i = 0; i < cell->hops.count; i++)
 		v->hops[cell->hops.buckets[i].key] += cell->hops.buckets[i].count;
 }
@@ -337,6 +287,7 @@ static double failure_rate(const struct stats_counts *counts)
 void stats_view(struct stats_series *series, enum stats_window window, int64_t now_ms, struct stats_view *ret)
 {
 	int64_t newest = now_ms / windows[window].step_ms;
+	struct stats_cell room = {0};
 	struct adding a = {0};
 
 	*ret = (struct stats_view){0};
@@ -345,23 +296,24 @@ void stats_view(struct stats_series *series, enum stats_window window, int64_t n
 	/* A series that rests for longer than the window has nothing to add up. */
 	if (series && series->last_ms > now_ms - stats_window_ms(window))
 		for (int64_t number = newest - windows[window].steps + 1; number <= newest; number++) {
-			const struct stats_cell *cell = cell_of(series, window, number);
+			const struct stats_cell *cell = cell_of(series, window, number, &room, &a.sums);
 
 			if (cell)
 				add_cell(ret, &a, cell);
 		}
+	stats_cell_release(&room);
 	ret->failure_rate = failure_rate(&ret->counts);
 	if (ret->counts.acked) {
-		ret->latency_p50_ms = latency_of(&a.latency, 0.50);
-		ret->latency_p95_ms = latency_of(&a.latency, 0.95);
-		ret->latency_p99_ms = latency_of(&a.latency, 0.99);
+		ret->latency_p50_ms = latency_of(&a.sums.latency, 0.50);
+		ret->latency_p95_ms = latency_of(&a.sums.latency, 0.95);
+		ret->latency_p99_ms = latency_of(&a.sums.latency, 0.99);
 	}
 	if (ret->counts.packed) {
 		double packed = (double)ret->counts.packed;
 
 		ret->completeness_mean = a.completeness_sum / packed;
 		ret->utilization_mean = a.utilization_sum / packed;
-		ret->utilization_p50 = sketch_sum_quantile(&a.utilization, 0.50) / 10000;
+		ret->utilization_p50 = sketch_sum_quantile(&a.sums.utilization, 0.50) / 10000;
 		ret->utilization_pinned = (double)a.pinned / packed;
 		ret->utilization_low = (double)a.low / packed;
 		ret->hop_mean = a.hop_sum / packed;
@@ -394,13 +346,14 @@ size_t stats_points(struct stats_series *series, enum stats_window window, int64
 		    struct stats_point ret[STATS_POINTS_MAX])
 {
 	int64_t newest = now_ms / windows[window].step_ms, steps = windows[window].steps;
+	struct stats_cell room = {0};
 	int64_t queued = -1;
 
 	if (series)
 		settle(series);
 	for (int64_t i = 0; i < steps; i++) {
 		int64_t number = newest - steps + 1 + i;
-		const struct stats_cell *cell = cell_of(series, window, number);
+		const struct stats_cell *cell = cell_of(series, window, number, &room, NULL);
 
 		/* Where nobody has looked since, nothing has happened since. */
 		ret[i] = (struct stats_point){.at_ms = number * windows[window].step_ms, .queued = queued};
@@ -408,5 +361,6 @@ size_t stats_points(struct stats_series *series, enum stats_window window, int64
 			fill_point(cell, &ret[i]);
 		queued = ret[i].queued;
 	}
+	stats_cell_release(&room);
 	return (size_t)steps;
 }

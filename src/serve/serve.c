@@ -15,6 +15,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +197,27 @@ static struct watch_config watch_config(const struct server *s)
 	return config;
 }
 
+/* One that cannot be used is said at the start, not with the first post. NULL is none. */
+static bool check_authorities(const char *ca_file, struct buf *error)
+{
+	FILE *f = ca_file ? fopen(ca_file, "re") : NULL;
+	X509 *first = NULL;
+
+	if (ca_file && f == NULL) {
+		buf_printf(error, "--ca-file: cannot read %.400s: %s", ca_file, strerror(errno));
+		return false;
+	}
+	if (f) {
+		first = PEM_read_X509(f, NULL, NULL, NULL);
+		fclose(f);
+		ERR_clear_error();
+		if (first == NULL)
+			buf_printf(error, "--ca-file: %.400s holds no certificate in PEM form", ca_file);
+	}
+	X509_free(first);
+	return ca_file == NULL || first;
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
@@ -203,7 +226,7 @@ static bool start(struct server *s, struct buf *error)
 	char why[256] = "";
 
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error))
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error))
 		return false;
 	s->conn = store_open(c->data_dir, STORE_WRITE, error);
 	if (s->conn == NULL)
@@ -217,8 +240,11 @@ static bool start(struct server *s, struct buf *error)
 		return false;
 	}
 	s->port = http_server_port(s->api.http);
-	s->api.limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000};
+	s->api.limits = (struct api_limits){
+		(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000, c->heartbeat_ms,
+	};
 	s->api.log = &s->log;
+	s->api.ca_file = c->ca_file;
 	s->api.data_dir = c->data_dir;
 	s->api.started_at_ms = clock_wall_ms();
 	s->api.readers = mem_calloc((size_t)c->http_threads, sizeof(*s->api.readers));
@@ -231,7 +257,11 @@ static bool start(struct server *s, struct buf *error)
 	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
 	s->api.feed = feed_new(&s->api, c->http_threads);
 	if (c->otlp_endpoint) {
-		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms, c->data_dir, &s->log}, error);
+		struct exporter_config exporter = {
+			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
+		};
+
+		s->api.exporter = exporter_start(&exporter, error);
 		if (s->api.exporter == NULL)
 			return false;
 	}

@@ -42,8 +42,11 @@ struct serve_config {
 	int64_t write_timeout_ms;
 	int64_t drain_timeout_ms;
 	int64_t webhook_timeout_ms;
+	int64_t heartbeat_ms;
+	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
 	const char *otlp_endpoint;	/* of a collector of traces; NULL: no spans are exported */
 	int64_t otlp_interval_ms;
+	int64_t otlp_behind;		/* events */
 	int64_t idempotency_ttl_s;
 	struct serve_alerts alerts;
 };

@@ -213,6 +213,13 @@ struct event_filter {
 	bool newest_first;
 };
 
+struct space_row {
+	int64_t id;
+	struct str name;
+	int64_t memories;		/* that are not forgotten */
+	int64_t created_at_ms;
+};
+
 /* An agent that something is queued, at work or parked for, or whose handoffs fail. */
 struct queue_row {
 	int64_t agent;			/* its id */

@@ -81,6 +81,9 @@ enum store_status store_space_find(struct store_conn *c, struct str name, int64_
 enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id);
 /* Memories that are not forgotten. */
 enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories);
+/* With ids above after, in the order in which they were made, at most max. */
+enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
+			       struct space_row *ret, size_t *ret_count);
 
 /* The space's policy about credentials, a number that the core gives a meaning. */
 enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard);

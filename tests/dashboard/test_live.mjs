@@ -125,6 +125,27 @@ export const tests = {
 		assert.ok(t.page.url().includes(`/${t.space}/`));
 	},
 
+	async "a space is chosen from the list of all, which says how much is in each"(t) {
+		const other = new Api(t.server.url, `${t.space}-chosen`);
+		await t.api.store("Here.");
+		await other.store("There.");
+		await other.store("There, too.");
+		await other.park("planner", "migrator", "Move the table.", "not enough memory");
+		await t.open("memories");
+		await t.button("Choose a space").click();
+		const row = t.page.getByRole("dialog").getByRole("row", { name: other.space });
+		await row.waitFor();
+		assert.deepEqual((await row.getByRole("cell").allInnerTexts()).slice(0, 3), ["2", "0", "1"]);
+		assert.deepEqual(await t.accessibility(), []);
+		await t.page.keyboard.press("Escape");
+		await t.page.getByRole("dialog").waitFor({ state: "detached" });
+		await t.button("Choose a space").click();
+		await row.getByRole("link", { name: other.space, exact: true }).click();
+		await t.page.getByRole("dialog").waitFor({ state: "detached" });
+		await until(() => t.page.url().includes(`/${other.space}/`), "the other space");
+		assert.equal(await t.page.getByLabel("Space", { exact: true }).inputValue(), other.space);
+	},
+
 	async "what one space shows is not shown in another"(t) {
 		await t.api.store("Secret of the first space.");
 		await t.open("memories");

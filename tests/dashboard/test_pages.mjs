@@ -1,7 +1,8 @@
 // Every page shows what there is.
 import assert from "node:assert/strict";
 import { play } from "./scene.mjs";
-import { until } from "./stage.mjs";
+import { Server } from "./server.mjs";
+import { launch, Stage, until } from "./stage.mjs";
 
 /** Is anything drawn on the canvas but its background? */
 function isDrawn(canvas) {
@@ -9,6 +10,26 @@ function isDrawn(canvas) {
 	const seen = new Set();
 	for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 0) seen.add(`${data[i]} ${data[i + 1]} ${data[i + 2]}`);
 	return seen.size > 2;
+}
+
+/** Is there a row of the canvas with the colour of a threshold over at least a third of its width? */
+function hasLine(canvas, tone) {
+	const probe = document.createElement("span");
+	probe.style.color = `var(--${tone})`;
+	document.body.append(probe);
+	const [red, green, blue] = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+	probe.remove();
+	const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+	const isNear = (a, b) => Math.abs(a - b) < 24;
+	for (let y = 0; y < height; y++) {
+		let found = 0;
+		for (let x = 0; x < width; x++) {
+			const i = 4 * (y * width + x);
+			if (data[i + 3] > 60 && isNear(data[i], red) && isNear(data[i + 1], green) && isNear(data[i + 2], blue)) found++;
+		}
+		if (found > width / 3) return true;
+	}
+	return false;
 }
 
 export const tests = {
@@ -41,6 +62,41 @@ export const tests = {
 				/last minute/.test(await t.page.locator("figure").first().getByRole("img").getAttribute("aria-label")),
 			"the last minute",
 		);
+	},
+
+	async "thresholds that options set are drawn although nothing has fired"() {
+		const [browser, server] = await Promise.all([
+			launch(),
+			Server.start(
+				...["--alert-latency", "250ms", "--alert-completeness", "91%", "--alert-completeness-critical", "62%"],
+				...["--alert-failure-rate", "3%", "--alert-failure-rate-critical", "11%"],
+			),
+		]);
+		const t = await Stage.open(browser, server);
+		try {
+			await t.api.store("Something, so that there is more to see than the welcome.");
+			await t.open("overview");
+			for (const [title, said, lines] of [
+				["Latency to the ack", "threshold 250 ms", ["warn"]],
+				["Completeness", "threshold 91 %, threshold 62 %", ["warn", "bad"]],
+				["Failure rate", "threshold 3 %, threshold 11 %", ["warn", "bad"]],
+			]) {
+				const plot = t.page.locator("figure", { hasText: title }).getByRole("img");
+				await until(async () => (await plot.getAttribute("aria-label")).includes(said), `${title}: ${said}`);
+				for (const tone of lines)
+					await until(() => plot.locator("canvas").evaluate(hasLine, tone), `the line ${tone} of ${title}`);
+			}
+			assert.deepEqual((await t.api.get("/v1/alerts?state=all")).alerts, []);
+			await t.page.getByText("When alerts fire").click();
+			await t.row("latency high").getByText("above 250 ms").waitFor();
+			await t.row("hop depth high").getByText("above the usual, which is not known yet").waitFor();
+			await t.row("breaker open").getByText("pages").waitFor();
+			assert.deepEqual(await t.accessibility(), []);
+			await t.close();
+		} finally {
+			await browser.close();
+			await server.stop();
+		}
 	},
 
 	async "what needs a person stands on the overview and leads there"(t) {

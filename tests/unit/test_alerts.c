@@ -22,6 +22,8 @@ struct world {
 	int64_t now_ms;
 	int64_t failures_in_row;	/* of "coder" */
 	bool breaker_is_open;
+	bool breaker_is_half_open;
+	int64_t breaker_idle_ms;
 	struct alert_row rows[64];
 	size_t row_count;
 	size_t fired, risen, resolved;	/* by the last look */
@@ -77,7 +79,9 @@ static void look(struct world *w)
 	struct stats_view view[3];
 	struct alert_subject subjects[2] = {
 		{.space = 1, .view = &view[0], .day = &view[1]},
-		{.space = 1, .agent = STR("coder"), .view = &view[2], .failures_in_row = w->failures_in_row, .breaker_is_open = w->breaker_is_open},
+		{.space = 1, .agent = STR("coder"), .view = &view[2], .failures_in_row = w->failures_in_row,
+		 .breaker_is_open = w->breaker_is_open,
+		 .breaker_is_half_open = w->breaker_is_half_open, .breaker_idle_ms = w->breaker_idle_ms},
 	};
 	struct alert_change *changes;
 	struct arena arena;
@@ -254,6 +258,50 @@ static void an_open_breaker_is_critical_until_it_is_closed(void **state)
 	assert_resolves(w, "breaker_open");
 }
 
+static void a_half_open_breaker_goes_on_until_it_was_idle_for_the_window(void **state)
+{
+	struct world *w = *state;
+
+	w->breaker_is_open = true;
+	assert_fires(w, "breaker_open", ALERT_CRITICAL);
+	w->breaker_is_open = false;
+	w->breaker_is_half_open = true;
+	w->breaker_idle_ms = 1;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+	/* What it let through failed: the same trouble, told once. */
+	w->breaker_is_half_open = false;
+	w->breaker_is_open = true;
+	look(w);
+	assert_int_equal(w->fired + w->risen + w->resolved, 0);
+	w->breaker_is_open = false;
+	w->breaker_is_half_open = true;
+	w->breaker_idle_ms = 5 * MINUTE - 1;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+	w->breaker_idle_ms = 5 * MINUTE;
+	assert_resolves(w, "breaker_open");
+	/* Who tries it again does not raise it; only its opening does. */
+	w->breaker_idle_ms = 0;
+	assert_quiet(w);
+	w->breaker_is_half_open = false;
+	w->breaker_is_open = true;
+	assert_fires(w, "breaker_open", ALERT_CRITICAL);
+}
+
+static void a_probe_that_takes_long_keeps_the_alert(void **state)
+{
+	struct world *w = *state;
+
+	w->breaker_is_open = true;
+	assert_fires(w, "breaker_open", ALERT_CRITICAL);
+	w->breaker_is_open = false;
+	w->breaker_is_half_open = true;
+	w->now_ms += STATS_DAY_MS;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+}
+
 static void slow_acks_warn(void **state)
 {
 	struct world *w = *state;
@@ -354,6 +402,63 @@ static void a_figure_at_its_threshold_does_not_flutter(void **state)
 	assert_int_equal(changes, 0);
 }
 
+/* --- The rules --- */
+
+static const struct alert_rule *rule_of(const struct alert_rule *rules, enum alert_kind kind,
+					enum alert_severity severity)
+{
+	for (size_t i = 0; i < ALERT_RULES_MAX; i++)
+		if (rules[i].kind == kind && rules[i].severity == severity)
+			return &rules[i];
+	fail();
+	return NULL;
+}
+
+static void every_kind_has_a_rule_that_can_be_told(void **state)
+{
+	struct alert_rule rules[ALERT_RULES_MAX];
+	struct alert_rules set = alert_rules_default;
+
+	(void)state;
+	set.latency_p99_ms = 1234;
+	set.failure_rate_critical = 0.25;
+	assert_int_equal(alert_rules_list(&set, NULL, NULL, rules), ALERT_RULES_MAX);
+	for (int kind = 0; kind < ALERT_KIND_COUNT; kind++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < ALERT_RULES_MAX; i++)
+			if (rules[i].kind == (enum alert_kind)kind) {
+				count++;
+				assert_non_null(rules[i].measures);
+				assert_non_null(rules[i].unit);
+				assert_true(rules[i].has_threshold == (kind != ALERT_HOP_DEPTH_HIGH));
+			}
+		assert_int_equal(count, kind == ALERT_FAILURE_RATE_HIGH ? 2 : 1);
+	}
+	assert_true(rule_of(rules, ALERT_LATENCY_HIGH, ALERT_WARNING)->threshold == 1234);
+	assert_true(rule_of(rules, ALERT_FAILURE_RATE_HIGH, ALERT_WARNING)->threshold == 0.005);
+	assert_true(rule_of(rules, ALERT_FAILURE_RATE_HIGH, ALERT_CRITICAL)->threshold == 0.25);
+}
+
+static void the_rule_of_the_hops_has_the_threshold_at_which_the_alert_fires(void **state)
+{
+	struct world *w = *state;
+	struct alert_rule rules[ALERT_RULES_MAX];
+	struct stats_view view, day;
+	const struct alert_rule *rule;
+
+	pack(w, 200, 1, 0.5, 2);
+	w->now_ms += 20 * MINUTE;
+	pack(w, 100, 1, 0.5, 5);
+	stats_view(stats_of_space(w->stats, 1), STATS_5M, w->now_ms, &view);
+	stats_view(stats_of_space(w->stats, 1), STATS_24H, w->now_ms, &day);
+	alert_rules_list(&alert_rules_default, &view, &day, rules);
+	rule = rule_of(rules, ALERT_HOP_DEPTH_HIGH, ALERT_WARNING);
+	assert_true(rule->has_threshold);
+	assert_fires(w, "hop_depth_high", ALERT_WARNING);
+	assert_true(newest(w, "hop_depth_high")->threshold == rule->threshold);
+}
+
 /* --- Restart --- */
 
 static void what_fired_before_a_restart_does_not_fire_again_and_is_over_when_it_is(void **state)
@@ -437,6 +542,10 @@ int main(void)
 		with_world(very_low_completeness_over_all_handoffs_is_critical),
 		with_world(the_failure_rate_is_one_alert_whose_severity_rises),
 		with_world(an_open_breaker_is_critical_until_it_is_closed),
+		with_world(a_half_open_breaker_goes_on_until_it_was_idle_for_the_window),
+		with_world(a_probe_that_takes_long_keeps_the_alert),
+		with_world(every_kind_has_a_rule_that_can_be_told),
+		with_world(the_rule_of_the_hops_has_the_threshold_at_which_the_alert_fires),
 		with_world(slow_acks_warn),
 		with_world(a_budget_that_is_always_used_up_warns),
 		with_world(a_budget_that_is_hardly_used_warns),

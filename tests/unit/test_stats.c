@@ -10,6 +10,7 @@
 #include "base/sketch.h"
 #include "core/stats.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static void percentiles_of_a_sketch_are_within_one_per_cent(void **state)
 
 		for (size_t i = 0; i < count; i++) {
 			values[i] = 1 + exp(unit_random(&random) * spread);
-			sketch_add(&parts[i % 3], sketch_key(values[i]));
+			sketch_add(&parts[i % 3], sketch_key(values[i]), 1);
 		}
 		for (int i = 0; i < 3; i++) {
 			sketch_sum_add(sum, &parts[i]);
@@ -88,7 +89,7 @@ static void a_sketch_takes_any_value(void **state)
 	(void)state;
 	assert_true(sketch_sum_quantile(sum, 0.5) == 0);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		sketch_add(&s, sketch_key(values[i]));
+		sketch_add(&s, sketch_key(values[i]), 1);
 	sketch_sum_add(sum, &s);
 	assert_int_equal(sum->total, sizeof(values) / sizeof(values[0]));
 	assert_true(isfinite(sketch_sum_quantile(sum, 1)));
@@ -280,6 +281,111 @@ static void every_figure_of_every_window_is_that_of_the_history(void **state)
 	}
 }
 
+/* Clocks are set back, by a little or by hours, and forward by a day and back again: each event is in its own step. */
+static void what_comes_late_counts_in_its_step(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		uint64_t random = seed * 104729;
+		struct stats *s = stats_new(seed);
+		struct history h = {0};
+		int64_t now_ms = T0;
+
+		for (int i = 0; i < 2000; i++) {
+			int64_t late_ms = next_random(&random) % 4 ? 0 : (int64_t)exp(unit_random(&random) * 9);
+
+			now_ms += (int64_t)(next_random(&random) % 30);
+			add(&h, random_event(&random, now_ms - late_ms));
+			stats_add(s, &h.events[h.count - 1], false);
+			if (i % 500 == 0)
+				stats_set_queued(s, 1, i, now_ms);
+		}
+		check_all(s, &h, now_ms);
+		stats_add(s, &(struct event_row){.space = 1, .at_ms = now_ms + STATS_DAY_MS, .kind = EVENT_QUEUED,
+						 .attempt = 1, .agent = STR("coder")}, false);
+		for (int i = 0; i < 200; i++) {
+			now_ms += 1000;
+			add(&h, random_event(&random, now_ms));
+			stats_add(s, &h.events[h.count - 1], false);
+		}
+		check_all(s, &h, now_ms);
+		stats_free(s);
+		free(h.events);
+	}
+}
+
+/* Buckets with few and with many values, next to each other and far apart: half of the values are the smaller one, so
+ * that the median tells both counts. */
+static void steps_that_are_over_keep_every_count(void **state)
+{
+	static const double pairs[][2] = {{0, 1}, {3, 4}, {50, 51}, {50, 90}, {3, 3000000}, {0, 1e9}};
+	static const int times[] = {1, 2, 31, 32, 33, 255, 256, 257, 300, 5000, 70000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		for (size_t j = 0; j < sizeof(times) / sizeof(times[0]); j++)
+			for (int larger = 0; larger <= 1; larger++) {
+				struct event_row e = {
+					.space = 1, .at_ms = T0, .kind = EVENT_ACKED, .agent = STR("coder"),
+				};
+				struct stats *s = stats_new(1);
+				struct stats_view view;
+
+				for (int n = 0; n < 2 * times[j] + larger; n++) {
+					e.value[0] = pairs[i][n >= times[j]];
+					stats_add(s, &e, false);
+				}
+				/* The step is over when the next thing happens. */
+				e.at_ms = T0 + 20 * 60000;
+				e.kind = EVENT_COMPLETED;
+				stats_add(s, &e, false);
+				stats_view(stats_of_target(s, 1, STR("coder")), STATS_1H, e.at_ms, &view);
+				assert_int_equal(view.counts.acked, 2 * times[j] + larger);
+				assert_true(fabs(view.latency_p50_ms - pairs[i][larger]) <= pairs[i][larger] * 0.01);
+				stats_free(s);
+			}
+}
+
+/* Bytes after a day in which each agent had a handoff a second. */
+static size_t bytes_of_a_day(int agents)
+{
+	size_t before = mallinfo2().uordblks, after;
+	struct stats *s = stats_new(1);
+	uint64_t random = 11;
+	char name[32];
+
+	for (int64_t second = 0; second < 86400; second++)
+		for (int i = 0; i < agents; i++) {
+			double spread = unit_random(&random) + unit_random(&random) + unit_random(&random) - 1.5;
+			struct event_row e = {
+				.space = 1, .at_ms = T0 + second * 1000, .kind = EVENT_ACKED, .attempt = 1,
+			};
+
+			snprintf(name, sizeof(name), "agent-%d", i);
+			e.agent = str_of(name);
+			e.value[0] = exp(5 + 2 * spread);
+			stats_add(s, &e, false);
+			e.kind = EVENT_ENVELOPE_PACKED;
+			e.value[0] = 1;
+			e.value[1] = 0.2 + 0.7 * unit_random(&random);
+			stats_add(s, &e, false);
+		}
+	after = mallinfo2().uordblks;
+	stats_free(s);
+	return after - before;
+}
+
+/* So that 256 of them take less than 20 MB. A sanitizer's allocator says 0. */
+static void an_agent_that_is_busy_all_day_takes_less_than_80_kb(void **state)
+{
+	size_t one, three;
+
+	(void)state;
+	one = bytes_of_a_day(1);
+	three = bytes_of_a_day(3);
+	assert_in_range((three - one) / 2, 0, 20 * 1024 * 1024 / STATS_TARGETS_MAX);
+}
+
 static void a_day_later_nothing_is_left(void **state)
 {
 	struct stats *s = stats_new(1);
@@ -451,6 +557,9 @@ int main(void)
 		cmocka_unit_test(percentiles_of_a_sketch_are_within_one_per_cent),
 		cmocka_unit_test(a_sketch_takes_any_value),
 		cmocka_unit_test(every_figure_of_every_window_is_that_of_the_history),
+		cmocka_unit_test(what_comes_late_counts_in_its_step),
+		cmocka_unit_test(steps_that_are_over_keep_every_count),
+		cmocka_unit_test(an_agent_that_is_busy_all_day_takes_less_than_80_kb),
 		cmocka_unit_test(a_day_later_nothing_is_left),
 		cmocka_unit_test(points_add_up_to_their_window),
 		cmocka_unit_test(what_is_queued_stays_as_it_was_last_seen),

@@ -73,6 +73,45 @@ static void a_space_cannot_be_made_twice(void **state)
 	assert_int_equal(found, id);
 }
 
+static void spaces_are_listed_in_order_and_in_pieces_with_what_they_hold(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t second = temp_space(t, "second"), third = temp_space(t, "third");
+	struct store_conn *reader;
+	struct space_row rows[4];
+	size_t n = 77;
+
+	temp_insert(t, second, "one");
+	temp_insert(t, second, "two");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, second, 1, T0));
+	must(store_commit(t->c));
+	reader = temp_store_open(t, STORE_READ);
+	must(store_spaces(reader, 0, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 3);
+	assert_str(rows[0].name, "default");
+	assert_str(rows[1].name, "second");
+	assert_str(rows[2].name, "third");
+	assert_int_equal(rows[1].id, second);
+	assert_int_equal(rows[1].memories, 1);
+	assert_int_equal(rows[1].created_at_ms, T0);
+	assert_int_equal(rows[2].memories, 0);
+	must(store_spaces(reader, second, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(rows[0].id, third);
+	must(store_spaces(reader, 0, 2, &t->arena, rows, &n));
+	assert_int_equal(n, 2);
+	must(store_spaces(reader, third, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 0);
+	store_close(reader);
+	/* The writer sees its own transaction. */
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, second, 2, T0));
+	must(store_spaces(t->c, 0, 4, &t->arena, rows, &n));
+	assert_int_equal(rows[1].memories, 0);
+	store_rollback(t->c);
+}
+
 /* --- Numbers -------------------------------------------------------------------------------------- */
 
 static void numbers_count_up_from_one_in_each_space(void **state)
@@ -653,6 +692,7 @@ int main(void)
 		with_store(a_space_is_found_by_its_name_once_it_was_made),
 		with_store(an_unknown_space_is_not_found),
 		with_store(a_space_cannot_be_made_twice),
+		with_store(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
 		with_store(numbers_count_up_from_one_in_each_space),
 		with_store(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
 		with_store(a_taken_number_is_refused_and_nothing_changes),

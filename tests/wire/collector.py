@@ -52,7 +52,7 @@ class Span:
 class Collector:
     """Listens on a free port. `answers` are given first, each once: a status, or (status, body, headers)."""
 
-    def __init__(self):
+    def __init__(self, port=0):
         self.spans, self.errors, self.posts, self.answers = [], [], 0, []
         self.resources = []
         self.lock = threading.Lock()
@@ -80,7 +80,7 @@ class Collector:
             def log_message(self, *args):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()

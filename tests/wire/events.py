@@ -75,6 +75,13 @@ class Events:
                 assert line.startswith(":") or name == "retry", line
         return data
 
+    def block(self):
+        """The next block as it is, a heartbeat, too."""
+        while b"\n\n" not in self.text:
+            self._chunk()
+        block, _, self.text = self.text.partition(b"\n\n")
+        return block.decode()
+
     def next(self):
         """The next event; comments and heartbeats are passed over."""
         while True:

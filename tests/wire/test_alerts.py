@@ -196,6 +196,41 @@ def test_an_ack_closes_the_breaker_and_its_alert(watched):
     w.check_over_everywhere(alert)
 
 
+def test_the_alert_of_a_breaker_that_is_half_open_and_idle_is_over(watched, tmp_path):
+    """Its minute has passed, nobody sends anything, and the window ends in a moment: time alone ends the alert. The
+    next handoff that the agent does not take makes a new one."""
+    data = tmp_path / "idle"
+    w = watched("--alert-window", "1m", data=data)
+    exhaust(w.desk, count=3)
+    alert = w.wait_firing("breaker_open")
+    assert w.server.terminate() == 0
+
+    def opened_until(ms):
+        database = sqlite3.connect(data / "spine.db")
+        at = int(time.time() * 1000) + ms
+        # All of it lies behind the window: no figure changes any more.
+        database.execute("DROP TRIGGER event_is_never_changed")
+        database.execute("UPDATE event SET at = at - 600000")
+        changed = database.execute("UPDATE target SET open_until = ? WHERE open_until != 0", (at,)).rowcount
+        database.commit()
+        database.close()
+        return changed
+
+    assert opened_until(-57000) == 1
+    w = watched("--alert-window", "1m", data=data)
+    assert w.desk.ok("GET", "/v1/agents/bad")["breaker"]["state"] == "half_open"
+    assert [one["id"] for one in w.alerts("firing", "breaker_open")] == [alert["id"]]
+    w.check_over_everywhere(alert)
+    assert w.alerts("firing", "consecutive_failures")  # it still is so, and wakes nobody
+    # Who tries it does not raise it; who fails with it does.
+    w.desk.send("bad", max_attempts=1)
+    exhaust(w.desk, "witness")
+    wait_until(lambda: "witness" in [one["agent"] for one in w.alerts("firing", "handoff_failed")], "all was looked at")
+    assert not w.alerts("firing", "breaker_open")
+    w.desk.settle("nack", w.desk.take("bad"), reason="no")
+    assert w.wait_firing("breaker_open")["id"] != alert["id"]
+
+
 def test_completeness(watched):
     w = watched()
     memory = w.desk.ok("POST", "/v1/memories", {"content": "kept"}, status=201)["id"]
@@ -284,7 +319,54 @@ def test_hop_depth(watched, tmp_path):
     alert = w.wait_firing("hop_depth_high")
     assert (alert["agent"], alert["threshold"]) == (None, 2)
     assert alert["value"] > 2
+    assert {rule["name"]: rule["threshold"] for rule in w.desk.ok("GET", "/v1/alerts")["rules"]}["hop_depth_high"] == 2
     w.check_everywhere(alert, "warning")
+
+
+# --- The rules ---
+
+
+def test_the_rules_in_force_are_told_for_every_row_of_the_table(start):
+    server = start("--alert-latency", "3s", "--alert-failure-rate-critical", "7%", "--alert-completeness", "90%",
+                   "--alert-window", "1m", "--alert-min-samples", "9", "--alert-pinned", "40%",
+                   "--alert-low", "70%").wait_until_ready()
+    desk = Desk(server.address, "default")
+    rules = desk.ok("GET", "/v1/alerts")["rules"]
+    members = ("name", "severity", "of", "unit", "comparison", "threshold")
+    assert [tuple(rule[name] for name in members) for rule in rules] == [
+        ("handoff_failed", "info", "agent", "handoffs", "at_least", 1),
+        ("consecutive_failures", "warning", "agent", "handoffs", "at_least", 3),
+        ("completeness_low", "warning", "agent", "share", "below", 0.9),
+        ("failure_rate_high", "warning", "space", "share", "above", 0.005),
+        ("failure_rate_high", "critical", "space", "share", "above", 0.07),
+        ("breaker_open", "critical", "agent", "handoffs", "at_least", 3),
+        ("completeness_critical", "critical", "space", "share", "below", 0.8),
+        ("latency_high", "warning", "agent", "ms", "above", 3000),
+        ("utilization_pinned", "warning", "agent", "share", "above", 0.4),
+        ("utilization_low", "warning", "agent", "share", "above", 0.7),
+        ("hop_depth_high", "warning", "space", "hops", "above", None),
+    ]
+    now = {"consecutive_failures", "breaker_open"}
+    assert all(rule["window_s"] == (None if rule["name"] in now else 60) for rule in rules)
+    assert all(rule["min_samples"] == (1 if rule["name"] in now | {"handoff_failed"} else 9) for rule in rules)
+    assert all(rule["hold_s"] == 0 and rule["measures"] for rule in rules)
+    assert {rule["name"] for rule in rules if rule["pages"]} == {"breaker_open", "completeness_critical"}
+    # A space that is not there yet, and a page behind the first, have them, too.
+    other = Desk(server.address, "other")
+    assert other.ok("GET", "/v1/alerts?state=all&page_size=1")["rules"] == rules
+    desk.close()
+    other.close()
+
+
+def test_an_alert_fires_at_the_threshold_that_its_rule_told(watched):
+    w = watched("--alert-latency", "50ms")
+    told = {rule["name"]: rule["threshold"] for rule in w.desk.ok("GET", "/v1/alerts")["rules"]}
+    for _ in range(6):
+        w.desk.send("slow")
+    w.desk.receive("nobody", wait_s=0.06)  # time passes
+    for _ in range(6):
+        w.desk.settle("ack", w.desk.take("slow"))
+    assert w.wait_firing("latency_high")["threshold"] == told["latency_high"]
 
 
 # --- Quiet ---

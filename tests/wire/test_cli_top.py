@@ -91,3 +91,34 @@ def test_alerts_are_shown_with_who_has_seen_them(start):
         done = spine(server, command)
         assert alert["summary"] in done.stdout and "seen by ada" in done.stdout, done.stdout
     desk.close()
+
+
+# --- spine alerts ---
+
+
+def test_alerts_lists_what_fires_and_the_rules_in_force(start):
+    server = start("--alert-latency", "3s").wait_until_ready()
+    done = spine(server, "alerts")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["alerts", "none"]
+    for name, limit in (("latency_high", "above 3 s"), ("handoff_failed", "at least 1 handoff "),
+                        ("failure_rate_high", "above 2 %"), ("completeness_low", "below 95 %"),
+                        ("hop_depth_high", "above the usual"), ("breaker_open", "critical, pages")):
+        assert any(line.startswith(name) and limit in line for line in lines), (name, done.stdout)
+    answer = json.loads(spine(server, "alerts", "list", "--state", "all", "--json").stdout)
+    assert (answer["alerts"], len(answer["rules"])) == ([], 11)
+
+
+def test_alerts_are_acknowledged_and_silenced(server, busy):
+    def of_space(*arguments):
+        return spine(server, "alerts", *arguments, space=busy.space)
+
+    [alert] = wait_until(lambda: json.loads(of_space("--json").stdout)["alerts"], "an alert")
+    assert "used up the attempts" in of_space().stdout
+    done = of_space("ack", alert["id"], "--by", "ada")
+    assert (done.returncode, "seen by ada" in done.stdout) == (0, True), done.stderr
+    silenced = json.loads(of_space("silence", alert["id"], "--for", "90s", "--why", "known", "--by", "ada", "--json").stdout)
+    assert silenced["alerts"][0]["silenced_why"] == "known"
+    assert "needs --for" in of_space("silence", alert["id"]).stderr
+    assert of_space("ack", "al-999999", "--by", "ada").returncode == 3

@@ -5,6 +5,7 @@ import socket
 
 import pytest
 from api import TIMEOUT_S, wait_until
+from delivery import Desk
 
 
 class Stream:
@@ -166,3 +167,15 @@ def test_head_of_the_stream_takes_nothing(desk):
     answer = desk.call("HEAD", "/v1/agents/worker/stream")
     assert answer.status == 405
     assert desk.state(handoff) == "queued"
+
+
+def test_an_idle_stream_says_that_it_is_there_and_still_hands_out(start):
+    server = start("--heartbeat", "50ms").wait_until_ready()
+    desk = Desk(server.address, "default")
+    events = Stream(desk)
+    while b": still here\n\n" not in events.text:
+        events._chunk()
+    handoff = desk.send()
+    assert events.handoff()["id"] == handoff["id"]
+    events.close()
+    desk.close()

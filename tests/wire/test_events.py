@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 
 import pytest
 from api import Api, check_problem, wait_until
@@ -352,3 +353,32 @@ def test_the_last_events_before_a_drain_are_in_the_history(start, tmp_path):
     assert json.dumps(events.next()).count("memory.stored") == 1
     events.close()
     assert server.terminate() == 0
+
+
+# --- Heartbeats ---
+
+
+def test_an_idle_stream_says_that_it_is_there_and_where_it_stands(start):
+    server = start("--heartbeat", "50ms").wait_until_ready()
+    api = Api(server.address)
+    every, few = Events(server.address).begin(), Events(server.address, query="?types=handoff.").begin()
+    began = time.monotonic()
+    assert [every.block() for _ in range(3)] == [": still here\nid: 0"] * 3
+    assert 0.1 < time.monotonic() - began < 10
+    api.store("something happens")
+    while (block := every.block()).startswith(":"):
+        assert block == ": still here\nid: 0"
+    assert '"com.memoryspine.memory.stored"' in block
+    # Who wants none of it moves on nevertheless, and resumes behind it.
+    for stream in (every, few):
+        wait_until(lambda stream=stream: stream.block() == ": still here\nid: 1", "a heartbeat with the new position")
+    api.close()
+    for stream in (every, few):
+        stream.close()
+    assert server.terminate() == 0
+
+
+def test_a_heartbeat_too_short_to_be_meant_is_refused(start):
+    server = start("--heartbeat", "1ms")
+    assert server.process.wait(30) == 2
+    assert "--heartbeat" in server.log.read_text()

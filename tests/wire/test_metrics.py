@@ -111,7 +111,7 @@ def test_the_server_tells_of_itself(desk):
 
 def test_receivers_that_wait_are_counted(desk, poll):
     call = poll("worker")
-    assert value(scrape(desk), "spine_waiting_calls") >= 1
+    wait_until(lambda: value(scrape(desk), "spine_waiting_calls") >= 1, "it is counted")
     desk.send("worker")
     assert call.handoffs
 

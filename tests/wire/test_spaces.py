@@ -61,8 +61,9 @@ ROUTES = [
     ("GET", "/v1/stats", None), ("GET", "/v1/stats?window=24h", None), ("GET", "/v1/alerts?state=all", None),
     ("POST", "/v1/alerts/al-1/ack", {"by": "mine"}), ("POST", "/v1/alerts/al-1/silence", {"for_s": 60, "by": "mine", "why": "mine"}),
 ]
-# Nothing of a space is in these; the metrics are of all spaces, for whoever runs the server.
+# Nothing of a space is in these; the metrics and the list of spaces are of all of them, for whoever runs the server.
 WITHOUT_SPACE = {
+    "/v1/spaces",
     "/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json", "/metrics", "/", "/assets/{}/{}",
 }
 

@@ -1,5 +1,6 @@
 """Traces: spans of handoffs, sent to a collector as OTLP over HTTP with JSON; traceparent in and out."""
 
+import json
 import socket
 
 import pytest
@@ -35,6 +36,19 @@ def pack(desk, traceparent=None, **fields):
 
 def traces(desk):
     return desk.ok("GET", "/v1/status")["traces"]
+
+
+def counted(exported, failed_posts, **reasons):
+    by = {"refused": 0, "rejected": 0, "behind": 0, "stopped": 0, **reasons}
+    return {"exported": exported, "dropped": sum(by.values()), "dropped_by": by, "failed_posts": failed_posts}
+
+
+def metrics(desk):
+    """The same as /metrics tells it."""
+    lines = desk.call("GET", "/metrics").data.decode().splitlines()
+    values = {line.split(" ")[0]: int(float(line.split(" ")[1])) for line in lines if line.startswith("spine_span")}
+    reasons = {name.split('"')[1]: count for name, count in values.items() if "dropped_total{" in name}
+    return counted(values["spine_spans_exported_total"], values["spine_span_post_failures_total"], **reasons)
 
 
 def by_operation(spans):
@@ -174,13 +188,14 @@ def test_what_a_collector_asks_to_be_sent_later_is_sent_again(traced, collector)
     pack(traced, PARENT)
     assert len(collector.wait(1)) == 1
     assert collector.posts == 3
-    wait_until(lambda: traces(traced) == {"exported": 1, "dropped": 0, "failed_posts": 2}, "it is counted")
+    wait_until(lambda: traces(traced) == counted(1, 2), "it is counted")
 
 
 def test_what_a_collector_refuses_is_dropped_and_counted(traced, collector):
     collector.answers[:] = [400]
     pack(traced, PARENT)
-    wait_until(lambda: traces(traced) == {"exported": 0, "dropped": 1, "failed_posts": 1}, "it is dropped")
+    wait_until(lambda: traces(traced) == counted(0, 1, refused=1), "it is dropped")
+    assert metrics(traced) == traces(traced)
     pack(traced, PARENT)
     assert len(collector.wait(1)) == 1
 
@@ -188,7 +203,8 @@ def test_what_a_collector_refuses_is_dropped_and_counted(traced, collector):
 def test_what_a_collector_takes_only_in_part_is_counted(traced, collector):
     collector.answers[:] = [(200, b'{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no"}}', {})]
     pack(traced, PARENT)
-    wait_until(lambda: traces(traced) == {"exported": 0, "dropped": 1, "failed_posts": 0}, "it is counted")
+    wait_until(lambda: traces(traced) == counted(0, 0, rejected=1), "it is counted")
+    assert metrics(traced) == traces(traced)
 
 
 def test_a_collector_that_hangs_or_is_not_there_holds_up_nothing(start):
@@ -206,6 +222,47 @@ def test_a_collector_that_hangs_or_is_not_there_holds_up_nothing(start):
             assert traces(desk)["exported"] == 0
             desk.close()
             assert server.terminate() == 0
+
+
+def test_what_lies_too_far_behind_a_collector_that_is_down_is_dropped_and_counted(start):
+    """Handoffs go on meanwhile; when it is back it gets the newest, and what it got and what was dropped is all."""
+    free = socket.create_server(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    free.close()
+    options = ("--otlp-endpoint", f"http://127.0.0.1:{port}", "--otlp-interval", "1ms", "--otlp-behind", "40")
+    server = start(*options).wait_until_ready()
+    desk = Desk(server.address)
+    for _ in range(50):
+        desk.send()
+        desk.settle("ack", desk.take())
+    wait_until(lambda: traces(desk)["dropped_by"]["behind"] > 0, "some are dropped")
+    assert traces(desk)["exported"] == 0 and traces(desk)["failed_posts"] > 0
+    collector = Collector(port)
+    total = 50 * len(("create", "send", "receive", "ack"))
+    wait_until(lambda: traces(desk)["exported"] + traces(desk)["dropped"] == total, "all is accounted for")
+    told = traces(desk)
+    assert told["dropped"] == told["dropped_by"]["behind"] >= total - 40
+    assert len(collector.spans) == told["exported"] > 0 and not collector.errors
+    assert metrics(desk) == told
+    desk.close()
+    assert server.terminate() == 0
+    collector.close()
+
+
+def test_what_cannot_be_sent_before_the_server_stops_is_told(start):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        server = start("--otlp-endpoint", endpoint, "--otlp-interval", "60s", "--log-format", "json").wait_until_ready()
+        desk = Desk(server.address)
+        desk.send()
+        desk.close()
+        assert server.terminate() == 0
+    told = [line for line in server.log.read_text().splitlines() if "were not exported" in line]
+    assert len(told) == 1 and json.loads(told[0])["spans"] == 2
+
+
+def test_metrics_tell_of_spans_also_where_none_are_exported(desk):
+    assert metrics(desk) == counted(0, 0)
 
 
 def test_what_is_left_is_sent_when_the_server_stops(start, collector):

@@ -1,14 +1,14 @@
 // Alerts that are firing: seen, acknowledged, or silenced for a while.
 import { useState } from "preact/hooks";
 import { call, path } from "../api";
-import { count, decimal, duration, percent, plural, roundPercent, words } from "../format";
-import { Name, Pill, State, Time } from "../parts/basics";
+import { count, decimal, duration, percent, plural, roundPercent, span, words } from "../format";
+import { Name, Pill, State, Table, Time } from "../parts/basics";
 import { now } from "../parts/clock";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
 import { by } from "../settings";
 import { useStore } from "../store";
-import type { Alert } from "../types";
+import type { Alert, Rule } from "../types";
 
 const order: readonly string[] = ["critical", "warning", "info"];
 
@@ -78,7 +78,7 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 					{alert.value !== null && (
 						<>
 							{" "}
-							· {figure(alert.name, alert.value)}
+							· at {figure(alert.name, alert.value)}
 							{alert.threshold !== null && <>, threshold {figure(alert.name, alert.threshold, true)}</>}
 						</>
 					)}
@@ -143,5 +143,53 @@ export function Alerts({ space, alerts, reload }: { space: string; alerts: reado
 				</details>
 			)}
 		</section>
+	);
+}
+
+/** "above 2 %", "at least 3 handoffs" */
+function limit(rule: Rule): string {
+	const value = rule.threshold;
+	const how = rule.comparison.replace("_", " ");
+
+	if (value === null) return `${how} the usual, which is not known yet`;
+	if (rule.unit === "share") return `${how} ${roundPercent(value)}`;
+	if (rule.unit === "ms") return `${how} ${duration(value)}`;
+	return `${how} ${value % 1 ? decimal(value, 1) : count(value)} ${value === 1 ? rule.unit.replace(/s$/, "") : rule.unit}`;
+}
+
+/** When alerts fire, for who asks. */
+export function Rules({ rules }: { rules: readonly Rule[] }) {
+	return (
+		<details class="rules">
+			<summary>When alerts fire</summary>
+			<Table label="Rules of the alerts">
+				<thead>
+					<tr>
+						<th scope="col">Alert</th>
+						<th scope="col">Severity</th>
+						<th scope="col">Fires</th>
+						<th scope="col">What is measured</th>
+						<th scope="col">Over</th>
+					</tr>
+				</thead>
+				<tbody>
+					{rules.map((rule) => (
+						<tr key={`${rule.name} ${rule.severity}`}>
+							<th scope="row">{words(rule.name)}</th>
+							<td>
+								<State name={rule.severity} />
+								{rule.pages && " pages"}
+							</td>
+							<td>{limit(rule)}</td>
+							<td class="wide">{rule.measures}</td>
+							<td>
+								{rule.window_s === null ? "now" : `the last ${span(rule.window_s * 1000)}`}
+								{rule.min_samples > 1 && `, of ${rule.min_samples} or more`}
+							</td>
+						</tr>
+					))}
+				</tbody>
+			</Table>
+		</details>
 	);
 }

@@ -1,13 +1,13 @@
 // How it goes: what needs a person, the five metrics, who gets how much, and what has just happened.
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../api";
-import { count, decimal, duration, percent, plural, roundPercent, span } from "../format";
+import { count, decimal, duration, percent, plural, roundPercent } from "../format";
 import { Breaker, Choice, Count, Failure, Name, Panel, Table, Title, Waiting } from "../parts/basics";
 import { Plot, type Line, type Threshold } from "../parts/plot";
 import { useResource } from "../resource";
 import { link } from "../router";
-import type { Alert, Metrics, Rules, Stats } from "../types";
-import { Alerts } from "./alerts";
+import type { AlertsAnswer, Metrics, Rule, Stats } from "../types";
+import { Alerts, Rules } from "./alerts";
 import { Activity } from "./activity";
 import { Needs } from "./needs";
 import { useIsEmpty, Welcome } from "./welcome";
@@ -24,31 +24,25 @@ const windowNames: Readonly<Record<Window, string>> = {
 // The plots move on also when nothing happens; no oftener than one would see.
 const refreshMs: Readonly<Record<Window, number>> = { "1m": 2_000, "5m": 5_000, "1h": 20_000, "24h": 60_000 };
 
-/** What the server uses unless its options say otherwise; its answer, or an alert that has fired, says what is really set. */
-function rulesOf(answer: AlertsAnswer | undefined): Required<Rules> & { readonly usualHops: number | undefined } {
-	const fired = (name: string, severity?: string) =>
-		answer?.alerts.find((alert) => alert.name === name && (!severity || alert.severity === severity))?.threshold ??
-		undefined;
+/** The threshold that is in force, from the server; undefined where there is none yet. */
+type Limit = (name: string, severity?: Rule["severity"]) => number | undefined;
 
-	return {
-		completeness_low: fired("completeness_low") ?? 0.95,
-		completeness_critical: fired("completeness_critical") ?? 0.8,
-		failure_rate_warning: fired("failure_rate_high", "warning") ?? 0.005,
-		failure_rate_critical: fired("failure_rate_high", "critical") ?? 0.02,
-		latency_p99_ms: fired("latency_high") ?? 15_000,
-		...answer?.rules,
-		// What is usual here is not known until it was exceeded once: nobody draws a guess.
-		usualHops: fired("hop_depth_high"),
-	};
+function limitsOf(rules: readonly Rule[]): Limit {
+	return (name, severity) =>
+		rules.find((rule) => rule.name === name && (!severity || rule.severity === severity))?.threshold ?? undefined;
+}
+
+/** A line in a plot, where there is a threshold. */
+function lineAt(
+	value: number | undefined,
+	tone: Threshold["tone"],
+	label: (value: number) => string,
+): readonly Threshold[] {
+	return value === undefined ? [] : [{ value, label: label(value), tone }];
 }
 
 /** Below that an envelope counts as hardly used. */
 const LOW_USE = 0.3;
-
-interface AlertsAnswer {
-	readonly alerts: readonly Alert[];
-	readonly rules?: Rules;
-}
 
 interface CardProps {
 	readonly title: string;
@@ -109,28 +103,32 @@ function Card({
 	);
 }
 
-function cards(stats: Stats, answer: AlertsAnswer | undefined): CardProps[] {
+function cards(stats: Stats, rules: readonly Rule[]): CardProps[] {
 	const {
 		overall: all,
 		series: { points },
 	} = stats;
-	const rules = rulesOf(answer);
+	const limit = limitsOf(rules);
+	const latency = limit("latency_high");
+	const failing = limit("failure_rate_high", "critical");
+	const hops = limit("hop_depth_high");
+	const incomplete = limit("completeness_critical");
 	const positive = (value: number | null) => (value === null ? null : Math.max(value, 0.1));
 
 	return [
 		{
 			title: "Latency to the ack",
 			value: duration(all.latency_ms.p99),
-			details: `p99 of ${count(all.latency_ms.count)}, p50 ${duration(all.latency_ms.p50)}, p95 ${duration(all.latency_ms.p95)}`,
+			details: `p99 of ${plural(all.latency_ms.count, "ack")}, p50 ${duration(all.latency_ms.p50)}, p95 ${duration(all.latency_ms.p95)}`,
 			lines: [
 				{ label: "p99", values: points.map((p) => positive(p.p99)), tone: "accent" },
 				{ label: "p50", values: points.map((p) => positive(p.p50)), tone: "second" },
 			],
-			thresholds: [{ value: rules.latency_p99_ms, label: span(rules.latency_p99_ms), tone: "warn" }],
+			thresholds: lineAt(latency, "warn", duration),
 			format: duration,
 			isLogarithmic: true,
 			low: 1,
-			high: rules.latency_p99_ms * 3,
+			high: Math.max(100, (latency ?? 0) * 3),
 		},
 		{
 			title: "Completeness",
@@ -138,11 +136,11 @@ function cards(stats: Stats, answer: AlertsAnswer | undefined): CardProps[] {
 			details: `of ${plural(all.completeness.count, "envelope")}, lowest ${percent(all.completeness.min)}`,
 			lines: [{ label: "mean", values: points.map((p) => p.completeness), tone: "accent", isFilled: true }],
 			thresholds: [
-				{ value: rules.completeness_low, label: roundPercent(rules.completeness_low), tone: "warn" },
-				{ value: rules.completeness_critical, label: roundPercent(rules.completeness_critical), tone: "bad" },
+				...lineAt(limit("completeness_low"), "warn", roundPercent),
+				...lineAt(incomplete, "bad", roundPercent),
 			],
 			format: (value) => `${Math.round(value * 100)} %`,
-			low: 0.7,
+			low: Math.max(0, Math.min(0.7, (incomplete ?? 1) - 0.1)),
 			high: 1.01,
 			limit: 1.01,
 		},
@@ -159,12 +157,12 @@ function cards(stats: Stats, answer: AlertsAnswer | undefined): CardProps[] {
 				},
 			],
 			thresholds: [
-				{ value: rules.failure_rate_warning, label: roundPercent(rules.failure_rate_warning), tone: "warn" },
-				{ value: rules.failure_rate_critical, label: roundPercent(rules.failure_rate_critical), tone: "bad" },
+				...lineAt(limit("failure_rate_high", "warning"), "warn", roundPercent),
+				...lineAt(failing, "bad", roundPercent),
 			],
 			format: (value) => `${+(value * 100).toFixed(1)} %`,
 			low: 0,
-			high: rules.failure_rate_critical * 1.5,
+			high: Math.max(0.02, (failing ?? 0) * 1.5),
 			limit: 1,
 		},
 		{
@@ -172,13 +170,10 @@ function cards(stats: Stats, answer: AlertsAnswer | undefined): CardProps[] {
 			value: decimal(all.hops.mean, 1),
 			details: `deepest ${count(all.hops.max)}${histogram(all)}`,
 			lines: [{ label: "mean", values: points.map((p) => p.hop_mean), tone: "accent" }],
-			thresholds:
-				rules.usualHops === undefined
-					? []
-					: [{ value: rules.usualHops, label: `above ${decimal(rules.usualHops, 1)}`, tone: "warn" }],
+			thresholds: lineAt(hops, "warn", (value) => `above the usual: ${decimal(value, 1)}`),
 			format: (value) => decimal(value, value % 1 ? 1 : 0),
 			low: 0,
-			high: Math.max(4, (rules.usualHops ?? 0) * 1.2),
+			high: Math.max(4, (hops ?? 0) * 1.2),
 		},
 		{
 			title: "Token utilization",
@@ -206,9 +201,9 @@ function cards(stats: Stats, answer: AlertsAnswer | undefined): CardProps[] {
 	];
 }
 
-/** "; hop 1: 12, hop 2: 7" */
+/** "; hop 1 (12×), 2 (7×)" */
 function histogram(all: Metrics): string {
-	const rows = all.hops.histogram.slice(0, 6).map(([hop, envelopes]) => `${hop}: ${count(envelopes)}`);
+	const rows = all.hops.histogram.slice(0, 6).map(([hop, envelopes]) => `${hop} (${count(envelopes)}×)`);
 	return rows.length ? `; hop ${rows.join(", ")}` : "";
 }
 
@@ -300,13 +295,15 @@ export function Overview({ space }: { space: string }) {
 	);
 	const alerts = useResource(
 		`${space} alerts`,
-		(signal) => call<AlertsAnswer>(space, "GET", "v1/alerts", { query: { state: "all", page_size: 100 }, signal }),
-		{ topics: ["alert."] },
+		(signal) => call<AlertsAnswer>(space, "GET", "v1/alerts", { signal }),
+		// What is usual changes slowly.
+		{ topics: ["alert."], everyMs: 60_000 },
 	);
 	const known = alerts.data?.alerts ?? [];
+	const rules = alerts.data?.rules;
 	const shown = stats.data;
 	const seconds = useMemo(() => shown?.series.points.map((point) => Date.parse(point.at) / 1000) ?? [], [shown]);
-	const made = useMemo(() => (shown ? cards(shown, alerts.data) : []), [shown, alerts.data]);
+	const made = useMemo(() => (shown ? cards(shown, rules ?? []) : []), [shown, rules]);
 
 	if (isEmpty) return <Welcome space={space} />;
 	return (
@@ -333,6 +330,7 @@ export function Overview({ space }: { space: string }) {
 							/>
 						))}
 					</div>
+					{rules && <Rules rules={rules} />}
 					<Panel title="By receiving agent">
 						<Targets stats={shown} />
 					</Panel>

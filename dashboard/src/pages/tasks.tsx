@@ -95,7 +95,7 @@ export function Tasks({ space }: { space: string }) {
 										<Name>{task.id}</Name>
 									</a>
 								</th>
-								<td class="wide">
+								<td class="wide widest">
 									<Intent space={space} id={task.id} />
 								</td>
 								<td class="n">{count(task.envelopes)}</td>

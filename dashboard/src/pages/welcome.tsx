@@ -1,10 +1,10 @@
 // A space in which nothing has happened yet: what to do first.
 import { useRef } from "preact/hooks";
 import { call } from "../api";
-import { busySpaces } from "../busy";
 import { Command, Title } from "../parts/basics";
 import { useResource } from "../resource";
 import { spaceLink } from "../router";
+import { listSpaces } from "../spaces";
 import type { Agent, Status } from "../types";
 
 /** True where it is sure that nothing is there. */
@@ -33,8 +33,8 @@ export function Welcome({ space }: { space: string }) {
 	// The demonstration plays in a space of its own, unless it is told to play here.
 	const demo = `build/spine demo --space ${space}${location.origin === "http://127.0.0.1:8788" ? "" : ` --url ${location.origin}`}`;
 
-	const busy = useResource(`${space} busy`, (signal) => busySpaces(space, signal), { everyMs: 2_000 });
-	const others = (busy.data ?? []).filter((name) => name !== space);
+	const known = useResource(`${space} spaces`, (signal) => listSpaces(space, signal), { everyMs: 2_000 });
+	const others = (known.data ?? []).map(({ name }) => name).filter((name) => name !== space);
 
 	return (
 		<>
@@ -53,7 +53,7 @@ export function Welcome({ space }: { space: string }) {
 				<Command what="Be that agent" text={`build/spine receive coder --exec cat${where}`} />
 				{others.length > 0 && (
 					<p>
-						Something happens in {others.length === 1 ? "another space" : "other spaces"}:{" "}
+						There is something in {others.length === 1 ? "another space" : "other spaces"}:{" "}
 						<span class="names">
 							{others.slice(0, 100).map((name) => (
 								<a key={name} href={spaceLink(name)}>

@@ -70,6 +70,39 @@ export function Dialog({
 	);
 }
 
+/** Something to look at or to choose from, over the page; closes with Escape, and with a click beside it. */
+export function Sheet({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	const heading = useId();
+
+	useEffect(() => {
+		const element = dialog.current;
+		element?.showModal();
+		return () => element?.close();
+	}, []);
+	return (
+		<dialog
+			ref={dialog}
+			aria-labelledby={heading}
+			onClick={(event) => event.target === dialog.current && close()}
+			onCancel={(event) => {
+				event.preventDefault();
+				close();
+			}}
+		>
+			<div class="sheet">
+				<h2 id={heading}>{title}</h2>
+				{children}
+				<div class="buttons">
+					<button type="button" onClick={close}>
+						Close
+					</button>
+				</div>
+			</div>
+		</dialog>
+	);
+}
+
 export function Field({ label, hint, children }: { label: string; hint?: string; children: ComponentChildren }) {
 	return (
 		<label class="field">

@@ -61,23 +61,26 @@ function drawThresholds(plot: uPlot, thresholds: readonly Threshold[], colours: 
 	ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
 	ctx.textAlign = "left";
 	ctx.textBaseline = "bottom";
-	let labelledAt = -Infinity;
-	for (const threshold of thresholds) {
-		const y = Math.round(plot.valToPos(threshold.value, "y", true));
-		if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) continue;
-		ctx.strokeStyle = ctx.fillStyle = colours[threshold.tone]!;
+	const lines = thresholds
+		.map((threshold) => ({ ...threshold, y: Math.round(plot.valToPos(threshold.value, "y", true)) }))
+		.filter(({ y }) => y >= bbox.top - 1 && y <= bbox.top + bbox.height + 1)
+		.sort((one, other) => one.y - other.y);
+	lines.forEach(({ y, tone, label }, index) => {
+		ctx.strokeStyle = ctx.fillStyle = colours[tone]!;
 		ctx.beginPath();
 		ctx.moveTo(bbox.left, y);
 		ctx.lineTo(bbox.left + bbox.width, y);
 		ctx.stroke();
-		// Two that are close are told apart by their colours; their labels would be one blot.
-		if (Math.abs(y - labelledAt) < 12 * devicePixelRatio) continue;
-		labelledAt = y;
+		// Labels of lines that are close would be one blot: they stand together at the upper one.
+		const isClose = (at: number) => at >= 0 && at + 1 < lines.length && lines[at + 1]!.y - lines[at]!.y < 14 * devicePixelRatio;
+		if (isClose(index - 1)) return;
+		let text = label;
+		for (let at = index; isClose(at); at++) text = `${lines[at + 1]!.label}, ${text}`;
 		// Above the line, or below it where there is no room.
 		const isHigh = y - bbox.top < 14 * devicePixelRatio;
 		ctx.textBaseline = isHigh ? "top" : "bottom";
-		ctx.fillText(threshold.label, bbox.left + 4 * devicePixelRatio, y + (isHigh ? 2 : -1) * devicePixelRatio);
-	}
+		ctx.fillText(text, bbox.left + 4 * devicePixelRatio, y + (isHigh ? 2 : -1) * devicePixelRatio);
+	});
 	ctx.restore();
 }
 

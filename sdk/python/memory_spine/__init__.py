@@ -67,6 +67,8 @@ from .memories import UNSET, Unset
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
+    Alert,
+    AlertRule,
     Blame,
     Breaker,
     Change,
@@ -81,6 +83,7 @@ from .models import (
     Queue,
     Receipt,
     Space,
+    SpaceEntry,
     Task,
     TaskEntry,
     TaskHop,
@@ -96,6 +99,8 @@ __all__ = [
     "Ack",
     "AckTimeoutError",
     "Agent",
+    "Alert",
+    "AlertRule",
     "AsyncChannel",
     "AsyncHandoff",
     "AsyncHandoffClient",
@@ -156,6 +161,7 @@ __all__ = [
     "RoutingLoop",
     "ServerError",
     "Space",
+    "SpaceEntry",
     "SpineError",
     "SpineWarning",
     "StaleLeaseError",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Optional, TypeVar
 
 from . import agents as agent_calls
+from . import alerts as alert_calls
 from . import channels as channel_calls
 from . import deliveries, handoffs, memories, server
 from . import spaces as space_calls
@@ -202,6 +203,12 @@ class MemorySpine(_Client):
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
+    spaces = blocking_pages(space_calls.spaces)
+
+    alerts = blocking_pages(alert_calls.alerts)
+    alert_rules = blocking(alert_calls.alert_rules)
+    ack_alert = blocking(alert_calls.ack_alert)
+    silence_alert = blocking(alert_calls.silence_alert)
 
     tokens = blocking(server.tokens)
     status = blocking(server.status)
@@ -313,6 +320,12 @@ class AsyncMemorySpine(_Client):
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)
+    spaces = awaiting_pages(space_calls.spaces)
+
+    alerts = awaiting_pages(alert_calls.alerts)
+    alert_rules = awaiting(alert_calls.alert_rules)
+    ack_alert = awaiting(alert_calls.ack_alert)
+    silence_alert = awaiting(alert_calls.silence_alert)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

@@ -504,3 +504,109 @@ class Space:
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Space:
         return cls(raw["name"], raw["guard"], raw["memories"], dict(raw))
+
+
+@dataclass(frozen=True)
+class SpaceEntry:
+    """A space in the list of all: how much is in it."""
+
+    name: str
+    memories: int
+    handoffs_open: int
+    parked: int
+    created_at: datetime
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> SpaceEntry:
+        return cls(
+            name=raw["name"],
+            memories=raw["memories"],
+            handoffs_open=raw["handoffs_open"],
+            parked=raw["parked"],
+            created_at=parse_time(raw["created_at"]),
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
+class Alert:
+    """Something is wrong, or was: with an agent, or (agent None) with the space as a whole."""
+
+    id: str
+    name: str
+    severity: str
+    pages: bool
+    state: str
+    agent: Optional[str]
+    summary: str
+    value: float
+    threshold: float
+    since: datetime
+    resolved_at: Optional[datetime]
+    acknowledged_by: Optional[str]
+    acknowledged_at: Optional[datetime]
+    silenced_until: Optional[datetime]
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Alert:
+        return cls(
+            id=raw["id"],
+            name=raw["name"],
+            severity=raw["severity"],
+            pages=raw["pages"],
+            state=raw["state"],
+            agent=raw["agent"],
+            summary=raw["summary"],
+            value=raw["value"],
+            threshold=raw["threshold"],
+            since=parse_time(raw["since"]),
+            resolved_at=optional_time(raw["resolved_at"]),
+            acknowledged_by=raw.get("acknowledged_by"),
+            acknowledged_at=optional_time(raw.get("acknowledged_at")),
+            silenced_until=optional_time(raw.get("silenced_until")),
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
+class AlertRule:
+    """When an alert fires: where what it measures is "above", "below" or "at_least" the threshold.
+
+    unit         "handoffs", "share" (0 to 1), "ms" or "hops"
+    threshold    in force now; None where it depends on what is usual, and too little is known of that yet
+    window_s     how far back the figure goes; None where it is a fact of now
+    min_samples  how many handoffs or envelopes must be in the window
+    hold_s       how long it must hold; 0 is at once
+    """
+
+    name: str
+    severity: str
+    pages: bool
+    of: str
+    measures: str
+    unit: str
+    comparison: str
+    threshold: Optional[float]
+    window_s: Optional[int]
+    min_samples: int
+    hold_s: int
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> AlertRule:
+        return cls(
+            name=raw["name"],
+            severity=raw["severity"],
+            pages=raw["pages"],
+            of=raw["of"],
+            measures=raw["measures"],
+            unit=raw["unit"],
+            comparison=raw["comparison"],
+            threshold=raw["threshold"],
+            window_s=raw["window_s"],
+            min_samples=raw["min_samples"],
+            hold_s=raw["hold_s"],
+            raw=dict(raw),
+        )

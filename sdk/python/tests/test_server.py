@@ -49,6 +49,16 @@ def test_a_space_shows_its_settings_and_takes_new_ones(spine, space):
     assert caught.value.field == "guard" and spine.space_info() == changed
 
 
+def test_spaces_are_listed_with_what_they_hold(spine, space):
+    spine.store("one")
+    spine.send(spine.agent_handoff("b", "do it"))
+    entries = {entry.name: entry for entry in spine.spaces(page_size=1)}
+    mine = entries[space]
+    assert (mine.memories, mine.handoffs_open, mine.parked) == (1, 1, 0)
+    assert mine.created_at.tzinfo is not None
+    assert [entry.name for entry in spine.spaces()] == list(entries)
+
+
 def test_a_space_name_that_cannot_be_is_refused(connect, server):
     with pytest.raises(SpineError) as caught:
         connect(server.url, space="No Such Space").store("x")

@@ -19,7 +19,7 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces"}
 # What asks the server nothing and returns something that does.
 HANDLES = {"agent", "get_channel"}
 OLDEST_PYTHON = (3, 9)
@@ -50,7 +50,8 @@ def test_both_clients_have_the_same_calls():
         *("send", "deliver_handoff", "handoff", "handoffs", "agent", "get_channel", "channels", "trace"),
         *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
         *("routes", "route", "put_route", "delete_route"),
-        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space"),
+        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "spaces"),
+        *("alerts", "alert_rules", "ack_alert", "silence_alert"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 
