@@ -290,19 +290,26 @@ static void stop(struct server *s)
 		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
 }
 
+/* The commands look for the server here unless they are told otherwise (cli/shared_options.c). */
+#define USUAL_URL "http://127.0.0.1:8788"
+
 static void say_what_to_do(const struct server *s)
 {
-	char url[128];
+	char url[128], address[160] = "";
 
 	format_url(s, url, sizeof(url));
-	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir), LOG_STR("version", SPINE_VERSION));
+	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir),
+		  LOG_STR("version", SPINE_VERSION));
 	if (s->config->quiet)
 		return;
+	if (strcmp(url, USUAL_URL) != 0)
+		snprintf(address, sizeof(address), "  export SPINE_URL=%s\n", url);
 	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
+	       "%s"
 	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
 	       "  build/spine search gateway\n"
 	       "  build/spine demo\n\n"
-	       "and %s/ in a browser.\n\n", url, url);
+	       "and %s/ in a browser.\n\n", url, address, url);
 	fflush(stdout);
 }
 
