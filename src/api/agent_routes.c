@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { AGENTS_LISTED_MAX = 1000000, AGENT_NAME_MAX = 128, SECRET_BYTES = 32 };
+enum { AGENTS_LISTED_MAX = 1000000, SECRET_BYTES = 32 };
 
 static const char *const agent_fields[] = {
 	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook",
@@ -89,6 +89,8 @@ static enum problem_code decode_put(struct call *call)
 		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
 				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
 	code = decode_name(call);
+	if (code == P_OK)
+		code = decode_check_agent(call->params[0], "name", &call->problem);
 	return code == P_OK ? decode_webhook(call) : code;
 }
 

@@ -105,7 +105,7 @@ static enum problem_code decode_subscriber(struct call *call)
 {
 	enum problem_code code = decode_channel(call);
 
-	return code == P_OK ? decode_check_name(call->params[1], "agent", NAME_MAX_BYTES, &call->problem) : code;
+	return code == P_OK ? decode_check_agent(call->params[1], "agent", &call->problem) : code;
 }
 
 static enum problem_code write_subscribe(struct call *call, struct store_conn *c)
@@ -219,18 +219,8 @@ static enum problem_code read_envelope_id(struct call *call, uint64_t *ret)
 
 static enum problem_code read_receivers(struct call *call, struct publishing *p)
 {
-	enum problem_code code = decode_array(&call->body, "receivers", RECEIVERS_MAX, &p->receivers, &call->problem);
+	enum problem_code code = decode_agents(&call->body, "receivers", RECEIVERS_MAX, &p->receivers, &call->problem);
 
-	for (uint32_t i = 0; code == P_OK && p->receivers && i < p->receivers->count; i++) {
-		const struct json *name = &p->receivers->items[i];
-
-		if (name->type != JSON_STRING)
-			code = problem_set(&call->problem, P_INVALID_FIELD, "", "a receiver is %s; expected the name of an agent", json_type_name(name->type));
-		else
-			code = decode_check_name(name->s, "", NAME_MAX_BYTES, &call->problem);
-		if (code != P_OK)
-			problem_prefix(&call->problem, "receivers", i);
-	}
 	if (code == P_OK && p->receivers && p->receivers->count == 0)
 		p->receivers = NULL;
 	return code;

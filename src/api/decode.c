@@ -1,6 +1,10 @@
 #include "api/decode.h"
 
 #include "codec/rfc3339.h"
+#include "core/agent.h"
+#include "core/successor.h"
+
+#include <stdio.h>
 
 const struct json *decode_member(const struct json *obj, const char *name)
 {
@@ -40,6 +44,16 @@ enum problem_code decode_check_name(struct str value, const char *name, size_t m
 	for (size_t i = 0; code == P_OK && i < value.n; i++)
 		if (is_control(str_sub(value, i, value.n)))
 			code = problem_set(problem, P_INVALID_FIELD, name, "%s holds a control character; remove it", name);
+	return code;
+}
+
+enum problem_code decode_check_agent(struct str value, const char *name, struct problem *problem)
+{
+	enum problem_code code = decode_check_name(value, name, AGENT_NAME_MAX, problem);
+
+	if (code == P_OK && successor_is_next(value))
+		code = problem_set(problem, P_INVALID_FIELD, name, "%s is \"" SUCCESSOR_NEXT "\", which no agent is called: an envelope that is "
+				   "packed for it asks the routes", name);
 	return code;
 }
 
@@ -130,4 +144,36 @@ enum problem_code decode_array(const struct json *obj, const char *name, size_t 
 		return problem_set(problem, P_TOO_LARGE, name, "%s has %u items; at most %zu are allowed", name, value->count, max);
 	*ret = value;
 	return P_OK;
+}
+
+enum problem_code decode_agent(const struct json *obj, const char *name, struct str *ret, struct problem *problem)
+{
+	struct str agent = STR_NULL;
+	enum problem_code code = decode_str(obj, name, 1, AGENT_NAME_MAX, &agent, problem);
+
+	if (code == P_OK && agent.p) {
+		code = decode_check_agent(agent, name, problem);
+		if (code == P_OK)
+			*ret = agent;
+	}
+	return code;
+}
+
+enum problem_code decode_agents(const struct json *obj, const char *name, size_t max, const struct json **ret,
+				struct problem *problem)
+{
+	const struct json *list = NULL;
+	enum problem_code code = decode_array(obj, name, max, &list, problem);
+
+	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
+		const struct json *item = &list->items[i];
+		char place[64];
+
+		snprintf(place, sizeof(place), "%s[%u]", name, i);
+		code = item->type == JSON_STRING ? decode_check_agent(item->s, place, problem)
+						 : wrong_type(item, place, "the name of an agent", problem);
+	}
+	if (code == P_OK && list)
+		*ret = list;
+	return code;
 }

@@ -21,9 +21,16 @@ enum problem_code decode_time(const struct json *obj, const char *name, int64_t 
 enum problem_code decode_array(const struct json *obj, const char *name, size_t max, const struct json **ret,
 			       struct problem *problem);
 
+/* The name of an agent that work can go to, and a list of them. */
+enum problem_code decode_agent(const struct json *obj, const char *name, struct str *ret, struct problem *problem);
+enum problem_code decode_agents(const struct json *obj, const char *name, size_t max, const struct json **ret,
+				struct problem *problem);
+
 /* The checks themselves, for values that come from elsewhere (a header, the query). */
 enum problem_code decode_check_text(struct str value, const char *name, size_t min, size_t max, struct problem *problem);
 /* The same, and no control characters: names. */
 enum problem_code decode_check_name(struct str value, const char *name, size_t max, struct problem *problem);
+/* The name of an agent that work can go to: of everybody but "next". */
+enum problem_code decode_check_agent(struct str value, const char *name, struct problem *problem);
 
 #endif

@@ -1,9 +1,10 @@
 #include "api/envelope_decode.h"
 
 #include "api/decode.h"
+#include "core/agent.h"
 #include "core/mention.h"
 
-enum { AGENT_NAME_MAX = 128, TASK_NAME_MAX = 128 };
+enum { TASK_NAME_MAX = 128 };
 
 enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
 {

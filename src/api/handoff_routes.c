@@ -9,7 +9,7 @@
 #include "core/envelope.h"
 #include "core/handoff_id.h"
 
-enum { NAME_MAX_BYTES = 128, SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
+enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 
 static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "discard", NULL};
 
@@ -21,23 +21,6 @@ struct sending {
 	struct handoff_row row;
 	struct notices notices;
 };
-
-static enum problem_code read_fallbacks(struct call *call, struct sending *s)
-{
-	enum problem_code code = decode_array(&call->body, "fallbacks", DELIVERY_FALLBACKS_MAX, &s->order.fallbacks, &call->problem);
-
-	for (uint32_t i = 0; code == P_OK && s->order.fallbacks && i < s->order.fallbacks->count; i++) {
-		const struct json *name = &s->order.fallbacks->items[i];
-
-		if (name->type != JSON_STRING)
-			code = problem_set(&call->problem, P_INVALID_FIELD, "", "a fallback is %s; expected the name of an agent", json_type_name(name->type));
-		else
-			code = decode_check_name(name->s, "", NAME_MAX_BYTES, &call->problem);
-		if (code != P_OK)
-			problem_prefix(&call->problem, "fallbacks", i);
-	}
-	return code;
-}
 
 static enum problem_code read_envelope_id(struct call *call, struct sending *s)
 {
@@ -78,8 +61,7 @@ static enum problem_code decode_send(struct call *call)
 	call->input = s;
 	call_warn_unknown_members(call, b, known, "");
 	if ((code = read_envelope_id(call, s)) != P_OK ||
-	    (code = decode_str(b, "to", 1, NAME_MAX_BYTES, &o->to, p)) != P_OK ||
-	    (code = o->to.p ? decode_check_name(o->to, "to", NAME_MAX_BYTES, p) : P_OK) != P_OK ||
+	    (code = decode_agent(b, "to", &o->to, p)) != P_OK ||
 	    (code = decode_seconds(b, "wait_s", 0, SEND_WAIT_MAX_MS, &o->wait_ms, p)) != P_OK ||
 	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &o->ack_timeout_ms, p)) != P_OK ||
 	    (code = decode_int(b, "max_attempts", 1, DELIVERY_ATTEMPTS_MAX, &o->max_attempts, p)) != P_OK ||
@@ -87,7 +69,7 @@ static enum problem_code decode_send(struct call *call)
 		return code;
 	o->priority = (int)priority;
 	call->skips_index = s->pack == NULL;
-	return read_fallbacks(call, s);
+	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
 /* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else has sent again since,

@@ -119,10 +119,10 @@ static enum problem_code decode_reroute(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK)
-		code = decode_str(&call->body, "to", 1, NAME_MAX_BYTES, &d->to, &call->problem);
+		code = decode_agent(&call->body, "to", &d->to, &call->problem);
 	if (code == P_OK && d->to.p == NULL)
 		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets the work instead");
-	return code == P_OK ? decode_check_name(d->to, "to", NAME_MAX_BYTES, &call->problem) : code;
+	return code;
 }
 
 static enum problem_code decode_discard(struct call *call)
@@ -216,10 +216,42 @@ static struct json own_waivers(struct call *call, const struct envelope *e)
 	int64_t hop;
 
 	for (uint32_t i = 0; i < e->waived.count; i++) {
-		const struct json *at = json_get(&e->waived.items[i], "hop");
+		const struct json *at = json_get(&e->waived.items[i], "at_hop");
 
 		if (at && json_as_int(at, &hop) && hop == e->hop)
 			items[count++] = e->waived.items[i];
+	}
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+static bool contains(const struct json *list, const struct json *value)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (json_equal(&list->items[i], value))
+			return true;
+	return false;
+}
+
+/* What this hop decided, as {decision, outcome}: it stands in the history, and is not to be inherited as open again. */
+static struct json own_decisions(struct call *call, const struct envelope *e)
+{
+	struct json *items = arena_calloc(call->arena, e->history.count + 1, sizeof(*items));
+	struct str from = e->from.p ? e->from : STR("unknown");
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < e->history.count; i++) {
+		const struct json *step = &e->history.items[i], *agent = json_get(step, "agent");
+		const struct json *action = json_get(step, "action"), *decision = json_get(step, "decision");
+		struct json_member *m;
+
+		/* A step that says more was not made of a decision. */
+		if (agent == NULL || agent->type != JSON_STRING || !str_eq(agent->s, from) || action == NULL || decision == NULL ||
+		    json_get(step, "why") || json_get(step, "memory_id") || contains(&e->open_decisions, action))
+			continue;
+		m = arena_calloc(call->arena, 2, sizeof(*m));
+		m[0] = (struct json_member){STR("decision"), *action};
+		m[1] = (struct json_member){STR("outcome"), *decision};
+		items[count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 	}
 	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
 }
@@ -232,9 +264,12 @@ static void draft_from(struct call *call, const struct envelope *e, int64_t max_
 		.draft = {
 			.from = e->from, .to = e->to, .summary = e->summary, .intent = e->intent, .state = e->state, .task = e->task,
 			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
-			.open_decisions = e->open_decisions, .waive = own_waivers(call, e), .strategy = e->strategy, .max_hops = e->max_hops,
-			.constraints = with_member(call->arena, &e->constraints, "max_tokens", (struct json){.type = JSON_INT, .i = max_tokens}),
-			.extensions = with_member(call->arena, &e->extensions, "shrunk_from", (struct json){.type = JSON_STRING, .s = id}),
+			.open_decisions = e->open_decisions, .resolved_decisions = own_decisions(call, e),
+			.waive = own_waivers(call, e), .strategy = e->strategy, .max_hops = e->max_hops,
+			.constraints = with_member(call->arena, &e->constraints, "max_tokens",
+						   (struct json){.type = JSON_INT, .i = max_tokens}),
+			.extensions = with_member(call->arena, &e->extensions, "shrunk_from",
+						  (struct json){.type = JSON_STRING, .s = id}),
 		},
 		.parent = e->parent,
 		.tokenizer = e->tokenizer,

@@ -51,7 +51,7 @@ static enum problem_code decode_receive(struct call *call)
 	call->input = r;
 	r->max = 1;
 	call_warn_unknown_members(call, b, known, "");
-	if ((code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, p)) != P_OK ||
+	if ((code = decode_check_agent(call->params[0], "agent", p)) != P_OK ||
 	    (code = decode_seconds(b, "wait_s", 0, WAIT_MAX_MS, &r->wait_ms, p)) != P_OK ||
 	    (code = decode_seconds(b, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, p)) != P_OK ||
 	    (code = decode_int(b, "max", 1, TAKE_MAX, &r->max, p)) != P_OK ||
@@ -178,7 +178,7 @@ static enum problem_code decode_stream(struct call *call)
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
 	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
 	struct str format = call_query(call, "format");
-	enum problem_code code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, &call->problem);
+	enum problem_code code = decode_check_agent(call->params[0], "agent", &call->problem);
 
 	call->input = r;
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */

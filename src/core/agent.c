@@ -2,6 +2,7 @@
 
 #include "codec/base64.h"
 #include "codec/sha256.h"
+#include "core/successor.h"
 #include "token/token.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 /* Settings are as deep as a request may be at the most: what was taken must be read again. */
 enum { AGENT_SETTINGS_MAX = 64 * 1024, AGENT_TOKENS_MAX = 10000000, AGENT_DEPTH = 1000, TAG_DIGITS = 32 };
 
-enum { AGENT_FALLBACKS_MAX = 16, AGENT_NAME_BYTES_MAX = 128, AGENT_ACK_TIMEOUT_MAX_S = 86400, AGENT_ATTEMPTS_MAX = 100, AGENT_WEBHOOK_MAX = 2048 };
+enum { AGENT_FALLBACKS_MAX = 16, AGENT_ACK_TIMEOUT_MAX_S = 86400, AGENT_ATTEMPTS_MAX = 100, AGENT_WEBHOOK_MAX = 2048 };
 
 static enum problem_code read_accepts(const struct json *list, struct agent *a, struct problem *problem)
 {
@@ -42,10 +43,14 @@ static enum problem_code read_fallbacks(const struct json *list, struct agent *a
 	bool ok = list->type == JSON_ARRAY && list->count <= AGENT_FALLBACKS_MAX;
 
 	for (uint32_t i = 0; ok && i < list->count; i++)
-		ok = list->items[i].type == JSON_STRING && list->items[i].s.n > 0 && list->items[i].s.n <= AGENT_NAME_BYTES_MAX;
+		ok = list->items[i].type == JSON_STRING && list->items[i].s.n > 0 && list->items[i].s.n <= AGENT_NAME_MAX;
 	if (!ok)
-		return problem_set(problem, P_INVALID_FIELD, "fallbacks", "fallbacks is a list of at most %d names of agents, in the order in which they take over",
-				   AGENT_FALLBACKS_MAX);
+		return problem_set(problem, P_INVALID_FIELD, "fallbacks", "fallbacks is a list of at most %d names of agents, in the "
+				   "order in which they take over", AGENT_FALLBACKS_MAX);
+	for (uint32_t i = 0; i < list->count; i++)
+		if (successor_is_next(list->items[i].s))
+			return problem_set(problem, P_INVALID_FIELD, "fallbacks", "no agent is called \"next\": it asks the routes, and a "
+					   "fallback cannot");
 	a->fallbacks = list->count ? list : NULL;
 	return P_OK;
 }

@@ -5,6 +5,8 @@
 #include "codec/json.h"
 #include "core/problem.h"
 
+enum { AGENT_NAME_MAX = 128 };
+
 struct agent {
 	struct str name;
 	bool accepts_v1;

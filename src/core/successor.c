@@ -1,28 +1,41 @@
 #include "core/successor.h"
 
+#include "core/agent.h"
 #include "core/mention.h"
 
-enum { NAME_MAX_BYTES = 128, TAG_MAX = 128, DEPTH = 100, CITED_MAX = 200 };
+enum { TAG_MAX = 128, DEPTH = 100, CITED_MAX = 200 };
+
+bool successor_is_next(struct str name)
+{
+	return str_is(name, SUCCESSOR_NEXT);
+}
 
 /* --- Checking --- */
 
 static bool is_name(const struct json *value)
 {
-	return value->type == JSON_STRING && value->s.n > 0 && value->s.n <= NAME_MAX_BYTES;
+	return value->type == JSON_STRING && value->s.n > 0 && value->s.n <= AGENT_NAME_MAX;
 }
 
 static enum problem_code check_hop(const struct json *hop, struct problem *problem)
 {
 	static const char *const names[] = {"min", "max"};
 	bool ok = hop->type == JSON_OBJECT && hop->count > 0;
+	int64_t limits[2] = {1, HANDOFF_HOPS_MAX};
 
 	for (uint32_t i = 0; ok && i < hop->count; i++) {
-		int64_t value;
+		int64_t *limit = &limits[str_is(hop->members[i].key, names[1])];
 
 		ok = (str_is(hop->members[i].key, names[0]) || str_is(hop->members[i].key, names[1])) &&
-		     json_as_int(&hop->members[i].value, &value) && value >= 1 && value <= HANDOFF_HOPS_MAX;
+		     json_as_int(&hop->members[i].value, limit) && *limit >= 1 && *limit <= HANDOFF_HOPS_MAX;
 	}
-	return ok ? P_OK : problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form {\"min\":1,\"max\":3}, with numbers from 1 to %d", HANDOFF_HOPS_MAX);
+	if (!ok)
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form {\"min\":1,\"max\":3}, with numbers "
+				   "from 1 to %d", HANDOFF_HOPS_MAX);
+	if (limits[0] > limits[1])
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "no hop is from %lld to %lld; the route would never fit",
+				   (long long)limits[0], (long long)limits[1]);
+	return P_OK;
 }
 
 static enum problem_code check_when(const struct json *when, struct problem *problem)
@@ -59,7 +72,7 @@ enum problem_code successor_check(const struct json *settings, struct problem *p
 
 	if (to == NULL || to->type == JSON_NULL)
 		return problem_set(problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that comes next");
-	if (!is_name(to) || str_is(to->s, SUCCESSOR_NEXT))
+	if (!is_name(to) || successor_is_next(to->s))
 		return problem_set(problem, P_INVALID_FIELD, "to", "to is not the name of an agent");
 	if (from && from->type != JSON_NULL && !is_name(from))
 		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out for any");
@@ -78,13 +91,31 @@ struct choice {
 	struct arena *arena;
 };
 
+/* Does the draft take it over from its parent? Not what it waives, and not max_tokens, which is each receiver's own. */
+static bool inherits(const struct choice *c, struct str key)
+{
+	const struct json *waive = &c->draft->waive;
+
+	if (c->parent == NULL || str_is(key, "max_tokens"))
+		return false;
+	for (uint32_t i = 0; waive->type == JSON_ARRAY && i < waive->count; i++) {
+		const struct json *name = waive->items[i].type == JSON_OBJECT ? json_get(&waive->items[i], "key") : NULL;
+
+		if (name && name->type == JSON_STRING && str_eq(name->s, key))
+			return false;
+	}
+	return true;
+}
+
 static bool constraints_hold(const struct choice *c, const struct json *wanted)
 {
+	const struct json *given = &c->draft->constraints;
+
 	for (uint32_t i = 0; i < wanted->count; i++) {
 		const struct json_member *m = &wanted->members[i];
-		const struct json *is = c->draft->constraints.type == JSON_OBJECT ? json_get_str(&c->draft->constraints, m->key) : NULL;
+		const struct json *is = given->type == JSON_OBJECT ? json_get_str(given, m->key) : NULL;
 
-		if (is == NULL && c->parent)
+		if (is == NULL && inherits(c, m->key))
 			is = json_get_str(&c->parent->constraints, m->key);
 		if (is == NULL || !json_equal(is, &m->value))
 			return false;

@@ -154,6 +154,13 @@ def test_bad_input_is_named_and_publishes_nothing(desk, field, value, named, cod
     assert desk.everything() == before
 
 
+def test_a_receiver_that_is_none_is_told_by_its_place(desk):
+    for receivers, said in ([["a", ""], "receivers[1] is empty; expected some text"],
+                            [[5], "receivers[0] is an integer; expected the name of an agent"]):
+        body = {"envelope_id": desk.pack(), "receivers": receivers}
+        assert desk.refused(422, "invalid_field", "POST", "/v1/channels/news/publish", body)["detail"] == said
+
+
 def test_an_envelope_that_is_not_there_is_not_published(desk):
     desk.refused(404, "envelope_not_found", "POST", "/v1/channels/news/publish", {"envelope_id": "env-9", "receivers": ["a"]}, field="envelope_id")
     assert desk.ok("GET", "/v1/channels")["channels"] == []
