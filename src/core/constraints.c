@@ -1,5 +1,6 @@
 #include "core/constraints.h"
 
+#include "codec/json_set.h"
 #include "codec/rfc3339.h"
 
 /* --- Narrowing --- */
@@ -89,15 +90,14 @@ static bool as_time(const struct json *value, int64_t *ret)
 /* Every item of a is also in b. */
 static bool is_subset(const struct json *a, const struct json *b)
 {
-	for (uint32_t i = 0; i < a->count; i++) {
-		uint32_t j = 0;
+	struct json_set set;
+	bool ok = true;
 
-		while (j < b->count && !json_equal(&a->items[i], &b->items[j]))
-			j++;
-		if (j == b->count)
-			return false;
-	}
-	return true;
+	json_set_init(&set, b);
+	for (uint32_t i = 0; ok && i < a->count; i++)
+		ok = json_set_has(&set, &a->items[i]);
+	json_set_release(&set);
+	return ok;
 }
 
 bool constraints_narrows(struct str key, const struct json *before, const struct json *next)
@@ -234,8 +234,17 @@ static enum problem_code conflict(const struct json_member *inherited, const str
 	return problem->code;
 }
 
+static enum problem_code too_many(size_t count, struct problem *problem)
+{
+	return problem_set(problem, P_TOO_LARGE, "constraints", "there would be %zu constraints; at most %d are allowed", count,
+			   CONSTRAINTS_MAX);
+}
+
 static enum problem_code apply_given(const struct constraints_input *in, struct set *set, struct arena *arena, struct problem *problem)
 {
+	/* Each is looked for among those before it: not before it is known that there are few. */
+	if (in->given && in->given->count > CONSTRAINTS_MAX)
+		return too_many(in->given->count, problem);
 	for (uint32_t i = 0; in->given && i < in->given->count; i++) {
 		const struct json_member *given = &in->given->members[i];
 		struct json_member *m = find(set, given->key);
@@ -250,10 +259,7 @@ static enum problem_code apply_given(const struct constraints_input *in, struct 
 		else
 			return conflict(m, &given->value, arena, problem);
 	}
-	if (set->count > CONSTRAINTS_MAX)
-		return problem_set(problem, P_TOO_LARGE, "constraints", "there would be %zu constraints; at most %d are allowed", set->count,
-				   CONSTRAINTS_MAX);
-	return P_OK;
+	return set->count > CONSTRAINTS_MAX ? too_many(set->count, problem) : P_OK;
 }
 
 enum problem_code constraints_inherit(const struct constraints_input *in, struct arena *arena, struct json *ret_constraints,

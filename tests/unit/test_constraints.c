@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -36,7 +37,7 @@ static struct json *parse(const char *text)
 	return value;
 }
 
-static const char *write(const struct json *value)
+static const char *written(const struct json *value)
 {
 	struct json_writer w;
 	struct buf out;
@@ -61,8 +62,8 @@ static const char *inherit(const char *inherited, const char *given, const char 
 	if (code != P_OK)
 		return problem_kind(code)->name;
 	if (ret_waived)
-		*ret_waived = write(&waived);
-	return write(&constraints);
+		*ret_waived = written(&waived);
+	return written(&constraints);
 }
 
 static void test_what_was_set_holds_at_later_hops(void **state)
@@ -142,6 +143,45 @@ static void test_a_conflict_names_the_key_and_both_values(void **state)
 	assert_non_null(strstr(problem.detail, "\"go\""));
 }
 
+/* --- Much --- */
+
+/* Far more than it takes, and far less than comparing each with each would. */
+enum { MANY = 200000, SECONDS_AT_MOST = 20 };
+
+static void test_more_constraints_than_allowed_are_refused_before_they_are_compared(void **state)
+{
+	struct json given = {.type = JSON_OBJECT, .count = MANY};
+	struct constraints_input in = {.given = &given, .hop = 1};
+	struct json constraints, waived;
+	struct problem problem;
+
+	(void)state;
+	given.members = arena_calloc(&arena, MANY, sizeof(*given.members));
+	for (uint32_t i = 0; i < MANY; i++)
+		given.members[i].key = arena_printf(&arena, "key %u", i);
+	alarm(SECONDS_AT_MOST);
+	assert_int_equal(constraints_inherit(&in, &arena, &constraints, &waived, &problem), P_TOO_LARGE);
+	alarm(0);
+	assert_non_null(strstr(problem.detail, "200000"));
+}
+
+static void test_long_lists_are_narrowed_in_no_time(void **state)
+{
+	struct json before = {.type = JSON_ARRAY, .count = MANY}, next = {.type = JSON_ARRAY, .count = MANY + 1};
+
+	(void)state;
+	next.items = arena_calloc(&arena, MANY + 1, sizeof(*next.items));
+	before.items = arena_calloc(&arena, MANY, sizeof(*before.items));
+	for (uint32_t i = 0; i < MANY; i++)
+		before.items[i] = next.items[MANY - i] = (struct json){.type = JSON_INT, .i = i};
+	next.items[0] = (struct json){.type = JSON_INT, .i = MANY};
+	alarm(SECONDS_AT_MOST);
+	assert_true(constraints_narrows(STR("do_not"), &before, &next));
+	assert_false(constraints_narrows(STR("do_not"), &next, &before));
+	assert_true(constraints_narrows(STR("allowed"), &next, &before));
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +190,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_narrowing_is_allowed_and_nothing_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_waiver_is_by_name_with_a_reason_and_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_conflict_names_the_key_and_both_values, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_lists_are_narrowed_in_no_time, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
