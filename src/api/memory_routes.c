@@ -1,5 +1,6 @@
 /* Storing, reading and changing memories. */
 #include "api/decode.h"
+#include "api/lookup.h"
 #include "api/memory_json.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -342,65 +343,29 @@ static void encode_versions(struct call *call)
 }
 
 struct fetch {
-	struct memory_id *ids;
-	struct str *texts;
-	size_t count;
-	struct memory *found;		/* num 0: missing */
-	bool *forgotten;
+	const struct json *ids;
+	struct lookup lookup;
 };
-
-static bool seen_before(const struct fetch *fetch, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (fetch->ids[i].num == fetch->ids[index].num && fetch->ids[i].version == fetch->ids[index].version)
-			return true;
-	return false;
-}
 
 static enum problem_code decode_fetch(struct call *call)
 {
 	static const char *const known[] = {"ids", NULL};
 	struct fetch *fetch = arena_zalloc(call->arena, sizeof(*fetch));
-	const struct json *list = NULL;
 	enum problem_code code;
 
 	call->input = fetch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "ids", FETCH_MAX, &list, &call->problem);
-	if (code != P_OK)
-		return code;
-	if (list == NULL)
-		return problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to fetch");
-	fetch->ids = arena_calloc(call->arena, list->count, sizeof(*fetch->ids));
-	fetch->texts = arena_calloc(call->arena, list->count, sizeof(*fetch->texts));
-	for (uint32_t i = 0; i < list->count; i++) {
-		const struct json *item = &list->items[i];
-
-		if (item->type != JSON_STRING || !memory_id_parse(item->s, &fetch->ids[fetch->count])) {
-			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids as in ms-4821 or ms-4821@2");
-			problem_prefix(&call->problem, "ids", i);
-			return call->problem.code;
-		}
-		fetch->texts[fetch->count] = item->s;
-		if (!seen_before(fetch, fetch->count))
-			fetch->count++;
-	}
-	return P_OK;
+	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->problem);
+	if (code == P_OK && fetch->ids == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to fetch");
+	return code;
 }
 
 static enum problem_code read_fetch(struct call *call, struct store_conn *c)
 {
 	struct fetch *fetch = call->input;
 
-	fetch->found = arena_calloc(call->arena, fetch->count, sizeof(*fetch->found));
-	for (size_t i = 0; i < fetch->count; i++) {
-		enum store_status status = store_memory_get(c, call->space, fetch->ids[i].num, fetch->ids[i].version, call->arena,
-							    &fetch->found[i]);
-
-		if (status != STORE_OK && status != STORE_NOT_FOUND)
-			return problem_of_store(&call->problem, status);
-	}
-	return P_OK;
+	return lookup_list(call, c, fetch->ids, "ids", &fetch->lookup);
 }
 
 static void encode_fetch(struct call *call)
@@ -410,23 +375,7 @@ static void encode_fetch(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < fetch->count; i++)
-		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
-			memory_json_put(&w, &fetch->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < fetch->count; i++) {
-		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
-			continue;
-		json_begin_object(&w);
-		json_member_str(&w, "id", fetch->texts[i]);
-		json_member_cstr(&w, "reason", fetch->found[i].num ? "forgotten" : "unknown");
-		json_end_object(&w);
-	}
-	json_end_array(&w);
+	lookup_put(call, &w, &fetch->lookup);
 	call_end_reply(call, &w);
 }
 

@@ -1,7 +1,7 @@
 /* What a receiver answers: ack, nack, need, progress, complete, reject. */
 #include "api/decode.h"
 #include "api/handoff_json.h"
-#include "api/memory_json.h"
+#include "api/lookup.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/handoff_id.h"
@@ -15,10 +15,7 @@ struct settling {
 	struct handoff_row row;
 	/* need */
 	const struct json *refs;
-	struct memory *found;
-	size_t found_count;
-	struct str *missing;
-	size_t missing_count;
+	struct lookup lookup;
 };
 
 /* --- Decoding --- */
@@ -162,31 +159,8 @@ static enum problem_code decode_need(struct call *call)
 static enum problem_code find_needed(struct call *call, struct store_conn *c)
 {
 	struct settling *s = call->input;
-	size_t room = s->refs->count + 1;
 
-	s->found = arena_calloc(call->arena, room, sizeof(*s->found));
-	s->missing = arena_calloc(call->arena, room, sizeof(*s->missing));
-	s->found_count = s->missing_count = 0;
-	for (uint32_t i = 0; i < s->refs->count; i++) {
-		const struct json *item = &s->refs->items[i];
-		struct memory *m = &s->found[s->found_count];
-		struct memory_id id;
-		enum store_status status;
-
-		if (item->type != JSON_STRING || !memory_id_parse(item->s, &id)) {
-			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not the id of a memory; ids look like ms-4821");
-			problem_prefix(&call->problem, "refs", i);
-			return call->problem.code;
-		}
-		status = call->space ? store_memory_get(c, call->space, id.num, id.version, call->arena, m) : STORE_NOT_FOUND;
-		if (status == STORE_OK && !m->forgotten_at_ms)
-			s->found_count++;
-		else if (status == STORE_OK || status == STORE_NOT_FOUND)
-			s->missing[s->missing_count++] = item->s;
-		else
-			return problem_of_store(&call->problem, status);
-	}
-	return P_OK;
+	return lookup_list(call, c, s->refs, "refs", &s->lookup);
 }
 
 /* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */
@@ -196,16 +170,17 @@ static enum problem_code write_need(struct call *call, struct store_conn *c)
 	enum problem_code code = write_settle(call, c);
 	enum store_status status = STORE_OK;
 
-	for (size_t i = 0; code == P_OK && status == STORE_OK && i < s->found_count; i++) {
-		struct receipt_row receipt = {s->found[i].num, s->row.agent_name, call->now_ms};
+	for (size_t i = 0; code == P_OK && status == STORE_OK && i < s->lookup.found_count; i++) {
+		struct receipt_row receipt = {s->lookup.found[i].num, s->row.agent_name, call->now_ms};
 
 		status = store_receipt_put(c, call->space, s->row.envelope, &receipt);
 	}
-	if (s->found_count)
+	if (s->lookup.found_count)
 		call->told = (struct event_row){
 			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope, .attempt = s->row.attempt,
 			.agent = s->row.agent_name, .actor = s->row.agent_name,
-			.note = arena_printf(call->arena, "%zu memor%s", s->found_count, s->found_count == 1 ? "y" : "ies"),
+			.note = arena_printf(call->arena, "%zu memor%s", s->lookup.found_count,
+					     s->lookup.found_count == 1 ? "y" : "ies"),
 		};
 	return code == P_OK && status != STORE_OK ? problem_of_store(&call->problem, status) : code;
 }
@@ -217,16 +192,7 @@ static void encode_need(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < s->found_count; i++)
-		memory_json_put(&w, &s->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < s->missing_count; i++)
-		json_put_str(&w, s->missing[i]);
-	json_end_array(&w);
+	lookup_put(call, &w, &s->lookup);
 	json_key(&w, "handoff");
 	handoff_json_put(&w, &s->row);
 	call_end_reply(call, &w);

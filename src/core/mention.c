@@ -83,6 +83,11 @@ static void grow(struct mention_list *list, struct arena *arena)
 		list->slots[slot_of(list, ids[i])] = (uint32_t)(i + 1);
 }
 
+bool mention_has(const struct mention_list *list, struct memory_id id)
+{
+	return list->count && list->slots[slot_of(list, id)];
+}
+
 void mention_add(struct mention_list *list, struct memory_id id, struct arena *arena)
 {
 	size_t at;

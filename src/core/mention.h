@@ -21,6 +21,8 @@ struct mention_list {
 
 /* Adds what text names to the list; memory from the arena. */
 void mention_collect(struct mention_list *list, struct str text, struct arena *arena);
+/* Is the id there, of that very version? */
+bool mention_has(const struct mention_list *list, struct memory_id id);
 /* Adds one id, unless it is there. */
 void mention_add(struct mention_list *list, struct memory_id id, struct arena *arena);
 
