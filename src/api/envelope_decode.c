@@ -4,7 +4,18 @@
 #include "core/agent.h"
 #include "core/mention.h"
 
-enum { TASK_NAME_MAX = 128 };
+enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
+
+enum problem_code envelope_body_id(struct call *call, uint64_t *ret)
+{
+	struct str id = STR_NULL;
+	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->problem);
+
+	if (code == P_OK && id.p && !envelope_id_parse(id, ret))
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in "
+				   "env-17");
+	return code;
+}
 
 enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
 {

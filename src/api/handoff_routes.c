@@ -6,8 +6,8 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "api/traceparent.h"
-#include "core/envelope.h"
 #include "core/handoff_id.h"
+#include "core/unpack.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 
@@ -22,30 +22,28 @@ struct sending {
 	struct notices notices;
 };
 
-static enum problem_code read_envelope_id(struct call *call, struct sending *s)
+/* An envelope that is there, or one that is packed with the same call. */
+static enum problem_code read_envelope(struct call *call, struct sending *s)
 {
-	struct str id = STR_NULL;
-	const struct json *inline_envelope = decode_member(&call->body, "envelope");
-	enum problem_code code = decode_str(&call->body, "envelope_id", 1, 64, &id, &call->problem);
+	const struct json *whole = decode_member(&call->body, "envelope");
+	struct problem *p = &call->problem;
+	enum problem_code code = envelope_body_id(call, &s->order.envelope);
 
-	if (code != P_OK)
+	if (code != P_OK || (s->order.envelope && whole == NULL))
 		return code;
-	if (id.p && inline_envelope)
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
-	if (inline_envelope && inline_envelope->type != JSON_OBJECT)
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST /v1/envelopes takes it", json_type_name(inline_envelope->type));
-	if (inline_envelope) {
-		s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
-		code = pack_decode(call, inline_envelope, s->pack);
-		if (code == P_OK && s->pack->in.dry_run)
-			code = problem_set(&call->problem, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST /v1/envelopes for it");
-		return code;
-	}
-	if (id.p == NULL)
-		return problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes packs an envelope and tells its id, as in env-17; or give the envelope itself as \"envelope\"");
-	if (!envelope_id_parse(id, &s->order.envelope))
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
-	return P_OK;
+	if (s->order.envelope)
+		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
+	if (whole == NULL)
+		return problem_set(p, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes packs an envelope and tells its "
+				   "id, as in env-17; or give the envelope itself as \"envelope\"");
+	if (whole->type != JSON_OBJECT)
+		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST /v1/envelopes takes it",
+				   json_type_name(whole->type));
+	s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
+	code = pack_decode(call, whole, s->pack);
+	if (code == P_OK && s->pack->in.dry_run)
+		code = problem_set(p, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST /v1/envelopes for it");
+	return code;
 }
 
 static enum problem_code decode_send(struct call *call)
@@ -60,7 +58,7 @@ static enum problem_code decode_send(struct call *call)
 
 	call->input = s;
 	call_warn_unknown_members(call, b, known, "");
-	if ((code = read_envelope_id(call, s)) != P_OK ||
+	if ((code = read_envelope(call, s)) != P_OK ||
 	    (code = decode_agent(b, "to", &o->to, p)) != P_OK ||
 	    (code = decode_seconds(b, "wait_s", 0, SEND_WAIT_MAX_MS, &o->wait_ms, p)) != P_OK ||
 	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &o->ack_timeout_ms, p)) != P_OK ||
@@ -100,23 +98,21 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 	struct sending *s = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum store_status status;
+	enum problem_code code;
 
 	if (s->pack)
 		return prepare_pack(call, c, s);
-	status = call->space ? store_envelope_get(c, call->space, s->order.envelope, call->arena, &row) : STORE_NOT_FOUND;
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "there is no env-%llu in this space",
-				   (unsigned long long)s->order.envelope);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+	code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row, &call->problem);
 	s->order.from = call->agent;
-	if (s->order.to.p == NULL || s->order.from.p == NULL) {
-		if (!envelope_read(row.body, call->arena, &e))
-			return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "envelope_id", "env-%llu cannot be read", (unsigned long long)s->order.envelope);
-		s->order.to = s->order.to.p ? s->order.to : e.to;
-		s->order.from = s->order.from.p ? s->order.from : e.from;
+	if (code == P_OK && (s->order.to.p == NULL || s->order.from.p == NULL)) {
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+		if (code == P_OK) {
+			s->order.to = s->order.to.p ? s->order.to : e.to;
+			s->order.from = s->order.from.p ? s->order.from : e.from;
+		}
 	}
+	if (code != P_OK)
+		return code;
 	prepare_wait(call, s);
 	return P_OK;
 }

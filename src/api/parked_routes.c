@@ -71,14 +71,12 @@ static enum problem_code prepare_park(struct call *call, struct store_conn *c)
 	struct deciding *d = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum store_status status = call->space ? store_envelope_get(c, call->space, d->num, call->arena, &row) : STORE_NOT_FOUND;
+	enum problem_code code = unpack_find(c, call->space, d->num, "id", call->arena, &row, &call->problem);
 
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "there is no env-%llu in this space", (unsigned long long)d->num);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	if (!envelope_read(row.body, call->arena, &e))
-		return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "id", "env-%llu cannot be read", (unsigned long long)d->num);
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+	if (code != P_OK)
+		return code;
 	d->to = e.to;
 	d->from = e.from;
 	return P_OK;

@@ -64,13 +64,14 @@ enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *ro
 	return code;
 }
 
-static enum problem_code read_row(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
-				  struct envelope_row *ret, struct problem *problem)
+enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			      struct envelope_row *ret, struct problem *problem)
 {
 	enum store_status status = space ? store_envelope_get(c, space, num, arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space", (unsigned long long)num);
+		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",
+				   (unsigned long long)num);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -78,7 +79,7 @@ enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, cons
 			 struct problem *problem)
 {
 	struct envelope_row row;
-	enum problem_code code = read_row(c, space, num, field, arena, &row, problem);
+	enum problem_code code = unpack_find(c, space, num, field, arena, &row, problem);
 
 	return code == P_OK ? unpack_row(c, &row, arena, ret, problem) : code;
 }
@@ -119,7 +120,7 @@ enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t nu
 	for (*ret_checked = 0, *ret_at = num; at; (*ret_checked)++) {
 		struct envelope_row row;
 		struct envelope e;
-		enum problem_code code = read_row(c, space, at, "id", arena, &row, problem);
+		enum problem_code code = unpack_find(c, space, at, "id", arena, &row, problem);
 		enum unpack_verdict one;
 
 		if (code == P_ENVELOPE_NOT_FOUND && chained)

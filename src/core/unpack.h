@@ -4,7 +4,10 @@
 
 #include "core/envelope.h"
 
-/* P_ENVELOPE_NOT_FOUND, with `field`, where there is none. Everything lives in the arena. */
+/* The row of an envelope; P_ENVELOPE_NOT_FOUND, with `field`, where there is none. space may be 0: nothing is in it. */
+enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			      struct envelope_row *ret, struct problem *problem);
+/* The envelope, found in the same way. Everything lives in the arena. */
 enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena, struct envelope *ret,
 			 struct problem *problem);
 /* The same for a row that was read already. */
