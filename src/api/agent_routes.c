@@ -264,8 +264,9 @@ struct agent_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct agent_list *l = arena_zalloc(call->arena, sizeof(*l));
-	enum problem_code code = page_read(call, &l->page);
+	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	if (code == P_OK && l->page.position > AGENTS_LISTED_MAX)

@@ -152,11 +152,12 @@ struct channel_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct channel_list *l = arena_zalloc(call->arena, sizeof(*l));
 	enum problem_code code;
 
 	call->input = l;
-	code = page_read(call, &l->page);
+	code = page_read_only(call, known, &l->page);
 	if (code == P_OK && l->page.position > LISTED_MAX)
 		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
 	return code;

@@ -277,26 +277,38 @@ struct listing {
 	size_t count;
 };
 
-static enum problem_code decode_list(struct call *call)
+/* "state" is the last of the parameters: a list of one state does not know it. */
+static enum problem_code decode_listing(struct call *call, bool of_all_states)
 {
+	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, NULL};
 	struct listing *l = arena_zalloc(call->arena, sizeof(*l));
-	struct str state = call_query(call, "state"), envelope = call_query(call, "envelope_id");
-	enum problem_code code = page_read(call, &l->page);
+	struct str envelope = call_query(call, "envelope_id");
+	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	l->to = call_query(call, "to");
 	l->filter.from = call_query(call, "from");
-	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, leased, acked, completed, parked, expired or discarded",
-				   (int)(state.n < 64 ? state.n : 64), state.p);
 	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in "
+				   "env-17");
+	return code;
+}
+
+static enum problem_code decode_list(struct call *call)
+{
+	enum problem_code code = decode_listing(call, true);
+	struct listing *l = call->input;
+	struct str state = call_query(call, "state");
+
+	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
+		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, leased, acked, completed, "
+				   "parked, expired or discarded", (int)(state.n < 64 ? state.n : 64), state.p);
 	return code;
 }
 
 static enum problem_code decode_parked(struct call *call)
 {
-	enum problem_code code = decode_list(call);
+	enum problem_code code = decode_listing(call, false);
 	struct listing *l = call->input;
 
 	l->is_parked = true;

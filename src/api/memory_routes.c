@@ -301,11 +301,12 @@ struct version_list {
 
 static enum problem_code decode_versions(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct version_list *list = arena_zalloc(call->arena, sizeof(*list));
 	enum problem_code code = read_path_id(call, false, &list->id);
 
 	call->input = list;
-	return code == P_OK ? page_read(call, &list->page) : code;
+	return code == P_OK ? page_read_only(call, known, &list->page) : code;
 }
 
 static enum problem_code read_versions(struct call *call, struct store_conn *c)

@@ -29,8 +29,9 @@ struct task {
 /* A chain is mostly read whole, so that a page is as large as can be where the caller does not say. */
 static enum problem_code decode_task(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct task *t = arena_zalloc(call->arena, sizeof(*t));
-	enum problem_code code = page_read(call, &t->page);
+	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
 	if (call_query(call, "page_size").p == NULL)
@@ -465,10 +466,11 @@ struct task_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct task_list *l = arena_zalloc(call->arena, sizeof(*l));
 
 	call->input = l;
-	return page_read(call, &l->page);
+	return page_read_only(call, known, &l->page);
 }
 
 static enum problem_code read_list(struct call *call, struct store_conn *c)

@@ -27,8 +27,9 @@ struct trace {
 
 static enum problem_code decode_trace(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct trace *t = arena_zalloc(call->arena, sizeof(*t));
-	enum problem_code code = page_read(call, &t->page);
+	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
 	if (t->page.size > ENVELOPES_MAX || call_query(call, "page_size").p == NULL)

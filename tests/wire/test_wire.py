@@ -321,3 +321,38 @@ def test_pipelined_requests_are_answered_in_their_order(server):
     assert received.count("HTTP/1.1 201") == 20
     places = [received.index(f'"number {number}"') for number in range(20)]
     assert places == sorted(places)
+
+
+# --- Parameters of lists ---------------------------------------------------------------------------
+
+LISTS = ["/v1/handoffs", "/v1/parked", "/v1/agents", "/v1/channels", "/v1/routes", "/v1/tasks", "/v1/tasks/task-1",
+         "/v1/tasks/task-1/fidelity", "/v1/tasks/task-1/trace", "/v1/memories/ms-1/versions", "/v1/audit", "/v1/memories"]
+
+
+@pytest.fixture
+def filled(api):
+    api.store("a")
+    api.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x"}, status=201)
+    return api
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_parameters_that_a_list_does_not_know_are_listed_in_warnings(filled, path):
+    answer = filled.ok("GET", f"{path}?colour=red&page_size=5&shape=round")
+    assert [(w["code"], w["field"]) for w in answer["warnings"]] == [("unknown_field", "colour"), ("unknown_field", "shape")]
+    assert "warnings" not in filled.ok("GET", f"{path}?page_size=5")
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if path != "/v1/memories"])
+def test_a_parameter_of_a_list_that_stands_twice_is_refused(filled, path):
+    filled.refused(422, "invalid_field", "GET", f"{path}?page_size=5&page_size=6", field="page_size")
+
+
+@pytest.mark.parametrize("path, name, values", [("/v1/handoffs", "state", ["queued", "acked"]), ("/v1/handoffs", "to", ["a", "b"]),
+                                                ("/v1/parked", "from", ["a", "a"]), ("/v1/audit", "actor", ["a", "b"])])
+def test_a_filter_of_a_list_that_stands_twice_is_refused(filled, path, name, values):
+    filled.refused(422, "invalid_field", "GET", f"{path}?{name}={values[0]}&{name}={values[1]}", field=name)
+
+
+def test_the_parked_have_one_state(filled):
+    assert [w["field"] for w in filled.ok("GET", "/v1/parked?state=queued")["warnings"]] == ["state"]
