@@ -31,16 +31,38 @@ static bool contains_ignoring_case(struct str text, struct str part)
 	return false;
 }
 
+/* A text that says so, or a list with such a text in it. */
+static bool forbids_credentials(const struct json *value)
+{
+	if (value->type == JSON_STRING)
+		return contains_ignoring_case(value->s, STR("no plaintext credentials"));
+	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+		if (value->items[i].type == JSON_STRING && forbids_credentials(&value->items[i]))
+			return true;
+	return false;
+}
+
+/* What one constraint asks for. People write constraints: whoever writes "Security" or "Refuse" means it, too. */
+static enum redact_policy policy_of_one(const struct json_member *m)
+{
+	if (str_ieq(m->key, STR("security")) && forbids_credentials(&m->value))
+		return REDACT_BLANK;
+	if (str_ieq(m->key, STR("credentials")) && m->value.type == JSON_STRING)
+		for (int i = REDACT_REFUSE; i > REDACT_OFF; i--)
+			if (str_ieq(m->value.s, str_of(policy_names[i])))
+				return (enum redact_policy)i;
+	return REDACT_OFF;
+}
+
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)
 {
-	const struct json *security = json_get(constraints, "security"), *own = json_get(constraints, "credentials");
-	enum redact_policy policy = space, wanted;
+	enum redact_policy policy = space;
 
-	if (security && security->type == JSON_STRING && contains_ignoring_case(security->s, STR("no plaintext credentials")) &&
-	    policy < REDACT_BLANK)
-		policy = REDACT_BLANK;
-	if (own && own->type == JSON_STRING && redact_policy_parse(own->s, &wanted) && wanted > policy)
-		policy = wanted;
+	for (uint32_t i = 0; constraints->type == JSON_OBJECT && i < constraints->count; i++) {
+		enum redact_policy wanted = policy_of_one(&constraints->members[i]);
+
+		policy = wanted > policy ? wanted : policy;
+	}
 	return policy;
 }
 

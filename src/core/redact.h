@@ -1,7 +1,7 @@
 /* The guard: no credentials in plain text in what is handed over.
  *
- * A constraint asks for it (`security: "no plaintext credentials"`, or `credentials: "redact"` / `"refuse"`), or the space's policy does; the
- * stricter one holds. What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value.
+ * A constraint asks for it (`security: "no plaintext credentials"`, as a text or one of a list, or `credentials: "redact"` /
+ * `"refuse"`, in any case), or the space's policy does; the strictest holds. What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value.
  */
 #ifndef SPINE_CORE_REDACT_H
 #define SPINE_CORE_REDACT_H

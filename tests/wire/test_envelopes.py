@@ -483,6 +483,18 @@ def test_credentials_are_redacted_where_a_constraint_says_so(api):
     assert api.ok("GET", f"/v1/memories/{memory['id']}")["content"].count(SECRET) == 1
 
 
+@pytest.mark.parametrize("constraints", [
+    {"security": "No plaintext credentials, please."}, {"security": ["stay in the VPN", "no plaintext credentials"]},
+    {"Security": "NO PLAINTEXT CREDENTIALS"}, {"credentials": "redact"}, {"Credentials": "Redact"},
+    {"a": 1, "security": "none", "SECURITY": ["No Plaintext Credentials"]},
+])
+def test_the_guard_is_asked_for_as_people_write_it(api, constraints):
+    envelope = api.handoff(summary=f"use {SECRET}", constraints=constraints)
+    assert envelope["guard"]["policy"] == "redact" and SECRET not in json.dumps(envelope)
+    refusing = {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {**constraints, "CREDENTIALS": "REFUSE"}}
+    api.refused("credentials_found", "POST", "/v1/envelopes", refusing)
+
+
 def test_the_space_can_refuse_credentials(api):
     assert api.ok("PUT", "/v1/space", {"guard": "refuse"})["guard"] == "refuse"
     problem = api.refused("credentials_found", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"use {SECRET}"})
