@@ -127,7 +127,8 @@ enum problem_code decode_time(const struct json *obj, const char *name, int64_t 
 	if (value == NULL)
 		return P_OK;
 	if (value->type != JSON_STRING || !rfc3339_parse(value->s, ret_ms))
-		return problem_set(problem, P_INVALID_FIELD, name, "%s is not a time; expected RFC 3339, as in 2026-01-30T12:00:00Z", name);
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is not a time of the years 1970 to 9999; expected RFC 3339, "
+				   "as in 2026-01-30T12:00:00Z", name);
 	return P_OK;
 }
 

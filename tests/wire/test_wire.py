@@ -323,6 +323,28 @@ def test_pipelined_requests_are_answered_in_their_order(server):
     assert places == sorted(places)
 
 
+# --- What is wrong with a head ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head, code", [
+    (b"GET /\xc3\xa9 HTTP/1.1\r\n", "bad_target"), (b"GET ?x HTTP/1.1\r\n", "bad_target"), (b"GET /a#b HTTP/1.1\r\n", "bad_target"),
+    (b"POST / HTTP/1.1\r\nContent-Length: x\r\n", "bad_content_length"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n", "bad_content_length"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n", "bad_framing"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n", "bad_framing"),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n", "bad_framing"),
+    (b"GET / HTTP/1.1\r\nX : y\r\n", "bad_header"),
+])
+def test_a_head_that_is_refused_says_what_is_wrong_with_it(server, head, code):
+    answer = parse_raw(raw(server.address, head + b"Host: 127.0.0.1\r\n\r\n"))
+    assert (answer.status, answer.json["code"]) == (400, code), answer
+
+
+def test_a_time_that_is_out_of_range_is_told_so(api):
+    problem = api.refused(422, "invalid_field", "POST", MEMORIES, {"content": "a", "expires_at": "1969-12-31T23:59:59Z"})
+    assert "1970 to 9999" in problem["detail"]
+
+
 # --- Parameters of lists ---------------------------------------------------------------------------
 
 LISTS = ["/v1/handoffs", "/v1/parked", "/v1/agents", "/v1/channels", "/v1/routes", "/v1/tasks", "/v1/tasks/task-1",
