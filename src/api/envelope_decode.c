@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "core/agent.h"
 #include "core/mention.h"
+#include "core/repack.h"
 
 enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
 
@@ -221,20 +222,39 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 	return read_refs(call, b, "memory_ids", d);
 }
 
-/* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request. */
-static enum problem_code read_v2_refs(struct call *call, const struct json *memory, struct handoff_draft *d)
+/* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request. What it
+ * had no room for or could not find is asked for again: it must not be lost because there is another envelope between. */
+static void read_v2_refs(struct call *call, const struct json *memory, const struct json *budget, struct handoff_draft *d)
 {
-	const struct json *refs = json_get(memory, "refs");
+	const struct json *lists[] = {json_get(memory, "refs"), json_get(memory, "missing"), json_get(budget, "trimmed")};
 	struct mention_list ids = {0};
 
-	for (uint32_t i = 0; refs && refs->type == JSON_ARRAY && i < refs->count; i++) {
-		const struct json *id = json_get(&refs->items[i], "id");
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+		for (uint32_t i = 0; lists[k] && lists[k]->type == JSON_ARRAY && i < lists[k]->count; i++) {
+			const struct json *id = json_get(&lists[k]->items[i], "id");
 
-		if (id && id->type == JSON_STRING)
-			mention_collect(&ids, id->s, call->arena);
-	}
+			if (id && id->type == JSON_STRING)
+				mention_collect(&ids, id->s, call->arena);
+		}
 	d->refs = ids.ids;
 	d->ref_count = ids.count;
+}
+
+/* What the envelope's hop waived and decided itself, where it says which one it is; the rest comes from its parent. */
+static enum problem_code read_v2_own(struct call *call, struct handoff_input *in)
+{
+	const struct json *b = in->body, *lineage = json_get(b, "lineage");
+	struct handoff_draft *d = &in->draft;
+	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
+	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->problem);
+	int64_t hop;
+
+	if (code != P_OK || in->parent == 0 || !json_as_int(json_get(lineage, "hop"), &hop))
+		return code;
+	d->waive = repack_waivers(&waived, hop, call->arena);
+	d->resolved_decisions = repack_decisions(d->history.type == JSON_ARRAY ? &d->history : &none,
+						 d->open_decisions.type == JSON_ARRAY ? &d->open_decisions : &none, d->from,
+						 call->arena);
 	return P_OK;
 }
 
@@ -243,7 +263,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at", "from", "to", "traceparent", "task",
 					    "memory", "history", "constraints", "waived", "expected_output", "lineage", "budget",
 					    "completeness", "extensions", "guard", "since", NULL};
-	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
+	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage"), *budget = json_get(b, "budget");
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
 	enum problem_code code;
@@ -260,9 +280,14 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
 	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
 	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
+	    (code = decode_str(task, "id", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
+	    (code = d->task.p ? decode_check_name(d->task, "task.id", TASK_NAME_MAX, p) : P_OK) != P_OK ||
+	    (code = read_strategy(budget, d, p)) != P_OK ||
+	    (code = decode_int(lineage, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
 	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
 		return code;
-	return read_v2_refs(call, json_get(b, "memory"), d);
+	read_v2_refs(call, json_get(b, "memory"), budget, d);
+	return read_v2_own(call, in);
 }
 
 static enum problem_code unsupported(struct call *call, const struct json *version)

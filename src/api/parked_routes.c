@@ -6,6 +6,7 @@
 #include "api/routes.h"
 #include "core/handoff_id.h"
 #include "core/mention.h"
+#include "core/repack.h"
 #include "core/unpack.h"
 
 enum { NAME_MAX_BYTES = 128, WHY_MAX = 4096 };
@@ -206,54 +207,6 @@ static void name_memories(struct call *call, const struct envelope *e, struct ha
 	draft->ref_count = ids.count;
 }
 
-/* What this hop waived; the rest is inherited. */
-static struct json own_waivers(struct call *call, const struct envelope *e)
-{
-	struct json *items = arena_calloc(call->arena, e->waived.count + 1, sizeof(*items));
-	uint32_t count = 0;
-	int64_t hop;
-
-	for (uint32_t i = 0; i < e->waived.count; i++) {
-		const struct json *at = json_get(&e->waived.items[i], "at_hop");
-
-		if (at && json_as_int(at, &hop) && hop == e->hop)
-			items[count++] = e->waived.items[i];
-	}
-	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
-}
-
-static bool contains(const struct json *list, const struct json *value)
-{
-	for (uint32_t i = 0; i < list->count; i++)
-		if (json_equal(&list->items[i], value))
-			return true;
-	return false;
-}
-
-/* What this hop decided, as {decision, outcome}: it stands in the history, and is not to be inherited as open again. */
-static struct json own_decisions(struct call *call, const struct envelope *e)
-{
-	struct json *items = arena_calloc(call->arena, e->history.count + 1, sizeof(*items));
-	struct str from = e->from.p ? e->from : STR("unknown");
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < e->history.count; i++) {
-		const struct json *step = &e->history.items[i], *agent = json_get(step, "agent");
-		const struct json *action = json_get(step, "action"), *decision = json_get(step, "decision");
-		struct json_member *m;
-
-		/* A step that says more was not made of a decision. */
-		if (agent == NULL || agent->type != JSON_STRING || !str_eq(agent->s, from) || action == NULL || decision == NULL ||
-		    json_get(step, "why") || json_get(step, "memory_id") || contains(&e->open_decisions, action))
-			continue;
-		m = arena_calloc(call->arena, 2, sizeof(*m));
-		m[0] = (struct json_member){STR("decision"), *action};
-		m[1] = (struct json_member){STR("outcome"), *decision};
-		items[count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
-	}
-	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
-}
-
 static void draft_from(struct call *call, const struct envelope *e, int64_t max_tokens, struct pack *p)
 {
 	struct str id = arena_printf(call->arena, "env-%llu", (unsigned long long)e->num);
@@ -262,8 +215,9 @@ static void draft_from(struct call *call, const struct envelope *e, int64_t max_
 		.draft = {
 			.from = e->from, .to = e->to, .summary = e->summary, .intent = e->intent, .state = e->state, .task = e->task,
 			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
-			.open_decisions = e->open_decisions, .resolved_decisions = own_decisions(call, e),
-			.waive = own_waivers(call, e), .strategy = e->strategy, .max_hops = e->max_hops,
+			.open_decisions = e->open_decisions,
+			.resolved_decisions = repack_decisions(&e->history, &e->open_decisions, e->from, call->arena),
+			.waive = repack_waivers(&e->waived, e->hop, call->arena), .strategy = e->strategy, .max_hops = e->max_hops,
 			.constraints = with_member(call->arena, &e->constraints, "max_tokens",
 						   (struct json){.type = JSON_INT, .i = max_tokens}),
 			.extensions = with_member(call->arena, &e->extensions, "shrunk_from",

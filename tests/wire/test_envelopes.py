@@ -338,6 +338,29 @@ def test_versions_both_ways(api):
         api.refused("unsupported_version", "POST", "/v1/envelopes", {**body, "target": "x", "summary": "y"})
 
 
+def test_an_envelope_packed_from_another_says_all_that_it_said(api):
+    """At the same place of the chain, so that nothing of the hop itself may be taken for inherited, or be lost."""
+    for number in range(1, 5):
+        api.store(f"finding {number} " + "lorem ipsum " * 200, id=f"ms-{number}")
+    root = api.handoff(summary="start", task="migration", max_hops=5, constraints={"language": "python", "style": "terse"},
+                       open_decisions=["which db?", "which cloud?"], include_recent=0)
+    second = api.handoff(summary="go on with ms-1 through ms-4 and ms-9", parent=root["id"], include_recent=0, strategy="summary",
+                         constraints={"style": "verbose", "max_tokens": 900}, **{"from": "b", "target_agent": "c"},
+                         waive=[{"key": "language", "reason": "the user said so"}, {"key": "style", "reason": "too terse"}],
+                         resolved_decisions=[{"decision": "which db?", "outcome": "sqlite"}])
+    assert second["budget"]["trimmed"] and second["memory"]["missing"]
+    for envelope in (root, second):
+        copy = api.ok("POST", "/v1/envelopes", envelope)
+        assert copy["id"] != envelope["id"]
+        for part in ("task", "constraints", "waived", "history", "lineage"):
+            expected = envelope[part] if envelope["lineage"]["parent"] or part != "lineage" else {**envelope[part], "root": copy["id"]}
+            assert copy[part] == expected, part
+        assert copy["budget"]["strategy"] == envelope["budget"]["strategy"]
+        named = [{entry["id"] for entry in one["memory"]["refs"] + one["memory"]["missing"] + one["budget"]["trimmed"]}
+                 for one in (envelope, copy)]
+        assert named[0] == named[1]
+
+
 def test_a_forgotten_memory_is_gone_from_its_envelopes(api):
     memory = api.store("the secret ingredient", pinned=True)
     envelope = api.handoff()
