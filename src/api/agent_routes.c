@@ -174,7 +174,8 @@ static enum problem_code read_get(struct call *call, struct store_conn *c)
 	enum problem_code code = agent_read(c, call->space, call->params[0], call->arena, a, &call->problem);
 
 	if (code == P_OK && a->created_at_ms == 0)
-		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
+		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that "
+				   "name");
 	return code == P_OK ? read_view(call, c, call->input) : code;
 }
 
@@ -270,7 +271,8 @@ static enum problem_code decode_list(struct call *call)
 
 	call->input = l;
 	if (code == P_OK && l->page.position > AGENTS_LISTED_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+				   "list");
 	return code;
 }
 

@@ -9,11 +9,12 @@ enum { DESCRIPTION_MAX = 4096, LISTED_MAX = 1000000 };
 
 enum problem_code channel_find(struct call *call, struct store_conn *c, struct channel_row *ret)
 {
-	enum store_status status = call->space ? store_channel_get(c, call->space, call->params[0], call->arena, ret) : STORE_NOT_FOUND;
+	enum store_status status = call->space ? store_channel_get(c, call->space, call->params[0], call->arena, ret)
+					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_CHANNEL_NOT_FOUND, "name", "there is no channel \"%.*s\" in this space",
-				   STR_ARG(call->params[0]));
+		return problem_set(&call->problem, P_CHANNEL_NOT_FOUND, "name", "there is no channel \"%.*s\" in this "
+				   "space", STR_ARG(call->params[0]));
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
@@ -55,7 +56,8 @@ static enum problem_code decode_channel(struct call *call)
 	call->input = ch;
 	if (call->body.type == JSON_OBJECT)
 		call_warn_unknown_members(call, &call->body, known, "");
-	return code == P_OK ? decode_str(&call->body, "description", 0, DESCRIPTION_MAX, &ch->description, &call->problem) : code;
+	return code == P_OK ? decode_str(&call->body, "description", 0, DESCRIPTION_MAX, &ch->description,
+					 &call->problem) : code;
 }
 
 static enum problem_code read_channel(struct call *call, struct store_conn *c)
@@ -117,7 +119,8 @@ static enum problem_code write_subscribe(struct call *call, struct store_conn *c
 	if (code != P_OK)
 		return code;
 	status = store_agent_id(c, call->space, call->params[1], true, call->now_ms, &agent);
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = call->params[1], .note = call->params[0]};
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = call->params[1],
+					.note = call->params[0]};
 	if (status == STORE_OK)
 		status = store_subscriber_put(c, ch->row.id, agent, call->now_ms);
 	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
@@ -133,12 +136,13 @@ static enum problem_code write_unsubscribe(struct call *call, struct store_conn 
 	if (code != P_OK)
 		return code;
 	status = store_agent_id(c, call->space, call->params[1], false, call->now_ms, &agent);
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_UNSUBSCRIBED, .agent = call->params[1], .note = call->params[0]};
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_UNSUBSCRIBED, .agent = call->params[1],
+					.note = call->params[0]};
 	if (status == STORE_OK)
 		status = store_subscriber_delete(c, ch->row.id, agent);
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_AGENT_NOT_FOUND, "agent", "%.*s does not subscribe to this channel",
-				   STR_ARG(call->params[1]));
+		return problem_set(&call->problem, P_AGENT_NOT_FOUND, "agent", "%.*s does not subscribe to this "
+				   "channel", STR_ARG(call->params[1]));
 	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
 }
 
@@ -159,7 +163,8 @@ static enum problem_code decode_list(struct call *call)
 	call->input = l;
 	code = page_read_only(call, known, &l->page);
 	if (code == P_OK && l->page.position > LISTED_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+				   "list");
 	return code;
 }
 

@@ -34,21 +34,24 @@ static enum problem_code read_envelope(struct call *call, struct sending *s)
 	if (s->order.envelope)
 		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
 	if (whole == NULL)
-		return problem_set(p, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes packs an envelope and tells its "
-				   "id, as in env-17; or give the envelope itself as \"envelope\"");
+		return problem_set(p, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes "
+				   "packs an envelope and tells its id, as in env-17; or give the envelope itself as "
+				   "\"envelope\"");
 	if (whole->type != JSON_OBJECT)
-		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST /v1/envelopes takes it",
-				   json_type_name(whole->type));
+		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST "
+				   "/v1/envelopes takes it", json_type_name(whole->type));
 	s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
 	code = pack_decode(call, whole, s->pack);
 	if (code == P_OK && s->pack->in.dry_run)
-		code = problem_set(p, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST /v1/envelopes for it");
+		code = problem_set(p, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST "
+				   "/v1/envelopes for it");
 	return code;
 }
 
 static enum problem_code decode_send(struct call *call)
 {
-	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts", "fallbacks", "priority", NULL};
+	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts",
+					    "fallbacks", "priority", NULL};
 	struct sending *s = arena_zalloc(call->arena, sizeof(*s));
 	struct delivery_order *o = &s->order;
 	const struct json *b = &call->body;
@@ -70,8 +73,8 @@ static enum problem_code decode_send(struct call *call)
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else has sent again since,
- * with another deadline or none. */
+/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else
+ * has sent again since, with another deadline or none. */
 static void prepare_wait(struct call *call, struct sending *s)
 {
 	if (s->order.wait_ms)
@@ -132,18 +135,21 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 			return P_OK;
 		}
 		if (atomic_load(&call->api->draining))
-			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it again after the restart and it goes on");
+			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it "
+				    "again after the restart and it goes on");
 		else
-			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it was sent again since by somebody who waits longer or not at all",
+			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
+				    "was sent again since by somebody who waits longer or not at all",
 				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:
-		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next attempt, or park the envelope",
-			    STR_ARG(h->agent_name), reason, h->reason.p);
+		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next "
+			    "attempt, or park the envelope", STR_ARG(h->agent_name), reason, h->reason.p);
 		break;
 	case HANDOFF_PARKED:
 	case HANDOFF_DISCARDED:
-		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num, handoff_state_name(h->state), reason, h->reason.p);
+		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
+			    handoff_state_name(h->state), reason, h->reason.p);
 		p->remedies = park_remedies;
 		break;
 	default:
@@ -153,8 +159,8 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 	return p->code;
 }
 
-/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint would do, too, and
- * would copy every page that is touched.) */
+/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint
+ * would do, too, and would copy every page that is touched.) */
 static enum problem_code send_packed(struct call *call, struct store_conn *c, struct sending *s)
 {
 	struct delivery d = waiting_delivery(call, c);
@@ -233,10 +239,12 @@ static enum problem_code decode_look(struct call *call)
 static enum problem_code read_look(struct call *call, struct store_conn *c)
 {
 	struct looking *l = call->input;
-	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row) : STORE_NOT_FOUND;
+	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row)
+					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)l->num);
+		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+				   (unsigned long long)l->num);
 	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
 	if (status == STORE_OK)
 		status = store_events(c, call->space, l->num, 0, EVENTS_MAX, call->arena, l->events, &l->event_count);
@@ -289,8 +297,8 @@ static enum problem_code decode_listing(struct call *call, bool of_all_states)
 	l->to = call_query(call, "to");
 	l->filter.from = call_query(call, "from");
 	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in "
-				   "env-17");
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+				   "envelope; expected one as in env-17");
 	return code;
 }
 
@@ -301,8 +309,9 @@ static enum problem_code decode_list(struct call *call)
 	struct str state = call_query(call, "state");
 
 	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, leased, acked, completed, "
-				   "parked, expired or discarded", (int)(state.n < 64 ? state.n : 64), state.p);
+		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
+				   "leased, acked, completed, parked, expired or discarded",
+				   (int)(state.n < 64 ? state.n : 64), state.p);
 	return code;
 }
 

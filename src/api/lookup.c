@@ -39,7 +39,8 @@ enum problem_code lookup_one(struct call *call, struct store_conn *c, struct mem
 	return P_OK;
 }
 
-enum problem_code lookup_list(struct call *call, struct store_conn *c, const struct json *ids, const char *field, struct lookup *ret)
+enum problem_code lookup_list(struct call *call, struct store_conn *c, const struct json *ids, const char *field,
+			      struct lookup *ret)
 {
 	enum problem_code code = P_OK;
 
@@ -52,8 +53,8 @@ enum problem_code lookup_list(struct call *call, struct store_conn *c, const str
 			code = lookup_one(call, c, id, ret);
 			continue;
 		}
-		code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected one as in ms-4821 or "
-				   "ms-4821@2", field, i);
+		code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected "
+				   "one as in ms-4821 or ms-4821@2", field, i);
 		problem_prefix(&call->problem, field, i);
 	}
 	return code;

@@ -18,7 +18,8 @@ struct lookup {
 void lookup_init(struct call *call, size_t room, struct lookup *ret);
 enum problem_code lookup_one(struct call *call, struct store_conn *c, struct memory_id id, struct lookup *l);
 /* All of an array of texts, the field of that name; the problem names the item that is not an id. */
-enum problem_code lookup_list(struct call *call, struct store_conn *c, const struct json *ids, const char *field, struct lookup *ret);
+enum problem_code lookup_list(struct call *call, struct store_conn *c, const struct json *ids, const char *field,
+			      struct lookup *ret);
 /* The members "memories" and "missing" of the reply. */
 void lookup_put(struct call *call, struct json_writer *w, const struct lookup *l);
 

@@ -99,7 +99,8 @@ static void tell_change(struct call *call, enum event_kind kind)
 	if (kind == EVENT_MEMORY_UPDATED)
 		call->told.note = arena_printf(call->arena, "version %u", one->result.version);
 	else if (kind == EVENT_MEMORY_REVERTED)
-		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version, one->to_version);
+		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version,
+					       one->to_version);
 }
 
 /* --- The id in the address --- */
@@ -109,11 +110,11 @@ static enum problem_code read_path_id(struct call *call, bool version_allowed, s
 	struct str raw = call->params[0];
 
 	if (!memory_id_parse(raw, ret))
-		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look like ms-4821",
-				   (int)(raw.n < 64 ? raw.n : 64), raw.p);
+		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
+				   "look like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 	if (ret->version && !version_allowed)
-		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; leave out \"@%u\"",
-				   ret->version);
+		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
+				   "leave out \"@%u\"", ret->version);
 	return P_OK;
 }
 
@@ -188,7 +189,8 @@ static enum problem_code decode_batch(struct call *call)
 	if (code != P_OK)
 		return code;
 	if (list == NULL || list->count == 0)
-		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is the list of memories to store");
+		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is "
+				   "the list of memories to store");
 	batch->count = list->count;
 	batch->drafts = arena_calloc(call->arena, batch->count, sizeof(*batch->drafts));
 	batch->results = arena_calloc(call->arena, batch->count, sizeof(*batch->results));
@@ -226,8 +228,8 @@ static enum problem_code tell_batch(struct call *call, struct store_conn *c)
 static enum problem_code write_batch(struct call *call, struct store_conn *c)
 {
 	struct batch *batch = call->input;
-	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results,
-						    &call->problem);
+	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms,
+						    batch->results, &call->problem);
 
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
@@ -315,7 +317,8 @@ static enum problem_code read_versions(struct call *call, struct store_conn *c)
 	size_t max = list->page.size + 1;	/* one more tells whether there is a next page */
 	enum store_status status;
 	struct memory newest;
-	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest, &call->problem);
+	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest,
+					     &call->problem);
 
 	if (code != P_OK)
 		return code;
@@ -358,7 +361,8 @@ static enum problem_code decode_fetch(struct call *call)
 	call_warn_unknown_members(call, &call->body, known, "");
 	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->problem);
 	if (code == P_OK && fetch->ids == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to fetch");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to "
+				   "fetch");
 	return code;
 }
 
@@ -393,8 +397,8 @@ static enum problem_code decode_patch(struct call *call)
 static enum problem_code write_patch(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms, call->arena,
-					       &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms,
+					       call->arena, &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, one->draft.has != MEMORY_HAS_PINNED ? EVENT_MEMORY_UPDATED
@@ -433,7 +437,8 @@ static enum problem_code decode_revert(struct call *call)
 	if (code == P_OK)
 		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->problem);
 	if (code == P_OK && version == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version to go back to");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version "
+				   "to go back to");
 	one->to_version = (uint32_t)version;
 	return code;
 }
@@ -441,8 +446,8 @@ static enum problem_code decode_revert(struct call *call)
 static enum problem_code write_revert(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version, call->now_ms,
-					       call->arena, &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version,
+					       call->now_ms, call->arena, &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_REVERTED);
@@ -452,8 +457,8 @@ static enum problem_code write_revert(struct call *call, struct store_conn *c)
 static enum problem_code write_forget(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena, &one->result,
-					       &one->changed, &call->problem);
+	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena,
+					       &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_FORGOTTEN);

@@ -11,8 +11,8 @@ enum { RECEIVERS_MAX = 10000, JOIN_WAIT_MAX_MS = 60000 };
 
 /* Reads the handoffs that a publish of the envelope to the channel has made into the arena. Most have a few receivers,
  * some thousands. */
-static enum store_status read_members(struct store_conn *c, int64_t space, uint64_t envelope, int64_t channel, struct arena *arena,
-				      struct handoff_row **ret, size_t *ret_count)
+static enum store_status read_members(struct store_conn *c, int64_t space, uint64_t envelope, int64_t channel,
+				      struct arena *arena, struct handoff_row **ret, size_t *ret_count)
 {
 	struct handoff_filter filter = {.space = space, .envelope = envelope, .channel = channel};
 	size_t room = 0, count = 0;
@@ -44,8 +44,8 @@ static enum problem_code read_envelope_id(struct call *call, uint64_t *ret)
 	enum problem_code code = envelope_body_id(call, ret);
 
 	if (code == P_OK && *ret == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what POST /v1/envelopes "
-				   "answered, as in env-17");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what "
+				   "POST /v1/envelopes answered, as in env-17");
 	return code;
 }
 
@@ -60,7 +60,8 @@ static enum problem_code read_receivers(struct call *call, struct publishing *p)
 
 static enum problem_code decode_publish(struct call *call)
 {
-	static const char *const known[] = {"envelope_id", "receivers", "delivery", "priority", "ack_timeout_s", "max_attempts", NULL};
+	static const char *const known[] = {"envelope_id", "receivers", "delivery", "priority", "ack_timeout_s",
+					    "max_attempts", NULL};
 	struct publishing *p = arena_zalloc(call->arena, sizeof(*p));
 	struct str delivery = STR("at-least-once");
 	int64_t priority = DELIVERY_PRIORITY;
@@ -73,12 +74,14 @@ static enum problem_code decode_publish(struct call *call)
 	if ((code = decode_check_name(call->params[0], "name", CHANNEL_NAME_MAX, problem)) != P_OK ||
 	    (code = read_envelope_id(call, &p->order.envelope)) != P_OK || (code = read_receivers(call, p)) != P_OK ||
 	    (code = decode_int(b, "priority", 0, DELIVERY_PRIORITY_MAX, &priority, problem)) != P_OK ||
-	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &p->order.ack_timeout_ms, problem)) != P_OK ||
+	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &p->order.ack_timeout_ms,
+				   problem)) != P_OK ||
 	    (code = decode_int(b, "max_attempts", 1, DELIVERY_ATTEMPTS_MAX, &p->order.max_attempts, problem)) != P_OK ||
 	    (code = decode_str(b, "delivery", 1, 64, &delivery, problem)) != P_OK)
 		return code;
 	if (!str_is(delivery, "at-least-once"))
-		return problem_set(problem, P_INVALID_FIELD, "delivery", "delivery is \"%.*s\"; this server has at-least-once", STR_ARG(delivery));
+		return problem_set(problem, P_INVALID_FIELD, "delivery", "delivery is \"%.*s\"; this server has "
+				   "at-least-once", STR_ARG(delivery));
 	p->order.priority = (int)priority;
 	return P_OK;
 }
@@ -88,7 +91,8 @@ static enum problem_code prepare_publish(struct call *call, struct store_conn *c
 	struct publishing *p = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = unpack_find(c, call->space, p->order.envelope, "envelope_id", call->arena, &row, &call->problem);
+	enum problem_code code = unpack_find(c, call->space, p->order.envelope, "envelope_id", call->arena, &row,
+					     &call->problem);
 
 	p->order.from = call->agent;
 	if (code == P_OK && p->order.from.p == NULL) {
@@ -99,7 +103,8 @@ static enum problem_code prepare_publish(struct call *call, struct store_conn *c
 	return code;
 }
 
-static enum problem_code find_receivers(struct call *call, struct store_conn *c, struct publishing *p, struct str **ret, size_t *ret_count)
+static enum problem_code find_receivers(struct call *call, struct store_conn *c, struct publishing *p, struct str **ret,
+					size_t *ret_count)
 {
 	size_t max = p->receivers ? p->receivers->count : (size_t)p->channel.subscribers;
 	struct str *names = arena_calloc(call->arena, max + 1, sizeof(*names));
@@ -114,15 +119,17 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	if (count == 0)
-		return problem_set(&call->problem, P_INVALID_FIELD, "receivers", "the channel has no subscribers; name the receivers, or subscribe "
-				   "agents with PUT /v1/channels/%.*s/subscribers/AGENT", STR_ARG(call->params[0]));
+		return problem_set(&call->problem, P_INVALID_FIELD, "receivers", "the channel has no subscribers; name "
+				   "the receivers, or subscribe agents with PUT /v1/channels/%.*s/subscribers/AGENT",
+				   STR_ARG(call->params[0]));
 	*ret = names;
 	*ret_count = count;
 	return P_OK;
 }
 
 /* To one receiver. Where it was published before, and parked since, that is a no-op, as for the others. */
-static enum problem_code publish_to(struct call *call, struct store_conn *c, struct delivery *d, struct publishing *p, struct str name)
+static enum problem_code publish_to(struct call *call, struct store_conn *c, struct delivery *d, struct publishing *p,
+				    struct str name)
 {
 	struct handoff_row *row = &p->rows[p->count++];
 	enum store_status status;
@@ -149,7 +156,8 @@ static enum problem_code publish_to_all(struct call *call, struct store_conn *c,
 
 	if (code == P_OK)
 		p->rows = arena_calloc(call->arena, count, sizeof(*p->rows));
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = p->order.envelope, .note = call->params[0]};
+	call->told = (struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = p->order.envelope,
+					.note = call->params[0]};
 	p->order.channel = p->channel.id;
 	p->order.channel_name = p->channel.name;
 	for (size_t i = 0; code == P_OK && i < count; i++)
@@ -157,17 +165,19 @@ static enum problem_code publish_to_all(struct call *call, struct store_conn *c,
 	return code;
 }
 
-/* All or none: what fails in the middle takes the rest with it. Published again for the subscribers, the envelope is for
- * those who subscribed the first time, whoever has come or gone since. */
+/* All or none: what fails in the middle takes the rest with it. Published again for the subscribers, the envelope is
+ * for those who subscribed the first time, whoever has come or gone since. */
 static enum problem_code write_publish(struct call *call, struct store_conn *c)
 {
 	struct publishing *p = call->input;
 	enum store_status status = store_savepoint(c);
-	enum problem_code code = status == STORE_OK ? channel_make(call, c, &p->channel) : problem_of_store(&call->problem, status);
+	enum problem_code code = status == STORE_OK ? channel_make(call, c, &p->channel)
+						    : problem_of_store(&call->problem, status);
 
 	p->count = 0;
 	if (code == P_OK && p->receivers == NULL) {
-		status = read_members(c, call->space, p->order.envelope, p->channel.id, call->arena, &p->rows, &p->count);
+		status = read_members(c, call->space, p->order.envelope, p->channel.id, call->arena, &p->rows,
+				      &p->count);
 		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 	}
 	if (code == P_OK && p->count == 0)
@@ -227,7 +237,8 @@ static enum problem_code read_need(struct call *call, struct joining *j)
 		return P_OK;
 	if (json_as_int(need, &j->need) && j->need >= 1)
 		return P_OK;
-	return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is how many receivers must complete; expected \"all\", \"any\" or a whole number from 1");
+	return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is how many receivers must complete; "
+			   "expected \"all\", \"any\" or a whole number from 1");
 }
 
 static enum problem_code decode_join(struct call *call)
@@ -262,7 +273,8 @@ static void count_members(struct joining *j, const struct handoff_row *rows, siz
 	j->completed = j->ended = 0;
 	for (size_t i = 0; i < count; i++) {
 		j->completed += rows[i].state == HANDOFF_COMPLETED;
-		j->ended += rows[i].state == HANDOFF_COMPLETED || rows[i].state == HANDOFF_PARKED || rows[i].state == HANDOFF_DISCARDED;
+		j->ended += rows[i].state == HANDOFF_COMPLETED || rows[i].state == HANDOFF_PARKED ||
+			rows[i].state == HANDOFF_DISCARDED;
 	}
 }
 
@@ -272,10 +284,11 @@ static enum problem_code judge(struct call *call, struct joining *j)
 	size_t need = j->need ? (size_t)j->need : j->count;
 
 	if (j->count == 0)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to this channel",
-				   (unsigned long long)j->envelope);
+		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
+				   "this channel", (unsigned long long)j->envelope);
 	if (need > j->count)
-		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers", need, j->count);
+		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
+				   need, j->count);
 	if (j->completed >= need)
 		j->state = JOIN_JOINED;
 	else if (j->count - (j->ended - j->completed) < need)
@@ -355,6 +368,7 @@ static void encode_join(struct call *call)
 const struct route publish_routes[] = {
 	{HTTP_POST, "/v1/channels/{}/publish", ROUTE_BODY | ROUTE_CREATES,
 	 .decode = decode_publish, .write = write_publish, .encode = encode_publish, .prepare = prepare_publish},
-	{HTTP_POST, "/v1/channels/{}/join", ROUTE_BODY, .decode = decode_join, .write = write_join, .encode = encode_join},
+	{HTTP_POST, "/v1/channels/{}/join", ROUTE_BODY, .decode = decode_join, .write = write_join,
+	 .encode = encode_join},
 	{0},
 };

@@ -56,7 +56,8 @@ static enum problem_code resolve_named(struct call *call, struct store_conn *c, 
 		if (item->type == JSON_STRING && memory_id_parse(item->s, &id) &&
 		    mention_has(&all, (struct memory_id){id.num, 0}))
 			continue;
-		problem_set(&call->problem, P_INVALID_FIELD, NULL, "ids[%u] is not the id of a memory that this envelope mentions", i);
+		problem_set(&call->problem, P_INVALID_FIELD, NULL, "ids[%u] is not the id of a memory that this "
+			    "envelope mentions", i);
 		problem_prefix(&call->problem, "ids", i);
 		return call->problem.code;
 	}
@@ -69,7 +70,8 @@ static enum problem_code resolve_rest(struct call *call, struct store_conn *c, c
 	enum problem_code code = P_OK;
 	struct memory_id id;
 
-	lookup_init(call, e->trim_count + e->missing_count < MENTION_MAX ? e->trim_count + e->missing_count : MENTION_MAX, &r->lookup);
+	lookup_init(call, e->trim_count + e->missing_count < MENTION_MAX ? e->trim_count + e->missing_count
+									 : MENTION_MAX, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < e->trim_count; i++)
 		if (memory_id_parse(e->trimmed[i].id, &id))
 			code = lookup_one(call, c, id, &r->lookup);
@@ -98,7 +100,8 @@ static enum problem_code write_resolve(struct call *call, struct store_conn *c)
 	enum store_status status = STORE_OK;
 
 	for (size_t i = 0; status == STORE_OK && i < r->lookup.found_count; i++) {
-		struct receipt_row receipt = {r->lookup.found[i].num, call->agent.p ? call->agent : STR("unknown"), call->now_ms};
+		struct receipt_row receipt = {r->lookup.found[i].num, call->agent.p ? call->agent : STR("unknown"),
+					      call->now_ms};
 
 		status = store_receipt_put(c, call->space, r->num, &receipt);
 	}
@@ -177,8 +180,9 @@ static void encode_receipts(struct call *call)
 }
 
 const struct route resolve_routes[] = {
-	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve, .prepare = prepare_resolve,
-	 .write = write_resolve, .encode = encode_resolve},
-	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts, .encode = encode_receipts},
+	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve,
+	 .prepare = prepare_resolve, .write = write_resolve, .encode = encode_resolve},
+	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts,
+	 .encode = encode_receipts},
 	{0},
 };

@@ -4,8 +4,8 @@
 
 #include "api/call.h"
 
-/* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the path exists but not for
- * this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */
+/* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the
+ * path exists but not for this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */
 const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
 				const char **ret_allow);
 

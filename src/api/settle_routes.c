@@ -27,10 +27,11 @@ static enum problem_code read_lease(struct call *call, struct settling *s)
 	enum problem_code code = decode_str(&call->body, "lease", 1, HANDOFF_ID_SIZE, &lease, &call->problem);
 
 	if (code == P_OK && lease.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the handoff, as in ho-12.1");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the "
+				   "handoff, as in ho-12.1");
 	if (code == P_OK && (!handoff_lease_parse(lease, &num, &s->answer.lease) || num != s->num))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; expected what receive gave, as in ho-%llu.1",
-				   (unsigned long long)s->num);
+		code = problem_set(&call->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; "
+				   "expected what receive gave, as in ho-%llu.1", (unsigned long long)s->num);
 	return code;
 }
 
@@ -51,12 +52,14 @@ static enum problem_code read_result(struct call *call, struct settling *s)
 		r->gaps = json_canonical(gaps, RESULT_MAX, call->arena);
 	if ((result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL) ||
 	    (gaps && r->gaps.p == NULL))
-		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store it as a memory and give its id", RESULT_MAX);
+		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store "
+				   "it as a memory and give its id", RESULT_MAX);
 	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 	return P_OK;
 }
 
-static enum problem_code decode_settle(struct call *call, enum handoff_verb verb, const char *const *known, const char *text_name)
+static enum problem_code decode_settle(struct call *call, enum handoff_verb verb, const char *const *known,
+				       const char *text_name)
 {
 	struct settling *s = arena_zalloc(call->arena, sizeof(*s));
 	enum problem_code code = handoff_path_id(call, &s->num);
@@ -79,7 +82,8 @@ static enum problem_code decode_ack(struct call *call)
 	struct settling *s = call->input;
 
 	if (code == P_OK)
-		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem);
+		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms,
+				      &call->problem);
 	return code == P_OK ? read_result(call, s) : code;
 }
 
@@ -89,7 +93,8 @@ static enum problem_code decode_nack(struct call *call)
 	enum problem_code code = decode_settle(call, VERB_NACK, known, "reason");
 	struct settling *s = call->input;
 
-	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms, &call->problem) : code;
+	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms,
+					     &call->problem) : code;
 }
 
 static enum problem_code decode_reject(struct call *call)
@@ -105,7 +110,8 @@ static enum problem_code decode_progress(struct call *call)
 	enum problem_code code = decode_settle(call, VERB_PROGRESS, known, "note");
 	struct settling *s = call->input;
 
-	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem)
+	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS,
+					     &s->answer.work_lease_ms, &call->problem)
 			    : code;
 }
 
@@ -152,7 +158,8 @@ static enum problem_code decode_need(struct call *call)
 	if (code == P_OK)
 		code = decode_array(&call->body, "refs", NEED_MAX, &s->refs, &call->problem);
 	if (code == P_OK && s->refs == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of memories, as in [\"ms-4821\"]");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of "
+				   "memories, as in [\"ms-4821\"]");
 	return code;
 }
 
@@ -177,7 +184,8 @@ static enum problem_code write_need(struct call *call, struct store_conn *c)
 	}
 	if (s->lookup.found_count)
 		call->told = (struct event_row){
-			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope, .attempt = s->row.attempt,
+			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope,
+			.attempt = s->row.attempt,
 			.agent = s->row.agent_name, .actor = s->row.agent_name,
 			.note = arena_printf(call->arena, "%zu memor%s", s->lookup.found_count,
 					     s->lookup.found_count == 1 ? "y" : "ies"),
@@ -199,12 +207,17 @@ static void encode_need(struct call *call)
 }
 
 const struct route settle_routes[] = {
-	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, .decode = decode_ack, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, .decode = decode_nack, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, .decode = decode_reject, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need, .encode = encode_need,
-	 .prepare = find_needed},
+	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, .decode = decode_ack, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, .decode = decode_nack, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, .decode = decode_reject, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need,
+	 .encode = encode_need, .prepare = find_needed},
 	{0},
 };

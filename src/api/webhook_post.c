@@ -60,7 +60,8 @@ static void add_signature(struct webhook_post *p, struct str secret, const char 
 
 static void add_headers(struct webhook_post *p, const struct webhook_request *r)
 {
-	char lease[HANDOFF_ID_SIZE], handoff[HANDOFF_ID_SIZE], timestamp[24], space[HEADER_MAX / 2], trace[HEADER_MAX / 2];
+	char lease[HANDOFF_ID_SIZE], handoff[HANDOFF_ID_SIZE], timestamp[24], space[HEADER_MAX / 2],
+		trace[HEADER_MAX / 2];
 
 	handoff_lease_format(r->num, r->lease, lease);
 	handoff_id_format(r->num, handoff);

@@ -20,8 +20,9 @@ void show_version(const struct cli *cli, const struct json *memory);
 void show_versions(const struct cli *cli, const struct json *versions);
 /* A text byte for byte, so that it can be piped; on a terminal with what is dangerous made visible. */
 void show_text(const struct cli *cli, struct str text);
-/* Makes a call that looks memories up by their ids, and prints those that were found: the answer as it came with --json,
- * by show (of the list) otherwise. Each that is missing is a sentence on standard error, and makes it CLI_NOT_FOUND. */
+/* Makes a call that looks memories up by their ids, and prints those that were found: the answer as it came with
+ * --json, by show (of the list) otherwise. Each that is missing is a sentence on standard error, and makes it
+ * CLI_NOT_FOUND. */
 int show_found(struct cli *cli, const struct client_request *request,
 	       void (*show)(const struct cli *cli, const struct json *memories));
 /* Appends a text with what stands before it; nothing where the text is empty. */

@@ -63,7 +63,8 @@ void json_set_init(struct json_set *set, const struct json *list)
 	while (slots < (size_t)list->count * 2)
 		slots *= 2;
 	*set = (struct json_set){.list = list, .slots = mem_zalloc(slots * sizeof(*set->slots)), .mask = slots - 1};
-	/* Where the slots are is nothing that anybody outside knows or can prepare for; what is found does not depend on it. */
+	/* Where the slots are is nothing that anybody outside knows or can prepare for; what is found does not
+	 * depend on it. */
 	set->seed = (uintptr_t)set->slots;
 	for (uint32_t i = 0; i < list->count; i++) {
 		size_t at = find_slot(set, &list->items[i]);

@@ -127,8 +127,8 @@ static struct str short_text(const struct json *value, struct arena *arena)
 }
 
 /* Kept are those of a that are in b or, where carried is given, in that; added are those of b that are not in a. */
-static void compare_list(enum fidelity_kind kind, const struct json *a, const struct json *b, const struct json *carried,
-			 struct arena *arena, struct fidelity *f)
+static void compare_list(enum fidelity_kind kind, const struct json *a, const struct json *b,
+			 const struct json *carried, struct arena *arena, struct fidelity *f)
 {
 	struct json_set in_a, in_b, in_carried;
 	struct json none = {.type = JSON_ARRAY};
@@ -261,18 +261,21 @@ static void compare_refs(const struct envelope *a, const struct envelope *b, str
 		uint64_t num = a->refs[i].id.num;
 		bool kept = find_named(&in_b, num) != NULL;
 		const struct named *why = kept ? NULL : find_named(&rest, num);
+		struct fidelity_item *item = add(f, KIND_REF, kept ? FATE_KEPT : FATE_DROPPED, id_of(num, arena));
 
-		add(f, KIND_REF, kept ? FATE_KEPT : FATE_DROPPED, id_of(num, arena))->reason = why ? why->reason : STR_NULL;
+		item->reason = why ? why->reason : STR_NULL;
 	}
 	for (size_t i = 0; i < b->ref_count; i++)
 		if (find_named(&in_a, b->refs[i].id.num) == NULL)
 			add(f, KIND_REF, FATE_ADDED, id_of(b->refs[i].id.num, arena));
 }
 
-void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena, struct fidelity *ret)
+void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
+		      struct fidelity *ret)
 {
 	size_t room = 2 + before->constraints.count + after->constraints.count + before->open_decisions.count +
-		      after->open_decisions.count + before->history.count + after->history.count + before->ref_count + after->ref_count;
+		      after->open_decisions.count + before->history.count + after->history.count +
+		      before->ref_count + after->ref_count;
 	struct fidelity f = {.items = arena_calloc(arena, room, sizeof(*f.items))};
 
 	compare_intent(before, after, &f);

@@ -1,5 +1,5 @@
-/* A scanner, no grammar: ids are found wherever they stand as a word of their own; what stands between two of them decides
- * whether they are the ends of a range. */
+/* A scanner, no grammar: ids are found wherever they stand as a word of their own; what stands between two of them
+ * decides whether they are the ends of a range. */
 #include "core/mention.h"
 
 static bool is_word(char c)
@@ -41,7 +41,8 @@ static size_t match_id(struct str text, size_t at, struct memory_id *ret)
 /* Does what stands between two ids make them the ends of a range? */
 static bool joins(struct str between)
 {
-	static const char *const words[] = {"through", "thru", "to", "until", "-", "--", "..", "...", "\xe2\x80\x93", "\xe2\x80\x94", "\xe2\x80\xa6"};
+	static const char *const words[] = {"through", "thru", "to", "until", "-", "--", "..", "...", "\xe2\x80\x93",
+					    "\xe2\x80\x94", "\xe2\x80\xa6"};
 	struct str s = between;
 
 	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '\n' || s.p[0] == '\r'))

@@ -1,5 +1,5 @@
-/* Memories named in a text: "ms-4821", "ms-4821 through ms-4825", "ms-4821 to ms-4825", "ms-4821-ms-4825", "ms-4821..ms-4825", and lists of
- * them. What a person would read as a range is one.
+/* Memories named in a text: "ms-4821", "ms-4821 through ms-4825", "ms-4821 to ms-4825", "ms-4821-ms-4825",
+ * "ms-4821..ms-4825", and lists of them. What a person would read as a range is one.
  */
 #ifndef SPINE_CORE_MENTION_H
 #define SPINE_CORE_MENTION_H

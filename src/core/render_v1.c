@@ -4,7 +4,8 @@
 /* What version 1 says itself. Extensions come from outside, and must not say it a second time. */
 static bool is_own(struct str key)
 {
-	static const char *const names[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "context"};
+	static const char *const names[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
+					    "context"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_is(key, names[i]))

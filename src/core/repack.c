@@ -19,11 +19,13 @@ static bool is_decision_of(const struct json *step, struct str agent)
 {
 	const struct json *by = json_get(step, "agent");
 
-	return by && by->type == JSON_STRING && str_eq(by->s, agent) && json_get(step, "action") && json_get(step, "decision") &&
+	return by && by->type == JSON_STRING && str_eq(by->s, agent) && json_get(step, "action") &&
+	       json_get(step, "decision") &&
 	       json_get(step, "why") == NULL && json_get(step, "memory_id") == NULL;
 }
 
-struct json repack_decisions(const struct json *history, const struct json *open_decisions, struct str from, struct arena *arena)
+struct json repack_decisions(const struct json *history, const struct json *open_decisions, struct str from,
+			     struct arena *arena)
 {
 	struct json *items = arena_calloc(arena, history->count + 1, sizeof(*items));
 	struct json_set open;

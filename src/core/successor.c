@@ -30,18 +30,19 @@ static enum problem_code check_hop(const struct json *hop, struct problem *probl
 		     json_as_int(&hop->members[i].value, limit) && *limit >= 1 && *limit <= HANDOFF_HOPS_MAX;
 	}
 	if (!ok)
-		return problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form {\"min\":1,\"max\":3}, with numbers "
-				   "from 1 to %d", HANDOFF_HOPS_MAX);
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form "
+				   "{\"min\":1,\"max\":3}, with numbers from 1 to %d", HANDOFF_HOPS_MAX);
 	if (limits[0] > limits[1])
-		return problem_set(problem, P_INVALID_FIELD, "when.hop", "no hop is from %lld to %lld; the route would never fit",
-				   (long long)limits[0], (long long)limits[1]);
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "no hop is from %lld to %lld; the route would "
+				   "never fit", (long long)limits[0], (long long)limits[1]);
 	return P_OK;
 }
 
 static enum problem_code check_when(const struct json *when, struct problem *problem)
 {
 	if (when->type != JSON_OBJECT)
-		return problem_set(problem, P_INVALID_FIELD, "when", "when is %s; expected an object", json_type_name(when->type));
+		return problem_set(problem, P_INVALID_FIELD, "when", "when is %s; expected an object",
+				   json_type_name(when->type));
 	for (uint32_t i = 0; i < when->count; i++) {
 		const struct json_member *m = &when->members[i];
 		enum problem_code code = P_OK;
@@ -50,14 +51,16 @@ static enum problem_code check_when(const struct json *when, struct problem *pro
 			code = check_hop(&m->value, problem);
 		else if (str_is(m->key, "constraint"))
 			code = m->value.type == JSON_OBJECT && m->value.count > 0 ? P_OK
-			       : problem_set(problem, P_INVALID_FIELD, "when.constraint", "constraint is not of the form {\"language\":\"python\"}");
+			       : problem_set(problem, P_INVALID_FIELD, "when.constraint", "constraint is not of the "
+					     "form {\"language\":\"python\"}");
 		else if (str_is(m->key, "tag") || str_is(m->key, "state"))
 			code = m->value.type == JSON_STRING && m->value.s.n > 0 ? P_OK
 			       : problem_set(problem, P_INVALID_FIELD, "when", "%.*s is not a text", STR_ARG(m->key));
 		else
 			/* A condition that is not understood must not be taken for one that holds. */
-			code = problem_set(problem, P_INVALID_FIELD, "when", "there is no condition \"%.*s\"; expected constraint, state, tag or hop",
-					   (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+			code = problem_set(problem, P_INVALID_FIELD, "when", "there is no condition \"%.*s\"; expected "
+					   "constraint, state, tag or hop", (int)(m->key.n < 64 ? m->key.n : 64),
+					   m->key.p);
 		if (code != P_OK)
 			return code;
 	}
@@ -66,7 +69,8 @@ static enum problem_code check_when(const struct json *when, struct problem *pro
 
 enum problem_code successor_check(const struct json *settings, struct problem *problem)
 {
-	const struct json *from = json_get(settings, "from"), *to = json_get(settings, "to"), *when = json_get(settings, "when");
+	const struct json *from = json_get(settings, "from"), *to = json_get(settings, "to"),
+		*when = json_get(settings, "when");
 	const struct json *order = json_get(settings, "order");
 	int64_t number;
 
@@ -75,7 +79,8 @@ enum problem_code successor_check(const struct json *settings, struct problem *p
 	if (!is_name(to) || successor_is_next(to->s))
 		return problem_set(problem, P_INVALID_FIELD, "to", "to is not the name of an agent");
 	if (from && from->type != JSON_NULL && !is_name(from))
-		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out for any");
+		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out "
+				   "for any");
 	if (order && order->type != JSON_NULL && (!json_as_int(order, &number) || number < 0 || number > 1000000))
 		return problem_set(problem, P_INVALID_FIELD, "order", "order is not a whole number from 0 to 1000000");
 	return when && when->type != JSON_NULL ? check_when(when, problem) : P_OK;
@@ -99,7 +104,8 @@ static bool inherits(const struct choice *c, struct str key)
 	if (c->parent == NULL || str_is(key, "max_tokens"))
 		return false;
 	for (uint32_t i = 0; waive->type == JSON_ARRAY && i < waive->count; i++) {
-		const struct json *name = waive->items[i].type == JSON_OBJECT ? json_get(&waive->items[i], "key") : NULL;
+		const struct json *name = waive->items[i].type == JSON_OBJECT ? json_get(&waive->items[i], "key")
+									      : NULL;
 
 		if (name && name->type == JSON_STRING && str_eq(name->s, key))
 			return false;
@@ -133,7 +139,8 @@ static bool hop_holds(const struct choice *c, const struct json *wanted)
 	return !(max && json_as_int(max, &limit) && hop > limit);
 }
 
-static enum problem_code has_tag(const struct choice *c, uint64_t num, struct str tag, bool *ret, struct problem *problem)
+static enum problem_code has_tag(const struct choice *c, uint64_t num, struct str tag, bool *ret,
+				 struct problem *problem)
 {
 	struct memory m;
 	struct json tags;
@@ -200,14 +207,16 @@ static int64_t order_of(const struct json *route)
 	return value;
 }
 
-enum problem_code successor_find(struct store_conn *c, int64_t space, const struct handoff_draft *draft, const struct envelope *parent,
-				 struct arena *arena, struct str *ret, struct problem *problem)
+enum problem_code successor_find(struct store_conn *c, int64_t space, const struct handoff_draft *draft,
+				 const struct envelope *parent, struct arena *arena, struct str *ret,
+				 struct problem *problem)
 {
 	struct choice choice = {c, space, draft, parent, arena};
 	struct route_row *rows = arena_calloc(arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
 	const struct json *best = NULL;
 	size_t count = 0;
-	enum store_status status = space ? store_routes(c, space, STR_NULL, SUCCESSOR_ROUTES_MAX, arena, rows, &count) : STORE_OK;
+	enum store_status status = space ? store_routes(c, space, STR_NULL, SUCCESSOR_ROUTES_MAX, arena, rows, &count)
+					 : STORE_OK;
 	enum problem_code code = P_OK;
 
 	if (status != STORE_OK)
@@ -226,7 +235,8 @@ enum problem_code successor_find(struct store_conn *c, int64_t space, const stru
 			best = route;
 	}
 	if (code == P_OK && best == NULL)
-		code = problem_set(problem, P_NO_ROUTE, "target_agent", "target_agent is \"next\", but none of the %zu routes of this space fits; name the agent, or add one with PUT /v1/routes/NAME",
+		code = problem_set(problem, P_NO_ROUTE, "target_agent", "target_agent is \"next\", but none of the %zu "
+				   "routes of this space fits; name the agent, or add one with PUT /v1/routes/NAME",
 				   count);
 	if (code == P_OK)
 		*ret = json_get(best, "to")->s;

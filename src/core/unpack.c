@@ -1,6 +1,7 @@
 #include "core/unpack.h"
 
-struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions, size_t count)
+struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions,
+			   size_t count)
 {
 	struct buf out;
 	struct str result;
@@ -24,8 +25,10 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 	return result;
 }
 
-/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without text. */
-static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena, struct problem *problem)
+/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without
+ * text. */
+static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena,
+				  struct problem *problem)
 {
 	struct memory m;
 	enum store_status status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
@@ -38,7 +41,8 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	r->now.superseded_by = m.superseded_by;
 	r->now.forgotten = m.forgotten_at_ms != 0;
 	if (r->form != FORM_REF && !r->now.forgotten)
-		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions, r->redaction_count);
+		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
+					  r->redaction_count);
 	return P_OK;
 }
 
@@ -51,8 +55,8 @@ enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *
 			   "restore a backup", (unsigned long long)row->num);
 }
 
-enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena, struct envelope *ret,
-			     struct problem *problem)
+enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,
+			     struct envelope *ret, struct problem *problem)
 {
 	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
 	bool snapshot = code == P_OK && store_snapshot_begin(c);
@@ -75,8 +79,8 @@ enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num,
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena, struct envelope *ret,
-			 struct problem *problem)
+enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			 struct envelope *ret, struct problem *problem)
 {
 	struct envelope_row row;
 	enum problem_code code = unpack_find(c, space, num, field, arena, &row, problem);
@@ -109,8 +113,9 @@ static enum unpack_verdict verify_one(const struct envelope *e, const struct env
 	return memcmp(digest, e->digest, 32) == 0 ? UNPACK_INTACT : UNPACK_DAMAGED;
 }
 
-enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, enum unpack_verdict *ret,
-				uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
+enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
+				struct problem *problem)
 {
 	enum unpack_verdict verdict = UNPACK_INTACT;
 	uint8_t expected[32];

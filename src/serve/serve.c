@@ -46,13 +46,14 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 	struct str name = {listen, colon ? (size_t)(colon - listen) : 0};
 	uint64_t port;
 
-	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 || name.n >= HOST_MAX) {
+	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 ||
+	    name.n >= HOST_MAX) {
 		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
 		return false;
 	}
 	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL)) {
-		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are no keys and no TLS yet",
-			   listen);
+		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because "
+			   "there are no keys and no TLS yet", listen);
 		return false;
 	}
 	if (str_ieq(name, STR("localhost")))
@@ -84,8 +85,8 @@ static void raise_descriptor_limit(struct server *s)
 		return;
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
-		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is lower",
-			  LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
+		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is "
+			  "lower", LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
 }
 
 static void on_store_failure(void *ctx, const char *why)
@@ -93,8 +94,8 @@ static void on_store_failure(void *ctx, const char *why)
 	struct server *s = ctx;
 
 	atomic_store(&s->api.failed, true);
-	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after repairing the cause",
-		  LOG_STR("error", why));
+	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after "
+		  "repairing the cause", LOG_STR("error", why));
 }
 
 static struct http_config http_config(struct server *s)
@@ -144,8 +145,8 @@ static void write_server_file(const struct server *s)
 	sprintf(next, "%s.new", path);
 	format_url(s, url, sizeof(url));
 	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url, SPINE_VERSION) < 0 ||
-	    rename(next, path) != 0)
+	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url,
+			      SPINE_VERSION) < 0 || rename(next, path) != 0)
 		log_write(&s->log, LOG_WARN, "cannot write server.json", LOG_STR("error", strerror(errno)));
 	if (fd >= 0)
 		close(fd);
@@ -176,7 +177,8 @@ static struct watch_config watch_config(const struct server *s)
 {
 	const struct serve_alerts *a = &s->config->alerts;
 	struct watch_config config = {
-		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts), .url = s->url,
+		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts),
+		.url = s->url,
 	};
 	struct alert_rules *r = &config.rules;
 
@@ -230,7 +232,8 @@ static bool start(struct server *s, struct buf *error)
 	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
 	s->api.feed = feed_new(&s->api, c->http_threads);
 	if (c->otlp_endpoint) {
-		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms, c->data_dir, &s->log}, error);
+		s->api.exporter = exporter_start(&(struct exporter_config){c->otlp_endpoint, c->otlp_interval_ms,
+									   c->data_dir, &s->log}, error);
 		if (s->api.exporter == NULL)
 			return false;
 	}
@@ -245,7 +248,8 @@ static bool start(struct server *s, struct buf *error)
 		return false;
 	s->api.writer = writer_start(&(struct writer_config){
 		.hooks = watch_hooks(s->api.watch, waiting_hooks(s->api.waiting)),
-		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms, .on_failure = on_store_failure, .ctx = s,
+		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms,
+		.on_failure = on_store_failure, .ctx = s,
 	});
 	webhook_start(s->api.webhook);
 	watch_start(s->api.watch);

@@ -69,7 +69,8 @@ static const char *inherit(const char *inherited, const char *given, const char 
 static void test_what_was_set_holds_at_later_hops(void **state)
 {
 	(void)state;
-	assert_string_equal(inherit("{\"language\":\"python\",\"x\":null}", NULL, NULL, NULL), "{\"language\":\"python\",\"x\":null}");
+	assert_string_equal(inherit("{\"language\":\"python\",\"x\":null}", NULL, NULL, NULL),
+			    "{\"language\":\"python\",\"x\":null}");
 	assert_string_equal(inherit("{\"a\":1}", "{\"b\":[1,{}]}", NULL, NULL), "{\"a\":1,\"b\":[1,{}]}");
 	assert_string_equal(inherit("{\"a\":1}", "{\"a\":1.0}", NULL, NULL), "{\"a\":1}");
 	assert_string_equal(inherit(NULL, "{\"a\":true}", NULL, NULL), "{\"a\":true}");
@@ -79,7 +80,8 @@ static void test_max_tokens_belongs_to_the_receiver(void **state)
 {
 	(void)state;
 	assert_string_equal(inherit("{\"max_tokens\":4000}", NULL, NULL, NULL), "{}");
-	assert_string_equal(inherit("{\"max_tokens\":4000}", "{\"max_tokens\":9000}", NULL, NULL), "{\"max_tokens\":9000}");
+	assert_string_equal(inherit("{\"max_tokens\":4000}", "{\"max_tokens\":9000}", NULL, NULL),
+			    "{\"max_tokens\":9000}");
 }
 
 struct narrowing {
@@ -93,7 +95,8 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 {
 	static const struct narrowing cases[] = {
 		{"max_retries", "3", "2", true}, {"max_retries", "3", "4", false}, {"maxRetries", "3", "2.5", true},
-		{"retry_limit", "10", "1", true}, {"min_coverage", "80", "90", true}, {"min_coverage", "80", "70", false},
+		{"retry_limit", "10", "1", true}, {"min_coverage", "80", "90", true},
+		{"min_coverage", "80", "70", false},
 		{"at_least", "1", "2", true}, {"retries", "3", "2", false}, {"timeout", "3", "2", false},
 		{"do_not", "[\"x\"]", "[\"y\",\"x\"]", true}, {"do_not", "[\"x\",\"y\"]", "[\"x\"]", false},
 		{"forbidden_paths", "[]", "[\"/etc\"]", true}, {"allowed_hosts", "[\"a\",\"b\"]", "[\"a\"]", true},
@@ -101,8 +104,10 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-29T00:00:00Z\"", true},
 		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-31T00:00:00Z\"", false},
 		{"security", "\"no plaintext credentials\"", "\"none\"", false}, {"security", "true", "false", false},
-		{"max_retries", "3", "\"2\"", false}, {"max_retries", "3", "null", false}, {"language", "\"python\"", "\"Python\"", false},
-		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false}, {"maximal", "2", "1", false},
+		{"max_retries", "3", "\"2\"", false}, {"max_retries", "3", "null", false},
+		{"language", "\"python\"", "\"Python\"", false},
+		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false},
+		{"maximal", "2", "1", false},
 	};
 
 	(void)state;
@@ -110,7 +115,8 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 		bool allowed = constraints_narrows(str_of(cases[i].key), parse(cases[i].before), parse(cases[i].after));
 
 		if (allowed != cases[i].allowed)
-			fail_msg("%s: %s -> %s is %s", cases[i].key, cases[i].before, cases[i].after, allowed ? "allowed" : "refused");
+			fail_msg("%s: %s -> %s is %s", cases[i].key, cases[i].before, cases[i].after,
+				 allowed ? "allowed" : "refused");
 	}
 	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":2}", NULL, NULL), "{\"max_retries\":2}");
 	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":4}", NULL, NULL), "constraint_conflict");
@@ -121,8 +127,10 @@ static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
 	const char *waived = NULL;
 
 	(void)state;
-	assert_string_equal(inherit("{\"a\":1,\"b\":2}", NULL, "[{\"key\":\"a\",\"reason\":\"legal said so\"}]", &waived), "{\"b\":2}");
-	assert_string_equal(waived, "[{\"at_hop\":3,\"by\":\"bob\",\"key\":\"a\",\"reason\":\"legal said so\",\"value\":1}]");
+	assert_string_equal(inherit("{\"a\":1,\"b\":2}", NULL, "[{\"key\":\"a\",\"reason\":\"legal said so\"}]",
+				    &waived), "{\"b\":2}");
+	assert_string_equal(waived, "[{\"at_hop\":3,\"by\":\"bob\",\"key\":\"a\",\"reason\":\"legal said "
+			    "so\",\"value\":1}]");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\"}]", NULL), "missing_field");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\",\"reason\":\"  \"}]", NULL), "missing_field");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"b\",\"reason\":\"r\"}]", NULL), "invalid_field");
@@ -132,7 +140,8 @@ static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
 
 static void test_a_conflict_names_the_key_and_both_values(void **state)
 {
-	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL, STR("bob"), 2};
+	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL,
+				       STR("bob"), 2};
 	struct json constraints, waived;
 	struct problem problem;
 
@@ -190,7 +199,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_narrowing_is_allowed_and_nothing_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_waiver_is_by_name_with_a_reason_and_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_conflict_names_the_key_and_both_values, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_lists_are_narrowed_in_no_time, set_up, tear_down),
 	};
 

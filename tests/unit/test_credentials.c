@@ -221,7 +221,8 @@ static const char *const NEGATIVES[] = {
 	/* Stand-ins. */
 	"password = \"xxxxxxxxxxxx\"", "password: ********", "api_key = \"<your-api-key>\"",
 	"API_KEY=your_api_key_here",
-	"connect(host=h, password=value1, port=2)", "f(1, password=password2)", "set it with password=some_value, please",
+	"connect(host=h, password=value1, port=2)", "f(1, password=password2)", "set it with password=some_value, "
+	"please",
 	"connect(user=me password=value1 and so on)", "x.password=value1 + 2",
 	"password: ${DB_PASSWORD}", "PASSWORD=$DB_PASSWORD", "password=\"$1\"", "token: \"{{ vault.token }}\"",
 	"password = '%s'",

@@ -39,7 +39,8 @@ static struct json parse(const char *text)
 static struct envelope empty(void)
 {
 	return (struct envelope){
-		.open_decisions = {.type = JSON_ARRAY}, .history = {.type = JSON_ARRAY}, .constraints = {.type = JSON_OBJECT},
+		.open_decisions = {.type = JSON_ARRAY}, .history = {.type = JSON_ARRAY},
+		.constraints = {.type = JSON_OBJECT},
 		.waived = {.type = JSON_ARRAY},
 	};
 }
@@ -62,7 +63,8 @@ static void test_decisions_and_steps_are_kept_added_or_dropped(void **state)
 	before.open_decisions = parse("[\"still open\",\"was made\",\"got lost\",{\"a\":1,\"b\":2}]");
 	after.open_decisions = parse("[{\"b\":2,\"a\":1.0},\"new\",\"still open\"]");
 	before.history = parse("[{\"action\":\"read\"},{\"action\":\"wrote\"}]");
-	after.history = parse("[{\"action\":\"read\"},{\"action\":\"was made\",\"decision\":\"yes\"},{\"action\":\"got lost\"}]");
+	after.history = parse("[{\"action\":\"read\"},{\"action\":\"was made\",\"decision\":\"yes\"},{\"action\":\"got "
+			      "lost\"}]");
 	fidelity_compare(&before, &after, &arena, &f);
 	assert_int_equal(find(&f, KIND_DECISION, "still open")->fate, FATE_KEPT);
 	assert_int_equal(find(&f, KIND_DECISION, "was made")->fate, FATE_KEPT);
@@ -111,7 +113,8 @@ static void test_a_memory_that_is_gone_says_why_where_the_envelope_does(void **s
 
 static void fill(struct envelope *e, uint64_t from)
 {
-	struct json *steps = arena_calloc(&arena, MANY, sizeof(*steps)), *open = arena_calloc(&arena, MANY, sizeof(*open));
+	struct json *steps = arena_calloc(&arena, MANY, sizeof(*steps)),
+		*open = arena_calloc(&arena, MANY, sizeof(*open));
 
 	e->refs = arena_calloc(&arena, MANY, sizeof(*e->refs));
 	e->trimmed = arena_calloc(&arena, MANY, sizeof(*e->trimmed));
@@ -124,7 +127,8 @@ static void fill(struct envelope *e, uint64_t from)
 		steps[i] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 		open[i] = (struct json){.type = JSON_STRING, .s = text};
 		e->refs[i].id = (struct memory_id){from + MANY - i, 1};
-		e->trimmed[i] = (struct envelope_trim){.id = arena_printf(&arena, "ms-%u", i + 1), .reason = STR("budget")};
+		e->trimmed[i] = (struct envelope_trim){.id = arena_printf(&arena, "ms-%u", i + 1),
+						       .reason = STR("budget")};
 	}
 	e->history = (struct json){.type = JSON_ARRAY, .count = MANY, .items = steps};
 	e->open_decisions = (struct json){.type = JSON_ARRAY, .count = MANY, .items = open};
@@ -150,7 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_decisions_and_steps_are_kept_added_or_dropped, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_memory_that_is_gone_says_why_where_the_envelope_does, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_memory_that_is_gone_says_why_where_the_envelope_does, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_large_envelopes_are_compared_in_no_time, set_up, tear_down),
 	};
 
