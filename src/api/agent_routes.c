@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { AGENTS_LISTED_MAX = 1000000, AGENT_NAME_MAX = 128, SECRET_BYTES = 32 };
+enum { AGENTS_LISTED_MAX = 1000000, SECRET_BYTES = 32 };
 
 static const char *const agent_fields[] = {
 	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook",
@@ -89,6 +89,8 @@ static enum problem_code decode_put(struct call *call)
 		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
 				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
 	code = decode_name(call);
+	if (code == P_OK)
+		code = decode_check_agent(call->params[0], "name", &call->problem);
 	return code == P_OK ? decode_webhook(call) : code;
 }
 
@@ -172,7 +174,8 @@ static enum problem_code read_get(struct call *call, struct store_conn *c)
 	enum problem_code code = agent_read(c, call->space, call->params[0], call->arena, a, &call->problem);
 
 	if (code == P_OK && a->created_at_ms == 0)
-		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
+		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that "
+				   "name");
 	return code == P_OK ? read_view(call, c, call->input) : code;
 }
 
@@ -262,12 +265,14 @@ struct agent_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct agent_list *l = arena_zalloc(call->arena, sizeof(*l));
-	enum problem_code code = page_read(call, &l->page);
+	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	if (code == P_OK && l->page.position > AGENTS_LISTED_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+				   "list");
 	return code;
 }
 

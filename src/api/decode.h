@@ -1,5 +1,5 @@
-/* Fields of a JSON object, checked one by one. Each returns P_OK with *ret set, or the problem that names the field. Absent and null
- * are the same here: *ret is left as it is. */
+/* Fields of a JSON object, checked one by one. Each returns P_OK with *ret set, or the problem that names the field.
+ * Absent and null are the same here: *ret is left as it is. */
 #ifndef SPINE_API_DECODE_H
 #define SPINE_API_DECODE_H
 
@@ -15,15 +15,23 @@ enum problem_code decode_bool(const struct json *obj, const char *name, bool *re
 enum problem_code decode_int(const struct json *obj, const char *name, int64_t min, int64_t max, int64_t *ret,
 			     struct problem *problem);
 /* A number of seconds, whole or not, in milliseconds. */
-enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms, int64_t *ret_ms,
-				 struct problem *problem);
+enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms,
+				 int64_t *ret_ms, struct problem *problem);
 enum problem_code decode_time(const struct json *obj, const char *name, int64_t *ret_ms, struct problem *problem);
 enum problem_code decode_array(const struct json *obj, const char *name, size_t max, const struct json **ret,
 			       struct problem *problem);
 
+/* The name of an agent that work can go to, and a list of them. */
+enum problem_code decode_agent(const struct json *obj, const char *name, struct str *ret, struct problem *problem);
+enum problem_code decode_agents(const struct json *obj, const char *name, size_t max, const struct json **ret,
+				struct problem *problem);
+
 /* The checks themselves, for values that come from elsewhere (a header, the query). */
-enum problem_code decode_check_text(struct str value, const char *name, size_t min, size_t max, struct problem *problem);
+enum problem_code decode_check_text(struct str value, const char *name, size_t min, size_t max,
+				    struct problem *problem);
 /* The same, and no control characters: names. */
 enum problem_code decode_check_name(struct str value, const char *name, size_t max, struct problem *problem);
+/* The name of an agent that work can go to: of everybody but "next". */
+enum problem_code decode_check_agent(struct str value, const char *name, struct problem *problem);
 
 #endif

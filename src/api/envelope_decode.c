@@ -1,16 +1,29 @@
 #include "api/envelope_decode.h"
 
 #include "api/decode.h"
+#include "core/agent.h"
 #include "core/mention.h"
+#include "core/repack.h"
 
-enum { AGENT_NAME_MAX = 128, TASK_NAME_MAX = 128 };
+enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
+
+enum problem_code envelope_body_id(struct call *call, uint64_t *ret)
+{
+	struct str id = STR_NULL;
+	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->problem);
+
+	if (code == P_OK && id.p && !envelope_id_parse(id, ret))
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+				   "envelope; expected one as in env-17");
+	return code;
+}
 
 enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
 {
 	if (envelope_id_parse(call->params[0], ret))
 		return P_OK;
-	return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look like env-17",
-			   (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
+	return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
+			   "like env-17", (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
 }
 
 /* --- Fields of any of the three forms --- */
@@ -22,19 +35,22 @@ static enum problem_code read_agent(const struct json *obj, const char *name, st
 	return code == P_OK && ret->p ? decode_check_name(*ret, name, AGENT_NAME_MAX, p) : code;
 }
 
-static enum problem_code read_tree(const struct json *obj, const char *name, enum json_type type, struct json *ret, struct problem *p)
+static enum problem_code read_tree(const struct json *obj, const char *name, enum json_type type, struct json *ret,
+				   struct problem *p)
 {
 	const struct json *value = decode_member(obj, name);
 
 	if (value == NULL)
 		return P_OK;
 	if (value->type != type)
-		return problem_set(p, P_INVALID_FIELD, name, "%s is %s; expected %s", name, json_type_name(value->type), json_type_name(type));
+		return problem_set(p, P_INVALID_FIELD, name, "%s is %s; expected %s", name, json_type_name(value->type),
+				   json_type_name(type));
 	*ret = *value;
 	return P_OK;
 }
 
-static enum problem_code read_objects(const struct json *obj, const char *name, size_t max, struct json *ret, struct problem *p)
+static enum problem_code read_objects(const struct json *obj, const char *name, size_t max, struct json *ret,
+				      struct problem *p)
 {
 	const struct json *list = NULL;
 	enum problem_code code = decode_array(obj, name, max, &list, p);
@@ -42,7 +58,8 @@ static enum problem_code read_objects(const struct json *obj, const char *name, 
 	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
 		if (list->items[i].type == JSON_OBJECT)
 			continue;
-		code = problem_set(p, P_INVALID_FIELD, NULL, "an item is %s; expected an object", json_type_name(list->items[i].type));
+		code = problem_set(p, P_INVALID_FIELD, NULL, "an item is %s; expected an object",
+				   json_type_name(list->items[i].type));
 		problem_prefix(p, name, i);
 	}
 	if (code == P_OK && list)
@@ -68,12 +85,14 @@ static enum problem_code read_refs(struct call *call, const struct json *obj, co
 		else if (list->items[i].type == JSON_STRING)
 			mention_collect(&ids, list->items[i].s, call->arena);
 		if (!is_one && ids.count == before) {
-			code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids as in ms-4821");
+			code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
+					   "as in ms-4821");
 			problem_prefix(&call->problem, name, i);
 		}
 	}
 	if (code == P_OK && ids.truncated)
-		code = problem_set(&call->problem, P_TOO_LARGE, name, "%s names more than %d memories", name, MENTION_MAX);
+		code = problem_set(&call->problem, P_TOO_LARGE, name, "%s names more than %d memories", name,
+				   MENTION_MAX);
 	d->refs = ids.ids;
 	d->ref_count = ids.count;
 	return code;
@@ -85,7 +104,8 @@ static enum problem_code check_resolved(const struct json *list, struct problem 
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (decode_member(&list->items[i], "decision"))
 			continue;
-		problem_set(p, P_MISSING_FIELD, "decision", "decision is missing; it is the open decision that was made");
+		problem_set(p, P_MISSING_FIELD, "decision", "decision is missing; it is the open decision that was "
+			    "made");
 		problem_prefix(p, "resolved_decisions", i);
 		return p->code;
 	}
@@ -98,7 +118,8 @@ static enum problem_code read_parent(const struct json *obj, const char *name, u
 	enum problem_code code = decode_str(obj, name, 1, 64, &text, p);
 
 	if (code == P_OK && text.p && !envelope_id_parse(text, ret))
-		code = problem_set(p, P_INVALID_FIELD, name, "%s is not an id of an envelope; expected one as in env-17", name);
+		code = problem_set(p, P_INVALID_FIELD, name, "%s is not an id of an envelope; expected one as in "
+				   "env-17", name);
 	return code;
 }
 
@@ -108,7 +129,8 @@ static enum problem_code read_strategy(const struct json *obj, struct handoff_dr
 	enum problem_code code = decode_str(obj, "strategy", 0, 64, &name, p);
 
 	if (code == P_OK && name.p && !envelope_strategy_parse(name, &d->strategy))
-		code = problem_set(p, P_INVALID_FIELD, "strategy", "strategy is \"%.*s\"; expected one of priority, full, summary, lazy", STR_ARG(name));
+		code = problem_set(p, P_INVALID_FIELD, "strategy", "strategy is \"%.*s\"; expected one of priority, "
+				   "full, summary, lazy", STR_ARG(name));
 	return code;
 }
 
@@ -120,9 +142,9 @@ static enum problem_code require(struct str value, const char *name, const char 
 /* --- agent_handoff's arguments --- */
 
 static const char *const request_fields[] = {
-	"from", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history", "expected_output",
-	"intent", "state", "open_decisions", "resolved_decisions", "parent", "task", "strategy", "refs", "max_hops", "waive", "dry_run",
-	"tokenizer", NULL,
+	"from", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history",
+	"expected_output", "intent", "state", "open_decisions", "resolved_decisions", "parent", "task", "strategy",
+	"refs", "max_hops", "waive", "dry_run", "tokenizer", NULL,
 };
 
 static enum problem_code read_request(struct call *call, struct handoff_input *in)
@@ -133,7 +155,8 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 	enum problem_code code;
 
 	call_warn_unknown_members(call, b, request_fields, "");
-	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "target_agent", &d->to, p)) != P_OK ||
+	if ((code = read_agent(b, "from", &d->from, p)) != P_OK ||
+	    (code = read_agent(b, "target_agent", &d->to, p)) != P_OK ||
 	    (code = require(d->to, "target_agent", "it is who gets the work", p)) != P_OK ||
 	    (code = decode_str(b, "task_summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
 	    (code = require(d->summary, "task_summary", "it says what the receiver is to accomplish", p)) != P_OK ||
@@ -160,8 +183,8 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 
 /* --- Version 1, and version 2 as a whole --- */
 
-/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what the sender's own
- * extensions hold. */
+/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what
+ * the sender's own extensions hold. */
 static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
 {
 	const struct json *own = decode_member(obj, "extensions");
@@ -182,13 +205,15 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 		if (count == 0 || !str_eq(own->members[i].key, name))
 			outer[outer_count++] = own->members[i];
 	if (count)
-		outer[outer_count++] = (struct json_member){name, {.type = JSON_OBJECT, .count = count, .members = kept}};
+		outer[outer_count++] = (struct json_member){name, {.type = JSON_OBJECT, .count = count,
+								   .members = kept}};
 	return (struct json){.type = JSON_OBJECT, .count = outer_count, .members = outer};
 }
 
 static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 {
-	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids", "from", "context", "extensions", NULL};
+	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
+					    "from", "context", "extensions", NULL};
 	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
@@ -196,7 +221,8 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 
 	d->include_recent = 0;
 	d->extensions = keep_unknown(call, b, known, STR("v1"));
-	if ((code = read_agent(b, "target", &d->to, p)) != P_OK || (code = require(d->to, "target", "it is who gets the work", p)) != P_OK ||
+	if ((code = read_agent(b, "target", &d->to, p)) != P_OK ||
+	    (code = require(d->to, "target", "it is who gets the work", p)) != P_OK ||
 	    (code = read_agent(b, "from", &d->from, p)) != P_OK ||
 	    (code = decode_str(b, "summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
 	    (code = require(d->summary, "summary", "it says what the receiver is to accomplish", p)) != P_OK ||
@@ -209,29 +235,53 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 	return read_refs(call, b, "memory_ids", d);
 }
 
-/* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request. */
-static enum problem_code read_v2_refs(struct call *call, const struct json *memory, struct handoff_draft *d)
+/* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request.
+ * What it had no room for or could not find is asked for again: it must not be lost because there is another
+ * envelope between. */
+static void read_v2_refs(struct call *call, const struct json *memory, const struct json *budget,
+			 struct handoff_draft *d)
 {
-	const struct json *refs = json_get(memory, "refs");
+	const struct json *lists[] = {json_get(memory, "refs"), json_get(memory, "missing"),
+				      json_get(budget, "trimmed")};
 	struct mention_list ids = {0};
 
-	for (uint32_t i = 0; refs && refs->type == JSON_ARRAY && i < refs->count; i++) {
-		const struct json *id = json_get(&refs->items[i], "id");
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+		for (uint32_t i = 0; lists[k] && lists[k]->type == JSON_ARRAY && i < lists[k]->count; i++) {
+			const struct json *id = json_get(&lists[k]->items[i], "id");
 
-		if (id && id->type == JSON_STRING)
-			mention_collect(&ids, id->s, call->arena);
-	}
+			if (id && id->type == JSON_STRING)
+				mention_collect(&ids, id->s, call->arena);
+		}
 	d->refs = ids.ids;
 	d->ref_count = ids.count;
+}
+
+/* What the envelope's hop waived and decided itself, where it says which one it is; the rest comes from its parent. */
+static enum problem_code read_v2_own(struct call *call, struct handoff_input *in)
+{
+	const struct json *b = in->body, *lineage = json_get(b, "lineage");
+	struct handoff_draft *d = &in->draft;
+	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
+	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->problem);
+	int64_t hop;
+
+	if (code != P_OK || in->parent == 0 || !json_as_int(json_get(lineage, "hop"), &hop))
+		return code;
+	d->waive = repack_waivers(&waived, hop, call->arena);
+	d->resolved_decisions = repack_decisions(d->history.type == JSON_ARRAY ? &d->history : &none,
+						 d->open_decisions.type == JSON_ARRAY ? &d->open_decisions : &none,
+						 d->from, call->arena);
 	return P_OK;
 }
 
 static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 {
-	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at", "from", "to", "traceparent", "task",
-					    "memory", "history", "constraints", "waived", "expected_output", "lineage", "budget",
-					    "completeness", "extensions", "guard", "since", NULL};
-	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage");
+	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
+					    "from", "to", "traceparent", "task", "memory", "history", "constraints",
+					    "waived", "expected_output", "lineage", "budget", "completeness",
+					    "extensions", "guard", "since", NULL};
+	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
+		*budget = json_get(b, "budget");
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
 	enum problem_code code;
@@ -248,9 +298,14 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
 	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
 	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
+	    (code = decode_str(task, "id", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
+	    (code = d->task.p ? decode_check_name(d->task, "task.id", TASK_NAME_MAX, p) : P_OK) != P_OK ||
+	    (code = read_strategy(budget, d, p)) != P_OK ||
+	    (code = decode_int(lineage, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
 	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
 		return code;
-	return read_v2_refs(call, json_get(b, "memory"), d);
+	read_v2_refs(call, json_get(b, "memory"), budget, d);
+	return read_v2_own(call, in);
 }
 
 static enum problem_code unsupported(struct call *call, const struct json *version)
@@ -261,8 +316,8 @@ static enum problem_code unsupported(struct call *call, const struct json *versi
 	buf_init(&text, 65536);
 	json_writer_init(&w, &text);
 	json_put(&w, version);
-	problem_set(&call->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; this server reads 1 and \"2\"",
-		    text.data ? text.data : "?");
+	problem_set(&call->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; "
+		    "this server reads 1 and \"2\"", text.data ? text.data : "?");
 	buf_release(&text);
 	return call->problem.code;
 }

@@ -262,8 +262,9 @@ static enum problem_code read_object(struct call *call, struct excerpt *x)
 
 static enum problem_code decode_audit(struct call *call)
 {
+	static const char *const known[] = {"actor", "object", "action", "since", "until", "after", "order", NULL};
 	struct excerpt *x = arena_zalloc(call->arena, sizeof(*x));
-	enum problem_code code = page_read(call, &x->page);
+	enum problem_code code = page_read_only(call, known, &x->page);
 
 	call->input = x;
 	if (code == P_OK)

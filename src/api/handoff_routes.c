@@ -6,10 +6,10 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "api/traceparent.h"
-#include "core/envelope.h"
 #include "core/handoff_id.h"
+#include "core/unpack.h"
 
-enum { NAME_MAX_BYTES = 128, SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
+enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 
 static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "discard", NULL};
 
@@ -22,52 +22,36 @@ struct sending {
 	struct notices notices;
 };
 
-static enum problem_code read_fallbacks(struct call *call, struct sending *s)
+/* An envelope that is there, or one that is packed with the same call. */
+static enum problem_code read_envelope(struct call *call, struct sending *s)
 {
-	enum problem_code code = decode_array(&call->body, "fallbacks", DELIVERY_FALLBACKS_MAX, &s->order.fallbacks, &call->problem);
+	const struct json *whole = decode_member(&call->body, "envelope");
+	struct problem *p = &call->problem;
+	enum problem_code code = envelope_body_id(call, &s->order.envelope);
 
-	for (uint32_t i = 0; code == P_OK && s->order.fallbacks && i < s->order.fallbacks->count; i++) {
-		const struct json *name = &s->order.fallbacks->items[i];
-
-		if (name->type != JSON_STRING)
-			code = problem_set(&call->problem, P_INVALID_FIELD, "", "a fallback is %s; expected the name of an agent", json_type_name(name->type));
-		else
-			code = decode_check_name(name->s, "", NAME_MAX_BYTES, &call->problem);
-		if (code != P_OK)
-			problem_prefix(&call->problem, "fallbacks", i);
-	}
+	if (code != P_OK || (s->order.envelope && whole == NULL))
+		return code;
+	if (s->order.envelope)
+		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
+	if (whole == NULL)
+		return problem_set(p, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes "
+				   "packs an envelope and tells its id, as in env-17; or give the envelope itself as "
+				   "\"envelope\"");
+	if (whole->type != JSON_OBJECT)
+		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST "
+				   "/v1/envelopes takes it", json_type_name(whole->type));
+	s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
+	code = pack_decode(call, whole, s->pack);
+	if (code == P_OK && s->pack->in.dry_run)
+		code = problem_set(p, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST "
+				   "/v1/envelopes for it");
 	return code;
-}
-
-static enum problem_code read_envelope_id(struct call *call, struct sending *s)
-{
-	struct str id = STR_NULL;
-	const struct json *inline_envelope = decode_member(&call->body, "envelope");
-	enum problem_code code = decode_str(&call->body, "envelope_id", 1, 64, &id, &call->problem);
-
-	if (code != P_OK)
-		return code;
-	if (id.p && inline_envelope)
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be given");
-	if (inline_envelope && inline_envelope->type != JSON_OBJECT)
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST /v1/envelopes takes it", json_type_name(inline_envelope->type));
-	if (inline_envelope) {
-		s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
-		code = pack_decode(call, inline_envelope, s->pack);
-		if (code == P_OK && s->pack->in.dry_run)
-			code = problem_set(&call->problem, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST /v1/envelopes for it");
-		return code;
-	}
-	if (id.p == NULL)
-		return problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; POST /v1/envelopes packs an envelope and tells its id, as in env-17; or give the envelope itself as \"envelope\"");
-	if (!envelope_id_parse(id, &s->order.envelope))
-		return problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
-	return P_OK;
 }
 
 static enum problem_code decode_send(struct call *call)
 {
-	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts", "fallbacks", "priority", NULL};
+	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts",
+					    "fallbacks", "priority", NULL};
 	struct sending *s = arena_zalloc(call->arena, sizeof(*s));
 	struct delivery_order *o = &s->order;
 	const struct json *b = &call->body;
@@ -77,9 +61,8 @@ static enum problem_code decode_send(struct call *call)
 
 	call->input = s;
 	call_warn_unknown_members(call, b, known, "");
-	if ((code = read_envelope_id(call, s)) != P_OK ||
-	    (code = decode_str(b, "to", 1, NAME_MAX_BYTES, &o->to, p)) != P_OK ||
-	    (code = o->to.p ? decode_check_name(o->to, "to", NAME_MAX_BYTES, p) : P_OK) != P_OK ||
+	if ((code = read_envelope(call, s)) != P_OK ||
+	    (code = decode_agent(b, "to", &o->to, p)) != P_OK ||
 	    (code = decode_seconds(b, "wait_s", 0, SEND_WAIT_MAX_MS, &o->wait_ms, p)) != P_OK ||
 	    (code = decode_seconds(b, "ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS, &o->ack_timeout_ms, p)) != P_OK ||
 	    (code = decode_int(b, "max_attempts", 1, DELIVERY_ATTEMPTS_MAX, &o->max_attempts, p)) != P_OK ||
@@ -87,11 +70,11 @@ static enum problem_code decode_send(struct call *call)
 		return code;
 	o->priority = (int)priority;
 	call->skips_index = s->pack == NULL;
-	return read_fallbacks(call, s);
+	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else has sent again since,
- * with another deadline or none. */
+/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else
+ * has sent again since, with another deadline or none. */
 static void prepare_wait(struct call *call, struct sending *s)
 {
 	if (s->order.wait_ms)
@@ -118,23 +101,21 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 	struct sending *s = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum store_status status;
+	enum problem_code code;
 
 	if (s->pack)
 		return prepare_pack(call, c, s);
-	status = call->space ? store_envelope_get(c, call->space, s->order.envelope, call->arena, &row) : STORE_NOT_FOUND;
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "there is no env-%llu in this space",
-				   (unsigned long long)s->order.envelope);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+	code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row, &call->problem);
 	s->order.from = call->agent;
-	if (s->order.to.p == NULL || s->order.from.p == NULL) {
-		if (!envelope_read(row.body, call->arena, &e))
-			return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "envelope_id", "env-%llu cannot be read", (unsigned long long)s->order.envelope);
-		s->order.to = s->order.to.p ? s->order.to : e.to;
-		s->order.from = s->order.from.p ? s->order.from : e.from;
+	if (code == P_OK && (s->order.to.p == NULL || s->order.from.p == NULL)) {
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+		if (code == P_OK) {
+			s->order.to = s->order.to.p ? s->order.to : e.to;
+			s->order.from = s->order.from.p ? s->order.from : e.from;
+		}
 	}
+	if (code != P_OK)
+		return code;
 	prepare_wait(call, s);
 	return P_OK;
 }
@@ -154,18 +135,21 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 			return P_OK;
 		}
 		if (atomic_load(&call->api->draining))
-			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it again after the restart and it goes on");
+			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it "
+				    "again after the restart and it goes on");
 		else
-			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it was sent again since by somebody who waits longer or not at all",
+			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
+				    "was sent again since by somebody who waits longer or not at all",
 				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:
-		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next attempt, or park the envelope",
-			    STR_ARG(h->agent_name), reason, h->reason.p);
+		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next "
+			    "attempt, or park the envelope", STR_ARG(h->agent_name), reason, h->reason.p);
 		break;
 	case HANDOFF_PARKED:
 	case HANDOFF_DISCARDED:
-		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num, handoff_state_name(h->state), reason, h->reason.p);
+		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
+			    handoff_state_name(h->state), reason, h->reason.p);
 		p->remedies = park_remedies;
 		break;
 	default:
@@ -175,8 +159,8 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 	return p->code;
 }
 
-/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint would do, too, and
- * would copy every page that is touched.) */
+/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint
+ * would do, too, and would copy every page that is touched.) */
 static enum problem_code send_packed(struct call *call, struct store_conn *c, struct sending *s)
 {
 	struct delivery d = waiting_delivery(call, c);
@@ -255,10 +239,12 @@ static enum problem_code decode_look(struct call *call)
 static enum problem_code read_look(struct call *call, struct store_conn *c)
 {
 	struct looking *l = call->input;
-	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row) : STORE_NOT_FOUND;
+	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row)
+					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)l->num);
+		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+				   (unsigned long long)l->num);
 	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
 	if (status == STORE_OK)
 		status = store_events(c, call->space, l->num, 0, EVENTS_MAX, call->arena, l->events, &l->event_count);
@@ -299,26 +285,39 @@ struct listing {
 	size_t count;
 };
 
-static enum problem_code decode_list(struct call *call)
+/* "state" is the last of the parameters: a list of one state does not know it. */
+static enum problem_code decode_listing(struct call *call, bool of_all_states)
 {
+	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, NULL};
 	struct listing *l = arena_zalloc(call->arena, sizeof(*l));
-	struct str state = call_query(call, "state"), envelope = call_query(call, "envelope_id");
-	enum problem_code code = page_read(call, &l->page);
+	struct str envelope = call_query(call, "envelope_id");
+	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	l->to = call_query(call, "to");
 	l->filter.from = call_query(call, "from");
-	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, leased, acked, completed, parked, expired or discarded",
-				   (int)(state.n < 64 ? state.n : 64), state.p);
 	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an envelope; expected one as in env-17");
+		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+				   "envelope; expected one as in env-17");
+	return code;
+}
+
+static enum problem_code decode_list(struct call *call)
+{
+	enum problem_code code = decode_listing(call, true);
+	struct listing *l = call->input;
+	struct str state = call_query(call, "state");
+
+	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
+		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
+				   "leased, acked, completed, parked, expired or discarded",
+				   (int)(state.n < 64 ? state.n : 64), state.p);
 	return code;
 }
 
 static enum problem_code decode_parked(struct call *call)
 {
-	enum problem_code code = decode_list(call);
+	enum problem_code code = decode_listing(call, false);
 	struct listing *l = call->input;
 
 	l->is_parked = true;

@@ -1,5 +1,6 @@
 /* Storing, reading and changing memories. */
 #include "api/decode.h"
+#include "api/lookup.h"
 #include "api/memory_json.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -98,7 +99,8 @@ static void tell_change(struct call *call, enum event_kind kind)
 	if (kind == EVENT_MEMORY_UPDATED)
 		call->told.note = arena_printf(call->arena, "version %u", one->result.version);
 	else if (kind == EVENT_MEMORY_REVERTED)
-		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version, one->to_version);
+		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version,
+					       one->to_version);
 }
 
 /* --- The id in the address --- */
@@ -108,11 +110,11 @@ static enum problem_code read_path_id(struct call *call, bool version_allowed, s
 	struct str raw = call->params[0];
 
 	if (!memory_id_parse(raw, ret))
-		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look like ms-4821",
-				   (int)(raw.n < 64 ? raw.n : 64), raw.p);
+		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
+				   "look like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 	if (ret->version && !version_allowed)
-		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; leave out \"@%u\"",
-				   ret->version);
+		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
+				   "leave out \"@%u\"", ret->version);
 	return P_OK;
 }
 
@@ -187,7 +189,8 @@ static enum problem_code decode_batch(struct call *call)
 	if (code != P_OK)
 		return code;
 	if (list == NULL || list->count == 0)
-		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is the list of memories to store");
+		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is "
+				   "the list of memories to store");
 	batch->count = list->count;
 	batch->drafts = arena_calloc(call->arena, batch->count, sizeof(*batch->drafts));
 	batch->results = arena_calloc(call->arena, batch->count, sizeof(*batch->results));
@@ -225,8 +228,8 @@ static enum problem_code tell_batch(struct call *call, struct store_conn *c)
 static enum problem_code write_batch(struct call *call, struct store_conn *c)
 {
 	struct batch *batch = call->input;
-	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results,
-						    &call->problem);
+	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms,
+						    batch->results, &call->problem);
 
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
@@ -300,11 +303,12 @@ struct version_list {
 
 static enum problem_code decode_versions(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct version_list *list = arena_zalloc(call->arena, sizeof(*list));
 	enum problem_code code = read_path_id(call, false, &list->id);
 
 	call->input = list;
-	return code == P_OK ? page_read(call, &list->page) : code;
+	return code == P_OK ? page_read_only(call, known, &list->page) : code;
 }
 
 static enum problem_code read_versions(struct call *call, struct store_conn *c)
@@ -313,7 +317,8 @@ static enum problem_code read_versions(struct call *call, struct store_conn *c)
 	size_t max = list->page.size + 1;	/* one more tells whether there is a next page */
 	enum store_status status;
 	struct memory newest;
-	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest, &call->problem);
+	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest,
+					     &call->problem);
 
 	if (code != P_OK)
 		return code;
@@ -342,65 +347,30 @@ static void encode_versions(struct call *call)
 }
 
 struct fetch {
-	struct memory_id *ids;
-	struct str *texts;
-	size_t count;
-	struct memory *found;		/* num 0: missing */
-	bool *forgotten;
+	const struct json *ids;
+	struct lookup lookup;
 };
-
-static bool seen_before(const struct fetch *fetch, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (fetch->ids[i].num == fetch->ids[index].num && fetch->ids[i].version == fetch->ids[index].version)
-			return true;
-	return false;
-}
 
 static enum problem_code decode_fetch(struct call *call)
 {
 	static const char *const known[] = {"ids", NULL};
 	struct fetch *fetch = arena_zalloc(call->arena, sizeof(*fetch));
-	const struct json *list = NULL;
 	enum problem_code code;
 
 	call->input = fetch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "ids", FETCH_MAX, &list, &call->problem);
-	if (code != P_OK)
-		return code;
-	if (list == NULL)
-		return problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to fetch");
-	fetch->ids = arena_calloc(call->arena, list->count, sizeof(*fetch->ids));
-	fetch->texts = arena_calloc(call->arena, list->count, sizeof(*fetch->texts));
-	for (uint32_t i = 0; i < list->count; i++) {
-		const struct json *item = &list->items[i];
-
-		if (item->type != JSON_STRING || !memory_id_parse(item->s, &fetch->ids[fetch->count])) {
-			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids as in ms-4821 or ms-4821@2");
-			problem_prefix(&call->problem, "ids", i);
-			return call->problem.code;
-		}
-		fetch->texts[fetch->count] = item->s;
-		if (!seen_before(fetch, fetch->count))
-			fetch->count++;
-	}
-	return P_OK;
+	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->problem);
+	if (code == P_OK && fetch->ids == NULL)
+		code = problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to "
+				   "fetch");
+	return code;
 }
 
 static enum problem_code read_fetch(struct call *call, struct store_conn *c)
 {
 	struct fetch *fetch = call->input;
 
-	fetch->found = arena_calloc(call->arena, fetch->count, sizeof(*fetch->found));
-	for (size_t i = 0; i < fetch->count; i++) {
-		enum store_status status = store_memory_get(c, call->space, fetch->ids[i].num, fetch->ids[i].version, call->arena,
-							    &fetch->found[i]);
-
-		if (status != STORE_OK && status != STORE_NOT_FOUND)
-			return problem_of_store(&call->problem, status);
-	}
-	return P_OK;
+	return lookup_list(call, c, fetch->ids, "ids", &fetch->lookup);
 }
 
 static void encode_fetch(struct call *call)
@@ -410,23 +380,7 @@ static void encode_fetch(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < fetch->count; i++)
-		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
-			memory_json_put(&w, &fetch->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < fetch->count; i++) {
-		if (fetch->found[i].num && fetch->found[i].forgotten_at_ms == 0)
-			continue;
-		json_begin_object(&w);
-		json_member_str(&w, "id", fetch->texts[i]);
-		json_member_cstr(&w, "reason", fetch->found[i].num ? "forgotten" : "unknown");
-		json_end_object(&w);
-	}
-	json_end_array(&w);
+	lookup_put(call, &w, &fetch->lookup);
 	call_end_reply(call, &w);
 }
 
@@ -443,8 +397,8 @@ static enum problem_code decode_patch(struct call *call)
 static enum problem_code write_patch(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms, call->arena,
-					       &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms,
+					       call->arena, &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, one->draft.has != MEMORY_HAS_PINNED ? EVENT_MEMORY_UPDATED
@@ -483,7 +437,8 @@ static enum problem_code decode_revert(struct call *call)
 	if (code == P_OK)
 		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->problem);
 	if (code == P_OK && version == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version to go back to");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version "
+				   "to go back to");
 	one->to_version = (uint32_t)version;
 	return code;
 }
@@ -491,8 +446,8 @@ static enum problem_code decode_revert(struct call *call)
 static enum problem_code write_revert(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version, call->now_ms,
-					       call->arena, &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version,
+					       call->now_ms, call->arena, &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_REVERTED);
@@ -502,8 +457,8 @@ static enum problem_code write_revert(struct call *call, struct store_conn *c)
 static enum problem_code write_forget(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena, &one->result,
-					       &one->changed, &call->problem);
+	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena,
+					       &one->result, &one->changed, &call->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_FORGOTTEN);

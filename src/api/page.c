@@ -10,7 +10,8 @@ enum { PAGE_TOKEN_MAX = 128 };
 /* How far the clock may have been set back since the first page. */
 #define CLOCK_SLACK_MS (INT64_C(24) * 3600 * 1000)
 
-/* A digest of everything that says which list this is: the space, the path, and the query but for the page's own parameters. */
+/* A digest of everything that says which list this is: the space, the path, and the query but for the page's own
+ * parameters. */
 static uint64_t list_digest(const struct call *call)
 {
 	uint8_t digest[SHA256_SIZE];
@@ -42,8 +43,8 @@ static bool read_token(const struct call *call, struct str token, struct page *r
 
 	buf_init(&text, PAGE_TOKEN_MAX);
 	ok = base64_decode(token, BASE64_URL, &text) && text.len > 0 &&
-	     sscanf(text.data, "%llx.%llx.%llx.%lld", &digest, &position, &extra, &time_ms) == 4 && digest == list_digest(call) &&
-	     time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS;
+	     sscanf(text.data, "%llx.%llx.%llx.%lld", &digest, &position, &extra, &time_ms) == 4 &&
+	     digest == list_digest(call) && time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS;
 	if (ok) {
 		ret->position = position;
 		ret->extra = extra;
@@ -60,7 +61,8 @@ enum problem_code page_read(struct call *call, struct page *ret)
 	struct page page = {.time_ms = call->now_ms};
 
 	if (size_text.p && (!str_to_u64(size_text, &size) || size < 1 || size > PAGE_SIZE_MAX))
-		return problem_set(&call->problem, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to %d", PAGE_SIZE_MAX);
+		return problem_set(&call->problem, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to "
+				   "%d", PAGE_SIZE_MAX);
 	if (token.p && !read_token(call, token, &page))
 		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out; start again without it");
@@ -69,7 +71,32 @@ enum problem_code page_read(struct call *call, struct page *ret)
 	return P_OK;
 }
 
-void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position, uint64_t extra)
+static bool is_known(struct str name, const char *const *known)
+{
+	while (*known && !str_is(name, *known))
+		known++;
+	return *known || str_is(name, "page_size") || str_is(name, "page_token");
+}
+
+enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret)
+{
+	for (size_t i = 0; i < call->query_count; i++) {
+		struct str name = call->query[i].name;
+
+		if (!is_known(name, known)) {
+			call_warn_unknown(call, name);
+			continue;
+		}
+		for (size_t k = 0; k < i; k++)
+			if (str_eq(call->query[k].name, name))
+				return problem_set(&call->problem, P_INVALID_FIELD, arena_cstr(call->arena, name),
+						   "%.*s was given twice; give it once", STR_ARG(name));
+	}
+	return page_read(call, ret);
+}
+
+void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
+		   uint64_t extra)
 {
 	struct buf text, token;
 

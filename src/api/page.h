@@ -1,6 +1,7 @@
 /* Pages of a list: page_size, page_token, next_page_token.
  *
- * A token holds where the next page starts and a digest of the query that it came from, so that a token cannot be used with another query.
+ * A token holds where the next page starts and a digest of the query that it came from, so that a token cannot be used
+ * with another query.
  */
 #ifndef SPINE_API_PAGE_H
 #define SPINE_API_PAGE_H
@@ -11,13 +12,18 @@ enum { PAGE_SIZE_DEFAULT = 20, PAGE_SIZE_MAX = 1000 };
 
 struct page {
 	size_t size;
-	uint64_t position;	/* where the page starts; 0: at the beginning. What it counts is the list's own business. */
+	/* where the page starts; 0: at the beginning. What it counts is the list's own business. */
+	uint64_t position;
 	uint64_t extra;		/* a second number for lists that need one */
 	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
 };
 
 enum problem_code page_read(struct call *call, struct page *ret);
+/* The same for a list that takes the parameters named in known (ended by NULL), each once, and no others: one that
+ * stands twice is refused, one that is not known is warned of. */
+enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret);
 /* Writes next_page_token; null where there is no more. */
-void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position, uint64_t extra);
+void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
+		   uint64_t extra);
 
 #endif

@@ -6,6 +6,7 @@
 #include "api/routes.h"
 #include "core/handoff_id.h"
 #include "core/mention.h"
+#include "core/repack.h"
 #include "core/unpack.h"
 
 enum { NAME_MAX_BYTES = 128, WHY_MAX = 4096 };
@@ -62,7 +63,8 @@ static enum problem_code decode_park(struct call *call)
 	if (code == P_OK)
 		code = read_why(call, d, "reason");
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person reads first");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person "
+				   "reads first");
 	return code;
 }
 
@@ -71,14 +73,12 @@ static enum problem_code prepare_park(struct call *call, struct store_conn *c)
 	struct deciding *d = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum store_status status = call->space ? store_envelope_get(c, call->space, d->num, call->arena, &row) : STORE_NOT_FOUND;
+	enum problem_code code = unpack_find(c, call->space, d->num, "id", call->arena, &row, &call->problem);
 
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "there is no env-%llu in this space", (unsigned long long)d->num);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	if (!envelope_read(row.body, call->arena, &e))
-		return problem_set(&call->problem, P_ENVELOPE_DAMAGED, "id", "env-%llu cannot be read", (unsigned long long)d->num);
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+	if (code != P_OK)
+		return code;
 	d->to = e.to;
 	d->from = e.from;
 	return P_OK;
@@ -119,10 +119,11 @@ static enum problem_code decode_reroute(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK)
-		code = decode_str(&call->body, "to", 1, NAME_MAX_BYTES, &d->to, &call->problem);
+		code = decode_agent(&call->body, "to", &d->to, &call->problem);
 	if (code == P_OK && d->to.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets the work instead");
-	return code == P_OK ? decode_check_name(d->to, "to", NAME_MAX_BYTES, &call->problem) : code;
+		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
+				   "the work instead");
+	return code;
 }
 
 static enum problem_code decode_discard(struct call *call)
@@ -131,7 +132,8 @@ static enum problem_code decode_discard(struct call *call)
 	struct deciding *d = call->input;
 
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone from the queue for good, and somebody will ask");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone "
+				   "from the queue for good, and somebody will ask");
 	return code;
 }
 
@@ -174,7 +176,8 @@ static enum problem_code decode_shrink(struct call *call)
 	if (code == P_OK)
 		code = decode_int(&call->body, "max_tokens", 1, HANDOFF_TOKENS_MAX, &s->max_tokens, &call->problem);
 	if (code == P_OK && s->max_tokens == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the budget that the new envelope must fit");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the "
+				   "budget that the new envelope must fit");
 	return code;
 }
 
@@ -208,33 +211,23 @@ static void name_memories(struct call *call, const struct envelope *e, struct ha
 	draft->ref_count = ids.count;
 }
 
-/* What this hop waived; the rest is inherited. */
-static struct json own_waivers(struct call *call, const struct envelope *e)
-{
-	struct json *items = arena_calloc(call->arena, e->waived.count + 1, sizeof(*items));
-	uint32_t count = 0;
-	int64_t hop;
-
-	for (uint32_t i = 0; i < e->waived.count; i++) {
-		const struct json *at = json_get(&e->waived.items[i], "hop");
-
-		if (at && json_as_int(at, &hop) && hop == e->hop)
-			items[count++] = e->waived.items[i];
-	}
-	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
-}
-
 static void draft_from(struct call *call, const struct envelope *e, int64_t max_tokens, struct pack *p)
 {
 	struct str id = arena_printf(call->arena, "env-%llu", (unsigned long long)e->num);
 
 	p->in = (struct handoff_input){
 		.draft = {
-			.from = e->from, .to = e->to, .summary = e->summary, .intent = e->intent, .state = e->state, .task = e->task,
+			.from = e->from, .to = e->to, .summary = e->summary, .intent = e->intent, .state = e->state,
+			.task = e->task,
 			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
-			.open_decisions = e->open_decisions, .waive = own_waivers(call, e), .strategy = e->strategy, .max_hops = e->max_hops,
-			.constraints = with_member(call->arena, &e->constraints, "max_tokens", (struct json){.type = JSON_INT, .i = max_tokens}),
-			.extensions = with_member(call->arena, &e->extensions, "shrunk_from", (struct json){.type = JSON_STRING, .s = id}),
+			.open_decisions = e->open_decisions,
+			.resolved_decisions = repack_decisions(&e->history, &e->open_decisions, e->from, call->arena),
+			.waive = repack_waivers(&e->waived, e->hop, call->arena), .strategy = e->strategy,
+			.max_hops = e->max_hops,
+			.constraints = with_member(call->arena, &e->constraints, "max_tokens",
+						   (struct json){.type = JSON_INT, .i = max_tokens}),
+			.extensions = with_member(call->arena, &e->extensions, "shrunk_from",
+						  (struct json){.type = JSON_STRING, .s = id}),
 		},
 		.parent = e->parent,
 		.tokenizer = e->tokenizer,
@@ -246,19 +239,22 @@ static enum problem_code prepare_shrink(struct call *call, struct store_conn *c)
 {
 	struct shrinking *s = call->input;
 	struct envelope e;
-	enum store_status status = call->space ? store_handoff_get(c, call->space, s->decision.num, call->arena, &s->old) : STORE_NOT_FOUND;
+	enum store_status status = call->space ? store_handoff_get(c, call->space, s->decision.num, call->arena,
+								   &s->old) : STORE_NOT_FOUND;
 	enum problem_code code;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)s->decision.num);
+		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+				   (unsigned long long)s->decision.num);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	code = unpack(c, call->space, s->old.envelope, "id", call->arena, &e, &call->problem);
 	if (code != P_OK)
 		return code;
 	if (s->max_tokens >= e.max_tokens)
-		return problem_set(&call->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the envelope's budget is %lld; expected less",
-				   (long long)s->max_tokens, (long long)e.max_tokens);
+		return problem_set(&call->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the "
+				   "envelope's budget is %lld; expected less", (long long)s->max_tokens,
+				   (long long)e.max_tokens);
 	draft_from(call, &e, s->max_tokens, &s->pack);
 	code = pack_prepare(call, c, &s->pack);
 	/* The chain may not go on like that: then the old one stays parked, and so does nothing else. */
@@ -274,10 +270,12 @@ static enum problem_code write_shrink(struct call *call, struct store_conn *c)
 	struct shrinking *s = call->input;
 	struct delivery d = delivery_by(call, c);
 	struct delivery_order order = {
-		.envelope = s->pack.envelope.num, .to = s->old.target_name, .from = s->old.from, .priority = s->old.priority, .is_forced = true,
+		.envelope = s->pack.envelope.num, .to = s->old.target_name, .from = s->old.from,
+		.priority = s->old.priority, .is_forced = true,
 	};
-	struct str why = s->decision.why.p ? s->decision.why : arena_printf(call->arena, "shrunk to %lld tokens as env-%llu",
-									     (long long)s->max_tokens, (unsigned long long)order.envelope);
+	struct str why = s->decision.why.p ? s->decision.why : arena_printf(call->arena, "shrunk to %lld tokens as "
+									    "env-%llu", (long long)s->max_tokens,
+									    (unsigned long long)order.envelope);
 	enum problem_code code = delivery_discard(&d, s->decision.num, EVENT_SHRUNK, why, &s->old, &call->problem);
 
 	if (code == P_OK)
@@ -331,9 +329,12 @@ static void encode_reset(struct call *call)
 const struct route parked_routes[] = {
 	{HTTP_POST, "/v1/envelopes/{}/park", ROUTE_BODY | ROUTE_CREATES,
 	 .decode = decode_park, .write = write_park, .encode = encode_row, .prepare = prepare_park},
-	{HTTP_POST, "/v1/parked/{}/redrive", ROUTE_BODY_OPTIONAL, .decode = decode_redrive, .write = write_redrive, .encode = encode_row},
-	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, .decode = decode_reroute, .write = write_redrive, .encode = encode_row},
-	{HTTP_POST, "/v1/parked/{}/discard", ROUTE_BODY, .decode = decode_discard, .write = write_discard, .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/redrive", ROUTE_BODY_OPTIONAL, .decode = decode_redrive, .write = write_redrive,
+	 .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, .decode = decode_reroute, .write = write_redrive,
+	 .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/discard", ROUTE_BODY, .decode = decode_discard, .write = write_discard,
+	 .encode = encode_row},
 	{HTTP_POST, "/v1/parked/{}/shrink", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,
 	 .decode = decode_shrink, .write = write_shrink, .encode = encode_shrink, .prepare = prepare_shrink},
 	{HTTP_POST, "/v1/agents/{}/reset", 0, .decode = decode_reset, .write = write_reset, .encode = encode_reset},

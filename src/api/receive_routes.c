@@ -1,7 +1,8 @@
 /* Receivers: they take what is queued for their agent, or wait for it.
  *
  *     POST /v1/agents/{agent}/receive   a long poll: one answer
- *     GET  /v1/agents/{agent}/stream    server-sent events: one handoff after the other, the next when the last was settled
+ *     GET  /v1/agents/{agent}/stream    server-sent events: one handoff after the other, the next when the last was
+ *                                       settled
  */
 #include "api/decode.h"
 #include "api/handoff_json.h"
@@ -35,7 +36,8 @@ static enum problem_code read_format(struct call *call, struct receiving *r, str
 	r->with_envelope = str_is(format, "both") || str_is(format, "envelope");
 	r->with_prompt = str_is(format, "both") || str_is(format, "prompt");
 	if (!r->with_envelope && !r->with_prompt && !str_is(format, "none"))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, prompt, both or none", STR_ARG(format));
+		code = problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, "
+				   "prompt, both or none", STR_ARG(format));
 	return code;
 }
 
@@ -51,7 +53,7 @@ static enum problem_code decode_receive(struct call *call)
 	call->input = r;
 	r->max = 1;
 	call_warn_unknown_members(call, b, known, "");
-	if ((code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, p)) != P_OK ||
+	if ((code = decode_check_agent(call->params[0], "agent", p)) != P_OK ||
 	    (code = decode_seconds(b, "wait_s", 0, WAIT_MAX_MS, &r->wait_ms, p)) != P_OK ||
 	    (code = decode_seconds(b, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, p)) != P_OK ||
 	    (code = decode_int(b, "max", 1, TAKE_MAX, &r->max, p)) != P_OK ||
@@ -149,7 +151,8 @@ static enum problem_code read_lease_s(struct call *call, struct receiving *r)
 
 	if (text.p == NULL)
 		return P_OK;
-	member.value = json_parse(text, 1, call->arena, &value, &error) ? value : (struct json){.type = JSON_STRING, .s = text};
+	member.value = json_parse(text, 1, call->arena, &value, &error) ? value
+									: (struct json){.type = JSON_STRING, .s = text};
 	return decode_seconds(&object, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, &call->problem);
 }
 
@@ -178,13 +181,14 @@ static enum problem_code decode_stream(struct call *call)
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
 	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
 	struct str format = call_query(call, "format");
-	enum problem_code code = decode_check_name(call->params[0], "agent", NAME_MAX_BYTES, &call->problem);
+	enum problem_code code = decode_check_agent(call->params[0], "agent", &call->problem);
 
 	call->input = r;
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
 	if (http_req_method(call->req) == HTTP_HEAD) {
 		call->location = STR("GET");
-		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; it takes GET");
+		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
+				   "it takes GET");
 	}
 	r->max = 1;
 	r->instance = call_query(call, "instance");

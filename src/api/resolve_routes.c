@@ -1,7 +1,7 @@
 /* What an envelope left out or missed, fetched later; and the receipts that say who opened what. */
 #include "api/decode.h"
 #include "api/envelope_decode.h"
-#include "api/memory_json.h"
+#include "api/lookup.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "core/event.h"
@@ -12,10 +12,7 @@
 struct resolving {
 	uint64_t num;
 	const struct json *ids;		/* NULL: all that is not there in full */
-	struct memory *found;
-	size_t found_count;
-	struct envelope_missing *missing;
-	size_t missing_count;
+	struct lookup lookup;
 };
 
 static enum problem_code decode_resolve(struct call *call)
@@ -29,76 +26,58 @@ static enum problem_code decode_resolve(struct call *call)
 	return code == P_OK ? decode_array(&call->body, "ids", HANDOFF_REFS_MAX, &r->ids, &call->problem) : code;
 }
 
-static bool mentions(const struct envelope *e, uint64_t num)
+/* Every memory that the envelope mentions, whatever its version. */
+static struct mention_list mentioned(struct call *call, const struct envelope *e)
 {
+	struct mention_list all = {0};
 	struct memory_id id;
 
 	for (size_t i = 0; i < e->ref_count; i++)
-		if (e->refs[i].id.num == num)
-			return true;
+		mention_add(&all, (struct memory_id){e->refs[i].id.num, 0}, call->arena);
 	for (size_t i = 0; i < e->trim_count; i++)
-		if (memory_id_parse(e->trimmed[i].id, &id) && id.num == num)
-			return true;
+		if (memory_id_parse(e->trimmed[i].id, &id))
+			mention_add(&all, (struct memory_id){id.num, 0}, call->arena);
 	for (size_t i = 0; i < e->missing_count; i++)
-		if (memory_id_parse(e->missing[i].id, &id) && id.num == num)
-			return true;
-	return false;
-}
-
-static enum problem_code resolve_one(struct call *call, struct store_conn *c, struct memory_id id)
-{
-	struct resolving *r = call->input;
-	struct memory *m = &r->found[r->found_count];
-	char text[MEMORY_ID_SIZE];
-	enum store_status status = store_memory_get(c, call->space, id.num, id.version, call->arena, m);
-	const char *reason = NULL;
-
-	if (status == STORE_NOT_FOUND)
-		reason = "unknown";
-	else if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	else if (m->forgotten_at_ms)
-		reason = "forgotten";
-	if (reason == NULL) {
-		r->found_count++;
-		return P_OK;
-	}
-	memory_id_format(id.num, id.version, text);
-	r->missing[r->missing_count++] = (struct envelope_missing){arena_str(call->arena, str_of(text)), str_of(reason)};
-	return P_OK;
+		if (memory_id_parse(e->missing[i].id, &id))
+			mention_add(&all, (struct memory_id){id.num, 0}, call->arena);
+	return all;
 }
 
 /* The ids that the caller names, which must be the envelope's. */
 static enum problem_code resolve_named(struct call *call, struct store_conn *c, const struct envelope *e)
 {
 	struct resolving *r = call->input;
-	enum problem_code code = P_OK;
+	struct mention_list all = mentioned(call, e);
 	struct memory_id id;
 
-	for (uint32_t i = 0; code == P_OK && i < r->ids->count; i++) {
+	for (uint32_t i = 0; i < r->ids->count; i++) {
 		const struct json *item = &r->ids->items[i];
 
-		if (item->type == JSON_STRING && memory_id_parse(item->s, &id) && mentions(e, id.num)) {
-			code = resolve_one(call, c, id);
+		if (item->type == JSON_STRING && memory_id_parse(item->s, &id) &&
+		    mention_has(&all, (struct memory_id){id.num, 0}))
 			continue;
-		}
-		code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not the id of a memory that this envelope mentions");
+		problem_set(&call->problem, P_INVALID_FIELD, NULL, "ids[%u] is not the id of a memory that this "
+			    "envelope mentions", i);
 		problem_prefix(&call->problem, "ids", i);
+		return call->problem.code;
 	}
-	return code;
+	return lookup_list(call, c, r->ids, "ids", &r->lookup);
 }
 
 static enum problem_code resolve_rest(struct call *call, struct store_conn *c, const struct envelope *e)
 {
+	struct resolving *r = call->input;
 	enum problem_code code = P_OK;
 	struct memory_id id;
 
+	lookup_init(call, e->trim_count + e->missing_count < MENTION_MAX ? e->trim_count + e->missing_count
+									 : MENTION_MAX, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < e->trim_count; i++)
 		if (memory_id_parse(e->trimmed[i].id, &id))
-			code = resolve_one(call, c, id);
+			code = lookup_one(call, c, id, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < e->missing_count; i++)
 		if (memory_id_parse(e->missing[i].id, &id))
-			code = resolve_one(call, c, id);
+			code = lookup_one(call, c, id, &r->lookup);
 	return code;
 }
 
@@ -107,15 +86,11 @@ static enum problem_code prepare_resolve(struct call *call, struct store_conn *c
 	struct resolving *r = call->input;
 	struct envelope e;
 	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
-	size_t room;
 
 	if (code != P_OK)
 		return code;
-	room = r->ids ? r->ids->count : e.trim_count + e.missing_count;
-	r->found = arena_calloc(call->arena, room + 1, sizeof(*r->found));
-	r->missing = arena_calloc(call->arena, room + 1, sizeof(*r->missing));
 	code = r->ids ? resolve_named(call, c, &e) : resolve_rest(call, c, &e);
-	call->is_answered = r->found_count == 0;
+	call->is_answered = r->lookup.found_count == 0;
 	return code;
 }
 
@@ -124,14 +99,16 @@ static enum problem_code write_resolve(struct call *call, struct store_conn *c)
 	struct resolving *r = call->input;
 	enum store_status status = STORE_OK;
 
-	for (size_t i = 0; status == STORE_OK && i < r->found_count; i++) {
-		struct receipt_row receipt = {r->found[i].num, call->agent.p ? call->agent : STR("unknown"), call->now_ms};
+	for (size_t i = 0; status == STORE_OK && i < r->lookup.found_count; i++) {
+		struct receipt_row receipt = {r->lookup.found[i].num, call->agent.p ? call->agent : STR("unknown"),
+					      call->now_ms};
 
 		status = store_receipt_put(c, call->space, r->num, &receipt);
 	}
 	call->told = (struct event_row){
 		.kind = EVENT_ENVELOPE_RESOLVED, .envelope = r->num,
-		.note = arena_printf(call->arena, "%zu memor%s", r->found_count, r->found_count == 1 ? "y" : "ies"),
+		.note = arena_printf(call->arena, "%zu memor%s", r->lookup.found_count,
+				     r->lookup.found_count == 1 ? "y" : "ies"),
 	};
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
@@ -143,20 +120,7 @@ static void encode_resolve(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->found_count; i++)
-		memory_json_put(&w, &r->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < r->missing_count; i++) {
-		json_begin_object(&w);
-		json_member_str(&w, "id", r->missing[i].id);
-		json_member_str(&w, "reason", r->missing[i].reason);
-		json_end_object(&w);
-	}
-	json_end_array(&w);
+	lookup_put(call, &w, &r->lookup);
 	call_end_reply(call, &w);
 }
 
@@ -216,8 +180,9 @@ static void encode_receipts(struct call *call)
 }
 
 const struct route resolve_routes[] = {
-	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve, .prepare = prepare_resolve,
-	 .write = write_resolve, .encode = encode_resolve},
-	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts, .encode = encode_receipts},
+	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve,
+	 .prepare = prepare_resolve, .write = write_resolve, .encode = encode_resolve},
+	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts,
+	 .encode = encode_receipts},
 	{0},
 };

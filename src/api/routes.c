@@ -3,9 +3,10 @@
 #include <stdio.h>
 
 static const struct route *const tables[] = {
-	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, handoff_routes, receive_routes,
-	settle_routes, parked_routes, channel_routes, successor_routes, trace_routes, event_routes, space_routes, token_routes,
-	stats_routes, alert_routes, metrics_routes, status_routes, schema_routes, dashboard_routes,
+	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, agent_routes, handoff_routes,
+	receive_routes, settle_routes, parked_routes, channel_routes, publish_routes, successor_routes, trace_routes,
+	event_routes, space_routes, token_routes, stats_routes, alert_routes, metrics_routes, status_routes,
+	schema_routes, dashboard_routes,
 };
 
 static const struct {
@@ -49,7 +50,8 @@ static const char *allow_text(unsigned methods)
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(method_names) / sizeof(method_names[0]); i++)
 		if (methods & 1u << method_names[i].method)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? ", " : "", method_names[i].name);
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? ", " : "",
+					       method_names[i].name);
 	return text;
 }
 

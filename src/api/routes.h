@@ -4,8 +4,8 @@
 
 #include "api/call.h"
 
-/* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the path exists but not for
- * this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */
+/* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the
+ * path exists but not for this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */
 const struct route *routes_find(enum http_method method, struct str path, struct str params[CALL_PARAMS_MAX],
 				const char **ret_allow);
 
@@ -22,6 +22,7 @@ extern const struct route receive_routes[];
 extern const struct route settle_routes[];
 extern const struct route parked_routes[];
 extern const struct route channel_routes[];
+extern const struct route publish_routes[];
 extern const struct route successor_routes[];
 extern const struct route trace_routes[];
 extern const struct route space_routes[];

@@ -1,7 +1,7 @@
 /* What a receiver answers: ack, nack, need, progress, complete, reject. */
 #include "api/decode.h"
 #include "api/handoff_json.h"
-#include "api/memory_json.h"
+#include "api/lookup.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/handoff_id.h"
@@ -15,10 +15,7 @@ struct settling {
 	struct handoff_row row;
 	/* need */
 	const struct json *refs;
-	struct memory *found;
-	size_t found_count;
-	struct str *missing;
-	size_t missing_count;
+	struct lookup lookup;
 };
 
 /* --- Decoding --- */
@@ -30,10 +27,11 @@ static enum problem_code read_lease(struct call *call, struct settling *s)
 	enum problem_code code = decode_str(&call->body, "lease", 1, HANDOFF_ID_SIZE, &lease, &call->problem);
 
 	if (code == P_OK && lease.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the handoff, as in ho-12.1");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the "
+				   "handoff, as in ho-12.1");
 	if (code == P_OK && (!handoff_lease_parse(lease, &num, &s->answer.lease) || num != s->num))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; expected what receive gave, as in ho-%llu.1",
-				   (unsigned long long)s->num);
+		code = problem_set(&call->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; "
+				   "expected what receive gave, as in ho-%llu.1", (unsigned long long)s->num);
 	return code;
 }
 
@@ -54,12 +52,14 @@ static enum problem_code read_result(struct call *call, struct settling *s)
 		r->gaps = json_canonical(gaps, RESULT_MAX, call->arena);
 	if ((result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL) ||
 	    (gaps && r->gaps.p == NULL))
-		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store it as a memory and give its id", RESULT_MAX);
+		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store "
+				   "it as a memory and give its id", RESULT_MAX);
 	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 	return P_OK;
 }
 
-static enum problem_code decode_settle(struct call *call, enum handoff_verb verb, const char *const *known, const char *text_name)
+static enum problem_code decode_settle(struct call *call, enum handoff_verb verb, const char *const *known,
+				       const char *text_name)
 {
 	struct settling *s = arena_zalloc(call->arena, sizeof(*s));
 	enum problem_code code = handoff_path_id(call, &s->num);
@@ -82,7 +82,8 @@ static enum problem_code decode_ack(struct call *call)
 	struct settling *s = call->input;
 
 	if (code == P_OK)
-		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem);
+		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms,
+				      &call->problem);
 	return code == P_OK ? read_result(call, s) : code;
 }
 
@@ -92,7 +93,8 @@ static enum problem_code decode_nack(struct call *call)
 	enum problem_code code = decode_settle(call, VERB_NACK, known, "reason");
 	struct settling *s = call->input;
 
-	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms, &call->problem) : code;
+	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms,
+					     &call->problem) : code;
 }
 
 static enum problem_code decode_reject(struct call *call)
@@ -108,7 +110,8 @@ static enum problem_code decode_progress(struct call *call)
 	enum problem_code code = decode_settle(call, VERB_PROGRESS, known, "note");
 	struct settling *s = call->input;
 
-	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms, &call->problem)
+	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS,
+					     &s->answer.work_lease_ms, &call->problem)
 			    : code;
 }
 
@@ -155,38 +158,16 @@ static enum problem_code decode_need(struct call *call)
 	if (code == P_OK)
 		code = decode_array(&call->body, "refs", NEED_MAX, &s->refs, &call->problem);
 	if (code == P_OK && s->refs == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of memories, as in [\"ms-4821\"]");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of "
+				   "memories, as in [\"ms-4821\"]");
 	return code;
 }
 
 static enum problem_code find_needed(struct call *call, struct store_conn *c)
 {
 	struct settling *s = call->input;
-	size_t room = s->refs->count + 1;
 
-	s->found = arena_calloc(call->arena, room, sizeof(*s->found));
-	s->missing = arena_calloc(call->arena, room, sizeof(*s->missing));
-	s->found_count = s->missing_count = 0;
-	for (uint32_t i = 0; i < s->refs->count; i++) {
-		const struct json *item = &s->refs->items[i];
-		struct memory *m = &s->found[s->found_count];
-		struct memory_id id;
-		enum store_status status;
-
-		if (item->type != JSON_STRING || !memory_id_parse(item->s, &id)) {
-			problem_set(&call->problem, P_INVALID_FIELD, NULL, "not the id of a memory; ids look like ms-4821");
-			problem_prefix(&call->problem, "refs", i);
-			return call->problem.code;
-		}
-		status = call->space ? store_memory_get(c, call->space, id.num, id.version, call->arena, m) : STORE_NOT_FOUND;
-		if (status == STORE_OK && !m->forgotten_at_ms)
-			s->found_count++;
-		else if (status == STORE_OK || status == STORE_NOT_FOUND)
-			s->missing[s->missing_count++] = item->s;
-		else
-			return problem_of_store(&call->problem, status);
-	}
-	return P_OK;
+	return lookup_list(call, c, s->refs, "refs", &s->lookup);
 }
 
 /* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */
@@ -196,16 +177,18 @@ static enum problem_code write_need(struct call *call, struct store_conn *c)
 	enum problem_code code = write_settle(call, c);
 	enum store_status status = STORE_OK;
 
-	for (size_t i = 0; code == P_OK && status == STORE_OK && i < s->found_count; i++) {
-		struct receipt_row receipt = {s->found[i].num, s->row.agent_name, call->now_ms};
+	for (size_t i = 0; code == P_OK && status == STORE_OK && i < s->lookup.found_count; i++) {
+		struct receipt_row receipt = {s->lookup.found[i].num, s->row.agent_name, call->now_ms};
 
 		status = store_receipt_put(c, call->space, s->row.envelope, &receipt);
 	}
-	if (s->found_count)
+	if (s->lookup.found_count)
 		call->told = (struct event_row){
-			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope, .attempt = s->row.attempt,
+			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = s->row.num, .envelope = s->row.envelope,
+			.attempt = s->row.attempt,
 			.agent = s->row.agent_name, .actor = s->row.agent_name,
-			.note = arena_printf(call->arena, "%zu memor%s", s->found_count, s->found_count == 1 ? "y" : "ies"),
+			.note = arena_printf(call->arena, "%zu memor%s", s->lookup.found_count,
+					     s->lookup.found_count == 1 ? "y" : "ies"),
 		};
 	return code == P_OK && status != STORE_OK ? problem_of_store(&call->problem, status) : code;
 }
@@ -217,28 +200,24 @@ static void encode_need(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < s->found_count; i++)
-		memory_json_put(&w, &s->found[i], call->now_ms);
-	json_end_array(&w);
-	json_key(&w, "missing");
-	json_begin_array(&w);
-	for (size_t i = 0; i < s->missing_count; i++)
-		json_put_str(&w, s->missing[i]);
-	json_end_array(&w);
+	lookup_put(call, &w, &s->lookup);
 	json_key(&w, "handoff");
 	handoff_json_put(&w, &s->row);
 	call_end_reply(call, &w);
 }
 
 const struct route settle_routes[] = {
-	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, .decode = decode_ack, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, .decode = decode_nack, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, .decode = decode_reject, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle, .encode = encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need, .encode = encode_need,
-	 .prepare = find_needed},
+	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, .decode = decode_ack, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, .decode = decode_nack, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, .decode = decode_reject, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle,
+	 .encode = encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need,
+	 .encode = encode_need, .prepare = find_needed},
 	{0},
 };

@@ -26,16 +26,19 @@ static enum problem_code decode_put(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, route_fields, "");
 	if (code == P_OK && description && description->type != JSON_STRING)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "description", "description is %s; expected a string", json_type_name(description->type));
+		code = problem_set(&call->problem, P_INVALID_FIELD, "description", "description is %s; expected a "
+				   "string", json_type_name(description->type));
 	return code == P_OK ? successor_check(&call->body, &call->problem) : code;
 }
 
 /* All routes of the space: they are few. Returns the one that the address names, NULL where there is none. */
-static enum problem_code look_through(struct call *call, struct store_conn *c, const struct route_row **ret, size_t *ret_count)
+static enum problem_code look_through(struct call *call, struct store_conn *c, const struct route_row **ret,
+				      size_t *ret_count)
 {
 	struct route_row *rows = arena_calloc(call->arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
 	size_t count = 0;
-	enum store_status status = call->space ? store_routes(c, call->space, STR_NULL, SUCCESSOR_ROUTES_MAX, call->arena, rows, &count) : STORE_OK;
+	enum store_status status = call->space ? store_routes(c, call->space, STR_NULL, SUCCESSOR_ROUTES_MAX,
+							      call->arena, rows, &count) : STORE_OK;
 
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
@@ -54,7 +57,8 @@ static enum problem_code find(struct call *call, struct store_conn *c, struct ro
 	enum problem_code code = look_through(call, c, &found, &count);
 
 	if (code == P_OK && found == NULL)
-		code = problem_set(&call->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this space", STR_ARG(call->params[0]));
+		code = problem_set(&call->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this "
+				   "space", STR_ARG(call->params[0]));
 	if (code == P_OK)
 		*ret = *found;
 	return code;
@@ -68,7 +72,8 @@ static enum problem_code check_room(struct call *call, struct store_conn *c)
 	enum problem_code code = look_through(call, c, &found, &count);
 
 	if (code == P_OK && found == NULL && count == SUCCESSOR_ROUTES_MAX)
-		code = problem_set(&call->problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no more", SUCCESSOR_ROUTES_MAX);
+		code = problem_set(&call->problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no "
+				   "more", SUCCESSOR_ROUTES_MAX);
 	return code;
 }
 
@@ -83,7 +88,8 @@ static enum problem_code write_put(struct call *call, struct store_conn *c)
 		return code;
 	row.settings = json_canonical(&call->body, SUCCESSOR_SETTINGS_MAX, call->arena);
 	if (row.settings.p == NULL)
-		return problem_set(&call->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes", SUCCESSOR_SETTINGS_MAX);
+		return problem_set(&call->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes",
+				   SUCCESSOR_SETTINGS_MAX);
 	call->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = call->params[0]};
 	status = store_route_put(c, call->space, &row);
 	return status == STORE_OK ? find(call, c, &s->row) : problem_of_store(&call->problem, status);
@@ -161,13 +167,15 @@ struct successor_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct successor_list *l = arena_zalloc(call->arena, sizeof(*l));
 	enum problem_code code;
 
 	call->input = l;
-	code = page_read(call, &l->page);
+	code = page_read_only(call, known, &l->page);
 	if (code == P_OK && l->page.position > SUCCESSOR_ROUTES_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this list");
+		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+				   "list");
 	return code;
 }
 
@@ -206,7 +214,8 @@ static void encode_list(struct call *call)
 const struct route successor_routes[] = {
 	{HTTP_GET, "/v1/routes", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
 	{HTTP_GET, "/v1/routes/{}", 0, .decode = decode_name, .read = read_get, .encode = encode_route},
-	{HTTP_PUT, "/v1/routes/{}", ROUTE_BODY | ROUTE_CREATES, .decode = decode_put, .write = write_put, .encode = encode_route},
+	{HTTP_PUT, "/v1/routes/{}", ROUTE_BODY | ROUTE_CREATES, .decode = decode_put, .write = write_put,
+	 .encode = encode_route},
 	{HTTP_DELETE, "/v1/routes/{}", 0, .decode = decode_name, .write = write_delete, .encode = encode_delete},
 	{0},
 };

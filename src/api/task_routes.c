@@ -29,8 +29,9 @@ struct task {
 /* A chain is mostly read whole, so that a page is as large as can be where the caller does not say. */
 static enum problem_code decode_task(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct task *t = arena_zalloc(call->arena, sizeof(*t));
-	enum problem_code code = page_read(call, &t->page);
+	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
 	if (call_query(call, "page_size").p == NULL)
@@ -301,7 +302,8 @@ static enum problem_code decode_blame(struct call *call)
 	call->input = b;
 	b->key = call_query(call, "key");
 	if (b->key.n == 0)
-		return problem_set(&call->problem, P_MISSING_FIELD, "key", "key is missing; it names a constraint, a memory (ms-4821), an open decision, or intent");
+		return problem_set(&call->problem, P_MISSING_FIELD, "key", "key is missing; it names a constraint, a "
+				   "memory (ms-4821), an open decision, or intent");
 	return P_OK;
 }
 
@@ -356,9 +358,9 @@ static enum problem_code read_blame(struct call *call, struct store_conn *c)
 		if (status != STORE_OK)
 			code = problem_of_store(&call->problem, status);
 		else if (seen + count > BLAME_ENVELOPES_MAX)
-			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, too "
-					   "many to look through at once; follow its pages, GET /v1/tasks/{id}/fidelity",
-					   BLAME_ENVELOPES_MAX);
+			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, "
+					   "too many to look through at once; follow its pages, GET "
+					   "/v1/tasks/{id}/fidelity", BLAME_ENVELOPES_MAX);
 		for (size_t i = 0; code == P_OK && i < count && b->lost.num == 0; i++)
 			code = blame_row(call, c, &rows[i], &arena);
 		seen += count;
@@ -377,7 +379,8 @@ static const struct fidelity_item *find_item(const struct fidelity *f, struct st
 	return NULL;
 }
 
-static void put_blame(struct json_writer *w, const char *key, const struct envelope *e, const struct fidelity_item *item)
+static void put_blame(struct json_writer *w, const char *key, const struct envelope *e,
+		      const struct fidelity_item *item)
 {
 	json_key(w, key);
 	json_begin_object(w);
@@ -425,7 +428,8 @@ static enum problem_code decode_diff(struct call *call)
 	call->input = d;
 	for (int i = 0; i < 2; i++)
 		if (!envelope_id_parse(call->params[i], &d->num[i]))
-			return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look like env-17",
+			return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an "
+					   "envelope; ids look like env-17",
 					   (int)(call->params[i].n < 64 ? call->params[i].n : 64), call->params[i].p);
 	return P_OK;
 }
@@ -465,10 +469,11 @@ struct task_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct task_list *l = arena_zalloc(call->arena, sizeof(*l));
 
 	call->input = l;
-	return page_read(call, &l->page);
+	return page_read_only(call, known, &l->page);
 }
 
 static enum problem_code read_list(struct call *call, struct store_conn *c)
@@ -478,7 +483,8 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 
 	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
 	if (call->space)
-		status = store_tasks(c, call->space, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows, &l->count);
+		status = store_tasks(c, call->space, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows,
+				     &l->count);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 

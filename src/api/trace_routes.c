@@ -1,4 +1,5 @@
-/* GET /v1/tasks/{id}/trace: everything that happened to a task, in order: who handed what to whom, and what became of it. */
+/* GET /v1/tasks/{id}/trace: everything that happened to a task, in order: who handed what to whom, and what became
+ * of it. */
 #include "api/handoff_json.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -27,8 +28,9 @@ struct trace {
 
 static enum problem_code decode_trace(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct trace *t = arena_zalloc(call->arena, sizeof(*t));
-	enum problem_code code = page_read(call, &t->page);
+	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
 	if (t->page.size > ENVELOPES_MAX || call_query(call, "page_size").p == NULL)
@@ -57,7 +59,8 @@ static enum problem_code add_events(struct call *call, struct store_conn *c, str
 	int64_t after = 0;
 
 	while (count == EVENTS_OF_ONE) {
-		enum store_status status = store_events(c, call->space, handoff, after, EVENTS_OF_ONE, call->arena, found, &count);
+		enum store_status status = store_events(c, call->space, handoff, after, EVENTS_OF_ONE, call->arena,
+							found, &count);
 
 		if (status != STORE_OK)
 			return problem_of_store(&call->problem, status);
@@ -80,11 +83,13 @@ static enum problem_code add_handoffs(struct call *call, struct store_conn *c, s
 	enum problem_code code = P_OK;
 
 	while (code == P_OK && count == HANDOFFS_OF_ONE) {
-		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->arena, found, &count);
+		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->arena, found,
+							  &count);
 
 		if (status != STORE_OK)
 			return problem_of_store(&call->problem, status);
-		t->handoffs = grow(call->arena, t->handoffs, t->handoff_count, &t->handoff_room, count, sizeof(*t->handoffs));
+		t->handoffs = grow(call->arena, t->handoffs, t->handoff_count, &t->handoff_room, count,
+				   sizeof(*t->handoffs));
 		for (size_t i = 0; code == P_OK && i < count; i++) {
 			t->handoffs[t->handoff_count++] = found[i];
 			after = found[i].num;
@@ -110,7 +115,8 @@ static enum problem_code read_trace(struct call *call, struct store_conn *c)
 	enum problem_code code = P_OK;
 
 	if (call->space)
-		status = store_task_envelopes(c, call->space, call->params[0], t->page.position, t->page.size + 1, call->arena, rows, &count);
+		status = store_task_envelopes(c, call->space, call->params[0], t->page.position, t->page.size + 1,
+					      call->arena, rows, &count);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	if (count == 0 && t->page.position == 0)
@@ -122,7 +128,8 @@ static enum problem_code read_trace(struct call *call, struct store_conn *c)
 	t->handoffs_of_one = arena_calloc(call->arena, HANDOFFS_OF_ONE, sizeof(*t->handoffs_of_one));
 	t->events_of_one = arena_calloc(call->arena, EVENTS_OF_ONE, sizeof(*t->events_of_one));
 	for (; code == P_OK && t->envelope_count < count; t->envelope_count++) {
-		code = unpack_skeleton(&rows[t->envelope_count], call->arena, &t->envelopes[t->envelope_count], &call->problem);
+		code = unpack_skeleton(&rows[t->envelope_count], call->arena, &t->envelopes[t->envelope_count],
+				       &call->problem);
 		if (code == P_OK)
 			code = add_handoffs(call, c, t, rows[t->envelope_count].num);
 	}

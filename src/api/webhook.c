@@ -160,6 +160,8 @@ static void send_post(struct webhook *w, struct webhook_target *t, struct postin
 	struct json_writer writer;
 	struct buf body;
 
+	form.api = w->api;
+	form.ret_traceparent = &request.traceparent;
 	buf_init(&body, REPLY_MAX);
 	json_writer_init(&writer, &body);
 	taken_json_put(&writer, w->reader, h, form, &p->arena);

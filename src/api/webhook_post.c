@@ -61,7 +61,8 @@ static void add_signature(struct webhook_post *p, struct str secret, const char 
 
 static void add_headers(struct webhook_post *p, const struct webhook_request *r)
 {
-	char lease[HANDOFF_ID_SIZE], handoff[HANDOFF_ID_SIZE], timestamp[24], space[HEADER_MAX / 2];
+	char lease[HANDOFF_ID_SIZE], handoff[HANDOFF_ID_SIZE], timestamp[24], space[HEADER_MAX / 2],
+		trace[HEADER_MAX / 2];
 
 	handoff_lease_format(r->num, r->lease, lease);
 	handoff_id_format(r->num, handoff);
@@ -73,6 +74,10 @@ static void add_headers(struct webhook_post *p, const struct webhook_request *r)
 	add_signature(p, r->secret, lease, timestamp);
 	add_header(p, "Spine-Handoff", handoff);
 	add_header(p, "Spine-Space", space);
+	if (r->traceparent.p) {
+		snprintf(trace, sizeof(trace), "%.*s", STR_ARG(r->traceparent));
+		add_header(p, "traceparent", trace);
+	}
 	/* Otherwise libcurl asks first whether it may send a large body, and waits a second for an answer. */
 	p->headers = curl_slist_append(p->headers, "Expect:");
 	if (p->headers == NULL)

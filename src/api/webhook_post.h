@@ -25,6 +25,7 @@ struct webhook_request {
 	struct str url;			/* has been checked */
 	struct str secret;
 	struct str space_name;
+	struct str traceparent;		/* p == NULL: there is no trace */
 	uint64_t num;			/* of the handoff */
 	int64_t lease;
 	int64_t now_ms;

@@ -22,7 +22,7 @@ static int put_ack(struct cli *cli, struct json_writer *w)
 
 static int exec_ack(struct cli *cli)
 {
-	static const struct settle settle = {"ack", true, put_ack, show_handoff_line};
+	static const struct settle settle = {"ack", true, put_ack, show_handoff_line, false};
 
 	return settle_run(cli, &settle);
 }

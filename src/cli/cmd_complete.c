@@ -36,7 +36,7 @@ static int put_complete(struct cli *cli, struct json_writer *w)
 
 static int exec_complete(struct cli *cli)
 {
-	static const struct settle settle = {"complete", true, put_complete, show_handoff_line};
+	static const struct settle settle = {"complete", true, put_complete, show_handoff_line, false};
 
 	return settle_run(cli, &settle);
 }

@@ -32,18 +32,8 @@ static int fetch(struct cli *cli, const struct buf *body)
 	struct client_request request = {
 		.method = "POST", .path = "/v1/memories/fetch", .body = buf_str(body), .repeatable = true,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK) {
-		if (cli_is_json(cli))
-			cli_write_json(cli, buf_str(&ask.reply.body));
-		else
-			print_memories(cli, ask_array(&ask.json, "memories"));
-		code = show_missing(cli, ask_array(&ask.json, "missing"));
-	}
-	ask_release(&ask);
-	return code;
+	return show_found(cli, &request, print_memories);
 }
 
 /* Of what is not a memory there is one at a time. */

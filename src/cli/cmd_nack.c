@@ -22,7 +22,7 @@ static int put_nack(struct cli *cli, struct json_writer *w)
 
 static int exec_nack(struct cli *cli)
 {
-	static const struct settle settle = {"nack", false, put_nack, show_handoff_line};
+	static const struct settle settle = {"nack", false, put_nack, show_handoff_line, false};
 
 	return settle_run(cli, &settle);
 }

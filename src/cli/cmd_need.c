@@ -20,19 +20,9 @@ static int put_need(struct cli *cli, struct json_writer *w)
 	return CLI_OK;
 }
 
-static void print_needed(const struct cli *cli, const struct json *answer)
-{
-	const struct json *missing = ask_array(answer, "missing");
-
-	show_memories(cli, ask_array(answer, "memories"));
-	for (uint32_t i = 0; i < missing->count; i++)
-		if (missing->items[i].type == JSON_STRING)
-			cli_error(cli, "%.*s is not there", STR_ARG(missing->items[i].s));
-}
-
 static int exec_need(struct cli *cli)
 {
-	static const struct settle settle = {"need", true, put_need, print_needed};
+	static const struct settle settle = {"need", true, put_need, show_memories, true};
 
 	return settle_run(cli, &settle);
 }
@@ -41,6 +31,7 @@ const struct command cmd_need = {
 	.name = "need",
 	.summary = "Asks for memories that a handoff only mentions, and renews its lease",
 	.usage = "LEASE ID...",
+	.about = "What is not there is named on standard error, and the exit code is 3; the others are printed.",
 	.examples = {"spine need ho-1.1 ms-1"},
 	.tables = {&client_table},
 	.min_args = 2,

@@ -22,7 +22,7 @@ static int put_progress(struct cli *cli, struct json_writer *w)
 
 static int exec_progress(struct cli *cli)
 {
-	static const struct settle settle = {"progress", true, put_progress, show_handoff_line};
+	static const struct settle settle = {"progress", true, put_progress, show_handoff_line, false};
 
 	return settle_run(cli, &settle);
 }

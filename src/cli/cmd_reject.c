@@ -11,7 +11,7 @@ static int put_reject(struct cli *cli, struct json_writer *w)
 
 static int exec_reject(struct cli *cli)
 {
-	static const struct settle settle = {"reject", false, put_reject, show_handoff_line};
+	static const struct settle settle = {"reject", false, put_reject, show_handoff_line, false};
 
 	return settle_run(cli, &settle);
 }

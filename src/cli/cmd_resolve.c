@@ -34,18 +34,8 @@ static int send_body(struct cli *cli, const struct buf *body)
 		.method = "POST", .path = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/resolve"),
 		.body = buf_str(body), .repeatable = true,
 	};
-	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
 
-	if (code == CLI_OK) {
-		if (cli_is_json(cli))
-			cli_write_json(cli, buf_str(&ask.reply.body));
-		else
-			show_memories(cli, ask_array(&ask.json, "memories"));
-		code = show_missing(cli, ask_array(&ask.json, "missing"));
-	}
-	ask_release(&ask);
-	return code;
+	return show_found(cli, &request, show_memories);
 }
 
 static int exec_resolve(struct cli *cli)

@@ -4,6 +4,7 @@
 #include "cli/fields.h"
 #include "cli/input.h"
 #include "cli/shared_options.h"
+#include "cli/show.h"
 #include "client/url.h"
 
 enum { BODY_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };
@@ -138,7 +139,7 @@ int settle_run(struct cli *cli, const struct settle *settle)
 	json_end_object(&w);
 	request.body = buf_str(&body);
 	if (code == CLI_OK)
-		code = ask_print(cli, &request, settle->show);
+		code = settle->finds ? show_found(cli, &request, settle->show) : ask_print(cli, &request, settle->show);
 	buf_release(&body);
 	return code;
 }

@@ -14,6 +14,7 @@ struct settle {
 	/* Writes the members beside the lease; returns CLI_OK, or what the command returns. */
 	int (*put)(struct cli *cli, struct json_writer *w);
 	void (*show)(const struct cli *cli, const struct json *answer);
+	bool finds;			/* the answer is of memories: show is of their list, see show_found() */
 };
 
 /* Answers the handoff whose lease is the first argument, and prints how it stands. */

@@ -259,7 +259,7 @@ void show_text(const struct cli *cli, struct str text)
 	buf_release(&safe);
 }
 
-int show_missing(const struct cli *cli, const struct json *missing)
+static int show_missing(const struct cli *cli, const struct json *missing)
 {
 	for (uint32_t i = 0; i < missing->count; i++) {
 		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
@@ -272,6 +272,23 @@ int show_missing(const struct cli *cli, const struct json *missing)
 				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
 	}
 	return missing->count ? CLI_NOT_FOUND : CLI_OK;
+}
+
+int show_found(struct cli *cli, const struct client_request *request,
+	       void (*show)(const struct cli *cli, const struct json *memories))
+{
+	struct ask ask;
+	int code = ask_run(cli, request, &ask);
+
+	if (code == CLI_OK) {
+		if (cli_is_json(cli))
+			cli_write_json(cli, buf_str(&ask.reply.body));
+		else
+			show(cli, ask_array(&ask.json, "memories"));
+		code = show_missing(cli, ask_array(&ask.json, "missing"));
+	}
+	ask_release(&ask);
+	return code;
 }
 
 /* --- Any object --- */

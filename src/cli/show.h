@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "client/client.h"
 #include "codec/json.h"
 
 /* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those
@@ -19,8 +20,11 @@ void show_version(const struct cli *cli, const struct json *memory);
 void show_versions(const struct cli *cli, const struct json *versions);
 /* A text byte for byte, so that it can be piped; on a terminal with what is dangerous made visible. */
 void show_text(const struct cli *cli, struct str text);
-/* A sentence on standard error for each memory of a "missing" list. Returns CLI_NOT_FOUND where there is one. */
-int show_missing(const struct cli *cli, const struct json *missing);
+/* Makes a call that looks memories up by their ids, and prints those that were found: the answer as it came with
+ * --json, by show (of the list) otherwise. Each that is missing is a sentence on standard error, and makes it
+ * CLI_NOT_FOUND. */
+int show_found(struct cli *cli, const struct client_request *request,
+	       void (*show)(const struct cli *cli, const struct json *memories));
 /* Appends a text with what stands before it; nothing where the text is empty. */
 void show_fact(struct buf *out, const char *before, struct str text);
 /* A table that the command filled itself. */

@@ -5,6 +5,8 @@
 #include "codec/json.h"
 #include "core/problem.h"
 
+enum { AGENT_NAME_MAX = 128 };
+
 struct agent {
 	struct str name;
 	bool accepts_v1;
@@ -22,13 +24,13 @@ struct agent {
 };
 
 /* The agent with its settings; one that nobody registered has the defaults. */
-enum problem_code agent_read(struct store_conn *c, int64_t space, struct str name, struct arena *arena, struct agent *ret,
-			     struct problem *problem);
+enum problem_code agent_read(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+			     struct agent *ret, struct problem *problem);
 /* Checks settings and replaces the agent's. */
-enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings, int64_t now_ms,
-			      struct arena *arena, struct agent *ret, struct problem *problem);
-/* A secret is "whsec_" and the base64 of a key, as Standard Webhooks has it. Appends the key; false where it is not such
- * a secret. */
+enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings,
+			      int64_t now_ms, struct arena *arena, struct agent *ret, struct problem *problem);
+/* A secret is "whsec_" and the base64 of a key, as Standard Webhooks has it. Appends the key; false where it is not
+ * such a secret. */
 enum { AGENT_WEBHOOK_KEY_MIN = 24, AGENT_WEBHOOK_KEY_MAX = 64 };
 bool agent_webhook_key(struct str secret, struct buf *ret_key);
 /* What the agent's settings are known by, another with every change: an ETag, with its quotes. In the arena. */

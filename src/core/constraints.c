@@ -1,5 +1,6 @@
 #include "core/constraints.h"
 
+#include "codec/json_set.h"
 #include "codec/rfc3339.h"
 
 /* --- Narrowing --- */
@@ -14,7 +15,8 @@ static bool next_word(struct str *rest, char word[32])
 	for (; i < rest->n && n < 31; i++) {
 		char c = rest->p[i];
 
-		if (c == '_' || c == '-' || c == '.' || c == ' ' || (n > 0 && c >= 'A' && c <= 'Z' && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z')))
+		if (c == '_' || c == '-' || c == '.' || c == ' ' ||
+		    (n > 0 && c >= 'A' && c <= 'Z' && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z')))
 			break;
 		word[n++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 	}
@@ -57,8 +59,9 @@ static bool is_deadline(struct str key)
 
 static bool is_prohibition(struct str key)
 {
-	static const char *const words[] = {"not", "dont", "never", "no", "forbid", "forbidden", "prohibited", "prohibitions", "deny", "denied", "denylist",
-					    "exclude", "excluded", "avoid", "blocked", "blocklist", "ban", "banned", "without", NULL};
+	static const char *const words[] = {"not", "dont", "never", "no", "forbid", "forbidden", "prohibited",
+					    "prohibitions", "deny", "denied", "denylist", "exclude", "excluded",
+					    "avoid", "blocked", "blocklist", "ban", "banned", "without", NULL};
 
 	return has_word(key, words);
 }
@@ -89,15 +92,14 @@ static bool as_time(const struct json *value, int64_t *ret)
 /* Every item of a is also in b. */
 static bool is_subset(const struct json *a, const struct json *b)
 {
-	for (uint32_t i = 0; i < a->count; i++) {
-		uint32_t j = 0;
+	struct json_set set;
+	bool ok = true;
 
-		while (j < b->count && !json_equal(&a->items[i], &b->items[j]))
-			j++;
-		if (j == b->count)
-			return false;
-	}
-	return true;
+	json_set_init(&set, b);
+	for (uint32_t i = 0; ok && i < a->count; i++)
+		ok = json_set_has(&set, &a->items[i]);
+	json_set_release(&set);
+	return ok;
 }
 
 bool constraints_narrows(struct str key, const struct json *before, const struct json *next)
@@ -108,7 +110,8 @@ bool constraints_narrows(struct str key, const struct json *before, const struct
 	if (json_equal(before, next))
 		return true;
 	if (as_number(before, &old_number) && as_number(next, &new_number))
-		return (is_maximum(key) && new_number <= old_number) || (is_minimum(key) && !is_maximum(key) && new_number >= old_number);
+		return (is_maximum(key) && new_number <= old_number) ||
+		       (is_minimum(key) && !is_maximum(key) && new_number >= old_number);
 	if (before->type == JSON_ARRAY && next->type == JSON_ARRAY) {
 		if (is_prohibition(key))
 			return is_subset(before, next);
@@ -148,8 +151,8 @@ static enum problem_code read_waiver(const struct json *item, size_t index, stru
 }
 
 /* {at_hop, by, key, reason, value}, in canonical order. */
-static struct json make_waiver(const struct constraints_input *in, struct str key, struct str reason, const struct json *value,
-			       struct arena *arena)
+static struct json make_waiver(const struct constraints_input *in, struct str key, struct str reason,
+			       const struct json *value, struct arena *arena)
 {
 	struct json_member *m = arena_calloc(arena, 5, sizeof(*m));
 
@@ -183,8 +186,8 @@ static void copy_inherited(struct set *set, const struct json *inherited)
 			set->members[set->count++] = inherited->members[i];
 }
 
-static enum problem_code apply_waivers(const struct constraints_input *in, struct set *set, struct arena *arena, struct json *ret_waived,
-				       struct problem *problem)
+static enum problem_code apply_waivers(const struct constraints_input *in, struct set *set, struct arena *arena,
+				       struct json *ret_waived, struct problem *problem)
 {
 	size_t before = in->waived ? in->waived->count : 0, count = in->waive ? in->waive->count : 0;
 	struct json *list = arena_calloc(arena, before + count + 1, sizeof(*list));
@@ -202,8 +205,8 @@ static enum problem_code apply_waivers(const struct constraints_input *in, struc
 			return code;
 		m = find(set, key);
 		if (m == NULL) {
-			problem_set(problem, P_INVALID_FIELD, "key", "there is no inherited constraint \"%.*s\" to waive",
-				    (int)(key.n < 100 ? key.n : 100), key.p);
+			problem_set(problem, P_INVALID_FIELD, "key", "there is no inherited constraint \"%.*s\" to "
+				    "waive", (int)(key.n < 100 ? key.n : 100), key.p);
 			problem_prefix(problem, "waive", i);
 			return problem->code;
 		}
@@ -214,11 +217,13 @@ static enum problem_code apply_waivers(const struct constraints_input *in, struc
 	return P_OK;
 }
 
-static enum problem_code conflict(const struct json_member *inherited, const struct json *given, struct arena *arena, struct problem *problem)
+static enum problem_code conflict(const struct json_member *inherited, const struct json *given, struct arena *arena,
+				  struct problem *problem)
 {
 	struct json_writer w;
 	struct buf old_text, new_text;
-	struct str field = arena_printf(arena, "constraints.%.*s", (int)(inherited->key.n < 100 ? inherited->key.n : 100), inherited->key.p);
+	struct str field = arena_printf(arena, "constraints.%.*s",
+					(int)(inherited->key.n < 100 ? inherited->key.n : 100), inherited->key.p);
 
 	buf_init(&old_text, 65536);
 	buf_init(&new_text, 65536);
@@ -226,23 +231,34 @@ static enum problem_code conflict(const struct json_member *inherited, const str
 	json_put(&w, &inherited->value);
 	json_writer_init(&w, &new_text);
 	json_put(&w, given);
-	problem_set(problem, P_CONSTRAINT_CONFLICT, field.p, "the inherited constraint \"%.*s\" is %.120s; this hop says %.120s, which does not narrow it. "
-		    "Leave it out to keep it, or waive it with a reason", (int)(inherited->key.n < 60 ? inherited->key.n : 60), inherited->key.p,
+	problem_set(problem, P_CONSTRAINT_CONFLICT, field.p, "the inherited constraint \"%.*s\" is %.120s; this hop "
+		    "says %.120s, which does not narrow it. Leave it out to keep it, or waive it with a reason",
+		    (int)(inherited->key.n < 60 ? inherited->key.n : 60), inherited->key.p,
 		    old_text.data ? old_text.data : "…", new_text.data ? new_text.data : "…");
 	buf_release(&old_text);
 	buf_release(&new_text);
 	return problem->code;
 }
 
-static enum problem_code apply_given(const struct constraints_input *in, struct set *set, struct arena *arena, struct problem *problem)
+static enum problem_code too_many(size_t count, struct problem *problem)
 {
+	return problem_set(problem, P_TOO_LARGE, "constraints", "there would be %zu constraints; at most %d are "
+			   "allowed", count, CONSTRAINTS_MAX);
+}
+
+static enum problem_code apply_given(const struct constraints_input *in, struct set *set, struct arena *arena,
+				     struct problem *problem)
+{
+	/* Each is looked for among those before it: not before it is known that there are few. */
+	if (in->given && in->given->count > CONSTRAINTS_MAX)
+		return too_many(in->given->count, problem);
 	for (uint32_t i = 0; in->given && i < in->given->count; i++) {
 		const struct json_member *given = &in->given->members[i];
 		struct json_member *m = find(set, given->key);
 
 		if (given->key.n == 0 || given->key.n > CONSTRAINT_KEY_MAX)
-			return problem_set(problem, P_INVALID_FIELD, "constraints", "a constraint's key has %zu bytes; expected 1 to %d",
-					   given->key.n, CONSTRAINT_KEY_MAX);
+			return problem_set(problem, P_INVALID_FIELD, "constraints", "a constraint's key has %zu bytes; "
+					   "expected 1 to %d", given->key.n, CONSTRAINT_KEY_MAX);
 		if (m == NULL)
 			set->members[set->count++] = *given;
 		else if (constraints_narrows(given->key, &m->value, &given->value))
@@ -250,14 +266,11 @@ static enum problem_code apply_given(const struct constraints_input *in, struct 
 		else
 			return conflict(m, &given->value, arena, problem);
 	}
-	if (set->count > CONSTRAINTS_MAX)
-		return problem_set(problem, P_TOO_LARGE, "constraints", "there would be %zu constraints; at most %d are allowed", set->count,
-				   CONSTRAINTS_MAX);
-	return P_OK;
+	return set->count > CONSTRAINTS_MAX ? too_many(set->count, problem) : P_OK;
 }
 
-enum problem_code constraints_inherit(const struct constraints_input *in, struct arena *arena, struct json *ret_constraints,
-				      struct json *ret_waived, struct problem *problem)
+enum problem_code constraints_inherit(const struct constraints_input *in, struct arena *arena,
+				      struct json *ret_constraints, struct json *ret_waived, struct problem *problem)
 {
 	size_t room = (in->inherited ? in->inherited->count : 0) + (in->given ? in->given->count : 0) + 1;
 	struct set set = {.members = arena_calloc(arena, room, sizeof(*set.members))};

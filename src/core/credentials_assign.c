@@ -152,6 +152,25 @@ static bool precedes_another(struct str text, size_t end)
 	return name_end > end + 1 && credentials_byte(text, name_end) == '=';
 }
 
+/* "Log in with user=admin password=…, then go on.": a name with nothing but a space before it, and behind the value
+ * a word, or the end of the sentence. A list of arguments ends with a bracket. */
+static bool in_sentence(struct str text, size_t at, size_t end)
+{
+	struct str line = str_sub(text, credentials_read_line(text, at), text.n);
+
+	if (at > 0 && !credentials_is(text.p[at - 1], CH_SPACE))
+		return false;
+	if (memchr(line.p, '(', (size_t)(text.p + at - line.p)))
+		return false;
+	if (end < text.n && credentials_among(text.p[end], ".,"))
+		end++;
+	if (end < text.n && !credentials_is(text.p[end], CH_SPACE))
+		return false;
+	while (end < text.n && is_blank(text.p[end]))
+		end++;
+	return end >= text.n || credentials_is(text.p[end], CH_LETTER | CH_SPACE);
+}
+
 /* May an expression stand here, or only a value? */
 static enum credentials_form form_of(struct str text, struct str name, size_t sign, const struct credentials_value *v)
 {
@@ -165,7 +184,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	    (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
-		return text.p[sign] == '=' && tight && is_capitals(name) ? FORM_LITERAL : FORM_BARE;
+		return text.p[sign] == '=' && tight && (is_capitals(name) || in_sentence(text, at, v->end))
+			       ? FORM_LITERAL : FORM_BARE;
 	if (text.p[sign] == '=' && tight)
 		return is_capitals(name) ? FORM_QUOTED : FORM_LITERAL;
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;

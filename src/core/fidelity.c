@@ -1,6 +1,9 @@
 #include "core/fidelity.h"
 
+#include "codec/json_set.h"
 #include "core/constraints.h"
+
+#include <stdlib.h>
 
 static const char *const fate_names[] = {"kept", "added", "narrowed", "changed", "waived", "dropped"};
 static const char *const kind_names[] = {"intent", "constraint", "decision", "step", "memory"};
@@ -105,14 +108,6 @@ static void compare_constraints(const struct envelope *a, const struct envelope 
 
 /* --- Lists: open decisions and history --- */
 
-static bool contains(const struct json *list, const struct json *value)
-{
-	for (uint32_t i = 0; i < list->count; i++)
-		if (json_equal(&list->items[i], value))
-			return true;
-	return false;
-}
-
 static struct str short_text(const struct json *value, struct arena *arena)
 {
 	struct json_writer w;
@@ -131,77 +126,156 @@ static struct str short_text(const struct json *value, struct arena *arena)
 	return text;
 }
 
-/* A decision that is not open any more but stands in the history as decided was carried, not lost. */
-static bool was_decided(const struct envelope *e, const struct json *decision)
+/* Kept are those of a that are in b or, where carried is given, in that; added are those of b that are not in a. */
+static void compare_list(enum fidelity_kind kind, const struct json *a, const struct json *b,
+			 const struct json *carried, struct arena *arena, struct fidelity *f)
 {
+	struct json_set in_a, in_b, in_carried;
+	struct json none = {.type = JSON_ARRAY};
+
+	json_set_init(&in_a, a);
+	json_set_init(&in_b, b);
+	json_set_init(&in_carried, carried ? carried : &none);
+	for (uint32_t i = 0; i < a->count; i++) {
+		bool kept = json_set_has(&in_b, &a->items[i]) || json_set_has(&in_carried, &a->items[i]);
+
+		add(f, kind, kept ? FATE_KEPT : FATE_DROPPED, short_text(&a->items[i], arena));
+	}
+	for (uint32_t i = 0; i < b->count; i++)
+		if (!json_set_has(&in_a, &b->items[i]))
+			add(f, kind, FATE_ADDED, short_text(&b->items[i], arena));
+	json_set_release(&in_a);
+	json_set_release(&in_b);
+	json_set_release(&in_carried);
+}
+
+/* A decision that is not open any more but stands in the history as decided was carried, not lost. */
+static struct json decided(const struct envelope *e, struct arena *arena)
+{
+	struct json *items = arena_calloc(arena, e->history.count + 1, sizeof(*items));
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < e->history.count; i++) {
 		const struct json *action = json_get(&e->history.items[i], "action");
 
-		if (action && json_get(&e->history.items[i], "decision") && json_equal(action, decision))
-			return true;
+		if (action && json_get(&e->history.items[i], "decision"))
+			items[count++] = *action;
 	}
-	return false;
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
 }
 
 static void compare_lists(const struct envelope *a, const struct envelope *b, struct arena *arena, struct fidelity *f)
 {
-	for (uint32_t i = 0; i < a->open_decisions.count; i++) {
-		const struct json *d = &a->open_decisions.items[i];
+	struct json carried = decided(b, arena);
 
-		add(f, KIND_DECISION, contains(&b->open_decisions, d) || was_decided(b, d) ? FATE_KEPT : FATE_DROPPED, short_text(d, arena));
-	}
-	for (uint32_t i = 0; i < b->open_decisions.count; i++)
-		if (!contains(&a->open_decisions, &b->open_decisions.items[i]))
-			add(f, KIND_DECISION, FATE_ADDED, short_text(&b->open_decisions.items[i], arena));
-	for (uint32_t i = 0; i < a->history.count; i++)
-		add(f, KIND_STEP, contains(&b->history, &a->history.items[i]) ? FATE_KEPT : FATE_DROPPED,
-		    short_text(&a->history.items[i], arena));
-	for (uint32_t i = 0; i < b->history.count; i++)
-		if (!contains(&a->history, &b->history.items[i]))
-			add(f, KIND_STEP, FATE_ADDED, short_text(&b->history.items[i], arena));
+	compare_list(KIND_DECISION, &a->open_decisions, &b->open_decisions, &carried, arena, f);
+	compare_list(KIND_STEP, &a->history, &b->history, NULL, arena, f);
 }
 
 /* --- References --- */
 
-static const struct envelope_ref *find_ref(const struct envelope *e, uint64_t num)
+/* A memory that an envelope names, and why it is not there in full where the envelope says so. Sorted by number, what
+ * comes first in the envelope first. */
+struct named {
+	uint64_t num;
+	size_t order;
+	struct str reason;
+};
+
+struct names {
+	struct named *items;
+	size_t count;
+};
+
+static int compare_named(const void *a, const void *b)
 {
-	for (size_t i = 0; i < e->ref_count; i++)
-		if (e->refs[i].id.num == num)
-			return &e->refs[i];
-	return NULL;
+	const struct named *left = a, *right = b;
+
+	if (left->num != right->num)
+		return left->num < right->num ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Why a memory is not among the references, where the envelope says so. */
-static struct str why_not(const struct envelope *e, struct str id)
+static void name(struct names *n, uint64_t num, struct str reason)
 {
+	n->items[n->count] = (struct named){num, n->count, reason};
+	n->count++;
+}
+
+static void name_text(struct names *n, struct str text, struct str reason)
+{
+	struct memory_id id;
+
+	if (memory_id_parse(text, &id) && id.version == 0)
+		name(n, id.num, reason);
+}
+
+static struct names names_of_refs(const struct envelope *e, struct arena *arena)
+{
+	struct names n = {.items = arena_calloc(arena, e->ref_count + 1, sizeof(*n.items))};
+
+	for (size_t i = 0; i < e->ref_count; i++)
+		name(&n, e->refs[i].id.num, STR_NULL);
+	qsort(n.items, n.count, sizeof(*n.items), compare_named);
+	return n;
+}
+
+static struct names names_of_the_rest(const struct envelope *e, struct arena *arena)
+{
+	struct names n = {.items = arena_calloc(arena, e->trim_count + e->missing_count + 1, sizeof(*n.items))};
+
 	for (size_t i = 0; i < e->trim_count; i++)
-		if (str_eq(e->trimmed[i].id, id))
-			return e->trimmed[i].reason;
+		name_text(&n, e->trimmed[i].id, e->trimmed[i].reason);
 	for (size_t i = 0; i < e->missing_count; i++)
-		if (str_eq(e->missing[i].id, id))
-			return e->missing[i].reason;
-	return STR_NULL;
+		name_text(&n, e->missing[i].id, e->missing[i].reason);
+	qsort(n.items, n.count, sizeof(*n.items), compare_named);
+	return n;
+}
+
+/* The first of that number, or NULL. */
+static const struct named *find_named(const struct names *n, uint64_t num)
+{
+	size_t low = 0, high = n->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (n->items[middle].num < num)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n->count && n->items[low].num == num ? &n->items[low] : NULL;
+}
+
+static struct str id_of(uint64_t num, struct arena *arena)
+{
+	return arena_printf(arena, "ms-%llu", (unsigned long long)num);
 }
 
 static void compare_refs(const struct envelope *a, const struct envelope *b, struct arena *arena, struct fidelity *f)
 {
-	for (size_t i = 0; i < a->ref_count; i++) {
-		struct str id = arena_printf(arena, "ms-%llu", (unsigned long long)a->refs[i].id.num);
+	struct names in_a = names_of_refs(a, arena), in_b = names_of_refs(b, arena), rest = names_of_the_rest(b, arena);
 
-		if (find_ref(b, a->refs[i].id.num))
-			add(f, KIND_REF, FATE_KEPT, id);
-		else
-			add(f, KIND_REF, FATE_DROPPED, id)->reason = why_not(b, id);
+	for (size_t i = 0; i < a->ref_count; i++) {
+		uint64_t num = a->refs[i].id.num;
+		bool kept = find_named(&in_b, num) != NULL;
+		const struct named *why = kept ? NULL : find_named(&rest, num);
+		struct fidelity_item *item = add(f, KIND_REF, kept ? FATE_KEPT : FATE_DROPPED, id_of(num, arena));
+
+		item->reason = why ? why->reason : STR_NULL;
 	}
 	for (size_t i = 0; i < b->ref_count; i++)
-		if (find_ref(a, b->refs[i].id.num) == NULL)
-			add(f, KIND_REF, FATE_ADDED, arena_printf(arena, "ms-%llu", (unsigned long long)b->refs[i].id.num));
+		if (find_named(&in_a, b->refs[i].id.num) == NULL)
+			add(f, KIND_REF, FATE_ADDED, id_of(b->refs[i].id.num, arena));
 }
 
-void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena, struct fidelity *ret)
+void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
+		      struct fidelity *ret)
 {
 	size_t room = 2 + before->constraints.count + after->constraints.count + before->open_decisions.count +
-		      after->open_decisions.count + before->history.count + after->history.count + before->ref_count + after->ref_count;
+		      after->open_decisions.count + before->history.count + after->history.count +
+		      before->ref_count + after->ref_count;
 	struct fidelity f = {.items = arena_calloc(arena, room, sizeof(*f.items))};
 
 	compare_intent(before, after, &f);
@@ -220,8 +294,10 @@ bool fidelity_has(const struct envelope *e, struct str key)
 		return e->intent.p != NULL;
 	if (json_get_str(&e->constraints, key))
 		return true;
-	if (memory_id_parse(key, &id) && find_ref(e, id.num))
-		return true;
+	if (memory_id_parse(key, &id))
+		for (size_t i = 0; i < e->ref_count; i++)
+			if (e->refs[i].id.num == id.num)
+				return true;
 	for (uint32_t i = 0; i < e->open_decisions.count; i++)
 		if (e->open_decisions.items[i].type == JSON_STRING && str_eq(e->open_decisions.items[i].s, key))
 			return true;

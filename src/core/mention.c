@@ -1,5 +1,5 @@
-/* A scanner, no grammar: ids are found wherever they stand as a word of their own; what stands between two of them decides
- * whether they are the ends of a range. */
+/* A scanner, no grammar: ids are found wherever they stand as a word of their own; what stands between two of them
+ * decides whether they are the ends of a range. */
 #include "core/mention.h"
 
 static bool is_word(char c)
@@ -58,7 +58,8 @@ static bool next_id(struct str text, size_t from, size_t *ret_at, size_t *ret_en
 /* Does what stands between two ids make them the ends of a range? */
 static bool joins(struct str between)
 {
-	static const char *const words[] = {"through", "thru", "to", "until", "-", "--", "..", "...", "\xe2\x80\x93", "\xe2\x80\x94", "\xe2\x80\xa6"};
+	static const char *const words[] = {"through", "thru", "to", "until", "-", "--", "..", "...", "\xe2\x80\x93",
+					    "\xe2\x80\x94", "\xe2\x80\xa6"};
 	struct str s = between;
 
 	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '\n' || s.p[0] == '\r'))
@@ -98,6 +99,11 @@ static void grow(struct mention_list *list, struct arena *arena)
 	list->slots = arena_calloc(arena, list->slot_count, sizeof(*list->slots));
 	for (size_t i = 0; i < list->count; i++)
 		list->slots[slot_of(list, ids[i])] = (uint32_t)(i + 1);
+}
+
+bool mention_has(const struct mention_list *list, struct memory_id id)
+{
+	return list->count && list->slots[slot_of(list, id)];
 }
 
 void mention_add(struct mention_list *list, struct memory_id id, struct arena *arena)

@@ -1,5 +1,5 @@
-/* Memories named in a text: "ms-4821", "ms-4821 through ms-4825", "ms-4821 to ms-4825", "ms-4821-ms-4825", "ms-4821..ms-4825", and lists of
- * them. What a person would read as a range is one.
+/* Memories named in a text: "ms-4821", "ms-4821 through ms-4825", "ms-4821 to ms-4825", "ms-4821-ms-4825",
+ * "ms-4821..ms-4825", and lists of them. What a person would read as a range is one.
  */
 #ifndef SPINE_CORE_MENTION_H
 #define SPINE_CORE_MENTION_H
@@ -21,6 +21,8 @@ struct mention_list {
 
 /* Adds what text names to the list; memory from the arena. */
 void mention_collect(struct mention_list *list, struct str text, struct arena *arena);
+/* Is the id there, of that very version? */
+bool mention_has(const struct mention_list *list, struct memory_id id);
 /* Adds one id, unless it is there. */
 void mention_add(struct mention_list *list, struct memory_id id, struct arena *arena);
 

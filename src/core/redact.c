@@ -31,16 +31,38 @@ static bool contains_ignoring_case(struct str text, struct str part)
 	return false;
 }
 
+/* A text that says so, or a list with such a text in it. */
+static bool forbids_credentials(const struct json *value)
+{
+	if (value->type == JSON_STRING)
+		return contains_ignoring_case(value->s, STR("no plaintext credentials"));
+	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+		if (value->items[i].type == JSON_STRING && forbids_credentials(&value->items[i]))
+			return true;
+	return false;
+}
+
+/* What one constraint asks for. People write constraints: whoever writes "Security" or "Refuse" means it, too. */
+static enum redact_policy policy_of_one(const struct json_member *m)
+{
+	if (str_ieq(m->key, STR("security")) && forbids_credentials(&m->value))
+		return REDACT_BLANK;
+	if (str_ieq(m->key, STR("credentials")) && m->value.type == JSON_STRING)
+		for (int i = REDACT_REFUSE; i > REDACT_OFF; i--)
+			if (str_ieq(m->value.s, str_of(policy_names[i])))
+				return (enum redact_policy)i;
+	return REDACT_OFF;
+}
+
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)
 {
-	const struct json *security = json_get(constraints, "security"), *own = json_get(constraints, "credentials");
-	enum redact_policy policy = space, wanted;
+	enum redact_policy policy = space;
 
-	if (security && security->type == JSON_STRING && contains_ignoring_case(security->s, STR("no plaintext credentials")) &&
-	    policy < REDACT_BLANK)
-		policy = REDACT_BLANK;
-	if (own && own->type == JSON_STRING && redact_policy_parse(own->s, &wanted) && wanted > policy)
-		policy = wanted;
+	for (uint32_t i = 0; constraints->type == JSON_OBJECT && i < constraints->count; i++) {
+		enum redact_policy wanted = policy_of_one(&constraints->members[i]);
+
+		policy = wanted > policy ? wanted : policy;
+	}
 	return policy;
 }
 
@@ -78,7 +100,8 @@ static size_t find_all(struct scan *s, struct str name, struct str text, struct 
 	do {
 		struct str rest = str_sub(text, from, text.n);
 
-		n = name.p && from == 0 ? credentials_scan_value(name, rest, hits, HITS_MAX) : credentials_scan(rest, hits, HITS_MAX);
+		n = name.p && from == 0 ? credentials_scan_value(name, rest, hits, HITS_MAX)
+					: credentials_scan(rest, hits, HITS_MAX);
 		if (count + n > cap) {
 			struct envelope_redaction *grown = arena_calloc(s->arena, (count + n) * 2, sizeof(*grown));
 
@@ -88,7 +111,8 @@ static size_t find_all(struct scan *s, struct str name, struct str text, struct 
 			cap = (count + n) * 2;
 		}
 		for (size_t i = 0; i < n; i++)
-			spans[count++] = (struct envelope_redaction){(uint32_t)(from + hits[i].at), (uint32_t)hits[i].len, str_of(hits[i].kind)};
+			spans[count++] = (struct envelope_redaction){(uint32_t)(from + hits[i].at),
+								     (uint32_t)hits[i].len, str_of(hits[i].kind)};
 		if (n)
 			from = spans[count - 1].at + spans[count - 1].len;
 	} while (n == HITS_MAX);
@@ -123,7 +147,8 @@ static struct json scan_json(struct scan *s, struct str name, struct json value,
 		struct json *items = arena_calloc(s->arena, value.count, sizeof(*items));
 
 		for (uint32_t i = 0; i < value.count; i++)
-			items[i] = scan_json(s, name, value.items[i], arena_printf(s->arena, "%.*s[%u]", STR_ARG(where), i));
+			items[i] = scan_json(s, name, value.items[i], arena_printf(s->arena, "%.*s[%u]", STR_ARG(where),
+										   i));
 		value.items = items;
 	} else if (value.type == JSON_OBJECT && value.count) {
 		struct json_member *members = arena_calloc(s->arena, value.count, sizeof(*members));
@@ -132,7 +157,8 @@ static struct json scan_json(struct scan *s, struct str name, struct json value,
 			struct str key = value.members[i].key;
 
 			members[i].key = key;
-			members[i].value = scan_json(s, key, value.members[i].value, arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
+			members[i].value = scan_json(s, key, value.members[i].value,
+						     arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
 		}
 		value.members = members;
 	}
@@ -146,7 +172,8 @@ static void scan_refs(struct scan *s, struct envelope *e)
 		struct str where = arena_printf(s->arena, "memory.ms-%llu", (unsigned long long)r->id.num);
 
 		r->text = scan_text(s, STR_NULL, r->text, where, &r->redactions, &r->redaction_count);
-		r->summary = scan_text(s, STR_NULL, r->summary, where, &r->summary_redactions, &r->summary_redaction_count);
+		r->summary = scan_text(s, STR_NULL, r->summary, where, &r->summary_redactions,
+				       &r->summary_redaction_count);
 	}
 }
 
@@ -177,14 +204,16 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 	if (s.count && policy == REDACT_REFUSE) {
 		struct str kind = json_get(&s.findings[0], "kind")->s, where = json_get(&s.findings[0], "where")->s;
 
-		problem_set(problem, P_CREDENTIALS_FOUND, where.p, "the text holds what looks like a credential (%.*s) in %.*s%s; take it out, or let it be redacted",
-			    STR_ARG(kind), STR_ARG(where), s.count > 1 ? ", and more" : "");
+		problem_set(problem, P_CREDENTIALS_FOUND, where.p, "the text holds what looks like a credential (%.*s) "
+			    "in %.*s%s; take it out, or let it be redacted", STR_ARG(kind), STR_ARG(where),
+			    s.count > 1 ? ", and more" : "");
 		problem->extra_key = "findings";
 		problem->extra = (int64_t)s.count;
 		return problem->code;
 	}
 	m = arena_calloc(arena, 2, sizeof(*m));
-	m[0] = (struct json_member){STR("findings"), {.type = JSON_ARRAY, .count = (uint32_t)s.count, .items = s.findings}};
+	m[0] = (struct json_member){STR("findings"), {.type = JSON_ARRAY, .count = (uint32_t)s.count,
+						      .items = s.findings}};
 	m[1] = (struct json_member){STR("policy"), json_text(str_of(redact_policy_name(policy)))};
 	e->guard = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 	return P_OK;

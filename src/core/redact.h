@@ -1,7 +1,8 @@
 /* The guard: no credentials in plain text in what is handed over.
  *
- * A constraint asks for it (`security: "no plaintext credentials"`, or `credentials: "redact"` / `"refuse"`), or the space's policy does; the
- * stricter one holds. What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value.
+ * A constraint asks for it (`security: "no plaintext credentials"`, as a text or one of a list, or `credentials:
+ * "redact"` / `"refuse"`, in any case), or the space's policy does; the strictest holds. What is found is blanked, or
+ * the handoff refused; either way it is recorded, what and where, never the value.
  */
 #ifndef SPINE_CORE_REDACT_H
 #define SPINE_CORE_REDACT_H
@@ -16,7 +17,8 @@ bool redact_policy_parse(struct str name, enum redact_policy *ret);
 /* What the constraints and the space's policy ask for together. */
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space);
 
-/* Looks through all text of an envelope that is being packed, before it is trimmed. P_CREDENTIALS_FOUND where the policy is to refuse. */
+/* Looks through all text of an envelope that is being packed, before it is trimmed. P_CREDENTIALS_FOUND where the
+ * policy is to refuse. */
 enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem);
 
 #endif

@@ -1,12 +1,26 @@
 /* Version 1: the flat form that old agents read. */
 #include "core/render.h"
 
+/* What version 1 says itself. Extensions come from outside, and must not say it a second time. */
+static bool is_own(struct str key)
+{
+	static const char *const names[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
+					    "context"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_is(key, names[i]))
+			return true;
+	return false;
+}
+
 /* Fields of a version 1 envelope that the server does not know are kept in extensions.v1 and given back at the top. */
 static void put_extensions(struct json_writer *w, const struct envelope *e)
 {
 	const struct json *v1 = json_get(&e->extensions, "v1");
 
 	for (uint32_t i = 0; v1 && v1->type == JSON_OBJECT && i < v1->count; i++) {
+		if (is_own(v1->members[i].key))
+			continue;
 		json_key_str(w, v1->members[i].key);
 		json_put_canonical(w, &v1->members[i].value);
 	}

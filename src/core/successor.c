@@ -1,34 +1,48 @@
 #include "core/successor.h"
 
+#include "core/agent.h"
 #include "core/mention.h"
 
-enum { NAME_MAX_BYTES = 128, TAG_MAX = 128, DEPTH = 100, CITED_MAX = 200 };
+enum { TAG_MAX = 128, DEPTH = 100, CITED_MAX = 200 };
+
+bool successor_is_next(struct str name)
+{
+	return str_is(name, SUCCESSOR_NEXT);
+}
 
 /* --- Checking --- */
 
 static bool is_name(const struct json *value)
 {
-	return value->type == JSON_STRING && value->s.n > 0 && value->s.n <= NAME_MAX_BYTES;
+	return value->type == JSON_STRING && value->s.n > 0 && value->s.n <= AGENT_NAME_MAX;
 }
 
 static enum problem_code check_hop(const struct json *hop, struct problem *problem)
 {
 	static const char *const names[] = {"min", "max"};
 	bool ok = hop->type == JSON_OBJECT && hop->count > 0;
+	int64_t limits[2] = {1, HANDOFF_HOPS_MAX};
 
 	for (uint32_t i = 0; ok && i < hop->count; i++) {
-		int64_t value;
+		int64_t *limit = &limits[str_is(hop->members[i].key, names[1])];
 
 		ok = (str_is(hop->members[i].key, names[0]) || str_is(hop->members[i].key, names[1])) &&
-		     json_as_int(&hop->members[i].value, &value) && value >= 1 && value <= HANDOFF_HOPS_MAX;
+		     json_as_int(&hop->members[i].value, limit) && *limit >= 1 && *limit <= HANDOFF_HOPS_MAX;
 	}
-	return ok ? P_OK : problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form {\"min\":1,\"max\":3}, with numbers from 1 to %d", HANDOFF_HOPS_MAX);
+	if (!ok)
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form "
+				   "{\"min\":1,\"max\":3}, with numbers from 1 to %d", HANDOFF_HOPS_MAX);
+	if (limits[0] > limits[1])
+		return problem_set(problem, P_INVALID_FIELD, "when.hop", "no hop is from %lld to %lld; the route would "
+				   "never fit", (long long)limits[0], (long long)limits[1]);
+	return P_OK;
 }
 
 static enum problem_code check_when(const struct json *when, struct problem *problem)
 {
 	if (when->type != JSON_OBJECT)
-		return problem_set(problem, P_INVALID_FIELD, "when", "when is %s; expected an object", json_type_name(when->type));
+		return problem_set(problem, P_INVALID_FIELD, "when", "when is %s; expected an object",
+				   json_type_name(when->type));
 	for (uint32_t i = 0; i < when->count; i++) {
 		const struct json_member *m = &when->members[i];
 		enum problem_code code = P_OK;
@@ -37,14 +51,16 @@ static enum problem_code check_when(const struct json *when, struct problem *pro
 			code = check_hop(&m->value, problem);
 		else if (str_is(m->key, "constraint"))
 			code = m->value.type == JSON_OBJECT && m->value.count > 0 ? P_OK
-			       : problem_set(problem, P_INVALID_FIELD, "when.constraint", "constraint is not of the form {\"language\":\"python\"}");
+			       : problem_set(problem, P_INVALID_FIELD, "when.constraint", "constraint is not of the "
+					     "form {\"language\":\"python\"}");
 		else if (str_is(m->key, "tag") || str_is(m->key, "state"))
 			code = m->value.type == JSON_STRING && m->value.s.n > 0 ? P_OK
 			       : problem_set(problem, P_INVALID_FIELD, "when", "%.*s is not a text", STR_ARG(m->key));
 		else
 			/* A condition that is not understood must not be taken for one that holds. */
-			code = problem_set(problem, P_INVALID_FIELD, "when", "there is no condition \"%.*s\"; expected constraint, state, tag or hop",
-					   (int)(m->key.n < 64 ? m->key.n : 64), m->key.p);
+			code = problem_set(problem, P_INVALID_FIELD, "when", "there is no condition \"%.*s\"; expected "
+					   "constraint, state, tag or hop", (int)(m->key.n < 64 ? m->key.n : 64),
+					   m->key.p);
 		if (code != P_OK)
 			return code;
 	}
@@ -53,16 +69,18 @@ static enum problem_code check_when(const struct json *when, struct problem *pro
 
 enum problem_code successor_check(const struct json *settings, struct problem *problem)
 {
-	const struct json *from = json_get(settings, "from"), *to = json_get(settings, "to"), *when = json_get(settings, "when");
+	const struct json *from = json_get(settings, "from"), *to = json_get(settings, "to"),
+		*when = json_get(settings, "when");
 	const struct json *order = json_get(settings, "order");
 	int64_t number;
 
 	if (to == NULL || to->type == JSON_NULL)
 		return problem_set(problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that comes next");
-	if (!is_name(to) || str_is(to->s, SUCCESSOR_NEXT))
+	if (!is_name(to) || successor_is_next(to->s))
 		return problem_set(problem, P_INVALID_FIELD, "to", "to is not the name of an agent");
 	if (from && from->type != JSON_NULL && !is_name(from))
-		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out for any");
+		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out "
+				   "for any");
 	if (order && order->type != JSON_NULL && (!json_as_int(order, &number) || number < 0 || number > 1000000))
 		return problem_set(problem, P_INVALID_FIELD, "order", "order is not a whole number from 0 to 1000000");
 	return when && when->type != JSON_NULL ? check_when(when, problem) : P_OK;
@@ -78,13 +96,32 @@ struct choice {
 	struct arena *arena;
 };
 
+/* Does the draft take it over from its parent? Not what it waives, and not max_tokens, which is each receiver's own. */
+static bool inherits(const struct choice *c, struct str key)
+{
+	const struct json *waive = &c->draft->waive;
+
+	if (c->parent == NULL || str_is(key, "max_tokens"))
+		return false;
+	for (uint32_t i = 0; waive->type == JSON_ARRAY && i < waive->count; i++) {
+		const struct json *name = waive->items[i].type == JSON_OBJECT ? json_get(&waive->items[i], "key")
+									      : NULL;
+
+		if (name && name->type == JSON_STRING && str_eq(name->s, key))
+			return false;
+	}
+	return true;
+}
+
 static bool constraints_hold(const struct choice *c, const struct json *wanted)
 {
+	const struct json *given = &c->draft->constraints;
+
 	for (uint32_t i = 0; i < wanted->count; i++) {
 		const struct json_member *m = &wanted->members[i];
-		const struct json *is = c->draft->constraints.type == JSON_OBJECT ? json_get_str(&c->draft->constraints, m->key) : NULL;
+		const struct json *is = given->type == JSON_OBJECT ? json_get_str(given, m->key) : NULL;
 
-		if (is == NULL && c->parent)
+		if (is == NULL && inherits(c, m->key))
 			is = json_get_str(&c->parent->constraints, m->key);
 		if (is == NULL || !json_equal(is, &m->value))
 			return false;
@@ -102,7 +139,8 @@ static bool hop_holds(const struct choice *c, const struct json *wanted)
 	return !(max && json_as_int(max, &limit) && hop > limit);
 }
 
-static enum problem_code has_tag(const struct choice *c, uint64_t num, struct str tag, bool *ret, struct problem *problem)
+static enum problem_code has_tag(const struct choice *c, uint64_t num, struct str tag, bool *ret,
+				 struct problem *problem)
 {
 	struct memory m;
 	struct json tags;
@@ -169,14 +207,16 @@ static int64_t order_of(const struct json *route)
 	return value;
 }
 
-enum problem_code successor_find(struct store_conn *c, int64_t space, const struct handoff_draft *draft, const struct envelope *parent,
-				 struct arena *arena, struct str *ret, struct problem *problem)
+enum problem_code successor_find(struct store_conn *c, int64_t space, const struct handoff_draft *draft,
+				 const struct envelope *parent, struct arena *arena, struct str *ret,
+				 struct problem *problem)
 {
 	struct choice choice = {c, space, draft, parent, arena};
 	struct route_row *rows = arena_calloc(arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
 	const struct json *best = NULL;
 	size_t count = 0;
-	enum store_status status = space ? store_routes(c, space, STR_NULL, SUCCESSOR_ROUTES_MAX, arena, rows, &count) : STORE_OK;
+	enum store_status status = space ? store_routes(c, space, STR_NULL, SUCCESSOR_ROUTES_MAX, arena, rows, &count)
+					 : STORE_OK;
 	enum problem_code code = P_OK;
 
 	if (status != STORE_OK)
@@ -195,7 +235,8 @@ enum problem_code successor_find(struct store_conn *c, int64_t space, const stru
 			best = route;
 	}
 	if (code == P_OK && best == NULL)
-		code = problem_set(problem, P_NO_ROUTE, "target_agent", "target_agent is \"next\", but none of the %zu routes of this space fits; name the agent, or add one with PUT /v1/routes/NAME",
+		code = problem_set(problem, P_NO_ROUTE, "target_agent", "target_agent is \"next\", but none of the %zu "
+				   "routes of this space fits; name the agent, or add one with PUT /v1/routes/NAME",
 				   count);
 	if (code == P_OK)
 		*ret = json_get(best, "to")->s;

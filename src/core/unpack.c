@@ -1,6 +1,7 @@
 #include "core/unpack.h"
 
-struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions, size_t count)
+struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions,
+			   size_t count)
 {
 	struct buf out;
 	struct str result;
@@ -24,8 +25,10 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 	return result;
 }
 
-/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without text. */
-static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena, struct problem *problem)
+/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without
+ * text. */
+static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena,
+				  struct problem *problem)
 {
 	struct memory m;
 	enum store_status status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
@@ -38,7 +41,8 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	r->now.superseded_by = m.superseded_by;
 	r->now.forgotten = m.forgotten_at_ms != 0;
 	if (r->form != FORM_REF && !r->now.forgotten)
-		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions, r->redaction_count);
+		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
+					  r->redaction_count);
 	return P_OK;
 }
 
@@ -51,8 +55,8 @@ enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *
 			   "restore a backup", (unsigned long long)row->num);
 }
 
-enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena, struct envelope *ret,
-			     struct problem *problem)
+enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,
+			     struct envelope *ret, struct problem *problem)
 {
 	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
 	bool snapshot = code == P_OK && store_snapshot_begin(c);
@@ -64,21 +68,22 @@ enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *ro
 	return code;
 }
 
-static enum problem_code read_row(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
-				  struct envelope_row *ret, struct problem *problem)
+enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			      struct envelope_row *ret, struct problem *problem)
 {
 	enum store_status status = space ? store_envelope_get(c, space, num, arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space", (unsigned long long)num);
+		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",
+				   (unsigned long long)num);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena, struct envelope *ret,
-			 struct problem *problem)
+enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			 struct envelope *ret, struct problem *problem)
 {
 	struct envelope_row row;
-	enum problem_code code = read_row(c, space, num, field, arena, &row, problem);
+	enum problem_code code = unpack_find(c, space, num, field, arena, &row, problem);
 
 	return code == P_OK ? unpack_row(c, &row, arena, ret, problem) : code;
 }
@@ -119,7 +124,7 @@ static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint6
 	for (*ret_checked = 0, *ret_at = num; at; (*ret_checked)++) {
 		struct envelope_row row;
 		struct envelope e;
-		enum problem_code code = read_row(c, space, at, "id", arena, &row, problem);
+		enum problem_code code = unpack_find(c, space, at, "id", arena, &row, problem);
 		enum unpack_verdict one;
 
 		if (code == P_ENVELOPE_NOT_FOUND && chained)

@@ -26,7 +26,7 @@ static const struct http_problem problem_twice = {400, "duplicate_header",
 static const struct http_problem problem_length = {400, "bad_content_length",
 	"Content-Length is not one plain decimal number."};
 static const struct http_problem problem_both = {400, "bad_framing",
-	"The request has both Content-Length and Transfer-Encoding."};
+	"The request has two Content-Length headers, or one beside Transfer-Encoding."};
 static const struct http_problem problem_coding = {501, "transfer_coding_unknown",
 	"Transfer-Encoding is something else than chunked."};
 static const struct http_problem problem_coding10 = {400, "bad_framing", "HTTP/1.0 has no Transfer-Encoding."};
@@ -398,6 +398,12 @@ static const struct http_problem *run_parser(struct http_parse *parse, struct st
 		return NULL;
 	case HTTP_PARSE_BAD_METHOD:
 		return &problem_method;
+	case HTTP_PARSE_BAD_TARGET:
+		return &problem_target;
+	case HTTP_PARSE_BAD_LENGTH:
+		return &problem_length;
+	case HTTP_PARSE_BAD_FRAMING:
+		return &problem_both;
 	case HTTP_PARSE_TOO_MANY:
 		return &problem_many;
 	case HTTP_PARSE_BAD:

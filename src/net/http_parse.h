@@ -16,7 +16,15 @@ struct http_field {
 	uint32_t value_len;
 };
 
-enum http_parse_result { HTTP_PARSE_OK, HTTP_PARSE_BAD, HTTP_PARSE_BAD_METHOD, HTTP_PARSE_TOO_MANY };
+enum http_parse_result {
+	HTTP_PARSE_OK,
+	HTTP_PARSE_BAD,
+	HTTP_PARSE_BAD_METHOD,
+	HTTP_PARSE_BAD_TARGET,
+	HTTP_PARSE_BAD_LENGTH,		/* Content-Length is not a number */
+	HTTP_PARSE_BAD_FRAMING,		/* there are two lengths, or a length and a transfer coding */
+	HTTP_PARSE_TOO_MANY,
+};
 
 struct http_parse {
 	const char *base;

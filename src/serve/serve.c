@@ -48,13 +48,14 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 	struct str name = {listen, colon ? (size_t)(colon - listen) : 0};
 	uint64_t port;
 
-	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 || name.n >= HOST_MAX) {
+	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 ||
+	    name.n >= HOST_MAX) {
 		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
 		return false;
 	}
 	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL)) {
-		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are no keys and no TLS yet",
-			   listen);
+		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because "
+			   "there are no keys and no TLS yet", listen);
 		return false;
 	}
 	if (str_ieq(name, STR("localhost")))
@@ -86,8 +87,8 @@ static void raise_descriptor_limit(struct server *s)
 		return;
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
-		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is lower",
-			  LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
+		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is "
+			  "lower", LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
 }
 
 static void on_store_failure(void *ctx, const char *why)
@@ -95,8 +96,8 @@ static void on_store_failure(void *ctx, const char *why)
 	struct server *s = ctx;
 
 	atomic_store(&s->api.failed, true);
-	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after repairing the cause",
-		  LOG_STR("error", why));
+	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after "
+		  "repairing the cause", LOG_STR("error", why));
 }
 
 static struct http_config http_config(struct server *s)
@@ -146,8 +147,8 @@ static void write_server_file(const struct server *s)
 	sprintf(next, "%s.new", path);
 	format_url(s, url, sizeof(url));
 	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url, SPINE_VERSION) < 0 ||
-	    rename(next, path) != 0)
+	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url,
+			      SPINE_VERSION) < 0 || rename(next, path) != 0)
 		log_write(&s->log, LOG_WARN, "cannot write server.json", LOG_STR("error", strerror(errno)));
 	if (fd >= 0)
 		close(fd);
@@ -178,7 +179,8 @@ static struct watch_config watch_config(const struct server *s)
 {
 	const struct serve_alerts *a = &s->config->alerts;
 	struct watch_config config = {
-		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts), .url = s->url,
+		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts),
+		.url = s->url,
 	};
 	struct alert_rules *r = &config.rules;
 
@@ -276,7 +278,8 @@ static bool start(struct server *s, struct buf *error)
 		return false;
 	s->api.writer = writer_start(&(struct writer_config){
 		.hooks = watch_hooks(s->api.watch, waiting_hooks(s->api.waiting)),
-		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms, .on_failure = on_store_failure, .ctx = s,
+		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms,
+		.on_failure = on_store_failure, .ctx = s,
 	});
 	webhook_start(s->api.webhook);
 	watch_start(s->api.watch);
@@ -321,19 +324,26 @@ static void stop(struct server *s)
 		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
 }
 
+/* The commands look for the server here unless they are told otherwise (cli/shared_options.c). */
+#define USUAL_URL "http://127.0.0.1:8788"
+
 static void say_what_to_do(const struct server *s)
 {
-	char url[128];
+	char url[128], address[160] = "";
 
 	format_url(s, url, sizeof(url));
-	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir), LOG_STR("version", SPINE_VERSION));
+	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir),
+		  LOG_STR("version", SPINE_VERSION));
 	if (s->config->quiet)
 		return;
+	if (strcmp(url, USUAL_URL) != 0)
+		snprintf(address, sizeof(address), "  export SPINE_URL=%s\n", url);
 	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
+	       "%s"
 	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
 	       "  build/spine search gateway\n"
 	       "  build/spine demo\n\n"
-	       "and %s/ in a browser.\n\n", url, url);
+	       "and %s/ in a browser.\n\n", url, address, url);
 	fflush(stdout);
 }
 

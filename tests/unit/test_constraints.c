@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -36,7 +37,7 @@ static struct json *parse(const char *text)
 	return value;
 }
 
-static const char *write(const struct json *value)
+static const char *written(const struct json *value)
 {
 	struct json_writer w;
 	struct buf out;
@@ -61,14 +62,15 @@ static const char *inherit(const char *inherited, const char *given, const char 
 	if (code != P_OK)
 		return problem_kind(code)->name;
 	if (ret_waived)
-		*ret_waived = write(&waived);
-	return write(&constraints);
+		*ret_waived = written(&waived);
+	return written(&constraints);
 }
 
 static void test_what_was_set_holds_at_later_hops(void **state)
 {
 	(void)state;
-	assert_string_equal(inherit("{\"language\":\"python\",\"x\":null}", NULL, NULL, NULL), "{\"language\":\"python\",\"x\":null}");
+	assert_string_equal(inherit("{\"language\":\"python\",\"x\":null}", NULL, NULL, NULL),
+			    "{\"language\":\"python\",\"x\":null}");
 	assert_string_equal(inherit("{\"a\":1}", "{\"b\":[1,{}]}", NULL, NULL), "{\"a\":1,\"b\":[1,{}]}");
 	assert_string_equal(inherit("{\"a\":1}", "{\"a\":1.0}", NULL, NULL), "{\"a\":1}");
 	assert_string_equal(inherit(NULL, "{\"a\":true}", NULL, NULL), "{\"a\":true}");
@@ -78,7 +80,8 @@ static void test_max_tokens_belongs_to_the_receiver(void **state)
 {
 	(void)state;
 	assert_string_equal(inherit("{\"max_tokens\":4000}", NULL, NULL, NULL), "{}");
-	assert_string_equal(inherit("{\"max_tokens\":4000}", "{\"max_tokens\":9000}", NULL, NULL), "{\"max_tokens\":9000}");
+	assert_string_equal(inherit("{\"max_tokens\":4000}", "{\"max_tokens\":9000}", NULL, NULL),
+			    "{\"max_tokens\":9000}");
 }
 
 struct narrowing {
@@ -92,7 +95,8 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 {
 	static const struct narrowing cases[] = {
 		{"max_retries", "3", "2", true}, {"max_retries", "3", "4", false}, {"maxRetries", "3", "2.5", true},
-		{"retry_limit", "10", "1", true}, {"min_coverage", "80", "90", true}, {"min_coverage", "80", "70", false},
+		{"retry_limit", "10", "1", true}, {"min_coverage", "80", "90", true},
+		{"min_coverage", "80", "70", false},
 		{"at_least", "1", "2", true}, {"retries", "3", "2", false}, {"timeout", "3", "2", false},
 		{"do_not", "[\"x\"]", "[\"y\",\"x\"]", true}, {"do_not", "[\"x\",\"y\"]", "[\"x\"]", false},
 		{"forbidden_paths", "[]", "[\"/etc\"]", true}, {"allowed_hosts", "[\"a\",\"b\"]", "[\"a\"]", true},
@@ -100,8 +104,10 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-29T00:00:00Z\"", true},
 		{"deadline", "\"2026-01-30T00:00:00Z\"", "\"2026-01-31T00:00:00Z\"", false},
 		{"security", "\"no plaintext credentials\"", "\"none\"", false}, {"security", "true", "false", false},
-		{"max_retries", "3", "\"2\"", false}, {"max_retries", "3", "null", false}, {"language", "\"python\"", "\"Python\"", false},
-		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false}, {"maximal", "2", "1", false},
+		{"max_retries", "3", "\"2\"", false}, {"max_retries", "3", "null", false},
+		{"language", "\"python\"", "\"Python\"", false},
+		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false},
+		{"maximal", "2", "1", false},
 	};
 
 	(void)state;
@@ -109,7 +115,8 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 		bool allowed = constraints_narrows(str_of(cases[i].key), parse(cases[i].before), parse(cases[i].after));
 
 		if (allowed != cases[i].allowed)
-			fail_msg("%s: %s -> %s is %s", cases[i].key, cases[i].before, cases[i].after, allowed ? "allowed" : "refused");
+			fail_msg("%s: %s -> %s is %s", cases[i].key, cases[i].before, cases[i].after,
+				 allowed ? "allowed" : "refused");
 	}
 	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":2}", NULL, NULL), "{\"max_retries\":2}");
 	assert_string_equal(inherit("{\"max_retries\":3}", "{\"max_retries\":4}", NULL, NULL), "constraint_conflict");
@@ -120,8 +127,10 @@ static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
 	const char *waived = NULL;
 
 	(void)state;
-	assert_string_equal(inherit("{\"a\":1,\"b\":2}", NULL, "[{\"key\":\"a\",\"reason\":\"legal said so\"}]", &waived), "{\"b\":2}");
-	assert_string_equal(waived, "[{\"at_hop\":3,\"by\":\"bob\",\"key\":\"a\",\"reason\":\"legal said so\",\"value\":1}]");
+	assert_string_equal(inherit("{\"a\":1,\"b\":2}", NULL, "[{\"key\":\"a\",\"reason\":\"legal said so\"}]",
+				    &waived), "{\"b\":2}");
+	assert_string_equal(waived, "[{\"at_hop\":3,\"by\":\"bob\",\"key\":\"a\",\"reason\":\"legal said "
+			    "so\",\"value\":1}]");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\"}]", NULL), "missing_field");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"a\",\"reason\":\"  \"}]", NULL), "missing_field");
 	assert_string_equal(inherit("{\"a\":1}", NULL, "[{\"key\":\"b\",\"reason\":\"r\"}]", NULL), "invalid_field");
@@ -131,7 +140,8 @@ static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
 
 static void test_a_conflict_names_the_key_and_both_values(void **state)
 {
-	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL, STR("bob"), 2};
+	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL,
+				       STR("bob"), 2};
 	struct json constraints, waived;
 	struct problem problem;
 
@@ -142,6 +152,45 @@ static void test_a_conflict_names_the_key_and_both_values(void **state)
 	assert_non_null(strstr(problem.detail, "\"go\""));
 }
 
+/* --- Much --- */
+
+/* Far more than it takes, and far less than comparing each with each would. */
+enum { MANY = 200000, SECONDS_AT_MOST = 20 };
+
+static void test_more_constraints_than_allowed_are_refused_before_they_are_compared(void **state)
+{
+	struct json given = {.type = JSON_OBJECT, .count = MANY};
+	struct constraints_input in = {.given = &given, .hop = 1};
+	struct json constraints, waived;
+	struct problem problem;
+
+	(void)state;
+	given.members = arena_calloc(&arena, MANY, sizeof(*given.members));
+	for (uint32_t i = 0; i < MANY; i++)
+		given.members[i].key = arena_printf(&arena, "key %u", i);
+	alarm(SECONDS_AT_MOST);
+	assert_int_equal(constraints_inherit(&in, &arena, &constraints, &waived, &problem), P_TOO_LARGE);
+	alarm(0);
+	assert_non_null(strstr(problem.detail, "200000"));
+}
+
+static void test_long_lists_are_narrowed_in_no_time(void **state)
+{
+	struct json before = {.type = JSON_ARRAY, .count = MANY}, next = {.type = JSON_ARRAY, .count = MANY + 1};
+
+	(void)state;
+	next.items = arena_calloc(&arena, MANY + 1, sizeof(*next.items));
+	before.items = arena_calloc(&arena, MANY, sizeof(*before.items));
+	for (uint32_t i = 0; i < MANY; i++)
+		before.items[i] = next.items[MANY - i] = (struct json){.type = JSON_INT, .i = i};
+	next.items[0] = (struct json){.type = JSON_INT, .i = MANY};
+	alarm(SECONDS_AT_MOST);
+	assert_true(constraints_narrows(STR("do_not"), &before, &next));
+	assert_false(constraints_narrows(STR("do_not"), &next, &before));
+	assert_true(constraints_narrows(STR("allowed"), &next, &before));
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +199,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_narrowing_is_allowed_and_nothing_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_waiver_is_by_name_with_a_reason_and_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_conflict_names_the_key_and_both_values, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_lists_are_narrowed_in_no_time, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

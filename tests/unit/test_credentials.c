@@ -102,6 +102,9 @@ static const struct positive POSITIVES[] = {
 	{"password", "Server=x;User Id=sa;Password=", "Gr33nTea!", ";Encrypt=true"},
 	{"password", "--password ", "Summer2023", " --force"},
 	{"password", "--db-password=", "Summer2023", " x"},
+	{"password", "Log in with user=admin password=", "Tr0ub4dor3", ", then run it."},
+	{"password", "use password=", "hunter2hunter2", " and go"},
+	{"password", "It starts with db_password=", "Summer2023", "."},
 	{"password", "<Password>", "Summer2023", "</Password>"},
 	{"password", "<add key=\"DbPassword\" value=\"", "Summer2023", "\"/>"},
 	{"password", "- name: DB_PASSWORD\n  value: ", "Summer2023", "\n"},
@@ -218,6 +221,9 @@ static const char *const NEGATIVES[] = {
 	/* Stand-ins. */
 	"password = \"xxxxxxxxxxxx\"", "password: ********", "api_key = \"<your-api-key>\"",
 	"API_KEY=your_api_key_here",
+	"connect(host=h, password=value1, port=2)", "f(1, password=password2)", "set it with password=some_value, "
+	"please",
+	"connect(user=me password=value1 and so on)", "x.password=value1 + 2",
 	"password: ${DB_PASSWORD}", "PASSWORD=$DB_PASSWORD", "password=\"$1\"", "token: \"{{ vault.token }}\"",
 	"password = '%s'",
 	"password=%(password)s", "password: changeme", "secret: null", "token = None", "password: true",

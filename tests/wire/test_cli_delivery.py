@@ -565,8 +565,9 @@ def test_need_prints_the_memories(spine):
     stored(spine, "the gateway answers 429")
     sent(spine)
     lease = taken(spine)["lease"]
-    result = spine.ok("need", lease, "ms-1", "ms-9")
-    assert "the gateway answers 429" in result.out and "ms-9 is not there" in result.err
+    result = spine("need", lease, "ms-1", "ms-9")
+    assert result.code == NOT_FOUND
+    assert "the gateway answers 429" in result.out and "ms-9 does not exist" in result.err
     assert spine.ok("need", lease, "ms-1", "--json").json["memories"][0]["id"] == "ms-1"
 
 

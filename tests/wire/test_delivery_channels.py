@@ -109,6 +109,27 @@ def test_publishing_again_is_a_no_op_that_returns_the_same_handoffs(desk):
     assert len(desk.ok("GET", f"/v1/handoffs?envelope_id={envelope}")["handoffs"]) == 4
 
 
+def test_publishing_again_is_for_those_who_subscribed_the_first_time(desk):
+    for name in ("a", "b"):
+        desk.ok("PUT", f"/v1/channels/news/subscribers/{name}")
+    envelope = desk.pack()
+    first = publish(desk, envelope=envelope)
+    desk.settle("reject", desk.take("b"), reason="no")
+    desk.ok("DELETE", "/v1/channels/news/subscribers/a")
+    desk.ok("PUT", "/v1/channels/news/subscribers/late")
+    events = len(desk.ok("GET", "/v1/audit?page_size=1000")["entries"])
+    again = publish(desk, envelope=envelope)
+    assert [(handoff["id"], handoff["to"]) for handoff in again["handoffs"]] == \
+        [(handoff["id"], handoff["to"]) for handoff in first["handoffs"]]
+    assert {handoff["to"]: handoff["state"] for handoff in again["handoffs"]} == {"a": "queued", "b": "parked"}
+    assert desk.receive("late") == []
+    assert len(desk.ok("GET", "/v1/audit?page_size=1000")["entries"]) == events, "nothing was done, and somebody said so"
+    for name in ("b", "late"):
+        desk.ok("DELETE", f"/v1/channels/news/subscribers/{name}")
+    assert len(publish(desk, envelope=envelope)["handoffs"]) == 2, "nobody needs to subscribe any more"
+    assert [handoff["to"] for handoff in publish(desk, ["late"], envelope)["handoffs"]] == ["late"], "who is named gets it"
+
+
 def test_a_receiver_named_twice_gets_it_once(desk):
     made = publish(desk, ["a", "a"])
     assert len({handoff["id"] for handoff in made["handoffs"]}) == 1
@@ -152,6 +173,13 @@ def test_bad_input_is_named_and_publishes_nothing(desk, field, value, named, cod
     before = desk.everything()
     desk.refused(422, code, "POST", "/v1/channels/news/publish", body, field=named)
     assert desk.everything() == before
+
+
+def test_a_receiver_that_is_none_is_told_by_its_place(desk):
+    for receivers, said in ([["a", ""], "receivers[1] is empty; expected some text"],
+                            [[5], "receivers[0] is an integer; expected the name of an agent"]):
+        body = {"envelope_id": desk.pack(), "receivers": receivers}
+        assert desk.refused(422, "invalid_field", "POST", "/v1/channels/news/publish", body)["detail"] == said
 
 
 def test_an_envelope_that_is_not_there_is_not_published(desk):

@@ -117,6 +117,26 @@ def test_shrink_sends_a_smaller_envelope_instead_and_names_what_it_replaces(desk
     assert (event["event"], event["actor"], event["note"]) == ("handoff.shrunk", "maria", "too much")
 
 
+def test_shrink_keeps_what_the_hop_waived_and_what_it_decided(desk):
+    root = desk.pack("b", constraints={"language": "python", "style": "terse"}, open_decisions=["which db?", "which cloud?"])
+    fields = {
+        "from": "b", "parent": root, "constraints": {"style": "verbose"}, "open_decisions": ["which queue?"],
+        "waive": [{"key": "language", "reason": "the user said so"}, {"key": "style", "reason": "the same"}],
+        "resolved_decisions": [{"decision": "which db?", "outcome": "sqlite"}],
+        "execution_history": [{"agent": "b", "action": "which cloud?", "decision": "asked", "why": "nobody knew"}],
+    }
+    old = park(desk, "worker", **fields)
+    before = desk.ok("GET", f"/v1/envelopes/{old['envelope_id']}")
+    new = desk.ok("POST", f"/v1/parked/{old['id']}/shrink", {"max_tokens": 900}, status=201)
+    after = desk.ok("GET", f"/v1/envelopes/{new['envelope_id']}")
+    assert after["constraints"] == {"style": "verbose", "max_tokens": 900}
+    assert {waiver["key"] for waiver in after["waived"]} == {"language", "style"}
+    assert after["waived"] == before["waived"]
+    assert after["task"] == before["task"]
+    assert after["task"]["open_decisions"] == ["which cloud?", "which queue?"]
+    assert after["history"] == before["history"]
+
+
 def test_shrink_to_what_does_not_fit_is_refused_with_the_number_that_would(desk):
     handoff = park(desk)
     before = desk.everything()

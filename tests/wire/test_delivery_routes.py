@@ -97,6 +97,36 @@ def test_conditions_look_at_what_is_inherited_too(desk):
     assert next_of(desk, "b", parent=root, state="burning") == "fireman"
 
 
+def test_conditions_do_not_look_at_what_the_hop_waives_nor_at_the_budget_of_the_one_before(desk):
+    root = desk.pack("b", constraints={"language": "python", "max_tokens": 900}, **{"from": "a"})
+    route(desk, "language", "coder", when={"constraint": {"language": "python"}}, order=1)
+    route(desk, "small", "small", when={"constraint": {"max_tokens": 900}}, order=2)
+    route(desk, "otherwise", "otherwise", order=3)
+    waive = [{"key": "language", "reason": "the client changed its mind"}]
+    assert next_of(desk, "b", parent=root, state="1") == "coder"
+    assert next_of(desk, "b", parent=root, state="2", waive=waive) == "otherwise"
+    assert next_of(desk, "b", parent=root, state="3", waive=waive, constraints={"language": "python"}) == "coder"
+    assert next_of(desk, "b", parent=root, state="4", waive=waive, constraints={"max_tokens": 900}) == "small"
+
+
+@pytest.mark.parametrize("method, path, body, field", [
+    ("POST", "/v1/handoffs", {"envelope_id": "env-1", "to": "next"}, "to"),
+    ("POST", "/v1/handoffs", {"envelope_id": "env-1", "fallbacks": ["b", "next"]}, "fallbacks[1]"),
+    ("POST", "/v1/parked/ho-1/reroute", {"to": "next"}, "to"),
+    ("POST", "/v1/channels/c/publish", {"envelope_id": "env-1", "receivers": ["next"]}, "receivers[0]"),
+    ("PUT", "/v1/channels/c/subscribers/next", None, "agent"),
+    ("PUT", "/v1/agents/next", {}, "name"), ("PUT", "/v1/agents/b", {"fallbacks": ["next"]}, "fallbacks"),
+    ("POST", "/v1/agents/next/receive", {}, "agent"),
+])
+def test_no_agent_is_called_next(desk, method, path, body, field):
+    """What is sent to it would wait for somebody who never comes."""
+    desk.pack("b")
+    desk.ok("POST", "/v1/envelopes/env-1/park", {"reason": "to reroute it"})
+    problem = desk.refused(422, "invalid_field", method, path, body, field=field)
+    assert "routes" in problem["detail"]
+    assert [agent["name"] for agent in desk.ok("GET", "/v1/agents")["agents"]] == ["b"]
+
+
 def test_what_goes_to_the_next_is_delivered_there(desk):
     route(desk, "r", "coder")
     handoff = desk.ok("POST", "/v1/handoffs", {"envelope": {"from": "a", "target_agent": "next", "task_summary": "x"}}, status=202)
@@ -115,6 +145,7 @@ def test_what_goes_to_the_next_is_delivered_there(desk):
     ({"to": "b", "when": {"constraint": "x"}}, "when.constraint", "invalid_field"), ({"to": "b", "when": {"constraint": {}}}, "when.constraint", "invalid_field"),
     ({"to": "b", "when": {"hop": 3}}, "when.hop", "invalid_field"), ({"to": "b", "when": {"hop": {"min": 0}}}, "when.hop", "invalid_field"),
     ({"to": "b", "when": {"hop": {"max": 65}}}, "when.hop", "invalid_field"), ({"to": "b", "when": {"hop": {}}}, "when.hop", "invalid_field"),
+    ({"to": "b", "when": {"hop": {"min": 5, "max": 2}}}, "when.hop", "invalid_field"),
     ({"to": "b", "description": 5}, "description", "invalid_field"), ({"to": "b", "description": "x" * 65536}, None, "too_large"),
 ], ids=lambda value: repr(value)[:30])
 def test_bad_input_is_named_and_no_route_is_made(desk, body, field, code):

@@ -96,9 +96,9 @@ def test_need_answers_with_the_memories_and_names_what_is_not_there(desk):
     envelope = desk.pack()
     desk.deliver(envelope, 202)
     got = desk.take()
-    answer = desk.settle("need", got, refs=["ms-1", "ms-2@1", "ms-3", "ms-99"])
+    answer = desk.settle("need", got, refs=["ms-1", "ms-2@1", "ms-3", "ms-99", "ms-1", "ms-99"])
     assert [(memory["id"], memory["version"], memory["content"]) for memory in answer["memories"]] == [("ms-1", 1, "one"), ("ms-2", 1, "two")]
-    assert answer["missing"] == ["ms-3", "ms-99"]
+    assert answer["missing"] == [{"id": "ms-3", "reason": "forgotten"}, {"id": "ms-99", "reason": "unknown"}]
     assert (answer["handoff"]["id"], answer["handoff"]["state"]) == (got["id"], "leased")
     receipts = desk.ok("GET", f"/v1/envelopes/{envelope}/receipts")["receipts"]
     assert {receipt["id"] for receipt in receipts} == {"ms-1", "ms-2"}, receipts

@@ -253,3 +253,32 @@ def test_a_drain_under_load_loses_nothing_that_was_acknowledged(start):
 def test_a_server_that_cannot_start_says_so_once_and_exits(tmp_path):
     with pytest.raises(StartError):
         Server(tmp_path / "data", "--no-such-option").wait_until_ready()
+
+
+def read_until(stream, last):
+    lines = []
+    for line in stream:
+        lines.append(line.strip())
+        if last in line:
+            return lines
+    raise AssertionError(f"it ended before it said {last!r}: {lines}")
+
+
+def test_what_to_do_next_works_as_it_is_printed_on_any_port(tmp_path):
+    process = subprocess.Popen(
+        [str(binary()), "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment(), text=True,
+    )
+    try:
+        commands = [line for line in read_until(process.stdout, "in a browser") if line.startswith(("export", "build/"))]
+        script = "\n".join(commands).replace("build/spine", str(binary())).replace(" demo", " demo --fast")
+        environment = clean_environment(HOME=str(tmp_path))
+        done = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert "Retry-After" in done.stdout
+        url = json.loads((tmp_path / "data" / "server.json").read_text())["url"]
+        assert f"On the server at {url}" in done.stdout
+    finally:
+        process.terminate()
+        assert process.wait() == 0
+        process.stdout.close()

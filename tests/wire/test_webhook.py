@@ -157,6 +157,19 @@ def test_a_post_is_signed_as_standard_webhooks_has_it(desk, hook):
     wait_for_state(desk, handoff, "acked")
 
 
+def test_a_post_continues_the_trace_of_the_envelope(desk, hook):
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    body = {"from": "sender", "target_agent": "worker", "task_summary": "x", "include_recent": 0}
+    set_hook(desk, hook)
+    for sent in (trace, None):
+        envelope = desk.ok("POST", "/v1/envelopes", body, {"traceparent": sent}, status=201)["id"]
+        handoff = desk.deliver(envelope, 202).json
+        post = hook.next()
+        assert post.headers["traceparent"] == sent
+        post.answer()
+        wait_for_state(desk, handoff, "acked")
+
+
 def test_an_agent_that_reads_only_version_1_gets_it(desk, hook):
     set_hook(desk, hook, accepts=["1"])
     desk.send()

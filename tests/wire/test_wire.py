@@ -321,3 +321,60 @@ def test_pipelined_requests_are_answered_in_their_order(server):
     assert received.count("HTTP/1.1 201") == 20
     places = [received.index(f'"number {number}"') for number in range(20)]
     assert places == sorted(places)
+
+
+# --- What is wrong with a head ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head, code", [
+    (b"GET /\xc3\xa9 HTTP/1.1\r\n", "bad_target"), (b"GET ?x HTTP/1.1\r\n", "bad_target"), (b"GET /a#b HTTP/1.1\r\n", "bad_target"),
+    (b"POST / HTTP/1.1\r\nContent-Length: x\r\n", "bad_content_length"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n", "bad_content_length"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n", "bad_framing"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n", "bad_framing"),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n", "bad_framing"),
+    (b"GET / HTTP/1.1\r\nX : y\r\n", "bad_header"),
+])
+def test_a_head_that_is_refused_says_what_is_wrong_with_it(server, head, code):
+    answer = parse_raw(raw(server.address, head + b"Host: 127.0.0.1\r\n\r\n"))
+    assert (answer.status, answer.json["code"]) == (400, code), answer
+
+
+def test_a_time_that_is_out_of_range_is_told_so(api):
+    problem = api.refused(422, "invalid_field", "POST", MEMORIES, {"content": "a", "expires_at": "1969-12-31T23:59:59Z"})
+    assert "1970 to 9999" in problem["detail"]
+
+
+# --- Parameters of lists ---------------------------------------------------------------------------
+
+LISTS = ["/v1/handoffs", "/v1/parked", "/v1/agents", "/v1/channels", "/v1/routes", "/v1/tasks", "/v1/tasks/task-1",
+         "/v1/tasks/task-1/fidelity", "/v1/tasks/task-1/trace", "/v1/memories/ms-1/versions", "/v1/audit", "/v1/memories"]
+
+
+@pytest.fixture
+def filled(api):
+    api.store("a")
+    api.ok("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x"}, status=201)
+    return api
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_parameters_that_a_list_does_not_know_are_listed_in_warnings(filled, path):
+    answer = filled.ok("GET", f"{path}?colour=red&page_size=5&shape=round")
+    assert [(w["code"], w["field"]) for w in answer["warnings"]] == [("unknown_field", "colour"), ("unknown_field", "shape")]
+    assert "warnings" not in filled.ok("GET", f"{path}?page_size=5")
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if path != "/v1/memories"])
+def test_a_parameter_of_a_list_that_stands_twice_is_refused(filled, path):
+    filled.refused(422, "invalid_field", "GET", f"{path}?page_size=5&page_size=6", field="page_size")
+
+
+@pytest.mark.parametrize("path, name, values", [("/v1/handoffs", "state", ["queued", "acked"]), ("/v1/handoffs", "to", ["a", "b"]),
+                                                ("/v1/parked", "from", ["a", "a"]), ("/v1/audit", "actor", ["a", "b"])])
+def test_a_filter_of_a_list_that_stands_twice_is_refused(filled, path, name, values):
+    filled.refused(422, "invalid_field", "GET", f"{path}?{name}={values[0]}&{name}={values[1]}", field=name)
+
+
+def test_the_parked_have_one_state(filled):
+    assert [w["field"] for w in filled.ok("GET", "/v1/parked?state=queued")["warnings"]] == ["state"]

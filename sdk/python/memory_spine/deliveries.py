@@ -15,7 +15,7 @@ from .call import Cancel, Listing, Sleep, Steps, backoff_s, get, post, post_once
 from .delivery import Ack, Delivery, Parked, Taken
 from .envelope import Envelope
 from .handoffs import EnvelopeId, envelope_id, envelope_path
-from .models import FetchResult, Memory, Missing
+from .models import FetchResult
 from .wire import Query, string_list
 
 Sendable = Union[str, Envelope, Mapping[str, Any]]
@@ -244,19 +244,10 @@ def complete(id: str, lease: str, result: Any, gaps: Iterable[Any], input_tokens
     return (yield from _settle(id, "complete", body, safe=True))
 
 
-def _needed(answer: Mapping[str, Any]) -> FetchResult:
-    # This list of what is missing has ids alone.
-    missing = [
-        Missing(entry, "unavailable") if isinstance(entry, str) else Missing.from_wire(entry)
-        for entry in answer["missing"]
-    ]
-    return FetchResult(Memory.list_from_wire(answer), missing)
-
-
 def need(id: str, lease: str, refs: Iterable[str]) -> Steps[FetchResult]:
     body = {"lease": lease, "refs": string_list("refs", refs)}
     response = yield post(f"/v1/handoffs/{_id(id)}/need", body, safe=True)
-    return response.read(_needed)
+    return response.read(FetchResult.from_wire)
 
 
 # --- Parked --------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def test_need_fetches_memories_with_a_receipt(spine):
     (handoff,) = spine.agent("coder").receive()
     found = handoff.need([memory.id, "ms-77"])
     assert [one.content for one in found.memories] == [memory.content]
-    assert [one.id for one in found.missing] == ["ms-77"]
+    assert [(one.id, one.reason) for one in found.missing] == [("ms-77", "unknown")]
     assert [(receipt.id, receipt.agent) for receipt in spine.receipts(packed)] == [(memory.id, "coder")]
 
 

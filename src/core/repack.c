@@ -1,0 +1,48 @@
+#include "core/repack.h"
+
+#include "codec/json_set.h"
+
+struct json repack_waivers(const struct json *waived, int64_t hop, struct arena *arena)
+{
+	struct json *items = arena_calloc(arena, waived->count + 1, sizeof(*items));
+	uint32_t count = 0;
+	int64_t at;
+
+	for (uint32_t i = 0; i < waived->count; i++)
+		if (json_as_int(json_get(&waived->items[i], "at_hop"), &at) && at == hop)
+			items[count++] = waived->items[i];
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+/* A step that says more was not made of a decision. */
+static bool is_decision_of(const struct json *step, struct str agent)
+{
+	const struct json *by = json_get(step, "agent");
+
+	return by && by->type == JSON_STRING && str_eq(by->s, agent) && json_get(step, "action") &&
+	       json_get(step, "decision") &&
+	       json_get(step, "why") == NULL && json_get(step, "memory_id") == NULL;
+}
+
+struct json repack_decisions(const struct json *history, const struct json *open_decisions, struct str from,
+			     struct arena *arena)
+{
+	struct json *items = arena_calloc(arena, history->count + 1, sizeof(*items));
+	struct json_set open;
+	uint32_t count = 0;
+
+	json_set_init(&open, open_decisions);
+	for (uint32_t i = 0; i < history->count; i++) {
+		const struct json *step = &history->items[i], *action = json_get(step, "action");
+		struct json_member *m;
+
+		if (!is_decision_of(step, from.p ? from : STR("unknown")) || json_set_has(&open, action))
+			continue;
+		m = arena_calloc(arena, 2, sizeof(*m));
+		m[0] = (struct json_member){STR("decision"), *action};
+		m[1] = (struct json_member){STR("outcome"), *json_get(step, "decision")};
+		items[count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
+	}
+	json_set_release(&open);
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
