@@ -12,7 +12,7 @@
 #include "core/agent.h"
 #include "core/handoff_id.h"
 
-enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, HEARTBEAT_MS = 15000 };
+enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100 };
 
 struct receiving {
 	int64_t wait_ms;
@@ -167,7 +167,7 @@ static void heartbeat(struct http_req *req, void *arg)
 		return;
 	}
 	http_stream_write(req, STR(": still here\n\n"));
-	http_req_set_timer(req, HEARTBEAT_MS, heartbeat, call);
+	http_req_set_timer(req, call->api->limits.heartbeat_ms, heartbeat, call);
 }
 
 static void on_gone(struct http_req *req, void *arg)
@@ -204,7 +204,7 @@ static enum problem_code decode_stream(struct call *call)
 		return code;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
 	http_stream_write(call->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
-	http_req_set_timer(call->req, HEARTBEAT_MS, heartbeat, call);
+	http_req_set_timer(call->req, call->api->limits.heartbeat_ms, heartbeat, call);
 	http_req_on_gone(call->req, on_gone, call);
 	call->is_stream = true;
 	call->finish = stream_finish;

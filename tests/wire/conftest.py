@@ -8,7 +8,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
-from api import Api  # noqa: E402
+from api import Api, wait_until  # noqa: E402
 from delivery import Background, Desk  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -48,6 +48,7 @@ def api(connect):
 def desk(server):
     """A connection that hands work over and takes it, in a space of its own."""
     desk = Desk(server.address, f"space-{next(_numbers)}")
+    wait_until(lambda: desk.waiting() == 0, "the calls of the test before have ended")
     yield desk
     desk.close()
 
@@ -56,10 +57,15 @@ def desk(server):
 def beside(desk):
     """Makes a call in the desk's space on a connection of its own: beside("POST", path, body)."""
 
-    def call(method, path, body=None, headers=None):
-        return Background(desk.address, desk.space, method, path, body, headers)
+    calls = []
 
-    return call
+    def call(method, path, body=None, headers=None):
+        calls.append(Background(desk.address, desk.space, method, path, body, headers))
+        return calls[-1]
+
+    yield call
+    for one in calls:
+        one.abandon()
 
 
 @pytest.fixture

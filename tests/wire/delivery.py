@@ -1,7 +1,10 @@
 """What the tests of delivery share: sending, receiving and settling in one line each, and calls that wait in the
 background. Nothing here sleeps: where a test needs time to pass, it long-polls for what time brings."""
 
+import contextlib
+import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -62,8 +65,13 @@ class Desk(Api):
         return self.ok("GET", "/v1/parked")["parked"]
 
     def waiting(self):
-        """How many requests are held by the server, beside this one."""
-        return self.ok("GET", "/v1/status")["http"]["requests_active"] - 1
+        """How many calls of all spaces wait; each is counted from the commit of its waiting on."""
+        text = self.call("GET", "/metrics").data.decode()
+        return int(re.search(r"^spine_waiting_calls (\d+)$", text, re.MULTILINE).group(1))
+
+    def is_alone(self):
+        """No other request is being served, waiting or not."""
+        return self.ok("GET", "/v1/status")["http"]["requests_active"] == 1
 
     def wait_for_waiters(self, count):
         wait_until(lambda: self.waiting() >= count, f"{count} calls wait")
@@ -92,12 +100,19 @@ class Background(threading.Thread):
         began = time.monotonic()
         try:
             self.answer = self.api.call(*self.request)
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             self.error = error
         finally:
             self.ended_at = time.monotonic()
             self.seconds = self.ended_at - began
             self.api.close()
+
+    def abandon(self):
+        """The client vanishes, if it is not answered yet."""
+        open_socket = self.api.connection.sock
+        if self.is_alive() and open_socket:
+            with contextlib.suppress(OSError):
+                open_socket.shutdown(socket.SHUT_RDWR)
 
     def result(self, status=None):
         self.join(TIMEOUT_S)

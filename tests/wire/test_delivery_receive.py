@@ -195,7 +195,7 @@ def test_a_receiver_that_goes_away_while_it_is_served_gives_the_handoff_back_wit
         wait_until(
             lambda: desk.ok("GET", "/v1/status")["http"]["requests"] - before >= next(looked), "the request has come"
         )
-        wait_until(lambda: desk.waiting() == 0, "the request has ended")
+        wait_until(desk.is_alone, "the request has ended")
         if desk.state(handoff) == "leased":  # the reply was on its way before the end was seen: this one had it
             assert desk.events(handoff) == ["queued", "leased"]
             desk.settle("ack", handoff, lease=f"{handoff['id']}.1")

@@ -150,7 +150,7 @@ def test_what_a_stream_had_when_it_went_away_stays_its_own_until_the_lease_ends(
     events = stream()
     got = events.handoff()
     events.close()
-    wait_until(lambda: desk.waiting() == 0, "the server has seen that it has gone")
+    wait_until(desk.is_alone, "the server has seen that it has gone")
     assert desk.receive() == []
     assert desk.settle("ack", got)["id"] == handoff["id"]
 
