@@ -25,6 +25,7 @@ _spine()
 		--max-uri) return ;;
 		--max-body) return ;;
 		--max-body-total) return ;;
+		--cache) return ;;
 		--max-json-depth) return ;;
 		--max-batch) return ;;
 		--max-queue) return ;;
@@ -50,7 +51,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --ca-file --otlp-endpoint --otlp-interval --otlp-behind --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --heartbeat --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--listen --threads --log-level --log-format --webhook-hosts --ca-file --otlp-endpoint --otlp-interval --otlp-behind --quiet --data --max-connections --max-header --max-uri --max-body --max-body-total --cache --max-json-depth --max-batch --max-queue --header-timeout --body-timeout --idle-timeout --write-timeout --heartbeat --drain-timeout --webhook-timeout --idempotency-ttl --alert-webhook --alert-window --alert-min-samples --alert-completeness --alert-completeness-critical --alert-failure-rate --alert-failure-rate-critical --alert-latency --alert-pinned --alert-low --alert-hops --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -17,6 +17,7 @@ complete -c spine -n '__fish_seen_subcommand_from serve' -l max-header -x -d 'he
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-uri -x -d 'address of a request, a part of its head; beyond it 414'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-body -x -d 'body of a request; beyond it 413'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-body-total -x -d 'bodies of all requests being received together; beyond it 503'
+complete -c spine -n '__fish_seen_subcommand_from serve' -l cache -x -d 'rows of the store kept in memory; 0: none'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-json-depth -x -d 'depth of the JSON of a request'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-batch -x -d 'memories stored by one request'
 complete -c spine -n '__fish_seen_subcommand_from serve' -l max-queue -x -d 'writes waiting for the disk; beyond it 503'

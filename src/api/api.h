@@ -30,7 +30,7 @@ struct api_limits {
 struct api {
 	struct http_server *http;
 	struct writer *writer;
-	const struct store_conn *store;	/* the writer's connection, for readers to share with; used by the writer's thread only */
+	const struct store_conn *store;	/* the writer's: only to share its rows, and to ask what they take */
 	struct spaces *spaces;
 	struct numbers *numbers;
 	struct recall *recall;

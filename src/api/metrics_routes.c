@@ -238,6 +238,8 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	put_plain(out, "spine_writer_jobs_total", "counter", "Writes taken by the writer.", (double)m->writer.jobs);
 	put_plain(out, "spine_store_commits_total", "counter", "Transactions committed; each holds many writes.", (double)m->writer.commits);
 	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
+	put_plain(out, "spine_store_cache_bytes", "gauge", "Memory taken by rows of the store that are kept there.",
+		  (double)store_cache_bytes(api->store));
 	put_plain(out, "spine_store_failed", "gauge", "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
 }
 

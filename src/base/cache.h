@@ -18,7 +18,7 @@
 
 struct cache;
 
-/* Holds at most max_bytes, its own bookkeeping included. Returns owned. */
+/* Holds at most max_bytes, the bookkeeping of its values included; 0: nothing. Returns owned. */
 struct cache *cache_new(size_t max_bytes, uint64_t seed);
 /* NULL-safe. */
 void cache_free(struct cache *c);

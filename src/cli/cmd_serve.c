@@ -98,6 +98,11 @@ static const struct option limit_options[] = {
 		.help = "bodies of all requests being received together; beyond it 503"
 	},
 	{
+		.name = "cache", .arg = "SIZE", .env = "SPINE_CACHE", .key = "cache", .type = OPTION_SIZE,
+		.fallback = "64m", .min = 0, .max = 1024LL * 1024 * MIB,
+		.help = "rows of the store kept in memory; 0: none"
+	},
+	{
 		.name = "max-json-depth", .arg = "N", .env = "SPINE_MAX_JSON_DEPTH", .key = "max_json_depth",
 		.type = OPTION_INT, .fallback = "64", .min = 4, .max = 1000,
 		.help = "depth of the JSON of a request"
@@ -187,6 +192,7 @@ static int exec_serve(struct cli *cli)
 		.max_uri_bytes = options_int(o, "max-uri"),
 		.max_body_bytes = options_int(o, "max-body"),
 		.max_body_total_bytes = options_int(o, "max-body-total"),
+		.cache_bytes = options_int(o, "cache"),
 		.max_json_depth = options_int(o, "max-json-depth"),
 		.max_batch = options_int(o, "max-batch"),
 		.max_queue = options_int(o, "max-queue"),

@@ -233,6 +233,7 @@ static bool start(struct server *s, struct buf *error)
 	s->conn = store_open(c->data_dir, STORE_WRITE, error);
 	if (s->conn == NULL)
 		return false;
+	store_set_cache(s->conn, (size_t)c->cache_bytes);
 	s->api.store = s->conn;
 	raise_descriptor_limit(s);
 	http = http_config(s);

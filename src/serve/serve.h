@@ -33,6 +33,7 @@ struct serve_config {
 	int64_t max_uri_bytes;
 	int64_t max_body_bytes;
 	int64_t max_body_total_bytes;
+	int64_t cache_bytes;		/* of rows that are kept in memory */
 	int64_t max_json_depth;
 	int64_t max_batch;
 	int64_t max_queue;		/* writes waiting for the writer; beyond it 503 */

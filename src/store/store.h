@@ -37,6 +37,10 @@ void store_close(struct store_conn *c);
 /* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer is closed
  * after the reader. */
 void store_share(struct store_conn *reader, const struct store_conn *writer);
+/* How much memory the rows that are shared may take, about; 0: none are kept. Of the writer, before anybody shares with it. */
+void store_set_cache(struct store_conn *writer, size_t max_bytes);
+/* How much they take now. */
+size_t store_cache_bytes(const struct store_conn *writer);
 /* Direct: what is read comes from the disk, also where a shared row is at hand. For those who check. */
 void store_set_direct(struct store_conn *c, bool is_direct);
 /* Opened with STORE_READ. */

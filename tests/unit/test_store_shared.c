@@ -177,6 +177,24 @@ static void agents_targets_and_policies_are_seen_as_they_are(void **state)
 	store_close(s.reader);
 }
 
+static void the_rows_that_are_kept_can_be_limited(void **state)
+{
+	struct temp_store *t = *state;
+	struct shared s = {t, temp_store_open(t, STORE_READ)};
+	uint64_t num = temp_insert(t, t->space, "one");
+
+	store_set_cache(t->c, 0);
+	store_share(s.reader, t->c);
+	assert_str(read_memory(&s, num).content, "one");
+	assert_str(read_memory(&s, num).content, "one");
+	assert_int_equal(store_cache_bytes(t->c), 0);
+	store_set_cache(t->c, 1 << 20);
+	store_share(s.reader, t->c);
+	assert_str(read_memory(&s, num).content, "one");
+	assert_in_range(store_cache_bytes(t->c), 1, 1024);
+	store_close(s.reader);
+}
+
 /* A snapshot that began before a change: what it reads is of one state as long as nothing was kept of the row, and never a mixture
  * of two states of one row. */
 static void a_snapshot_does_not_keep_an_old_row_for_others(void **state)
@@ -210,6 +228,7 @@ int main(void)
 		TEST(what_is_rolled_back_is_never_seen),
 		TEST(an_envelope_whose_number_is_taken_leaves_no_task_behind),
 		TEST(agents_targets_and_policies_are_seen_as_they_are),
+		TEST(the_rows_that_are_kept_can_be_limited),
 		TEST(a_snapshot_does_not_keep_an_old_row_for_others),
 	};
 

@@ -102,11 +102,13 @@ def test_the_server_tells_of_itself(desk):
     assert value(text, "process_resident_memory_bytes") > 1e6
     assert value(text, "spine_http_connections") >= 1
     assert value(text, "spine_store_bytes") > 0
+    assert 0 <= value(text, "spine_store_cache_bytes") < 64 << 20
     assert value(text, "spine_store_failed") == 0
     assert {("spine_writer_queue_jobs", ()), ("spine_waiting_calls", ()), ("spine_event_streams", ())} <= found.keys()
     commits = value(text, "spine_store_commits_total")
     desk.send()
     assert value(scrape(desk), "spine_store_commits_total") > commits
+    assert value(scrape(desk), "spine_store_cache_bytes") > 0
 
 
 def test_receivers_that_wait_are_counted(desk, poll):

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { ROWS_MAX_BYTES = 64 << 20, BODIES_MAX_BYTES = 16 << 20, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
+enum { MAX_BYTES = 64 << 20, BODIES_PART = 4, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
 
 struct added {
 	const struct sqlite_shape *shape;
@@ -47,15 +47,20 @@ const struct sqlite_shape sqlite_agent_id_shape = {'i', false, sizeof(int64_t), 
 const struct sqlite_shape sqlite_target_shape = {'t', false, sizeof(struct target_row), 0, {0}};
 const struct sqlite_shape sqlite_guard_shape = {'g', false, sizeof(int64_t), 0, {0}};
 
-struct sqlite_cache *sqlite_cache_new(void)
+static struct sqlite_cache *new_of(size_t max_bytes)
 {
 	struct sqlite_cache *cache = mem_zalloc(sizeof(*cache));
 	uint64_t seed;
 
 	sqlite3_randomness(sizeof(seed), &seed);
-	cache->rows = cache_new(ROWS_MAX_BYTES, seed);
-	cache->bodies = cache_new(BODIES_MAX_BYTES, seed);
+	cache->rows = cache_new(max_bytes - max_bytes / BODIES_PART, seed);
+	cache->bodies = cache_new(max_bytes / BODIES_PART, seed);
 	return cache;
+}
+
+struct sqlite_cache *sqlite_cache_new(void)
+{
+	return new_of(MAX_BYTES);
 }
 
 void sqlite_cache_free(struct sqlite_cache *cache)
@@ -75,6 +80,17 @@ void store_share(struct store_conn *reader, const struct store_conn *writer)
 void store_set_direct(struct store_conn *c, bool is_direct)
 {
 	c->is_direct = is_direct;
+}
+
+void store_set_cache(struct store_conn *writer, size_t max_bytes)
+{
+	sqlite_cache_free(writer->cache);
+	writer->cache = new_of(max_bytes);
+}
+
+size_t store_cache_bytes(const struct store_conn *writer)
+{
+	return cache_bytes(writer->cache->rows) + cache_bytes(writer->cache->bodies);
 }
 
 static struct cache *cache_of(const struct store_conn *c, const struct sqlite_shape *shape)
