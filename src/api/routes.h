@@ -16,6 +16,7 @@ extern const struct route search_routes[];
 extern const struct route envelope_routes[];
 extern const struct route resolve_routes[];
 extern const struct route task_routes[];
+extern const struct route blame_routes[];
 extern const struct route agent_routes[];
 extern const struct route handoff_routes[];
 extern const struct route receive_routes[];

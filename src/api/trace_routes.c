@@ -3,6 +3,7 @@
 #include "api/handoff_json.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/task.h"
 #include "codec/json_member.h"
 #include "core/unpack.h"
 
@@ -120,8 +121,7 @@ static enum problem_code read_trace(struct call *call, struct store_conn *c)
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	if (count == 0 && t->page.position == 0)
-		return problem_set(&call->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
-				   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
+		return task_not_found(call);
 	t->more = count > t->page.size;
 	count = t->more ? t->page.size : count;
 	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));

@@ -1,9 +1,12 @@
 #include "core/budget.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Cells of the table; half a million take about half a millisecond. */
 enum { BUDGET_CELLS_MAX = 1 << 20 };
+
+enum { WORTH_UNITS = 1024 };
 
 static void choose_best(struct budget_item *items, size_t count)
 {
@@ -59,26 +62,39 @@ static struct band *make_bands(const struct budget_item *items, size_t count, in
 	return bands;
 }
 
+/* Values as whole numbers, because sums of those are exact: of items that are worth the same it is then always the
+ * first that is kept, and not the one that rounding favours at the moment. */
+static int64_t worth(double value)
+{
+	int64_t units = llround(value * WORTH_UNITS);
+
+	return units > 0 ? units : 1;
+}
+
 /* best[u] is the highest value that u tokens can hold. */
 static void solve(struct budget_item *items, size_t count, size_t capacity, struct arena *arena)
 {
-	double *best = arena_calloc(arena, capacity + 1, sizeof(*best));
+	int64_t *best = arena_calloc(arena, capacity + 1, sizeof(*best));
 	struct band *bands = make_bands(items, count, (int64_t)capacity, arena);
 	size_t known = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct band *band = &bands[i];
+		int64_t gain[BUDGET_FORMS] = {0};
 
+		for (int f = 0; f < items[i].form_count; f++)
+			gain[f] = worth(items[i].value[f]);
 		for (; known < band->to; known++)
 			best[known + 1] = best[known];
 		for (size_t u = band->to; u > 0 && u >= band->from; u--) {
-			double top = best[u];
+			int64_t top = best[u];
 
-			for (int f = 0; f < items[i].form_count; f++) {
+			/* The worst form first: where it comes to the same, an item before keeps its better one. */
+			for (int f = items[i].form_count - 1; f >= 0; f--) {
 				size_t cost = (size_t)items[i].cost[f];
 
-				if (cost <= u && best[u - cost] + items[i].value[f] > top) {
-					top = best[u - cost] + items[i].value[f];
+				if (cost <= u && best[u - cost] + gain[f] > top) {
+					top = best[u - cost] + gain[f];
 					band->took[u - band->from] = (uint8_t)(f + 1);
 				}
 			}

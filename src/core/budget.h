@@ -1,9 +1,10 @@
 /* Which form of each item to keep within a number of tokens: the choice with the highest value.
  *
- * Every item can be kept in one of a few forms (whole, summary, reference), each with its cost and value, or be left out. That is the
- * multiple-choice knapsack problem. It is solved exactly, by dynamic programming over the tokens, where the table is small
- * enough. Beyond that there are so many items that taking the steps with the most value for a token first, as long as they fit, comes as close: it misses
- * the best by less than the value of one item. The same items give the same choice.
+ * Every item can be kept in one of a few forms (whole, summary, reference), each with its cost and value, or be left
+ * out. That is the multiple-choice knapsack problem. It is solved exactly, by dynamic programming over the tokens,
+ * where the table is small enough. Beyond that there are so many items that taking the steps with the most value for a
+ * token first, as long as they fit, comes as close: it misses the best by less than the value of one item. The same
+ * items give the same choice.
  */
 #ifndef SPINE_CORE_BUDGET_H
 #define SPINE_CORE_BUDGET_H

@@ -31,6 +31,7 @@ enum { MAX_HEADERS = 100, HOST_MAX = 64, TOKEN_CACHE_ENTRIES = 1 << 20 };
 /* Everything that lives while the server does. */
 struct server {
 	const struct serve_config *config;
+	bool is_misconfigured;
 	struct log log;
 	char host[HOST_MAX];
 	int port;
@@ -220,6 +221,22 @@ static bool check_authorities(const char *ca_file, struct buf *error)
 	return ca_file == NULL || first;
 }
 
+/* What can be told to be wrong before anything is made. */
+static bool check_config(struct server *s, struct buf *error)
+{
+	const struct serve_config *c = s->config;
+	struct problem problem = {0};
+
+	if (!parse_listen(c->listen, s->host, &s->port, error) ||
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error))
+		return false;
+	if (c->alerts.webhook == NULL ||
+	    webhook_url_check(str_of(c->webhook_hosts), str_of(c->alerts.webhook), &problem) == P_OK)
+		return true;
+	buf_printf(error, "--alert-webhook: %s", problem.detail);
+	return false;
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
@@ -227,8 +244,8 @@ static bool start(struct server *s, struct buf *error)
 	struct http_config http;
 	char why[256] = "";
 
-	if (!parse_listen(c->listen, s->host, &s->port, error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error))
+	s->is_misconfigured = !check_config(s, error);
+	if (s->is_misconfigured)
 		return false;
 	s->conn = store_open(c->data_dir, STORE_WRITE, error);
 	if (s->conn == NULL)
@@ -372,6 +389,7 @@ int serve_run(const struct serve_config *config)
 		code = 0;
 	} else {
 		fprintf(stderr, "spine: %s\n", error.data);
+		code = s->is_misconfigured ? 2 : 1;
 	}
 	stop(s);
 	if (code == 0 && atomic_load(&s->api.failed))

@@ -25,7 +25,8 @@ struct serve_config {
 	int http_threads;
 	enum log_level log_level;
 	enum log_format log_format;
-	const char *webhook_hosts;	/* that webhooks may be on beside this machine, separated by commas; NULL: none */
+	/* that webhooks may be on beside this machine, separated by commas; NULL: none */
+	const char *webhook_hosts;
 	bool quiet;			/* no "what to do next" on standard output */
 
 	int64_t max_connections;
@@ -52,8 +53,9 @@ struct serve_config {
 	struct serve_alerts alerts;
 };
 
-/* Serves until SIGTERM or SIGINT, then drains. Returns the exit code: 0 after a clean drain, 1 when it could not start (the reason
- * is on standard error), 3 when the store failed while serving. */
+/* Serves until SIGTERM or SIGINT, then drains. Returns the exit code: 0 after a clean drain, 1 when it could not start,
+ * 2 when the configuration is wrong and nothing was done (the reason is on standard error), 3 when the store failed
+ * while serving. */
 int serve_run(const struct serve_config *config);
 
 #endif

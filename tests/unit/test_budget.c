@@ -1,6 +1,7 @@
 /* The choice of forms within a budget: never over it, and as good as trying everything. */
 #include "core/budget.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,7 +110,9 @@ static void test_many_items_stay_within_the_budget_and_near_the_best(void **stat
 		struct budget_item *top = NULL;
 
 		for (size_t i = 0; i < MANY; i++)
-			if (items[i].chosen == BUDGET_NONE && (!top || items[i].value[0] * (double)top->cost[0] > top->value[0] * (double)items[i].cost[0]))
+			if (items[i].chosen == BUDGET_NONE &&
+			    (!top ||
+			     items[i].value[0] * (double)top->cost[0] > top->value[0] * (double)items[i].cost[0]))
 				top = &items[i];
 		if (top == NULL)
 			break;
@@ -124,7 +127,8 @@ static void test_many_items_stay_within_the_budget_and_near_the_best(void **stat
 
 static void test_everything_fits_or_nothing_does(void **state)
 {
-	struct budget_item items[2] = {{.form_count = 2, .cost = {10, 5}, .value = {3, 1}}, {.form_count = 1, .cost = {20}, .value = {1}}};
+	struct budget_item items[2] = {{.form_count = 2, .cost = {10, 5}, .value = {3, 1}},
+				       {.form_count = 1, .cost = {20}, .value = {1}}};
 	struct arena arena;
 
 	(void)state;
@@ -142,12 +146,35 @@ static void test_everything_fits_or_nothing_does(void **state)
 	arena_release(&arena);
 }
 
+/* The values of handoffs fade with time, all alike; what is chosen among equals must not depend on the moment. */
+static void test_of_items_that_are_worth_the_same_the_first_are_kept(void **state)
+{
+	enum { COUNT = 60 };
+	struct budget_item items[COUNT];
+	struct arena arena;
+
+	(void)state;
+	for (int moment = 0; moment < 200; moment++) {
+		double value = 40 * (1 + 0.5 * exp2(-moment / 604800.0));
+
+		for (int i = 0; i < COUNT; i++)
+			items[i] = (struct budget_item){.form_count = 2, .cost = {30, 24}, .value = {value, value / 2}};
+		arena_init(&arena);
+		budget_choose(items, COUNT, 30 * 26 + 24, &arena);
+		arena_release(&arena);
+		for (int i = 0; i < COUNT; i++)
+			if (items[i].chosen != (i < 26 ? 0 : i == 26 ? 1 : BUDGET_NONE))
+				fail_msg("moment %d: form %d of item %d was chosen", moment, items[i].chosen, i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_choice_is_the_best_there_is),
 		cmocka_unit_test(test_many_items_stay_within_the_budget_and_near_the_best),
 		cmocka_unit_test(test_everything_fits_or_nothing_does),
+		cmocka_unit_test(test_of_items_that_are_worth_the_same_the_first_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

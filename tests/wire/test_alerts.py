@@ -535,6 +535,6 @@ def test_a_webhook_that_calls_it_wrong_is_not_asked_again(watched):
 
 def test_a_webhook_elsewhere_needs_to_be_allowed(start):
     server = start("--alert-webhook", "http://example.com/alerts")
-    assert server.process.wait(30) == 1
+    assert server.process.wait(30) == 2
     assert "--alert-webhook" in server.log.read_text() and "example.com" in server.log.read_text()
     start("--alert-webhook", "http://example.com/alerts", "--webhook-hosts", "example.com").wait_until_ready()

@@ -74,7 +74,7 @@ def test_a_port_that_is_taken_is_named(start, tmp_path):
                                     "[fe80::1]:80", "128.0.0.1:0"])
 def test_a_listener_that_is_not_loopback_is_refused_with_the_reason(tmp_path, listen):
     done = run_serve(tmp_path / "data", "--listen", listen)
-    assert done.returncode in (1, 2)
+    assert done.returncode == 2
     assert "loopback" in done.stderr and listen in done.stderr
     assert "keys" in done.stderr or "TLS" in done.stderr
     assert not (tmp_path / "data" / "spine.db").exists()
@@ -84,8 +84,16 @@ def test_a_listener_that_is_not_loopback_is_refused_with_the_reason(tmp_path, li
                                     "::1:8788", "[::1]", "127.0.0.1:-1"])
 def test_a_listener_that_is_no_address_is_refused(tmp_path, listen):
     done = run_serve(tmp_path / "data", "--listen", listen)
-    assert done.returncode in (1, 2) and done.stderr.startswith("spine: ")
+    assert done.returncode == 2 and done.stderr.startswith("spine: ")
     assert not (tmp_path / "data" / "spine.db").exists()
+
+
+@pytest.mark.parametrize("option, value", [("--webhook-hosts", "a b"), ("--alert-webhook", "nonsense"),
+                                           ("--alert-webhook", "http://example.com/hook")])
+def test_a_configuration_that_is_wrong_makes_nothing(tmp_path, option, value):
+    done = run_serve(tmp_path / "data", option, value)
+    assert done.returncode == 2 and option in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("listen", ["localhost:0", "127.0.0.1:0", "127.0.0.5:0", "[::1]:0"])
