@@ -172,13 +172,16 @@ $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 
 # --- What measures --------------------------------------------------------------------------------
 
-BENCH_BIN := $(addprefix $(OUT)/bench/,load/load load/baseline load/fill search/search token/speed peers/peers)
+BENCH_BIN := $(addprefix $(OUT)/bench/,load/load load/pairs load/dashboards load/baseline load/fill search/search \
+               token/speed peers/peers)
 BENCH_SCENARIOS := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/load/scenario*.c))
+BENCH_LINK := $(OUT)/bench/load/link.o $(OUT)/bench/load/measure.o
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_BIN)
 
-$(OUT)/bench/load/load $(OUT)/bench/load/baseline: $(BENCH_SCENARIOS)
+$(OUT)/bench/load/baseline: $(BENCH_SCENARIOS)
+$(addprefix $(OUT)/bench/load/,load pairs dashboards): $(BENCH_SCENARIOS) $(BENCH_LINK)
 $(OUT)/bench/load/fill: $(OUT)/bench/search/corpus.o
 $(OUT)/bench/search/search: $(OUT)/bench/search/corpus.o $(OUT)/bench/search/scan.o
 $(OUT)/bench/peers/peers: $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/peers/*.c)) $(BENCH_SCENARIOS)

@@ -15,6 +15,8 @@ enum scenario_step {
 	SCENARIO_FAILED,	/* not what was asked for; a new cycle begins */
 };
 
+enum { SCENARIO_LEASE_SIZE = 48 };
+
 /* What every client knows. */
 struct scenario_config {
 	size_t bytes;		/* of text in a request */
@@ -30,7 +32,7 @@ struct scenario_client {
 	uint64_t count;		/* of its requests so far */
 	struct buf scratch;
 	int step;		/* of a cycle of several requests */
-	char lease[48];		/* of the handoff that it holds */
+	char lease[SCENARIO_LEASE_SIZE];	/* of the handoff that it holds */
 };
 
 struct scenario {
@@ -55,6 +57,14 @@ void scenario_list(struct buf *out);
 void scenario_put_request(struct buf *out, const char *method, const char *path, const char *headers, struct str body);
 /* Appends text of about that many bytes, words that differ by `number`, without characters that JSON escapes. */
 void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);
+
+/* The requests of a delivery, as scenario_put_request() does it. `scratch` is made use of. The summary has about
+ * `bytes` bytes of text, which differ by `number`. */
+void scenario_put_publish(struct buf *out, struct buf *scratch, const char *agent, uint64_t number, size_t bytes);
+void scenario_put_receive(struct buf *out, struct buf *scratch, const char *agent, int wait_s);
+void scenario_put_ack(struct buf *out, struct buf *scratch, const char *lease);
+/* The lease in the answer to a receive; false where nothing was received. */
+bool scenario_take_lease(struct str body, char ret_lease[SCENARIO_LEASE_SIZE]);
 
 extern const struct scenario scenario_store, scenario_store_keyed, scenario_batch, scenario_get, scenario_ready,
 	scenario_envelope, scenario_deliver;

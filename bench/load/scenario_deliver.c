@@ -1,11 +1,11 @@
-/* Clients that deliver: each publishes one handoff, receives one (whichever is first in the queue that all share), and acks it.
+/* Clients that deliver: each publishes one handoff, receives one (whichever is first in the queue that all share), and
+ * acks it.
  *
- * A cycle is three requests: POST /v1/handoffs with the envelope in it (its summary has the given number of bytes), POST
- * /v1/agents/worker/receive, POST /v1/handoffs/ID/ack. Each is answered after its commit.
+ * A cycle is three requests: POST /v1/handoffs with the envelope in it (its summary has the given number of bytes),
+ * POST /v1/agents/worker/receive, POST /v1/handoffs/ID/ack. Each is answered after its commit.
  */
 #include "scenario.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum step { STEP_PUBLISH, STEP_RECEIVE, STEP_ACK };
@@ -22,34 +22,65 @@ static struct str string_member(struct str json, const char *name)
 	return str_cut(&rest, '"');
 }
 
+void scenario_put_publish(struct buf *out, struct buf *scratch, const char *agent, uint64_t number, size_t bytes)
+{
+	buf_clear(scratch);
+	buf_printf(scratch, "{\"envelope\":{\"from\":\"load\",\"target_agent\":\"%s\",\"include_recent\":0,"
+		   "\"include_pins\":false,\"task_summary\":\"", agent);
+	scenario_put_text(scratch, number, bytes);
+	buf_puts(scratch, "\"}}");
+	scenario_put_request(out, "POST", "/v1/handoffs", "", buf_str(scratch));
+}
+
+void scenario_put_receive(struct buf *out, struct buf *scratch, const char *agent, int wait_s)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/v1/agents/%s/receive", agent);
+	buf_clear(scratch);
+	buf_printf(scratch, "{\"wait_s\":%d,\"lease_s\":60,\"format\":\"envelope\"}", wait_s);
+	scenario_put_request(out, "POST", path, "", buf_str(scratch));
+}
+
+void scenario_put_ack(struct buf *out, struct buf *scratch, const char *lease)
+{
+	char path[128];
+
+	/* The lease is "ho-12.3", and the handoff's id is what stands before the dot. */
+	snprintf(path, sizeof(path), "/v1/handoffs/%.*s/ack", (int)strcspn(lease, "."), lease);
+	buf_clear(scratch);
+	buf_printf(scratch, "{\"lease\":\"%s\"}", lease);
+	scenario_put_request(out, "POST", path, "", buf_str(scratch));
+}
+
+bool scenario_take_lease(struct str body, char ret_lease[SCENARIO_LEASE_SIZE])
+{
+	struct str lease = string_member(body, "\"lease\":\"");
+
+	if (lease.n == 0 || lease.n >= SCENARIO_LEASE_SIZE)
+		return false;
+	memcpy(ret_lease, lease.p, lease.n);
+	ret_lease[lease.n] = '\0';
+	return true;
+}
+
 static void request_deliver(struct scenario_client *c, struct buf *out)
 {
-	char path[64];
+	uint64_t number;
 
 	if (c->step == STEP_PUBLISH) {
-		uint64_t number = c->config->seed * UINT64_C(1000000000000) + c->number * UINT64_C(100000000) + c->count++;
-
-		buf_clear(&c->scratch);
-		buf_puts(&c->scratch, "{\"envelope\":{\"from\":\"load\",\"target_agent\":\"worker\",\"include_recent\":0,\"include_pins\":false,"
-			 "\"task_summary\":\"");
-		scenario_put_text(&c->scratch, number, c->config->bytes);
-		buf_puts(&c->scratch, "\"}}");
-		scenario_put_request(out, "POST", "/v1/handoffs", "", buf_str(&c->scratch));
+		number = c->config->seed * UINT64_C(1000000000000) + c->number * UINT64_C(100000000) + c->count++;
+		scenario_put_publish(out, &c->scratch, "worker", number, c->config->bytes);
 	} else if (c->step == STEP_RECEIVE) {
-		scenario_put_request(out, "POST", "/v1/agents/worker/receive", "", STR("{\"wait_s\":10,\"lease_s\":60,\"format\":\"envelope\"}"));
+		scenario_put_receive(out, &c->scratch, "worker", 10);
 	} else {
-		/* The lease is "ho-12.3", and the handoff's id is what stands before the dot. */
-		snprintf(path, sizeof(path), "/v1/handoffs/%.*s/ack", (int)strcspn(c->lease, "."), c->lease);
-		buf_clear(&c->scratch);
-		buf_printf(&c->scratch, "{\"lease\":\"%s\"}", c->lease);
-		scenario_put_request(out, "POST", path, "", buf_str(&c->scratch));
+		scenario_put_ack(out, &c->scratch, c->lease);
 	}
 }
 
 static enum scenario_step reply_deliver(struct scenario_client *c, int status, struct str body)
 {
 	enum step step = (enum step)c->step;
-	struct str lease;
 
 	c->step = STEP_PUBLISH;
 	if (step == STEP_PUBLISH && status == 202) {
@@ -57,11 +88,8 @@ static enum scenario_step reply_deliver(struct scenario_client *c, int status, s
 		return SCENARIO_NEXT;
 	}
 	if (step == STEP_RECEIVE && status == 200) {
-		lease = string_member(body, "\"lease\":\"");
-		if (lease.n == 0 || lease.n >= sizeof(c->lease))
+		if (!scenario_take_lease(body, c->lease))
 			return SCENARIO_FAILED;
-		memcpy(c->lease, lease.p, lease.n);
-		c->lease[lease.n] = '\0';
 		c->step = STEP_ACK;
 		return SCENARIO_NEXT;
 	}
@@ -69,5 +97,6 @@ static enum scenario_step reply_deliver(struct scenario_client *c, int status, s
 }
 
 const struct scenario scenario_deliver = {
-	.name = "deliver", .about = "publish a handoff, receive one, ack it", .request = request_deliver, .reply = reply_deliver,
+	.name = "deliver", .about = "publish a handoff, receive one, ack it", .request = request_deliver,
+	.reply = reply_deliver,
 };
