@@ -39,7 +39,6 @@ def _objects(what: str, value: Iterable[Mapping[str, Any]]) -> list[dict[str, An
 def agent_handoff(
     target_agent: str,
     task_summary: str,
-    *,
     include_recent: int = 20,
     include_pins: bool = True,
     constraints: Optional[Mapping[str, Any]] = None,
@@ -48,16 +47,17 @@ def agent_handoff(
     intent: Optional[str] = None,
     state: Optional[str] = None,
     open_decisions: Iterable[str] = (),
-    resolved_decisions: Iterable[Mapping[str, Any]] = (),
     parent: Optional[EnvelopeId] = None,
     task: Optional[str] = None,
     strategy: str = "priority",
     refs: Iterable[str] = (),
     max_hops: Optional[int] = None,
     waive: Iterable[Mapping[str, Any]] = (),
+    *,
+    dry_run: bool = False,
+    resolved_decisions: Iterable[Mapping[str, Any]] = (),
     from_: Optional[str] = None,
     tokenizer: Optional[str] = None,
-    dry_run: bool = False,
     idempotency_key: Optional[str] = None,
 ) -> Steps[Envelope]:
     """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
@@ -72,16 +72,16 @@ def agent_handoff(
     intent              the user's own words; given once, at the first handoff
     state               where the work stands
     open_decisions      what is still to be decided
-    resolved_decisions  what was open and is decided: {"decision", "outcome"}
     parent              the envelope that this one continues, or its id; its intent, constraints, memories… go on
     task                a name for a new task; a later hop has its parent's
     strategy            "priority", "full", "summary" or "lazy"
     refs                further memories by id, or ranges ("ms-1 through ms-5")
     max_hops            how many handoffs the chain may have
     waive               inherited constraints that no longer hold: {"key", "reason"}
+    dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
+    resolved_decisions  what was open and is decided: {"decision", "outcome"}
     from_               who hands over; else the client's agent
     tokenizer           what the budget is counted in; else the receiver's
-    dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
 
     Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
     found is no error: see `missing`.

@@ -95,6 +95,15 @@ def test_parameters_are_seen_through_an_object():
         assert inspect.signature(spine.agent_handoff).return_annotation == "Union[Handoff, DryRun]"
 
 
+@pytest.mark.parametrize("client", [MemorySpine, AsyncMemorySpine])
+def test_agent_handoff_takes_its_arguments_in_the_order_of_the_protocol(client):
+    parameters = inspect.signature(client.agent_handoff).parameters.values()
+    assert [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD] == [
+        "self", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history",
+        "expected_output", "intent", "state", "open_decisions", "parent", "task", "strategy", "refs", "max_hops", "waive",
+    ]
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_the_sources_are_in_the_language_of_the_oldest_python(path):
     ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)
