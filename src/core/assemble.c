@@ -1,6 +1,7 @@
 /* The order of things: inherit, collect and resolve, trim, seal. */
 #include "core/assemble.h"
 
+#include "codec/json_set.h"
 #include "core/assemble_internal.h"
 #include "core/constraints.h"
 
@@ -32,39 +33,59 @@ static struct json in_order(struct arena *arena, struct json object)
 
 /* --- Lists that only grow --- */
 
-/* The parent's items and those of this hop that are not among them. */
+/* The parent's items and those of this hop that are not among them: of which what key_of gives is not equal to that of any of them. */
 static struct json append(struct arena *arena, const struct json *inherited, const struct json *given,
-			  bool (*same)(const struct json *a, const struct json *b))
+			  struct json (*key_of)(const struct json *item, struct arena *arena))
 {
-	size_t before = inherited ? inherited->count : 0;
-	struct json *items = arena_calloc(arena, before + given->count + 1, sizeof(*items));
-	size_t count = 0;
+	size_t before = inherited ? inherited->count : 0, count;
+	struct json keys = {.type = JSON_ARRAY, .count = (uint32_t)before};
+	struct json_set known;
+	struct json *items;
 
-	for (; count < before; count++)
+	if (before == 0)
+		return *given;
+	items = arena_calloc(arena, before + given->count, sizeof(*items));
+	keys.items = arena_calloc(arena, before, sizeof(*items));
+	for (count = 0; count < before; count++) {
 		items[count] = inherited->items[count];
+		keys.items[count] = key_of(&items[count], arena);
+	}
+	json_set_init(&known, &keys);
 	for (uint32_t i = 0; i < given->count; i++) {
-		size_t j = 0;
+		struct json key = key_of(&given->items[i], arena);
 
-		while (j < before && !same(&items[j], &given->items[i]))
-			j++;
-		if (j == before)
+		if (!json_set_has(&known, &key))
 			items[count++] = given->items[i];
 	}
+	json_set_release(&known);
 	return (struct json){.type = JSON_ARRAY, .count = (uint32_t)count, .items = items};
 }
 
-/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. */
-static bool same_entry(const struct json *a, const struct json *b)
+static struct json itself(const struct json *item, struct arena *arena)
 {
-	static const char *const keys[] = {"agent", "action", "decision", "why", "memory_id"};
+	(void)arena;
+	return *item;
+}
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const struct json *x = json_get(a, keys[i]), *y = json_get(b, keys[i]);
+/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. Each member is in
+ * an array of its own, which is empty where there is none. */
+static struct json without_time(const struct json *entry, struct arena *arena)
+{
+	static const char *const names[] = {"agent", "action", "decision", "why", "memory_id"};
+	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	struct json *members = arena_calloc(arena, NAMES, sizeof(*members));
 
-		if ((x == NULL) != (y == NULL) || (x && !json_equal(x, y)))
-			return false;
+	for (size_t i = 0; i < NAMES; i++) {
+		const struct json *member = json_get(entry, names[i]);
+
+		members[i] = (struct json){.type = JSON_ARRAY};
+		if (member == NULL)
+			continue;
+		members[i].items = arena_alloc(arena, sizeof(*member));
+		members[i].items[0] = *member;
+		members[i].count = 1;
 	}
-	return true;
+	return (struct json){.type = JSON_ARRAY, .count = NAMES, .items = members};
 }
 
 /* Without what this hop has decided. */
@@ -190,9 +211,9 @@ static void inherit_work(const struct assemble_input *in, struct envelope *e, st
 	struct json history = or_empty(d->history, &empty_array), made = decisions_made(in, arena);
 	struct json open = or_empty(d->open_decisions, &empty_array);
 
-	e->history = append(arena, p ? &p->history : NULL, &history, same_entry);
-	e->history = append(arena, &e->history, &made, same_entry);
-	open = append(arena, p ? &p->open_decisions : NULL, &open, json_equal);
+	e->history = append(arena, p ? &p->history : NULL, &history, without_time);
+	e->history = append(arena, &e->history, &made, without_time);
+	open = append(arena, p ? &p->open_decisions : NULL, &open, itself);
 	e->open_decisions = without_resolved(arena, open, &d->resolved_decisions);
 	e->state = d->state.p ? d->state : p ? p->state : STR_NULL;
 	e->task = p ? p->task : d->task.p ? d->task : in->new_task;

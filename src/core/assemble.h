@@ -14,7 +14,6 @@ enum {
 	HANDOFF_TEXT_MAX = 256 * 1024,
 	HANDOFF_REFS_MAX = 10000,
 	HANDOFF_RECENT_MAX = 500,
-	HANDOFF_PINS_MAX = 500,
 	HANDOFF_QUERY_MAX = 4096,
 	HANDOFF_QUERY_POSTINGS = 1 << 17,	/* what the search for a summary looks at: its rarest words, as many as that allows */
 	HANDOFF_HISTORY_MAX = 10000,

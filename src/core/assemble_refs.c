@@ -62,15 +62,16 @@ static void collect_inherited(struct collection *c, const struct envelope *paren
 static size_t collect_found(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
 			    struct recall_query *q, size_t max, enum envelope_why why)
 {
-	size_t from = c->ids.count, left = RECALL_LIMIT_MAX, found;
+	size_t from = c->ids.count, left = max + from, page = max < RECALL_LIMIT_MAX ? max : RECALL_LIMIT_MAX, found;
 	struct recall_hit *hits;
 
-	if (max + from < left)
-		left = max + from;
+	/* A listing goes on where it stopped; a search for words begins again with each page. */
+	if (q->text.p && left > RECALL_LIMIT_MAX)
+		left = RECALL_LIMIT_MAX;
 	q->now_ms = in->now_ms;
-	hits = arena_calloc(t->arena, left, sizeof(*hits));
+	hits = arena_calloc(t->arena, page, sizeof(*hits));
 	for (; in->space && left > 0 && c->ids.count - from < max; left -= found) {
-		q->limit = max < left ? max : left;
+		q->limit = page < left ? page : left;
 		if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found) || found == 0)
 			break;
 		for (size_t i = 0; i < found && c->ids.count - from < max; i++)
@@ -89,18 +90,22 @@ static void collect_pins(const struct assemble_tools *t, const struct assemble_i
 	struct recall_filter pinned = {RECALL_PINNED, STR_NULL, STR("true")};
 	struct recall_query q = {.filters = &pinned, .filter_count = 1};
 
-	collect_found(t, in, c, &q, HANDOFF_PINS_MAX, WHY_PINNED);
+	/* One more than there is room for, so that it is seen when there are too many. */
+	collect_found(t, in, c, &q, MENTION_MAX + 1, WHY_PINNED);
 }
 
 /* The best by relevance and recency; where fewer are relevant at all, the newest. */
 static void collect_recent(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
 {
-	size_t want = (size_t)in->draft->include_recent, got = 0;
+	size_t room = MENTION_MAX - c->ids.count, want = (size_t)in->draft->include_recent, got = 0;
 	struct str text = in->draft->summary;
 	struct recall_query relevant = {0}, newest = {0};
 
 	if (text.n > HANDOFF_QUERY_MAX)
 		text.n = HANDOFF_QUERY_MAX;
+	/* Nobody has asked for these by name: where what was named takes all the room, they stay behind. */
+	if (want > room)
+		want = room;
 	relevant.text = text;
 	relevant.max_postings = HANDOFF_QUERY_POSTINGS;
 	if (want)
@@ -198,11 +203,16 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 	collect_cited(&c, in->draft);
 	if (in->parent)
 		collect_inherited(&c, in->parent);
+	if (c.ids.truncated)
+		return problem_set(problem, P_TOO_LARGE, "refs", "the handoff and those before it name more than %d memories",
+				   MENTION_MAX);
 	if (in->draft->include_pins)
 		collect_pins(tools, in, &c);
-	collect_recent(tools, in, &c);
 	if (c.ids.truncated)
-		return problem_set(problem, P_TOO_LARGE, "refs", "the handoff names more than %d memories", MENTION_MAX);
+		return problem_set(problem, P_TOO_LARGE, "include_pins",
+				   "the memories that are named and the pins of the space are more than %d; unpin some, or leave the "
+				   "pins out", MENTION_MAX);
+	collect_recent(tools, in, &c);
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
 	for (size_t i = 0; i < c.ids.count; i++)

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sqlite3
+import time
 
 import pytest
 
@@ -592,3 +593,37 @@ def test_a_secret_is_known_by_the_key_it_stands_under_and_none_is_too_many(api):
     assert password not in json.dumps(envelope) and SECRET[:-3] not in json.dumps(envelope)
     assert len(envelope["memory"]["refs"][0]["redactions"]) == 400
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
+
+
+def store_pins(api, count):
+    for start in range(0, count, 1000):
+        memories = [{"content": f"pin {i}", "pinned": True} for i in range(start, min(start + 1000, count))]
+        api.ok("POST", "/v1/memories/batch", {"memories": memories})
+
+
+def test_every_pin_goes_along_or_is_told_to_be_left_out(api):
+    store_pins(api, 2500)
+    for tokens in (20000, 1000000):
+        envelope = api.handoff(include_recent=0, constraints={"max_tokens": tokens})
+        told = [ref["id"] for ref in envelope["memory"]["refs"]] + [one["id"] for one in envelope["budget"]["trimmed"]]
+        assert {one.partition("@")[0] for one in told} == {f"ms-{i}" for i in range(1, 2501)}
+
+
+def test_more_pins_than_an_envelope_holds_are_refused_by_name(api):
+    store_pins(api, 10001)
+    problem = api.refused("too_large", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x"})
+    assert problem["field"] == "include_pins" and "unpin" in problem["detail"]
+    cited = {"refs": [f"ms-{i}" for i in range(1, 10001)], "include_pins": False, "include_recent": 500,
+             "constraints": {"max_tokens": 1000000}}
+    assert len(api.handoff(**cited)["memory"]["refs"]) == 10000
+    cited["refs"].append("ms-10001")
+    assert api.refused("too_large", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", **cited})["field"] == "refs"
+
+
+def test_a_long_history_that_is_told_again_is_not_doubled_and_takes_no_time(api):
+    steps = [{"agent": "a", "action": f"step {i}"} for i in range(10000)]
+    first = api.handoff(execution_history=steps, constraints={"max_tokens": 1000000})
+    began = time.monotonic()
+    again = api.handoff(parent=first["id"], state="second", execution_history=steps[::-1])
+    assert time.monotonic() - began < 2
+    assert len(again["history"]) == 10000
