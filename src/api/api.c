@@ -34,7 +34,8 @@ static enum problem_code find_route(struct call *call)
 				   path.p);
 	for (int i = 0; i < CALL_PARAMS_MAX && raw[i].p; i++)
 		if (!http_decode_path(call->req, raw[i], &call->params[i]))
-			return problem_set(&call->problem, P_INVALID_REQUEST, NULL, "the address holds a broken percent escape");
+			return problem_set(&call->problem, P_INVALID_REQUEST, NULL,
+					   "the address holds a broken percent escape, a NUL or invalid UTF-8");
 	return P_OK;
 }
 
@@ -138,7 +139,12 @@ static enum problem_code read_headers(struct call *call)
 static enum problem_code check_content_type(struct call *call)
 {
 	struct str type = http_req_header(call->req, "content-type"), rest = type;
+	struct str encoding = http_req_header(call->req, "content-encoding");
 
+	if (encoding.p && !str_ieq(encoding, STR("identity")))
+		return problem_set(&call->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Encoding",
+				   "the body is encoded as %.*s; send it as it is",
+				   (int)(encoding.n < 64 ? encoding.n : 64), encoding.p);
 	if (type.p == NULL || str_ieq(str_trim(str_cut(&rest, ';')), STR("application/json")))
 		return P_OK;
 	return problem_set(&call->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Type", "the body is sent as %.*s; expected application/json (with curl: -H 'Content-Type: application/json')",

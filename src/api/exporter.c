@@ -490,19 +490,34 @@ static void set_options(struct exporter *x)
 	curl_easy_setopt(x->curl, CURLOPT_ERRORBUFFER, x->error);
 }
 
+static char *check_endpoint(const char *endpoint, struct buf *error)
+{
+	char *url = NULL;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+		url = read_endpoint(endpoint);
+	if (url == NULL)
+		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as "
+			   "http://127.0.0.1:4318", endpoint);
+	return url;
+}
+
+bool exporter_endpoint_is_valid(const char *endpoint, struct buf *error)
+{
+	char *url = check_endpoint(endpoint, error);
+
+	free(url);
+	return url != NULL;
+}
+
 struct exporter *exporter_start(const struct exporter_config *config, struct buf *error)
 {
 	struct exporter *x;
 	uint8_t random[SPAN_ID_SIZE] = {0};
-	char *url = NULL;
+	char *url = check_endpoint(config->endpoint, error);
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		url = read_endpoint(config->endpoint);
-	if (url == NULL) {
-		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as "
-			   "http://127.0.0.1:4318", config->endpoint);
+	if (url == NULL)
 		return NULL;
-	}
 	x = mem_zalloc(sizeof(*x));
 	x->url = url;
 	x->interval_ms = config->interval_ms;

@@ -38,6 +38,8 @@ struct exporter_config {
 	const struct log *log;		/* both borrowed */
 };
 
+/* False with a sentence where spans cannot be sent there, whatever listens. */
+bool exporter_endpoint_is_valid(const char *endpoint, struct buf *error);
 /* Starts with what happens from now on. Returns owned; NULL with a sentence where the endpoint cannot be used. */
 struct exporter *exporter_start(const struct exporter_config *config, struct buf *error);
 /* On the writer's thread, after a commit. NULL-safe. */

@@ -320,6 +320,10 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 
 static enum problem_code stale(const struct handoff_row *h, int64_t lease, struct problem *problem)
 {
+	if (h->leases == lease && h->state == HANDOFF_ACKED)
+		return problem_set(problem, P_STALE_LEASE, "lease",
+				   "ho-%llu was acked with this lease, and an ack is not taken back: complete or reject it; "
+				   "nothing was changed", (unsigned long long)h->num);
 	if (h->leases == lease)
 		return problem_set(problem, P_STALE_LEASE, "lease", "the lease ho-%llu.%lld has ended: the handoff is %s now; nothing was changed",
 				   (unsigned long long)h->num, (long long)lease, handoff_state_name(h->state));

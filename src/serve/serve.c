@@ -228,7 +228,8 @@ static bool check_config(struct server *s, struct buf *error)
 	struct problem problem = {0};
 
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error))
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error) ||
+	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
 		return false;
 	if (c->alerts.webhook == NULL ||
 	    webhook_url_check(str_of(c->webhook_hosts), str_of(c->alerts.webhook), &problem) == P_OK)

@@ -427,7 +427,7 @@ static void a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_i
 	store_close(c);
 
 	assert_int_not_equal(store_restore(dir, file, false, &kept, &t->error), STORE_OK);
-	assert_non_null(strstr(t->error.data, "--force"));
+	assert_non_null(strstr(t->error.data, "--replace"));
 	assert_int_equal(kept.len, 0);
 	c = store_open(dir, STORE_WRITE, &t->error);
 	assert_non_null(c);
@@ -447,6 +447,38 @@ static void a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_i
 	assert_int_equal(store_space_find(c, STR("precious"), &space), STORE_NOT_FOUND);
 	assert_str(get(t, c, t->space, 1, 0).content, "from the backup");
 	store_close(c);
+	buf_release(&kept);
+}
+
+static void a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "backup"), *dir = temp_path(t, "other");
+	char bytes[1 << 16], *at;
+	struct buf kept;
+	size_t size;
+	FILE *f;
+
+	buf_init(&kept, 4096);
+	temp_insert(t, t->space, "one");
+	temp_insert(t, t->space, "the quick brown fox");
+	must(store_backup(t->c, file, &t->error));
+	f = fopen(file, "r+");
+	assert_non_null(f);
+	do {
+		long place = ftell(f);
+
+		size = fread(bytes, 1, sizeof(bytes), f);
+		at = memmem(bytes, size, "brown", 5);
+		if (at)
+			fseek(f, place + (at - bytes), SEEK_SET);
+	} while (at == NULL && size > 0);
+	assert_non_null(at);
+	assert_int_equal(fwrite("green", 1, 5, f), 5);
+	assert_int_equal(fclose(f), 0);
+	assert_int_not_equal(store_restore(dir, file, false, &kept, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, "ms-2@1: the content does not match its digest"));
+	assert_int_not_equal(access(dir, F_OK), 0);
 	buf_release(&kept);
 }
 
@@ -478,6 +510,7 @@ int main(void)
 		with_store(a_backup_never_overwrites_a_file),
 		with_store(a_failed_backup_leaves_nothing_behind),
 		with_store(a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_it),
+		with_store(a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory),
 		with_store(a_second_writer_is_refused_and_told_who_holds_the_store),
 	};
 

@@ -250,3 +250,13 @@ def test_a_completion_may_correct_what_the_ack_told(desk):
     desk.settle("complete", taken, result="done", input_tokens=900, gaps=[])
     seen = desk.look(taken)
     assert (seen["gaps"], seen["input_tokens"]) == ([], 900)
+
+
+def test_an_ack_is_not_taken_back(desk):
+    desk.send()
+    got = desk.take()
+    desk.settle("ack", got)
+    problem = desk.settle("nack", got, 409)
+    assert problem["code"] == "stale_lease" and "an ack is not taken back: complete or reject it" in problem["detail"]
+    assert desk.state(got) == "acked"
+    desk.settle("reject", got, reason="after all")

@@ -279,5 +279,6 @@ def test_what_is_left_is_sent_when_the_server_stops(start, collector):
 def test_an_endpoint_that_is_not_an_address_is_refused_at_the_start(start):
     for endpoint in ("ftp://127.0.0.1/", "not a url", "http://"):
         server = start("--otlp-endpoint", endpoint)
-        assert server.process.wait(30) == 1
+        assert server.process.wait(30) == 2
         assert "endpoint for traces" in server.log.read_text()
+        assert not server.data.exists()

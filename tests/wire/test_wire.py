@@ -28,6 +28,19 @@ def test_any_other_content_type_is_415(api, kind):
     assert api.count() == 0
 
 
+def test_an_encoded_body_is_415_and_not_taken_for_json(api):
+    problem = api.refused(415, "unsupported_media_type", "POST", MEMORIES, {"content": "a"}, {"Content-Encoding": "gzip"})
+    assert problem["field"] == "Content-Encoding" and "gzip" in problem["detail"]
+    api.ok("POST", MEMORIES, {"content": "a"}, {"Content-Encoding": "identity"}, 201)
+
+
+@pytest.mark.parametrize("escape", ["%00", "%ff", "%zz", "%4"])
+def test_what_is_wrong_with_an_address_is_told(api, escape):
+    problem = api.refused(400, "invalid_request", "GET", f"/v1/agents/a{escape}")
+    assert problem["detail"] == "the address holds a broken percent escape, a NUL or invalid UTF-8"
+
+
+
 @pytest.mark.parametrize("body, code", [
     (b"", "invalid_json"), (b"{", "invalid_json"), (b'{"content":"a"', "invalid_json"),
     (b'{"content":"a"}x', "invalid_json"),
