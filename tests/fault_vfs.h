@@ -1,6 +1,7 @@
 /* A disk that fails when told to: a layer over SQLite's own access to files.
  *
- * Counters say how many further calls succeed; the next one fails, once or from then on. Everything else is passed on. */
+ * Counters say how many further calls succeed; the next one fails, once or from then on. Everything else is passed on.
+ */
 #ifndef SPINE_TESTS_FAULT_VFS_H
 #define SPINE_TESTS_FAULT_VFS_H
 
@@ -145,9 +146,25 @@ static inline int fault_x_shm_unmap(sqlite3_file *f, int remove_it)
 }
 
 static const sqlite3_io_methods fault_methods = {
-	2, fault_x_close, fault_x_read, fault_x_write, fault_x_truncate, fault_x_sync, fault_x_size, fault_x_lock, fault_x_unlock,
-	fault_x_check_lock, fault_x_control, fault_x_sector, fault_x_device, fault_x_shm_map, fault_x_shm_lock, fault_x_shm_barrier,
-	fault_x_shm_unmap, NULL, NULL,
+	2,
+	fault_x_close,
+	fault_x_read,
+	fault_x_write,
+	fault_x_truncate,
+	fault_x_sync,
+	fault_x_size,
+	fault_x_lock,
+	fault_x_unlock,
+	fault_x_check_lock,
+	fault_x_control,
+	fault_x_sector,
+	fault_x_device,
+	fault_x_shm_map,
+	fault_x_shm_lock,
+	fault_x_shm_barrier,
+	fault_x_shm_unmap,
+	NULL,
+	NULL,
 };
 
 static inline int fault_x_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)

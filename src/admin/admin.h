@@ -9,12 +9,13 @@
 /* A consistent copy of the store, also while a server runs. file must not exist; it is made 0600. */
 bool admin_backup(const char *data_dir, const char *file, struct buf *error);
 
-/* Puts a backup in the place of the store. No server may run on data_dir. A store that is there already is refused, unless replace is
- * true: then it is kept beside, under a name that is appended to *ret_kept. The backup is checked first. */
+/* Puts a backup in the place of the store. No server may run on data_dir. A store that is there already is refused,
+ * unless replace is true: then it is kept beside, under a name that is appended to *ret_kept. The backup is checked
+ * first. */
 bool admin_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
 
-/* Reads everything and verifies it, also while a server runs. Each problem found is one line in *ret_problems. Returns false where the store could not
- * be read at all. */
+/* Reads everything and verifies it, also while a server runs. Each problem found is one line in *ret_problems. Returns
+ * false where the store could not be read at all. */
 struct admin_check {
 	int64_t memories;
 	int64_t versions;

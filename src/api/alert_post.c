@@ -75,7 +75,8 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 	json_end_object(w);
 }
 
-void alert_post_body(const struct alert_row *rows, const struct str *space_names, size_t count, const char *server_url, struct buf *out)
+void alert_post_body(const struct alert_row *rows, const struct str *space_names, size_t count, const char *server_url,
+		     struct buf *out)
 {
 	struct json_writer w;
 	bool firing = false;
@@ -147,12 +148,18 @@ static enum outcome post(struct alert_post *p, const struct buf *body)
 	curl_slist_free_all(headers);
 	if (result == CURLE_OK && status >= 200 && status < 300)
 		return TAKEN;
-	outcome = result == CURLE_OK && status >= 300 && status < 500 && status != 408 && status != 429 ? REFUSED : LATER;
+	outcome =
+		result == CURLE_OK && status >= 300 && status < 500 && status != 408 && status != 429 ? REFUSED : LATER;
 	atomic_fetch_add(&p->failed, 1);
 	snprintf(text, sizeof(text), "HTTP %ld", status);
 	if (!atomic_load(&p->is_stopping))
-		log_write(p->api->log, LOG_WARN, outcome == REFUSED ? "the alert webhook refused; it is not told again" : "the alert webhook failed; it is tried again",
-			  LOG_STR("url", p->url), LOG_STR("error", result == CURLE_OK ? text : error[0] ? error : curl_easy_strerror(result)));
+		log_write(p->api->log, LOG_WARN,
+			  outcome == REFUSED ? "the alert webhook refused; it is not told again"
+					     : "the alert webhook failed; it is tried again",
+			  LOG_STR("url", p->url),
+			  LOG_STR("error", result == CURLE_OK ? text
+					   : error[0]         ? error
+							      : curl_easy_strerror(result)));
 	return outcome;
 }
 
@@ -284,7 +291,8 @@ static void *post_main(void *arg)
 	buf_init(&error, 4096);
 	p->reader = store_open(p->api->data_dir, STORE_READ, &error);
 	if (p->reader == NULL)
-		log_write(p->api->log, LOG_ERROR, "alerts are not posted: the store cannot be read", LOG_SLICE("error", buf_str(&error)));
+		log_write(p->api->log, LOG_ERROR, "alerts are not posted: the store cannot be read",
+			  LOG_SLICE("error", buf_str(&error)));
 	buf_release(&error);
 	/* The first look is at what a server before this one left. */
 	p->is_wanted = true;
@@ -292,7 +300,9 @@ static void *post_main(void *arg)
 		if (tell(p) != LATER)
 			retry_ms = 0;
 		else
-			retry_ms = retry_ms == 0 ? RETRY_MIN_MS : retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2 : RETRY_MAX_MS;
+			retry_ms = retry_ms == 0                 ? RETRY_MIN_MS
+				   : retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2
+								 : RETRY_MAX_MS;
 	}
 	store_close(p->reader);
 	return NULL;

@@ -74,7 +74,8 @@ static enum problem_code decode_list(struct call *call)
 	else if (str_is(state, "resolved"))
 		l->wanted = ALERTS_RESOLVED;
 	else if (state.p && !str_is(state, "firing"))
-		return problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected firing, resolved or all",
+		return problem_set(&call->problem, P_INVALID_FIELD, "state",
+				   "state is \"%.*s\"; expected firing, resolved or all",
 				   (int)(state.n < 32 ? state.n : 32), state.p);
 	/* Who asks what is wrong wants all of it. */
 	if (call_query(call, "page_size").p == NULL)
@@ -105,7 +106,8 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	if (call->space == 0)
 		return P_OK;
 	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
-	status = store_alerts(c, call->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows, &l->count);
+	status = store_alerts(c, call->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->arena,
+			      l->rows, &l->count);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	l->has_more = l->count > l->page.size;
@@ -174,7 +176,8 @@ static enum problem_code decode_decision(struct call *call)
 
 	call->input = d;
 	if (!str_has_prefix(id, STR("al-")) || !str_to_u64(str_sub(id, 3, id.n), &num) || num == 0 || num > INT64_MAX)
-		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "\"%.*s\" is not the id of an alert; expected one as in al-12",
+		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id",
+				   "\"%.*s\" is not the id of an alert; expected one as in al-12",
 				   (int)(id.n < 64 ? id.n : 64), id.p);
 	d->id = (int64_t)num;
 	code = decode_str(&call->body, "by", 1, BY_MAX_BYTES, &d->by, &call->problem);
@@ -205,7 +208,8 @@ static enum problem_code decode_silence(struct call *call)
 	if (code == P_OK)
 		code = decode_seconds(&call->body, "for_s", 0, SILENCE_MAX_MS, &d->for_ms, &call->problem);
 	if (code == P_OK && d->for_ms < 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "for_s", "for_s is missing; it is how many seconds the webhook hears nothing of it");
+		code = problem_set(&call->problem, P_MISSING_FIELD, "for_s",
+				   "for_s is missing; it is how many seconds the webhook hears nothing of it");
 	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->problem) : code;
 }
 
@@ -216,7 +220,8 @@ static enum problem_code write_decision(struct call *call, struct store_conn *c)
 	enum store_status status = call->space ? store_alert_get(c, d->id, call->arena, row) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != call->space))
-		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space", (long long)d->id);
+		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
+				   (long long)d->id);
 	if (status == STORE_OK && d->silences) {
 		row->silenced_until_ms = d->for_ms ? call->now_ms + d->for_ms : 0;
 		row->silenced_by = d->for_ms ? d->by : STR_NULL;
@@ -232,9 +237,11 @@ static enum problem_code write_decision(struct call *call, struct store_conn *c)
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	call->told = (struct event_row){
-		.kind = d->silences ? EVENT_ALERT_SILENCED : EVENT_ALERT_ACKED, .agent = row->agent, .actor = d->by,
-		.note = arena_printf(call->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name), d->why.p ? ": " : "",
-				     STR_ARG(d->why)),
+		.kind = d->silences ? EVENT_ALERT_SILENCED : EVENT_ALERT_ACKED,
+		.agent = row->agent,
+		.actor = d->by,
+		.note = arena_printf(call->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name),
+				     d->why.p ? ": " : "", STR_ARG(d->why)),
 	};
 	return P_OK;
 }
@@ -252,7 +259,9 @@ static void encode_decision(struct call *call)
 
 const struct route alert_routes[] = {
 	{HTTP_GET, "/v1/alerts", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
-	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, .decode = decode_ack, .write = write_decision, .encode = encode_decision},
-	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, .decode = decode_silence, .write = write_decision, .encode = encode_decision},
+	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, .decode = decode_ack, .write = write_decision,
+	 .encode = encode_decision},
+	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, .decode = decode_silence, .write = write_decision,
+	 .encode = encode_decision},
 	{0},
 };

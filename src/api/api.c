@@ -26,12 +26,13 @@ static enum problem_code find_route(struct call *call)
 	call->route = routes_find(http_req_method(call->req), path, raw, &allow);
 	if (call->route == NULL && allow) {
 		call->location = arena_str(call->arena, str_of(allow));
-		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL, "%.*s is not a method of this address; it takes %s",
+		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL,
+				   "%.*s is not a method of this address; it takes %s",
 				   STR_ARG(http_req_method_name(call->req)), allow);
 	}
 	if (call->route == NULL)
-		return problem_set(&call->problem, P_NOT_FOUND, NULL, "there is nothing at %.*s", (int)(path.n < 200 ? path.n : 200),
-				   path.p);
+		return problem_set(&call->problem, P_NOT_FOUND, NULL, "there is nothing at %.*s",
+				   (int)(path.n < 200 ? path.n : 200), path.p);
 	for (int i = 0; i < CALL_PARAMS_MAX && raw[i].p; i++)
 		if (!http_decode_path(call->req, raw[i], &call->params[i]))
 			return problem_set(&call->problem, P_INVALID_REQUEST, NULL,
@@ -54,10 +55,12 @@ static enum problem_code read_query(struct call *call)
 		if (name.n == 0)
 			continue;
 		if (call->query_count == QUERY_PAIRS_MAX)
-			return problem_set(&call->problem, P_TOO_LARGE, NULL, "the query has more than %d parameters", QUERY_PAIRS_MAX);
+			return problem_set(&call->problem, P_TOO_LARGE, NULL, "the query has more than %d parameters",
+					   QUERY_PAIRS_MAX);
 		if (value.p == NULL)
 			value = STR("");
-		if (!http_decode_query(call->req, name, &pair->name) || !http_decode_query(call->req, value, &pair->value))
+		if (!http_decode_query(call->req, name, &pair->name) ||
+		    !http_decode_query(call->req, value, &pair->value))
 			return problem_set(&call->problem, P_INVALID_REQUEST, NULL,
 					   "the query holds a broken percent escape, a NUL or invalid UTF-8");
 		call->query_count++;
@@ -75,8 +78,8 @@ static enum problem_code read_idempotency_key(struct call *call)
 	if (key.p == NULL || !(call->route->flags & ROUTE_CREATES))
 		return P_OK;
 	if (key.n < 1 || key.n > IDEMPOTENCY_KEY_MAX)
-		return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key", "Idempotency-Key has %zu characters; expected 1 to %d",
-				   key.n, IDEMPOTENCY_KEY_MAX);
+		return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key",
+				   "Idempotency-Key has %zu characters; expected 1 to %d", key.n, IDEMPOTENCY_KEY_MAX);
 	for (size_t i = 0; i < key.n; i++)
 		if (key.p[i] <= ' ' || key.p[i] > '~')
 			return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key",
@@ -106,12 +109,14 @@ static enum problem_code read_if_match(struct call *call)
 		call->if_tag = tag;
 	if (tag.p == NULL || !(call->route->flags & ROUTE_IF_MATCH) || str_is(tag, "*"))
 		return P_OK;
-	if (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"' || !memory_id_parse(str_sub(tag, 1, tag.n - 1), &id) ||
-	    id.version == 0)
-		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
-				   "If-Match is not an ETag of a memory; expected one as in \"ms-4821@3\", with the quotes");
+	if (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"' ||
+	    !memory_id_parse(str_sub(tag, 1, tag.n - 1), &id) || id.version == 0)
+		return problem_set(
+			&call->problem, P_INVALID_FIELD, "If-Match",
+			"If-Match is not an ETag of a memory; expected one as in \"ms-4821@3\", with the quotes");
 	if (memory_id_parse(call->params[0], &path_id) && path_id.num != id.num)
-		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match", "If-Match names another memory than the address");
+		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
+				   "If-Match names another memory than the address");
 	call->if_version = id.version;
 	return P_OK;
 }
@@ -124,7 +129,8 @@ static enum problem_code read_headers(struct call *call)
 	call->space_name = space.p ? space : STR("default");
 	if (!space_name_is_valid(call->space_name))
 		return problem_set(&call->problem, P_INVALID_FIELD, "Spine-Space",
-				   "Spine-Space is not a name of a space; expected 1 to 64 of a-z, 0-9, '_', '-', not starting with '_' or '-'");
+				   "Spine-Space is not a name of a space; expected 1 to 64 of a-z, 0-9, '_', '-', not "
+				   "starting with '_' or '-'");
 	if (agent.p && !str_is_utf8(agent))
 		return problem_set(&call->problem, P_INVALID_FIELD, "Spine-Agent", "Spine-Agent is not UTF-8");
 	if (agent.p)
@@ -147,13 +153,16 @@ static enum problem_code check_content_type(struct call *call)
 				   (int)(encoding.n < 64 ? encoding.n : 64), encoding.p);
 	if (type.p == NULL || str_ieq(str_trim(str_cut(&rest, ';')), STR("application/json")))
 		return P_OK;
-	return problem_set(&call->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Type", "the body is sent as %.*s; expected application/json (with curl: -H 'Content-Type: application/json')",
-			   (int)(type.n < 64 ? type.n : 64), type.p);
+	return problem_set(
+		&call->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Type",
+		"the body is sent as %.*s; expected application/json (with curl: -H 'Content-Type: application/json')",
+		(int)(type.n < 64 ? type.n : 64), type.p);
 }
 
 static enum problem_code json_problem(struct call *call, const struct json_error *error)
 {
-	static const enum problem_code codes[] = {P_INVALID_JSON, P_INVALID_UTF8, P_DUPLICATE_KEY, P_TOO_DEEP, P_NUMBER_OUT_OF_RANGE};
+	static const enum problem_code codes[] = {P_INVALID_JSON, P_INVALID_UTF8, P_DUPLICATE_KEY, P_TOO_DEEP,
+						  P_NUMBER_OUT_OF_RANGE};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (strcmp(problem_kind(codes[i])->name, error->code) == 0)
@@ -184,8 +193,8 @@ static enum problem_code read_body(struct call *call)
 
 /* --- Writing --- */
 
-/* Finds the space, or makes it where this call creates something: in a savepoint, so that a refusal leaves no empty space behind.
- * Where it does not exist call->space is 0, and nothing will be found in it. */
+/* Finds the space, or makes it where this call creates something: in a savepoint, so that a refusal leaves no empty
+ * space behind. Where it does not exist call->space is 0, and nothing will be found in it. */
 static enum store_status open_space(struct call *call, struct store_conn *c)
 {
 	enum store_status status;
@@ -202,8 +211,8 @@ static enum store_status open_space(struct call *call, struct store_conn *c)
 	return status == STORE_OK ? store_space_create(c, call->space_name, call->now_ms, &call->space) : status;
 }
 
-/* The reply that was kept for the call's key. P_NOT_FOUND where there is none, or one that is only still there because nothing has
- * pruned it yet. */
+/* The reply that was kept for the call's key. P_NOT_FOUND where there is none, or one that is only still there because
+ * nothing has pruned it yet. */
 static enum problem_code replay(struct call *call, struct store_conn *c)
 {
 	struct kept_reply kept;
@@ -216,11 +225,14 @@ static enum problem_code replay(struct call *call, struct store_conn *c)
 	if (kept.at_ms < call->now_ms - call->api->limits.idempotency_ttl_ms)
 		return P_NOT_FOUND;
 	if (memcmp(kept.request_digest, call->request_digest, sizeof(kept.request_digest)) != 0)
-		return problem_set(&call->problem, P_IDEMPOTENCY_CONFLICT, "Idempotency-Key",
-				   "this Idempotency-Key was used for another request; use a new key for a new request");
+		return problem_set(
+			&call->problem, P_IDEMPOTENCY_CONFLICT, "Idempotency-Key",
+			"this Idempotency-Key was used for another request; use a new key for a new request");
 	if (kept.body.n == 0)
 		return problem_set(&call->problem, P_MEMORY_FORGOTTEN, "Idempotency-Key",
-				   "this request was carried out before; its answer is gone, because a memory in it was forgotten since%s%.*s",
+				   "this request was carried out before; its answer is gone, because a memory in it "
+				   "was "
+				   "forgotten since%s%.*s",
 				   kept.location.p ? "; see " : "", STR_ARG(kept.location));
 	call->status = kept.status;
 	call->etag = kept.etag;
@@ -279,8 +291,8 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 	return code;
 }
 
-/* Old replies go a few at a time, with a write that is under way anyhow: some now and then, and two with each that is kept, so that
- * they go faster than they come. */
+/* Old replies go a few at a time, with a write that is under way anyhow: some now and then, and two with each that is
+ * kept, so that they go faster than they come. */
 static enum store_status prune_replies(struct api *api, struct store_conn *c, int64_t now_ms)
 {
 	if (now_ms - atomic_load(&api->last_prune_ms) < PRUNE_EVERY_MS)

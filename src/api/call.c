@@ -15,7 +15,8 @@ void call_warn_unknown_members(struct call *call, const struct json *obj, const 
 		while (*k && !str_is(key, *k))
 			k++;
 		if (*k == NULL)
-			call_warn_unknown(call, arena_printf(call->arena, "%s%.*s", prefix, (int)(key.n < 200 ? key.n : 200), key.p));
+			call_warn_unknown(call, arena_printf(call->arena, "%s%.*s", prefix,
+							     (int)(key.n < 200 ? key.n : 200), key.p));
 	}
 }
 

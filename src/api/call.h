@@ -46,7 +46,8 @@ struct route {
 	/* Optional, before write: what can be done on the HTTP thread with its read-only connection. Where it sets
 	 * call->is_answered there is nothing to write. */
 	enum problem_code (*prepare)(struct call *call, struct store_conn *c);
-	/* Optional: the client went away before it could be told what was committed. Undoes it, in a transaction of its own. */
+	/* Optional: the client went away before it could be told what was committed. Undoes it, in a transaction of its
+	 * own. */
 	enum problem_code (*undo)(struct call *call, struct store_conn *c);
 };
 
@@ -78,7 +79,7 @@ struct call {
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
-	struct event_row told;			/* set by write: what is told of it, where kind is not 0; who and when is filled in */
+	struct event_row told; /* set by write: what is told of it, where kind is not 0; who and when is filled in */
 	const uint64_t *shown;			/* numbers of the memories whose text is in the reply; set by write */
 	size_t shown_count;
 
@@ -95,7 +96,7 @@ struct call {
 	bool replayed;
 	bool is_answered;			/* by prepare */
 	bool is_stream;				/* the reply has begun; it ends with the call */
-	bool is_kept;				/* set by read: the call goes on by itself, and is answered by whoever has it (feed.h) */
+	bool is_kept; /* set by read: the call goes on by itself, and is answered by whoever has it (feed.h) */
 	bool skips_index;			/* set by decode: this one does without ROUTE_INDEX */
 	struct buf reply;
 	struct writer_job job;

@@ -36,8 +36,8 @@ static const struct file page = {
 };
 
 static const struct file assets[] = {
-	{"app.js", "text/javascript; charset=utf-8", dashboard_script_start, dashboard_script_end, dashboard_script_gz_start,
-	 dashboard_script_gz_end},
+	{"app.js", "text/javascript; charset=utf-8", dashboard_script_start, dashboard_script_end,
+	 dashboard_script_gz_start, dashboard_script_gz_end},
 	{"app.css", "text/css; charset=utf-8", dashboard_style_start, dashboard_style_end, dashboard_style_gz_start,
 	 dashboard_style_gz_end},
 };
@@ -165,6 +165,7 @@ static void encode_asset(struct call *call)
 
 const struct route dashboard_routes[] = {
 	{HTTP_GET, "/", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_page},
-	{HTTP_GET, "/assets/{}/{}", ROUTE_NO_SPACE, .decode = decode_asset, .read = read_nothing, .encode = encode_asset},
+	{HTTP_GET, "/assets/{}/{}", ROUTE_NO_SPACE, .decode = decode_asset, .read = read_nothing,
+	 .encode = encode_asset},
 	{0},
 };

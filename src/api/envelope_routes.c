@@ -80,7 +80,8 @@ static void encode_dry_run(struct call *call, const struct pack *h)
 	buf_release(&text);
 }
 
-/* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover them. */
+/* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover
+ * them. */
 static void encode_handoff(struct call *call)
 {
 	struct pack *h = call->input;
@@ -123,7 +124,8 @@ static enum problem_code decode_reading(struct call *call)
 	for (; format.p && i < 4 && !str_is(format, names[i]); i++)
 		;
 	if (i == 4)
-		return problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected json, prompt, v1 or both",
+		return problem_set(&call->problem, P_INVALID_FIELD, "format",
+				   "format is \"%.*s\"; expected json, prompt, v1 or both",
 				   (int)(format.n < 64 ? format.n : 64), format.p);
 	r->format = (enum format)i;
 	return envelope_path_id(call, &r->num);
@@ -136,7 +138,8 @@ static enum problem_code read_reading(struct call *call, struct store_conn *c)
 	return unpack(c, call->space, r->num, "id", call->arena, &r->envelope, &call->problem);
 }
 
-/* What became of the memories since the envelope was packed. It is told beside the envelope, not in it: the digest does not cover it. */
+/* What became of the memories since the envelope was packed. It is told beside the envelope, not in it: the digest does
+ * not cover it. */
 static void put_since(const struct envelope *e, struct buf *out)
 {
 	char id[MEMORY_ID_SIZE];

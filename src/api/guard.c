@@ -41,8 +41,10 @@ enum problem_code guard_check(struct str host, struct str origin, struct problem
 	struct str rest = origin;
 
 	if (host.p && !guard_is_loopback(host))
-		return problem_set(problem, P_HOST_NOT_ALLOWED, "Host", "this server answers only to the names of this machine (127.0.0.1, "
-				   "[::1], localhost), not to %.*s", (int)(host.n < 100 ? host.n : 100), host.p);
+		return problem_set(problem, P_HOST_NOT_ALLOWED, "Host",
+				   "this server answers only to the names of this machine (127.0.0.1, "
+				   "[::1], localhost), not to %.*s",
+				   (int)(host.n < 100 ? host.n : 100), host.p);
 	if (origin.p == NULL)
 		return P_OK;
 	if (str_has_prefix(origin, STR("http://")))

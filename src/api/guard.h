@@ -1,8 +1,8 @@
 /* Who may reach the server at all.
  *
- * The server listens on loopback, but a browser on the same machine runs pages of strangers. A page whose name was made to
- * resolve to 127.0.0.1 (DNS rebinding) sends its own name as Host; a page that posts across origins sends its Origin. Both are
- * refused unless they name this machine.
+ * The server listens on loopback, but a browser on the same machine runs pages of strangers. A page whose name was made
+ * to resolve to 127.0.0.1 (DNS rebinding) sends its own name as Host; a page that posts across origins sends its
+ * Origin. Both are refused unless they name this machine.
  */
 #ifndef SPINE_API_GUARD_H
 #define SPINE_API_GUARD_H

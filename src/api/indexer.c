@@ -54,7 +54,8 @@ static void build(struct indexer *x, int64_t space)
 	if (c && recall_build(x->recall, c, space, &count) != STORE_OK)
 		buf_puts(&error, store_error(c));
 	if (error.len)
-		log_write(x->log, LOG_ERROR, "the index could not be built", LOG_INT("space", space), LOG_SLICE("error", buf_str(&error)));
+		log_write(x->log, LOG_ERROR, "the index could not be built", LOG_INT("space", space),
+			  LOG_SLICE("error", buf_str(&error)));
 	else
 		log_write(x->log, LOG_INFO, "index built", LOG_INT("space", space), LOG_INT("memories", count),
 			  LOG_INT("ms", (clock_mono_ns() - start_ns) / 1000000));

@@ -7,13 +7,14 @@
 #include <stdio.h>
 
 static const char *const known_fields[] = {
-	"id", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust", "metadata", "expires_at",
-	"ttl_s", "supersedes", "created_at", NULL,
+	"id",     "content", "summary",  "kind",       "tags",  "importance", "agent",      "task",
+	"pinned", "trust",   "metadata", "expires_at", "ttl_s", "supersedes", "created_at", NULL,
 };
 
 /* --- Reading --- */
 
-/* Marks a field as given, and says whether its value is there to be read (it is not where the field is absent or null). */
+/* Marks a field as given, and says whether its value is there to be read (it is not where the field is absent or null).
+ */
 static bool given(const struct json *obj, const char *name, bool patch, struct memory_draft *d, enum memory_field bit)
 {
 	const struct json *member = json_get(obj, name);
@@ -35,22 +36,27 @@ static enum problem_code read_id(const struct json *obj, const char *name, uint6
 	struct memory_id id;
 
 	if (value->type != JSON_STRING || !memory_id_parse(value->s, &id) || id.version)
-		return problem_set(problem, P_INVALID_FIELD, name, "%s is not an id of a memory; expected ms- and a number from 1 to %llu", name,
+		return problem_set(problem, P_INVALID_FIELD, name,
+				   "%s is not an id of a memory; expected ms- and a number from 1 to %llu", name,
 				   (unsigned long long)MEMORY_NUM_MAX);
 	*ret = id.num;
 	return P_OK;
 }
 
-static enum problem_code read_content(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
+static enum problem_code read_content(const struct json *obj, bool patch, struct memory_draft *d,
+				      struct problem *problem)
 {
 	if (given(obj, "content", patch, d, MEMORY_HAS_CONTENT))
 		return decode_str(obj, "content", 1, MEMORY_CONTENT_MAX, &d->content, problem);
 	if (d->has & MEMORY_HAS_CONTENT)
 		return cannot_clear("content", problem);
-	return patch ? P_OK : problem_set(problem, P_MISSING_FIELD, "content", "content is missing; it is the text to remember");
+	return patch ? P_OK
+		     : problem_set(problem, P_MISSING_FIELD, "content",
+				   "content is missing; it is the text to remember");
 }
 
-static enum problem_code read_summary(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
+static enum problem_code read_summary(const struct json *obj, bool patch, struct memory_draft *d,
+				      struct problem *problem)
 {
 	if (!given(obj, "summary", patch, d, MEMORY_HAS_SUMMARY))
 		return P_OK;
@@ -110,15 +116,18 @@ static enum problem_code read_tags(struct call *call, const struct json *obj, bo
 	return code;
 }
 
-static enum problem_code not_one_of(const struct json *value, const char *name, const char *list, struct problem *problem)
+static enum problem_code not_one_of(const struct json *value, const char *name, const char *list,
+				    struct problem *problem)
 {
 	if (value->type != JSON_STRING)
-		return problem_set(problem, P_INVALID_FIELD, name, "%s is %s; expected one of %s", name, json_type_name(value->type), list);
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is %s; expected one of %s", name,
+				   json_type_name(value->type), list);
 	return problem_set(problem, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected one of %s", name,
 			   (int)(value->s.n < 40 ? value->s.n : 40), value->s.p, list);
 }
 
-static enum problem_code read_importance(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
+static enum problem_code read_importance(const struct json *obj, bool patch, struct memory_draft *d,
+					 struct problem *problem)
 {
 	const struct json *value = decode_member(obj, "importance");
 
@@ -142,8 +151,9 @@ static enum problem_code read_trust(const struct json *obj, bool patch, struct m
 	return not_one_of(value, "trust", "system, user, agent, external", problem);
 }
 
-static enum problem_code read_name(const struct json *obj, const char *name, size_t max, bool patch, struct memory_draft *d,
-				   enum memory_field bit, struct str *ret, struct problem *problem)
+static enum problem_code read_name(const struct json *obj, const char *name, size_t max, bool patch,
+				   struct memory_draft *d, enum memory_field bit, struct str *ret,
+				   struct problem *problem)
 {
 	enum problem_code code;
 
@@ -170,7 +180,8 @@ static enum problem_code read_metadata(struct call *call, const struct json *obj
 	json_writer_init(&w, &out);
 	json_put_canonical(&w, value);
 	if (buf_overflowed(&out))
-		code = problem_set(&call->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON", MEMORY_METADATA_MAX);
+		code = problem_set(&call->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON",
+				   MEMORY_METADATA_MAX);
 	else
 		d->metadata = arena_str(call->arena, buf_str(&out));
 	buf_release(&out);
@@ -189,19 +200,22 @@ static enum problem_code read_times(const struct json *obj, bool patch, struct m
 	if (code == P_OK && given(obj, "ttl_s", false, d, MEMORY_HAS_TTL))
 		code = decode_int(obj, "ttl_s", 1, MEMORY_TTL_MAX_S, &d->ttl_s, problem);
 	if (code == P_OK && (d->has & MEMORY_HAS_TTL) && (d->has & MEMORY_HAS_EXPIRES_AT))
-		code = problem_set(problem, P_INVALID_FIELD, "ttl_s", "expires_at and ttl_s were both given; give one of them");
+		code = problem_set(problem, P_INVALID_FIELD, "ttl_s",
+				   "expires_at and ttl_s were both given; give one of them");
 	return code;
 }
 
 /* id, supersedes and created_at: given once, when the memory is made. */
-static enum problem_code read_immutable(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
+static enum problem_code read_immutable(const struct json *obj, bool patch, struct memory_draft *d,
+					struct problem *problem)
 {
 	static const char *const names[] = {"id", "supersedes", "created_at"};
 	enum problem_code code = P_OK;
 
 	for (size_t i = 0; patch && i < sizeof(names) / sizeof(names[0]); i++)
 		if (json_get(obj, names[i]))
-			return problem_set(problem, P_IMMUTABLE_FIELD, names[i], "%s cannot be changed; leave it out", names[i]);
+			return problem_set(problem, P_IMMUTABLE_FIELD, names[i], "%s cannot be changed; leave it out",
+					   names[i]);
 	if (given(obj, "id", patch, d, MEMORY_HAS_ID))
 		code = read_id(obj, "id", &d->num, problem);
 	if (code == P_OK && given(obj, "supersedes", patch, d, MEMORY_HAS_SUPERSEDES))
@@ -211,7 +225,8 @@ static enum problem_code read_immutable(const struct json *obj, bool patch, stru
 	return code;
 }
 
-static enum problem_code read_pinned(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
+static enum problem_code read_pinned(const struct json *obj, bool patch, struct memory_draft *d,
+				     struct problem *problem)
 {
 	if (given(obj, "pinned", patch, d, MEMORY_HAS_PINNED))
 		return decode_bool(obj, "pinned", &d->pinned, problem);
@@ -226,7 +241,8 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 	enum problem_code code = P_OK;
 
 	if (obj->type != JSON_OBJECT)
-		return problem_set(p, P_INVALID_FIELD, NULL, "a memory is %s; expected an object", json_type_name(obj->type));
+		return problem_set(p, P_INVALID_FIELD, NULL, "a memory is %s; expected an object",
+				   json_type_name(obj->type));
 	call_warn_unknown_members(call, obj, known_fields, prefix);
 	if ((code = read_immutable(obj, patch, &d, p)) != P_OK || (code = read_content(obj, patch, &d, p)) != P_OK ||
 	    (code = read_summary(obj, patch, &d, p)) != P_OK || (code = read_kind(obj, patch, &d, p)) != P_OK ||
@@ -289,7 +305,8 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	json_member_optional(w, "kind", m->kind);
 	json_key(w, "tags");
 	json_put_raw(w, m->tags.p ? m->tags : STR("[]"));
-	json_member_optional(w, "importance", m->forgotten_at_ms ? STR_NULL : str_of(memory_importance_name(m->importance)));
+	json_member_optional(w, "importance",
+			     m->forgotten_at_ms ? STR_NULL : str_of(memory_importance_name(m->importance)));
 	json_member_optional(w, "agent", m->agent);
 	json_member_optional(w, "task", m->task);
 	json_member_bool(w, "pinned", m->pinned);

@@ -5,8 +5,8 @@
 #include "api/call.h"
 #include "core/memory.h"
 
-/* Reads the fields of a memory from obj. patch: null clears, nothing is required, and what cannot be changed is refused. prefix stands before
- * unknown fields in the warnings. */
+/* Reads the fields of a memory from obj. patch: null clears, nothing is required, and what cannot be changed is
+ * refused. prefix stands before unknown fields in the warnings. */
 enum problem_code memory_json_read(struct call *call, const struct json *obj, bool patch, const char *prefix,
 				   struct memory_draft *ret);
 

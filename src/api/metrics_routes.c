@@ -1,7 +1,7 @@
 /* GET /metrics: everything that Prometheus can watch, in its text format (0.0.4), names and units.
  *
- * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is beyond is told as
- * "_other". The same holds for the gauges of queues and breakers, which come from the store.
+ * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is
+ * beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
 #include "api/exporter.h"
 #include "api/feed.h"
@@ -83,13 +83,18 @@ static void put_counters(struct buf *out, const struct metrics *m)
 		size_t offset;
 	} counters[] = {
 		{"spine_handoffs_total", "Handoffs initiated.", offsetof(struct stats_counts, handoffs)},
-		{"spine_handoffs_acked_total", "Handoffs accepted by their receiver.", offsetof(struct stats_counts, acked)},
-		{"spine_handoffs_completed_total", "Handoffs whose work was completed.", offsetof(struct stats_counts, completed)},
-		{"spine_handoffs_failed_total", "Handoffs that used up their attempts with the agent.", offsetof(struct stats_counts, failed)},
+		{"spine_handoffs_acked_total", "Handoffs accepted by their receiver.",
+		 offsetof(struct stats_counts, acked)},
+		{"spine_handoffs_completed_total", "Handoffs whose work was completed.",
+		 offsetof(struct stats_counts, completed)},
+		{"spine_handoffs_failed_total", "Handoffs that used up their attempts with the agent.",
+		 offsetof(struct stats_counts, failed)},
 		{"spine_handoff_retries_total", "Attempts after the first.", offsetof(struct stats_counts, retries)},
-		{"spine_leases_lost_total", "Leases that ran out, of receivers and of workers.", offsetof(struct stats_counts, leases_lost)},
+		{"spine_leases_lost_total", "Leases that ran out, of receivers and of workers.",
+		 offsetof(struct stats_counts, leases_lost)},
 		{"spine_envelopes_total", "Envelopes packed.", offsetof(struct stats_counts, packed)},
-		{"spine_constraint_waivers_total", "Constraints waived in envelopes.", offsetof(struct stats_counts, waivers)},
+		{"spine_constraint_waivers_total", "Constraints waived in envelopes.",
+		 offsetof(struct stats_counts, waivers)},
 	};
 
 	for (size_t k = 0; k < sizeof(counters) / sizeof(counters[0]); k++) {
@@ -101,13 +106,14 @@ static void put_counters(struct buf *out, const struct metrics *m)
 				continue;
 			buf_printf(out, "%s{", counters[k].name);
 			put_labels(out, c);
-			buf_printf(out, "} %lld\n", (long long)*(const int64_t *)((const char *)&c->totals.counts + counters[k].offset));
+			buf_printf(out, "} %lld\n",
+				   (long long)*(const int64_t *)((const char *)&c->totals.counts + counters[k].offset));
 		}
 	}
 }
 
-static void put_distribution(struct buf *out, const char *name, const struct counted *c, const struct stats_distribution *d,
-			     const double *bounds)
+static void put_distribution(struct buf *out, const char *name, const struct counted *c,
+			     const struct stats_distribution *d, const double *bounds)
 {
 	uint64_t below = 0;
 
@@ -136,13 +142,15 @@ static void put_distributions(struct buf *out, const struct metrics *m)
 		const double *bounds;
 		bool is_by_agent;
 	} kinds[] = {
-		{"spine_handoff_ack_seconds", "Time from initiating a handoff to its ack.", offsetof(struct stats_totals, latency_s),
-		 stats_latency_bounds_s, true},
-		{"spine_envelope_completeness_ratio", "Share of the requested memory references that an envelope holds.",
+		{"spine_handoff_ack_seconds", "Time from initiating a handoff to its ack.",
+		 offsetof(struct stats_totals, latency_s), stats_latency_bounds_s, true},
+		{"spine_envelope_completeness_ratio",
+		 "Share of the requested memory references that an envelope holds.",
 		 offsetof(struct stats_totals, completeness), stats_share_bounds, false},
 		{"spine_envelope_token_utilization_ratio", "Share of its token budget that an envelope uses.",
 		 offsetof(struct stats_totals, utilization), stats_share_bounds, false},
-		{"spine_envelope_hops", "Hop of an envelope; the root is 1.", offsetof(struct stats_totals, hops), stats_hop_bounds, false},
+		{"spine_envelope_hops", "Hop of an envelope; the root is 1.", offsetof(struct stats_totals, hops),
+		 stats_hop_bounds, false},
 	};
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
@@ -151,7 +159,8 @@ static void put_distributions(struct buf *out, const struct metrics *m)
 			const struct counted *c = &m->list[i];
 
 			if ((c->agent.p != NULL) == kinds[k].is_by_agent)
-				put_distribution(out, kinds[k].name, c, (const void *)((const char *)&c->totals + kinds[k].offset),
+				put_distribution(out, kinds[k].name, c,
+						 (const void *)((const char *)&c->totals + kinds[k].offset),
 						 kinds[k].bounds);
 		}
 	}
@@ -184,7 +193,8 @@ static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
 
 static void put_queues(struct buf *out, const struct metrics *m)
 {
-	head(out, "spine_queue_handoffs", "gauge", "Handoffs that are queued, leased, being worked on, or parked for a person.");
+	head(out, "spine_queue_handoffs", "gauge",
+	     "Handoffs that are queued, leased, being worked on, or parked for a person.");
 	for (size_t i = 0; i < m->count; i++) {
 		const struct counted *c = &m->list[i];
 
@@ -215,7 +225,8 @@ static void put_process(struct buf *out, const struct api *api)
 		fclose(f);
 	}
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
-		put_plain(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.",
+		put_plain(out, "process_cpu_seconds_total", "counter",
+			  "Total user and system CPU time spent in seconds.",
 			  (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
 	put_plain(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.",
 		  (double)api->started_at_ms / 1000);
@@ -229,18 +240,24 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	head(out, "spine_build_info", "gauge", "The version of the server.");
 	buf_puts(out, "spine_build_info{version=\"" SPINE_VERSION "\"} 1\n");
 	put_plain(out, "spine_http_connections", "gauge", "Open connections.", (double)http.connections);
-	put_plain(out, "spine_http_requests_active", "gauge", "Requests being served, those that wait included.", (double)http.requests_active);
+	put_plain(out, "spine_http_requests_active", "gauge", "Requests being served, those that wait included.",
+		  (double)http.requests_active);
 	put_plain(out, "spine_http_requests_total", "counter", "Requests taken.", (double)http.requests);
-	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.", (double)http.refused);
-	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.", (double)waiting_count(api->waiting));
+	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.",
+		  (double)http.refused);
+	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.",
+		  (double)waiting_count(api->waiting));
 	put_plain(out, "spine_event_streams", "gauge", "Open streams of events.", (double)feed_count(api->feed));
-	put_plain(out, "spine_writer_queue_jobs", "gauge", "Writes that wait for the writer.", (double)m->writer.queued);
+	put_plain(out, "spine_writer_queue_jobs", "gauge", "Writes that wait for the writer.",
+		  (double)m->writer.queued);
 	put_plain(out, "spine_writer_jobs_total", "counter", "Writes taken by the writer.", (double)m->writer.jobs);
-	put_plain(out, "spine_store_commits_total", "counter", "Transactions committed; each holds many writes.", (double)m->writer.commits);
+	put_plain(out, "spine_store_commits_total", "counter", "Transactions committed; each holds many writes.",
+		  (double)m->writer.commits);
 	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
 	put_plain(out, "spine_store_cache_bytes", "gauge", "Memory taken by rows of the store that are kept there.",
 		  (double)store_cache_bytes(api->store));
-	put_plain(out, "spine_store_failed", "gauge", "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
+	put_plain(out, "spine_store_failed", "gauge",
+		  "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
 }
 
 static void put_alerts(struct buf *out, struct watch *watch)
@@ -252,8 +269,10 @@ static void put_alerts(struct buf *out, struct watch *watch)
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),
 			   watch_firing(watch, (enum alert_severity)severity));
-	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.", (double)posts.sent);
-	put_plain(out, "spine_alert_notification_failures_total", "counter", "Attempts to tell the webhook that failed.", (double)posts.failed);
+	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.",
+		  (double)posts.sent);
+	put_plain(out, "spine_alert_notification_failures_total", "counter",
+		  "Attempts to tell the webhook that failed.", (double)posts.failed);
 }
 
 /* All zero where nothing is exported, so that a rule about them has something to look at. */
@@ -299,8 +318,8 @@ static void copy_totals(struct call *call, struct metrics *m)
 	while ((series = stats_next(s, &iterator)) != NULL) {
 		struct str agent = stats_series_agent(series);
 
-		add(m, call->arena, stats_series_space(series), agent.p ? arena_str(call->arena, agent) : STR_NULL)->totals =
-			*stats_series_totals(series);
+		add(m, call->arena, stats_series_space(series), agent.p ? arena_str(call->arena, agent) : STR_NULL)
+			->totals = *stats_series_totals(series);
 	}
 	watch_unlock(call->api->watch);
 }
@@ -313,8 +332,8 @@ static struct counted *find(struct metrics *m, int64_t space, struct str agent)
 	return NULL;
 }
 
-/* An agent without a series of its own: one that nothing happened to since the start, or one of the rest. As many of them as there is room
- * for are told by name. */
+/* An agent without a series of its own: one that nothing happened to since the start, or one of the rest. As many of
+ * them as there is room for are told by name. */
 static struct counted *find_or_add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
 {
 	struct counted *c = find(m, space, agent);
@@ -331,7 +350,8 @@ static enum store_status add_queues(struct call *call, struct store_conn *c, str
 {
 	struct queue_row *rows;
 	size_t count;
-	enum store_status status = queues_read(watch_queues(call->api->watch), c, m->writer.commits, 0, call->arena, &rows, &count, NULL, NULL);
+	enum store_status status = queues_read(watch_queues(call->api->watch), c, m->writer.commits, 0, call->arena,
+					       &rows, &count, NULL, NULL);
 
 	for (size_t i = 0; status == STORE_OK && i < count; i++) {
 		struct counted *to = find_or_add(m, call->arena, rows[i].space, rows[i].name);
@@ -367,7 +387,8 @@ static enum problem_code read_metrics(struct call *call, struct store_conn *c)
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	for (size_t i = 0; i < m->count; i++)
-		if (m->list[i].space < 0 || store_space_name(c, m->list[i].space, call->arena, &m->list[i].space_name) != STORE_OK)
+		if (m->list[i].space < 0 ||
+		    store_space_name(c, m->list[i].space, call->arena, &m->list[i].space_name) != STORE_OK)
 			m->list[i].space_name = STR(STATS_OTHER);
 	if (m->count)
 		qsort(m->list, m->count, sizeof(*m->list), compare);

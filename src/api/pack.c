@@ -13,14 +13,18 @@ enum problem_code pack_decode(struct call *call, const struct json *body, struct
 	return envelope_decode(call, body, &ret->in);
 }
 
-static enum problem_code find_tokenizer(struct call *call, const struct pack *p, const struct agent *agent, const struct tokenizer **ret)
+static enum problem_code find_tokenizer(struct call *call, const struct pack *p, const struct agent *agent,
+					const struct tokenizer **ret)
 {
-	struct str name = p->in.tokenizer.p ? p->in.tokenizer : agent->tokenizer.p ? agent->tokenizer : STR(TOKENIZER_DEFAULT);
+	struct str name = p->in.tokenizer.p    ? p->in.tokenizer
+			  : agent->tokenizer.p ? agent->tokenizer
+					       : STR(TOKENIZER_DEFAULT);
 
 	*ret = tokenizer_find(name);
 	if (*ret)
 		return P_OK;
-	return problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer", "there is no tokenizer \"%.*s\"; expected one of o200k_base, cl100k_base, estimate",
+	return problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer",
+			   "there is no tokenizer \"%.*s\"; expected one of o200k_base, cl100k_base, estimate",
 			   STR_ARG(name));
 }
 
@@ -43,7 +47,8 @@ static void run_dry(const struct assemble_tools *tools, const struct assemble_in
 	}
 }
 
-/* The chain ends here, for a person to look at: parking its last envelope must be written, so it is not the reply yet. */
+/* The chain ends here, for a person to look at: parking its last envelope must be written, so it is not the reply yet.
+ */
 static enum problem_code refuse_later(struct call *call, struct pack *p, enum problem_code code)
 {
 	if ((code != P_HOP_LIMIT && code != P_LOOP) || p->in.parent == 0 || p->in.dry_run)
@@ -53,7 +58,8 @@ static enum problem_code refuse_later(struct call *call, struct pack *p, enum pr
 	return P_OK;
 }
 
-static enum problem_code find_successor(struct call *call, struct store_conn *c, struct pack *p, const struct envelope *parent)
+static enum problem_code find_successor(struct call *call, struct store_conn *c, struct pack *p,
+					const struct envelope *parent)
 {
 	struct handoff_draft *draft = &p->in.draft;
 
@@ -75,8 +81,8 @@ static void write_body(struct call *call, struct pack *p)
 
 static enum problem_code pack_now(struct call *call, struct store_conn *c, struct pack *p, struct assemble_input *in)
 {
-	struct assemble_tools tools = {call->api->recall, call->api->scratch[http_req_thread(call->req)], c, call->arena,
-				       call->api->tokens};
+	struct assemble_tools tools = {call->api->recall, call->api->scratch[http_req_thread(call->req)], c,
+				       call->arena, call->api->tokens};
 	enum problem_code code;
 	enum store_status status;
 
@@ -101,7 +107,8 @@ static enum problem_code pack_now(struct call *call, struct store_conn *c, struc
 
 enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct pack *p)
 {
-	struct assemble_input in = {.draft = &p->in.draft, .space = call->space, .space_name = call->space_name, .now_ms = call->now_ms};
+	struct assemble_input in = {
+		.draft = &p->in.draft, .space = call->space, .space_name = call->space_name, .now_ms = call->now_ms};
 	struct envelope parent;
 	struct agent agent;
 	int64_t guard = 0;
@@ -135,7 +142,8 @@ static enum problem_code park_parent(struct call *call, struct store_conn *c, st
 
 	if (status != STORE_OK || !envelope_read(row.body, call->arena, &parent))
 		return problem_of_store(&call->problem, status == STORE_OK ? STORE_FAILED : status);
-	code = delivery_park(&d, p->in.parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked, &call->problem);
+	code = delivery_park(&d, p->in.parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked,
+			     &call->problem);
 	/* Everything of it is done already: the refusal stands all the same. */
 	if (code != P_OK && code != P_ALREADY_SETTLED)
 		return code;
@@ -148,7 +156,12 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 {
 	const struct envelope *e = &p->envelope;
 	struct envelope_row row = {
-		.space = call->space, .num = e->num, .task = e->task, .parent = e->parent, .hop = e->hop, .created_at_ms = e->created_at_ms,
+		.space = call->space,
+		.num = e->num,
+		.task = e->task,
+		.parent = e->parent,
+		.hop = e->hop,
+		.created_at_ms = e->created_at_ms,
 		.body = p->body,
 	};
 	uint64_t *nums;
@@ -166,11 +179,17 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	status = store_envelope_insert(c, &row);
 	call->told = (struct event_row){
-		.kind = EVENT_ENVELOPE_PACKED, .envelope = e->num, .attempt = e->hop, .agent = e->to, .actor = e->from,
-		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1, (double)e->token_count / (double)e->max_tokens},
+		.kind = EVENT_ENVELOPE_PACKED,
+		.envelope = e->num,
+		.attempt = e->hop,
+		.agent = e->to,
+		.actor = e->from,
+		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1,
+			  (double)e->token_count / (double)e->max_tokens},
 		.note = e->waived.count ? arena_printf(call->arena, "%u", e->waived.count) : STR_NULL,
 	};
 	if (status == STORE_EXISTS)
-		return problem_set(&call->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen", (unsigned long long)e->num);
+		return problem_set(&call->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen",
+				   (unsigned long long)e->num);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }

@@ -26,7 +26,8 @@ struct pack {
 enum problem_code pack_decode(struct call *call, const struct json *body, struct pack *ret);
 /* Finds the successor where it is asked for, and packs the envelope. */
 enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct pack *p);
-/* Stores it. Where the chain may not go on (hop limit, loop) its last envelope is parked instead, and that is the problem. */
+/* Stores it. Where the chain may not go on (hop limit, loop) its last envelope is parked instead, and that is the
+ * problem. */
 enum problem_code pack_write(struct call *call, struct store_conn *c, struct pack *p);
 
 #endif

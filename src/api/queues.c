@@ -44,7 +44,8 @@ void queues_free(struct queues *q)
 	free(q);
 }
 
-/* Spaces with something in them are few; agents come in the order of their ids, and those of a space often follow each other. */
+/* Spaces with something in them are few; agents come in the order of their ids, and those of a space often follow each
+ * other. */
 static struct queues_sum *sum_of(struct queues *q, int64_t space)
 {
 	for (size_t i = q->sum_count; i > 0; i--)
@@ -108,7 +109,8 @@ static enum store_status count_again(struct queues *q, struct store_conn *c, uin
 	return status;
 }
 
-static void copy_rows(const struct queues *q, int64_t space, struct arena *arena, struct queue_row **ret, size_t *ret_count)
+static void copy_rows(const struct queues *q, int64_t space, struct arena *arena, struct queue_row **ret,
+		      size_t *ret_count)
 {
 	struct queue_row *rows = arena_calloc(arena, q->count, sizeof(*rows));
 	size_t count = 0;
@@ -122,8 +124,9 @@ static void copy_rows(const struct queues *q, int64_t space, struct arena *arena
 	*ret_count = count;
 }
 
-enum store_status queues_read(struct queues *q, struct store_conn *c, uint64_t commits, int64_t space, struct arena *arena,
-			      struct queue_row **ret, size_t *ret_count, struct queues_sum **ret_sums, size_t *ret_sum_count)
+enum store_status queues_read(struct queues *q, struct store_conn *c, uint64_t commits, int64_t space,
+			      struct arena *arena, struct queue_row **ret, size_t *ret_count,
+			      struct queues_sum **ret_sums, size_t *ret_sum_count)
 {
 	enum store_status status = STORE_OK;
 	int64_t now_ns;

@@ -9,11 +9,26 @@ static const struct {
 	int status;
 	const char *title;
 } titles[] = {
-	{400, "Bad Request"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {408, "Request Timeout"},
-	{409, "Conflict"}, {412, "Precondition Failed"}, {413, "Content Too Large"}, {414, "URI Too Long"},
-	{415, "Unsupported Media Type"}, {417, "Expectation Failed"}, {421, "Misdirected Request"},
-	{422, "Unprocessable Content"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
-	{501, "Not Implemented"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}, {507, "Insufficient Storage"},
+	{400, "Bad Request"},
+	{403, "Forbidden"},
+	{404, "Not Found"},
+	{405, "Method Not Allowed"},
+	{408, "Request Timeout"},
+	{409, "Conflict"},
+	{412, "Precondition Failed"},
+	{413, "Content Too Large"},
+	{414, "URI Too Long"},
+	{415, "Unsupported Media Type"},
+	{417, "Expectation Failed"},
+	{421, "Misdirected Request"},
+	{422, "Unprocessable Content"},
+	{431, "Request Header Fields Too Large"},
+	{500, "Internal Server Error"},
+	{501, "Not Implemented"},
+	{503, "Service Unavailable"},
+	{504, "Gateway Timeout"},
+	{505, "HTTP Version Not Supported"},
+	{507, "Insufficient Storage"},
 };
 
 static const char *title_of(int status)
@@ -113,14 +128,17 @@ void reply_send(struct call *call)
 	enum { OWN_MAX = 4, OTHERS_MAX = 8 };
 	struct http_header headers[OWN_MAX + OTHERS_MAX + 1];
 	size_t count = 0;
-	const char *type = call->status == 304 || call->status == 204 ? NULL : call->content_type ? call->content_type : "application/json";
+	const char *type = call->status == 304 || call->status == 204 ? NULL
+			   : call->content_type                       ? call->content_type
+								      : "application/json";
 
 	if (call->is_stream) {
 		end_stream(call);
 		return;
 	}
 	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
-		problem_set(&call->problem, P_TOO_LARGE, NULL, "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
+		problem_set(&call->problem, P_TOO_LARGE, NULL,
+			    "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
 	if (call->problem.code != P_OK) {
 		buf_release(&call->reply);
 		send_problem(call);

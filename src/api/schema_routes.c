@@ -62,8 +62,9 @@ static enum problem_code decode_one(struct call *call)
 		call->input = (void *)&schemas[i];
 		return P_OK;
 	}
-	return problem_set(&call->problem, P_NOT_FOUND, "name", "there is no schema \"%.*s\"; GET /v1/schemas lists them",
-			   (int)(name.n < 64 ? name.n : 64), name.p);
+	return problem_set(&call->problem, P_NOT_FOUND, "name",
+			   "there is no schema \"%.*s\"; GET /v1/schemas lists them", (int)(name.n < 64 ? name.n : 64),
+			   name.p);
 }
 
 static void encode_one(struct call *call)

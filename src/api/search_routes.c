@@ -58,19 +58,23 @@ static enum problem_code read_order(struct call *call, struct str value, struct 
 
 static enum problem_code read_time(struct call *call, const char *name, struct str value, int64_t *ret)
 {
-	return rfc3339_parse(value, ret) ? P_OK : bad(call, name, value, "an RFC 3339 time, as in 2026-01-30T12:00:00Z");
+	return rfc3339_parse(value, ret) ? P_OK
+					 : bad(call, name, value, "an RFC 3339 time, as in 2026-01-30T12:00:00Z");
 }
 
-static enum problem_code add_filter(struct call *call, struct search *s, enum recall_field field, struct str key, struct str value)
+static enum problem_code add_filter(struct call *call, struct search *s, enum recall_field field, struct str key,
+				    struct str value)
 {
 	if (s->query.filter_count == RECALL_FILTERS_MAX)
-		return problem_set(&call->problem, P_TOO_LARGE, NULL, "there are more than %d filters", RECALL_FILTERS_MAX);
+		return problem_set(&call->problem, P_TOO_LARGE, NULL, "there are more than %d filters",
+				   RECALL_FILTERS_MAX);
 	s->filters[s->query.filter_count++] = (struct recall_filter){field, key, value};
 	return P_OK;
 }
 
 /* Values of fields with a fixed list are checked, so that a typing error does not look like an empty result. */
-static enum problem_code read_filter(struct call *call, struct search *s, const struct query_pair *pair, bool *ret_known)
+static enum problem_code read_filter(struct call *call, struct search *s, const struct query_pair *pair,
+				     bool *ret_known)
 {
 	static const struct {
 		const char *name;
@@ -123,7 +127,8 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 	if (str_is(pair->name, "created_before")) {
 		code = read_time(call, "created_before", pair->value, &s->query.created_to_ms);
 		if (s->query.created_to_ms == 0)
-			s->query.created_to_ms = -1;	/* 0 stands for no bound; before 1970 there is nothing either way */
+			s->query.created_to_ms =
+				-1; /* 0 stands for no bound; before 1970 there is nothing either way */
 		return code;
 	}
 	if (!str_is(pair->name, "page_size") && !str_is(pair->name, "page_token"))
@@ -150,7 +155,8 @@ static enum problem_code decode_search(struct call *call)
 	s->query.after_num = s->page.position;
 	memcpy(&s->query.after_score, &s->page.extra, sizeof(s->query.after_score));
 	if (!isfinite(s->query.after_score))
-		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one that this list gave out");
+		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token",
+				   "page_token is not one that this list gave out");
 	return P_OK;
 }
 
@@ -165,13 +171,15 @@ static enum problem_code read_search(struct call *call, struct store_conn *c)
 		return P_OK;
 	s->hits = arena_calloc(call->arena, s->query.limit, sizeof(*s->hits));
 	if (!recall_search(call->api->recall, scratch, call->space, &s->query, call->arena, s->hits, &s->count))
-		return problem_set(&call->problem, P_STORE_FAILED, NULL, "the store could not be read to build the search index; see the server's log");
+		return problem_set(&call->problem, P_STORE_FAILED, NULL,
+				   "the store could not be read to build the search index; see the server's log");
 	s->more = s->count > s->page.size;
 	if (s->more)
 		s->count = s->page.size;
 	s->memories = arena_calloc(call->arena, s->count, sizeof(*s->memories));
 	for (size_t i = 0; i < s->count; i++) {
-		enum store_status status = store_memory_get(c, call->space, s->hits[i].num, 0, call->arena, &s->memories[i]);
+		enum store_status status =
+			store_memory_get(c, call->space, s->hits[i].num, 0, call->arena, &s->memories[i]);
 
 		if (status != STORE_OK && status != STORE_NOT_FOUND)
 			return problem_of_store(&call->problem, status);

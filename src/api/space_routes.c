@@ -36,7 +36,8 @@ static enum problem_code decode_space(struct call *call)
 	call->input = s;
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK && !redact_policy_parse(name, &policy))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "guard", "guard is \"%.*s\"; expected off, redact or refuse", STR_ARG(name));
+		code = problem_set(&call->problem, P_INVALID_FIELD, "guard",
+				   "guard is \"%.*s\"; expected off, redact or refuse", STR_ARG(name));
 	if (code == P_OK)
 		s->guard = policy;
 	return code;
@@ -131,6 +132,7 @@ static void encode_list(struct call *call)
 const struct route space_routes[] = {
 	{HTTP_GET, "/v1/spaces", ROUTE_NO_SPACE, .decode = decode_list, .read = read_list, .encode = encode_list},
 	{HTTP_GET, "/v1/space", 0, .read = read_space, .encode = encode_space},
-	{HTTP_PUT, "/v1/space", ROUTE_BODY | ROUTE_CREATES, .decode = decode_space, .write = write_space, .encode = encode_space},
+	{HTTP_PUT, "/v1/space", ROUTE_BODY | ROUTE_CREATES, .decode = decode_space, .write = write_space,
+	 .encode = encode_space},
 	{0},
 };

@@ -1,4 +1,5 @@
-/* GET /v1/stats: how delivery goes, over the last minute, five minutes, hour or day; of a space and of each of its agents. */
+/* GET /v1/stats: how delivery goes, over the last minute, five minutes, hour or day; of a space and of each of its
+ * agents. */
 #include "api/queues.h"
 #include "api/routes.h"
 #include "api/stats_json.h"
@@ -43,14 +44,16 @@ static enum problem_code decode_stats(struct call *call)
 		while (i < STATS_WINDOWS && !str_is(window, stats_window_name((enum stats_window)i)))
 			i++;
 		if (i == STATS_WINDOWS)
-			return problem_set(&call->problem, P_INVALID_FIELD, "window", "window is \"%.*s\"; expected 1m, 5m, 1h or 24h",
+			return problem_set(&call->problem, P_INVALID_FIELD, "window",
+					   "window is \"%.*s\"; expected 1m, 5m, 1h or 24h",
 					   (int)(window.n < 32 ? window.n : 32), window.p);
 		a->window = (enum stats_window)i;
 	}
 	if (space.p && !str_is(space, "all"))
-		return problem_set(&call->problem, P_INVALID_FIELD, "space",
-				   "space is \"%.*s\"; expected all, or nothing: the header Spine-Space names the space",
-				   (int)(space.n < 64 ? space.n : 64), space.p);
+		return problem_set(
+			&call->problem, P_INVALID_FIELD, "space",
+			"space is \"%.*s\"; expected all, or nothing: the header Spine-Space names the space",
+			(int)(space.n < 64 ? space.n : 64), space.p);
 	a->all_spaces = space.p != NULL;
 	return P_OK;
 }
@@ -73,7 +76,9 @@ static struct target *add_target(struct answer *a, int64_t space, struct str age
 static void read_figures(struct call *call, struct answer *a)
 {
 	struct stats *s = watch_lock(call->api->watch);
-	struct stats_series *whole = a->all_spaces ? stats_of_space(s, 0) : call->space ? stats_of_space(s, call->space) : NULL;
+	struct stats_series *whole = a->all_spaces ? stats_of_space(s, 0)
+				     : call->space ? stats_of_space(s, call->space)
+						   : NULL;
 	struct stats_series *series;
 	size_t iterator = 0;
 
@@ -107,7 +112,8 @@ static enum problem_code read_queues(struct call *call, struct store_conn *c, st
 	if (!a->all_spaces && call->space == 0)
 		return P_OK;
 	writer_stats(call->api->writer, &writer);
-	status = queues_read(watch_queues(call->api->watch), c, writer.commits, space, call->arena, &rows, &count, &sums, &sum_count);
+	status = queues_read(watch_queues(call->api->watch), c, writer.commits, space, call->arena, &rows, &count,
+			     &sums, &sum_count);
 	if (status != STORE_OK)
 		return problem_of_store(&call->problem, status);
 	a->counts = queues_sum_of(sums, sum_count, space).counts;

@@ -117,7 +117,10 @@ static void encode_status(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_cstr(&w, "version", SPINE_VERSION);
-	json_member_cstr(&w, "status", failed ? "store_failed" : atomic_load(&call->api->draining) ? "draining" : "ready");
+	json_member_cstr(&w, "status",
+			 failed                              ? "store_failed"
+			 : atomic_load(&call->api->draining) ? "draining"
+							     : "ready");
 	json_member_int(&w, "pid", (int64_t)getpid());
 	json_member_time(&w, "started_at", call->api->started_at_ms);
 	json_member_int(&w, "uptime_s", (call->now_ms - call->api->started_at_ms) / 1000);

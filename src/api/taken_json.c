@@ -20,7 +20,8 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 	if (!form.with_envelope && !form.with_prompt)
 		return;
 	/* What is stored is the envelope as it is, where no text has to be put back. */
-	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 && !form.is_v1 && !form.with_prompt) {
+	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 && !form.is_v1 &&
+	    !form.with_prompt) {
 		json_key(w, "envelope");
 		json_put_raw(w, row.body);
 		return;

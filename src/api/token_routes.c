@@ -17,8 +17,9 @@ static enum problem_code unknown_tokenizer(struct call *call, struct str name)
 	buf_init(&names, 1024);
 	for (size_t i = 0; tokenizer_at(i); i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", tokenizer_name(tokenizer_at(i)));
-	code = problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer", "there is no tokenizer \"%.*s\"; expected one of %s",
-			   (int)(name.n < 64 ? name.n : 64), name.p, names.data);
+	code = problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer",
+			   "there is no tokenizer \"%.*s\"; expected one of %s", (int)(name.n < 64 ? name.n : 64),
+			   name.p, names.data);
 	buf_release(&names);
 	return code;
 }
@@ -34,8 +35,8 @@ static enum problem_code decode_count(struct call *call)
 	call->input = count;
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (text == NULL || text->type != JSON_STRING)
-		return problem_set(&call->problem, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text", "text is %s; expected a string",
-				   text ? json_type_name(text->type) : "missing");
+		return problem_set(&call->problem, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text",
+				   "text is %s; expected a string", text ? json_type_name(text->type) : "missing");
 	count->text = text->s;
 	code = decode_str(&call->body, "tokenizer", 0, 1024, &name, &call->problem);
 	if (code != P_OK)
@@ -67,6 +68,7 @@ static void encode_count(struct call *call)
 }
 
 const struct route token_routes[] = {
-	{HTTP_POST, "/v1/tokens", ROUTE_BODY | ROUTE_NO_SPACE, .decode = decode_count, .read = read_count, .encode = encode_count},
+	{HTTP_POST, "/v1/tokens", ROUTE_BODY | ROUTE_NO_SPACE, .decode = decode_count, .read = read_count,
+	 .encode = encode_count},
 	{0},
 };

@@ -1,14 +1,18 @@
-/* Calls that wait for something to happen to handoffs, and the clock of delivery. Everything here lives on the writer's thread, in the
- * writer's hooks, so that nothing can happen between looking and beginning to wait.
+/* Calls that wait for something to happen to handoffs, and the clock of delivery. Everything here lives on the writer's
+ * thread, in the writer's hooks, so that nothing can happen between looking and beginning to wait.
  *
- * A call whose write finds nothing to answer yet says what it waits for (waiting_for). When a later transaction changes that, the
- * write of the call is run again within that same transaction, before its commit: what was queued for a waiting receiver is leased to it
- * in one commit, and the reply leaves after it. Receivers of one agent are served in the order of their coming.
+ * A call whose write finds nothing to answer yet says what it waits for (waiting_for). When a later transaction changes
+ * that, the write of the call is run again within that same transaction, before its commit: what was queued for a
+ * waiting receiver is leased to it in one commit, and the reply leaves after it. Receivers of one agent are served in
+ * the order of their coming.
  *
- *     on the HTTP thread   a timer (the wait is over, or the server drains) or the client's going nudges the writer, and
- *     on the writer's      the nudge runs the call a last time, with call->wait.is_over, or drops it where the client has gone.
+ *     on the HTTP thread   a timer (the wait is over, or the server drains) or the client's going nudges the
+ *                          writer, and
+ *     on the writer's      the nudge runs the call a last time, with call->wait.is_over, or drops it where the
+ *                          client has gone.
  *
- * Time: `begin` carries out what is due in each transaction; wake_at_ms lets the writer run one when nothing else happens.
+ * Time: `begin` carries out what is due in each transaction; wake_at_ms lets the writer run one when nothing else
+ * happens.
  */
 #ifndef SPINE_API_WAITING_H
 #define SPINE_API_WAITING_H
@@ -32,7 +36,7 @@ struct wait {
 	int64_t id;
 	int64_t until_ms;
 	bool is_over;			/* the write must answer now */
-	bool is_again;			/* the write has run before, in a transaction that was committed: it only looks */
+	bool is_again; /* the write has run before, in a transaction that was committed: it only looks */
 	/* The writer's thread's own. */
 	bool is_waiting;
 	bool is_fresh;			/* began to wait in the transaction under way */
@@ -63,8 +67,8 @@ static inline int64_t waiting_id(int64_t space, uint64_t num)
 	return (int64_t)((uint64_t)space << 40 | num);
 }
 
-/* Within a call's write: there is nothing to answer yet. The write is run again when something with that key has happened. The caller has
- * looked at call->wait.is_over. */
+/* Within a call's write: there is nothing to answer yet. The write is run again when something with that key has
+ * happened. The caller has looked at call->wait.is_over. */
 void waiting_for(struct call *call, enum wait_kind kind, int64_t id);
 
 /* On the writer's thread, before a call's write is run (again): it does not wait any more. */
@@ -75,7 +79,8 @@ void waiting_prepare(struct call *call, int64_t wait_ms);
 void waiting_nudge(struct call *call);
 /* On the HTTP thread: the call, which was answered, is going to be submitted once more. */
 void waiting_again(struct call *call);
-/* On the HTTP thread, when the call's answer is there. False where it must be kept until the nudge is back: then finish is called. */
+/* On the HTTP thread, when the call's answer is there. False where it must be kept until the nudge is back: then finish
+ * is called. */
 bool waiting_may_finish(struct call *call);
 
 /* How many calls wait; any thread. */

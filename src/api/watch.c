@@ -37,7 +37,8 @@ static void on_event(void *ctx, const struct event_row *event)
 	copy->actor = STR_NULL;
 	if (event->agent.p)
 		copy->agent = arena_str(&w->noted_texts, event->agent);
-	copy->note = event->note.p && event->kind == EVENT_ENVELOPE_PACKED ? arena_str(&w->noted_texts, event->note) : STR_NULL;
+	copy->note = event->note.p && event->kind == EVENT_ENVELOPE_PACKED ? arena_str(&w->noted_texts, event->note)
+									   : STR_NULL;
 }
 
 static void forget_noted(struct watch *w)
@@ -132,7 +133,8 @@ static bool count_page(struct watch *w, struct store_conn *c, struct event_row *
 
 	arena_init(&arena);
 	if (store_events(c, 0, 0, w->counted_id, PAGE, &arena, page, &count) != STORE_OK) {
-		log_write(w->api->log, LOG_ERROR, "the history could not be read: the figures begin now", LOG_STR("error", store_error(c)));
+		log_write(w->api->log, LOG_ERROR, "the history could not be read: the figures begin now",
+			  LOG_STR("error", store_error(c)));
 		count = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -237,7 +239,8 @@ static void *watch_main(void *arg)
 	buf_init(&error, 4096);
 	w->reader = store_open(w->api->data_dir, STORE_READ, &error);
 	if (w->reader == NULL) {
-		log_write(w->api->log, LOG_ERROR, "cannot watch: the store cannot be read", LOG_SLICE("error", buf_str(&error)));
+		log_write(w->api->log, LOG_ERROR, "cannot watch: the store cannot be read",
+			  LOG_SLICE("error", buf_str(&error)));
 		buf_release(&error);
 		return NULL;
 	}

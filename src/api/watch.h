@@ -1,13 +1,13 @@
 /* Watching delivery: feeds the figures (core/stats.h) with what is committed, and has them judged (core/alerts.h).
  *
- *     writer's thread   events are noted as they are added to the store; after the commit they are counted, before anybody is answered
- *     own thread        at the start: reads the events of the last 24 hours from the store (a few of them are read before it). Then, after commits and while there is
- *                       something in the window, but at most once a second: evaluates the alerts, and has what changed written by the
- *                       writer in one transaction. When nothing happens it sleeps without a timer.
- *     alert_post.h      tells the webhook, where there is one
+ *     writer's thread   events are noted as they are added to the store; after the commit they are counted, before
+ * anybody is answered own thread        at the start: reads the events of the last 24 hours from the store (a few of
+ * them are read before it). Then, after commits and while there is something in the window, but at most once a second:
+ * evaluates the alerts, and has what changed written by the writer in one transaction. When nothing happens it sleeps
+ * without a timer. alert_post.h      tells the webhook, where there is one
  *
- * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the store, and hands
- * over when it has caught up.
+ * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the
+ * store, and hands over when it has caught up.
  */
 #ifndef SPINE_API_WATCH_H
 #define SPINE_API_WATCH_H
@@ -24,8 +24,8 @@ struct watch_config {
 	const char *url;		/* of this server, for whoever reads the alert. Borrowed */
 };
 
-/* c is the writing connection, before the writer runs. api is borrowed; its data_dir and log must be set. On failure returns NULL, with a
- * sentence in *error. Returns owned. */
+/* c is the writing connection, before the writer runs. api is borrowed; its data_dir and log must be set. On failure
+ * returns NULL, with a sentence in *error. Returns owned. */
 struct watch *watch_new(struct api *api, struct store_conn *c, const struct watch_config *config, struct buf *error);
 /* For the writer: its own, around those of somebody else. */
 struct writer_hooks watch_hooks(struct watch *w, struct writer_hooks inner);

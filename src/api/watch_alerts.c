@@ -1,4 +1,5 @@
-/* Having the figures judged, and what changed written in one transaction and told: to the history, the log and the webhook. */
+/* Having the figures judged, and what changed written in one transaction and told: to the history, the log and the
+ * webhook. */
 #include "api/watch_internal.h"
 
 #include "base/mem.h"
@@ -39,7 +40,8 @@ static struct alert_subject *find_subject(struct subjects *s, int64_t space, str
 	return add_subject(s, space, agent);
 }
 
-/* Of those that something happened to within the window. The others have nothing to be judged by, and what is firing of them is over. */
+/* Of those that something happened to within the window. The others have nothing to be judged by, and what is firing of
+ * them is over. */
 static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
 {
 	enum stats_window window = w->config.rules.window;
@@ -104,7 +106,8 @@ static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms, int6
 	size_t count, sum_count;
 
 	writer_stats(w->api->writer, &writer);
-	if (queues_read(w->queues, w->reader, writer.commits, 0, s->arena, &rows, &count, &sums, &sum_count) != STORE_OK)
+	if (queues_read(w->queues, w->reader, writer.commits, 0, s->arena, &rows, &count, &sums, &sum_count) !=
+	    STORE_OK)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].target.failures || rows[i].target.open_until_ms) {
@@ -137,8 +140,8 @@ struct writing {
 };
 
 /* The row that the change makes, or changes. */
-static enum store_status row_of(struct writing *x, struct store_conn *c, const struct alert_change *change, int64_t now_ms,
-				struct alert_row *ret)
+static enum store_status row_of(struct writing *x, struct store_conn *c, const struct alert_change *change,
+				int64_t now_ms, struct alert_row *ret)
 {
 	struct str name = str_of(alert_kind_name(change->kind));
 	struct alert_row last;
@@ -157,12 +160,15 @@ static enum store_status row_of(struct writing *x, struct store_conn *c, const s
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
-static enum store_status write_change(struct writing *x, struct store_conn *c, const struct alert_change *change, int64_t now_ms,
-				      struct alert_row *row)
+static enum store_status write_change(struct writing *x, struct store_conn *c, const struct alert_change *change,
+				      int64_t now_ms, struct alert_row *row)
 {
 	struct event_row event = {
-		.space = change->space, .at_ms = now_ms, .kind = change->what == ALERT_RESOLVES ? EVENT_ALERT_RESOLVED : EVENT_ALERT_FIRED,
-		.agent = change->agent, .value = {change->value, change->threshold},
+		.space = change->space,
+		.at_ms = now_ms,
+		.kind = change->what == ALERT_RESOLVES ? EVENT_ALERT_RESOLVED : EVENT_ALERT_FIRED,
+		.agent = change->agent,
+		.value = {change->value, change->threshold},
 	};
 	enum store_status status = row_of(x, c, change, now_ms, row);
 
@@ -178,8 +184,8 @@ static enum store_status write_change(struct writing *x, struct store_conn *c, c
 	}
 	row->is_untold = x->w->post && row->silenced_until_ms <= now_ms;
 	status = store_alert_put(c, row);
-	event.note = arena_printf(&x->arena, "al-%lld %.*s (%s): %.*s", (long long)row->id, STR_ARG(row->name), alert_severity_name(row->severity),
-				  STR_ARG(row->summary));
+	event.note = arena_printf(&x->arena, "al-%lld %.*s (%s): %.*s", (long long)row->id, STR_ARG(row->name),
+				  alert_severity_name(row->severity), STR_ARG(row->summary));
 	return status == STORE_OK ? store_event_add(c, &event) : status;
 }
 
@@ -227,7 +233,9 @@ static enum store_status write_and_wait(struct watch *w, struct writing *x)
 static void say(struct watch *w, const struct alert_change *change, const struct alert_row *row, struct arena *arena)
 {
 	static const char *const what[] = {
-		[ALERT_FIRES] = "alert fired", [ALERT_RISES] = "alert is more severe now", [ALERT_RESOLVES] = "alert resolved",
+		[ALERT_FIRES] = "alert fired",
+		[ALERT_RISES] = "alert is more severe now",
+		[ALERT_RESOLVES] = "alert resolved",
 	};
 	enum log_level level = change->what == ALERT_RESOLVES || row->severity == ALERT_INFO ? LOG_INFO :
 			       row->severity == ALERT_WARNING ? LOG_WARN : LOG_ERROR;
@@ -240,8 +248,8 @@ static void say(struct watch *w, const struct alert_change *change, const struct
 	snprintf(threshold, sizeof(threshold), "%.6g", change->threshold);
 	log_write(w->api->log, level, what[change->what], LOG_STR("id", id), LOG_SLICE("alert", row->name),
 		  LOG_STR("severity", alert_severity_name(row->severity)), LOG_SLICE("space", space),
-		  LOG_SLICE("agent", row->agent.p ? row->agent : STR("")), LOG_STR("value", value), LOG_STR("threshold", threshold),
-		  LOG_SLICE("summary", row->summary));
+		  LOG_SLICE("agent", row->agent.p ? row->agent : STR("")), LOG_STR("value", value),
+		  LOG_STR("threshold", threshold), LOG_SLICE("summary", row->summary));
 }
 
 static void carry_out(struct watch *w, const struct alert_change *changes, size_t count)

@@ -64,7 +64,8 @@ static struct entry **place_of(struct shard *s, uint64_t hash, struct str key)
 {
 	struct entry **place = &s->table[hash & (s->table_size - 1)];
 
-	while (*place && ((*place)->hash != hash || !str_eq((struct str){(*place)->bytes + (*place)->value_len, (*place)->key_len}, key)))
+	while (*place && ((*place)->hash != hash ||
+			  !str_eq((struct str){(*place)->bytes + (*place)->value_len, (*place)->key_len}, key)))
 		place = &(*place)->next;
 	return place;
 }
@@ -136,7 +137,8 @@ static struct shard *lock_shard(struct cache *c, struct str key, uint64_t *ret_h
 	return s;
 }
 
-bool cache_get(struct cache *c, uint64_t seen, struct str key, void *head, size_t head_size, struct arena *arena, struct str *ret_rest)
+bool cache_get(struct cache *c, uint64_t seen, struct str key, void *head, size_t head_size, struct arena *arena,
+	       struct str *ret_rest)
 {
 	uint64_t hash, *changed;
 	struct shard *s = lock_shard(c, key, &hash, &changed);

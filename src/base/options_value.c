@@ -76,7 +76,8 @@ static void put_percent(struct buf *out, int64_t hundredths)
 {
 	buf_printf(out, "%lld", (long long)(hundredths / 100));
 	if (hundredths % 100)
-		buf_printf(out, hundredths % 10 ? ".%02lld" : ".%lld", (long long)(hundredths % 10 ? hundredths % 100 : hundredths % 100 / 10));
+		buf_printf(out, hundredths % 10 ? ".%02lld" : ".%lld",
+			   (long long)(hundredths % 10 ? hundredths % 100 : hundredths % 100 / 10));
 	buf_putc(out, '%');
 }
 

@@ -1,5 +1,5 @@
-/* A lock for many readers or one writer, whose writer gets its turn: glibc's default lets readers that come one after the other
- * keep it waiting for ever. The price: a thread must not take it for reading twice. */
+/* A lock for many readers or one writer, whose writer gets its turn: glibc's default lets readers that come one after
+ * the other keep it waiting for ever. The price: a thread must not take it for reading twice. */
 #ifndef SPINE_BASE_RWLOCK_H
 #define SPINE_BASE_RWLOCK_H
 

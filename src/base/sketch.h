@@ -1,8 +1,10 @@
-/* How often values occurred, in little memory: percentiles that are off by at most SKETCH_ERROR of their value, however many there are.
+/* How often values occurred, in little memory: percentiles that are off by at most SKETCH_ERROR of their value, however
+ * many there are.
  *
- * Values fall into buckets whose bounds grow by a constant factor (as in DDSketch, VLDB 2019), so that the middle of a bucket is that close
- * to everything in it. Only buckets that something fell into are kept, in the order of their keys. Whole numbers up to 50 come out exact
- * when they are rounded. Two sketches are added by adding their buckets: nothing is lost by it.
+ * Values fall into buckets whose bounds grow by a constant factor (as in DDSketch, VLDB 2019), so that the middle of a
+ * bucket is that close to everything in it. Only buckets that something fell into are kept, in the order of their keys.
+ * Whole numbers up to 50 come out exact when they are rounded. Two sketches are added by adding their buckets: nothing
+ * is lost by it.
  */
 #ifndef SPINE_BASE_SKETCH_H
 #define SPINE_BASE_SKETCH_H
@@ -43,7 +45,8 @@ void sketch_clear(struct sketch *s);
 /* Frees it; the sketch is then empty. */
 void sketch_release(struct sketch *s);
 void sketch_sum_add(struct sketch_sum *sum, const struct sketch *s);
-/* The smallest value that at least this share (above 0, up to 1) of all values does not exceed; 0 where there are none. */
+/* The smallest value that at least this share (above 0, up to 1) of all values does not exceed; 0 where there are none.
+ */
 double sketch_sum_quantile(const struct sketch_sum *sum, double share);
 
 #endif

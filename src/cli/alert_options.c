@@ -8,7 +8,8 @@ static const struct option alert_options[] = {
 	{
 		.name = "alert-webhook", .arg = "URL", .env = "SPINE_ALERT_WEBHOOK", .key = "alert_webhook",
 		.type = OPTION_TEXT,
-		.help = "where alerts are posted to, in the format of Alertmanager's webhook receiver; on this machine, or on a "
+		.help = "where alerts are posted to, in the format of Alertmanager's webhook receiver; on this "
+			"machine, or on a "
 			"host of --webhook-hosts"
 	},
 	{
@@ -59,7 +60,9 @@ static const struct option alert_options[] = {
 	{
 		.name = "alert-hops", .arg = "PERCENT", .env = "SPINE_ALERT_HOPS", .key = "alert_hops",
 		.type = OPTION_PERCENT, .fallback = "150%", .min = 10000, .max = 1000000,
-		.help = "hop_depth_high fires where the mean hop is above so much of the usual, and one hop above it at least"
+		.help = "hop_depth_high fires where the mean hop is above so much of the usual, and one hop above it "
+			"at "
+			"least"
 	},
 };
 

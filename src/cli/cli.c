@@ -22,8 +22,9 @@ const struct cli_exit_text cli_exits[] = {
 	{CLI_USAGE, "the command line, the environment or the configuration file is wrong; nothing was done"},
 	{CLI_NOT_FOUND, "something that was named does not exist, or was forgotten; or nothing is there to receive"},
 	{CLI_CONFLICT, "in conflict with what is there: an id is taken, a version has moved on, or was replaced"},
-	{CLI_UNREACHABLE, "the server cannot be reached, did not answer in time, or is busy, or a receiver is: trying again "
-			  "may help"},
+	{CLI_UNREACHABLE,
+	 "the server cannot be reached, did not answer in time, or is busy, or a receiver is: trying again "
+	 "may help"},
 	{CLI_DAMAGED, "the store failed, or a check found something wrong with it"},
 	{0, NULL},
 };

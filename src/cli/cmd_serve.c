@@ -44,7 +44,8 @@ static const struct option serve_options[] = {
 			"by over https, instead of those of the system"
 	},
 	{
-		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint", .type = OPTION_TEXT,
+		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint",
+		.type = OPTION_TEXT,
 		.help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
 			"http://127.0.0.1:4318; none where it is not given"
 	},

@@ -79,7 +79,8 @@ const struct command cmd_status = {
 	.name = "status",
 	.summary = "Says how the server is; the exit code is 0 only where it is ready",
 	.usage = "",
-	.about = "Below it: how delivery went in the last five minutes, and the alerts that are firing. Live: spine top.",
+	.about = "Below it: how delivery went in the last five minutes, and the alerts that are firing. "
+		 "Live: spine top.",
 	.examples = {"spine status", "spine status --json | jq .version"},
 	.tables = {&client_table},
 	.exec = exec_status,

@@ -1,4 +1,5 @@
-/* spine top: how delivery goes, live. One screen, drawn anew each second from /v1/stats and /v1/alerts with plain escape sequences. */
+/* spine top: how delivery goes, live. One screen, drawn anew each second from /v1/stats and /v1/alerts with plain
+ * escape sequences. */
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
@@ -56,7 +57,9 @@ static int look_make(struct cli *cli, struct look *l)
 
 	*l = (struct look){0};
 	arena_init(&l->arena);
-	request.path = arena_printf(&l->arena, "/v1/stats?window=%s%s", window, options_flag(&cli->options, "all") ? "&space=all" : "").p;
+	request.path = arena_printf(&l->arena, "/v1/stats?window=%s%s", window,
+				    options_flag(&cli->options, "all") ? "&space=all" : "")
+			       .p;
 	ask_make(cli, &request, &l->arena, &l->stats);
 	if (l->stats.exit == CLI_OK)
 		ask_make(cli, &alerts, &l->arena, &l->alerts);
@@ -67,7 +70,8 @@ static void draw(struct cli *cli, struct look *l, struct buf *out)
 {
 	struct str now = ask_str(&l->stats.json, "now");
 
-	buf_printf(out, "%sMemory Spine%s  %s  space ", term_on(&cli->out, TERM_BOLD), term_off(&cli->out, TERM_BOLD), client_url(cli->client));
+	buf_printf(out, "%sMemory Spine%s  %s  space ", term_on(&cli->out, TERM_BOLD), term_off(&cli->out, TERM_BOLD),
+		   client_url(cli->client));
 	term_put_line(out, ask_str(&l->stats.json, "space"), 64);
 	buf_puts(out, "  last ");
 	term_put_line(out, ask_str(&l->stats.json, "window"), 8);
@@ -216,9 +220,11 @@ const struct command cmd_top = {
 	.name = "top",
 	.summary = "Shows how delivery goes, live: figures, alerts, and a line for each agent",
 	.usage = "",
-	.about = "Drawn anew each second; q quits. From initiating a handoff to its ack is what latency means here. An agent's "
+	.about = "Drawn anew each second; q quits. From initiating a handoff to its ack is what latency means here. "
+		 "An agent's "
 		 "failed handoffs are those that used up their attempts with it.",
-	.examples = {"spine top", "spine top --window 1h --all", "spine top --once", "spine top --json | jq .overall.latency_ms"},
+	.examples = {"spine top", "spine top --window 1h --all", "spine top --once",
+		     "spine top --json | jq .overall.latency_ms"},
 	.tables = {&top_table, &client_table},
 	.exec = exec_top,
 };

@@ -41,17 +41,20 @@ static void put_title(const struct cli *cli, struct buf *out, const char *title)
 void show_stats_overall(const struct cli *cli, const struct json *stats, struct buf *out)
 {
 	const struct json *all = json_get(stats, "overall"), *latency = json_get(all, "latency_ms");
-	const struct json *complete = json_get(all, "completeness"), *used = json_get(all, "utilization"), *hops = json_get(all, "hops");
+	const struct json *complete = json_get(all, "completeness"), *used = json_get(all, "utilization"),
+			  *hops = json_get(all, "hops");
 	const struct json *queue = json_get(all, "queue");
 	bool fails = ask_int(all, "failed", 0) > 0;
 
 	put_title(cli, out, "handoffs");
-	buf_printf(out, "%lld  acked %lld  completed %lld  ", (long long)ask_int(all, "handoffs", 0), (long long)ask_int(all, "acked", 0),
-		   (long long)ask_int(all, "completed", 0));
-	buf_printf(out, "%sfailed %lld (", term_on(&cli->out, fails ? TERM_RED : TERM_PLAIN), (long long)ask_int(all, "failed", 0));
+	buf_printf(out, "%lld  acked %lld  completed %lld  ", (long long)ask_int(all, "handoffs", 0),
+		   (long long)ask_int(all, "acked", 0), (long long)ask_int(all, "completed", 0));
+	buf_printf(out, "%sfailed %lld (", term_on(&cli->out, fails ? TERM_RED : TERM_PLAIN),
+		   (long long)ask_int(all, "failed", 0));
 	put_percent(out, all, "failure_rate");
-	buf_printf(out, ")%s  retries %lld  leases lost %lld  waivers %lld\n", term_off(&cli->out, fails ? TERM_RED : TERM_PLAIN),
-		   (long long)ask_int(all, "retries", 0), (long long)ask_int(all, "leases_lost", 0), (long long)ask_int(all, "waivers", 0));
+	buf_printf(out, ")%s  retries %lld  leases lost %lld  waivers %lld\n",
+		   term_off(&cli->out, fails ? TERM_RED : TERM_PLAIN), (long long)ask_int(all, "retries", 0),
+		   (long long)ask_int(all, "leases_lost", 0), (long long)ask_int(all, "waivers", 0));
 	put_title(cli, out, "to ack");
 	buf_puts(out, "p50 ");
 	put_ms(out, latency, "p50");
@@ -75,15 +78,17 @@ void show_stats_overall(const struct cli *cli, const struct json *stats, struct 
 	put_percent(out, used, "low");
 	buf_printf(out, ")  hop %.1f (max %lld)\n", ask_number(hops, "mean"), (long long)ask_int(hops, "max", 0));
 	put_title(cli, out, "now");
-	buf_printf(out, "queued %lld  leased %lld  at work %lld  %sparked %lld%s\n", (long long)ask_int(queue, "queued", 0),
-		   (long long)ask_int(queue, "leased", 0), (long long)ask_int(queue, "working", 0),
-		   term_on(&cli->out, ask_int(queue, "parked", 0) ? TERM_YELLOW : TERM_PLAIN), (long long)ask_int(queue, "parked", 0),
+	buf_printf(out, "queued %lld  leased %lld  at work %lld  %sparked %lld%s\n",
+		   (long long)ask_int(queue, "queued", 0), (long long)ask_int(queue, "leased", 0),
+		   (long long)ask_int(queue, "working", 0),
+		   term_on(&cli->out, ask_int(queue, "parked", 0) ? TERM_YELLOW : TERM_PLAIN),
+		   (long long)ask_int(queue, "parked", 0),
 		   term_off(&cli->out, ask_int(queue, "parked", 0) ? TERM_YELLOW : TERM_PLAIN));
 }
 
 /* The newest at the right, as many as there is room for. */
-static void put_bars(const struct cli *cli, const struct json *points, const char *title, const char *key, const char *unit,
-		     struct buf *out)
+static void put_bars(const struct cli *cli, const struct json *points, const char *title, const char *key,
+		     const char *unit, struct buf *out)
 {
 	static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	size_t room = cli->out.width > BARS_INDENT + 20 ? cli->out.width - BARS_INDENT - 20 : 10;
@@ -100,7 +105,8 @@ static void put_bars(const struct cli *cli, const struct json *points, const cha
 
 		buf_puts(out, bars[height > 8 ? 8 : height]);
 	}
-	buf_printf(out, " %s%.0f%s at most%s\n", term_on(&cli->out, TERM_DIM), most, unit, term_off(&cli->out, TERM_DIM));
+	buf_printf(out, " %s%.0f%s at most%s\n", term_on(&cli->out, TERM_DIM), most, unit,
+		   term_off(&cli->out, TERM_DIM));
 }
 
 void show_stats_bars(const struct cli *cli, const struct json *stats, struct buf *out)
@@ -111,7 +117,18 @@ void show_stats_bars(const struct cli *cli, const struct json *stats, struct buf
 	put_bars(cli, points, "p99", "p99", " ms", out);
 }
 
-enum { COL_AGENT, COL_HANDOFFS, COL_ACKED, COL_FAILED, COL_P50, COL_P99, COL_COMPLETE, COL_USED, COL_QUEUE, COL_BREAKER };
+enum {
+	COL_AGENT,
+	COL_HANDOFFS,
+	COL_ACKED,
+	COL_FAILED,
+	COL_P50,
+	COL_P99,
+	COL_COMPLETE,
+	COL_USED,
+	COL_QUEUE,
+	COL_BREAKER
+};
 
 static struct str ms_cell(struct arena *arena, const struct json *target, const char *key)
 {
@@ -192,13 +209,17 @@ void show_stats_alert_list(const struct cli *cli, struct arena *arena, const str
 
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct json *alert = &list->items[i];
-		struct str severity = ask_str(alert, "severity"), age = when_age(arena, ask_str(alert, "since"), now_ms);
+		struct str severity = ask_str(alert, "severity"),
+			   age = when_age(arena, ask_str(alert, "since"), now_ms);
 		struct str by = ask_str(alert, "acknowledged_by");
-		enum term_style style = str_is(severity, "critical") ? TERM_RED : str_is(severity, "warning") ? TERM_YELLOW : TERM_CYAN;
+		enum term_style style = str_is(severity, "critical")  ? TERM_RED
+					: str_is(severity, "warning") ? TERM_YELLOW
+								      : TERM_CYAN;
 
 		buf_puts(out, term_on(&cli->out, style));
 		term_put_line(out, severity, 10);
-		buf_printf(out, "%*s%s", severity.n < BARS_INDENT ? (int)(BARS_INDENT - severity.n) : 1, "", term_off(&cli->out, style));
+		buf_printf(out, "%*s%s", severity.n < BARS_INDENT ? (int)(BARS_INDENT - severity.n) : 1, "",
+			   term_off(&cli->out, style));
 		term_put_line(out, ask_str(alert, "summary"), SUMMARY_COLUMNS);
 		buf_printf(out, "  %s(", term_on(&cli->out, TERM_DIM));
 		term_put_line(out, ask_str(alert, "id"), 24);

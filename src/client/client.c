@@ -166,7 +166,8 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 	long status = 0;
 
 	assert(size == 1);
-	if (t->request->on_data && curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK && status / 100 == 2)
+	if (t->request->on_data && curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK &&
+	    status / 100 == 2)
 		return t->request->on_data(t->request->data_arg, (struct str){data, count}) ? count : 0;
 	buf_append(&t->reply->body, data, count);
 	return buf_overflowed(&t->reply->body) ? 0 : count;

@@ -36,8 +36,8 @@ struct client_request {
 	bool repeatable;		/* doing it twice is the same as once */
 	int64_t wait_ms;		/* how long the server was asked to wait: added to the timeout */
 	const char *accept;		/* NULL: application/json */
-	/* Given the body of a 2xx as it comes, instead of its being kept; false ends the call. Such a call may take any time, but not
-	 * a minute without a byte. May be NULL. */
+	/* Given the body of a 2xx as it comes, instead of its being kept; false ends the call. Such a call may take any
+	 * time, but not a minute without a byte. May be NULL. */
 	bool (*on_data)(void *arg, struct str data);
 	void *data_arg;
 	/* Asked about once a second while the call is under way: true ends it. May be NULL. */

@@ -5,12 +5,21 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* How far behind its threshold a figure must be for the alert to be over: so much of the threshold, or of what is left up to 1. */
+/* How far behind its threshold a figure must be for the alert to be over: so much of the threshold, or of what is left
+ * up to 1. */
 #define MARGIN 0.1
 
 const struct alert_rules alert_rules_default = {
-	.window = STATS_5M, .min_samples = 20, .failures_in_row = 3, .completeness_low = 0.95, .completeness_critical = 0.80,
-	.failure_rate_warning = 0.005, .failure_rate_critical = 0.02, .latency_p99_ms = 15000, .pinned_share = 0.5, .low_share = 0.9,
+	.window = STATS_5M,
+	.min_samples = 20,
+	.failures_in_row = 3,
+	.completeness_low = 0.95,
+	.completeness_critical = 0.80,
+	.failure_rate_warning = 0.005,
+	.failure_rate_critical = 0.02,
+	.latency_p99_ms = 15000,
+	.pinned_share = 0.5,
+	.low_share = 0.9,
 	.hop_factor = 1.5,
 };
 
@@ -251,40 +260,58 @@ const char *alert_comparison_name(enum alert_comparison comparison)
 
 /* --- Saying it --- */
 
-static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, struct str agent, const struct judgement *j, struct arena *arena)
+static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, struct str agent,
+			     const struct judgement *j, struct arena *arena)
 {
 	const char *window = stats_window_name(r->window);
 	double percent = j->value * 100, limit = j->threshold * 100;
 
 	switch (kind) {
 	case ALERT_HANDOFF_FAILED:
-		return arena_printf(arena, "%.0f handoff%s to %.*s used up the attempts in the last %s", j->value, j->value == 1 ? "" : "s",
-				    STR_ARG(agent), window);
+		return arena_printf(arena, "%.0f handoff%s to %.*s used up the attempts in the last %s", j->value,
+				    j->value == 1 ? "" : "s", STR_ARG(agent), window);
 	case ALERT_CONSECUTIVE_FAILURES:
-		return arena_printf(arena, "%.0f handoffs in a row to %.*s used up their attempts", j->value, STR_ARG(agent));
+		return arena_printf(arena, "%.0f handoffs in a row to %.*s used up their attempts", j->value,
+				    STR_ARG(agent));
 	case ALERT_COMPLETENESS_LOW:
-		return arena_printf(arena, "envelopes to %.*s hold %.1f %% of what was asked for in the last %s, less than %.4g %%", STR_ARG(agent),
-				    percent, window, limit);
+		return arena_printf(
+			arena, "envelopes to %.*s hold %.1f %% of what was asked for in the last %s, less than %.4g %%",
+			STR_ARG(agent), percent, window, limit);
 	case ALERT_FAILURE_RATE_HIGH:
-		return arena_printf(arena, "%.2f %% of the handoffs of the last %s failed, more than %.4g %%", percent, window, limit);
+		return arena_printf(arena, "%.2f %% of the handoffs of the last %s failed, more than %.4g %%", percent,
+				    window, limit);
 	case ALERT_BREAKER_OPEN:
-		return arena_printf(arena, "the circuit breaker of %.*s is open: %.0f handoffs in a row failed, and nothing new is sent to it",
+		return arena_printf(arena,
+				    "the circuit breaker of %.*s is open: %.0f handoffs in a row failed, and nothing "
+				    "new "
+				    "is sent to it",
 				    STR_ARG(agent), j->value);
 	case ALERT_COMPLETENESS_CRITICAL:
-		return arena_printf(arena, "envelopes of the last %s hold %.1f %% of what was asked for, less than %.4g %% over all handoffs", window,
+		return arena_printf(arena,
+				    "envelopes of the last %s hold %.1f %% of what was asked for, less than %.4g %% "
+				    "over "
+				    "all handoffs", window,
 				    percent, limit);
 	case ALERT_LATENCY_HIGH:
-		return arena_printf(arena, "one in a hundred handoffs to %.*s of the last %s took %.1f s or more to be acked, more than %.4g s",
+		return arena_printf(arena,
+				    "one in a hundred handoffs to %.*s of the last %s took %.1f s or more to be acked, "
+				    "more than %.4g s",
 				    STR_ARG(agent), window, j->value / 1000, j->threshold / 1000);
 	case ALERT_UTILIZATION_PINNED:
-		return arena_printf(arena, "%.0f %% of the envelopes to %.*s of the last %s use all of their budget: context is being trimmed", percent,
+		return arena_printf(arena,
+				    "%.0f %% of the envelopes to %.*s of the last %s use all of their budget: "
+				    "context is "
+				    "being trimmed", percent,
 				    STR_ARG(agent), window);
 	case ALERT_UTILIZATION_LOW:
-		return arena_printf(arena, "%.0f %% of the envelopes to %.*s of the last %s use less than 30 %% of their budget: it is too large",
+		return arena_printf(arena,
+				    "%.0f %% of the envelopes to %.*s of the last %s use less than 30 %% of their "
+				    "budget: it is too large",
 				    percent, STR_ARG(agent), window);
 	case ALERT_HOP_DEPTH_HIGH:
-		return arena_printf(arena, "envelopes of the last %s are at hop %.1f in the mean, above the usual: more than %.1f", window, j->value,
-				    j->threshold);
+		return arena_printf(
+			arena, "envelopes of the last %s are at hop %.1f in the mean, above the usual: more than %.1f",
+			window, j->value, j->threshold);
 	case ALERT_KIND_COUNT:
 		break;
 	}
@@ -327,12 +354,18 @@ static void add_change(struct changes *c, const struct alert_change *change)
 	c->list[c->count++] = *change;
 }
 
-static void consider(struct alerts *a, enum alert_kind kind, const struct alert_subject *s, struct changes *changes, size_t *fresh)
+static void consider(struct alerts *a, enum alert_kind kind, const struct alert_subject *s, struct changes *changes,
+		     size_t *fresh)
 {
 	struct firing *f = find(a, kind, s->space, s->agent);
 	struct judgement j = judge(&a->rules, kind, s);
 	struct alert_change change = {
-		.kind = kind, .id = f ? f->id : 0, .space = s->space, .agent = s->agent, .severity = j.severity, .value = j.value,
+		.kind = kind,
+		.id = f ? f->id : 0,
+		.space = s->space,
+		.agent = s->agent,
+		.severity = j.severity,
+		.value = j.value,
 		.threshold = j.threshold,
 	};
 
@@ -354,7 +387,8 @@ static void consider(struct alerts *a, enum alert_kind kind, const struct alert_
 	add_change(changes, &change);
 }
 
-size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, size_t count, struct arena *arena, struct alert_change **ret)
+size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, size_t count, struct arena *arena,
+		       struct alert_change **ret)
 {
 	struct changes changes = {.arena = arena};
 	size_t fresh = 0;
@@ -371,9 +405,15 @@ size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, s
 
 		if (!f->is_judged)
 			add_change(&changes, &(struct alert_change){
-				.what = ALERT_RESOLVES, .kind = f->kind, .id = f->id, .space = f->space, .agent = f->agent,
-				.severity = f->severity, .threshold = f->threshold, .summary = STR("nothing happens any more"),
-			});
+						     .what = ALERT_RESOLVES,
+						     .kind = f->kind,
+						     .id = f->id,
+						     .space = f->space,
+						     .agent = f->agent,
+						     .severity = f->severity,
+						     .threshold = f->threshold,
+						     .summary = STR("nothing happens any more"),
+					     });
 	}
 	*ret = changes.list;
 	return changes.count;
@@ -399,9 +439,14 @@ void alerts_apply(struct alerts *a, const struct alert_change *change, int64_t i
 
 	if (change->what == ALERT_FIRES && f == NULL) {
 		begin(a, &(struct firing){
-			.kind = change->kind, .id = id, .space = change->space, .agent = change->agent, .severity = change->severity,
-			.value = change->value, .threshold = change->threshold,
-		});
+				 .kind = change->kind,
+				 .id = id,
+				 .space = change->space,
+				 .agent = change->agent,
+				 .severity = change->severity,
+				 .value = change->value,
+				 .threshold = change->threshold,
+			 });
 	} else if (change->what == ALERT_RISES && f) {
 		f->severity = change->severity;
 		f->threshold = change->threshold;
@@ -418,9 +463,14 @@ void alerts_restore(struct alerts *a, const struct alert_row *row)
 	if (row->resolved_at_ms || !alert_kind_find(row->name, &kind) || find(a, kind, row->space, row->agent))
 		return;
 	begin(a, &(struct firing){
-		.kind = kind, .id = row->id, .space = row->space, .agent = row->agent, .severity = (enum alert_severity)row->severity,
-		.value = row->value, .threshold = row->threshold,
-	});
+			 .kind = kind,
+			 .id = row->id,
+			 .space = row->space,
+			 .agent = row->agent,
+			 .severity = (enum alert_severity)row->severity,
+			 .value = row->value,
+			 .threshold = row->threshold,
+		 });
 }
 
 struct alerts *alerts_new(const struct alert_rules *rules)

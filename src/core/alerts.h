@@ -1,15 +1,17 @@
 /* Alerts: what is wrong, by the figures of core/stats.h and the breakers, and since when.
  *
- * Everything is decided here and nothing is done: alerts_evaluate() compares the figures of all subjects (an agent of a space, or a space as
- * a whole) with the rules and says what fires, what has become worse and what is over. Whoever calls it writes that down, tells of it, and
- * reports back with alerts_apply(); what was not reported is said again the next time. So a restart loses nothing: the alerts that are firing
- * are in the store, and alerts_restore() brings them back.
+ * Everything is decided here and nothing is done: alerts_evaluate() compares the figures of all subjects (an agent of a
+ * space, or a space as a whole) with the rules and says what fires, what has become worse and what is over. Whoever
+ * calls it writes that down, tells of it, and reports back with alerts_apply(); what was not reported is said again the
+ * next time. So a restart loses nothing: the alerts that are firing are in the store, and alerts_restore() brings them
+ * back.
  *
- * ONCE. An alert that is firing does not fire again; one whose severity can rise says so when it does. It is over when its figure is back
- * behind its threshold by a margin, so that one that hovers around it does not flutter, or when nothing is left in the window to judge by.
+ * ONCE. An alert that is firing does not fire again; one whose severity can rise says so when it does. It is over when
+ * its figure is back behind its threshold by a margin, so that one that hovers around it does not flutter, or when
+ * nothing is left in the window to judge by.
  *
- * QUIET. Figures of a window say something from min_samples on; before that nothing fires by them. One failure in a row of a handful is told
- * by handoff_failed and not as a rate.
+ * QUIET. Figures of a window say something from min_samples on; before that nothing fires by them. One failure in a row
+ * of a handful is told by handoff_failed and not as a rate.
  */
 #ifndef SPINE_CORE_ALERTS_H
 #define SPINE_CORE_ALERTS_H
@@ -114,9 +116,10 @@ struct alerts *alerts_new(const struct alert_rules *rules);
 void alerts_free(struct alerts *a);
 /* One that was firing when the server ended. A name that this version does not know is ignored. */
 void alerts_restore(struct alerts *a, const struct alert_row *row);
-/* Judges all subjects; of each (space, agent) at most one. *ret is in the arena; returns how many there are. Texts of agents are borrowed
- * from the subjects, or from the alerts until the next call. */
-size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, size_t count, struct arena *arena, struct alert_change **ret);
+/* Judges all subjects; of each (space, agent) at most one. *ret is in the arena; returns how many there are. Texts of
+ * agents are borrowed from the subjects, or from the alerts until the next call. */
+size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, size_t count, struct arena *arena,
+		       struct alert_change **ret);
 /* The change has been written down; id is the alert's in the store. */
 void alerts_apply(struct alerts *a, const struct alert_change *change, int64_t id);
 /* How many are firing, of all, of those of a severity. */

@@ -18,8 +18,8 @@ static struct json json_text(struct str s)
 	return (struct json){.type = JSON_STRING, .s = s};
 }
 
-/* The members in canonical order, in which they are stored and read again: the prompt that is counted now is the one that
- * is rendered later. */
+/* The members in canonical order, in which they are stored and read again: the prompt that is counted now is the one
+ * that is rendered later. */
 static struct json in_order(struct arena *arena, struct json object)
 {
 	const struct json_member **sorted = arena_calloc(arena, object.count + 1, sizeof(*sorted));
@@ -33,7 +33,8 @@ static struct json in_order(struct arena *arena, struct json object)
 
 /* --- Lists that only grow --- */
 
-/* The parent's items and those of this hop that are not among them: of which what key_of gives is not equal to that of any of them. */
+/* The parent's items and those of this hop that are not among them: of which what key_of gives is not equal to that of
+ * any of them. */
 static struct json append(struct arena *arena, const struct json *inherited, const struct json *given,
 			  struct json (*key_of)(const struct json *item, struct arena *arena))
 {
@@ -67,8 +68,8 @@ static struct json itself(const struct json *item, struct arena *arena)
 	return *item;
 }
 
-/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. Each member is in
- * an array of its own, which is empty where there is none. */
+/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. Each
+ * member is in an array of its own, which is empty where there is none. */
 static struct json without_time(const struct json *entry, struct arena *arena)
 {
 	static const char *const names[] = {"agent", "action", "decision", "why", "memory_id"};
@@ -116,11 +117,13 @@ static struct json decisions_made(const struct assemble_input *in, struct arena 
 	struct json *items = arena_calloc(arena, resolved->count + 1, sizeof(*items));
 
 	for (uint32_t i = 0; i < resolved->count; i++) {
-		const struct json *decision = json_get(&resolved->items[i], "decision"), *outcome = json_get(&resolved->items[i], "outcome");
+		const struct json *decision = json_get(&resolved->items[i], "decision"),
+				  *outcome = json_get(&resolved->items[i], "outcome");
 		struct json_member *m = arena_calloc(arena, 3, sizeof(*m));
 
 		m[0] = (struct json_member){STR("action"), decision ? *decision : json_text(STR(""))};
-		m[1] = (struct json_member){STR("agent"), json_text(in->draft->from.p ? in->draft->from : STR("unknown"))};
+		m[1] = (struct json_member){STR("agent"),
+					    json_text(in->draft->from.p ? in->draft->from : STR("unknown"))};
 		m[2] = (struct json_member){STR("decision"), outcome ? *outcome : json_text(STR("resolved"))};
 		items[i] = (struct json){.type = JSON_OBJECT, .count = 3, .members = m};
 	}
@@ -149,7 +152,8 @@ static enum problem_code inherit_intent(const struct assemble_input *in, struct 
 
 	e->intent = inherited.p ? inherited : in->draft->intent;
 	if (inherited.p && in->draft->intent.p && !str_eq(inherited, in->draft->intent))
-		return problem_set(problem, P_INTENT_CONFLICT, "intent", "the intent was set at the root and travels word for word; leave it out, "
+		return problem_set(problem, P_INTENT_CONFLICT, "intent",
+				   "the intent was set at the root and travels word for word; leave it out, "
 				   "and say what this receiver is to do in task_summary");
 	return P_OK;
 }
@@ -161,12 +165,14 @@ static enum problem_code inherit_hops(const struct assemble_input *in, struct en
 	e->hop = in->parent ? in->parent->hop + 1 : 1;
 	e->max_hops = in->parent ? in->parent->max_hops : HANDOFF_HOPS_DEFAULT;
 	if (wanted && in->parent && wanted > e->max_hops)
-		return problem_set(problem, P_CONSTRAINT_CONFLICT, "max_hops", "max_hops is %lld in this chain; a later hop can only lower it",
+		return problem_set(problem, P_CONSTRAINT_CONFLICT, "max_hops",
+				   "max_hops is %lld in this chain; a later hop can only lower it",
 				   (long long)e->max_hops);
 	if (wanted)
 		e->max_hops = wanted;
 	if (e->hop > e->max_hops)
-		return problem_set(problem, P_HOP_LIMIT, NULL, "this would be hop %lld, and the chain may have %lld; a person should look at it",
+		return problem_set(problem, P_HOP_LIMIT, NULL,
+				   "this would be hop %lld, and the chain may have %lld; a person should look at it",
 				   (long long)e->hop, (long long)e->max_hops);
 	return P_OK;
 }
@@ -226,11 +232,13 @@ static void inherit_work(const struct assemble_input *in, struct envelope *e, st
 static enum problem_code check_sizes(const struct envelope *e, struct problem *problem)
 {
 	if (e->history.count > HANDOFF_HISTORY_MAX)
-		return problem_set(problem, P_TOO_LARGE, "execution_history", "the chain's history would have %u entries; at most %d are allowed",
+		return problem_set(problem, P_TOO_LARGE, "execution_history",
+				   "the chain's history would have %u entries; at most %d are allowed",
 				   e->history.count, HANDOFF_HISTORY_MAX);
 	if (e->open_decisions.count > HANDOFF_DECISIONS_MAX)
-		return problem_set(problem, P_TOO_LARGE, "open_decisions", "there would be %u open decisions; at most %d are allowed",
-				   e->open_decisions.count, HANDOFF_DECISIONS_MAX);
+		return problem_set(problem, P_TOO_LARGE, "open_decisions",
+				   "there would be %u open decisions; at most %d are allowed", e->open_decisions.count,
+				   HANDOFF_DECISIONS_MAX);
 	return P_OK;
 }
 
@@ -241,15 +249,15 @@ static enum problem_code read_budget(const struct assemble_input *in, struct env
 
 	e->max_tokens = in->max_tokens ? in->max_tokens : HANDOFF_TOKENS_DEFAULT;
 	if (given && (!json_as_int(given, &tokens) || tokens < 1 || tokens > HANDOFF_TOKENS_MAX))
-		return problem_set(problem, P_INVALID_FIELD, "constraints.max_tokens", "max_tokens is not a whole number from 1 to %d",
-				   HANDOFF_TOKENS_MAX);
+		return problem_set(problem, P_INVALID_FIELD, "constraints.max_tokens",
+				   "max_tokens is not a whole number from 1 to %d", HANDOFF_TOKENS_MAX);
 	if (given)
 		e->max_tokens = tokens;
 	return P_OK;
 }
 
-static enum problem_code inherit(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *e,
-				 struct problem *problem)
+static enum problem_code inherit(const struct assemble_tools *tools, const struct assemble_input *in,
+				 struct envelope *e, struct problem *problem)
 {
 	enum problem_code code = inherit_hops(in, e, problem);
 

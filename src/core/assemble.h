@@ -1,6 +1,8 @@
-/* agent_handoff: packs an envelope. Collects the references, inherits what the parent carries, resolves, and trims to the budget.
+/* agent_handoff: packs an envelope. Collects the references, inherits what the parent carries, resolves, and trims to
+ * the budget.
  *
- * It only reads. The same input (and the same memories) gives the same envelope, byte for byte, but for ids and times, which are arguments.
+ * It only reads. The same input (and the same memories) gives the same envelope, byte for byte, but for ids and times,
+ * which are arguments.
  */
 #ifndef SPINE_CORE_ASSEMBLE_H
 #define SPINE_CORE_ASSEMBLE_H
@@ -15,7 +17,8 @@ enum {
 	HANDOFF_REFS_MAX = 10000,
 	HANDOFF_RECENT_MAX = 500,
 	HANDOFF_QUERY_MAX = 4096,
-	HANDOFF_QUERY_POSTINGS = 1 << 17,	/* what the search for a summary looks at: its rarest words, as many as that allows */
+	HANDOFF_QUERY_POSTINGS =
+		1 << 17, /* what the search for a summary looks at: its rarest words, as many as that allows */
 	HANDOFF_HISTORY_MAX = 10000,
 	HANDOFF_DECISIONS_MAX = 1000,
 	HANDOFF_HOPS_MAX = 64,
@@ -24,7 +27,8 @@ enum {
 	HANDOFF_TOKENS_MAX = 10000000,
 };
 
-/* What the sender asked for. Trees are of the right type (checked by whoever decoded them) or JSON_NULL where absent. */
+/* What the sender asked for. Trees are of the right type (checked by whoever decoded them) or JSON_NULL where absent.
+ */
 struct handoff_draft {
 	struct str from;		/* p == NULL: unknown */
 	struct str to;
@@ -74,7 +78,7 @@ struct assemble_tools {
 enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
 			   struct problem *problem);
 /* Trims an envelope that was assembled with everything in it to another budget, as `assemble` would have. */
-enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer, struct envelope *e,
-				struct problem *problem);
+enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer,
+				struct envelope *e, struct problem *problem);
 
 #endif

@@ -39,7 +39,8 @@ static void collect_cited(struct collection *c, const struct handoff_draft *d)
 	note_why(c, 0, WHY_CITED);
 }
 
-/* What the parent carried, what it had to leave out, and what it could not find: all are asked for again, in their newest version. */
+/* What the parent carried, what it had to leave out, and what it could not find: all are asked for again, in their
+ * newest version. */
 static void collect_inherited(struct collection *c, const struct envelope *parent)
 {
 	size_t from = c->ids.count;
@@ -154,8 +155,8 @@ static void add_ref(struct envelope *e, const struct memory *m, enum envelope_wh
 }
 
 /* has_versions: some ids name a version, so that two of them may turn out to be one reference. */
-static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id, enum envelope_why why,
-		    bool has_versions, struct envelope *e)
+static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id,
+		    enum envelope_why why, bool has_versions, struct envelope *e)
 {
 	bool asked = why == WHY_CITED || why == WHY_INHERITED;
 	struct memory m;
@@ -165,7 +166,8 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 		status = store_memory_get(t->conn, in->space, id.num, id.version, t->arena, &m);
 	if (asked)
 		e->requested++;
-	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE && memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
+	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE &&
+	    memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
 		if (!has_versions || !is_there(e, &m))
 			add_ref(e, &m, why);
 		e->resolved += asked;
@@ -204,14 +206,15 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 	if (in->parent)
 		collect_inherited(&c, in->parent);
 	if (c.ids.truncated)
-		return problem_set(problem, P_TOO_LARGE, "refs", "the handoff and those before it name more than %d memories",
-				   MENTION_MAX);
+		return problem_set(problem, P_TOO_LARGE, "refs",
+				   "the handoff and those before it name more than %d memories", MENTION_MAX);
 	if (in->draft->include_pins)
 		collect_pins(tools, in, &c);
 	if (c.ids.truncated)
 		return problem_set(problem, P_TOO_LARGE, "include_pins",
-				   "the memories that are named and the pins of the space are more than %d; unpin some, or leave the "
-				   "pins out", MENTION_MAX);
+				   "the memories that are named and the pins of the space are more than %d; unpin "
+				   "some, or "
+				   "leave the pins out", MENTION_MAX);
 	collect_recent(tools, in, &c);
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));

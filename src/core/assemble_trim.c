@@ -169,7 +169,8 @@ static double ref_value(const struct envelope *e, const struct envelope_ref *r)
 {
 	double age_ms = (double)(e->created_at_ms - r->created_at_ms);
 
-	return reason_weight(r->why) * pow(2, (double)r->importance - 1) * (1 + 0.5 * pow(2, -(age_ms > 0 ? age_ms : 0) / WEEK_MS));
+	return reason_weight(r->why) * pow(2, (double)r->importance - 1) *
+	       (1 + 0.5 * pow(2, -(age_ms > 0 ? age_ms : 0) / WEEK_MS));
 }
 
 /* The later a step, the more the next agent needs it. */
@@ -201,7 +202,8 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 	t->forms[i][item->form_count++] = form;
 }
 
-/* The forms that the strategy allows, the best first. A text without a summary is kept whole by "summary" where it is short anyway. */
+/* The forms that the strategy allows, the best first. A text without a summary is kept whole by "summary" where it is
+ * short anyway. */
 static void make_ref_item(struct trim *t, size_t i)
 {
 	enum envelope_strategy strategy = t->e->strategy;
@@ -246,10 +248,16 @@ static void make_items(struct trim *t)
 static void add_trim(struct trim *t, struct str id, size_t item, const char *left)
 {
 	const struct budget_item *b = &t->items[item];
-	const char *reason = t->e->strategy == STRATEGY_LAZY ? "lazy" : t->e->strategy == STRATEGY_SUMMARY ? "summary" : "budget";
+	const char *reason = t->e->strategy == STRATEGY_LAZY      ? "lazy"
+			     : t->e->strategy == STRATEGY_SUMMARY ? "summary"
+								  : "budget";
 
 	t->e->trimmed[t->e->trim_count++] = (struct envelope_trim){
-		.id = id, .tokens = b->cost[0], .score = round(b->value[0] * 1000) / 1000, .reason = str_of(reason), .form = str_of(left),
+		.id = id,
+		.tokens = b->cost[0],
+		.score = round(b->value[0] * 1000) / 1000,
+		.reason = str_of(reason),
+		.form = str_of(left),
 	};
 }
 
@@ -313,8 +321,8 @@ static void set_budget(struct envelope *e, int64_t tokens)
 			e->constraints.members[i].value = (struct json){.type = JSON_INT, .i = tokens};
 }
 
-/* Says what would do. The number is itself part of the prompt, so it is tried until it holds; a few tokens more leave room for ids that have
- * grown by a digit when the caller tries again. */
+/* Says what would do. The number is itself part of the prompt, so it is tried until it holds; a few tokens more leave
+ * room for ids that have grown by a digit when the caller tries again. */
 static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
 {
 	int64_t budget = t->e->max_tokens;
@@ -325,7 +333,8 @@ static enum problem_code too_small(struct trim *t, int64_t minimum, const char *
 		minimum = count_prompt(t);
 	}
 	minimum += SPARE_TOKENS;
-	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens", "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
+	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens",
+		    "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
 		    tokenizer_name(t->tokenizer), (long long)budget);
 	problem->extra_key = "minimum";
 	problem->extra = minimum;
@@ -372,8 +381,8 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 	return P_OK;
 }
 
-enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer, struct envelope *e,
-				struct problem *problem)
+enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer,
+				struct envelope *e, struct problem *problem)
 {
 	struct trim t = {
 		.e = e, .tokenizer = tokenizer, .tokens = tools->tokens, .arena = tools->arena,

@@ -1,8 +1,8 @@
 /* The circuit breaker of an agent, and when it was last seen.
  *
- * Closed: everything goes through. After BREAKER_FAILURES handoffs in a row that used up their attempts it opens: nothing new is sent to the
- * agent for BREAKER_OPEN_MS. Then it is half-open and lets one handoff through, the probe; the next one waits until that has ended. An ack
- * of the agent, whichever handoff it is for, closes the breaker.
+ * Closed: everything goes through. After BREAKER_FAILURES handoffs in a row that used up their attempts it opens:
+ * nothing new is sent to the agent for BREAKER_OPEN_MS. Then it is half-open and lets one handoff through, the probe;
+ * the next one waits until that has ended. An ack of the agent, whichever handoff it is for, closes the breaker.
  */
 #include "core/delivery_internal.h"
 
@@ -20,25 +20,29 @@ const char *breaker_name(enum breaker_state state)
 
 static enum problem_code tell(struct delivery *d, struct str agent, enum event_kind kind, struct problem *problem)
 {
-	struct event_row event = {.space = d->space, .at_ms = d->now_ms, .kind = kind, .agent = agent, .actor = d->actor};
+	struct event_row event = {
+		.space = d->space, .at_ms = d->now_ms, .kind = kind, .agent = agent, .actor = d->actor};
 	enum store_status status = store_event_add(d->conn, &event);
 
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-static enum problem_code put(struct delivery *d, int64_t agent, const struct target_row *target, struct problem *problem)
+static enum problem_code put(struct delivery *d, int64_t agent, const struct target_row *target,
+			     struct problem *problem)
 {
 	enum store_status status = store_target_put(d->conn, agent, target);
 
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-/* Is the probe still under way with the agent? A fallback may have it by now. *ret_until_ms: when it ends at the latest. */
-static enum problem_code probe_is_open(struct delivery *d, int64_t agent, const struct target_row *target, bool *ret, int64_t *ret_until_ms,
-				       struct problem *problem)
+/* Is the probe still under way with the agent? A fallback may have it by now. *ret_until_ms: when it ends at the
+ * latest. */
+static enum problem_code probe_is_open(struct delivery *d, int64_t agent, const struct target_row *target, bool *ret,
+				       int64_t *ret_until_ms, struct problem *problem)
 {
 	struct handoff_row h;
-	enum store_status status = target->probe ? store_handoff_get(d->conn, d->space, target->probe, d->arena, &h) : STORE_NOT_FOUND;
+	enum store_status status =
+		target->probe ? store_handoff_get(d->conn, d->space, target->probe, d->arena, &h) : STORE_NOT_FOUND;
 
 	*ret = false;
 	if (status == STORE_OK && h.state <= HANDOFF_LEASED && h.agent == agent) {
@@ -48,8 +52,8 @@ static enum problem_code probe_is_open(struct delivery *d, int64_t agent, const 
 	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
 }
 
-enum problem_code breaker_admits(struct delivery *d, int64_t agent, bool *ret, bool *ret_is_probe, int64_t *ret_reset_ms,
-				 struct problem *problem)
+enum problem_code breaker_admits(struct delivery *d, int64_t agent, bool *ret, bool *ret_is_probe,
+				 int64_t *ret_reset_ms, struct problem *problem)
 {
 	struct target_row target;
 	enum store_status status = store_target_get(d->conn, agent, &target);
@@ -87,7 +91,8 @@ enum problem_code breaker_probe(struct delivery *d, int64_t agent, uint64_t num,
 	return put(d, agent, &target, problem);
 }
 
-enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, int64_t agent, bool is_ack, struct problem *problem)
+enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, int64_t agent, bool is_ack,
+			       struct problem *problem)
 {
 	struct target_row target;
 	enum store_status status = store_target_get(d->conn, agent, &target);
@@ -135,11 +140,13 @@ enum problem_code breaker_reset(struct delivery *d, struct str agent, struct pro
 {
 	struct target_row target;
 	int64_t id;
-	enum store_status status = d->space ? store_agent_id(d->conn, d->space, agent, false, d->now_ms, &id) : STORE_NOT_FOUND;
+	enum store_status status =
+		d->space ? store_agent_id(d->conn, d->space, agent, false, d->now_ms, &id) : STORE_NOT_FOUND;
 	enum problem_code code;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_AGENT_NOT_FOUND, "name", "there is no agent \"%.*s\" in this space", STR_ARG(agent));
+		return problem_set(problem, P_AGENT_NOT_FOUND, "name", "there is no agent \"%.*s\" in this space",
+				   STR_ARG(agent));
 	if (status == STORE_OK)
 		status = store_target_get(d->conn, id, &target);
 	if (status != STORE_OK)

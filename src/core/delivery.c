@@ -14,12 +14,20 @@ static bool is_failed_attempt(enum event_kind kind)
 	return kind == EVENT_NACKED || kind == EVENT_ACK_TIMEOUT || kind == EVENT_LEASE_LOST || kind == EVENT_WORK_LOST;
 }
 
-static enum problem_code tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note, double first, double second,
-			      struct problem *problem)
+static enum problem_code tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
+			      double first, double second, struct problem *problem)
 {
 	struct event_row event = {
-		.space = h->space, .at_ms = d->now_ms, .kind = kind, .handoff = h->num, .envelope = h->envelope, .attempt = h->attempt,
-		.agent = h->agent_name, .actor = d->actor, .note = note, .value = {first, second},
+		.space = h->space,
+		.at_ms = d->now_ms,
+		.kind = kind,
+		.handoff = h->num,
+		.envelope = h->envelope,
+		.attempt = h->attempt,
+		.agent = h->agent_name,
+		.actor = d->actor,
+		.note = note,
+		.value = {first, second},
 	};
 	enum store_status status = store_event_add(d->conn, &event);
 
@@ -33,14 +41,15 @@ enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h,
 
 	/* Where the work was lost and is done again, the second ack comes late, but not because nobody accepted it. */
 	if (kind == EVENT_ACKED)
-		return tell(d, h, kind, note, (double)((h->acked_at_ms ? h->acked_at_ms : d->now_ms) - h->created_at_ms), 0, problem);
+		return tell(d, h, kind, note,
+			    (double)((h->acked_at_ms ? h->acked_at_ms : d->now_ms) - h->created_at_ms), 0, problem);
 	if (is_failed_attempt(kind))
 		return tell(d, h, kind, note, !is_last, is_last && !h->is_exhausted, problem);
 	return tell(d, h, kind, note, 0, 0, problem);
 }
 
-enum problem_code delivery_tell_exhausted(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
-					  struct problem *problem)
+enum problem_code delivery_tell_exhausted(struct delivery *d, const struct handoff_row *h, enum event_kind kind,
+					  struct str note, struct problem *problem)
 {
 	return tell(d, h, kind, note, 0, 1, problem);
 }
@@ -57,8 +66,8 @@ static enum problem_code write_handoff(struct delivery *d, const struct handoff_
 	return P_OK;
 }
 
-enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, enum handoff_state to,
-				struct problem *problem)
+enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
+				enum handoff_state to, struct problem *problem)
 {
 	assert(handoff_allows_move(verb, h->state, to));
 	assert(handoff_is_open(to) == (h->due_ms != 0));
@@ -69,10 +78,12 @@ enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum 
 
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
 {
-	enum store_status status = d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
+	enum store_status status =
+		d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space", (unsigned long long)num);
+		return problem_set(problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+				   (unsigned long long)num);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -82,7 +93,8 @@ static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
 
-enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, struct problem *problem)
+enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
+				 struct problem *problem)
 {
 	/* A sender that waits decides itself how long. */
 	h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
@@ -93,14 +105,17 @@ enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum
 
 static enum problem_code circuit_open(struct delivery *d, struct str agent, int64_t reset_ms, struct problem *problem)
 {
-	problem_set(problem, P_CIRCUIT_OPEN, "to", "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in %lld ms",
+	problem_set(problem, P_CIRCUIT_OPEN, "to",
+		    "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in "
+		    "%lld ms",
 		    STR_ARG(agent), BREAKER_FAILURES, (long long)(reset_ms > d->now_ms ? reset_ms - d->now_ms : 1));
 	problem->retry_after_ms = reset_ms > d->now_ms ? reset_ms - d->now_ms : 1;
 	return problem->code;
 }
 
 /* An expired handoff is the sender's to send again, as long as the breaker lets it. */
-static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+				struct problem *problem)
 {
 	bool admitted = true, is_probe = false;
 	int64_t reset_ms = 0;
@@ -119,11 +134,14 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
 }
 
-static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+				    struct problem *problem)
 {
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
-		return problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
-				   (unsigned long long)h->num, handoff_state_name(h->state), h->reason.p ? (int)h->reason.n : 0, h->reason.p);
+		return problem_set(problem, P_HANDOFF_PARKED, NULL,
+				   "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
+				   (unsigned long long)h->num, handoff_state_name(h->state),
+				   h->reason.p ? (int)h->reason.n : 0, h->reason.p);
 	if (h->state >= HANDOFF_WORKING && h->state != HANDOFF_EXPIRED)
 		return P_OK;
 	if (o->ack_timeout_ms)
@@ -142,7 +160,8 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 }
 
 /* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */
-static enum problem_code join_channel(struct delivery *d, const struct delivery_order *o, struct handoff_row *h, struct problem *problem)
+static enum problem_code join_channel(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+				      struct problem *problem)
 {
 	if (o->channel == 0 || h->channel || h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
 		return P_OK;
@@ -158,7 +177,8 @@ struct str delivery_names(struct arena *arena, const struct json *names)
 }
 
 /* The breaker of the target does not let it through: a fallback takes it, or it is refused. */
-static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool *ret_is_probe, struct problem *problem)
+static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool *ret_is_probe,
+				struct problem *problem)
 {
 	int64_t target = h->agent;
 	enum problem_code code = delivery_next_fallback(d, h, ret_is_probe, problem);
@@ -185,14 +205,26 @@ static enum problem_code fill_from_agent(struct delivery *d, const struct delive
 }
 
 /* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
-static enum problem_code plan_new(struct delivery *d, const struct delivery_order *o, int64_t target, struct delivery_plan *ret,
-				  struct problem *problem)
+static enum problem_code plan_new(struct delivery *d, const struct delivery_order *o, int64_t target,
+				  struct delivery_plan *ret, struct problem *problem)
 {
 	struct handoff_row h = {
-		.space = d->space, .envelope = o->envelope, .channel = o->channel, .channel_name = o->channel_name, .from = o->from,
-		.target = target, .target_name = o->to, .agent = target, .agent_name = o->to, .state = HANDOFF_QUEUED,
-		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority, .attempt = 1, .max_attempts = o->max_attempts,
-		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0, .ack_timeout_ms = o->ack_timeout_ms, .created_at_ms = d->now_ms,
+		.space = d->space,
+		.envelope = o->envelope,
+		.channel = o->channel,
+		.channel_name = o->channel_name,
+		.from = o->from,
+		.target = target,
+		.target_name = o->to,
+		.agent = target,
+		.agent_name = o->to,
+		.state = HANDOFF_QUEUED,
+		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
+		.attempt = 1,
+		.max_attempts = o->max_attempts,
+		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0,
+		.ack_timeout_ms = o->ack_timeout_ms,
+		.created_at_ms = d->now_ms,
 		.changed_at_ms = d->now_ms,
 	};
 	bool admitted = true, is_probe = false;
@@ -210,7 +242,8 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 	return P_OK;
 }
 
-static enum problem_code send_new(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem)
+static enum problem_code send_new(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
+				  struct problem *problem)
 {
 	struct handoff_row h = plan->row;
 	enum store_status status = store_handoff_insert(d->conn, &h);
@@ -230,7 +263,8 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 	return P_OK;
 }
 
-enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret, struct problem *problem)
+enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret,
+				struct problem *problem)
 {
 	struct handoff_row h;
 	int64_t target;
@@ -249,7 +283,8 @@ enum problem_code delivery_plan(struct delivery *d, const struct delivery_order 
 	return P_OK;
 }
 
-enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem)
+enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
+				     struct problem *problem)
 {
 	struct handoff_row h = plan->row;
 	enum problem_code code;
@@ -275,13 +310,14 @@ enum problem_code delivery_send(struct delivery *d, const struct delivery_order 
 
 /* --- Taking --- */
 
-enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver, struct handoff_row *ret,
-				struct problem *problem)
+enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
+				struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
 	int64_t id;
 	enum store_status status = store_agent_id(d->conn, d->space, agent, true, d->now_ms, &id);
-	enum problem_code code = status == STORE_OK ? breaker_seen(d, NULL, id, false, problem) : problem_of_store(problem, status);
+	enum problem_code code =
+		status == STORE_OK ? breaker_seen(d, NULL, id, false, problem) : problem_of_store(problem, status);
 
 	if (code != P_OK)
 		return code;
@@ -313,7 +349,9 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
 		return code;
 	code = delivery_offer(d, &h, VERB_RELEASE, problem);
-	return code == P_OK ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem) : code;
+	return code == P_OK
+		       ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem)
+		       : code;
 }
 
 /* --- Settling --- */
@@ -321,14 +359,20 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 static enum problem_code stale(const struct handoff_row *h, int64_t lease, struct problem *problem)
 {
 	if (h->leases == lease && h->state == HANDOFF_ACKED)
-		return problem_set(problem, P_STALE_LEASE, "lease",
-				   "ho-%llu was acked with this lease, and an ack is not taken back: complete or reject it; "
-				   "nothing was changed", (unsigned long long)h->num);
+		return problem_set(
+			problem, P_STALE_LEASE, "lease",
+			"ho-%llu was acked with this lease, and an ack is not taken back: complete or reject it; "
+			"nothing was changed",
+			(unsigned long long)h->num);
 	if (h->leases == lease)
-		return problem_set(problem, P_STALE_LEASE, "lease", "the lease ho-%llu.%lld has ended: the handoff is %s now; nothing was changed",
+		return problem_set(problem, P_STALE_LEASE, "lease",
+				   "the lease ho-%llu.%lld has ended: the handoff is %s now; nothing was changed",
 				   (unsigned long long)h->num, (long long)lease, handoff_state_name(h->state));
-	return problem_set(problem, P_STALE_LEASE, "lease", "ho-%llu.%lld is not the lease of this handoff: the newest is ho-%llu.%lld, and it is %s; nothing was changed",
-			   (unsigned long long)h->num, (long long)lease, (unsigned long long)h->num, (long long)h->leases,
+	return problem_set(problem, P_STALE_LEASE, "lease",
+			   "ho-%llu.%lld is not the lease of this handoff: the newest is ho-%llu.%lld, and it is %s; "
+			   "nothing was changed",
+			   (unsigned long long)h->num, (long long)lease, (unsigned long long)h->num,
+			   (long long)h->leases,
 			   handoff_state_name(h->state));
 }
 
@@ -359,7 +403,8 @@ static enum problem_code keep_result(struct delivery *d, const struct handoff_ro
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-static enum problem_code accept(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+static enum problem_code accept(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h,
+				struct problem *problem)
 {
 	bool first = h->acked_at_ms == 0, completes = a->verb == VERB_COMPLETE;
 	enum handoff_state to = completes ? HANDOFF_COMPLETED : a->work_lease_ms ? HANDOFF_WORKING : HANDOFF_ACKED;
@@ -379,7 +424,8 @@ static enum problem_code accept(struct delivery *d, const struct delivery_answer
 	return code == P_OK ? keep_result(d, h, a, problem) : code;
 }
 
-static enum problem_code go_on(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+static enum problem_code go_on(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h,
+			       struct problem *problem)
 {
 	enum problem_code code;
 
@@ -395,7 +441,8 @@ static enum problem_code go_on(struct delivery *d, const struct delivery_answer 
 	return code == P_OK && a->text.p ? delivery_tell(d, h, EVENT_PROGRESS, a->text, problem) : code;
 }
 
-static enum problem_code refuse(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h, struct problem *problem)
+static enum problem_code refuse(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h,
+				struct problem *problem)
 {
 	bool is_final = a->verb == VERB_REJECT;
 	enum problem_code code;
@@ -405,8 +452,8 @@ static enum problem_code refuse(struct delivery *d, const struct delivery_answer
 	return code == P_OK ? delivery_fail(d, h, a->verb, a->delay_ms, is_final, problem) : code;
 }
 
-enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer, struct handoff_row *ret,
-				  struct problem *problem)
+enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
+				  struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
 	enum problem_code code = delivery_get(d, num, &h, problem);

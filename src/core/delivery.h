@@ -1,21 +1,21 @@
 /* Delivery: what becomes of a handoff, from the moment it is sent to the moment somebody has settled it.
  *
- * Every function is one step of one transaction of the store: it reads what it must know, decides, and writes the handoff, an event that
- * tells what happened, and the breaker. Time and randomness are arguments; deadlines are columns of the store (handoff_row.due_ms),
- * and delivery_due() is the one function that carries out what time brings. So a restart continues where the last commit was, and a
- * simulation can play years in a second.
+ * Every function is one step of one transaction of the store: it reads what it must know, decides, and writes the
+ * handoff, an event that tells what happened, and the breaker. Time and randomness are arguments; deadlines are columns
+ * of the store (handoff_row.due_ms), and delivery_due() is the one function that carries out what time brings. So a
+ * restart continues where the last commit was, and a simulation can play years in a second.
  *
  *     queued -> leased -> acked -> completed          core/handoff_state.h has the table
  *
- * FAILED ATTEMPTS. An attempt fails when the receiver says so (nack), when its lease or work lease runs out, or when nobody takes the
- * handoff within the ack timeout. While attempts are left it is queued again: after a backoff of 2^n seconds with jitter where a
- * receiver had it, at once where nobody did (there is nothing to back off from). When they are used up the fallback agents
- * follow in order, each with attempts of its own; then it is parked.
- * An agent that is at work is not dead: while it holds a lease, or took or settled something within the ack timeout, what waits in its queue
- * keeps waiting and loses no attempt.
+ * FAILED ATTEMPTS. An attempt fails when the receiver says so (nack), when its lease or work lease runs out, or when
+ * nobody takes the handoff within the ack timeout. While attempts are left it is queued again: after a backoff of 2^n
+ * seconds with jitter where a receiver had it, at once where nobody did (there is nothing to back off from). When they
+ * are used up the fallback agents follow in order, each with attempts of its own; then it is parked. An agent that is
+ * at work is not dead: while it holds a lease, or took or settled something within the ack timeout, what waits in its
+ * queue keeps waiting and loses no attempt.
  *
- * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent again, which is
- * the next attempt of the same handoff.
+ * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent
+ * again, which is the next attempt of the same handoff.
  */
 #ifndef SPINE_CORE_DELIVERY_H
 #define SPINE_CORE_DELIVERY_H
@@ -58,7 +58,7 @@ struct delivery_order {
 	struct str to;
 	struct str from;			/* p == NULL: unknown */
 	struct str channel_name;
-	int64_t channel;			/* 0: direct. A channel's handoffs are made even while the breaker is open. */
+	int64_t channel; /* 0: direct. A channel's handoffs are made even while the breaker is open. */
 	bool is_new;				/* the envelope is being made with it: it was not sent before */
 	bool is_forced;				/* a person wants it: the breaker is not asked */
 	int64_t wait_ms;			/* how long the sender waits for the ack; 0: not at all */
@@ -68,14 +68,15 @@ struct delivery_order {
 	const struct json *fallbacks;		/* an array of names; NULL: the agent's setting */
 };
 
-/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more
- * (where the breaker lets it), one that is under way is
- * returned as it is (with the new wait), one that was acked is returned, one that was parked or discarded is refused. */
+/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more (where the
+ * breaker lets it), one that is under way is returned as it is (with the new wait), one that was acked is returned, one
+ * that was parked or discarded is refused.
+ */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
 
-/* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed nothing, and what it
- * allows for an envelope that is new is not refused any more. */
+/* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed
+ * nothing, and what it allows for an envelope that is new is not refused any more. */
 struct delivery_plan {
 	const struct delivery_order *order;
 	struct handoff_row row;
@@ -83,13 +84,17 @@ struct delivery_plan {
 	bool is_probe;
 };
 
-enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret, struct problem *problem);
-enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret, struct problem *problem);
-
-/* Gives the next handoff of the agent to a receiver. lease_ms 0: the handoff's ack timeout. Where there is none ret->num is 0. */
-enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver, struct handoff_row *ret,
+enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret,
 				struct problem *problem);
-/* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the lease is stale. */
+enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
+				     struct problem *problem);
+
+/* Gives the next handoff of the agent to a receiver. lease_ms 0: the handoff's ack timeout. Where there is none
+ * ret->num is 0. */
+enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
+				struct handoff_row *ret, struct problem *problem);
+/* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the
+ * lease is stale. */
 enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem);
 
 /* A receiver's answer. */
@@ -103,23 +108,25 @@ struct delivery_answer {
 	bool has_result;
 };
 
-/* The same ack or completion again is answered as before and changes nothing; a stale lease is refused and changes nothing. */
-enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer, struct handoff_row *ret,
-				  struct problem *problem);
+/* The same ack or completion again is answered as before and changes nothing; a stale lease is refused and changes
+ * nothing. */
+enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
+				  struct handoff_row *ret, struct problem *problem);
 
-/* Carries out up to max things that are due, in any space. *ret_next_ms: when to call it next; 0: nothing is waiting. */
+/* Carries out up to max things that are due, in any space. *ret_next_ms: when to call it next; 0: nothing is waiting.
+ */
 enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem);
 
-/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. with_acked: also what was
- * acked, because the chain cannot go on. *ret is the last one parked. */
-enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason, bool with_acked,
-				struct handoff_row *ret, struct problem *problem);
+/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. with_acked:
+ * also what was acked, because the chain cannot go on. *ret is the last one parked. */
+enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
+				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
 /* Out of parked: to the same agent (to.p == NULL) or to another, with new attempts. */
-enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why, struct handoff_row *ret,
-				   struct problem *problem);
+enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why,
+				   struct handoff_row *ret, struct problem *problem);
 /* kind EVENT_DISCARDED or EVENT_SHRUNK. */
-enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why, struct handoff_row *ret,
-				   struct problem *problem);
+enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
+				   struct handoff_row *ret, struct problem *problem);
 
 /* --- The circuit breaker of an agent --- */
 

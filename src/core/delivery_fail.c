@@ -16,7 +16,8 @@ static uint64_t next_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* 2^n seconds, capped; of these, half for certain and half by chance, so that what failed together does not come back together. */
+/* 2^n seconds, capped; of these, half for certain and half by chance, so that what failed together does not come back
+ * together. */
 static int64_t backoff_ms(struct delivery *d, int64_t failed_attempts)
 {
 	int64_t full = failed_attempts < 5 ? INT64_C(1000) << failed_attempts : DELIVERY_BACKOFF_MAX_MS;
@@ -24,8 +25,8 @@ static int64_t backoff_ms(struct delivery *d, int64_t failed_attempts)
 	return full / 2 + (int64_t)(next_random(d->random) % (uint64_t)(full / 2 + 1));
 }
 
-enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms, bool is_final,
-				struct problem *problem)
+enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms,
+				bool is_final, struct problem *problem)
 {
 	if (is_final || h->attempt >= h->max_attempts)
 		return delivery_give_up(d, h, verb, !is_final, problem);
@@ -41,9 +42,10 @@ enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum 
 	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
 }
 
-/* Is the agent one that may take over? Not one that has a handoff of this envelope already, and not one behind an open breaker. */
-static enum problem_code may_take_over(struct delivery *d, const struct handoff_row *h, int64_t agent, bool *ret, bool *ret_is_probe,
-				       struct problem *problem)
+/* Is the agent one that may take over? Not one that has a handoff of this envelope already, and not one behind an open
+ * breaker. */
+static enum problem_code may_take_over(struct delivery *d, const struct handoff_row *h, int64_t agent, bool *ret,
+				       bool *ret_is_probe, struct problem *problem)
 {
 	struct handoff_row other;
 	int64_t reset_ms;
@@ -68,7 +70,8 @@ static struct str rest_of(struct arena *arena, const struct json *names, uint32_
 	return delivery_names(arena, &rest);
 }
 
-enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row *h, bool *ret_is_probe, struct problem *problem)
+enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row *h, bool *ret_is_probe,
+					 struct problem *problem)
 {
 	struct json names;
 	struct json_error error;
@@ -76,13 +79,15 @@ enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row 
 	bool found = false;
 
 	*ret_is_probe = false;
-	if (h->fallbacks.p == NULL || !json_parse(h->fallbacks, 4, d->arena, &names, &error) || names.type != JSON_ARRAY)
+	if (h->fallbacks.p == NULL || !json_parse(h->fallbacks, 4, d->arena, &names, &error) ||
+	    names.type != JSON_ARRAY)
 		return P_OK;
 	for (uint32_t i = 0; code == P_OK && !found && i < names.count; i++) {
 		int64_t agent;
 		enum store_status status = store_agent_id(d->conn, h->space, names.items[i].s, true, d->now_ms, &agent);
 
-		code = status == STORE_OK ? may_take_over(d, h, agent, &found, ret_is_probe, problem) : problem_of_store(problem, status);
+		code = status == STORE_OK ? may_take_over(d, h, agent, &found, ret_is_probe, problem)
+					  : problem_of_store(problem, status);
 		if (code == P_OK && found) {
 			h->agent = agent;
 			h->agent_name = names.items[i].s;
@@ -94,7 +99,8 @@ enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row 
 	return code;
 }
 
-enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, bool count, struct problem *problem)
+enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, bool count,
+				   struct problem *problem)
 {
 	int64_t agent = h->agent;
 	enum problem_code code = P_OK;
@@ -134,14 +140,16 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 	if (code != P_OK)
 		return code;
 	h->is_exhausted = h->is_exhausted || exhausts;
-	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited") : STR("not taken while the sender waited");
+	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited")
+					       : STR("not taken while the sender waited");
 	h->due_ms = 0;
 	h->expires_at_ms = 0;
 	h->receiver = STR_NULL;
 	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_EXPIRED, problem);
 	if (code != P_OK)
 		return code;
-	return exhausts ? delivery_tell_exhausted(d, h, EVENT_EXPIRED, h->reason, problem) : delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem);
+	return exhausts ? delivery_tell_exhausted(d, h, EVENT_EXPIRED, h->reason, problem)
+			: delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem);
 }
 
 /* Nobody took it. An agent that is at work gets more time. */

@@ -18,16 +18,27 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
 	if (code != P_OK)
 		return code;
-	return exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem) : delivery_tell(d, h, EVENT_PARKED, reason, problem);
+	return exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem)
+			: delivery_tell(d, h, EVENT_PARKED, reason, problem);
 }
 
-static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason,
-				     struct handoff_row *ret, struct problem *problem)
+static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from,
+				     struct str reason, struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h = {
-		.space = d->space, .envelope = envelope, .created_at_ms = d->now_ms, .from = from, .target_name = to, .agent_name = to,
-		.state = HANDOFF_PARKED, .priority = DELIVERY_PRIORITY, .attempt = 0, .max_attempts = DELIVERY_ATTEMPTS,
-		.ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS, .changed_at_ms = d->now_ms, .reason = reason,
+		.space = d->space,
+		.envelope = envelope,
+		.created_at_ms = d->now_ms,
+		.from = from,
+		.target_name = to,
+		.agent_name = to,
+		.state = HANDOFF_PARKED,
+		.priority = DELIVERY_PRIORITY,
+		.attempt = 0,
+		.max_attempts = DELIVERY_ATTEMPTS,
+		.ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS,
+		.changed_at_ms = d->now_ms,
+		.reason = reason,
 	};
 	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &h.target);
 	enum problem_code code;
@@ -54,8 +65,8 @@ struct parking {
 	enum handoff_state state;	/* of one that is not */
 };
 
-static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason, bool with_acked,
-				   struct parking *all, struct problem *problem)
+static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason,
+				   bool with_acked, struct parking *all, struct problem *problem)
 {
 	enum problem_code code = P_OK;
 
@@ -76,8 +87,8 @@ static enum problem_code park_page(struct delivery *d, struct handoff_row *page,
 	return code;
 }
 
-enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from, struct str reason, bool with_acked,
-				struct handoff_row *ret, struct problem *problem)
+enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
+				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row *page = arena_calloc(d->arena, PARK_PAGE, sizeof(*page));
 	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
@@ -101,7 +112,8 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 	if (all.count == 0)
 		return park_unsent(d, envelope, to, from, reason, ret, problem);
 	if (all.parked == 0)
-		return problem_set(problem, P_ALREADY_SETTLED, NULL, "every handoff of env-%llu is %s already; there is nothing to park",
+		return problem_set(problem, P_ALREADY_SETTLED, NULL,
+				   "every handoff of env-%llu is %s already; there is nothing to park",
 				   (unsigned long long)envelope, handoff_state_name(all.state));
 	*ret = all.last;
 	return P_OK;
@@ -112,8 +124,8 @@ static enum problem_code get_parked(struct delivery *d, uint64_t num, struct han
 	enum problem_code code = delivery_get(d, num, ret, problem);
 
 	if (code == P_OK && ret->state != HANDOFF_PARKED)
-		code = problem_set(problem, P_NOT_PARKED, "id", "ho-%llu is not parked; it is %s", (unsigned long long)num,
-				   handoff_state_name(ret->state));
+		code = problem_set(problem, P_NOT_PARKED, "id", "ho-%llu is not parked; it is %s",
+				   (unsigned long long)num, handoff_state_name(ret->state));
 	return code;
 }
 
@@ -132,7 +144,8 @@ static enum problem_code retarget(struct delivery *d, struct handoff_row *h, str
 	if (status == STORE_OK)
 		status = store_handoff_find(d->conn, d->space, h->envelope, agent, d->arena, &other);
 	if (status == STORE_OK)
-		return problem_set(problem, P_ALREADY_SENT, "to", "env-%llu was handed to %.*s already: that is ho-%llu",
+		return problem_set(problem, P_ALREADY_SENT, "to",
+				   "env-%llu was handed to %.*s already: that is ho-%llu",
 				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other.num);
 	if (status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
@@ -141,8 +154,8 @@ static enum problem_code retarget(struct delivery *d, struct handoff_row *h, str
 	return P_OK;
 }
 
-enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why, struct handoff_row *ret,
-				   struct problem *problem)
+enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why,
+				   struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
 	enum problem_code code = get_parked(d, num, &h, problem);
@@ -164,8 +177,8 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 	return code;
 }
 
-enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why, struct handoff_row *ret,
-				   struct problem *problem)
+enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
+				   struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
 	enum problem_code code = get_parked(d, num, &h, problem);

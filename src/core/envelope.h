@@ -1,9 +1,9 @@
 /* The envelope: what one agent hands to the next. Plain data, its canonical JSON, and back.
  *
- * An envelope is immutable. Its digest is the SHA-256 over its canonical JSON (RFC 8785) without the member "digest". The text of a
- * memory is not stored a second time: what the store keeps is the envelope without the texts of its references (the
- * skeleton), and a reader puts them back from the memory's version, which never changes. So a memory that is
- * forgotten is gone from the envelopes, too: its reference stays, without text.
+ * An envelope is immutable. Its digest is the SHA-256 over its canonical JSON (RFC 8785) without the member "digest".
+ * The text of a memory is not stored a second time: what the store keeps is the envelope without the texts of its
+ * references (the skeleton), and a reader puts them back from the memory's version, which never changes. So a memory
+ * that is forgotten is gone from the envelopes, too: its reference stays, without text.
  */
 #ifndef SPINE_CORE_ENVELOPE_H
 #define SPINE_CORE_ENVELOPE_H

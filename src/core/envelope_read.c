@@ -1,4 +1,5 @@
-/* An envelope from its canonical JSON. What is read here was written by envelope_write; anything else is damage, and is said to be. */
+/* An envelope from its canonical JSON. What is read here was written by envelope_write; anything else is damage, and is
+ * said to be. */
 #include "codec/rfc3339.h"
 #include "core/envelope.h"
 
@@ -123,7 +124,8 @@ static bool read_redactions(const struct json *obj, struct arena *arena, struct 
 		int64_t at, len;
 
 		if (!read_int(&list->items[i], "at", &at) || !read_int(&list->items[i], "len", &len) ||
-		    !read_str(&list->items[i], "kind", &items[i].kind) || at < 0 || len < 0 || at > UINT32_MAX || len > UINT32_MAX)
+		    !read_str(&list->items[i], "kind", &items[i].kind) || at < 0 || len < 0 || at > UINT32_MAX ||
+		    len > UINT32_MAX)
 			return false;
 		items[i].at = (uint32_t)at;
 		items[i].len = (uint32_t)len;
@@ -145,9 +147,10 @@ static bool read_ref(const struct json *obj, struct arena *arena, struct envelop
 	    !read_digest(obj, "digest", r->digest) || !read_name(obj, "why", why_name, 5, &why) ||
 	    !read_name(obj, "form", form_name, 3, &form) || !read_str(obj, "importance", &importance) ||
 	    !memory_importance_parse(importance, &r->importance) || !read_str(obj, "trust", &trust) ||
-	    !memory_trust_parse(trust, &r->trust) || !read_int(obj, "tokens", &r->tokens) || !read_optional(obj, "kind", &r->kind) ||
-	    !read_optional(obj, "agent", &r->agent) || !read_time(obj, "created_at", &r->created_at_ms) ||
-	    !read_optional(obj, "superseded_by", &superseded_by) || !read_redactions(obj, arena, r))
+	    !memory_trust_parse(trust, &r->trust) || !read_int(obj, "tokens", &r->tokens) ||
+	    !read_optional(obj, "kind", &r->kind) || !read_optional(obj, "agent", &r->agent) ||
+	    !read_time(obj, "created_at", &r->created_at_ms) || !read_optional(obj, "superseded_by", &superseded_by) ||
+	    !read_redactions(obj, arena, r))
 		return false;
 	if (superseded_by.p && !memory_id_parse(superseded_by, &newer))
 		return false;
@@ -173,7 +176,8 @@ static bool read_memory(const struct json *obj, struct arena *arena, struct enve
 		if (!read_ref(&refs.items[i], arena, &e->refs[i]))
 			return false;
 	for (uint32_t i = 0; i < missing.count; i++)
-		if (!read_str(&missing.items[i], "id", &e->missing[i].id) || !read_str(&missing.items[i], "reason", &e->missing[i].reason))
+		if (!read_str(&missing.items[i], "id", &e->missing[i].id) ||
+		    !read_str(&missing.items[i], "reason", &e->missing[i].reason))
 			return false;
 	return true;
 }
@@ -194,8 +198,9 @@ static bool read_budget(const struct json *obj, struct arena *arena, struct enve
 		const struct json *item = &trimmed.items[i], *score = json_get(item, "score");
 		struct envelope_trim *t = &e->trimmed[i];
 
-		if (!read_str(item, "id", &t->id) || !read_int(item, "tokens", &t->tokens) || !read_str(item, "reason", &t->reason) ||
-		    !read_str(item, "form", &t->form) || score == NULL || (score->type != JSON_INT && score->type != JSON_DOUBLE))
+		if (!read_str(item, "id", &t->id) || !read_int(item, "tokens", &t->tokens) ||
+		    !read_str(item, "reason", &t->reason) || !read_str(item, "form", &t->form) || score == NULL ||
+		    (score->type != JSON_INT && score->type != JSON_DOUBLE))
 			return false;
 		t->score = score->type == JSON_INT ? (double)score->i : score->d;
 	}
@@ -204,15 +209,17 @@ static bool read_budget(const struct json *obj, struct arena *arena, struct enve
 
 static bool read_task(const struct json *obj, struct envelope *e)
 {
-	return read_str(obj, "id", &e->task) && read_optional(obj, "intent", &e->intent) && read_optional(obj, "state", &e->state) &&
-	       read_str(obj, "summary", &e->summary) && read_tree(obj, "open_decisions", JSON_ARRAY, &e->open_decisions);
+	return read_str(obj, "id", &e->task) && read_optional(obj, "intent", &e->intent) &&
+	       read_optional(obj, "state", &e->state) && read_str(obj, "summary", &e->summary) &&
+	       read_tree(obj, "open_decisions", JSON_ARRAY, &e->open_decisions);
 }
 
 static bool read_lineage(const struct json *obj, struct envelope *e)
 {
-	return read_envelope_id(obj, "parent", &e->parent) && (e->parent == 0 || read_digest(obj, "parent_digest", e->parent_digest)) &&
-	       read_envelope_id(obj, "root", &e->root) && read_int(obj, "hop", &e->hop) && read_int(obj, "max_hops", &e->max_hops) &&
-	       read_tree(obj, "path", JSON_ARRAY, &e->path);
+	return read_envelope_id(obj, "parent", &e->parent) &&
+	       (e->parent == 0 || read_digest(obj, "parent_digest", e->parent_digest)) &&
+	       read_envelope_id(obj, "root", &e->root) && read_int(obj, "hop", &e->hop) &&
+	       read_int(obj, "max_hops", &e->max_hops) && read_tree(obj, "path", JSON_ARRAY, &e->path);
 }
 
 bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
@@ -227,15 +234,18 @@ bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
 	completeness = json_get(&obj, "completeness");
 	if (json_get(&obj, "guard"))
 		e.guard = *json_get(&obj, "guard");
-	if (!read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) || !read_str(&obj, "space", &e.space) ||
-	    !read_time(&obj, "created_at", &e.created_at_ms) || !read_optional(&obj, "from", &e.from) || !read_str(&obj, "to", &e.to) ||
+	if (!read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) ||
+	    !read_str(&obj, "space", &e.space) || !read_time(&obj, "created_at", &e.created_at_ms) ||
+	    !read_optional(&obj, "from", &e.from) || !read_str(&obj, "to", &e.to) ||
 	    !read_optional(&obj, "traceparent", &e.traceparent) || !read_task(json_get(&obj, "task"), &e) ||
-	    !read_memory(json_get(&obj, "memory"), arena, &e) || !read_tree(&obj, "history", JSON_ARRAY, &e.history) ||
-	    !read_tree(&obj, "constraints", JSON_OBJECT, &e.constraints) || !read_tree(&obj, "waived", JSON_ARRAY, &e.waived) ||
+	    !read_memory(json_get(&obj, "memory"), arena, &e) ||
+	    !read_tree(&obj, "history", JSON_ARRAY, &e.history) ||
+	    !read_tree(&obj, "constraints", JSON_OBJECT, &e.constraints) ||
+	    !read_tree(&obj, "waived", JSON_ARRAY, &e.waived) ||
 	    !read_tree(&obj, "expected_output", JSON_OBJECT, &e.expected_output) ||
-	    !read_tree(&obj, "extensions", JSON_OBJECT, &e.extensions) || !read_lineage(json_get(&obj, "lineage"), &e) ||
-	    !read_budget(json_get(&obj, "budget"), arena, &e) || !read_int(completeness, "requested", &e.requested) ||
-	    !read_int(completeness, "resolved", &e.resolved))
+	    !read_tree(&obj, "extensions", JSON_OBJECT, &e.extensions) ||
+	    !read_lineage(json_get(&obj, "lineage"), &e) || !read_budget(json_get(&obj, "budget"), arena, &e) ||
+	    !read_int(completeness, "requested", &e.requested) || !read_int(completeness, "resolved", &e.resolved))
 		return false;
 	*ret = e;
 	return true;

@@ -13,7 +13,7 @@ enum fidelity_kind { KIND_INTENT, KIND_CONSTRAINT, KIND_DECISION, KIND_STEP, KIN
 struct fidelity_item {
 	enum fidelity_kind kind;
 	enum fidelity_fate fate;
-	struct str key;			/* a constraint's key, a memory's id, a decision's or step's text; "" for the intent */
+	struct str key; /* a constraint's key, a memory's id, a decision's or step's text; "" for the intent */
 	const struct json *before;	/* of constraints; NULL where there was none */
 	const struct json *after;
 	struct str reason;		/* of what was waived or dropped; p == NULL: none is known */
@@ -32,7 +32,8 @@ const char *fidelity_fate_name(enum fidelity_fate fate);
 const char *fidelity_kind_name(enum fidelity_kind kind);
 
 /* Everything that is in one of them; borrows from both. */
-void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena, struct fidelity *ret);
+void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
+		      struct fidelity *ret);
 
 /* Is the thing named by key (a constraint, a memory's id, a decision, "intent") in the envelope? */
 bool fidelity_has(const struct envelope *e, struct str key);

@@ -1,5 +1,5 @@
-/* The ids of handoffs, "ho-12", and of their leases, "ho-12.3": the third lease of that handoff. The number of a lease grows with each that
- * is given: it is the fencing token. */
+/* The ids of handoffs, "ho-12", and of their leases, "ho-12.3": the third lease of that handoff. The number of a lease
+ * grows with each that is given: it is the fencing token. */
 #ifndef SPINE_CORE_HANDOFF_ID_H
 #define SPINE_CORE_HANDOFF_ID_H
 

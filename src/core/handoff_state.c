@@ -14,16 +14,17 @@ static const struct {
 	[VERB_REJECT] = {IN(LEASED) | IN(WORKING) | IN(ACKED), IN(QUEUED) | IN(PARKED)},
 	[VERB_PROGRESS] = {IN(LEASED) | IN(WORKING) | IN(ACKED), IN(LEASED) | IN(WORKING) | IN(ACKED)},
 	[VERB_COMPLETE] = {IN(LEASED) | IN(WORKING) | IN(ACKED), IN(COMPLETED)},
-	[VERB_TIMEOUT] = {IN(QUEUED) | IN(DELAYED) | IN(LEASED) | IN(WORKING), IN(QUEUED) | IN(DELAYED) | IN(PARKED) | IN(EXPIRED)},
+	[VERB_TIMEOUT] = {IN(QUEUED) | IN(DELAYED) | IN(LEASED) | IN(WORKING),
+			  IN(QUEUED) | IN(DELAYED) | IN(PARKED) | IN(EXPIRED)},
 	[VERB_PARK] = {IN(QUEUED) | IN(DELAYED) | IN(LEASED) | IN(WORKING) | IN(ACKED) | IN(EXPIRED), IN(PARKED)},
 	[VERB_REDRIVE] = {IN(PARKED), IN(QUEUED)},
 	[VERB_DISCARD] = {IN(PARKED), IN(DISCARDED)},
 };
 
 static const char *const names[HANDOFF_STATES] = {
-	[HANDOFF_QUEUED] = "queued", [HANDOFF_DELAYED] = "queued", [HANDOFF_LEASED] = "leased", [HANDOFF_WORKING] = "acked",
-	[HANDOFF_ACKED] = "acked", [HANDOFF_COMPLETED] = "completed", [HANDOFF_PARKED] = "parked", [HANDOFF_EXPIRED] = "expired",
-	[HANDOFF_DISCARDED] = "discarded",
+	[HANDOFF_QUEUED] = "queued", [HANDOFF_DELAYED] = "queued",  [HANDOFF_LEASED] = "leased",
+	[HANDOFF_WORKING] = "acked", [HANDOFF_ACKED] = "acked",     [HANDOFF_COMPLETED] = "completed",
+	[HANDOFF_PARKED] = "parked", [HANDOFF_EXPIRED] = "expired", [HANDOFF_DISCARDED] = "discarded",
 };
 
 const char *handoff_state_name(enum handoff_state state)

@@ -15,7 +15,8 @@ static bool has_ref(const struct envelope *e, struct memory_id id)
 	return false;
 }
 
-/* What was cited for the first time, or made since. That the search finds something else for another summary is no progress. */
+/* What was cited for the first time, or made since. That the search finds something else for another summary is no
+ * progress. */
 static bool has_new_memory(const struct envelope *e, const struct envelope *before)
 {
 	for (size_t i = 0; i < e->ref_count; i++) {
@@ -29,13 +30,16 @@ static bool has_new_memory(const struct envelope *e, const struct envelope *befo
 
 static bool has_progress(const struct envelope *e, const struct envelope *before)
 {
-	return !same_text(e->state, before->state) || !json_equal(&e->history, &before->history) || has_new_memory(e, before);
+	return !same_text(e->state, before->state) || !json_equal(&e->history, &before->history) ||
+	       has_new_memory(e, before);
 }
 
 /* "a -> b -> a": the end of the path, from where the receiver last had it. */
 static enum problem_code refuse(const struct envelope *e, int64_t since_hop, struct problem *problem)
 {
-	uint32_t from = e->path.count > (uint32_t)(e->hop - since_hop) + 2 ? e->path.count - (uint32_t)(e->hop - since_hop) - 2 : 0;
+	uint32_t from = e->path.count > (uint32_t)(e->hop - since_hop) + 2
+				? e->path.count - (uint32_t)(e->hop - since_hop) - 2
+				: 0;
 	struct buf cycle;
 
 	buf_init(&cycle, 4096);
@@ -43,14 +47,16 @@ static enum problem_code refuse(const struct envelope *e, int64_t since_hop, str
 		from++;
 	for (uint32_t i = from; i < e->path.count; i++)
 		buf_printf(&cycle, "%s%.*s", i > from ? " -> " : "", STR_ARG(e->path.items[i].s));
-	problem_set(problem, P_LOOP, NULL, "%.300s is a loop: the work comes back with the same state, the same history and no new memory; "
-		    "say what is new, or hand it to somebody else", cycle.data ? cycle.data : "this");
+	problem_set(problem, P_LOOP, NULL,
+		    "%.300s is a loop: the work comes back with the same state, the same history and no new memory; "
+		    "say what is new, or hand it to somebody else",
+		    cycle.data ? cycle.data : "this");
 	buf_release(&cycle);
 	return problem->code;
 }
 
-enum problem_code loop_check(struct store_conn *c, int64_t space, const struct envelope *e, const struct envelope *parent, struct arena *arena,
-			     struct problem *problem)
+enum problem_code loop_check(struct store_conn *c, int64_t space, const struct envelope *e,
+			     const struct envelope *parent, struct arena *arena, struct problem *problem)
 {
 	struct envelope ancestor = *parent;
 
@@ -64,7 +70,8 @@ enum problem_code loop_check(struct store_conn *c, int64_t space, const struct e
 			return P_OK;
 		status = store_envelope_get(c, space, ancestor.parent, arena, &row);
 		if (status != STORE_OK || !envelope_read(row.body, arena, &ancestor))
-			return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+			return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK
+									       : problem_of_store(problem, status);
 	}
 	return P_OK;
 }

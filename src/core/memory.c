@@ -104,8 +104,8 @@ static enum problem_code not_found(struct problem *p, const char *field, uint64_
 
 static enum problem_code forgotten(struct problem *p, const char *field, uint64_t num)
 {
-	return problem_set(p, P_MEMORY_FORGOTTEN, field, "ms-%llu was forgotten; it cannot be changed or replaced any more",
-			   (unsigned long long)num);
+	return problem_set(p, P_MEMORY_FORGOTTEN, field,
+			   "ms-%llu was forgotten; it cannot be changed or replaced any more", (unsigned long long)num);
 }
 
 enum problem_code memory_read(struct store_conn *c, int64_t space, struct memory_id id, struct arena *arena,
@@ -135,7 +135,8 @@ static enum problem_code check_supersedes(struct store_conn *c, int64_t space, u
 	else if (old.forgotten_at_ms)
 		code = forgotten(problem, "supersedes", num);
 	else if (old.superseded_by)
-		code = problem_set(problem, P_ALREADY_SUPERSEDED, "supersedes", "ms-%llu was already superseded by ms-%llu; supersede that one",
+		code = problem_set(problem, P_ALREADY_SUPERSEDED, "supersedes",
+				   "ms-%llu was already superseded by ms-%llu; supersede that one",
 				   (unsigned long long)num, (unsigned long long)old.superseded_by);
 	arena_release(&arena);
 	return code;
@@ -174,7 +175,8 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 	apply_draft(&m, draft, now_ms);
 	status = store_memory_insert(c, &m);
 	if (status == STORE_EXISTS && m.num == 0)
-		return problem_set(problem, P_ID_TAKEN, "id", "the highest id of this space is taken, so there is no next one; give a free id");
+		return problem_set(problem, P_ID_TAKEN, "id",
+				   "the highest id of this space is taken, so there is no next one; give a free id");
 	if (status == STORE_EXISTS)
 		return problem_set(problem, P_ID_TAKEN, "id", "ms-%llu is taken; leave id out to get the next free one",
 				   (unsigned long long)m.num);
@@ -186,8 +188,8 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 	return P_OK;
 }
 
-enum problem_code memory_create_many(struct store_conn *c, int64_t space, const struct memory_draft *drafts, size_t count,
-				     int64_t now_ms, struct memory *ret, struct problem *problem)
+enum problem_code memory_create_many(struct store_conn *c, int64_t space, const struct memory_draft *drafts,
+				     size_t count, int64_t now_ms, struct memory *ret, struct problem *problem)
 {
 	enum store_status status = store_savepoint(c);
 	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
@@ -217,7 +219,8 @@ static enum problem_code open_for_change(struct store_conn *c, int64_t space, ui
 	if (code != P_OK)
 		return code;
 	if (if_version && if_version != ret->current_version) {
-		code = problem_set(problem, P_PRECONDITION_FAILED, NULL, "ms-%llu is at version %u by now, not %u; read it again and decide anew",
+		code = problem_set(problem, P_PRECONDITION_FAILED, NULL,
+				   "ms-%llu is at version %u by now, not %u; read it again and decide anew",
 				   (unsigned long long)num, ret->current_version, if_version);
 		problem->extra_key = "current_version";
 		problem->extra = ret->current_version;
@@ -240,8 +243,8 @@ static bool same_version(const struct memory *a, const struct memory *b)
 }
 
 /* Stores what differs between before and after, and makes *ret the memory as it then is. */
-static enum problem_code store_change(struct store_conn *c, const struct memory *before, struct memory *after, int64_t now_ms,
-				      struct memory *ret, bool *ret_changed, struct problem *problem)
+static enum problem_code store_change(struct store_conn *c, const struct memory *before, struct memory *after,
+				      int64_t now_ms, struct memory *ret, bool *ret_changed, struct problem *problem)
 {
 	bool new_version = !same_version(before, after), new_pin = before->pinned != after->pinned;
 	enum store_status status = STORE_OK;
@@ -263,8 +266,8 @@ static enum problem_code store_change(struct store_conn *c, const struct memory 
 }
 
 enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				const struct memory_draft *draft, int64_t now_ms, struct arena *arena, struct memory *ret,
-				bool *ret_changed, struct problem *problem)
+				const struct memory_draft *draft, int64_t now_ms, struct arena *arena,
+				struct memory *ret, bool *ret_changed, struct problem *problem)
 {
 	struct memory before, after;
 	enum problem_code code = open_for_change(c, space, num, if_version, arena, &before, problem);
@@ -280,9 +283,9 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 
-enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, uint32_t to_version,
-				int64_t now_ms, struct arena *arena, struct memory *ret, bool *ret_changed,
-				struct problem *problem)
+enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
+				uint32_t to_version, int64_t now_ms, struct arena *arena, struct memory *ret,
+				bool *ret_changed, struct problem *problem)
 {
 	struct memory before, after;
 	enum problem_code code = open_for_change(c, space, num, if_version, arena, &before, problem);
@@ -293,8 +296,9 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 		return forgotten(problem, NULL, num);
 	code = memory_read(c, space, (struct memory_id){num, to_version}, arena, &after, problem);
 	if (code == P_MEMORY_NOT_FOUND)
-		return problem_set(problem, P_INVALID_FIELD, "version", "ms-%llu has versions 1 to %u; there is no version %u",
-				   (unsigned long long)num, before.current_version, to_version);
+		return problem_set(problem, P_INVALID_FIELD, "version",
+				   "ms-%llu has versions 1 to %u; there is no version %u", (unsigned long long)num,
+				   before.current_version, to_version);
 	if (code != P_OK)
 		return code;
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);

@@ -1,7 +1,7 @@
 /* What may be done to memories, and what comes of it.
  *
- * Each function that writes runs within a transaction on the writing connection. It decides first and writes then: where
- * it returns a problem other than P_STORE_*, it has written nothing.
+ * Each function that writes runs within a transaction on the writing connection. It decides first and writes then:
+ * where it returns a problem other than P_STORE_*, it has written nothing.
  */
 #ifndef SPINE_CORE_MEMORY_H
 #define SPINE_CORE_MEMORY_H
@@ -31,7 +31,8 @@ bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 
 /* What a caller wants a memory to say. The bits of `has` tell which fields were given; given text with p == NULL clears
- * the field. Field values have been checked one by one (see api/memory_decode.h); what depends on other memories or on the time has not. */
+ * the field. Field values have been checked one by one (see api/memory_decode.h); what depends on other memories or on
+ * the time has not. */
 enum memory_field {
 	MEMORY_HAS_ID = 1 << 0,
 	MEMORY_HAS_CONTENT = 1 << 1,
@@ -74,16 +75,17 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 				struct memory *ret, struct problem *problem);
 
 /* Stores all of them or none; a problem's field is prefixed with "memories[N]". ret has room for count. */
-enum problem_code memory_create_many(struct store_conn *c, int64_t space, const struct memory_draft *drafts, size_t count,
-				     int64_t now_ms, struct memory *ret, struct problem *problem);
+enum problem_code memory_create_many(struct store_conn *c, int64_t space, const struct memory_draft *drafts,
+				     size_t count, int64_t now_ms, struct memory *ret, struct problem *problem);
 
-/* if_version 0: whatever the version. *ret is the memory as it then is; *ret_changed says whether anything was written. */
+/* if_version 0: whatever the version. *ret is the memory as it then is; *ret_changed says whether anything was written.
+ */
 enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				const struct memory_draft *draft, int64_t now_ms, struct arena *arena, struct memory *ret,
+				const struct memory_draft *draft, int64_t now_ms, struct arena *arena,
+				struct memory *ret, bool *ret_changed, struct problem *problem);
+enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
+				uint32_t to_version, int64_t now_ms, struct arena *arena, struct memory *ret,
 				bool *ret_changed, struct problem *problem);
-enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, uint32_t to_version,
-				int64_t now_ms, struct arena *arena, struct memory *ret, bool *ret_changed,
-				struct problem *problem);
 /* Forgetting what is forgotten changes nothing. */
 enum problem_code memory_forget(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, int64_t now_ms,
 				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem);

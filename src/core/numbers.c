@@ -67,7 +67,8 @@ static void insert(struct numbers *n, size_t at, struct str name, uint64_t next)
 	n->count++;
 }
 
-static enum store_status look_up(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, unsigned take, uint64_t *ret)
+static enum store_status look_up(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+				 unsigned take, uint64_t *ret)
 {
 	enum store_status status = STORE_OK;
 	uint64_t last = 0;
@@ -91,12 +92,14 @@ static enum store_status look_up(struct numbers *n, struct store_conn *c, struct
 	return status;
 }
 
-enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret)
+enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+			       uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 1, ret);
 }
 
-enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret)
+enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+			       uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 0, ret);
 }

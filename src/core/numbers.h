@@ -1,5 +1,5 @@
-/* Numbers of new envelopes, given out before they are stored, so that an envelope can be packed, counted and sealed outside
- * the writer. A number that was given out and not used is a gap; numbers only grow. Any thread. */
+/* Numbers of new envelopes, given out before they are stored, so that an envelope can be packed, counted and sealed
+ * outside the writer. A number that was given out and not used is a gap; numbers only grow. Any thread. */
 #ifndef SPINE_CORE_NUMBERS_H
 #define SPINE_CORE_NUMBERS_H
 
@@ -10,9 +10,11 @@ struct numbers;
 struct numbers *numbers_new(void);
 void numbers_free(struct numbers *n);
 /* The next number of the space with that name; space is 0 where it does not exist yet. */
-enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret);
+enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+			       uint64_t *ret);
 
 /* The number that numbers_next would give, without taking it. */
-enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space, uint64_t *ret);
+enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+			       uint64_t *ret);
 
 #endif

@@ -57,7 +57,8 @@ enum problem_code problem_of_store(struct problem *p, enum store_status status)
 {
 	if (status == STORE_FULL)
 		return problem_set(p, P_STORE_FULL, NULL, "the disk is full; nothing was stored");
-	return problem_set(p, P_STORE_FAILED, NULL, "the store failed and accepts no writes until the server is restarted; "
+	return problem_set(p, P_STORE_FAILED, NULL,
+			   "the store failed and accepts no writes until the server is restarted; "
 			   "what was acknowledged before is safe");
 }
 

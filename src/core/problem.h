@@ -1,5 +1,6 @@
-/* Everything that can be wrong with a request, in one list: code, name on the wire, HTTP status, JSON-RPC code, and whether
- * the same request may succeed later. Functions that decide return the code; the sentence goes into struct problem.
+/* Everything that can be wrong with a request, in one list: code, name on the wire, HTTP status, JSON-RPC code, and
+ * whether the same request may succeed later. Functions that decide return the code; the sentence goes into struct
+ * problem.
  */
 #ifndef SPINE_CORE_PROBLEM_H
 #define SPINE_CORE_PROBLEM_H

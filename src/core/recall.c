@@ -123,8 +123,8 @@ static enum store_status read_again(struct store_conn *c, int64_t space, uint64_
 }
 
 /* What changed while the index was being built, until nothing is left; then the index is shown. */
-static enum store_status catch_up(struct recall_space *s, struct store_conn *c, struct recall_maker *maker, struct index *index,
-				  size_t *ret_count)
+static enum store_status catch_up(struct recall_space *s, struct store_conn *c, struct recall_maker *maker,
+				  struct index *index, size_t *ret_count)
 {
 	enum store_status status = STORE_OK;
 	uint64_t *pending;
@@ -190,8 +190,8 @@ static void note_pending(struct recall_space *s, uint64_t num)
 	s->pending[s->pending_count++] = num;
 }
 
-/* Locks the space for a change and returns true where its index is there to be changed. Otherwise the change is noted or not needed, and
- * nothing is locked. */
+/* Locks the space for a change and returns true where its index is there to be changed. Otherwise the change is noted
+ * or not needed, and nothing is locked. */
 static bool begin_change(struct recall_space *s, uint64_t num)
 {
 	if (s == NULL)

@@ -1,10 +1,10 @@
-/* Recall: which memories of a space answer a query, in which order. An in-memory index a space, over text/index.h, with what the
- * protocol says about scores, filters and states.
+/* Recall: which memories of a space answer a query, in which order. An in-memory index a space, over text/index.h, with
+ * what the protocol says about scores, filters and states.
  *
- * THREADS. Any thread may search. The changes (recall_put, recall_remove, …) come from the writer's thread after its commit, so that
- * what a client was told is there is found by its next search. A space's index is built once, by recall_build on
- * another thread, from short reads of the store; changes that come meanwhile are noted, and made good before the index is shown. Before
- * anybody asked for a space's index, changes to it cost nothing.
+ * THREADS. Any thread may search. The changes (recall_put, recall_remove, …) come from the writer's thread after its
+ * commit, so that what a client was told is there is found by its next search. A space's index is built once, by
+ * recall_build on another thread, from short reads of the store; changes that come meanwhile are noted, and made good
+ * before the index is shown. Before anybody asked for a space's index, changes to it cost nothing.
  */
 #ifndef SPINE_CORE_RECALL_H
 #define SPINE_CORE_RECALL_H
@@ -34,10 +34,18 @@ enum recall_state { RECALL_ACTIVE, RECALL_SUPERSEDED, RECALL_EXPIRED, RECALL_ANY
 
 enum { RECALL_FILTERS_MAX = 64, RECALL_LIMIT_MAX = 1024 };
 
-/* A field that must have one of some values. Filters on the same field are alternatives, but for tags and metadata, which must all hold. */
+/* A field that must have one of some values. Filters on the same field are alternatives, but for tags and metadata,
+ * which must all hold. */
 struct recall_filter {
 	enum recall_field {
-		RECALL_TAG, RECALL_KIND, RECALL_AGENT, RECALL_TASK, RECALL_IMPORTANCE, RECALL_TRUST, RECALL_PINNED, RECALL_METADATA,
+		RECALL_TAG,
+		RECALL_KIND,
+		RECALL_AGENT,
+		RECALL_TASK,
+		RECALL_IMPORTANCE,
+		RECALL_TRUST,
+		RECALL_PINNED,
+		RECALL_METADATA,
 	} field;
 	struct str key;		/* of metadata */
 	struct str value;

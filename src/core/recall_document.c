@@ -29,7 +29,8 @@ double recall_pinned_part(bool pinned)
 	return pinned ? 0.25 : 0.0;
 }
 
-/* A letter for the field, then the value; for metadata "m", key, NUL, value. What is too long for a label is replaced by its digest. */
+/* A letter for the field, then the value; for metadata "m", key, NUL, value. What is too long for a label is replaced
+ * by its digest. */
 struct str recall_label(struct arena *arena, enum recall_field field, struct str key, struct str value)
 {
 	static const char letters[] = "tkajirpm";
@@ -104,7 +105,8 @@ static void add_labels(struct labels *l, const struct memory *m, const struct js
 	for (uint32_t i = 0; tags->type == JSON_ARRAY && i < tags->count; i++)
 		add_label(l, RECALL_TAG, STR_NULL, tags->items[i].s);
 	for (uint32_t i = 0; metadata->type == JSON_OBJECT && i < metadata->count; i++)
-		add_label(l, RECALL_METADATA, metadata->members[i].key, metadata_text(l->arena, &metadata->members[i].value));
+		add_label(l, RECALL_METADATA, metadata->members[i].key,
+			  metadata_text(l->arena, &metadata->members[i].value));
 }
 
 void recall_maker_run(struct recall_maker *maker, const struct memory *m, struct index_document *ret)
@@ -121,7 +123,8 @@ void recall_maker_run(struct recall_maker *maker, const struct memory *m, struct
 		termbag_add_text(&maker->bag, maker->analyzer, m->summary, 1);
 	for (uint32_t i = 0; tags.type == JSON_ARRAY && i < tags.count; i++)
 		termbag_add_text(&maker->bag, maker->analyzer, tags.items[i].s, 1);
-	labels.list = arena_calloc(&maker->arena, (size_t)LABELS_OF_FIELDS + tags.count + metadata.count, sizeof(*labels.list));
+	labels.list = arena_calloc(&maker->arena, (size_t)LABELS_OF_FIELDS + tags.count + metadata.count,
+				   sizeof(*labels.list));
 	add_labels(&labels, m, &tags, &metadata);
 	*ret = (struct index_document){
 		.id = m->num,

@@ -57,7 +57,8 @@ static void make_groups(const struct recall_query *q, struct arena *arena, struc
 }
 
 /* Only pinned memories carry a label for it: "pinned=false" is the absence of that. */
-static void make_pinned(const struct recall_query *q, struct arena *arena, struct index_filter *f, struct recall_query *ret_rest)
+static void make_pinned(const struct recall_query *q, struct arena *arena, struct index_filter *f,
+			struct recall_query *ret_rest)
 {
 	struct recall_filter *rest = arena_calloc(arena, q->filter_count + 1, sizeof(*rest));
 	struct str *label = arena_alloc(arena, sizeof(*label));
@@ -103,8 +104,8 @@ static struct index_filter make_filter(const struct recall_query *q, struct aren
 	return f;
 }
 
-static size_t list(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena,
-		   struct recall_hit *ret)
+static size_t list(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q,
+		   struct arena *arena, struct recall_hit *ret)
 {
 	uint64_t *ids = arena_calloc(arena, q->limit, sizeof(*ids));
 	struct index_filter filter = make_filter(q, arena);
@@ -115,8 +116,8 @@ static size_t list(const struct index *ix, struct recall_scratch *scratch, const
 	return n;
 }
 
-static void explain(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query, int64_t now_ms,
-		    struct arena *arena, struct recall_hit *hit)
+static void explain(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query,
+		    int64_t now_ms, struct arena *arena, struct recall_hit *hit)
 {
 	struct index_explanation e;
 
@@ -128,13 +129,16 @@ static void explain(const struct index *ix, struct recall_scratch *scratch, cons
 	hit->terms = arena_calloc(arena, e.term_count, sizeof(*hit->terms));
 	hit->term_count = e.term_count;
 	for (size_t i = 0; i < e.term_count; i++)
-		hit->terms[i] = (struct recall_term){arena_str(arena, e.terms[i].term), e.terms[i].score, e.terms[i].idf, e.terms[i].count};
+		hit->terms[i] = (struct recall_term){arena_str(arena, e.terms[i].term), e.terms[i].score,
+						     e.terms[i].idf, e.terms[i].count};
 	index_explanation_release(&e);
 }
 
-/* Every memory that comes or goes moves all scores a little. A page goes on behind the memory that ended the one before, so it is that
- * memory's score of today that counts; where it is gone, or is no hit any more, the one it had. */
-static double score_of_today(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query, const struct recall_query *q)
+/* Every memory that comes or goes moves all scores a little. A page goes on behind the memory that ended the one
+ * before, so it is that memory's score of today that counts; where it is gone, or is no hit any more, the one it had.
+ */
+static double score_of_today(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query,
+			     const struct recall_query *q)
 {
 	struct index_explanation e;
 	double score = q->after_score;
@@ -147,8 +151,8 @@ static double score_of_today(const struct index *ix, struct recall_scratch *scra
 	return score;
 }
 
-static size_t search(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena,
-		     struct recall_hit *ret)
+static size_t search(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q,
+		     struct arena *arena, struct recall_hit *ret)
 {
 	struct index_hit *hits = arena_calloc(arena, q->limit, sizeof(*hits));
 	struct index_query query = {
@@ -186,7 +190,8 @@ bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t spa
 	pthread_rwlock_rdlock(&s->lock);
 	ready = s->state == SPACE_READY;
 	if (ready)
-		*ret_count = query->text.p ? search(s->index, scratch, query, arena, ret) : list(s->index, scratch, query, arena, ret);
+		*ret_count = query->text.p ? search(s->index, scratch, query, arena, ret)
+					   : list(s->index, scratch, query, arena, ret);
 	pthread_rwlock_unlock(&s->lock);
 	return ready;
 }

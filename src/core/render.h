@@ -1,7 +1,8 @@
 /* An envelope as others read it: the prompt for a model, and version 1 for old agents. Pure functions of the envelope.
  *
- * The prompt is made of parts, so that whoever packs an envelope can count what each of them takes: the core (task, constraints, expected
- * output: whole, always), the history's entries, the memories' blocks, and at the end what is not in it and how to get it.
+ * The prompt is made of parts, so that whoever packs an envelope can count what each of them takes: the core (task,
+ * constraints, expected output: whole, always), the history's entries, the memories' blocks, and at the end what is not
+ * in it and how to get it.
  */
 #ifndef SPINE_CORE_RENDER_H
 #define SPINE_CORE_RENDER_H
@@ -28,7 +29,8 @@ void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *r
 /* Nothing where nothing is left out. */
 void render_left_out(const struct envelope *e, struct buf *out);
 
-/* {"version":1, target, summary, constraints, history, memory_ids, context}; unknown fields that came with a version 1 envelope are given back. */
+/* {"version":1, target, summary, constraints, history, memory_ids, context}; unknown fields that came with a version 1
+ * envelope are given back. */
 void render_v1(const struct envelope *e, struct buf *out);
 
 #endif

@@ -92,8 +92,8 @@ enum store_status spaces_find(struct spaces *s, struct store_conn *c, struct str
 		status = store_space_find(c, name, &id);
 		if (status != STORE_OK)
 			return status;
-		/* On the writing connection it may have been made by a transaction that is not committed yet; that one is
-		 * remembered when it is. */
+		/* On the writing connection it may have been made by a transaction that is not committed yet; that one
+		 * is remembered when it is. */
 		if (store_is_reader(c))
 			spaces_remember(s, name, id);
 	}

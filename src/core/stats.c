@@ -54,7 +54,8 @@ static bool is_rest(const struct stats_series *series)
 	return series->space < 0 || (series->agent.p && str_is(series->agent, STATS_OTHER));
 }
 
-/* Series that nothing happened to for a day go. While there are none, looking for them again is put off to when there may be one. */
+/* Series that nothing happened to for a day go. While there are none, looking for them again is put off to when there
+ * may be one. */
 static void make_room(struct stats *s, int64_t now_ms)
 {
 	int64_t oldest_ms = now_ms;

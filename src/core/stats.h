@@ -1,18 +1,19 @@
 /* How delivery goes: the figures of the last minute, five minutes, hour and day, in memory, made from the events.
  *
- * SERIES. An event counts in three series: of all spaces together, of its space, and of the agent that it concerns in that space. A series
- * has a ring of cells for each window; a cell holds the counts of one step of time (a second of the minute, a quarter of an hour of the
- * day), and its distributions as sketches. A window is the sum of its cells: it ends with the step under way, and begins at a whole number
- * of steps, so that it is shorter than its name by less than one step. Cells come with what happens; those whose
- * step is over are packed (stats_cell.c).
+ * SERIES. An event counts in three series: of all spaces together, of its space, and of the agent that it concerns in
+ * that space. A series has a ring of cells for each window; a cell holds the counts of one step of time (a second of
+ * the minute, a quarter of an hour of the day), and its distributions as sketches. A window is the sum of its cells: it
+ * ends with the step under way, and begins at a whole number of steps, so that it is shorter than its name by less than
+ * one step. Cells come with what happens; those whose step is over are packed (stats_cell.c).
  *
- * BOUNDS. At most STATS_TARGETS_MAX agents and STATS_SPACES_MAX spaces have series of their own; what is beyond counts in the series
- * STATS_OTHER of its space, or of all spaces. Who invents names fills these places for a day at most: a series that nothing happened to for
- * that long makes room.
+ * BOUNDS. At most STATS_TARGETS_MAX agents and STATS_SPACES_MAX spaces have series of their own; what is beyond counts
+ * in the series STATS_OTHER of its space, or of all spaces. Who invents names fills these places for a day at most: a
+ * series that nothing happened to for that long makes room.
  *
  * Totals count since the start and never fall.
  *
- * Times are arguments. Events come in the order of their ids; ones that are too old for a window are not counted in it. One thread at a time.
+ * Times are arguments. Events come in the order of their ids; ones that are too old for a window are not counted in it.
+ * One thread at a time.
  */
 #ifndef SPINE_CORE_STATS_H
 #define SPINE_CORE_STATS_H

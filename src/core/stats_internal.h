@@ -58,8 +58,8 @@ struct stats_series {
 	int64_t last_ms;
 	struct stats_totals totals;
 	struct stats_ring rings[STATS_WINDOWS];
-	/* The second under way: what happens is counted here, and goes into the rings when the second is over or somebody asks. So an event
-	 * costs one cell, not one for each window. */
+	/* The second under way: what happens is counted here, and goes into the rings when the second is over or
+	 * somebody asks. So an event costs one cell, not one for each window. */
 	struct stats_cell open;
 	bool is_open;
 };

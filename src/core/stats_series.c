@@ -275,7 +275,8 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 		v->hops[cell->hops.buckets[i].key] += cell->hops.buckets[i].count;
 }
 
-/* Of the handoffs of the window, but never of fewer than were settled in it: what was sent before the window may fail within. */
+/* Of the handoffs of the window, but never of fewer than were settled in it: what was sent before the window may fail
+ * within. */
 static double failure_rate(const struct stats_counts *counts)
 {
 	int64_t settled = counts->acked + counts->failed;

@@ -114,7 +114,8 @@ static enum unpack_verdict verify_one(const struct envelope *e, const struct env
 }
 
 static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
-				      enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
+				      enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
+				      struct problem *problem)
 {
 	enum unpack_verdict verdict = UNPACK_INTACT;
 	uint8_t expected[32];
@@ -161,8 +162,9 @@ static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint6
 }
 
 /* What is on the disk is asked for, not what somebody remembers of it. */
-enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, enum unpack_verdict *ret,
-				uint64_t *ret_at, size_t *ret_checked, struct problem *problem)
+enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
+				struct problem *problem)
 {
 	enum problem_code code;
 

@@ -76,9 +76,9 @@ struct http_server *http_server_new(const struct http_config *config, const char
 int http_server_port(const struct http_server *server);
 /* Starts the loops' threads and returns. */
 void http_server_start(struct http_server *server);
-/* From any thread, any number of times: no new connection or request is taken but those that had come already, idle connections
- * are closed, requests in the application's hands may still be answered (with Connection: close); connections end as their replies
- * are out. */
+/* From any thread, any number of times: no new connection or request is taken but those that had come already, idle
+ * connections are closed, requests in the application's hands may still be answered (with Connection: close);
+ * connections end as their replies are out. */
 void http_server_drain(struct http_server *server);
 /* From any thread: drain has been called. A timer that is about to be set again (a stream's heartbeat) should ask. */
 bool http_server_is_draining(const struct http_server *server);

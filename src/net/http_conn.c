@@ -196,7 +196,8 @@ static void on_end(struct http_conn *conn, bool is_error)
 	http_conn_lose(conn);
 }
 
-/* What had come before the drain was read. A request that is whole is the application's by now; no more is waited for. */
+/* What had come before the drain was read. A request that is whole is the application's by now; no more is waited for.
+ */
 static void end_reading(struct http_conn *conn)
 {
 	if (!conn->loop->is_draining)
@@ -376,15 +377,15 @@ struct http_conn *http_conn_new(struct http_loop *loop, int fd)
 	return conn;
 }
 
-/* There are bytes of a request that nobody has looked at yet. To close such a connection would reset it, and its client could not tell
- * whether the request was carried out. */
+/* There are bytes of a request that nobody has looked at yet. To close such a connection would reset it, and its client
+ * could not tell whether the request was carried out. */
 static bool has_sent(const struct http_conn *conn)
 {
 	uv_os_fd_t fd;
 	int waiting = 0;
 
-	return conn->in.len > 0 ||
-	       (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 && ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0);
+	return conn->in.len > 0 || (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
+				    ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0);
 }
 
 void http_conn_open(void *arg)

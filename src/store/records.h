@@ -11,7 +11,8 @@ enum trust { TRUST_SYSTEM, TRUST_USER, TRUST_AGENT, TRUST_EXTERNAL };
 /* Numbers fit into 40 bits, so that space and number make one integer key that grows. */
 #define MEMORY_NUM_MAX ((UINT64_C(1) << 40) - 1)
 
-/* One version of a memory, together with the state that all its versions share. Text is UTF-8; p == NULL means not set. */
+/* One version of a memory, together with the state that all its versions share. Text is UTF-8; p == NULL means not set.
+ */
 struct memory {
 	/* Of the memory. */
 	int64_t space;
@@ -96,7 +97,8 @@ struct receipt_row {
 
 /* --- Delivery --- */
 
-/* A handoff's states. What may follow what is core/handoff_state.h's. The first four are open: something is still to happen. */
+/* A handoff's states. What may follow what is core/handoff_state.h's. The first four are open: something is still to
+ * happen. */
 enum handoff_state {
 	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
 	HANDOFF_DELAYED,	/* queued for later; due: when it may be taken */
@@ -203,10 +205,11 @@ struct event_filter {
 	uint64_t kinds;			/* 0: all */
 	uint64_t handoff;		/* needs the space */
 	uint64_t envelope;
-	uint64_t memory;		/* also within the range of a batch: kinds of range_kinds have it in their values */
+	uint64_t memory; /* also within the range of a batch: kinds of range_kinds have it in their values */
 	uint64_t range_kinds;
 	struct str actor;
-	struct str name;		/* is the agent of kinds of agent_kinds, the note of note_kinds, or the first word of that of word_kinds */
+	struct str name; /* is the agent of kinds of agent_kinds, the note of note_kinds, or the first word of that of
+			    word_kinds */
 	uint64_t agent_kinds;
 	uint64_t note_kinds;
 	uint64_t word_kinds;

@@ -34,10 +34,11 @@ enum store_mode {
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
-/* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer is closed
- * after the reader. */
+/* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer
+ * is closed after the reader. */
 void store_share(struct store_conn *reader, const struct store_conn *writer);
-/* How much memory the rows that are shared may take, about; 0: none are kept. Of the writer, before anybody shares with it. */
+/* How much memory the rows that are shared may take, about; 0: none are kept. Of the writer, before anybody shares with
+ * it. */
 void store_set_cache(struct store_conn *writer, size_t max_bytes);
 /* How much they take now. */
 size_t store_cache_bytes(const struct store_conn *writer);
@@ -62,8 +63,8 @@ enum store_status store_info(struct store_conn *c, struct store_info *ret);
 
 /* STORE_FAILED once the connection is failed. */
 enum store_status store_begin(struct store_conn *c);
-/* Durable when it returns STORE_OK; rolled back otherwise, and after STORE_FAILED the connection is failed. It may be failed after
- * STORE_OK, too: this transaction is safe, but moving it to its final place did not work. */
+/* Durable when it returns STORE_OK; rolled back otherwise, and after STORE_FAILED the connection is failed. It may be
+ * failed after STORE_OK, too: this transaction is safe, but moving it to its final place did not work. */
 enum store_status store_commit(struct store_conn *c);
 void store_rollback(struct store_conn *c);
 /* A part of a transaction that can be undone alone. They nest. */
@@ -73,9 +74,10 @@ enum store_status store_rollback_to(struct store_conn *c);
 
 /* --- Several reads of one state --- */
 
-/* Reads between the two see the same state of the store, or, of a reader that shares (store_share), none older than the call of
- * store_snapshot_begin; and they take less time than each on its own. For short work only: it holds up the checkpoints. Returns false, and nothing is to be ended, where a transaction is open anyhow, or where it does not work; the reads then
- * say so themselves. */
+/* Reads between the two see the same state of the store, or, of a reader that shares (store_share), none older than the
+ * call of store_snapshot_begin; and they take less time than each on its own. For short work only: it holds up the
+ * checkpoints. Returns false, and nothing is to be ended, where a transaction is open anyhow, or where it does not
+ * work; the reads then say so themselves. */
 bool store_snapshot_begin(struct store_conn *c);
 void store_snapshot_end(struct store_conn *c);
 
@@ -95,16 +97,17 @@ enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int
 
 /* --- Memories --- */
 
-/* Stores version 1. m->num 0 takes the next number of the space, and sets it (STORE_EXISTS where the sequence is at its end: the
- * highest number was given to a memory); another one is taken where it is free (STORE_EXISTS), and the sequence goes on above the
- * highest. */
+/* Stores version 1. m->num 0 takes the next number of the space, and sets it (STORE_EXISTS where the sequence is at its
+ * end: the highest number was given to a memory); another one is taken where it is free (STORE_EXISTS), and the
+ * sequence goes on above the highest. */
 enum store_status store_memory_insert(struct store_conn *c, struct memory *m);
 /* Stores m as the newest version of m->num; m->version is one more than the version before. */
 enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m);
 enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned);
 enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by);
-/* Removes the content of all versions, and the body of the kept reply that holds it; what stays is number, version, times. Once it
- * is committed no file of the store holds the content any more, or soon: while a reader is at work, some later commit sees to it. */
+/* Removes the content of all versions, and the body of the kept reply that holds it; what stays is number, version,
+ * times. Once it is committed no file of the store holds the content any more, or soon: while a reader is at work, some
+ * later commit sees to it. */
 enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
 
 /* version 0 is the newest. A forgotten memory is found, with forgotten_at_ms set and without content. */
@@ -113,8 +116,8 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 /* Versions below `below` (0: all), the newest first, at most max of them. *ret_count is set also where it is 0. */
 enum store_status store_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
 					struct arena *arena, struct memory *ret, size_t *ret_count);
-/* The newest versions of the memories with numbers above after, in order, at most max of them, the forgotten left out. Short reads: a
- * reader that goes through a whole space calls it again and again. */
+/* The newest versions of the memories with numbers above after, in order, at most max of them, the forgotten left out.
+ * Short reads: a reader that goes through a whole space calls it again and again. */
 enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
 				    struct arena *arena, struct memory *ret, size_t *ret_count);
 
@@ -136,9 +139,10 @@ enum store_status store_task_last(struct store_conn *c, int64_t space, struct st
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);
 /* Once for each memory and agent; again changes nothing. */
-enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt);
-enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, struct arena *arena,
-				 struct receipt_row *ret, size_t *ret_count);
+enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
+				    const struct receipt_row *receipt);
+enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
+				 struct arena *arena, struct receipt_row *ret, size_t *ret_count);
 
 /* --- Agents --- */
 
@@ -151,12 +155,13 @@ enum store_status store_agents(struct store_conn *c, int64_t space, struct str a
 			       struct agent_row *ret, size_t *ret_count);
 
 /* Of all spaces: the agents with ids above after whose settings hold this text, in the order of their ids. */
-enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max, struct arena *arena,
-				       struct agent_place *ret, size_t *ret_count);
+enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
+				       struct arena *arena, struct agent_place *ret, size_t *ret_count);
 
-/* The id of an agent, which never changes. Where nobody knows it yet: make registers it with settings of its own defaults, otherwise
- * STORE_NOT_FOUND. */
-enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms, int64_t *ret);
+/* The id of an agent, which never changes. Where nobody knows it yet: make registers it with settings of its own
+ * defaults, otherwise STORE_NOT_FOUND. */
+enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
+				 int64_t *ret);
 /* An agent that nothing was delivered to has a row of zeros. */
 enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret);
 enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target);
@@ -166,19 +171,21 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 
 /* --- Handoffs --- */
 
-/* Sets the number: one more than the highest of the space. STORE_EXISTS where the envelope was handed to the target before. */
+/* Sets the number: one more than the highest of the space. STORE_EXISTS where the envelope was handed to the target
+ * before. */
 enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
 /* Writes all that may change. */
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h);
-enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, struct handoff_row *ret);
+enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				    struct handoff_row *ret);
 /* The one handoff of an envelope to a target. */
-enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target, struct arena *arena,
-				     struct handoff_row *ret);
+enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
+				     struct arena *arena, struct handoff_row *ret);
 /* Of those queued for the agent: the highest priority, of these the lowest number. */
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
-enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena,
-				      struct handoff_row *ret, size_t *ret_count);
+enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Of all spaces: the one that was due first, at the latest now. */
 enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret);
 /* When store_handoff_due has something next; 0: never. */
@@ -187,55 +194,59 @@ enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms);
 enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				 struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Replaces what was there. */
-enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result);
-enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena, struct result_row *ret);
+enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+				   const struct result_row *result);
+enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+				   struct result_row *ret);
 
 /* --- Events --- */
 
 /* Sets the id. */
 enum store_status store_event_add(struct store_conn *c, struct event_row *event);
 /* With ids above after, in order, at most max; handoff 0: all of the space, space 0: of all spaces. */
-enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, struct arena *arena,
-			       struct event_row *ret, size_t *ret_count);
+enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
+			       struct arena *arena, struct event_row *ret, size_t *ret_count);
 /* The highest id; 0 where there is none. */
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
-/* Those of the filter with ids above after, up to until, in its order, at most max. Ids are dense: what the read costs is bounded by until -
- * after, but for a filter by handoff, which has an index. */
-enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max,
-				   struct arena *arena, struct event_row *ret, size_t *ret_count);
+/* Those of the filter with ids above after, up to until, in its order, at most max. Ids are dense: what the read costs
+ * is bounded by until - after, but for a filter by handoff, which has an index. */
+enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
+				   size_t *ret_count);
 /* The id of the last event before that time; 0 where there is none. */
 enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
 
-/* fn is called for every event that is added through the connection from now on, within its transaction: that may be rolled back, and a
- * savepoint, too. The event is borrowed for the call. NULL: nobody is. */
+/* fn is called for every event that is added through the connection from now on, within its transaction: that may be
+ * rolled back, and a savepoint, too. The event is borrowed for the call. NULL: nobody is. */
 void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct event_row *event), void *ctx);
 
 /* --- Watching --- */
 
-/* Of all spaces: every agent that there is something to say of, in the order of their ids. Rows are borrowed for the call of fn. Costs
- * as many steps as handoffs are open or parked. */
+/* Of all spaces: every agent that there is something to say of, in the order of their ids. Rows are borrowed for the
+ * call of fn. Costs as many steps as handoffs are open or parked. */
 enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx);
 /* The name of a space. */
 enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret);
 
-/* Makes it where the id is 0, and sets that; otherwise writes all that may change. Of those that were resolved the newest ten thousand
- * or so are kept. */
+/* Makes it where the id is 0, and sets that; otherwise writes all that may change. Of those that were resolved the
+ * newest ten thousand or so are kept. */
 enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert);
 enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret);
 /* The newest of that name and subject (agent.p == NULL: the space as a whole). */
-enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent, struct arena *arena,
-				   struct alert_row *ret);
+enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
+				   struct arena *arena, struct alert_row *ret);
 
 enum alerts_wanted { ALERTS_ALL, ALERTS_FIRING, ALERTS_RESOLVED, ALERTS_UNTOLD };
 
 /* With ids below before (0: all), the newest first, at most max; space 0: of all spaces. */
-enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before, size_t max, struct arena *arena,
-			       struct alert_row *ret, size_t *ret_count);
+enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
+			       size_t max, struct arena *arena, struct alert_row *ret, size_t *ret_count);
 
 /* --- Channels and routes --- */
 
 /* Makes it, or changes its description. */
-enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description, int64_t now_ms);
+enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description,
+				    int64_t now_ms);
 enum store_status store_channel_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				    struct channel_row *ret);
 enum store_status store_channels(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
@@ -244,8 +255,8 @@ enum store_status store_channels(struct store_conn *c, int64_t space, struct str
 enum store_status store_subscriber_put(struct store_conn *c, int64_t channel, int64_t agent, int64_t now_ms);
 enum store_status store_subscriber_delete(struct store_conn *c, int64_t channel, int64_t agent);
 /* Names, in their order. */
-enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena, struct str *ret,
-				    size_t *ret_count);
+enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena,
+				    struct str *ret, size_t *ret_count);
 /* Makes it or replaces its settings. */
 enum store_status store_route_put(struct store_conn *c, int64_t space, const struct route_row *route);
 enum store_status store_route_delete(struct store_conn *c, int64_t space, struct str name);
@@ -257,8 +268,8 @@ enum store_status store_routes(struct store_conn *c, int64_t space, struct str a
 
 enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				  struct kept_reply *ret);
-/* Replaces the one that was kept for the key before. The reply holds the text of these memories of the space: when one of them is
- * forgotten, or has been already, the body is emptied. */
+/* Replaces the one that was kept for the key before. The reply holds the text of these memories of the space: when one
+ * of them is forgotten, or has been already, the body is emptied. */
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count);
 /* Removes up to max replies kept before before_ms. */
@@ -270,8 +281,8 @@ enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int
 enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error);
 /* Verifies the engine's structures and our own invariants; a line per problem. */
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
-/* Replaces the store of data_dir by a backup; the lock must be free. Where a store is there and replace is set, it is kept under the
- * name put into *ret_kept. */
+/* Replaces the store of data_dir by a backup; the lock must be free. Where a store is there and replace is set, it is
+ * kept under the name put into *ret_kept. */
 enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
 				struct buf *error);
 

@@ -25,7 +25,8 @@ struct writer {
 /* Waits for a job, the end, or the moment when the hooks want to run. The lock is held. */
 static void wait_for_work(struct writer *w)
 {
-	int64_t wake_at_ms = w->config.hooks.wake_at_ms && !w->failed ? w->config.hooks.wake_at_ms(w->config.hooks.ctx) : 0;
+	int64_t wake_at_ms =
+		w->config.hooks.wake_at_ms && !w->failed ? w->config.hooks.wake_at_ms(w->config.hooks.ctx) : 0;
 
 	while (w->head == NULL && !w->stopping) {
 		int64_t wait_ms = wake_at_ms ? wake_at_ms - w->config.now_ms() : 0;
@@ -50,8 +51,8 @@ static void wait_for_work(struct writer *w)
 	}
 }
 
-/* Takes up to WRITER_BATCH_MAX jobs off the queue, in order; waits for one. NULL where the hooks want to run without one. False when it is
- * time to stop. */
+/* Takes up to WRITER_BATCH_MAX jobs off the queue, in order; waits for one. NULL where the hooks want to run without
+ * one. False when it is time to stop. */
 static bool take_batch(struct writer *w, struct writer_job **ret)
 {
 	struct writer_job *batch, *last;

@@ -1,21 +1,23 @@
 /* Group commit: one thread, one connection, many requests in one transaction.
  *
  * DESIGN. Jobs come from any thread into one queue. The writer takes all that is there (up to WRITER_BATCH_MAX), runs
- * them in their order in one transaction, commits, and only then calls their `done`. Nobody waits for a timer: while one
- * fsync is under way the next batch gathers. A job is acknowledged by its `done` with STORE_OK, which is called after the
- * commit has returned from fsync; that order is the promise "durable before reply", and this file is where it is kept.
+ * them in their order in one transaction, commits, and only then calls their `done`. Nobody waits for a timer: while
+ * one fsync is under way the next batch gathers. A job is acknowledged by its `done` with STORE_OK, which is called
+ * after the commit has returned from fsync; that order is the promise "durable before reply", and this file is where it
+ * is kept.
  *
- * A job that decides to refuse its request writes nothing and returns STORE_OK. A job that returns another status makes the whole
- * transaction roll back; then each job of the batch runs again, alone, so that only the one to blame fails. For that reason `run` may be
- * called more than once and must set its results anew each time; it must not touch what lives outside the transaction
- * (that is for `done`).
+ * A job that decides to refuse its request writes nothing and returns STORE_OK. A job that returns another status makes
+ * the whole transaction roll back; then each job of the batch runs again, alone, so that only the one to blame fails.
+ * For that reason `run` may be called more than once and must set its results anew each time; it must not touch what
+ * lives outside the transaction (that is for `done`).
  *
- * Hooks let somebody act within each transaction: on what time has brought, before its jobs; on what the jobs have changed, before
- * its commit; and afterwards, when it is known whether it happened. They are called for every transaction that is tried.
+ * Hooks let somebody act within each transaction: on what time has brought, before its jobs; on what the jobs have
+ * changed, before its commit; and afterwards, when it is known whether it happened. They are called for every
+ * transaction that is tried.
  *
- * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more: the jobs of
- * that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync nobody knows what is on disk,
- * and trying again would turn a lost write into a reported one.
+ * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more:
+ * the jobs of that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync
+ * nobody knows what is on disk, and trying again would turn a lost write into a reported one.
  */
 #ifndef SPINE_STORE_WRITER_H
 #define SPINE_STORE_WRITER_H
@@ -48,7 +50,7 @@ struct writer_hooks {
 
 struct writer_config {
 	struct writer_hooks hooks;
-	struct store_conn *conn;	/* borrowed; used by the writer's thread alone from writer_start to writer_stop */
+	struct store_conn *conn; /* borrowed; used by the writer's thread alone from writer_start to writer_stop */
 	size_t max_queue;
 	int64_t (*now_ms)(void);
 	/* Called once, on the writer's thread, when the store has failed. Optional. */

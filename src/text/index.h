@@ -113,8 +113,9 @@ void index_scratch_free(struct index_scratch *scratch);
 
 struct index_query {
 	const struct termbag *terms;	/* borrowed; its seed is the index's */
-	/* Only the weightiest terms count, as many as stand together in so many documents, but at least three; 0: all, up to
-	 * INDEX_QUERY_TERMS. It bounds the time that a search takes by what it looks at instead of what there is. */
+	/* Only the weightiest terms count, as many as stand together in so many documents, but at least three; 0: all,
+	 * up to INDEX_QUERY_TERMS. It bounds the time that a search takes by what it looks at instead of what there is.
+	 */
 	uint64_t max_postings;
 	struct index_filter filter;
 	double recency_weight;		/* at least 0 */

@@ -43,8 +43,9 @@ static void expect_refused(struct check *k, int64_t reset_ms)
 	int64_t now = k->r->now_ms;
 
 	expect_code(k, P_CIRCUIT_OPEN);
-	CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1), "told to come back in %lld ms, not %lld",
-	      (long long)k->r->step.retry_after_ms, (long long)(reset_ms - now));
+	CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1),
+	      "told to come back in %lld ms, not %lld", (long long)k->r->step.retry_after_ms,
+	      (long long)(reset_ms - now));
 }
 
 static void send_new(struct check *k, const struct delivery_order *o, int64_t target)
@@ -211,7 +212,9 @@ static void accepted(struct check *k, struct want *w, const struct delivery_answ
 		check_expect_event(k, w, EVENT_ACKED);
 	if (a->verb == VERB_COMPLETE)
 		check_expect_event(k, w, EVENT_COMPLETED);
-	w->row.state = a->verb == VERB_COMPLETE ? HANDOFF_COMPLETED : a->work_lease_ms ? HANDOFF_WORKING : HANDOFF_ACKED;
+	w->row.state = a->verb == VERB_COMPLETE ? HANDOFF_COMPLETED
+		       : a->work_lease_ms       ? HANDOFF_WORKING
+						: HANDOFF_ACKED;
 	w->row.acked_at_ms = k->r->now_ms;
 	w->row.expires_at_ms = 0;
 	w->row.lease_ms = a->work_lease_ms;

@@ -497,7 +497,8 @@ static struct kept_space *space_for(struct store_conn *c, int64_t id, uint64_t e
 		size_t cap = 2 * (size_t)envelope + 256;
 
 		space->envelopes = mem_reallocarray(space->envelopes, cap, sizeof(*space->envelopes));
-		memset(space->envelopes + space->envelope_cap, 0, (cap - space->envelope_cap) * sizeof(*space->envelopes));
+		memset(space->envelopes + space->envelope_cap, 0,
+		       (cap - space->envelope_cap) * sizeof(*space->envelopes));
 		space->envelope_cap = cap;
 	}
 	if (space->count == space->cap) {
@@ -619,7 +620,8 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 	if (status != STORE_OK)
 		return status;
 	/* The newest is the first of the list: each goes to the front, and what does not fit falls off the end. */
-	for (struct kept *k = space_for(c, filter->space, filter->envelope)->envelopes[filter->envelope]; k; k = k->next_of_envelope) {
+	for (struct kept *k = space_for(c, filter->space, filter->envelope)->envelopes[filter->envelope]; k;
+	     k = k->next_of_envelope) {
 		if (k->row.num <= after)
 			continue;
 		count += count < max;

@@ -169,7 +169,8 @@ int main(int argc, char **argv)
 	struct sim sim = {.first = 1, .seeds = 2000, .jobs = 1};
 
 	if (!read_options(argc, argv, &sim)) {
-		fprintf(stderr, "usage: sim [--seeds N] [--first N] [--jobs N] [--handoffs N] | sim --seed N [--verbose]\n");
+		fprintf(stderr,
+			"usage: sim [--seeds N] [--first N] [--jobs N] [--handoffs N] | sim --seed N [--verbose]\n");
 		return 2;
 	}
 	return sim.is_single ? run_single(&sim) : run_many(&sim);

@@ -5,8 +5,8 @@ static struct actor_agent *any_agent(struct world *w, int64_t space)
 {
 	size_t per_space = WORLD_AGENTS + WORLD_STRANGERS;
 	/* Strangers are rare. */
-	size_t n = random_chance(&w->random, 30) ? WORLD_AGENTS + random_below(&w->random,
-									       WORLD_STRANGERS) : random_below(&w->random, WORLD_AGENTS);
+	size_t n = random_chance(&w->random, 30) ? WORLD_AGENTS + random_below(&w->random, WORLD_STRANGERS)
+						 : random_below(&w->random, WORLD_AGENTS);
 
 	return &w->agents[(size_t)(space - 1) * per_space + n];
 }

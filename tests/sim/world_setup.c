@@ -78,8 +78,9 @@ void setup_cast(struct world *w)
 
 		w->agents[i] = (struct actor_agent){.cast = {.space = (int64_t)(i / per_space) + 1}};
 		/* The same names in each space, so that a mix-up of spaces shows. */
-		w->agents[i].cast.name = n < WORLD_AGENTS ? arena_printf(&w->arena, "agent%zu", n + 1)
-							  : arena_printf(&w->arena, "stranger%zu", n + 1 - WORLD_AGENTS);
+		w->agents[i].cast.name = n < WORLD_AGENTS
+						 ? arena_printf(&w->arena, "agent%zu", n + 1)
+						 : arena_printf(&w->arena, "stranger%zu", n + 1 - WORLD_AGENTS);
 	}
 	store_begin(w->store);
 	for (size_t i = 0; i < WORLD_NAMES; i++) {

@@ -1,5 +1,5 @@
-/* core/alerts.h on top of core/stats.h, with a clock of the test's own: every row of the table is provoked, fires once, and is over by
- * itself. */
+/* core/alerts.h on top of core/stats.h, with a clock of the test's own: every row of the table is provoked, fires once,
+ * and is over by itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,8 +56,11 @@ static void write_down(struct world *w, const struct alert_change *change)
 	struct alert_row *row = change->id ? &w->rows[change->id - 1] : &w->rows[w->row_count++];
 
 	if (change->what == ALERT_FIRES)
-		*row = (struct alert_row){.id = (int64_t)w->row_count, .space = change->space, .name = str_of(alert_kind_name(change->kind)),
-					  .agent = change->agent.p ? STR("coder") : STR_NULL, .since_ms = w->now_ms};
+		*row = (struct alert_row){.id = (int64_t)w->row_count,
+					  .space = change->space,
+					  .name = str_of(alert_kind_name(change->kind)),
+					  .agent = change->agent.p ? STR("coder") : STR_NULL,
+					  .since_ms = w->now_ms};
 	assert_true(change->agent.p == NULL || str_is(change->agent, "coder"));
 	assert_true(change->summary.n > 0);
 	if (change->what == ALERT_RESOLVES) {
@@ -100,7 +103,12 @@ static void look(struct world *w)
 
 static void happen(struct world *w, int kind, int64_t attempt, double first, double second)
 {
-	struct event_row e = {.space = 1, .at_ms = w->now_ms, .kind = kind, .attempt = attempt, .agent = STR("coder"), .value = {first, second}};
+	struct event_row e = {.space = 1,
+			      .at_ms = w->now_ms,
+			      .kind = kind,
+			      .attempt = attempt,
+			      .agent = STR("coder"),
+			      .value = {first, second}};
 
 	stats_add(w->stats, &e, false);
 }
@@ -521,7 +529,8 @@ static void there_is_a_bound_on_what_fires_at_a_time(void **state)
 
 	arena_init(&arena);
 	for (int i = 0; i < 3000; i++)
-		subjects[i] = (struct alert_subject){.space = 1, .agent = arena_printf(&arena, "agent-%d", i), .breaker_is_open = true};
+		subjects[i] = (struct alert_subject){
+			.space = 1, .agent = arena_printf(&arena, "agent-%d", i), .breaker_is_open = true};
 	count = alerts_evaluate(w->alerts, subjects, 3000, &arena, &changes);
 	assert_int_equal(count, ALERTS_FIRING_MAX);
 	for (size_t i = 0; i < count; i++)

@@ -362,8 +362,10 @@ static void test_a_log_line_is_one_json_object(void **state)
 
 static void test_a_log_line_is_json_whatever_the_bytes(void **state)
 {
-	/* A lone continuation, a sequence cut short, an overlong one, a surrogate, beyond U+10FFFF; valid ones in between. */
-	static const char bad[] = "a\x80z\xe2\x82 \xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80 \xc3\xa4\xf0\x9f\x98\x80\xff\"\xc3";
+	/* A lone continuation, a sequence cut short, an overlong one, a surrogate, beyond U+10FFFF; valid ones in
+	 * between. */
+	static const char bad[] =
+		"a\x80z\xe2\x82 \xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80 \xc3\xa4\xf0\x9f\x98\x80\xff\"\xc3";
 	struct json_error error;
 	struct arena arena;
 	struct json tree;
@@ -375,8 +377,9 @@ static void test_a_log_line_is_json_whatever_the_bytes(void **state)
 	arena_init(&arena);
 	if (!json_parse(str_of(read_line(&p)), 4, &arena, &tree, &error))
 		fail_msg("%s: %s", p.line, error.detail);
-	assert_string_equal(json_get(&tree, "host")->s.p,
-			    "a\uFFFDz\uFFFD \uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD \u00e4\U0001F600\uFFFD\"\uFFFD");
+	assert_string_equal(
+		json_get(&tree, "host")->s.p,
+		"a\uFFFDz\uFFFD \uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD \u00e4\U0001F600\uFFFD\"\uFFFD");
 	arena_release(&arena);
 	log = log_to(&p, LOG_INFO, LOG_TEXT);
 	log_write(&log, LOG_INFO, "refused", LOG_STR("host", "a\x9b" "2J"), LOG_STR("other", "\u00e4"));

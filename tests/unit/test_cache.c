@@ -210,7 +210,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_was_put_is_given_back),
-		cmocka_unit_test(test_a_change_is_seen_by_nobody_before_its_end_and_the_old_row_by_nobody_from_its_beginning),
+		cmocka_unit_test(
+			test_a_change_is_seen_by_nobody_before_its_end_and_the_old_row_by_nobody_from_its_beginning),
 		cmocka_unit_test(test_what_a_transaction_adds_is_given_from_its_end_on),
 		cmocka_unit_test(test_it_stays_within_its_bytes_and_keeps_what_is_used),
 		cmocka_unit_test(test_readers_beside_a_writer_never_get_an_old_row),

@@ -105,12 +105,14 @@ static void finds_words_names_and_paths_by_their_parts(void **state)
 	assert_string_equal(search(f, "\" OR (* NEAR/3 AND NOT ) :"), "");
 }
 
-/* Words that stand in one, two, ... twenty documents: of a query with all of them the rarest count, until they have been met in so
- * many documents, but never fewer than three. */
+/* Words that stand in one, two, ... twenty documents: of a query with all of them the rarest count, until they have
+ * been met in so many documents, but never fewer than three. */
 static void a_bounded_query_counts_its_rarest_words(void **state)
 {
-	static const struct { uint64_t max_postings; int words; } cases[] = {
-		{0, 20}, {1, 3}, {6, 3}, {9, 3}, {10, 4}, {15, 5}, {54, 9}, {55, 10}, {209, 19}, {210, 20}, {100000, 20},
+	static const struct { uint64_t max_postings; int words;
+	} cases[] = {
+		{0, 20}, {1, 3},   {6, 3},    {9, 3},    {10, 4},      {15, 5},
+		{54, 9}, {55, 10}, {209, 19}, {210, 20}, {100000, 20},
 	};
 	struct fixture *f = *state;
 	char all[512] = "", word[16];

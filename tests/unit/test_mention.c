@@ -43,7 +43,8 @@ static void test_single_ids_and_lists(void **state)
 
 static void test_ranges_in_every_spelling(void **state)
 {
-	static const char *const joints[] = {" through ", " to ", "-", " - ", "..", "\xe2\x80\x93", " until ", " thru "};
+	static const char *const joints[] = {" through ", " to ",         "-",       " - ",
+					     "..",        "\xe2\x80\x93", " until ", " thru "};
 	char text[64];
 
 	(void)state;

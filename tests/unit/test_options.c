@@ -434,7 +434,8 @@ static void test_percentages_are_read_to_a_hundredth_of_a_per_cent(void **state)
 	static const struct { const char *text; int64_t value; } good[] = {
 		{"95%", 9500}, {"95", 9500}, {"0.5%", 50}, {"0.05", 5}, {"99.95%", 9995}, {"100%", 10000}, {"0", 0},
 	};
-	static const char *const bad[] = {"", "%", ".5", "5.", "0.123", "-1", "101%", "100.01", "1e2", "5 %", "0.5%%", "a"};
+	static const char *const bad[] = {"",     "%",      ".5",  "5.",  "0.123", "-1",
+					  "101%", "100.01", "1e2", "5 %", "0.5%%", "a"};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -448,7 +449,8 @@ static void test_percentages_are_read_to_a_hundredth_of_a_per_cent(void **state)
 
 		buf_clear(&f->error);
 		assert_false(option_parse(&share, str_of(bad[i]), &f->arena, &v, &f->error));
-		assert_string_equal(f->error.data, "a percentage from 0% to 100%, with two digits behind the point at most");
+		assert_string_equal(f->error.data,
+				    "a percentage from 0% to 100%, with two digits behind the point at most");
 	}
 }
 

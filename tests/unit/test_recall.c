@@ -639,7 +639,8 @@ static void what_changes_behind_the_back_of_a_build_is_made_good(void **state)
 
 	must(store_begin(l->store.c));
 	for (int i = 0; i < 4000; i++) {
-		struct memory m = temp_memory(l->store.space, "some words, so that reading them takes the build a while");
+		struct memory m =
+			temp_memory(l->store.space, "some words, so that reading them takes the build a while");
 
 		must(store_memory_insert(l->store.c, &m));
 	}

@@ -128,13 +128,15 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 	int64_t from_ms = (now_ms / step_ms + 1) * step_ms - stats_window_ms(window);
 	double *latency = mem_calloc(h->count + 1, sizeof(*latency)), *used = mem_calloc(h->count + 1, sizeof(*used));
 	double complete_sum = 0, complete_min = 2, used_sum = 0, hop_sum = 0;
-	int64_t handoffs = 0, completed = 0, failed = 0, retries = 0, lost = 0, waivers = 0, pinned = 0, low = 0, hop_max = 0;
+	int64_t handoffs = 0, completed = 0, failed = 0, retries = 0, lost = 0, waivers = 0, pinned = 0, low = 0,
+		hop_max = 0;
 	size_t acked = 0, packed = 0;
 	int64_t hops[STATS_HOPS_MAX + 1] = {0};
 
 	for (size_t i = 0; i < h->count; i++) {
 		const struct event_row *e = &h->events[i];
-		bool is_attempt = e->kind == EVENT_NACKED || e->kind == EVENT_ACK_TIMEOUT || e->kind == EVENT_LEASE_LOST || e->kind == EVENT_WORK_LOST;
+		bool is_attempt = e->kind == EVENT_NACKED || e->kind == EVENT_ACK_TIMEOUT ||
+				  e->kind == EVENT_LEASE_LOST || e->kind == EVENT_WORK_LOST;
 
 		if (!is_mine(e, space, agent) || e->at_ms < from_ms || e->at_ms > now_ms)
 			continue;
@@ -212,13 +214,17 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 static struct event_row random_event(uint64_t *random, int64_t at_ms)
 {
 	static const int kinds[] = {
-		EVENT_QUEUED, EVENT_QUEUED, EVENT_ACKED, EVENT_ACKED, EVENT_COMPLETED, EVENT_NACKED, EVENT_ACK_TIMEOUT, EVENT_LEASE_LOST,
-		EVENT_WORK_LOST, EVENT_EXPIRED, EVENT_PARKED, EVENT_ENVELOPE_PACKED, EVENT_ENVELOPE_PACKED, EVENT_TAKEN, EVENT_MEMORY_STORED,
+		EVENT_QUEUED, EVENT_QUEUED,          EVENT_ACKED,           EVENT_ACKED,     EVENT_COMPLETED,
+		EVENT_NACKED, EVENT_ACK_TIMEOUT,     EVENT_LEASE_LOST,      EVENT_WORK_LOST, EVENT_EXPIRED,
+		EVENT_PARKED, EVENT_ENVELOPE_PACKED, EVENT_ENVELOPE_PACKED, EVENT_TAKEN,     EVENT_MEMORY_STORED,
 	};
 	static const char *const agents[] = {"coder", "reviewer", "tester"};
 	struct event_row e = {
-		.space = 1 + (int64_t)(next_random(random) % 2), .at_ms = at_ms, .attempt = 1 + (int64_t)(next_random(random) % 3),
-		.kind = kinds[next_random(random) % (sizeof(kinds) / sizeof(kinds[0]))], .agent = str_of(agents[next_random(random) % 3]),
+		.space = 1 + (int64_t)(next_random(random) % 2),
+		.at_ms = at_ms,
+		.attempt = 1 + (int64_t)(next_random(random) % 3),
+		.kind = kinds[next_random(random) % (sizeof(kinds) / sizeof(kinds[0]))],
+		.agent = str_of(agents[next_random(random) % 3]),
 	};
 
 	if (e.kind == EVENT_ACKED) {
@@ -230,7 +236,8 @@ static struct event_row random_event(uint64_t *random, int64_t at_ms)
 		if (next_random(random) % 4 == 0)
 			e.note = STR("3");
 	} else if (e.kind != EVENT_QUEUED) {
-		e.value[e.kind == EVENT_EXPIRED || e.kind == EVENT_PARKED ? 1 : next_random(random) % 2] = (double)(next_random(random) % 2);
+		e.value[e.kind == EVENT_EXPIRED || e.kind == EVENT_PARKED ? 1 : next_random(random) % 2] =
+			(double)(next_random(random) % 2);
 	}
 	return e;
 }
@@ -247,7 +254,8 @@ static void check_all(struct stats *s, const struct history *h, int64_t now_ms)
 			stats_view(stats_of_space(s, space), (enum stats_window)w, now_ms, &view);
 			expect(h, space, NULL, (enum stats_window)w, now_ms, &view);
 			for (int i = 0; i < 3; i++) {
-				stats_view(stats_of_target(s, space, str_of(agents[i])), (enum stats_window)w, now_ms, &view);
+				stats_view(stats_of_target(s, space, str_of(agents[i])), (enum stats_window)w, now_ms,
+					   &view);
 				expect(h, space, agents[i], (enum stats_window)w, now_ms, &view);
 			}
 		}
@@ -430,13 +438,15 @@ static void points_add_up_to_their_window(void **state)
 		assert_in_range(count, 60, 120);
 		for (size_t i = 0; i < count; i++) {
 			if (i)
-				assert_int_equal(points[i].at_ms - points[i - 1].at_ms, stats_step_ms((enum stats_window)w));
+				assert_int_equal(points[i].at_ms - points[i - 1].at_ms,
+						 stats_step_ms((enum stats_window)w));
 			handoffs += points[i].handoffs;
 			acked += points[i].acked;
 			failed += points[i].failed;
 			packed += points[i].packed;
 		}
-		assert_true(points[count - 1].at_ms <= now_ms && now_ms < points[count - 1].at_ms + stats_step_ms((enum stats_window)w));
+		assert_true(points[count - 1].at_ms <= now_ms &&
+			    now_ms < points[count - 1].at_ms + stats_step_ms((enum stats_window)w));
 		assert_int_equal(handoffs, view.counts.handoffs);
 		assert_int_equal(acked, view.counts.acked);
 		assert_int_equal(failed, view.counts.failed);
@@ -473,7 +483,10 @@ static void totals_count_since_the_start_and_never_fall(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		struct event_row acked = {.space = 1, .at_ms = T0 + i * (int64_t)STATS_DAY_MS / 4, .kind = EVENT_ACKED, .agent = STR("coder"),
+		struct event_row acked = {.space = 1,
+					  .at_ms = T0 + i * (int64_t)STATS_DAY_MS / 4,
+					  .kind = EVENT_ACKED,
+					  .agent = STR("coder"),
 					  .value = {i * 100}};
 
 		stats_add(s, &acked, i < 40);
@@ -521,7 +534,13 @@ static void who_invents_names_does_not_make_it_grow(void **state)
 	assert_int_equal(rest.counts.handoffs, 100000 - STATS_TARGETS_MAX);
 	assert_null(stats_of_target(s, 1, STR("agent-99999")));
 	/* A day later the names are free again. */
-	stats_add(s, &(struct event_row){.space = 1, .at_ms = T0 + 1000 + STATS_DAY_MS, .kind = EVENT_QUEUED, .attempt = 1, .agent = STR("late")}, false);
+	stats_add(s,
+		  &(struct event_row){.space = 1,
+				      .at_ms = T0 + 1000 + STATS_DAY_MS,
+				      .kind = EVENT_QUEUED,
+				      .attempt = 1,
+				      .agent = STR("late")},
+		  false);
 	assert_non_null(stats_of_target(s, 1, STR("late")));
 	assert_null(stats_of_target(s, 1, STR("agent-3")));
 	stats_free(s);
@@ -533,7 +552,11 @@ static void spaces_are_bounded_as_well(void **state)
 
 	(void)state;
 	for (int i = 1; i <= 5000; i++)
-		stats_add(s, &(struct event_row){.space = i, .at_ms = T0 + i, .kind = EVENT_QUEUED, .attempt = 1, .agent = STR("coder")}, false);
+		stats_add(
+			s,
+			&(struct event_row){
+				.space = i, .at_ms = T0 + i, .kind = EVENT_QUEUED, .attempt = 1, .agent = STR("coder")},
+			false);
 	assert_true(count_series(s) <= STATS_TARGETS_MAX + 2 * STATS_SPACES_MAX + 2);
 	assert_int_equal(stats_series_totals(stats_of_space(s, 0))->counts.handoffs, 5000);
 	assert_null(stats_of_space(s, 4000));
@@ -546,7 +569,10 @@ static void an_agent_may_be_called_as_the_rest_is(void **state)
 	struct stats *s = stats_new(1);
 
 	(void)state;
-	stats_add(s, &(struct event_row){.space = 1, .at_ms = T0, .kind = EVENT_QUEUED, .attempt = 1, .agent = STR(STATS_OTHER)}, false);
+	stats_add(s,
+		  &(struct event_row){
+			  .space = 1, .at_ms = T0, .kind = EVENT_QUEUED, .attempt = 1, .agent = STR(STATS_OTHER)},
+		  false);
 	assert_int_equal(stats_series_totals(stats_of_target(s, 1, STR(STATS_OTHER)))->counts.handoffs, 1);
 	stats_free(s);
 }

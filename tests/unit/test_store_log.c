@@ -1,4 +1,5 @@
-/* store/sqlite/sqlite_vfs.c: how a commit reaches the log. What happens when the disk fails is in test_store_faults.c. */
+/* store/sqlite/sqlite_vfs.c: how a commit reaches the log. What happens when the disk fails is in test_store_faults.c.
+ */
 #include "temp_store.h"
 
 #include "fault_vfs.h"
@@ -32,7 +33,8 @@ static void a_commit_is_one_write_and_one_sync(void **state)
 	assert_int_equal(atomic_load(&fault_sync.calls), 1);
 }
 
-/* More than the page cache holds: pages go to the log early, are read from it again, and written again in their place. */
+/* More than the page cache holds: pages go to the log early, are read from it again, and written again in their place.
+ */
 static void a_transaction_larger_than_the_cache_sees_all_of_itself(void **state)
 {
 	enum { MEMORIES = 90, BYTES = 256 * 1024 };
@@ -50,7 +52,7 @@ static void a_transaction_larger_than_the_cache_sees_all_of_itself(void **state)
 		assert_content(t, (uint64_t)i + 1, text);
 		arena_release(&t->arena);
 	}
-	must(store_memory_forget(t->c, t->space, 1, T0));	/* its pages are in the log already, and are overwritten */
+	must(store_memory_forget(t->c, t->space, 1, T0)); /* its pages are in the log already, and are overwritten */
 	must(store_commit(t->c));
 	temp_store_reopen(t);
 	must(store_memory_get(t->c, t->space, 1, 0, &t->arena, &m));

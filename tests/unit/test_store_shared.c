@@ -124,7 +124,13 @@ static void an_envelope_whose_number_is_taken_leaves_no_task_behind(void **state
 	assert_int_equal(store_envelope_insert(t->c, &row), STORE_EXISTS);
 	/* The same where the number is that of an envelope that did not begin its task. */
 	row = (struct envelope_row){
-		.space = t->space, .num = 5, .task = STR("first"), .parent = 4, .hop = 2, .created_at_ms = T0, .body = STR("{}"),
+		.space = t->space,
+		.num = 5,
+		.task = STR("first"),
+		.parent = 4,
+		.hop = 2,
+		.created_at_ms = T0,
+		.body = STR("{}"),
 	};
 	must(store_envelope_insert(t->c, &row));
 	row.task = STR("third");
@@ -195,8 +201,8 @@ static void the_rows_that_are_kept_can_be_limited(void **state)
 	store_close(s.reader);
 }
 
-/* A snapshot that began before a change: what it reads is of one state as long as nothing was kept of the row, and never a mixture
- * of two states of one row. */
+/* A snapshot that began before a change: what it reads is of one state as long as nothing was kept of the row, and
+ * never a mixture of two states of one row. */
 static void a_snapshot_does_not_keep_an_old_row_for_others(void **state)
 {
 	struct shared s = open_shared(state), second = open_shared(state);

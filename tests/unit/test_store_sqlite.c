@@ -400,7 +400,8 @@ static void fill(struct temp_store *t)
 {
 	must(store_begin(t->c));
 	for (int i = 0; i < 200; i++) {
-		struct memory m = temp_memory(t->space, "some text that fills a page after a while, so that there are a few");
+		struct memory m =
+			temp_memory(t->space, "some text that fills a page after a while, so that there are a few");
 
 		must(store_memory_insert(t->c, &m));
 	}
@@ -436,7 +437,12 @@ static void a_check_finds_envelopes_of_no_task(void **state)
 static void fill_delivery(struct temp_store *t)
 {
 	struct envelope_row envelope = {.space = t->space, .num = 4, .task = STR("task"), .body = STR("{}")};
-	struct handoff_row h = {.space = t->space, .envelope = 4, .created_at_ms = T0, .state = HANDOFF_LEASED, .attempt = 1, .due_ms = T0 + 5};
+	struct handoff_row h = {.space = t->space,
+				.envelope = 4,
+				.created_at_ms = T0,
+				.state = HANDOFF_LEASED,
+				.attempt = 1,
+				.due_ms = T0 + 5};
 	struct channel_row channel;
 
 	must(store_begin(t->c));

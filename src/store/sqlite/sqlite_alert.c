@@ -15,7 +15,8 @@ enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const
 			.agent = sqlite3_column_int64(s, 0),
 			.space = sqlite3_column_int64(s, 1),
 			.name = {(const char *)sqlite3_column_text(s, 2), (size_t)sqlite3_column_bytes(s, 2)},
-			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5), sqlite3_column_int64(s, 6)},
+			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
+				   sqlite3_column_int64(s, 6)},
 			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
 				   (uint64_t)sqlite3_column_int64(s, 10)},
 		};
@@ -127,8 +128,8 @@ enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena
 	return read_one(c, s, arena, ret);
 }
 
-enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent, struct arena *arena,
-				   struct alert_row *ret)
+enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
+				   struct arena *arena, struct alert_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_LAST);
 
@@ -140,8 +141,8 @@ enum store_status store_alert_last(struct store_conn *c, int64_t space, struct s
 	return read_one(c, s, arena, ret);
 }
 
-enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before, size_t max, struct arena *arena,
-			       struct alert_row *ret, size_t *ret_count)
+enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
+			       size_t max, struct arena *arena, struct alert_row *ret, size_t *ret_count)
 {
 	static const enum sqlite_statement statements[] = {
 		[ALERTS_ALL] = SQL_ALERTS, [ALERTS_FIRING] = SQL_ALERTS_FIRING, [ALERTS_RESOLVED] = SQL_ALERTS_RESOLVED,

@@ -3,8 +3,8 @@
  * SQLite empties a reader's page cache with every commit of somebody else, so that on a busy server each row costs a
  * walk through the tree with reads from the file. base/cache.h says why nobody sees an old row.
  *
- * A row is kept as the bytes of its struct, followed by its texts in the order of its shape. Envelopes are kept apart: they are large,
- * and read once, shortly after they were made; they must not push out what is read often.
+ * A row is kept as the bytes of its struct, followed by its texts in the order of its shape. Envelopes are kept apart:
+ * they are large, and read once, shortly after they were made; they must not push out what is read often.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
@@ -38,10 +38,18 @@ const struct sqlite_shape sqlite_memory_shape = {
 	 offsetof(struct memory, metadata)},
 };
 const struct sqlite_shape sqlite_envelope_shape = {
-	'e', true, sizeof(struct envelope_row), 2, {offsetof(struct envelope_row, task), offsetof(struct envelope_row, body)},
+	'e',
+	true,
+	sizeof(struct envelope_row),
+	2,
+	{offsetof(struct envelope_row, task), offsetof(struct envelope_row, body)},
 };
 const struct sqlite_shape sqlite_agent_shape = {
-	'a', false, sizeof(struct agent_row), 2, {offsetof(struct agent_row, name), offsetof(struct agent_row, settings)},
+	'a',
+	false,
+	sizeof(struct agent_row),
+	2,
+	{offsetof(struct agent_row, name), offsetof(struct agent_row, settings)},
 };
 const struct sqlite_shape sqlite_agent_id_shape = {'i', false, sizeof(int64_t), 0, {0}};
 const struct sqlite_shape sqlite_target_shape = {'t', false, sizeof(struct target_row), 0, {0}};
@@ -99,7 +107,8 @@ static struct cache *cache_of(const struct store_conn *c, const struct sqlite_sh
 }
 
 /* False where a row with this name is not kept. */
-static bool make_key(const struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name, struct key *ret)
+static bool make_key(const struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,
+		     struct key *ret)
 {
 	if (c->cache == NULL || name.n > KEY_NAME_MAX)
 		return false;
@@ -147,8 +156,8 @@ static size_t take_parts(const struct sqlite_shape *shape, const void *row, stru
 	return 1 + shape->text_count;
 }
 
-void sqlite_cache_put(struct store_conn *c, const struct sqlite_shape *shape, uint64_t seen, int64_t id, struct str name,
-		      const void *row)
+void sqlite_cache_put(struct store_conn *c, const struct sqlite_shape *shape, uint64_t seen, int64_t id,
+		      struct str name, const void *row)
 {
 	struct str parts[1 + sizeof(shape->texts) / sizeof(shape->texts[0])];
 	struct key key;

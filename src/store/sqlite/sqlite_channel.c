@@ -3,7 +3,8 @@
 
 /* --- Channels --- */
 
-enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description, int64_t now_ms)
+enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description,
+				    int64_t now_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_CHANNEL_PUT);
 
@@ -18,8 +19,9 @@ enum store_status store_channel_put(struct store_conn *c, int64_t space, struct 
 
 static void read_channel(sqlite3_stmt *s, struct arena *arena, struct channel_row *ret)
 {
-	*ret = (struct channel_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena), sqlite_column_str(s, 2, arena),
-				    sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)};
+	*ret = (struct channel_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
+				    sqlite_column_str(s, 2, arena), sqlite3_column_int64(s, 3),
+				    sqlite3_column_int64(s, 4)};
 }
 
 enum store_status store_channel_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
@@ -79,8 +81,8 @@ enum store_status store_subscriber_delete(struct store_conn *c, int64_t channel,
 	return sqlite_run_on(c, SQL_SUBSCRIBER_DELETE, channel, agent);
 }
 
-enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena, struct str *ret,
-				    size_t *ret_count)
+enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena,
+				    struct str *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SUBSCRIBERS);
 	size_t count = 0;

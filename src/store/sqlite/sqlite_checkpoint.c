@@ -1,12 +1,13 @@
 /* Checkpoints: what was committed to the log is moved to the database file.
  *
- * SQLite does this by itself, but says nothing when it fails. A sync of the database file that fails must not be tried again (the system
- * has dropped what it could not write, and the second try finds nothing to do): the log would be taken as moved, and be overwritten.
- * So checkpoints run here, in the hook that SQLite calls after each commit. When one fails the log stays as it is, with everything
- * that was ever acknowledged in it, and the connection does nothing any more.
+ * SQLite does this by itself, but says nothing when it fails. A sync of the database file that fails must not be tried
+ * again (the system has dropped what it could not write, and the second try finds nothing to do): the log would be
+ * taken as moved, and be overwritten. So checkpoints run here, in the hook that SQLite calls after each commit. When
+ * one fails the log stays as it is, with everything that was ever acknowledged in it, and the connection does nothing
+ * any more.
  *
- * After a memory was forgotten its text is still in the log. Then the checkpoint also empties the log, which has to wait for readers that
- * use it: where there is one, a later commit tries again.
+ * After a memory was forgotten its text is still in the log. Then the checkpoint also empties the log, which has to
+ * wait for readers that use it: where there is one, a later commit tries again.
  */
 #include "store/sqlite/sqlite_internal.h"
 
@@ -32,7 +33,8 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int frames)
 		return SQLITE_OK;
 	if (empty)
 		sqlite3_busy_timeout(db, 0);
-	rc = sqlite3_wal_checkpoint_v2(db, name, empty ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	rc = sqlite3_wal_checkpoint_v2(db, name, empty ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL,
+				       NULL);
 	if (empty)
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 	if (rc == SQLITE_OK)

@@ -10,15 +10,16 @@ static const char *const statement_texts[] = {
 #undef SQLITE_STATEMENT_TEXT
 };
 
-/* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped, and with a
- * quota; those it reports as an I/O error. A sync that fails is never such a case, whatever its reason. */
+/* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped,
+ * and with a quota; those it reports as an I/O error. A sync that fails is never such a case, whatever its reason. */
 static bool is_full(sqlite3 *db, int rc, int extended)
 {
 	int reason = sqlite3_system_errno(db);
 
 	if ((rc & 0xff) == SQLITE_FULL)
 		return true;
-	return (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE || extended == SQLITE_IOERR_SHMMAP) &&
+	return (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE ||
+		extended == SQLITE_IOERR_SHMMAP) &&
 	       (reason == ENOSPC || reason == EDQUOT);
 }
 

@@ -41,7 +41,8 @@ static enum store_status make_task(struct store_conn *c, const struct envelope_r
 }
 
 /* The first envelope of a chain mostly begins a task, the others never do. */
-static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret, bool *ret_made)
+static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret,
+					   bool *ret_made)
 {
 	enum store_status status = row->parent ? find_task(c, row->space, row->task, ret) : STORE_NOT_FOUND;
 
@@ -69,8 +70,8 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 	sqlite3_bind_int64(s, 2, before ? before : sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2),
-						 sqlite3_column_int64(s, 3)};
+		ret[count++] = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
+						 sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
 	sqlite3_reset(s);
 	*ret_count = count;
 	return sqlite_status(c, rc);
@@ -207,7 +208,8 @@ enum store_status store_task_last(struct store_conn *c, int64_t space, struct st
 
 /* --- Receipts --- */
 
-enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt)
+enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
+				    const struct receipt_row *receipt)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPT_PUT);
 
@@ -220,8 +222,8 @@ enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_
 	return sqlite_run(c, s);
 }
 
-enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, struct arena *arena,
-				 struct receipt_row *ret, size_t *ret_count)
+enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
+				 struct arena *arena, struct receipt_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPTS);
 	size_t count = 0;
@@ -232,8 +234,8 @@ enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t e
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
-						    sqlite3_column_int64(s, 2)};
+		ret[count++] = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0),
+						    sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
 	sqlite3_reset(s);
 	*ret_count = count;
 	return sqlite_status(c, rc);
@@ -243,8 +245,8 @@ enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t e
 
 static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *ret)
 {
-	*ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2),
-				  sqlite3_column_int64(s, 3)};
+	*ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
+				  sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
 }
 
 enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
@@ -307,8 +309,8 @@ enum store_status store_agents(struct store_conn *c, int64_t space, struct str a
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max, struct arena *arena,
-				       struct agent_place *ret, size_t *ret_count)
+enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
+				       struct arena *arena, struct agent_place *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS_HOLDING);
 	size_t count = 0;
@@ -320,8 +322,9 @@ enum store_status store_agents_holding(struct store_conn *c, struct str text, in
 	sqlite_bind_str(s, 2, text);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct agent_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite_column_str(s, 2, arena),
-						    sqlite_column_str(s, 3, arena), sqlite_column_str(s, 4, arena)};
+		ret[count++] = (struct agent_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+						    sqlite_column_str(s, 2, arena), sqlite_column_str(s, 3, arena),
+						    sqlite_column_str(s, 4, arena)};
 	sqlite3_reset(s);
 	*ret_count = count;
 	return sqlite_status(c, rc);

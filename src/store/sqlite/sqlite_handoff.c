@@ -31,7 +31,8 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	return status;
 }
 
-enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms, int64_t *ret)
+enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
+				 int64_t *ret)
 {
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
@@ -68,8 +69,8 @@ enum store_status store_target_get(struct store_conn *c, int64_t agent, struct t
 	sqlite3_bind_int64(s, 1, agent);
 	status = step_row(c, s);
 	if (status == STORE_OK)
-		row = (struct target_row){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
-					  (uint64_t)sqlite3_column_int64(s, 3)};
+		row = (struct target_row){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
+					  sqlite3_column_int64(s, 2), (uint64_t)sqlite3_column_int64(s, 3)};
 	sqlite3_reset(s);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return status;
@@ -103,8 +104,9 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	sqlite3_bind_int64(s, 1, agent);
 	status = step_row(c, s);
 	if (status == STORE_OK)
-		*ret = (struct target_counts){sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
-					      sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4)};
+		*ret = (struct target_counts){sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1),
+					      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
+					      sqlite3_column_int64(s, 4)};
 	sqlite3_reset(s);
 	return status;
 }
@@ -190,7 +192,8 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 		ret->target_name = ret->agent_name;
 }
 
-static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct handoff_row *ret)
+static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena,
+				     struct handoff_row *ret)
 {
 	enum store_status status = step_row(c, s);
 
@@ -257,7 +260,8 @@ static enum store_status put_handoff(struct store_conn *c, enum sqlite_statement
 	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
 }
 
-/* Target and channel seldom change, and SQLite writes the indexes of each column that it is told to set, changed or not. */
+/* Target and channel seldom change, and SQLite writes the indexes of each column that it is told to set, changed or
+ * not. */
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
 {
 	enum store_status status = put_handoff(c, SQL_HANDOFF_PUT, h);
@@ -265,7 +269,8 @@ enum store_status store_handoff_put(struct store_conn *c, const struct handoff_r
 	return status == STORE_NOT_FOUND ? put_handoff(c, SQL_HANDOFF_REROUTE, h) : status;
 }
 
-enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena, struct handoff_row *ret)
+enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				    struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_GET);
 
@@ -275,8 +280,8 @@ enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target, struct arena *arena,
-				     struct handoff_row *ret)
+enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
+				     struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_FIND);
 
@@ -297,8 +302,8 @@ enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena,
-				      struct handoff_row *ret, size_t *ret_count)
+enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFFS_HELD);
 	size_t count = 0;
@@ -383,7 +388,8 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result)
+enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+				   const struct result_row *result)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_PUT);
 
@@ -396,7 +402,8 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	return sqlite_run(c, s);
 }
 
-enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena, struct result_row *ret)
+enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+				   struct result_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_GET);
 	enum store_status status;
@@ -406,7 +413,8 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
 	status = step_row(c, s);
 	if (status == STORE_OK)
-		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
+		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
+					   sqlite3_column_int64(s, 2)};
 	sqlite3_reset(s);
 	return status;
 }

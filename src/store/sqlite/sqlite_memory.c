@@ -174,7 +174,8 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 }
 
 /* Changes one column of a memory. */
-static enum store_status set_of_memory(struct store_conn *c, enum sqlite_statement which, int64_t space, uint64_t num, int64_t value)
+static enum store_status set_of_memory(struct store_conn *c, enum sqlite_statement which, int64_t space, uint64_t num,
+				       int64_t value)
 {
 	int64_t key = sqlite_memory_key(space, num);
 
@@ -257,7 +258,8 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 	int rc;
 
 	/* Only the newest version is kept. */
-	if (sqlite_cache_get(c, &sqlite_memory_shape, key, STR_NULL, arena, &m) && (version == 0 || version == m.version)) {
+	if (sqlite_cache_get(c, &sqlite_memory_shape, key, STR_NULL, arena, &m) &&
+	    (version == 0 || version == m.version)) {
 		*ret = m;
 		return STORE_OK;
 	}

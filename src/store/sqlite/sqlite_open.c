@@ -63,7 +63,8 @@ bool sqlite_make_directory(const char *path, struct buf *error)
 			continue;
 		*p = '\0';
 		if (mkdir(copy, 0700) == 0)
-			ok = sqlite_sync_directory_of(copy) || errno == EACCES;	/* a directory that may be written, but not read */
+			ok = sqlite_sync_directory_of(copy) ||
+			     errno == EACCES; /* a directory that may be written, but not read */
 		else
 			ok = errno == EEXIST;
 		*p = c;
@@ -95,7 +96,8 @@ int sqlite_lock(const char *data_dir, struct buf *error)
 		buf_printf(error, "cannot open %s: %s", path, strerror(errno));
 	} else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		read_holder(fd, holder, sizeof(holder));
-		buf_printf(error, "another server (process %s) is using the data directory %s", holder[0] ? holder : "unknown", data_dir);
+		buf_printf(error, "another server (process %s) is using the data directory %s",
+			   holder[0] ? holder : "unknown", data_dir);
 		close(fd);
 		fd = -1;
 	} else if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0) {
@@ -148,8 +150,8 @@ static bool open_database(struct store_conn *c, const char *data_dir, enum store
 	return ok;
 }
 
-/* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header, and closing
- * one empties the log. */
+/* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,
+ * and closing one empties the log. */
 static bool may_be_opened(const char *data_dir, struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
@@ -187,9 +189,9 @@ static bool make_private(const char *data_dir, struct buf *error)
 	return ok;
 }
 
-/* What a killed server had written but not synced yet may still be in the system's cache: SQLite would find it in the log and
- * show it, and an answer given from it (a reply kept for an Idempotency-Key, say) would be lost with the next power
- * cut. So what is there is made durable before anybody sees it. */
+/* What a killed server had written but not synced yet may still be in the system's cache: SQLite would find it in the
+ * log and show it, and an answer given from it (a reply kept for an Idempotency-Key, say) would be lost with the next
+ * power cut. So what is there is made durable before anybody sees it. */
 static bool sync_what_is_there(const char *data_dir, struct buf *error)
 {
 	static const char *const files[] = {"spine.db-wal", "spine.db"};
@@ -224,7 +226,8 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 		c->cache = sqlite_cache_new();
 		c->owns_cache = true;
 		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
-		     may_be_opened(data_dir, error) && make_private(data_dir, error) && sync_what_is_there(data_dir, error);
+		     may_be_opened(data_dir, error) && make_private(data_dir, error) &&
+		     sync_what_is_there(data_dir, error);
 	}
 	if (ok && open_database(c, data_dir, mode, error)) {
 		if (mode == STORE_WRITE)

@@ -5,8 +5,9 @@
  * a transaction together with the new number, so that a crash leaves the old schema or the new one. A store with a
  * higher number than ours is refused untouched.
  *
- * Keys: a memory's is space << 40 | number, so that one integer that grows serves as the primary key and a space is
- * a range of it. State and text are in separate tables, because state changes (pins, newest version) must not rewrite text.
+ * Keys: a memory's is space << 40 | number, so that one integer that grows serves as the primary key and a space is a
+ * range of it. State and text are in separate tables, because state changes (pins, newest version) must not rewrite
+ * text.
  */
 #include "store/sqlite/sqlite_internal.h"
 
@@ -62,7 +63,8 @@ static const char step_1[] =
 	"CREATE INDEX reply_memory_memory ON reply_memory (memory);";
 
 static const char step_2[] =
-	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"	/* what to do about credentials: enum redact_policy */
+	/* What to do about credentials: enum redact_policy. */
+	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"
 	"CREATE TABLE task ("
 	"  id INTEGER PRIMARY KEY,"		/* that of the envelope which began it */
 	"  space INTEGER NOT NULL,"
@@ -96,7 +98,8 @@ static const char step_2[] =
 	"  UNIQUE (space, name));";
 
 static const char step_3[] =
-	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"	/* references whose text the body leaves out; -1: not known */
+	/* References whose text the body leaves out; -1: not known. */
+	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"
 	"CREATE TABLE handoff ("
 	"  id INTEGER PRIMARY KEY,"		/* space << 40 | number */
 	"  envelope INTEGER NOT NULL,"		/* space << 40 | number */
@@ -219,7 +222,8 @@ bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
 	const char *file = sqlite3_db_filename(db, "main");
 	int application = 0, version = 0, tables = 0;
 
-	if (!pragma_int(db, "PRAGMA application_id", &application) || !pragma_int(db, "PRAGMA user_version", &version) ||
+	if (!pragma_int(db, "PRAGMA application_id", &application) ||
+	    !pragma_int(db, "PRAGMA user_version", &version) ||
 	    !pragma_int(db, "SELECT count(*) FROM sqlite_schema", &tables)) {
 		buf_printf(error, "%s cannot be read: %s", file, sqlite3_errmsg(db));
 		return false;
@@ -229,8 +233,10 @@ bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
 		return false;
 	}
 	if (version > SQLITE_SCHEMA_NOW) {
-		buf_printf(error, "%s has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
-			   "it was left as it is. Use the newer spine", file, version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
+		buf_printf(error,
+			   "%s has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
+			   "it was left as it is. Use the newer spine",
+			   file, version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
 		return false;
 	}
 	*ret_version = version;
@@ -258,12 +264,14 @@ static bool run_step(sqlite3 *db, int to, struct buf *error)
 	char *message = NULL;
 	bool ok;
 
-	snprintf(after, sizeof(after), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", SQLITE_APPLICATION_ID, to);
+	snprintf(after, sizeof(after), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+		 SQLITE_APPLICATION_ID, to);
 	ok = sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, &message) == SQLITE_OK &&
 	     sqlite3_exec(db, steps[to - 1], NULL, NULL, &message) == SQLITE_OK &&
 	     sqlite3_exec(db, after, NULL, NULL, &message) == SQLITE_OK;
 	if (!ok) {
-		buf_printf(error, "the store could not be brought to schema %d: %s", to, message ? message : sqlite3_errmsg(db));
+		buf_printf(error, "the store could not be brought to schema %d: %s", to,
+			   message ? message : sqlite3_errmsg(db));
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
 	sqlite3_free(message);

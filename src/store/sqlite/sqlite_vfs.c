@@ -2,8 +2,8 @@
  *
  * SQLite writes each page of a commit to the log in two calls, 24 bytes and then 4,096, and then syncs. The calls cost
  * more than the bytes. So what is written to the log is gathered here, as long as each write begins where the last one
- * ended, and goes out in one call: before the sync, before anything else looks at the file, or when the room is used up.
- * Nobody can tell the difference: other connections look at what was committed only, and a commit is a sync; what a
+ * ended, and goes out in one call: before the sync, before anything else looks at the file, or when the room is used
+ * up. Nobody can tell the difference: other connections look at what was committed only, and a commit is a sync; what a
  * crash takes from the room was not synced, and nobody was told of it. A write that fails is reported by the call that
  * needed it.
  *

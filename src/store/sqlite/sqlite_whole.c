@@ -13,7 +13,8 @@
 
 /* --- Backup --- */
 
-/* VACUUM INTO writes to an existing empty file, so the file is made first, with the right mode and never over another. */
+/* VACUUM INTO writes to an existing empty file, so the file is made first, with the right mode and never over another.
+ */
 static bool make_target(const char *file, struct buf *error)
 {
 	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -98,8 +99,8 @@ static enum store_status check_digests(struct check *k)
 		sha256((struct str){content, (size_t)sqlite3_column_bytes(s, 2)}, digest);
 		if (stored && sqlite3_column_bytes(s, 3) == SHA256_SIZE && memcmp(stored, digest, SHA256_SIZE) == 0)
 			continue;
-		snprintf(text, sizeof(text), "ms-%lld@%d: the content does not match its digest", (long long)sqlite3_column_int64(s, 0),
-			 sqlite3_column_int(s, 1));
+		snprintf(text, sizeof(text), "ms-%lld@%d: the content does not match its digest",
+			 (long long)sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1));
 		add_problem(k, text);
 	}
 	if (rc == SQLITE_OK)
@@ -119,7 +120,8 @@ static const char *const queries[] = {
 	"SELECT printf('version %d of ms-%d belongs to no memory', v.version, v.memory & 1099511627775) "
 	"  FROM memory_version v LEFT JOIN memory m ON m.id = v.memory WHERE m.id IS NULL",
 	"SELECT printf('space %s counts %d memories, but has %d', s.name, s.memories, n) FROM (SELECT s.*, "
-	"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 AND m.forgotten_at = 0) n "
+	"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 "
+	"  AND m.forgotten_at = 0) n "
 	"  FROM space s) s WHERE s.memories <> n",
 	"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
 	"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
@@ -127,9 +129,11 @@ static const char *const queries[] = {
 	"SELECT printf('env-%d belongs to no task', e.id & 1099511627775) FROM envelope e "
 	"  LEFT JOIN task t ON t.id = e.task WHERE t.id IS NULL",
 	"SELECT printf('ho-%d is of env-%d, which is not there', h.id & 1099511627775, h.envelope & 1099511627775) "
-	"  FROM handoff h LEFT JOIN envelope e ON e.id = h.envelope WHERE e.id IS NULL OR h.id >> 40 <> h.envelope >> 40",
+	"  FROM handoff h LEFT JOIN envelope e ON e.id = h.envelope "
+	"  WHERE e.id IS NULL OR h.id >> 40 <> h.envelope >> 40",
 	"SELECT printf('ho-%d is for an agent that is not there', h.id & 1099511627775) FROM handoff h "
-	"  LEFT JOIN agent t ON t.id = h.target AND t.space = h.id >> 40 LEFT JOIN agent a ON a.id = h.agent AND a.space = h.id >> 40 "
+	"  LEFT JOIN agent t ON t.id = h.target AND t.space = h.id >> 40 "
+	"  LEFT JOIN agent a ON a.id = h.agent AND a.space = h.id >> 40 "
 	"  WHERE t.id IS NULL OR a.id IS NULL",
 	"SELECT printf('ho-%d was published in a channel that is not there', h.id & 1099511627775) FROM handoff h "
 	"  LEFT JOIN channel c ON c.id = h.channel WHERE h.channel > 0 AND c.id IS NULL",
@@ -140,13 +144,16 @@ static const char *const queries[] = {
 	"  LEFT JOIN handoff h ON h.id = r.handoff WHERE h.id IS NULL",
 	"SELECT printf('there is a breaker of agent %d, which is not there', t.agent) FROM target t "
 	"  LEFT JOIN agent a ON a.id = t.agent WHERE a.id IS NULL",
-	"SELECT printf('agent %d has subscribed to channel %d; one of them is not there', s.agent, s.channel) FROM subscriber s "
-	"  LEFT JOIN channel c ON c.id = s.channel LEFT JOIN agent a ON a.id = s.agent WHERE c.id IS NULL OR a.id IS NULL",
+	"SELECT printf('agent %d has subscribed to channel %d; one of them is not there', s.agent, s.channel) "
+	"  FROM subscriber s "
+	"  LEFT JOIN channel c ON c.id = s.channel LEFT JOIN agent a ON a.id = s.agent "
+	"  WHERE c.id IS NULL OR a.id IS NULL",
 };
 
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
 {
-	static const char counts[] = "SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope), (SELECT count(*) FROM handoff)";
+	static const char counts[] =
+		"SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope), (SELECT count(*) FROM handoff)";
 	struct check k = {.c = c, .problems = ret_problems};
 	sqlite3_stmt *s = NULL;
 	enum store_status status = STORE_OK;
@@ -155,7 +162,8 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 		status = check_query(&k, queries[i]);
 	if (status == STORE_OK)
 		status = check_digests(&k);
-	if (status == STORE_OK && sqlite3_prepare_v2(c->db, counts, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+	if (status == STORE_OK && sqlite3_prepare_v2(c->db, counts, -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW) {
 		k.counts.memories = sqlite3_column_int64(s, 0);
 		k.counts.envelopes = sqlite3_column_int64(s, 1);
 		k.counts.handoffs = sqlite3_column_int64(s, 2);
@@ -227,8 +235,8 @@ static bool verify_contents(sqlite3 *db, const char *file, struct buf *error)
 	return ok;
 }
 
-/* A backup is good when it is a store of ours that this binary can read or migrate, and nothing is found to be wrong with it. It is
- * opened as immutable, so that nothing is made beside it. */
+/* A backup is good when it is a store of ours that this binary can read or migrate, and nothing is found to be wrong
+ * with it. It is opened as immutable, so that nothing is made beside it. */
 static bool verify_backup(const char *file, struct buf *error)
 {
 	sqlite3_stmt *s = NULL;
@@ -244,8 +252,8 @@ static bool verify_backup(const char *file, struct buf *error)
 		buf_printf(error, "%s is empty, not a backup", file);
 		ok = false;
 	}
-	if (ok && (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW ||
-		   strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)) {
+	if (ok && (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK ||
+		   sqlite3_step(s) != SQLITE_ROW || strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)) {
 		const char *text = s ? (const char *)sqlite3_column_text(s, 0) : NULL;
 
 		buf_printf(error, "%s is damaged: %s", file, text ? text : sqlite3_errmsg(db));
@@ -258,8 +266,8 @@ static bool verify_backup(const char *file, struct buf *error)
 	return ok;
 }
 
-/* Moves the store that is there, with what it had not checkpointed yet, to the name kept. The log goes first: a database
- * without its log is older, a log without its database is garbage. */
+/* Moves the store that is there, with what it had not checkpointed yet, to the name kept. The log goes first: a
+ * database without its log is older, a log without its database is garbage. */
 static bool put_aside(const char *path, const char *kept, struct buf *error)
 {
 	static const char *const suffixes[] = {"-wal", ""};
@@ -312,7 +320,8 @@ static bool replace_store(const char *path, const char *file, bool replace, stru
 	bool there = is_store(path), ok = true;
 
 	if (there && !replace) {
-		buf_printf(error, "there is a store in %s already; replace it with --replace (the old one is kept beside it)",
+		buf_printf(error,
+			   "there is a store in %s already; replace it with --replace (the old one is kept beside it)",
 			   path);
 		ok = false;
 	}
