@@ -5,11 +5,6 @@
 
 enum { TAG_MAX = 128, DEPTH = 100, CITED_MAX = 200 };
 
-bool successor_is_next(struct str name)
-{
-	return str_is(name, SUCCESSOR_NEXT);
-}
-
 /* --- Checking --- */
 
 static bool is_name(const struct json *value)

@@ -15,7 +15,11 @@ enum { SUCCESSOR_ROUTES_MAX = 1000, SUCCESSOR_SETTINGS_MAX = 64 * 1024, SUCCESSO
 
 /* "next" is the name of nobody: what is sent to it, instead of packed for it, would wait for an agent that never
  * comes. */
-bool successor_is_next(struct str name);
+static inline bool successor_is_next(struct str name)
+{
+	return str_is(name, SUCCESSOR_NEXT);
+}
+
 /* Are these the settings of a route? The problem names the field. */
 enum problem_code successor_check(const struct json *settings, struct problem *problem);
 /* The agent that comes next after draft->from, on what the draft and its parent (NULL: none) say. P_NO_ROUTE where

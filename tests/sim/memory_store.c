@@ -283,6 +283,12 @@ static void end_transaction(struct store_conn *c)
 	c->in_transaction = false;
 }
 
+void store_set_direct(struct store_conn *c, bool is_direct)
+{
+	(void)c;
+	(void)is_direct;
+}
+
 bool store_is_failed(const struct store_conn *c)
 {
 	return c->is_failed;
