@@ -168,4 +168,4 @@ def test_a_file_that_holds_no_authority_is_refused_at_the_start(tmp_path):
     (tmp_path / "empty.pem").write_text("")
     for file, why in ((tmp_path / "none.pem", "cannot read"), (tmp_path / "empty.pem", "holds no certificate")):
         done = run_serve(tmp_path / "data", "--listen", "127.0.0.1:0", "--ca-file", str(file))
-        assert done.returncode == 1 and "--ca-file" in done.stderr and why in done.stderr, done.stderr
+        assert done.returncode == 2 and "--ca-file" in done.stderr and why in done.stderr, done.stderr
