@@ -47,9 +47,11 @@ static uint64_t make_bitmaps(const struct index *ix, struct index_scratch *x)
 		const uint64_t *bits = index_filter_segment(&x->filter, s, false, to, x->spare);
 		size_t bytes = segment_words(s) * sizeof(*to);
 
-		if (bits == NULL)
+		if (bits == NULL) {
 			memset(to, 0, bytes);
-		else if (bits != to)
+			continue;
+		}
+		if (bits != to)
 			memcpy(to, bits, bytes);
 		count += index_filter_count(to, segment_words(s));
 	}

@@ -29,7 +29,7 @@ static const char step_1[] =
 	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
 	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
 	"CREATE TABLE memory_version ("
-	"  id INTEGER PRIMARY KEY,"
+	"  id INTEGER PRIMARY KEY,"		/* since step 3 the memory's for version 1 */
 	"  memory INTEGER NOT NULL,"
 	"  version INTEGER NOT NULL,"
 	"  updated_at INTEGER NOT NULL,"
@@ -66,7 +66,7 @@ static const char step_2[] =
 	/* What to do about credentials: enum redact_policy. */
 	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"
 	"CREATE TABLE task ("
-	"  id INTEGER PRIMARY KEY,"		/* that of the envelope which began it */
+	"  id INTEGER PRIMARY KEY,"		/* since step 3 that of the envelope which began it */
 	"  space INTEGER NOT NULL,"
 	"  name TEXT NOT NULL,"
 	"  created_at INTEGER NOT NULL,"
@@ -98,6 +98,20 @@ static const char step_2[] =
 	"  UNIQUE (space, name));";
 
 static const char step_3[] =
+	/* The first version of a memory has the memory's key, so that it is found without an index; the others are
+	 * below 0. */
+	"UPDATE memory_version SET id = -id;"
+	"UPDATE memory_version SET id = memory WHERE version = 1;"
+	/* A task has the key of the envelope that began it. */
+	"CREATE TEMP TABLE renumbered (before INTEGER PRIMARY KEY, now INTEGER NOT NULL);"
+	"INSERT INTO renumbered SELECT task, min(id) FROM envelope GROUP BY task;"
+	"DROP TRIGGER envelope_is_immutable;"
+	"UPDATE envelope SET task = (SELECT now FROM renumbered WHERE before = task);"
+	"CREATE TRIGGER envelope_is_immutable BEFORE UPDATE ON envelope BEGIN"
+	"  SELECT raise(ABORT, 'an envelope is never changed'); END;"
+	"UPDATE task SET id = -id;"
+	"UPDATE task SET id = (SELECT now FROM renumbered WHERE before = -task.id);"
+	"DROP TABLE renumbered;"
 	/* References whose text the body leaves out; -1: not known. */
 	"ALTER TABLE envelope ADD COLUMN texts INTEGER NOT NULL DEFAULT -1;"
 	"CREATE TABLE handoff ("

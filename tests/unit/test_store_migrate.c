@@ -1,0 +1,241 @@
+/* A store of an older schema is brought up to date in place, and everything in it is found as before. */
+#include "temp_store.h"
+
+#include <sqlite3.h>
+
+/* The tables as they were in schema 2. */
+static const char schema_2[] =
+	"CREATE TABLE space ("
+	"  id INTEGER PRIMARY KEY,"
+	"  name TEXT NOT NULL UNIQUE,"
+	"  next_memory INTEGER NOT NULL,"
+	"  memories INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL);"
+	"CREATE TABLE memory ("
+	"  id INTEGER PRIMARY KEY,"
+	"  version INTEGER NOT NULL,"
+	"  pinned INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  supersedes INTEGER NOT NULL DEFAULT 0,"
+	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
+	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
+	"CREATE TABLE memory_version ("
+	"  id INTEGER PRIMARY KEY,"
+	"  memory INTEGER NOT NULL,"
+	"  version INTEGER NOT NULL,"
+	"  updated_at INTEGER NOT NULL,"
+	"  expires_at INTEGER NOT NULL,"
+	"  importance INTEGER NOT NULL,"
+	"  trust INTEGER NOT NULL,"
+	"  content TEXT NOT NULL,"
+	"  summary TEXT,"
+	"  kind TEXT NOT NULL,"
+	"  tags TEXT NOT NULL,"
+	"  agent TEXT,"
+	"  task TEXT,"
+	"  metadata TEXT NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  UNIQUE (memory, version));"
+	"CREATE TABLE reply ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  key TEXT NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  status INTEGER NOT NULL,"
+	"  etag TEXT,"
+	"  location TEXT,"
+	"  body TEXT NOT NULL,"
+	"  at INTEGER NOT NULL,"
+	"  UNIQUE (space, key));"
+	"CREATE TABLE reply_memory ("
+	"  reply INTEGER NOT NULL,"
+	"  memory INTEGER NOT NULL,"
+	"  PRIMARY KEY (reply, memory)) WITHOUT ROWID;"
+	"CREATE INDEX reply_memory_memory ON reply_memory (memory);"
+	"ALTER TABLE space ADD COLUMN guard INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE task ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));"
+	"CREATE TABLE envelope ("
+	"  id INTEGER PRIMARY KEY,"
+	"  task INTEGER NOT NULL,"
+	"  parent INTEGER NOT NULL,"
+	"  hop INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  digest BLOB NOT NULL,"
+	"  body TEXT NOT NULL);"
+	"CREATE INDEX envelope_task ON envelope (task);"
+	"CREATE TRIGGER envelope_is_immutable BEFORE UPDATE ON envelope BEGIN"
+	"  SELECT raise(ABORT, 'an envelope is never changed'); END;"
+	"CREATE TABLE receipt ("
+	"  envelope INTEGER NOT NULL,"
+	"  memory INTEGER NOT NULL,"
+	"  agent TEXT NOT NULL,"
+	"  at INTEGER NOT NULL,"
+	"  PRIMARY KEY (envelope, memory, agent)) WITHOUT ROWID;"
+	"CREATE TABLE agent ("
+	"  id INTEGER PRIMARY KEY,"
+	"  space INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  settings TEXT NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  updated_at INTEGER NOT NULL,"
+	"  UNIQUE (space, name));";
+
+static void run_sql(sqlite3 *db, const char *sql)
+{
+	char *message = NULL;
+
+	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", sql, message);
+}
+
+static void put_version(struct temp_store *t, sqlite3 *db, int id, int memory, int version, const char *content)
+{
+	uint8_t digest[SHA256_SIZE];
+	char hex[2 * SHA256_SIZE + 1];
+
+	sha256(str_of(content), digest);
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	run_sql(db, arena_printf(&t->arena,
+				 "INSERT INTO memory_version VALUES (%d, 1 << 40 | %d, %d, 5, 0, 1, 2, '%s', NULL, 'note', "
+				 "'[]', "
+				 "NULL, NULL, '{}', x'%s')", id, memory, version, content, hex).p);
+}
+
+/* Two memories, one of them with three versions; two tasks whose envelopes were packed in turns. */
+static void make_old_store(struct temp_store *t)
+{
+	sqlite3 *db;
+
+	store_close(t->c);
+	assert_int_equal(remove(temp_path(t, "data/spine.db")), 0);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	run_sql(db, schema_2);
+	run_sql(db, "INSERT INTO space VALUES (1, 'default', 3, 2, 5, 0);"
+		    "INSERT INTO memory VALUES (1 << 40 | 1, 3, 0, 5, 0, 0, 0), (1 << 40 | 2, 1, 1, 5, 0, 0, 0);"
+		    "INSERT INTO task VALUES (1, 1, 'first', 5), (2, 1, 'second', 5);"
+		    "INSERT INTO envelope VALUES (1 << 40 | 3, 1, 0, 1, 5, zeroblob(32), '{\"n\":3}'),"
+		    "  (1 << 40 | 4, 2, 0, 1, 5, zeroblob(32), '{\"n\":4}'),"
+		    "  (1 << 40 | 5, 1, 3, 2, 5, zeroblob(32), '{\"n\":5}'),"
+		    "  (1 << 40 | 6, 2, 4, 2, 5, zeroblob(32), '{\"n\":6}');"
+		    "PRAGMA application_id = 1297305678; PRAGMA user_version = 2");
+	put_version(t, db, 1, 1, 1, "one");
+	put_version(t, db, 2, 2, 1, "two");
+	put_version(t, db, 3, 1, 2, "one, again");
+	put_version(t, db, 4, 1, 3, "one, at last");
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	t->space = 1;
+}
+
+static struct memory read_memory(struct temp_store *t, uint64_t num, uint32_t version)
+{
+	struct memory m;
+
+	must(store_memory_get(t->c, t->space, num, version, &t->arena, &m));
+	return m;
+}
+
+static void memories_keep_their_versions_and_get_new_ones(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory list[8], next;
+	size_t count;
+
+	make_old_store(t);
+	assert_str(read_memory(t, 1, 0).content, "one, at last");
+	assert_str(read_memory(t, 1, 1).content, "one");
+	assert_str(read_memory(t, 1, 2).content, "one, again");
+	assert_str(read_memory(t, 2, 0).content, "two");
+	assert_true(read_memory(t, 2, 0).pinned);
+	must(store_memory_versions(t->c, t->space, 1, 0, 8, &t->arena, list, &count));
+	assert_int_equal(count, 3);
+	must(store_memory_scan(t->c, t->space, 0, 8, &t->arena, list, &count));
+	assert_int_equal(count, 2);
+	assert_str(list[0].content, "one, at last");
+	next = read_memory(t, 2, 0);
+	next.version = 2;
+	next.content = STR("two, again");
+	sha256(next.content, next.digest);
+	must(store_begin(t->c));
+	must(store_memory_add_version(t->c, &next));
+	must(store_commit(t->c));
+	assert_int_equal(temp_insert(t, t->space, "three"), 3);
+	assert_str(read_memory(t, 2, 0).content, "two, again");
+	assert_str(read_memory(t, 2, 1).content, "two");
+	assert_str(read_memory(t, 3, 0).content, "three");
+}
+
+static void tasks_keep_their_envelopes_and_get_new_ones(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row rows[8], more = {
+					     .space = 1,
+					     .num = 7,
+					     .task = STR("first"),
+					     .parent = 5,
+					     .hop = 3,
+					     .created_at_ms = T0,
+					     .body = STR("{}"),
+				     };
+	struct task_row tasks[8];
+	size_t count;
+
+	make_old_store(t);
+	must(store_tasks(t->c, t->space, 0, 8, &t->arena, tasks, &count));
+	assert_int_equal(count, 2);
+	assert_str(tasks[0].name, "second");
+	assert_str(tasks[1].name, "first");
+	assert_int_equal(tasks[1].envelopes, 2);
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &more));
+	more.num = 8;
+	more.task = STR("third");
+	more.parent = 0;
+	must(store_envelope_insert(t->c, &more));
+	must(store_commit(t->c));
+	must(store_task_envelopes(t->c, t->space, STR("first"), 0, 8, &t->arena, rows, &count));
+	assert_int_equal(count, 3);
+	assert_int_equal(rows[0].num, 3);
+	assert_int_equal(rows[2].num, 7);
+	assert_str(rows[1].body, "{\"n\":5}");
+	must(store_tasks(t->c, t->space, 0, 8, &t->arena, tasks, &count));
+	assert_int_equal(count, 3);
+	assert_str(tasks[0].name, "third");
+}
+
+static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(void **state)
+{
+	struct temp_store *t = *state;
+	struct store_check counts;
+	struct buf problems;
+	sqlite3 *db;
+
+	buf_init(&problems, 65536);
+	make_old_store(t);
+	must(store_check(t->c, &counts, &problems));
+	assert_int_equal(counts.problems, 0);
+	assert_int_equal(counts.versions, 4);
+	assert_int_equal(counts.envelopes, 4);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE envelope SET body = ''", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	sqlite3_close(db);
+	buf_release(&problems);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(memories_keep_their_versions_and_get_new_ones),
+		TEST(tasks_keep_their_envelopes_and_get_new_ones),
+		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
