@@ -102,8 +102,8 @@ static void put_version(struct temp_store *t, sqlite3 *db, int id, int memory, i
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 	run_sql(db, arena_printf(&t->arena,
-				 "INSERT INTO memory_version VALUES (%d, 1 << 40 | %d, %d, 5, 0, 1, 2, '%s', NULL, 'note', "
-				 "'[]', "
+				 "INSERT INTO memory_version VALUES (%d, 1 << 40 | %d, %d, 5, 0, 1, 2, '%s', NULL, "
+				 "'note', '[]', "
 				 "NULL, NULL, '{}', x'%s')", id, memory, version, content, hex).p);
 }
 
