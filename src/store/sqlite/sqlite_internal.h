@@ -35,12 +35,13 @@
 	  "UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0") \
 	X(VERSION_INSERT, \
 	  "INSERT INTO memory_version (memory, version, updated_at, expires_at, importance, trust, content, summary, " \
-	  "kind, tags, agent, task, metadata, digest, id) " \
-	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, " \
-	  "CASE ?2 WHEN 1 THEN ?1 ELSE (SELECT min(0, min(id)) - 1 FROM memory_version) END)") \
+	  "kind, tags, agent, task, metadata, digest) " \
+	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)") \
 	X(VERSION_DELETE, "DELETE FROM memory_version WHERE memory = ?1") \
 	X(MEMORY_GET, \
-	  SQLITE_MEMORY_COLUMNS "FROM memory m LEFT JOIN memory_version v ON v.id = " SQLITE_NEWEST "WHERE m.id = ?1") \
+	  SQLITE_MEMORY_COLUMNS \
+	  "FROM memory m LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version " \
+	  "WHERE m.id = ?1") \
 	X(MEMORY_GET_VERSION, \
 	  SQLITE_MEMORY_COLUMNS \
 	  "FROM memory m LEFT JOIN memory_version v ON v.memory = m.id AND v.version = ?2 WHERE m.id = ?1") \
@@ -49,7 +50,8 @@
 	  "FROM memory_version v JOIN memory m ON m.id = v.memory " \
 	  "WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3") \
 	X(MEMORY_SCAN, \
-	  SQLITE_MEMORY_COLUMNS "FROM memory m CROSS JOIN memory_version v ON v.id = " SQLITE_NEWEST \
+	  SQLITE_MEMORY_COLUMNS \
+	  "FROM memory m CROSS JOIN memory_version v ON v.memory = m.id AND v.version = m.version " \
 	  "WHERE m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3") \
 	X(TASK_FIND, "SELECT id FROM task WHERE space = ?1 AND name = ?2") \
 	X(TASK_CREATE, \
@@ -283,11 +285,6 @@
 	"FROM channel "
 
 #define SQLITE_OLD_REPLIES "(SELECT id FROM (SELECT id, at FROM reply ORDER BY id LIMIT ?2) WHERE at < ?1)"
-
-/* The id of a memory's newest version. Most have only one, and that has the memory's own. */
-#define SQLITE_NEWEST \
-	"CASE m.version WHEN 1 THEN m.id " \
-	"ELSE (SELECT id FROM memory_version WHERE memory = m.id AND version = m.version) END "
 
 #define SQLITE_MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, " \

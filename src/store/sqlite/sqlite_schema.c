@@ -29,7 +29,9 @@ static const char step_1[] =
 	"  superseded_by INTEGER NOT NULL DEFAULT 0,"
 	"  forgotten_at INTEGER NOT NULL DEFAULT 0);"
 	"CREATE TABLE memory_version ("
-	"  id INTEGER PRIMARY KEY,"		/* since step 3 the memory's for version 1 */
+	/* Grows, so that rows are only ever appended: where SQLite splits a page it leaves copies of rows behind,
+	 * which it would not overwrite when a memory is forgotten. */
+	"  id INTEGER PRIMARY KEY,"
 	"  memory INTEGER NOT NULL,"
 	"  version INTEGER NOT NULL,"
 	"  updated_at INTEGER NOT NULL,"
@@ -98,10 +100,6 @@ static const char step_2[] =
 	"  UNIQUE (space, name));";
 
 static const char step_3[] =
-	/* The first version of a memory has the memory's key, so that it is found without an index; the others are
-	 * below 0. */
-	"UPDATE memory_version SET id = -id;"
-	"UPDATE memory_version SET id = memory WHERE version = 1;"
 	/* A task has the key of the envelope that began it. */
 	"CREATE TEMP TABLE renumbered (before INTEGER PRIMARY KEY, now INTEGER NOT NULL);"
 	"INSERT INTO renumbered SELECT task, min(id) FROM envelope GROUP BY task;"
