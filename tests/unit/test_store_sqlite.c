@@ -184,37 +184,6 @@ static void what_is_forgotten_is_gone_from_every_file(void **state)
 	free(version2);
 }
 
-/* Pages that SQLite splits keep copies of rows, which it does not overwrite: rows with texts must only be appended,
- * whatever is stored and changed in which order. */
-static void no_copy_of_what_is_forgotten_stays_in_a_page(void **state)
-{
-	enum { MEMORIES = 300, VERSIONS = 3 };
-	struct temp_store *t = *state;
-	int64_t spaces[2] = {t->space, 0};
-	struct memory all[MEMORIES];
-
-	must(store_begin(t->c));
-	must(store_space_create(t->c, STR("other"), T0, &spaces[1]));
-	for (int i = 0; i < MEMORIES; i++) {
-		all[i] = temp_memory(spaces[i % 2], arena_printf(&t->arena, "zqsecret %d %0*d", i, 100 + i % 7 * 90, i).p);
-		must(store_memory_insert(t->c, &all[i]));
-	}
-	for (int v = 2; v <= VERSIONS; v++) {
-		for (int i = 0; i < MEMORIES; i++) {
-			all[i].version = (uint32_t)v;
-			must(store_memory_add_version(t->c, &all[i]));
-		}
-	}
-	must(store_commit(t->c));
-	assert_somewhere(t, "zqsecret");
-	for (int i = 0; i < MEMORIES; i++) {
-		must(store_begin(t->c));
-		must(store_memory_forget(t->c, all[i].space, all[i].num, T0 + 1));
-		must(store_commit(t->c));
-	}
-	assert_nowhere(t, "zqsecret");
-}
-
 /* A reader in the middle of its work keeps the old pages alive; they go with a later commit. */
 static void what_a_reader_still_held_is_gone_after_a_later_commit(void **state)
 {
@@ -668,7 +637,6 @@ int main(void)
 		with_store(opening_makes_a_readable_store_private_again),
 		with_store(a_reader_makes_no_store),
 		with_store(what_is_forgotten_is_gone_from_every_file),
-		with_store(no_copy_of_what_is_forgotten_stays_in_a_page),
 		with_store(what_a_reader_still_held_is_gone_after_a_later_commit),
 		with_store(a_newer_store_is_refused_by_name_and_left_untouched),
 		with_store(a_newer_store_with_a_log_is_left_untouched),
