@@ -80,6 +80,59 @@ export const tests = {
 		}
 	},
 
+	async "every alert that fires is shown as it does, and goes when it is over"() {
+		// Thresholds that a moment is enough for. hop_depth_high needs a history: the tests of the wire make one.
+		const options = ["--alert-min-samples", "5", "--alert-latency", "50ms", "--alert-failure-rate", "1%"];
+		const [browser, server] = await Promise.all([launch(), Server.start(...options)]);
+		const t = await Stage.open(browser, server);
+		const pack = (to, more) =>
+			t.api.post("/v1/envelopes", { target_agent: to, task_summary: "do it", include_recent: 0, ...more });
+		const many = async (count, act) => {
+			for (let i = 0; i < count; i++) await act();
+		};
+		const firing = async () => (await t.api.get("/v1/alerts?state=firing")).alerts.map((one) => one.name);
+		const shown = (name) => t.page.locator(".alert", { hasText: name.replaceAll("_", " ") }).first();
+		try {
+			const { id } = await t.api.store("kept");
+			await t.open("overview");
+			await t.live();
+			await many(3, async () => {
+				await t.api.send("alice", "bad", "Try.", { include_recent: 0 }, { max_attempts: 1 });
+				await t.api.settle(await t.api.take("bad"), "nack", { reason: "broken", delay_s: 0 });
+			});
+			await many(6, () => t.api.send("alice", "slow", "Wait.", { include_recent: 0 }));
+			await t.api.post("/v1/agents/nobody/receive", { wait_s: 0.06 }); // Time passes.
+			await many(6, async () => t.api.settle(await t.api.take("slow"), "ack"));
+			await many(60, () => pack("coder", { refs: [id, "ms-999"] }));
+			let budget = 4000;
+			await many(8, async () => {
+				budget = (await pack("tight", { constraints: { max_tokens: budget } })).budget.token_count;
+			});
+			await many(20, () => pack("tight", { constraints: { max_tokens: budget } }));
+			const expected = [
+				"handoff_failed", "consecutive_failures", "breaker_open", "failure_rate_high", "latency_high",
+				"completeness_low", "completeness_critical", "utilization_low", "utilization_pinned",
+			];
+			for (const name of expected) {
+				await until(async () => (await firing()).includes(name), `${name} fires`);
+				await shown(name).waitFor({ state: "attached" }); // Of many the less severe are folded away.
+			}
+			await t.page.locator(".alert").first().waitFor();
+			await t.page.locator("details:has(.alert) summary").click();
+			for (const name of expected) await shown(name).waitFor();
+			await t.api.post("/v1/agents/bad/reset");
+			await many(700, () => pack("coder", { refs: [id] }));
+			for (const name of ["consecutive_failures", "breaker_open", "completeness_low", "completeness_critical"]) {
+				await until(async () => !(await firing()).includes(name), `${name} is over`);
+				await shown(name).waitFor({ state: "detached" });
+			}
+			await t.close();
+		} finally {
+			await browser.close();
+			await server.stop();
+		}
+	},
+
 	async "an empty space says what to do first, and comes alive when the demonstration runs"(t) {
 		await t.open("overview");
 		await t.sees("Nothing has happened here yet");
