@@ -79,7 +79,8 @@ struct call {
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
-	struct event_row told; /* set by write: what is told of it, where kind is not 0; who and when is filled in */
+	/* Set by write: what is told of it, where kind is not 0; who and when is filled in. */
+	struct event_row told;
 	const uint64_t *shown;			/* numbers of the memories whose text is in the reply; set by write */
 	size_t shown_count;
 
@@ -96,7 +97,8 @@ struct call {
 	bool replayed;
 	bool is_answered;			/* by prepare */
 	bool is_stream;				/* the reply has begun; it ends with the call */
-	bool is_kept; /* set by read: the call goes on by itself, and is answered by whoever has it (feed.h) */
+	/* Set by read: the call goes on by itself, and is answered by whoever has it (feed.h). */
+	bool is_kept;
 	bool skips_index;			/* set by decode: this one does without ROUTE_INDEX */
 	struct buf reply;
 	struct writer_job job;

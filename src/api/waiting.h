@@ -36,7 +36,7 @@ struct wait {
 	int64_t id;
 	int64_t until_ms;
 	bool is_over;			/* the write must answer now */
-	bool is_again; /* the write has run before, in a transaction that was committed: it only looks */
+	bool is_again;			/* the write has run before, and was committed: it only looks */
 	/* The writer's thread's own. */
 	bool is_waiting;
 	bool is_fresh;			/* began to wait in the transaction under way */

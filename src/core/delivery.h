@@ -58,7 +58,7 @@ struct delivery_order {
 	struct str to;
 	struct str from;			/* p == NULL: unknown */
 	struct str channel_name;
-	int64_t channel; /* 0: direct. A channel's handoffs are made even while the breaker is open. */
+	int64_t channel;			/* 0: direct. A channel passes an open breaker. */
 	bool is_new;				/* the envelope is being made with it: it was not sent before */
 	bool is_forced;				/* a person wants it: the breaker is not asked */
 	int64_t wait_ms;			/* how long the sender waits for the ack; 0: not at all */

@@ -256,6 +256,14 @@ static void put_member(struct buf *out, const struct json *entry, const char *ke
 	put_value(out, value);
 }
 
+/* The next sentence of an entry. What stands before it may end with a mark of its own. */
+static void put_sentence(struct buf *out, const struct json *entry, const char *key, const char *before)
+{
+	bool is_ended = out->len > 0 && strchr(".!?", out->data[out->len - 1]);
+
+	put_member(out, entry, key, is_ended ? before + 1 : before);
+}
+
 void render_history_entry(const struct envelope *e, size_t index, struct buf *out)
 {
 	const struct json *entry = &e->history.items[index];
@@ -264,8 +272,8 @@ void render_history_entry(const struct envelope *e, size_t index, struct buf *ou
 	put_member(out, entry, "agent", "");
 	put_member(out, entry, "action", json_get(entry, "agent") ? ": " : "");
 	put_member(out, entry, "memory_id", ", see ");
-	put_member(out, entry, "decision", ". Decided: ");
-	put_member(out, entry, "why", ". Because: ");
+	put_sentence(out, entry, "decision", ". Decided: ");
+	put_sentence(out, entry, "why", ". Because: ");
 	buf_puts(out, "\n");
 }
 

@@ -205,7 +205,7 @@ struct event_filter {
 	uint64_t kinds;			/* 0: all */
 	uint64_t handoff;		/* needs the space */
 	uint64_t envelope;
-	uint64_t memory; /* also within the range of a batch: kinds of range_kinds have it in their values */
+	uint64_t memory;		/* also in the range of a batch, which range_kinds have in their values */
 	uint64_t range_kinds;
 	struct str actor;
 	struct str name; /* is the agent of kinds of agent_kinds, the note of note_kinds, or the first word of that of

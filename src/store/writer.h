@@ -50,7 +50,7 @@ struct writer_hooks {
 
 struct writer_config {
 	struct writer_hooks hooks;
-	struct store_conn *conn; /* borrowed; used by the writer's thread alone from writer_start to writer_stop */
+	struct store_conn *conn;	/* borrowed; the writer's thread's alone until writer_stop */
 	size_t max_queue;
 	int64_t (*now_ms)(void);
 	/* Called once, on the writer's thread, when the store has failed. Optional. */

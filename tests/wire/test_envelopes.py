@@ -627,3 +627,13 @@ def test_a_long_history_that_is_told_again_is_not_doubled_and_takes_no_time(api)
     again = api.handoff(parent=first["id"], state="second", execution_history=steps[::-1])
     assert time.monotonic() - began < 2
     assert len(again["history"]) == 10000
+
+
+def test_a_step_that_ends_with_a_mark_of_its_own_gets_no_second_one(api):
+    envelope = api.handoff(execution_history=[
+        {"agent": "a", "action": "Where does it come from?", "decision": "Ask them!", "why": "nobody knows"},
+        {"agent": "b", "action": "asked", "decision": "wait", "why": "they will answer"}])
+    prompt = api.prompt(envelope)
+    assert "a: Where does it come from? Decided: Ask them! Because: nobody knows\n" in prompt
+    assert "b: asked. Decided: wait. Because: they will answer\n" in prompt
+    assert envelope["budget"]["token_count"] == api.count(prompt)

@@ -31,13 +31,11 @@ enum store_status store_space_name(struct store_conn *c, int64_t space, struct a
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
 	enum store_status status;
-	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		*ret = sqlite_column_str(s, 0, arena);
 	sqlite3_reset(s);
@@ -109,8 +107,7 @@ static void read_alert(sqlite3_stmt *s, struct arena *arena, struct alert_row *r
 
 static enum store_status read_one(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct alert_row *ret)
 {
-	int rc = sqlite3_step(s);
-	enum store_status status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	enum store_status status = sqlite_step_row(c, s);
 
 	if (status == STORE_OK)
 		read_alert(s, arena, ret);

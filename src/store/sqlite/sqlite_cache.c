@@ -179,9 +179,12 @@ void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, in
 	struct str parts[1 + sizeof(shape->texts) / sizeof(shape->texts[0])];
 	struct key key;
 
-	sqlite_cache_change(c, shape, id, STR_NULL);
-	if (!make_key(c, shape, id, STR_NULL, &key) || c->cache->added_count == ADDED_MAX)
+	if (!make_key(c, shape, id, STR_NULL, &key))
 		return;
+	if (c->cache->added_count == ADDED_MAX) {
+		cache_change(cache_of(c, shape), key.s);
+		return;
+	}
 	c->cache->added[c->cache->added_count++] = (struct added){shape, id};
 	cache_add(cache_of(c, shape), key.s, parts, take_parts(shape, row, parts));
 }

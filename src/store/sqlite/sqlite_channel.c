@@ -29,14 +29,12 @@ enum store_status store_channel_get(struct store_conn *c, int64_t space, struct 
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_CHANNEL_GET);
 	enum store_status status;
-	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		read_channel(s, arena, ret);
 	sqlite3_reset(s);

@@ -70,6 +70,23 @@ enum store_status sqlite_run(struct store_conn *c, sqlite3_stmt *s)
 	return status;
 }
 
+enum store_status sqlite_step_row(struct store_conn *c, sqlite3_stmt *s)
+{
+	int rc = sqlite3_step(s);
+
+	return rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+}
+
+enum store_status sqlite_read_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret)
+{
+	enum store_status status = sqlite_step_row(c, s);
+
+	if (status == STORE_OK)
+		*ret = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return status;
+}
+
 enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value)
 {
 	sqlite3_stmt *s = sqlite_statement(c, which);

@@ -6,19 +6,12 @@
 static enum store_status find_task(struct store_conn *c, int64_t space, struct str name, int64_t *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_FIND);
-	enum store_status status;
-	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_int(c, s, ret);
 }
 
 static enum store_status make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
@@ -133,7 +126,6 @@ enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
 	sqlite3_stmt *s;
-	int rc;
 
 	if (sqlite_cache_get(c, &sqlite_envelope_shape, key, STR_NULL, arena, ret))
 		return STORE_OK;
@@ -141,8 +133,7 @@ enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, key);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK) {
 		read_envelope(s, arena, ret);
 		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
@@ -192,14 +183,12 @@ enum store_status store_task_last(struct store_conn *c, int64_t space, struct st
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_LAST);
 	enum store_status status;
-	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		read_envelope(s, arena, ret);
 	sqlite3_reset(s);
@@ -255,7 +244,6 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
 	sqlite3_stmt *s;
-	int rc;
 
 	if (sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, ret))
 		return STORE_OK;
@@ -264,8 +252,7 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK) {
 		read_agent(s, arena, ret);
 		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name, ret);

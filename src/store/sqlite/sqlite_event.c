@@ -108,16 +108,6 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 
-static enum store_status read_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret)
-{
-	int rc = sqlite3_step(s);
-
-	if (rc == SQLITE_ROW)
-		*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-}
-
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
 {
 	sqlite3_stmt *s;
@@ -127,7 +117,7 @@ enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
 		return STORE_OK;
 	}
 	s = sqlite_statement(c, SQL_EVENT_LAST);
-	return s ? read_int(c, s, ret_id) : STORE_FAILED;
+	return s ? sqlite_read_int(c, s, ret_id) : STORE_FAILED;
 }
 
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
@@ -144,7 +134,7 @@ enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_
 		if (s == NULL)
 			return STORE_FAILED;
 		sqlite3_bind_int64(s, 1, middle);
-		status = read_int(c, s, &found_ms);
+		status = sqlite_read_int(c, s, &found_ms);
 		if (status == STORE_OK && found_ms < at_ms)
 			before = middle;
 		else

@@ -3,14 +3,6 @@
 
 enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
 
-/* Runs a statement that gives one row. STORE_NOT_FOUND where it gives none. The caller resets it. */
-static enum store_status step_row(struct store_conn *c, sqlite3_stmt *s)
-{
-	int rc = sqlite3_step(s);
-
-	return rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-}
-
 /* --- Agents --- */
 
 static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
@@ -45,12 +37,9 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
-	status = step_row(c, s);
-	if (status == STORE_OK) {
-		*ret = sqlite3_column_int64(s, 0);
+	status = sqlite_read_int(c, s, ret);
+	if (status == STORE_OK)
 		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
-	}
-	sqlite3_reset(s);
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
@@ -67,7 +56,7 @@ enum store_status store_target_get(struct store_conn *c, int64_t agent, struct t
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	status = step_row(c, s);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		row = (struct target_row){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
 					  sqlite3_column_int64(s, 2), (uint64_t)sqlite3_column_int64(s, 3)};
@@ -102,7 +91,7 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	status = step_row(c, s);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		*ret = (struct target_counts){sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1),
 					      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
@@ -119,7 +108,7 @@ enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	status = step_row(c, s);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		*ret = sqlite3_column_int(s, 0);
 	sqlite3_reset(s);
@@ -195,7 +184,7 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena,
 				     struct handoff_row *ret)
 {
-	enum store_status status = step_row(c, s);
+	enum store_status status = sqlite_step_row(c, s);
 
 	if (status == STORE_OK)
 		read_handoff(s, arena, ret);
@@ -216,7 +205,7 @@ static enum store_status last_handoff(struct store_conn *c, int64_t space, uint6
 	}
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
-	status = step_row(c, s);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		*ret = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
 	sqlite3_reset(s);
@@ -331,24 +320,11 @@ enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct
 	return one_handoff(c, s, arena, ret);
 }
 
-/* One integer out of a statement without parameters; 0 where it is NULL. */
-static enum store_status read_int(struct store_conn *c, enum sqlite_statement which, int64_t *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, which);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	status = step_row(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return status;
-}
-
 enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 {
-	return read_int(c, SQL_HANDOFF_NEXT_DUE, ret_ms);
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT_DUE);
+
+	return s ? sqlite_read_int(c, s, ret_ms) : STORE_FAILED;
 }
 
 /* The statement whose index fits best. */
@@ -411,7 +387,7 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
-	status = step_row(c, s);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
 					   sqlite3_column_int64(s, 2)};

@@ -20,6 +20,7 @@
 	X(SPACE_CREATE, "INSERT INTO space (name, next_memory, memories, created_at) VALUES (?1, 1, 0, ?2)") \
 	X(SPACE_GUARD, "SELECT guard FROM space WHERE id = ?1") \
 	X(SPACE_SET_GUARD, "UPDATE space SET guard = ?2 WHERE id = ?1") \
+	X(SPACES, "SELECT id, name, memories, created_at FROM space WHERE id > ?1 ORDER BY id LIMIT ?2") \
 	X(SPACE_COUNT, "SELECT memories FROM space WHERE id = ?1") \
 	X(SPACE_NEXT, "SELECT next_memory FROM space WHERE id = ?1") \
 	X(SPACE_ADDED, \
@@ -338,6 +339,10 @@ struct store_conn {
 sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which);
 /* Runs a statement that returns no row and resets it. */
 enum store_status sqlite_run(struct store_conn *c, sqlite3_stmt *s);
+/* Runs a statement that gives one row; STORE_NOT_FOUND where it gives none. The caller reads the row, and resets it. */
+enum store_status sqlite_step_row(struct store_conn *c, sqlite3_stmt *s);
+/* The same for one integer (0 for NULL), and resets it. */
+enum store_status sqlite_read_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret);
 /* Runs a statement with a key and one integer; STORE_NOT_FOUND where it changed nothing. */
 enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value);
 /* The status for SQLite's result code; keeps the message for store_error(). */

@@ -1,81 +1,7 @@
-/* Spaces and memories in SQLite. */
+/* Memories in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
 #include <assert.h>
-
-/* Runs a statement for one integer. */
-static enum store_status one_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret)
-{
-	int rc = sqlite3_step(s);
-	enum store_status status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
-
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_FIND);
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite_bind_str(s, 1, name);
-	return one_int(c, s, ret_id);
-}
-
-enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_CREATE);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite_bind_str(s, 1, name);
-	sqlite3_bind_int64(s, 2, now_ms);
-	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_last_insert_rowid(c->db) > SQLITE_SPACE_MAX)
-		return STORE_FULL;
-	if (status == STORE_OK)
-		*ret_id = sqlite3_last_insert_rowid(c->db);
-	return status;
-}
-
-enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_COUNT);
-	enum store_status status = s ? sqlite_tally_flush(c) : STORE_FAILED;
-
-	if (status != STORE_OK)
-		return status;
-	sqlite3_bind_int64(s, 1, space);
-	return one_int(c, s, ret_memories);
-}
-
-enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
-{
-	uint64_t seen = sqlite_cache_seen(c);
-	enum store_status status;
-	sqlite3_stmt *s;
-
-	if (sqlite_cache_get(c, &sqlite_guard_shape, space, STR_NULL, NULL, ret_guard))
-		return STORE_OK;
-	s = sqlite_statement(c, SQL_SPACE_GUARD);
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	status = one_int(c, s, ret_guard);
-	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_guard_shape, seen, space, STR_NULL, ret_guard);
-	return status;
-}
-
-enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
-{
-	sqlite_cache_change(c, &sqlite_guard_shape, space, STR_NULL);
-	return sqlite_run_on(c, SQL_SPACE_SET_GUARD, space, guard);
-}
 
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
 {
@@ -134,7 +60,7 @@ static enum store_status open_tally(struct store_conn *c, int64_t space)
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
-	status = one_int(c, s, &next);
+	status = sqlite_read_int(c, s, &next);
 	if (status == STORE_OK)
 		c->tally = (struct sqlite_tally){.space = space, .next_memory = next};
 	return status;
@@ -255,7 +181,6 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 	struct memory m = {0};
 	enum store_status status;
 	sqlite3_stmt *s;
-	int rc;
 
 	/* Only the newest version is kept. */
 	if (sqlite_cache_get(c, &sqlite_memory_shape, key, STR_NULL, arena, &m) &&
@@ -269,8 +194,7 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 	sqlite3_bind_int64(s, 1, key);
 	if (version)
 		sqlite3_bind_int64(s, 2, version);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
 		read_memory(s, arena, &m);
 	sqlite3_reset(s);

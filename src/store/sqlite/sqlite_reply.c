@@ -6,14 +6,12 @@ enum store_status store_reply_get(struct store_conn *c, int64_t space, struct st
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_GET);
 	enum store_status status;
-	int rc;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, key);
-	rc = sqlite3_step(s);
-	status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	status = sqlite_step_row(c, s);
 	if (status == STORE_OK) {
 		struct str digest = sqlite_column_str(s, 0, arena);
 

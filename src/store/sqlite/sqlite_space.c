@@ -1,22 +1,80 @@
-/* The list of spaces. What one space holds is in the files of the other entities. */
+/* Spaces in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
-/* Asked for rarely, and by people: the statement is made for the call. */
+enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_FIND);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite_bind_str(s, 1, name);
+	return sqlite_read_int(c, s, ret_id);
+}
+
+enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_CREATE);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite_bind_str(s, 1, name);
+	sqlite3_bind_int64(s, 2, now_ms);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK && sqlite3_last_insert_rowid(c->db) > SQLITE_SPACE_MAX)
+		return STORE_FULL;
+	if (status == STORE_OK)
+		*ret_id = sqlite3_last_insert_rowid(c->db);
+	return status;
+}
+
+enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_COUNT);
+	enum store_status status = s ? sqlite_tally_flush(c) : STORE_FAILED;
+
+	if (status != STORE_OK)
+		return status;
+	sqlite3_bind_int64(s, 1, space);
+	return sqlite_read_int(c, s, ret_memories);
+}
+
+enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
+{
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+	sqlite3_stmt *s;
+
+	if (sqlite_cache_get(c, &sqlite_guard_shape, space, STR_NULL, NULL, ret_guard))
+		return STORE_OK;
+	s = sqlite_statement(c, SQL_SPACE_GUARD);
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	status = sqlite_read_int(c, s, ret_guard);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_guard_shape, seen, space, STR_NULL, ret_guard);
+	return status;
+}
+
+enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
+{
+	sqlite_cache_change(c, &sqlite_guard_shape, space, STR_NULL);
+	return sqlite_run_on(c, SQL_SPACE_SET_GUARD, space, guard);
+}
+
 enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
 			       struct space_row *ret, size_t *ret_count)
 {
-	static const char text[] = "SELECT id, name, memories, created_at FROM space WHERE id > ?1 "
-				   "ORDER BY id LIMIT ?2";
 	enum store_status status = sqlite_tally_flush(c);
-	sqlite3_stmt *s = NULL;
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACES);
 	size_t count = 0;
 	int rc;
 
 	if (status != STORE_OK)
 		return status;
-	rc = sqlite3_prepare_v2(c->db, text, sizeof(text), &s, NULL);
-	if (rc != SQLITE_OK)
-		return sqlite_status(c, rc);
+	if (s == NULL)
+		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, after);
 	sqlite3_bind_int64(s, 2, (int64_t)max);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max) {
@@ -25,8 +83,7 @@ enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, 
 			.memories = sqlite3_column_int64(s, 2), .created_at_ms = sqlite3_column_int64(s, 3),
 		};
 	}
-	status = sqlite_status(c, rc);
-	sqlite3_finalize(s);
+	sqlite3_reset(s);
 	*ret_count = count;
-	return status;
+	return sqlite_status(c, rc);
 }
