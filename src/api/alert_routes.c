@@ -62,8 +62,9 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 static enum problem_code decode_list(struct call *call)
 {
 	struct alerts_list *l = arena_zalloc(call->arena, sizeof(*l));
+	static const char *const known[] = {"state", NULL};
 	struct str state = call_query(call, "state");
-	enum problem_code code = page_read(call, &l->page);
+	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	if (code != P_OK)

@@ -80,10 +80,11 @@ struct space_list {
 
 static enum problem_code decode_list(struct call *call)
 {
+	static const char *const known[] = {NULL};
 	struct space_list *l = arena_zalloc(call->arena, sizeof(*l));
 
 	call->input = l;
-	return page_read(call, &l->page);
+	return page_read_only(call, known, &l->page);
 }
 
 static enum problem_code read_list(struct call *call, struct store_conn *c)

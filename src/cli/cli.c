@@ -7,7 +7,9 @@
 #include "client/client.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -63,6 +65,20 @@ void cli_error(const struct cli *cli, const char *format, ...)
 	va_start(args, format);
 	put_message("spine: ", "", format, args);
 	va_end(args);
+}
+
+const char *cli_person(const struct cli *cli)
+{
+	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
+	const struct passwd *entry;
+
+	if (by || options_text(&cli->options, "agent"))
+		return by;
+	if (user == NULL || user[0] == '\0') {
+		entry = getpwuid(getuid());
+		user = entry ? entry->pw_name : NULL;
+	}
+	return user && str_is_utf8(str_of(user)) ? user : NULL;
 }
 
 int cli_usage(const struct cli *cli, const char *format, ...)

@@ -7,8 +7,6 @@
 #include "cli/show_stats.h"
 #include "cli/subcommand.h"
 
-#include <stdlib.h>
-
 enum { BODY_MAX_BYTES = 16 * 1024, IDS_MAX = 1000, LIST_MAX_BYTES = 1 << 20 };
 
 static const char *const state_choices[] = {"firing", "resolved", "all", NULL};
@@ -71,23 +69,13 @@ static void print_decided(const struct cli *cli, const struct json *alert)
 	buf_release(&out);
 }
 
-/* Where nothing was said it is the person at the keyboard, unless the server knows an agent. */
-static const char *decider(const struct cli *cli)
-{
-	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
-
-	if (by || options_text(&cli->options, "agent"))
-		return by;
-	return user && user[0] && str_is_utf8(str_of(user)) ? user : NULL;
-}
-
 static int decide(struct cli *cli, const char *suffix, bool is_silence)
 {
 	struct each_id what = {
 		.method = "POST", .prefix = "/v1/alerts/", .suffix = suffix, .list = "alerts", .skip = 1,
 		.show = print_decided,
 	};
-	const char *by = decider(cli), *why = options_text(&cli->options, "why");
+	const char *by = cli_person(cli), *why = options_text(&cli->options, "why");
 	struct json_writer w;
 	struct buf body;
 	int code;

@@ -11,8 +11,6 @@
 #include "cli/subcommand.h"
 #include "cli/when.h"
 
-#include <stdlib.h>
-
 enum { BODY_MAX_BYTES = 64 * 1024, IDS_MAX = 1000 };
 
 static const struct option parked_options[] = {
@@ -88,21 +86,11 @@ static int exec_show(struct cli *cli)
 
 /* --- Deciding --- */
 
-/* Who decides: where nothing was said the person at the keyboard, unless the server knows an agent. */
-static const char *decider(const struct cli *cli)
-{
-	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
-
-	if (by || options_text(&cli->options, "agent"))
-		return by;
-	return user && user[0] && str_is_utf8(str_of(user)) ? user : NULL;
-}
-
 static int put_decision(const struct cli *cli, struct json_writer *w)
 {
 	const char *texts[][2] = {
 		{"to", options_text(&cli->options, "to")}, {"why", options_text(&cli->options, "why")},
-		{"by", decider(cli)},
+		{"by", cli_person(cli)},
 	};
 
 	for (size_t i = 0; i < OPTION_COUNT(texts); i++) {

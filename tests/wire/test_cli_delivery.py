@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -308,6 +309,12 @@ def test_what_is_parked_is_rerouted(spine):
     assert answers["handoffs"][0]["to"] == "other"
     assert state(spine)["events"][-1]["actor"] == "me"
     assert taken(spine, "other")["id"] == "ho-1"
+
+
+def test_who_decides_is_the_user_also_where_the_environment_does_not_say_who_that_is(spine):
+    parked(spine)
+    spine.ok("parked", "redrive", "ho-1", env={"USER": ""})
+    assert state(spine)["events"][-1]["actor"] == pwd.getpwuid(os.getuid()).pw_name
 
 
 def test_what_is_parked_is_shrunk(spine):

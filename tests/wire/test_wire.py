@@ -361,7 +361,8 @@ def test_a_time_that_is_out_of_range_is_told_so(api):
 # --- Parameters of lists ---------------------------------------------------------------------------
 
 LISTS = ["/v1/handoffs", "/v1/parked", "/v1/agents", "/v1/channels", "/v1/routes", "/v1/tasks", "/v1/tasks/task-1",
-         "/v1/tasks/task-1/fidelity", "/v1/tasks/task-1/trace", "/v1/memories/ms-1/versions", "/v1/audit", "/v1/memories"]
+         "/v1/tasks/task-1/fidelity", "/v1/tasks/task-1/trace", "/v1/memories/ms-1/versions", "/v1/audit", "/v1/alerts", "/v1/spaces",
+         "/v1/memories"]
 
 
 @pytest.fixture
