@@ -1,6 +1,7 @@
 /* The order of things: inherit, collect and resolve, trim, seal. */
 #include "core/assemble.h"
 
+#include "base/clock.h"
 #include "codec/json_set.h"
 #include "core/assemble_internal.h"
 #include "core/constraints.h"
@@ -130,6 +131,32 @@ static struct json decisions_made(const struct assemble_input *in, struct arena 
 	return (struct json){.type = JSON_ARRAY, .count = resolved->count, .items = items};
 }
 
+/* The same steps; those from position `from` on that do not say when they were done get the time at which the server
+ * was told of them. */
+static struct json stamp(struct arena *arena, struct json steps, uint32_t from, int64_t now_ms)
+{
+	struct json *items = arena_calloc(arena, steps.count + 1, sizeof(*items));
+	char time[CLOCK_TEXT_SIZE];
+	struct json_member at = {.key = STR("at")};
+
+	clock_format(now_ms, time);
+	at.value = json_text(arena_str(arena, str_of(time)));
+	for (uint32_t i = 0; i < steps.count; i++) {
+		struct json *step = &items[i];
+		struct json_member *members;
+
+		*step = steps.items[i];
+		if (i < from || json_get(step, "at"))
+			continue;
+		members = arena_calloc(arena, step->count + 1, sizeof(*members));
+		if (step->count)
+			memcpy(members, step->members, step->count * sizeof(*members));
+		members[step->count++] = at;
+		step->members = members;
+	}
+	return (struct json){.type = JSON_ARRAY, .count = steps.count, .items = items};
+}
+
 /* The parent's extensions, and those of this hop in their place. */
 static struct json extend(struct arena *arena, const struct envelope *parent, struct json given)
 {
@@ -155,6 +182,19 @@ static enum problem_code inherit_intent(const struct assemble_input *in, struct 
 		return problem_set(problem, P_INTENT_CONFLICT, "intent",
 				   "the intent was set at the root and travels word for word; leave it out, "
 				   "and say what this receiver is to do in task_summary");
+	return P_OK;
+}
+
+/* A chain is one task: whoever names another has mistaken the parent, or wants to begin anew. */
+static enum problem_code inherit_task(const struct assemble_input *in, struct envelope *e, struct problem *problem)
+{
+	struct str given = in->draft->task;
+
+	e->task = in->parent ? in->parent->task : given.p ? given : in->new_task;
+	if (in->parent && given.p && !str_eq(given, e->task))
+		return problem_set(problem, P_TASK_CONFLICT, "task",
+				   "the parent belongs to the task %.*s; leave task out, or leave parent out to begin "
+				   "another one", STR_ARG(e->task));
 	return P_OK;
 }
 
@@ -219,10 +259,10 @@ static void inherit_work(const struct assemble_input *in, struct envelope *e, st
 
 	e->history = append(arena, p ? &p->history : NULL, &history, without_time);
 	e->history = append(arena, &e->history, &made, without_time);
+	e->history = stamp(arena, e->history, p ? p->history.count : 0, in->now_ms);
 	open = append(arena, p ? &p->open_decisions : NULL, &open, itself);
 	e->open_decisions = without_resolved(arena, open, &d->resolved_decisions);
 	e->state = d->state.p ? d->state : p ? p->state : STR_NULL;
-	e->task = p ? p->task : d->task.p ? d->task : in->new_task;
 	e->parent = p ? p->num : 0;
 	e->root = p ? p->root : in->num;
 	if (p)
@@ -261,6 +301,8 @@ static enum problem_code inherit(const struct assemble_tools *tools, const struc
 {
 	enum problem_code code = inherit_hops(in, e, problem);
 
+	if (code == P_OK)
+		code = inherit_task(in, e, problem);
 	if (code == P_OK)
 		code = inherit_intent(in, e, problem);
 	if (code == P_OK)

@@ -36,6 +36,7 @@
 	X(BUDGET_TOO_SMALL, "budget_too_small", 422, -32010, false) \
 	X(HOP_LIMIT, "hop_limit", 409, -32011, false) \
 	X(INTENT_CONFLICT, "intent_conflict", 409, -32009, false) \
+	X(TASK_CONFLICT, "task_conflict", 409, -32009, false) \
 	X(TASK_NOT_FOUND, "task_not_found", 404, -32001, false) \
 	X(AGENT_NOT_FOUND, "agent_not_found", 404, -32001, false) \
 	X(ENVELOPE_NOT_FOUND, "envelope_not_found", 404, -32001, false) \

@@ -214,6 +214,7 @@ def test_what_the_server_refuses_is_a_sentence_and_an_exit_code(spine):
     for code, problem, args in (
         (CONFLICT, "constraint_conflict", ["-p", "env-1", "-c", "max_retries=9"]),
         (CONFLICT, "intent_conflict", ["-p", "env-1", "--intent", "another"]),
+        (CONFLICT, "task_conflict", ["-p", "env-1", "--task", "another"]),
         (CONFLICT, "hop_limit", ["-p", "env-3", "--max-hops", "3"]),
         (NOT_FOUND, "envelope_not_found", ["-p", "env-99"]),
         (FAILED, "invalid_field", ["-p", "17"]),

@@ -309,11 +309,26 @@ def test_history_handed_on_again_is_not_doubled(api):
     assert [step["action"] for step in second["history"]] == ["one", "two", "three"]
 
 
+def test_every_step_says_when(api):
+    given = {"agent": "a", "action": "one", "at": "2026-01-01T00:00:00Z"}
+    first = api.handoff(execution_history=[given, {"agent": "a", "action": "two"}])
+    assert first["history"] == [given, {"agent": "a", "action": "two", "at": first["created_at"]}]
+    second = api.handoff(parent=first["id"], execution_history=[{"agent": "a", "action": "two"}, {"agent": "b", "action": "three"}])
+    assert second["history"] == [*first["history"], {"agent": "b", "action": "three", "at": second["created_at"]}]
+
+
+def test_a_chain_is_one_task(api):
+    first = api.handoff(task="billing")
+    assert api.handoff("c", parent=first["id"], task="billing")["task"]["id"] == "billing"
+    problem = api.refused("task_conflict", "POST", "/v1/envelopes", {"target_agent": "c", "task_summary": "go", "parent": first["id"], "task": "payroll"})
+    assert problem["field"] == "task" and "billing" in problem["detail"]
+
+
 def test_a_resolved_decision_becomes_history(api):
     first = api.handoff(open_decisions=["which database?", "which queue?"])
     second = api.handoff(parent=first["id"], resolved_decisions=[{"decision": "which queue?", "outcome": "none"}], **{"from": "b"})
     assert second["task"]["open_decisions"] == ["which database?"]
-    assert second["history"][-1] == {"action": "which queue?", "agent": "b", "decision": "none"}
+    assert second["history"][-1] == {"action": "which queue?", "agent": "b", "decision": "none", "at": second["created_at"]}
 
 
 def test_hops_are_bounded(api):

@@ -150,9 +150,9 @@ def test_a_handoff_carries_everything_that_was_given(connect, server, space):
     assert (handoff.intent, handoff.state) == ("Make payments survive a flaky gateway.", "analysed")
     assert handoff.summary == "Implement retries, see ms-4821."
     assert handoff.constraints == {"language": "python", "max_tokens": 3000, "deadline": "2030-01-01T00:00:00.000Z"}
-    assert handoff.history == [
-        {"agent": "researcher", "action": "read the docs", "why": "nobody had", "memory_id": "ms-4824"}
-    ]
+    [step] = handoff.history
+    assert step.pop("at") == handoff.raw["created_at"]
+    assert step == {"agent": "researcher", "action": "read the docs", "why": "nobody had", "memory_id": "ms-4824"}
     assert handoff.expected_output == {"format": "a patch", "criteria": ["tests pass"]}
     assert handoff.open_decisions == ["which clock?"]
     assert handoff.memory_refs == ["ms-4823", "ms-4821", "ms-4824"]
