@@ -86,13 +86,23 @@ static size_t collect_found(const struct assemble_tools *t, const struct assembl
 	return c->ids.count - from;
 }
 
-static void collect_pins(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
+/* What is pinned for the whole space, and for this task. One more than there is room for, so that it is seen when there
+ * are too many. */
+static void collect_pins(const struct assemble_tools *t, const struct assemble_input *in, const struct envelope *e,
+			 struct collection *c)
 {
-	struct recall_filter pinned = {RECALL_PINNED, STR_NULL, STR("true")};
-	struct recall_query q = {.filters = &pinned, .filter_count = 1};
+	struct recall_filter of_space = {RECALL_PINNED, STR_NULL, STR(RECALL_PINNED_SPACE)};
+	struct recall_filter of_task[] = {{RECALL_PINNED, STR_NULL, STR("true")}, {RECALL_TASK, STR_NULL, e->task}};
+	struct recall_query space = {.filters = &of_space, .filter_count = 1};
+	struct recall_query task = {.filters = of_task, .filter_count = 2};
 
-	/* One more than there is room for, so that it is seen when there are too many. */
-	collect_found(t, in, c, &q, MENTION_MAX + 1, WHY_PINNED);
+	collect_found(t, in, c, &space, MENTION_MAX + 1, WHY_PINNED);
+	collect_found(t, in, c, &task, MENTION_MAX + 1, WHY_PINNED);
+}
+
+static bool is_pinned_for(const struct memory *m, const struct envelope *e)
+{
+	return m->pinned && (m->task.p == NULL || str_eq(m->task, e->task));
 }
 
 /* The best by relevance and recency; where fewer are relevant at all, the newest. */
@@ -140,7 +150,7 @@ static void add_ref(struct envelope *e, const struct memory *m, enum envelope_wh
 
 	*r = (struct envelope_ref){
 		.id = {m->num, m->version},
-		.why = m->pinned && why != WHY_CITED ? WHY_PINNED : why,
+		.why = is_pinned_for(m, e) && why != WHY_CITED ? WHY_PINNED : why,
 		.importance = m->importance,
 		.trust = m->trust,
 		.form = FORM_FULL,
@@ -209,12 +219,11 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 		return problem_set(problem, P_TOO_LARGE, "refs",
 				   "the handoff and those before it name more than %d memories", MENTION_MAX);
 	if (in->draft->include_pins)
-		collect_pins(tools, in, &c);
+		collect_pins(tools, in, e, &c);
 	if (c.ids.truncated)
 		return problem_set(problem, P_TOO_LARGE, "include_pins",
-				   "the memories that are named and the pins of the space are more than %d; unpin "
-				   "some, or "
-				   "leave the pins out", MENTION_MAX);
+				   "the memories that are named and the pins are more than %d; unpin some, or leave the "
+				   "pins out", MENTION_MAX);
 	collect_recent(tools, in, &c);
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));

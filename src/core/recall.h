@@ -32,6 +32,9 @@ void recall_remove(struct recall *r, int64_t space, uint64_t num);
 
 enum recall_state { RECALL_ACTIVE, RECALL_SUPERSEDED, RECALL_EXPIRED, RECALL_ANY };
 
+/* The value of RECALL_PINNED that finds the pins without a task: those of the whole space. */
+#define RECALL_PINNED_SPACE "space"
+
 enum { RECALL_FILTERS_MAX = 64, RECALL_LIMIT_MAX = 1024 };
 
 /* A field that must have one of some values. Filters on the same field are alternatives, but for tags and metadata,

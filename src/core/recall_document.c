@@ -3,7 +3,7 @@
 #include "codec/json.h"
 #include "codec/sha256.h"
 
-enum { LABELS_OF_FIELDS = 6, LABEL_VALUE_MAX = 400 };
+enum { LABELS_OF_FIELDS = 7, LABEL_VALUE_MAX = 400 };
 
 void recall_maker_init(struct recall_maker *maker, uint64_t seed)
 {
@@ -102,6 +102,8 @@ static void add_labels(struct labels *l, const struct memory *m, const struct js
 	add_label(l, RECALL_TRUST, STR_NULL, str_of(memory_trust_name(m->trust)));
 	if (m->pinned)
 		add_label(l, RECALL_PINNED, STR_NULL, STR("true"));
+	if (m->pinned && m->task.p == NULL)
+		add_label(l, RECALL_PINNED, STR_NULL, STR(RECALL_PINNED_SPACE));
 	for (uint32_t i = 0; tags->type == JSON_ARRAY && i < tags->count; i++)
 		add_label(l, RECALL_TAG, STR_NULL, tags->items[i].s);
 	for (uint32_t i = 0; metadata->type == JSON_OBJECT && i < metadata->count; i++)

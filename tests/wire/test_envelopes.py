@@ -324,6 +324,20 @@ def test_a_chain_is_one_task(api):
     assert problem["field"] == "task" and "billing" in problem["detail"]
 
 
+def test_pins_of_another_task_stay_behind(api):
+    everywhere, ours, theirs = (api.store(f"pin {task}", pinned=True, **({"task": task} if task else {})) for task in ("", "ours", "theirs"))
+    later = api.store("pinned later", task="theirs")
+    api.ok("POST", f"/v1/memories/{later['id']}/pin")
+    pins = lambda envelope: sorted(ref["id"] for ref in envelope["memory"]["refs"] if ref["why"] == "pinned")
+    first = api.handoff(include_recent=0, task="ours")
+    assert pins(first) == [everywhere["id"], ours["id"]] and len(first["memory"]["refs"]) == 2
+    assert pins(api.handoff("c", include_recent=0, parent=first["id"], state="next")) == [everywhere["id"], ours["id"]]
+    assert pins(api.handoff(include_recent=0, task="theirs")) == [everywhere["id"], theirs["id"], later["id"]]
+    assert pins(api.handoff(include_recent=0)) == [everywhere["id"]]
+    found = api.handoff(summary="pin", include_recent=5)["memory"]["refs"]
+    assert {ref["id"]: ref["why"] for ref in found} == {everywhere["id"]: "pinned", ours["id"]: "relevant", theirs["id"]: "relevant", later["id"]: "relevant"}
+
+
 def test_a_resolved_decision_becomes_history(api):
     first = api.handoff(open_decisions=["which database?", "which queue?"])
     second = api.handoff(parent=first["id"], resolved_decisions=[{"decision": "which queue?", "outcome": "none"}], **{"from": "b"})
