@@ -241,7 +241,7 @@ complete -c spine -n '__fish_seen_subcommand_from revert' -l timeout -x -d 'how 
 complete -c spine -n '__fish_seen_subcommand_from revert' -l json -d 'print one JSON document instead of text for people'
 complete -c spine -n '__fish_seen_subcommand_from revert' -l help -s h -d 'print this text'
 complete -c spine -n '__fish_seen_subcommand_from revert' -l config -r -F -d 'the configuration file; the default one need not exist'
-complete -c spine -n __fish_use_subcommand -a pin -d 'Pins memories: they go with every handoff (of their task, where they have one) and rank higher'
+complete -c spine -n __fish_use_subcommand -a pin -d 'Pins memories: they go with every handoff (of their task) and rank higher'
 complete -c spine -n '__fish_seen_subcommand_from pin' -l url -x -d 'the server\'s address'
 complete -c spine -n '__fish_seen_subcommand_from pin' -l space -x -d 'the space to work in; the server\'s is "default"'
 complete -c spine -n '__fish_seen_subcommand_from pin' -l agent -x -d 'who is calling: the author of what is stored'

@@ -12,7 +12,7 @@ static int exec_pin(struct cli *cli)
 
 const struct command cmd_pin = {
 	.name = "pin",
-	.summary = "Pins memories: they go with every handoff (of their task, where they have one) and rank higher",
+	.summary = "Pins memories: they go with every handoff (of their task) and rank higher",
 	.usage = "ID...",
 	.about = "With --json the document has the member memories, and problems where some of the ids failed.",
 	.examples = {"spine pin ms-1 ms-2"},

@@ -222,8 +222,8 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 		collect_pins(tools, in, e, &c);
 	if (c.ids.truncated)
 		return problem_set(problem, P_TOO_LARGE, "include_pins",
-				   "the memories that are named and the pins are more than %d; unpin some, or leave the "
-				   "pins out", MENTION_MAX);
+				   "the memories that are named and the pins are more than %d; unpin some, or leave "
+				   "the pins out", MENTION_MAX);
 	collect_recent(tools, in, &c);
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
