@@ -1,5 +1,6 @@
 #include "admin/admin.h"
 
+#include "core/unpack.h"
 #include "store/store.h"
 
 bool admin_backup(const char *data_dir, const char *file, struct buf *error)
@@ -16,6 +17,63 @@ bool admin_restore(const char *data_dir, const char *file, bool replace, struct 
 	return store_restore(data_dir, file, replace, ret_kept, error) == STORE_OK;
 }
 
+/* Every envelope against its digest and that of its parent; a line for each that does not match. */
+static bool check_envelopes(struct store_conn *c, const struct space_row *space, struct admin_check *k,
+			    struct buf *problems, struct buf *error)
+{
+	struct problem problem = {0};
+	struct arena arena;
+	uint64_t last, num;
+	bool ok = store_envelope_last(c, space->id, &last) == STORE_OK;
+
+	if (!ok)
+		buf_printf(error, "the store could not be read to its end: %s", store_error(c));
+	arena_init(&arena);
+	for (num = 1; ok && num <= last; num++) {
+		enum unpack_verdict verdict;
+		enum problem_code code = unpack_verify_one(c, space->id, num, &arena, &verdict, &problem);
+
+		arena_release(&arena);
+		/* A number may have been given to an envelope that was then refused. */
+		if (code == P_ENVELOPE_NOT_FOUND)
+			continue;
+		ok = code == P_OK;
+		if (!ok) {
+			buf_printf(error, "the store could not be read to its end: %s", problem.detail);
+		} else if (verdict == UNPACK_DAMAGED || verdict == UNPACK_UNCHAINED) {
+			k->problems++;
+			buf_printf(problems, "env-%llu of the space %.*s: %s\n", (unsigned long long)num,
+				   STR_ARG(space->name),
+				   verdict == UNPACK_DAMAGED ? "it does not match its digest" :
+				   "its parent is not the one that it was packed from");
+		}
+	}
+	arena_release(&arena);
+	return ok;
+}
+
+static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf *problems, struct buf *error)
+{
+	struct space_row space;
+	struct arena arena;
+	int64_t after = 0;
+	size_t count = 0;
+	bool ok = true;
+
+	arena_init(&arena);
+	while (ok) {
+		ok = store_spaces(c, after, 1, &arena, &space, &count) == STORE_OK;
+		if (!ok)
+			buf_printf(error, "the store could not be read to its end: %s", store_error(c));
+		if (!ok || count == 0)
+			break;
+		ok = check_envelopes(c, &space, k, problems, error);
+		after = space.id;
+	}
+	arena_release(&arena);
+	return ok;
+}
+
 bool admin_check(const char *data_dir, struct admin_check *ret, struct buf *ret_problems, struct buf *error)
 {
 	struct store_conn *c = store_open(data_dir, STORE_READ, error);
@@ -24,10 +82,13 @@ bool admin_check(const char *data_dir, struct admin_check *ret, struct buf *ret_
 
 	if (c) {
 		ok = store_check(c, &counts, ret_problems) == STORE_OK;
-		if (ok)
-			*ret = (struct admin_check){counts.memories, counts.versions, counts.problems};
-		else
+		if (ok) {
+			*ret = (struct admin_check){counts.memories, counts.versions, counts.envelopes,
+						    counts.handoffs, counts.problems};
+			ok = check_spaces(c, ret, ret_problems, error);
+		} else {
 			buf_printf(error, "the store could not be read to its end: %s", store_error(c));
+		}
 	}
 	store_close(c);
 	return ok;

@@ -19,6 +19,8 @@ bool admin_restore(const char *data_dir, const char *file, bool replace, struct 
 struct admin_check {
 	int64_t memories;
 	int64_t versions;
+	int64_t envelopes;
+	int64_t handoffs;
 	int64_t problems;
 };
 

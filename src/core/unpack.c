@@ -161,6 +161,43 @@ static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint6
 	return P_OK;
 }
 
+static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				      enum unpack_verdict *ret, struct problem *problem)
+{
+	struct envelope_row row, parent;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, space, num, "id", arena, &row, problem);
+
+	if (code == P_OK)
+		code = unpack_row(c, &row, arena, &e, problem);
+	if (code == P_ENVELOPE_DAMAGED) {
+		*ret = UNPACK_DAMAGED;
+		return P_OK;
+	}
+	if (code != P_OK)
+		return code;
+	*ret = verify_one(&e, &row, NULL);
+	if (*ret == UNPACK_DAMAGED || e.parent == 0)
+		return P_OK;
+	code = unpack_find(c, space, e.parent, "parent", arena, &parent, problem);
+	if (code != P_OK && code != P_ENVELOPE_NOT_FOUND)
+		return code;
+	if (code != P_OK || e.parent >= num || memcmp(parent.digest, e.parent_digest, sizeof(parent.digest)) != 0)
+		*ret = UNPACK_UNCHAINED;
+	return P_OK;
+}
+
+enum problem_code unpack_verify_one(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				    enum unpack_verdict *ret, struct problem *problem)
+{
+	enum problem_code code;
+
+	store_set_direct(c, true);
+	code = verify_alone(c, space, num, arena, ret, problem);
+	store_set_direct(c, false);
+	return code;
+}
+
 /* What is on the disk is asked for, not what somebody remembers of it. */
 enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,

@@ -28,6 +28,10 @@ enum unpack_verdict {
 	UNPACK_UNCHAINED,	/* does not match the digest that its child has of it, or the parent is not there */
 };
 
+/* One envelope alone, and whether its parent is there and is the one that it was packed from. P_ENVELOPE_NOT_FOUND
+ * where there is none. */
+enum problem_code unpack_verify_one(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				    enum unpack_verdict *ret, struct problem *problem);
 /* Follows the chain from num to its root. *ret_at is the first envelope that is not intact (UNPACK_DAMAGED,
  * UNPACK_UNCHAINED), or num itself. *ret_checked counts the envelopes that were looked at. */
 enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,

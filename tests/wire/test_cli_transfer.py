@@ -1,6 +1,7 @@
 """Taking memories out and bringing them back: backup, restore, check, export, import."""
 
 import json
+import sqlite3
 
 import pytest
 
@@ -71,6 +72,28 @@ def test_check_finds_damage(tmp_path):
     assert result.code == DAMAGED, result.err
     document = spine("check", "--data", tmp_path / "data", "--json").json
     assert document["ok"] is False and document["problems"]
+
+
+@pytest.mark.parametrize("column, was, now, says", [
+    ("body", "the words", "other ways", "it does not match its digest"),
+    ("digest", None, b"\0" * 32, "its parent is not the one that it was packed from"),
+], ids=["content", "link"])
+def test_check_reads_every_envelope(tmp_path, column, was, now, says):
+    server = Server(tmp_path / "data").wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    spine.ok("handoff", "b", "the words", "--space", "team")
+    spine.ok("handoff", "c", "go on", "--parent", "env-1", "--state", "more", "--space", "team")
+    assert server.terminate() == 0
+    assert spine.ok("check", "--data", tmp_path / "data", "--json").json["problems"] == []
+    with sqlite3.connect(tmp_path / "data" / "spine.db") as db:
+        for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'envelope'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        value = db.execute("SELECT body FROM envelope ORDER BY id").fetchone()[0].replace(was, now) if was else now
+        db.execute(f"UPDATE envelope SET {column} = ? WHERE id = (SELECT min(id) FROM envelope)", [value])
+    db.close()
+    result = spine("check", "--data", tmp_path / "data", "--json")
+    assert result.code == DAMAGED
+    assert f"env-{1 if was else 2} of the space team: {says}" in result.json["problems"]
 
 
 def test_check_of_nothing_is_a_failure(offline):

@@ -9,6 +9,7 @@ import sqlite3
 import time
 
 import pytest
+from server import Server
 
 WORDS = "gateway retry payment backoff jitter timeout error policy analysis strategy config handler queue worker ключ 设计 🚀".split()
 
@@ -447,7 +448,9 @@ def test_what_was_missing_is_resolved_later_with_a_receipt(api):
     assert api.ok("GET", path) == envelope
 
 
-def test_verify_names_the_first_envelope_that_does_not_match(api, server):
+def test_verify_names_the_first_envelope_that_does_not_match(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    api = Api(server, "default")
     root = api.handoff(constraints={"k": "original"})
     middle = api.handoff(parent=root["id"], state="middle")
     last = api.handoff(parent=middle["id"], state="last")
@@ -460,6 +463,7 @@ def test_verify_names_the_first_envelope_that_does_not_match(api, server):
     verdict = api.ok("GET", f"/v1/envelopes/{last['id']}/verify")
     assert verdict["ok"] is False and verdict["first_bad"] == root["id"] and verdict["verdict"] == "damaged"
     assert api.ok("GET", f"/v1/envelopes/{root['id']}/verify")["ok"] is False
+    assert server.terminate() == 0
 
 
 def test_dry_run_stores_nothing_and_shows_what_budgets_lose(api):
