@@ -13,12 +13,24 @@ enum {
 
 /* --- Blame --- */
 
-/* What was found: the envelopes live in the call's arena, num 0 where there is none. */
+/* An envelope of the task that was looked at. */
+struct seen {
+	uint64_t num;
+	uint64_t lost;		/* where its line of descent lost the thing last; 0: it has it, or never had it */
+	bool has;
+	bool is_parent;
+};
+
+/* What was found; num 0 where there is no such envelope. */
 struct blame {
 	struct str key;
+	struct seen *seen;	/* in the order of their numbers */
+	size_t count;
+	uint64_t left_out;	/* the first that did not have it though its parent did */
 	struct envelope introduced;
-	struct envelope lost;
-	struct envelope lost_parent;
+	struct envelope without;	/* the one to blame, or the first of those that were made good */
+	struct envelope before;		/* its parent */
+	enum { BLAME_NEVER, BLAME_STILL, BLAME_RESOLVED, BLAME_LOST } verdict;
 };
 
 static enum problem_code decode_blame(struct call *call)
@@ -33,47 +45,59 @@ static enum problem_code decode_blame(struct call *call)
 	return P_OK;
 }
 
-/* Looks at the next envelope of the task: it came in there, or it was lost between the parent and this one. What is
- * kept is unpacked again, into the call's arena; everything else lives in `arena`, as long as its chunk. */
-static enum problem_code blame_row(struct call *call, struct store_conn *c, const struct envelope_row *row,
-				   struct arena *arena)
+static struct seen *find_seen(const struct blame *b, uint64_t num)
 {
-	struct blame *b = call->input;
-	struct envelope e, parent;
-	struct envelope_row kept = *row;
-	enum problem_code code = unpack_skeleton(row, arena, &e, &call->problem);
-	bool has = code == P_OK && fidelity_has(&e, b->key);
+	size_t low = 0, high = b->count;
 
-	if (code != P_OK || (b->introduced.num ? has || e.parent == 0 : !has))
-		return code;
-	if (b->introduced.num) {
-		struct envelope_row before;
-		enum store_status status = store_envelope_get(c, call->space, e.parent, call->arena, &before);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (status == STORE_NOT_FOUND)
-			return P_OK;
-		if (status != STORE_OK)
-			return problem_of_store(&call->problem, status);
-		code = unpack_skeleton(&before, call->arena, &parent, &call->problem);
-		if (code != P_OK || !fidelity_has(&parent, b->key))
-			return code;
-		b->lost_parent = parent;
+		if (b->seen[middle].num < num)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	kept.body = arena_str(call->arena, row->body);
-	return unpack_skeleton(&kept, call->arena, b->introduced.num ? &b->lost : &b->introduced, &call->problem);
+	return low < b->count && b->seen[low].num == num ? &b->seen[low] : NULL;
 }
 
-static enum problem_code read_blame(struct call *call, struct store_conn *c)
+/* Notes of the next envelope of the task whether it has the thing, and if not, where it went. Everything lives in
+ * `arena`, as long as its chunk. */
+static enum problem_code blame_row(struct call *call, const struct envelope_row *row, struct arena *arena)
+{
+	struct blame *b = call->input;
+	struct envelope e;
+	struct envelope_row kept = *row;
+	enum problem_code code = unpack_skeleton(row, arena, &e, &call->problem);
+	struct seen *parent = code == P_OK && e.parent ? find_seen(b, e.parent) : NULL;
+	struct seen one = {.num = row->num, .has = code == P_OK && fidelity_has(&e, b->key)};
+
+	if (code != P_OK)
+		return code;
+	if (parent) {
+		parent->is_parent = true;
+		one.lost = one.has ? 0 : parent->has ? row->num : parent->lost;
+	}
+	if (one.lost && b->left_out == 0)
+		b->left_out = one.lost;
+	b->seen[b->count++] = one;
+	if (!one.has || b->introduced.num)
+		return P_OK;
+	kept.body = arena_str(call->arena, row->body);
+	return unpack_skeleton(&kept, call->arena, &b->introduced, &call->problem);
+}
+
+static enum problem_code look_through(struct call *call, struct store_conn *c)
 {
 	struct blame *b = call->input;
 	struct envelope_row *rows = arena_calloc(call->arena, BLAME_CHUNK, sizeof(*rows));
 	enum problem_code code = P_OK;
 	struct arena arena;
 	uint64_t after = 0;
-	size_t seen = 0, count = BLAME_CHUNK;
+	size_t count = BLAME_CHUNK;
 
+	b->seen = arena_calloc(call->arena, BLAME_ENVELOPES_MAX, sizeof(*b->seen));
 	arena_init(&arena);
-	while (code == P_OK && count == BLAME_CHUNK && b->lost.num == 0) {
+	while (code == P_OK && count == BLAME_CHUNK) {
 		enum store_status status = STORE_OK;
 
 		arena_release(&arena);
@@ -83,17 +107,35 @@ static enum problem_code read_blame(struct call *call, struct store_conn *c)
 						      rows, &count);
 		if (status != STORE_OK)
 			code = problem_of_store(&call->problem, status);
-		else if (seen + count > BLAME_ENVELOPES_MAX)
+		else if (b->count + count > BLAME_ENVELOPES_MAX)
 			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, "
 					   "too many to look through at once; follow its pages, GET "
 					   "/v1/tasks/{id}/fidelity", BLAME_ENVELOPES_MAX);
-		for (size_t i = 0; code == P_OK && i < count && b->lost.num == 0; i++)
-			code = blame_row(call, c, &rows[i], &arena);
-		seen += count;
+		for (size_t i = 0; code == P_OK && i < count; i++)
+			code = blame_row(call, &rows[i], &arena);
 		after = count ? rows[count - 1].num : after;
 	}
 	arena_release(&arena);
-	return code == P_OK && seen == 0 ? task_not_found(call) : code;
+	return code == P_OK && b->count == 0 ? task_not_found(call) : code;
+}
+
+/* It is lost where a line of descent ends without it: what a hop left out and a later one brought back is there. */
+static uint64_t first_loss(const struct blame *b)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (!b->seen[i].is_parent && b->seen[i].lost && (first == 0 || b->seen[i].lost < first))
+			first = b->seen[i].lost;
+	return first;
+}
+
+static enum problem_code read_skeleton(struct call *call, struct store_conn *c, uint64_t num, struct envelope *ret)
+{
+	struct envelope_row row;
+	enum problem_code code = unpack_find(c, call->space, num, NULL, call->arena, &row, &call->problem);
+
+	return code == P_OK ? unpack_skeleton(&row, call->arena, ret, &call->problem) : code;
 }
 
 /* The item's fate in a hop, or NULL where it is not mentioned. */
@@ -103,6 +145,36 @@ static const struct fidelity_item *find_item(const struct fidelity *f, struct st
 		if (str_eq(f->items[i].key, key) || (f->items[i].kind == KIND_INTENT && str_is(key, "intent")))
 			return &f->items[i];
 	return NULL;
+}
+
+/* What became of it in the hop that has it no more. */
+static const struct fidelity_item *fate_of(const struct blame *b, struct arena *arena)
+{
+	struct fidelity *f = arena_zalloc(arena, sizeof(*f));
+
+	fidelity_compare(&b->before, &b->without, arena, f);
+	return find_item(f, b->key);
+}
+
+static enum problem_code read_blame(struct call *call, struct store_conn *c)
+{
+	struct blame *b = call->input;
+	enum problem_code code = look_through(call, c);
+	uint64_t lost = code == P_OK ? first_loss(b) : 0, without = lost ? lost : b->left_out;
+	const struct fidelity_item *item;
+
+	if (code != P_OK)
+		return code;
+	b->verdict = lost ? BLAME_LOST : b->introduced.num ? BLAME_STILL : BLAME_NEVER;
+	if (without == 0)
+		return P_OK;
+	code = read_skeleton(call, c, without, &b->without);
+	if (code == P_OK)
+		code = read_skeleton(call, c, b->without.parent, &b->before);
+	/* An open decision that was made is in the history now. */
+	if (code == P_OK && lost && (item = fate_of(b, call->arena)) && item->fate == FATE_KEPT)
+		b->verdict = BLAME_RESOLVED;
+	return code;
 }
 
 static void put_blame(struct json_writer *w, const char *key, const struct envelope *e,
@@ -122,9 +194,10 @@ static void put_blame(struct json_writer *w, const char *key, const struct envel
 
 static void encode_blame(struct call *call)
 {
+	static const char *const verdicts[] = {"never there", "still there", "resolved", "lost"};
+	static const char *const names[] = {NULL, "left_out", "resolved", "lost"};
 	struct blame *b = call->input;
 	struct json_writer w;
-	struct fidelity f;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
@@ -132,11 +205,10 @@ static void encode_blame(struct call *call)
 	json_member_str(&w, "key", b->key);
 	if (b->introduced.num)
 		put_blame(&w, "introduced", &b->introduced, NULL);
-	if (b->lost.num) {
-		fidelity_compare(&b->lost_parent, &b->lost, call->arena, &f);
-		put_blame(&w, "lost", &b->lost, find_item(&f, b->key));
-	}
-	json_member_cstr(&w, "verdict", b->introduced.num == 0 ? "never there" : b->lost.num ? "lost" : "still there");
+	if (b->without.num)
+		put_blame(&w, names[b->verdict], &b->without,
+			  b->verdict == BLAME_RESOLVED ? NULL : fate_of(b, call->arena));
+	json_member_cstr(&w, "verdict", verdicts[b->verdict]);
 	call_end_reply(call, &w);
 }
 

@@ -32,6 +32,8 @@ static void print_blame(const struct cli *cli, const struct json *answer)
 	show_fact(&out, ": ", ask_str(answer, "verdict"));
 	buf_putc(&out, '\n');
 	put_place(cli, &out, "came in with  ", json_get(answer, "introduced"));
+	put_place(cli, &out, "left out in   ", json_get(answer, "left_out"));
+	put_place(cli, &out, "resolved in   ", json_get(answer, "resolved"));
 	put_place(cli, &out, "lost in       ", json_get(answer, "lost"));
 	cli_write(buf_str(&out));
 	buf_release(&out);
@@ -66,8 +68,8 @@ const struct command cmd_blame = {
 	.name = "blame",
 	.summary = "Says where something came into a task, and where it was lost",
 	.usage = "TASK KEY",
-	.about = "KEY names a constraint, a memory (ms-4821), an open decision by its text, or \"intent\". The exit "
-		 "code is 3 where it was never there.",
+	.about = "KEY names a constraint, a memory (ms-4821), an open decision by its text, or \"intent\". What a hop "
+		 "left out and a later one has again is still there. The exit code is 3 where it was never there.",
 	.examples = {"spine blame task-1 max_retries", "spine blame task-1 intent"},
 	.tables = {&client_table},
 	.min_args = 2,

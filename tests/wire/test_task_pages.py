@@ -71,6 +71,32 @@ def test_blame_looks_through_a_long_task(api):
     assert (lost["envelope"], lost["fate"], lost["reason"]) == (ids[2], "waived", "done")
 
 
+def test_what_came_back_was_not_lost(api):
+    memories = [{"content": f"finding {number} " * 20} for number in range(1, 61)]
+    api.ok("POST", "/v1/memories/batch", {"memories": memories}, status=201)
+    hand_over(api, "a", task="t", refs=["ms-1 through ms-60"], include_recent=0, constraints={"max_tokens": 9000})
+    small = hand_over(api, "b", parent="env-1", state="small", include_recent=0, constraints={"max_tokens": 900})
+    gone = next(entry["id"] for entry in small["budget"]["trimmed"] if entry["form"] == "none")
+    blame = api.ok("GET", f"/v1/tasks/t/blame?key={gone}")
+    assert blame["verdict"] == "lost"
+    lost = blame["lost"]
+    assert (lost["envelope"], lost["fate"], lost["reason"]) == ("env-2", "dropped", "budget")
+    hand_over(api, "c", parent="env-2", state="large", include_recent=0, constraints={"max_tokens": 9000})
+    blame = api.ok("GET", f"/v1/tasks/t/blame?key={gone}")
+    assert blame["verdict"] == "still there" and blame["left_out"] == lost and "lost" not in blame
+    # Another hop from the same parent, which ends without it.
+    again = hand_over(api, "d", parent="env-2", state="other", include_recent=0, constraints={"max_tokens": 900})
+    assert gone in [entry["id"] for entry in again["budget"]["trimmed"] if entry["form"] == "none"]
+    assert api.ok("GET", f"/v1/tasks/t/blame?key={gone}")["lost"] == lost
+
+
+def test_a_decision_that_was_made_is_not_lost(api):
+    hand_over(api, "a", task="t", open_decisions=["which queue?"])
+    hand_over(api, "b", parent="env-1", resolved_decisions=[{"decision": "which queue?", "outcome": "none"}])
+    blame = api.ok("GET", "/v1/tasks/t/blame?key=which%20queue%3F")
+    assert blame["verdict"] == "resolved" and blame["resolved"]["envelope"] == "env-2" and "lost" not in blame
+
+
 def test_a_task_that_is_not_there_has_no_pages(api):
     for path in ("/v1/tasks/none", "/v1/tasks/none/fidelity", "/v1/tasks/none/blame?key=x"):
         api.refused(404, "task_not_found", "GET", path)
