@@ -483,12 +483,14 @@ void api_on_request(void *ctx, struct http_req *req)
 int api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 {
 	struct api *api = ctx;
+	struct str origin = http_req_header(req, "origin");
 	struct problem problem = {0};
 
-	if (guard_check(http_req_header(req, "host"), http_req_header(req, "origin"), &problem) == P_OK)
+	if (guard_check(http_req_header(req, "host"), origin, &problem) == P_OK &&
+	    guard_check_site(http_req_header(req, "sec-fetch-site"), origin, http_req_path(req), &problem) == P_OK)
 		return 0;
 	log_write(api->log, LOG_WARN, "refused", LOG_STR("code", problem_kind(problem.code)->name),
-		  LOG_SLICE("host", http_req_header(req, "host")), LOG_SLICE("origin", http_req_header(req, "origin")));
+		  LOG_SLICE("host", http_req_header(req, "host")), LOG_SLICE("origin", origin));
 	reply_problem_body(&problem, ret_body);
 	return problem_kind(problem.code)->status;
 }

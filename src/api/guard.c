@@ -36,6 +36,14 @@ bool guard_is_loopback(struct str host)
 	return str_ieq(name, STR("localhost")) || is_loopback_v4(name);
 }
 
+enum problem_code guard_check_site(struct str site, struct str origin, struct str path, struct problem *problem)
+{
+	if (origin.p || !str_is(site, "cross-site") || str_is(path, "/"))
+		return P_OK;
+	return problem_set(problem, P_ORIGIN_NOT_ALLOWED, "Sec-Fetch-Site", "a page of another site may not call this "
+			   "server; open http://127.0.0.1 with this port yourself");
+}
+
 enum problem_code guard_check(struct str host, struct str origin, struct problem *problem)
 {
 	struct str rest = origin;

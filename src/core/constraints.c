@@ -3,6 +3,8 @@
 #include "codec/json_set.h"
 #include "codec/rfc3339.h"
 
+#include <stdio.h>
+
 /* --- Narrowing --- */
 
 /* The words of a key, whatever joins them: "max_retries", "maxRetries", "max-retries" start with the word "max". */
@@ -84,9 +86,18 @@ static bool as_number(const struct json *value, double *ret)
 	return true;
 }
 
+/* A date alone is its last moment, in UTC. */
 static bool as_time(const struct json *value, int64_t *ret)
 {
-	return value->type == JSON_STRING && rfc3339_parse(value->s, ret);
+	static const char date[] = "2026-01-30";
+	char text[sizeof(date) + sizeof("T23:59:59.999Z")];
+
+	if (value->type != JSON_STRING)
+		return false;
+	if (value->s.n != sizeof(date) - 1)
+		return rfc3339_parse(value->s, ret);
+	snprintf(text, sizeof(text), "%.*sT23:59:59.999Z", STR_ARG(value->s));
+	return rfc3339_parse(str_of(text), ret);
 }
 
 /* Every item of a is also in b. */

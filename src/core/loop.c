@@ -48,8 +48,9 @@ static enum problem_code refuse(const struct envelope *e, int64_t since_hop, str
 	for (uint32_t i = from; i < e->path.count; i++)
 		buf_printf(&cycle, "%s%.*s", i > from ? " -> " : "", STR_ARG(e->path.items[i].s));
 	problem_set(problem, P_LOOP, NULL,
-		    "%.300s is a loop: the work comes back with the same state, the same history and no new memory; "
-		    "say what is new, or hand it to somebody else",
+		    "%.300s is a loop: the work comes back with the same state, the same history and no new memory, "
+		    "whatever the summary says; give another state, add what was done to execution_history, or cite a "
+		    "new memory",
 		    cycle.data ? cycle.data : "this");
 	buf_release(&cycle);
 	return problem->code;

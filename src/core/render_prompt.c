@@ -190,6 +190,9 @@ static void put_constraints(const struct envelope *e, struct buf *out)
 		put_line(out, e->constraints.members[i].key);
 		buf_puts(out, ": ");
 		put_value(out, &e->constraints.members[i].value);
+		/* A model takes it for the size of its answer, and a sender for something to hand on. */
+		if (str_is(e->constraints.members[i].key, "max_tokens"))
+			buf_puts(out, " (the most this text may take, not your answer)");
 		buf_puts(out, "\n");
 	}
 	put_waived(e, out);
@@ -436,6 +439,15 @@ static bool has_references(const struct envelope *e)
 	return false;
 }
 
+/* Every space has its own ms-1. */
+static void put_how_to_fetch(const struct envelope *e, struct buf *out)
+{
+	buf_puts(out, "Fetch what you need by its id");
+	if (!str_is(e->space, "default"))
+		buf_printf(out, ", in the space %.*s (--space, or the header Spine-Space)", STR_ARG(e->space));
+	buf_puts(out, ": spine get ms-\xe2\x80\xa6, or POST /v1/memories/fetch {\"ids\":[\"ms-\xe2\x80\xa6\"]}.\n");
+}
+
 void render_left_out(const struct envelope *e, struct buf *out)
 {
 	struct buf ids;
@@ -457,8 +469,7 @@ void render_left_out(const struct envelope *e, struct buf *out)
 		buf_puts(out, ". Work without them, and say in your output what that leaves open.\n");
 	if (count)
 		buf_printf(out, "Left out to fit the budget of %lld tokens: %s.\n", (long long)e->max_tokens, ids.data);
-	buf_puts(out, "Fetch what you need by its id: spine get ms-\xe2\x80\xa6, or POST /v1/memories/fetch "
-		 "{\"ids\":[\"ms-\xe2\x80\xa6\"]}.\n");
+	put_how_to_fetch(e, out);
 	buf_release(&ids);
 }
 

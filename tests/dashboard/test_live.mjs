@@ -58,6 +58,7 @@ export const tests = {
 			await t.api.store("Known before.");
 			await t.open("memories");
 			await t.live();
+			await t.sees("Known before.", ".memory");
 			t.mayFail = true; // The browser reports every attempt that fails.
 			await server.kill();
 			await t.page.getByRole("alert").getByText("The connection to the server is lost.").waitFor();

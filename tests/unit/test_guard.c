@@ -85,6 +85,23 @@ static void an_origin_must_be_of_a_loopback_host(void **state)
 	assert_int_equal(guard_check(STR("evil.example"), STR("http://localhost"), &p), P_HOST_NOT_ALLOWED);
 }
 
+static void an_image_in_a_foreign_page_is_refused(void **state)
+{
+	static const char *const good[] = {"same-origin", "same-site", "none", ""};
+	struct str stream = STR("/v1/agents/a/stream"), here = STR("http://localhost:3000"), cross = STR("cross-site");
+	struct problem p = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(guard_check_site(str_of(good[i]), STR_NULL, stream, &p), P_OK);
+	assert_int_equal(guard_check_site(STR_NULL, STR_NULL, stream, &p), P_OK);
+	assert_int_equal(guard_check_site(cross, STR_NULL, STR("/"), &p), P_OK);
+	/* The Origin is looked at by itself. */
+	assert_int_equal(guard_check_site(cross, here, stream, &p), P_OK);
+	assert_int_equal(guard_check_site(cross, STR_NULL, stream, &p), P_ORIGIN_NOT_ALLOWED);
+	assert_string_equal(p.field, "Sec-Fetch-Site");
+}
+
 static void long_names_are_cut_and_stay_text(void **state)
 {
 	char host[4096];
@@ -104,6 +121,7 @@ int main(void)
 		cmocka_unit_test(a_slice_is_read_by_its_length),
 		cmocka_unit_test(a_foreign_host_is_refused_by_name),
 		cmocka_unit_test(an_origin_must_be_of_a_loopback_host),
+		cmocka_unit_test(an_image_in_a_foreign_page_is_refused),
 		cmocka_unit_test(long_names_are_cut_and_stay_text),
 	};
 

@@ -47,7 +47,7 @@ def chain(spine):
         spine, "reviewer", "Review.", "--from", "coder", "-p", "env-1", "-c", "max_retries=2", "-c", "style=plain",
         "--waive", "deadline=the client said so", "--resolve-decision", "Which queue?=the fast one",
     )
-    handed(spine, "tester", "Test.", "--from", "reviewer", "-p", "env-2", "-m", "250")
+    handed(spine, "tester", "Test.", "--from", "reviewer", "-p", "env-2", "-m", "300")
 
 
 # --- Handoff -------------------------------------------------------------------------------------------

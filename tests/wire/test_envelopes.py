@@ -325,6 +325,13 @@ def test_a_chain_is_one_task(api):
     assert problem["field"] == "task" and "billing" in problem["detail"]
 
 
+def test_the_prompt_says_where_to_fetch_and_what_the_budget_is_of(api, server):
+    for api, place in ((api, f", in the space {api.space} (--space, or the header Spine-Space): spine get"), (Api(server, "default"), "id: spine get")):
+        prompt = api.ok("GET", f"/v1/envelopes/{api.handoff(refs=['ms-4000'], include_pins=False, constraints={'max_tokens': 900})['id']}?format=prompt")
+        assert f"Fetch what you need by its id{place.removeprefix('id')}" in prompt
+        assert "- max_tokens: 900 (the most this text may take, not your answer)\n" in prompt
+
+
 def test_pins_of_another_task_stay_behind(api):
     everywhere, ours, theirs = (api.store(f"pin {task}", pinned=True, **({"task": task} if task else {})) for task in ("", "ours", "theirs"))
     later = api.store("pinned later", task="theirs")

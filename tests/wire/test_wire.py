@@ -131,6 +131,11 @@ def test_a_loopback_origin_is_answered(api, origin):
 ])
 def test_any_other_origin_is_403(api, origin):
     api.refused(403, "origin_not_allowed", "POST", MEMORIES, {"content": "a"}, {"Origin": origin}, field="Origin")
+
+
+def test_an_image_in_a_foreign_page_takes_no_handoff(api):
+    path, headers = "/v1/agents/victim/stream?lease_s=0.001&format=none", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    api.refused(403, "origin_not_allowed", "GET", path, headers=headers, field="Sec-Fetch-Site")
     assert api.count() == 0
 
 
