@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-enum { QUERY_PAIRS_MAX = 64, IDEMPOTENCY_KEY_MAX = 255, PRUNE_EVERY_MS = 60000, PRUNE_MAX = 1000, PRUNE_WITH_EACH = 2 };
+enum { QUERY_PAIRS_MAX = 64, IDEMPOTENCY_KEY_MAX = 255, PRUNE_EVERY_MS = 60000, PRUNE_MAX = 1000, PRUNE_WITH_EACH = 2,
+       CLAIM_STATUS = 0 };
 
 /* --- Reading the request --- */
 
@@ -212,7 +213,7 @@ static enum store_status open_space(struct call *call, struct store_conn *c)
 }
 
 /* The reply that was kept for the call's key. P_NOT_FOUND where there is none, or one that is only still there because
- * nothing has pruned it yet. */
+ * nothing has pruned it yet, or only the claim of a request that has not been answered. */
 static enum problem_code replay(struct call *call, struct store_conn *c)
 {
 	struct kept_reply kept;
@@ -228,6 +229,10 @@ static enum problem_code replay(struct call *call, struct store_conn *c)
 		return problem_set(
 			&call->problem, P_IDEMPOTENCY_CONFLICT, "Idempotency-Key",
 			"this Idempotency-Key was used for another request; use a new key for a new request");
+	if (kept.status == CLAIM_STATUS) {
+		call->claim = kept.body;
+		return P_NOT_FOUND;
+	}
 	if (kept.body.n == 0)
 		return problem_set(&call->problem, P_MEMORY_FORGOTTEN, "Idempotency-Key",
 				   "this request was carried out before; its answer is gone, because a memory in it "
@@ -240,6 +245,18 @@ static enum problem_code replay(struct call *call, struct store_conn *c)
 	buf_put(&call->reply, kept.body);
 	call->replayed = true;
 	return P_OK;
+}
+
+enum problem_code call_claim(struct call *call, struct store_conn *c, struct str what)
+{
+	struct kept_reply kept = {.at_ms = call->now_ms, .status = CLAIM_STATUS, .body = what};
+	enum store_status status;
+
+	if (call->idempotency_key.p == NULL)
+		return P_OK;
+	memcpy(kept.request_digest, call->request_digest, sizeof(kept.request_digest));
+	status = store_reply_put(c, call->space, call->idempotency_key, &kept, NULL, 0);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
 static enum problem_code keep_reply(struct call *call, struct store_conn *c)
@@ -278,7 +295,8 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 {
 	enum problem_code code = P_NOT_FOUND;
 
-	if (call->idempotency_key.p)
+	/* One that was run before would find its own claim. */
+	if (call->idempotency_key.p && !call->wait.is_again)
 		code = replay(call, c);
 	if (code != P_NOT_FOUND)
 		return code;
@@ -408,12 +426,23 @@ void api_submit(struct call *call)
 
 /* --- Reading --- */
 
+/* What was answered before is answered again, also where it would be refused by now. */
+static bool was_answered(struct call *call, struct store_conn *c)
+{
+	return call->idempotency_key.p && call->space && replay(call, c) != P_NOT_FOUND;
+}
+
 static void run_read(void *arg)
 {
 	struct call *call = arg;
 	struct store_conn *c = call->api->readers[http_req_thread(call->req)];
-	enum problem_code code = call->route->prepare ? call->route->prepare(call, c) : call->route->read(call, c);
+	enum problem_code code;
 
+	if (call->route->prepare && was_answered(call, c)) {
+		reply_send(call);
+		return;
+	}
+	code = call->route->prepare ? call->route->prepare(call, c) : call->route->read(call, c);
 	if (code == P_OK && call->route->write && !call->is_answered) {
 		api_submit(call);
 		return;

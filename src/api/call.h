@@ -75,6 +75,7 @@ struct call {
 	uint32_t if_version;			/* 0: any */
 	struct str if_tag;			/* p == NULL: none; else "*", or a tag with its quotes */
 	struct str idempotency_key;		/* p == NULL: none */
+	struct str claim;			/* what a request with this key has begun; p == NULL: nothing */
 	uint8_t request_digest[32];
 	struct json body;			/* JSON_NULL where there is none */
 	void *input;				/* what decode made */
@@ -110,6 +111,9 @@ struct call {
 void api_submit(struct call *call);
 /* Undoes what the call has committed, because its client has gone, and ends it. */
 void api_undo(struct call *call);
+/* Within the write of a call that may wait: this is what its Idempotency-Key stands for until there is an answer. A
+ * request with the same key finds it in call->claim, in prepare or in write, and goes on with it. */
+enum problem_code call_claim(struct call *call, struct store_conn *c, struct str what);
 /* Says that a field of the request was not understood. */
 void call_warn_unknown(struct call *call, struct str field);
 /* Warns of every member of obj that is not in the NULL-terminated list. prefix is put before the name. */

@@ -18,6 +18,7 @@ static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "dis
 struct sending {
 	struct delivery_order order;
 	struct pack *pack;		/* the envelope is packed with the same call; NULL: it is there */
+	struct str given_to;		/* p == NULL: whom the envelope is for */
 	struct handoff_row row;
 	struct notices notices;
 };
@@ -68,6 +69,7 @@ static enum problem_code decode_send(struct call *call)
 	    (code = decode_int(b, "max_attempts", 1, DELIVERY_ATTEMPTS_MAX, &o->max_attempts, p)) != P_OK ||
 	    (code = decode_int(b, "priority", 0, DELIVERY_PRIORITY_MAX, &priority, p)) != P_OK)
 		return code;
+	s->given_to = o->to;
 	o->priority = (int)priority;
 	call->skips_index = s->pack == NULL;
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
@@ -96,16 +98,13 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 }
 
 /* The envelope must be there; whom it is for, where the request does not say, and who packed it, is in it. */
-static enum problem_code prepare_send(struct call *call, struct store_conn *c)
+static enum problem_code find_envelope(struct call *call, struct store_conn *c, struct sending *s)
 {
-	struct sending *s = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code;
+	enum problem_code code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row,
+					     &call->problem);
 
-	if (s->pack)
-		return prepare_pack(call, c, s);
-	code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row, &call->problem);
 	s->order.from = call->agent;
 	if (code == P_OK && (s->order.to.p == NULL || s->order.from.p == NULL)) {
 		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
@@ -114,10 +113,34 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 			s->order.from = s->order.from.p ? s->order.from : e.from;
 		}
 	}
-	if (code != P_OK)
-		return code;
-	prepare_wait(call, s);
-	return P_OK;
+	return code;
+}
+
+/* A request with the same key has packed the envelope already, and went away before it was answered, or still waits:
+ * this is the same handoff. */
+static enum problem_code go_on(struct call *call, struct store_conn *c, struct sending *s)
+{
+	envelope_id_parse(call->claim, &s->order.envelope);
+	s->order.is_new = false;
+	s->order.to = s->given_to;
+	s->pack = NULL;
+	return find_envelope(call, c, s);
+}
+
+static enum problem_code prepare_send(struct call *call, struct store_conn *c)
+{
+	struct sending *s = call->input;
+	enum problem_code code;
+
+	if (call->claim.p)
+		code = go_on(call, c, s);
+	else if (s->pack)
+		return prepare_pack(call, c, s);
+	else
+		code = find_envelope(call, c, s);
+	if (code == P_OK)
+		prepare_wait(call, s);
+	return code;
 }
 
 /* What a sender that waits is told, or that it must go on waiting. */
@@ -178,8 +201,16 @@ static enum problem_code send_packed(struct call *call, struct store_conn *c, st
 static enum problem_code send_first(struct call *call, struct store_conn *c, struct sending *s)
 {
 	struct delivery d = waiting_delivery(call, c);
+	enum problem_code code = P_OK;
 
-	return s->pack ? send_packed(call, c, s) : delivery_send(&d, &s->order, &s->row, &call->problem);
+	/* Where the two came at the same time. */
+	if (call->claim.p && s->pack)
+		code = go_on(call, c, s);
+	if (code == P_OK)
+		code = s->pack ? send_packed(call, c, s) : delivery_send(&d, &s->order, &s->row, &call->problem);
+	if (code == P_OK && s->order.wait_ms && call->claim.p == NULL)
+		code = call_claim(call, c, arena_printf(call->arena, "env-%llu", (unsigned long long)s->row.envelope));
+	return code;
 }
 
 static enum problem_code write_send(struct call *call, struct store_conn *c)

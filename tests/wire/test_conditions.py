@@ -326,3 +326,17 @@ def test_of_two_people_who_change_the_same_version_one_wins(server, api):
         thread.join()
     assert sorted(statuses) == [200] + [412] * 15
     assert api.get("ms-1")["version"] == 2
+
+
+def test_what_was_answered_is_answered_again_also_where_it_would_be_refused_by_now(api):
+    api.ok("PUT", "/v1/routes/r", {"to": "zz"})
+    routed = {"target_agent": "next", "task_summary": "go on"}
+    small = {"target_agent": "small", "task_summary": "go on " * 50}
+    first = [api.call("POST", "/v1/envelopes", body, keyed(key)) for key, body in (("a", routed), ("b", small))]
+    assert [answer.status for answer in first] == [201, 201]
+    api.call("DELETE", "/v1/routes/r")
+    api.call("PUT", "/v1/agents/small", {"max_tokens": 10})
+    again = [api.call("POST", "/v1/envelopes", body, keyed(key)) for key, body in (("a", routed), ("b", small))]
+    assert [answer.data for answer in again] == [answer.data for answer in first]
+    api.refused(422, "no_route", "POST", "/v1/envelopes", routed, keyed("c"))
+    api.refused(422, "budget_too_small", "POST", "/v1/envelopes", small, keyed("d"))

@@ -1,7 +1,7 @@
 """POST /v1/handoffs: an envelope is handed to an agent, with and without waiting for the ack."""
 
 import pytest
-from api import check_problem
+from api import check_problem, wait_until
 from delivery import Background, at
 
 HANDOFF_MEMBERS = [
@@ -278,6 +278,46 @@ def test_an_idempotency_key_makes_one_envelope_and_one_handoff(desk):
     first = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
     again = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
     assert first.status == again.status == 202 and first.data == again.data
+    assert len(desk.ok("GET", "/v1/handoffs")["handoffs"]) == 1
+
+
+def test_an_idempotency_key_holds_while_the_call_waits(desk, beside):
+    body, key = {"envelope": {"target_agent": "worker", "task_summary": "x"}, "wait_s": 30}, {"Idempotency-Key": "k"}
+    calls = []
+    for count in range(1, 4):
+        calls.append(beside("POST", "/v1/handoffs", body, key))
+        desk.wait_for_waiters(count)
+    other = {**body, "priority": 9}
+    check_problem(desk.call("POST", "/v1/handoffs", other, key), 422, "idempotency_conflict", "Idempotency-Key")
+    assert len(desk.ok("GET", "/v1/handoffs")["handoffs"]) == 1
+    desk.settle("ack", desk.take())
+    answers = [call.result(200).data for call in calls]
+    assert answers[0] == answers[1] == answers[2]
+    again = desk.call("POST", "/v1/handoffs", body, key)
+    assert again.data == answers[0] and again.headers["Idempotent-Replayed"] == "true"
+    assert len(desk.ok("GET", "/v1/tasks")["tasks"]) == 1 and desk.receive() == []
+
+
+def test_a_sender_that_lost_its_connection_goes_on_with_its_key(desk, beside):
+    body, key = {"envelope": {"target_agent": "worker", "task_summary": "x"}, "wait_s": 30}, {"Idempotency-Key": "k"}
+    gone = beside("POST", "/v1/handoffs", body, key)
+    desk.wait_for_waiters(1)
+    gone.abandon()
+    wait_until(lambda: desk.waiting() == 0, "the call has gone")
+    again = beside("POST", "/v1/handoffs", body, key)
+    desk.wait_for_waiters(1)
+    taken = desk.take()
+    desk.settle("ack", taken)
+    assert again.result(200).json["id"] == taken["id"]
+    assert len(desk.ok("GET", "/v1/handoffs")["handoffs"]) == 1
+
+
+def test_a_key_that_two_calls_use_at_once_is_the_first_ones(desk, beside):
+    bodies = [{"envelope": {"target_agent": "worker", "task_summary": f"number {number}"}, "wait_s": 30} for number in range(6)]
+    calls = [beside("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"}) for body in bodies]
+    desk.settle("ack", desk.take())
+    statuses = sorted(call.result().status for call in calls)
+    assert statuses == [200] + [422] * 5
     assert len(desk.ok("GET", "/v1/handoffs")["handoffs"]) == 1
 
 
