@@ -2,6 +2,8 @@
 
 #include "api/memory_json.h"
 #include "codec/json_member.h"
+#include "core/redact.h"
+#include "core/unpack.h"
 
 #include <assert.h>
 
@@ -57,6 +59,19 @@ enum problem_code lookup_list(struct call *call, struct store_conn *c, const str
 				   "one as in ms-4821 or ms-4821@2", field, i);
 		problem_prefix(&call->problem, field, i);
 	}
+	return code;
+}
+
+enum problem_code lookup_guard(struct call *call, struct store_conn *c, uint64_t envelope, struct lookup *l)
+{
+	struct envelope_row row;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, call->space, envelope, NULL, call->arena, &row, &call->problem);
+
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+	for (size_t i = 0; code == P_OK && e.guard.type == JSON_OBJECT && i < l->found_count; i++)
+		redact_memory(&l->found[i], call->arena);
 	return code;
 }
 

@@ -20,6 +20,8 @@ enum problem_code lookup_one(struct call *call, struct store_conn *c, struct mem
 /* All of an array of texts, the field of that name; the problem names the item that is not an id. */
 enum problem_code lookup_list(struct call *call, struct store_conn *c, const struct json *ids, const char *field,
 			      struct lookup *ret);
+/* What goes to the receiver of an envelope goes by its guard. */
+enum problem_code lookup_guard(struct call *call, struct store_conn *c, uint64_t envelope, struct lookup *l);
 /* The members "memories" and "missing" of the reply. */
 void lookup_put(struct call *call, struct json_writer *w, const struct lookup *l);
 

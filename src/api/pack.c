@@ -48,10 +48,12 @@ static void run_dry(const struct assemble_tools *tools, const struct assemble_in
 }
 
 /* The chain ends here, for a person to look at: parking its last envelope must be written, so it is not the reply yet.
- */
+ * That the guard has found something is written, too. */
 static enum problem_code refuse_later(struct call *call, struct pack *p, enum problem_code code)
 {
-	if ((code != P_HOP_LIMIT && code != P_LOOP) || p->in.parent == 0 || p->in.dry_run)
+	bool ends_chain = (code == P_HOP_LIMIT || code == P_LOOP) && p->in.parent != 0;
+
+	if ((!ends_chain && code != P_CREDENTIALS_FOUND) || p->in.dry_run)
 		return code;
 	p->refusal = call->problem;
 	call->problem = (struct problem){0};
@@ -152,6 +154,25 @@ static enum problem_code park_parent(struct call *call, struct store_conn *c, st
 	return call->problem.code;
 }
 
+/* Without the value, as everywhere. */
+static enum problem_code note_refusal(struct call *call, struct store_conn *c, struct pack *p)
+{
+	struct event_row event = {
+		.space = call->space,
+		.at_ms = call->now_ms,
+		.kind = EVENT_ENVELOPE_REFUSED,
+		.agent = p->in.draft.to,
+		.actor = p->in.draft.from.p ? p->in.draft.from : call->agent,
+		.note = arena_printf(call->arena, "credentials_found: %s", p->refusal.field),
+	};
+	enum store_status status = store_event_add(c, &event);
+
+	if (status != STORE_OK)
+		return problem_of_store(&call->problem, status);
+	call->problem = p->refusal;
+	return call->problem.code;
+}
+
 enum problem_code pack_write(struct call *call, struct store_conn *c, struct pack *p)
 {
 	const struct envelope *e = &p->envelope;
@@ -167,6 +188,8 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 	uint64_t *nums;
 	enum store_status status;
 
+	if (p->refusal.code == P_CREDENTIALS_FOUND)
+		return note_refusal(call, c, p);
 	if (p->refusal.code != P_OK)
 		return park_parent(call, c, p);
 	nums = arena_calloc(call->arena, e->ref_count, sizeof(*nums));

@@ -90,6 +90,8 @@ static enum problem_code prepare_resolve(struct call *call, struct store_conn *c
 	if (code != P_OK)
 		return code;
 	code = r->ids ? resolve_named(call, c, &e) : resolve_rest(call, c, &e);
+	if (code == P_OK)
+		code = lookup_guard(call, c, r->num, &r->lookup);
 	call->is_answered = r->lookup.found_count == 0;
 	return code;
 }

@@ -166,8 +166,18 @@ static enum problem_code decode_need(struct call *call)
 static enum problem_code find_needed(struct call *call, struct store_conn *c)
 {
 	struct settling *s = call->input;
+	enum problem_code code = lookup_list(call, c, s->refs, "refs", &s->lookup);
+	struct handoff_row row;
+	enum store_status status;
 
-	return lookup_list(call, c, s->refs, "refs", &s->lookup);
+	if (code != P_OK || s->lookup.found_count == 0)
+		return code;
+	status = store_handoff_get(c, call->space, s->num, call->arena, &row);
+	/* That there is no such handoff is for the writer to say. */
+	if (status == STORE_NOT_FOUND)
+		return P_OK;
+	return status == STORE_OK ? lookup_guard(call, c, row.envelope, &s->lookup)
+				  : problem_of_store(&call->problem, status);
 }
 
 /* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */

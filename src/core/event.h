@@ -55,7 +55,8 @@
 	X(ALERT_RESOLVED, 39, "alert.resolved") \
 	X(ALERT_ACKED, 40, "alert.acked") \
 	X(ALERT_SILENCED, 41, "alert.silenced") \
-	X(MEMORY_SUPERSEDED, 42, "memory.superseded")
+	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
+	X(ENVELOPE_REFUSED, 43, "envelope.refused")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

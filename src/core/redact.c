@@ -1,9 +1,10 @@
 #include "core/redact.h"
 
+#include "codec/json_member.h"
 #include "core/credentials.h"
 #include "core/unpack.h"
 
-enum { HITS_MAX = 256, FINDINGS_MAX = 1000 };
+enum { HITS_MAX = 256, FINDINGS_MAX = 1000, METADATA_BYTES_MAX = 1 << 20 };
 
 static const char *const policy_names[] = {"off", "redact", "refuse"};
 
@@ -205,7 +206,9 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 		struct str kind = json_get(&s.findings[0], "kind")->s, where = json_get(&s.findings[0], "where")->s;
 
 		problem_set(problem, P_CREDENTIALS_FOUND, where.p, "the text holds what looks like a credential (%.*s) "
-			    "in %.*s%s; take it out, or let it be redacted", STR_ARG(kind), STR_ARG(where),
+			    "in %.*s%s; take it out (a memory that nobody cites stays behind with include_recent 0, or "
+			    "without its pin), or let such texts be redacted: PUT /v1/space {\"guard\":\"redact\"}, "
+			    "spine space --guard redact", STR_ARG(kind), STR_ARG(where),
 			    s.count > 1 ? ", and more" : "");
 		problem->extra_key = "findings";
 		problem->extra = (int64_t)s.count;
@@ -217,4 +220,18 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 	m[1] = (struct json_member){STR("policy"), json_text(str_of(redact_policy_name(policy)))};
 	e->guard = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 	return P_OK;
+}
+
+void redact_memory(struct memory *m, struct arena *arena)
+{
+	struct scan s = {.arena = arena, .findings = arena_calloc(arena, FINDINGS_MAX, sizeof(*s.findings))};
+	struct json metadata;
+	struct json_error error;
+
+	m->content = scan_text(&s, STR_NULL, m->content, STR("content"), NULL, NULL);
+	m->summary = scan_text(&s, STR_NULL, m->summary, STR("summary"), NULL, NULL);
+	if (m->metadata.n > 2 && json_parse(m->metadata, JSON_DEPTH_MAX, arena, &metadata, &error)) {
+		metadata = scan_json(&s, STR_NULL, metadata, STR("metadata"));
+		m->metadata = json_canonical(&metadata, METADATA_BYTES_MAX, arena);
+	}
 }

@@ -21,4 +21,7 @@ enum redact_policy redact_policy_of(const struct json *constraints, enum redact_
  * policy is to refuse. */
 enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem);
 
+/* A memory that is asked for because an envelope with a guard mentions it: without its credentials. */
+void redact_memory(struct memory *m, struct arena *arena);
+
 #endif

@@ -548,6 +548,34 @@ def test_an_envelope_is_stored_once_for_one_idempotency_key(api):
     assert len(api.ok("GET", f"/v1/tasks/{first['task']['id']}")["envelopes"]) == 1
 
 
+def test_what_is_fetched_for_a_guarded_envelope_is_guarded_too(api):
+    told = api.store(f"deploy with {SECRET} please", summary=f"token {SECRET}", metadata={"api_key": SECRET, "n": 1})
+    later = api.store(f"and {SECRET} again")
+    for constraints, hidden in (({"security": "no plaintext credentials"}, True), ({}, False)):
+        envelope = api.handoff(summary=f"see {told['id']} and {later['id']}", strategy="lazy", include_recent=0, constraints=constraints)
+        sent = api.call("POST", "/v1/handoffs", {"envelope_id": envelope["id"]})[1]
+        lease = api.ok("POST", "/v1/agents/b/receive", {})["handoffs"][0]["lease"]
+        need = api.ok("POST", f"/v1/handoffs/{sent['id']}/need", {"lease": lease, "refs": [told["id"], later["id"]]})
+        resolved = api.ok("POST", f"/v1/envelopes/{envelope['id']}/resolve", {"ids": [told["id"], later["id"]]})
+        for answer in (need, resolved):
+            assert len(answer["memories"]) == 2 and (SECRET in json.dumps(answer)) is not hidden
+            assert answer["memories"][0]["metadata"]["n"] == 1
+        api.ok("POST", f"/v1/handoffs/{sent['id']}/ack", {"lease": lease})
+
+
+def test_what_the_guard_refuses_is_recorded(api):
+    api.store("something, so that the space is there")
+    body = {"from": "a", "target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {"credentials": "refuse"}}
+    api.refused("credentials_found", "POST", "/v1/envelopes", {**body, "dry_run": True})
+    problem = api.refused("credentials_found", "POST", "/v1/envelopes", body)
+    assert "guard" in problem["detail"]
+    api.refused("credentials_found", "POST", "/v1/handoffs", {"envelope": body})
+    entries = api.ok("GET", "/v1/audit?action=envelope.refuse")["entries"]
+    assert [(entry["actor"], entry["object"], entry["note"]) for entry in entries] == [("a", "b", "credentials_found: task.summary")] * 2
+    assert SECRET not in json.dumps(entries)
+    assert len(api.ok("GET", "/v1/audit?object=b")["entries"]) == 2 and api.ok("GET", "/v1/tasks")["tasks"] == []
+
+
 def test_agents_are_registered_with_what_they_take(api):
     agent = api.ok("PUT", "/v1/agents/old-timer", {"accepts": ["1"], "tokenizer": "cl100k_base", "max_tokens": 900, "description": "reads v1"})
     assert agent["accepts"] == ["1"] and api.ok("GET", "/v1/agents/old-timer") == agent
