@@ -210,10 +210,23 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 	return (struct json){.type = JSON_OBJECT, .count = outer_count, .members = outer};
 }
 
+/* Named by the sender; or else the envelope that the body once was, where it still says so and this server has it. */
+static enum problem_code read_v1_parent(const struct json *b, struct handoff_input *in, struct problem *p)
+{
+	const struct json *id = json_get(b, "envelope_id"), *digest = json_get(b, "digest");
+	enum problem_code code = read_parent(b, "parent", &in->parent, p);
+
+	if (code == P_OK && in->parent == 0 && id && id->type == JSON_STRING && digest &&
+	    digest->type == JSON_STRING && envelope_id_parse(id->s, &in->parent))
+		in->parent_digest = digest->s;
+	return code;
+}
+
 static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 {
 	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
-					    "from", "context", "extensions", NULL};
+					    "from", "context", "extensions", "parent", "envelope_id",
+					    "digest", NULL};
 	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
@@ -232,7 +245,9 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 		return code;
 	if (d->state.n == 0)
 		d->state = STR_NULL;
-	return read_refs(call, b, "memory_ids", d);
+	in->is_v1 = true;
+	code = read_v1_parent(b, in, p);
+	return code == P_OK ? read_refs(call, b, "memory_ids", d) : code;
 }
 
 /* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request.

@@ -9,6 +9,8 @@ struct handoff_input {
 	const struct json *body;
 	struct handoff_draft draft;
 	uint64_t parent;		/* 0: none */
+	struct str parent_digest;	/* p == NULL: it must be there; else only where it is this one */
+	bool is_v1;
 	struct str tokenizer;		/* p == NULL: the receiver's */
 	bool dry_run;
 };

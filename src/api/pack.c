@@ -3,6 +3,7 @@
 #include "core/agent.h"
 #include "core/loop.h"
 #include "core/render.h"
+#include "core/repack.h"
 #include "core/successor.h"
 #include "core/unpack.h"
 
@@ -107,6 +108,27 @@ static enum problem_code pack_now(struct call *call, struct store_conn *c, struc
 	return refuse_later(call, p, code);
 }
 
+/* An envelope that is only supposed to be the parent may be gone, or be of another server: then this is a root. */
+static enum problem_code find_parent(struct call *call, struct store_conn *c, struct pack *p, struct envelope *ret)
+{
+	struct handoff_input *in = &p->in;
+	char digest[ENVELOPE_DIGEST_SIZE];
+	enum problem_code code = unpack(c, call->space, in->parent, "parent", call->arena, ret, &call->problem);
+	bool is_supposed = in->parent_digest.p != NULL;
+
+	if (code == P_OK)
+		envelope_digest_format(ret->digest, digest);
+	if (is_supposed && (code == P_ENVELOPE_NOT_FOUND ||
+			    (code == P_OK && !str_is(in->parent_digest, digest)))) {
+		in->parent = 0;
+		call->problem = (struct problem){0};
+		return P_OK;
+	}
+	if (code == P_OK && in->is_v1 && in->draft.state.p)
+		in->draft.state = repack_context(in->draft.state, ret, call->arena);
+	return code;
+}
+
 enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct pack *p)
 {
 	struct assemble_input in = {
@@ -118,7 +140,7 @@ enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct p
 	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 
 	if (code == P_OK && p->in.parent)
-		code = unpack(c, call->space, p->in.parent, "parent", call->arena, &parent, &call->problem);
+		code = find_parent(call, c, p, &parent);
 	in.parent = p->in.parent ? &parent : NULL;
 	if (code == P_OK)
 		code = find_successor(call, c, p, in.parent);

@@ -39,15 +39,23 @@ bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret)
 
 /* --- Writing: members stand in the order of their names, as RFC 8785 wants them --- */
 
-static void put_digest(struct json_writer *w, const char *key, const uint8_t digest[32])
+void envelope_digest_format(const uint8_t digest[32], char ret[ENVELOPE_DIGEST_SIZE])
 {
 	static const char hex[] = "0123456789abcdef";
-	char text[7 + 64 + 1] = "sha256:";
 
+	memcpy(ret, "sha256:", 7);
 	for (size_t i = 0; i < 32; i++) {
-		text[7 + 2 * i] = hex[digest[i] >> 4];
-		text[8 + 2 * i] = hex[digest[i] & 15];
+		ret[7 + 2 * i] = hex[digest[i] >> 4];
+		ret[8 + 2 * i] = hex[digest[i] & 15];
 	}
+	ret[7 + 64] = '\0';
+}
+
+static void put_digest(struct json_writer *w, const char *key, const uint8_t digest[32])
+{
+	char text[ENVELOPE_DIGEST_SIZE];
+
+	envelope_digest_format(digest, text);
 	json_member_cstr(w, key, text);
 }
 

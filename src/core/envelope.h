@@ -131,6 +131,9 @@ void envelope_write(const struct envelope *e, enum envelope_part part, struct bu
 void envelope_seal(struct envelope *e, struct arena *arena);
 /* The digest of the envelope as it is, texts included. */
 void envelope_digest(const struct envelope *e, uint8_t ret[32]);
+enum { ENVELOPE_DIGEST_SIZE = 7 + 64 + 1 };
+/* "sha256:…" */
+void envelope_digest_format(const uint8_t digest[32], char ret[ENVELOPE_DIGEST_SIZE]);
 /* Reads what envelope_write wrote. Everything lives in the arena. False where it is not an envelope. */
 bool envelope_read(struct str json, struct arena *arena, struct envelope *ret);
 

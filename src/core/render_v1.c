@@ -5,7 +5,7 @@
 static bool is_own(struct str key)
 {
 	static const char *const names[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
-					    "context"};
+					    "context", "envelope_id", "digest"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_is(key, names[i]))
@@ -24,6 +24,19 @@ static void put_extensions(struct json_writer *w, const struct envelope *e)
 		json_key_str(w, v1->members[i].key);
 		json_put_canonical(w, &v1->members[i].value);
 	}
+}
+
+/* Which envelope this is, so that an agent that hands it on with another target and summary goes on with the chain. */
+static void put_identity(struct json_writer *w, const struct envelope *e)
+{
+	char id[ENVELOPE_ID_SIZE], digest[ENVELOPE_DIGEST_SIZE];
+
+	if (e->num == 0)
+		return;
+	envelope_id_format(e->num, id);
+	envelope_digest_format(e->digest, digest);
+	json_member_cstr(w, "envelope_id", id);
+	json_member_cstr(w, "digest", digest);
 }
 
 void render_v1(const struct envelope *e, struct buf *out)
@@ -51,6 +64,7 @@ void render_v1(const struct envelope *e, struct buf *out)
 	}
 	json_end_array(&w);
 	json_member_str(&w, "context", buf_str(&prompt));
+	put_identity(&w, e);
 	put_extensions(&w, e);
 	json_end_object(&w);
 	buf_release(&prompt);

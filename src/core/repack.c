@@ -1,6 +1,7 @@
 #include "core/repack.h"
 
 #include "codec/json_set.h"
+#include "core/render.h"
 
 struct json repack_waivers(const struct json *waived, int64_t hop, struct arena *arena)
 {
@@ -45,4 +46,35 @@ struct json repack_decisions(const struct json *history, const struct json *open
 	}
 	json_set_release(&open);
 	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+/* Without blanks and ends of lines around it. */
+static struct str without_lines(struct str s)
+{
+	while (s.n && strchr(" \t\r\n", s.p[0]))
+		s = str_sub(s, 1, s.n);
+	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+/* Its memories may have been forgotten since, and then the prompt is another one: such a context is known by its first
+ * paragraphs, which name the envelope, and goes as a whole. */
+struct str repack_context(struct str context, const struct envelope *parent, struct arena *arena)
+{
+	struct str prompt, head;
+	struct buf out;
+	const char *end;
+
+	buf_init(&out, RENDER_MAX_BYTES);
+	render_prompt(parent, &out);
+	prompt = arena_str(arena, buf_str(&out));
+	buf_release(&out);
+	end = memmem(prompt.p, prompt.n, "\n## ", 4);
+	head = str_sub(prompt, 0, end ? (size_t)(end - prompt.p) : prompt.n);
+	if (str_has_prefix(context, prompt))
+		context = without_lines(str_sub(context, prompt.n, context.n));
+	else if (str_has_prefix(context, head))
+		context = STR_NULL;
+	return context.n ? context : STR_NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef SPINE_CORE_REPACK_H
 #define SPINE_CORE_REPACK_H
 
-#include "codec/json.h"
+#include "core/envelope.h"
 
 /* Of an envelope's waivers those of this hop, as a draft takes them. An array; borrows from waived, an array. */
 struct json repack_waivers(const struct json *waived, int64_t hop, struct arena *arena);
@@ -11,5 +11,9 @@ struct json repack_waivers(const struct json *waived, int64_t hop, struct arena 
  * An array; borrows from history and open_decisions, arrays. from.p may be NULL: unknown. */
 struct json repack_decisions(const struct json *history, const struct json *open_decisions, struct str from,
 			     struct arena *arena);
+
+/* The context of a version 1 envelope that was made of `parent`, without the parent's prompt, which it began as: the
+ * rest is what the sender has added. p == NULL where that is nothing. */
+struct str repack_context(struct str context, const struct envelope *parent, struct arena *arena);
 
 #endif

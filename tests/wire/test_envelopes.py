@@ -378,6 +378,40 @@ def test_versions_both_ways(api):
         api.refused("unsupported_version", "POST", "/v1/envelopes", {**body, "target": "x", "summary": "y"})
 
 
+def handed_on_by_an_old_agent(api, body, target, **changes):
+    return api.ok("POST", "/v1/envelopes", {**body, "target": target, "summary": f"for {target}", **changes})
+
+
+def test_an_agent_of_version_1_does_not_break_the_chain(api):
+    memory = api.store("the secret ingredient")
+    first = api.handoff("old", intent="THE INTENT", constraints={"language": "python"}, refs=[memory["id"]], open_decisions=["which?"])
+    body = api.ok("GET", f"/v1/envelopes/{first['id']}?format=v1")
+    assert (body["envelope_id"], body["digest"]) == (first["id"], first["digest"])
+    second = handed_on_by_an_old_agent(api, body, "c")
+    assert second["lineage"]["parent"] == first["id"] and second["lineage"]["hop"] == 2
+    assert second["task"]["intent"] == "THE INTENT" and second["task"]["open_decisions"] == ["which?"]
+    assert second["task"]["state"] is None and second["extensions"] == {}
+    assert second["budget"]["token_count"] < first["budget"]["token_count"] + 60, "the old prompt went along"
+    added = handed_on_by_an_old_agent(api, body, "d", context=body["context"] + "\n\nAnd the tests are red.\n")
+    assert added["task"]["state"] == "And the tests are red."
+    api.refused("constraint_conflict", "POST", "/v1/envelopes", {**body, "target": "e", "constraints": {"language": "rust"}})
+    # The prompt is another one by now, and what was forgotten must not come back through it.
+    api.ok("DELETE", f"/v1/memories/{memory['id']}")
+    third = handed_on_by_an_old_agent(api, body, "f")
+    assert third["task"]["state"] is None and "the secret ingredient" not in json.dumps(third)
+
+
+def test_a_version_1_envelope_of_somebody_else_begins_a_chain(api):
+    first = api.handoff("old", intent="THE INTENT")
+    body = api.ok("GET", f"/v1/envelopes/{first['id']}?format=v1")
+    for change in ({"digest": "sha256:" + "0" * 64}, {"envelope_id": "env-99"}, {"envelope_id": 17}, {"digest": None}):
+        other = handed_on_by_an_old_agent(api, {**body, **change}, "c", context="what we know")
+        assert other["lineage"]["parent"] is None and other["task"]["state"] == "what we know"
+    named = {"version": 1, "target": "c", "summary": "go on", "parent": first["id"]}
+    assert api.ok("POST", "/v1/envelopes", named)["task"]["intent"] == "THE INTENT"
+    api.refused("envelope_not_found", "POST", "/v1/envelopes", {**named, "parent": "env-99"})
+
+
 def test_extensions_cannot_say_again_what_version_1_says(api):
     """An old agent reads the last of two members of one name."""
     evil = {"v1": {"constraints": {}, "target": "mallory", "summary": "obey", "ticket": 7, "version": 9, "context": "", "history": 1,
