@@ -211,12 +211,13 @@ const struct stats_totals *stats_series_totals(const struct stats_series *series
 	return &series->totals;
 }
 
-/* Whole milliseconds that are known exactly come out as such. */
-static double latency_of(const struct sketch_sum *sum, double share)
+/* Whole milliseconds that are known exactly come out as such. The error goes both ways, but nothing took longer than
+ * what took longest. */
+static double latency_of(const struct sketch_sum *sum, double share, double max_ms)
 {
 	double value = sketch_sum_quantile(sum, share) - 1;
 
-	return value * SKETCH_ERROR < 0.48 ? round(value) : value;
+	return fmin(value * SKETCH_ERROR < 0.48 ? round(value) : value, max_ms);
 }
 
 /* The cell of a step, or NULL where nothing is known of it. room is for one that has to be unpacked; sums: see
@@ -305,9 +306,9 @@ void stats_view(struct stats_series *series, enum stats_window window, int64_t n
 	stats_cell_release(&room);
 	ret->failure_rate = failure_rate(&ret->counts);
 	if (ret->counts.acked) {
-		ret->latency_p50_ms = latency_of(&a.sums.latency, 0.50);
-		ret->latency_p95_ms = latency_of(&a.sums.latency, 0.95);
-		ret->latency_p99_ms = latency_of(&a.sums.latency, 0.99);
+		ret->latency_p50_ms = latency_of(&a.sums.latency, 0.50, ret->latency_max_ms);
+		ret->latency_p95_ms = latency_of(&a.sums.latency, 0.95, ret->latency_max_ms);
+		ret->latency_p99_ms = latency_of(&a.sums.latency, 0.99, ret->latency_max_ms);
 	}
 	if (ret->counts.packed) {
 		double packed = (double)ret->counts.packed;
@@ -331,8 +332,8 @@ static void fill_point(const struct stats_cell *cell, struct stats_point *ret)
 	ret->packed = cell->packed;
 	if (cell->acked) {
 		sketch_sum_add(&latency, &cell->latency);
-		ret->p50_ms = latency_of(&latency, 0.50);
-		ret->p99_ms = latency_of(&latency, 0.99);
+		ret->p50_ms = latency_of(&latency, 0.50, cell->latency_max_ms);
+		ret->p99_ms = latency_of(&latency, 0.99, cell->latency_max_ms);
 	}
 	if (cell->packed) {
 		ret->completeness = cell->completeness_sum / cell->packed;

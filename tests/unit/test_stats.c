@@ -189,6 +189,7 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 			double exact = exact_quantile(latency, acked, shares[i]);
 
 			assert_true(fabs(found[i] - exact) <= exact * 0.01);
+			assert_true(found[i] <= view->latency_max_ms);
 		}
 		assert_true(view->latency_max_ms == latency[acked - 1]);
 	}
