@@ -392,6 +392,9 @@ void render_ref(const struct envelope *e, const struct envelope_ref *ref, struct
 
 /* --- What is not here --- */
 
+/* Of the list of what was left out: a range for so many tokens of the budget, and at least so many. */
+enum { LISTED_TOKENS = 40, LISTED_MIN = 8 };
+
 static bool next_number(const struct envelope *e, size_t i, uint64_t *ret)
 {
 	struct memory_id id;
@@ -402,10 +405,12 @@ static bool next_number(const struct envelope *e, size_t i, uint64_t *ret)
 	return true;
 }
 
-/* Ids in a row are written as a range, so that a long list costs few tokens. */
+/* Ids in a row are written as a range, so that a long list costs few tokens. A list that would take a good part of the
+ * budget ends with how many more there are: the envelope has them all. */
 static size_t put_trimmed_ids(const struct envelope *e, struct buf *out)
 {
-	size_t count = 0;
+	size_t most = e->max_tokens / LISTED_TOKENS > LISTED_MIN ? (size_t)(e->max_tokens / LISTED_TOKENS) : LISTED_MIN;
+	size_t count = 0, listed = 0, ranges = 0;
 	uint64_t num, last;
 
 	for (size_t i = 0; i < e->trim_count; i++) {
@@ -418,15 +423,20 @@ static size_t put_trimmed_ids(const struct envelope *e, struct buf *out)
 			last = num;
 			run++;
 		}
-		buf_puts(out, count ? ", " : "");
-		buf_put(out, e->trimmed[i].id);
-		if (run > i) {
-			buf_puts(out, run > i + 1 ? " to " : ", ");
-			buf_put(out, e->trimmed[run].id);
-		}
 		count += run - i + 1;
+		if (ranges++ < most) {
+			buf_puts(out, listed ? ", " : "");
+			buf_put(out, e->trimmed[i].id);
+			if (run > i) {
+				buf_puts(out, run > i + 1 ? " to " : ", ");
+				buf_put(out, e->trimmed[run].id);
+			}
+			listed = count;
+		}
 		i = run;
 	}
+	if (count > listed)
+		buf_printf(out, " and %zu more, which budget.trimmed of the envelope names", count - listed);
 	return count;
 }
 

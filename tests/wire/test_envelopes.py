@@ -332,6 +332,16 @@ def test_the_prompt_says_where_to_fetch_and_what_the_budget_is_of(api, server):
         assert "- max_tokens: 900 (the most this text may take, not your answer)\n" in prompt
 
 
+def test_what_nobody_named_does_not_make_the_budget_too_small(api):
+    for start in range(0, 3000, 1000):
+        api.ok("POST", "/v1/memories/batch", {"memories": [{"content": f"pin {start + i} " * 5, "pinned": i % 2 == 0} for i in range(1000)]})
+    envelope = api.handoff(include_recent=0, constraints={"max_tokens": 2000})
+    trimmed = [entry["id"] for entry in envelope["budget"]["trimmed"] if entry["form"] == "none"]
+    assert len(trimmed) > 1000 and envelope["budget"]["token_count"] <= 2000
+    said = re.search(r"Left out to fit the budget of 2000 tokens: (ms-\d+, )*ms-\d+ and (\d+) more, which budget.trimmed of the envelope names\.", api.prompt(envelope))
+    assert said.group(0).count("ms-") + int(said.group(2)) == len(trimmed)
+
+
 def test_pins_of_another_task_stay_behind(api):
     everywhere, ours, theirs = (api.store(f"pin {task}", pinned=True, **({"task": task} if task else {})) for task in ("", "ours", "theirs"))
     later = api.store("pinned later", task="theirs")
