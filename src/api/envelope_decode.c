@@ -147,8 +147,18 @@ static const char *const request_fields[] = {
 	"refs", "max_hops", "waive", "dry_run", "tokenizer", NULL,
 };
 
+static void warn_unknown_of_items(struct call *call, const struct json *list, const char *const *known,
+				  const char *name)
+{
+	for (uint32_t i = 0; list->type == JSON_ARRAY && i < list->count; i++)
+		call_warn_unknown_members(call, &list->items[i], known,
+					  arena_printf(call->arena, "%s[%u].", name, i).p);
+}
+
 static enum problem_code read_request(struct call *call, struct handoff_input *in)
 {
+	static const char *const waive_fields[] = {"key", "reason", NULL};
+	static const char *const decision_fields[] = {"decision", "outcome", NULL};
 	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->problem;
@@ -178,21 +188,18 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 	    (code = decode_bool(b, "dry_run", &in->dry_run, p)) != P_OK ||
 	    (code = decode_str(b, "tokenizer", 1, 64, &in->tokenizer, p)) != P_OK)
 		return code;
+	warn_unknown_of_items(call, &d->waive, waive_fields, "waive");
+	warn_unknown_of_items(call, &d->resolved_decisions, decision_fields, "resolved_decisions");
 	return read_refs(call, b, "refs", d);
 }
 
 /* --- Version 1, and version 2 as a whole --- */
 
-/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what
- * the sender's own extensions hold. */
-static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
-{
-	const struct json *own = decode_member(obj, "extensions");
-	uint32_t own_count = own && own->type == JSON_OBJECT ? own->count : 0;
-	struct json_member *kept = arena_calloc(call->arena, obj->count + 1, sizeof(*kept));
-	struct json_member *outer = arena_calloc(call->arena, own_count + 1, sizeof(*outer));
-	uint32_t count = 0, outer_count = 0;
+enum { PARTS = 5 };
 
+/* The members of an object that are not known; appended to kept, which has room. */
+static uint32_t take_unknown(const struct json *obj, const char *const *known, struct json_member *kept, uint32_t count)
+{
 	for (uint32_t i = 0; i < obj->count; i++) {
 		const char *const *k = known;
 
@@ -201,7 +208,65 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 		if (*k == NULL)
 			kept[count++] = obj->members[i];
 	}
-	for (uint32_t i = 0; i < own_count; i++)
+	return count;
+}
+
+/* The same for the parts of a version 2 envelope: {"task": {"their own": …}}. */
+static uint32_t take_unknown_of_parts(struct call *call, const struct json *obj, struct json_member *kept,
+				      uint32_t count)
+{
+	static const char *const task[] = {"id", "intent", "state", "summary", "open_decisions", NULL};
+	static const char *const memory[] = {"refs", "missing", NULL};
+	static const char *const lineage[] = {"parent", "parent_digest", "root", "hop", "max_hops", "path", NULL};
+	static const char *const budget[] = {"max_tokens", "token_count", "tokenizer", "strategy", "utilization",
+					     "trimmed", NULL};
+	static const char *const completeness[] = {"requested", "resolved", "score", NULL};
+	static const struct {
+		const char *name;
+		const char *const *known;
+	} parts[PARTS] = {{"task", task}, {"memory", memory}, {"lineage", lineage}, {"budget", budget},
+			  {"completeness", completeness}};
+
+	for (size_t i = 0; i < PARTS; i++) {
+		const struct json *part = json_get(obj, parts[i].name);
+		struct json own = {.type = JSON_OBJECT};
+
+		if (part == NULL || part->type != JSON_OBJECT)
+			continue;
+		own.members = arena_calloc(call->arena, part->count + 1, sizeof(*own.members));
+		own.count = take_unknown(part, parts[i].known, own.members, 0);
+		if (own.count)
+			kept[count++] = (struct json_member){str_of(parts[i].name), own};
+	}
+	return count;
+}
+
+/* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what
+ * the sender's own extensions hold. */
+static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
+{
+	static const struct json nothing = {.type = JSON_OBJECT};
+	const struct json *given = decode_member(obj, "extensions"), *before;
+	const struct json *own = given && given->type == JSON_OBJECT ? given : &nothing;
+	struct json_member *kept, *outer = arena_calloc(call->arena, own->count + 1, sizeof(*outer));
+	uint32_t count, outer_count = 0, new_count;
+
+	before = json_get_str(own, name);
+	if (before == NULL || before->type != JSON_OBJECT)
+		before = &nothing;
+	kept = arena_calloc(call->arena, obj->count + PARTS + before->count, sizeof(*kept));
+	count = take_unknown(obj, known, kept, 0);
+	if (str_is(name, "v2"))
+		count = take_unknown_of_parts(call, obj, kept, count);
+	/* What was kept of an earlier one stays, where this one does not say it anew. */
+	new_count = count;
+	for (uint32_t i = 0; new_count && i < before->count; i++) {
+		struct json said = {.type = JSON_OBJECT, .count = new_count, .members = kept};
+
+		if (json_get_str(&said, before->members[i].key) == NULL)
+			kept[count++] = before->members[i];
+	}
+	for (uint32_t i = 0; i < own->count; i++)
 		if (count == 0 || !str_eq(own->members[i].key, name))
 			outer[outer_count++] = own->members[i];
 	if (count)

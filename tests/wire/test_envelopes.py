@@ -392,6 +392,22 @@ def handed_on_by_an_old_agent(api, body, target, **changes):
     return api.ok("POST", "/v1/envelopes", {**body, "target": target, "summary": f"for {target}", **changes})
 
 
+def test_fields_of_a_newer_minor_survive_wherever_they_stand(api):
+    envelope = api.handoff(task="t")
+    newer = {**envelope, "future": 1, "task": {**envelope["task"], "mood": "good"}, "memory": {**envelope["memory"], "graph": [1]}}
+    again = api.ok("POST", "/v1/envelopes", newer)
+    assert again["extensions"] == {"v2": {"future": 1, "task": {"mood": "good"}, "memory": {"graph": [1]}}}
+    third = api.ok("POST", "/v1/envelopes", {**again, "task": {**again["task"], "mood": "bad"}})
+    assert third["extensions"] == {"v2": {"future": 1, "task": {"mood": "bad"}, "memory": {"graph": [1]}}}
+
+
+def test_unknown_fields_within_lists_are_told(api):
+    first = api.handoff(constraints={"k": 1}, open_decisions=["which?"])
+    answer = api.handoff("c", parent=first["id"], waive=[{"key": "k", "reason": "r", "by": "boss"}],
+                         resolved_decisions=[{"decision": "which?", "outcome": "this", "when": "now"}])
+    assert [warning["field"] for warning in answer["warnings"]] == ["waive[0].by", "resolved_decisions[0].when"]
+
+
 def test_an_agent_of_version_1_does_not_break_the_chain(api):
     memory = api.store("the secret ingredient")
     first = api.handoff("old", intent="THE INTENT", constraints={"language": "python"}, refs=[memory["id"]], open_decisions=["which?"])
