@@ -138,9 +138,20 @@ static enum problem_code read_reading(struct call *call, struct store_conn *c)
 	return unpack(c, call->space, r->num, "id", call->arena, &r->envelope, &call->problem);
 }
 
-/* What became of the memories since the envelope was packed. It is told beside the envelope, not in it: the digest does
- * not cover it. */
-static void put_since(const struct envelope *e, struct buf *out)
+/* What became of a memory since the envelope was packed; NULL where that is nothing. */
+static const char *news_of(const struct envelope_ref *r, int64_t now_ms)
+{
+	if (r->now.forgotten)
+		return "forgotten";
+	if (r->now.superseded_by && r->now.superseded_by != r->superseded_by)
+		return "superseded";
+	if (r->now.expires_at_ms && r->now.expires_at_ms <= now_ms)
+		return "expired";
+	return r->now.version > r->id.version ? "updated" : NULL;
+}
+
+/* It is told beside the envelope, not in it: the digest does not cover it. */
+static void put_since(const struct envelope *e, int64_t now_ms, struct buf *out)
 {
 	char id[MEMORY_ID_SIZE];
 	struct json_writer w;
@@ -151,18 +162,18 @@ static void put_since(const struct envelope *e, struct buf *out)
 	json_begin_array(&w);
 	for (size_t i = 0; i < e->ref_count; i++) {
 		const struct envelope_ref *r = &e->refs[i];
-		bool superseded = r->now.superseded_by && r->now.superseded_by != r->superseded_by;
+		const char *event = news_of(r, now_ms);
 
-		if (!superseded && !r->now.forgotten && r->now.version <= r->id.version)
+		if (event == NULL)
 			continue;
 		json_begin_object(&w);
 		memory_id_format(r->id.num, 0, id);
 		json_member_cstr(&w, "id", id);
-		json_member_cstr(&w, "event", r->now.forgotten ? "forgotten" : superseded ? "superseded" : "updated");
-		if (superseded && !r->now.forgotten) {
+		json_member_cstr(&w, "event", event);
+		if (strcmp(event, "superseded") == 0) {
 			memory_id_format(r->now.superseded_by, 0, id);
 			json_member_cstr(&w, "by", id);
-		} else if (!r->now.forgotten) {
+		} else if (strcmp(event, "updated") == 0) {
 			json_member_int(&w, "version", r->now.version);
 		}
 		json_end_object(&w);
@@ -182,7 +193,7 @@ static void encode_reading(struct call *call)
 	switch (r->format) {
 	case FORMAT_JSON:
 		envelope_write(&r->envelope, ENVELOPE_WHOLE, &call->reply);
-		put_since(&r->envelope, &call->reply);
+		put_since(&r->envelope, call->now_ms, &call->reply);
 		break;
 	case FORMAT_PROMPT:
 		call->content_type = "text/markdown; charset=utf-8";

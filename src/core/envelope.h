@@ -49,6 +49,7 @@ struct envelope_ref {
 		uint32_t version;	/* the memory's newest, when the envelope was read back */
 		uint64_t superseded_by;
 		bool forgotten;
+		int64_t expires_at_ms;	/* 0: never */
 	} now;
 };
 

@@ -40,6 +40,7 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	r->now.version = m.current_version;
 	r->now.superseded_by = m.superseded_by;
 	r->now.forgotten = m.forgotten_at_ms != 0;
+	r->now.expires_at_ms = m.expires_at_ms;
 	if (r->form != FORM_REF && !r->now.forgotten)
 		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
 					  r->redaction_count);

@@ -7,8 +7,10 @@ import random
 import re
 import sqlite3
 import time
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from api import wait_until
 from server import Server
 
 WORDS = "gateway retry payment backoff jitter timeout error policy analysis strategy config handler queue worker ключ 设计 🚀".split()
@@ -483,6 +485,16 @@ def test_a_forgotten_memory_is_gone_from_its_envelopes(api):
     assert "secret ingredient" not in json.dumps(again) and "secret ingredient" not in api.prompt(envelope)
     assert again["memory"]["refs"][0]["id"] == memory["id"]
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "forgotten"
+
+
+def test_a_memory_that_has_expired_since_is_told(api):
+    soon = datetime.now(timezone.utc) + timedelta(seconds=0.3)
+    memory = api.store("holds for a moment", expires_at=soon.isoformat(), pinned=True)
+    envelope = api.handoff()
+    assert [ref["id"] for ref in envelope["memory"]["refs"]] == [memory["id"]]
+    wait_until(lambda: api.ok("GET", f"/v1/memories/{memory['id']}")["state"] == "expired", "it has expired")
+    again = api.ok("GET", f"/v1/envelopes/{envelope['id']}")
+    assert again.pop("since") == [{"id": memory["id"], "event": "expired"}] and again == envelope
 
 
 def test_an_updated_memory_does_not_change_what_was_handed_over(api):
