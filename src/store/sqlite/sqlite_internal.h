@@ -405,6 +405,10 @@ int sqlite_lock(const char *data_dir, struct buf *error);
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);
 
+/* sqlite_replace.c: copies file to the place of the database at path, whose lock is held. One that is there is refused
+ * unless replace is true; then it is kept under the name that is appended to *ret_kept. */
+bool sqlite_replace(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
+
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or
  * fails. */
 enum { SQLITE_SCHEMA_NOW = 3, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
