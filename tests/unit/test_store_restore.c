@@ -1,5 +1,6 @@
-/* A restore over a store that is there, where every call that changes a directory or syncs fails in turn, or is the last
- * thing that the process does: afterwards the old store is there, whole, or the new one, and the old one is never lost.
+/* A restore over a store that is there, where every call that changes a directory or syncs fails in turn, or is the
+ * last thing that the process does: afterwards the old store is there, whole, or the new one, and the old one is never
+ * lost.
  *
  * The calls are defined here, so that the library and SQLite call these instead of the system's. */
 #include "temp_store.h"

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 
@@ -175,6 +176,29 @@ def test_readers_do_not_wait_for_a_slow_disk(start_with):
     assert server.terminate() == 0
 
 
+# --- Somebody else writes ---------------------------------------------------------------------------
+
+
+def test_while_another_program_holds_the_lock_writes_are_refused_for_now(start):
+    server = start().wait_until_ready()
+    api = Api(server.address)
+    acknowledged = {api.store("before")["id"]: "before"}
+    other = sqlite3.connect(server.data / "spine.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = api.call("POST", "/v1/memories", {"content": "meanwhile"})
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (503, "store_busy", True)
+    assert answer.json["retry_after_ms"] > 0 and "Retry-After" in answer.headers
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    assert api.get("ms-1")["content"] == "before"
+    other.execute("ROLLBACK")
+    other.close()
+    acknowledged[api.store("after")["id"]] = "after"
+    assert api.count() == 2
+    assert server.log.read_text().count("holds the store's lock for writing") == 1
+    assert server.terminate() == 0
+    verify(server.data, acknowledged)
+
+
 # --- A full disk -----------------------------------------------------------------------------------
 
 
@@ -225,6 +249,7 @@ def test_a_full_disk_is_507_nothing_is_half_applied_and_it_works_again_with_room
     assert len(api.ids("page_size=1000")) == len(acknowledged)
     for memory_id, text in acknowledged.items():
         assert api.get(memory_id)["content"] == text
+    assert server.log.read_text().count("writes are refused") == 1
     # A refused request is not remembered as done.
     (small_disk / "filler").unlink()
     again = api.call("POST", "/v1/memories/batch", batch, {"Idempotency-Key": f"key-{number}"})

@@ -32,6 +32,10 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), extended);
 	if (is_full(c->db, rc, extended))
 		return STORE_FULL;
+	/* The lock is asked for when a transaction begins. A commit that says so has written nothing, and is rolled
+	 * back. */
+	if ((rc & 0xff) == SQLITE_BUSY)
+		return STORE_BUSY;
 	if (extended == SQLITE_CONSTRAINT_UNIQUE)
 		return STORE_EXISTS;
 	return STORE_FAILED;
