@@ -396,6 +396,7 @@ int serve_run(const struct serve_config *config)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a write beyond the limit on the size of a file fails, and is refused */
 	umask(0077);
 	if (start(s, &error)) {
 		say_what_to_do(s);

@@ -282,3 +282,30 @@ def test_on_a_full_disk_forgetting_is_refused_or_done_but_never_half(small_disk)
     assert api.count() == 0
     assert server.terminate() == 0
     verify(server.data, {})
+
+
+def test_the_limit_on_the_size_of_a_file_is_a_full_disk(start, tmp_path, monkeypatch):
+    """The system would end the process with a signal."""
+    real, wrapper = binary(), tmp_path / "wrapper"
+    wrapper.write_text(f"#!/bin/sh\nulimit -f 12000\nexec {real} \"$@\"\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("SPINE_BIN", str(wrapper))
+    server = start().wait_until_ready()
+    monkeypatch.setenv("SPINE_BIN", str(real))
+    api = Api(server.address)
+    acknowledged, refused = {}, 0
+    for number in range(1000):
+        content = f"{number} " + "x" * 40_000
+        answer = api.call("POST", "/v1/memories", {"content": content})
+        if answer.status == 201:
+            acknowledged[answer.json["id"]] = content
+            continue
+        assert (answer.status, answer.json["code"], answer.json["retryable"]) == (507, "store_full", True), answer
+        refused += 1
+        if refused > 5:
+            break
+    assert acknowledged and refused > 5
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    assert server.log.read_text().count("writes are refused") == 1
+    assert server.terminate() == 0, server.log_tail()
+    verify(server.data, acknowledged)
