@@ -15,8 +15,8 @@
  * changed, before its commit; and afterwards, when it is known whether it happened. They are called for every
  * transaction that is tried.
  *
- * When another process holds the store's lock for writing (STORE_BUSY), nothing has happened, and running each job alone
- * would wait for it once more: the whole batch is refused.
+ * When another process holds the store's lock for writing (STORE_BUSY), nothing has happened, and running each job
+ * alone would wait for it once more: the whole batch is refused.
  *
  * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more:
  * the jobs of that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync
