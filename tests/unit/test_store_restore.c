@@ -208,6 +208,8 @@ static bool fail_at(int n, bool stays)
 		assert_non_null(strstr(refused ? p.t.error.data : p.kept.data, kept));
 	if (found == OLD_MEMORIES) {
 		assert_true(refused);
+		assert_true(strstr(p.t.error.data, "left as it is") || strstr(p.t.error.data, "in its place") ||
+			    strstr(p.t.error.data, "cannot copy"));
 		assert_true(stays || count_files(&p, "other/*restore*", NULL) == 0);
 		/* Nothing is in the way of the next try. */
 		must(restore(&p));

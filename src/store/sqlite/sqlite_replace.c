@@ -188,8 +188,10 @@ static void undo(struct swap *s)
 static bool put_in_place(struct swap *s)
 {
 	s->logs_are_aside = true;
-	if (!move_logs(s->path, s->kept, s->error))
+	if (!move_logs(s->path, s->kept, s->error)) {
+		buf_puts(s->error, "; the old store is in its place");
 		return false;
+	}
 	remove_beside(s->path, "-shm");		/* one that is left is made anew by SQLite */
 	if (sqlite_sync_directory_of(s->path) && rename(s->next, s->path) == 0)
 		return true;
