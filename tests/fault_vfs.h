@@ -1,10 +1,12 @@
 /* A disk that fails when told to: a layer over SQLite's own access to files.
  *
- * Counters say how many further calls succeed; the next one fails, once or from then on. Everything else is passed on.
+ * Counters say how many further calls succeed; the next one fails, once or from then on. Everything else is passed on,
+ * but that nobody sleeps: SQLite counts how long it has waited for a lock, and gives up at once.
  */
 #ifndef SPINE_TESTS_FAULT_VFS_H
 #define SPINE_TESTS_FAULT_VFS_H
 
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,6 +22,9 @@ struct fault {
 
 /* The disk is one, like the process; tests run one after the other. */
 static struct fault fault_sync = {.left = -1}, fault_write = {.left = -1};
+
+static atomic_int fault_sleeps;		/* how often somebody wanted to sleep */
+static atomic_bool fault_sleep_is_held;	/* he waits for as long as it is set */
 
 struct fault_file {
 	sqlite3_file base;
@@ -183,6 +188,15 @@ static inline int fault_x_open(sqlite3_vfs *vfs, const char *name, sqlite3_file 
 	return rc;
 }
 
+static inline int fault_x_sleep(sqlite3_vfs *vfs, int us)
+{
+	(void)vfs;
+	atomic_fetch_add(&fault_sleeps, 1);
+	while (atomic_load(&fault_sleep_is_held))
+		sched_yield();
+	return us;
+}
+
 /* From here on every database of the process goes through it. */
 static inline void fault_vfs_install(void)
 {
@@ -194,6 +208,7 @@ static inline void fault_vfs_install(void)
 	vfs.pAppData = real;
 	vfs.szOsFile = (int)sizeof(struct fault_file);
 	vfs.xOpen = fault_x_open;
+	vfs.xSleep = fault_x_sleep;
 	sqlite3_vfs_register(&vfs, 1);
 }
 

@@ -1,5 +1,6 @@
 #include "api/pack.h"
 
+#include "codec/sha256.h"
 #include "core/agent.h"
 #include "core/loop.h"
 #include "core/render.h"
@@ -79,6 +80,7 @@ static void write_body(struct call *call, struct pack *p)
 	buf_init(&body, RENDER_MAX_BYTES);
 	envelope_write(&p->envelope, ENVELOPE_SKELETON, &body);
 	p->body = arena_str(call->arena, buf_str(&body));
+	sha256(p->body, p->body_digest);
 	buf_release(&body);
 }
 
@@ -206,6 +208,7 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 		.hop = e->hop,
 		.created_at_ms = e->created_at_ms,
 		.body = p->body,
+		.has_body_digest = true,
 	};
 	uint64_t *nums;
 	enum store_status status;
@@ -222,6 +225,7 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 			nums[call->shown_count++] = e->refs[i].id.num;
 	row.texts = (int64_t)call->shown_count;
 	memcpy(row.digest, e->digest, sizeof(row.digest));
+	memcpy(row.body_digest, p->body_digest, sizeof(row.body_digest));
 	status = store_envelope_insert(c, &row);
 	call->told = (struct event_row){
 		.kind = EVENT_ENVELOPE_PACKED,

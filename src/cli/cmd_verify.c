@@ -8,7 +8,7 @@ static const char *meaning(struct str verdict)
 	if (str_is(verdict, "intact"))
 		return "every digest and every link matches";
 	if (str_is(verdict, "forgotten"))
-		return "the text of a memory was forgotten since, the rest matches";
+		return "the text of a memory was forgotten since, what is left matches";
 	if (str_is(verdict, "damaged"))
 		return "does not match its digest";
 	return "is not there, or not what the next one continued";

@@ -53,10 +53,18 @@ void problem_prefix(struct problem *p, const char *list, size_t index)
 	buf_release(&field);
 }
 
+enum { BUSY_RETRY_MS = 1000 };
+
 enum problem_code problem_of_store(struct problem *p, enum store_status status)
 {
 	if (status == STORE_FULL)
 		return problem_set(p, P_STORE_FULL, NULL, "the disk is full; nothing was stored");
+	if (status == STORE_BUSY) {
+		problem_set(p, P_STORE_BUSY, NULL,
+			    "another process holds the store's lock for writing; nothing was stored");
+		p->retry_after_ms = BUSY_RETRY_MS;
+		return p->code;
+	}
 	return problem_set(p, P_STORE_FAILED, NULL,
 			   "the store failed and accepts no writes until the server is restarted; "
 			   "what was acknowledged before is safe");
@@ -66,5 +74,7 @@ enum store_status problem_store_status(enum problem_code code)
 {
 	if (code == P_STORE_FULL)
 		return STORE_FULL;
+	if (code == P_STORE_BUSY)
+		return STORE_BUSY;
 	return code == P_STORE_FAILED ? STORE_FAILED : STORE_OK;
 }

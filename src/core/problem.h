@@ -60,6 +60,7 @@
 	X(OVERLOADED, "overloaded", 503, -32003, true) \
 	X(DRAINING, "draining", 503, -32003, true) \
 	X(STORE_FAILED, "store_failed", 503, -32003, false) \
+	X(STORE_BUSY, "store_busy", 503, -32003, true) \
 	X(STORE_FULL, "store_full", 507, -32003, true)
 
 enum problem_code {

@@ -23,7 +23,9 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 
 enum unpack_verdict {
 	UNPACK_INTACT,		/* content, digest and link to the parent match */
-	UNPACK_FORGOTTEN,	/* cannot be checked in full: a memory that it carried was forgotten since */
+	/* A memory that it carried was forgotten since. The rest matches the digest of the body; of an envelope
+	 * without one only its numbers and links were checked. */
+	UNPACK_FORGOTTEN,
 	UNPACK_DAMAGED,		/* does not match its digest */
 	UNPACK_UNCHAINED,	/* does not match the digest that its child has of it, or the parent is not there */
 };

@@ -101,6 +101,20 @@ static void on_store_failure(void *ctx, const char *why)
 		  "repairing the cause", LOG_STR("error", why));
 }
 
+static void on_store_refusal(void *ctx, enum store_status status, const char *why)
+{
+	struct server *s = ctx;
+
+	if (status == STORE_OK)
+		log_write(&s->log, LOG_INFO, "the store takes every write again");
+	else if (status == STORE_BUSY)
+		log_write(&s->log, LOG_WARN, "writes are refused: another process holds the store's lock for writing; "
+			  "end it, or let it commit", LOG_STR("error", why));
+	else
+		log_write(&s->log, LOG_WARN, "writes are refused: there is no room on the disk, in its quota, or "
+			  "within the limit on the size of a file (ulimit -f); make some", LOG_STR("error", why));
+}
+
 static struct http_config http_config(struct server *s)
 {
 	const struct serve_config *c = s->config;
@@ -298,7 +312,7 @@ static bool start(struct server *s, struct buf *error)
 	s->api.writer = writer_start(&(struct writer_config){
 		.hooks = watch_hooks(s->api.watch, waiting_hooks(s->api.waiting)),
 		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms,
-		.on_failure = on_store_failure, .ctx = s,
+		.on_failure = on_store_failure, .on_refusal = on_store_refusal, .ctx = s,
 	});
 	webhook_start(s->api.webhook);
 	watch_start(s->api.watch);
@@ -382,6 +396,7 @@ int serve_run(const struct serve_config *config)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a write beyond the limit on the size of a file fails, and is refused */
 	umask(0077);
 	if (start(s, &error)) {
 		say_what_to_do(s);

@@ -60,6 +60,8 @@ struct envelope_row {
 	int64_t created_at_ms;
 	int64_t texts;			/* references whose text the body leaves out; -1: not known */
 	uint8_t digest[32];
+	bool has_body_digest;		/* not where it was stored before schema 4 */
+	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
 };
 

@@ -19,6 +19,7 @@ enum store_status {
 	STORE_NOT_FOUND,	/* no such row; nothing changed */
 	STORE_EXISTS,		/* the key is taken; nothing changed */
 	STORE_FULL,		/* no room on the disk: roll back; may work later */
+	STORE_BUSY,		/* another process holds the lock for writing: nothing happened; may work later */
 	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more */
 };
 
@@ -61,7 +62,8 @@ enum store_status store_info(struct store_conn *c, struct store_info *ret);
 
 /* --- Transactions (the writing connection only) --- */
 
-/* STORE_FAILED once the connection is failed. */
+/* STORE_FAILED once the connection is failed. STORE_BUSY after some seconds of waiting for somebody who should not
+ * write here at all, such as a person with SQLite's shell. */
 enum store_status store_begin(struct store_conn *c);
 /* Durable when it returns STORE_OK; rolled back otherwise, and after STORE_FAILED the connection is failed. It may be
  * failed after STORE_OK, too: this transaction is safe, but moving it to its final place did not work. */

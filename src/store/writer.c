@@ -20,6 +20,9 @@ struct writer {
 	bool failed;
 	uint64_t jobs;
 	uint64_t commits;
+	/* The writer's thread's alone. */
+	enum store_status refusing;	/* STORE_OK: nothing */
+	int64_t refused_at_ms;		/* the last time */
 };
 
 /* Waits for a job, the end, or the moment when the hooks want to run. The lock is held. */
@@ -127,6 +130,23 @@ static enum store_status run_transaction(struct writer *w, struct writer_job *jo
 	return status;
 }
 
+/* Tells when refusals begin, and when they are over. */
+static void note_outcome(struct writer *w, enum store_status status)
+{
+	bool is_refused = status == STORE_FULL || status == STORE_BUSY;
+
+	if (is_refused)
+		w->refused_at_ms = w->config.now_ms();
+	else if (status != STORE_OK || w->refusing == STORE_OK ||
+		 w->config.now_ms() - w->refused_at_ms < WRITER_CALM_MS)
+		return;
+	if (w->refusing == status)
+		return;
+	w->refusing = status;
+	if (w->config.on_refusal)
+		w->config.on_refusal(w->config.ctx, status, is_refused ? store_error(w->config.conn) : "");
+}
+
 /* One job by itself, after the transaction it was in had to be rolled back. */
 static void run_alone(struct writer *w, struct writer_job *job)
 {
@@ -146,12 +166,15 @@ static void run_batch(struct writer *w, struct writer_job *batch)
 
 	if (batch == NULL && status == STORE_FAILED && !w->failed)
 		set_failed(w);
+	if (batch == NULL)
+		note_outcome(w, status);
 	/* Each is told before the next runs: what one does may be the end of another. */
 	for (job = batch; job; job = next) {
 		next = job->next;
 		job->status = status;
-		if (status != STORE_OK && !(w->failed && status == STORE_FAILED))
+		if (status != STORE_OK && status != STORE_BUSY && !(w->failed && status == STORE_FAILED))
 			run_alone(w, job);
+		note_outcome(w, job->status);
 		job->done(job, job->status);
 	}
 }

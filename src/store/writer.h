@@ -15,6 +15,9 @@
  * changed, before its commit; and afterwards, when it is known whether it happened. They are called for every
  * transaction that is tried.
  *
+ * When another process holds the store's lock for writing (STORE_BUSY), nothing has happened, and running each job
+ * alone would wait for it once more: the whole batch is refused.
+ *
  * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more:
  * the jobs of that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync
  * nobody knows what is on disk, and trying again would turn a lost write into a reported one.
@@ -25,6 +28,8 @@
 #include "store/store.h"
 
 struct writer;
+
+enum { WRITER_CALM_MS = 10 * 1000 };
 
 struct writer_job {
 	struct writer_job *next;	/* the writer's */
@@ -55,6 +60,10 @@ struct writer_config {
 	int64_t (*now_ms)(void);
 	/* Called once, on the writer's thread, when the store has failed. Optional. */
 	void (*on_failure)(void *ctx, const char *why);
+	/* Called on the writer's thread when the store begins to refuse what may work later (STORE_FULL, STORE_BUSY),
+	 * and with STORE_OK at the first commit when it has refused nothing for WRITER_CALM_MS: on a disk that is full
+	 * small writes still find room between the refused ones. Optional. */
+	void (*on_refusal)(void *ctx, enum store_status status, const char *why);
 	void *ctx;
 };
 

@@ -53,6 +53,7 @@ static void the_codes_of_the_protocol_have_the_status_it_says(void **state)
 		{"immutable_field", 422, false}, {"too_large", 422, false}, {"unknown_tokenizer", 422, false},
 		{"idempotency_conflict", 422, false},
 		{"overloaded", 503, true}, {"store_failed", 503, false}, {"store_full", 507, true},
+		{"store_busy", 503, true},
 	};
 
 	(void)state;
@@ -121,17 +122,20 @@ static void sentences_are_text_whatever_they_quote(void **state)
 	}
 }
 
-static void a_store_that_is_full_or_failed_is_told_apart_from_a_refusal(void **state)
+static void a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal(void **state)
 {
 	struct problem p;
 
 	(void)state;
 	assert_int_equal(problem_of_store(&p, STORE_FULL), P_STORE_FULL);
 	assert_int_equal(problem_store_status(P_STORE_FULL), STORE_FULL);
+	assert_int_equal(problem_of_store(&p, STORE_BUSY), P_STORE_BUSY);
+	assert_int_equal(problem_store_status(P_STORE_BUSY), STORE_BUSY);
+	assert_true(p.retry_after_ms > 0);
 	assert_int_equal(problem_of_store(&p, STORE_FAILED), P_STORE_FAILED);
 	assert_int_equal(problem_store_status(P_STORE_FAILED), STORE_FAILED);
 	for (size_t i = 0; i < COUNT; i++)
-		if (all[i] != P_STORE_FULL && all[i] != P_STORE_FAILED)
+		if (all[i] != P_STORE_FULL && all[i] != P_STORE_BUSY && all[i] != P_STORE_FAILED)
 			assert_int_equal(problem_store_status(all[i]), STORE_OK);
 	assert_int_equal(problem_store_status(P_OK), STORE_OK);
 }
@@ -144,7 +148,7 @@ int main(void)
 		cmocka_unit_test(setting_a_problem_fills_it_anew_and_returns_its_code),
 		cmocka_unit_test(a_list_and_a_place_are_put_before_the_field),
 		cmocka_unit_test(sentences_are_text_whatever_they_quote),
-		cmocka_unit_test(a_store_that_is_full_or_failed_is_told_apart_from_a_refusal),
+		cmocka_unit_test(a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal),
 	};
 
 	return cmocka_run_group_tests(problem, NULL, NULL);

@@ -55,8 +55,13 @@ static void an_envelope_comes_back_as_it_was_stored(void **state)
 
 	row.parent = 3;
 	row.hop = 4;
+	row.has_body_digest = true;
+	memset(row.body_digest, 9, sizeof(row.body_digest));
 	must(insert(t, &row));
+	add(t, t->space, 8, "without a digest of the body");
 	temp_store_reopen(t);
+	must(store_envelope_get(t->c, t->space, 8, &t->arena, &r));
+	assert_false(r.has_body_digest);
 	must(store_envelope_get(t->c, t->space, 7, &t->arena, &r));
 	assert_int_equal(r.space, t->space);
 	assert_int_equal(r.num, 7);
@@ -65,6 +70,8 @@ static void an_envelope_comes_back_as_it_was_stored(void **state)
 	assert_int_equal(r.hop, 4);
 	assert_int_equal(r.created_at_ms, T0 + 7);
 	assert_memory_equal(r.digest, row.digest, sizeof(r.digest));
+	assert_true(r.has_body_digest);
+	assert_memory_equal(r.body_digest, row.body_digest, sizeof(r.body_digest));
 	assert_str(r.body, "{\"a\":\"ü\"}");
 }
 

@@ -182,6 +182,8 @@ static void tasks_keep_their_envelopes_and_get_new_ones(void **state)
 					     .hop = 3,
 					     .created_at_ms = T0,
 					     .body = STR("{}"),
+					     .has_body_digest = true,
+					     .body_digest = {1, 2, 3},
 				     };
 	struct task_row tasks[8];
 	size_t count;
@@ -204,6 +206,10 @@ static void tasks_keep_their_envelopes_and_get_new_ones(void **state)
 	assert_int_equal(rows[0].num, 3);
 	assert_int_equal(rows[2].num, 7);
 	assert_str(rows[1].body, "{\"n\":5}");
+	/* There was no digest of the body before schema 4. */
+	assert_false(rows[1].has_body_digest);
+	assert_true(rows[2].has_body_digest);
+	assert_memory_equal(rows[2].body_digest, more.body_digest, sizeof(more.body_digest));
 	must(store_tasks(t->c, t->space, 0, 8, &t->arena, tasks, &count));
 	assert_int_equal(count, 3);
 	assert_str(tasks[0].name, "third");

@@ -35,14 +35,18 @@ struct bench {
 	size_t done_count;		/* the writer's thread only, until writer_stop */
 	int failures;			/* calls of on_failure */
 	char why[128];
+	enum store_status told[8];	/* by on_refusal */
+	size_t told_count;
 	struct store_conn *reader;	/* of the writer's thread, to see what is durable at the time of done */
 	bool look;			/* done looks whether readers see the memory */
 	size_t unseen;			/* acknowledged, but not seen */
 };
 
+static atomic_llong clock_ms = T0;
+
 static int64_t fixed_now(void)
 {
-	return T0;
+	return atomic_load(&clock_ms);
 }
 
 static void on_failure(void *ctx, const char *why)
@@ -53,10 +57,20 @@ static void on_failure(void *ctx, const char *why)
 	snprintf(b->why, sizeof(b->why), "%s", why);
 }
 
+static void on_refusal(void *ctx, enum store_status status, const char *why)
+{
+	struct bench *b = ctx;
+
+	(void)why;
+	if (b->told_count < sizeof(b->told) / sizeof(b->told[0]))
+		b->told[b->told_count++] = status;
+}
+
 static void start_writer(struct bench *b, size_t max_queue)
 {
 	b->writer = writer_start(&(struct writer_config){
-		.conn = b->store.c, .max_queue = max_queue, .now_ms = fixed_now, .on_failure = on_failure, .ctx = b,
+		.conn = b->store.c, .max_queue = max_queue, .now_ms = fixed_now, .on_failure = on_failure,
+		.on_refusal = on_refusal, .ctx = b,
 	});
 }
 
@@ -65,6 +79,7 @@ static int setup(void **state)
 	struct bench *b = mem_zalloc(sizeof(*b));
 
 	fault_clear();
+	atomic_store(&clock_ms, T0);
 	temp_store_init(&b->store);
 	sem_init(&b->done, 0, 0);
 	b->reader = temp_store_open(&b->store, STORE_READ);
@@ -360,6 +375,81 @@ static void a_full_disk_at_the_commit_refuses_and_later_jobs_succeed(void **stat
 	free(jobs);
 }
 
+/* Somebody who writes to the store beside the server, and takes his time. */
+static sqlite3 *take_the_lock(struct bench *b)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(temp_path(&b->store, "data/spine.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	return db;
+}
+
+static void while_another_process_writes_jobs_are_refused_and_later_ones_succeed(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 12);
+	sqlite3 *db = take_the_lock(b);
+	int sleeps;
+
+	submit(b, jobs, 1);
+	wait_for(&b->done, 1);
+	sleeps = atomic_exchange(&fault_sleeps, 0);
+	/* Those that gather behind one that waits are refused together, after waiting once. */
+	atomic_store(&fault_sleep_is_held, true);
+	submit(b, jobs + 1, 1);
+	while (atomic_load(&fault_sleeps) == 0)
+		sched_yield();
+	submit(b, jobs + 2, 8);
+	atomic_store(&fault_sleep_is_held, false);
+	wait_for(&b->done, 9);
+	assert_int_equal(atomic_load(&fault_sleeps), 2 * sleeps);
+	assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	submit(b, jobs + 10, 2);
+	wait_for(&b->done, 2);
+	for (size_t i = 0; i < 12; i++) {
+		assert_int_equal(jobs[i].status, i < 10 ? STORE_BUSY : STORE_OK);
+		assert_int_equal(jobs[i].runs, i < 10 ? 0 : 1);
+		assert_int_equal(jobs[i].dones, 1);
+	}
+	assert_int_equal(jobs[10].num, 1);
+	assert_false(stats(b).failed);
+	assert_int_equal(b->failures, 0);
+	sqlite3_close(db);
+	free(jobs);
+}
+
+/* On a full disk small writes still find room: that is not the end of it. */
+static void refusals_are_told_when_they_begin_and_when_they_are_over(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 9);
+	sqlite3 *db;
+
+	jobs[1].answer = jobs[2].answer = jobs[4].answer = STORE_FULL;
+	for (size_t i = 0; i < 5; i++) {
+		submit(b, &jobs[i], 1);
+		wait_for(&b->done, 1);
+	}
+	atomic_fetch_add(&clock_ms, WRITER_CALM_MS - 1);
+	submit(b, &jobs[5], 1);
+	wait_for(&b->done, 1);
+	assert_int_equal(b->told_count, 1);
+	assert_int_equal(b->told[0], STORE_FULL);
+	atomic_fetch_add(&clock_ms, 1);
+	submit(b, &jobs[6], 2);
+	wait_for(&b->done, 2);
+	assert_int_equal(b->told_count, 2);
+	assert_int_equal(b->told[1], STORE_OK);
+	db = take_the_lock(b);
+	submit(b, &jobs[8], 1);
+	wait_for(&b->done, 1);
+	sqlite3_close(db);
+	assert_int_equal(b->told_count, 3);
+	assert_int_equal(b->told[2], STORE_BUSY);
+	free(jobs);
+}
+
 static void beyond_the_queues_limit_nothing_is_taken(void **state)
 {
 	struct bench *b = *state;
@@ -461,6 +551,8 @@ int main(void)
 		with_writer(a_commit_that_could_not_be_synced_is_not_tried_again),
 		with_writer(a_store_that_fails_behind_a_commit_is_reported_at_once),
 		with_writer(a_full_disk_at_the_commit_refuses_and_later_jobs_succeed),
+		with_writer(while_another_process_writes_jobs_are_refused_and_later_ones_succeed),
+		with_writer(refusals_are_told_when_they_begin_and_when_they_are_over),
 		with_writer(beyond_the_queues_limit_nothing_is_taken),
 		with_writer(stopping_does_what_was_submitted),
 		with_writer(many_threads_may_submit_at_once),

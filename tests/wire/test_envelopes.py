@@ -6,12 +6,13 @@ import json
 import random
 import re
 import sqlite3
+import subprocess
 import time
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from api import wait_until
-from server import Server
+from server import Server, binary
 
 WORDS = "gateway retry payment backoff jitter timeout error policy analysis strategy config handler queue worker ключ 设计 🚀".split()
 
@@ -542,6 +543,34 @@ def test_verify_names_the_first_envelope_that_does_not_match(tmp_path):
     verdict = api.ok("GET", f"/v1/envelopes/{last['id']}/verify")
     assert verdict["ok"] is False and verdict["first_bad"] == root["id"] and verdict["verdict"] == "damaged"
     assert api.ok("GET", f"/v1/envelopes/{root['id']}/verify")["ok"] is False
+    assert server.terminate() == 0
+
+
+def test_what_is_left_of_an_envelope_is_verified_when_a_text_is_forgotten(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    api = Api(server, "default")
+    memory = api.store("the secret ingredient", pinned=True)
+    root = api.handoff(constraints={"k": "original"})
+    last = api.handoff(parent=root["id"], state="last", include_recent=0)
+    api.ok("DELETE", f"/v1/memories/{memory['id']}")
+
+    def verdict(envelope):
+        answer = api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")
+        checked = subprocess.run([str(binary()), "check", "--data", str(server.data), "--json"], capture_output=True, text=True)
+        bad = [problem.split()[0] for problem in json.loads(checked.stdout)["problems"]]
+        return answer["verdict"], answer["ok"], answer["first_bad"], bad
+
+    assert verdict(root) == ("forgotten", True, None, [])
+    with sqlite3.connect(server.data / "spine.db") as db:
+        db.execute("DROP TRIGGER envelope_is_immutable")
+        db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE parent = 0")
+    assert verdict(root) == ("damaged", False, root["id"], [root["id"]])
+    assert verdict(last) == ("damaged", False, root["id"], [root["id"]])
+    # An envelope that was packed before there was a digest of its body cannot be told from a whole one.
+    with sqlite3.connect(server.data / "spine.db") as db:
+        db.execute("UPDATE envelope SET body_digest = NULL")
+    db.close()
+    assert verdict(root) == ("forgotten", True, None, [])
     assert server.terminate() == 0
 
 

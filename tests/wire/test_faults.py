@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 
@@ -175,6 +176,29 @@ def test_readers_do_not_wait_for_a_slow_disk(start_with):
     assert server.terminate() == 0
 
 
+# --- Somebody else writes ---------------------------------------------------------------------------
+
+
+def test_while_another_program_holds_the_lock_writes_are_refused_for_now(start):
+    server = start().wait_until_ready()
+    api = Api(server.address)
+    acknowledged = {api.store("before")["id"]: "before"}
+    other = sqlite3.connect(server.data / "spine.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = api.call("POST", "/v1/memories", {"content": "meanwhile"})
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == (503, "store_busy", True)
+    assert answer.json["retry_after_ms"] > 0 and "Retry-After" in answer.headers
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    assert api.get("ms-1")["content"] == "before"
+    other.execute("ROLLBACK")
+    other.close()
+    acknowledged[api.store("after")["id"]] = "after"
+    assert api.count() == 2
+    assert server.log.read_text().count("holds the store's lock for writing") == 1
+    assert server.terminate() == 0
+    verify(server.data, acknowledged)
+
+
 # --- A full disk -----------------------------------------------------------------------------------
 
 
@@ -225,6 +249,7 @@ def test_a_full_disk_is_507_nothing_is_half_applied_and_it_works_again_with_room
     assert len(api.ids("page_size=1000")) == len(acknowledged)
     for memory_id, text in acknowledged.items():
         assert api.get(memory_id)["content"] == text
+    assert server.log.read_text().count("writes are refused") == 1
     # A refused request is not remembered as done.
     (small_disk / "filler").unlink()
     again = api.call("POST", "/v1/memories/batch", batch, {"Idempotency-Key": f"key-{number}"})
@@ -257,3 +282,30 @@ def test_on_a_full_disk_forgetting_is_refused_or_done_but_never_half(small_disk)
     assert api.count() == 0
     assert server.terminate() == 0
     verify(server.data, {})
+
+
+def test_the_limit_on_the_size_of_a_file_is_a_full_disk(start, tmp_path, monkeypatch):
+    """The system would end the process with a signal."""
+    real, wrapper = binary(), tmp_path / "wrapper"
+    wrapper.write_text(f"#!/bin/sh\nulimit -f 12000\nexec {real} \"$@\"\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("SPINE_BIN", str(wrapper))
+    server = start().wait_until_ready()
+    monkeypatch.setenv("SPINE_BIN", str(real))
+    api = Api(server.address)
+    acknowledged, refused = {}, 0
+    for number in range(1000):
+        content = f"{number} " + "x" * 40_000
+        answer = api.call("POST", "/v1/memories", {"content": content})
+        if answer.status == 201:
+            acknowledged[answer.json["id"]] = content
+            continue
+        assert (answer.status, answer.json["code"], answer.json["retryable"]) == (507, "store_full", True), answer
+        refused += 1
+        if refused > 5:
+            break
+    assert acknowledged and refused > 5
+    assert api.ok("GET", "/readyz") == {"status": "ready"}
+    assert server.log.read_text().count("writes are refused") == 1
+    assert server.terminate() == 0, server.log_tail()
+    verify(server.data, acknowledged)

@@ -11,7 +11,8 @@ static const char *const statement_texts[] = {
 };
 
 /* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped,
- * and with a quota; those it reports as an I/O error. A sync that fails is never such a case, whatever its reason. */
+ * and, in a checkpoint, with a quota or at the limit on the size of a file; those it reports as an I/O error. (For the
+ * log see sqlite_vfs.c.) A sync that fails is never such a case, whatever its reason. */
 static bool is_full(sqlite3 *db, int rc, int extended)
 {
 	int reason = sqlite3_system_errno(db);
@@ -20,7 +21,7 @@ static bool is_full(sqlite3 *db, int rc, int extended)
 		return true;
 	return (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE ||
 		extended == SQLITE_IOERR_SHMMAP) &&
-	       (reason == ENOSPC || reason == EDQUOT);
+	       (reason == ENOSPC || reason == EDQUOT || reason == EFBIG);
 }
 
 enum store_status sqlite_status(struct store_conn *c, int rc)
@@ -32,6 +33,10 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), extended);
 	if (is_full(c->db, rc, extended))
 		return STORE_FULL;
+	/* The lock is asked for when a transaction begins. A commit that says so has written nothing, and is rolled
+	 * back. */
+	if ((rc & 0xff) == SQLITE_BUSY)
+		return STORE_BUSY;
 	if (extended == SQLITE_CONSTRAINT_UNIQUE)
 		return STORE_EXISTS;
 	return STORE_FAILED;

@@ -89,6 +89,8 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 	sqlite3_bind_blob(s, 6, row->digest, sizeof(row->digest), SQLITE_STATIC);
 	sqlite_bind_str(s, 7, row->body);
 	sqlite3_bind_int64(s, 8, row->texts);
+	sqlite3_bind_blob(s, 9, row->has_body_digest ? row->body_digest : NULL, sizeof(row->body_digest),
+			  SQLITE_STATIC);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && sqlite3_changes(c->db) == 0) {
 		/* The number is taken. A task that was made for this envelope must not stay. */
@@ -115,8 +117,10 @@ static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_
 		.created_at_ms = sqlite3_column_int64(s, 4),
 		.body = sqlite_column_str(s, 6, arena),
 		.texts = sqlite3_column_int64(s, 7),
+		.has_body_digest = sqlite3_column_type(s, 8) != SQLITE_NULL,
 	};
 	sqlite_column_digest(s, 5, ret->digest);
+	sqlite_column_digest(s, 8, ret->body_digest);
 }
 
 enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,

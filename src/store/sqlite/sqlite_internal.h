@@ -62,8 +62,8 @@
 	  "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e " \
 	  "WHERE e.task = t.id) FROM task t WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
 	X(ENVELOPE_INSERT, \
-	  "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts) " \
-	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING") \
+	  "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts, body_digest) " \
+	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
 	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
 	X(TASK_ENVELOPES, \
@@ -235,7 +235,8 @@
 	X(REPLY_PRUNE, "DELETE FROM reply WHERE id IN " SQLITE_OLD_REPLIES) \
 	X(PAGES, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 
-#define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body, e.texts "
+#define SQLITE_ENVELOPE_COLUMNS "SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body, e.texts, " \
+	"e.body_digest "
 
 /* What the moves of a handoff change. */
 #define SQLITE_HANDOFF_PUT \
@@ -405,9 +406,13 @@ int sqlite_lock(const char *data_dir, struct buf *error);
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);
 
+/* sqlite_replace.c: copies file to the place of the database at path, whose lock is held. One that is there is refused
+ * unless replace is true; then it is kept under the name that is appended to *ret_kept. */
+bool sqlite_replace(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
+
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or
  * fails. */
-enum { SQLITE_SCHEMA_NOW = 3, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 4, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

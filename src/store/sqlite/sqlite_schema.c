@@ -216,7 +216,11 @@ static const char step_3[] =
 	"  updated_at INTEGER NOT NULL,"
 	"  UNIQUE (space, name));";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3};
+static const char step_4[] =
+	/* SHA-256 of the body, which the texts are not in. NULL: packed before. */
+	"ALTER TABLE envelope ADD COLUMN body_digest BLOB;";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

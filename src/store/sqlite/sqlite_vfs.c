@@ -13,6 +13,7 @@
 #include "store/sqlite/sqlite_internal.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -35,13 +36,17 @@ static struct log_file *log_of(sqlite3_file *file)
 	return (struct log_file *)file;
 }
 
-/* What could not be written is dropped: whoever asked for it is told, and starts over. */
+/* What could not be written is dropped: whoever asked for it is told, and starts over. A quota that is used up, or the
+ * limit on the size of a file (ulimit -f), is want of room, too; SQLite knows only that of the disk, and forgets the
+ * system's reason on the way up from a commit. */
 static int flush(struct log_file *log)
 {
-	int len = log->len;
+	int len = log->len, rc = SQLITE_OK;
 
 	log->len = 0;
-	return len ? log->real->pMethods->xWrite(log->real, log->room, len, log->at) : SQLITE_OK;
+	if (len)
+		rc = log->real->pMethods->xWrite(log->real, log->room, len, log->at);
+	return rc == SQLITE_IOERR_WRITE && (errno == EDQUOT || errno == EFBIG) ? SQLITE_FULL : rc;
 }
 
 /* The real file, with all that was written to it; NULL where that failed. */

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- Backup --- */
@@ -176,30 +174,6 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 
 /* --- Restore --- */
 
-static bool copy_file(const char *from, const char *to, struct buf *error)
-{
-	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
-	char block[65536];
-	ssize_t n = -1;
-	bool ok;
-
-	if (in >= 0)
-		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out >= 0) {
-		while ((n = read(in, block, sizeof(block))) > 0)
-			if (write(out, block, (size_t)n) != n)
-				break;
-	}
-	ok = n == 0 && fsync(out) == 0;
-	if (!ok)
-		buf_printf(error, "cannot copy %s to %s: %s", from, to, strerror(errno));
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
-	return ok;
-}
-
 /* "file:" and the path, with what means something in a URI escaped. Returns owned. */
 static char *immutable_uri(const char *file)
 {
@@ -266,87 +240,13 @@ static bool verify_backup(const char *file, struct buf *error)
 	return ok;
 }
 
-/* Moves the store that is there, with what it had not checkpointed yet, to the name kept. The log goes first: a
- * database without its log is older, a log without its database is garbage. */
-static bool put_aside(const char *path, const char *kept, struct buf *error)
-{
-	static const char *const suffixes[] = {"-wal", ""};
-	bool ok = true;
-
-	for (size_t i = 0; ok && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		char *from = sqlite3_mprintf("%s%s", path, suffixes[i]);
-		char *to = sqlite3_mprintf("%s%s", kept, suffixes[i]);
-
-		ok = rename(from, to) == 0 || errno == ENOENT;
-		if (!ok)
-			buf_printf(error, "cannot move %s to %s: %s", from, to, strerror(errno));
-		sqlite3_free(from);
-		sqlite3_free(to);
-	}
-	if (ok) {
-		char *shm = sqlite3_mprintf("%s-shm", path);
-
-		unlink(shm);
-		sqlite3_free(shm);
-	}
-	return ok;
-}
-
-static bool is_store(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && st.st_size > 0;
-}
-
-/* A name beside path that is free. Returns owned, for sqlite3_free. */
-static char *name_to_keep(const char *path)
-{
-	long long number = (long long)time(NULL);
-	struct stat st;
-	char *kept;
-
-	while (kept = sqlite3_mprintf("%s.before-restore-%lld", path, number), lstat(kept, &st) == 0) {
-		sqlite3_free(kept);
-		number++;
-	}
-	return kept;
-}
-
-static bool replace_store(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error)
-{
-	char *next = sqlite3_mprintf("%s.restore", path);
-	char *kept = name_to_keep(path);
-	bool there = is_store(path), ok = true;
-
-	if (there && !replace) {
-		buf_printf(error,
-			   "there is a store in %s already; replace it with --replace (the old one is kept beside it)",
-			   path);
-		ok = false;
-	}
-	ok = ok && copy_file(file, next, error);
-	ok = ok && put_aside(path, kept, error);	/* also an empty file, or a log that lost its database */
-	if (ok && (rename(next, path) != 0 || !sqlite_sync_directory_of(path))) {
-		buf_printf(error, "cannot move %s to %s: %s", next, path, strerror(errno));
-		ok = false;
-	}
-	if (ok && there)
-		buf_puts(ret_kept, kept);
-	if (!ok)
-		unlink(next);
-	sqlite3_free(next);
-	sqlite3_free(kept);
-	return ok;
-}
-
 enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
 				struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
 	int lock = -1;
 	bool ok = verify_backup(file, error) && sqlite_make_directory(data_dir, error) &&
-		  (lock = sqlite_lock(data_dir, error)) >= 0 && replace_store(path, file, replace, ret_kept, error);
+		  (lock = sqlite_lock(data_dir, error)) >= 0 && sqlite_replace(path, file, replace, ret_kept, error);
 
 	if (lock >= 0)
 		close(lock);
