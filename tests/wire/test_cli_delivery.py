@@ -341,6 +341,20 @@ def test_an_envelope_is_parked(spine):
     assert spine("park", "env-9", "--reason", "x").code == NOT_FOUND
 
 
+def test_a_failure_that_is_over_is_not_told_as_if_it_were_not(spine):
+    parked(spine)
+    assert re.search(r"^reason +not mine$", spine.ok("get", "ho-1").out, re.M)
+    assert spine.ok("parked", "redrive", "ho-1").out.endswith("; last failure: not mine\n")
+    assert "last failure: not mine" in spine.ok("handoffs").out
+    assert re.search(r"^last failure +not mine$", spine.ok("get", "ho-1").out, re.M)
+    lease = taken(spine)["lease"]
+    spine.ok("ack", lease)
+    assert "not mine" not in spine.ok("handoffs").out
+    assert spine.ok("complete", lease, "done").out.endswith("attempt 1 of 3)\n")
+    lines = spine.ok("get", "ho-1").out.splitlines()
+    assert "not mine" not in lines[0] and "last failure  not mine" in lines
+
+
 # --- Channels and routes ---------------------------------------------------------------------------------
 
 
