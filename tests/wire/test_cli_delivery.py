@@ -152,7 +152,12 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         (["routes", "frobnicate"], "expected list, show, put or delete"),
         (["parked", "reroute", "ho-1"], "--to AGENT"),
         (["parked", "shrink", "ho-1"], "--max-tokens"),
-        (["parked", "discard", "ho-1"], "--why"),
+        (["parked", "discard", "ho-1"], "--reason"),
+        (["parked", "discard", "ho-1", "--why", "a", "--reason", "b"], "give one of them"),
+        (["reject", "ho-1.1"], "reject needs a reason"),
+        (["reject", "ho-1.1", "a", "--reason", "b"], "not by both"),
+        (["nack", "ho-1.1", "a", "--why", "b"], "not by both"),
+        (["complete", "ho-1.1", "a", "--result", "b"], "not by both"),
         (["parked", "redrive", "ho-1", "--to", "x"], "no option --to"),
         (["park", "env-1"], "--reason"),
         (["routes", "put", "a"], "--to AGENT"),
@@ -353,6 +358,31 @@ def test_a_failure_that_is_over_is_not_told_as_if_it_were_not(spine):
     assert spine.ok("complete", lease, "done").out.endswith("attempt 1 of 3)\n")
     lines = spine.ok("get", "ho-1").out.splitlines()
     assert "not mine" not in lines[0] and "last failure  not mine" in lines
+
+
+@pytest.mark.parametrize("option", ["--reason", "--why"])
+def test_a_reason_is_given_by_either_name_everywhere(spine, option):
+    sent(spine)
+    spine.ok("nack", taken(spine)["lease"], "--delay", "0", option, "one")
+    assert state(spine)["reason"] == "one"
+    spine.ok("reject", taken(spine)["lease"], option, "two")
+    assert state(spine)["reason"] == "two"
+    spine.ok("parked", "redrive", "ho-1", option, "three")
+    assert state(spine)["events"][-1]["note"] == "three"
+    spine.ok("park", "env-1", option, "four")
+    assert state(spine)["reason"] == "four"
+    spine.ok("parked", "discard", "ho-1", option, "five")
+    assert state(spine)["events"][-1]["note"] == "five"
+    assert spine("alerts", "silence", "al-9", "--for", "1h", option, "six").code == NOT_FOUND
+
+
+def test_a_result_is_given_by_an_option_too(spine):
+    sent(spine)
+    spine.ok("complete", taken(spine)["lease"], "--result", '{"patch":"ms-1"}')
+    assert state(spine)["result"] == {"patch": "ms-1"}
+    sent(spine)
+    spine.ok("complete", taken(spine)["lease"], "--result", "-", stdin="from a pipe\n")
+    assert state(spine, "ho-2")["result"] == "from a pipe"
 
 
 # --- Channels and routes ---------------------------------------------------------------------------------
