@@ -27,18 +27,18 @@ static const struct table_column memory_columns[] = {
 };
 
 /* The summary, or else the beginning of the content. */
-static struct str preview_of(const struct json *memory)
+static struct str preview_of(const struct cli *cli, const struct json *memory)
 {
 	struct str text = ask_str(memory, "summary");
 
 	if (text.n == 0)
 		text = ask_str(memory, "content");
-	if (text.n > PREVIEW_BYTES) {
-		text.n = PREVIEW_BYTES;
-		while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
-			text.n--;
-	}
-	return text;
+	if (text.n <= PREVIEW_BYTES)
+		return text;
+	text.n = PREVIEW_BYTES;
+	while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
+		text.n--;
+	return arena_printf(cli->arena, "%.*s…", STR_ARG(text));
 }
 
 /* What is as usual is not worth a column. */
@@ -101,7 +101,7 @@ void show_table(const struct cli *cli, const struct json *memories)
 		table_set(&table, row, COL_IMPORTANCE, unless(ask_str(m, "importance"), "medium"));
 		table_set(&table, row, COL_KIND, ask_str(m, "kind"));
 		table_set(&table, row, COL_AGENT, ask_str(m, "agent"));
-		table_set(&table, row, COL_TEXT, preview_of(m));
+		table_set(&table, row, COL_TEXT, preview_of(cli, m));
 		if (json_get(m, "explain"))
 			row->below = explanation(cli, json_get(m, "explain"));
 	}
@@ -126,7 +126,7 @@ void show_versions(const struct cli *cli, const struct json *versions)
 						       (long long)ask_int(m, "version", 0)));
 		row->cells[1] = when_age(cli->arena, ask_str(m, "updated_at"), now_ms);
 		table_set(&table, row, 2, unless(ask_str(m, "state"), "active"));
-		table_set(&table, row, 3, preview_of(m));
+		table_set(&table, row, 3, preview_of(cli, m));
 	}
 	show_rows(cli, &table);
 }

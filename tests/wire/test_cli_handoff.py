@@ -404,7 +404,7 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
 def test_fidelity_fits_the_terminal(spine, columns):
     chain(spine)
     spine.ok("handoff", "z" * 100, "Go on.", "--from", "y" * 100, "-p", "env-3")
-    lines = spine.ok("fidelity", "task-1", env={"COLUMNS": str(columns)}).out.splitlines()
+    lines = spine.on_terminal("fidelity", "task-1", env={"NO_COLOR": "1"}, columns=columns)[1].splitlines()
     rows = [line for line in lines if re.match(r" *(HOP|\d+  env-)", line)]
     assert len(rows) == 5 and max(map(len, rows)) <= columns, rows
     assert all(title in rows[0] for title in ("ENVELOPE", "SCORE", "KEPT", "OF FIRST", "10 % LOSS", "DROPPED"))
