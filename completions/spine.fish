@@ -349,6 +349,7 @@ complete -c spine -n '__fish_seen_subcommand_from task' -l json -d 'print one JS
 complete -c spine -n '__fish_seen_subcommand_from task' -l help -s h -d 'print this text'
 complete -c spine -n '__fish_seen_subcommand_from task' -l config -r -F -d 'the configuration file; the default one need not exist'
 complete -c spine -n __fish_use_subcommand -a fidelity -d 'Says what each hop of a task kept, hop by hop'
+complete -c spine -n '__fish_seen_subcommand_from fidelity' -l compare -d 'show beside it what a chain would have left whose every handoff loses a tenth'
 complete -c spine -n '__fish_seen_subcommand_from fidelity' -l url -x -d 'the server\'s address'
 complete -c spine -n '__fish_seen_subcommand_from fidelity' -l space -x -d 'the space to work in; the server\'s is "default"'
 complete -c spine -n '__fish_seen_subcommand_from fidelity' -l agent -x -d 'who is calling: the author of what is stored'

@@ -381,7 +381,7 @@ def test_task_says_where_a_chain_branches(spine):
 
 def test_fidelity_is_a_table_hop_by_hop(spine):
     chain(spine)
-    text = spine.ok("fidelity", "task-1").out
+    text = spine.ok("fidelity", "task-1", "--compare").out
     lines = text.splitlines()
     for title in ("FROM -> TO", "SCORE", "KEPT", "OF FIRST", "10 % LOSS", "DROPPED", "CONSTRAINTS"):
         assert title in lines[0]
@@ -400,11 +400,20 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
     assert spine.ok("fidelity", "task-1", "--json").json["intent_and_constraints"] == 1
 
 
+def test_fidelity_shows_only_what_was_measured_unless_it_is_asked_to_compare(spine):
+    chain(spine)
+    plain, compared = spine.ok("fidelity", "task-1").out, spine.ok("fidelity", "task-1", "--compare").out
+    assert "10 %" not in plain and "72.9 %" not in plain
+    assert plain.endswith("of its intent and constraints.\n")
+    assert "10 % LOSS" in compared and compared.endswith("72.9 % would be left after hop 3.\n")
+    assert spine.ok("fidelity", "task-1", "--json").out == spine.ok("fidelity", "task-1", "--compare", "--json").out
+
+
 @pytest.mark.parametrize("columns", [80, 100, 140])
 def test_fidelity_fits_the_terminal(spine, columns):
     chain(spine)
     spine.ok("handoff", "z" * 100, "Go on.", "--from", "y" * 100, "-p", "env-3")
-    lines = spine.on_terminal("fidelity", "task-1", env={"NO_COLOR": "1"}, columns=columns)[1].splitlines()
+    lines = spine.on_terminal("fidelity", "task-1", "--compare", env={"NO_COLOR": "1"}, columns=columns)[1].splitlines()
     rows = [line for line in lines if re.match(r" *(HOP|\d+  env-)", line)]
     assert len(rows) == 5 and max(map(len, rows)) <= columns, rows
     assert all(title in rows[0] for title in ("ENVELOPE", "SCORE", "KEPT", "OF FIRST", "10 % LOSS", "DROPPED"))
@@ -418,7 +427,7 @@ def test_five_agents_keep_intent_and_constraints_where_loss_would_leave_two_thir
     spine.ok("handoff", "b", "x", "--from", "a", "--intent", "the intent", "-c", "language=c", "-c", "max_retries=3")
     for number, (giver, taker) in enumerate(("bc", "cd", "de"), start=1):
         spine.ok("handoff", taker, "go on", "--from", giver, "-p", f"env-{number}")
-    text = spine.ok("fidelity", "task-1").out
+    text = spine.ok("fidelity", "task-1", "--compare").out
     assert re.search(r"^ +4  env-4 +d -> e +100.0 % +3/3 +100.0 % +65.6 %", text, re.M)
 
 
