@@ -351,24 +351,41 @@ static struct str label_text(const struct cli *cli, struct str prefix, struct st
 	return arena_printf(cli->arena, "%.*s%s%.*s", STR_ARG(prefix), prefix.n ? " " : "", STR_ARG(key));
 }
 
-static void add_members(const struct cli *cli, struct table *table, struct str prefix, const struct json *object,
-			int depth)
+static struct show_word word_of(const struct cli *cli, const struct show_word *words, struct str name)
+{
+	for (; words && words->name; words++)
+		if (str_is(name, words->name))
+			return *words;
+	return (struct show_word){.label = arena_cstr(cli->arena, name)};
+}
+
+static void add_members(const struct cli *cli, struct table *table, const struct show_word *words, struct str prefix,
+			const struct json *object, int depth)
 {
 	for (uint32_t i = 0; i < object->count; i++) {
 		const struct json_member *m = &object->members[i];
+		struct str name = label_text(cli, prefix, m->key, &m->value);
+		struct show_word word;
 		struct table_row *row;
 
 		if (m->value.type == JSON_OBJECT && depth < 4) {
-			add_members(cli, table, label_text(cli, prefix, m->key, &m->value), &m->value, depth + 1);
+			add_members(cli, table, words, name, &m->value, depth + 1);
 			continue;
 		}
+		word = word_of(cli, words, name);
 		row = table_add(table);
-		table_set(table, row, 0, label_text(cli, prefix, m->key, &m->value));
-		table_set(table, row, 1, value_text(cli, m->key, &m->value));
+		table_set(table, row, 0, str_of(word.label));
+		table_set(table, row, 1, m->value.type == JSON_NULL && word.none ? str_of(word.none) :
+					 value_text(cli, m->key, &m->value));
 	}
 }
 
 void show_object(const struct cli *cli, const struct json *object)
+{
+	show_object_as(cli, object, NULL);
+}
+
+void show_object_as(const struct cli *cli, const struct json *object, const struct show_word *words)
 {
 	static const struct table_column columns[] = {
 		{"", false, TERM_DIM}, {"", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
@@ -378,6 +395,6 @@ void show_object(const struct cli *cli, const struct json *object)
 	if (object->type != JSON_OBJECT)
 		return;
 	table_init(&table, columns, cli->arena);
-	add_members(cli, &table, STR(""), object, 0);
+	add_members(cli, &table, words, STR(""), object, 0);
 	show_rows(cli, &table);
 }

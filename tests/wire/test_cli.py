@@ -415,6 +415,12 @@ def test_status_says_that_it_is_ready(spine):
     assert spine.ok("status", "--json").json["version"] == version
 
 
+def test_status_is_in_words_for_people(spine):
+    text = spine.ok("status").out.partition("\n\n")[0]
+    assert re.search(r"^requests under way +1$", text, re.M) and re.search(r"^spans +sent nowhere", text, re.M)
+    assert "_" not in re.sub(r"^(data directory|space) .*$", "", text, flags=re.M) and "null" not in text
+
+
 def test_the_space_is_shown_and_its_guard_set(spine):
     assert re.search(r"^guard +off$", spine.ok("space").out, re.M)
     stored(spine, "one")
