@@ -219,17 +219,25 @@ static void offer_name(const struct command *command, void *arg)
 	nearest_offer(arg, command->name);
 }
 
-static int refuse_command(const struct cli *cli, const char *name)
+int cli_unknown_command(const struct cli *cli, const char *name)
 {
+	struct cli none = *cli;
 	struct nearest near;
 
-	if (name[0] == '-')
-		return cli_usage(cli, "unknown option %.80s; options of a command stand after its name", name);
+	/* The help of "spine help" does not list the commands; that of spine does. */
+	none.command = NULL;
 	nearest_init(&near, str_of(name));
 	command_each(offer_name, &near);
 	if (near.best)
-		return cli_usage(cli, "unknown command \"%.80s\"; did you mean \"%s\"?", name, near.best);
-	return cli_usage(cli, "unknown command \"%.80s\"", name);
+		return cli_usage(&none, "unknown command \"%.80s\"; did you mean \"%s\"?", name, near.best);
+	return cli_usage(&none, "unknown command \"%.80s\"", name);
+}
+
+static int refuse_command(const struct cli *cli, const char *name)
+{
+	if (name[0] == '-')
+		return cli_usage(cli, "unknown option %.80s; options of a command stand after its name", name);
+	return cli_unknown_command(cli, name);
 }
 
 /* What was written must have arrived: a full disk behind a pipe is a failure, too. */

@@ -267,9 +267,7 @@ static int show_missing(const struct cli *cli, const struct json *missing)
 		if (str_is(reason, "forgotten"))
 			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
 		else
-			cli_error(cli, "%.*s does not exist%s%s", STR_ARG(id),
-				  options_text(&cli->options, "space") ? " in space " : "",
-				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
+			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), ask_space(cli));
 	}
 	return missing->count ? CLI_NOT_FOUND : CLI_OK;
 }

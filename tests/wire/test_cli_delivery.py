@@ -201,7 +201,7 @@ def test_complete_reads_the_result_from_standard_input(spine):
 def test_nack_and_reject_say_why(spine):
     sent(spine)
     out = spine.ok("nack", taken(spine)["lease"], "no compiler", "--delay", "0").out
-    assert out == "ho-1  queued for coder (env-1 from analyst, attempt 2 of 3): no compiler\n"
+    assert out == "ho-1  queued for coder (env-1 from analyst, attempt 2 of 3); last failure: no compiler\n"
     out = spine.ok("reject", taken(spine)["lease"], "-", stdin="not mine\n").out
     assert out == "ho-1  parked on the way to coder (env-1 from analyst, attempt 2 of 3): not mine\n"
 
@@ -383,6 +383,17 @@ def test_a_result_is_given_by_an_option_too(spine):
     sent(spine)
     spine.ok("complete", taken(spine)["lease"], "--result", "-", stdin="from a pipe\n")
     assert state(spine, "ho-2")["result"] == "from a pipe"
+
+
+def test_what_is_not_there_is_named_with_its_space(spine):
+    space = spine.environment["SPINE_SPACE"]
+    assert spine("get", "ho-99").err == f'spine: there is no ho-99 in the space "{space}"\n'
+    assert spine("get", "ho-99", "--space", "default").err.startswith('spine: there is no ho-99 in the space "default"')
+    assert spine("get", "ms-9").err == f'spine: ms-9 does not exist in the space "{space}"\n'
+    assert spine("get", "ho-99", "--json").json["detail"] == "there is no ho-99 in this space"
+    sent(spine)
+    result = spine("need", taken(spine)["lease"], "nonsense")
+    assert result.code == FAILED and result.err.startswith('spine: "nonsense" is not')
 
 
 # --- Channels and routes ---------------------------------------------------------------------------------

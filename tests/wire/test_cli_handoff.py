@@ -472,6 +472,7 @@ def test_resolve_prints_what_was_left_out_and_leaves_a_receipt(spine):
     assert result.code == NOT_FOUND
     assert "the gateway answers 429" in result.out and "word2999" in result.out
     assert "ms-3 does not exist" in result.err
+    assert '"ms-9" is not the id of a memory' in spine("resolve", "env-3", "ms-1", "ms-9").err
     rows = [line.split() for line in spine.ok("receipts", "env-3").out.splitlines()]
     assert rows[0] == ["MEMORY", "AGE", "OPENED", "AGENT"]
     assert [(row[0], row[3]) for row in rows[1:]] == [("ms-1", "tester"), ("ms-2", "tester")]

@@ -128,9 +128,10 @@ def test_get_prints_what_there_is_and_names_what_is_not(spine):
 
 
 def test_get_of_what_is_no_id_is_refused(spine):
-    result = spine("get", "nonsense")
-    assert result.code == FAILED
-    assert "expected" in result.err
+    for args in (["nonsense"], ["ms-1", "nonsense"]):
+        result = spine("get", *args)
+        assert result.code == FAILED
+        assert result.err.startswith('spine: "nonsense" is not an id of a memory; expected one as in ms-4821')
 
 
 # --- Search, list ----------------------------------------------------------------------------------------
