@@ -1,5 +1,6 @@
 #include "cli/ask.h"
 
+#include "cli/local_server.h"
 #include "client/url.h"
 
 enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024 };
@@ -81,6 +82,16 @@ static int exit_of(int status, struct str code)
 	return CLI_FAILED;
 }
 
+/* Nothing listens at an address of this machine: perhaps the server has another one. */
+static const char *where_it_is(const struct cli *cli, const char *url)
+{
+	const char *data = cli_data_dir(cli), *there = data ? local_server_url(cli->arena, data) : NULL;
+
+	if (there == NULL || strcmp(there, url) == 0)
+		return " Start it with: spine serve";
+	return arena_printf(cli->arena, " The server of %s %s", data, local_server_hint(cli->arena, there)).p;
+}
+
 static void fail_unreached(struct cli *cli, const struct client_request *request, struct ask *ask,
 			   enum client_status status, const char *why)
 {
@@ -98,7 +109,7 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 	} else if (status == CLIENT_UNREACHABLE) {
 		ask->code = STR("unreachable");
 		ask->failure = arena_printf(cli->arena, "cannot reach %s (%s).%s", url, why,
-					     client_is_local(cli->client) ? " Start it with: spine serve" : "").p;
+					     client_is_local(cli->client) ? where_it_is(cli, url) : "").p;
 	} else {
 		ask->code = STR("bad_reply");
 		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: %s", url, why).p;

@@ -93,6 +93,9 @@ bool cli_is_json(const struct cli *cli);
 void cli_write(struct str bytes);
 /* A JSON document to standard output, with a line break. */
 void cli_write_json(const struct cli *cli, struct str json);
+/* The data directory that a server started by this person has, for commands without --data. NULL where that cannot be
+ * told. */
+const char *cli_data_dir(const struct cli *cli);
 /* The client for the options of the command. NULL, with the reason on standard error, where they are of no use. */
 struct client *cli_client(struct cli *cli);
 

@@ -251,6 +251,25 @@ def test_an_import_without_a_server_says_so(offline):
 
 
 STORED = {"id": "ms-1", "version": 1}
+def test_a_server_at_another_address_is_pointed_out(offline, start, tmp_path):
+    server = start().wait_until_ready()
+    hint = f"listens on {server.url}: export SPINE_URL={server.url}, or give --url {server.url}"
+    config = tmp_path / "its-config"
+    config.write_text(f"data = {server.data}\n")
+    for cli in (lambda *args: offline(*args, env={"SPINE_DATA": str(server.data)}),
+                lambda *args: offline(*args, "--config", config)):
+        result = cli("status")
+        assert result.code == UNREACHABLE
+        assert f"cannot reach {offline.environment['SPINE_URL']}" in result.err
+        assert result.err.endswith(f"The server of {server.data} {hint}\n") and "Start it" not in result.err
+        result = cli("serve", "--listen", "127.0.0.1:0")
+        assert result.code == FAILED
+        assert f"is using the data directory {server.data}\nIt {hint}\n" in result.err
+    (tmp_path / "server.json").write_text('{"pid":999999999,"url":"http://127.0.0.1:1","version":"0"}')
+    for data in (tmp_path, tmp_path / "nothing"):
+        assert "Start it with: spine serve" in offline("status", env={"SPINE_DATA": str(data)}).err
+
+
 BUSY = {"status": 503, "code": "overloaded", "detail": "too many writes are waiting", "retryable": True}
 
 
