@@ -867,6 +867,7 @@ _spine()
 			COMPREPLY=($(compgen -W '--data --json --help --config ' -- "$cur"))
 			return
 		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
 		;;
 	tokens)
 		case "$prev" in

@@ -632,6 +632,7 @@ complete -c spine -n '__fish_seen_subcommand_from restore' -l json -d 'print one
 complete -c spine -n '__fish_seen_subcommand_from restore' -l help -s h -d 'print this text'
 complete -c spine -n '__fish_seen_subcommand_from restore' -l config -r -F -d 'the configuration file; the default one need not exist'
 complete -c spine -n __fish_use_subcommand -a check -d 'Reads the whole store and verifies it; also while the server runs'
+complete -c spine -n '__fish_seen_subcommand_from check' -F
 complete -c spine -n '__fish_seen_subcommand_from check' -l data -r -F -d 'the data directory'
 complete -c spine -n '__fish_seen_subcommand_from check' -l json -d 'print one JSON document instead of text for people'
 complete -c spine -n '__fish_seen_subcommand_from check' -l help -s h -d 'print this text'

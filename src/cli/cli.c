@@ -222,7 +222,8 @@ static int parse_options(struct cli *cli, int argc, char *const *argv, bool *ret
 		code = cli_usage(cli, "%s", buf_str(&error).p);
 	} else if (options_flag(o, "help")) {
 		*ret_help = true;
-	} else if (!options_parse_env(o, &error) || !read_config(o, cli->arena, &error) || !options_apply_defaults(o, &error)) {
+	} else if (!options_parse_env(o, &error) || !read_config(o, cli->arena, &error) ||
+		   !options_apply_defaults(o, &error)) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_USAGE;
 	} else if (o->arg_count < command->min_args || o->arg_count > command->max_args) {

@@ -31,7 +31,10 @@ const struct command cmd_fidelity = {
 	.about = "SCORE and KEPT compare an envelope with the one that it continues, OF FIRST with the root of the "
 		 "chain; DROPPED counts the memories that it no longer has. 10 % LOSS, which --compare adds, "
 		 "is not measured: it is what a chain would have left whose every handoff loses a tenth.",
-	.examples = {"spine fidelity task-1", "spine fidelity task-1 --compare", "spine fidelity task-1 --json | jq .intent_and_constraints"},
+	.examples = {
+		"spine fidelity task-1", "spine fidelity task-1 --compare",
+		"spine fidelity task-1 --json | jq .intent_and_constraints",
+	},
 	.tables = {&fidelity_table, &client_table},
 	.min_args = 1,
 	.max_args = 1,
