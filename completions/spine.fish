@@ -536,7 +536,7 @@ complete -c spine -n '__fish_seen_subcommand_from trace' -l help -s h -d 'print 
 complete -c spine -n '__fish_seen_subcommand_from trace' -l config -r -F -d 'the configuration file; the default one need not exist'
 complete -c spine -n __fish_use_subcommand -a parked -d 'Lists what is parked, and gets it out of there'
 complete -c spine -n '__fish_seen_subcommand_from parked' -a 'list show redrive reroute shrink discard'
-complete -c spine -n '__fish_seen_subcommand_from parked' -l to -x -d 'reroute: who gets it instead'
+complete -c spine -n '__fish_seen_subcommand_from parked' -l to -x -d 'list: only what was for this agent; reroute: who gets it instead'
 complete -c spine -n '__fish_seen_subcommand_from parked' -l max-tokens -s m -x -d 'shrink: the budget of the new, smaller envelope'
 complete -c spine -n '__fish_seen_subcommand_from parked' -l reason -x -d 'for whoever asks later; discard needs one'
 complete -c spine -n '__fish_seen_subcommand_from parked' -l why -x -d 'the same as --reason'

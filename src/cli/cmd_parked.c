@@ -11,13 +11,14 @@
 #include "cli/show_handoff.h"
 #include "cli/subcommand.h"
 #include "cli/when.h"
+#include "client/url.h"
 
 enum { BODY_MAX_BYTES = 64 * 1024, IDS_MAX = 1000 };
 
 static const struct option parked_options[] = {
 	{
 		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "reroute: who gets it instead"
+		.help = "list: only what was for this agent; reroute: who gets it instead"
 	},
 	{
 		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
@@ -69,7 +70,17 @@ static void print_parked(const struct cli *cli, const struct json *parked)
 
 static int exec_list(struct cli *cli)
 {
-	return pages_run(cli, "/v1/parked", "parked", print_parked);
+	const char *to = options_text(&cli->options, "to");
+	struct buf path;
+	int code;
+
+	buf_init(&path, BODY_MAX_BYTES);
+	buf_puts(&path, "/v1/parked");
+	if (to)
+		url_add(&path, "to", str_of(to));
+	code = pages_run(cli, buf_str(&path).p, "parked", print_parked);
+	buf_release(&path);
+	return code;
 }
 
 static int exec_show(struct cli *cli)
@@ -162,7 +173,7 @@ static int exec_discard(struct cli *cli)
 static int exec_parked(struct cli *cli)
 {
 	static const struct subcommand list[] = {
-		{"list", "", 0, 0, {NULL}, exec_list},
+		{"list", "[--to AGENT]", 0, 0, {"to", NULL}, exec_list},
 		{"show", "ID", 1, 1, {NULL}, exec_show},
 		{"redrive", "ID...", 1, IDS_MAX, {"reason", "why", "by", NULL}, exec_redrive},
 		{"reroute", "ID... --to AGENT", 1, IDS_MAX, {"to", "reason", "why", "by", NULL}, exec_reroute},
@@ -190,6 +201,7 @@ const struct command cmd_parked = {
 		 "With --json the answers to a decision are in the member handoffs, also for a single id.",
 	.examples = {
 		"spine parked",
+		"spine parked --to coder",
 		"spine parked show ho-2",
 		"spine parked redrive ho-2 --reason \"the agent is back\"",
 	},

@@ -7,9 +7,10 @@ import re
 import signal
 import subprocess
 import time
+from datetime import datetime
 
 import pytest
-from api import Api
+from api import Api, wait_until
 
 from cli import (  # noqa: F401
     CONFLICT,
@@ -383,6 +384,30 @@ def test_a_result_is_given_by_an_option_too(spine):
     sent(spine)
     spine.ok("complete", taken(spine)["lease"], "--result", "-", stdin="from a pipe\n")
     assert state(spine, "ho-2")["result"] == "from a pipe"
+
+
+def test_a_receiver_that_finds_nothing_is_told_what_is_parked_for_it(spine):
+    assert spine("receive", "coder").err == "(nothing is waiting for coder; --wait TIME waits for it)\n"
+    parked(spine)
+    result = spine("receive", "coder", "--json")
+    assert (result.code, result.json["handoffs"]) == (NOT_FOUND, [])
+    assert result.err == "(nothing is waiting for coder; 1 is parked: spine parked --to coder)\n"
+    sent(spine, "tester", "Try it.")
+    spine.ok("reject", taken(spine, "tester")["lease"], "no")
+    assert [h["id"] for h in spine.ok("parked", "--to", "coder", "--json").json["parked"]] == ["ho-1"]
+    assert [h["id"] for h in spine.ok("parked", "list", "--to", "tester", "--json").json["parked"]] == ["ho-2"]
+    result = spine("receive", "tester", "--wait", "10ms")
+    assert result.err == "(nothing came for tester; 1 is parked: spine parked --to tester)\n"
+
+
+def test_what_nobody_takes_is_parked_after_its_attempts_have_waited(spine):
+    sent(spine, "coder", "Go.", "--ack-timeout", "300ms", "--attempts", "2")
+    wait_until(lambda: state(spine)["state"] == "parked", "it was parked")
+    assert events(spine) == ["queued", "ack_timeout", "ack_timeout", "parked"]
+    assert "3 times 15 seconds" in " ".join(spine.ok("send", "--help").out.split())
+    unsaid = sent(spine, "tester")
+    created, due = (datetime.fromisoformat(unsaid[key]) for key in ("created_at", "due_at"))
+    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (3, 15)
 
 
 def test_what_is_not_there_is_named_with_its_space(spine):
