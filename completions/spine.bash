@@ -99,6 +99,7 @@ _spine()
 		case "$prev" in
 		--state) COMPREPLY=($(compgen -W 'firing resolved all' -- "$cur")); return ;;
 		--for) return ;;
+		--reason) return ;;
 		--why) return ;;
 		--by) return ;;
 		--url) return ;;
@@ -108,7 +109,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--state --for --why --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--state --for --reason --why --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		COMPREPLY=($(compgen -W 'list ack silence' -- "$cur"))
@@ -477,7 +478,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--compare --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -645,6 +646,7 @@ _spine()
 		;;
 	complete)
 		case "$prev" in
+		--result) return ;;
 		--gap) return ;;
 		--input-tokens) return ;;
 		--url) return ;;
@@ -654,13 +656,15 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--result --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
 	nack)
 		case "$prev" in
 		--delay|-d) return ;;
+		--reason) return ;;
+		--why) return ;;
 		--url) return ;;
 		--space) return ;;
 		--agent) return ;;
@@ -668,12 +672,14 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--delay --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--delay --reason --why --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
 	reject)
 		case "$prev" in
+		--reason) return ;;
+		--why) return ;;
 		--url) return ;;
 		--space) return ;;
 		--agent) return ;;
@@ -681,7 +687,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--reason --why --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -721,6 +727,7 @@ _spine()
 		case "$prev" in
 		--to) return ;;
 		--max-tokens|-m) return ;;
+		--reason) return ;;
 		--why) return ;;
 		--by) return ;;
 		--limit|-n) return ;;
@@ -732,7 +739,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--to --max-tokens --why --by --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--to --max-tokens --reason --why --by --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		COMPREPLY=($(compgen -W 'list show redrive reroute shrink discard' -- "$cur"))
@@ -740,6 +747,7 @@ _spine()
 	park)
 		case "$prev" in
 		--reason) return ;;
+		--why) return ;;
 		--by) return ;;
 		--url) return ;;
 		--space) return ;;
@@ -748,7 +756,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--reason --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--reason --why --by --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -859,6 +867,7 @@ _spine()
 			COMPREPLY=($(compgen -W '--data --json --help --config ' -- "$cur"))
 			return
 		fi
+		COMPREPLY=($(compgen -f -- "$cur"))
 		;;
 	tokens)
 		case "$prev" in

@@ -21,9 +21,12 @@ struct admin_check {
 	int64_t versions;
 	int64_t envelopes;
 	int64_t handoffs;
+	int64_t events;
 	int64_t problems;
 };
 
 bool admin_check(const char *data_dir, struct admin_check *ret, struct buf *ret_problems, struct buf *error);
+/* The same for a backup, where it lies. */
+bool admin_check_file(const char *file, struct admin_check *ret, struct buf *ret_problems, struct buf *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/ask.h"
 
+#include "cli/local_server.h"
 #include "client/url.h"
 
 enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024 };
@@ -81,6 +82,16 @@ static int exit_of(int status, struct str code)
 	return CLI_FAILED;
 }
 
+/* Nothing listens at an address of this machine: perhaps the server has another one. */
+static const char *where_it_is(const struct cli *cli, const char *url)
+{
+	const char *data = cli_data_dir(cli), *there = data ? local_server_url(cli->arena, data) : NULL;
+
+	if (there == NULL || strcmp(there, url) == 0)
+		return " Start it with: spine serve";
+	return arena_printf(cli->arena, " The server of %s %s", data, local_server_hint(cli->arena, there)).p;
+}
+
 static void fail_unreached(struct cli *cli, const struct client_request *request, struct ask *ask,
 			   enum client_status status, const char *why)
 {
@@ -98,7 +109,7 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 	} else if (status == CLIENT_UNREACHABLE) {
 		ask->code = STR("unreachable");
 		ask->failure = arena_printf(cli->arena, "cannot reach %s (%s).%s", url, why,
-					     client_is_local(cli->client) ? " Start it with: spine serve" : "").p;
+					     client_is_local(cli->client) ? where_it_is(cli, url) : "").p;
 	} else {
 		ask->code = STR("bad_reply");
 		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: %s", url, why).p;
@@ -183,16 +194,59 @@ static bool contains(struct str text, struct str part)
 	return part.n > 0 && text.n >= part.n && memmem(text.p, text.n, part.p, part.n) != NULL;
 }
 
+/* "ids[2] is not an id" as "\"12\" is not an id", where the arguments are that list. */
+static struct str name_argument(const struct cli *cli, struct str detail)
+{
+	struct str rest = detail, name = str_cut(&rest, '['), number;
+	const struct options *o = &cli->options;
+	uint64_t index;
+
+	if (cli->listed == NULL || rest.p == NULL || !str_is(name, cli->listed))
+		return detail;
+	number = str_cut(&rest, ']');
+	if (rest.p == NULL || !str_to_u64(number, &index) || index >= o->arg_count - cli->listed_from)
+		return detail;
+	return arena_printf(cli->arena, "\"%.80s\"%.*s", o->args[cli->listed_from + index], STR_ARG(rest));
+}
+
+/* Somebody who forgot --space does not know which one "this space" is. */
+static struct str name_space(const struct cli *cli, struct str detail)
+{
+	static const char words[] = "in this space";
+	const char *at = detail.n ? memmem(detail.p, detail.n, words, strlen(words)) : NULL;
+	struct str before, after;
+
+	if (at == NULL)
+		return detail;
+	before = str_sub(detail, 0, (size_t)(at - detail.p));
+	after = str_sub(detail, before.n + strlen(words), detail.n);
+	return arena_printf(cli->arena, "%.*sin the space \"%s\"%.*s", STR_ARG(before), ask_space(cli), STR_ARG(after));
+}
+
+/* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. That the id or the
+ * name is wrong which was typed, is not. */
+static bool is_worth_naming(const struct ask *ask)
+{
+	return ask->field.n && !str_is(ask->field, "id") && !str_is(ask->field, "name") &&
+	       !contains(ask->detail, ask->field);
+}
+
+const char *ask_space(const struct cli *cli)
+{
+	const char *space = options_text(&cli->options, "space");
+
+	return space ? space : "default";
+}
+
 struct str ask_sentence(const struct cli *cli, const struct ask *ask)
 {
-	/* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. */
-	bool names_field = ask->field.n == 0 || contains(ask->detail, ask->field);
 	struct str text;
 
 	if (ask->failure)
 		return str_of(ask->failure);
-	text = names_field ? ask->detail : arena_printf(cli->arena, "%.*s (%.*s)", STR_ARG(ask->detail),
-							STR_ARG(ask->field));
+	text = name_space(cli, name_argument(cli, ask->detail));
+	if (is_worth_naming(ask))
+		text = arena_printf(cli->arena, "%.*s (%.*s)", STR_ARG(text), STR_ARG(ask->field));
 	for (const struct hint *h = hints; h->code; h++)
 		if (str_is(ask->code, h->code))
 			return arena_printf(cli->arena, "%.*s. %s", STR_ARG(text), h->text);

@@ -33,6 +33,8 @@ void ask_release(struct ask *ask);
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer));
 
+/* The space that calls are about. */
+const char *ask_space(const struct cli *cli);
 /* The sentence that ask_report prints, without "spine: ". */
 struct str ask_sentence(const struct cli *cli, const struct ask *ask);
 /* The problem document of a failure, the server's or (where it was not reached) one of the client's. */

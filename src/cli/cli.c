@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/input.h"
+#include "cli/shared_options.h"
 #include "client/client.h"
 
 #include <errno.h>
@@ -169,24 +170,43 @@ static bool is_configurable(const struct options *o)
 }
 
 /* The configuration file: a given one must be there, the default one may be missing. */
-static bool read_config(struct cli *cli, struct buf *error)
+static bool read_config(struct options *o, struct arena *arena, struct buf *error)
 {
-	const struct option_value *config = options_value(&cli->options, "config");
+	const struct option_value *config = options_value(o, "config");
 	const char *file = config->text;
 	bool good = false;
 	struct buf text;
 
 	buf_init(&text, CONFIG_MAX_BYTES);
-	if (!is_configurable(&cli->options))
+	if (!is_configurable(o))
 		return true;
-	if (file == NULL && !option_expand_path(config->option->fallback, cli->arena, &file))
+	if (file == NULL && !option_expand_path(config->option->fallback, arena, &file))
 		return true;
 	if (config->source == OPTION_UNSET && access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
 		return true;
 	if (input_read_file(file, &text, error))
-		good = options_parse_config(&cli->options, command_all_tables(cli->arena), file, buf_str(&text), error);
+		good = options_parse_config(o, command_all_tables(arena), file, buf_str(&text), error);
 	buf_release(&text);
 	return good;
+}
+
+const char *cli_data_dir(const struct cli *cli)
+{
+	static const struct option_table *const tables[] = {&data_table, &common_table, NULL};
+	const struct option_value *config = options_value(&cli->options, "config");
+	const char *dir = NULL;
+	struct options o;
+	struct buf error;
+
+	buf_init(&error, MESSAGE_MAX_BYTES);
+	options_init(&o, tables, cli->arena);
+	for (size_t i = 0; i < o.count; i++)
+		if (o.values[i].option == config->option && options_is_given(&cli->options, "config"))
+			o.values[i] = *config;
+	if (options_parse_env(&o, &error) && read_config(&o, cli->arena, &error) && options_apply_defaults(&o, &error))
+		dir = options_text(&o, "data");
+	buf_release(&error);
+	return dir;
 }
 
 static int parse_options(struct cli *cli, int argc, char *const *argv, bool *ret_help)
@@ -202,7 +222,8 @@ static int parse_options(struct cli *cli, int argc, char *const *argv, bool *ret
 		code = cli_usage(cli, "%s", buf_str(&error).p);
 	} else if (options_flag(o, "help")) {
 		*ret_help = true;
-	} else if (!options_parse_env(o, &error) || !read_config(cli, &error) || !options_apply_defaults(o, &error)) {
+	} else if (!options_parse_env(o, &error) || !read_config(o, cli->arena, &error) ||
+		   !options_apply_defaults(o, &error)) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_USAGE;
 	} else if (o->arg_count < command->min_args || o->arg_count > command->max_args) {
@@ -219,17 +240,25 @@ static void offer_name(const struct command *command, void *arg)
 	nearest_offer(arg, command->name);
 }
 
-static int refuse_command(const struct cli *cli, const char *name)
+int cli_unknown_command(const struct cli *cli, const char *name)
 {
+	struct cli none = *cli;
 	struct nearest near;
 
-	if (name[0] == '-')
-		return cli_usage(cli, "unknown option %.80s; options of a command stand after its name", name);
+	/* The help of "spine help" does not list the commands; that of spine does. */
+	none.command = NULL;
 	nearest_init(&near, str_of(name));
 	command_each(offer_name, &near);
 	if (near.best)
-		return cli_usage(cli, "unknown command \"%.80s\"; did you mean \"%s\"?", name, near.best);
-	return cli_usage(cli, "unknown command \"%.80s\"", name);
+		return cli_usage(&none, "unknown command \"%.80s\"; did you mean \"%s\"?", name, near.best);
+	return cli_usage(&none, "unknown command \"%.80s\"", name);
+}
+
+static int refuse_command(const struct cli *cli, const char *name)
+{
+	if (name[0] == '-')
+		return cli_usage(cli, "unknown option %.80s; options of a command stand after its name", name);
+	return cli_unknown_command(cli, name);
 }
 
 /* What was written must have arrived: a full disk behind a pipe is a failure, too. */

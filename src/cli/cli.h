@@ -64,6 +64,10 @@ struct cli {
 	struct term err;		/* standard error */
 	struct client *client;		/* NULL until cli_client() */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
+	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
+	 * "ids[2]" is said of the argument. */
+	const char *listed;
+	size_t listed_from;
 };
 
 /* Runs the command that argv names, argv[0] being the program. Returns the exit code. */
@@ -78,6 +82,8 @@ void cli_error(const struct cli *cli, const char *format, ...) __attribute__((fo
  * calling, which the server is told anyhow. */
 const char *cli_person(const struct cli *cli);
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a command that does not exist, with the one that may have been meant. */
+int cli_unknown_command(const struct cli *cli, const char *name);
 /* A line on standard error that is not about a failure. */
 void cli_note(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -87,6 +93,9 @@ bool cli_is_json(const struct cli *cli);
 void cli_write(struct str bytes);
 /* A JSON document to standard output, with a line break. */
 void cli_write_json(const struct cli *cli, struct str json);
+/* The data directory that a server started by this person has, for commands without --data. NULL where that cannot be
+ * told. */
+const char *cli_data_dir(const struct cli *cli);
 /* The client for the options of the command. NULL, with the reason on standard error, where they are of no use. */
 struct client *cli_client(struct cli *cli);
 

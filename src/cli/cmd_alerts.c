@@ -2,6 +2,7 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/each_id.h"
+#include "cli/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
 #include "cli/show_stats.h"
@@ -20,10 +21,7 @@ static const struct option alerts_options[] = {
 		.name = "for", .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = INT64_C(30) * 86400000,
 		.help = "silence: how long the webhook hears nothing of it; 0 ends it"
 	},
-	{
-		.name = "why", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "silence: the reason, for whoever asks later"
-	},
+	REASON_OPTIONS("silence: for whoever asks later"),
 	{
 		.name = "by", .arg = "NAME", .type = OPTION_TEXT,
 		.help = "who has seen it; the name of --agent or of the user where it is not given"
@@ -75,13 +73,15 @@ static int decide(struct cli *cli, const char *suffix, bool is_silence)
 		.method = "POST", .prefix = "/v1/alerts/", .suffix = suffix, .list = "alerts", .skip = 1,
 		.show = print_decided,
 	};
-	const char *by = cli_person(cli), *why = options_text(&cli->options, "why");
+	const char *by = cli_person(cli), *why = NULL;
 	struct json_writer w;
 	struct buf body;
-	int code;
+	int code = reason_read(cli, &why);
 
-	if ((by && !str_is_utf8(str_of(by))) || (why && !str_is_utf8(str_of(why))))
-		return cli_usage(cli, "--%s is not UTF-8 text", by && !str_is_utf8(str_of(by)) ? "by" : "why");
+	if (code != CLI_OK)
+		return code;
+	if (by && !str_is_utf8(str_of(by)))
+		return cli_usage(cli, "--by is not UTF-8 text");
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);
@@ -93,7 +93,7 @@ static int decide(struct cli *cli, const char *suffix, bool is_silence)
 		json_member_cstr(&w, "why", why);
 	json_end_object(&w);
 	what.body = buf_str(&body);
-	code = buf_overflowed(&body) ? cli_usage(cli, "--why is too long") : each_id_run(cli, &what);
+	code = buf_overflowed(&body) ? cli_usage(cli, "--reason is too long") : each_id_run(cli, &what);
 	buf_release(&body);
 	return code;
 }
@@ -115,7 +115,7 @@ static int exec_alerts(struct cli *cli)
 	static const struct subcommand list[] = {
 		{"list", "[--state STATE]", 0, 0, {"state", NULL}, exec_list},
 		{"ack", "ID...", 1, IDS_MAX, {"by", NULL}, exec_ack},
-		{"silence", "ID... --for TIME", 1, IDS_MAX, {"for", "why", "by", NULL}, exec_silence},
+		{"silence", "ID... --for TIME", 1, IDS_MAX, {"for", "reason", "why", "by", NULL}, exec_silence},
 		{0},
 	};
 
@@ -136,7 +136,7 @@ const struct command cmd_alerts = {
 		"spine alerts",
 		"spine alerts list --state all --json | jq .rules",
 		"spine alerts ack al-3",
-		"spine alerts silence al-3 --for 2h --why \"the agent is being moved\"",
+		"spine alerts silence al-3 --for 2h --reason \"the agent is being moved\"",
 	},
 	.tables = {&alerts_table, &client_table},
 	.max_args = IDS_MAX + 1,

@@ -236,7 +236,7 @@ static void print_joined(const struct cli *cli, const struct json *answer)
 		if (result && result->type != JSON_NULL)
 			show_envelope_value(&text, result, RESULT_COLUMNS);
 		else
-			term_put_line(&text, ask_str(h, "reason"), RESULT_COLUMNS);
+			term_put_line(&text, show_handoff_about(cli, h), RESULT_COLUMNS);
 		row->cells[3] = arena_str(cli->arena, buf_str(&text));
 	}
 	show_rows(cli, &table);

@@ -1,12 +1,13 @@
-/* spine check: reads the whole store and verifies it. */
+/* spine check: reads the whole store, or a backup, and verifies it. */
 #include "admin/admin.h"
 #include "cli/commands.h"
+#include "cli/contents.h"
 #include "cli/shared_options.h"
 #include "codec/json.h"
 
 enum { PROBLEMS_MAX_BYTES = 16 * 1024 * 1024 };
 
-static void print_json(const struct cli *cli, const struct admin_check *found, struct str problems)
+static void print_json(const struct cli *cli, const char *store, const struct admin_check *found, struct str problems)
 {
 	struct json_writer w;
 	struct buf out;
@@ -15,8 +16,8 @@ static void print_json(const struct cli *cli, const struct admin_check *found, s
 	json_writer_init(&w, &out);
 	json_begin_object(&w);
 	json_member_bool(&w, "ok", found->problems == 0);
-	json_member_int(&w, "memories", found->memories);
-	json_member_int(&w, "versions", found->versions);
+	json_member_str(&w, "store", term_line(cli->arena, str_of(store)));
+	contents_put_json(&w, found);
 	json_key(&w, "problems");
 	json_begin_array(&w);
 	while (problems.p && problems.n) {
@@ -31,38 +32,47 @@ static void print_json(const struct cli *cli, const struct admin_check *found, s
 	buf_release(&out);
 }
 
-static void print_text(const struct cli *cli, const struct admin_check *found, struct str problems)
+static void print_text(const struct cli *cli, const char *store, const struct admin_check *found, struct str problems)
 {
 	struct buf out;
 
 	buf_init(&out, 8 * (size_t)PROBLEMS_MAX_BYTES);
 	term_put_text(&out, problems);
-	buf_printf(&out, "%lld memories in %lld versions: ", (long long)found->memories, (long long)found->versions);
+	term_put_line(&out, str_of(store), SIZE_MAX);
+	buf_puts(&out, ": ");
+	contents_put(&out, found);
+	buf_puts(&out, ": ");
 	if (found->problems == 0)
 		buf_printf(&out, "%sall well%s\n", term_on(&cli->out, TERM_GREEN), term_off(&cli->out, TERM_GREEN));
 	else
-		buf_printf(&out, "%s%lld problems%s\n", term_on(&cli->out, TERM_RED), (long long)found->problems,
-			   term_off(&cli->out, TERM_RED));
+		buf_printf(&out, "%s%lld problem%s%s\n", term_on(&cli->out, TERM_RED), (long long)found->problems,
+			   found->problems == 1 ? "" : "s", term_off(&cli->out, TERM_RED));
 	cli_write(buf_str(&out));
 	buf_release(&out);
 }
 
 static int exec_check(struct cli *cli)
 {
+	const char *file = cli->options.arg_count ? cli->options.args[0] : NULL;
+	const char *data = options_text(&cli->options, "data");
 	struct admin_check found = {0};
 	struct buf problems, error;
+	bool ok;
 	int code;
 
+	if (file && options_value(&cli->options, "data")->source == OPTION_FROM_ARGS)
+		return cli_usage(cli, "check reads a backup or the store of --data, not both");
 	buf_init(&problems, PROBLEMS_MAX_BYTES);
 	buf_init(&error, 8192);
-	if (!admin_check(options_text(&cli->options, "data"), &found, &problems, &error)) {
+	ok = file ? admin_check_file(file, &found, &problems, &error) : admin_check(data, &found, &problems, &error);
+	if (!ok) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_FAILED;
 	} else {
 		if (cli_is_json(cli))
-			print_json(cli, &found, buf_str(&problems));
+			print_json(cli, file ? file : data, &found, buf_str(&problems));
 		else
-			print_text(cli, &found, buf_str(&problems));
+			print_text(cli, file ? file : data, &found, buf_str(&problems));
 		code = found.problems ? CLI_DAMAGED : CLI_OK;
 	}
 	buf_release(&problems);
@@ -73,9 +83,12 @@ static int exec_check(struct cli *cli)
 const struct command cmd_check = {
 	.name = "check",
 	.summary = "Reads the whole store and verifies it; also while the server runs",
-	.usage = "",
-	.about = "Each problem is a line. The exit code is 6 where there are any.",
-	.examples = {"spine check"},
+	.usage = "[FILE]",
+	.about = "With a file, that backup is read instead, where it lies; nothing is restored. Each problem is a "
+		 "line. The exit code is 6 where there are any.",
+	.examples = {"spine check", "spine check ./spine-backup.db"},
 	.tables = {&data_table, &json_table},
+	.max_args = 1,
+	.args = ARGS_FILES,
 	.exec = exec_check,
 };

@@ -7,16 +7,26 @@
 
 enum { RESULT_MAX_BYTES = 8 * 1024 * 1024 };
 
+static const struct option complete_options[] = {
+	{
+		.name = "result", .arg = "RESULT", .type = OPTION_TEXT,
+		.help = "the result, where it is not given as an argument"
+	},
+};
+
+static const struct option_table complete_table = {"Result", complete_options, OPTION_COUNT(complete_options)};
+
 static int put_result(struct cli *cli, struct json_writer *w)
 {
+	const char *result;
 	struct buf text, error;
-	int code = CLI_OK;
+	int code = settle_argument(cli, "result", options_text(&cli->options, "result"), &result);
 
-	if (cli->options.arg_count < 2)
-		return CLI_OK;
+	if (code != CLI_OK || result == NULL)
+		return code;
 	buf_init(&text, RESULT_MAX_BYTES);
 	buf_init(&error, 4096);
-	if (!input_text(cli, cli->options.args[1], &text, &error)) {
+	if (!input_text(cli, result, &text, &error)) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_FAILED;
 	} else if (!settle_put_result(buf_str(&text), cli->arena, w)) {
@@ -45,10 +55,10 @@ const struct command cmd_complete = {
 	.name = "complete",
 	.summary = "Ends a handoff with its result; one that was not acked is acked with it",
 	.usage = "LEASE [RESULT|-]",
-	.about = "A result that can be read as JSON is sent as that, else as text; with \"-\" it is read from standard "
-		 "input.",
+	.about = "The result may be given as an argument or by --result. One that can be read as JSON is sent as that, "
+		 "else as text; with \"-\" it is read from standard input.",
 	.examples = {"spine complete ho-1.1 '{\"patch\":\"ms-1\"}' --gap \"the schema was missing\""},
-	.tables = {&settle_result_table, &client_table},
+	.tables = {&complete_table, &settle_result_table, &client_table},
 	.min_args = 1,
 	.max_args = 2,
 	.exec = exec_complete,

@@ -82,6 +82,7 @@ static int exec_get(struct cli *cli)
 		return get_other(cli, "/v1/envelopes/", show_envelope);
 	if (str_has_prefix(id, STR("ho-")))
 		return get_other(cli, "/v1/handoffs/", show_handoff);
+	cli->listed = "ids";
 	return get_memories(cli);
 }
 

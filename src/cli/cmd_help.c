@@ -1,5 +1,4 @@
 /* spine help: the help of everything, or of one command. */
-#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/shared_options.h"
@@ -19,11 +18,6 @@ static const struct option help_options[] = {
 
 static const struct option_table help_table = {"Other forms", help_options, OPTION_COUNT(help_options)};
 
-static void offer_name(const struct command *command, void *arg)
-{
-	nearest_offer(arg, command->name);
-}
-
 static int print_page(const struct cli *cli, void (*render)(struct arena *arena, struct buf *out))
 {
 	struct buf out;
@@ -39,7 +33,6 @@ static int print_page(const struct cli *cli, void (*render)(struct arena *arena,
 static int exec_help(struct cli *cli)
 {
 	const struct command *command;
-	struct nearest near;
 
 	if (options_flag(&cli->options, "man"))
 		return print_page(cli, help_man);
@@ -50,16 +43,10 @@ static int exec_help(struct cli *cli)
 		return CLI_OK;
 	}
 	command = command_find(str_of(cli->options.args[0]));
-	if (command) {
-		help_command(cli, command);
-		return CLI_OK;
-	}
-	nearest_init(&near, str_of(cli->options.args[0]));
-	command_each(offer_name, &near);
-	if (near.best)
-		return cli_usage(cli, "unknown command \"%.80s\"; did you mean \"%s\"?", cli->options.args[0],
-				 near.best);
-	return cli_usage(cli, "unknown command \"%.80s\"", cli->options.args[0]);
+	if (command == NULL)
+		return cli_unknown_command(cli, cli->options.args[0]);
+	help_command(cli, command);
+	return CLI_OK;
 }
 
 const struct command cmd_help = {

@@ -48,7 +48,7 @@ static int flush_batch(struct reading *r)
 	int code = r->batch.count ? import_batch_send(&r->import, &r->batch) : CLI_OK;
 
 	import_batch_clear(&r->batch);
-	progress_show(&r->progress, r->import.counts.imported, r->lines.bytes);
+	progress_show(&r->progress, r->import.counts.imported + r->import.counts.unchanged, r->lines.bytes);
 	return code;
 }
 

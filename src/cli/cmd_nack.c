@@ -17,7 +17,7 @@ static int put_nack(struct cli *cli, struct json_writer *w)
 {
 	if (options_is_given(&cli->options, "delay"))
 		settle_put_seconds(w, "delay_s", options_int(&cli->options, "delay"));
-	return settle_put_text(cli, "reason", w);
+	return settle_put_reason(cli, false, w);
 }
 
 static int exec_nack(struct cli *cli)
@@ -31,8 +31,9 @@ const struct command cmd_nack = {
 	.name = "nack",
 	.summary = "Gives a handoff back: it is tried again, then falls back, then is parked",
 	.usage = "LEASE [REASON|-]",
+	.about = "The reason may be given as an argument or by --reason; with \"-\" it is read from standard input.",
 	.examples = {"spine nack ho-2.1 \"the compiler is not there\" --delay 0"},
-	.tables = {&nack_table, &client_table},
+	.tables = {&nack_table, &settle_reason_table, &client_table},
 	.min_args = 1,
 	.max_args = 2,
 	.exec = exec_nack,

@@ -24,6 +24,8 @@ static int exec_need(struct cli *cli)
 {
 	static const struct settle settle = {"need", true, put_need, show_memories, true};
 
+	cli->listed = "refs";
+	cli->listed_from = 1;
 	return settle_run(cli, &settle);
 }
 

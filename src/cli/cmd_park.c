@@ -1,16 +1,14 @@
 /* spine park: sets an envelope aside, for a person to look at. */
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show_handoff.h"
 
 enum { BODY_MAX_BYTES = 64 * 1024 };
 
 static const struct option park_options[] = {
-	{
-		.name = "reason", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "what a person reads first"
-	},
+	REASON_OPTIONS("what a person reads first"),
 	{
 		.name = "by", .arg = "NAME", .type = OPTION_TEXT,
 		.help = "who decides; the name of --agent where it is not given"
@@ -21,19 +19,21 @@ static const struct option_table park_table = {"Why", park_options, OPTION_COUNT
 
 static int exec_park(struct cli *cli)
 {
-	const char *reason = options_text(&cli->options, "reason"), *by = options_text(&cli->options, "by");
+	const char *reason = NULL, *by = options_text(&cli->options, "by");
 	struct client_request request = {
 		.method = "POST", .path = ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "/park"),
 		.creates = true,
 	};
 	struct json_writer w;
 	struct buf body;
-	int code;
+	int code = reason_read(cli, &reason);
 
+	if (code != CLI_OK)
+		return code;
 	if (reason == NULL)
 		return cli_usage(cli, "park needs --reason TEXT: what a person reads first");
-	if (!str_is_utf8(str_of(reason)) || (by && !str_is_utf8(str_of(by))))
-		return cli_usage(cli, "--reason or --by is not UTF-8 text");
+	if (by && !str_is_utf8(str_of(by)))
+		return cli_usage(cli, "--by is not UTF-8 text");
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);

@@ -4,28 +4,27 @@
 #include "cli/commands.h"
 #include "cli/each_id.h"
 #include "cli/pages.h"
+#include "cli/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
 #include "cli/show_envelope.h"
 #include "cli/show_handoff.h"
 #include "cli/subcommand.h"
 #include "cli/when.h"
+#include "client/url.h"
 
 enum { BODY_MAX_BYTES = 64 * 1024, IDS_MAX = 1000 };
 
 static const struct option parked_options[] = {
 	{
 		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "reroute: who gets it instead"
+		.help = "list: only what was for this agent; reroute: who gets it instead"
 	},
 	{
 		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
 		.help = "shrink: the budget of the new, smaller envelope"
 	},
-	{
-		.name = "why", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "the reason, for whoever asks later; discard needs one"
-	},
+	REASON_OPTIONS("for whoever asks later; discard needs one"),
 	{
 		.name = "by", .arg = "NAME", .type = OPTION_TEXT,
 		.help = "who decides; the name of --agent or of the user where it is not given"
@@ -66,12 +65,22 @@ static void print_parked(const struct cli *cli, const struct json *parked)
 		cli_note(cli, "(nothing is parked)");
 	else
 		cli_note(cli, "\nspine parked show ID, then redrive ID, reroute ID --to AGENT,\n"
-			 "shrink ID --max-tokens N, or discard ID --why TEXT");
+			 "shrink ID --max-tokens N, or discard ID --reason TEXT");
 }
 
 static int exec_list(struct cli *cli)
 {
-	return pages_run(cli, "/v1/parked", "parked", print_parked);
+	const char *to = options_text(&cli->options, "to");
+	struct buf path;
+	int code;
+
+	buf_init(&path, BODY_MAX_BYTES);
+	buf_puts(&path, "/v1/parked");
+	if (to)
+		url_add(&path, "to", str_of(to));
+	code = pages_run(cli, buf_str(&path).p, "parked", print_parked);
+	buf_release(&path);
+	return code;
 }
 
 static int exec_show(struct cli *cli)
@@ -89,10 +98,12 @@ static int exec_show(struct cli *cli)
 static int put_decision(const struct cli *cli, struct json_writer *w)
 {
 	const char *texts[][2] = {
-		{"to", options_text(&cli->options, "to")}, {"why", options_text(&cli->options, "why")},
-		{"by", cli_person(cli)},
+		{"to", options_text(&cli->options, "to")}, {"why", NULL}, {"by", cli_person(cli)},
 	};
+	int code = reason_read(cli, &texts[1][1]);
 
+	if (code != CLI_OK)
+		return code;
 	for (size_t i = 0; i < OPTION_COUNT(texts); i++) {
 		if (texts[i][1] && !str_is_utf8(str_of(texts[i][1])))
 			return cli_usage(cli, "--%s is not UTF-8 text", texts[i][0]);
@@ -122,7 +133,7 @@ static int decide(struct cli *cli, const char *suffix)
 	json_end_object(&w);
 	what.body = buf_str(&body);
 	if (code == CLI_OK && buf_overflowed(&body))
-		code = cli_usage(cli, "--why is too long");
+		code = cli_usage(cli, "--reason is too long");
 	if (code == CLI_OK)
 		code = each_id_run(cli, &what);
 	buf_release(&body);
@@ -150,21 +161,27 @@ static int exec_shrink(struct cli *cli)
 
 static int exec_discard(struct cli *cli)
 {
-	if (options_text(&cli->options, "why") == NULL)
-		return cli_usage(cli, "parked discard needs --why TEXT: it is gone from the queue for good, and "
+	const char *reason = NULL;
+	int code = reason_read(cli, &reason);
+
+	if (code == CLI_OK && reason == NULL)
+		code = cli_usage(cli, "parked discard needs --reason TEXT: it is gone from the queue for good, and "
 				      "somebody will ask");
-	return decide(cli, "/discard");
+	return code == CLI_OK ? decide(cli, "/discard") : code;
 }
 
 static int exec_parked(struct cli *cli)
 {
 	static const struct subcommand list[] = {
-		{"list", "", 0, 0, {NULL}, exec_list},
+		{"list", "[--to AGENT]", 0, 0, {"to", NULL}, exec_list},
 		{"show", "ID", 1, 1, {NULL}, exec_show},
-		{"redrive", "ID...", 1, IDS_MAX, {"why", "by", NULL}, exec_redrive},
-		{"reroute", "ID... --to AGENT", 1, IDS_MAX, {"to", "why", "by", NULL}, exec_reroute},
-		{"shrink", "ID... --max-tokens N", 1, IDS_MAX, {"max-tokens", "why", "by", NULL}, exec_shrink},
-		{"discard", "ID... --why TEXT", 1, IDS_MAX, {"why", "by", NULL}, exec_discard},
+		{"redrive", "ID...", 1, IDS_MAX, {"reason", "why", "by", NULL}, exec_redrive},
+		{"reroute", "ID... --to AGENT", 1, IDS_MAX, {"to", "reason", "why", "by", NULL}, exec_reroute},
+		{
+			"shrink", "ID... --max-tokens N", 1, IDS_MAX, {"max-tokens", "reason", "why", "by", NULL},
+			exec_shrink
+		},
+		{"discard", "ID... --reason TEXT", 1, IDS_MAX, {"reason", "why", "by", NULL}, exec_discard},
 		{0},
 	};
 
@@ -184,8 +201,9 @@ const struct command cmd_parked = {
 		 "With --json the answers to a decision are in the member handoffs, also for a single id.",
 	.examples = {
 		"spine parked",
+		"spine parked --to coder",
 		"spine parked show ho-2",
-		"spine parked redrive ho-2 --why \"the agent is back\"",
+		"spine parked redrive ho-2 --reason \"the agent is back\"",
 	},
 	.tables = {&parked_table, &pages_table, &client_table},
 	.max_args = IDS_MAX + 1,

@@ -250,6 +250,36 @@ static int receive_once(struct cli *cli, struct receiver *r, bool *ret_more)
 	return code;
 }
 
+/* What nobody took in time is not waiting any more: whoever comes late is told where it went. */
+static int64_t count_parked(struct cli *cli, const char *agent)
+{
+	struct client_request request = {
+		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", agent, ""), .repeatable = true,
+	};
+	struct ask ask;
+	int64_t count = 0;
+
+	ask_make(cli, &request, cli->arena, &ask);
+	if (ask.exit == CLI_OK)
+		count = ask_int(json_get(&ask.json, "queue"), "parked", 0);
+	ask_release(&ask);
+	return count;
+}
+
+static void tell_nothing(struct cli *cli, const char *agent)
+{
+	const char *nothing = options_int(&cli->options, "wait") ? "nothing came" : "nothing is waiting";
+	int64_t parked = count_parked(cli, agent);
+
+	if (parked)
+		cli_note(cli, "(%s for %s; %lld %s parked: spine parked --to %s)", nothing, agent, (long long)parked,
+			 parked == 1 ? "is" : "are", agent);
+	else if (options_int(&cli->options, "wait"))
+		cli_note(cli, "(%s for %s)", nothing, agent);
+	else
+		cli_note(cli, "(%s for %s; --wait TIME waits for it)", nothing, agent);
+}
+
 /* Every round has memory of its own, so that a loop can go on for years. */
 static int receive_all(struct cli *cli, struct receiver *r)
 {
@@ -278,8 +308,7 @@ static int receive_all(struct cli *cli, struct receiver *r)
 		return CLI_FAILED;
 	}
 	if (first == CLI_NOT_FOUND)
-		cli_note(cli, options_int(&cli->options, "wait") ? "(nothing came for %s)" :
-			 "(nothing is waiting for %s; --wait TIME waits for it)", r->agent);
+		tell_nothing(cli, r->agent);
 	return first;
 }
 
@@ -372,7 +401,8 @@ const struct command cmd_receive = {
 		 "the exit code is 3.\n\n"
 		 "With --exec, or a program behind --, any program becomes an agent. It gets the prompt on its "
 		 "standard input. Exit code 0 completes the handoff with its standard output as the result (as JSON "
-		 "where it can be read as that, else as text); 65 rejects it for good; any other gives it back for "
+		 "where it can be read as that, else as text), which is not printed: spine get ho-1 "
+		 "shows it; 65 rejects it for good; any other gives it back for "
 		 "another attempt. The reason is the last line of standard error. A program that cannot be run (126, "
 		 "127) ends the loop.\n\n"
 		 "The program's environment has SPINE_HANDOFF, SPINE_ENVELOPE, SPINE_LEASE, SPINE_ATTEMPT, "

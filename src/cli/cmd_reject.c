@@ -6,7 +6,7 @@
 
 static int put_reject(struct cli *cli, struct json_writer *w)
 {
-	return settle_put_text(cli, "reason", w);
+	return settle_put_reason(cli, true, w);
 }
 
 static int exec_reject(struct cli *cli)
@@ -19,10 +19,11 @@ static int exec_reject(struct cli *cli)
 const struct command cmd_reject = {
 	.name = "reject",
 	.summary = "Refuses a handoff for good: it goes to a fallback agent, or is parked",
-	.usage = "LEASE REASON|-",
+	.usage = "LEASE REASON|- | LEASE --reason TEXT",
+	.about = "A reason is needed: as an argument, or by --reason; with \"-\" it is read from standard input.",
 	.examples = {"spine reject ho-2.2 \"this needs a person\""},
-	.tables = {&client_table},
-	.min_args = 2,
+	.tables = {&settle_reason_table, &client_table},
+	.min_args = 1,
 	.max_args = 2,
 	.exec = exec_reject,
 };

@@ -43,6 +43,8 @@ static int exec_resolve(struct cli *cli)
 	struct buf body;
 	int code;
 
+	cli->listed = "ids";
+	cli->listed_from = 1;
 	buf_init(&body, BODY_MAX_BYTES);
 	code = put_body(cli, &body);
 	if (code == CLI_OK)

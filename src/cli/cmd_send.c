@@ -166,6 +166,10 @@ const struct command cmd_send = {
 		 "call.\n\n"
 		 "Without --wait the server takes it from here: it tries again, falls back, and parks what nobody "
 		 "took. With --wait the call returns when the receiver has acked.\n\n"
+		 "What nobody takes is parked when every attempt has waited for its ack timeout: 3 times 15 seconds "
+		 "where nobody says otherwise. To let it wait longer, give --ack-timeout or --attempts, or set them "
+		 "for the receiver: spine agent NAME --ack-timeout 1h. A receiver that is at work, or waits for more, "
+		 "is there: what is queued for it then loses no attempt.\n\n"
 		 "Sending the same envelope to the same agent again is the next attempt of the same handoff, never a "
 		 "second one.",
 	.examples = {

@@ -1,6 +1,7 @@
 /* spine serve: runs the server. */
 #include "cli/alert_options.h"
 #include "cli/commands.h"
+#include "cli/local_server.h"
 #include "cli/shared_options.h"
 #include "serve/serve.h"
 
@@ -177,6 +178,15 @@ static enum log_format format_of(const char *name)
 	return strcmp(name, "json") == 0 ? LOG_JSON : strcmp(name, "text") == 0 ? LOG_TEXT : LOG_AUTO;
 }
 
+/* The usual reason why a server does not start is that one runs already. */
+static void say_where_the_other_is(const struct cli *cli, const char *data_dir)
+{
+	const char *url = local_server_url(cli->arena, data_dir);
+
+	if (url)
+		cli_note(cli, "It %s", local_server_hint(cli->arena, url));
+}
+
 static int exec_serve(struct cli *cli)
 {
 	const struct options *o = &cli->options;
@@ -218,6 +228,8 @@ static int exec_serve(struct cli *cli)
 		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never "
 				 "be received");
 	code = serve_run(&config);
+	if (code == CLI_FAILED)
+		say_where_the_other_is(cli, config.data_dir);
 	return code == SERVE_STORE_FAILED ? CLI_DAMAGED : code;
 }
 

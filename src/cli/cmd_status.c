@@ -31,6 +31,30 @@ static void print_verdict(const struct cli *cli, bool is_ready)
 			       is_ready ? "ready" : "not ready", term_off(&cli->out, style)));
 }
 
+static const struct show_word status_words[] = {
+	{"started_at", "started", NULL},
+	{"uptime", "running for", NULL},
+	{"store bytes", "store size", NULL},
+	{"store data", "data directory", NULL},
+	{"http connections", "connections", NULL},
+	{"http requests", "requests so far", NULL},
+	{"http requests_active", "requests under way", NULL},
+	{"http refused", "requests refused", NULL},
+	{"writer queued", "writes waiting", NULL},
+	{"writer writes", "writes so far", NULL},
+	{"writer commits", "commits so far", NULL},
+	{"events streams", "streams of events", NULL},
+	{"traces", "spans", "sent nowhere (spine serve --otlp-endpoint)"},
+	{"traces exported", "spans sent", NULL},
+	{"traces dropped", "spans dropped", NULL},
+	{"traces dropped_by refused", "spans dropped, refused", NULL},
+	{"traces dropped_by rejected", "spans dropped, rejected", NULL},
+	{"traces dropped_by behind", "spans dropped, behind", NULL},
+	{"traces dropped_by stopped", "spans dropped, stopped", NULL},
+	{"traces failed_posts", "posts of spans failed", NULL},
+	{NULL, NULL, NULL},
+};
+
 /* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
 static void print_delivery(struct cli *cli)
 {
@@ -66,7 +90,7 @@ static int exec_status(struct cli *cli)
 			cli_write_json(cli, buf_str(&status.reply.body));
 		} else {
 			print_verdict(cli, code == CLI_OK);
-			show_object(cli, &status.json);
+			show_object_as(cli, &status.json, status_words);
 			print_delivery(cli);
 		}
 	}

@@ -250,7 +250,7 @@ static void sum_up(struct demo *d)
 	}
 	demo_chapter(d, 6, "Fidelity: what each hop kept of what it got");
 	cli_write(STR("\n"));
-	show_fidelity(d->cli, fidelity);
+	show_fidelity_compared(d->cli, fidelity);
 	demo_pause(d, d->is_fast ? 0 : 1500);
 	demo_chapter(d, 7, "The trace: what happened, step by step");
 	cli_write(STR("\n"));

@@ -382,6 +382,8 @@ static void note_stored(struct import *import, struct import_batch *batch, const
 {
 	const struct json *memories = ask_array(&ask->json, "memories");
 	const struct json *warnings = ask_array(&ask->json, "warnings");
+	/* The first answer again, to an earlier import. (One of several calls may repeat what another of them did.) */
+	bool was_there = ask->reply.is_replayed && ask->reply.calls == 1;
 	size_t at = 0;
 
 	for (size_t i = 0; i < batch->count; i++) {
@@ -397,7 +399,10 @@ static void note_stored(struct import *import, struct import_batch *batch, const
 		if (import->new_ids && item->id && stored)
 			id_map_put(&import->renamed, item->id, stored);
 		item->is_done = true;
-		import->counts.imported++;
+		if (was_there)
+			import->counts.unchanged++;
+		else
+			import->counts.imported++;
 	}
 	for (uint32_t i = 0; i < warnings->count; i++)
 		warn(import, &warnings->items[i]);

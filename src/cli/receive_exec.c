@@ -246,13 +246,15 @@ static void report(const struct job *job, const char *verb, const struct buf *re
 {
 	const char *done = verb[0] == 'c' ? "completed" : verb[0] == 'r' ? "rejected" : "nacked";
 	double seconds = (double)(clock_mono_ns() - began_ns) / 1e9;
+	struct str id = str_sub(job->lease, 0, str_find(job->lease, '.'));
 
 	if (cli_is_json(job->cli))
 		cli_write_json(job->cli, buf_str(&ask->reply.body));
 	if (reason->len)
 		cli_note(job->cli, "%.*s %s after %.1f s: %s", STR_ARG(job->lease), done, seconds, buf_str(reason).p);
 	else
-		cli_note(job->cli, "%.*s %s after %.1f s", STR_ARG(job->lease), done, seconds);
+		cli_note(job->cli, "%.*s %s after %.1f s; its result: spine get %.*s", STR_ARG(job->lease), done,
+			 seconds, STR_ARG(id));
 }
 
 static int settle(struct job *job, const struct child *child, int64_t began_ns)

@@ -3,6 +3,7 @@
 #include "cli/ask.h"
 #include "cli/fields.h"
 #include "cli/input.h"
+#include "cli/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show.h"
 #include "client/url.h"
@@ -21,6 +22,12 @@ static const struct option result_options[] = {
 };
 
 const struct option_table settle_result_table = {"About the work", result_options, OPTION_COUNT(result_options)};
+
+static const struct option reason_options[] = {
+	REASON_OPTIONS("the reason, where it is not given as an argument"),
+};
+
+const struct option_table settle_reason_table = {"Why", reason_options, OPTION_COUNT(reason_options)};
 
 const char *settle_path(struct arena *arena, struct str lease, const char *verb)
 {
@@ -46,13 +53,23 @@ void settle_put_seconds(struct json_writer *w, const char *name, int64_t ms)
 
 /* --- Parts of the body --- */
 
-static int read_text(struct cli *cli, struct buf *text)
+int settle_argument(const struct cli *cli, const char *what, const char *option, const char **ret)
+{
+	const char *arg = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
+
+	if (arg && option)
+		return cli_usage(cli, "the %s is given as an argument or by an option, not by both", what);
+	*ret = option ? option : arg;
+	return CLI_OK;
+}
+
+static int read_text(const struct cli *cli, const char *arg, struct buf *text)
 {
 	struct buf error;
 	int code = CLI_OK;
 
 	buf_init(&error, 4096);
-	if (!input_text(cli, cli->options.args[1], text, &error)) {
+	if (!input_text(cli, arg, text, &error)) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_FAILED;
 	}
@@ -60,21 +77,39 @@ static int read_text(struct cli *cli, struct buf *text)
 	return code;
 }
 
-int settle_put_text(struct cli *cli, const char *name, struct json_writer *w)
+static int put_text(const struct cli *cli, const char *name, const char *arg, struct json_writer *w)
 {
 	struct buf text;
 	int code;
 
-	if (cli->options.arg_count < 2)
+	if (arg == NULL)
 		return CLI_OK;
 	buf_init(&text, TEXT_MAX_BYTES);
-	code = read_text(cli, &text);
+	code = read_text(cli, arg, &text);
 	if (code == CLI_OK)
 		code = fields_check_text(cli, "the text", buf_str(&text));
 	if (code == CLI_OK)
 		json_member_str(w, name, buf_str(&text));
 	buf_release(&text);
 	return code;
+}
+
+int settle_put_text(struct cli *cli, const char *name, struct json_writer *w)
+{
+	return put_text(cli, name, cli->options.arg_count > 1 ? cli->options.args[1] : NULL, w);
+}
+
+int settle_put_reason(struct cli *cli, bool is_needed, struct json_writer *w)
+{
+	const char *reason = NULL;
+	int code = reason_read(cli, &reason);
+
+	if (code == CLI_OK)
+		code = settle_argument(cli, "reason", reason, &reason);
+	if (code == CLI_OK && is_needed && reason == NULL)
+		code = cli_usage(cli, "%s needs a reason: spine %s LEASE REASON", cli->command->name,
+				 cli->command->name);
+	return code == CLI_OK ? put_text(cli, "reason", reason, w) : code;
 }
 
 int settle_put_facts(struct cli *cli, struct json_writer *w)

@@ -7,6 +7,7 @@
 #include "codec/json.h"
 
 extern const struct option_table settle_result_table;	/* --gap, --input-tokens */
+extern const struct option_table settle_reason_table;	/* --reason, --why */
 
 struct settle {
 	const char *verb;		/* the end of the path: "ack" */
@@ -25,6 +26,11 @@ const char *settle_path(struct arena *arena, struct str lease, const char *verb)
 /* Writes the member of that name: the second argument, or standard input where that is "-". Nothing where it is
  * absent. */
 int settle_put_text(struct cli *cli, const char *name, struct json_writer *w);
+/* The member "reason" in the same way; it may be given by an option (settle_reason_table) as well. */
+int settle_put_reason(struct cli *cli, bool is_needed, struct json_writer *w);
+/* The second argument, or what an option says in its place; NULL where there is neither. CLI_USAGE where there are
+ * both. */
+int settle_argument(const struct cli *cli, const char *what, const char *option, const char **ret);
 /* The options of settle_result_table. */
 int settle_put_facts(struct cli *cli, struct json_writer *w);
 /* Writes the member "result": JSON where the text is that, else the text. Nothing where it is empty. False where it is

@@ -27,18 +27,18 @@ static const struct table_column memory_columns[] = {
 };
 
 /* The summary, or else the beginning of the content. */
-static struct str preview_of(const struct json *memory)
+static struct str preview_of(const struct cli *cli, const struct json *memory)
 {
 	struct str text = ask_str(memory, "summary");
 
 	if (text.n == 0)
 		text = ask_str(memory, "content");
-	if (text.n > PREVIEW_BYTES) {
-		text.n = PREVIEW_BYTES;
-		while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
-			text.n--;
-	}
-	return text;
+	if (text.n <= PREVIEW_BYTES)
+		return text;
+	text.n = PREVIEW_BYTES;
+	while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
+		text.n--;
+	return arena_printf(cli->arena, "%.*s…", STR_ARG(text));
 }
 
 /* What is as usual is not worth a column. */
@@ -101,7 +101,7 @@ void show_table(const struct cli *cli, const struct json *memories)
 		table_set(&table, row, COL_IMPORTANCE, unless(ask_str(m, "importance"), "medium"));
 		table_set(&table, row, COL_KIND, ask_str(m, "kind"));
 		table_set(&table, row, COL_AGENT, ask_str(m, "agent"));
-		table_set(&table, row, COL_TEXT, preview_of(m));
+		table_set(&table, row, COL_TEXT, preview_of(cli, m));
 		if (json_get(m, "explain"))
 			row->below = explanation(cli, json_get(m, "explain"));
 	}
@@ -126,7 +126,7 @@ void show_versions(const struct cli *cli, const struct json *versions)
 						       (long long)ask_int(m, "version", 0)));
 		row->cells[1] = when_age(cli->arena, ask_str(m, "updated_at"), now_ms);
 		table_set(&table, row, 2, unless(ask_str(m, "state"), "active"));
-		table_set(&table, row, 3, preview_of(m));
+		table_set(&table, row, 3, preview_of(cli, m));
 	}
 	show_rows(cli, &table);
 }
@@ -267,9 +267,7 @@ static int show_missing(const struct cli *cli, const struct json *missing)
 		if (str_is(reason, "forgotten"))
 			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
 		else
-			cli_error(cli, "%.*s does not exist%s%s", STR_ARG(id),
-				  options_text(&cli->options, "space") ? " in space " : "",
-				  options_text(&cli->options, "space") ? options_text(&cli->options, "space") : "");
+			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), ask_space(cli));
 	}
 	return missing->count ? CLI_NOT_FOUND : CLI_OK;
 }
@@ -351,24 +349,41 @@ static struct str label_text(const struct cli *cli, struct str prefix, struct st
 	return arena_printf(cli->arena, "%.*s%s%.*s", STR_ARG(prefix), prefix.n ? " " : "", STR_ARG(key));
 }
 
-static void add_members(const struct cli *cli, struct table *table, struct str prefix, const struct json *object,
-			int depth)
+static struct show_word word_of(const struct cli *cli, const struct show_word *words, struct str name)
+{
+	for (; words && words->name; words++)
+		if (str_is(name, words->name))
+			return *words;
+	return (struct show_word){.label = arena_cstr(cli->arena, name)};
+}
+
+static void add_members(const struct cli *cli, struct table *table, const struct show_word *words, struct str prefix,
+			const struct json *object, int depth)
 {
 	for (uint32_t i = 0; i < object->count; i++) {
 		const struct json_member *m = &object->members[i];
+		struct str name = label_text(cli, prefix, m->key, &m->value);
+		struct show_word word;
 		struct table_row *row;
 
 		if (m->value.type == JSON_OBJECT && depth < 4) {
-			add_members(cli, table, label_text(cli, prefix, m->key, &m->value), &m->value, depth + 1);
+			add_members(cli, table, words, name, &m->value, depth + 1);
 			continue;
 		}
+		word = word_of(cli, words, name);
 		row = table_add(table);
-		table_set(table, row, 0, label_text(cli, prefix, m->key, &m->value));
-		table_set(table, row, 1, value_text(cli, m->key, &m->value));
+		table_set(table, row, 0, str_of(word.label));
+		table_set(table, row, 1, m->value.type == JSON_NULL && word.none ? str_of(word.none) :
+					 value_text(cli, m->key, &m->value));
 	}
 }
 
 void show_object(const struct cli *cli, const struct json *object)
+{
+	show_object_as(cli, object, NULL);
+}
+
+void show_object_as(const struct cli *cli, const struct json *object, const struct show_word *words)
 {
 	static const struct table_column columns[] = {
 		{"", false, TERM_DIM}, {"", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
@@ -378,6 +393,6 @@ void show_object(const struct cli *cli, const struct json *object)
 	if (object->type != JSON_OBJECT)
 		return;
 	table_init(&table, columns, cli->arena);
-	add_members(cli, &table, STR(""), object, 0);
+	add_members(cli, &table, words, STR(""), object, 0);
 	show_rows(cli, &table);
 }

@@ -32,4 +32,14 @@ void show_rows(const struct cli *cli, const struct table *table);
 /* An object of the server, "key  value" in lines, objects within as "key.key". */
 void show_object(const struct cli *cli, const struct json *object);
 
+/* What people call a member, and what they read where it is null. */
+struct show_word {
+	const char *name;	/* as show_object() would print it: "store bytes"; NULL ends the list */
+	const char *label;
+	const char *none;	/* NULL: "null" */
+};
+
+/* The same in these words; a member that is not among them keeps its name. */
+void show_object_as(const struct cli *cli, const struct json *object, const struct show_word *words);
+
 #endif

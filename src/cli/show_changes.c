@@ -151,7 +151,7 @@ static double left_at_ten_percent_loss(int64_t hops)
 
 enum { COL_HOP, COL_ENVELOPE, COL_ROUTE, COL_SCORE, COL_KEPT, COL_ROOT, COL_LOSS, COL_DROPPED, COL_CONSTRAINTS };
 
-static void add_hop(const struct cli *cli, struct table *table, const struct json *hop)
+static void add_hop(const struct cli *cli, struct table *table, const struct json *hop, bool compare)
 {
 	const struct json *changes = ask_array(hop, "changes"), *root = json_get(hop, "against_root");
 	struct table_row *row = table_add(table);
@@ -167,14 +167,26 @@ static void add_hop(const struct cli *cli, struct table *table, const struct jso
 		arena_printf(cli->arena, "%lld/%lld", (long long)ask_int(hop, "kept", 0),
 			     (long long)ask_int(hop, "total", 0)) : STR("-");
 	row->cells[COL_ROOT] = percent(cli, root ? ask_number(root, "score") : 1);
-	row->cells[COL_LOSS] = percent(cli, left_at_ten_percent_loss(number));
+	if (compare)
+		row->cells[COL_LOSS] = percent(cli, left_at_ten_percent_loss(number));
 	row->cells[COL_CONSTRAINTS] = constraints_text(cli, changes);
 	if (dropped)
 		row->cells[COL_DROPPED] = arena_printf(cli->arena, "%u", dropped);
 	row->below = told_changes(cli, hop);
 }
 
-void show_fidelity(const struct cli *cli, const struct json *fidelity)
+static void print_sums(const struct cli *cli, const struct json *fidelity, int64_t last_hop, bool compare)
+{
+	cli_write(arena_printf(cli->arena, "\nThe last envelope has %.1f %% of what the first had, and %.1f %% of its "
+			       "intent and constraints.\n", ask_number(fidelity, "score") * 100,
+			       ask_number(fidelity, "intent_and_constraints") * 100));
+	if (compare)
+		cli_write(arena_printf(cli->arena, "For comparison: at 10 %% loss a hop, %.1f %% would be left after "
+				       "hop %lld.\n", left_at_ten_percent_loss(last_hop) * 100,
+				       (long long)last_hop));
+}
+
+static void print_fidelity(const struct cli *cli, const struct json *fidelity, bool compare)
 {
 	static const struct table_column columns[] = {
 		[COL_HOP] = {"HOP", true, TERM_PLAIN},
@@ -197,14 +209,20 @@ void show_fidelity(const struct cli *cli, const struct json *fidelity)
 	/* Each of them has a line of its own below. */
 	table_may_omit(&table, COL_CONSTRAINTS);
 	for (uint32_t i = 0; i < hops->count; i++) {
-		add_hop(cli, &table, &hops->items[i]);
+		add_hop(cli, &table, &hops->items[i], compare);
 		last = ask_int(&hops->items[i], "hop", 0);
 	}
 	show_rows(cli, &table);
 	if (hops->count && json_get(fidelity, "score"))
-		cli_write(arena_printf(cli->arena, "\nThe last envelope has %.1f %% of what the first had, and "
-				       "%.1f %% of its intent and constraints.\nFor comparison: at 10 %% loss a hop, "
-				       "%.1f %% would be left after hop %lld.\n", ask_number(fidelity, "score") * 100,
-				       ask_number(fidelity, "intent_and_constraints") * 100,
-				       left_at_ten_percent_loss(last) * 100, (long long)last));
+		print_sums(cli, fidelity, last, compare);
+}
+
+void show_fidelity(const struct cli *cli, const struct json *fidelity)
+{
+	print_fidelity(cli, fidelity, false);
+}
+
+void show_fidelity_compared(const struct cli *cli, const struct json *fidelity)
+{
+	print_fidelity(cli, fidelity, true);
 }

@@ -298,12 +298,14 @@ static void put_head(const struct cli *cli, struct buf *out, const struct json *
 	buf_printf(out, "%s\n", term_off(&cli->out, TERM_DIM));
 }
 
-static struct str preview_of(const struct json *ref)
+static struct str preview_of(const struct cli *cli, const struct json *ref)
 {
 	struct str text = ask_str(ref, "text");
 
-	if (text.n > PREVIEW_BYTES)
+	if (text.n > PREVIEW_BYTES) {
 		text.n = str_utf8_prefix(str_sub(text, 0, PREVIEW_BYTES));
+		return arena_printf(cli->arena, "%.*s…", STR_ARG(text));
+	}
 	if (text.p == NULL && !str_is(ask_str(ref, "form"), "ref"))
 		return STR("(forgotten since)");
 	return text;
@@ -334,7 +336,7 @@ static void put_refs(const struct cli *cli, struct buf *out, const struct json *
 			if (keys[k])
 				table_set(&table, row, k, ask_str(ref, keys[k]));
 		row->cells[3] = arena_printf(cli->arena, "%lld", (long long)ask_int(ref, "tokens", 0));
-		table_set(&table, row, 8, preview_of(ref));
+		table_set(&table, row, 8, preview_of(cli, ref));
 	}
 	table_print(&table, &cli->out, out);
 }

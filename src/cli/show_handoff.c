@@ -7,7 +7,7 @@
 #include "cli/when.h"
 #include "codec/rfc3339.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 10, LINE_INDENT = 6 };
+enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 14, LINE_INDENT = 6 };
 
 /* --- How it stands --- */
 
@@ -19,11 +19,22 @@ static void put_safe(struct buf *out, const char *before, struct str text)
 	term_put_line(out, text, SIZE_MAX);
 }
 
+/* Nothing will happen to it unless somebody decides so: then the reason is why it lies there. */
+static bool is_stuck(struct str state)
+{
+	return str_is(state, "parked") || str_is(state, "expired") || str_is(state, "discarded");
+}
+
 /* What goes between the state and the agent: "queued for", "acked by". */
 static const char *preposition(struct str state)
 {
-	return str_is(state, "queued") ? " for" : str_is(state, "parked") || str_is(state, "expired") ||
-	       str_is(state, "discarded") ? " on the way to" : " by";
+	return str_is(state, "queued") ? " for" : is_stuck(state) ? " on the way to" : " by";
+}
+
+/* The reason is of the last failure, and stays when that has been overcome. */
+static bool is_overcome(struct str state)
+{
+	return str_is(state, "acked") || str_is(state, "completed");
 }
 
 static struct str attempt_text(const struct cli *cli, const struct json *h)
@@ -48,8 +59,8 @@ void show_handoff_line(const struct cli *cli, const struct json *h)
 	put_safe(&text, " from ", ask_str(h, "from"));
 	buf_printf(&text, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
 		   (long long)ask_int(h, "max_attempts", 0));
-	if (!str_is(state, "acked") && !str_is(state, "completed"))
-		put_safe(&text, ": ", ask_str(h, "reason"));
+	if (!is_overcome(state))
+		put_safe(&text, is_stuck(state) ? ": " : "; last failure: ", ask_str(h, "reason"));
 	buf_printf(&out, "%s%.*s%s  ", term_on(&cli->out, TERM_CYAN), STR_ARG(id), term_off(&cli->out, TERM_CYAN));
 	/* Programs read lines; a person's are as long as the terminal is wide. */
 	if (cli->out.is_terminal)
@@ -60,6 +71,15 @@ void show_handoff_line(const struct cli *cli, const struct json *h)
 	cli_write(buf_str(&out));
 	buf_release(&text);
 	buf_release(&out);
+}
+
+struct str show_handoff_about(const struct cli *cli, const struct json *h)
+{
+	struct str state = ask_str(h, "state"), progress = ask_str(h, "progress"), reason = ask_str(h, "reason");
+
+	if (progress.n || reason.n == 0 || is_overcome(state))
+		return progress;
+	return is_stuck(state) ? reason : arena_printf(cli->arena, "last failure: %.*s", STR_ARG(reason));
 }
 
 void show_handoffs(const struct cli *cli, const struct json *handoffs)
@@ -78,18 +98,15 @@ void show_handoffs(const struct cli *cli, const struct json *handoffs)
 	for (uint32_t i = 0; i < handoffs->count; i++) {
 		const struct json *h = &handoffs->items[i];
 		struct table_row *row = table_add(&table);
-		struct str state = ask_str(h, "state"), about = ask_str(h, "progress");
 
-		if (about.n == 0 && !str_is(state, "completed"))
-			about = ask_str(h, "reason");
 		table_set(&table, row, 0, ask_str(h, "id"));
-		table_set(&table, row, 1, state);
+		table_set(&table, row, 1, ask_str(h, "state"));
 		row->cells[2] = when_age(cli->arena, ask_str(h, "created_at"), now_ms);
 		table_set(&table, row, 3, ask_str(h, "envelope_id"));
 		row->cells[4] = show_envelope_route(cli, h);
 		table_set(&table, row, 5, ask_str(h, "channel"));
 		row->cells[6] = attempt_text(cli, h);
-		table_set(&table, row, 7, about);
+		table_set(&table, row, 7, show_handoff_about(cli, h));
 	}
 	show_rows(cli, &table);
 }
@@ -209,6 +226,13 @@ static void put_value_row(const struct cli *cli, struct buf *out, const char *la
 	buf_release(&text);
 }
 
+static const char *label_of(const char *fact, struct str state)
+{
+	if (strcmp(fact, "reason") == 0)
+		return is_stuck(state) ? "reason" : "last failure";
+	return strcmp(fact, "envelope_id") == 0 ? "envelope" : strcmp(fact, "input_tokens") == 0 ? "tokens" : fact;
+}
+
 void show_handoff(const struct cli *cli, const struct json *h)
 {
 	static const char *const facts[] = {
@@ -221,12 +245,8 @@ void show_handoff(const struct cli *cli, const struct json *h)
 	show_handoff_line(cli, h);
 	buf_init(&out, 16 * (size_t)LINE_MAX_BYTES);
 	put_row(cli, &out, "route", show_envelope_route(cli, h));
-	for (const char *const *fact = facts; *fact; fact++) {
-		const char *label = strcmp(*fact, "envelope_id") == 0 ? "envelope" :
-				    strcmp(*fact, "input_tokens") == 0 ? "tokens" : *fact;
-
-		put_value_row(cli, &out, label, json_get(h, *fact));
-	}
+	for (const char *const *fact = facts; *fact; fact++)
+		put_value_row(cli, &out, label_of(*fact, ask_str(h, "state")), json_get(h, *fact));
 	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));
 	put_row(cli, &out, "due", term_line(cli->arena, due));
 	cli_write(buf_str(&out));

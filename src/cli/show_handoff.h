@@ -10,6 +10,8 @@
 void show_handoff_line(const struct cli *cli, const struct json *handoff);
 /* A line for each: id, state, age, envelope, who to whom, attempt, and what there is to say. */
 void show_handoffs(const struct cli *cli, const struct json *handoffs);
+/* How far it is, or else what holds it up; empty where nothing does. Not made safe to print. */
+struct str show_handoff_about(const struct cli *cli, const struct json *handoff);
 /* All of one: how it stands, its result, and what happened to it. */
 void show_handoff(const struct cli *cli, const struct json *handoff);
 /* Handoffs that were parked and not told of before, on standard error: the "notices" of an answer. */

@@ -38,6 +38,20 @@ static void put_title(const struct cli *cli, struct buf *out, const char *title)
 	buf_printf(out, "%s%-*s%s", term_on(&cli->out, TERM_DIM), BARS_INDENT, title, term_off(&cli->out, TERM_DIM));
 }
 
+/* "2 of 5 (40 %)": of the handoffs, or of those that were settled where these are more. */
+static void put_failed(struct buf *out, const struct json *all)
+{
+	int64_t failed = ask_int(all, "failed", 0), handoffs = ask_int(all, "handoffs", 0);
+	int64_t settled = ask_int(all, "acked", 0) + failed;
+
+	buf_printf(out, "failed %lld", (long long)failed);
+	if (failed == 0)
+		return;
+	buf_printf(out, " of %lld (", (long long)(handoffs > settled ? handoffs : settled));
+	put_percent(out, all, "failure_rate");
+	buf_putc(out, ')');
+}
+
 void show_stats_overall(const struct cli *cli, const struct json *stats, struct buf *out)
 {
 	const struct json *all = json_get(stats, "overall"), *latency = json_get(all, "latency_ms");
@@ -49,10 +63,9 @@ void show_stats_overall(const struct cli *cli, const struct json *stats, struct 
 	put_title(cli, out, "handoffs");
 	buf_printf(out, "%lld  acked %lld  completed %lld  ", (long long)ask_int(all, "handoffs", 0),
 		   (long long)ask_int(all, "acked", 0), (long long)ask_int(all, "completed", 0));
-	buf_printf(out, "%sfailed %lld (", term_on(&cli->out, fails ? TERM_RED : TERM_PLAIN),
-		   (long long)ask_int(all, "failed", 0));
-	put_percent(out, all, "failure_rate");
-	buf_printf(out, ")%s  retries %lld  leases lost %lld  waivers %lld\n",
+	buf_puts(out, term_on(&cli->out, fails ? TERM_RED : TERM_PLAIN));
+	put_failed(out, all);
+	buf_printf(out, "%s  retries %lld  leases lost %lld  waivers %lld\n",
 		   term_off(&cli->out, fails ? TERM_RED : TERM_PLAIN), (long long)ask_int(all, "retries", 0),
 		   (long long)ask_int(all, "leases_lost", 0), (long long)ask_int(all, "waivers", 0));
 	put_title(cli, out, "to ack");

@@ -141,7 +141,9 @@ void table_print(const struct table *t, const struct term *term, struct buf *out
 	if (t->first == NULL)
 		return;
 	measure(t, widths);
-	last = fit(t, term->width, widths);
+	/* What goes into a pipe or a file is read by programs, or later and elsewhere: there all of it is worth more
+	 * than short lines. */
+	last = fit(t, term->is_terminal ? term->width : SIZE_MAX, widths);
 	for (size_t i = 0; i <= last && t->columns[0].title[0]; i++)
 		if (widths[i])
 			put_cell(t, term, i, str_of(t->columns[i].title), widths[i], i == last, TERM_DIM, out);

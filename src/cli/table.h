@@ -1,6 +1,6 @@
 /* Aligned columns. A column without any content is left out. Where the table is wider than the terminal, the last
  * column and those that may be are cut, the widest first; where that is not enough, columns that may be are left
- * out. */
+ * out. Nothing is cut where it does not go to a terminal. */
 #ifndef SPINE_CLI_TABLE_H
 #define SPINE_CLI_TABLE_H
 

@@ -105,7 +105,7 @@ static void test_a_table_is_aligned_and_leaves_empty_columns_out(void **state)
 		{"TEXT", false, TERM_PLAIN},
 		{NULL, false, TERM_PLAIN},
 	};
-	struct term term = {.width = 40};
+	struct term term = {.is_terminal = true, .width = 40};
 	struct table table;
 	struct table_row *row;
 	struct arena arena;
@@ -127,6 +127,14 @@ static void test_a_table_is_aligned_and_leaves_empty_columns_out(void **state)
 	assert_string_equal(buf_str(&out).p,
 			    "ID      N  TEXT\n"
 			    "ms-1    5  a text that is longer than t…\n"
+			    "漢    123  short line\n");
+	/* In a pipe nothing is cut. */
+	term.is_terminal = false;
+	buf_clear(&out);
+	table_print(&table, &term, &out);
+	assert_string_equal(buf_str(&out).p,
+			    "ID      N  TEXT\n"
+			    "ms-1    5  a text that is longer than the line\n"
 			    "漢    123  short line\n");
 	buf_release(&out);
 	arena_release(&arena);
@@ -171,7 +179,7 @@ static void test_a_table_that_is_too_wide_is_cut_where_it_may_be_and_then_loses_
 	table_set(&table, row, 3, str_of("what was done to the constraints, at length"));
 	buf_init(&out, 4096);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct term term = {.width = cases[i].width};
+		struct term term = {.is_terminal = true, .width = cases[i].width};
 
 		buf_clear(&out);
 		table_print(&table, &term, &out);

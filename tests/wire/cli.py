@@ -69,10 +69,10 @@ class Cli:
         assert result.code == OK, result.err
         return result
 
-    def on_terminal(self, *args, typed="", env=None):
-        """Runs it on a terminal of 80 columns; returns the exit code and everything that was printed."""
+    def on_terminal(self, *args, typed="", env=None, columns=80):
+        """Runs it on a terminal; returns the exit code and everything that was printed."""
         leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         environment = self.env({"TERM": "xterm", **(env or {})})
         process = subprocess.Popen(
             [str(binary()), *args], stdin=follower, stdout=follower, stderr=follower, env=environment, cwd=self.home

@@ -99,7 +99,8 @@ def test_version_is_the_version(offline):
         (["stroe"], 'unknown command "stroe"; did you mean "store"?'),
         (["xyzzyxyzzy"], 'unknown command "xyzzyxyzzy"'),
         (["--json", "list"], "options of a command stand after its name"),
-        (["help", "serach"], 'did you mean "search"?'),
+        (["help", "serach"], 'did you mean "search"?\nTry: spine --help'),
+        (["help", "xyzzyxyzzy"], 'unknown command "xyzzyxyzzy"\nTry: spine --help'),
         (["store", "x", "--impotance", "high"], "unknown option --impotance; did you mean --importance?"),
         (["store", "x", "-i", "urgent"], '-i is "urgent"; expected one of low, medium, high, critical'),
         (["store", "x", "y"], "too many arguments; usage: spine store [options] [TEXT|-]"),
@@ -250,6 +251,25 @@ def test_an_import_without_a_server_says_so(offline):
 
 
 STORED = {"id": "ms-1", "version": 1}
+def test_a_server_at_another_address_is_pointed_out(offline, start, tmp_path):
+    server = start().wait_until_ready()
+    hint = f"listens on {server.url}: export SPINE_URL={server.url}, or give --url {server.url}"
+    config = tmp_path / "its-config"
+    config.write_text(f"data = {server.data}\n")
+    for cli in (lambda *args: offline(*args, env={"SPINE_DATA": str(server.data)}),
+                lambda *args: offline(*args, "--config", config)):
+        result = cli("status")
+        assert result.code == UNREACHABLE
+        assert f"cannot reach {offline.environment['SPINE_URL']}" in result.err
+        assert result.err.endswith(f"The server of {server.data} {hint}\n") and "Start it" not in result.err
+        result = cli("serve", "--listen", "127.0.0.1:0")
+        assert result.code == FAILED
+        assert f"is using the data directory {server.data}\nIt {hint}\n" in result.err
+    (tmp_path / "server.json").write_text('{"pid":999999999,"url":"http://127.0.0.1:1","version":"0"}')
+    for data in (tmp_path, tmp_path / "nothing"):
+        assert "Start it with: spine serve" in offline("status", env={"SPINE_DATA": str(data)}).err
+
+
 BUSY = {"status": 503, "code": "overloaded", "detail": "too many writes are waiting", "retryable": True}
 
 
@@ -413,6 +433,12 @@ def test_status_says_that_it_is_ready(spine):
     version = (ROOT / "VERSION").read_text().strip()
     assert re.search(rf"^version +{re.escape(version)}$", text, re.M)
     assert spine.ok("status", "--json").json["version"] == version
+
+
+def test_status_is_in_words_for_people(spine):
+    text = spine.ok("status").out.partition("\n\n")[0]
+    assert re.search(r"^requests under way +1$", text, re.M) and re.search(r"^spans +sent nowhere", text, re.M)
+    assert "_" not in re.sub(r"^(data directory|space) .*$", "", text, flags=re.M) and "null" not in text
 
 
 def test_the_space_is_shown_and_its_guard_set(spine):

@@ -7,9 +7,10 @@ import re
 import signal
 import subprocess
 import time
+from datetime import datetime
 
 import pytest
-from api import Api
+from api import Api, wait_until
 
 from cli import (  # noqa: F401
     CONFLICT,
@@ -152,7 +153,12 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         (["routes", "frobnicate"], "expected list, show, put or delete"),
         (["parked", "reroute", "ho-1"], "--to AGENT"),
         (["parked", "shrink", "ho-1"], "--max-tokens"),
-        (["parked", "discard", "ho-1"], "--why"),
+        (["parked", "discard", "ho-1"], "--reason"),
+        (["parked", "discard", "ho-1", "--why", "a", "--reason", "b"], "give one of them"),
+        (["reject", "ho-1.1"], "reject needs a reason"),
+        (["reject", "ho-1.1", "a", "--reason", "b"], "not by both"),
+        (["nack", "ho-1.1", "a", "--why", "b"], "not by both"),
+        (["complete", "ho-1.1", "a", "--result", "b"], "not by both"),
         (["parked", "redrive", "ho-1", "--to", "x"], "no option --to"),
         (["park", "env-1"], "--reason"),
         (["routes", "put", "a"], "--to AGENT"),
@@ -196,7 +202,7 @@ def test_complete_reads_the_result_from_standard_input(spine):
 def test_nack_and_reject_say_why(spine):
     sent(spine)
     out = spine.ok("nack", taken(spine)["lease"], "no compiler", "--delay", "0").out
-    assert out == "ho-1  queued for coder (env-1 from analyst, attempt 2 of 3): no compiler\n"
+    assert out == "ho-1  queued for coder (env-1 from analyst, attempt 2 of 3); last failure: no compiler\n"
     out = spine.ok("reject", taken(spine)["lease"], "-", stdin="not mine\n").out
     assert out == "ho-1  parked on the way to coder (env-1 from analyst, attempt 2 of 3): not mine\n"
 
@@ -339,6 +345,80 @@ def test_an_envelope_is_parked(spine):
     out = spine.ok("park", "env-1", "--reason", "waits for the client", "--by", "me").out
     assert out.startswith("ho-1  parked on the way to coder") and "waits for the client" in out
     assert spine("park", "env-9", "--reason", "x").code == NOT_FOUND
+
+
+def test_a_failure_that_is_over_is_not_told_as_if_it_were_not(spine):
+    parked(spine)
+    assert re.search(r"^reason +not mine$", spine.ok("get", "ho-1").out, re.M)
+    assert spine.ok("parked", "redrive", "ho-1").out.endswith("; last failure: not mine\n")
+    assert "last failure: not mine" in spine.ok("handoffs").out
+    assert re.search(r"^last failure +not mine$", spine.ok("get", "ho-1").out, re.M)
+    lease = taken(spine)["lease"]
+    spine.ok("ack", lease)
+    assert "not mine" not in spine.ok("handoffs").out
+    assert spine.ok("complete", lease, "done").out.endswith("attempt 1 of 3)\n")
+    lines = spine.ok("get", "ho-1").out.splitlines()
+    assert "not mine" not in lines[0] and "last failure  not mine" in lines
+
+
+@pytest.mark.parametrize("option", ["--reason", "--why"])
+def test_a_reason_is_given_by_either_name_everywhere(spine, option):
+    sent(spine)
+    spine.ok("nack", taken(spine)["lease"], "--delay", "0", option, "one")
+    assert state(spine)["reason"] == "one"
+    spine.ok("reject", taken(spine)["lease"], option, "two")
+    assert state(spine)["reason"] == "two"
+    spine.ok("parked", "redrive", "ho-1", option, "three")
+    assert state(spine)["events"][-1]["note"] == "three"
+    spine.ok("park", "env-1", option, "four")
+    assert state(spine)["reason"] == "four"
+    spine.ok("parked", "discard", "ho-1", option, "five")
+    assert state(spine)["events"][-1]["note"] == "five"
+    assert spine("alerts", "silence", "al-9", "--for", "1h", option, "six").code == NOT_FOUND
+
+
+def test_a_result_is_given_by_an_option_too(spine):
+    sent(spine)
+    spine.ok("complete", taken(spine)["lease"], "--result", '{"patch":"ms-1"}')
+    assert state(spine)["result"] == {"patch": "ms-1"}
+    sent(spine)
+    spine.ok("complete", taken(spine)["lease"], "--result", "-", stdin="from a pipe\n")
+    assert state(spine, "ho-2")["result"] == "from a pipe"
+
+
+def test_a_receiver_that_finds_nothing_is_told_what_is_parked_for_it(spine):
+    assert spine("receive", "coder").err == "(nothing is waiting for coder; --wait TIME waits for it)\n"
+    parked(spine)
+    result = spine("receive", "coder", "--json")
+    assert (result.code, result.json["handoffs"]) == (NOT_FOUND, [])
+    assert result.err == "(nothing is waiting for coder; 1 is parked: spine parked --to coder)\n"
+    sent(spine, "tester", "Try it.")
+    spine.ok("reject", taken(spine, "tester")["lease"], "no")
+    assert [h["id"] for h in spine.ok("parked", "--to", "coder", "--json").json["parked"]] == ["ho-1"]
+    assert [h["id"] for h in spine.ok("parked", "list", "--to", "tester", "--json").json["parked"]] == ["ho-2"]
+    result = spine("receive", "tester", "--wait", "10ms")
+    assert result.err == "(nothing came for tester; 1 is parked: spine parked --to tester)\n"
+
+
+def test_what_nobody_takes_is_parked_after_its_attempts_have_waited(spine):
+    sent(spine, "coder", "Go.", "--ack-timeout", "300ms", "--attempts", "2")
+    wait_until(lambda: state(spine)["state"] == "parked", "it was parked")
+    assert events(spine) == ["queued", "ack_timeout", "ack_timeout", "parked"]
+    assert "3 times 15 seconds" in " ".join(spine.ok("send", "--help").out.split())
+    unsaid = sent(spine, "tester")
+    created, due = (datetime.fromisoformat(unsaid[key]) for key in ("created_at", "due_at"))
+    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (3, 15)
+
+
+def test_what_is_not_there_is_named_with_its_space(spine):
+    space = spine.environment["SPINE_SPACE"]
+    assert spine("get", "ho-99").err == f'spine: there is no ho-99 in the space "{space}"\n'
+    assert spine("get", "ho-99", "--space", "default").err.startswith('spine: there is no ho-99 in the space "default"')
+    assert spine("get", "ms-9").err == f'spine: ms-9 does not exist in the space "{space}"\n'
+    assert spine("get", "ho-99", "--json").json["detail"] == "there is no ho-99 in this space"
+    sent(spine)
+    result = spine("need", taken(spine)["lease"], "nonsense")
+    assert result.code == FAILED and result.err.startswith('spine: "nonsense" is not')
 
 
 # --- Channels and routes ---------------------------------------------------------------------------------

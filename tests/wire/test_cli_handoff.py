@@ -344,12 +344,22 @@ def test_tasks_are_listed_newest_first_in_pages(spine):
         spine.ok("handoff", "b", "x", "--task", name)
     spine.ok("handoff", "c", "y", "-p", "env-1")
     rows = [line.split() for line in spine.ok("tasks").out.splitlines()]
-    assert rows[0] == ["AGE", "ENVELOPES", "TASK"]
-    assert [row[1:] for row in rows[1:]] == [["1", "third"], ["1", "second"], ["2", "first"]]
+    assert rows[0] == ["AGE", "ENVELOPES", "TASK", "ABOUT"]
+    assert [row[1:] for row in rows[1:]] == [["1", "third", "x"], ["1", "second", "x"], ["2", "first", "x"]]
     page = spine.ok("tasks", "--limit", "2", "--json").json
     rest = spine.ok("tasks", "--page-token", page["next_page_token"], "-n", "2", "--json").json
     assert [task["id"] for task in page["tasks"] + rest["tasks"]] == ["third", "second", "first"]
     assert "there are more" in spine.on_terminal("tasks", "--limit", "2")[1]
+
+
+def test_a_task_is_known_again_by_its_intent_or_its_first_summary(spine):
+    spine.ok("handoff", "b", "Fix it.", "--intent", "No lost payments.")
+    spine.ok("handoff", "b", "Add the retries.\n" + "word " * 100)
+    spine.ok("handoff", "c", "Review them.", "-p", "env-2")
+    lines = spine.ok("tasks").out.splitlines()
+    assert lines[0].split() == ["AGE", "ENVELOPES", "TASK", "ABOUT"]
+    assert re.search(r" 2  task-2  Add the retries\. word word .*…$", lines[1]) and len(lines[1]) < 250
+    assert lines[2].endswith(" 1  task-1  No lost payments.")
 
 
 def test_no_tasks_are_no_failure(spine):
@@ -381,7 +391,7 @@ def test_task_says_where_a_chain_branches(spine):
 
 def test_fidelity_is_a_table_hop_by_hop(spine):
     chain(spine)
-    text = spine.ok("fidelity", "task-1").out
+    text = spine.ok("fidelity", "task-1", "--compare").out
     lines = text.splitlines()
     for title in ("FROM -> TO", "SCORE", "KEPT", "OF FIRST", "10 % LOSS", "DROPPED", "CONSTRAINTS"):
         assert title in lines[0]
@@ -400,11 +410,20 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
     assert spine.ok("fidelity", "task-1", "--json").json["intent_and_constraints"] == 1
 
 
+def test_fidelity_shows_only_what_was_measured_unless_it_is_asked_to_compare(spine):
+    chain(spine)
+    plain, compared = spine.ok("fidelity", "task-1").out, spine.ok("fidelity", "task-1", "--compare").out
+    assert "10 %" not in plain and "72.9 %" not in plain
+    assert plain.endswith("of its intent and constraints.\n")
+    assert "10 % LOSS" in compared and compared.endswith("72.9 % would be left after hop 3.\n")
+    assert spine.ok("fidelity", "task-1", "--json").out == spine.ok("fidelity", "task-1", "--compare", "--json").out
+
+
 @pytest.mark.parametrize("columns", [80, 100, 140])
 def test_fidelity_fits_the_terminal(spine, columns):
     chain(spine)
     spine.ok("handoff", "z" * 100, "Go on.", "--from", "y" * 100, "-p", "env-3")
-    lines = spine.ok("fidelity", "task-1", env={"COLUMNS": str(columns)}).out.splitlines()
+    lines = spine.on_terminal("fidelity", "task-1", "--compare", env={"NO_COLOR": "1"}, columns=columns)[1].splitlines()
     rows = [line for line in lines if re.match(r" *(HOP|\d+  env-)", line)]
     assert len(rows) == 5 and max(map(len, rows)) <= columns, rows
     assert all(title in rows[0] for title in ("ENVELOPE", "SCORE", "KEPT", "OF FIRST", "10 % LOSS", "DROPPED"))
@@ -418,7 +437,7 @@ def test_five_agents_keep_intent_and_constraints_where_loss_would_leave_two_thir
     spine.ok("handoff", "b", "x", "--from", "a", "--intent", "the intent", "-c", "language=c", "-c", "max_retries=3")
     for number, (giver, taker) in enumerate(("bc", "cd", "de"), start=1):
         spine.ok("handoff", taker, "go on", "--from", giver, "-p", f"env-{number}")
-    text = spine.ok("fidelity", "task-1").out
+    text = spine.ok("fidelity", "task-1", "--compare").out
     assert re.search(r"^ +4  env-4 +d -> e +100.0 % +3/3 +100.0 % +65.6 %", text, re.M)
 
 
@@ -463,6 +482,7 @@ def test_resolve_prints_what_was_left_out_and_leaves_a_receipt(spine):
     assert result.code == NOT_FOUND
     assert "the gateway answers 429" in result.out and "word2999" in result.out
     assert "ms-3 does not exist" in result.err
+    assert '"ms-9" is not the id of a memory' in spine("resolve", "env-3", "ms-1", "ms-9").err
     rows = [line.split() for line in spine.ok("receipts", "env-3").out.splitlines()]
     assert rows[0] == ["MEMORY", "AGE", "OPENED", "AGENT"]
     assert [(row[0], row[3]) for row in rows[1:]] == [("ms-1", "tester"), ("ms-2", "tester")]

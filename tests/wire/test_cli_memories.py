@@ -128,9 +128,10 @@ def test_get_prints_what_there_is_and_names_what_is_not(spine):
 
 
 def test_get_of_what_is_no_id_is_refused(spine):
-    result = spine("get", "nonsense")
-    assert result.code == FAILED
-    assert "expected" in result.err
+    for args in (["nonsense"], ["ms-1", "nonsense"]):
+        result = spine("get", *args)
+        assert result.code == FAILED
+        assert result.err.startswith('spine: "nonsense" is not an id of a memory; expected one as in ms-4821')
 
 
 # --- Search, list ----------------------------------------------------------------------------------------
@@ -200,13 +201,21 @@ def test_list_is_newest_first_and_in_pages(spine):
 def test_a_listing_is_aligned_and_in_single_lines(spine):
     stored(spine, "short", "--agent", "a", "--importance", "low")
     stored(spine, "a very long text\nwith lines " * 20, "--agent", "somebody")
-    lines = spine.ok("list", env={"COLUMNS": "70"}).out.splitlines()
+    lines = spine.on_terminal("list", env={"NO_COLOR": "1"}, columns=70)[1].splitlines()
     assert len(lines) == 3
     column = lines[0].index("TEXT")
     assert lines[1][column:].startswith("a very long text with lines")
     assert lines[2][column:] == "short"
     assert all(len(line) <= 70 for line in lines)
     assert lines[1].endswith("…")
+
+
+def test_a_listing_in_a_pipe_is_not_cut(spine):
+    stored(spine, "word " * 60 + "end")
+    line = spine.ok("list", env={"COLUMNS": "80"}).out.splitlines()[1]
+    assert line.endswith(" word end") and len(line) > 300
+    stored(spine, "long " * 1000)
+    assert spine.ok("list").out.splitlines()[1].endswith("…")
 
 
 # --- Changing --------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_receive_can_be_stopped_while_it_waits(spine):
 def test_exit_code_0_completes_with_the_output(spine, command, result):
     sent(spine)
     done = spine.ok("receive", "coder", "--exec", command)
-    assert done.out == "" and "ho-1.1 completed after" in done.err
+    assert done.out == "" and done.err.endswith("s; its result: spine get ho-1\n")
     handoff = state(spine)
     assert (handoff["state"], handoff.get("result")) == ("completed", result)
 

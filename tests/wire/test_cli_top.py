@@ -31,7 +31,7 @@ def test_top_prints_once_where_there_is_no_terminal(server, busy):
     done = spine(server, "top", space=busy.space)
     assert done.returncode == 0, done.stderr
     assert "\033" not in done.stdout
-    for text in ("Memory Spine", busy.space, "handoffs  3", "failed 1 (33 %)", "p99", "queued 1", "parked 1", "coder"):
+    for text in ("Memory Spine", busy.space, "handoffs  3", "failed 1 of 3 (33 %)", "p99", "queued 1", "parked 1", "coder"):
         assert text in done.stdout, done.stdout
 
 

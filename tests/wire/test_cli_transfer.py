@@ -1,6 +1,7 @@
 """Taking memories out and bringing them back: backup, restore, check, export, import."""
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -12,6 +13,7 @@ from cli import (  # noqa: F401
     NOT_FOUND,
     OK,
     UNREACHABLE,
+    USAGE,
     Cli,
     offline,
     read,
@@ -26,7 +28,10 @@ from server import Server
 def test_a_backup_beside_the_running_server_can_be_restored(server, spine, tmp_path):
     stored(spine, "precious")
     backup = tmp_path / "backup.db"
-    spine.ok("backup", backup, "--data", server.data)
+    said = spine.ok("backup", backup, "--data", server.data).err
+    assert re.fullmatch(
+        rf"saved the store of {server.data} in {backup}: \d+ (memory|memories) in \d+ versions?, \d+ envelopes?, "
+        r"\d+ handoffs?, \d+ events?\n", said), said
     assert backup.stat().st_mode & 0o777 == 0o600
     assert spine("backup", backup, "--data", server.data).code == FAILED
     restored = tmp_path / "restored"
@@ -53,7 +58,8 @@ def test_what_is_no_backup_is_not_restored(offline):
 
 def test_check_beside_the_running_server(server, spine):
     stored(spine, "one")
-    assert spine.ok("check", "--data", server.data).out.endswith(": all well\n")
+    text = spine.ok("check", "--data", server.data).out
+    assert text.startswith(f"{server.data}: ") and text.endswith(": all well\n") and " envelope" in text
     document = spine.ok("check", "--data", server.data, "--json").json
     assert document["ok"] is True and document["problems"] == [] and document["memories"] >= 1
 
@@ -96,10 +102,52 @@ def test_check_reads_every_envelope(tmp_path, column, was, now, says):
     assert f"env-{1 if was else 2} of the space team: {says}" in result.json["problems"]
 
 
-def test_check_of_nothing_is_a_failure(offline):
-    result = offline("check", "--data", offline.home / "nothing")
-    assert result.code == FAILED
-    assert result.err.startswith("spine: ")
+def test_a_damaged_store_is_saved_and_said_to_be_damaged(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    stored(spine, "needle-77 " * 200)
+    assert server.terminate() == 0
+    database = tmp_path / "data" / "spine.db"
+    database.write_bytes(database.read_bytes().replace(b"needle-77 ", b"needle-78 ", 1))
+    result = spine("backup", "backup.db", "--data", tmp_path / "data")
+    assert result.code == DAMAGED and "the backup has 1 problem" in result.err
+    assert (tmp_path / "backup.db").exists()
+
+
+def test_a_backup_is_checked_where_it_lies(server, spine, tmp_path):
+    sent = spine.ok("send", "--to", "coder", "Go.", "--from", "analyst")
+    assert sent.out.startswith("ho-")
+    stored(spine, "needle-77 " * 200)
+    document = spine.ok("backup", tmp_path / "backup.db", "--data", server.data, "--json").json
+    assert document["data"] == str(server.data) and document["problems"] == 0
+    assert document["envelopes"] >= 1 and document["handoffs"] >= 1 and document["events"] >= 2
+    before = set(tmp_path.iterdir())
+    checked = spine.ok("check", "backup.db", "--json", cwd=tmp_path).json
+    for count in ("memories", "versions", "envelopes", "handoffs", "events"):
+        assert checked[count] == document[count]
+    assert checked["store"] == "backup.db" and checked["ok"] is True
+    text = spine.ok("check", "backup.db", cwd=tmp_path).out
+    assert text.startswith("backup.db: ") and text.endswith(": all well\n")
+    assert set(tmp_path.iterdir()) == before
+    content = (tmp_path / "backup.db").read_bytes()
+    (tmp_path / "backup.db").write_bytes(content.replace(b"needle-77 ", b"needle-78 ", 1))
+    assert spine("check", "backup.db", cwd=tmp_path).code == DAMAGED
+    (tmp_path / "backup.db").write_bytes(b"junk" * 1000)
+    result = spine("check", "backup.db", cwd=tmp_path)
+    assert result.code == FAILED and result.err.startswith("spine: backup.db: ")
+    assert "/tmp/spine-check-" not in result.err
+    assert "cannot open missing" in spine("check", "missing").err
+    assert "--data names a data directory" in spine("check", tmp_path).err
+    assert spine("check", "backup.db", "--data", "x").code == USAGE
+
+
+def test_where_there_is_no_store_it_is_said_which_directory_was_looked_in(offline):
+    data = offline.home / "nothing"
+    for args in (["check"], ["backup", "b.db"]):
+        result = offline(*args, "--data", data)
+        assert result.code == FAILED
+        assert result.err == f"spine: there is no store in {data}; --data names another data directory\n"
+        assert not data.exists() and not (offline.home / "b.db").exists()
 
 
 # --- Export, import ----------------------------------------------------------------------------------------
@@ -190,7 +238,8 @@ def test_the_same_import_twice_stores_once(spine):
     lines = spine.ok("export").out
     copy = {"SPINE_SPACE": "twice-copy"}
     spine.ok("import", stdin=lines, env=copy)
-    spine.ok("import", stdin=lines, env=copy)
+    again = spine.ok("import", stdin=lines, env=copy).out
+    assert again == "imported 0 memories\n6 were there already\n"
     assert len(spine.ok("export", env=copy).out.splitlines()) == 6
     # Also with other batches, which have other keys.
     document = spine.ok("import", "--batch", "2", "--json", stdin=lines, env=copy).json
@@ -283,7 +332,7 @@ def test_what_stands_before_a_bad_batch_is_stored(spine):
     assert result.code == FAILED
     assert "line 5: " in result.err and "memories before it are stored" in result.err
     fixed = spine.ok("import", "--batch", "2", "--json", stdin=text.replace("junk", '{"content":"text 4"}')).json
-    assert fixed["imported"] == 5
+    assert (fixed["imported"], fixed["unchanged"]) == (1, 4)
     assert [m["content"] for m in exported(spine)] == [f"text {n}" for n in range(5)]
 
 
@@ -337,7 +386,7 @@ def test_progress_is_shown_on_a_terminal_alone(spine):
     code, text = spine.on_terminal("import", str(path), "--new-ids")
     assert code == OK
     assert "%" in text and "[#" in text
-    assert text.endswith("imported 600 memories\n")
+    assert text.endswith("imported 0 memories\n600 were there already\n")
 
 
 def test_unknown_fields_are_warned_about(spine):
