@@ -316,10 +316,10 @@ struct listing {
 	size_t count;
 };
 
-/* "state" is the last of the parameters: a list of one state does not know it. */
+/* "state" and "order" are the last of the parameters: a list of one state does not know them. */
 static enum problem_code decode_listing(struct call *call, bool of_all_states)
 {
-	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, NULL};
+	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, "order", NULL};
 	struct listing *l = arena_zalloc(call->arena, sizeof(*l));
 	struct str envelope = call_query(call, "envelope_id");
 	enum problem_code code = page_read_only(call, known, &l->page);
@@ -337,8 +337,11 @@ static enum problem_code decode_list(struct call *call)
 {
 	enum problem_code code = decode_listing(call, true);
 	struct listing *l = call->input;
-	struct str state = call_query(call, "state");
+	struct str state = call_query(call, "state"), order = call_query(call, "order");
 
+	if (code == P_OK && order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
+		code = problem_set(&call->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
+	l->filter.newest_first = str_is(order, "newest");
 	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
 		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
 				   "leased, acked, completed, parked, expired or discarded",

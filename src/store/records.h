@@ -161,6 +161,7 @@ struct handoff_filter {
 	uint64_t envelope;
 	struct str from;
 	bool untold;			/* only those whose sender does not know yet */
+	bool newest_first;		/* not with untold */
 };
 
 /* What came out of a handoff. */

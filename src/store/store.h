@@ -192,7 +192,7 @@ enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struc
 enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret);
 /* When store_handoff_due has something next; 0: never. */
 enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms);
-/* With numbers above after, in order, at most max. */
+/* With numbers above after, in order, at most max; the newest first: with numbers below after (0: all). */
 enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				 struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Replaces what was there. */

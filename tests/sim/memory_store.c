@@ -622,7 +622,7 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 
 	(void)arena;
 	assert(filter->envelope && !filter->states && !filter->agent && !filter->channel && !filter->from.p &&
-	       !filter->untold);
+	       !filter->untold && !filter->newest_first);
 	if (status != STORE_OK)
 		return status;
 	/* The newest is the first of the list: each goes to the front, and what does not fit falls off the end. */

@@ -379,6 +379,14 @@ static void a_list_holds_what_the_filter_says_in_order_and_in_pieces(void **stat
 	assert_string_equal(list(t, (struct handoff_filter){.from = STR("sender")}, 0, 16), "5");
 	assert_string_equal(list(t, (struct handoff_filter){.space = other}, 0, 16), "1");
 	assert_string_equal(list(t, (struct handoff_filter){.space = other + 1}, 0, 16), "");
+	/* The newest first: what lies below. */
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true}, 0, 2), "5 4");
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true}, 4, 16), "3 2 1");
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true}, 1, 16), "");
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true, .states = 1u << HANDOFF_PARKED}, 0,
+				 16), "3 2");
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true, .envelope = 1}, 0, 16), "2 1");
+	assert_string_equal(list(t, (struct handoff_filter){.newest_first = true, .space = other}, 0, 16), "1");
 }
 
 static void what_the_sender_was_not_told_is_found_by_its_name(void **state)

@@ -364,8 +364,25 @@ def test_handoffs_are_listed_by_state_agent_sender_and_envelope_page_by_page(des
     assert listed(f"&envelope_id={sent[3]['envelope_id']}") == [ids[3]]
 
 
+def test_handoffs_are_listed_newest_first_where_that_is_asked_for(desk):
+    ids = [desk.send(name)["id"] for name in ("a", "b", "a", "b", "a")]
+
+    def listed(query):
+        found, token = [], ""
+        while token is not None:
+            page = desk.ok("GET", f"/v1/handoffs?page_size=2{query}" + (f"&page_token={token}" if token else ""))
+            found += [handoff["id"] for handoff in page["handoffs"]]
+            token = page["next_page_token"]
+        return found
+
+    assert listed("") == listed("&order=oldest") == ids
+    assert listed("&order=newest") == ids[::-1]
+    assert listed("&order=newest&to=a&state=queued") == [ids[4], ids[2], ids[0]]
+    assert listed("&order=newest&state=parked") == []
+
+
 @pytest.mark.parametrize("query, field", [("state=strange", "state"), ("state=", "state"), ("envelope_id=ms-1", "envelope_id"),
-                                          ("page_size=0", "page_size")])
+                                          ("page_size=0", "page_size"), ("order=latest", "order")])
 def test_a_list_that_makes_no_sense_is_refused(desk, query, field):
     desk.refused(422, "invalid_field", "GET", f"/v1/handoffs?{query}", field=field)
 

@@ -1,6 +1,8 @@
 /* Handoffs, what came out of them, and how delivery to an agent goes, in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
+#include <assert.h>
+
 enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
 
 /* --- Agents --- */
@@ -333,8 +335,10 @@ static enum sqlite_statement list_statement(const struct handoff_filter *f)
 	if (f->untold)
 		return SQL_HANDOFFS_UNTOLD;
 	if (f->envelope)
-		return SQL_HANDOFFS_OF_ENVELOPE;
-	return f->states == 1u << HANDOFF_PARKED ? SQL_HANDOFFS_PARKED : SQL_HANDOFFS;
+		return f->newest_first ? SQL_HANDOFFS_OF_ENVELOPE_NEWEST : SQL_HANDOFFS_OF_ENVELOPE;
+	if (f->states == 1u << HANDOFF_PARKED)
+		return f->newest_first ? SQL_HANDOFFS_PARKED_NEWEST : SQL_HANDOFFS_PARKED;
+	return f->newest_first ? SQL_HANDOFFS_NEWEST : SQL_HANDOFFS;
 }
 
 enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
@@ -342,20 +346,25 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 {
 	enum sqlite_statement which = list_statement(filter);
 	sqlite3_stmt *s = sqlite_statement(c, which);
+	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
+	int64_t to = sqlite_memory_key(filter->space + 1, 0);
 	size_t count = 0;
 	int rc;
 
+	assert(!filter->newest_first || !filter->untold);
 	if (s == NULL)
 		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(filter->space, after));
-	sqlite3_bind_int64(s, 2, sqlite_memory_key(filter->space + 1, 0));
+	if (filter->newest_first && after)
+		to = sqlite_memory_key(filter->space, after);
+	sqlite3_bind_int64(s, 1, from);
+	sqlite3_bind_int64(s, 2, to);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	sqlite3_bind_int64(s, 4, filter->states);
 	sqlite3_bind_int64(s, 5, filter->agent);
 	sqlite3_bind_int64(s, 6, filter->channel);
 	sqlite_bind_str(s, 7, filter->from);
 	sqlite3_bind_int(s, 8, filter->untold);
-	if (which == SQL_HANDOFFS_OF_ENVELOPE)
+	if (filter->envelope && !filter->untold)
 		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
 		read_handoff(s, arena, &ret[count++]);
