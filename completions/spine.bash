@@ -697,6 +697,7 @@ _spine()
 		--to) return ;;
 		--from) return ;;
 		--envelope|-e) return ;;
+		--order) COMPREPLY=($(compgen -W 'newest oldest' -- "$cur")); return ;;
 		--limit|-n) return ;;
 		--page-token) return ;;
 		--url) return ;;
@@ -706,7 +707,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--state --to --from --envelope --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--state --to --from --envelope --order --limit --page-token --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

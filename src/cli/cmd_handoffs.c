@@ -11,6 +11,8 @@ static const char *const state_choices[] = {
 	"queued", "leased", "acked", "completed", "parked", "expired", "discarded", NULL,
 };
 
+static const char *const order_choices[] = {"newest", "oldest", NULL};
+
 static const struct option handoffs_options[] = {
 	{
 		.name = "state", .letter = 's', .arg = "STATE", .type = OPTION_CHOICE, .choices = state_choices,
@@ -28,6 +30,10 @@ static const struct option handoffs_options[] = {
 		.name = "envelope", .letter = 'e', .arg = "ENV", .type = OPTION_TEXT,
 		.help = "only those of this envelope"
 	},
+	{
+		.name = "order", .arg = "ORDER", .type = OPTION_CHOICE, .choices = order_choices, .fallback = "newest",
+		.help = "which come first"
+	},
 };
 
 static const struct option_table handoffs_table = {"Which", handoffs_options, OPTION_COUNT(handoffs_options)};
@@ -36,6 +42,7 @@ static int exec_handoffs(struct cli *cli)
 {
 	static const struct { const char *option, *parameter; } filters[] = {
 		{"state", "state"}, {"to", "to"}, {"from", "from"}, {"envelope", "envelope_id"},
+		{"order", "order"},
 	};
 	struct buf path;
 	int code;
@@ -55,11 +62,11 @@ static int exec_handoffs(struct cli *cli)
 
 const struct command cmd_handoffs = {
 	.name = "handoffs",
-	.summary = "Lists deliveries: who sent what to whom, and how it stands",
+	.summary = "Lists deliveries, the newest first: who sent what to whom, and how it stands",
 	.usage = "",
 	.about = "All of one, with everything that happened to it: spine get ho-1.",
 	.examples = {
-		"spine handoffs", "spine handoffs --state queued --to coder",
+		"spine handoffs", "spine handoffs --state queued --to coder --order oldest",
 		"spine handoffs --json | jq '.handoffs[].state'",
 	},
 	.tables = {&handoffs_table, &pages_table, &client_table},

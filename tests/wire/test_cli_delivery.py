@@ -386,6 +386,19 @@ def test_a_result_is_given_by_an_option_too(spine):
     assert state(spine, "ho-2")["result"] == "from a pipe"
 
 
+def test_handoffs_are_listed_newest_first_unless_told_otherwise(spine):
+    for _ in range(3):
+        sent(spine)
+
+    def listed(*args):
+        return [handoff["id"] for handoff in spine.ok("handoffs", "--json", *args).json["handoffs"]]
+
+    assert listed() == ["ho-3", "ho-2", "ho-1"] and listed("-n", "1") == ["ho-3"]
+    assert listed("--order", "oldest") == ["ho-1", "ho-2", "ho-3"]
+    page = spine.ok("handoffs", "-n", "2", "--json").json
+    assert listed("-n", "2", "--page-token", page["next_page_token"]) == ["ho-1"]
+
+
 def test_a_receiver_that_finds_nothing_is_told_what_is_parked_for_it(spine):
     assert spine("receive", "coder").err == "(nothing is waiting for coder; --wait TIME waits for it)\n"
     parked(spine)
