@@ -5,6 +5,7 @@ import asyncio
 import importlib.util
 import inspect
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -84,6 +85,37 @@ def test_everything_has_an_asynchronous_twin(sync, asynchronous):
         one, other = getattr(sync, name), getattr(asynchronous, name)
         assert one.__doc__ and other.__doc__
         assert list(inspect.signature(one).parameters) == list(inspect.signature(other).parameters)
+
+
+# What the objects show. Whatever is not here is for the package itself, and its name begins with an underscore.
+SURFACE = {
+    memory_spine.ReceivedHandoff: {
+        *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
+        *("from_agent", "to_agent", "channel", "priority", "delivery"),
+        *("ack", "complete", "nack", "reject", "need", "progress"),
+        *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
+    },
+    memory_spine.Receiver: {"name", "instance", "receive", "inbox", "run", "stop"},
+    memory_spine.Inbox: {"stop"},
+    memory_spine.Channel: {"name", "publish", "join", "subscribe", "unsubscribe", "info", "describe"},
+    memory_spine.HandoffClient: {"spine", "max_retries", "timeout", "send_handoff", "circuit"},
+}
+
+
+@pytest.fixture
+def objects(other):
+    """One object of each kind that SURFACE names."""
+    other.send(other.agent_handoff("coder", "go"))
+    receiver = other.agent("coder")
+    made = (*receiver.receive(), receiver, receiver.inbox(), other.get_channel("c"), memory_spine.HandoffClient(other))
+    return {type(one): one for one in made}
+
+
+@pytest.mark.parametrize("kind", SURFACE, ids=lambda kind: kind.__name__)
+def test_an_object_shows_what_the_readme_tells_of_and_nothing_else(objects, kind):
+    assert {name for name in dir(objects[kind]) if not name.startswith("_")} == SURFACE[kind]
+    told = " ".join(re.findall(r"`[^`\n]+`", (SDK / "README.md").read_text(encoding="utf-8")))
+    assert [name for name in sorted(SURFACE[kind]) if not re.search(rf"\b{name}\b", told)] == []
 
 
 def test_parameters_are_seen_through_an_object():
