@@ -177,6 +177,35 @@ def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
     return post(path, body, (("Idempotency-Key", key),), safe=True)
 
 
+def of_agent(agent: str, request: Request) -> Request:
+    """The same request in the name of an agent, whoever the client was made for.
+
+    A name that cannot be a header (it ends with a blank, say) is left out, and so is the client's: of what is settled
+    the server knows whose it is.
+    """
+    try:
+        caller = header_value("agent", agent)
+    except ValueError:
+        caller = ""
+    return replace(request, headers=(*request.headers, ("Spine-Agent", caller)))
+
+
+def acting_as(agent: str, steps: Steps[T]) -> Steps[T]:
+    """The same steps, carried out in the name of an agent."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                response = yield of_agent(agent, step) if isinstance(step, Request) else step
+            except errors.SpineError as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
 # --- Pages ---------------------------------------------------------------------------------------
 
 

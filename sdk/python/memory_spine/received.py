@@ -25,11 +25,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
-from . import deliveries, errors
-from .call import Sleep, Steps, backoff_s
+from . import deliveries, errors, handoffs
+from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
-from .envelope import Envelope
-from .handoff import AsyncHandoff, Handoff
+from .envelope import Envelope, Held
+from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
 from .models import FetchResult
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def reason_of(error: BaseException) -> str:
     return text if len(text) <= _REASON_MAX else f"{text[: _REASON_MAX - 1]}…"
 
 
-class _Received:
+class _Received(Held):
     """What both kinds have in common. `taken` is the handoff as it was when it was taken."""
 
     def __init__(self, taken: Taken, sent_at: float) -> None:
@@ -171,7 +171,7 @@ class _Received:
     def _did(self, verb: str, steps: Steps[Delivery]) -> Steps[Delivery]:
         sent_at, settled = time.monotonic(), self._settled
         try:
-            latest = yield from steps
+            latest = yield from acting_as(self.to_agent, steps)
         except errors.StaleLeaseError:
             # Not where it was settled while this was under way, in another thread.
             self._lost = self._lost or self._has_lease
@@ -209,7 +209,7 @@ class _Received:
 
     def _need(self, refs: Iterable[str]) -> Steps[FetchResult]:
         try:
-            return (yield from deliveries.need(self.id, self.lease, refs))
+            return (yield from acting_as(self.to_agent, deliveries.need(self.id, self.lease, refs)))
         except errors.StaleLeaseError:
             self._lost = self._lost or self._has_lease
             raise
@@ -302,6 +302,8 @@ class ReceivedHandoff(_Received):
         """Fetches memories that the work needs. Renews the lease, too."""
         return self._client._run(self._need(refs))
 
+    agent_handoff = handing_on(handoffs.agent_handoff)
+
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
         self._client._keeper.watch(self)
@@ -366,6 +368,8 @@ class AsyncReceivedHandoff(_Received):
     async def need(self, refs: Iterable[str]) -> FetchResult:
         """Fetches memories that the work needs. Renews the lease, too."""
         return await self._client._run(self._need(refs))
+
+    agent_handoff = awaiting_handing_on(handoffs.agent_handoff)
 
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""

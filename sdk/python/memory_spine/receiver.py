@@ -33,7 +33,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 from . import deliveries, errors
-from .call import Cancel, Sleep, Steps, backoff_s
+from .call import Cancel, Sleep, Steps, acting_as, backoff_s
 from .delivery import Taken
 from .envelope import Envelope
 from .handoffs import envelope as read_envelope
@@ -64,7 +64,7 @@ Item = tuple[Taken, Optional[Envelope], float]
 
 def take(agent: str, **options: Any) -> Steps[list[Item]]:
     """What `receive` took, with its envelopes, and the time of time.monotonic() from which the leases count."""
-    found = yield from deliveries.receive(agent, **options)
+    found = yield from acting_as(agent, deliveries.receive(agent, **options))
     began_at = time.monotonic()
     items: list[Item] = []
     for taken in found:
