@@ -92,7 +92,11 @@ def store_many(
     memories: Iterable[Union[str, Mapping[str, Any]]], *, idempotency_key: Optional[str] = None
 ) -> Steps[list[Memory]]:
     """Stores up to 1,000 memories, all or none. Each is a mapping of the fields that `store` takes, or its content."""
-    drafts = [_draft({"content": entry} if isinstance(entry, str) else entry) for entry in memories]
+    drafts = []
+    for number, entry in enumerate(memories):
+        if not isinstance(entry, (str, Mapping)):
+            raise TypeError(f'memories[{number}] must be a text, or a mapping such as {{"content": "…"}}, not {entry!r}')
+        drafts.append(_draft({"content": entry} if isinstance(entry, str) else entry))
     response = yield post_once("/v1/memories/batch", {"memories": drafts}, idempotency_key)
     return response.read(Memory.list_from_wire)
 

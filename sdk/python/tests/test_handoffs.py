@@ -681,3 +681,21 @@ def test_a_long_task_is_read_whole(spine):
     names = [f"agent-{number}" for number in range(201)]
     assert [envelope.to_agent for envelope in spine.trace("wide").envelopes] == names
     assert len(spine.task("wide").hops) == len(spine.fidelity("wide").hops) == 201
+
+
+# --- Wrong arguments -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["execution_history", "waive", "resolved_decisions"])
+@pytest.mark.parametrize("wrong", ["did it", ["a", "b"], 7, None])
+def test_an_entry_that_is_no_mapping_is_named(spine, name, wrong):
+    with pytest.raises(TypeError) as caught:
+        spine.agent_handoff("coder", "go", **{name: [{"action": "x"}, wrong]})
+    assert str(caught.value).startswith(f"{name}[1] must be a mapping such as {{") and repr(wrong) in str(caught.value)
+    with pytest.raises(TypeError, match=f"{name} must be a list of mappings such as "):
+        spine.agent_handoff("coder", "go", **{name: {"action": "x"}})
+
+
+def test_a_memory_that_is_neither_text_nor_mapping_is_named(spine):
+    with pytest.raises(TypeError, match=r"memories\[1\] must be a text, or a mapping such as .*, not \['x'\]"):
+        spine.store_many(["fine", ["x"]])
