@@ -63,7 +63,6 @@ from .errors import TimeoutError as TimeoutError
 from .handoff import AsyncHandoff, Handoff
 from .handoff_client import AsyncHandoffClient, HandoffClient
 from .idempotent import idempotent
-from .memories import UNSET, Unset
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
@@ -93,6 +92,7 @@ from .models import (
 from .received import AsyncReceivedHandoff, ReceivedHandoff
 from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
 from .webhooks import WebhookError, verify_webhook
+from .wire import UNSET, Unset
 
 __all__ = [
     "UNSET",

@@ -9,21 +9,11 @@ from urllib.parse import quote
 from .call import Listing, Request, Steps, post, post_once
 from .call import get as get_request
 from .models import FetchResult, Memory
-from .wire import Query, Strings, Time, dump_json, format_time, string_list
+from .wire import UNSET, Query, Strings, Time, Unset, dump_json, format_time, string_list
 
 _PAGE_MAX = 1000
 
 Scalar = Union[str, int, float, bool]
-
-
-class Unset:
-    """The type of UNSET: a field that an update leaves as it is. (None clears the field.)"""
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-UNSET = Unset()
 
 
 # --- Storing -------------------------------------------------------------------------------------

@@ -246,7 +246,7 @@ def test_an_agent_shows_its_breaker_and_its_queue(spine):
     info = spine.agent_info("dead")
     assert (info.ack_timeout_s, info.max_attempts, info.fallbacks) == (7, 2, ("other",))
     assert (info.breaker.state, info.breaker.failures, info.breaker.reset_at) == ("closed", 0, None)
-    spine.register_agent("dead")
+    spine.register_agent("dead", replace=True)
     fail_to(spine, "dead")
     info = spine.agent_info("dead")
     assert (info.breaker.state, info.breaker.failures) == ("open", 3)
