@@ -264,9 +264,18 @@ def park_envelope(envelope: Sendable, reason: str, *, by: Optional[str] = None) 
     return response.read(Delivery.from_wire)
 
 
-def parked(*, page_size: int = 100) -> Listing[Parked]:
-    """What is parked in the space, with its reason and what can be done, read page by page as it is used."""
-    query = Query().add("page_size", page_size)
+def parked(
+    *,
+    to: Optional[str] = None,
+    from_: Optional[str] = None,
+    envelope: Optional[EnvelopeId] = None,
+    page_size: int = 100,
+) -> Listing[Parked]:
+    """What is parked in the space and passes the filters, with its reason and what can be done, read page by page as it
+    is used."""
+    query = Query().add("to", to).add("from", from_)
+    query.add("envelope_id", None if envelope is None else envelope_id("envelope", envelope))
+    query.add("page_size", page_size)
     return Listing(get("/v1/parked", tuple(query.pairs)), "parked", Parked.from_parked)
 
 

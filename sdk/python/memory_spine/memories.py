@@ -85,7 +85,8 @@ def store_many(
     drafts = []
     for number, entry in enumerate(memories):
         if not isinstance(entry, (str, Mapping)):
-            raise TypeError(f'memories[{number}] must be a text, or a mapping such as {{"content": "…"}}, not {entry!r}')
+            example = '{"content": "…"}'
+            raise TypeError(f"memories[{number}] must be a text, or a mapping such as {example}, not {entry!r}")
         drafts.append(_draft({"content": entry} if isinstance(entry, str) else entry))
     response = yield post_once("/v1/memories/batch", {"memories": drafts}, idempotency_key)
     return response.read(Memory.list_from_wire)

@@ -415,3 +415,13 @@ def test_sending_again_never_makes_a_second_handoff(spine):
     assert again() == (id, "acked", 2, 5), "acked: as it is"
     assert spine.deliver_handoff(packed).id == id
     assert len(spine.handoffs().all()) == 1
+
+
+def test_parked_handoffs_are_filtered(connect, server, space):
+    spine = connect(server.url, space=space, agent="ada")
+    packed = [spine.agent_handoff(name, "go") for name in ("a", "b")]
+    for one in packed:
+        spine.park_envelope(one, "on hold")
+    assert [one.to_agent for one in spine.parked(to="a")] == ["a"]
+    assert [one.to_agent for one in spine.parked(envelope=packed[1])] == ["b"]
+    assert len(spine.parked(from_="ada").all()) == 2 and spine.parked(from_="bob").all() == []

@@ -720,7 +720,7 @@ AGENT = {
 
 
 def registry(*answers):
-    """A server that tells an agent to whoever reads it, and gives these answers to those who write; None: it hangs up."""
+    """A server that tells an agent to whoever reads it, and answers so to those who write; None: it hangs up."""
     left = iter(answers)
 
     def script(channel):

@@ -89,9 +89,12 @@ def test_a_received_handoff_is_a_parent_and_its_receiver_hands_over(connect, ser
     spine = connect(server.url, space=space, agent="analyst")
     spine.send(spine.agent_handoff("coder", "write it", intent="survive", constraints={"language": "python"}))
     (work,) = spine.agent("coder").receive()
-    for made in (spine.agent_handoff("reviewer", "review it", parent=work), work.agent_handoff("reviewer", "review it")):
-        assert (made.parent, made.from_agent, made.path) == (work.envelope.id, "coder", ["analyst", "coder", "reviewer"])
+    long, short = spine.agent_handoff("reviewer", "review it", parent=work), work.agent_handoff("reviewer", "review it")
+    for made in (long, short):
+        assert (made.parent, made.from_agent) == (work.envelope.id, "coder")
+        assert made.path == ["analyst", "coder", "reviewer"]
         assert (made.intent, made.constraints["language"]) == ("survive", "python")
+    assert {entry.actor for entry in spine.audit(object=made.id)} == {"coder"}
     assert spine.agent_handoff("reviewer", "review it", parent=work, from_="lead").from_agent == "lead"
     assert spine.agent_handoff("reviewer", "review it", parent=work.envelope).from_agent == "analyst"
     tried = work.agent_handoff("reviewer", "review it", state="reviewed", dry_run=True)
