@@ -81,7 +81,9 @@ def _nothing(work, spine):
 def test_an_agent_whose_name_cannot_be_a_header_receives_as_itself(connect, server, space):
     spine = connect(server.url, space=space, agent="analyst")
     (sent,) = send(spine, agent="coder ")
-    spine.agent("coder ").receive()[0].ack()
+    (work,) = spine.agent("coder ").receive()
+    assert work.agent_handoff("reviewer", "review it").from_agent == "coder "
+    work.ack()
     assert (actors(spine, sent)["leased"], actors(spine, sent)["acked"]) == ("coder ", "coder ")
 
 
