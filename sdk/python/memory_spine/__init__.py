@@ -23,6 +23,7 @@ from .channel import AsyncChannel, Channel
 from .client import AsyncMemorySpine, MemorySpine
 from .delivery import (
     Ack,
+    AuditEntry,
     ChannelInfo,
     Delivery,
     Event,
@@ -30,6 +31,7 @@ from .delivery import (
     Notice,
     Parked,
     Route,
+    SpaceEvent,
     Trace,
     TraceEnvelope,
 )
@@ -60,10 +62,10 @@ from .errors import (
 # Also the built-ins of these names, which "from memory_spine import *" must not replace: they are not in __all__.
 from .errors import ConnectionError as ConnectionError
 from .errors import TimeoutError as TimeoutError
+from .events import AsyncEvents, Events
 from .handoff import AsyncHandoff, Handoff
 from .handoff_client import AsyncHandoffClient, HandoffClient
 from .idempotent import idempotent
-from .memories import UNSET, Unset
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
@@ -92,16 +94,20 @@ from .models import (
 )
 from .received import AsyncReceivedHandoff, ReceivedHandoff
 from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
+from .stats import AgentFigures, Completeness, Figures, Hops, Latency, Point, Stats, Utilization
 from .webhooks import WebhookError, verify_webhook
+from .wire import UNSET, Unset
 
 __all__ = [
     "UNSET",
     "Ack",
     "AckTimeoutError",
     "Agent",
+    "AgentFigures",
     "Alert",
     "AlertRule",
     "AsyncChannel",
+    "AsyncEvents",
     "AsyncHandoff",
     "AsyncHandoffClient",
     "AsyncInbox",
@@ -109,6 +115,7 @@ __all__ = [
     "AsyncPages",
     "AsyncReceivedHandoff",
     "AsyncReceiver",
+    "AuditEntry",
     "Blame",
     "Breaker",
     "Budget",
@@ -117,6 +124,7 @@ __all__ = [
     "Channel",
     "ChannelInfo",
     "CircuitOpenError",
+    "Completeness",
     "Conflict",
     "ConstraintConflict",
     "CredentialsFound",
@@ -125,9 +133,11 @@ __all__ = [
     "DryRun",
     "Envelope",
     "Event",
+    "Events",
     "Explanation",
     "FetchResult",
     "Fidelity",
+    "Figures",
     "Finding",
     "Guard",
     "Handoff",
@@ -138,8 +148,10 @@ __all__ = [
     "Hop",
     "HopFidelity",
     "HopLimit",
+    "Hops",
     "Inbox",
     "Join",
+    "Latency",
     "Memory",
     "MemorySpine",
     "Missing",
@@ -150,6 +162,7 @@ __all__ = [
     "Page",
     "Pages",
     "Parked",
+    "Point",
     "PreconditionFailed",
     "ProtocolError",
     "Queue",
@@ -162,9 +175,11 @@ __all__ = [
     "ServerError",
     "Space",
     "SpaceEntry",
+    "SpaceEvent",
     "SpineError",
     "SpineWarning",
     "StaleLeaseError",
+    "Stats",
     "Task",
     "TaskEntry",
     "TaskHop",
@@ -174,6 +189,7 @@ __all__ = [
     "Trimmed",
     "Unavailable",
     "Unset",
+    "Utilization",
     "ValidationError",
     "Verification",
     "Waived",

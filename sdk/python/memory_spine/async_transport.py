@@ -7,13 +7,15 @@ starts with an empty pool there; one loop at a time.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import io
 import time
+from collections.abc import Iterator
 from typing import Any, Optional
 
 from . import http1
-from .call import Request, Response
+from .call import Request, Response, Stream
 from .http1 import Settings
 
 
@@ -87,21 +89,34 @@ class _Connection:
 
     async def exchange(self, request: Request) -> Response:
         """Raises OSError, IncompleteReadError and HTTPException as they come; the connection is then of no more use."""
+        status, headers, keep_alive = await self._ask(request)
+        body, keep_alive = await self._read_body(status, headers, keep_alive)
+        self.reusable = keep_alive and self._writer.transport.get_write_buffer_size() == 0
+        return Response(status, headers, body)
+
+    async def open_stream(self, request: Request) -> Response:
+        """The same, for an answer that has no end, which comes in chunks. A refusal has one, and is read whole."""
+        status, headers, keep_alive = await self._ask(request)
+        if status >= 400 or "chunked" not in headers.get("transfer-encoding", "").lower():
+            body, _ = await self._read_body(status, headers, keep_alive)
+            return Response(status, headers, body)
+        return Response(status, headers, b"", _Stream(self, request))
+
+    async def _ask(self, request: Request) -> tuple[int, dict[str, str], bool]:
         self.reusable = False
         # Not drained: the loop goes on writing while the answer is read, which may come early where a body is refused.
         self._writer.write(self._head(request) + (request.body or b""))
-        status, headers, keep_alive = await self._read_head()
+        return await self._read_head()
+
+    async def _read_body(self, status: int, headers: dict[str, str], keep_alive: bool) -> tuple[bytes, bool]:
+        """The body, and whether the connection stays open after it."""
         if status in (204, 304):
-            body = b""
-        elif "chunked" in headers.get("transfer-encoding", "").lower():
-            body = await self._read_chunks()
-        elif "content-length" in headers:
-            body = await self._read_length(headers["content-length"])
-        else:
-            keep_alive = False
-            body = await self._read_to_end()
-        self.reusable = keep_alive and self._writer.transport.get_write_buffer_size() == 0
-        return Response(status, headers, body)
+            return b"", keep_alive
+        if "chunked" in headers.get("transfer-encoding", "").lower():
+            return await self._read_chunks(), keep_alive
+        if "content-length" in headers:
+            return await self._read_length(headers["content-length"]), keep_alive
+        return await self._read_to_end(), False
 
     def _head(self, request: Request) -> bytes:
         head = bytearray(f"{request.method} {request.target} HTTP/1.1\r\n".encode("ascii"))
@@ -134,18 +149,24 @@ class _Connection:
             raise http1.too_large(self._settings)
         return await self._reader.readexactly(int(text))
 
+    async def read_chunk(self, room: int) -> bytes:
+        """One chunk of at most so many bytes; empty after the last."""
+        line = await self._reader.readuntil(b"\r\n")
+        size = int(line.split(b";")[0], 16)
+        if size < 0 or size > room:
+            raise http1.too_large(self._settings)
+        chunk = await self._reader.readexactly(size)
+        if size and await self._reader.readexactly(2) != b"\r\n":
+            raise http.client.HTTPException("a chunk is longer than it says")
+        return chunk
+
     async def _read_chunks(self) -> bytes:
         body = bytearray()
         while True:
-            line = await self._reader.readuntil(b"\r\n")
-            size = int(line.split(b";")[0], 16)
-            if size == 0:
+            chunk = await self.read_chunk(self._settings.max_response_bytes - len(body))
+            if not chunk:
                 break
-            if size < 0 or len(body) + size > self._settings.max_response_bytes:
-                raise http1.too_large(self._settings)
-            body += await self._reader.readexactly(size)
-            if await self._reader.readexactly(2) != b"\r\n":
-                raise http.client.HTTPException("a chunk is longer than it says")
+            body += chunk
         while await self._reader.readuntil(b"\r\n") != b"\r\n":
             pass  # trailers
         return bytes(body)
@@ -159,6 +180,38 @@ class _Connection:
             body += part
             if len(body) > self._settings.max_response_bytes:
                 raise http1.too_large(self._settings)
+
+
+@contextlib.contextmanager
+def _errors_of(request: Request) -> Iterator[None]:
+    """What goes wrong on a connection, as the errors of this package."""
+    try:
+        yield
+    except (OSError, asyncio.IncompleteReadError) as error:
+        raise http1.connection_lost(request, error) from error
+    except (http.client.HTTPException, asyncio.LimitOverrunError, ValueError) as error:
+        raise http1.invalid(repr(error)) from error
+
+
+class _Stream(Stream):
+    def __init__(self, connection: _Connection, request: Request) -> None:
+        self._connection = connection
+        self._request = request
+
+    async def read(self, wait_s: float, room: int) -> bytes:
+        try:
+            return await asyncio.wait_for(self._read(room), wait_s)
+        except asyncio.TimeoutError:
+            raise http1.timed_out(self._request) from None
+
+    async def _read(self, room: int) -> bytes:
+        with _errors_of(self._request):
+            return await self._connection.read_chunk(room)
+
+    def close(self) -> None:
+        if self._request.cancel is not None:
+            self._request.cancel.arm(None)
+        self._connection.drop()
 
 
 class _LoopPool:
@@ -199,8 +252,9 @@ class AsyncTransport:
 
     async def send(self, request: Request, deadline: float) -> Response:
         pool = self._current_pool()
+        answer = self._open_stream(request) if request.streams else self._send(pool, request)
         try:
-            return await asyncio.wait_for(self._send(pool, request), max(0.0, deadline - time.monotonic()))
+            return await asyncio.wait_for(answer, max(0.0, deadline - time.monotonic()))
         except asyncio.TimeoutError:
             raise http1.timed_out(request) from None
 
@@ -213,13 +267,10 @@ class AsyncTransport:
                     if request.cancel.is_set:
                         raise http1.connection_lost(request, "it was cancelled before it was sent")
                     request.cancel.arm(connection.hang_up)
-                response = await connection.exchange(request)
+                with _errors_of(request):
+                    response = await connection.exchange(request)
                 keep = connection.reusable
                 return response
-            except (OSError, asyncio.IncompleteReadError) as error:
-                raise http1.connection_lost(request, error) from error
-            except (http.client.HTTPException, asyncio.LimitOverrunError, ValueError) as error:
-                raise http1.invalid(repr(error)) from error
             finally:
                 if request.cancel is not None:
                     request.cancel.arm(None)
@@ -229,12 +280,36 @@ class AsyncTransport:
                 else:
                     connection.drop()
 
+    async def _open_stream(self, request: Request) -> Response:
+        """On a connection of its own, which is not one of those that calls share and wait for."""
+        connection = await self._connect()
+        response = None
+        try:
+            if request.cancel is not None:
+                request.cancel.arm(connection.drop)
+            with _errors_of(request):
+                response = await connection.open_stream(request)
+            return response
+        finally:
+            if response is None or response.stream is None:
+                if request.cancel is not None:
+                    request.cancel.arm(None)
+                connection.drop()
+
+    async def read(self, stream: Stream, wait_s: float) -> Response:
+        """What comes next of a stream, as the body of a Response; empty where it has ended."""
+        assert isinstance(stream, _Stream)
+        return Response(200, {}, await stream.read(wait_s, self._settings.max_response_bytes))
+
     async def _take(self, pool: _LoopPool) -> _Connection:
         while pool.idle:
             connection = pool.idle.pop()
             if not connection.is_stale():
                 return connection
             connection.drop()
+        return await self._connect()
+
+    async def _connect(self) -> _Connection:
         try:
             return await _Connection.open(self._settings)
         except OSError as error:

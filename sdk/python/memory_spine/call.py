@@ -21,6 +21,10 @@ WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ac
 when it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
 go on waiting than fail while the server restarts says so itself: it sends such a request with retry=False, and yields a
 `Sleep` before it sends it again. `Cancel` ends the waiting from outside.
+
+STREAMS. The answer to a request that `streams` has no end. Its Response comes when it has begun, and has the `stream`;
+a call yields a `Read` for each part of it, and is sent a Response whose body is that part, empty where it has ended
+after all. A stream has a connection of its own, which `close` ends.
 """
 
 from __future__ import annotations
@@ -94,10 +98,19 @@ class Request:
     retry: bool = True
     wait_s: Optional[float] = None
     cancel: Optional[Cancel] = None
+    streams: bool = False
 
     @property
     def target(self) -> str:
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+
+class Stream:
+    """An answer that has no end, in the hands of a transport, which also has the `read`."""
+
+    def close(self) -> None:
+        """Ends it, and its connection."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -107,6 +120,7 @@ class Response:
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
+    stream: Optional[Stream] = field(default=None, repr=False)
 
     def read(self, parse: Callable[[Mapping[str, Any]], T]) -> T:
         """What `parse` makes of the JSON object in the body; a ProtocolError where it has not the promised shape."""
@@ -155,7 +169,15 @@ class Sleep:
     seconds: float
 
 
-Steps = Generator[Union[Request, Sleep], Response, T]
+@dataclass(frozen=True)
+class Read:
+    """Read what comes next of a stream, which is to come within so many seconds."""
+
+    stream: Stream
+    wait_s: float
+
+
+Steps = Generator[Union[Request, Sleep, Read], Response, T]
 
 
 def get(path: str, query: tuple[tuple[str, str], ...] = ()) -> Request:
@@ -175,6 +197,35 @@ def post_once(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
     """A POST that creates. It carries a key, its own where the caller gives none, so that it can be sent again."""
     key = uuid.uuid4().hex if idempotency_key is None else header_value("idempotency_key", idempotency_key)
     return post(path, body, (("Idempotency-Key", key),), safe=True)
+
+
+def of_agent(agent: str, request: Request) -> Request:
+    """The same request in the name of an agent, whoever the client was made for.
+
+    A name that cannot be a header (it ends with a blank, say) is left out, and so is the client's: of what is settled
+    the server knows whose it is.
+    """
+    try:
+        caller = header_value("agent", agent)
+    except ValueError:
+        caller = ""
+    return replace(request, headers=(*request.headers, ("Spine-Agent", caller)))
+
+
+def acting_as(agent: str, steps: Steps[T]) -> Steps[T]:
+    """The same steps, carried out in the name of an agent."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                response = yield of_agent(agent, step) if isinstance(step, Request) else step
+            except errors.SpineError as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
 
 
 # --- Pages ---------------------------------------------------------------------------------------
@@ -220,7 +271,7 @@ class Send:
     deadline: float
 
 
-Effect = Union[Send, Sleep]
+Effect = Union[Send, Sleep, Read]
 Effects = Generator[Effect, Optional[Response], T]
 
 
@@ -235,10 +286,13 @@ def perform(steps: Steps[T], timeout: float, retries: int) -> Effects[T]:
                 step = next(steps)
                 continue
             waits = step.wait_s is not None
-            if step.wait_s is not None:
+            if isinstance(step, Request) and step.wait_s is not None:
                 deadline = time.monotonic() + step.wait_s + min(timeout, _LATE_S)
             try:
-                response = yield from _exchange(step, deadline, retries)
+                if isinstance(step, Read):
+                    response = _answered((yield step))
+                else:
+                    response = yield from _exchange(step, deadline, retries)
             except errors.SpineError as error:
                 deadline = time.monotonic() + timeout if waits else deadline
                 step = steps.throw(error)
@@ -250,12 +304,16 @@ def perform(steps: Steps[T], timeout: float, retries: int) -> Effects[T]:
         return result
 
 
+def _answered(response: Optional[Response]) -> Response:
+    assert response is not None
+    return response
+
+
 def _exchange(request: Request, deadline: float, retries: int) -> Effects[Response]:
     attempt = 0
     while True:
         try:
-            response = yield Send(request, deadline)
-            assert response is not None
+            response = _answered((yield Send(request, deadline)))
             if response.status < 400:
                 return response
             raise response.error()

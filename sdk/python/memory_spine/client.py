@@ -11,15 +11,16 @@ from typing import Optional, TypeVar
 from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
-from . import deliveries, handoffs, memories, server
+from . import deliveries, handoffs, memories, server, watching
 from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
 from .async_transport import AsyncTransport
-from .call import Response, Sleep, Steps, perform
+from .call import Read, Response, Sleep, Steps, perform
 from .channel import AsyncChannel, Channel
 from .errors import SpineError
 from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
+from .events import awaiting_events, blocking_events
 from .http1 import Settings
 from .keeper import Keeper
 from .method import awaiting, awaiting_pages, blocking, blocking_pages
@@ -118,6 +119,8 @@ class MemorySpine(_Client):
                 try:
                     if isinstance(effect, Sleep):
                         time.sleep(effect.seconds)
+                    elif isinstance(effect, Read):
+                        response = self._transport.read(effect.stream, effect.wait_s)
                     else:
                         response = self._transport.send(effect.request, effect.deadline)
                 except SpineError as error:
@@ -210,6 +213,10 @@ class MemorySpine(_Client):
     ack_alert = blocking(alert_calls.ack_alert)
     silence_alert = blocking(alert_calls.silence_alert)
 
+    stats = blocking(watching.stats)
+    audit = blocking_pages(watching.audit)
+    events = blocking_events(watching.events)
+
     tokens = blocking(server.tokens)
     status = blocking(server.status)
     healthy = blocking(server.healthy)
@@ -235,6 +242,8 @@ class AsyncMemorySpine(_Client):
                 try:
                     if isinstance(effect, Sleep):
                         await asyncio.sleep(effect.seconds)
+                    elif isinstance(effect, Read):
+                        response = await self._transport.read(effect.stream, effect.wait_s)
                     else:
                         response = await self._transport.send(effect.request, effect.deadline)
                 except SpineError as error:
@@ -326,6 +335,10 @@ class AsyncMemorySpine(_Client):
     alert_rules = awaiting(alert_calls.alert_rules)
     ack_alert = awaiting(alert_calls.ack_alert)
     silence_alert = awaiting(alert_calls.silence_alert)
+
+    stats = awaiting(watching.stats)
+    audit = awaiting_pages(watching.audit)
+    events = awaiting_events(watching.events)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

@@ -112,8 +112,9 @@ def send(
     fallbacks      the agents that get it then, in order; after the last it is parked
     priority       0 to 9, the higher first; 5 where none is given
 
-    Sending the same envelope to the same agent again returns the same delivery. Raises CircuitOpenError,
-    HandoffParkedError.
+    Sending the same envelope to the same agent again never makes a second handoff: what is under way goes on, with the
+    new ack_timeout_s and max_attempts; what was withdrawn (after an AckTimeoutError) has its next attempt; what was
+    acked is returned as it is. Raises CircuitOpenError, HandoffParkedError.
     """
     body = _order(target, ack_timeout_s, max_attempts, fallbacks, priority)
     id = _stored_id(envelope)
@@ -137,8 +138,9 @@ def deliver_handoff(
 ) -> Steps[Ack]:
     """Hands an envelope to an agent and waits until it has acked, `timeout` seconds at most (600 at most).
 
-    The arguments are those of `send`. Delivering again after an AckTimeoutError is the next attempt of the same
-    handoff; after the ack, it returns the ack. A server that restarts meanwhile is waited for.
+    The arguments are those of `send`, and so is what delivering again does: after an AckTimeoutError, the next attempt
+    of the same handoff; after the ack, it returns the ack; in between, it waits for the handoff that is under way. A
+    server that restarts meanwhile is waited for.
 
     Raises AckTimeoutError, which is also the built-in TimeoutError; CircuitOpenError; HandoffParkedError.
     """
@@ -262,9 +264,18 @@ def park_envelope(envelope: Sendable, reason: str, *, by: Optional[str] = None) 
     return response.read(Delivery.from_wire)
 
 
-def parked(*, page_size: int = 100) -> Listing[Parked]:
-    """What is parked in the space, with its reason and what can be done, read page by page as it is used."""
-    query = Query().add("page_size", page_size)
+def parked(
+    *,
+    to: Optional[str] = None,
+    from_: Optional[str] = None,
+    envelope: Optional[EnvelopeId] = None,
+    page_size: int = 100,
+) -> Listing[Parked]:
+    """What is parked in the space and passes the filters, with its reason and what can be done, read page by page as it
+    is used."""
+    query = Query().add("to", to).add("from", from_)
+    query.add("envelope_id", None if envelope is None else envelope_id("envelope", envelope))
+    query.add("page_size", page_size)
     return Listing(get("/v1/parked", tuple(query.pairs)), "parked", Parked.from_parked)
 
 

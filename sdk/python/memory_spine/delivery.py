@@ -48,6 +48,73 @@ class Event:
         )
 
 
+_TYPE_PREFIX = "com.memoryspine."
+
+
+@dataclass(frozen=True)
+class SpaceEvent:
+    """Something that happened in the space, as `events` tells it.
+
+    event           "memory.stored", "envelope.packed", "handoff.acked", "agent.set", "alert.fired"…
+    subject         what it is about: "ms-12", "env-3", "ho-7", the name of an agent…
+    agent, actor    the agent that it is about; who did it
+    data            what else there is to say of it: "note", "attempt", "latency_ms"…
+    raw             the event as the server sent it, a CloudEvent
+    """
+
+    id: int
+    at: datetime
+    event: str
+    subject: Optional[str]
+    agent: Optional[str]
+    actor: Optional[str]
+    data: dict[str, Any] = field(hash=False)
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> SpaceEvent:
+        kind, data = raw["type"], raw["data"]
+        return cls(
+            id=int(raw["id"]),
+            at=parse_time(raw["time"]),
+            event=kind[len(_TYPE_PREFIX) :] if kind.startswith(_TYPE_PREFIX) else kind,
+            subject=raw.get("subject"),
+            agent=data.get("agent"),
+            actor=data.get("actor"),
+            data=dict(data),
+            raw=dict(raw),
+        )
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """Who (`actor`, None: the server by itself) did what (`action`) to which `object`, and when."""
+
+    id: int
+    at: datetime
+    actor: Optional[str]
+    action: str
+    object: Optional[str]
+    space: str
+    agent: Optional[str]
+    note: Optional[str]
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> AuditEntry:
+        return cls(
+            id=raw["id"],
+            at=parse_time(raw["at"]),
+            actor=raw.get("actor"),
+            action=raw["action"],
+            object=raw.get("object"),
+            space=raw["space"],
+            agent=raw.get("agent"),
+            note=raw.get("note"),
+            raw=dict(raw),
+        )
+
+
 @dataclass(frozen=True)
 class Notice:
     """What the server tells a sender on its next call: an earlier handoff of it was parked."""

@@ -244,6 +244,20 @@ class Envelope:
         return bool(self.digest) and self.digest == digest_of(said)
 
 
+class Held:
+    """An envelope in the hands of an agent that received it. See received.py, which has more to say of it."""
+
+    @property
+    def envelope_id(self) -> str:
+        """The id of the envelope."""
+        raise NotImplementedError
+
+    @property
+    def to_agent(self) -> str:
+        """The agent that received it."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Budget:
     """What a handoff would come to within `max_tokens`: it fits, with `kept` memories, or needs `minimum` tokens.

@@ -12,6 +12,7 @@ would have to be fetched is not.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Protocol, TypeVar, Union, cast, overload
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, Protocol, T
 from . import handoffs
 from .call import Steps
 from .envelope import DryRun, Envelope
-from .method import awaiting, blocking
+from .method import awaiting, blocking, dress
 
 T = TypeVar("T")
 B = TypeVar("B", bound="_Bound")
@@ -152,4 +153,39 @@ def awaiting_handoff(
     call: Callable[P, Steps[Envelope]],
 ) -> HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]:
     method = awaiting(call, _bind_awaiting)
+    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]", method)
+
+
+# --- agent_handoff of a received handoff ---------------------------------------------------------
+
+
+def _handing_on(call: Callable[..., Any], result: str) -> Any:
+    """The client's agent_handoff with the received handoff as its parent. What it returns, or what awaits that, is what
+    the client's returns: so this is the same for both kinds."""
+
+    def method(self: Any, target_agent: str, task_summary: str, **more: Any) -> Any:
+        return self._client.agent_handoff(target_agent, task_summary, parent=self, **more)
+
+    dress(method, call, result)
+    method.__doc__ = """Hands the work on: what `agent_handoff` of the client does, with this handoff as the parent.
+
+        It is from the agent that received this one; intent, constraints, history and memories go on. `more` is any of
+        the other arguments, by name.
+        """
+    shown = inspect.signature(method).parameters.values()
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one if number < 3 else one.replace(kind=by_name) for number, one in enumerate(shown)]
+    signature = inspect.signature(method).replace(parameters=[one for one in parameters if one.name != "parent"])
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+def handing_on(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, Handoff, DryRun]:
+    return cast("HandoffMethod[P, Handoff, DryRun]", _handing_on(call, "Union[Handoff, DryRun]"))
+
+
+def awaiting_handing_on(
+    call: Callable[P, Steps[Envelope]],
+) -> HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]:
+    method = _handing_on(call, "Coroutine[Any, Any, Union[AsyncHandoff, DryRun]]")
     return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]", method)

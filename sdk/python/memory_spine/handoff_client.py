@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Optional
 
 from . import deliveries, errors
 from .deliveries import Sendable
-from .delivery import Ack
+from .delivery import Ack, Delivery
 from .models import Breaker
 
 if TYPE_CHECKING:
@@ -38,13 +38,25 @@ class _Policy:
         """2, 4, 8… seconds at most, and half of that at least: senders that failed together do not retry together."""
         return min(2.0**attempt, _BACKOFF_MAX_S) * random.uniform(0.5, 1)
 
-    def _failure(self, target_agent: str, last: errors.SpineError) -> errors.HandoffError:
+    def _failure(
+        self, target_agent: str, last: errors.SpineError, parked: Optional[Delivery] = None
+    ) -> errors.HandoffError:
+        failed = f"Handoff to {target_agent} failed after {self.max_retries} attempts"
+        if parked is None:
+            return errors.HandoffError(
+                f"{failed}: {last.detail}", code=last.code, status=last.status, problem=last.problem
+            )
         return errors.HandoffError(
-            f"Handoff to {target_agent} failed after {self.max_retries} attempts: {last.detail}",
+            f"{failed}: {_cause(last)}. It is parked as {parked.id}: redrive, reroute, shrink or discard it",
             code=last.code,
             status=last.status,
-            problem=last.problem,
+            problem={**last.problem, "handoff": parked.id},
         )
+
+
+def _cause(error: errors.SpineError) -> str:
+    """What went wrong, without the server's advice, which follows a semicolon: here it has been taken already."""
+    return error.detail.partition(";")[0]
 
 
 # What is worth another try. CircuitOpenError and HandoffParkedError are not.
@@ -59,7 +71,9 @@ class HandoffClient(_Policy):
         self.spine = spine
 
     def send_handoff(self, envelope: Sendable, target_agent: str) -> Ack:
-        """Delivers an envelope, or parks it and raises HandoffError. A CircuitOpenError parks nothing."""
+        """Delivers an envelope, or parks it and raises HandoffError, whose `handoff` is the id of what is parked. A
+        CircuitOpenError parks nothing.
+        """
         last: Optional[errors.SpineError] = None
         id = self.spine._run(deliveries.stored(envelope, target_agent))
         for attempt in range(1, self.max_retries + 1):
@@ -71,12 +85,12 @@ class HandoffClient(_Policy):
                 last = error
         assert last is not None
         try:
-            self.spine.park_envelope(id, reason=str(last))
+            parked = self.spine.park_envelope(id, reason=_cause(last))
         except errors.SpineError as error:
             if error.code == "already_settled":  # somebody else delivered it meanwhile
                 return self.spine.deliver_handoff(id, target_agent, self.timeout)
             raise self._failure(target_agent, error) from error
-        raise self._failure(target_agent, last) from last
+        raise self._failure(target_agent, last, parked) from last
 
     def circuit(self, target_agent: str) -> Breaker:
         """The circuit breaker of a target, as the server has it."""
@@ -94,7 +108,9 @@ class AsyncHandoffClient(_Policy):
         self.spine = spine
 
     async def send_handoff(self, envelope: Sendable, target_agent: str) -> Ack:
-        """Delivers an envelope, or parks it and raises HandoffError. A CircuitOpenError parks nothing."""
+        """Delivers an envelope, or parks it and raises HandoffError, whose `handoff` is the id of what is parked. A
+        CircuitOpenError parks nothing.
+        """
         last: Optional[errors.SpineError] = None
         id = await self.spine._run(deliveries.stored(envelope, target_agent))
         for attempt in range(1, self.max_retries + 1):
@@ -106,12 +122,12 @@ class AsyncHandoffClient(_Policy):
                 last = error
         assert last is not None
         try:
-            await self.spine.park_envelope(id, reason=str(last))
+            parked = await self.spine.park_envelope(id, reason=_cause(last))
         except errors.SpineError as error:
             if error.code == "already_settled":  # somebody else delivered it meanwhile
                 return await self.spine.deliver_handoff(id, target_agent, self.timeout)
             raise self._failure(target_agent, error) from error
-        raise self._failure(target_agent, last) from last
+        raise self._failure(target_agent, last, parked) from last
 
     async def circuit(self, target_agent: str) -> Breaker:
         """The circuit breaker of a target, as the server has it."""

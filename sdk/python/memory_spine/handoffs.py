@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
 from urllib.parse import quote
 
-from .call import Steps, get, post, post_once
-from .envelope import DryRun, Envelope
+from .call import Steps, get, of_agent, post, post_once
+from .envelope import DryRun, Envelope, Held
 from .models import Difference, FetchResult, Receipt, Verification
 from .wire import string_list
 
-EnvelopeId = Union[str, Envelope]
-"""An envelope, or its id."""
+EnvelopeId = Union[str, Envelope, Held]
+"""An envelope, the received handoff that brought it, or its id."""
 
 
 def envelope_id(what: str, envelope: EnvelopeId) -> str:
-    id = envelope.id if isinstance(envelope, Envelope) else envelope
+    id: Any = envelope
+    if isinstance(envelope, Envelope):
+        id = envelope.id
+    elif isinstance(envelope, Held):
+        id = envelope.envelope_id
     if not isinstance(id, str):
         raise TypeError(f"{what} is an envelope or its id, such as 'env-17', not {id!r}")
     if not id:
@@ -29,11 +33,15 @@ def envelope_path(envelope: EnvelopeId, verb: str = "") -> str:
     return f"/v1/envelopes/{quote(envelope_id('id', envelope), safe='')}{verb}"
 
 
-def _objects(what: str, value: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _objects(what: str, value: Iterable[Mapping[str, Any]], example: str) -> list[dict[str, Any]]:
     """A list of mappings. One mapping is refused: it would be taken apart into its names."""
     if isinstance(value, (str, bytes, Mapping)):
-        raise TypeError(f"{what} must be a list of mappings, not {value!r}")
-    return [dict(entry) for entry in value]
+        raise TypeError(f"{what} must be a list of mappings such as {example}, not {value!r}")
+    entries = list(value)
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            raise TypeError(f"{what}[{number}] must be a mapping such as {example}, not {entry!r}")
+    return [dict(entry) for entry in entries]
 
 
 def agent_handoff(
@@ -72,7 +80,8 @@ def agent_handoff(
     intent              the user's own words; given once, at the first handoff
     state               where the work stands
     open_decisions      what is still to be decided
-    parent              the envelope that this one continues, or its id; its intent, constraints, memories… go on
+    parent              the envelope that this one continues, its id, or the received handoff that brought it; its
+                        intent, constraints, memories… go on
     task                a name for a new task; a later hop has its parent's
     strategy            "priority", "full", "summary" or "lazy"
     refs                further memories by id, or ranges ("ms-1 through ms-5")
@@ -80,7 +89,8 @@ def agent_handoff(
     waive               inherited constraints that no longer hold: {"key", "reason"}
     dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
     resolved_decisions  what was open and is decided: {"decision", "outcome"}
-    from_               who hands over; else the client's agent
+    from_               who hands over; else the agent that received the parent, where that is a received handoff; else
+                        the client's agent
     tokenizer           what the budget is counted in; else the receiver's
 
     Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
@@ -92,27 +102,33 @@ def agent_handoff(
         "include_recent": include_recent,
         "include_pins": include_pins,
         "constraints": constraints or None,
-        "execution_history": _objects("execution_history", execution_history),
+        "execution_history": _objects("execution_history", execution_history, '{"action": "…"}'),
         "expected_output": expected_output or None,
         "intent": intent,
         "state": state,
         "open_decisions": string_list("open_decisions", open_decisions),
-        "resolved_decisions": _objects("resolved_decisions", resolved_decisions),
+        "resolved_decisions": _objects(
+            "resolved_decisions", resolved_decisions, '{"decision": "…", "outcome": "…"}'
+        ),
         "parent": None if parent is None else envelope_id("parent", parent),
         "task": task,
         "strategy": strategy,
         "refs": string_list("refs", refs),
         "max_hops": max_hops,
-        "waive": _objects("waive", waive),
+        "waive": _objects("waive", waive, '{"key": "…", "reason": "…"}'),
         "from": from_,
         "tokenizer": tokenizer,
     }
     body = {name: value for name, value in fields.items() if value is not None and value != []}
+    receiver = parent.to_agent if from_ is None and isinstance(parent, Held) else None
+    if receiver is not None:
+        body["from"] = receiver
     if dry_run:
-        response = yield post("/v1/envelopes", {**body, "dry_run": True}, safe=True)
-        return response.read(DryRun.from_answer)
-    response = yield post_once("/v1/envelopes", body, idempotency_key)
-    return response.read(Envelope.from_wire)
+        request = post("/v1/envelopes", {**body, "dry_run": True}, safe=True)
+    else:
+        request = post_once("/v1/envelopes", body, idempotency_key)
+    response = yield request if receiver is None else of_agent(receiver, request)
+    return response.read(DryRun.from_answer) if dry_run else response.read(Envelope.from_wire)
 
 
 def envelope(id: str) -> Steps[Envelope]:

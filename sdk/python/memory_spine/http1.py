@@ -26,18 +26,19 @@ class Settings:
 
 
 def request_headers(settings: Settings, request: Request) -> list[Header]:
-    """All headers of a request; their values are UTF-8, which the names of agents need."""
-    headers = [
-        ("Host", settings.endpoint.authority),
-        ("Accept", "application/json"),
-        *settings.headers,
-        *request.headers,
-    ]
+    """All headers of a request; their values are UTF-8, which the names of agents need.
+
+    What the request says itself (who is calling, what it accepts) takes the place of what the client was told once; ""
+    leaves it out.
+    """
+    own = {name for name, _ in request.headers}
+    usual = (("Host", settings.endpoint.authority), ("Accept", "application/json"), *settings.headers)
+    headers = [*((name, value) for name, value in usual if name not in own), *request.headers]
     if request.body is not None:
         if request.body:
             headers.append(("Content-Type", "application/json"))
         headers.append(("Content-Length", str(len(request.body))))
-    return [(name, value.encode("utf-8")) for name, value in headers]
+    return [(name, value.encode("utf-8")) for name, value in headers if value]
 
 
 def is_readable(fileno: int) -> bool:

@@ -41,7 +41,7 @@ class Keeper:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="memory-spine-leases", daemon=True)
                 self._thread.start()
-            elif handoff.renew_at < self._wakes_at:
+            elif handoff._renew_at < self._wakes_at:
                 self._changed.notify()
 
     def unwatch(self, handoff: ReceivedHandoff) -> None:
@@ -52,7 +52,7 @@ class Keeper:
         while True:
             with self._changed:
                 handoff = self._next()
-                pause = _IDLE_S if handoff is None else handoff.renew_at - time.monotonic()
+                pause = _IDLE_S if handoff is None else handoff._renew_at - time.monotonic()
                 if pause > 0:
                     waits = handoff is not None
                     del handoff
@@ -65,7 +65,7 @@ class Keeper:
             if client is None or handoff is None:
                 return
             try:
-                client._run(handoff.renew(), _TIMEOUT_S)
+                client._run(handoff._renew(), _TIMEOUT_S)
             except RuntimeError:
                 self.unwatch(handoff)  # the client was closed
             del client, handoff
@@ -75,8 +75,8 @@ class Keeper:
         first: Optional[ReceivedHandoff] = None
         for key, ref in list(self._kept.items()):
             handoff = ref()
-            if handoff is None or not handoff.is_held:
+            if handoff is None or not handoff._is_held:
                 self._kept.pop(key, None)
-            elif first is None or handoff.renew_at < first.renew_at:
+            elif first is None or handoff._renew_at < first._renew_at:
                 first = handoff
         return first

@@ -9,21 +9,11 @@ from urllib.parse import quote
 from .call import Listing, Request, Steps, post, post_once
 from .call import get as get_request
 from .models import FetchResult, Memory
-from .wire import Query, Strings, Time, dump_json, format_time, string_list
+from .wire import UNSET, Query, Strings, Time, Unset, dump_json, format_time, string_list
 
 _PAGE_MAX = 1000
 
 Scalar = Union[str, int, float, bool]
-
-
-class Unset:
-    """The type of UNSET: a field that an update leaves as it is. (None clears the field.)"""
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-UNSET = Unset()
 
 
 # --- Storing -------------------------------------------------------------------------------------
@@ -92,7 +82,12 @@ def store_many(
     memories: Iterable[Union[str, Mapping[str, Any]]], *, idempotency_key: Optional[str] = None
 ) -> Steps[list[Memory]]:
     """Stores up to 1,000 memories, all or none. Each is a mapping of the fields that `store` takes, or its content."""
-    drafts = [_draft({"content": entry} if isinstance(entry, str) else entry) for entry in memories]
+    drafts = []
+    for number, entry in enumerate(memories):
+        if not isinstance(entry, (str, Mapping)):
+            example = '{"content": "…"}'
+            raise TypeError(f"memories[{number}] must be a text, or a mapping such as {example}, not {entry!r}")
+        drafts.append(_draft({"content": entry} if isinstance(entry, str) else entry))
     response = yield post_once("/v1/memories/batch", {"memories": drafts}, idempotency_key)
     return response.read(Memory.list_from_wire)
 

@@ -89,7 +89,7 @@ class AsyncPages(Generic[T]):
         return [item async for item in self]
 
 
-def _dress(method: Any, call: Callable[..., Any], result: str) -> Any:
+def dress(method: Any, call: Callable[..., Any], result: str) -> Any:
     """Gives a method the name, the documentation and the parameters of its call, and says what it returns."""
     functools.update_wrapper(method, call)
     del method.__wrapped__
@@ -117,7 +117,7 @@ def blocking(call: Callable[..., Steps[Any]], bind: Optional[Callable[[Any, Any]
         result = self._run(call(*args, **kwargs))
         return result if bind is None else bind(self._run, result)
 
-    return cast("Method[Any, Any]", _dress(method, call, _bound_result(bind)))
+    return cast("Method[Any, Any]", dress(method, call, _bound_result(bind)))
 
 
 @overload
@@ -129,18 +129,18 @@ def awaiting(call: Callable[..., Steps[Any]], bind: Optional[Callable[[Any, Any]
         result = await self._run(call(*args, **kwargs))
         return result if bind is None else bind(self._run, result)
 
-    return cast("Method[Any, Any]", _dress(method, call, _bound_result(bind)))
+    return cast("Method[Any, Any]", dress(method, call, _bound_result(bind)))
 
 
 def blocking_pages(call: Callable[P, Listing[T]]) -> Method[P, Pages[T]]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return Pages(self._run, call(*args, **kwargs))
 
-    return cast("Method[P, Pages[T]]", _dress(method, call, "Pages[{}]"))
+    return cast("Method[P, Pages[T]]", dress(method, call, "Pages[{}]"))
 
 
 def awaiting_pages(call: Callable[P, Listing[T]]) -> Method[P, AsyncPages[T]]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return AsyncPages(self._run, call(*args, **kwargs))
 
-    return cast("Method[P, AsyncPages[T]]", _dress(method, call, "AsyncPages[{}]"))
+    return cast("Method[P, AsyncPages[T]]", dress(method, call, "AsyncPages[{}]"))

@@ -447,7 +447,8 @@ class Agent:
 
     Settings are None, and `fallbacks` empty, where the server's defaults hold. `queue`, `breaker`, `last_seen_at` tell
     how it was when it was read; they are None where the server did not say. `etag` is what `register_agent` takes as
-    `if_match`; agents of a list have none.
+    `if_match`; agents of a list have none. `webhook_secret`, which `verify_webhook` takes, is told by `register_agent`
+    alone, to whoever registers an agent that has a webhook.
     """
 
     name: str
@@ -458,7 +459,8 @@ class Agent:
     ack_timeout_s: Optional[float]
     max_attempts: Optional[int]
     fallbacks: tuple[str, ...]
-    webhook: Any = field(hash=False)
+    webhook: Optional[str]
+    webhook_secret: Optional[str] = field(repr=False, compare=False)
     created_at: datetime
     updated_at: datetime
     queue: Optional[Queue] = field(compare=False)
@@ -480,6 +482,7 @@ class Agent:
             max_attempts=raw.get("max_attempts"),
             fallbacks=tuple(raw.get("fallbacks") or ()),
             webhook=raw.get("webhook"),
+            webhook_secret=raw.get("webhook_secret"),
             created_at=parse_time(raw["created_at"]),
             updated_at=parse_time(raw["updated_at"]),
             queue=None if queue is None else Queue.from_wire(queue),

@@ -25,11 +25,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
-from . import deliveries, errors
-from .call import Sleep, Steps, backoff_s
+from . import deliveries, errors, handoffs
+from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
-from .envelope import Envelope
-from .handoff import AsyncHandoff, Handoff
+from .envelope import Envelope, Held
+from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
 from .models import FetchResult
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def reason_of(error: BaseException) -> str:
     return text if len(text) <= _REASON_MAX else f"{text[: _REASON_MAX - 1]}…"
 
 
-class _Received:
+class _Received(Held):
     """What both kinds have in common. `taken` is the handoff as it was when it was taken."""
 
     def __init__(self, taken: Taken, sent_at: float) -> None:
@@ -62,7 +62,7 @@ class _Received:
         self._lost = False
         self.in_doubt = False  # whether an earlier try at it ended in the middle; see idempotent.py
         self._lease_until = 0.0  # of time.monotonic(), as the others
-        self.renew_at = 0.0
+        self._renew_at = 0.0
         self._note_lease(taken, sent_at)
 
     @property
@@ -157,21 +157,21 @@ class _Received:
         lease_s = latest.lease_s
         if lease_s is not None:
             self._lease_until = sent_at + lease_s
-            self.renew_at = sent_at + max(_RENEW_MIN_S, lease_s / 3)
+            self._renew_at = sent_at + max(_RENEW_MIN_S, lease_s / 3)
 
     @property
     def _has_lease(self) -> bool:
         return self._settled is None or (self._settled == "ack" and self._latest.work_lease)
 
     @property
-    def is_held(self) -> bool:
+    def _is_held(self) -> bool:
         """Whether there is a lease to renew."""
         return not self._lost and self._has_lease
 
     def _did(self, verb: str, steps: Steps[Delivery]) -> Steps[Delivery]:
         sent_at, settled = time.monotonic(), self._settled
         try:
-            latest = yield from steps
+            latest = yield from acting_as(self.to_agent, steps)
         except errors.StaleLeaseError:
             # Not where it was settled while this was under way, in another thread.
             self._lost = self._lost or self._has_lease
@@ -185,7 +185,7 @@ class _Received:
         self._note_lease(latest, sent_at)
         self._settled = verb
         self._lost = False
-        if not self.is_held:
+        if not self._is_held:
             self.release()
         return latest
 
@@ -209,12 +209,12 @@ class _Received:
 
     def _need(self, refs: Iterable[str]) -> Steps[FetchResult]:
         try:
-            return (yield from deliveries.need(self.id, self.lease, refs))
+            return (yield from acting_as(self.to_agent, deliveries.need(self.id, self.lease, refs)))
         except errors.StaleLeaseError:
             self._lost = self._lost or self._has_lease
             raise
 
-    def renew(self) -> Steps[None]:
+    def _renew(self) -> Steps[None]:
         """Renews the lease, once; where that fails says when to try again, or that it is lost."""
         try:
             yield from self._progress(None, None)
@@ -223,17 +223,17 @@ class _Received:
         except errors.SpineError:
             now = time.monotonic()
             self._lost = self._lost or (self._has_lease and now >= self._lease_until)
-            self.renew_at = now + max(_RENEW_MIN_S, min(1.0, (self._lease_until - now) / 3))
+            self._renew_at = now + max(_RENEW_MIN_S, min(1.0, (self._lease_until - now) / 3))
 
-    def succeed(self, result: Any = None) -> Steps[None]:
+    def _succeed(self, result: Any = None) -> Steps[None]:
         """Settles what went well and is not settled: completes what has a result or a work lease, acks the rest."""
         completes = result is not None or (self._settled == "ack" and self._latest.work_lease)
         if completes and self._settled in (None, "ack"):
-            yield from self.patiently(lambda: self._complete(result, (), None))
+            yield from self._patiently(lambda: self._complete(result, (), None))
         elif self._settled is None:
-            yield from self.patiently(lambda: self._ack(None, (), None))
+            yield from self._patiently(lambda: self._ack(None, (), None))
 
-    def patiently(self, settle: Callable[[], Steps[Delivery]]) -> Steps[Delivery]:
+    def _patiently(self, settle: Callable[[], Steps[Delivery]]) -> Steps[Delivery]:
         """Settles, and tries again until the lease has ended while the server cannot be reached."""
         attempt = 0
         while True:
@@ -246,19 +246,19 @@ class _Received:
             attempt += 1
             yield Sleep(pause)
 
-    def fail(self, reason: str, delay_s: Optional[float] = None) -> Steps[None]:
+    def _fail(self, reason: str, delay_s: Optional[float] = None) -> Steps[None]:
         """Nacks what went wrong and is not settled. That this fails is no matter: the lease runs out."""
         try:
-            if self.is_held:
+            if self._is_held:
                 yield from self._nack(reason, delay_s)
         except errors.SpineError as error:
             log.warning("%s could not be nacked, and comes again when its lease has run out: %s", self.id, error)
         finally:
             self.release()
 
-    def fail_with(self, error: BaseException) -> Steps[None]:
+    def _fail_with(self, error: BaseException) -> Steps[None]:
         """What was interrupted, by Ctrl-C, say, is no failure of the work: it may start anew at once."""
-        return self.fail(reason_of(error), None if isinstance(error, Exception) else 0)
+        return self._fail(reason_of(error), None if isinstance(error, Exception) else 0)
 
 
 class ReceivedHandoff(_Received):
@@ -302,6 +302,8 @@ class ReceivedHandoff(_Received):
         """Fetches memories that the work needs. Renews the lease, too."""
         return self._client._run(self._need(refs))
 
+    agent_handoff = handing_on(handoffs.agent_handoff)
+
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
         self._client._keeper.watch(self)
@@ -318,7 +320,7 @@ class ReceivedHandoff(_Received):
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         try:
-            self._client._run(self.succeed() if error is None else self.fail_with(error))
+            self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:
             self.release()
 
@@ -367,6 +369,8 @@ class AsyncReceivedHandoff(_Received):
         """Fetches memories that the work needs. Renews the lease, too."""
         return await self._client._run(self._need(refs))
 
+    agent_handoff = awaiting_handing_on(handoffs.agent_handoff)
+
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
         if self._task is None:
@@ -386,7 +390,7 @@ class AsyncReceivedHandoff(_Received):
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         try:
-            await self._client._run(self.succeed() if error is None else self.fail_with(error))
+            await self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:
             self.release()
 
@@ -395,11 +399,11 @@ async def _keep(ref: weakref.ref[AsyncReceivedHandoff]) -> None:
     """Holds the handoff only while it renews: one that nobody has any more is left to come again."""
     while True:
         handoff = ref()
-        if handoff is None or not handoff.is_held:
+        if handoff is None or not handoff._is_held:
             return
-        pause = handoff.renew_at - time.monotonic()
+        pause = handoff._renew_at - time.monotonic()
         if pause <= 0:
-            await handoff._client._run(handoff.renew(), _RENEW_TIMEOUT_S)
+            await handoff._client._run(handoff._renew(), _RENEW_TIMEOUT_S)
             pause = 0.0
         del handoff
         await asyncio.sleep(max(0.0, pause))

@@ -33,7 +33,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 from . import deliveries, errors
-from .call import Cancel, Sleep, Steps, backoff_s
+from .call import Cancel, Sleep, Steps, acting_as, backoff_s
 from .delivery import Taken
 from .envelope import Envelope
 from .handoffs import envelope as read_envelope
@@ -64,7 +64,7 @@ Item = tuple[Taken, Optional[Envelope], float]
 
 def take(agent: str, **options: Any) -> Steps[list[Item]]:
     """What `receive` took, with its envelopes, and the time of time.monotonic() from which the leases count."""
-    found = yield from deliveries.receive(agent, **options)
+    found = yield from acting_as(agent, deliveries.receive(agent, **options))
     began_at = time.monotonic()
     items: list[Item] = []
     for taken in found:
@@ -140,7 +140,7 @@ class Loop:
         if self._work_lease_s is None:
             return True
         try:
-            yield from handoff.patiently(lambda: handoff._ack(self._work_lease_s, (), None))
+            yield from handoff._patiently(lambda: handoff._ack(self._work_lease_s, (), None))
         except errors.SpineError as error:
             log.warning("%s was lost before it was begun: %s", handoff.id, error)
             handoff.release()
@@ -150,7 +150,7 @@ class Loop:
     def succeed(self, handoff: _Received, result: Any = None) -> Steps[None]:
         """Settles what went well. That this fails must not end the loop: the handoff comes again."""
         try:
-            yield from handoff.succeed(result)
+            yield from handoff._succeed(result)
         except errors.SpineError as error:
             log.warning("%s was handled but could not be settled, and may come again: %s", handoff.id, error)
         finally:
@@ -204,7 +204,7 @@ class Inbox:
                 raise
             except BaseException as error:
                 self._in_hand = None
-                self._client._run(handoff.fail_with(error))
+                self._client._run(handoff._fail_with(error))
                 raise
             self._in_hand = None
             self._client._run(self._loop.succeed(handoff))
@@ -213,7 +213,7 @@ class Inbox:
     def _drop(self, reason: str) -> None:
         handoff, self._in_hand = self._in_hand, None
         if handoff is not None:
-            self._client._run(handoff.fail(reason))
+            self._client._run(handoff._fail(reason))
 
     def stop(self) -> None:
         """Ends the loop after the handoff in hand. Other threads and signal handlers may call it."""
@@ -229,7 +229,7 @@ class Inbox:
         handoff, self._in_hand = self._in_hand, None
         self._is_entered = False
         if handoff is not None:
-            self._client._run(self._loop.succeed(handoff) if error is None else handoff.fail_with(error))
+            self._client._run(self._loop.succeed(handoff) if error is None else handoff._fail_with(error))
 
 
 class Receiver(_Stoppable):
@@ -309,13 +309,13 @@ class Receiver(_Stoppable):
                 result = handler(handoff)
                 self._client._run(loop.succeed(handoff, result))
         except Exception as error:
-            self._client._run(handoff.fail_with(error))
+            self._client._run(handoff._fail_with(error))
             if on_error is None:
                 log.exception("%s to %s failed in its handler", handoff.id, self.name)
             else:
                 on_error(handoff, error)
         except BaseException as error:
-            self._client._run(handoff.fail_with(error))
+            self._client._run(handoff._fail_with(error))
             raise
 
 
@@ -350,7 +350,7 @@ class AsyncInbox:
                 raise
             except BaseException as error:
                 self._in_hand = None
-                await self._client._run(handoff.fail_with(error))
+                await self._client._run(handoff._fail_with(error))
                 raise
             self._in_hand = None
             await self._client._run(self._loop.succeed(handoff))
@@ -359,7 +359,7 @@ class AsyncInbox:
     async def _drop(self, reason: str) -> None:
         handoff, self._in_hand = self._in_hand, None
         if handoff is not None:
-            await self._client._run(handoff.fail(reason))
+            await self._client._run(handoff._fail(reason))
 
     def stop(self) -> None:
         """Ends the loop after the handoff in hand. For the event loop's own thread."""
@@ -375,7 +375,7 @@ class AsyncInbox:
         handoff, self._in_hand = self._in_hand, None
         self._is_entered = False
         if handoff is not None:
-            await self._client._run(self._loop.succeed(handoff) if error is None else handoff.fail_with(error))
+            await self._client._run(self._loop.succeed(handoff) if error is None else handoff._fail_with(error))
 
 
 class AsyncReceiver(_Stoppable):
@@ -451,11 +451,11 @@ class AsyncReceiver(_Stoppable):
                 result = await handler(handoff)
                 await self._client._run(loop.succeed(handoff, result))
         except Exception as error:
-            await self._client._run(handoff.fail_with(error))
+            await self._client._run(handoff._fail_with(error))
             if on_error is None:
                 log.exception("%s to %s failed in its handler", handoff.id, self.name)
             else:
                 on_error(handoff, error)
         except BaseException as error:
-            await self._client._run(handoff.fail_with(error))
+            await self._client._run(handoff._fail_with(error))
             raise

@@ -9,16 +9,18 @@ A forked child starts with an empty pool: two processes must not talk on one con
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import socket
 import threading
 import time
 import weakref
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Optional
 
 from . import http1
-from .call import Request, Response
+from .call import Request, Response, Stream
 from .http1 import Settings
 
 
@@ -70,27 +72,51 @@ class _Connection:
     def is_stale(self) -> bool:
         return http1.is_readable(self._sock.fileno())
 
+    def cut(self) -> None:
+        """Ends it for both sides at once, also for whoever is reading from it in another thread."""
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # gone already
+
     def exchange(self, request: Request, deadline: float) -> Response:
         """Raises OSError and HTTPException as they come; the connection is then of no more use."""
+        answer, lost = self._ask(request, deadline)
+        with answer:
+            self.reusable = lost is None and not answer.will_close
+            return Response(answer.status, _headers(answer), self._read_body(answer))
+
+    def open_stream(self, request: Request, deadline: float) -> Response:
+        """The same, for an answer that has no end. A refusal has one, and is read whole."""
+        answer, _ = self._ask(request, deadline)
+        if answer.status >= 400:
+            with answer:
+                return Response(answer.status, _headers(answer), self._read_body(answer))
+        return Response(answer.status, _headers(answer), b"", _Stream(self, request, answer))
+
+    def read_some(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
+        self._sock.deadline = deadline
+        return answer.read1(http1.READ_BYTES)
+
+    def _ask(
+        self, request: Request, deadline: float
+    ) -> tuple[http.client.HTTPResponse, Optional[OSError]]:
+        """The answer, whose head was read, and what went wrong meanwhile."""
         self._sock.deadline = deadline
         self.reusable = False
         self._http.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
         for name, value in http1.request_headers(self._settings, request):
             self._http.putheader(name, value)
-        lost = None
+        lost: Optional[OSError] = None
         try:
             self._http.endheaders(request.body or None)
         except (BrokenPipeError, ConnectionResetError) as error:
             # A server that refuses a body early answers before it has read it all. Its answer says more than the reset.
             lost = error
         try:
-            answer = self._http.getresponse()
+            return self._http.getresponse(), lost
         except (OSError, http.client.HTTPException) as error:
             raise (lost or error) from error
-        with answer:
-            headers = {name.lower(): value for name, value in answer.getheaders()}
-            self.reusable = lost is None and not answer.will_close
-            return Response(answer.status, headers, self._read_body(answer))
 
     def _read_body(self, answer: http.client.HTTPResponse) -> bytes:
         limit = self._settings.max_response_bytes
@@ -109,6 +135,40 @@ class _Connection:
         if answer.length:
             raise http.client.IncompleteRead(b"", answer.length)
         return b"".join(parts)
+
+
+def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in answer.getheaders()}
+
+
+@contextlib.contextmanager
+def _errors_of(request: Request) -> Iterator[None]:
+    """What goes wrong on a connection, as the errors of this package."""
+    try:
+        yield
+    except socket.timeout:
+        raise http1.timed_out(request) from None
+    except (OSError, http.client.IncompleteRead) as error:
+        raise http1.connection_lost(request, error) from error
+    except (http.client.HTTPException, ValueError) as error:
+        raise http1.invalid(repr(error)) from error
+
+
+class _Stream(Stream):
+    def __init__(self, connection: _Connection, request: Request, answer: http.client.HTTPResponse) -> None:
+        self._connection = connection
+        self._request = request
+        self._answer = answer
+
+    def read(self, deadline: float) -> bytes:
+        with _errors_of(self._request):
+            return self._connection.read_some(self._answer, deadline)
+
+    def close(self) -> None:
+        if self._request.cancel is not None:
+            self._request.cancel.arm(None)
+        self._answer.close()
+        self._connection.close()
 
 
 class Transport:
@@ -139,6 +199,8 @@ class Transport:
             connection.close()
 
     def send(self, request: Request, deadline: float) -> Response:
+        if request.streams:
+            return self._open_stream(request, deadline)
         if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise http1.timed_out(request)
         try:
@@ -152,20 +214,38 @@ class Transport:
         try:
             if request.cancel is not None:
                 request.cancel.arm(connection.hang_up)
-            response = connection.exchange(request, deadline)
+            with _errors_of(request):
+                response = connection.exchange(request, deadline)
             keep = connection.reusable
             return response
-        except socket.timeout:
-            raise http1.timed_out(request) from None
-        except (OSError, http.client.IncompleteRead) as error:
-            raise http1.connection_lost(request, error) from error
-        except (http.client.HTTPException, ValueError) as error:
-            raise http1.invalid(repr(error)) from error
         finally:
             if request.cancel is not None:
                 request.cancel.arm(None)
                 keep = keep and not request.cancel.is_set
             self._put_back(connection, keep)
+
+    def _open_stream(self, request: Request, deadline: float) -> Response:
+        """On a connection of its own, which is not one of those that calls share and wait for."""
+        if self._closed:
+            raise RuntimeError("this client is closed")
+        connection = self._connect(request, deadline)
+        response = None
+        try:
+            if request.cancel is not None:
+                request.cancel.arm(connection.cut)
+            with _errors_of(request):
+                response = connection.open_stream(request, deadline)
+            return response
+        finally:
+            if response is None or response.stream is None:
+                if request.cancel is not None:
+                    request.cancel.arm(None)
+                connection.close()
+
+    def read(self, stream: Stream, wait_s: float) -> Response:
+        """What comes next of a stream, as the body of a Response; empty where it has ended."""
+        assert isinstance(stream, _Stream)
+        return Response(200, {}, stream.read(time.monotonic() + wait_s))
 
     def _take(self, request: Request, deadline: float) -> _Connection:
         while True:
@@ -178,6 +258,9 @@ class Transport:
             if not connection.is_stale():
                 return connection
             connection.close()
+        return self._connect(request, deadline)
+
+    def _connect(self, request: Request, deadline: float) -> _Connection:
         try:
             return _Connection(self._settings, deadline)
         except socket.timeout:

@@ -18,6 +18,16 @@ Strings = Union[str, Iterable[str]]
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
 
 
+class Unset:
+    """The type of UNSET: a field that a change leaves as it is. (None clears the field.)"""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
 class Endpoint(NamedTuple):
     host: str
     port: int

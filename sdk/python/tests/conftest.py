@@ -15,6 +15,7 @@ from server import Server  # noqa: E402
 
 from memory_spine import (  # noqa: E402
     AsyncChannel,
+    AsyncEvents,
     AsyncHandoff,
     AsyncHandoffClient,
     AsyncMemorySpine,
@@ -56,6 +57,8 @@ class Blocking:
             return [self._wrap(entry) for entry in value]
         if isinstance(value, AWAITED):
             return Blocking(value, self._loop)
+        if isinstance(value, AsyncEvents):
+            return BlockingEvents(value, self._loop)
         return BlockingPages(value, self._loop) if isinstance(value, AsyncPages) else value
 
     def __enter__(self):
@@ -85,11 +88,21 @@ class BlockingPages:
         return self._loop.run_until_complete(self._pages.all())
 
     def _iterate(self, iterator):
-        while True:
-            try:
-                yield self._loop.run_until_complete(iterator.__anext__())
-            except StopAsyncIteration:
-                return
+        try:
+            while True:
+                try:
+                    yield self._loop.run_until_complete(iterator.__anext__())
+                except StopAsyncIteration:
+                    return
+        finally:
+            self._loop.run_until_complete(iterator.aclose())
+
+
+class BlockingEvents(BlockingPages):
+    """The events of an asynchronous client; they are pages to conftest, and to nobody else."""
+
+    def __getattr__(self, name):
+        return getattr(self._pages, name)
 
 
 @pytest.fixture(autouse=True)

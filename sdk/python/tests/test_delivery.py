@@ -246,7 +246,7 @@ def test_an_agent_shows_its_breaker_and_its_queue(spine):
     info = spine.agent_info("dead")
     assert (info.ack_timeout_s, info.max_attempts, info.fallbacks) == (7, 2, ("other",))
     assert (info.breaker.state, info.breaker.failures, info.breaker.reset_at) == ("closed", 0, None)
-    spine.register_agent("dead")
+    spine.register_agent("dead", replace=True)
     fail_to(spine, "dead")
     info = spine.agent_info("dead")
     assert (info.breaker.state, info.breaker.failures) == ("open", 3)
@@ -390,3 +390,38 @@ def test_every_error_of_delivery_is_a_handoff_error():
     for kind in kinds:
         assert issubclass(kind, HandoffError) and issubclass(kind, SpineError)
     assert issubclass(AckTimeoutError, builtins.TimeoutError)
+
+
+# --- Again ---------------------------------------------------------------------------------------
+
+
+def test_sending_again_never_makes_a_second_handoff(spine):
+    """What the documentation of send and docs/protocol.md say of it."""
+    packed = spine.agent_handoff("coder", "go")
+
+    def again(**options):
+        sent = spine.send(packed, **options)
+        return sent.id, sent.state, sent.attempt, sent.max_attempts
+
+    id = spine.send(packed).id
+    assert again(max_attempts=5) == (id, "queued", 1, 5), "under way: it goes on"
+    with pytest.raises(AckTimeoutError):
+        spine.deliver_handoff(packed, timeout=0.05)
+    assert spine.handoff(id).state == "expired" and spine.handoff(id).attempt == 1, "it waited for the same attempt"
+    assert again() == (id, "queued", 2, 5), "withdrawn: the next attempt"
+    (work,) = spine.agent("coder").receive()
+    assert again() == (id, "leased", 2, 5)
+    work.ack()
+    assert again() == (id, "acked", 2, 5), "acked: as it is"
+    assert spine.deliver_handoff(packed).id == id
+    assert len(spine.handoffs().all()) == 1
+
+
+def test_parked_handoffs_are_filtered(connect, server, space):
+    spine = connect(server.url, space=space, agent="ada")
+    packed = [spine.agent_handoff(name, "go") for name in ("a", "b")]
+    for one in packed:
+        spine.park_envelope(one, "on hold")
+    assert [one.to_agent for one in spine.parked(to="a")] == ["a"]
+    assert [one.to_agent for one in spine.parked(envelope=packed[1])] == ["b"]
+    assert len(spine.parked(from_="ada").all()) == 2 and spine.parked(from_="bob").all() == []

@@ -155,6 +155,9 @@ def test_retries_are_attempts_of_one_handoff_and_end_in_parked(spine, other, han
     assert len(naps) == 2, "none after the last"
     assert 1 <= naps[0] <= 2 <= naps[1] <= 4
     (parked,) = other.parked()
+    assert caught.value.handoff == parked.id and f"It is parked as {parked.id}:" in str(caught.value)
+    for text in (str(caught.value), parked.reason):
+        assert "did not ack in time" in text and "deliver again" not in text and "park the envelope" not in text
     assert (parked.envelope_id, parked.attempt) == (packed.id, 3)
     assert len(other.handoffs().all()) == 1
 

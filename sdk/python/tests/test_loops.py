@@ -197,13 +197,13 @@ def test_a_renewal_that_comes_late_does_not_undo_an_ack(sync):
     """Sent before the ack, answered after it: it says "leased", and the handoff has a work lease to be renewed."""
     send(sync)
     (handoff,) = sync.agent("coder").receive()
-    renewal = handoff.renew()
+    renewal = handoff._renew()
     request = next(renewal)
     answer = sync._transport.send(request, time.monotonic() + 30)
     handoff.ack(work_lease_s=30)
     with pytest.raises(StopIteration):
         renewal.send(answer)
-    assert handoff.is_held and handoff.delivery.work_lease
+    assert handoff._is_held and handoff.delivery.work_lease
 
 
 def test_a_renewal_that_comes_too_late_is_no_lost_lease(sync):
@@ -211,7 +211,7 @@ def test_a_renewal_that_comes_too_late_is_no_lost_lease(sync):
     send(sync)
     (handoff,) = sync.agent("coder").receive()
     sync._run(deliveries.complete(handoff.id, handoff.lease, 1, (), None))
-    sync._run(handoff.renew())
+    sync._run(handoff._renew())
     assert handoff.lease_lost
     handoff.complete(1)
     assert not handoff.lease_lost

@@ -1,6 +1,7 @@
 """Taking handoffs and settling them one by one, against the real server."""
 
 import gc
+import inspect
 import threading
 import time
 from datetime import datetime, timezone
@@ -35,6 +36,88 @@ def test_a_received_handoff_has_all_that_its_receiver_needs(connect, server, spa
     assert handoff.envelope.verify()
     assert handoff.prompt == packed.prompt() == handoff.envelope.prompt()
     assert "429" in handoff.prompt
+
+
+# --- In whose name -------------------------------------------------------------------------------
+
+
+def actors(spine, handoff):
+    return {event.event.partition(".")[2]: event.actor for event in spine.handoff(handoff.id).events}
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack", "reject", "complete"])
+def test_what_a_receiver_does_is_done_by_the_agent_that_it_is(connect, server, space, verb):
+    spine = connect(server.url, space=space, agent="analyst")
+    memory = spine.store("x")
+    (sent,) = send(spine)
+    (handoff,) = spine.agent("coder").receive(lease_s=60)
+    handoff.progress("half")
+    handoff.need([memory.id])
+    getattr(handoff, verb)(*("no",) if verb in ("nack", "reject") else ())
+    by = actors(spine, sent)
+    assert by.pop("queued") == "analyst"
+    assert {"leased", "progress"} < by.keys() and set(by.values()) - {None} == {"coder"}
+
+
+def test_loops_and_renewals_are_the_receiving_agents(connect, server, space):
+    spine = connect(server.url, space=space, agent="analyst")
+    first, second = send(spine, count=2)
+    assert spine.agent("coder").run(lambda work: _nothing(work, spine), max=1) == 1
+    with spine.agent("coder").receive()[0]:
+        pass
+    for one in (first, second):
+        assert (actors(spine, one)["leased"], actors(spine, one)["acked"]) == ("coder", "coder")
+
+
+def _nothing(work, spine):
+    """A handler for either client: what it returns is awaited by the asynchronous one."""
+
+    async def nothing():
+        return None
+
+    return None if isinstance(spine, MemorySpine) else nothing()
+
+
+def test_an_agent_whose_name_cannot_be_a_header_receives_as_itself(connect, server, space):
+    spine = connect(server.url, space=space, agent="analyst")
+    (sent,) = send(spine, agent="coder ")
+    (work,) = spine.agent("coder ").receive()
+    assert work.agent_handoff("reviewer", "review it").from_agent == "coder "
+    work.ack()
+    assert (actors(spine, sent)["leased"], actors(spine, sent)["acked"]) == ("coder ", "coder ")
+
+
+def test_a_received_handoff_is_a_parent_and_its_receiver_hands_over(connect, server, space):
+    spine = connect(server.url, space=space, agent="analyst")
+    spine.send(spine.agent_handoff("coder", "write it", intent="survive", constraints={"language": "python"}))
+    (work,) = spine.agent("coder").receive()
+    long, short = spine.agent_handoff("reviewer", "review it", parent=work), work.agent_handoff("reviewer", "review it")
+    for made in (long, short):
+        assert (made.parent, made.from_agent) == (work.envelope.id, "coder")
+        assert made.path == ["analyst", "coder", "reviewer"]
+        assert (made.intent, made.constraints["language"]) == ("survive", "python")
+    assert {entry.actor for entry in spine.audit(object=made.id)} == {"coder"}
+    assert spine.agent_handoff("reviewer", "review it", parent=work, from_="lead").from_agent == "lead"
+    assert spine.agent_handoff("reviewer", "review it", parent=work.envelope).from_agent == "analyst"
+    tried = work.agent_handoff("reviewer", "review it", state="reviewed", dry_run=True)
+    assert (tried.id, tried.from_agent, tried.state) == ("", "coder", "reviewed")
+    assert spine.verify(work).ok and spine.diff(work, made).score == 1
+
+
+def test_a_received_handoff_hands_on_with_the_arguments_of_the_client():
+    for kind, client in (
+        (memory_spine.ReceivedHandoff, memory_spine.MemorySpine),
+        (memory_spine.AsyncReceivedHandoff, memory_spine.AsyncMemorySpine),
+    ):
+        mine = inspect.signature(kind.agent_handoff).parameters
+        assert mine.keys() == inspect.signature(client.agent_handoff).parameters.keys() - {"parent"}
+        assert [one.name for one in mine.values() if one.kind is not one.KEYWORD_ONLY] == [
+            "self", "target_agent", "task_summary",
+        ]
+        assert "this handoff" in kind.agent_handoff.__doc__
+
+
+# --- Taking --------------------------------------------------------------------------------------
 
 
 def test_the_prompt_that_came_with_a_handoff_is_not_fetched_again(start_server, connect):

@@ -4,10 +4,13 @@ import ast
 import asyncio
 import importlib.util
 import inspect
+import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -19,9 +22,9 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit"}
 # What asks the server nothing and returns something that does.
-HANDLES = {"agent", "get_channel"}
+HANDLES = {"agent", "get_channel", "events"}
 OLDEST_PYTHON = (3, 9)
 
 
@@ -51,7 +54,7 @@ def test_both_clients_have_the_same_calls():
         *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
         *("routes", "route", "put_route", "delete_route"),
         *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "spaces"),
-        *("alerts", "alert_rules", "ack_alert", "silence_alert"),
+        *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 
@@ -73,6 +76,7 @@ def test_a_call_is_documented_and_has_the_same_parameters_in_both_clients(name):
         (memory_spine.ReceivedHandoff, memory_spine.AsyncReceivedHandoff),
         (memory_spine.HandoffClient, memory_spine.AsyncHandoffClient),
         (memory_spine.Inbox, memory_spine.AsyncInbox),
+        (memory_spine.Events, memory_spine.AsyncEvents),
     ],
     ids=lambda one: one.__name__,
 )
@@ -84,6 +88,147 @@ def test_everything_has_an_asynchronous_twin(sync, asynchronous):
         one, other = getattr(sync, name), getattr(asynchronous, name)
         assert one.__doc__ and other.__doc__
         assert list(inspect.signature(one).parameters) == list(inspect.signature(other).parameters)
+
+
+# What the objects show. Whatever is not here is for the package itself, and its name begins with an underscore.
+SURFACE = {
+    memory_spine.ReceivedHandoff: {
+        *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
+        *("from_agent", "to_agent", "channel", "priority", "delivery"),
+        *("ack", "complete", "nack", "reject", "need", "progress", "agent_handoff"),
+        *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
+    },
+    memory_spine.Receiver: {"name", "instance", "receive", "inbox", "run", "stop"},
+    memory_spine.Inbox: {"stop"},
+    memory_spine.Events: {"position", "stop"},
+    memory_spine.Channel: {"name", "publish", "join", "subscribe", "unsubscribe", "info", "describe"},
+    memory_spine.HandoffClient: {"spine", "max_retries", "timeout", "send_handoff", "circuit"},
+}
+
+
+@pytest.fixture
+def objects(other):
+    """One object of each kind that SURFACE names."""
+    other.send(other.agent_handoff("coder", "go"))
+    receiver = other.agent("coder")
+    made = [*receiver.receive(), receiver, receiver.inbox(), other.events(), other.get_channel("c")]
+    return {type(one): one for one in (*made, memory_spine.HandoffClient(other))}
+
+
+@pytest.mark.parametrize("kind", SURFACE, ids=lambda kind: kind.__name__)
+def test_an_object_shows_what_the_readme_tells_of_and_nothing_else(objects, kind):
+    assert {name for name in dir(objects[kind]) if not name.startswith("_")} == SURFACE[kind]
+    told = " ".join(re.findall(r"`[^`\n]+`", (SDK / "README.md").read_text(encoding="utf-8")))
+    assert [name for name in sorted(SURFACE[kind]) if not re.search(rf"\b{name}\b", told)] == []
+
+
+# Each call of the protocol, by its name in /openapi.json, with the methods that make it.
+ROUTES = {
+    "listMemories": [MemorySpine.list, MemorySpine.search],
+    "storeMemory": [MemorySpine.store],
+    "storeMemories": [MemorySpine.store_many],
+    "fetchMemories": [MemorySpine.fetch],
+    "readMemory": [MemorySpine.get],
+    "changeMemory": [MemorySpine.update],
+    "forgetMemory": [MemorySpine.forget],
+    "listVersions": [MemorySpine.versions],
+    "pinMemory": [MemorySpine.pin],
+    "unpinMemory": [MemorySpine.unpin],
+    "revertMemory": [MemorySpine.revert],
+    "handOff": [MemorySpine.agent_handoff],
+    "readEnvelope": [MemorySpine.envelope, memory_spine.Handoff.prompt, memory_spine.Handoff.render],
+    "verifyEnvelope": [MemorySpine.verify],
+    "resolveEnvelope": [MemorySpine.resolve],
+    "listReceipts": [MemorySpine.receipts],
+    "compareEnvelopes": [MemorySpine.diff],
+    "listTasks": [MemorySpine.tasks],
+    "readTask": [MemorySpine.task],
+    "readFidelity": [MemorySpine.fidelity],
+    "blame": [MemorySpine.blame],
+    "traceTask": [MemorySpine.trace],
+    "listAgents": [MemorySpine.agents],
+    "readAgent": [MemorySpine.agent_info],
+    "registerAgent": [MemorySpine.register_agent],
+    "resetBreaker": [MemorySpine.reset_breaker],
+    "deliver": [MemorySpine.send, MemorySpine.deliver_handoff],
+    "listHandoffs": [MemorySpine.handoffs],
+    "readHandoff": [MemorySpine.handoff],
+    "receive": [memory_spine.Receiver.receive, memory_spine.Receiver.inbox, memory_spine.Receiver.run],
+    "ack": [memory_spine.ReceivedHandoff.ack],
+    "nack": [memory_spine.ReceivedHandoff.nack],
+    "reject": [memory_spine.ReceivedHandoff.reject],
+    "progress": [memory_spine.ReceivedHandoff.progress],
+    "complete": [memory_spine.ReceivedHandoff.complete],
+    "need": [memory_spine.ReceivedHandoff.need],
+    "park": [MemorySpine.park_envelope],
+    "listParked": [MemorySpine.parked],
+    "redrive": [MemorySpine.redrive],
+    "reroute": [MemorySpine.reroute],
+    "shrink": [MemorySpine.shrink],
+    "discard": [MemorySpine.discard],
+    "listChannels": [MemorySpine.channels],
+    "readChannel": [memory_spine.Channel.info],
+    "makeChannel": [memory_spine.Channel.describe],
+    "subscribe": [memory_spine.Channel.subscribe],
+    "unsubscribe": [memory_spine.Channel.unsubscribe],
+    "publish": [memory_spine.Channel.publish],
+    "join": [memory_spine.Channel.join],
+    "listRoutes": [MemorySpine.routes],
+    "readRoute": [MemorySpine.route],
+    "putRoute": [MemorySpine.put_route],
+    "deleteRoute": [MemorySpine.delete_route],
+    "watchEvents": [MemorySpine.events],
+    "audit": [MemorySpine.audit],
+    "stats": [MemorySpine.stats],
+    "listAlerts": [MemorySpine.alerts, MemorySpine.alert_rules],
+    "ackAlert": [MemorySpine.ack_alert],
+    "silenceAlert": [MemorySpine.silence_alert],
+    "listSpaces": [MemorySpine.spaces],
+    "readSpace": [MemorySpine.space_info],
+    "setSpace": [MemorySpine.set_space],
+    "countTokens": [MemorySpine.tokens],
+    "status": [MemorySpine.status],
+    "health": [MemorySpine.healthy],
+    "readiness": [MemorySpine.ready],
+}
+# What is not for a program of an agent. The stream of handoffs is what `inbox` does, with receive.
+NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
+# Parameters that a method has under another name, or makes itself.
+RENAMED = {"from": "from_", "envelope_id": "envelope"}
+OWN = {"page_size", "page_token", "format", "limit"}
+
+
+@pytest.fixture(scope="module")
+def operations(server):
+    """What /openapi.json says: each call by its name, with the names of its query parameters."""
+    with urllib.request.urlopen(f"{server.url}/openapi.json") as answer:
+        document = json.load(answer)
+
+    def resolved(entry):
+        return document["components"]["parameters"][entry["$ref"].rpartition("/")[2]] if "$ref" in entry else entry
+
+    found = {}
+    for path in document["paths"].values():
+        for operation in (value for value in path.values() if isinstance(value, dict) and "operationId" in value):
+            given = map(resolved, [*path.get("parameters", ()), *operation.get("parameters", ())])
+            found[operation["operationId"]] = {one["name"] for one in given if one["in"] == "query"}
+    return found
+
+
+def test_every_call_of_the_protocol_has_a_method(operations):
+    assert len(operations) > 60
+    assert operations.keys() - NO_METHOD == ROUTES.keys(), "a call without a method, or a method without a call"
+    made = {method for methods in ROUTES.values() for method in methods}
+    assert {getattr(MemorySpine, name) for name in calls(MemorySpine)} - made == {
+        getattr(MemorySpine, name) for name in ("agent", "get_channel", "close")
+    }
+
+
+@pytest.mark.parametrize("operation", ROUTES)
+def test_every_parameter_of_a_call_can_be_given(operations, operation):
+    given = {name for method in ROUTES[operation] for name in inspect.signature(method).parameters}
+    wanted = {RENAMED.get(name, name) for name in operations[operation] - OWN}
+    assert wanted - given == set()
 
 
 def test_parameters_are_seen_through_an_object():

@@ -124,7 +124,7 @@ def test_the_servers_own_posts_are_verified(spine):
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as receiver:
         threading.Thread(target=receiver.serve_forever, args=(0.01,), daemon=True).start()
         agent = spine.register_agent("worker", webhook=f"http://127.0.0.1:{receiver.server_address[1]}/")
-        secret.append(agent.raw["webhook_secret"])
+        secret.append(agent.webhook_secret)
         sent = spine.deliver_handoff(spine.agent_handoff("worker", "Count the words of 'two words'."), timeout=20)
         receiver.shutdown()
     assert seen[0]["id"] == sent.id and "two words" in seen[0]["prompt"]
