@@ -177,10 +177,14 @@ def handoffs(
     to: Optional[str] = None,
     from_: Optional[str] = None,
     envelope: Optional[EnvelopeId] = None,
+    order: Optional[str] = None,
     page_size: int = 100,
 ) -> Listing[Delivery]:
-    """The handoffs of the space that pass the filters, read page by page as they are used."""
-    query = Query().add("state", state).add("to", to).add("from", from_)
+    """The handoffs of the space that pass the filters, read page by page as they are used.
+
+    order  "oldest" (first; what the server does by itself) or "newest"
+    """
+    query = Query().add("state", state).add("to", to).add("from", from_).add("order", order)
     query.add("envelope_id", None if envelope is None else envelope_id("envelope", envelope)).add(
         "page_size", page_size
     )

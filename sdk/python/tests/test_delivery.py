@@ -205,6 +205,7 @@ def test_handoffs_are_listed_by_what_they_are(connect, server, space):
     taken.ack()
     ids = {one.id for one in sent}
     assert {one.id for one in spine.handoffs(page_size=2)} == ids
+    assert [one.id for one in spine.handoffs(order="newest")] == [one.id for one in spine.handoffs()][::-1]
     assert {one.id for one in spine.handoffs(to="coder")} == ids - {taken.id}
     assert [one.id for one in spine.handoffs(state="acked")] == [taken.id]
     assert {one.id for one in spine.handoffs(envelope=envelopes[0])} == {sent[0].id, sent[3].id}
