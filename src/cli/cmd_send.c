@@ -170,8 +170,8 @@ const struct command cmd_send = {
 		 "where nobody says otherwise. To let it wait longer, give --ack-timeout or --attempts, or set them "
 		 "for the receiver: spine agent NAME --ack-timeout 1h. A receiver that is at work, or waits for more, "
 		 "is there: what is queued for it then loses no attempt.\n\n"
-		 "Sending the same envelope to the same agent again is the next attempt of the same handoff, never a "
-		 "second one.",
+		 "Sending the same envelope to the same agent again never makes a second handoff: what is under way "
+		 "goes on, what was withdrawn gets its next attempt, and what was acked is told again.",
 	.examples = {
 		"spine send --to coder \"Add the retries.\" --from analyst --intent \"No lost payments.\" -c "
 		"max_retries=3",
