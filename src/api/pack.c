@@ -73,17 +73,6 @@ static enum problem_code find_successor(struct call *call, struct store_conn *c,
 }
 
 /* Written here and not by the writer, which has enough to do. */
-static void write_body(struct call *call, struct pack *p)
-{
-	struct buf body;
-
-	buf_init(&body, RENDER_MAX_BYTES);
-	envelope_write(&p->envelope, ENVELOPE_SKELETON, &body);
-	p->body = arena_str(call->arena, buf_str(&body));
-	sha256(p->body, p->body_digest);
-	buf_release(&body);
-}
-
 static enum problem_code pack_now(struct call *call, struct store_conn *c, struct pack *p, struct assemble_input *in)
 {
 	struct assemble_tools tools = {call->api->recall, call->api->scratch[http_req_thread(call->req)], c,
@@ -105,8 +94,10 @@ static enum problem_code pack_now(struct call *call, struct store_conn *c, struc
 		p->envelope.num = 0;
 		p->envelope.root = in->parent ? p->envelope.root : 0;
 	}
-	if (code == P_OK)
-		write_body(call, p);
+	/* Where no text can go missing, the envelope's own digest can always be checked. */
+	p->has_texts = code == P_OK && p->envelope.skeleton.n < p->envelope.sealed.n;
+	if (p->has_texts)
+		sha256(p->envelope.skeleton, p->body_digest);
 	return refuse_later(call, p, code);
 }
 
@@ -207,8 +198,8 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 		.parent = e->parent,
 		.hop = e->hop,
 		.created_at_ms = e->created_at_ms,
-		.body = p->body,
-		.has_body_digest = true,
+		.body = e->skeleton,
+		.has_body_digest = p->has_texts,
 	};
 	uint64_t *nums;
 	enum store_status status;

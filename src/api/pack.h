@@ -17,7 +17,7 @@ struct pack_dry {
 struct pack {
 	struct handoff_input in;
 	struct envelope envelope;
-	struct str body;		/* what is stored of it */
+	bool has_texts;			/* of memories, which may be forgotten: then the next is set */
 	uint8_t body_digest[32];
 	struct problem refusal;		/* the chain may not go on: its last envelope is parked when that is written */
 	struct pack_dry dry[PACK_DRY_RUNS];

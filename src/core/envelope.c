@@ -160,7 +160,25 @@ static void put_redactions(struct json_writer *w, const struct envelope_ref *r)
 	json_end_array(w);
 }
 
-static void put_ref(struct json_writer *w, const struct envelope_ref *r, bool texts)
+/* Where the texts of the references stand, each with its name and the comma before it. */
+struct spans {
+	struct span {
+		size_t from;
+		size_t to;
+	} *spans;
+	size_t count;
+};
+
+static void put_text(struct json_writer *w, const struct envelope_ref *r, struct spans *ret)
+{
+	size_t from = w->out->len;
+
+	json_member_str(w, "text", r->text);
+	if (ret)
+		ret->spans[ret->count++] = (struct span){from, w->out->len};
+}
+
+static void put_ref(struct json_writer *w, const struct envelope_ref *r, struct spans *ret_texts)
 {
 	json_begin_object(w);
 	json_member_optional(w, "agent", r->agent);
@@ -173,8 +191,8 @@ static void put_ref(struct json_writer *w, const struct envelope_ref *r, bool te
 	if (r->redaction_count)
 		put_redactions(w, r);
 	put_memory_id(w, "superseded_by", r->superseded_by);
-	if (texts && r->text.p)
-		json_member_str(w, "text", r->text);
+	if (r->text.p)
+		put_text(w, r, ret_texts);
 	json_member_int(w, "tokens", r->tokens);
 	json_member_cstr(w, "trust", memory_trust_name(r->trust));
 	json_member_int(w, "version", r->id.version);
@@ -182,7 +200,7 @@ static void put_ref(struct json_writer *w, const struct envelope_ref *r, bool te
 	json_end_object(w);
 }
 
-static void put_memory(struct json_writer *w, const struct envelope *e, bool texts)
+static void put_memory(struct json_writer *w, const struct envelope *e, struct spans *ret_texts)
 {
 	json_key(w, "memory");
 	json_begin_object(w);
@@ -198,7 +216,7 @@ static void put_memory(struct json_writer *w, const struct envelope *e, bool tex
 	json_key(w, "refs");
 	json_begin_array(w);
 	for (size_t i = 0; i < e->ref_count; i++)
-		put_ref(w, &e->refs[i], texts);
+		put_ref(w, &e->refs[i], ret_texts);
 	json_end_array(w);
 	json_end_object(w);
 }
@@ -216,8 +234,8 @@ static void put_task(struct json_writer *w, const struct envelope *e)
 	json_end_object(w);
 }
 
-/* Returns where the digest stands, or would. */
-static size_t write_members(const struct envelope *e, enum envelope_part part, struct buf *out)
+/* Returns where the digest stands, or would. ret_texts may be NULL. */
+static size_t write_members(const struct envelope *e, enum envelope_part part, struct buf *out, struct spans *ret_texts)
 {
 	struct json_writer writer, *w = &writer;
 	size_t digest_at;
@@ -245,7 +263,7 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	json_put_canonical(w, &e->history);
 	put_envelope_id(w, "id", e->num);
 	put_lineage(w, e);
-	put_memory(w, e, part != ENVELOPE_SKELETON);
+	put_memory(w, e, ret_texts);
 	json_member_str(w, "space", e->space);
 	put_task(w, e);
 	json_member_str(w, "to", e->to);
@@ -258,19 +276,39 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 
 void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out)
 {
-	write_members(e, part, out);
+	write_members(e, part, out, NULL);
+}
+
+/* The sealed envelope without the texts. Their places are those before the digest, which has `shift` bytes, was put in
+ * before all of them. */
+static struct str without_texts(struct str sealed, const struct spans *texts, size_t shift, struct arena *arena)
+{
+	char *out;
+	size_t n = 0, at = 0;
+
+	if (texts->count == 0)
+		return sealed;
+	out = arena_alloc(arena, sealed.n);
+	for (size_t i = 0; i < texts->count; i++) {
+		memcpy(out + n, sealed.p + at, texts->spans[i].from + shift - at);
+		n += texts->spans[i].from + shift - at;
+		at = texts->spans[i].to + shift;
+	}
+	memcpy(out + n, sealed.p + at, sealed.n - at);
+	return (struct str){out, n + sealed.n - at};
 }
 
 void envelope_seal(struct envelope *e, struct arena *arena)
 {
 	struct buf text, digest;
 	struct json_writer w;
+	struct spans texts = {arena_calloc(arena, e->ref_count + 1, sizeof(*texts.spans)), 0};
 	size_t at;
 	char *sealed;
 
 	buf_init(&text, ENVELOPE_MAX_BYTES);
 	buf_init(&digest, 256);
-	at = write_members(e, ENVELOPE_DIGESTED, &text);
+	at = write_members(e, ENVELOPE_DIGESTED, &text, &texts);
 	sha256(buf_str(&text), e->digest);
 	json_writer_init(&w, &digest);
 	w.comma = true;
@@ -280,6 +318,7 @@ void envelope_seal(struct envelope *e, struct arena *arena)
 	memcpy(sealed + at, digest.data, digest.len);
 	memcpy(sealed + at + digest.len, text.data + at, text.len - at);
 	e->sealed = (struct str){sealed, text.len + digest.len};
+	e->skeleton = without_texts(e->sealed, &texts, digest.len, arena);
 	buf_release(&text);
 	buf_release(&digest);
 }

@@ -112,7 +112,8 @@ struct envelope {
 	int64_t resolved;		/* of them, those that were found */
 
 	/* Not part of the envelope. */
-	struct str sealed;		/* its canonical JSON, where envelope_seal has just made it; else p == NULL */
+	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
+	struct str skeleton;		/* the same without the texts of the references: what is stored */
 };
 
 const char *envelope_why_name(enum envelope_why why);
@@ -121,14 +122,13 @@ const char *envelope_strategy_name(enum envelope_strategy strategy);
 bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret);
 
 enum envelope_part {
-	ENVELOPE_WHOLE,		/* with digest and texts: what callers get */
+	ENVELOPE_WHOLE,		/* what callers get */
 	ENVELOPE_DIGESTED,	/* without the digest: what the digest is over */
-	ENVELOPE_SKELETON,	/* with the digest, without texts: what is stored */
 };
 
 /* Canonical JSON. */
 void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out);
-/* Sets the digest, and `sealed` (in the arena): what the digest is over is written once. */
+/* Sets the digest, `sealed` and `skeleton` (in the arena): what they have in common is written once. */
 void envelope_seal(struct envelope *e, struct arena *arena);
 /* The digest of the envelope as it is, texts included. */
 void envelope_digest(const struct envelope *e, uint8_t ret[32]);
