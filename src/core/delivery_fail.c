@@ -42,19 +42,19 @@ enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum 
 	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
 }
 
-/* Is the agent one that may take over? Not one that has a handoff of this envelope already, and not one behind an open
- * breaker. */
+/* Is the agent one that may take over? Not one that has the envelope already, as the target of a handoff or as the
+ * fallback of another one, and not one behind an open breaker. */
 static enum problem_code may_take_over(struct delivery *d, const struct handoff_row *h, int64_t agent, bool *ret,
 				       bool *ret_is_probe, struct problem *problem)
 {
-	struct handoff_row other;
+	uint64_t other;
 	int64_t reset_ms;
 	enum store_status status;
 
 	*ret = false;
-	if (agent == h->agent)
+	if (agent == h->agent || agent == h->target)
 		return P_OK;
-	status = store_handoff_find(d->conn, h->space, h->envelope, agent, d->arena, &other);
+	status = store_handoff_of_agent(d->conn, h->space, h->envelope, agent, h->num, &other);
 	if (status == STORE_OK)
 		return P_OK;
 	if (status != STORE_NOT_FOUND)

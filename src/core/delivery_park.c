@@ -132,21 +132,16 @@ static enum problem_code get_parked(struct delivery *d, uint64_t num, struct han
 /* A handoff to another agent: the other becomes its target. */
 static enum problem_code retarget(struct delivery *d, struct handoff_row *h, struct str to, struct problem *problem)
 {
-	struct handoff_row other;
+	uint64_t other;
 	int64_t agent;
 	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &agent);
 
-	if (status == STORE_OK && agent == h->target) {
-		h->agent = agent;
-		h->agent_name = to;
-		return P_OK;
-	}
 	if (status == STORE_OK)
-		status = store_handoff_find(d->conn, d->space, h->envelope, agent, d->arena, &other);
+		status = store_handoff_of_agent(d->conn, d->space, h->envelope, agent, h->num, &other);
 	if (status == STORE_OK)
 		return problem_set(problem, P_ALREADY_SENT, "to",
 				   "env-%llu was handed to %.*s already: that is ho-%llu",
-				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other.num);
+				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other);
 	if (status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
 	h->agent = h->target = agent;

@@ -181,6 +181,10 @@ enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_
 /* The one handoff of an envelope to a target. */
 enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
 				     struct arena *arena, struct handoff_row *ret);
+/* The number of another handoff of the envelope than `but` that the agent has, as its target or as a fallback. Costs as
+ * many steps as the envelope has handoffs. */
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num);
 /* Of those queued for the agent: the highest priority, of these the lowest number. */
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */

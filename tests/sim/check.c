@@ -77,6 +77,16 @@ struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelop
 	return s;
 }
 
+bool check_has(const struct check *k, const struct handoff_row *row, int64_t agent)
+{
+	const struct shadow_space *space = &k->spaces[row->space];
+	const struct shadow *s = row->envelope < space->envelope_cap ? space->envelopes[row->envelope] : NULL;
+
+	while (s && (s->row.num == row->num || (s->row.agent != agent && s->row.target != agent)))
+		s = s->next_of_envelope;
+	return s;
+}
+
 static struct shadow *new_shadow(struct check *k, int64_t space, uint64_t envelope)
 {
 	struct shadow_space *s = &k->spaces[space];

@@ -88,6 +88,8 @@ struct check {
 
 struct shadow *check_shadow(const struct check *k, int64_t space, uint64_t num);
 struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelope, int64_t target);
+/* Does the agent have another handoff of the envelope than this one, as its target or as a fallback? */
+bool check_has(const struct check *k, const struct handoff_row *row, int64_t agent);
 /* The id of an agent; 0 where there is none. */
 int64_t check_agent_id(const struct check *k, int64_t space, struct str name);
 struct want check_want(struct shadow *s, enum handoff_verb verb);

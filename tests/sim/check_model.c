@@ -101,7 +101,7 @@ bool model_fallback(struct check *k, struct want *w, const struct json *names, b
 		int64_t agent = check_agent_id(k, w->row.space, names->items[w->fallbacks_used++].s);
 
 		CHECK(k, agent, "a fallback agent was not made");
-		if (agent == w->row.agent || check_find(k, w->row.space, w->row.envelope, agent) ||
+		if (agent == w->row.agent || agent == w->row.target || check_has(k, &w->row, agent) ||
 		    !model_admits(k, agent, ret_is_probe, &reset_ms))
 			continue;
 		w->row.agent = agent;

@@ -394,7 +394,7 @@ static void check_redrive(struct check *k)
 	if (step->agent.p) {
 		int64_t to = check_agent_id(k, step->space, step->agent);
 
-		if (to != s->row.target && check_find(k, step->space, s->row.envelope, to)) {
+		if (check_has(k, &s->row, to)) {
 			expect_code(k, P_ALREADY_SENT);
 			return;
 		}

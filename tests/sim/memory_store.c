@@ -589,6 +589,21 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 	return give(enter(c, false), find_handoff(c, space, envelope, target), ret);
 }
 
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num)
+{
+	struct kept *k = space_for(c, space, envelope)->envelopes[envelope];
+	enum store_status status = enter(c, false);
+
+	if (status != STORE_OK)
+		return status;
+	while (k && (k->row.num == but || (k->row.agent != agent && k->row.target != agent)))
+		k = k->next_of_envelope;
+	if (k)
+		*ret_num = k->row.num;
+	return k ? STORE_OK : STORE_NOT_FOUND;
+}
+
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
 	(void)arena;

@@ -281,6 +281,24 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 	return one_handoff(c, s, arena, ret);
 }
 
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_OF_AGENT);
+	enum store_status status;
+	int64_t key = 0;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	sqlite3_bind_int64(s, 2, agent);
+	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, but));
+	status = sqlite_read_int(c, s, &key);
+	if (status == STORE_OK)
+		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
+	return status;
+}
+
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT);

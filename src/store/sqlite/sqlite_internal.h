@@ -121,6 +121,9 @@
 	  "WHERE id = ?1") \
 	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
 	X(HANDOFF_FIND, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2") \
+	X(HANDOFF_OF_AGENT, \
+	  "SELECT id FROM handoff INDEXED BY handoff_envelope WHERE envelope = ?1 AND (agent = ?2 OR target = ?2) " \
+	  "AND id <> ?3 LIMIT 1") \
 	X(HANDOFF_NEXT, \
 	  SQLITE_HANDOFF_COLUMNS \
 	  "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
