@@ -73,12 +73,22 @@ static enum problem_code decode_send(struct call *call)
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else
- * has sent again since, with another deadline or none. */
-static void prepare_wait(struct call *call, struct sending *s)
+/* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps the
+ * deadline that it has, or has none: there the timer is what ends the wait. */
+static void prepare_wait(struct call *call, struct sending *s, bool is_under_way)
 {
 	if (s->order.wait_ms)
-		waiting_prepare(call, s->order.wait_ms + GRACE_MS);
+		waiting_prepare(call, s->order.wait_ms + (is_under_way ? 0 : GRACE_MS));
+}
+
+static bool is_under_way(struct call *call, struct store_conn *c, const struct sending *s)
+{
+	struct handoff_row h;
+	int64_t target;
+
+	return s->order.wait_ms && store_agent_id(c, call->space, s->order.to, false, 0, &target) == STORE_OK &&
+	       store_handoff_find(c, call->space, s->order.envelope, target, call->arena, &h) == STORE_OK &&
+	       handoff_is_open(h.state);
 }
 
 static enum problem_code prepare_pack(struct call *call, struct store_conn *c, struct sending *s)
@@ -91,7 +101,7 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 	s->order.is_new = true;
 	s->order.from = s->pack->in.draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
-	prepare_wait(call, s);
+	prepare_wait(call, s, false);
 	return P_OK;
 }
 
@@ -116,7 +126,7 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 	}
 	if (code != P_OK)
 		return code;
-	prepare_wait(call, s);
+	prepare_wait(call, s, is_under_way(call, c, s));
 	return P_OK;
 }
 
@@ -139,7 +149,7 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 				    "again after the restart and it goes on");
 		else
 			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
-				    "was sent again since by somebody who waits longer or not at all",
+				    "was under way before, sent by somebody who waits longer or not at all",
 				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:

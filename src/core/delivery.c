@@ -142,21 +142,15 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 				   "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
 				   (unsigned long long)h->num, handoff_state_name(h->state),
 				   h->reason.p ? (int)h->reason.n : 0, h->reason.p);
-	if (h->state >= HANDOFF_WORKING && h->state != HANDOFF_EXPIRED)
+	/* Who repeats itself must not keep what is under way from failing: its deadlines stay. */
+	if (h->state != HANDOFF_EXPIRED)
 		return P_OK;
 	if (o->ack_timeout_ms)
 		h->ack_timeout_ms = o->ack_timeout_ms;
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
 	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
-	if (h->state == HANDOFF_EXPIRED)
-		return revive(d, o, h, problem);
-	/* It is under way: only the sender's patience is new. */
-	if (h->state == HANDOFF_QUEUED)
-		h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
-	else
-		h->due_ms = due_at(h, h->state == HANDOFF_LEASED ? h->changed_at_ms + h->lease_ms : h->due_ms);
-	return write_handoff(d, h, problem);
+	return revive(d, o, h, problem);
 }
 
 /* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */

@@ -69,8 +69,8 @@ struct delivery_order {
 };
 
 /* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more (where the
- * breaker lets it), one that is under way is returned as it is (with the new wait), one that was acked is returned, one
- * that was parked or discarded is refused.
+ * breaker lets it), one that is under way or was acked is returned as it is, one that was parked or discarded is
+ * refused.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);

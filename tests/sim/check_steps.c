@@ -100,25 +100,16 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 		if (is_probe)
 			model_touch(k, s->row.agent)->target.probe = s->row.num;
 	}
-	if (s->row.state <= HANDOFF_LEASED || s->row.state == HANDOFF_EXPIRED) {
+	/* What is under way goes on as if nothing had been said. */
+	if (s->row.state == HANDOFF_EXPIRED) {
 		if (o->ack_timeout_ms)
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
 		if (o->max_attempts)
 			w.row.max_attempts = o->max_attempts;
 		w.row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
-		if (s->row.state == HANDOFF_EXPIRED) {
-			w.row.attempt++;
-			check_expect_event(k, &w, EVENT_QUEUED);
-		}
-		if (s->row.state == HANDOFF_EXPIRED || s->row.state == HANDOFF_QUEUED)
-			model_offer(k, &w);
-		else {
-			/* A lease ends when it would have ended without the sender that had less patience. */
-			if (s->row.state == HANDOFF_LEASED)
-				w.row.due_ms = w.due_max_ms = s->row.changed_at_ms + s->row.lease_ms;
-			if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
-				w.row.due_ms = w.due_max_ms = w.row.expires_at_ms;
-		}
+		w.row.attempt++;
+		check_expect_event(k, &w, EVENT_QUEUED);
+		model_offer(k, &w);
 		check_apply(k, &w);
 	}
 	expect_answer(k, s);

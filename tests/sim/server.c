@@ -483,8 +483,9 @@ static bool run_each(struct server *s, struct list *batch)
 			list_add(batch, &q->link);
 			break;
 		}
-		if (status == STORE_FULL)
-			q->steps[0].code = P_STORE_FULL;
+		/* Of what it was going to do, nothing is there. */
+		for (size_t i = 0; status == STORE_FULL && i < q->count; i++)
+			q->steps[i].code = P_STORE_FULL;
 		finish_all(s, &alone);
 	}
 	return status != STORE_FAILED;
