@@ -93,11 +93,31 @@ static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
 
+/* How long what is queued waits for a receiver. A sender that waits decides that itself, unless it asked for more than
+ * one attempt in its time. */
+static int64_t offered_until(const struct delivery *d, const struct handoff_row *h)
+{
+	return h->expires_at_ms && !h->is_retried ? h->expires_at_ms : due_at(h, d->now_ms + h->ack_timeout_ms);
+}
+
+void delivery_end_wait(struct handoff_row *h)
+{
+	h->expires_at_ms = 0;
+	h->is_retried = false;
+}
+
+/* The sender waits from now on. With the ack timeout or the fallbacks it says what is to be tried meanwhile; the number
+ * of attempts alone is what a sender counts its own with. */
+static void begin_wait(struct delivery *d, const struct delivery_order *o, struct handoff_row *h)
+{
+	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
+	h->is_retried = o->wait_ms && (o->ack_timeout_ms || (o->fallbacks && o->fallbacks->count));
+}
+
 enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				 struct problem *problem)
 {
-	/* A sender that waits decides itself how long. */
-	h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
+	h->due_ms = offered_until(d, h);
 	return delivery_move(d, h, verb, HANDOFF_QUEUED, problem);
 }
 
@@ -149,7 +169,9 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 		h->ack_timeout_ms = o->ack_timeout_ms;
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
-	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
+	if (o->fallbacks)
+		h->fallbacks = delivery_names(d->arena, o->fallbacks);
+	begin_wait(d, o, h);
 	return revive(d, o, h, problem);
 }
 
@@ -216,7 +238,6 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
 		.attempt = 1,
 		.max_attempts = o->max_attempts,
-		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0,
 		.ack_timeout_ms = o->ack_timeout_ms,
 		.created_at_ms = d->now_ms,
 		.changed_at_ms = d->now_ms,
@@ -231,7 +252,8 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 		code = divert(d, &h, reset_ms, &is_probe, problem);
 	if (code != P_OK)
 		return code;
-	h.due_ms = h.expires_at_ms ? h.expires_at_ms : d->now_ms + h.ack_timeout_ms;
+	begin_wait(d, o, &h);
+	h.due_ms = offered_until(d, &h);
 	*ret = (struct delivery_plan){.order = o, .row = h, .is_probe = is_probe};
 	return P_OK;
 }
@@ -406,7 +428,7 @@ static enum problem_code accept(struct delivery *d, const struct delivery_answer
 
 	if (first)
 		h->acked_at_ms = d->now_ms;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	h->lease_ms = a->work_lease_ms;
 	h->due_ms = to == HANDOFF_WORKING ? d->now_ms + a->work_lease_ms : 0;
 	if (completes && h->state == HANDOFF_LEASED)

@@ -15,7 +15,8 @@
  * queue keeps waiting and loses no attempt.
  *
  * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent
- * again, which is the next attempt of the same handoff.
+ * again, which is the next attempt of the same handoff. Until then nobody's not taking it is no failed attempt, unless
+ * the sender gave an ack timeout or fallbacks with its wait (is_retried).
  */
 #ifndef SPINE_CORE_DELIVERY_H
 #define SPINE_CORE_DELIVERY_H

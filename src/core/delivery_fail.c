@@ -124,7 +124,7 @@ enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, en
 	h->is_exhausted = h->is_exhausted || count;
 	h->is_told = false;
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	code = delivery_move(d, h, verb, HANDOFF_PARKED, problem);
 	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, h->reason, problem) : code;
 }
@@ -143,7 +143,7 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited")
 					       : STR("not taken while the sender waited");
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	h->receiver = STR_NULL;
 	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_EXPIRED, problem);
 	if (code != P_OK)

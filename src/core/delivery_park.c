@@ -14,7 +14,7 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 	h->is_exhausted = h->is_exhausted || exhausts;
 	h->reason = reason;
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
 	if (code != P_OK)
 		return code;

@@ -158,6 +158,7 @@ static bool same_row(const struct handoff_row *a, const struct handoff_row *b)
 	       a->ack_timeout_ms == b->ack_timeout_ms && a->lease_ms == b->lease_ms &&
 	       a->changed_at_ms == b->changed_at_ms &&
 	       a->acked_at_ms == b->acked_at_ms && a->is_exhausted == b->is_exhausted && a->is_told == b->is_told &&
+	       a->is_retried == b->is_retried &&
 	       same_text(a->receiver, b->receiver) && same_text(a->fallbacks, b->fallbacks) &&
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->progress, b->progress);
@@ -206,6 +207,7 @@ static void compare(struct check *k, const struct want *w, const struct json *fa
 	      (long long)after->expires_at_ms,
 	      (long long)row->expires_at_ms);
 	CHECK(k, after->is_exhausted == row->is_exhausted, "ho-%llu: exhausted is %d", num, after->is_exhausted);
+	CHECK(k, after->is_retried == row->is_retried, "ho-%llu: retried is %d", num, after->is_retried);
 	CHECK(k, after->priority == row->priority && after->ack_timeout_ms == row->ack_timeout_ms &&
 	      after->lease_ms == row->lease_ms,
 	      "ho-%llu has other settings than it was given", num);

@@ -101,6 +101,8 @@ void check_expect_event(struct check *k, const struct want *w, enum event_kind k
 
 /* check_model.c: what the protocol says. Each predicts, and expects the events. */
 
+void model_wait(struct check *k, struct want *w, const struct delivery_order *o);
+void model_end_wait(struct want *w);
 void model_offer(struct check *k, struct want *w);
 void model_fail(struct check *k, struct want *w, int64_t delay_ms, bool is_final);
 void model_time_out(struct check *k, struct want *w, const struct handoff_row *after);

@@ -85,11 +85,27 @@ static void set_due(struct want *w, int64_t from_ms, int64_t to_ms)
 	w->due_max_ms = limit && limit < to_ms ? limit : to_ms;
 }
 
+void model_wait(struct check *k, struct want *w, const struct delivery_order *o)
+{
+	w->row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
+	w->row.is_retried = o->wait_ms && (o->ack_timeout_ms || o->fallbacks);
+}
+
+void model_end_wait(struct want *w)
+{
+	w->row.expires_at_ms = 0;
+	w->row.is_retried = false;
+}
+
 void model_offer(struct check *k, struct want *w)
 {
+	int64_t now = k->r->now_ms;
+
 	w->row.state = HANDOFF_QUEUED;
-	w->row.due_ms = w->row.expires_at_ms ? w->row.expires_at_ms : k->r->now_ms + w->row.ack_timeout_ms;
-	w->due_max_ms = w->row.due_ms;
+	if (w->row.expires_at_ms && !w->row.is_retried)
+		w->row.due_ms = w->due_max_ms = w->row.expires_at_ms;
+	else
+		set_due(w, now + w->row.ack_timeout_ms, now + w->row.ack_timeout_ms);
 	w->is_live = false;
 }
 
@@ -126,7 +142,8 @@ static void give_up(struct check *k, struct want *w, bool counts)
 		return;
 	}
 	w->row.state = HANDOFF_PARKED;
-	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->row.due_ms = w->due_max_ms = 0;
+	model_end_wait(w);
 	w->is_live = false;
 	check_expect_event(k, w, EVENT_PARKED);
 }
@@ -161,7 +178,8 @@ static void expire(struct check *k, struct want *w)
 	if (w->row.attempt >= w->row.max_attempts && !w->row.is_exhausted)
 		model_exhausted(k, w);
 	w->row.state = HANDOFF_EXPIRED;
-	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->row.due_ms = w->due_max_ms = 0;
+	model_end_wait(w);
 	w->is_live = false;
 	check_expect_event(k, w, EVENT_EXPIRED);
 }

@@ -61,9 +61,9 @@ static void send_new(struct check *k, const struct delivery_order *o, int64_t ta
 				.attempt = 1,
 		.max_attempts = first_of(o->max_attempts, agent->max_attempts, DELIVERY_ATTEMPTS),
 		.ack_timeout_ms = first_of(o->ack_timeout_ms, agent->ack_timeout_ms, DELIVERY_ACK_TIMEOUT_MS),
-		.expires_at_ms = o->wait_ms ? now + o->wait_ms : 0,
 	}};
 
+	model_wait(k, &w, o);
 	if (o->channel == 0 && !o->is_forced && !model_admits(k, target, &is_probe, &reset_ms)) {
 		is_diverted = model_fallback(k, &w, fallbacks, &is_probe);
 		if (!is_diverted) {
@@ -106,7 +106,11 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
 		if (o->max_attempts)
 			w.row.max_attempts = o->max_attempts;
-		w.row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
+		if (o->fallbacks) {
+			s->fallbacks = o->fallbacks;
+			w.fallbacks_used = 0;
+		}
+		model_wait(k, &w, o);
 		w.row.attempt++;
 		check_expect_event(k, &w, EVENT_QUEUED);
 		model_offer(k, &w);
@@ -207,7 +211,7 @@ static void accepted(struct check *k, struct want *w, const struct delivery_answ
 		       : a->work_lease_ms       ? HANDOFF_WORKING
 						: HANDOFF_ACKED;
 	w->row.acked_at_ms = k->r->now_ms;
-	w->row.expires_at_ms = 0;
+	model_end_wait(w);
 	w->row.lease_ms = a->work_lease_ms;
 	w->row.due_ms = w->due_max_ms = w->row.state == HANDOFF_WORKING ? k->r->now_ms + a->work_lease_ms : 0;
 }
@@ -318,7 +322,8 @@ static void park_one(struct check *k, struct shadow *s)
 	if (s->row.state == HANDOFF_EXPIRED && !s->row.is_exhausted)
 		model_exhausted(k, &w);
 	w.row.state = HANDOFF_PARKED;
-	w.row.due_ms = w.due_max_ms = w.row.expires_at_ms = 0;
+	w.row.due_ms = w.due_max_ms = 0;
+	model_end_wait(&w);
 	w.is_live = false;
 	check_expect_event(k, &w, EVENT_PARKED);
 	check_apply(k, &w);

@@ -201,6 +201,49 @@ def test_a_sender_that_waits_is_answered_when_a_fallback_acks(desk, ask):
     assert (answer["to"], answer["target"]) == ("deputy", "worker")
 
 
+def test_attempts_and_fallbacks_that_a_sender_gives_with_its_wait_happen_within_it(desk, ask, poll):
+    receiver = poll("alive")
+    sender = ask(desk.pack("dead"), wait_s=20, ack_timeout_s=0.05, max_attempts=2, fallbacks=["alive"])
+    (got,) = receiver.handoffs
+    assert (got["to"], got["target"], got["attempt"]) == ("alive", "dead", 1)
+    assert desk.events(got).count("ack_timeout") == 2
+    desk.settle("ack", got)
+    answer = sender.result(200).json
+    assert (answer["state"], answer["to"], answer["target"]) == ("acked", "alive", "dead")
+
+
+def test_a_sender_that_waits_hears_that_its_attempts_were_used_up_before_its_time(desk):
+    answer = desk.deliver(desk.pack("dead"), wait_s=20, ack_timeout_s=0.02, max_attempts=2)
+    problem = check_problem(answer, 409, "handoff_parked")
+    assert "nobody took it" in problem["detail"]
+    assert problem["remedies"] == ["redrive", "reroute", "shrink", "discard"]
+    assert [parked["id"] for parked in desk.parked()] == [problem["handoff"]]
+
+
+def test_a_wait_that_ends_between_the_attempts_withdraws_the_handoff_from_the_fallback(desk):
+    answer = desk.deliver(desk.pack("dead"), wait_s=0.3, ack_timeout_s=0.2, max_attempts=1, fallbacks=["deputy"])
+    problem = check_problem(answer, 504, "ack_timeout")
+    handoff = desk.look(problem["handoff"])
+    assert (handoff["state"], handoff["to"]) == ("expired", "deputy")
+    assert desk.receive("deputy") == []
+
+
+@pytest.mark.parametrize("fields", [{}, {"max_attempts": 2}, {"fallbacks": []}])
+def test_a_sender_that_gives_neither_a_timeout_nor_fallbacks_counts_its_attempts_itself(desk, fields):
+    desk.ok("PUT", "/v1/agents/dead", {"ack_timeout_s": 0.02, "max_attempts": 1, "fallbacks": ["deputy"]})
+    problem = check_problem(desk.deliver(desk.pack("dead"), wait_s=0.3, **fields), 504, "ack_timeout")
+    handoff = desk.look(problem["handoff"])
+    assert (handoff["state"], handoff["to"], handoff["attempt"]) == ("expired", "dead", 1)
+
+
+def test_sent_again_with_fallbacks_a_withdrawn_handoff_gets_to_them(desk, poll):
+    envelope = desk.pack("dead")
+    first = desk.deliver(envelope, 504, wait_s=0.02).json["handoff"]
+    receiver = poll("alive")
+    desk.deliver(envelope, 202, ack_timeout_s=0.05, max_attempts=1, fallbacks=["alive"])
+    assert receiver.handoffs[0]["id"] == first
+
+
 def test_what_is_parked_is_not_sent_again(desk):
     envelope = desk.pack()
     desk.deliver(envelope, 202)

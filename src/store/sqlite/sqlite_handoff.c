@@ -1,7 +1,8 @@
 /* Handoffs, what came out of them, and how delivery to an agent goes, in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
-enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
+/* The index of those untold counts on flags below FLAG_TOLD: nothing that is parked is retried. */
+enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
 
 /* --- Agents --- */
 
@@ -135,7 +136,8 @@ static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 	sqlite3_bind_int64(s, 16, h->lease_ms);
 	sqlite3_bind_int64(s, 17, h->changed_at_ms);
 	sqlite3_bind_int64(s, 18, h->acked_at_ms);
-	sqlite3_bind_int(s, 19, (h->is_exhausted ? FLAG_EXHAUSTED : 0) | (h->is_told ? FLAG_TOLD : 0));
+	sqlite3_bind_int(s, 19, (h->is_exhausted ? FLAG_EXHAUSTED : 0) | (h->is_told ? FLAG_TOLD : 0) |
+			 (h->is_retried ? FLAG_RETRIED : 0));
 	sqlite_bind_str(s, 20, h->receiver);
 	sqlite_bind_str(s, 21, h->fallbacks);
 	sqlite_bind_str(s, 22, h->reason);
@@ -169,6 +171,7 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 		.acked_at_ms = sqlite3_column_int64(s, 17),
 		.is_exhausted = flags & FLAG_EXHAUSTED,
 		.is_told = flags & FLAG_TOLD,
+		.is_retried = flags & FLAG_RETRIED,
 		.receiver = sqlite_column_str(s, 19, arena),
 		.fallbacks = sqlite_column_str(s, 20, arena),
 		.reason = sqlite_column_str(s, 21, arena),
