@@ -54,8 +54,7 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 	return tell(d, h, kind, note, 0, 1, problem);
 }
 
-/* Writes h and tells of it. */
-static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem)
 {
 	enum store_status status = store_handoff_put(d->conn, h);
 
@@ -73,7 +72,7 @@ enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum 
 	assert(handoff_is_open(to) == (h->due_ms != 0));
 	h->state = to;
 	h->changed_at_ms = d->now_ms;
-	return write_handoff(d, h, problem);
+	return delivery_write(d, h, problem);
 }
 
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
@@ -183,7 +182,7 @@ static enum problem_code join_channel(struct delivery *d, const struct delivery_
 		return P_OK;
 	h->channel = o->channel;
 	h->channel_name = o->channel_name;
-	return write_handoff(d, h, problem);
+	return delivery_write(d, h, problem);
 }
 
 /* The names that may take over, as they are kept. */
@@ -365,9 +364,9 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
 		return code;
 	code = delivery_offer(d, &h, VERB_RELEASE, problem);
-	return code == P_OK
-		       ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem)
-		       : code;
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem);
+	return code == P_OK ? delivery_rouse(d, h.agent, problem) : code;
 }
 
 /* --- Settling --- */
@@ -473,6 +472,7 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 {
 	struct handoff_row h;
 	enum problem_code code = delivery_get(d, num, &h, problem);
+	int64_t agent = code == P_OK ? h.agent : 0;
 
 	if (code != P_OK)
 		return code;
@@ -493,6 +493,8 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		code = go_on(d, answer, &h, problem);
 	else
 		code = refuse(d, answer, &h, problem);
+	if (code == P_OK && answer->verb != VERB_PROGRESS)
+		code = delivery_rouse(d, agent, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

@@ -12,7 +12,9 @@
  * seconds with jitter where a receiver had it, at once where nobody did (there is nothing to back off from). When they
  * are used up the fallback agents follow in order, each with attempts of its own; then it is parked. An agent that is
  * at work is not dead: while it holds a lease, or took or settled something within the ack timeout, what waits in its
- * queue keeps waiting and loses no attempt.
+ * queue keeps waiting and loses no attempt. It is put off until the lease ends. Where that ends before its time, the
+ * first of the queue is due after its ack timeout again; if nobody takes that one the agent is dead, and it wakes the
+ * others.
  *
  * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent
  * again, which is the next attempt of the same handoff. Until then nobody's not taking it is no failed attempt, unless
@@ -35,6 +37,9 @@ enum {
 	DELIVERY_PRIORITY = 5,
 	DELIVERY_PRIORITY_MAX = 9,
 	DELIVERY_FALLBACKS_MAX = 16,
+	DELIVERY_LOOK_MS = 1000,		/* what waits for an agent at work is not looked at more often */
+	DELIVERY_PUT_OFF_MAX_MS = 600000,	/* nor more seldom */
+	DELIVERY_WAKE_MAX = 64,
 	DELIVERY_SEEN_EVERY_MS = 1000,		/* how exactly it is known when an agent was last seen */
 	BREAKER_FAILURES = 3,
 	BREAKER_OPEN_MS = 60000,

@@ -165,8 +165,9 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 /* An agent that nothing was delivered to has a row of zeros. */
 enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret);
 enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target);
-/* Does somebody hold a lease of the agent's handoffs, or a work lease? */
-enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret);
+/* When the last of the leases and work leases ends that are out of the agent's handoffs; 0: none is. Where there are
+ * very many it is the last of some of them. */
+enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */
@@ -187,6 +188,12 @@ enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, ui
 					 uint64_t but, uint64_t *ret_num);
 /* Of those queued for the agent: the highest priority, of these the lowest number. */
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
+/* The number of the first in the agent's queue, where that is due later than its ack timeout from now; STORE_NOT_FOUND
+ * otherwise. Here and in the next one, those whose sender's patience alone decides when they are due do not count. */
+enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num);
+/* The next one in the queue that h is in. */
+enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				       struct handoff_row *ret);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
 				      struct arena *arena, struct handoff_row *ret, size_t *ret_count);

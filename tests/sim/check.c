@@ -41,8 +41,10 @@ void check_clear(struct check *k, const struct cast *cast)
 			memset(k->spaces[i].envelopes, 0, k->spaces[i].envelope_cap * sizeof(struct shadow *));
 	}
 	memset(k->agents, 0, sizeof(k->agents));
-	for (size_t i = 0; i < CHECK_AGENTS; i++)
+	for (size_t i = 0; i < CHECK_AGENTS; i++) {
 		list_init(&k->agents[i].queued);
+		list_init(&k->agents[i].held);
+	}
 	k->cast = cast;
 	k->open = k->promise_count = k->events_end = 0;
 	k->hash = 0;
@@ -107,6 +109,7 @@ static struct shadow *new_shadow(struct check *k, int64_t space, uint64_t envelo
 	made = check_shadow(k, space, s->count);
 	*made = (struct shadow){.next_of_envelope = s->envelopes[envelope]};
 	list_init(&made->queued);
+	list_init(&made->held);
 	s->envelopes[envelope] = made;
 	return made;
 }
@@ -132,12 +135,15 @@ static void keep(struct check *k, struct shadow *s, const struct handoff_row *af
 		k->open -= s->row.state <= HANDOFF_WORKING;
 		k->agents[s->row.agent].busy -= is_out(s->row.state);
 		list_remove(&s->queued);
+		list_remove(&s->held);
 	}
 	s->row = *after;
 	k->open += after->state <= HANDOFF_WORKING;
 	k->agents[after->agent].busy += is_out(after->state);
 	if (after->state == HANDOFF_QUEUED)
 		list_add(&k->agents[after->agent].queued, &s->queued);
+	if (is_out(after->state))
+		list_add(&k->agents[after->agent].held, &s->held);
 }
 
 /* --- Comparing --- */

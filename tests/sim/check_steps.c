@@ -194,6 +194,7 @@ static void check_release(struct check *k)
 	model_offer(k, &w);
 	check_expect_event(k, &w, EVENT_RELEASED);
 	check_apply(k, &w);
+	model_rouse(k, s->row.agent);
 }
 
 /* --- Settling --- */
@@ -255,6 +256,7 @@ static void check_settle(struct check *k)
 	const struct step *step = &k->r->step;
 	const struct delivery_answer *a = &step->answer;
 	struct shadow *s = check_shadow(k, step->space, step->num);
+	int64_t agent = s ? s->row.agent : 0;
 	struct want w;
 	bool is_repeated;
 
@@ -281,6 +283,8 @@ static void check_settle(struct check *k)
 		model_fail(k, &w, a->delay_ms, a->verb == VERB_REJECT);
 	}
 	check_apply(k, &w);
+	if (a->verb != VERB_PROGRESS)
+		model_rouse(k, agent);
 	CHECK(k, !a->has_result || memory_store_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
 	expect_answer(k, s);
@@ -292,22 +296,32 @@ static void check_due(struct check *k)
 {
 	const struct record *r = k->r;
 	int64_t last_ms = 0;
+	size_t done = 0;
 
 	expect_code(k, P_OK);
-	for (size_t i = 0; i < r->change_count; i++) {
-		struct shadow *s = check_shadow(k, r->changes[i].after.space, r->changes[i].after.num);
+	/* What one of them does to others of its queue follows it. */
+	for (; k->changes_used < r->change_count; done++) {
+		const struct handoff_row *after = &r->changes[k->changes_used].after;
+		struct shadow *s = check_shadow(k, after->space, after->num);
+		struct handoff_row was;
 		struct want w;
+		bool is_dead;
 
 		CHECK(k, s, "time made a handoff");
+		was = s->row;
 		CHECK(k, s->row.due_ms >= last_ms, "ho-%llu was due before what was done first",
 		      (unsigned long long)s->row.num);
 		last_ms = s->row.due_ms;
 		w = check_want(s, VERB_TIMEOUT);
-		model_time_out(k, &w, &r->changes[i].after);
+		is_dead = model_time_out(k, &w, after);
 		check_apply(k, &w);
+		if (is_dead)
+			model_wake(k, &was);
+		if (was.state == HANDOFF_LEASED || was.state == HANDOFF_WORKING)
+			model_rouse(k, was.agent);
 	}
-	CHECK(k, r->change_count <= r->step.max, "more was done than asked for");
-	CHECK(k, r->change_count == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
+	CHECK(k, done <= r->step.max, "more was done than asked for");
+	CHECK(k, done == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
 	      "something due was left");
 	CHECK(k, (r->step.next_ms != 0) == (k->open != 0), "the next time is %lld with %zu open",
 	      (long long)r->step.next_ms, k->open);

@@ -101,19 +101,14 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	return status;
 }
 
-enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret)
+enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_BUSY);
-	enum store_status status;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int(s, 0);
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_int(c, s, ret_ms);
 }
 
 /* --- Handoffs --- */
@@ -310,6 +305,42 @@ enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
 	return one_handoff(c, s, arena, ret);
+}
+
+enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT_OFF);
+	enum store_status status;
+	int64_t key = 0;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, now_ms);
+	status = sqlite_read_int(c, s, &key);
+	if (status == STORE_OK)
+		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
+	return status;
+}
+
+enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				       struct handoff_row *ret)
+{
+	static const enum sqlite_statement which[] = {SQL_HANDOFF_BEHIND, SQL_HANDOFF_BELOW};
+	enum store_status status = STORE_NOT_FOUND;
+
+	for (int i = 0; i < 2 && status == STORE_NOT_FOUND; i++) {
+		sqlite3_stmt *s = sqlite_statement(c, which[i]);
+
+		if (s == NULL)
+			return STORE_FAILED;
+		sqlite3_bind_int64(s, 1, h->agent);
+		sqlite3_bind_int(s, 2, h->priority);
+		if (i == 0)
+			sqlite3_bind_int64(s, 3, sqlite_memory_key(h->space, h->num));
+		status = one_handoff(c, s, arena, ret);
+	}
+	return status;
 }
 
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
