@@ -54,25 +54,33 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 	return tell(d, h, kind, note, 0, 1, problem);
 }
 
-enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, enum handoff_state before,
+				       struct problem *problem)
 {
 	enum store_status status = store_handoff_put(d->conn, h);
 
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
 	if (d->changed)
-		d->changed(d->ctx, h);
+		d->changed(d->ctx, h, before);
 	return P_OK;
+}
+
+enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+{
+	return write_handoff(d, h, h->state, problem);
 }
 
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				enum handoff_state to, struct problem *problem)
 {
-	assert(handoff_allows_move(verb, h->state, to));
+	enum handoff_state before = h->state;
+
+	assert(handoff_allows_move(verb, before, to));
 	assert(handoff_is_open(to) == (h->due_ms != 0));
 	h->state = to;
 	h->changed_at_ms = d->now_ms;
-	return delivery_write(d, h, problem);
+	return write_handoff(d, h, before, problem);
 }
 
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
@@ -182,7 +190,7 @@ static enum problem_code join_channel(struct delivery *d, const struct delivery_
 		return P_OK;
 	h->channel = o->channel;
 	h->channel_name = o->channel_name;
-	return delivery_write(d, h, problem);
+	return write_handoff(d, h, HANDOFF_STATES, problem);
 }
 
 /* The names that may take over, as they are kept. */
@@ -273,7 +281,7 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 	if (code != P_OK)
 		return code;
 	if (d->changed)
-		d->changed(d->ctx, &h);
+		d->changed(d->ctx, &h, HANDOFF_STATES);
 	*ret = h;
 	return P_OK;
 }

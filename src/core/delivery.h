@@ -53,8 +53,9 @@ struct delivery {
 	int64_t now_ms;
 	uint64_t *random;			/* the state of a generator; any value but 0 */
 	struct str actor;			/* who asked; p == NULL: unknown */
-	/* Optional: told of every handoff that was written, as it is now. */
-	void (*changed)(void *ctx, const struct handoff_row *h);
+	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
+	 * HANDOFF_STATES: it is new, or new to its channel. */
+	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
 	void *ctx;
 };
 

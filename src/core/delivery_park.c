@@ -52,7 +52,7 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 	if (code != P_OK)
 		return code;
 	if (d->changed)
-		d->changed(d->ctx, &h);
+		d->changed(d->ctx, &h, HANDOFF_STATES);
 	*ret = h;
 	return P_OK;
 }

@@ -148,10 +148,11 @@ void server_submit(struct server *s, struct request *q, int64_t now_ms)
 
 /* --- Steps --- */
 
-static void on_changed(void *ctx, const struct handoff_row *h)
+static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct server *s = ctx;
 
+	(void)before;
 	assert(s->told_count < TOLD_MAX);
 	s->told[s->told_count++] = (struct told){.space = h->space, .agent = h->agent, .due_ms = h->due_ms,
 						 .leases = h->leases,

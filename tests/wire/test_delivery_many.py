@@ -1,6 +1,7 @@
 """A thousand at once: direct handoffs whose senders wait, and a broadcast. All acked, none lost, none twice."""
 
 import asyncio
+import time
 
 import pytest
 from delivery import Desk
@@ -93,3 +94,25 @@ def test_a_broadcast_to_a_thousand_waiting_receivers_reaches_each_of_them_once(r
     assert (joined["state"], joined["completed"], joined["receivers"]) == ("joined", MANY, MANY)
     assert {entry["to"]: entry["result"] for entry in joined["results"]} == {f"receiver-{number}": f"receiver-{number}" for number in range(MANY)}
 
+
+def completion_s(desk, beside, receivers, joiners=20, tries=8):
+    """How long a completion takes, at best, while others wait for so many receivers."""
+    channel, names = f"to-{receivers}", [f"of-{receivers}-{number}" for number in range(receivers)]
+    made = desk.ok("POST", f"/v1/channels/{channel}/publish", {"envelope_id": desk.pack(), "receivers": names})
+    join = {"envelope_id": made["handoffs"][0]["envelope_id"], "wait_s": 60}
+    waiting = [beside("POST", f"/v1/channels/{channel}/join", join) for _ in range(joiners)]
+    desk.wait_for_waiters(joiners)
+    seconds = []
+    for name in names[:tries]:
+        got = desk.take(name)
+        began = time.monotonic()
+        desk.settle("complete", got, result=name)
+        seconds.append(time.monotonic() - began)
+    desk.ok("POST", f"/v1/envelopes/{join['envelope_id']}/park", {"reason": "enough"})
+    assert {waited.result(200).json["completed"] for waited in waiting} == {tries}
+    return min(seconds)
+
+
+def test_a_completion_costs_the_same_however_many_receivers_are_waited_for(desk, beside):
+    few, many = completion_s(desk, beside, 100), completion_s(desk, beside, 10000)
+    assert many < 20 * few + 0.05, f"{few * 1000:.1f} ms with a hundred receivers, {many * 1000:.1f} with ten thousand"
