@@ -2,9 +2,11 @@
 #include "core/delivery_internal.h"
 
 #include "codec/json_member.h"
+#include "codec/json_set.h"
 #include "core/agent.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* --- Shared --- */
 
@@ -407,6 +409,54 @@ static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
 	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
 }
 
+/* Whoever completes twice with one result and another must hear that the second is not kept. One that gives none again
+ * does not say that there is none. */
+static enum problem_code check_same_result(struct delivery *d, const struct handoff_row *h,
+					   const struct delivery_answer *a, struct problem *problem)
+{
+	struct result_row kept = {0};
+	enum store_status status = STORE_OK;
+
+	if (a->verb == VERB_COMPLETE && a->result.result.p)
+		status = store_result_get(d->conn, h->space, h->num, d->arena, &kept);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (a->verb == VERB_COMPLETE && a->result.result.p && !str_eq(a->result.result, kept.result))
+		return problem_set(problem, P_ALREADY_SETTLED, "result",
+				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
+				   "changed. Store the new one as a memory, or hand it over as another envelope",
+				   (unsigned long long)h->num);
+	return P_OK;
+}
+
+static bool parse_gaps(struct delivery *d, struct str text, struct json *ret)
+{
+	struct json_error error;
+
+	return text.p && json_parse(text, JSON_DEPTH_MAX, d->arena, ret, &error) && ret->type == JSON_ARRAY;
+}
+
+/* The gaps of the ack, and those of the completion that are not among them. */
+static struct str join_gaps(struct delivery *d, struct str before, struct str more)
+{
+	struct json all, added;
+	struct json_set known;
+	uint32_t count;
+
+	if (!parse_gaps(d, before, &all) || !parse_gaps(d, more, &added))
+		return more.p ? more : before;
+	json_set_init(&known, &all);
+	count = all.count;
+	all.items = memcpy(arena_calloc(d->arena, all.count + added.count + 1, sizeof(*all.items)), all.items,
+			   all.count * sizeof(*all.items));
+	for (uint32_t i = 0; i < added.count; i++)
+		if (!json_set_has(&known, &added.items[i]))
+			all.items[count++] = added.items[i];
+	json_set_release(&known);
+	all.count = count;
+	return json_canonical(&all, before.n + more.n, d->arena);
+}
+
 /* What a completion does not say again stays as the ack told it. */
 static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
 				     struct problem *problem)
@@ -418,7 +468,7 @@ static enum problem_code keep_result(struct delivery *d, const struct handoff_ro
 		return P_OK;
 	status = store_result_get(d->conn, h->space, h->num, d->arena, &before);
 	if (status == STORE_OK && a->verb == VERB_COMPLETE) {
-		result.gaps = result.gaps.p ? result.gaps : before.gaps;
+		result.gaps = join_gaps(d, before.gaps, result.gaps);
 		result.input_tokens = result.input_tokens >= 0 ? result.input_tokens : before.input_tokens;
 	}
 	if (status == STORE_OK || status == STORE_NOT_FOUND)
@@ -485,8 +535,10 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 	if (code != P_OK)
 		return code;
 	if (h.leases == answer->lease && is_repeated(&h, answer->verb)) {
-		*ret = h;
-		return P_OK;
+		code = check_same_result(d, &h, answer, problem);
+		if (code == P_OK)
+			*ret = h;
+		return code;
 	}
 	if (h.leases != answer->lease || !handoff_allows(answer->verb, h.state))
 		return stale(&h, answer->lease, problem);

@@ -115,8 +115,8 @@ struct delivery_answer {
 	bool has_result;
 };
 
-/* The same ack or completion again is answered as before and changes nothing; a stale lease is refused and changes
- * nothing. */
+/* The same ack or completion again is answered as before and changes nothing; a completion with another result, and a
+ * stale lease, is refused and changes nothing. */
 enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
 				  struct handoff_row *ret, struct problem *problem);
 
