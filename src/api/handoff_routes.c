@@ -234,8 +234,9 @@ struct looking {
 	struct handoff_row row;
 	struct result_row result;
 	bool has_result;
-	struct event_row *events;
-	size_t event_count;
+	struct event_row *events;	/* the newest first */
+	size_t shown;
+	int64_t event_count;
 };
 
 static enum problem_code decode_look(struct call *call)
@@ -244,6 +245,20 @@ static enum problem_code decode_look(struct call *call)
 
 	call->input = l;
 	return handoff_path_id(call, &l->num);
+}
+
+/* Somebody who looks at a long history looks for what happened last. */
+static enum store_status read_events(struct call *call, struct store_conn *c, struct looking *l)
+{
+	struct event_filter filter = {.space = call->space, .handoff = l->num, .newest_first = true};
+	enum store_status status;
+
+	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
+	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, call->arena, l->events, &l->shown);
+	l->event_count = (int64_t)l->shown;
+	if (status == STORE_OK && l->shown == EVENTS_MAX)
+		status = store_event_count(c, call->space, l->num, &l->event_count);
+	return status;
 }
 
 static enum problem_code read_look(struct call *call, struct store_conn *c)
@@ -255,9 +270,8 @@ static enum problem_code read_look(struct call *call, struct store_conn *c)
 	if (status == STORE_NOT_FOUND)
 		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
 				   (unsigned long long)l->num);
-	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
 	if (status == STORE_OK)
-		status = store_events(c, call->space, l->num, 0, EVENTS_MAX, call->arena, l->events, &l->event_count);
+		status = read_events(call, c, l);
 	if (status == STORE_OK) {
 		status = store_result_get(c, call->space, l->num, call->arena, &l->result);
 		l->has_result = status == STORE_OK;
@@ -276,10 +290,11 @@ static void encode_look(struct call *call)
 	handoff_json_members(&w, &l->row);
 	if (l->has_result)
 		handoff_json_result(&w, &l->result);
+	json_member_int(&w, "event_count", l->event_count);
 	json_key(&w, "events");
 	json_begin_array(&w);
-	for (size_t i = 0; i < l->event_count; i++)
-		handoff_json_put_event(&w, &l->events[i]);
+	for (size_t i = l->shown; i > 0; i--)
+		handoff_json_put_event(&w, &l->events[i - 1]);
 	json_end_array(&w);
 	call_end_reply(call, &w);
 }

@@ -224,6 +224,8 @@ enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count);
+/* How many events tell of a handoff. */
+enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret);
 /* The id of the last event before that time; 0 where there is none. */
 enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
 

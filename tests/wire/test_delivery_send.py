@@ -36,6 +36,7 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     assert (handoff["max_attempts"], handoff["fallbacks"], handoff["acked_at"]) == (3, [], None)
     seen = desk.look(handoff)
     assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
+    assert seen.pop("event_count") == 1
     assert seen == handoff
 
 

@@ -174,6 +174,7 @@
 	X(EVENTS_OF_HANDOFF, \
 	  SQLITE_EVENT_COLUMNS \
 	  "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
+	X(EVENT_COUNT, "SELECT count(*) FROM event WHERE space = ?1 AND handoff = ?2 AND handoff > 0") \
 	X(EVENT_LAST, "SELECT max(id) FROM event") \
 	X(EVENT_PAGE, SQLITE_EVENT_PAGE "ORDER BY id LIMIT ?5") \
 	X(EVENT_PAGE_NEWEST, SQLITE_EVENT_PAGE "ORDER BY id DESC LIMIT ?5") \
