@@ -11,8 +11,6 @@
 
 enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 
-static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "discard", NULL};
-
 /* --- POST /v1/handoffs --- */
 
 struct sending {
@@ -160,7 +158,7 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 	case HANDOFF_DISCARDED:
 		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
 			    handoff_state_name(h->state), reason, h->reason.p);
-		p->remedies = park_remedies;
+		p->remedies = delivery_remedies(h->state);
 		break;
 	default:
 		return P_OK;
@@ -202,8 +200,6 @@ static enum problem_code write_send(struct call *call, struct store_conn *c)
 
 		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 	}
-	if (code == P_HANDOFF_PARKED)
-		call->problem.remedies = park_remedies;
 	if (code == P_OK && s->order.wait_ms)
 		code = tell_sender(call, &s->row);
 	if (code == P_OK && !call->wait.is_waiting)
@@ -374,7 +370,7 @@ static void put_parked(struct json_writer *w, const struct handoff_row *h)
 	json_member_int(w, "attempts", h->attempt);
 	json_key(w, "remedies");
 	json_begin_array(w);
-	for (const char *const *r = park_remedies; *r; r++)
+	for (const char *const *r = delivery_remedies(h->state); *r; r++)
 		json_put_cstr(w, *r);
 	json_end_array(w);
 	json_end_object(w);

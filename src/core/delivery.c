@@ -163,14 +163,26 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
 }
 
+/* Parked or discarded: it is not the sender's any more. */
+static enum problem_code refuse_ended(const struct handoff_row *h, struct problem *problem)
+{
+	const char *way_out = h->state == HANDOFF_PARKED
+				      ? "it leaves there only by redrive, reroute or shrink"
+				      : "it does not come back: send another agent the envelope, or pack a new one";
+	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
+
+	problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); %s", (unsigned long long)h->num,
+		    handoff_state_name(h->state), reason, h->reason.p, way_out);
+	problem->handoff = h->num;
+	problem->remedies = delivery_remedies(h->state);
+	return problem->code;
+}
+
 static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				    struct problem *problem)
 {
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
-		return problem_set(problem, P_HANDOFF_PARKED, NULL,
-				   "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
-				   (unsigned long long)h->num, handoff_state_name(h->state),
-				   h->reason.p ? (int)h->reason.n : 0, h->reason.p);
+		return refuse_ended(h, problem);
 	/* Who repeats itself must not keep what is under way from failing: its deadlines stay. */
 	if (h->state != HANDOFF_EXPIRED)
 		return P_OK;

@@ -128,6 +128,8 @@ enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next
  * also what was acked, because the chain cannot go on. *ret is the last one parked. */
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
 				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
+/* What can be done about one that is parked, or was discarded; NULL-terminated. */
+const char *const *delivery_remedies(enum handoff_state state);
 /* Out of parked: to the same agent (to.p == NULL) or to another, with new attempts. */
 enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why,
 				   struct handoff_row *ret, struct problem *problem);

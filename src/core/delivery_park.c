@@ -3,6 +3,14 @@
 
 enum { PARK_PAGE = 64 };
 
+const char *const *delivery_remedies(enum handoff_state state)
+{
+	static const char *const of_parked[] = {"redrive", "reroute", "shrink", "discard", NULL};
+	static const char *const of_discarded[] = {"send_to_other", "pack_again", NULL};
+
+	return state == HANDOFF_DISCARDED ? of_discarded : of_parked;
+}
+
 static enum problem_code park_one(struct delivery *d, struct handoff_row *h, struct str reason, struct problem *problem)
 {
 	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */

@@ -256,6 +256,21 @@ def test_what_is_parked_is_not_sent_again(desk):
     assert desk.everything() == before
 
 
+def test_what_was_discarded_is_refused_with_remedies_that_work(desk):
+    envelope = desk.pack()
+    handoff = desk.deliver(envelope, 202).json
+    desk.settle("reject", desk.take(), reason="never")
+    desk.ok("POST", f"/v1/parked/{handoff['id']}/discard", {"why": "not needed"})
+    before = desk.everything()
+    for fields in ({}, {"wait_s": 5}):
+        problem = check_problem(desk.deliver(envelope, **fields), 409, "handoff_parked")
+        assert problem["remedies"] == ["send_to_other", "pack_again"] and "discarded" in problem["detail"]
+        assert problem["handoff"] == handoff["id"]
+    assert desk.everything() == before
+    assert desk.deliver(envelope, 202, to="other").json["state"] == "queued"
+    assert desk.deliver(desk.pack(), 202).json["state"] == "queued"
+
+
 def test_a_sender_that_goes_away_leaves_the_handoff_where_it_is(desk):
     gone = Background(desk.address, desk.space, "POST", "/v1/handoffs", {"envelope_id": desk.pack(), "wait_s": 30})
     desk.wait_for_waiters(1)
