@@ -107,10 +107,15 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 					size_t *ret_count)
 {
 	size_t max = p->receivers ? p->receivers->count : (size_t)p->channel.subscribers;
-	struct str *names = arena_calloc(call->arena, max + 1, sizeof(*names));
+	struct str *names;
 	size_t count = 0;
 	enum store_status status = STORE_OK;
 
+	if (max > RECEIVERS_MAX)
+		return problem_set(&call->problem, P_TOO_LARGE, "receivers", "the channel has %zu subscribers, and one "
+				   "publish goes to at most %d receivers; name them, so many at a time: each publish "
+				   "of the same envelope adds to those before", max, RECEIVERS_MAX);
+	names = arena_calloc(call->arena, max + 1, sizeof(*names));
 	if (p->receivers)
 		for (; count < max; count++)
 			names[count] = p->receivers->items[count].s;

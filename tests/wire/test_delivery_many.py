@@ -1,6 +1,7 @@
 """A thousand at once: direct handoffs whose senders wait, and a broadcast. All acked, none lost, none twice."""
 
 import asyncio
+import sqlite3
 import time
 
 import pytest
@@ -116,3 +117,27 @@ def completion_s(desk, beside, receivers, joiners=20, tries=8):
 def test_a_completion_costs_the_same_however_many_receivers_are_waited_for(desk, beside):
     few, many = completion_s(desk, beside, 100), completion_s(desk, beside, 10000)
     assert many < 20 * few + 0.05, f"{few * 1000:.1f} ms with a hundred receivers, {many * 1000:.1f} with ten thousand"
+
+
+def test_a_publish_goes_to_ten_thousand_subscribers_at_most(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    envelope = desk.pack()
+    desk.ok("PUT", "/v1/channels/all/subscribers/first")
+    desk.close()
+    assert server.terminate() == 0
+    database = sqlite3.connect(server.data / "spine.db")
+    with database:
+        (space, settings), (channel,) = database.execute("SELECT space, settings FROM agent WHERE name = 'first'").fetchone(), \
+            database.execute("SELECT id FROM channel").fetchone()
+        for number in range(10000):
+            agent = database.execute("INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?, ?, ?, 1, 1)",
+                                     (space, f"agent-{number}", settings)).lastrowid
+            database.execute("INSERT INTO subscriber (channel, agent, created_at) VALUES (?, ?, 1)", (channel, agent))
+    database.close()
+    desk = Desk(start(data=server.data).wait_until_ready().address)
+    problem = desk.refused(422, "too_large", "POST", "/v1/channels/all/publish", {"envelope_id": envelope}, field="receivers")
+    assert "10001" in problem["detail"] and desk.ok("GET", "/v1/handoffs")["handoffs"] == []
+    desk.ok("DELETE", "/v1/channels/all/subscribers/first")
+    assert len(desk.ok("POST", "/v1/channels/all/publish", {"envelope_id": envelope})["handoffs"]) == 10000
+    desk.close()
