@@ -17,7 +17,7 @@
 enum {
 	BATCH_EVENTS = 512,
 	WINDOW_EVENTS = 8192,		/* how far one read goes to find some */
-	HISTORY_MAX = 1000,
+	HISTORY_MAX = 4096,		/* more than attempts and fallbacks can make of a handoff */
 	BODY_MAX_BYTES = 64 << 20,
 	ANSWER_MAX_BYTES = 64 << 10,
 	ANSWER_DEPTH = 16,
@@ -118,8 +118,11 @@ static bool span_of(struct reading *r, const struct event_row *event, struct spa
 	source.is_inherited = r->is_inherited;
 	source.space_name = r->envelope.space;
 	if (event->handoff) {
-		if (store_events(x->conn, event->space, event->handoff, 0, HISTORY_MAX, r->arena, x->history,
-				 &source.history_count) != STORE_OK)
+		struct event_filter filter = {.space = event->space, .handoff = event->handoff,
+					      .kinds = span_history_kinds()};
+
+		if (store_event_page(x->conn, &filter, 0, event->id, HISTORY_MAX, r->arena, x->history,
+				     &source.history_count) != STORE_OK)
 			return false;
 		source.history = x->history;
 	}

@@ -11,8 +11,6 @@
 
 enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 
-static const char *const park_remedies[] = {"redrive", "reroute", "shrink", "discard", NULL};
-
 /* --- POST /v1/handoffs --- */
 
 struct sending {
@@ -75,12 +73,22 @@ static enum problem_code decode_send(struct call *call)
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains, and for a handoff that somebody else
- * has sent again since, with another deadline or none. */
-static void prepare_wait(struct call *call, struct sending *s)
+/* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps the
+ * deadline that it has, or has none: there the timer is what ends the wait. */
+static void prepare_wait(struct call *call, struct sending *s, bool is_under_way)
 {
 	if (s->order.wait_ms)
-		waiting_prepare(call, s->order.wait_ms + GRACE_MS);
+		waiting_prepare(call, s->order.wait_ms + (is_under_way ? 0 : GRACE_MS));
+}
+
+static bool is_under_way(struct call *call, struct store_conn *c, const struct sending *s)
+{
+	struct handoff_row h;
+	int64_t target;
+
+	return s->order.wait_ms && store_agent_id(c, call->space, s->order.to, false, 0, &target) == STORE_OK &&
+	       store_handoff_find(c, call->space, s->order.envelope, target, call->arena, &h) == STORE_OK &&
+	       handoff_is_open(h.state);
 }
 
 static enum problem_code prepare_pack(struct call *call, struct store_conn *c, struct sending *s)
@@ -93,7 +101,7 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 	s->order.is_new = true;
 	s->order.from = s->pack->in.draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
-	prepare_wait(call, s);
+	prepare_wait(call, s, false);
 	return P_OK;
 }
 
@@ -139,7 +147,7 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 	else
 		code = find_envelope(call, c, s);
 	if (code == P_OK)
-		prepare_wait(call, s);
+		prepare_wait(call, s, is_under_way(call, c, s));
 	return code;
 }
 
@@ -162,7 +170,7 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 				    "again after the restart and it goes on");
 		else
 			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
-				    "was sent again since by somebody who waits longer or not at all",
+				    "was under way before, sent by somebody who waits longer or not at all",
 				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:
@@ -173,7 +181,7 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
 	case HANDOFF_DISCARDED:
 		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
 			    handoff_state_name(h->state), reason, h->reason.p);
-		p->remedies = park_remedies;
+		p->remedies = delivery_remedies(h->state);
 		break;
 	default:
 		return P_OK;
@@ -223,8 +231,6 @@ static enum problem_code write_send(struct call *call, struct store_conn *c)
 
 		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 	}
-	if (code == P_HANDOFF_PARKED)
-		call->problem.remedies = park_remedies;
 	if (code == P_OK && s->order.wait_ms)
 		code = tell_sender(call, &s->row);
 	if (code == P_OK && !call->wait.is_waiting)
@@ -255,8 +261,9 @@ struct looking {
 	struct handoff_row row;
 	struct result_row result;
 	bool has_result;
-	struct event_row *events;
-	size_t event_count;
+	struct event_row *events;	/* the newest first */
+	size_t shown;
+	int64_t event_count;
 };
 
 static enum problem_code decode_look(struct call *call)
@@ -265,6 +272,20 @@ static enum problem_code decode_look(struct call *call)
 
 	call->input = l;
 	return handoff_path_id(call, &l->num);
+}
+
+/* Somebody who looks at a long history looks for what happened last. */
+static enum store_status read_events(struct call *call, struct store_conn *c, struct looking *l)
+{
+	struct event_filter filter = {.space = call->space, .handoff = l->num, .newest_first = true};
+	enum store_status status;
+
+	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
+	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, call->arena, l->events, &l->shown);
+	l->event_count = (int64_t)l->shown;
+	if (status == STORE_OK && l->shown == EVENTS_MAX)
+		status = store_event_count(c, call->space, l->num, &l->event_count);
+	return status;
 }
 
 static enum problem_code read_look(struct call *call, struct store_conn *c)
@@ -276,9 +297,8 @@ static enum problem_code read_look(struct call *call, struct store_conn *c)
 	if (status == STORE_NOT_FOUND)
 		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
 				   (unsigned long long)l->num);
-	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
 	if (status == STORE_OK)
-		status = store_events(c, call->space, l->num, 0, EVENTS_MAX, call->arena, l->events, &l->event_count);
+		status = read_events(call, c, l);
 	if (status == STORE_OK) {
 		status = store_result_get(c, call->space, l->num, call->arena, &l->result);
 		l->has_result = status == STORE_OK;
@@ -297,10 +317,11 @@ static void encode_look(struct call *call)
 	handoff_json_members(&w, &l->row);
 	if (l->has_result)
 		handoff_json_result(&w, &l->result);
+	json_member_int(&w, "event_count", l->event_count);
 	json_key(&w, "events");
 	json_begin_array(&w);
-	for (size_t i = 0; i < l->event_count; i++)
-		handoff_json_put_event(&w, &l->events[i]);
+	for (size_t i = l->shown; i > 0; i--)
+		handoff_json_put_event(&w, &l->events[i - 1]);
 	json_end_array(&w);
 	call_end_reply(call, &w);
 }
@@ -383,7 +404,7 @@ static void put_parked(struct json_writer *w, const struct handoff_row *h)
 	json_member_int(w, "attempts", h->attempt);
 	json_key(w, "remedies");
 	json_begin_array(w);
-	for (const char *const *r = park_remedies; *r; r++)
+	for (const char *const *r = delivery_remedies(h->state); *r; r++)
 		json_put_cstr(w, *r);
 	json_end_array(w);
 	json_end_object(w);

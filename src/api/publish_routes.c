@@ -107,10 +107,15 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 					size_t *ret_count)
 {
 	size_t max = p->receivers ? p->receivers->count : (size_t)p->channel.subscribers;
-	struct str *names = arena_calloc(call->arena, max + 1, sizeof(*names));
+	struct str *names;
 	size_t count = 0;
 	enum store_status status = STORE_OK;
 
+	if (max > RECEIVERS_MAX)
+		return problem_set(&call->problem, P_TOO_LARGE, "receivers", "the channel has %zu subscribers, and one "
+				   "publish goes to at most %d receivers; name them, so many at a time: each publish "
+				   "of the same envelope adds to those before", max, RECEIVERS_MAX);
+	names = arena_calloc(call->arena, max + 1, sizeof(*names));
 	if (p->receivers)
 		for (; count < max; count++)
 			names[count] = p->receivers->items[count].s;
@@ -216,12 +221,11 @@ struct joining {
 	int64_t wait_ms;
 	int64_t deadline_ms;		/* 0: none */
 	struct channel_row channel;
-	size_t count;
-	size_t completed;
-	size_t ended;			/* completed, parked or discarded */
+	struct wait_tally tally;
 	enum join_state state;
 	/* Read when it answers. */
 	struct handoff_row *rows;
+	size_t count;
 	struct result_row *results;
 	bool *has_result;
 };
@@ -267,31 +271,40 @@ static enum problem_code decode_join(struct call *call)
 	return P_OK;
 }
 
-static void count_members(struct joining *j, const struct handoff_row *rows, size_t count)
+/* Reads every handoff, and forgets them: only the numbers stay until the answer. */
+static enum store_status count_members(struct call *call, struct store_conn *c, struct joining *j)
 {
-	j->count = count;
-	j->completed = j->ended = 0;
-	for (size_t i = 0; i < count; i++) {
-		j->completed += rows[i].state == HANDOFF_COMPLETED;
-		j->ended += rows[i].state == HANDOFF_COMPLETED || rows[i].state == HANDOFF_PARKED ||
-			rows[i].state == HANDOFF_DISCARDED;
-	}
+	struct handoff_row *rows = NULL;
+	struct arena look;
+	size_t count = 0;
+	enum store_status status;
+
+	arena_init(&look);
+	status = read_members(c, call->space, j->envelope, j->channel.id, &look, &rows, &count);
+	j->tally = (struct wait_tally){.channel = j->channel.id};
+	for (size_t i = 0; status == STORE_OK && i < count; i++)
+		wait_tally_add(&j->tally, rows[i].state, 1);
+	arena_release(&look);
+	if (status == STORE_OK)
+		waiting_keep_tally(call, &j->tally);
+	return status;
 }
 
 /* Joined: enough have completed. Failed: enough never will, because too many were parked or discarded. */
 static enum problem_code judge(struct call *call, struct joining *j)
 {
-	size_t need = j->need ? (size_t)j->need : j->count;
+	const struct wait_tally *t = &j->tally;
+	size_t need = j->need ? (size_t)j->need : t->count;
 
-	if (j->count == 0)
+	if (t->count == 0)
 		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
 				   "this channel", (unsigned long long)j->envelope);
-	if (need > j->count)
+	if (need > t->count)
 		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
-				   need, j->count);
-	if (j->completed >= need)
+				   need, t->count);
+	if (t->completed >= need)
 		j->state = JOIN_JOINED;
-	else if (j->count - (j->ended - j->completed) < need)
+	else if (t->count - (t->ended - t->completed) < need)
 		j->state = JOIN_FAILED;
 	else
 		j->state = j->deadline_ms && j->deadline_ms <= call->now_ms ? JOIN_DEADLINE : JOIN_WAITING;
@@ -314,27 +327,26 @@ static enum store_status read_results(struct call *call, struct store_conn *c, s
 	return status;
 }
 
-/* A join of a thousand receivers looks a thousand times: what one look reads must not stay until the answer. */
+/* A join of ten thousand receivers looks ten thousand times: it reads their handoffs when it begins and when it
+ * answers, and in between it only looks at numbers. */
 static enum problem_code write_join(struct call *call, struct store_conn *c)
 {
 	struct joining *j = call->input;
-	enum problem_code code = channel_find(call, c, &j->channel);
-	struct handoff_row *rows = NULL;
-	enum store_status status;
-	struct arena look;
-	size_t count = 0;
+	int64_t id = waiting_id(call->space, j->envelope);
+	enum problem_code code = call->wait.is_again ? P_OK : channel_find(call, c, &j->channel);
+	enum store_status status = STORE_OK;
 
 	if (code != P_OK)
 		return code;
-	arena_init(&look);
-	status = read_members(c, call->space, j->envelope, j->channel.id, &look, &rows, &count);
-	count_members(j, rows, count);
-	arena_release(&look);
+	j->tally.channel = j->channel.id;
+	if (!waiting_knows_tally(call, id, &j->tally))
+		status = count_members(call, c, j);
 	code = status == STORE_OK ? judge(call, j) : problem_of_store(&call->problem, status);
 	if (code != P_OK)
 		return code;
 	if (j->state == JOIN_WAITING && !call->wait.is_over) {
-		waiting_for(call, WAIT_ENVELOPE, waiting_id(call->space, j->envelope));
+		call->wait.tally = &j->tally;
+		waiting_for(call, WAIT_ENVELOPE, id);
 		return P_OK;
 	}
 	status = read_results(call, c, j);
@@ -350,7 +362,7 @@ static void encode_join(struct call *call)
 	json_begin_object(&w);
 	json_member_cstr(&w, "state", join_names[j->state]);
 	json_member_int(&w, "receivers", (int64_t)j->count);
-	json_member_int(&w, "completed", (int64_t)j->completed);
+	json_member_int(&w, "completed", (int64_t)j->tally.completed);
 	json_member_int(&w, "need", j->need ? j->need : (int64_t)j->count);
 	json_key(&w, "results");
 	json_begin_array(&w);

@@ -22,6 +22,7 @@ struct waiting {
 	uint64_t random;
 	int64_t next_due_ms;		/* 0: nothing is waiting for its time. May be too early, never too late. */
 	bool is_stuck;			/* what was due could not be carried out: later */
+	uint64_t rollbacks;		/* so many transactions were undone */
 	int64_t now_ms;			/* of the transaction under way */
 	struct list buckets[BUCKETS];	/* waiting calls, by the hash of their key */
 	size_t count;
@@ -76,6 +77,65 @@ size_t waiting_count(struct waiting *w)
 	return atomic_load(&w->committed_count);
 }
 
+/* --- Tallies --- */
+
+void wait_tally_add(struct wait_tally *tally, enum handoff_state state, int count)
+{
+	bool ended = state == HANDOFF_COMPLETED || state == HANDOFF_PARKED || state == HANDOFF_DISCARDED;
+
+	tally->count += (size_t)count;
+	tally->completed += state == HANDOFF_COMPLETED ? (size_t)count : 0;
+	tally->ended += ended ? (size_t)count : 0;
+}
+
+static bool is_known(const struct waiting *w, const struct wait_tally *tally)
+{
+	return tally->is_counted && tally->rollbacks == w->rollbacks;
+}
+
+bool waiting_knows_tally(struct call *call, int64_t id, struct wait_tally *tally)
+{
+	struct waiting *w = call->api->waiting;
+	struct list *bucket = bucket_of(w, WAIT_ENVELOPE, id);
+
+	for (struct list *link = bucket->next; link != bucket && !is_known(w, tally); link = link->next) {
+		const struct wait *other = &call_of_link(link)->wait;
+
+		if (other->kind == WAIT_ENVELOPE && other->id == id && other->tally &&
+		    other->tally->channel == tally->channel)
+			*tally = *other->tally;
+	}
+	return is_known(w, tally);
+}
+
+void waiting_keep_tally(struct call *call, struct wait_tally *tally)
+{
+	tally->is_counted = true;
+	tally->rollbacks = call->api->waiting->rollbacks;
+}
+
+/* One that is new to the channel is not counted here: it may be one of thousands, of a publish that is refused in the
+ * end. Whoever waits counts anew when it looks. */
+static void keep_tallies(struct waiting *w, const struct handoff_row *h, enum handoff_state before)
+{
+	int64_t id = waiting_id(h->space, h->envelope);
+	struct list *bucket = bucket_of(w, WAIT_ENVELOPE, id);
+
+	for (struct list *link = bucket->next; link != bucket; link = link->next) {
+		const struct wait *wait = &call_of_link(link)->wait;
+
+		if (wait->kind != WAIT_ENVELOPE || wait->id != id || !wait->tally ||
+		    wait->tally->channel != h->channel)
+			continue;
+		if (before == HANDOFF_STATES) {
+			wait->tally->is_counted = false;
+		} else {
+			wait_tally_add(wait->tally, before, -1);
+			wait_tally_add(wait->tally, h->state, 1);
+		}
+	}
+}
+
 /* --- What has happened --- */
 
 static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
@@ -94,10 +154,11 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
-static void on_changed(void *ctx, const struct handoff_row *h)
+static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct waiting *w = ctx;
 
+	keep_tallies(w, h, before);
 	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
 		w->next_due_ms = h->due_ms;
 	if (h->state == HANDOFF_QUEUED) {
@@ -257,8 +318,10 @@ static void on_after(void *ctx, bool committed)
 	}
 	w->is_stuck = !committed;
 	/* What was due has not been carried out after all: when is not known any more. */
-	if (!committed)
+	if (!committed) {
 		w->next_due_ms = 1;
+		w->rollbacks++;
+	}
 	while ((link = w->steps.prev) != &w->steps) {
 		struct call *call = LIST_ELEMENT(link, struct call, wait.step);
 		bool fresh = call->wait.is_fresh, served = call->wait.is_served;

@@ -30,10 +30,23 @@ enum wait_kind {
 	WAIT_ENVELOPE,		/* a handoff of an envelope was settled; id: waiting_id(space, number) */
 };
 
+/* What a call that waits for an envelope must know of its handoffs. Counted once, when it begins to wait, and kept up
+ * to date by each change: a broadcast to thousands is not read again with each completion. */
+struct wait_tally {
+	int64_t channel;		/* of those that were published to it */
+	size_t count;
+	size_t completed;
+	size_t ended;			/* completed, parked or discarded */
+	/* waiting.c's own. */
+	bool is_counted;
+	uint64_t rollbacks;		/* so many when it was counted: what came after them is not undone */
+};
+
 /* A call's part. */
 struct wait {
 	enum wait_kind kind;
 	int64_t id;
+	struct wait_tally *tally;	/* WAIT_ENVELOPE: borrowed; NULL: none */
 	int64_t until_ms;
 	bool is_over;			/* the write must answer now */
 	bool is_again;			/* the write has run before, and was committed: it only looks */
@@ -70,6 +83,14 @@ static inline int64_t waiting_id(int64_t space, uint64_t num)
 /* Within a call's write: there is nothing to answer yet. The write is run again when something with that key has
  * happened. The caller has looked at call->wait.is_over. */
 void waiting_for(struct call *call, enum wait_kind kind, int64_t id);
+
+/* Within a call's write, before it waits for an envelope: does it know the tally, from its last run, or from another
+ * call that waits for the same? */
+bool waiting_knows_tally(struct call *call, int64_t id, struct wait_tally *tally);
+/* Within a call's write: the tally is counted, as it is in the transaction under way. */
+void waiting_keep_tally(struct call *call, struct wait_tally *tally);
+/* Adds so many (-1: takes one away) in that state. */
+void wait_tally_add(struct wait_tally *tally, enum handoff_state state, int count);
 
 /* On the writer's thread, before a call's write is run (again): it does not wait any more. */
 void waiting_forget(struct call *call);

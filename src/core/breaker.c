@@ -96,14 +96,16 @@ enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, 
 {
 	struct target_row target;
 	enum store_status status = store_target_get(d->conn, agent, &target);
-	bool closes, was_open;
+	bool closes, was_open, is_known;
 	enum problem_code code;
 
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
+	/* One that was seen later than now was seen before the clock was set back. */
+	is_known = target.seen_at_ms <= d->now_ms && d->now_ms - target.seen_at_ms < DELIVERY_SEEN_EVERY_MS;
 	closes = is_ack && (target.failures || target.open_until_ms || target.probe);
 	was_open = target.open_until_ms != 0;
-	if (!closes && d->now_ms - target.seen_at_ms < DELIVERY_SEEN_EVERY_MS)
+	if (!closes && is_known)
 		return P_OK;
 	target.seen_at_ms = d->now_ms;
 	if (closes) {
@@ -113,6 +115,23 @@ enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, 
 	}
 	code = put(d, agent, &target, problem);
 	return code == P_OK && closes && was_open ? tell(d, h->agent_name, EVENT_BREAKER_CLOSED, problem) : code;
+}
+
+enum problem_code breaker_last_seen(struct delivery *d, int64_t agent, int64_t *ret_ms, struct problem *problem)
+{
+	struct target_row target;
+	enum store_status status = store_target_get(d->conn, agent, &target);
+	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
+
+	/* The clock was set back: from now on its time runs again. Otherwise a dead agent would count as alive until
+	 * the clock is where it was. */
+	if (code == P_OK && target.seen_at_ms > d->now_ms) {
+		target.seen_at_ms = d->now_ms;
+		code = put(d, agent, &target, problem);
+	}
+	if (code == P_OK)
+		*ret_ms = target.seen_at_ms;
+	return code;
 }
 
 enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h, struct problem *problem)

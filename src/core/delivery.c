@@ -2,9 +2,11 @@
 #include "core/delivery_internal.h"
 
 #include "codec/json_member.h"
+#include "codec/json_set.h"
 #include "core/agent.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* --- Shared --- */
 
@@ -54,26 +56,33 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 	return tell(d, h, kind, note, 0, 1, problem);
 }
 
-/* Writes h and tells of it. */
-static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, enum handoff_state before,
+				       struct problem *problem)
 {
 	enum store_status status = store_handoff_put(d->conn, h);
 
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
 	if (d->changed)
-		d->changed(d->ctx, h);
+		d->changed(d->ctx, h, before);
 	return P_OK;
+}
+
+enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+{
+	return write_handoff(d, h, h->state, problem);
 }
 
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				enum handoff_state to, struct problem *problem)
 {
-	assert(handoff_allows_move(verb, h->state, to));
+	enum handoff_state before = h->state;
+
+	assert(handoff_allows_move(verb, before, to));
 	assert(handoff_is_open(to) == (h->due_ms != 0));
 	h->state = to;
 	h->changed_at_ms = d->now_ms;
-	return write_handoff(d, h, problem);
+	return write_handoff(d, h, before, problem);
 }
 
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
@@ -93,11 +102,31 @@ static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
 
+/* How long what is queued waits for a receiver. A sender that waits decides that itself, unless it asked for more than
+ * one attempt in its time. */
+static int64_t offered_until(const struct delivery *d, const struct handoff_row *h)
+{
+	return h->expires_at_ms && !h->is_retried ? h->expires_at_ms : due_at(h, d->now_ms + h->ack_timeout_ms);
+}
+
+void delivery_end_wait(struct handoff_row *h)
+{
+	h->expires_at_ms = 0;
+	h->is_retried = false;
+}
+
+/* The sender waits from now on. With the ack timeout or the fallbacks it says what is to be tried meanwhile; the number
+ * of attempts alone is what a sender counts its own with. */
+static void begin_wait(struct delivery *d, const struct delivery_order *o, struct handoff_row *h)
+{
+	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
+	h->is_retried = o->wait_ms && (o->ack_timeout_ms || (o->fallbacks && o->fallbacks->count));
+}
+
 enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				 struct problem *problem)
 {
-	/* A sender that waits decides itself how long. */
-	h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
+	h->due_ms = offered_until(d, h);
 	return delivery_move(d, h, verb, HANDOFF_QUEUED, problem);
 }
 
@@ -134,29 +163,37 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
 }
 
+/* Parked or discarded: it is not the sender's any more. */
+static enum problem_code refuse_ended(const struct handoff_row *h, struct problem *problem)
+{
+	const char *way_out = h->state == HANDOFF_PARKED
+				      ? "it leaves there only by redrive, reroute or shrink"
+				      : "it does not come back: send another agent the envelope, or pack a new one";
+	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
+
+	problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); %s", (unsigned long long)h->num,
+		    handoff_state_name(h->state), reason, h->reason.p, way_out);
+	problem->handoff = h->num;
+	problem->remedies = delivery_remedies(h->state);
+	return problem->code;
+}
+
 static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				    struct problem *problem)
 {
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
-		return problem_set(problem, P_HANDOFF_PARKED, NULL,
-				   "ho-%llu was %s (%.*s); it leaves there only by redrive, reroute or shrink",
-				   (unsigned long long)h->num, handoff_state_name(h->state),
-				   h->reason.p ? (int)h->reason.n : 0, h->reason.p);
-	if (h->state >= HANDOFF_WORKING && h->state != HANDOFF_EXPIRED)
+		return refuse_ended(h, problem);
+	/* Who repeats itself must not keep what is under way from failing: its deadlines stay. */
+	if (h->state != HANDOFF_EXPIRED)
 		return P_OK;
 	if (o->ack_timeout_ms)
 		h->ack_timeout_ms = o->ack_timeout_ms;
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
-	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
-	if (h->state == HANDOFF_EXPIRED)
-		return revive(d, o, h, problem);
-	/* It is under way: only the sender's patience is new. */
-	if (h->state == HANDOFF_QUEUED)
-		h->due_ms = h->expires_at_ms ? h->expires_at_ms : d->now_ms + h->ack_timeout_ms;
-	else
-		h->due_ms = due_at(h, h->state == HANDOFF_LEASED ? h->changed_at_ms + h->lease_ms : h->due_ms);
-	return write_handoff(d, h, problem);
+	if (o->fallbacks)
+		h->fallbacks = delivery_names(d->arena, o->fallbacks);
+	begin_wait(d, o, h);
+	return revive(d, o, h, problem);
 }
 
 /* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */
@@ -167,7 +204,7 @@ static enum problem_code join_channel(struct delivery *d, const struct delivery_
 		return P_OK;
 	h->channel = o->channel;
 	h->channel_name = o->channel_name;
-	return write_handoff(d, h, problem);
+	return write_handoff(d, h, HANDOFF_STATES, problem);
 }
 
 /* The names that may take over, as they are kept. */
@@ -222,7 +259,6 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
 		.attempt = 1,
 		.max_attempts = o->max_attempts,
-		.expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0,
 		.ack_timeout_ms = o->ack_timeout_ms,
 		.created_at_ms = d->now_ms,
 		.changed_at_ms = d->now_ms,
@@ -237,7 +273,8 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 		code = divert(d, &h, reset_ms, &is_probe, problem);
 	if (code != P_OK)
 		return code;
-	h.due_ms = h.expires_at_ms ? h.expires_at_ms : d->now_ms + h.ack_timeout_ms;
+	begin_wait(d, o, &h);
+	h.due_ms = offered_until(d, &h);
 	*ret = (struct delivery_plan){.order = o, .row = h, .is_probe = is_probe};
 	return P_OK;
 }
@@ -258,7 +295,7 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 	if (code != P_OK)
 		return code;
 	if (d->changed)
-		d->changed(d->ctx, &h);
+		d->changed(d->ctx, &h, HANDOFF_STATES);
 	*ret = h;
 	return P_OK;
 }
@@ -349,9 +386,9 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
 		return code;
 	code = delivery_offer(d, &h, VERB_RELEASE, problem);
-	return code == P_OK
-		       ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem)
-		       : code;
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem);
+	return code == P_OK ? delivery_rouse(d, h.agent, problem) : code;
 }
 
 /* --- Settling --- */
@@ -384,6 +421,54 @@ static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
 	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
 }
 
+/* Whoever completes twice with one result and another must hear that the second is not kept. One that gives none again
+ * does not say that there is none. */
+static enum problem_code check_same_result(struct delivery *d, const struct handoff_row *h,
+					   const struct delivery_answer *a, struct problem *problem)
+{
+	struct result_row kept = {0};
+	enum store_status status = STORE_OK;
+
+	if (a->verb == VERB_COMPLETE && a->result.result.p)
+		status = store_result_get(d->conn, h->space, h->num, d->arena, &kept);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (a->verb == VERB_COMPLETE && a->result.result.p && !str_eq(a->result.result, kept.result))
+		return problem_set(problem, P_ALREADY_SETTLED, "result",
+				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
+				   "changed. Store the new one as a memory, or hand it over as another envelope",
+				   (unsigned long long)h->num);
+	return P_OK;
+}
+
+static bool parse_gaps(struct delivery *d, struct str text, struct json *ret)
+{
+	struct json_error error;
+
+	return text.p && json_parse(text, JSON_DEPTH_MAX, d->arena, ret, &error) && ret->type == JSON_ARRAY;
+}
+
+/* The gaps of the ack, and those of the completion that are not among them. */
+static struct str join_gaps(struct delivery *d, struct str before, struct str more)
+{
+	struct json all, added;
+	struct json_set known;
+	uint32_t count;
+
+	if (!parse_gaps(d, before, &all) || !parse_gaps(d, more, &added))
+		return more.p ? more : before;
+	json_set_init(&known, &all);
+	count = all.count;
+	all.items = memcpy(arena_calloc(d->arena, all.count + added.count + 1, sizeof(*all.items)), all.items,
+			   all.count * sizeof(*all.items));
+	for (uint32_t i = 0; i < added.count; i++)
+		if (!json_set_has(&known, &added.items[i]))
+			all.items[count++] = added.items[i];
+	json_set_release(&known);
+	all.count = count;
+	return json_canonical(&all, before.n + more.n, d->arena);
+}
+
 /* What a completion does not say again stays as the ack told it. */
 static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
 				     struct problem *problem)
@@ -395,7 +480,7 @@ static enum problem_code keep_result(struct delivery *d, const struct handoff_ro
 		return P_OK;
 	status = store_result_get(d->conn, h->space, h->num, d->arena, &before);
 	if (status == STORE_OK && a->verb == VERB_COMPLETE) {
-		result.gaps = result.gaps.p ? result.gaps : before.gaps;
+		result.gaps = join_gaps(d, before.gaps, result.gaps);
 		result.input_tokens = result.input_tokens >= 0 ? result.input_tokens : before.input_tokens;
 	}
 	if (status == STORE_OK || status == STORE_NOT_FOUND)
@@ -412,7 +497,7 @@ static enum problem_code accept(struct delivery *d, const struct delivery_answer
 
 	if (first)
 		h->acked_at_ms = d->now_ms;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	h->lease_ms = a->work_lease_ms;
 	h->due_ms = to == HANDOFF_WORKING ? d->now_ms + a->work_lease_ms : 0;
 	if (completes && h->state == HANDOFF_LEASED)
@@ -457,12 +542,15 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 {
 	struct handoff_row h;
 	enum problem_code code = delivery_get(d, num, &h, problem);
+	int64_t agent = code == P_OK ? h.agent : 0;
 
 	if (code != P_OK)
 		return code;
 	if (h.leases == answer->lease && is_repeated(&h, answer->verb)) {
-		*ret = h;
-		return P_OK;
+		code = check_same_result(d, &h, answer, problem);
+		if (code == P_OK)
+			*ret = h;
+		return code;
 	}
 	if (h.leases != answer->lease || !handoff_allows(answer->verb, h.state))
 		return stale(&h, answer->lease, problem);
@@ -477,6 +565,8 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		code = go_on(d, answer, &h, problem);
 	else
 		code = refuse(d, answer, &h, problem);
+	if (code == P_OK && answer->verb != VERB_PROGRESS)
+		code = delivery_rouse(d, agent, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

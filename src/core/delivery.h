@@ -12,10 +12,13 @@
  * seconds with jitter where a receiver had it, at once where nobody did (there is nothing to back off from). When they
  * are used up the fallback agents follow in order, each with attempts of its own; then it is parked. An agent that is
  * at work is not dead: while it holds a lease, or took or settled something within the ack timeout, what waits in its
- * queue keeps waiting and loses no attempt.
+ * queue keeps waiting and loses no attempt. It is put off until the lease ends. Where that ends before its time, the
+ * first of the queue is due after its ack timeout again; if nobody takes that one the agent is dead, and it wakes the
+ * others.
  *
  * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent
- * again, which is the next attempt of the same handoff.
+ * again, which is the next attempt of the same handoff. Until then nobody's not taking it is no failed attempt, unless
+ * the sender gave an ack timeout or fallbacks with its wait (is_retried).
  */
 #ifndef SPINE_CORE_DELIVERY_H
 #define SPINE_CORE_DELIVERY_H
@@ -34,6 +37,9 @@ enum {
 	DELIVERY_PRIORITY = 5,
 	DELIVERY_PRIORITY_MAX = 9,
 	DELIVERY_FALLBACKS_MAX = 16,
+	DELIVERY_LOOK_MS = 1000,		/* what waits for an agent at work is not looked at more often */
+	DELIVERY_PUT_OFF_MAX_MS = 600000,	/* nor more seldom */
+	DELIVERY_WAKE_MAX = 64,
 	DELIVERY_SEEN_EVERY_MS = 1000,		/* how exactly it is known when an agent was last seen */
 	BREAKER_FAILURES = 3,
 	BREAKER_OPEN_MS = 60000,
@@ -47,8 +53,9 @@ struct delivery {
 	int64_t now_ms;
 	uint64_t *random;			/* the state of a generator; any value but 0 */
 	struct str actor;			/* who asked; p == NULL: unknown */
-	/* Optional: told of every handoff that was written, as it is now. */
-	void (*changed)(void *ctx, const struct handoff_row *h);
+	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
+	 * HANDOFF_STATES: it is new, or new to its channel. */
+	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
 	void *ctx;
 };
 
@@ -69,8 +76,8 @@ struct delivery_order {
 };
 
 /* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more (where the
- * breaker lets it), one that is under way is returned as it is (with the new wait), one that was acked is returned, one
- * that was parked or discarded is refused.
+ * breaker lets it), one that is under way or was acked is returned as it is, one that was parked or discarded is
+ * refused.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
@@ -108,8 +115,8 @@ struct delivery_answer {
 	bool has_result;
 };
 
-/* The same ack or completion again is answered as before and changes nothing; a stale lease is refused and changes
- * nothing. */
+/* The same ack or completion again is answered as before and changes nothing; a completion with another result, and a
+ * stale lease, is refused and changes nothing. */
 enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
 				  struct handoff_row *ret, struct problem *problem);
 
@@ -121,6 +128,8 @@ enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next
  * also what was acked, because the chain cannot go on. *ret is the last one parked. */
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
 				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
+/* What can be done about one that is parked, or was discarded; NULL-terminated. */
+const char *const *delivery_remedies(enum handoff_state state);
 /* Out of parked: to the same agent (to.p == NULL) or to another, with new attempts. */
 enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why,
 				   struct handoff_row *ret, struct problem *problem);

@@ -42,19 +42,19 @@ enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum 
 	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
 }
 
-/* Is the agent one that may take over? Not one that has a handoff of this envelope already, and not one behind an open
- * breaker. */
+/* Is the agent one that may take over? Not one that has the envelope already, as the target of a handoff or as the
+ * fallback of another one, and not one behind an open breaker. */
 static enum problem_code may_take_over(struct delivery *d, const struct handoff_row *h, int64_t agent, bool *ret,
 				       bool *ret_is_probe, struct problem *problem)
 {
-	struct handoff_row other;
+	uint64_t other;
 	int64_t reset_ms;
 	enum store_status status;
 
 	*ret = false;
-	if (agent == h->agent)
+	if (agent == h->agent || agent == h->target)
 		return P_OK;
-	status = store_handoff_find(d->conn, h->space, h->envelope, agent, d->arena, &other);
+	status = store_handoff_of_agent(d->conn, h->space, h->envelope, agent, h->num, &other);
 	if (status == STORE_OK)
 		return P_OK;
 	if (status != STORE_NOT_FOUND)
@@ -124,7 +124,7 @@ enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, en
 	h->is_exhausted = h->is_exhausted || count;
 	h->is_told = false;
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	code = delivery_move(d, h, verb, HANDOFF_PARKED, problem);
 	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, h->reason, problem) : code;
 }
@@ -143,7 +143,7 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 	h->reason = h->state == HANDOFF_LEASED ? STR("taken, but not acked while the sender waited")
 					       : STR("not taken while the sender waited");
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	h->receiver = STR_NULL;
 	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_EXPIRED, problem);
 	if (code != P_OK)
@@ -152,23 +152,98 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 			: delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem);
 }
 
+/* Sets when h is looked at next. */
+static enum problem_code look_at(struct delivery *d, struct handoff_row *h, int64_t at_ms, struct problem *problem)
+{
+	h->due_ms = h->expires_at_ms && h->expires_at_ms < at_ms ? h->expires_at_ms : at_ms;
+	return delivery_write(d, h, problem);
+}
+
+/* When h is looked at next at the earliest, while its agent is alive. */
+static int64_t patient_until(const struct delivery *d, const struct handoff_row *h)
+{
+	return d->now_ms + (h->ack_timeout_ms > DELIVERY_LOOK_MS ? h->ack_timeout_ms : DELIVERY_LOOK_MS);
+}
+
+/* Does h wait for the end of a lease that another one has? */
+static bool is_put_off(const struct delivery *d, const struct handoff_row *h)
+{
+	return h->due_ms > patient_until(d, h);
+}
+
+/* The agent is at work: h waits until the work must be done. A long queue is looked at seldom so, and an idle server
+ * has nothing to do. */
+static enum problem_code put_off(struct delivery *d, struct handoff_row *h, int64_t busy_until_ms,
+				 struct problem *problem)
+{
+	int64_t until_ms = patient_until(d, h), longest_ms = d->now_ms + DELIVERY_PUT_OFF_MAX_MS;
+
+	if (busy_until_ms > longest_ms)
+		busy_until_ms = longest_ms;
+	return look_at(d, h, busy_until_ms > until_ms ? busy_until_ms : until_ms, problem);
+}
+
+enum problem_code delivery_rouse(struct delivery *d, int64_t agent, struct problem *problem)
+{
+	struct handoff_row h;
+	int64_t busy_until_ms = 0;
+	uint64_t num;
+	enum store_status status = store_handoff_put_off(d->conn, agent, d->now_ms, &num);
+
+	if (status == STORE_OK)
+		status = store_target_busy_until(d->conn, agent, &busy_until_ms);
+	if (status == STORE_OK && busy_until_ms == 0)
+		status = store_handoff_get(d->conn, d->space, num, d->arena, &h);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (status == STORE_NOT_FOUND || busy_until_ms || !is_put_off(d, &h))
+		return P_OK;
+	return look_at(d, &h, patient_until(d, &h), problem);
+}
+
+/* The agent is dead: what waits for it in vain, from the first of its queue or from the one behind h, is looked at in
+ * the next step. Each that fails then does the same, so that the whole queue follows. */
+static enum problem_code wake_queue(struct delivery *d, const struct handoff_row *h, struct problem *problem)
+{
+	struct handoff_row next, behind = *h;
+	uint64_t first;
+	enum store_status status = store_handoff_put_off(d->conn, h->agent, d->now_ms, &first);
+	enum problem_code code = P_OK;
+
+	if (status == STORE_OK)
+		status = store_handoff_get(d->conn, d->space, first, d->arena, &next);
+	else if (status == STORE_NOT_FOUND)
+		status = store_handoff_behind(d->conn, h, d->arena, &next);
+	for (int i = 0; code == P_OK && status == STORE_OK && is_put_off(d, &next) && i < DELIVERY_WAKE_MAX; i++) {
+		behind = next;
+		code = look_at(d, &next, d->now_ms + 1, problem);
+		if (code == P_OK)
+			status = store_handoff_behind(d->conn, &behind, d->arena, &next);
+	}
+	if (code == P_OK && status != STORE_OK && status != STORE_NOT_FOUND)
+		code = problem_of_store(problem, status);
+	return code;
+}
+
 /* Nobody took it. An agent that is at work gets more time. */
 static enum problem_code untaken(struct delivery *d, struct handoff_row *h, struct problem *problem)
 {
-	struct target_row target;
-	bool busy = false;
-	enum store_status status = store_target_get(d->conn, h->agent, &target);
-	enum problem_code code;
+	struct handoff_row was = *h;
+	int64_t seen_ms = 0, busy_until_ms = 0;
+	enum problem_code code = breaker_last_seen(d, h->agent, &seen_ms, problem);
+	enum store_status status = code == P_OK ? store_target_busy_until(d->conn, h->agent, &busy_until_ms) : STORE_OK;
 
-	if (status == STORE_OK)
-		status = store_target_is_busy(d->conn, h->agent, &busy);
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
-	if (busy || (target.seen_at_ms && target.seen_at_ms + h->ack_timeout_ms > d->now_ms))
-		return delivery_offer(d, h, VERB_TIMEOUT, problem);
+	if (code != P_OK)
+		return code;
+	if (busy_until_ms || (seen_ms && seen_ms + h->ack_timeout_ms > d->now_ms))
+		return put_off(d, h, busy_until_ms, problem);
 	h->reason = STR("nobody took it within the ack timeout");
 	code = delivery_tell(d, h, EVENT_ACK_TIMEOUT, STR_NULL, problem);
-	return code == P_OK ? delivery_fail(d, h, VERB_TIMEOUT, 0, false, problem) : code;
+	if (code == P_OK)
+		code = delivery_fail(d, h, VERB_TIMEOUT, 0, false, problem);
+	return code == P_OK ? wake_queue(d, &was, problem) : code;
 }
 
 static enum problem_code lose_lease(struct delivery *d, struct handoff_row *h, struct problem *problem)
@@ -182,7 +257,7 @@ static enum problem_code lose_lease(struct delivery *d, struct handoff_row *h, s
 	return code == P_OK ? delivery_fail(d, h, VERB_TIMEOUT, -1, false, problem) : code;
 }
 
-static enum problem_code time_out(struct delivery *d, struct handoff_row *h, struct problem *problem)
+static enum problem_code end_of_time(struct delivery *d, struct handoff_row *h, struct problem *problem)
 {
 	if (h->expires_at_ms && h->expires_at_ms <= d->now_ms && h->state != HANDOFF_WORKING)
 		return expire(d, h, problem);
@@ -198,6 +273,15 @@ static enum problem_code time_out(struct delivery *d, struct handoff_row *h, str
 		assert(!"only what is open is due");
 		return P_OK;
 	}
+}
+
+static enum problem_code time_out(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	bool was_held = h->state == HANDOFF_LEASED || h->state == HANDOFF_WORKING;
+	int64_t agent = h->agent;
+	enum problem_code code = end_of_time(d, h, problem);
+
+	return code == P_OK && was_held ? delivery_rouse(d, agent, problem) : code;
 }
 
 enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem)

@@ -14,6 +14,8 @@ struct str delivery_names(struct arena *arena, const struct json *names);
 /* Moves h to a state, writes it, tells of it. Asserts that the table allows it. */
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				enum handoff_state to, struct problem *problem);
+/* Writes h, whose state stays, and tells of it. */
+enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem);
 /* Adds an event about h. note.p may be NULL. */
 enum problem_code delivery_tell(struct delivery *d, const struct handoff_row *h, enum event_kind kind, struct str note,
 				struct problem *problem);
@@ -22,11 +24,17 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 					  struct str note, struct problem *problem);
 /* A handoff of the space; the problem says where there is none. */
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem);
+/* The sender does not wait any more. */
+void delivery_end_wait(struct handoff_row *h);
 /* Offers h to its agent from now on: queued, with a deadline. Moves it. */
 enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				 struct problem *problem);
 
 /* delivery_fail.c */
+
+/* A lease of the agent has ended. Where that was the last, its queue is not behind anything any more: the first that
+ * was put off is due after its ack timeout again. */
+enum problem_code delivery_rouse(struct delivery *d, int64_t agent, struct problem *problem);
 
 /* The attempt under way has failed; h->reason says why. delay_ms -1: the backoff. is_final: no further attempt with
  * this agent. */
@@ -50,6 +58,8 @@ enum problem_code breaker_probe(struct delivery *d, int64_t agent, uint64_t num,
 /* The agent took or settled something; is_ack: it accepted a handoff, so the breaker closes. */
 enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, int64_t agent, bool is_ack,
 			       struct problem *problem);
+/* When the agent was last seen; 0: never. */
+enum problem_code breaker_last_seen(struct delivery *d, int64_t agent, int64_t *ret_ms, struct problem *problem);
 /* A handoff has used up its attempts with the agent. */
 enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h, struct problem *problem);
 

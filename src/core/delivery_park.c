@@ -3,6 +3,14 @@
 
 enum { PARK_PAGE = 64 };
 
+const char *const *delivery_remedies(enum handoff_state state)
+{
+	static const char *const of_parked[] = {"redrive", "reroute", "shrink", "discard", NULL};
+	static const char *const of_discarded[] = {"send_to_other", "pack_again", NULL};
+
+	return state == HANDOFF_DISCARDED ? of_discarded : of_parked;
+}
+
 static enum problem_code park_one(struct delivery *d, struct handoff_row *h, struct str reason, struct problem *problem)
 {
 	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */
@@ -14,7 +22,7 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 	h->is_exhausted = h->is_exhausted || exhausts;
 	h->reason = reason;
 	h->due_ms = 0;
-	h->expires_at_ms = 0;
+	delivery_end_wait(h);
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
 	if (code != P_OK)
 		return code;
@@ -52,7 +60,7 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 	if (code != P_OK)
 		return code;
 	if (d->changed)
-		d->changed(d->ctx, &h);
+		d->changed(d->ctx, &h, HANDOFF_STATES);
 	*ret = h;
 	return P_OK;
 }
@@ -132,21 +140,16 @@ static enum problem_code get_parked(struct delivery *d, uint64_t num, struct han
 /* A handoff to another agent: the other becomes its target. */
 static enum problem_code retarget(struct delivery *d, struct handoff_row *h, struct str to, struct problem *problem)
 {
-	struct handoff_row other;
+	uint64_t other;
 	int64_t agent;
 	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &agent);
 
-	if (status == STORE_OK && agent == h->target) {
-		h->agent = agent;
-		h->agent_name = to;
-		return P_OK;
-	}
 	if (status == STORE_OK)
-		status = store_handoff_find(d->conn, d->space, h->envelope, agent, d->arena, &other);
+		status = store_handoff_of_agent(d->conn, d->space, h->envelope, agent, h->num, &other);
 	if (status == STORE_OK)
 		return problem_set(problem, P_ALREADY_SENT, "to",
 				   "env-%llu was handed to %.*s already: that is ho-%llu",
-				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other.num);
+				   (unsigned long long)h->envelope, STR_ARG(to), (unsigned long long)other);
 	if (status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
 	h->agent = h->target = agent;

@@ -47,6 +47,11 @@ static const struct form *form_of(int kind)
 	return NULL;
 }
 
+uint64_t span_history_kinds(void)
+{
+	return QUEUEING | SENDING | BIT(EVENT_TAKEN);
+}
+
 uint64_t span_kinds(void)
 {
 	uint64_t kinds = 0;

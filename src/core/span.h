@@ -48,13 +48,16 @@ struct span_source {
 	const struct envelope *envelope;
 	bool is_inherited;			/* its traceparent is its parent's: the sender gave none */
 	const uint8_t *root_digest;		/* of the chain's first envelope: the trace, where none was named */
-	const struct event_row *history;	/* of the handoff, from its first event on */
+	const struct event_row *history;	/* of the handoff: those of span_history_kinds(), from the first on */
 	size_t history_count;
 	int64_t input_tokens;			/* as the receiver told; -1: it did not */
 };
 
 /* Of these kinds of events spans are made: a set of bits. */
 uint64_t span_kinds(void);
+/* These must be in the history; others may. What a receiver tells of its progress is not among them, so that the
+ * history of a handoff is short. */
+uint64_t span_history_kinds(void);
 /* False where the event makes none, or the sender does not want its trace to be recorded. Texts are borrowed from the
  * source or in the arena. */
 bool span_of_event(const struct span_source *source, struct arena *arena, struct span *ret);

@@ -146,6 +146,7 @@ struct handoff_row {
 	int64_t acked_at_ms;		/* 0: not yet */
 	bool is_exhausted;		/* its attempts are used up, and the breaker has counted it */
 	bool is_told;			/* the sender knows that it was parked */
+	bool is_retried;		/* with expires_at_ms: attempts and fallbacks follow while the sender waits */
 	struct str receiver;		/* who holds or held the lease: an instance's name; p == NULL: not told */
 	struct str fallbacks;		/* a JSON array of names, those not tried yet; p == NULL: none */
 	struct str reason;		/* of the last failure; p == NULL: none */

@@ -167,8 +167,9 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 /* An agent that nothing was delivered to has a row of zeros. */
 enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret);
 enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target);
-/* Does somebody hold a lease of the agent's handoffs, or a work lease? */
-enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret);
+/* When the last of the leases and work leases ends that are out of the agent's handoffs; 0: none is. Where there are
+ * very many it is the last of some of them. */
+enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */
@@ -183,8 +184,18 @@ enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_
 /* The one handoff of an envelope to a target. */
 enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
 				     struct arena *arena, struct handoff_row *ret);
+/* The number of another handoff of the envelope than `but` that the agent has, as its target or as a fallback. Costs as
+ * many steps as the envelope has handoffs. */
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num);
 /* Of those queued for the agent: the highest priority, of these the lowest number. */
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
+/* The number of the first in the agent's queue, where that is due later than its ack timeout from now; STORE_NOT_FOUND
+ * otherwise. Here and in the next one, those whose sender's patience alone decides when they are due do not count. */
+enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num);
+/* The next one in the queue that h is in. */
+enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				       struct handoff_row *ret);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
 				      struct arena *arena, struct handoff_row *ret, size_t *ret_count);
@@ -215,6 +226,8 @@ enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count);
+/* How many events tell of a handoff. */
+enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret);
 /* The id of the last event before that time; 0 where there is none. */
 enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
 

@@ -41,8 +41,10 @@ void check_clear(struct check *k, const struct cast *cast)
 			memset(k->spaces[i].envelopes, 0, k->spaces[i].envelope_cap * sizeof(struct shadow *));
 	}
 	memset(k->agents, 0, sizeof(k->agents));
-	for (size_t i = 0; i < CHECK_AGENTS; i++)
+	for (size_t i = 0; i < CHECK_AGENTS; i++) {
 		list_init(&k->agents[i].queued);
+		list_init(&k->agents[i].held);
+	}
 	k->cast = cast;
 	k->open = k->promise_count = k->events_end = 0;
 	k->hash = 0;
@@ -77,6 +79,16 @@ struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelop
 	return s;
 }
 
+bool check_has(const struct check *k, const struct handoff_row *row, int64_t agent)
+{
+	const struct shadow_space *space = &k->spaces[row->space];
+	const struct shadow *s = row->envelope < space->envelope_cap ? space->envelopes[row->envelope] : NULL;
+
+	while (s && (s->row.num == row->num || (s->row.agent != agent && s->row.target != agent)))
+		s = s->next_of_envelope;
+	return s;
+}
+
 static struct shadow *new_shadow(struct check *k, int64_t space, uint64_t envelope)
 {
 	struct shadow_space *s = &k->spaces[space];
@@ -97,6 +109,7 @@ static struct shadow *new_shadow(struct check *k, int64_t space, uint64_t envelo
 	made = check_shadow(k, space, s->count);
 	*made = (struct shadow){.next_of_envelope = s->envelopes[envelope]};
 	list_init(&made->queued);
+	list_init(&made->held);
 	s->envelopes[envelope] = made;
 	return made;
 }
@@ -122,12 +135,15 @@ static void keep(struct check *k, struct shadow *s, const struct handoff_row *af
 		k->open -= s->row.state <= HANDOFF_WORKING;
 		k->agents[s->row.agent].busy -= is_out(s->row.state);
 		list_remove(&s->queued);
+		list_remove(&s->held);
 	}
 	s->row = *after;
 	k->open += after->state <= HANDOFF_WORKING;
 	k->agents[after->agent].busy += is_out(after->state);
 	if (after->state == HANDOFF_QUEUED)
 		list_add(&k->agents[after->agent].queued, &s->queued);
+	if (is_out(after->state))
+		list_add(&k->agents[after->agent].held, &s->held);
 }
 
 /* --- Comparing --- */
@@ -148,6 +164,7 @@ static bool same_row(const struct handoff_row *a, const struct handoff_row *b)
 	       a->ack_timeout_ms == b->ack_timeout_ms && a->lease_ms == b->lease_ms &&
 	       a->changed_at_ms == b->changed_at_ms &&
 	       a->acked_at_ms == b->acked_at_ms && a->is_exhausted == b->is_exhausted && a->is_told == b->is_told &&
+	       a->is_retried == b->is_retried &&
 	       same_text(a->receiver, b->receiver) && same_text(a->fallbacks, b->fallbacks) &&
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->progress, b->progress);
@@ -196,6 +213,7 @@ static void compare(struct check *k, const struct want *w, const struct json *fa
 	      (long long)after->expires_at_ms,
 	      (long long)row->expires_at_ms);
 	CHECK(k, after->is_exhausted == row->is_exhausted, "ho-%llu: exhausted is %d", num, after->is_exhausted);
+	CHECK(k, after->is_retried == row->is_retried, "ho-%llu: retried is %d", num, after->is_retried);
 	CHECK(k, after->priority == row->priority && after->ack_timeout_ms == row->ack_timeout_ms &&
 	      after->lease_ms == row->lease_ms,
 	      "ho-%llu has other settings than it was given", num);

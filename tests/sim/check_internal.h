@@ -12,14 +12,14 @@ struct shadow {
 	bool is_live;				/* the newest token may settle */
 	const struct json *fallbacks;		/* all that were named */
 	uint32_t fallbacks_used;
-	struct list queued;			/* of its agent */
+	struct list queued, held;		/* of its agent */
 	struct shadow *next_of_envelope;	/* made before this one */
 };
 
 struct shadow_agent {
 	struct target_row target;		/* seen_at_ms: exactly */
 	int64_t busy;				/* leases and work leases that are out */
-	struct list queued;
+	struct list queued, held;
 	bool is_touched;			/* by the step at hand */
 };
 
@@ -88,6 +88,8 @@ struct check {
 
 struct shadow *check_shadow(const struct check *k, int64_t space, uint64_t num);
 struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelope, int64_t target);
+/* Does the agent have another handoff of the envelope than this one, as its target or as a fallback? */
+bool check_has(const struct check *k, const struct handoff_row *row, int64_t agent);
 /* The id of an agent; 0 where there is none. */
 int64_t check_agent_id(const struct check *k, int64_t space, struct str name);
 struct want check_want(struct shadow *s, enum handoff_verb verb);
@@ -99,9 +101,16 @@ void check_expect_event(struct check *k, const struct want *w, enum event_kind k
 
 /* check_model.c: what the protocol says. Each predicts, and expects the events. */
 
+void model_wait(struct check *k, struct want *w, const struct delivery_order *o);
+void model_end_wait(struct want *w);
 void model_offer(struct check *k, struct want *w);
 void model_fail(struct check *k, struct want *w, int64_t delay_ms, bool is_final);
-void model_time_out(struct check *k, struct want *w, const struct handoff_row *after);
+/* True where nobody took it, and its agent is not alive. */
+bool model_time_out(struct check *k, struct want *w, const struct handoff_row *after);
+/* After a lease of the agent has ended: the first of its queue is not behind anything any more. */
+void model_rouse(struct check *k, int64_t agent);
+/* After nobody took h, and its agent is not alive: the same holds for those that were put off. */
+void model_wake(struct check *k, const struct handoff_row *h);
 /* Gives it to the next fallback that may have it; false where there is none. *ret_is_probe: its breaker was
  * half-open. */
 bool model_fallback(struct check *k, struct want *w, const struct json *names, bool *ret_is_probe);

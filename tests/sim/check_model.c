@@ -85,11 +85,27 @@ static void set_due(struct want *w, int64_t from_ms, int64_t to_ms)
 	w->due_max_ms = limit && limit < to_ms ? limit : to_ms;
 }
 
+void model_wait(struct check *k, struct want *w, const struct delivery_order *o)
+{
+	w->row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
+	w->row.is_retried = o->wait_ms && (o->ack_timeout_ms || o->fallbacks);
+}
+
+void model_end_wait(struct want *w)
+{
+	w->row.expires_at_ms = 0;
+	w->row.is_retried = false;
+}
+
 void model_offer(struct check *k, struct want *w)
 {
+	int64_t now = k->r->now_ms;
+
 	w->row.state = HANDOFF_QUEUED;
-	w->row.due_ms = w->row.expires_at_ms ? w->row.expires_at_ms : k->r->now_ms + w->row.ack_timeout_ms;
-	w->due_max_ms = w->row.due_ms;
+	if (w->row.expires_at_ms && !w->row.is_retried)
+		w->row.due_ms = w->due_max_ms = w->row.expires_at_ms;
+	else
+		set_due(w, now + w->row.ack_timeout_ms, now + w->row.ack_timeout_ms);
 	w->is_live = false;
 }
 
@@ -101,7 +117,7 @@ bool model_fallback(struct check *k, struct want *w, const struct json *names, b
 		int64_t agent = check_agent_id(k, w->row.space, names->items[w->fallbacks_used++].s);
 
 		CHECK(k, agent, "a fallback agent was not made");
-		if (agent == w->row.agent || check_find(k, w->row.space, w->row.envelope, agent) ||
+		if (agent == w->row.agent || agent == w->row.target || check_has(k, &w->row, agent) ||
 		    !model_admits(k, agent, ret_is_probe, &reset_ms))
 			continue;
 		w->row.agent = agent;
@@ -126,7 +142,8 @@ static void give_up(struct check *k, struct want *w, bool counts)
 		return;
 	}
 	w->row.state = HANDOFF_PARKED;
-	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->row.due_ms = w->due_max_ms = 0;
+	model_end_wait(w);
 	w->is_live = false;
 	check_expect_event(k, w, EVENT_PARKED);
 }
@@ -161,9 +178,86 @@ static void expire(struct check *k, struct want *w)
 	if (w->row.attempt >= w->row.max_attempts && !w->row.is_exhausted)
 		model_exhausted(k, w);
 	w->row.state = HANDOFF_EXPIRED;
-	w->row.due_ms = w->due_max_ms = w->row.expires_at_ms = 0;
+	w->row.due_ms = w->due_max_ms = 0;
+	model_end_wait(w);
 	w->is_live = false;
 	check_expect_event(k, w, EVENT_EXPIRED);
+}
+
+/* The first in an agent's queue, or the first behind h; but those that only wait as long as their sender. */
+static struct shadow *first_behind(struct check *k, int64_t agent, const struct handoff_row *h)
+{
+	struct list *head = &k->agents[agent].queued;
+	struct shadow *best = NULL;
+
+	for (struct list *l = head->next; l != head; l = l->next) {
+		struct shadow *s = LIST_ELEMENT(l, struct shadow, queued);
+		bool is_behind = h == NULL || s->row.priority < h->priority ||
+				 (s->row.priority == h->priority && s->row.num > h->num);
+
+		if (is_behind && s->row.due_ms != s->row.expires_at_ms &&
+		    (best == NULL || s->row.priority > best->row.priority ||
+		     (s->row.priority == best->row.priority && s->row.num < best->row.num)))
+			best = s;
+	}
+	return best;
+}
+
+/* What waits for an agent at work is looked at after its ack timeout, and after a second, at the earliest. */
+static int64_t patient_until(const struct check *k, const struct handoff_row *row)
+{
+	return k->r->now_ms + (row->ack_timeout_ms < 1000 ? 1000 : row->ack_timeout_ms);
+}
+
+static bool is_put_off(const struct check *k, const struct shadow *s)
+{
+	return s && s->row.due_ms > patient_until(k, &s->row);
+}
+
+static void look_at(struct check *k, struct shadow *s, int64_t at_ms)
+{
+	struct want w = check_want(s, HANDOFF_VERBS);
+
+	set_due(&w, at_ms, at_ms);
+	check_apply(k, &w);
+}
+
+void model_rouse(struct check *k, int64_t agent)
+{
+	struct shadow *s = k->agents[agent].busy ? NULL : first_behind(k, agent, NULL);
+
+	if (is_put_off(k, s))
+		look_at(k, s, patient_until(k, &s->row));
+}
+
+void model_wake(struct check *k, const struct handoff_row *h)
+{
+	struct shadow *s = first_behind(k, h->agent, NULL);
+
+	if (s == NULL || s->row.due_ms <= k->r->now_ms + s->row.ack_timeout_ms)
+		s = first_behind(k, h->agent, h);
+	for (int i = 0; i < DELIVERY_WAKE_MAX && is_put_off(k, s); i++) {
+		look_at(k, s, k->r->now_ms + 1);
+		s = first_behind(k, h->agent, &s->row);
+	}
+}
+
+/* Until the last lease ends that the agent holds; within ten minutes somebody looks all the same. */
+static void put_off(struct check *k, struct want *w)
+{
+	int64_t until = patient_until(k, &w->row), longest = k->r->now_ms + 600000, busy_until = 0;
+
+	for (struct list *l = k->agents[w->row.agent].held.next; l != &k->agents[w->row.agent].held; l = l->next) {
+		const struct shadow *s = LIST_ELEMENT(l, struct shadow, held);
+
+		if (s->row.due_ms > busy_until)
+			busy_until = s->row.due_ms;
+	}
+	if (busy_until > longest)
+		busy_until = longest;
+	if (busy_until > until)
+		until = busy_until;
+	set_due(w, until, until);
 }
 
 /* When an agent was last seen is kept with a second's exactness, so that there is a second in which either is right. */
@@ -179,7 +273,7 @@ static bool is_at_work(struct check *k, const struct want *w, const struct hando
 	return after->state == HANDOFF_QUEUED && after->attempt == w->row.attempt && after->agent == w->row.agent;
 }
 
-void model_time_out(struct check *k, struct want *w, const struct handoff_row *after)
+bool model_time_out(struct check *k, struct want *w, const struct handoff_row *after)
 {
 	int64_t now = k->r->now_ms;
 
@@ -192,13 +286,14 @@ void model_time_out(struct check *k, struct want *w, const struct handoff_row *a
 		model_offer(k, w);
 	} else if (w->row.state == HANDOFF_QUEUED) {
 		if (is_at_work(k, w, after)) {
-			model_offer(k, w);
-			return;
+			put_off(k, w);
+			return false;
 		}
 		check_expect_event(k, w, EVENT_ACK_TIMEOUT);
 		model_fail(k, w, 0, false);
+		return true;
 	} else {
 		check_expect_event(k, w, w->row.state == HANDOFF_WORKING ? EVENT_WORK_LOST : EVENT_LEASE_LOST);
 		model_fail(k, w, -1, false);
-	}
+	}	return false;
 }

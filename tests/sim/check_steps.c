@@ -61,9 +61,9 @@ static void send_new(struct check *k, const struct delivery_order *o, int64_t ta
 				.attempt = 1,
 		.max_attempts = first_of(o->max_attempts, agent->max_attempts, DELIVERY_ATTEMPTS),
 		.ack_timeout_ms = first_of(o->ack_timeout_ms, agent->ack_timeout_ms, DELIVERY_ACK_TIMEOUT_MS),
-		.expires_at_ms = o->wait_ms ? now + o->wait_ms : 0,
 	}};
 
+	model_wait(k, &w, o);
 	if (o->channel == 0 && !o->is_forced && !model_admits(k, target, &is_probe, &reset_ms)) {
 		is_diverted = model_fallback(k, &w, fallbacks, &is_probe);
 		if (!is_diverted) {
@@ -100,25 +100,20 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 		if (is_probe)
 			model_touch(k, s->row.agent)->target.probe = s->row.num;
 	}
-	if (s->row.state <= HANDOFF_LEASED || s->row.state == HANDOFF_EXPIRED) {
+	/* What is under way goes on as if nothing had been said. */
+	if (s->row.state == HANDOFF_EXPIRED) {
 		if (o->ack_timeout_ms)
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
 		if (o->max_attempts)
 			w.row.max_attempts = o->max_attempts;
-		w.row.expires_at_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
-		if (s->row.state == HANDOFF_EXPIRED) {
-			w.row.attempt++;
-			check_expect_event(k, &w, EVENT_QUEUED);
+		if (o->fallbacks) {
+			s->fallbacks = o->fallbacks;
+			w.fallbacks_used = 0;
 		}
-		if (s->row.state == HANDOFF_EXPIRED || s->row.state == HANDOFF_QUEUED)
-			model_offer(k, &w);
-		else {
-			/* A lease ends when it would have ended without the sender that had less patience. */
-			if (s->row.state == HANDOFF_LEASED)
-				w.row.due_ms = w.due_max_ms = s->row.changed_at_ms + s->row.lease_ms;
-			if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
-				w.row.due_ms = w.due_max_ms = w.row.expires_at_ms;
-		}
+		model_wait(k, &w, o);
+		w.row.attempt++;
+		check_expect_event(k, &w, EVENT_QUEUED);
+		model_offer(k, &w);
 		check_apply(k, &w);
 	}
 	expect_answer(k, s);
@@ -199,6 +194,7 @@ static void check_release(struct check *k)
 	model_offer(k, &w);
 	check_expect_event(k, &w, EVENT_RELEASED);
 	check_apply(k, &w);
+	model_rouse(k, s->row.agent);
 }
 
 /* --- Settling --- */
@@ -216,7 +212,7 @@ static void accepted(struct check *k, struct want *w, const struct delivery_answ
 		       : a->work_lease_ms       ? HANDOFF_WORKING
 						: HANDOFF_ACKED;
 	w->row.acked_at_ms = k->r->now_ms;
-	w->row.expires_at_ms = 0;
+	model_end_wait(w);
 	w->row.lease_ms = a->work_lease_ms;
 	w->row.due_ms = w->due_max_ms = w->row.state == HANDOFF_WORKING ? k->r->now_ms + a->work_lease_ms : 0;
 }
@@ -260,6 +256,7 @@ static void check_settle(struct check *k)
 	const struct step *step = &k->r->step;
 	const struct delivery_answer *a = &step->answer;
 	struct shadow *s = check_shadow(k, step->space, step->num);
+	int64_t agent = s ? s->row.agent : 0;
 	struct want w;
 	bool is_repeated;
 
@@ -286,6 +283,8 @@ static void check_settle(struct check *k)
 		model_fail(k, &w, a->delay_ms, a->verb == VERB_REJECT);
 	}
 	check_apply(k, &w);
+	if (a->verb != VERB_PROGRESS)
+		model_rouse(k, agent);
 	CHECK(k, !a->has_result || memory_store_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
 	expect_answer(k, s);
@@ -297,22 +296,32 @@ static void check_due(struct check *k)
 {
 	const struct record *r = k->r;
 	int64_t last_ms = 0;
+	size_t done = 0;
 
 	expect_code(k, P_OK);
-	for (size_t i = 0; i < r->change_count; i++) {
-		struct shadow *s = check_shadow(k, r->changes[i].after.space, r->changes[i].after.num);
+	/* What one of them does to others of its queue follows it. */
+	for (; k->changes_used < r->change_count; done++) {
+		const struct handoff_row *after = &r->changes[k->changes_used].after;
+		struct shadow *s = check_shadow(k, after->space, after->num);
+		struct handoff_row was;
 		struct want w;
+		bool is_dead;
 
 		CHECK(k, s, "time made a handoff");
+		was = s->row;
 		CHECK(k, s->row.due_ms >= last_ms, "ho-%llu was due before what was done first",
 		      (unsigned long long)s->row.num);
 		last_ms = s->row.due_ms;
 		w = check_want(s, VERB_TIMEOUT);
-		model_time_out(k, &w, &r->changes[i].after);
+		is_dead = model_time_out(k, &w, after);
 		check_apply(k, &w);
+		if (is_dead)
+			model_wake(k, &was);
+		if (was.state == HANDOFF_LEASED || was.state == HANDOFF_WORKING)
+			model_rouse(k, was.agent);
 	}
-	CHECK(k, r->change_count <= r->step.max, "more was done than asked for");
-	CHECK(k, r->change_count == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
+	CHECK(k, done <= r->step.max, "more was done than asked for");
+	CHECK(k, done == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
 	      "something due was left");
 	CHECK(k, (r->step.next_ms != 0) == (k->open != 0), "the next time is %lld with %zu open",
 	      (long long)r->step.next_ms, k->open);
@@ -327,7 +336,8 @@ static void park_one(struct check *k, struct shadow *s)
 	if (s->row.state == HANDOFF_EXPIRED && !s->row.is_exhausted)
 		model_exhausted(k, &w);
 	w.row.state = HANDOFF_PARKED;
-	w.row.due_ms = w.due_max_ms = w.row.expires_at_ms = 0;
+	w.row.due_ms = w.due_max_ms = 0;
+	model_end_wait(&w);
 	w.is_live = false;
 	check_expect_event(k, &w, EVENT_PARKED);
 	check_apply(k, &w);
@@ -394,7 +404,7 @@ static void check_redrive(struct check *k)
 	if (step->agent.p) {
 		int64_t to = check_agent_id(k, step->space, step->agent);
 
-		if (to != s->row.target && check_find(k, step->space, s->row.envelope, to)) {
+		if (check_has(k, &s->row, to)) {
 			expect_code(k, P_ALREADY_SENT);
 			return;
 		}

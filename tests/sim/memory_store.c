@@ -460,14 +460,22 @@ enum store_status store_target_put(struct store_conn *c, int64_t agent, const st
 	return STORE_OK;
 }
 
-enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret)
+enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
 {
 	enum store_status status = enter(c, false);
 	const int64_t *n = agent_of(c, agent)->counts;
 
-	if (status == STORE_OK)
-		*ret = n[HANDOFF_LEASED] + n[HANDOFF_WORKING] > 0;
-	return status;
+	if (status != STORE_OK)
+		return status;
+	*ret_ms = 0;
+	for (size_t i = 0; n[HANDOFF_LEASED] + n[HANDOFF_WORKING] > 0 && i < c->due.len; i++) {
+		const struct handoff_row *row = &((const struct kept *)c->due.items[i])->row;
+
+		if (row->agent == agent && (row->state == HANDOFF_LEASED || row->state == HANDOFF_WORKING) &&
+		    row->due_ms > *ret_ms)
+			*ret_ms = row->due_ms;
+	}
+	return STORE_OK;
 }
 
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
@@ -589,10 +597,61 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 	return give(enter(c, false), find_handoff(c, space, envelope, target), ret);
 }
 
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num)
+{
+	struct kept *k = space_for(c, space, envelope)->envelopes[envelope];
+	enum store_status status = enter(c, false);
+
+	if (status != STORE_OK)
+		return status;
+	while (k && (k->row.num == but || (k->row.agent != agent && k->row.target != agent)))
+		k = k->next_of_envelope;
+	if (k)
+		*ret_num = k->row.num;
+	return k ? STORE_OK : STORE_NOT_FOUND;
+}
+
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
 	(void)arena;
 	return give(enter(c, false), heap_first(&agent_of(c, agent)->queue), ret);
+}
+
+/* The first in the agent's queue that is behind h (NULL: all are), and is not due for its sender's sake alone. */
+static const struct kept *first_behind(struct store_conn *c, int64_t agent, const struct kept *h)
+{
+	const struct heap *queue = &agent_of(c, agent)->queue;
+	const struct kept *best = NULL;
+
+	for (size_t i = 0; i < queue->len; i++) {
+		const struct kept *k = queue->items[i];
+
+		if (k->row.due_ms != k->row.expires_at_ms && (h == NULL || queue_before(h, k)) &&
+		    (best == NULL || queue_before(k, best)))
+			best = k;
+	}
+	return best;
+}
+
+enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+{
+	const struct kept *k = first_behind(c, agent, NULL);
+	enum store_status status = enter(c, false);
+
+	if (status != STORE_OK)
+		return status;
+	if (k == NULL || k->row.due_ms <= now_ms + k->row.ack_timeout_ms)
+		return STORE_NOT_FOUND;
+	*ret_num = k->row.num;
+	return STORE_OK;
+}
+
+enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				       struct handoff_row *ret)
+{
+	(void)arena;
+	return give(enter(c, false), first_behind(c, h->agent, get_handoff(c, h->space, h->num)), ret);
 }
 
 enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)

@@ -148,10 +148,11 @@ void server_submit(struct server *s, struct request *q, int64_t now_ms)
 
 /* --- Steps --- */
 
-static void on_changed(void *ctx, const struct handoff_row *h)
+static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct server *s = ctx;
 
+	(void)before;
 	assert(s->told_count < TOLD_MAX);
 	s->told[s->told_count++] = (struct told){.space = h->space, .agent = h->agent, .due_ms = h->due_ms,
 						 .leases = h->leases,
@@ -483,8 +484,9 @@ static bool run_each(struct server *s, struct list *batch)
 			list_add(batch, &q->link);
 			break;
 		}
-		if (status == STORE_FULL)
-			q->steps[0].code = P_STORE_FULL;
+		/* Of what it was going to do, nothing is there. */
+		for (size_t i = 0; status == STORE_FULL && i < q->count; i++)
+			q->steps[i].code = P_STORE_FULL;
 		finish_all(s, &alone);
 	}
 	return status != STORE_FAILED;

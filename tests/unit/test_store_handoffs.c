@@ -124,6 +124,7 @@ static void assert_same(const struct handoff_row *a, const struct handoff_row *b
 	assert_int_equal(a->acked_at_ms, b->acked_at_ms);
 	assert_int_equal(a->is_exhausted, b->is_exhausted);
 	assert_int_equal(a->is_told, b->is_told);
+	assert_int_equal(a->is_retried, b->is_retried);
 	assert_true(str_eq(a->receiver, b->receiver));
 	assert_true(str_eq(a->fallbacks, b->fallbacks));
 	assert_true(str_eq(a->reason, b->reason));
@@ -140,7 +141,7 @@ static void a_handoff_comes_back_as_it_was_stored(void **state)
 		.state = HANDOFF_LEASED, .priority = 9, .attempt = 2, .max_attempts = 4, .leases = 3, .due_ms = T0 + 5,
 				.expires_at_ms = T0 + 6,
 		.ack_timeout_ms = 7, .lease_ms = 8, .changed_at_ms = T0 + 9, .acked_at_ms = T0 + 10,
-				.is_exhausted = true, .is_told = true,
+				.is_exhausted = true, .is_told = true, .is_retried = true,
 		.receiver = STR("bob-1"), .fallbacks = STR("[\"cid\"]"), .reason = STR("späte Antwort"),
 				.progress = STR("half"),
 	}, r;
@@ -498,12 +499,12 @@ static void what_an_agent_has_is_counted_by_state(void **state)
 	struct temp_store *t = *state;
 	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
 	struct target_counts n = {9, 9, 9, 9};
-	bool busy = true;
+	int64_t busy_until = 77;
 
 	must(store_target_counts(t->c, ann, &n));
 	assert_int_equal(n.queued + n.leased + n.working + n.parked, 0);
-	must(store_target_is_busy(t->c, ann, &busy));
-	assert_false(busy);
+	must(store_target_busy_until(t->c, ann, &busy_until));
+	assert_int_equal(busy_until, 0);
 	for (int s = 0; s < HANDOFF_STATES; s++)
 		for (int i = 0; i <= s; i++)
 			add(t, t->space, (uint64_t)(100 * s + i + 1), ann, (enum handoff_state)s, 5);
@@ -521,14 +522,78 @@ static void an_agent_is_busy_while_a_lease_or_a_work_lease_is_out(void **state)
 	struct temp_store *t = *state;
 	int64_t ann = agent_id(t, t->space, "ann");
 	uint64_t num = add(t, t->space, 1, ann, HANDOFF_QUEUED, 5);
+	int64_t until;
 
 	for (int s = 0; s < HANDOFF_STATES; s++) {
-		bool busy = false;
-
 		move(t, num, (enum handoff_state)s, s <= HANDOFF_WORKING ? T0 + 1 : 0);
-		must(store_target_is_busy(t->c, ann, &busy));
-		assert_int_equal(busy, s == HANDOFF_LEASED || s == HANDOFF_WORKING);
+		must(store_target_busy_until(t->c, ann, &until));
+		assert_int_equal(until, s == HANDOFF_LEASED || s == HANDOFF_WORKING ? T0 + 1 : 0);
 	}
+	move(t, num, HANDOFF_LEASED, T0 + 20);
+	move(t, add(t, t->space, 2, ann, HANDOFF_QUEUED, 5), HANDOFF_WORKING, T0 + 30);
+	move(t, add(t, t->space, 3, ann, HANDOFF_QUEUED, 5), HANDOFF_DELAYED, T0 + 40);
+	must(store_target_busy_until(t->c, ann, &until));
+	assert_int_equal(until, T0 + 30);
+}
+
+static void a_queue_is_walked_from_one_to_the_next(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	static const int priorities[] = {5, 9, 5, 0, 9, 5}, order[] = {2, 5, 1, 3, 6, 4};
+	struct handoff_row h, behind;
+
+	add(t, t->space, 100, bob, HANDOFF_QUEUED, 5);
+	for (uint64_t i = 0; i < 6; i++)
+		add(t, t->space, i + 1, ann, HANDOFF_QUEUED, priorities[i]);
+	add(t, t->space, 101, ann, HANDOFF_LEASED, 5);
+	must(store_handoff_next(t->c, ann, &t->arena, &h));
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(h.envelope, order[i]);
+		if (i < 5)
+			must(store_handoff_behind(t->c, &h, &t->arena, &behind));
+		else
+			assert_int_equal(store_handoff_behind(t->c, &h, &t->arena, &behind), STORE_NOT_FOUND);
+		h = behind;
+	}
+}
+
+static void the_first_of_a_queue_is_put_off_when_it_is_due_later_than_its_ack_timeout(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann");
+	uint64_t impatient = add(t, t->space, 1, ann, HANDOFF_QUEUED, 9), num = add(t, t->space, 2, ann, HANDOFF_QUEUED,
+		       5), found = 77;
+	struct handoff_row h = get(t, t->space, impatient);
+
+	add(t, t->space, 3, ann, HANDOFF_QUEUED, 0);
+	move(t, 3, HANDOFF_QUEUED, T0 + 900000);
+	h.expires_at_ms = h.due_ms = T0 + 900000;
+	put(t, &h);
+	h = get(t, t->space, num);
+	move(t, num, HANDOFF_QUEUED, T0 + h.ack_timeout_ms);
+	assert_int_equal(store_handoff_put_off(t->c, ann, T0, &found), STORE_NOT_FOUND);
+	move(t, num, HANDOFF_QUEUED, T0 + h.ack_timeout_ms + 1);
+	must(store_handoff_put_off(t->c, ann, T0, &found));
+	assert_int_equal(found, num);
+}
+
+static void who_has_an_envelope_is_found_as_target_and_as_fallback(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	uint64_t num = add(t, t->space, 1, ann, HANDOFF_QUEUED, 5), found = 77;
+	struct handoff_row h = get(t, t->space, num);
+
+	must(store_handoff_of_agent(t->c, t->space, 1, ann, 0, &found));
+	assert_int_equal(found, num);
+	assert_int_equal(store_handoff_of_agent(t->c, t->space, 1, ann, num, &found), STORE_NOT_FOUND);
+	assert_int_equal(store_handoff_of_agent(t->c, t->space, 1, bob, 0, &found), STORE_NOT_FOUND);
+	assert_int_equal(store_handoff_of_agent(t->c, t->space, 2, ann, 0, &found), STORE_NOT_FOUND);
+	h.agent = bob;
+	put(t, &h);
+	must(store_handoff_of_agent(t->c, t->space, 1, bob, 0, &found));
+	assert_int_equal(found, num);
 }
 
 /* --- Events --------------------------------------------------------------------------------------- */
@@ -667,6 +732,9 @@ int main(void)
 		with_store(how_delivery_to_an_agent_goes_is_kept),
 		with_store(what_an_agent_has_is_counted_by_state),
 		with_store(an_agent_is_busy_while_a_lease_or_a_work_lease_is_out),
+		with_store(a_queue_is_walked_from_one_to_the_next),
+		with_store(the_first_of_a_queue_is_put_off_when_it_is_due_later_than_its_ack_timeout),
+		with_store(who_has_an_envelope_is_found_as_target_and_as_fallback),
 		with_store(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
 		with_store(a_rollback_undoes_all_of_it),
 		with_store(a_check_counts_handoffs_and_finds_nothing_wrong),

@@ -184,7 +184,8 @@ def test_a_handoff_is_answered_by_its_lease(spine):
     assert spine.ok("ack", lease, "--json").json["work_lease"] is True
     assert spine.ok("progress", lease, "half", "--json").json["progress"] == "half"
     assert spine.ok("complete", lease, '{"patch": 1}', "--gap", "no schema", "--json").json["state"] == "completed"
-    spine.ok("complete", lease, "something else")
+    result = spine("complete", lease, "something else", "--json")
+    assert (result.code, result.json["code"]) == (CONFLICT, "already_settled")
     handoff = state(spine)
     assert (handoff["result"], handoff["gaps"]) == ({"patch": 1}, ["no schema"])
     assert events(spine) == ["queued", "leased", "acked", "progress", "completed"]

@@ -250,6 +250,50 @@ def test_join_fails_as_soon_as_too_many_never_will(desk, beside):
     assert {entry["to"]: entry["state"] for entry in answer["results"]} == {"a": "parked", "b": "parked", "c": "queued"}
 
 
+def test_join_counts_what_leaves_parked_again(desk, beside):
+    made = publish(desk, ["a", "b", "c"])
+    envelope = made["handoffs"][0]["envelope_id"]
+    waiting = [beside("POST", "/v1/channels/news/join", {"envelope_id": envelope, "need": 2, "wait_s": 30}) for _ in range(3)]
+    desk.wait_for_waiters(3)
+    for agent in ("a", "b"):
+        parked = desk.settle("reject", desk.take(agent), reason="no")
+        assert parked["state"] == "parked"
+        desk.ok("POST", f"/v1/parked/{parked['id']}/redrive")
+    assert desk.waiting() == 3, "what was parked and is not any more was held against it"
+    complete(desk, "b")
+    complete(desk, "c")
+    for waited in waiting:
+        joined = waited.result(200).json
+        assert (joined["state"], joined["receivers"], joined["completed"]) == ("joined", 3, 2)
+
+
+def test_join_counts_receivers_that_were_named_while_it_waited(desk, beside):
+    made = publish(desk, ["a", "b"])
+    envelope = made["handoffs"][0]["envelope_id"]
+    waited = beside("POST", "/v1/channels/news/join", {"envelope_id": envelope, "wait_s": 30})
+    desk.wait_for_waiters(1)
+    desk.deliver(envelope, 202, to="d")
+    publish(desk, ["c", "d"], envelope)
+    for agent in ("a", "b", "c", "d"):
+        assert desk.waiting() == 1, agent
+        complete(desk, agent)
+    joined = waited.result(200).json
+    assert (joined["state"], joined["receivers"], joined["completed"]) == ("joined", 4, 4)
+
+
+def test_joins_of_two_channels_count_each_its_own(desk, beside):
+    envelope = desk.pack()
+    publish(desk, ["a", "b"], envelope, "one")
+    publish(desk, ["c"], envelope, "two")
+    one, two = (beside("POST", f"/v1/channels/{name}/join", {"envelope_id": envelope, "wait_s": 30}) for name in ("one", "two"))
+    desk.wait_for_waiters(2)
+    complete(desk, "c")
+    assert two.result(200).json["receivers"] == 1
+    complete(desk, "a")
+    complete(desk, "b")
+    assert one.result(200).json["receivers"] == 2
+
+
 def test_a_wait_that_ends_first_says_what_is_there(desk):
     envelope = desk.pack()
     publish(desk, ["a", "b"], envelope)

@@ -1,6 +1,8 @@
 """A thousand at once: direct handoffs whose senders wait, and a broadcast. All acked, none lost, none twice."""
 
 import asyncio
+import sqlite3
+import time
 
 import pytest
 from delivery import Desk
@@ -93,3 +95,49 @@ def test_a_broadcast_to_a_thousand_waiting_receivers_reaches_each_of_them_once(r
     assert (joined["state"], joined["completed"], joined["receivers"]) == ("joined", MANY, MANY)
     assert {entry["to"]: entry["result"] for entry in joined["results"]} == {f"receiver-{number}": f"receiver-{number}" for number in range(MANY)}
 
+
+def completion_s(desk, beside, receivers, joiners=20, tries=8):
+    """How long a completion takes, at best, while others wait for so many receivers."""
+    channel, names = f"to-{receivers}", [f"of-{receivers}-{number}" for number in range(receivers)]
+    made = desk.ok("POST", f"/v1/channels/{channel}/publish", {"envelope_id": desk.pack(), "receivers": names})
+    join = {"envelope_id": made["handoffs"][0]["envelope_id"], "wait_s": 60}
+    waiting = [beside("POST", f"/v1/channels/{channel}/join", join) for _ in range(joiners)]
+    desk.wait_for_waiters(joiners)
+    seconds = []
+    for name in names[:tries]:
+        got = desk.take(name)
+        began = time.monotonic()
+        desk.settle("complete", got, result=name)
+        seconds.append(time.monotonic() - began)
+    desk.ok("POST", f"/v1/envelopes/{join['envelope_id']}/park", {"reason": "enough"})
+    assert {waited.result(200).json["completed"] for waited in waiting} == {tries}
+    return min(seconds)
+
+
+def test_a_completion_costs_the_same_however_many_receivers_are_waited_for(desk, beside):
+    few, many = completion_s(desk, beside, 100), completion_s(desk, beside, 10000)
+    assert many < 20 * few + 0.05, f"{few * 1000:.1f} ms with a hundred receivers, {many * 1000:.1f} with ten thousand"
+
+
+def test_a_publish_goes_to_ten_thousand_subscribers_at_most(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    envelope = desk.pack()
+    desk.ok("PUT", "/v1/channels/all/subscribers/first")
+    desk.close()
+    assert server.terminate() == 0
+    database = sqlite3.connect(server.data / "spine.db")
+    with database:
+        (space, settings), (channel,) = database.execute("SELECT space, settings FROM agent WHERE name = 'first'").fetchone(), \
+            database.execute("SELECT id FROM channel").fetchone()
+        for number in range(10000):
+            agent = database.execute("INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?, ?, ?, 1, 1)",
+                                     (space, f"agent-{number}", settings)).lastrowid
+            database.execute("INSERT INTO subscriber (channel, agent, created_at) VALUES (?, ?, 1)", (channel, agent))
+    database.close()
+    desk = Desk(start(data=server.data).wait_until_ready().address)
+    problem = desk.refused(422, "too_large", "POST", "/v1/channels/all/publish", {"envelope_id": envelope}, field="receivers")
+    assert "10001" in problem["detail"] and desk.ok("GET", "/v1/handoffs")["handoffs"] == []
+    desk.ok("DELETE", "/v1/channels/all/subscribers/first")
+    assert len(desk.ok("POST", "/v1/channels/all/publish", {"envelope_id": envelope})["handoffs"]) == 10000
+    desk.close()

@@ -123,8 +123,7 @@ def test_an_ack_after_the_completion_is_answered_with_it(desk):
     done = desk.settle("complete", got, result=1)
     before = desk.everything()
     assert desk.settle("ack", got) == done
-    assert desk.settle("complete", got, result=2) == done
-    assert desk.look(got)["result"] == 1, "a repeated completion replaced the result"
+    assert desk.settle("complete", got, result=1) == done
     assert desk.everything() == before
 
 
@@ -243,13 +242,35 @@ def test_a_completion_keeps_what_the_ack_told(desk):
     assert (seen["result"], seen["gaps"], seen["input_tokens"]) == ("done", ["no access to ms-7"], 812)
 
 
-def test_a_completion_may_correct_what_the_ack_told(desk):
+def test_a_completion_may_correct_what_the_ack_told_and_adds_to_its_gaps(desk):
     desk.send()
     taken = desk.take()
     desk.settle("ack", taken, input_tokens=812, gaps=["no access to ms-7"])
-    desk.settle("complete", taken, result="done", input_tokens=900, gaps=[])
+    gaps = [{"what": "tests"}, "no access to ms-7", ["deep", {"a": [1]}]]
+    desk.settle("complete", taken, result="done", input_tokens=900, gaps=gaps)
     seen = desk.look(taken)
-    assert (seen["gaps"], seen["input_tokens"]) == ([], 900)
+    assert (seen["gaps"], seen["input_tokens"]) == (["no access to ms-7", {"what": "tests"}, ["deep", {"a": [1]}]], 900)
+
+
+def test_a_completion_with_another_result_is_refused_and_the_first_stays(desk):
+    desk.send()
+    taken = desk.take()
+    done = desk.settle("complete", taken, result={"b": 1, "a": [2]})
+    before = desk.everything()
+    for fields in ({"result": {"a": [2], "b": 1}}, {}, {"gaps": ["x"]}):
+        assert desk.settle("complete", taken, **fields) == done
+    for result in ({"b": 1}, None, "other"):
+        problem = desk.settle("complete", taken, 200 if result is None else 409, result=result)
+        assert result is None or (problem["code"], problem["field"], problem["handoff"]) == ("already_settled", "result", taken["id"])
+    assert desk.everything() == before
+
+
+def test_a_completion_without_a_result_takes_none_later(desk):
+    desk.send()
+    taken = desk.take()
+    desk.settle("complete", taken)
+    assert desk.settle("complete", taken, 409, result=1)["code"] == "already_settled"
+    assert desk.settle("complete", taken)["state"] == "completed"
 
 
 def test_an_ack_is_not_taken_back(desk):

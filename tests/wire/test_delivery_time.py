@@ -162,6 +162,19 @@ def test_a_fallback_that_has_the_envelope_already_is_passed_over(desk):
     assert desk.settle("reject", desk.take(), reason="no")["to"] == "third"
 
 
+def test_a_fallback_gets_an_envelope_once_however_many_name_it(desk):
+    envelope = desk.pack()
+    for name in ("a", "b"):
+        desk.deliver(envelope, 202, to=name, fallbacks=["deputy"])
+    first = desk.settle("reject", desk.take("a"), reason="no")
+    assert (first["state"], first["to"]) == ("queued", "deputy")
+    second = desk.settle("reject", desk.take("b"), reason="no")
+    assert (second["state"], second["to"]) == ("parked", "b")
+    problem = desk.refused(409, "already_sent", "POST", f"/v1/parked/{second['id']}/reroute", {"to": "deputy"}, field="to")
+    assert first["id"] in problem["detail"]
+    assert [got["id"] for got in desk.receive("deputy", max=10)] == [first["id"]]
+
+
 def test_what_nobody_takes_goes_to_the_fallback(desk, poll):
     receiver = poll("second")
     desk.send("nobody", ack_timeout_s=0.05, max_attempts=1, fallbacks=["second"])

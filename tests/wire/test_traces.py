@@ -101,6 +101,24 @@ def test_a_failure_is_a_span_with_its_reason_and_the_next_attempt_follows(traced
     assert len({span.id for span in spans}) == 7
 
 
+def test_a_span_has_the_right_parent_however_much_progress_was_told(traced, collector):
+    traced.deliver(pack(traced, PARENT).json["id"], 202)
+    taken = traced.take(lease_s=600)
+    for number in range(1010):
+        traced.settle("progress", taken, note=str(number))
+    traced.settle("nack", taken, reason="tired", delay_s=0)
+    again = traced.take()
+    traced.settle("ack", again)
+    spans = collector.wait(6)
+    assert [span.operation for span in spans] == ["create", "send", "receive", "nack", "receive", "ack"]
+    assert spans[5].parent == spans[4].id != spans[2].id == spans[3].parent
+    seen = traced.look(again)
+    assert (seen["event_count"], len(seen["events"])) == (1015, 1000)
+    assert [event["event"] for event in seen["events"][-3:]] == ["handoff.nacked", "handoff.leased", "handoff.acked"]
+    ids = [event["id"] for event in seen["events"]]
+    assert ids == sorted(ids)
+
+
 def test_a_chain_is_one_trace(traced, collector):
     first = pack(traced, PARENT).json["id"]
     second = pack(traced, parent=first, target_agent="second").json

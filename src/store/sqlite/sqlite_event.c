@@ -108,6 +108,17 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 
+enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_COUNT);
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, (int64_t)handoff);
+	return sqlite_read_int(c, s, ret);
+}
+
 enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
 {
 	sqlite3_stmt *s;

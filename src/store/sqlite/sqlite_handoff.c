@@ -3,7 +3,8 @@
 
 #include <assert.h>
 
-enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2 };
+/* The index of those untold counts on flags below FLAG_TOLD: nothing that is parked is retried. */
+enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
 
 /* --- Agents --- */
 
@@ -102,19 +103,14 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	return status;
 }
 
-enum store_status store_target_is_busy(struct store_conn *c, int64_t agent, bool *ret)
+enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_BUSY);
-	enum store_status status;
 
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int(s, 0);
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_int(c, s, ret_ms);
 }
 
 /* --- Handoffs --- */
@@ -137,7 +133,8 @@ static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 	sqlite3_bind_int64(s, 16, h->lease_ms);
 	sqlite3_bind_int64(s, 17, h->changed_at_ms);
 	sqlite3_bind_int64(s, 18, h->acked_at_ms);
-	sqlite3_bind_int(s, 19, (h->is_exhausted ? FLAG_EXHAUSTED : 0) | (h->is_told ? FLAG_TOLD : 0));
+	sqlite3_bind_int(s, 19, (h->is_exhausted ? FLAG_EXHAUSTED : 0) | (h->is_told ? FLAG_TOLD : 0) |
+			 (h->is_retried ? FLAG_RETRIED : 0));
 	sqlite_bind_str(s, 20, h->receiver);
 	sqlite_bind_str(s, 21, h->fallbacks);
 	sqlite_bind_str(s, 22, h->reason);
@@ -171,6 +168,7 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 		.acked_at_ms = sqlite3_column_int64(s, 17),
 		.is_exhausted = flags & FLAG_EXHAUSTED,
 		.is_told = flags & FLAG_TOLD,
+		.is_retried = flags & FLAG_RETRIED,
 		.receiver = sqlite_column_str(s, 19, arena),
 		.fallbacks = sqlite_column_str(s, 20, arena),
 		.reason = sqlite_column_str(s, 21, arena),
@@ -283,6 +281,24 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 	return one_handoff(c, s, arena, ret);
 }
 
+enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					 uint64_t but, uint64_t *ret_num)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_OF_AGENT);
+	enum store_status status;
+	int64_t key = 0;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	sqlite3_bind_int64(s, 2, agent);
+	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, but));
+	status = sqlite_read_int(c, s, &key);
+	if (status == STORE_OK)
+		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
+	return status;
+}
+
 enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT);
@@ -291,6 +307,42 @@ enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
 	return one_handoff(c, s, arena, ret);
+}
+
+enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT_OFF);
+	enum store_status status;
+	int64_t key = 0;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, now_ms);
+	status = sqlite_read_int(c, s, &key);
+	if (status == STORE_OK)
+		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
+	return status;
+}
+
+enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				       struct handoff_row *ret)
+{
+	static const enum sqlite_statement which[] = {SQL_HANDOFF_BEHIND, SQL_HANDOFF_BELOW};
+	enum store_status status = STORE_NOT_FOUND;
+
+	for (int i = 0; i < 2 && status == STORE_NOT_FOUND; i++) {
+		sqlite3_stmt *s = sqlite_statement(c, which[i]);
+
+		if (s == NULL)
+			return STORE_FAILED;
+		sqlite3_bind_int64(s, 1, h->agent);
+		sqlite3_bind_int(s, 2, h->priority);
+		if (i == 0)
+			sqlite3_bind_int64(s, 3, sqlite_memory_key(h->space, h->num));
+		status = one_handoff(c, s, arena, ret);
+	}
+	return status;
 }
 
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,

@@ -104,7 +104,8 @@
 	  "FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 3), (SELECT count(*) " \
 	  "FROM handoff WHERE agent = ?1 AND state = 6)") \
 	X(TARGET_BUSY, \
-	  "SELECT EXISTS (SELECT 1 FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state <> 1)") \
+	  "SELECT coalesce(max(due), 0) FROM (SELECT due FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 " \
+	  "AND state <> 1 LIMIT 64)") \
 	X(HANDOFF_LAST, "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2") \
 	X(HANDOFF_INSERT, \
 	  "INSERT INTO handoff (id, envelope, target, agent, channel, created_at, sender, state, priority, " \
@@ -121,9 +122,23 @@
 	  "WHERE id = ?1") \
 	X(HANDOFF_GET, SQLITE_HANDOFF_COLUMNS "WHERE h.id = ?1") \
 	X(HANDOFF_FIND, SQLITE_HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2") \
+	X(HANDOFF_OF_AGENT, \
+	  "SELECT id FROM handoff INDEXED BY handoff_envelope WHERE envelope = ?1 AND (agent = ?2 OR target = ?2) " \
+	  "AND id <> ?3 LIMIT 1") \
 	X(HANDOFF_NEXT, \
 	  SQLITE_HANDOFF_COLUMNS \
 	  "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
+	X(HANDOFF_PUT_OFF, \
+	  "SELECT id FROM (SELECT id, due, ack_timeout FROM handoff WHERE agent = ?1 AND state = 0 AND " \
+	  "due <> expires_at ORDER BY priority DESC, id LIMIT 1) WHERE due > ?2 + ack_timeout") \
+	X(HANDOFF_BEHIND, \
+	  SQLITE_HANDOFF_COLUMNS \
+	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority = ?2 AND h.id > ?3 AND h.due <> h.expires_at " \
+	  "ORDER BY h.id LIMIT 1") \
+	X(HANDOFF_BELOW, \
+	  SQLITE_HANDOFF_COLUMNS \
+	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority < ?2 AND h.due <> h.expires_at " \
+	  "ORDER BY h.priority DESC, h.id LIMIT 1") \
 	X(HANDOFFS_HELD, \
 	  SQLITE_HANDOFF_COLUMNS \
 	  "WHERE h.agent = ?1 AND h.state > 0 AND h.state < 4 AND h.state = 2 AND h.receiver = ?2 " \
@@ -150,6 +165,7 @@
 	X(EVENTS_OF_HANDOFF, \
 	  SQLITE_EVENT_COLUMNS \
 	  "WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4") \
+	X(EVENT_COUNT, "SELECT count(*) FROM event WHERE space = ?1 AND handoff = ?2 AND handoff > 0") \
 	X(EVENT_LAST, "SELECT max(id) FROM event") \
 	X(EVENT_PAGE, SQLITE_EVENT_PAGE "ORDER BY id LIMIT ?5") \
 	X(EVENT_PAGE_NEWEST, SQLITE_EVENT_PAGE "ORDER BY id DESC LIMIT ?5") \
