@@ -255,7 +255,7 @@ def test_nothing_is_lost_or_doubled_over_restarts(start, tmp_path):
 
 def test_many_streams_get_everything(desk, listen):
     streams = [listen() for _ in range(40)]
-    assert desk.ok("GET", "/v1/status")["events"]["streams"] >= 40
+    wait_until(lambda: desk.ok("GET", "/v1/status")["events"]["streams"] >= 40, "all are served")
     for n in range(30):
         desk.store(str(n))
     expected = [f"ms-{n + 1}" for n in range(30)]

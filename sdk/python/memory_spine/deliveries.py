@@ -112,9 +112,8 @@ def send(
     fallbacks      the agents that get it then, in order; after the last it is parked
     priority       0 to 9, the higher first; 5 where none is given
 
-    Sending the same envelope to the same agent again never makes a second handoff: what is under way goes on, with the
-    new ack_timeout_s and max_attempts; what was withdrawn (after an AckTimeoutError) has its next attempt; what was
-    acked is returned as it is. Raises CircuitOpenError, HandoffParkedError.
+    Sending the same envelope to the same agent again never makes a second handoff: what is under way goes on as it is;
+    what was withdrawn (after an AckTimeoutError) has its next attempt; what was acked is returned as it is. Raises CircuitOpenError, HandoffParkedError.
     """
     body = _order(target, ack_timeout_s, max_attempts, fallbacks, priority)
     id = _stored_id(envelope)
@@ -139,8 +138,9 @@ def deliver_handoff(
     """Hands an envelope to an agent and waits until it has acked, `timeout` seconds at most (600 at most).
 
     The arguments are those of `send`, and so is what delivering again does: after an AckTimeoutError, the next attempt
-    of the same handoff; after the ack, it returns the ack; in between, it waits for the handoff that is under way. A
-    server that restarts meanwhile is waited for.
+    of the same handoff; after the ack, it returns the ack; in between, it waits for the handoff that is under way. With
+    ack_timeout_s or fallbacks the server makes its attempts, and goes to the fallbacks, within the timeout; without
+    them it is one attempt. A server that restarts meanwhile is waited for.
 
     Raises AckTimeoutError, which is also the built-in TimeoutError; CircuitOpenError; HandoffParkedError.
     """
