@@ -200,7 +200,7 @@ NODE_MODULES := tools/node_modules/.package-lock.json
 TABLES := build/token_tables.bin
 
 $(NODE_MODULES): tools/package.json tools/package-lock.json
-	$(call say,NPM,tools)cd tools && npm ci --no-progress --loglevel=error
+	$(call say,NPM,tools)cd tools && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
 	@touch $@
 
 $(TABLES): $(NODE_MODULES) $(wildcard tools/*.mjs)
@@ -228,11 +228,11 @@ dashboard-tests: $(DASHBOARD_TEST_MODULES)
 	@:
 
 $(DASHBOARD_TEST_MODULES): tests/dashboard/package.json tests/dashboard/package-lock.json
-	$(call say,NPM,tests/dashboard)cd tests/dashboard && npm ci --no-progress --loglevel=error
+	$(call say,NPM,tests/dashboard)cd tests/dashboard && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
 	@touch $@
 
 $(DASHBOARD_MODULES): dashboard/package.json dashboard/package-lock.json
-	$(call say,NPM,dashboard)cd dashboard && npm ci --no-progress --loglevel=error
+	$(call say,NPM,dashboard)cd dashboard && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
 	@touch $@
 
 $(DASHBOARD): $(DASHBOARD_MODULES) dashboard/build.mjs dashboard/index.html $(wildcard dashboard/src/* dashboard/src/*/*)

@@ -208,7 +208,7 @@ static bool try_again(struct cli *cli, struct receiver *r, const struct ask *ask
 	if (!r->is_loop || !r->was_reached || ask->exit != CLI_UNREACHABLE)
 		return false;
 	if (r->pause_ms == 0)
-		cli_error(cli, "%.*s Waiting for it", STR_ARG(ask_sentence(cli, ask)));
+		cli_error(cli, "%.*s; waiting for it", STR_ARG(ask_sentence(cli, ask)));
 	r->pause_ms = r->pause_ms == 0 ? PAUSE_FIRST_MS : r->pause_ms * 2;
 	if (r->pause_ms > PAUSE_MAX_MS)
 		r->pause_ms = PAUSE_MAX_MS;
