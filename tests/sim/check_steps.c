@@ -81,14 +81,27 @@ static void send_new(struct check *k, const struct delivery_order *o, int64_t ta
 	expect_answer(k, w.s);
 }
 
+/* What is not in a channel yet is in that which it is published to. */
+static void join_channel(struct check *k, const struct delivery_order *o, struct shadow *s)
+{
+	struct want w = check_want(s, HANDOFF_VERBS);
+
+	if (o->channel == 0 || s->row.channel)
+		return;
+	w.row.channel = o->channel;
+	check_apply(k, &w);
+}
+
 static void send_again(struct check *k, const struct delivery_order *o, struct shadow *s)
 {
-	struct want w = check_want(s, s->row.state == HANDOFF_EXPIRED ? VERB_SEND : HANDOFF_VERBS);
+	struct want w;
 
 	if (s->row.state == HANDOFF_PARKED || s->row.state == HANDOFF_DISCARDED) {
 		expect_code(k, P_HANDOFF_PARKED);
 		return;
 	}
+	join_channel(k, o, s);
+	w = check_want(s, s->row.state == HANDOFF_EXPIRED ? VERB_SEND : HANDOFF_VERBS);
 	if (s->row.state == HANDOFF_EXPIRED && o->channel == 0 && !o->is_forced) {
 		bool is_probe = false;
 		int64_t reset_ms = 0;
