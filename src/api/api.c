@@ -296,8 +296,10 @@ static enum problem_code write_in_space(struct call *call, struct store_conn *c)
 	enum problem_code code = P_NOT_FOUND;
 
 	/* One that was run before would find its own claim. */
-	if (call->idempotency_key.p && !call->wait.is_again)
+	if (call->idempotency_key.p && !call->wait.is_again) {
+		call->claim = STR_NULL;
 		code = replay(call, c);
+	}
 	if (code != P_NOT_FOUND)
 		return code;
 	call->told = (struct event_row){0};

@@ -241,6 +241,23 @@ static uint32_t take_unknown_of_parts(struct call *call, const struct json *obj,
 	return count;
 }
 
+/* The members of an object, and those of an earlier one that it does not say anew. */
+static struct json add_unsaid(struct call *call, struct json said, const struct json *before)
+{
+	struct json_member *members;
+	uint32_t count = said.count;
+
+	if (said.type != JSON_OBJECT || before->type != JSON_OBJECT)
+		return said;
+	members = arena_calloc(call->arena, said.count + before->count + 1, sizeof(*members));
+	for (uint32_t i = 0; i < said.count; i++)
+		members[i] = said.members[i];
+	for (uint32_t i = 0; i < before->count; i++)
+		if (json_get_str(&said, before->members[i].key) == NULL)
+			members[count++] = before->members[i];
+	return (struct json){.type = JSON_OBJECT, .count = count, .members = members};
+}
+
 /* The members that are not ours, as they came: they are kept in the envelope's extensions under `name`, beside what
  * the sender's own extensions hold. */
 static struct json keep_unknown(struct call *call, const struct json *obj, const char *const *known, struct str name)
@@ -261,10 +278,14 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 	/* What was kept of an earlier one stays, where this one does not say it anew. */
 	new_count = count;
 	for (uint32_t i = 0; new_count && i < before->count; i++) {
-		struct json said = {.type = JSON_OBJECT, .count = new_count, .members = kept};
+		uint32_t at = 0;
 
-		if (json_get_str(&said, before->members[i].key) == NULL)
+		while (at < new_count && !str_eq(kept[at].key, before->members[i].key))
+			at++;
+		if (at == new_count)
 			kept[count++] = before->members[i];
+		else
+			kept[at].value = add_unsaid(call, kept[at].value, &before->members[i].value);
 	}
 	for (uint32_t i = 0; i < own->count; i++)
 		if (count == 0 || !str_eq(own->members[i].key, name))

@@ -16,6 +16,7 @@ enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 struct sending {
 	struct delivery_order order;
 	struct pack *pack;		/* the envelope is packed with the same call; NULL: it is there */
+	struct delivery_order packed_order;	/* the order for it */
 	struct str given_to;		/* p == NULL: whom the envelope is for */
 	struct handoff_row row;
 	struct notices notices;
@@ -73,8 +74,8 @@ static enum problem_code decode_send(struct call *call)
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
-/* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps the
- * deadline that it has, or has none: there the timer is what ends the wait. */
+/* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps a
+ * later deadline, or has none: there the timer is what ends the wait. */
 static void prepare_wait(struct call *call, struct sending *s, bool is_under_way)
 {
 	if (s->order.wait_ms)
@@ -88,7 +89,8 @@ static bool is_under_way(struct call *call, struct store_conn *c, const struct s
 
 	return s->order.wait_ms && store_agent_id(c, call->space, s->order.to, false, 0, &target) == STORE_OK &&
 	       store_handoff_find(c, call->space, s->order.envelope, target, call->arena, &h) == STORE_OK &&
-	       handoff_is_open(h.state);
+	       handoff_is_open(h.state) &&
+	       (h.expires_at_ms == 0 || h.expires_at_ms >= call->now_ms + s->order.wait_ms);
 }
 
 static enum problem_code prepare_pack(struct call *call, struct store_conn *c, struct sending *s)
@@ -101,6 +103,7 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 	s->order.is_new = true;
 	s->order.from = s->pack->in.draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
+	s->packed_order = s->order;
 	prepare_wait(call, s, false);
 	return P_OK;
 }
@@ -131,7 +134,6 @@ static enum problem_code go_on(struct call *call, struct store_conn *c, struct s
 	envelope_id_parse(call->claim, &s->order.envelope);
 	s->order.is_new = false;
 	s->order.to = s->given_to;
-	s->pack = NULL;
 	return find_envelope(call, c, s);
 }
 
@@ -211,11 +213,14 @@ static enum problem_code send_first(struct call *call, struct store_conn *c, str
 	struct delivery d = waiting_delivery(call, c);
 	enum problem_code code = P_OK;
 
-	/* Where the two came at the same time. */
-	if (call->claim.p && s->pack)
+	/* Where the two came at the same time. A claim that is gone again was never committed. */
+	if (call->claim.p)
 		code = go_on(call, c, s);
+	else if (s->pack && s->packed_order.is_new)
+		s->order = s->packed_order;
 	if (code == P_OK)
-		code = s->pack ? send_packed(call, c, s) : delivery_send(&d, &s->order, &s->row, &call->problem);
+		code = s->pack && call->claim.p == NULL ? send_packed(call, c, s)
+							: delivery_send(&d, &s->order, &s->row, &call->problem);
 	if (code == P_OK && s->order.wait_ms && call->claim.p == NULL)
 		code = call_claim(call, c, arena_printf(call->arena, "env-%llu", (unsigned long long)s->row.envelope));
 	return code;
@@ -245,7 +250,7 @@ static void encode_send(struct call *call)
 
 	call->status = s->row.state >= HANDOFF_WORKING ? 200 : 202;
 	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
-	if (s->pack)
+	if (s->pack && s->pack->envelope.num == s->row.envelope)
 		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->arena);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);

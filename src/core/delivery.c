@@ -178,14 +178,32 @@ static enum problem_code refuse_ended(const struct handoff_row *h, struct proble
 	return problem->code;
 }
 
+/* It is under way. Who repeats itself must not keep it from failing, so its deadlines stay; but for the end of a
+ * sender's patience: somebody who waits longer, or not at all, must not lose it by that. */
+static enum problem_code be_patient(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+				    struct problem *problem)
+{
+	int64_t was_ms = h->expires_at_ms, until_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
+
+	if (was_ms == 0 || h->state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
+		return P_OK;
+	if (until_ms == 0)
+		delivery_end_wait(h);
+	h->expires_at_ms = until_ms;
+	if (h->due_ms == was_ms && h->state == HANDOFF_QUEUED)
+		h->due_ms = offered_until(d, h);
+	else if (h->due_ms == was_ms && h->state == HANDOFF_LEASED)
+		h->due_ms = due_at(h, h->changed_at_ms + h->lease_ms);
+	return delivery_write(d, h, problem);
+}
+
 static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				    struct problem *problem)
 {
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
 		return refuse_ended(h, problem);
-	/* Who repeats itself must not keep what is under way from failing: its deadlines stay. */
 	if (h->state != HANDOFF_EXPIRED)
-		return P_OK;
+		return be_patient(d, o, h, problem);
 	if (o->ack_timeout_ms)
 		h->ack_timeout_ms = o->ack_timeout_ms;
 	if (o->max_attempts)

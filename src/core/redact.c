@@ -222,16 +222,39 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 	return P_OK;
 }
 
+static void scan_keys(struct scan *s, struct json *value)
+{
+	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+		scan_keys(s, &value->items[i]);
+	for (uint32_t i = 0; value->type == JSON_OBJECT && i < value->count; i++) {
+		struct json_member *m = &value->members[i];
+
+		m->key = scan_text(s, STR_NULL, m->key, STR("metadata"), NULL, NULL);
+		scan_keys(s, &m->value);
+	}
+}
+
+/* Tags and metadata, which are kept as JSON; `nothing` where they cannot be read. */
+static struct str scan_text_of_json(struct scan *s, struct str text, struct str nothing)
+{
+	struct json value;
+	struct json_error error;
+
+	if (text.n <= 2)
+		return text;
+	if (!json_parse(text, JSON_DEPTH_MAX, s->arena, &value, &error))
+		return nothing;
+	value = scan_json(s, STR_NULL, value, STR("metadata"));
+	scan_keys(s, &value);
+	return json_canonical(&value, METADATA_BYTES_MAX, s->arena);
+}
+
 void redact_memory(struct memory *m, struct arena *arena)
 {
 	struct scan s = {.arena = arena, .findings = arena_calloc(arena, FINDINGS_MAX, sizeof(*s.findings))};
-	struct json metadata;
-	struct json_error error;
 
 	m->content = scan_text(&s, STR_NULL, m->content, STR("content"), NULL, NULL);
 	m->summary = scan_text(&s, STR_NULL, m->summary, STR("summary"), NULL, NULL);
-	if (m->metadata.n > 2 && json_parse(m->metadata, JSON_DEPTH_MAX, arena, &metadata, &error)) {
-		metadata = scan_json(&s, STR_NULL, metadata, STR("metadata"));
-		m->metadata = json_canonical(&metadata, METADATA_BYTES_MAX, arena);
-	}
+	m->tags = scan_text_of_json(&s, m->tags, STR("[]"));
+	m->metadata = scan_text_of_json(&s, m->metadata, STR("{}"));
 }

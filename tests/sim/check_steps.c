@@ -92,6 +92,25 @@ static void join_channel(struct check *k, const struct delivery_order *o, struct
 	check_apply(k, &w);
 }
 
+/* What is under way goes on as if nothing had been said, unless by somebody with more patience. */
+static void be_patient(struct check *k, const struct delivery_order *o, struct shadow *s)
+{
+	struct want w = check_want(s, HANDOFF_VERBS);
+	int64_t was_ms = s->row.expires_at_ms, until_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
+
+	if (was_ms == 0 || s->row.state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
+		return;
+	if (until_ms == 0)
+		model_end_wait(&w);
+	w.row.expires_at_ms = until_ms;
+	if (s->row.due_ms == was_ms && s->row.state == HANDOFF_QUEUED)
+		model_offer(k, &w);
+	else if (s->row.due_ms == was_ms && s->row.state == HANDOFF_LEASED)
+		w.row.due_ms = w.due_max_ms = until_ms && until_ms < s->row.changed_at_ms + s->row.lease_ms
+						      ? until_ms : s->row.changed_at_ms + s->row.lease_ms;
+	check_apply(k, &w);
+}
+
 static void send_again(struct check *k, const struct delivery_order *o, struct shadow *s)
 {
 	struct want w;
@@ -113,8 +132,9 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 		if (is_probe)
 			model_touch(k, s->row.agent)->target.probe = s->row.num;
 	}
-	/* What is under way goes on as if nothing had been said. */
-	if (s->row.state == HANDOFF_EXPIRED) {
+	if (s->row.state != HANDOFF_EXPIRED) {
+		be_patient(k, o, s);
+	} else {
 		if (o->ack_timeout_ms)
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
 		if (o->max_attempts)

@@ -95,7 +95,7 @@ static void after_failure(struct world *w, struct flow *f, int64_t pause_ms)
 	if (w->is_calm)
 		return;
 	if (f->tries > 0)
-		world_later(w, pause_ms, ERRAND_FLOW_SEND, f);
+		world_later(w, pause_ms > 0 ? pause_ms : 0, ERRAND_FLOW_SEND, f);
 	else if (random_chance(&w->random, 600))
 		park(w, f->space, f->envelope, f->targets[0]->cast.name, random_chance(&w->random, 100));
 }

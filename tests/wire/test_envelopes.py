@@ -402,6 +402,8 @@ def test_fields_of_a_newer_minor_survive_wherever_they_stand(api):
     assert again["extensions"] == {"v2": {"future": 1, "task": {"mood": "good"}, "memory": {"graph": [1]}}}
     third = api.ok("POST", "/v1/envelopes", {**again, "task": {**again["task"], "mood": "bad"}})
     assert third["extensions"] == {"v2": {"future": 1, "task": {"mood": "bad"}, "memory": {"graph": [1]}}}
+    fourth = api.ok("POST", "/v1/envelopes", {**third, "task": {**third["task"], "tone": "dry"}})
+    assert fourth["extensions"]["v2"]["task"] == {"mood": "bad", "tone": "dry"}
 
 
 def test_unknown_fields_within_lists_are_told(api):
@@ -650,7 +652,7 @@ def test_an_envelope_is_stored_once_for_one_idempotency_key(api):
 
 
 def test_what_is_fetched_for_a_guarded_envelope_is_guarded_too(api):
-    told = api.store(f"deploy with {SECRET} please", summary=f"token {SECRET}", metadata={"api_key": SECRET, "n": 1})
+    told = api.store(f"deploy with {SECRET} please", summary=f"token {SECRET}", metadata={"api_key": SECRET, "n": 1, SECRET: 2}, tags=["ok", SECRET])
     later = api.store(f"and {SECRET} again")
     for constraints, hidden in (({"security": "no plaintext credentials"}, True), ({}, False)):
         envelope = api.handoff(summary=f"see {told['id']} and {later['id']}", strategy="lazy", include_recent=0, constraints=constraints)
