@@ -15,6 +15,8 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 {
 	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */
 	bool exhausts = !h->is_exhausted && h->state == HANDOFF_EXPIRED;
+	/* What is queued behind it may have waited for it. */
+	bool was_first = h->state == HANDOFF_QUEUED || h->state == HANDOFF_LEASED || h->state == HANDOFF_WORKING;
 	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : P_OK;
 
 	if (code != P_OK)
@@ -26,8 +28,9 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
 	if (code != P_OK)
 		return code;
-	return exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem)
+	code = exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem)
 			: delivery_tell(d, h, EVENT_PARKED, reason, problem);
+	return code == P_OK && was_first ? delivery_rouse(d, h->agent, problem) : code;
 }
 
 static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from,

@@ -365,6 +365,7 @@ static void check_due(struct check *k)
 static void park_one(struct check *k, struct shadow *s)
 {
 	struct want w = check_want(s, VERB_PARK);
+	enum handoff_state was = s->row.state;
 
 	if (s->row.state == HANDOFF_EXPIRED && !s->row.is_exhausted)
 		model_exhausted(k, &w);
@@ -375,6 +376,8 @@ static void park_one(struct check *k, struct shadow *s)
 	check_expect_event(k, &w, EVENT_PARKED);
 	check_apply(k, &w);
 	CHECK(k, str_eq(s->row.reason, k->r->step.text), "parked for another reason");
+	if (was == HANDOFF_QUEUED || was == HANDOFF_LEASED || was == HANDOFF_WORKING)
+		model_rouse(k, s->row.agent);
 }
 
 static void park_unsent(struct check *k)

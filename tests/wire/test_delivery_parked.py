@@ -1,7 +1,10 @@
 """Parked: what could not go on by itself, and the four ways out, each with who and why."""
 
+import time
+
 import pytest
-from api import check_problem
+from api import check_problem, wait_until
+from delivery import at
 
 WAYS = {"redrive": {}, "reroute": {"to": "other"}, "shrink": {"max_tokens": 300}, "discard": {"why": "too late"}}
 
@@ -273,3 +276,16 @@ def test_parking_wants_a_reason(desk, body, field, code):
     desk.refused(422, code, "POST", f"/v1/envelopes/{envelope}/park", body, field=field)
     desk.refused(404, "envelope_not_found", "POST", "/v1/envelopes/env-99/park", {"reason": "x"}, field="id")
     assert desk.parked() == []
+
+
+def test_what_waits_behind_is_looked_at_when_the_one_at_work_is_parked(desk):
+    first = desk.send("busy")
+    desk.take("busy", lease_s=400)
+    behind = desk.send("busy", ack_timeout_s=0.1)
+
+    def is_put_off():
+        return at(desk.look(behind)["due_at"]) - time.time() > 100
+
+    wait_until(is_put_off, "it waits for the end of the lease")
+    desk.ok("POST", f"/v1/envelopes/{first['envelope_id']}/park", {"reason": "enough"})
+    assert not is_put_off()
