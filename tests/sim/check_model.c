@@ -195,7 +195,7 @@ static struct shadow *first_behind(struct check *k, int64_t agent, const struct 
 		bool is_behind = h == NULL || s->row.priority < h->priority ||
 				 (s->row.priority == h->priority && s->row.num > h->num);
 
-		if (is_behind && s->row.due_ms != s->row.expires_at_ms &&
+		if (is_behind && (s->row.due_ms != s->row.expires_at_ms || s->row.is_retried) &&
 		    (best == NULL || s->row.priority > best->row.priority ||
 		     (s->row.priority == best->row.priority && s->row.num < best->row.num)))
 			best = s;

@@ -627,7 +627,7 @@ static const struct kept *first_behind(struct store_conn *c, int64_t agent, cons
 	for (size_t i = 0; i < queue->len; i++) {
 		const struct kept *k = queue->items[i];
 
-		if (k->row.due_ms != k->row.expires_at_ms && (h == NULL || queue_before(h, k)) &&
+		if ((k->row.due_ms != k->row.expires_at_ms || k->row.is_retried) && (h == NULL || queue_before(h, k)) &&
 		    (best == NULL || queue_before(k, best)))
 			best = k;
 	}

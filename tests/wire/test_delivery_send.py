@@ -2,6 +2,8 @@
 
 import json
 
+import time
+
 import pytest
 from api import check_problem, wait_until
 from delivery import Background, at
@@ -561,3 +563,16 @@ def test_a_sender_with_more_patience_gives_the_lease_its_whole_time(desk, beside
     assert third.result(504) and desk.look(taken) == before, "one with less changes nothing"
     desk.settle("ack", taken)
     assert first.result(200).json["state"] == second.result(200).json["state"] == "acked"
+
+
+def test_a_fallback_within_the_wait_comes_also_behind_an_agent_that_was_busy(desk, beside):
+    first = desk.send("busy")
+    held = desk.take("busy", lease_s=300)
+    sender = beside("POST", "/v1/handoffs", {"envelope_id": desk.pack("busy"), "wait_s": 60, "ack_timeout_s": 0.1,
+                                             "max_attempts": 1, "fallbacks": ["spare"]})
+    desk.wait_for_waiters(1)
+    waiting = next(one for one in desk.ok("GET", "/v1/handoffs?to=busy&state=queued")["handoffs"] if one["id"] != first["id"])
+    wait_until(lambda: at(desk.look(waiting)["due_at"]) - time.time() > 30, "it waits for the agent at work")
+    desk.settle("ack", held)
+    desk.settle("ack", desk.take("spare"))
+    assert sender.result(200).json["to"] == "spare"

@@ -130,14 +130,15 @@
 	  "WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1") \
 	X(HANDOFF_PUT_OFF, \
 	  "SELECT id FROM (SELECT id, due, ack_timeout FROM handoff WHERE agent = ?1 AND state = 0 AND " \
-	  "due <> expires_at ORDER BY priority DESC, id LIMIT 1) WHERE due > ?2 + ack_timeout") \
+	  "(due <> expires_at OR flags & 4) ORDER BY priority DESC, id LIMIT 1) WHERE due > ?2 + ack_timeout") \
 	X(HANDOFF_BEHIND, \
 	  SQLITE_HANDOFF_COLUMNS \
-	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority = ?2 AND h.id > ?3 AND h.due <> h.expires_at " \
+	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority = ?2 AND h.id > ?3 AND " \
+	  "(h.due <> h.expires_at OR h.flags & 4) " \
 	  "ORDER BY h.id LIMIT 1") \
 	X(HANDOFF_BELOW, \
 	  SQLITE_HANDOFF_COLUMNS \
-	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority < ?2 AND h.due <> h.expires_at " \
+	  "WHERE h.agent = ?1 AND h.state = 0 AND h.priority < ?2 AND (h.due <> h.expires_at OR h.flags & 4) " \
 	  "ORDER BY h.priority DESC, h.id LIMIT 1") \
 	X(HANDOFFS_HELD, \
 	  SQLITE_HANDOFF_COLUMNS \

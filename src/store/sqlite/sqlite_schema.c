@@ -131,7 +131,7 @@ static const char step_3[] =
 	"  lease_ms INTEGER NOT NULL,"
 	"  changed_at INTEGER NOT NULL,"
 	"  acked_at INTEGER NOT NULL,"
-	"  flags INTEGER NOT NULL,"		/* 1: exhausted, 2: told */
+	"  flags INTEGER NOT NULL,"		/* 1: exhausted, 2: told, 4: retried */
 	"  receiver TEXT,"
 	"  fallbacks TEXT,"
 	"  reason TEXT,"
