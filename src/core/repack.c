@@ -68,7 +68,8 @@ struct str repack_context(struct str context, const struct envelope *parent, str
 
 	buf_init(&out, RENDER_MAX_BYTES);
 	render_prompt(parent, &out);
-	prompt = arena_str(arena, buf_str(&out));
+	/* Who adds a line may have taken away the blank ones at the end. */
+	prompt = without_lines(arena_str(arena, buf_str(&out)));
 	buf_release(&out);
 	end = memmem(prompt.p, prompt.n, "\n## ", 4);
 	head = str_sub(prompt, 0, end ? (size_t)(end - prompt.p) : prompt.n);

@@ -425,6 +425,8 @@ def test_an_agent_of_version_1_does_not_break_the_chain(api):
     assert second["budget"]["token_count"] < first["budget"]["token_count"] + 60, "the old prompt went along"
     added = handed_on_by_an_old_agent(api, body, "d", context=body["context"] + "\n\nAnd the tests are red.\n")
     assert added["task"]["state"] == "And the tests are red."
+    added = handed_on_by_an_old_agent(api, body, "e", context=body["context"].rstrip() + " And more.")
+    assert added["task"]["state"] == "And more."
     api.refused("constraint_conflict", "POST", "/v1/envelopes", {**body, "target": "e", "constraints": {"language": "rust"}})
     # The prompt is another one by now, and what was forgotten must not come back through it.
     api.ok("DELETE", f"/v1/memories/{memory['id']}")
