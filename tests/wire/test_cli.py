@@ -523,7 +523,8 @@ def test_what_is_generated_is_current(offline, args, path):
 @pytest.mark.skipif(not have("mandoc"), reason="mandoc is not installed")
 def test_the_manual_page_is_clean():
     done = subprocess.run(["mandoc", "-Tlint", "-Wstyle", str(ROOT / "man/spine.1")], capture_output=True, text=True)
-    complaints = [line for line in done.stdout.splitlines() if "lacks" not in line]
+    # Which other manuals are installed says nothing about this one.
+    complaints = [line for line in done.stdout.splitlines() if "lacks" not in line and "referenced manual not found" not in line]
     assert complaints == []
 
 
