@@ -6,7 +6,6 @@
 #include "core/agent.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* --- Shared --- */
 
@@ -96,8 +95,7 @@ enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-/* When a deadline of the current state ends, or the sender's patience, whichever is first. */
-static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
+int64_t delivery_due_at(const struct handoff_row *h, int64_t deadline_ms)
 {
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
@@ -106,7 +104,9 @@ static int64_t due_at(const struct handoff_row *h, int64_t deadline_ms)
  * one attempt in its time. */
 static int64_t offered_until(const struct delivery *d, const struct handoff_row *h)
 {
-	return h->expires_at_ms && !h->is_retried ? h->expires_at_ms : due_at(h, d->now_ms + h->ack_timeout_ms);
+	if (h->expires_at_ms && !h->is_retried)
+		return h->expires_at_ms;
+	return delivery_due_at(h, d->now_ms + h->ack_timeout_ms);
 }
 
 void delivery_end_wait(struct handoff_row *h)
@@ -193,7 +193,7 @@ static enum problem_code be_patient(struct delivery *d, const struct delivery_or
 	if (h->due_ms == was_ms && h->state == HANDOFF_QUEUED)
 		h->due_ms = offered_until(d, h);
 	else if (h->due_ms == was_ms && h->state == HANDOFF_LEASED)
-		h->due_ms = due_at(h, h->changed_at_ms + h->lease_ms);
+		h->due_ms = delivery_due_at(h, h->changed_at_ms + h->lease_ms);
 	return delivery_write(d, h, problem);
 }
 
@@ -385,7 +385,7 @@ enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t le
 		return problem_of_store(problem, status);
 	h.leases++;
 	h.lease_ms = lease_ms ? lease_ms : h.ack_timeout_ms;
-	h.due_ms = due_at(&h, d->now_ms + h.lease_ms);
+	h.due_ms = delivery_due_at(&h, d->now_ms + h.lease_ms);
 	h.receiver = receiver;
 	h.progress = STR_NULL;
 	code = delivery_move(d, &h, VERB_TAKE, HANDOFF_LEASED, problem);
@@ -469,20 +469,21 @@ static bool parse_gaps(struct delivery *d, struct str text, struct json *ret)
 /* The gaps of the ack, and those of the completion that are not among them. */
 static struct str join_gaps(struct delivery *d, struct str before, struct str more)
 {
-	struct json all, added;
+	struct json all, added, *items;
 	struct json_set known;
 	uint32_t count;
 
 	if (!parse_gaps(d, before, &all) || !parse_gaps(d, more, &added))
 		return more.p ? more : before;
 	json_set_init(&known, &all);
-	count = all.count;
-	all.items = memcpy(arena_calloc(d->arena, all.count + added.count + 1, sizeof(*all.items)), all.items,
-			   all.count * sizeof(*all.items));
+	items = arena_calloc(d->arena, all.count + added.count + 1, sizeof(*items));
+	for (count = 0; count < all.count; count++)
+		items[count] = all.items[count];
 	for (uint32_t i = 0; i < added.count; i++)
 		if (!json_set_has(&known, &added.items[i]))
-			all.items[count++] = added.items[i];
+			items[count++] = added.items[i];
 	json_set_release(&known);
+	all.items = items;
 	all.count = count;
 	return json_canonical(&all, before.n + more.n, d->arena);
 }
@@ -537,7 +538,7 @@ static enum problem_code go_on(struct delivery *d, const struct delivery_answer 
 	if (a->work_lease_ms)
 		h->lease_ms = a->work_lease_ms;
 	if (h->state == HANDOFF_LEASED)
-		h->due_ms = due_at(h, d->now_ms + h->lease_ms);
+		h->due_ms = delivery_due_at(h, d->now_ms + h->lease_ms);
 	else if (h->state == HANDOFF_WORKING)
 		h->due_ms = d->now_ms + h->lease_ms;
 	code = delivery_move(d, h, VERB_PROGRESS, h->state, problem);

@@ -155,7 +155,7 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 /* Sets when h is looked at next. */
 static enum problem_code look_at(struct delivery *d, struct handoff_row *h, int64_t at_ms, struct problem *problem)
 {
-	h->due_ms = h->expires_at_ms && h->expires_at_ms < at_ms ? h->expires_at_ms : at_ms;
+	h->due_ms = delivery_due_at(h, at_ms);
 	return delivery_write(d, h, problem);
 }
 

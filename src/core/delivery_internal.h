@@ -24,6 +24,8 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 					  struct str note, struct problem *problem);
 /* A handoff of the space; the problem says where there is none. */
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem);
+/* When a deadline of the current state ends, or the sender's patience, whichever is first. */
+int64_t delivery_due_at(const struct handoff_row *h, int64_t deadline_ms);
 /* The sender does not wait any more. */
 void delivery_end_wait(struct handoff_row *h);
 /* Offers h to its agent from now on: queued, with a deadline. Moves it. */

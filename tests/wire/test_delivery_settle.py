@@ -242,6 +242,14 @@ def test_a_completion_keeps_what_the_ack_told(desk):
     assert (seen["result"], seen["gaps"], seen["input_tokens"]) == ("done", ["no access to ms-7"], 812)
 
 
+def test_no_gaps_are_added_to_as_well(desk):
+    desk.send()
+    taken = desk.take()
+    desk.settle("ack", taken, gaps=[])
+    desk.settle("complete", taken, gaps=["late", "late"])
+    assert desk.look(taken)["gaps"] == ["late", "late"]
+
+
 def test_a_completion_may_correct_what_the_ack_told_and_adds_to_its_gaps(desk):
     desk.send()
     taken = desk.take()
