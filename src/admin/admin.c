@@ -3,29 +3,15 @@
 #include "core/unpack.h"
 #include "store/store.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { PATH_MAX_BYTES = 8192 };
+enum { WHY_MAX = 8192 };
 
 /* A directory without a store is most often the wrong directory. */
 static struct store_conn *open_store(const char *data_dir, struct buf *error)
 {
-	struct store_conn *c = NULL;
-	struct stat st;
-	struct buf path;
-
-	buf_init(&path, PATH_MAX_BYTES);
-	buf_printf(&path, "%s/spine.db", data_dir);
-	if (!buf_overflowed(&path) && stat(buf_str(&path).p, &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
-		buf_printf(error, "there is no store in %s; --data names another data directory", data_dir);
-	else
-		c = store_open(data_dir, STORE_READ, error);
-	buf_release(&path);
-	return c;
+	if (!store_is_missing(data_dir))
+		return store_open(data_dir, STORE_READ, error);
+	buf_printf(error, "there is no store in %s; --data names another data directory", data_dir);
+	return NULL;
 }
 
 bool admin_backup(const char *data_dir, const char *file, struct buf *error)
@@ -129,54 +115,15 @@ bool admin_check(const char *data_dir, struct admin_check *ret, struct buf *ret_
 	return check_store(open_store(data_dir, error), ret, ret_problems, error);
 }
 
-/* What a check of a file works in: a data directory of which that file is the store. */
-struct stand_in {
-	char dir[PATH_MAX_BYTES];
-	char link[PATH_MAX_BYTES + 16];
-};
-
-static bool make_stand_in(const char *file, struct stand_in *ret, struct buf *error)
-{
-	const char *temporary = getenv("TMPDIR");
-	char *whole = realpath(file, NULL);
-	struct stat st;
-	bool ok = false;
-
-	snprintf(ret->dir, sizeof(ret->dir), "%.4000s/spine-check-XXXXXX",
-		 temporary && temporary[0] ? temporary : "/tmp");
-	if (whole == NULL || stat(whole, &st) != 0) {
-		buf_printf(error, "cannot open %s: %s", file, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		buf_printf(error, "%s is not a backup file%s", file,
-			   S_ISDIR(st.st_mode) ? "; --data names a data directory" : "");
-	} else if (mkdtemp(ret->dir) == NULL) {
-		buf_printf(error, "cannot make %s: %s", ret->dir, strerror(errno));
-	} else {
-		snprintf(ret->link, sizeof(ret->link), "%s/spine.db", ret->dir);
-		ok = symlink(whole, ret->link) == 0;
-		if (!ok) {
-			buf_printf(error, "cannot make %s: %s", ret->link, strerror(errno));
-			rmdir(ret->dir);
-		}
-	}
-	free(whole);
-	return ok;
-}
-
 bool admin_check_file(const char *file, struct admin_check *ret, struct buf *ret_problems, struct buf *error)
 {
-	struct stand_in place;
 	struct buf why;
 	bool ok;
 
-	if (!make_stand_in(file, &place, error))
-		return false;
-	buf_init(&why, PATH_MAX_BYTES);
-	ok = check_store(store_open(place.dir, STORE_READ, &why), ret, ret_problems, &why);
+	buf_init(&why, WHY_MAX);
+	ok = check_store(store_open_file(file, &why), ret, ret_problems, &why);
 	if (!ok)
-		buf_printf(error, "%s: %s", file, buf_str(&why).p);
-	unlink(place.link);
-	rmdir(place.dir);
+		buf_printf(error, "cannot check %s: %s", file, buf_str(&why).p);
 	buf_release(&why);
 	return ok;
 }

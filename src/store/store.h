@@ -33,6 +33,10 @@ enum store_mode {
 /* Opens a connection of the embedded engine to the store in data_dir. STORE_WRITE takes the directory's lock and
  * makes or migrates the store. On failure returns NULL and a sentence for a person in *error. Returns owned. */
 struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
+/* To read a backup, wherever it lies. Returns owned, or NULL and what is wrong with it. */
+struct store_conn *store_open_file(const char *file, struct buf *error);
+/* There is none in this directory, or no such directory. */
+bool store_is_missing(const char *data_dir);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
 /* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer

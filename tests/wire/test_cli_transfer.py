@@ -134,9 +134,8 @@ def test_a_backup_is_checked_where_it_lies(server, spine, tmp_path):
     assert spine("check", "backup.db", cwd=tmp_path).code == DAMAGED
     (tmp_path / "backup.db").write_bytes(b"junk" * 1000)
     result = spine("check", "backup.db", cwd=tmp_path)
-    assert result.code == FAILED and result.err.startswith("spine: backup.db: ")
-    assert "/tmp/spine-check-" not in result.err
-    assert "cannot open missing" in spine("check", "missing").err
+    assert result.code == FAILED and result.err.startswith("spine: cannot check backup.db: ")
+    assert "cannot check missing: No such file" in spine("check", "missing").err
     assert "--data names a data directory" in spine("check", tmp_path).err
     assert spine("check", "backup.db", "--data", "x").code == USAGE
 

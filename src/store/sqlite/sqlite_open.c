@@ -135,19 +135,16 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 	return ok;
 }
 
-static bool open_database(struct store_conn *c, const char *data_dir, enum store_mode mode, struct buf *error)
+static bool open_database(struct store_conn *c, const char *path, enum store_mode mode, struct buf *error)
 {
 	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	char *path = sqlite_path(data_dir, "spine.db");
 	const char *vfs = mode == STORE_WRITE ? sqlite_vfs() : NULL;
 	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, vfs) == SQLITE_OK;
 
 	if (!ok)
 		buf_printf(error, "cannot open %s: %s", path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
 	ok = ok && set_up(c->db, mode, error);
-	ok = ok && (mode == STORE_WRITE ? sqlite_schema_migrate(c->db, error) : sqlite_schema_verify(c->db, error));
-	free(path);
-	return ok;
+	return ok && (mode == STORE_WRITE ? sqlite_schema_migrate(c->db, error) : sqlite_schema_verify(c->db, error));
 }
 
 /* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,
@@ -214,14 +211,22 @@ static void configure(void)
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
+static struct store_conn *new_connection(void)
 {
-	struct store_conn *c = mem_zalloc(sizeof(*c));
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	bool ok = true;
+	struct store_conn *c = mem_zalloc(sizeof(*c));
 
 	pthread_once(&once, configure);
 	c->lock_fd = -1;
+	return c;
+}
+
+struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
+{
+	struct store_conn *c = new_connection();
+	char *path = sqlite_path(data_dir, "spine.db");
+	bool ok = true;
+
 	if (mode == STORE_WRITE) {
 		c->cache = sqlite_cache_new();
 		c->owns_cache = true;
@@ -229,13 +234,42 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 		     may_be_opened(data_dir, error) && make_private(data_dir, error) &&
 		     sync_what_is_there(data_dir, error);
 	}
-	if (ok && open_database(c, data_dir, mode, error)) {
-		if (mode == STORE_WRITE)
-			sqlite_checkpoint_start(c);
+	ok = ok && open_database(c, path, mode, error);
+	if (ok && mode == STORE_WRITE)
+		sqlite_checkpoint_start(c);
+	free(path);
+	if (ok)
 		return c;
+	store_close(c);
+	return NULL;
+}
+
+struct store_conn *store_open_file(const char *file, struct buf *error)
+{
+	struct store_conn *c = NULL;
+	struct stat st;
+
+	if (stat(file, &st) != 0) {
+		buf_printf(error, "%s", strerror(errno));
+	} else if (!S_ISREG(st.st_mode)) {
+		buf_printf(error, "not a file%s", S_ISDIR(st.st_mode) ? "; --data names a data directory" : "");
+	} else {
+		c = new_connection();
+		if (open_database(c, file, STORE_READ, error))
+			return c;
 	}
 	store_close(c);
 	return NULL;
+}
+
+bool store_is_missing(const char *data_dir)
+{
+	char *path = sqlite_path(data_dir, "spine.db");
+	struct stat st;
+	bool missing = stat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+
+	free(path);
+	return missing;
 }
 
 void store_close(struct store_conn *c)
