@@ -218,11 +218,53 @@ static void encode_fidelity(struct call *call)
 
 /* --- GET /v1/tasks --- */
 
+enum { ABOUT_CHARACTERS = 200 };
+
+/* What a person knows a task again by. */
+struct about {
+	struct str intent;	/* p == NULL: nobody said what the user wants */
+	struct str summary;	/* what its first envelope asks for */
+};
+
 struct task_list {
 	struct page page;
 	struct task_row *rows;
+	struct about *abouts;
 	size_t count;
 };
+
+static struct str beginning(struct arena *arena, struct str text)
+{
+	size_t characters = 0;
+
+	for (size_t i = 0; i < text.n; i++)
+		if (((unsigned char)text.p[i] & 0xc0) != 0x80 && ++characters > ABOUT_CHARACTERS)
+			return arena_printf(arena, "%.*s\xe2\x80\xa6", (int)i, text.p);
+	return text.p ? arena_str(arena, text) : STR_NULL;
+}
+
+/* An envelope can be large, and a page has many tasks: no more than the beginnings is kept of them. What cannot be read
+ * is not told here: spine check and verify say what is wrong with it. */
+static enum store_status read_about(struct call *call, struct store_conn *c, struct str task, struct about *ret)
+{
+	struct envelope_row row;
+	struct envelope e;
+	struct problem problem = {0};
+	struct arena arena;
+	size_t count = 0;
+	enum store_status status;
+
+	arena_init(&arena);
+	status = store_task_last(c, call->space, task, &arena, &row);
+	if (status == STORE_OK && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
+		ret->intent = beginning(call->arena, e.intent);
+	if (status == STORE_OK)
+		status = store_task_envelopes(c, call->space, task, 0, 1, &arena, &row, &count);
+	if (status == STORE_OK && count && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
+		ret->summary = beginning(call->arena, e.summary);
+	arena_release(&arena);
+	return status;
+}
 
 static enum problem_code decode_list(struct call *call)
 {
@@ -239,9 +281,12 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	enum store_status status = STORE_OK;
 
 	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
+	l->abouts = arena_calloc(call->arena, l->page.size, sizeof(*l->abouts));
 	if (call->space)
 		status = store_tasks(c, call->space, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows,
 				     &l->count);
+	for (size_t i = 0; status == STORE_OK && i < l->count && i < l->page.size; i++)
+		status = read_about(call, c, l->rows[i].name, &l->abouts[i]);
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
@@ -263,6 +308,8 @@ static void encode_list(struct call *call)
 		json_member_str(&w, "id", l->rows[i].name);
 		json_member_cstr(&w, "created_at", at);
 		json_member_int(&w, "envelopes", l->rows[i].envelopes);
+		json_member_optional(&w, "intent", l->abouts[i].intent);
+		json_member_optional(&w, "summary", l->abouts[i].summary);
 		json_end_object(&w);
 	}
 	json_end_array(&w);

@@ -22,45 +22,6 @@ static struct str beginning(struct arena *arena, struct str text)
 	return copy;
 }
 
-/* What an envelope says is to be done; empty where that cannot be told. */
-static struct str summary_of(struct cli *cli, const char *envelope)
-{
-	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/envelopes/", envelope, ""), .repeatable = true,
-	};
-	struct str summary = STR("");
-	struct arena arena;
-	struct ask ask;
-
-	arena_init(&arena);
-	ask_make(cli, &request, &arena, &ask);
-	if (ask.exit == CLI_OK)
-		summary = beginning(cli->arena, ask_str(json_get(&ask.json, "task"), "summary"));
-	ask_release(&ask);
-	arena_release(&arena);
-	return summary;
-}
-
-/* The list itself has no more than ids, by which nobody knows a task again: so its intent is asked for, and where it
- * has none, what its first envelope says. */
-static struct str about_task(struct cli *cli, const char *task)
-{
-	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/tasks/", task, "?page_size=1"), .repeatable = true,
-	};
-	const struct json *envelopes;
-	struct str about;
-	struct ask ask;
-
-	ask_make(cli, &request, cli->arena, &ask);
-	envelopes = ask_array(&ask.json, "envelopes");
-	about = beginning(cli->arena, ask_str(&ask.json, "intent"));
-	if (about.n == 0 && envelopes->count)
-		about = summary_of(cli, arena_cstr(cli->arena, ask_str(&envelopes->items[0], "envelope")));
-	ask_release(&ask);
-	return about;
-}
-
 static void print_tasks(const struct cli *cli, const struct json *tasks)
 {
 	static const struct table_column columns[] = {
@@ -68,20 +29,18 @@ static void print_tasks(const struct cli *cli, const struct json *tasks)
 		{"ABOUT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
 	};
 	int64_t now_ms = clock_wall_ms();
-	struct cli calling = *cli;
 	struct table table;
 
 	table_init(&table, columns, cli->arena);
 	for (uint32_t i = 0; i < tasks->count; i++) {
 		const struct json *task = &tasks->items[i];
-		struct str id = ask_str(task, "id");
+		struct str intent = ask_str(task, "intent");
 		struct table_row *row = table_add(&table);
 
 		row->cells[0] = when_age(cli->arena, ask_str(task, "created_at"), now_ms);
 		row->cells[1] = arena_printf(cli->arena, "%lld", (long long)ask_int(task, "envelopes", 0));
-		table_set(&table, row, 2, id);
-		if (id.n)
-			row->cells[3] = about_task(&calling, arena_cstr(cli->arena, id));
+		table_set(&table, row, 2, ask_str(task, "id"));
+		row->cells[3] = beginning(cli->arena, intent.n ? intent : ask_str(task, "summary"));
 	}
 	show_rows(cli, &table);
 }

@@ -102,3 +102,13 @@ def test_a_task_that_is_not_there_has_no_pages(api):
         api.refused(404, "task_not_found", "GET", path)
     make_chain(api)
     api.refused(404, "task_not_found", "GET", "/v1/tasks/none")
+
+
+def test_the_list_of_tasks_says_what_each_is_about(api):
+    make_chain(api)
+    hand_over(api, "a", task="plain", task_summary="ä" * 201)
+    hand_over(api, "b", task="plain", parent=api.ok("GET", "/v1/tasks/plain")["envelopes"][0]["envelope"])
+    hand_over(api, "a", task="whole", task_summary="ä" * 200)
+    about = {task["id"]: (task["intent"], task["summary"]) for task in api.ok("GET", "/v1/tasks")["tasks"]}
+    assert about == {"long": ("the intent", "for agent-1"), "plain": (None, "ä" * 200 + "…"), "whole": (None, "ä" * 200)}
+    assert len(api.ok("GET", "/v1/tasks?page_size=2")["tasks"]) == 2

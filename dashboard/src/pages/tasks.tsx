@@ -1,36 +1,23 @@
 // All tasks, the newest first.
 import { useState } from "preact/hooks";
-import { call, path } from "../api";
+import { call } from "../api";
 import { count, plural, shorten } from "../format";
 import { Empty, Failure, More, Name, Table, Time, Title, Waiting } from "../parts/basics";
 import { useResource } from "../resource";
 import { link } from "../router";
-import type { Trace } from "../types";
 
 interface TaskRow {
 	readonly id: string;
 	readonly created_at: string;
 	readonly envelopes: number;
+	readonly intent: string | null;
+	readonly summary: string | null;
 }
 
 const PAGE = 25;
 
-/** What the user asked for. The list does not say it, so it is read for each row that is shown. */
-function Intent({ space, id }: { space: string; id: string }) {
-	const task = useResource(`${space} about ${id}`, async (signal) => {
-		const { intent } = await call<{ intent: string | null }>(space, "GET", path("tasks", id), {
-			query: { page_size: 1 },
-			signal,
-		});
-		// Nobody said what the user asked for: then what the first agent was asked for.
-		const first = intent
-			? undefined
-			: await call<Trace>(space, "GET", path("tasks", id, "trace"), { query: { page_size: 1 }, signal });
-		return { intent, summary: first?.envelopes[0]?.summary };
-	});
-
-	if (!task.data) return <span class="faint">…</span>;
-	const { intent, summary } = task.data;
+/** What the user asked for; where nobody said it, what the first agent was asked for. */
+function About({ intent, summary }: TaskRow) {
 	return (
 		<span class={intent ? "" : "faint"} dir="auto">
 			{shorten(intent ?? summary ?? "", 160)}
@@ -96,7 +83,7 @@ export function Tasks({ space }: { space: string }) {
 									</a>
 								</th>
 								<td class="wide widest">
-									<Intent space={space} id={task.id} />
+									<About {...task} />
 								</td>
 								<td class="n">{count(task.envelopes)}</td>
 								<td>

@@ -312,15 +312,22 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task in the list of tasks; `envelopes` is how many it has."""
+    """A task in the list of tasks; `envelopes` is how many it has.
+
+    `intent` is what the user wants and `summary` what the first envelope asks for, each cut to 200 characters.
+    """
 
     id: str
     created_at: datetime
     envelopes: int
+    intent: Optional[str] = None
+    summary: Optional[str] = None
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> TaskEntry:
-        return cls(raw["id"], parse_time(raw["created_at"]), raw["envelopes"])
+        return cls(
+            raw["id"], parse_time(raw["created_at"]), raw["envelopes"], raw.get("intent"), raw.get("summary")
+        )
 
 
 @dataclass(frozen=True)
