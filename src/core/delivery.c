@@ -439,31 +439,55 @@ static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
 	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
 }
 
-/* Whoever completes twice with one result and another must hear that the second is not kept. One that gives none again
- * does not say that there is none. */
-static enum problem_code check_same_result(struct delivery *d, const struct handoff_row *h,
-					   const struct delivery_answer *a, struct problem *problem)
-{
-	struct result_row kept = {0};
-	enum store_status status = STORE_OK;
-
-	if (a->verb == VERB_COMPLETE && a->result.result.p)
-		status = store_result_get(d->conn, h->space, h->num, d->arena, &kept);
-	if (status != STORE_OK && status != STORE_NOT_FOUND)
-		return problem_of_store(problem, status);
-	if (a->verb == VERB_COMPLETE && a->result.result.p && !str_eq(a->result.result, kept.result))
-		return problem_set(problem, P_ALREADY_SETTLED, "result",
-				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
-				   "changed. Store the new one as a memory, or hand it over as another envelope",
-				   (unsigned long long)h->num);
-	return P_OK;
-}
-
 static bool parse_gaps(struct delivery *d, struct str text, struct json *ret)
 {
 	struct json_error error;
 
 	return text.p && json_parse(text, JSON_DEPTH_MAX, d->arena, ret, &error) && ret->type == JSON_ARRAY;
+}
+
+/* Has the answer a gap that is not among those kept? */
+static bool has_new_gaps(struct delivery *d, struct str kept, struct str answered)
+{
+	struct json all = {.type = JSON_ARRAY}, given;
+	struct json_set known;
+	bool is_new = false;
+
+	if (!parse_gaps(d, answered, &given))
+		return false;
+	parse_gaps(d, kept, &all);
+	json_set_init(&known, &all);
+	for (uint32_t i = 0; i < given.count; i++)
+		is_new |= !json_set_has(&known, &given.items[i]);
+	json_set_release(&known);
+	return is_new;
+}
+
+/* Whoever answers twice with one result and another, or with further gaps, must hear that the second is not kept. One
+ * that gives none again does not say that there is none. */
+static enum problem_code check_same_result(struct delivery *d, const struct handoff_row *h,
+					   const struct delivery_answer *a, struct problem *problem)
+{
+	struct result_row kept = {0};
+	bool has_result = a->verb == VERB_COMPLETE && a->result.result.p;
+	enum store_status status = STORE_OK;
+
+	if (has_result || a->result.gaps.p)
+		status = store_result_get(d->conn, h->space, h->num, d->arena, &kept);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (has_result && !str_eq(a->result.result, kept.result))
+		return problem_set(problem, P_ALREADY_SETTLED, "result",
+				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
+				   "changed. Store the new one as a memory, or hand it over as another envelope",
+				   (unsigned long long)h->num);
+	if (has_new_gaps(d, kept.gaps, a->result.gaps))
+		return problem_set(problem, P_ALREADY_SETTLED, "gaps",
+				   "ho-%llu was %s with this lease and other gaps, which stay; nothing was changed. %s",
+				   (unsigned long long)h->num, handoff_state_name(h->state),
+				   h->state == HANDOFF_COMPLETED ? "Store the new ones as a memory"
+								 : "Give the new ones when you complete it");
+	return P_OK;
 }
 
 /* The gaps of the ack, and those of the completion that are not among them. */

@@ -265,12 +265,27 @@ def test_a_completion_with_another_result_is_refused_and_the_first_stays(desk):
     taken = desk.take()
     done = desk.settle("complete", taken, result={"b": 1, "a": [2]})
     before = desk.everything()
-    for fields in ({"result": {"a": [2], "b": 1}}, {}, {"gaps": ["x"]}):
+    for fields in ({"result": {"a": [2], "b": 1}}, {}, {"gaps": []}):
         assert desk.settle("complete", taken, **fields) == done
     for result in ({"b": 1}, None, "other"):
         problem = desk.settle("complete", taken, 200 if result is None else 409, result=result)
         assert result is None or (problem["code"], problem["field"], problem["handoff"]) == ("already_settled", "result", taken["id"])
     assert desk.everything() == before
+
+
+def test_gaps_that_were_not_told_before_are_refused_and_not_dropped(desk):
+    desk.send()
+    taken = desk.take()
+    acked = desk.settle("ack", taken, gaps=["a", {"b": 1}], work_lease_s=60)
+    assert desk.settle("ack", taken, gaps=[{"b": 1}], work_lease_s=60) == acked
+    problem = desk.settle("ack", taken, 409, gaps=["a", "c"], work_lease_s=60)
+    assert (problem["code"], problem["field"]) == ("already_settled", "gaps")
+    assert "Give the new ones when you complete it" in problem["detail"]
+    done = desk.settle("complete", taken, gaps=["c"])
+    assert desk.settle("complete", taken, gaps=["c", "a"]) == done
+    problem = desk.settle("complete", taken, 409, gaps=["d"])
+    assert (problem["code"], problem["field"], problem["handoff"]) == ("already_settled", "gaps", taken["id"])
+    assert desk.look(taken)["gaps"] == ["a", {"b": 1}, "c"]
 
 
 def test_a_completion_without_a_result_takes_none_later(desk):
