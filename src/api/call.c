@@ -1,9 +1,14 @@
 #include "api/call.h"
 
-void call_warn_unknown(struct call *call, struct str field)
+void call_warn(struct call *call, const char *code, struct str field, struct str detail)
 {
 	if (call->warning_count < CALL_WARNINGS_MAX)
-		call->warnings[call->warning_count++] = field;
+		call->warnings[call->warning_count++] = (struct call_warning){code, field, detail};
+}
+
+void call_warn_unknown(struct call *call, struct str field)
+{
+	call_warn(call, "unknown_field", field, STR("this field is not known here and was ignored"));
 }
 
 void call_warn_unknown_members(struct call *call, const struct json *obj, const char *const *known, const char *prefix)
@@ -35,9 +40,9 @@ void call_end_reply(struct call *call, struct json_writer *w)
 		json_begin_array(w);
 		for (size_t i = 0; i < call->warning_count; i++) {
 			json_begin_object(w);
-			json_member_cstr(w, "code", "unknown_field");
-			json_member_str(w, "field", whole_characters(call->warnings[i]));
-			json_member_cstr(w, "detail", "this field is not known here and was ignored");
+			json_member_cstr(w, "code", call->warnings[i].code);
+			json_member_str(w, "field", whole_characters(call->warnings[i].field));
+			json_member_str(w, "detail", call->warnings[i].detail);
 			json_end_object(w);
 		}
 		json_end_array(w);

@@ -58,6 +58,12 @@ struct query_pair {
 	struct str value;
 };
 
+struct call_warning {
+	const char *code;
+	struct str field;
+	struct str detail;
+};
+
 struct call {
 	struct api *api;
 	struct http_req *req;
@@ -85,7 +91,7 @@ struct call {
 	const uint64_t *shown;			/* numbers of the memories whose text is in the reply; set by write */
 	size_t shown_count;
 
-	struct str warnings[CALL_WARNINGS_MAX];	/* unknown fields that were ignored */
+	struct call_warning warnings[CALL_WARNINGS_MAX];
 	size_t warning_count;
 
 	struct problem problem;
@@ -114,6 +120,8 @@ void api_undo(struct call *call);
 /* Within the write of a call that may wait: this is what its Idempotency-Key stands for until there is an answer. A
  * request with the same key finds it in call->claim, in prepare or in write, and goes on with it. */
 enum problem_code call_claim(struct call *call, struct store_conn *c, struct str what);
+/* Puts a warning beside the reply. Those beyond CALL_WARNINGS_MAX are dropped. */
+void call_warn(struct call *call, const char *code, struct str field, struct str detail);
 /* Says that a field of the request was not understood. */
 void call_warn_unknown(struct call *call, struct str field);
 /* Warns of every member of obj that is not in the NULL-terminated list. prefix is put before the name. */

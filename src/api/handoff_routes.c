@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/handoff_json.h"
 #include "api/notices.h"
+#include "api/over_budget.h"
 #include "api/pack.h"
 #include "api/page.h"
 #include "api/routes.h"
@@ -104,50 +105,54 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 	s->order.from = s->pack->in.draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->in.draft.to;
 	s->packed_order = s->order;
+	over_budget_warn(call, c, &s->pack->envelope, "to", &s->order.to, 1);
 	prepare_wait(call, s, false);
 	return P_OK;
 }
 
 /* The envelope must be there; whom it is for, where the request does not say, and who packed it, is in it. */
-static enum problem_code find_envelope(struct call *call, struct store_conn *c, struct sending *s)
+static enum problem_code find_envelope(struct call *call, struct store_conn *c, struct sending *s, struct envelope *ret)
 {
 	struct envelope_row row;
-	struct envelope e;
 	enum problem_code code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row,
 					     &call->problem);
 
-	s->order.from = call->agent;
-	if (code == P_OK && (s->order.to.p == NULL || s->order.from.p == NULL)) {
-		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
-		if (code == P_OK) {
-			s->order.to = s->order.to.p ? s->order.to : e.to;
-			s->order.from = s->order.from.p ? s->order.from : e.from;
-		}
-	}
-	return code;
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, ret, &call->problem);
+	if (code != P_OK)
+		return code;
+	s->order.to = s->order.to.p ? s->order.to : ret->to;
+	s->order.from = call->agent.p ? call->agent : ret->from;
+	return P_OK;
 }
 
 /* A request with the same key has packed the envelope already, and went away before it was answered, or still waits:
  * this is the same handoff. */
 static enum problem_code go_on(struct call *call, struct store_conn *c, struct sending *s)
 {
+	struct envelope e;
+
 	envelope_id_parse(call->claim, &s->order.envelope);
 	s->order.is_new = false;
 	s->order.to = s->given_to;
-	return find_envelope(call, c, s);
+	return find_envelope(call, c, s, &e);
 }
 
 static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 {
 	struct sending *s = call->input;
+	struct envelope e;
 	enum problem_code code;
 
-	if (call->claim.p)
+	if (call->claim.p) {
 		code = go_on(call, c, s);
-	else if (s->pack)
+	} else if (s->pack) {
 		return prepare_pack(call, c, s);
-	else
-		code = find_envelope(call, c, s);
+	} else {
+		code = find_envelope(call, c, s, &e);
+		if (code == P_OK)
+			over_budget_warn(call, c, &e, "to", &s->order.to, 1);
+	}
 	if (code == P_OK)
 		prepare_wait(call, s, is_under_way(call, c, s));
 	return code;

@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
+#include "api/over_budget.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/unpack.h"
@@ -86,23 +87,6 @@ static enum problem_code decode_publish(struct call *call)
 	return P_OK;
 }
 
-static enum problem_code prepare_publish(struct call *call, struct store_conn *c)
-{
-	struct publishing *p = call->input;
-	struct envelope_row row;
-	struct envelope e;
-	enum problem_code code = unpack_find(c, call->space, p->order.envelope, "envelope_id", call->arena, &row,
-					     &call->problem);
-
-	p->order.from = call->agent;
-	if (code == P_OK && p->order.from.p == NULL) {
-		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
-		if (code == P_OK)
-			p->order.from = e.from;
-	}
-	return code;
-}
-
 static enum problem_code find_receivers(struct call *call, struct store_conn *c, struct publishing *p, struct str **ret,
 					size_t *ret_count)
 {
@@ -129,6 +113,36 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 				   STR_ARG(call->params[0]));
 	*ret = names;
 	*ret_count = count;
+	return P_OK;
+}
+
+/* Who the receivers are is decided when it is written; who is warned about, here. */
+static void warn_of_budgets(struct call *call, struct store_conn *c, struct publishing *p, const struct envelope *e)
+{
+	struct str *names = NULL;
+	size_t count = 0;
+	bool is_known = p->receivers || (call->space && store_channel_get(c, call->space, call->params[0], call->arena,
+									  &p->channel) == STORE_OK);
+
+	if (is_known && find_receivers(call, c, p, &names, &count) == P_OK)
+		over_budget_warn(call, c, e, "receivers", names, count);
+	call->problem = (struct problem){0};
+}
+
+static enum problem_code prepare_publish(struct call *call, struct store_conn *c)
+{
+	struct publishing *p = call->input;
+	struct envelope_row row;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, call->space, p->order.envelope, "envelope_id", call->arena, &row,
+					     &call->problem);
+
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+	if (code != P_OK)
+		return code;
+	p->order.from = call->agent.p ? call->agent : e.from;
+	warn_of_budgets(call, c, p, &e);
 	return P_OK;
 }
 

@@ -1,0 +1,45 @@
+#include "api/over_budget.h"
+
+#include "core/agent.h"
+#include "token/token.h"
+
+enum { NAMED_MAX = 5, TEXT_MAX = 4096 };
+
+static bool is_over(struct call *call, struct store_conn *c, const struct envelope *e, struct str name,
+		    int64_t *ret_max_tokens)
+{
+	struct problem problem = {0};
+	struct agent agent;
+	struct str tokenizer;
+
+	if (str_eq(name, e->to) ||
+	    agent_read(c, call->space, name, call->arena, &agent, &problem) != P_OK || agent.max_tokens == 0)
+		return false;
+	tokenizer = agent.tokenizer.p ? agent.tokenizer : STR(TOKENIZER_DEFAULT);
+	*ret_max_tokens = agent.max_tokens;
+	return str_eq(tokenizer, e->tokenizer) && e->token_count > agent.max_tokens;
+}
+
+void over_budget_warn(struct call *call, struct store_conn *c, const struct envelope *e, const char *field,
+		      const struct str *agents, size_t count)
+{
+	struct buf text;
+	size_t over = 0;
+
+	buf_init(&text, TEXT_MAX);
+	for (size_t i = 0; i < count; i++) {
+		int64_t max_tokens;
+
+		if (is_over(call, c, e, agents[i], &max_tokens) && over++ < NAMED_MAX)
+			buf_printf(&text, "%s%.*s takes %lld tokens", over > 1 ? ", " : "", STR_ARG(agents[i]),
+				   (long long)max_tokens);
+	}
+	if (over > NAMED_MAX)
+		buf_printf(&text, ", and %zu more take too few", over - NAMED_MAX);
+	if (over)
+		call_warn(call, "over_budget", str_of(field),
+			  arena_printf(call->arena, "%.*s; the envelope has %lld, packed for %.*s. It was sent all the "
+				       "same; an envelope of its own would fit",
+				       STR_ARG(buf_str(&text)), (long long)e->token_count, STR_ARG(e->to)));
+	buf_release(&text);
+}
