@@ -108,6 +108,8 @@ static size_t walk_count(const struct walk *w, struct bpe *bpe, size_t from, siz
 		len = 0;
 		if (words_may_begin(&w->tables, p, end))
 			count += words_take(&w->tables, &p, end, &len);
+		if (p == end)
+			break;
 		if (len == 0)
 			len = w->split(&w->tables.chars, p, end);
 		count += bpe_encode(bpe, &w->tables, p, len);

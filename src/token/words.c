@@ -4,14 +4,19 @@
  *
  * Such a word of less than 16 bytes is looked up as it is, filled up with zeroes (its own last byte is none), in a
  * table of the words that are tokens: a set of four, a cache line, for each value of a hash. Not all of them have found
- * a place there; what is not found may be a token all the same. The length of a word is found without a loop over its
- * bytes: it is hard to foresee, and having been wrong about the end of a loop costs more than all the rest.
+ * a place there; what is not found may be a token all the same.
+ *
+ * Where words end is found for 64 bytes at once, not by a loop over the bytes of each: how long a word is and which of
+ * the four it is nobody can foresee, and a branch that was foreseen wrongly costs more than all the rest.
  */
 #include "token/words.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-static const uint64_t EACH = 0x0101010101010101u, TOP = 0x8080808080808080u;
+enum { BLOCK_BYTES = 64, WORD_BYTES = 16 };
 
 enum {
 	BEGINS = CHAR_UPPER | CHAR_LOWER | CHAR_SPACE | CHAR_OTHER,
@@ -26,28 +31,39 @@ static inline uint64_t load(const uint8_t *p)
 	return v;
 }
 
-/* The top bit of each byte that is not a lower case letter. */
-static inline uint64_t not_lower(uint64_t bytes)
+/* A bit for each byte of a block that is not a lower case letter; the lowest is the first byte's. */
+#ifdef __SSE2__
+static inline uint64_t not_lower(const uint8_t *block)
 {
-	uint64_t low = bytes & ~TOP;
-	uint64_t from_a = low + EACH * (0x80 - 'a'), behind_z = low + EACH * (0x80 - 'z' - 1);
+	uint64_t lower = 0;
 
-	return (~from_a | behind_z | bytes) & TOP;
+	#pragma GCC unroll 4
+	for (int i = 0; i < BLOCK_BYTES; i += 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)(block + i));
+		__m128i from_a = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('a' - 1));
+		__m128i to_z = _mm_cmplt_epi8(bytes, _mm_set1_epi8('z' + 1));
+
+		lower |= (uint64_t)_mm_movemask_epi8(_mm_and_si128(from_a, to_z)) << i;
+	}
+	return ~lower;
 }
-
-/* The length of the word at p, whose bytes are head and tail; 0 where there is none, or one that does not end there. */
-static inline size_t word_length(const uint8_t *ascii, const uint8_t *p, uint64_t head, uint64_t tail)
+#else
+static inline uint64_t not_lower(const uint8_t *block)
 {
-	/* The second letter may be of upper case where the first is not of lower case. */
-	uint64_t fold = (uint8_t)(head - 'a') < 26 ? 0 : 0x2000;
-	uint64_t head_end = not_lower(head | fold) & ~UINT64_C(0xff);
-	uint64_t tail_end = not_lower(tail) | UINT64_C(1) << 63, beyond = head_end == 0;
-	size_t length = (size_t)__builtin_ctzll(head_end | (tail_end & -beyond)) / 8 + beyond * 8;
+	const uint64_t each = 0x0101010101010101u, top = each << 7;
+	uint64_t bits = 0;
 
-	if (!(ascii[p[0]] & BEGINS) || p[0] == '\'' || !(ascii[p[length]] & ENDS) || p[length] == '\'')
-		return 0;
-	return length;
+	for (int i = 0; i < BLOCK_BYTES; i += 8) {
+		uint64_t bytes = load(block + i), low = bytes & ~top;
+		uint64_t from_a = low + each * (0x80 - 'a'), behind_z = low + each * (0x80 - 'z' - 1);
+		uint64_t outside = (~from_a | behind_z | bytes) & top;
+
+		/* The multiplication gathers the top bits of the bytes in the highest one. */
+		bits |= ((outside >> 7) * 0x0102040810204080u >> 56) << i;
+	}
+	return bits;
 }
+#endif
 
 /* The first of the four that the word may be. The same as in tools/word-table.mjs. */
 static inline size_t word_set(uint64_t head, uint64_t tail)
@@ -57,35 +73,77 @@ static inline size_t word_set(uint64_t head, uint64_t tail)
 	return (size_t)(hash >> (64 - TABLES_WORD_SET_BITS)) * TABLES_WORD_WAYS;
 }
 
-size_t words_take(const struct tables_view *t, const uint8_t **p, const uint8_t *end, size_t *ret_length)
+static inline bool same(const struct tables_word *w, uint64_t head, uint64_t tail)
 {
-	static const uint8_t keep[2 * WORDS_BYTES] = {
+	return (w->head == head) & (w->tail == tail);
+}
+
+/* True where the word at p, of which WORD_BYTES can be read, is known to be a token. */
+static inline bool is_token(const struct tables_view *t, const uint8_t *p, size_t length)
+{
+	static const uint8_t keep[2 * WORD_BYTES] = {
 		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 	};
-	const uint8_t *q = *p, *ascii = t->chars.ascii;
-	size_t count = 0, length = 0;
+	uint64_t head = load(p) & load(keep + WORD_BYTES - length);
+	uint64_t tail = load(p + 8) & load(keep + WORD_BYTES - length + 8);
+	const struct tables_word *w = &t->words[word_set(head, tail)];
 
-	while (words_may_begin(t, q, end)) {
-		uint64_t head = load(q), tail = load(q + 8);
-		const struct tables_word *words;
-		bool found = false;
+	return same(w, head, tail) | same(w + 1, head, tail) | same(w + 2, head, tail) | same(w + 3, head, tail);
+}
 
-		length = word_length(ascii, q, head, tail);
-		if (length == 0)
-			break;
-		head &= load(keep + WORDS_BYTES - length);
-		tail &= load(keep + WORDS_BYTES - length + 8);
-		words = &t->words[word_set(head, tail)];
-		#pragma GCC unroll 4
-		for (int i = 0; i < TABLES_WORD_WAYS; i++)
-			found |= (words[i].head == head) & (words[i].tail == tail);
-		if (!found)
-			break;
-		q += length;
-		length = 0;
-		count++;
+/* Goes through the words of a block from its beginning, to *ret_at, and counts them. True where it came to the end of
+ * the block; where not, *ret_length is the length of the piece there, or 0. */
+static inline bool take_block(const struct tables_view *t, const uint8_t *block, size_t *count, size_t *ret_at,
+			      size_t *ret_length)
+{
+	const uint8_t *ascii = t->chars.ascii;
+	uint64_t ends = not_lower(block);
+	size_t at = 0, end;
+
+	for (;; at = end, ++*count) {
+		uint64_t behind = ends & (~UINT64_C(1) << at);
+		unsigned first = ascii[block[at]];
+
+		*ret_at = at;
+		*ret_length = 0;
+		if (behind == 0)
+			return at > 0;
+		end = (size_t)__builtin_ctzll(behind);
+		if (end == at + 1 && !(first & CHAR_LOWER) && (ascii[block[end]] & CHAR_UPPER)) {
+			behind &= behind - 1;
+			if (behind == 0)
+				return at > 0;
+			end = (size_t)__builtin_ctzll(behind);
+		}
+		if (!(first & BEGINS) || block[at] == '\'' || !(ascii[block[end]] & ENDS) || block[end] == '\'')
+			return false;
+		if (end == at + 1 && !(first & (CHAR_UPPER | CHAR_LOWER)))
+			return false;
+		*ret_length = end - at;
+		if (end - at >= WORD_BYTES || !is_token(t, block + at, end - at))
+			return false;
 	}
-	*p = q;
-	*ret_length = length;
+}
+
+size_t words_take(const struct tables_view *t, const uint8_t **p, const uint8_t *end, size_t *ret_length)
+{
+	uint8_t last[BLOCK_BYTES + WORD_BYTES];
+	size_t count = 0, at;
+	bool more = true;
+
+	*ret_length = 0;
+	while (more && *p < end) {
+		size_t left = (size_t)(end - *p);
+		const uint8_t *block = *p;
+
+		/* A word at the end of the text is one as it is before a character that ends it. */
+		if (left < sizeof(last)) {
+			memset(last, 0, sizeof(last));
+			memcpy(last, *p, left);
+			block = last;
+		}
+		more = take_block(t, block, &count, &at, ret_length);
+		*p += at;
+	}
 	return count;
 }
