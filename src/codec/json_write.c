@@ -1,6 +1,6 @@
 /* The writer: bytes appended to a buffer, nothing kept but whether a comma is due.
  *
- * A string is mostly text that needs no escape, so the writer looks for the next byte that does, eight at a time, and
+ * A string is mostly text that needs no escape, so the writer looks for the next byte that does, many at a time, and
  * copies what stands before it at once.
  */
 #include "codec/json.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Objects up to this size are sorted in an array on the stack. */
-enum { SORT_SMALL = 16 };
+enum { SORT_SMALL = 16, ESCAPE_BLOCK = 32 };
 
 void json_writer_init(struct json_writer *w, struct buf *out)
 {
@@ -90,6 +90,16 @@ static uint64_t load8(const char *p)
 	return word;
 }
 
+/* The same for ESCAPE_BLOCK bytes: a loop that compilers turn into instructions for many bytes. */
+static bool block_escapes(const char *p)
+{
+	unsigned char any = 0;
+
+	for (int i = 0; i < ESCAPE_BLOCK; i++)
+		any |= must_escape((unsigned char)p[i]);
+	return any;
+}
+
 /* Four to seven bytes as a word: both ends, which may overlap. */
 static uint64_t load4to7(const char *p, size_t n)
 {
@@ -106,6 +116,8 @@ static size_t find_escape(struct str s, size_t from)
 {
 	size_t i = from;
 
+	while (i + ESCAPE_BLOCK <= s.n && !block_escapes(s.p + i))
+		i += ESCAPE_BLOCK;
 	while (i + 8 <= s.n && !escapes_in(load8(s.p + i)))
 		i += 8;
 	if (i + 8 > s.n) {
