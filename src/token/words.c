@@ -23,48 +23,6 @@ enum {
 	ENDS = CHAR_NUMBER | CHAR_SPACE | CHAR_NEWLINE | CHAR_OTHER,
 };
 
-static inline uint64_t load(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/* A bit for each byte of a block that is not a lower case letter; the lowest is the first byte's. */
-#ifdef __SSE2__
-static inline uint64_t not_lower(const uint8_t *block)
-{
-	uint64_t lower = 0;
-
-	#pragma GCC unroll 4
-	for (int i = 0; i < BLOCK_BYTES; i += 16) {
-		__m128i bytes = _mm_loadu_si128((const __m128i *)(block + i));
-		__m128i from_a = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('a' - 1));
-		__m128i to_z = _mm_cmplt_epi8(bytes, _mm_set1_epi8('z' + 1));
-
-		lower |= (uint64_t)_mm_movemask_epi8(_mm_and_si128(from_a, to_z)) << i;
-	}
-	return ~lower;
-}
-#else
-static inline uint64_t not_lower(const uint8_t *block)
-{
-	const uint64_t each = 0x0101010101010101u, top = each << 7;
-	uint64_t bits = 0;
-
-	for (int i = 0; i < BLOCK_BYTES; i += 8) {
-		uint64_t bytes = load(block + i), low = bytes & ~top;
-		uint64_t from_a = low + each * (0x80 - 'a'), behind_z = low + each * (0x80 - 'z' - 1);
-		uint64_t outside = (~from_a | behind_z | bytes) & top;
-
-		/* The multiplication gathers the top bits of the bytes in the highest one. */
-		bits |= ((outside >> 7) * 0x0102040810204080u >> 56) << i;
-	}
-	return bits;
-}
-#endif
-
 /* The first of the four that the word may be. The same as in tools/word-table.mjs. */
 static inline size_t word_set(uint64_t head, uint64_t tail)
 {
@@ -73,23 +31,83 @@ static inline size_t word_set(uint64_t head, uint64_t tail)
 	return (size_t)(hash >> (64 - TABLES_WORD_SET_BITS)) * TABLES_WORD_WAYS;
 }
 
-static inline bool same(const struct tables_word *w, uint64_t head, uint64_t tail)
+/* From KEEP + WORD_BYTES - length: a mask of that many bytes. */
+static const uint8_t KEEP[2 * WORD_BYTES] = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+};
+
+/* not_lower(): a bit for each byte of a block that is not a lower case letter; the lowest is the first byte's.
+ * is_token(): true where the word at p, of which WORD_BYTES can be read, is known to be a token. */
+#ifdef __SSE2__
+static inline __m128i load16(const uint8_t *p)
 {
-	return (w->head == head) & (w->tail == tail);
+	return _mm_loadu_si128((const __m128i *)p);
 }
 
-/* True where the word at p, of which WORD_BYTES can be read, is known to be a token. */
+static inline uint64_t not_lower(const uint8_t *block)
+{
+	uint64_t lower = 0;
+
+	#pragma GCC unroll 4
+	for (int i = 0; i < BLOCK_BYTES; i += 16) {
+		__m128i bytes = load16(block + i);
+		__m128i from_a = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('a' - 1));
+		__m128i to_z = _mm_cmplt_epi8(bytes, _mm_set1_epi8('z' + 1));
+
+		lower |= (uint64_t)_mm_movemask_epi8(_mm_and_si128(from_a, to_z)) << i;
+	}
+	return ~lower;
+}
+
 static inline bool is_token(const struct tables_view *t, const uint8_t *p, size_t length)
 {
-	static const uint8_t keep[2 * WORD_BYTES] = {
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	};
-	uint64_t head = load(p) & load(keep + WORD_BYTES - length);
-	uint64_t tail = load(p + 8) & load(keep + WORD_BYTES - length + 8);
-	const struct tables_word *w = &t->words[word_set(head, tail)];
+	__m128i word = _mm_and_si128(load16(p), load16(KEEP + WORD_BYTES - length));
+	uint64_t head = (uint64_t)_mm_cvtsi128_si64(word);
+	uint64_t tail = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(word, word));
+	const __m128i *set = (const __m128i *)&t->words[word_set(head, tail)];
+	__m128i first = _mm_packs_epi32(_mm_cmpeq_epi32(word, set[0]), _mm_cmpeq_epi32(word, set[1]));
+	__m128i last = _mm_packs_epi32(_mm_cmpeq_epi32(word, set[2]), _mm_cmpeq_epi32(word, set[3]));
 
-	return same(w, head, tail) | same(w + 1, head, tail) | same(w + 2, head, tail) | same(w + 3, head, tail);
+	/* Now four bytes for each of the four: all ones where it is the word. */
+	return _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_packs_epi16(first, last), _mm_set1_epi32(-1))) != 0;
 }
+#else
+static inline uint64_t load8(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint64_t not_lower(const uint8_t *block)
+{
+	const uint64_t each = 0x0101010101010101u, top = each << 7;
+	uint64_t bits = 0;
+
+	for (int i = 0; i < BLOCK_BYTES; i += 8) {
+		uint64_t bytes = load8(block + i), low = bytes & ~top;
+		uint64_t from_a = low + each * (0x80 - 'a'), behind_z = low + each * (0x80 - 'z' - 1);
+		uint64_t outside = (~from_a | behind_z | bytes) & top;
+
+		/* The multiplication gathers the top bits of the bytes in the highest one. */
+		bits |= ((outside >> 7) * 0x0102040810204080u >> 56) << i;
+	}
+	return bits;
+}
+
+static inline bool is_token(const struct tables_view *t, const uint8_t *p, size_t length)
+{
+	uint64_t head = load8(p) & load8(KEEP + WORD_BYTES - length);
+	uint64_t tail = load8(p + 8) & load8(KEEP + WORD_BYTES - length + 8);
+	const struct tables_word *set = &t->words[word_set(head, tail)];
+	bool found = false;
+
+	for (int i = 0; i < TABLES_WORD_WAYS; i++)
+		found |= (set[i].head == head) & (set[i].tail == tail);
+	return found;
+}
+#endif
 
 /* Goes through the words of a block from its beginning, to *ret_at, and counts them. True where it came to the end of
  * the block; where not, *ret_length is the length of the piece there, or 0. */
