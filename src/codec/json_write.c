@@ -158,7 +158,8 @@ static void put_escape(struct buf *out, unsigned char c)
 	buf_append(out, text, text[1] == 'u' ? 6 : 2);
 }
 
-/* [,]"s"[:] in one reservation; false, and nothing is written, where something in s must be escaped. */
+/* [,]"s"[:] in one reservation; false, and nothing is appended, where something in s must be escaped. The caller then
+ * appends something shorter, which ends what has been written behind the end. */
 static bool put_quoted_plain(struct json_writer *w, struct str s, bool colon)
 {
 	size_t total = s.n + 2 + (w->comma ? 1 : 0) + (colon ? 1 : 0);
@@ -169,10 +170,8 @@ static bool put_quoted_plain(struct json_writer *w, struct str s, bool colon)
 	if (w->comma)
 		*at++ = ',';
 	*at++ = '"';
-	if (!copy_plain(at, s.p, s.n)) {
-		buf_commit(w->out, 0);
+	if (!copy_plain(at, s.p, s.n))
 		return false;
-	}
 	at[s.n] = '"';
 	if (colon)
 		at[s.n + 1] = ':';
