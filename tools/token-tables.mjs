@@ -11,8 +11,9 @@ import path from 'node:path';
 import { makeCharClasses } from './char-classes.mjs';
 import { makeDoubleArray } from './double-array.mjs';
 import { makePairHash } from './pair-hash.mjs';
+import { makeWordTable } from './word-table.mjs';
 
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 const ENCODINGS = ['o200k_base', 'cl100k_base'];
 const ALIGNMENT = 64;
 const HEADER_SIZE = 64, ENCODING_SIZE = 64;
@@ -112,7 +113,8 @@ function makeEncoding(name) {
 		BigInt(key) | (BigInt(asLeft[rank]) << 36n) | (BigInt(asRight[rank]) << 50n));
 	const prefixes = Uint32Array.from(tokens, (token) => longestPrefix(token, rankOf));
 	const pairs = keys.map((key, rank) => ({ key, rank })).filter(({ rank }) => tokens[rank].length > 1);
-	return { name, merges, prefixes, trie: makeDoubleArray(tokens), hash: makePairHash(pairs) };
+	const words = makeWordTable(tokens);
+	return { name, merges, prefixes, trie: makeDoubleArray(tokens), hash: makePairHash(pairs), words };
 }
 
 // Collects arrays, each aligned; offsets are from the beginning of the file.
@@ -140,13 +142,14 @@ function fnv1a(buffer) {
 }
 
 function writeEncodingHeader(header, at, encoding, sections) {
-	const { name, merges, prefixes, trie, hash } = encoding;
+	const { name, merges, prefixes, trie, hash, words } = encoding;
 	header.write(name, at, 16, 'latin1');
 	const fields = [
 		merges.length, sections.add(merges), sections.add(prefixes),
 		trie.units.length, sections.add(trie.units), trie.rootOffset,
 		hash.slots.length, sections.add(hash.slots),
 		hash.pilots.length, sections.add(hash.pilots), Number(hash.seed),
+		sections.add(words),
 	];
 	fields.forEach((value, i) => header.writeUInt32LE(value, at + 16 + 4 * i));
 }

@@ -20,7 +20,10 @@ struct arena_block {
 	_Alignas(max_align_t) char data[];
 };
 
-enum { ARENA_BLOCK = 4096 - sizeof(struct arena_block) };
+enum {
+	ARENA_BLOCK = 4096 - sizeof(struct arena_block),
+	PRINTED_BYTES = 256,	/* what is printed is shorter, as a rule */
+};
 
 void arena_init(struct arena *a)
 {
@@ -114,16 +117,19 @@ struct str arena_str(struct arena *a, struct str s)
 
 struct str arena_printf(struct arena *a, const char *format, ...)
 {
+	char small[PRINTED_BYTES], *at;
 	va_list args, again;
-	char *at;
 	int len;
 
 	va_start(args, format);
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, again);
+	len = vsnprintf(small, sizeof(small), format, again);
 	va_end(again);
 	at = arena_alloc(a, (size_t)len + 1);
-	vsnprintf(at, (size_t)len + 1, format, args);
+	if ((size_t)len < sizeof(small))
+		memcpy(at, small, (size_t)len + 1);
+	else
+		vsnprintf(at, (size_t)len + 1, format, args);
 	va_end(args);
 	return (struct str){at, (size_t)len};
 }

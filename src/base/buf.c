@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUF_FIRST_CAP = 64 };
+/* The first is as large as most replies. What is printed is shorter than the second, as a rule. */
+enum { BUF_FIRST_CAP = 1024, PRINTED_BYTES = 256 };
 
 void buf_init(struct buf *b, size_t max)
 {
@@ -35,7 +36,7 @@ char *buf_take(struct buf *b)
 	return data;
 }
 
-char *buf_reserve(struct buf *b, size_t len)
+char *buf_reserve_slowly(struct buf *b, size_t len)
 {
 	size_t cap = b->cap ? b->cap : BUF_FIRST_CAP;
 
@@ -52,13 +53,6 @@ char *buf_reserve(struct buf *b, size_t len)
 	return b->data + b->len;
 }
 
-void buf_commit(struct buf *b, size_t len)
-{
-	assert(b->len + len < b->cap);
-	b->len += len;
-	b->data[b->len] = '\0';
-}
-
 void buf_append(struct buf *b, const void *data, size_t len)
 {
 	char *at;
@@ -72,11 +66,6 @@ void buf_append(struct buf *b, const void *data, size_t len)
 	buf_commit(b, len);
 }
 
-void buf_puts(struct buf *b, const char *cstr)
-{
-	buf_append(b, cstr, strlen(cstr));
-}
-
 void buf_putc(struct buf *b, char c)
 {
 	buf_append(b, &c, 1);
@@ -84,20 +73,23 @@ void buf_putc(struct buf *b, char c)
 
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
+	char small[PRINTED_BYTES], *at;
 	va_list again;
-	char *at;
 	int len;
 
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, again);
+	len = vsnprintf(small, sizeof(small), format, again);
 	va_end(again);
 	assert(len >= 0);
+	if ((size_t)len < sizeof(small)) {
+		buf_append(b, small, (size_t)len);
+		return;
+	}
 	at = buf_reserve(b, (size_t)len);
 	if (at == NULL)
 		return;
 	vsnprintf(at, (size_t)len + 1, format, args);
-	if (len > 0)
-		buf_commit(b, (size_t)len);
+	buf_commit(b, (size_t)len);
 }
 
 void buf_printf(struct buf *b, const char *format, ...)

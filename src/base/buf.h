@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 struct buf {
@@ -29,16 +30,34 @@ void buf_clear(struct buf *b);
 char *buf_take(struct buf *b);
 
 void buf_append(struct buf *b, const void *data, size_t len);
-void buf_puts(struct buf *b, const char *cstr);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-/* Room for len more bytes at the returned address, to be counted with buf_commit; NULL (and overflowed) where
- * the limit does not allow them. */
-char *buf_reserve(struct buf *b, size_t len);
-void buf_commit(struct buf *b, size_t len);
+/* buf_reserve() where there is no room, or not known to be. */
+char *buf_reserve_slowly(struct buf *b, size_t len);
 /* Removes len bytes from the front. */
 void buf_consume(struct buf *b, size_t len);
+
+/* Room for len more bytes at the returned address, to be counted with buf_commit; NULL (and overflowed) where
+ * the limit does not allow them. */
+static inline char *buf_reserve(struct buf *b, size_t len)
+{
+	if (len < b->cap - b->len && len <= b->max - b->len && !b->overflowed)
+		return b->data + b->len;
+	return buf_reserve_slowly(b, len);
+}
+
+static inline void buf_commit(struct buf *b, size_t len)
+{
+	assert(b->len + len < b->cap);
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+static inline void buf_puts(struct buf *b, const char *cstr)
+{
+	buf_append(b, cstr, strlen(cstr));
+}
 
 static inline void buf_put(struct buf *b, struct str s)
 {

@@ -4,12 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 void mem_exhausted(size_t size)
 {
 	fprintf(stderr, "spine: out of memory (%zu bytes wanted); stopping. "
 			"What was acknowledged is on disk.\n", size);
 	abort();
+}
+
+/* By default glibc gives back whatever is beyond 128 KB at the end of a thread's memory, and a thread whose memory ends
+ * about there does so, and takes it again page by page, with every other request. To set the one keeps glibc from
+ * raising the other, the size from which a block is the system's own: that is set to the most it would be raised to. */
+void mem_tune(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
 }
 
 static void *checked(void *ptr, size_t size)

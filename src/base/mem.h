@@ -19,6 +19,9 @@ void *mem_reallocarray(void *ptr, size_t count, size_t size);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t len);
 
+/* For a process that runs long, before it has threads: freed memory goes back to the system in large parts only. */
+void mem_tune(void);
+
 /* Stops the process as a failed allocation does: for a library that reports its own. */
 void mem_exhausted(size_t size) __attribute__((noreturn));
 

@@ -1,4 +1,5 @@
 /* spine serve: runs the server. */
+#include "base/mem.h"
 #include "cli/alert_options.h"
 #include "cli/commands.h"
 #include "cli/local_server.h"
@@ -227,6 +228,7 @@ static int exec_serve(struct cli *cli)
 	if (config.max_body_total_bytes < config.max_body_bytes)
 		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never "
 				 "be received");
+	mem_tune();
 	code = serve_run(&config);
 	if (code == CLI_FAILED)
 		say_where_the_other_is(cli, config.data_dir);

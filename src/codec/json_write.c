@@ -1,6 +1,6 @@
 /* The writer: bytes appended to a buffer, nothing kept but whether a comma is due.
  *
- * A string is mostly text that needs no escape, so the writer looks for the next byte that does, eight at a time, and
+ * A string is mostly text that needs no escape, so the writer looks for the next byte that does, many at a time, and
  * copies what stands before it at once.
  */
 #include "codec/json.h"
@@ -13,6 +13,8 @@
 
 /* Objects up to this size are sorted in an array on the stack. */
 enum { SORT_SMALL = 16 };
+/* A string of less than SHORT_BYTES is looked at while it is copied. */
+enum { SHORT_BYTES = 128, ESCAPE_BLOCK = 32 };
 
 void json_writer_init(struct json_writer *w, struct buf *out)
 {
@@ -76,10 +78,10 @@ static bool must_escape(unsigned char c)
 static uint64_t escapes_in(uint64_t word)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-	uint64_t control = (word - ones * 0x20) & ~word;
+	uint64_t quote = (word ^ (ones * '"')) - ones, backslash = (word ^ (ones * '\\')) - ones;
+	uint64_t control = word - ones * 0x20;
 
-	return (control | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & tops;
+	return (control | quote | backslash) & ~word & tops;
 }
 
 static uint64_t load8(const char *p)
@@ -90,33 +92,60 @@ static uint64_t load8(const char *p)
 	return word;
 }
 
-/* Four to seven bytes as a word: both ends, which may overlap. */
-static uint64_t load4to7(const char *p, size_t n)
+/* The same for ESCAPE_BLOCK bytes: a loop that compilers turn into instructions for many bytes. */
+static bool block_escapes(const char *p)
 {
-	uint32_t first, last;
+	unsigned char any = 0;
 
-	memcpy(&first, p, sizeof(first));
-	memcpy(&last, p + n - 4, sizeof(last));
-	return (uint64_t)first << 32 | last;
+	for (int i = 0; i < ESCAPE_BLOCK; i++)
+		any |= must_escape((unsigned char)p[i]);
+	return any;
 }
 
-/* The position of the first byte at or after from that must be escaped, s.n where there is none. Names are short, so
- * the rest of less than eight bytes counts: it is looked at as one word, too, with bytes seen before in it. */
+/* The position of the first byte at or after from that must be escaped, s.n where there is none. */
 static size_t find_escape(struct str s, size_t from)
 {
 	size_t i = from;
 
+	while (i + ESCAPE_BLOCK <= s.n && !block_escapes(s.p + i))
+		i += ESCAPE_BLOCK;
 	while (i + 8 <= s.n && !escapes_in(load8(s.p + i)))
 		i += 8;
-	if (i + 8 > s.n) {
-		if (s.n - from >= 8 && !escapes_in(load8(s.p + s.n - 8)))
-			return s.n;
-		if (s.n - from >= 4 && s.n - from < 8 && !escapes_in(load4to7(s.p + from, s.n - from)))
-			return s.n;
-	}
 	while (i < s.n && !must_escape((unsigned char)s.p[i]))
 		i++;
 	return i;
+}
+
+static uint64_t copy8(char *to, const char *from)
+{
+	memcpy(to, from, 8);
+	return escapes_in(load8(from));
+}
+
+/* Copies n bytes and looks at them in one go, as most strings are short: words of eight bytes, or two of four, the last
+ * of which may cover bytes of the one before. False where one of them must be escaped. */
+static bool copy_plain(char *to, const char *from, size_t n)
+{
+	uint32_t first, last;
+	uint64_t found = 0;
+
+	if (n >= 8) {
+		for (size_t i = 0; i + 8 < n; i += 8)
+			found |= copy8(to + i, from + i);
+		return !(found | copy8(to + n - 8, from + n - 8));
+	}
+	if (n >= 4) {
+		memcpy(&first, from, sizeof(first));
+		memcpy(&last, from + n - 4, sizeof(last));
+		memcpy(to, &first, sizeof(first));
+		memcpy(to + n - 4, &last, sizeof(last));
+		return !escapes_in((uint64_t)first << 32 | last);
+	}
+	for (size_t i = 0; i < n; i++) {
+		found |= must_escape((unsigned char)from[i]);
+		to[i] = from[i];
+	}
+	return !found;
 }
 
 static void put_escape(struct buf *out, unsigned char c)
@@ -129,41 +158,41 @@ static void put_escape(struct buf *out, unsigned char c)
 	buf_append(out, text, text[1] == 'u' ? 6 : 2);
 }
 
-/* [,]"s"[:] for a string without escapes: one reservation. */
-static void put_quoted_plain(struct json_writer *w, struct str s, bool colon)
+/* [,]"s"[:] in one reservation; false, and nothing is appended, where something in s must be escaped. The caller then
+ * appends something shorter, which ends what has been written behind the end. */
+static bool put_quoted_plain(struct json_writer *w, struct str s, bool colon)
 {
 	size_t total = s.n + 2 + (w->comma ? 1 : 0) + (colon ? 1 : 0);
 	char *at = buf_reserve(w->out, total);
 
 	if (at == NULL)
-		return;
+		return true;
 	if (w->comma)
 		*at++ = ',';
 	*at++ = '"';
-	if (s.n)
-		memcpy(at, s.p, s.n);
+	if (!copy_plain(at, s.p, s.n))
+		return false;
 	at[s.n] = '"';
 	if (colon)
 		at[s.n + 1] = ':';
 	buf_commit(w->out, total);
+	return true;
 }
 
 static void put_quoted(struct json_writer *w, struct str s, bool colon)
 {
-	size_t end = find_escape(s, 0), start = 0;
+	size_t end, start = 0;
 
-	if (end == s.n) {
-		put_quoted_plain(w, s, colon);
+	if (s.n < SHORT_BYTES && put_quoted_plain(w, s, colon))
 		return;
-	}
 	put_plain(w, "\"", 1);
 	for (;;) {
+		end = find_escape(s, start);
 		buf_append(w->out, s.p + start, end - start);
 		if (end == s.n)
 			break;
 		put_escape(w->out, (unsigned char)s.p[end]);
 		start = end + 1;
-		end = find_escape(s, start);
 	}
 	buf_append(w->out, "\":", colon ? 2 : 1);
 }

@@ -2,8 +2,6 @@
 
 #include "store/records.h"
 
-#include <stdio.h>
-
 bool envelope_id_parse(struct str s, uint64_t *ret)
 {
 	uint64_t num;
@@ -16,5 +14,10 @@ bool envelope_id_parse(struct str s, uint64_t *ret)
 
 size_t envelope_id_format(uint64_t num, char ret[ENVELOPE_ID_SIZE])
 {
-	return (size_t)snprintf(ret, ENVELOPE_ID_SIZE, "env-%llu", (unsigned long long)num);
+	size_t len = 4;
+
+	memcpy(ret, "env-", len);
+	len += str_put_u64(ret + len, num);
+	ret[len] = '\0';
+	return len;
 }

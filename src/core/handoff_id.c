@@ -2,8 +2,6 @@
 
 #include "store/records.h"
 
-#include <stdio.h>
-
 bool handoff_id_parse(struct str s, uint64_t *ret)
 {
 	uint64_t num;
@@ -29,10 +27,22 @@ bool handoff_lease_parse(struct str s, uint64_t *ret_num, int64_t *ret_lease)
 
 size_t handoff_id_format(uint64_t num, char ret[HANDOFF_ID_SIZE])
 {
-	return (size_t)snprintf(ret, HANDOFF_ID_SIZE, "ho-%llu", (unsigned long long)num);
+	size_t len = 3;
+
+	memcpy(ret, "ho-", len);
+	len += str_put_u64(ret + len, num);
+	ret[len] = '\0';
+	return len;
 }
 
 size_t handoff_lease_format(uint64_t num, int64_t lease, char ret[HANDOFF_ID_SIZE])
 {
-	return (size_t)snprintf(ret, HANDOFF_ID_SIZE, "ho-%llu.%lld", (unsigned long long)num, (long long)lease);
+	size_t len = handoff_id_format(num, ret);
+
+	ret[len++] = '.';
+	if (lease < 0)
+		ret[len++] = '-';
+	len += str_put_u64(ret + len, lease < 0 ? 0 - (uint64_t)lease : (uint64_t)lease);
+	ret[len] = '\0';
+	return len;
 }

@@ -6,7 +6,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the tables are read i
 _Static_assert(sizeof(struct tables_header) == 64, "the layout of the file");
 _Static_assert(sizeof(struct tables_encoding) == 64, "the layout of the file");
 
-enum { VERSION = 1, ALIGNMENT = 64, INDEX_SIZE = 0x110000 >> 8, ENCODINGS_MAX = 16 };
+enum { VERSION = 2, ALIGNMENT = 64, INDEX_SIZE = 0x110000 >> 8, ENCODINGS_MAX = 16 };
 
 /* From tables.S. */
 extern const char token_tables_start[], token_tables_end[];
@@ -40,7 +40,8 @@ static bool encoding_ok(struct str file, const struct tables_encoding *e)
 	       array_ok(file, e->units_offset, e->unit_count, sizeof(uint32_t)) &&
 	       e->unit_count % 256 == 0 && e->root < e->unit_count &&
 	       array_ok(file, e->slots_offset, e->slot_count, sizeof(uint32_t)) &&
-	       array_ok(file, e->pilots_offset, e->pilot_count, sizeof(uint16_t));
+	       array_ok(file, e->pilots_offset, e->pilot_count, sizeof(uint16_t)) &&
+	       array_ok(file, e->words_offset, TABLES_WORD_WAYS << TABLES_WORD_SET_BITS, sizeof(struct tables_word));
 }
 
 bool tables_check(struct str file)
@@ -92,6 +93,7 @@ bool tables_view(struct str file, struct str encoding, struct tables_view *ret)
 			.units = (const uint32_t *)(file.p + e->units_offset),
 			.slots = (const uint32_t *)(file.p + e->slots_offset),
 			.pilots = (const uint16_t *)(file.p + e->pilots_offset),
+			.words = (const struct tables_word *)(file.p + e->words_offset),
 			.root = e->root,
 			.slot_count = e->slot_count,
 			.pilot_count = e->pilot_count,

@@ -20,6 +20,7 @@
  *   trie      all tokens by their bytes, a double array (tools/double-array.mjs)
  *   slots     from a pair to the token that it merges into, a perfect hash (tools/pair-hash.mjs), with its
  *   pilots
+ *   words     tokens that are words of plain letters, by their bytes (tools/word-table.mjs)
  */
 #ifndef SPINE_TOKEN_TABLES_H
 #define SPINE_TOKEN_TABLES_H
@@ -42,12 +43,20 @@ enum {
 	TABLES_RANK_BITS = 18,
 	TABLES_NONE = (1 << TABLES_RANK_BITS) - 1,
 	TABLES_BYTE_RANKS = 256,	/* the tokens of one byte have the ranks below it */
+	TABLES_WORD_SET_BITS = 14,
+	TABLES_WORD_WAYS = 4,		/* words in each set */
 };
 
 struct tables_classes {
 	const uint8_t *ascii;
 	const uint8_t *index;
 	const uint8_t *classes;
+};
+
+/* Up to 16 bytes, filled up with zeroes; all zeroes where the place is empty. */
+struct tables_word {
+	uint64_t head;
+	uint64_t tail;
 };
 
 struct tables_encoding {
@@ -63,7 +72,7 @@ struct tables_encoding {
 	uint32_t pilot_count;
 	uint32_t pilots_offset;
 	uint32_t seed;
-	uint32_t reserved[1];
+	uint32_t words_offset;
 };
 
 struct tables_header {
@@ -87,6 +96,7 @@ struct tables_view {
 	const uint32_t *units;
 	const uint32_t *slots;
 	const uint16_t *pilots;
+	const struct tables_word *words;
 	uint32_t root;
 	uint32_t slot_count;
 	uint32_t pilot_count;

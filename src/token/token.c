@@ -4,6 +4,7 @@
 #include "token/bpe.h"
 #include "token/split.h"
 #include "token/tables.h"
+#include "token/words.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -101,11 +102,16 @@ static inline size_t walk_next(struct walk *w)
 static size_t walk_count(const struct walk *w, struct bpe *bpe, size_t from, size_t to)
 {
 	const uint8_t *p = (const uint8_t *)w->text.p + from, *end = (const uint8_t *)w->text.p + to;
-	size_t count = 0;
+	size_t count = 0, len;
 
 	while (p < end) {
-		size_t len = w->split(&w->tables.chars, p, end);
-
+		len = 0;
+		if (words_may_begin(&w->tables, p, end))
+			count += words_take(&w->tables, &p, end, &len);
+		if (p == end)
+			break;
+		if (len == 0)
+			len = w->split(&w->tables.chars, p, end);
 		count += bpe_encode(bpe, &w->tables, p, len);
 		p += len;
 	}

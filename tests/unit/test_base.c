@@ -227,6 +227,32 @@ static void test_a_buffer_formats_reserves_consumes_and_gives_away(void **state)
 
 /* --- arena --- */
 
+static void test_what_is_printed_may_have_any_length(void **state)
+{
+	struct arena a;
+	struct buf b;
+
+	(void)state;
+	arena_init(&a);
+	buf_init(&b, 700);
+	for (int len = 0; len < 600; len++) {
+		struct str s = arena_printf(&a, "%.*d", len, 0);
+
+		assert_int_equal(s.n, len);
+		assert_int_equal(strspn(s.p, "0"), len);
+		buf_clear(&b);
+		buf_puts(&b, "x");
+		buf_printf(&b, "%.*d", len, 0);
+		assert_int_equal(b.len, 1 + len);
+		assert_int_equal(strspn(b.data + 1, "0"), len);
+	}
+	buf_printf(&b, "%.*d", 101, 1);	/* does not fit, and changes nothing */
+	assert_int_equal(strspn(b.data + 1, "0"), 599);
+	assert_true(buf_overflowed(&b));
+	buf_release(&b);
+	arena_release(&a);
+}
+
 static void test_an_arena_gives_aligned_memory_of_any_size(void **state)
 {
 	char *pieces[400];
@@ -452,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_a_buffer_grows_to_its_limit_and_no_further),
 		cmocka_unit_test(test_after_an_overflow_nothing_is_appended),
 		cmocka_unit_test(test_a_buffer_formats_reserves_consumes_and_gives_away),
+		cmocka_unit_test(test_what_is_printed_may_have_any_length),
 		cmocka_unit_test(test_an_arena_gives_aligned_memory_of_any_size),
 		cmocka_unit_test(test_an_arena_copies_and_formats),
 		cmocka_unit_test(test_times_are_written_in_utc_with_milliseconds),

@@ -1,4 +1,4 @@
-/* Counting a text by its parts, and remembering the counts. */
+/* Counting a text by its parts and by its words, and remembering the counts. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "token/token_cache.h"
@@ -87,6 +87,32 @@ static void what_joins_across_the_border_is_not_cut(void **state)
 	assert_true(tokenizer_cuts(STR(""), STR("/")));
 }
 
+/* Words are counted by a way of their own; encoding does not take it. */
+static void a_text_has_as_many_tokens_as_its_encoding(void **state)
+{
+	static const char *const parts[] = {
+		" the", " gateway", "answers", " After", "After", "HTtp", " HTtp", "aBc", "iPhone", " I", "-foo",
+		"_bar", "(x", "\tx", "internationalization", " internationalize", " representation", "'s", "'", "'so",
+		"'description", "'management", " don't", "1st", "a1", ".", ",", " ", "\n", "\r\n", "/", "{", "`", "@",
+		"[", "zZ", "\x01q", "\xc3\xa9", " caf\xc3\xa9", "\xcc\x81", "\xe2\x80\x99s", "\x7f", " zxqj",
+	};
+	uint64_t seed = 1234567;
+	struct buf text;
+
+	(void)state;
+	buf_init(&text, TEXT_MAX);
+	for (int i = 0; i < PAIRS; i++) {
+		buf_clear(&text);
+		for (size_t left = next_random(&seed) % 12; left > 0; left--)
+			buf_puts(&text, parts[next_random(&seed) % (sizeof(parts) / sizeof(parts[0]))]);
+		for (size_t t = 0; !tokenizer_is_estimate(tokenizer_at(t)); t++)
+			if (tokenizer_count(tokenizer_at(t), buf_str(&text)) !=
+			    tokenizer_encode(tokenizer_at(t), buf_str(&text), NULL, 0))
+				fail_msg("%s: \"%s\"", tokenizer_name(tokenizer_at(t)), buf_str(&text).p);
+	}
+	buf_release(&text);
+}
+
 /* --- The cache --- */
 
 struct texts {
@@ -169,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_a_text_may_be_cut_the_measures_of_its_parts_add_up),
 		cmocka_unit_test(what_joins_across_the_border_is_not_cut),
+		cmocka_unit_test(a_text_has_as_many_tokens_as_its_encoding),
 		cmocka_unit_test(a_remembered_count_is_the_count_whoever_asks),
 		cmocka_unit_test(a_cache_that_is_far_too_small_forgets_and_never_lies),
 	};
