@@ -11,9 +11,18 @@
 
 /* --- Text that is not ours --- */
 
-static bool is_break(char c)
+/* Where the line that begins at `at` ends: at LF or CR, or with the text. */
+static size_t line_end(struct str text, size_t at)
 {
-	return c == '\n' || c == '\r';
+	size_t end = text.n;
+	const char *lf, *cr;
+
+	if (at >= end)
+		return end;
+	lf = memchr(text.p + at, '\n', end - at);
+	end = lf ? (size_t)(lf - text.p) : end;
+	cr = memchr(text.p + at, '\r', end - at);
+	return cr ? (size_t)(cr - text.p) : end;
 }
 
 /* Each line behind "> ". A line ends as Markdown has it: with LF, CR LF, or CR. */
@@ -22,10 +31,8 @@ static void put_quote(struct buf *out, struct str text)
 	size_t at = 0;
 
 	do {
-		size_t end = at;
+		size_t end = line_end(text, at);
 
-		while (end < text.n && !is_break(text.p[end]))
-			end++;
 		buf_puts(out, end > at ? "> " : ">");
 		buf_append(out, text.p + at, end - at);
 		buf_putc(out, '\n');
@@ -38,16 +45,14 @@ static void put_quote(struct buf *out, struct str text)
 /* On one line: line breaks become spaces. */
 static void put_line(struct buf *out, struct str text)
 {
-	size_t from = 0;
+	size_t at = 0, end;
 
-	for (size_t i = 0; i < text.n; i++) {
-		if (!is_break(text.p[i]))
-			continue;
-		buf_append(out, text.p + from, i - from);
+	while ((end = line_end(text, at)) < text.n) {
+		buf_append(out, text.p + at, end - at);
 		buf_putc(out, ' ');
-		from = i + 1;
+		at = end + 1;
 	}
-	buf_append(out, text.p + from, text.n - from);
+	buf_append(out, text.p + at, text.n - at);
 }
 
 /* A memory's block is written twice or more for each envelope, so that printf would show. */
