@@ -13,7 +13,7 @@ struct index_term_list {
 	uint32_t term;
 	float weight;
 	uint32_t bound;
-	uint32_t cursor;	/* sparse: a position with a document that is not above those still asked for, or 0 */
+	uint32_t cursor;	/* sparse: a position; all before it are below the documents that will be asked for */
 };
 
 struct index_candidate {

@@ -47,6 +47,7 @@ struct search {
 	const uint64_t *allowed;
 	double newest;			/* the highest recency of a document */
 	size_t list_count;
+	bool has_many;			/* a count of one of the lists stands elsewhere */
 };
 
 struct index_scratch *index_scratch_new(void)
@@ -168,6 +169,7 @@ static void find_lists(struct search *q)
 	struct index_scratch *x = q->x;
 	size_t i, at, n = 0;
 
+	q->has_many = false;
 	reserve_lists(x, q->rank->term_count);
 	for (i = 0; i < q->rank->term_count; i++)
 		postings_prefetch_term(&q->s->terms, q->rank->terms[i].term);
@@ -180,6 +182,7 @@ static void find_lists(struct search *q)
 		l->weight = q->rank->terms[i].weight;
 		l->bound = index_rank_bound(q->rank, l->weight, &l->list, q->s->lengths);
 		l->cursor = 0;
+		q->has_many |= l->list.bounds.max_count == SCORE_COUNT_MANY;
 		for (at = n; at > 0 && x->lists[x->by_bound[at - 1]].bound < l->bound; at--)
 			x->by_bound[at] = x->by_bound[at - 1];
 		x->by_bound[at] = (uint16_t)n++;
@@ -213,8 +216,11 @@ static inline uint32_t seek(const struct index_term_list *l, uint32_t doc)
 /* The position of the first document from `doc` on, at or behind l->cursor. */
 static inline uint32_t seek_from(const struct index_term_list *l, uint32_t doc)
 {
-	uint32_t at = seek(l, doc);
+	uint32_t at = l->cursor;
 
+	/* It is there already, unless windows were left out. */
+	if (l->list.docs[at] < doc)
+		at = seek(l, doc);
 	return at + (l->list.docs[at] < doc);
 }
 
@@ -264,16 +270,14 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 	const float *lengths = q->s->lengths;
 	struct four four = four_of(q, l);
 	int32_t *sums = q->x->sums - base;
-	uint32_t i = seek_from(l, base), to;
+	uint32_t i = seek_from(l, base), count = l->list.count;
 
-	l->cursor = i < l->list.count ? i : l->cursor;
-	to = seek_from(l, end);
 	/* Counts are stored in pairs. */
-	if ((i & 1) && i < to) {
+	if ((i & 1) && i < count && docs[i] < end) {
 		sums[docs[i]] += worth_of(q, l, counts[i / 2] >> 4, docs[i]);
 		i++;
 	}
-	for (; i + 4 <= to; i += 4) {
+	for (; i + 4 <= count && docs[i + 3] < end; i += 4) {
 		const uint16_t *d = docs + i;
 		four_floats four_lengths = {lengths[d[0]], lengths[d[1]], lengths[d[2]], lengths[d[3]]};
 		four_ints worths = four_worths(four, counts + i / 2, four_lengths);
@@ -283,9 +287,9 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 		sums[d[2]] += worths[2];
 		sums[d[3]] += worths[3];
 	}
-	for (; i < to; i++)
+	for (; i < count && docs[i] < end; i++)
 		sums[docs[i]] += worth_of(q, l, postings_count_at(counts, i), docs[i]);
-	l->cursor = to > 0 ? to - 1 : 0;
+	l->cursor = i < count ? i : count - 1;
 }
 
 static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
@@ -336,10 +340,11 @@ static size_t sift_candidates(struct search *q, size_t count, size_t first)
 	size_t i, kept = 0;
 
 	for (i = 0; i < count; i++) {
-		c[kept] = c[i];
-		c[kept].factor = q->s->boosts[c[i].doc] + q->newest;
-		kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor) &
-			segment_bit(q->allowed, c[kept].doc);
+		struct index_candidate one = c[i];
+
+		one.factor = q->s->boosts[one.doc] + q->newest;
+		c[kept] = one;
+		kept += is_enough(q->threshold, one.sum + rest, one.factor) & segment_bit(q->allowed, one.doc);
 	}
 	return kept;
 }
@@ -350,7 +355,9 @@ static uint32_t excess_of(const struct search *q, uint16_t doc)
 	uint32_t excess = 0;
 	size_t i;
 
-	for (i = 0; segment_has_many(q->s, doc) && i < q->list_count; i++) {
+	if (!q->has_many || !segment_has_many(q->s, doc))
+		return 0;
+	for (i = 0; i < q->list_count; i++) {
 		const struct index_term_list *l = &q->x->lists[i];
 		float inverse;
 
@@ -377,9 +384,11 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 		size_t kept = 0;
 
 		for (i = 0; i < count; i++) {
-			c[kept] = c[i];
-			c[kept].sum += (uint32_t)worth_if_any(q, l, look_up(l, c[i].doc), c[i].doc);
-			kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor);
+			struct index_candidate one = c[i];
+
+			one.sum += (uint32_t)worth_if_any(q, l, look_up(l, one.doc), one.doc);
+			c[kept] = one;
+			kept += is_enough(q->threshold, one.sum + rest, one.factor);
 		}
 		count = kept;
 	}
