@@ -15,6 +15,7 @@ struct index_rank_term {
 	uint32_t term;
 	uint32_t query_count;
 	uint32_t bag_at;	/* position in the query's bag */
+	bool finds;		/* documents; otherwise it only helps to rank them */
 	float weight;		/* idf * query_count * (k1 + 1) * scale */
 	double idf;
 };
