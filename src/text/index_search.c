@@ -261,6 +261,7 @@ static inline int32_t worth_if_any(const struct search *q, const struct index_te
 
 typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_ints __attribute__((vector_size(16)));
+typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
 /* What the worth of a term is made of, for four documents at once. A copy, which no store into the sums can change. */
 struct four {
@@ -273,15 +274,22 @@ static inline struct four four_of(const struct search *q, const struct index_ter
 	return (struct four){q->rank->curve.base, q->rank->curve.slope, l->weight, q->x->pairs};
 }
 
-/* worth_if_any of four documents. */
-static inline four_ints four_worths(struct four f, const uint8_t *counts, four_floats lengths)
+/* 1 / count of four documents. */
+static inline four_floats four_inverses(struct four f, const uint8_t *counts)
 {
-	const float *low = f.pairs[counts[0]], *high = f.pairs[counts[1]];
-	four_floats inverses = {low[0], low[1], high[0], high[1]};
+	two_pairs pairs;
+
+	memcpy(&pairs[0], f.pairs[counts[0]], sizeof(pairs[0]));
+	memcpy(&pairs[1], f.pairs[counts[1]], sizeof(pairs[1]));
+	return (four_floats)pairs;
+}
+
+/* Their worths, less 1. */
+static inline four_ints four_worths(struct four f, four_floats inverses, four_floats lengths)
+{
 	four_floats worths = f.weight / (1 + (f.base + f.slope * lengths) * inverses);
 
-	/* Where it is true, a comparison gives -1. */
-	return __builtin_convertvector(worths, four_ints) - (inverses <= 1);
+	return __builtin_convertvector(worths, four_ints);
 }
 
 /* Adds up the documents of the window [base, end), four at a time where that is possible. */
@@ -302,7 +310,7 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 	for (; i + 4 <= count && docs[i + 3] < end; i += 4) {
 		const uint16_t *d = docs + i;
 		four_floats four_lengths = {lengths[d[0]], lengths[d[1]], lengths[d[2]], lengths[d[3]]};
-		four_ints worths = four_worths(four, counts + i / 2, four_lengths);
+		four_ints worths = four_worths(four, four_inverses(four, counts + i / 2), four_lengths) + 1;
 
 		sums[d[0]] += worths[0];
 		sums[d[1]] += worths[1];
@@ -324,12 +332,13 @@ static void add_dense(struct search *q, const struct index_term_list *l, uint32_
 
 	end = end < l->list.dense_docs ? end : l->list.dense_docs;
 	for (; doc + 4 <= end; doc += 4) {
-		four_floats four_lengths;
+		four_floats four_lengths, inverses = four_inverses(four, counts + doc / 2);
 		four_ints four_sums;
 
 		memcpy(&four_lengths, lengths + doc, sizeof(four_lengths));
 		memcpy(&four_sums, sums + doc, sizeof(four_sums));
-		four_sums += four_worths(four, counts + doc / 2, four_lengths);
+		/* Where it is true, a comparison gives -1: so those that do not hold the term are worth nothing. */
+		four_sums += four_worths(four, inverses, four_lengths) - (inverses <= 1);
 		memcpy(sums + doc, &four_sums, sizeof(four_sums));
 	}
 	for (; doc < end; doc++)
