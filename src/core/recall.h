@@ -56,8 +56,8 @@ struct recall_filter {
 
 struct recall_query {
 	struct str text;	/* p == NULL: a listing, by number */
-	/* Only its rarest words find memories, as many as stand in so many of them; then all words rank the shortlist
-	 * of those that are the best by the rarest alone. 0: all words find. */
+	/* Only its rarest words find memories, as many as stand in so many of them (0: all do). Where that leaves some
+	 * out, all words rank the shortlist of those that are the best by the rarest. */
 	uint64_t max_postings;
 	size_t shortlist;	/* at most RECALL_LIMIT_MAX */
 	const struct recall_filter *filters;

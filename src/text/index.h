@@ -114,8 +114,9 @@ void index_scratch_free(struct index_scratch *scratch);
 struct index_query {
 	const struct termbag *terms;	/* borrowed; its seed is the index's */
 	/* Only the weightiest terms find documents, as many as stand together in so many of them, but at least three;
-	 * 0: all do. Then all terms rank the `shortlist` (at most INDEX_PAGE) documents that are the best by those
-	 * alone. It bounds the time that a search takes by what it looks at instead of what there is. */
+	 * 0: all do. Where that leaves some out, all terms rank the `shortlist` (1 to INDEX_PAGE) documents that are
+	 * the best by those that find. It bounds the time that a search takes by what it looks at instead of what there
+	 * is. */
 	uint64_t max_postings;
 	size_t shortlist;
 	struct index_filter filter;

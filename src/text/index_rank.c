@@ -47,6 +47,7 @@ static void choose_finders(struct index_rank *r, const struct index *ix, uint64_
 	for (i = 0; i < r->term_count; i++) {
 		postings += ix->terms.entries[r->terms[i].term].holders;
 		r->terms[i].finds = max_postings == 0 || postings <= max_postings || i < TERMS_MIN;
+		r->all_find &= r->terms[i].finds;
 	}
 }
 
@@ -59,6 +60,7 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 		r->terms = mem_reallocarray(r->terms, r->term_cap, sizeof(*r->terms));
 	}
 	r->term_count = 0;
+	r->all_find = true;
 	for (i = 0; i < bag->term_count; i++) {
 		uint32_t term = dictionary_find(&ix->terms, bag->terms[i].hash), count;
 

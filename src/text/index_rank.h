@@ -24,6 +24,7 @@ struct index_rank {
 	struct index_rank_term *terms;	/* that the index has, at most INDEX_QUERY_TERMS, in the order of the query */
 	size_t term_count;
 	size_t term_cap;
+	bool all_find;			/* each of them */
 	double scale;			/* a power of two */
 	double recency_weight;
 	double per_half_life;		/* half-lives in a millisecond */

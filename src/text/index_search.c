@@ -608,22 +608,26 @@ static void rank_again(struct search *q, size_t k)
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *x, struct index_hit *ret_hits)
 {
-	bool is_short = query->max_postings > 0;
-	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .is_short = is_short,
-			   .k = is_short ? query->shortlist : k, .has_after = query->has_after && !is_short};
+	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .k = k, .has_after = query->has_after};
 	uint32_t i;
 
-	assert(k <= INDEX_PAGE && q.k <= INDEX_PAGE);
-	if (k == 0 || q.k == 0)
+	assert(k <= INDEX_PAGE && query->shortlist <= INDEX_PAGE);
+	if (k == 0)
 		return 0;
 	index_rank_prepare(&x->rank, ix, query, now_ms);
 	index_filter_prepare(&x->filter, ix, &query->filter, now_ms);
 	if (x->rank.term_count == 0 || x->filter.nothing)
 		return 0;
 	q.after_score = query->after_score * q.rank->scale;
+	if (!x->rank.all_find) {
+		assert(query->shortlist > 0);
+		q.is_short = true;
+		q.k = query->shortlist;
+		q.has_after = false;
+	}
 	for (i = ix->segment_count; i > 0; i--)
 		search_segment(&q, i - 1);
-	if (is_short)
+	if (q.is_short)
 		rank_again(&q, k);
 	return list_hits(&q, ret_hits);
 }

@@ -431,8 +431,11 @@ static inline int model_compare_hits(const void *a, const void *b)
 static inline size_t model_shortlist(struct model *m, struct model_scorer *s, const struct index_query *q,
 				     const struct model_filter *f, struct index_hit *ret)
 {
+	bool all_find = true;
 	size_t i, n = 0;
 
+	for (i = 0; i < q->terms->term_count; i++)
+		all_find &= s->finds[i] || s->holders[i] == 0;
 	for (i = 0; i < m->count; i++) {
 		double text = model_passes(m, f, &m->docs[i]) ? model_part(m, s, q->terms, &m->docs[i]) : 0;
 
@@ -440,7 +443,7 @@ static inline size_t model_shortlist(struct model *m, struct model_scorer *s, co
 			ret[n++] = (struct index_hit){m->docs[i].id, text * model_factor(m, q, &m->docs[i])};
 	}
 	qsort(ret, n, sizeof(*ret), model_compare_hits);
-	return q->max_postings && n > q->shortlist ? q->shortlist : n;
+	return !all_find && n > q->shortlist ? q->shortlist : n;
 }
 
 /* All hits, the best first. Returns owned. */
