@@ -18,7 +18,7 @@ enum {
 	HANDOFF_RECENT_MAX = 500,
 	HANDOFF_QUERY_MAX = 4096,
 	/* What the search for a summary looks at: its rarest words, as many as that allows. */
-	HANDOFF_QUERY_POSTINGS = 1 << 17,
+	HANDOFF_QUERY_POSTINGS = 3 << 15,
 	HANDOFF_HISTORY_MAX = 10000,
 	HANDOFF_DECISIONS_MAX = 1000,
 	HANDOFF_HOPS_MAX = 64,

@@ -119,6 +119,9 @@ static void collect_recent(const struct assemble_tools *t, const struct assemble
 		want = room;
 	relevant.text = text;
 	relevant.max_postings = HANDOFF_QUERY_POSTINGS;
+	relevant.shortlist = 2 * want + c->ids.count;
+	if (relevant.shortlist > RECALL_LIMIT_MAX)
+		relevant.shortlist = RECALL_LIMIT_MAX;
 	if (want)
 		got = collect_found(t, in, c, &relevant, want, WHY_RELEVANT);
 	if (got < want)

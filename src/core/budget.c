@@ -2,11 +2,15 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Cells of the table; half a million take about half a millisecond. */
 enum { BUDGET_CELLS_MAX = 1 << 20 };
 
-enum { WORTH_UNITS = 1024 };
+/* All items together may be worth this much, so that sums have room in 32 bits, also below 0. */
+enum { WORTH_UNITS = 1024, WORTH_MAX = 1 << 30 };
+
+enum { LANES = 4 };
 
 static void choose_best(struct budget_item *items, size_t count)
 {
@@ -32,7 +36,7 @@ static bool all_fit(const struct budget_item *items, size_t count, int64_t capac
 struct band {
 	size_t from;
 	size_t to;
-	uint8_t *took;		/* for each number of tokens in it the form of the item, plus one */
+	uint8_t *took;		/* for each number of tokens in it the form, plus one; LANES spare ones before it */
 };
 
 static int64_t dearest(const struct budget_item *item)
@@ -57,7 +61,7 @@ static struct band *make_bands(const struct budget_item *items, size_t count, in
 		bands[i].from = (size_t)(behind < capacity ? capacity - behind : 0);
 		if (bands[i].from > bands[i].to)
 			bands[i].from = bands[i].to;
-		bands[i].took = arena_calloc(arena, bands[i].to - bands[i].from + 1, 1);
+		bands[i].took = (uint8_t *)arena_calloc(arena, LANES + bands[i].to - bands[i].from + 1, 1) + LANES;
 	}
 	return bands;
 }
@@ -71,35 +75,87 @@ static int64_t worth(double value)
 	return units > 0 ? units : 1;
 }
 
-/* best[u] is the highest value that u tokens can hold. */
+static int64_t worth_of_all(const struct budget_item *items, size_t count)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < count && total < WORTH_MAX; i++) {
+		int64_t most = 0;
+
+		for (int f = 0; f < items[i].form_count; f++)
+			most = worth(items[i].value[f]) > most ? worth(items[i].value[f]) : most;
+		total += most;
+	}
+	return total;
+}
+
+/* A form of the item at hand that is not too dear by itself. */
+struct option {
+	int32_t cost;
+	int32_t gain;
+	int32_t took;		/* the form, plus one */
+};
+
+typedef int32_t four_ints __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef int8_t four_bytes __attribute__((vector_size(LANES)));
+
+/* The worst form first: where it comes to the same, an item before keeps its better one. */
+static int make_options(const struct budget_item *item, size_t capacity, struct option *ret)
+{
+	int count = 0;
+
+	for (int f = item->form_count - 1; f >= 0; f--)
+		if (item->cost[f] <= (int64_t)capacity)
+			ret[count++] = (struct option){(int32_t)item->cost[f], (int32_t)worth(item->value[f]), f + 1};
+	return count;
+}
+
+static inline four_ints read_four(const int32_t *p)
+{
+	four_ints v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Decides about an item for LANES numbers of tokens at once. */
+static inline void choose_four(int32_t *best, uint8_t *took, const struct option *options, int count)
+{
+	four_ints top = read_four(best), form = {0};
+	four_bytes bytes;
+
+	for (int i = 0; i < count; i++) {
+		four_ints with = read_four(best - options[i].cost) + options[i].gain;
+		four_ints is_more = with > top;		/* all bits of each, or none */
+
+		top = (with & is_more) | (top & ~is_more);
+		form = (options[i].took & is_more) | (form & ~is_more);
+	}
+	bytes = __builtin_convertvector(form, four_bytes);
+	memcpy(best, &top, sizeof(top));
+	memcpy(took, &bytes, sizeof(bytes));
+}
+
+/* best[u] is the highest value that u tokens can hold; far below 0 where u is. */
 static void solve(struct budget_item *items, size_t count, size_t capacity, struct arena *arena)
 {
-	int64_t *best = arena_calloc(arena, capacity + 1, sizeof(*best));
+	int32_t *best = (int32_t *)arena_calloc(arena, 2 * (LANES + capacity) + 1, sizeof(*best)) + LANES + capacity;
 	struct band *bands = make_bands(items, count, (int64_t)capacity, arena);
 	size_t known = 0;
 
+	for (size_t u = 1; u <= LANES + capacity; u++)
+		best[-(ptrdiff_t)u] = -WORTH_MAX;
 	for (size_t i = 0; i < count; i++) {
 		const struct band *band = &bands[i];
-		int64_t gain[BUDGET_FORMS] = {0};
+		struct option options[BUDGET_FORMS];
+		int option_count = make_options(&items[i], capacity, options);
+		ptrdiff_t from = (ptrdiff_t)band->from;
 
-		for (int f = 0; f < items[i].form_count; f++)
-			gain[f] = worth(items[i].value[f]);
 		for (; known < band->to; known++)
 			best[known + 1] = best[known];
-		for (size_t u = band->to; u > 0 && u >= band->from; u--) {
-			int64_t top = best[u];
-
-			/* The worst form first: where it comes to the same, an item before keeps its better one. */
-			for (int f = items[i].form_count - 1; f >= 0; f--) {
-				size_t cost = (size_t)items[i].cost[f];
-
-				if (cost <= u && best[u - cost] + gain[f] > top) {
-					top = best[u - cost] + gain[f];
-					band->took[u - band->from] = (uint8_t)(f + 1);
-				}
-			}
-			best[u] = top;
-		}
+		/* From above, as what is below must still be without the item. A few below the band do not matter. */
+		for (ptrdiff_t u = (ptrdiff_t)band->to + 1 - LANES; u > from - LANES; u -= LANES)
+			choose_four(best + u, band->took + (u - from), options, option_count);
 	}
 	for (size_t i = count, u = capacity; i-- > 0;) {
 		size_t at = u < bands[i].to ? u : bands[i].to;
@@ -197,7 +253,8 @@ void budget_choose(struct budget_item *items, size_t count, int64_t capacity, st
 	} else if (capacity <= 0) {
 		for (size_t i = 0; i < count; i++)
 			items[i].chosen = BUDGET_NONE;
-	} else if (capacity < BUDGET_CELLS_MAX && (int64_t)count * (capacity + 1) <= BUDGET_CELLS_MAX) {
+	} else if (capacity < BUDGET_CELLS_MAX && (int64_t)count * (capacity + 1) <= BUDGET_CELLS_MAX &&
+		   worth_of_all(items, count) < WORTH_MAX) {
 		solve(items, count, (size_t)capacity, arena);
 	} else {
 		take_steps(items, count, capacity, arena);

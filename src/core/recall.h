@@ -56,7 +56,10 @@ struct recall_filter {
 
 struct recall_query {
 	struct str text;	/* p == NULL: a listing, by number */
-	uint64_t max_postings;	/* only its rarest words count, as many as stand in so many memories; 0: all */
+	/* Only its rarest words find memories, as many as stand in so many of them (0: all do). Where that leaves some
+	 * out, all words rank the shortlist of those that are the best by the rarest. */
+	uint64_t max_postings;
+	size_t shortlist;	/* at most RECALL_LIMIT_MAX */
 	const struct recall_filter *filters;
 	size_t filter_count;
 	enum recall_state state;

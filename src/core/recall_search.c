@@ -159,6 +159,7 @@ static size_t search(const struct index *ix, struct recall_scratch *scratch, con
 		.terms = &scratch->bag,
 		.filter = make_filter(q, arena),
 		.max_postings = q->max_postings,
+		.shortlist = q->shortlist,
 		.recency_weight = RECENCY_WEIGHT,
 		.half_life_ms = RECENCY_HALF_LIFE_MS,
 		.has_after = q->after_num != 0,

@@ -106,17 +106,19 @@ static inline struct index_filter index_filter_any(void)
 
 /* --- Searching -------------------------------------------------------------------------------------- */
 
-/* Memory for one thread's searches: 60 KB, and for index_list 8 KB for each segment. Returns owned. */
+/* Memory for one thread's searches: 110 KB, and for index_list 8 KB for each segment. Returns owned. */
 struct index_scratch *index_scratch_new(void);
 /* NULL-safe. */
 void index_scratch_free(struct index_scratch *scratch);
 
 struct index_query {
 	const struct termbag *terms;	/* borrowed; its seed is the index's */
-	/* Only the weightiest terms count, as many as stand together in so many documents, but at least three; 0: all,
-	 * up to INDEX_QUERY_TERMS. It bounds the time that a search takes by what it looks at instead of what there is.
-	 */
+	/* Only the weightiest terms find documents, as many as stand together in so many of them, but at least three;
+	 * 0: all do. Where that leaves some out, all terms rank the `shortlist` (1 to INDEX_PAGE) documents that are
+	 * the best by those that find. It bounds the time that a search takes by what it looks at instead of what there
+	 * is. */
 	uint64_t max_postings;
+	size_t shortlist;
 	struct index_filter filter;
 	double recency_weight;		/* at least 0 */
 	int64_t half_life_ms;		/* above 0 where recency_weight is */

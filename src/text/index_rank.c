@@ -11,7 +11,7 @@ enum {
 	SCALE_BITS = 20,	/* the finest scale */
 	SUM_BITS = 30,		/* sums stay below 2^30, and so do their bounds */
 	SHORT_LIST = 8,		/* its bound is found by looking at each document */
-	TERMS_MIN = 3,		/* so many count however frequent they are */
+	TERMS_MIN = 3,		/* so many find documents however frequent they are */
 };
 
 void index_rank_release(struct index_rank *r)
@@ -38,18 +38,17 @@ static int compare_place(const void *a, const void *b)
 	return x->bag_at < y->bag_at ? -1 : x->bag_at > y->bag_at;
 }
 
-/* How many of the terms, which are in the order of their weights, the query may count. */
-static size_t terms_within(const struct index_rank *r, const struct index *ix, uint64_t max_postings)
+/* Says which of the terms, which are in the order of their weights, find documents. */
+static void choose_finders(struct index_rank *r, const struct index *ix, uint64_t max_postings)
 {
 	uint64_t postings = 0;
-	size_t n;
+	size_t i;
 
-	for (n = 0; n < r->term_count && n < INDEX_QUERY_TERMS; n++) {
-		postings += ix->terms.entries[r->terms[n].term].holders;
-		if (max_postings && postings > max_postings && n >= TERMS_MIN)
-			break;
+	for (i = 0; i < r->term_count; i++) {
+		postings += ix->terms.entries[r->terms[i].term].holders;
+		r->terms[i].finds = max_postings == 0 || postings <= max_postings || i < TERMS_MIN;
+		r->all_find &= r->terms[i].finds;
 	}
-	return n;
 }
 
 static void find_terms(struct index_rank *r, const struct index *ix, const struct termbag *bag, uint64_t max_postings)
@@ -61,6 +60,7 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 		r->terms = mem_reallocarray(r->terms, r->term_cap, sizeof(*r->terms));
 	}
 	r->term_count = 0;
+	r->all_find = true;
 	for (i = 0; i < bag->term_count; i++) {
 		uint32_t term = dictionary_find(&ix->terms, bag->terms[i].hash), count;
 
@@ -72,12 +72,15 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 			.term = term,
 			.query_count = count,
 			.bag_at = (uint32_t)i,
+			.finds = true,
 			.idf = score_idf(ix->live_docs, ix->terms.entries[term].holders),
 		};
 	}
 	if (r->term_count > INDEX_QUERY_TERMS || max_postings) {
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_weight);
-		r->term_count = terms_within(r, ix, max_postings);
+		if (r->term_count > INDEX_QUERY_TERMS)
+			r->term_count = INDEX_QUERY_TERMS;
+		choose_finders(r, ix, max_postings);
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_place);
 	}
 }

@@ -15,6 +15,7 @@ struct index_rank_term {
 	uint32_t term;
 	uint32_t query_count;
 	uint32_t bag_at;	/* position in the query's bag */
+	bool finds;		/* documents; otherwise it only helps to rank them */
 	float weight;		/* idf * query_count * (k1 + 1) * scale */
 	double idf;
 };
@@ -23,6 +24,7 @@ struct index_rank {
 	struct index_rank_term *terms;	/* that the index has, at most INDEX_QUERY_TERMS, in the order of the query */
 	size_t term_count;
 	size_t term_cap;
+	bool all_find;			/* each of them */
 	double scale;			/* a power of two */
 	double recency_weight;
 	double per_half_life;		/* half-lives in a millisecond */

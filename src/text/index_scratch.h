@@ -9,16 +9,25 @@ enum { INDEX_CHUNK = 256 };	/* candidates that are scored together */
 
 /* A term of the query in the segment at hand. */
 struct index_term_list {
+	const struct postings_slot *slot;
 	struct postings_list list;
 	uint32_t term;
 	float weight;
 	uint32_t bound;
-	uint32_t cursor;	/* sparse: a position with a document that is not above those still asked for, or 0 */
+	uint32_t cursor;	/* sparse: a position; all before it are below the documents that will be asked for */
 };
 
 struct index_candidate {
 	double factor;		/* at least the document's */
 	uint32_t sum;		/* of the terms looked at so far: at least that */
+	uint16_t doc;
+};
+
+struct index_found {
+	double score;		/* in units of 1 / scale */
+	uint64_t id;
+	uint32_t sum;		/* of the terms that find documents */
+	uint16_t age;		/* of its segment */
 	uint16_t doc;
 };
 
@@ -37,6 +46,10 @@ struct index_scratch {
 	uint32_t *rest;				/* sum of the bounds from each position of by_bound on */
 	size_t list_cap;
 	struct index_candidate candidates[INDEX_CHUNK + 16];
+	struct index_found found[INDEX_PAGE];		/* a heap, the worst on top */
+	struct index_found shortlist[INDEX_PAGE];
+	uint32_t others[INDEX_QUERY_TERMS];		/* terms that rank the shortlist, ascending, and their counts */
+	uint32_t counts[INDEX_QUERY_TERMS];		/* in the document at hand */
 
 	/* Bitmaps of all segments, for index_list. */
 	uint64_t *bitmaps;

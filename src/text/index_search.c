@@ -18,6 +18,10 @@
  *
  * Where a filter leaves only few documents of a segment, those are the candidates, and no term is essential.
  *
+ * Where the query bounds its postings, only its weightiest terms are searched for like that. What they find is then
+ * ranked by the others, too, which are found in the documents' own terms and not in the lists: those are long, and far
+ * apart in memory.
+ *
  * A count that is too high for the four bits of the lists (text/score.h) is at first taken for the highest that can be,
  * which is almost the same. Only the sums of those that then are hits are corrected, by counts from another place.
  *
@@ -37,16 +41,19 @@ struct search {
 	struct index_scratch *x;
 	const struct index_rank *rank;
 	size_t k;
-	struct index_hit *hits;		/* a heap, the worst on top; scores in units of 1 / scale */
-	size_t hit_count;
-	double threshold;		/* a hit must reach it; 0: any will do */
+	size_t found_count;
+	double threshold;		/* what is found must reach it; 0: any will do */
+	bool is_short;			/* a shortlist is being made */
+	bool has_after;
 	double after_score;		/* in units of 1 / scale */
 
 	/* Of the segment at hand. */
 	const struct segment *s;
+	uint32_t age;
 	const uint64_t *allowed;
-	double newest;			/* the highest recency of a document */
+	double newest;			/* the highest recency of a document, of the window at hand */
 	size_t list_count;
+	bool has_many;			/* a count of one of the lists stands elsewhere */
 };
 
 struct index_scratch *index_scratch_new(void)
@@ -73,16 +80,16 @@ void index_scratch_free(struct index_scratch *x)
 	free(x);
 }
 
-/* --- Hits ------------------------------------------------------------------------------------------- */
+/* --- What is found ---------------------------------------------------------------------------------- */
 
-static inline bool is_worse(const struct index_hit *a, const struct index_hit *b)
+static inline bool is_worse(const struct index_found *a, const struct index_found *b)
 {
 	return a->score < b->score || (a->score == b->score && a->id < b->id);
 }
 
-static void sift_down(struct index_hit *heap, size_t count, size_t at)
+static void sift_down(struct index_found *heap, size_t count, size_t at)
 {
-	struct index_hit h = heap[at];
+	struct index_found one = heap[at];
 
 	for (;;) {
 		size_t child = 2 * at + 1;
@@ -91,49 +98,57 @@ static void sift_down(struct index_hit *heap, size_t count, size_t at)
 			break;
 		if (child + 1 < count && is_worse(&heap[child + 1], &heap[child]))
 			child++;
-		if (!is_worse(&heap[child], &h))
+		if (!is_worse(&heap[child], &one))
 			break;
 		heap[at] = heap[child];
 		at = child;
 	}
-	heap[at] = h;
+	heap[at] = one;
 }
 
-static void offer(struct search *q, struct index_hit hit)
+static void offer(struct search *q, struct index_found one)
 {
+	struct index_found *heap = q->x->found;
 	size_t at;
 
-	if (q->query->has_after && (hit.score > q->after_score ||
-				    (hit.score == q->after_score && hit.id >= q->query->after_id)))
+	if (q->has_after && (one.score > q->after_score ||
+			     (one.score == q->after_score && one.id >= q->query->after_id)))
 		return;
-	if (q->hit_count == q->k) {
-		if (!is_worse(&q->hits[0], &hit))
+	if (q->found_count == q->k) {
+		if (!is_worse(&heap[0], &one))
 			return;
-		q->hits[0] = hit;
-		sift_down(q->hits, q->hit_count, 0);
+		heap[0] = one;
+		sift_down(heap, q->found_count, 0);
 	} else {
-		for (at = q->hit_count++; at > 0 && is_worse(&hit, &q->hits[(at - 1) / 2]); at = (at - 1) / 2)
-			q->hits[at] = q->hits[(at - 1) / 2];
-		q->hits[at] = hit;
+		for (at = q->found_count++; at > 0 && is_worse(&one, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+			heap[at] = heap[(at - 1) / 2];
+		heap[at] = one;
 	}
-	if (q->hit_count == q->k && q->hits[0].score > q->threshold)
-		q->threshold = q->hits[0].score;
+	if (q->found_count == q->k && heap[0].score > q->threshold)
+		q->threshold = heap[0].score;
 }
 
-/* Turns the heap into a list, the best first, with final scores. */
-static void finish_hits(struct search *q)
+/* Takes the worst out of the heap. */
+static struct index_found take_worst(struct search *q)
 {
-	size_t n;
+	struct index_found *heap = q->x->found, worst = heap[0];
 
-	for (n = q->hit_count; n > 1; n--) {
-		struct index_hit worst = q->hits[0];
+	heap[0] = heap[--q->found_count];
+	sift_down(heap, q->found_count, 0);
+	return worst;
+}
 
-		q->hits[0] = q->hits[n - 1];
-		q->hits[n - 1] = worst;
-		sift_down(q->hits, n - 1, 0);
+/* Empties the heap into a list, the best first. */
+static size_t list_hits(struct search *q, struct index_hit *ret)
+{
+	size_t count = q->found_count;
+
+	while (q->found_count > 0) {
+		struct index_found worst = take_worst(q);
+
+		ret[q->found_count] = (struct index_hit){worst.id, worst.score / q->rank->scale};
 	}
-	for (n = 0; n < q->hit_count; n++)
-		q->hits[n].score /= q->rank->scale;
+	return count;
 }
 
 /* The smallest sum that reaches the threshold with a factor of at most `factor`; perhaps a little less. At least
@@ -162,27 +177,37 @@ static void reserve_lists(struct index_scratch *x, size_t count)
 	x->rest = mem_reallocarray(x->rest, x->list_cap + 1, sizeof(*x->rest));
 }
 
-/* The query's terms in the segment, by falling bound. */
+/* The query's terms in the segment, those that find documents, by falling bound. Each is slow to reach in memory: so
+ * all slots are fetched first, then all lists. */
 static void find_lists(struct search *q)
 {
+	const struct postings *terms = &q->s->terms;
 	struct index_scratch *x = q->x;
 	size_t i, at, n = 0;
 
+	q->has_many = false;
 	reserve_lists(x, q->rank->term_count);
 	for (i = 0; i < q->rank->term_count; i++)
-		postings_prefetch_term(&q->s->terms, q->rank->terms[i].term);
+		if (q->rank->terms[i].finds)
+			postings_prefetch_term(terms, q->rank->terms[i].term);
 	for (i = 0; i < q->rank->term_count; i++) {
-		struct index_term_list *l = &x->lists[n];
+		const struct index_rank_term *t = &q->rank->terms[i];
+		const struct postings_slot *slot = t->finds ? postings_slot_find(terms, t->term) : NULL;
 
-		if (!postings_find(&q->s->terms, q->rank->terms[i].term, &l->list))
+		if (slot == NULL)
 			continue;
-		l->term = q->rank->terms[i].term;
-		l->weight = q->rank->terms[i].weight;
+		postings_prefetch(terms, slot);
+		x->lists[n++] = (struct index_term_list){.slot = slot, .term = t->term, .weight = t->weight};
+	}
+	for (i = 0; i < n; i++) {
+		struct index_term_list *l = &x->lists[i];
+
+		postings_list_of(terms, l->slot, &l->list);
 		l->bound = index_rank_bound(q->rank, l->weight, &l->list, q->s->lengths);
-		l->cursor = 0;
-		for (at = n; at > 0 && x->lists[x->by_bound[at - 1]].bound < l->bound; at--)
+		q->has_many |= l->list.bounds.max_count == SCORE_COUNT_MANY;
+		for (at = i; at > 0 && x->lists[x->by_bound[at - 1]].bound < l->bound; at--)
 			x->by_bound[at] = x->by_bound[at - 1];
-		x->by_bound[at] = (uint16_t)n++;
+		x->by_bound[at] = (uint16_t)i;
 	}
 	q->list_count = n;
 	x->rest[n] = 0;
@@ -213,8 +238,11 @@ static inline uint32_t seek(const struct index_term_list *l, uint32_t doc)
 /* The position of the first document from `doc` on, at or behind l->cursor. */
 static inline uint32_t seek_from(const struct index_term_list *l, uint32_t doc)
 {
-	uint32_t at = seek(l, doc);
+	uint32_t at = l->cursor;
 
+	/* It is there already, unless windows were left out. */
+	if (l->list.docs[at] < doc)
+		at = seek(l, doc);
 	return at + (l->list.docs[at] < doc);
 }
 
@@ -233,6 +261,7 @@ static inline int32_t worth_if_any(const struct search *q, const struct index_te
 
 typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_ints __attribute__((vector_size(16)));
+typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
 /* What the worth of a term is made of, for four documents at once. A copy, which no store into the sums can change. */
 struct four {
@@ -245,15 +274,22 @@ static inline struct four four_of(const struct search *q, const struct index_ter
 	return (struct four){q->rank->curve.base, q->rank->curve.slope, l->weight, q->x->pairs};
 }
 
-/* worth_if_any of four documents. */
-static inline four_ints four_worths(struct four f, const uint8_t *counts, four_floats lengths)
+/* 1 / count of four documents. */
+static inline four_floats four_inverses(struct four f, const uint8_t *counts)
 {
-	const float *low = f.pairs[counts[0]], *high = f.pairs[counts[1]];
-	four_floats inverses = {low[0], low[1], high[0], high[1]};
+	two_pairs pairs;
+
+	memcpy(&pairs[0], f.pairs[counts[0]], sizeof(pairs[0]));
+	memcpy(&pairs[1], f.pairs[counts[1]], sizeof(pairs[1]));
+	return (four_floats)pairs;
+}
+
+/* Their worths, less 1. */
+static inline four_ints four_worths(struct four f, four_floats inverses, four_floats lengths)
+{
 	four_floats worths = f.weight / (1 + (f.base + f.slope * lengths) * inverses);
 
-	/* Where it is true, a comparison gives -1. */
-	return __builtin_convertvector(worths, four_ints) - (inverses <= 1);
+	return __builtin_convertvector(worths, four_ints);
 }
 
 /* Adds up the documents of the window [base, end), four at a time where that is possible. */
@@ -264,28 +300,26 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 	const float *lengths = q->s->lengths;
 	struct four four = four_of(q, l);
 	int32_t *sums = q->x->sums - base;
-	uint32_t i = seek_from(l, base), to;
+	uint32_t i = seek_from(l, base), count = l->list.count;
 
-	l->cursor = i < l->list.count ? i : l->cursor;
-	to = seek_from(l, end);
 	/* Counts are stored in pairs. */
-	if ((i & 1) && i < to) {
+	if ((i & 1) && i < count && docs[i] < end) {
 		sums[docs[i]] += worth_of(q, l, counts[i / 2] >> 4, docs[i]);
 		i++;
 	}
-	for (; i + 4 <= to; i += 4) {
+	for (; i + 4 <= count && docs[i + 3] < end; i += 4) {
 		const uint16_t *d = docs + i;
 		four_floats four_lengths = {lengths[d[0]], lengths[d[1]], lengths[d[2]], lengths[d[3]]};
-		four_ints worths = four_worths(four, counts + i / 2, four_lengths);
+		four_ints worths = four_worths(four, four_inverses(four, counts + i / 2), four_lengths) + 1;
 
 		sums[d[0]] += worths[0];
 		sums[d[1]] += worths[1];
 		sums[d[2]] += worths[2];
 		sums[d[3]] += worths[3];
 	}
-	for (; i < to; i++)
+	for (; i < count && docs[i] < end; i++)
 		sums[docs[i]] += worth_of(q, l, postings_count_at(counts, i), docs[i]);
-	l->cursor = to > 0 ? to - 1 : 0;
+	l->cursor = i < count ? i : count - 1;
 }
 
 static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
@@ -298,12 +332,13 @@ static void add_dense(struct search *q, const struct index_term_list *l, uint32_
 
 	end = end < l->list.dense_docs ? end : l->list.dense_docs;
 	for (; doc + 4 <= end; doc += 4) {
-		four_floats four_lengths;
+		four_floats four_lengths, inverses = four_inverses(four, counts + doc / 2);
 		four_ints four_sums;
 
 		memcpy(&four_lengths, lengths + doc, sizeof(four_lengths));
 		memcpy(&four_sums, sums + doc, sizeof(four_sums));
-		four_sums += four_worths(four, counts + doc / 2, four_lengths);
+		/* Where it is true, a comparison gives -1: so those that do not hold the term are worth nothing. */
+		four_sums += four_worths(four, inverses, four_lengths) - (inverses <= 1);
 		memcpy(sums + doc, &four_sums, sizeof(four_sums));
 	}
 	for (; doc < end; doc++)
@@ -336,10 +371,11 @@ static size_t sift_candidates(struct search *q, size_t count, size_t first)
 	size_t i, kept = 0;
 
 	for (i = 0; i < count; i++) {
-		c[kept] = c[i];
-		c[kept].factor = q->s->boosts[c[i].doc] + q->newest;
-		kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor) &
-			segment_bit(q->allowed, c[kept].doc);
+		struct index_candidate one = c[i];
+
+		one.factor = q->s->boosts[one.doc] + q->newest;
+		c[kept] = one;
+		kept += is_enough(q->threshold, one.sum + rest, one.factor) & segment_bit(q->allowed, one.doc);
 	}
 	return kept;
 }
@@ -350,7 +386,9 @@ static uint32_t excess_of(const struct search *q, uint16_t doc)
 	uint32_t excess = 0;
 	size_t i;
 
-	for (i = 0; segment_has_many(q->s, doc) && i < q->list_count; i++) {
+	if (!q->has_many || !segment_bit(q->s->many, doc))
+		return 0;
+	for (i = 0; i < q->list_count; i++) {
 		const struct index_term_list *l = &q->x->lists[i];
 		float inverse;
 
@@ -377,18 +415,24 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 		size_t kept = 0;
 
 		for (i = 0; i < count; i++) {
-			c[kept] = c[i];
-			c[kept].sum += (uint32_t)worth_if_any(q, l, look_up(l, c[i].doc), c[i].doc);
-			kept += is_enough(q->threshold, c[kept].sum + rest, c[kept].factor);
+			struct index_candidate one = c[i];
+
+			one.sum += (uint32_t)worth_if_any(q, l, look_up(l, one.doc), one.doc);
+			c[kept] = one;
+			kept += is_enough(q->threshold, one.sum + rest, one.factor);
 		}
 		count = kept;
 	}
 	for (i = 0; i < count; i++) {
-		double factor = s->boosts[c[i].doc] + index_rank_recency(q->rank, s->created_ms[c[i].doc]);
+		struct index_found one = {.age = (uint16_t)q->age, .doc = c[i].doc};
 
-		/* The threshold has risen since, and the factor is now the document's own. */
-		if (c[i].sum > 0 && is_enough(q->threshold, c[i].sum, factor))
-			offer(q, (struct index_hit){s->ids[c[i].doc], (c[i].sum - excess_of(q, c[i].doc)) * factor});
+		/* The threshold has risen since. */
+		if (c[i].sum == 0 || !is_enough(q->threshold, c[i].sum, c[i].factor))
+			continue;
+		one.id = s->ids[one.doc];
+		one.sum = c[i].sum - excess_of(q, one.doc);
+		one.score = one.sum * (s->boosts[one.doc] + index_rank_recency(q->rank, s->created_ms[one.doc]));
+		offer(q, one);
 	}
 }
 
@@ -428,19 +472,27 @@ static void score_window(struct search *q, uint32_t base, uint32_t end, uint32_t
 	score_candidates(q, n, first);
 }
 
+static void set_newest(struct search *q, int64_t created_ms)
+{
+	/* A margin, since nobody promises that exp2 rises everywhere. */
+	q->newest = index_rank_recency(q->rank, created_ms) * (1 + 1e-12);
+}
+
 static void search_window(struct search *q, uint32_t window)
 {
-	uint32_t base = window * SEGMENT_WINDOW, end = base + SEGMENT_WINDOW;
-	uint32_t need = sum_needed(q->threshold, q->s->window_boosts[window] + q->newest);
+	uint32_t base = window * SEGMENT_WINDOW, end = base + SEGMENT_WINDOW, need;
 	size_t i;
 
 	if (end > q->s->doc_count)
 		end = q->s->doc_count;
+	set_newest(q, q->s->window_created_ms[window]);
+	need = sum_needed(q->threshold, q->s->window_boosts[window] + q->newest);
 	if (q->list_count == 0 || q->x->rest[0] < need)
 		return;
 	/* More terms are added than are essential: the less the others are worth, the fewer documents remain
-	 * possible. Adding until those are worth half of what is needed takes the least time. */
-	for (i = 0; i < q->list_count && q->x->rest[i] >= need / 2; i++) {
+	 * possible. Adding until those are worth half of what is needed takes the least time; where the postings are
+	 * few, adding all of them. */
+	for (i = 0; i < q->list_count && (q->is_short || q->x->rest[i] >= need / 2); i++) {
 		struct index_term_list *l = &q->x->lists[q->x->by_bound[i]];
 
 		if (l->list.dense_docs)
@@ -470,19 +522,20 @@ static void score_allowed(struct search *q)
 	score_candidates(q, n, 0);
 }
 
-static void search_segment(struct search *q)
+static void search_segment(struct search *q, uint32_t age)
 {
 	struct index_scratch *x = q->x;
 	uint64_t postings = 0;
 	uint32_t window;
 	size_t i;
 
+	q->age = age;
+	q->s = index_segment(q->ix, age);
 	q->allowed = index_filter_segment(&x->filter, q->s, true, x->allowed, x->spare);
 	if (q->allowed == NULL)
 		return;
 	find_lists(q);
-	/* A margin, since nobody promises that exp2 rises everywhere. */
-	q->newest = index_rank_recency(q->rank, q->s->max_created_ms) * (1 + 1e-12);
+	set_newest(q, q->s->max_created_ms);
 	if (q->allowed == x->allowed) {
 		/* Looking up a document in a list takes about as long as adding up eight. */
 		for (i = 0; i < q->list_count; i++)
@@ -496,13 +549,69 @@ static void search_segment(struct search *q)
 		search_window(q, window);
 }
 
+/* --- A shortlist ------------------------------------------------------------------------------------ */
+
+static int compare_term(const void *a, const void *b)
+{
+	const struct index_term_list *x = a, *y = b;
+
+	return x->term < y->term ? -1 : x->term > y->term;
+}
+
+/* The terms that do not find documents, ascending; returns how many. */
+static size_t find_others(struct search *q)
+{
+	struct index_scratch *x = q->x;
+	size_t i, n = 0;
+
+	reserve_lists(x, q->rank->term_count);
+	for (i = 0; i < q->rank->term_count; i++)
+		if (!q->rank->terms[i].finds)
+			x->lists[n++] = (struct index_term_list){.term = q->rank->terms[i].term,
+								 .weight = q->rank->terms[i].weight};
+	qsort(x->lists, n, sizeof(*x->lists), compare_term);
+	for (i = 0; i < n; i++)
+		x->others[i] = x->lists[i].term;
+	return n;
+}
+
+/* Makes of what the weightiest terms have found the k best by all terms. */
+static void rank_again(struct search *q, size_t k)
+{
+	struct index_scratch *x = q->x;
+	size_t i, j, count = q->found_count, others = find_others(q);
+
+	for (i = 0; i < count; i++) {
+		const struct segment *s = index_segment(q->ix, x->found[i].age);
+
+		x->shortlist[i] = x->found[i];
+		__builtin_prefetch(s->forward + s->forward_at[x->found[i].doc]);
+	}
+	q->k = k;
+	q->found_count = 0;
+	q->threshold = 0;
+	q->has_after = q->query->has_after;
+	for (i = 0; i < count; i++) {
+		struct index_found one = x->shortlist[i];
+		const struct segment *s = index_segment(q->ix, one.age);
+
+		segment_counts(s, one.doc, x->others, others, x->counts);
+		for (j = 0; j < others; j++)
+			if (x->counts[j] > 0)
+				one.sum += index_rank_worth(q->rank, x->lists[j].weight, 1.0f / (float)x->counts[j],
+							    s->lengths[one.doc]);
+		one.score = one.sum * (s->boosts[one.doc] + index_rank_recency(q->rank, s->created_ms[one.doc]));
+		offer(q, one);
+	}
+}
+
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *x, struct index_hit *ret_hits)
 {
-	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .k = k, .hits = ret_hits};
+	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .k = k, .has_after = query->has_after};
 	uint32_t i;
 
-	assert(k <= INDEX_PAGE);
+	assert(k <= INDEX_PAGE && query->shortlist <= INDEX_PAGE);
 	if (k == 0)
 		return 0;
 	index_rank_prepare(&x->rank, ix, query, now_ms);
@@ -510,10 +619,15 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
 	if (x->rank.term_count == 0 || x->filter.nothing)
 		return 0;
 	q.after_score = query->after_score * q.rank->scale;
-	for (i = ix->segment_count; i > 0; i--) {
-		q.s = index_segment(ix, i - 1);
-		search_segment(&q);
+	if (!x->rank.all_find) {
+		assert(query->shortlist > 0);
+		q.is_short = true;
+		q.k = query->shortlist;
+		q.has_after = false;
 	}
-	finish_hits(&q);
-	return q.hit_count;
+	for (i = ix->segment_count; i > 0; i--)
+		search_segment(&q, i - 1);
+	if (q.is_short)
+		rank_again(&q, k);
+	return list_hits(&q, ret_hits);
 }

@@ -572,15 +572,18 @@ void postings_prefetch(const struct postings *p, const struct postings_slot *slo
 		__builtin_prefetch(at_unit(p, slot_place(slot)));
 }
 
+const struct postings_slot *postings_slot_find(const struct postings *p, uint32_t term)
+{
+	const struct postings_slot *slot = p->used ? find_slot(p, term) : NULL;
+
+	return slot && slot->term != POSTINGS_FREE ? slot : NULL;
+}
+
 bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret)
 {
-	const struct postings_slot *slot;
+	const struct postings_slot *slot = postings_slot_find(p, term);
 
-	if (p->used == 0)
-		return false;
-	slot = find_slot(p, term);
-	if (slot->term == POSTINGS_FREE)
-		return false;
-	postings_list_of(p, slot, ret);
-	return true;
+	if (slot)
+		postings_list_of(p, slot, ret);
+	return slot != NULL;
 }

@@ -87,6 +87,8 @@ struct postings_bounds postings_bounds_of(const uint16_t *docs, const uint8_t *c
 /* Gives back memory that was reserved ahead. */
 void postings_trim(struct postings *p);
 
+/* The slot of a term; NULL where no document holds it. */
+const struct postings_slot *postings_slot_find(const struct postings *p, uint32_t term);
 /* False where no document holds the term. */
 bool postings_find(const struct postings *p, uint32_t term, struct postings_list *ret);
 void postings_list_of(const struct postings *p, const struct postings_slot *slot, struct postings_list *ret);

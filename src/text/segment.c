@@ -1,10 +1,12 @@
 /* What is known of a document by its number, forward, is for the terms of removed documents, whose holders are counted,
- * and for the counts that are too high for the lists of postings:
+ * for the counts that are too high for the lists of postings, and for the terms that do not find documents but rank
+ * them:
  *
  *     terms << 1 | whether some of the counts are SCORE_COUNT_MANY or more       varint
  *     how many are                                                               varint, if any
  *     for each of these its term and its count, by ascending term                4 bytes each
- *     of all terms the differences, ascending                                    varints
+ *     of all terms the differences, ascending, << 1 | whether the count is above 1   varints
+ *     behind each whose count is, the count                                      varint
  */
 #include "text/segment.h"
 
@@ -27,6 +29,8 @@ struct segment *segment_new(void)
 	postings_init(&s->labels, false);
 	s->min_created_ms = INT64_MAX;
 	s->max_created_ms = INT64_MIN;
+	for (size_t i = 0; i < SEGMENT_WINDOWS; i++)
+		s->window_created_ms[i] = INT64_MIN;
 	s->min_id = UINT64_MAX;
 	return s;
 }
@@ -42,6 +46,7 @@ void segment_free(struct segment *s)
 	free(s->forward_at);
 	free(s->live);
 	free(s->visible);
+	free(s->many);
 	postings_release(&s->terms);
 	postings_release(&s->labels);
 	free(s->forward);
@@ -54,7 +59,7 @@ size_t segment_bytes(const struct segment *s)
 	size_t each = sizeof(*s->ids) + sizeof(*s->created_ms) + sizeof(*s->boosts) + sizeof(*s->lengths) +
 		      sizeof(*s->forward_at);
 
-	return sizeof(*s) + s->doc_cap * each + (s->doc_cap + 63) / 64 * 2 * sizeof(*s->live) + s->forward_cap +
+	return sizeof(*s) + s->doc_cap * each + (s->doc_cap + 63) / 64 * 3 * sizeof(*s->live) + s->forward_cap +
 	       s->expiry_cap * sizeof(*s->expiries) + postings_bytes(&s->terms) + postings_bytes(&s->labels);
 }
 
@@ -70,8 +75,10 @@ static void grow_columns(struct segment *s, uint32_t cap)
 	s->forward_at = mem_reallocarray(s->forward_at, cap, sizeof(*s->forward_at));
 	s->live = mem_reallocarray(s->live, words, sizeof(*s->live));
 	s->visible = mem_reallocarray(s->visible, words, sizeof(*s->visible));
+	s->many = mem_reallocarray(s->many, words, sizeof(*s->many));
 	memset(s->live + old_words, 0, (words - old_words) * sizeof(*s->live));
 	memset(s->visible + old_words, 0, (words - old_words) * sizeof(*s->visible));
+	memset(s->many + old_words, 0, (words - old_words) * sizeof(*s->many));
 }
 
 void segment_set_boost(struct segment *s, uint16_t doc, float boost)
@@ -80,6 +87,16 @@ void segment_set_boost(struct segment *s, uint16_t doc, float boost)
 	s->boosts[doc] = boost;
 	if (boost > s->window_boosts[doc / SEGMENT_WINDOW])
 		s->window_boosts[doc / SEGMENT_WINDOW] = boost;
+}
+
+void segment_set_created(struct segment *s, uint16_t doc, int64_t created_ms)
+{
+	int64_t *newest = &s->window_created_ms[doc / SEGMENT_WINDOW];
+
+	s->created_ms[doc] = created_ms;
+	*newest = created_ms > *newest ? created_ms : *newest;
+	s->min_created_ms = created_ms < s->min_created_ms ? created_ms : s->min_created_ms;
+	s->max_created_ms = created_ms > s->max_created_ms ? created_ms : s->max_created_ms;
 }
 
 static inline uint8_t *put_varint(uint8_t *p, uint32_t v)
@@ -125,7 +142,7 @@ static uint8_t *put_many(uint8_t *p, const struct segment_document *doc)
 
 static void put_forward(struct segment *s, const struct segment_document *doc)
 {
-	size_t many = count_many(doc), most = (doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
+	size_t many = count_many(doc), most = (2 * doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
 	uint32_t before = 0;
 	uint8_t *p;
 
@@ -140,7 +157,10 @@ static void put_forward(struct segment *s, const struct segment_document *doc)
 	if (many > 0)
 		p = put_many(put_varint(p, (uint32_t)many), doc);
 	for (i = 0; i < doc->term_count; i++) {
-		p = put_varint(p, doc->terms[i].term - before);
+		assert(doc->terms[i].term < UINT32_C(1) << 31);
+		p = put_varint(p, (doc->terms[i].term - before) << 1 | (doc->terms[i].count > 1));
+		if (doc->terms[i].count > 1)
+			p = put_varint(p, doc->terms[i].count);
 		before = doc->terms[i].term;
 	}
 	s->forward_bytes = (size_t)(p - s->forward);
@@ -169,19 +189,56 @@ uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term)
 	return count;
 }
 
-void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
+/* Where the terms of a document begin, and how many there are. */
+static const uint8_t *begin_terms(const struct segment *s, uint16_t doc, uint32_t *ret_count)
 {
 	const uint8_t *p = s->forward + s->forward_at[doc];
-	uint32_t count, many, step, term = 0;
+	uint32_t count, many;
 
 	p = get_varint(p, &count);
 	if (count & 1) {
 		p = get_varint(p, &many);
 		p += (size_t)many * MANY_BYTES;
 	}
-	for (count >>= 1; count > 0; count--) {
-		p = get_varint(p, &step);
-		term += step;
+	*ret_count = count >> 1;
+	return p;
+}
+
+/* Goes on from a term to the next one. */
+static inline const uint8_t *next_term(const uint8_t *p, uint32_t *term, uint32_t *ret_count)
+{
+	uint32_t step;
+
+	p = get_varint(p, &step);
+	*term += step >> 1;
+	*ret_count = 1;
+	return step & 1 ? get_varint(p, ret_count) : p;
+}
+
+void segment_counts(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
+		    uint32_t *ret_counts)
+{
+	uint32_t left, term = 0, count;
+	const uint8_t *p = begin_terms(s, doc, &left);
+	size_t i = 0;
+
+	memset(ret_counts, 0, term_count * sizeof(*ret_counts));
+	for (; left > 0 && i < term_count; left--) {
+		p = next_term(p, &term, &count);
+		while (i < term_count && terms[i] < term)
+			i++;
+		if (i < term_count && terms[i] == term)
+			ret_counts[i] = count;
+	}
+}
+
+void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
+{
+	uint32_t left, term = 0, count;
+	const uint8_t *p = begin_terms(s, doc, &left);
+
+	for (; left > 0; left--) {
+		p = next_term(p, &term, &count);
 		assert(terms->entries[term].holders > 0);
 		terms->entries[term].holders--;
 	}
@@ -207,18 +264,6 @@ static void set_bit(uint64_t *bits, uint32_t doc, bool on)
 	bits[doc >> 6] = on ? bits[doc >> 6] | bit : bits[doc >> 6] & ~bit;
 }
 
-static void widen_ranges(struct segment *s, const struct segment_document *doc)
-{
-	if (doc->created_ms < s->min_created_ms)
-		s->min_created_ms = doc->created_ms;
-	if (doc->created_ms > s->max_created_ms)
-		s->max_created_ms = doc->created_ms;
-	if (doc->id < s->min_id)
-		s->min_id = doc->id;
-	if (doc->id > s->max_id)
-		s->max_id = doc->id;
-}
-
 uint16_t segment_add(struct segment *s, const struct segment_document *doc, struct dictionary *terms)
 {
 	uint16_t number = (uint16_t)s->doc_count;
@@ -229,12 +274,14 @@ uint16_t segment_add(struct segment *s, const struct segment_document *doc, stru
 		grow_columns(s, s->doc_cap < 43000 ? s->doc_cap + s->doc_cap / 2 + 32 : SEGMENT_DOCUMENTS);
 	put_forward(s, doc);
 	s->ids[number] = doc->id;
-	s->created_ms[number] = doc->created_ms;
 	s->lengths[number] = doc->length;
+	s->min_id = doc->id < s->min_id ? doc->id : s->min_id;
+	s->max_id = doc->id > s->max_id ? doc->id : s->max_id;
+	segment_set_created(s, number, doc->created_ms);
 	segment_set_boost(s, number, doc->boost);
 	set_bit(s->live, number, true);
 	set_bit(s->visible, number, !doc->hidden);
-	widen_ranges(s, doc);
+	set_bit(s->many, number, count_many(doc) > 0);
 	if (doc->expires_ms != SEGMENT_NEVER)
 		segment_add_expiry(s, number, doc->expires_ms);
 	s->doc_count++;

@@ -38,6 +38,7 @@ struct segment {
 	/* A bit for each document. */
 	uint64_t *live;			/* not removed */
 	uint64_t *visible;		/* live and not hidden */
+	uint64_t *many;			/* a count code of it is SCORE_COUNT_MANY */
 
 	struct postings terms;
 	struct postings labels;
@@ -50,6 +51,7 @@ struct segment {
 
 	/* Bounds over all documents; removed ones may still count. */
 	float window_boosts[SEGMENT_WINDOWS];	/* the highest of each window */
+	int64_t window_created_ms[SEGMENT_WINDOWS];	/* the newest of each window */
 	int64_t min_created_ms, max_created_ms;
 	uint64_t min_id, max_id;
 };
@@ -79,6 +81,8 @@ uint16_t segment_add(struct segment *s, const struct segment_document *doc, stru
 void segment_remove(struct segment *s, uint16_t doc);
 void segment_set_hidden(struct segment *s, uint16_t doc, bool hidden);
 void segment_set_boost(struct segment *s, uint16_t doc, float boost);
+/* Part of segment_add and segment_merge: the document was created then. */
+void segment_set_created(struct segment *s, uint16_t doc, int64_t created_ms);
 
 /* Part of segment_add and segment_merge: the document has an expiry. */
 void segment_add_expiry(struct segment *s, uint16_t doc, int64_t at_ms);
@@ -89,13 +93,12 @@ static inline bool segment_has_expired(const struct segment *s, int64_t now_ms)
 /* Clears the bit of each document whose expiry is now or before; takes time for those alone. */
 void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bits);
 
-/* True where a count code of the document is SCORE_COUNT_MANY. */
-static inline bool segment_has_many(const struct segment *s, uint16_t doc)
-{
-	return s->forward[s->forward_at[doc]] & 1;
-}
 /* How often the document has a term whose count code is SCORE_COUNT_MANY. */
 uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term);
+
+/* How often the document has each of these terms, which ascend. */
+void segment_counts(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
+		    uint32_t *ret_counts);
 
 /* One holder less for each term of the document. */
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms);

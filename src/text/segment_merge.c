@@ -15,7 +15,7 @@
 
 enum {
 	PARTS = 2,
-	BOOST_KEYS = 1024,	/* classes of boosts: four for each doubling */
+	BOOST_KEYS = 4096,	/* classes of boosts: sixteen for each doubling */
 	TIERS = 16,
 	SHORT_LIST = 24,
 	AHEAD = 12,		/* slots that a list is fetched ahead of its use */
@@ -50,6 +50,7 @@ static void allocate_columns(struct segment *out, uint32_t docs)
 	out->forward_at = mem_calloc(docs, sizeof(*out->forward_at));
 	out->live = mem_calloc(words, sizeof(*out->live));
 	out->visible = mem_calloc(words, sizeof(*out->visible));
+	out->many = mem_calloc(words, sizeof(*out->many));
 }
 
 static size_t forward_length(const struct segment *s, uint32_t doc)
@@ -59,13 +60,13 @@ static size_t forward_length(const struct segment *s, uint32_t doc)
 	return end - s->forward_at[doc];
 }
 
-/* The sign is 0: so the upper bits of a float rise with it. Two bits of the fraction are left. */
+/* The sign is 0: so the upper bits of a float rise with it. Four bits of the fraction are left. */
 static uint32_t boost_key(float boost)
 {
 	uint32_t bits;
 
 	memcpy(&bits, &boost, sizeof(bits));
-	return bits >> 21;
+	return bits >> 19;
 }
 
 /* Finds the tiers and how many documents each has. */
@@ -122,15 +123,14 @@ static void number_documents(struct merge *m)
 static void copy_document(struct segment *out, uint16_t to, const struct segment *s, uint32_t doc)
 {
 	out->ids[to] = s->ids[doc];
-	out->created_ms[to] = s->created_ms[doc];
 	out->lengths[to] = s->lengths[doc];
+	segment_set_created(out, to, s->created_ms[doc]);
 	segment_set_boost(out, to, s->boosts[doc]);
 	out->live[to >> 6] |= UINT64_C(1) << (to & 63);
 	out->visible[to >> 6] |= (uint64_t)segment_bit(s->visible, doc) << (to & 63);
+	out->many[to >> 6] |= (uint64_t)segment_bit(s->many, doc) << (to & 63);
 	out->min_id = s->ids[doc] < out->min_id ? s->ids[doc] : out->min_id;
 	out->max_id = s->ids[doc] > out->max_id ? s->ids[doc] : out->max_id;
-	out->min_created_ms = s->created_ms[doc] < out->min_created_ms ? s->created_ms[doc] : out->min_created_ms;
-	out->max_created_ms = s->created_ms[doc] > out->max_created_ms ? s->created_ms[doc] : out->max_created_ms;
 }
 
 /* The terms of the documents stand in the order of their numbers. */

@@ -288,6 +288,7 @@ struct model_scorer {
 	double average_length;
 	double scale;
 	uint32_t *holders;	/* of each term of the query; owned */
+	bool *finds;		/* whether it finds documents; owned */
 };
 
 static inline uint32_t model_count_of(const struct termbag *bag, const struct termbag *query, size_t t)
@@ -321,7 +322,8 @@ static inline void model_scorer_init(struct model *m, const struct termbag *quer
 	uint64_t length = 0;
 	size_t i, t;
 
-	*s = (struct model_scorer){.holders = mem_calloc(query->term_count + 1, sizeof(*s->holders)), .scale = 1 << 20};
+	*s = (struct model_scorer){.holders = mem_calloc(query->term_count + 1, sizeof(*s->holders)),
+				   .finds = mem_calloc(query->term_count + 1, sizeof(*s->finds)), .scale = 1 << 20};
 	for (i = 0; i < m->count; i++) {
 		model_analyze(m, &m->docs[i]);
 		length += m->other.length;
@@ -335,10 +337,41 @@ static inline void model_scorer_init(struct model *m, const struct termbag *quer
 		s->scale /= 2;
 }
 
+static inline void model_scorer_release(struct model_scorer *s)
+{
+	free(s->holders);
+	free(s->finds);
+}
+
+/* The weightiest first, as many as stand in max_postings documents, or three; all where max_postings is 0. */
+static inline void model_choose_finders(const struct model *m, struct model_scorer *s, const struct termbag *query,
+					uint64_t max_postings)
+{
+	uint64_t postings = 0;
+	size_t i, t, top;
+
+	for (i = 0; i < query->term_count; i++) {
+		for (top = query->term_count, t = 0; t < query->term_count; t++) {
+			double more = s->finds[t] || s->holders[t] == 0 ? -1 : model_weight(m, s, query, t);
+
+			if (more > 0 && top < query->term_count)
+				more -= model_weight(m, s, query, top);
+			if (more > 0 || (more == 0 && str_cmp(termbag_str(query, t), termbag_str(query, top)) < 0))
+				top = t;
+		}
+		if (top == query->term_count)
+			return;
+		postings += s->holders[top];
+		if (max_postings && postings > max_postings && i >= 3)
+			return;
+		s->finds[top] = true;
+	}
+}
+
 /* BM25 of the document: to the last digit as the index computes it, or (exact) as it is in books. 0: no term of the
  * query. */
-static inline double model_bm25(struct model *m, const struct model_scorer *s, const struct termbag *query,
-				const struct model_doc *d, bool exact)
+static inline double model_text_score(struct model *m, const struct model_scorer *s, const struct termbag *query,
+				      const struct model_doc *d, bool exact, bool only_finds)
 {
 	float base = (float)(1.2 * 0.25), slope = (float)(1.2 * 0.75 / s->average_length), length;
 	double sum = 0;
@@ -350,7 +383,7 @@ static inline double model_bm25(struct model *m, const struct model_scorer *s, c
 		uint32_t count = model_count_of(&m->other, query, t);
 		double weight, k;
 
-		if (count == 0)
+		if (count == 0 || (only_finds && !s->finds[t]))
 			continue;
 		weight = model_weight(m, s, query, t);
 		k = 1.2 * (0.25 + 0.75 * (double)m->other.length / s->average_length);
@@ -361,6 +394,19 @@ static inline double model_bm25(struct model *m, const struct model_scorer *s, c
 					     (1 + (base + slope * length) * (1.0f / (float)count)));
 	}
 	return exact ? sum : sum / s->scale;
+}
+
+static inline double model_bm25(struct model *m, const struct model_scorer *s, const struct termbag *query,
+				const struct model_doc *d, bool exact)
+{
+	return model_text_score(m, s, query, d, exact, false);
+}
+
+/* The part of it that the terms make which find documents. */
+static inline double model_part(struct model *m, const struct model_scorer *s, const struct termbag *query,
+				const struct model_doc *d)
+{
+	return model_text_score(m, s, query, d, false, true);
 }
 
 static inline double model_factor(const struct model *m, const struct index_query *q, const struct model_doc *d)
@@ -381,26 +427,43 @@ static inline int model_compare_hits(const void *a, const void *b)
 	return x->id > y->id ? -1 : x->id < y->id;
 }
 
+/* Of those that the weightiest terms find: the shortlist, with the scores of those terms alone. Returns how many. */
+static inline size_t model_shortlist(struct model *m, struct model_scorer *s, const struct index_query *q,
+				     const struct model_filter *f, struct index_hit *ret)
+{
+	bool all_find = true;
+	size_t i, n = 0;
+
+	for (i = 0; i < q->terms->term_count; i++)
+		all_find &= s->finds[i] || s->holders[i] == 0;
+	for (i = 0; i < m->count; i++) {
+		double text = model_passes(m, f, &m->docs[i]) ? model_part(m, s, q->terms, &m->docs[i]) : 0;
+
+		if (text > 0)
+			ret[n++] = (struct index_hit){m->docs[i].id, text * model_factor(m, q, &m->docs[i])};
+	}
+	qsort(ret, n, sizeof(*ret), model_compare_hits);
+	return !all_find && n > q->shortlist ? q->shortlist : n;
+}
+
 /* All hits, the best first. Returns owned. */
 static inline struct index_hit *model_search(struct model *m, const struct index_query *q, const struct model_filter *f,
 					     size_t *ret_count)
 {
 	struct index_hit *hits = mem_calloc(m->count + 1, sizeof(*hits));
 	struct model_scorer s;
-	size_t i, n = 0;
+	size_t i, n;
 
 	model_scorer_init(m, q->terms, &s);
-	for (i = 0; i < m->count; i++) {
-		double text;
+	model_choose_finders(m, &s, q->terms, q->max_postings);
+	n = model_shortlist(m, &s, q, f, hits);
+	for (i = 0; i < n; i++) {
+		struct model_doc *d = model_find(m, hits[i].id);
 
-		if (!model_passes(m, f, &m->docs[i]))
-			continue;
-		text = model_bm25(m, &s, q->terms, &m->docs[i], false);
-		if (text > 0)
-			hits[n++] = (struct index_hit){m->docs[i].id, text * model_factor(m, q, &m->docs[i])};
+		hits[i].score = model_bm25(m, &s, q->terms, d, false) * model_factor(m, q, d);
 	}
 	qsort(hits, n, sizeof(*hits), model_compare_hits);
-	free(s.holders);
+	model_scorer_release(&s);
 	*ret_count = n;
 	return hits;
 }

@@ -29,6 +29,8 @@ static void random_query(struct model *m, struct termbag *terms, struct model_fi
 	model_random_filter(m, f);
 	*q = (struct index_query){.terms = terms, .filter = f->filter, .half_life_ms = 1 + model_random(m, 300000)};
 	q->recency_weight = model_random(m, 3) ? model_random(m, 20) / 10.0 : 0;
+	q->max_postings = model_random(m, 3) ? 0 : 1 + model_random(m, 3 * (uint32_t)m->count + 1);
+	q->shortlist = 1 + model_random(m, 60);
 }
 
 static void assert_same_hits(const struct index_hit *got, size_t got_count, const struct index_hit *want,
@@ -246,7 +248,7 @@ static void scores_are_bm25(void **state)
 
 			assert_true(fabs(plain - hits[h].score) <= 1e-4 * (1 + plain));
 		}
-		free(s.holders);
+		model_scorer_release(&s);
 	}
 	termbag_release(&terms);
 	model_release(&m);
@@ -327,6 +329,8 @@ static void pages_are_the_whole_without_gap_or_repeat(void **state)
 		model_put(&m, ix, m.next_id);
 	random_query(&m, &terms, &f, &q);
 	q.filter = index_filter_any();
+	q.max_postings = 1000;
+	q.shortlist = 100;
 	n = index_search(ix, &q, m.now_ms, INDEX_PAGE, x, all);
 	assert_true(n > 50);
 	for (at = 0; (got = index_search(ix, &q, m.now_ms, 7, x, page)) > 0; at += got) {

@@ -105,9 +105,9 @@ static void finds_words_names_and_paths_by_their_parts(void **state)
 	assert_string_equal(search(f, "\" OR (* NEAR/3 AND NOT ) :"), "");
 }
 
-/* Words that stand in one, two, ... twenty documents: of a query with all of them the rarest count, until they have
- * been met in so many documents, but never fewer than three. */
-static void a_bounded_query_counts_its_rarest_words(void **state)
+/* Words that stand in one, two, ... twenty documents: of a query with all of them the rarest find documents, until they
+ * have been met in so many, but never fewer than three. */
+static void a_bounded_query_finds_by_its_rarest_words(void **state)
 {
 	static const struct { uint64_t max_postings; int words;
 	} cases[] = {
@@ -129,6 +129,7 @@ static void a_bounded_query_counts_its_rarest_words(void **state)
 		size_t n, expected = 0;
 
 		q.max_postings = cases[i].max_postings;
+		q.shortlist = INDEX_PAGE;
 		n = index_search(f->ix, &q, NOW_MS, INDEX_PAGE, f->scratch, hits);
 		for (int w = 1; w <= cases[i].words; w++)
 			expected += (size_t)w;
@@ -483,7 +484,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_words_names_and_paths_by_their_parts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_bounded_query_counts_its_rarest_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_bounded_query_finds_by_its_rarest_words, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(equal_scores_stand_by_id_highest_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(replacing_and_removing_take_effect_at_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(boosts_and_hiding_change_in_place, set_up, tear_down),
