@@ -102,7 +102,7 @@ static const struct option limit_options[] = {
 	},
 	{
 		.name = "cache", .arg = "SIZE", .env = "SPINE_CACHE", .key = "cache", .type = OPTION_SIZE,
-		.fallback = "64m", .min = 0, .max = 1024LL * 1024 * MIB,
+		.fallback = "128m", .min = 0, .max = 1024LL * 1024 * MIB,
 		.help = "rows of the store kept in memory; 0: none"
 	},
 	{

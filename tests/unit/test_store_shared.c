@@ -150,7 +150,14 @@ static void agents_targets_and_policies_are_seen_as_they_are(void **state)
 	struct target_row target = {.seen_at_ms = T0};
 	int64_t id = 0, other = 0, guard = -1;
 
-	assert_int_equal(store_agent_get(s.reader, t->space, STR("worker"), &t->arena, &seen), STORE_NOT_FOUND);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_agent_get(s.reader, t->space, STR("worker"), &t->arena, &seen), STORE_NOT_FOUND);
+		assert_int_equal(store_agent_get(t->c, t->space, STR("worker"), &t->arena, &seen), STORE_NOT_FOUND);
+		must(store_begin(t->c));
+		must(store_agent_put(t->c, t->space, &agent));
+		must(store_agent_get(t->c, t->space, STR("worker"), &t->arena, &seen));
+		store_rollback(t->c);
+	}
 	must(store_begin(t->c));
 	must(store_agent_put(t->c, t->space, &agent));
 	must(store_agent_id(t->c, t->space, STR("worker"), false, T0, &id));
@@ -178,6 +185,13 @@ static void agents_targets_and_policies_are_seen_as_they_are(void **state)
 	assert_int_equal(target.failures, 3);
 	must(store_space_guard(s.reader, t->space, &guard));
 	assert_int_equal(guard, 2);
+	/* One that is made on first use was known not to be there. */
+	assert_int_equal(store_agent_get(s.reader, t->space, STR("new"), &t->arena, &seen), STORE_NOT_FOUND);
+	must(store_begin(t->c));
+	must(store_agent_id(t->c, t->space, STR("new"), true, T0, &id));
+	must(store_commit(t->c));
+	must(store_agent_get(s.reader, t->space, STR("new"), &t->arena, &seen));
+	assert_str(seen.name, "new");
 	/* The same name in another space is somebody else. */
 	assert_int_equal(store_agent_get(s.reader, t->space + 1, STR("worker"), &t->arena, &seen), STORE_NOT_FOUND);
 	store_close(s.reader);

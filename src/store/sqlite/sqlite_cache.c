@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_BYTES = 64 << 20, BODIES_PART = 4, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
+enum { MAX_BYTES = 128 << 20, BODIES_PART = 4, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
 
 struct added {
 	const struct sqlite_shape *shape;

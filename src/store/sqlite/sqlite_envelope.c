@@ -242,6 +242,7 @@ static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *r
 				  sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
 }
 
+/* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
 enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				  struct agent_row *ret)
 {
@@ -250,17 +251,18 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 	sqlite3_stmt *s;
 
 	if (sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, ret))
-		return STORE_OK;
+		return ret->name.p ? STORE_OK : STORE_NOT_FOUND;
 	s = sqlite_statement(c, SQL_AGENT_GET);
 	if (s == NULL)
 		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	status = sqlite_step_row(c, s);
-	if (status == STORE_OK) {
+	if (status == STORE_OK)
 		read_agent(s, arena, ret);
-		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name, ret);
-	}
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name,
+				 status == STORE_OK ? ret : &(struct agent_row){0});
 	sqlite3_reset(s);
 	return status;
 }
