@@ -5,8 +5,10 @@
  *     terms << 1 | whether some of the counts are SCORE_COUNT_MANY or more       varint
  *     how many are                                                               varint, if any
  *     for each of these its term and its count, by ascending term                4 bytes each
- *     of all terms the differences, ascending, << 1 | whether the count is above 1   varints
- *     behind each whose count is, the count                                      varint
+ *     for each term whether its count is above 1                                 a bit
+ *     for each of these its count - 2; from 3 on 3                               two bits
+ *     of all terms the differences, ascending                                    varints
+ *     behind each whose two bits are 3 the count - 5                             varint
  */
 #include "text/segment.h"
 
@@ -18,6 +20,7 @@
 
 enum {
 	VARINT_BYTES = 5,
+	REPEATED_MOST = 3,	/* two bits */
 	MANY_BYTES = 8,		/* a term with its count */
 };
 
@@ -140,9 +143,33 @@ static uint8_t *put_many(uint8_t *p, const struct segment_document *doc)
 	return p;
 }
 
+static uint32_t repeated_code(uint32_t count)
+{
+	return count - 2 < REPEATED_MOST ? count - 2 : REPEATED_MOST;
+}
+
+/* Which terms are repeated, and how often. */
+static uint8_t *put_repeated(uint8_t *p, const struct segment_document *doc)
+{
+	uint8_t *bits = p, *codes = bits + (doc->term_count + 7) / 8;
+	size_t i, n = 0;
+
+	memset(bits, 0, (size_t)(codes - bits));
+	for (i = 0; i < doc->term_count; i++) {
+		if (doc->terms[i].count < 2)
+			continue;
+		bits[i / 8] |= (uint8_t)(1 << i % 8);
+		if (n % 4 == 0)
+			codes[n / 4] = 0;
+		codes[n / 4] |= (uint8_t)(repeated_code(doc->terms[i].count) << n % 4 * 2);
+		n++;
+	}
+	return codes + (n + 3) / 4;
+}
+
 static void put_forward(struct segment *s, const struct segment_document *doc)
 {
-	size_t many = count_many(doc), most = (2 * doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
+	size_t many = count_many(doc), most = (3 * doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
 	uint32_t before = 0;
 	uint8_t *p;
 
@@ -156,11 +183,11 @@ static void put_forward(struct segment *s, const struct segment_document *doc)
 	p = put_varint(s->forward + s->forward_bytes, (uint32_t)doc->term_count << 1 | (many > 0));
 	if (many > 0)
 		p = put_many(put_varint(p, (uint32_t)many), doc);
+	p = put_repeated(p, doc);
 	for (i = 0; i < doc->term_count; i++) {
-		assert(doc->terms[i].term < UINT32_C(1) << 31);
-		p = put_varint(p, (doc->terms[i].term - before) << 1 | (doc->terms[i].count > 1));
-		if (doc->terms[i].count > 1)
-			p = put_varint(p, doc->terms[i].count);
+		p = put_varint(p, doc->terms[i].term - before);
+		if (doc->terms[i].count >= REPEATED_MOST + 2)
+			p = put_varint(p, doc->terms[i].count - REPEATED_MOST - 2);
 		before = doc->terms[i].term;
 	}
 	s->forward_bytes = (size_t)(p - s->forward);
@@ -189,58 +216,75 @@ uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term)
 	return count;
 }
 
-/* Where the terms of a document begin, and how many there are. */
-static const uint8_t *begin_terms(const struct segment *s, uint16_t doc, uint32_t *ret_count)
+/* The terms of a document, one after the other. */
+struct walk {
+	const uint8_t *terms, *bits, *codes;
+	uint32_t at, count;
+	uint32_t repeated;		/* so many before it are */
+	uint32_t term;
+};
+
+static struct walk begin_walk(const struct segment *s, uint16_t doc)
 {
 	const uint8_t *p = s->forward + s->forward_at[doc];
-	uint32_t count, many;
+	struct walk w = {0};
+	uint32_t many, repeated = 0;
 
-	p = get_varint(p, &count);
-	if (count & 1) {
+	p = get_varint(p, &w.count);
+	if (w.count & 1) {
 		p = get_varint(p, &many);
 		p += (size_t)many * MANY_BYTES;
 	}
-	*ret_count = count >> 1;
-	return p;
+	w.count >>= 1;
+	w.bits = p;
+	w.codes = p + (w.count + 7) / 8;
+	for (; p < w.codes; p++)
+		repeated += (uint32_t)__builtin_popcount(*p);
+	w.terms = w.codes + (repeated + 3) / 4;
+	return w;
 }
 
-/* Goes on from a term to the next one. */
-static inline const uint8_t *next_term(const uint8_t *p, uint32_t *term, uint32_t *ret_count)
+/* Goes to the next term, and returns its count. */
+static inline uint32_t next_term(struct walk *w)
 {
-	uint32_t step;
+	uint32_t step, code, more = 0, at = w->at++;
 
-	p = get_varint(p, &step);
-	*term += step >> 1;
-	*ret_count = 1;
-	return step & 1 ? get_varint(p, ret_count) : p;
+	w->terms = get_varint(w->terms, &step);
+	w->term += step;
+	if (!(w->bits[at / 8] >> at % 8 & 1))
+		return 1;
+	code = w->codes[w->repeated / 4] >> w->repeated % 4 * 2 & REPEATED_MOST;
+	w->repeated++;
+	if (code == REPEATED_MOST)
+		w->terms = get_varint(w->terms, &more);
+	return code + 2 + more;
 }
 
 void segment_counts(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
 		    uint32_t *ret_counts)
 {
-	uint32_t left, term = 0, count;
-	const uint8_t *p = begin_terms(s, doc, &left);
+	struct walk w = begin_walk(s, doc);
 	size_t i = 0;
 
 	memset(ret_counts, 0, term_count * sizeof(*ret_counts));
-	for (; left > 0 && i < term_count; left--) {
-		p = next_term(p, &term, &count);
-		while (i < term_count && terms[i] < term)
+	while (w.at < w.count && i < term_count) {
+		uint32_t count = next_term(&w);
+
+		while (i < term_count && terms[i] < w.term)
 			i++;
-		if (i < term_count && terms[i] == term)
+		if (i < term_count && terms[i] == w.term)
 			ret_counts[i] = count;
 	}
 }
 
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
 {
-	uint32_t left, term = 0, count;
-	const uint8_t *p = begin_terms(s, doc, &left);
+	struct walk w = begin_walk(s, doc);
 
-	for (; left > 0; left--) {
-		p = next_term(p, &term, &count);
-		assert(terms->entries[term].holders > 0);
-		terms->entries[term].holders--;
+	while (w.at < w.count) {
+		next_term(&w);
+		assert(terms->entries[w.term].holders > 0);
+		terms->entries[w.term].holders--;
 	}
 }
 
