@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
+#include "api/over_budget.h"
 #include "api/pack.h"
 #include "api/routes.h"
 #include "core/handoff_id.h"
@@ -124,6 +125,22 @@ static enum problem_code decode_reroute(struct call *call)
 		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
 				   "the work instead");
 	return code;
+}
+
+/* Only to warn: whether it can be done is known when it is written. */
+static enum problem_code prepare_reroute(struct call *call, struct store_conn *c)
+{
+	struct deciding *d = call->input;
+	struct problem problem = {0};
+	struct envelope_row row;
+	struct handoff_row h;
+	struct envelope e;
+
+	if (call->space && store_handoff_get(c, call->space, d->num, call->arena, &h) == STORE_OK &&
+	    store_envelope_get(c, call->space, h.envelope, call->arena, &row) == STORE_OK &&
+	    unpack_skeleton(&row, call->arena, &e, &problem) == P_OK)
+		over_budget_warn(call, c, &e, "to", &d->to, 1);
+	return P_OK;
 }
 
 static enum problem_code decode_discard(struct call *call)
@@ -331,8 +348,8 @@ const struct route parked_routes[] = {
 	 .decode = decode_park, .write = write_park, .encode = encode_row, .prepare = prepare_park},
 	{HTTP_POST, "/v1/parked/{}/redrive", ROUTE_BODY_OPTIONAL, .decode = decode_redrive, .write = write_redrive,
 	 .encode = encode_row},
-	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, .decode = decode_reroute, .write = write_redrive,
-	 .encode = encode_row},
+	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, .decode = decode_reroute,
+	 .prepare = prepare_reroute, .write = write_redrive, .encode = encode_row},
 	{HTTP_POST, "/v1/parked/{}/discard", ROUTE_BODY, .decode = decode_discard, .write = write_discard,
 	 .encode = encode_row},
 	{HTTP_POST, "/v1/parked/{}/shrink", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,

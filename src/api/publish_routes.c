@@ -116,16 +116,21 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 	return P_OK;
 }
 
-/* Who the receivers are is decided when it is written; who is warned about, here. */
+/* Who the receivers are is decided when it is written; who is warned about, here: those named, or the subscribers where
+ * it is not published again. */
 static void warn_of_budgets(struct call *call, struct store_conn *c, struct publishing *p, const struct envelope *e)
 {
+	struct handoff_row *rows;
 	struct str *names = NULL;
 	size_t count = 0;
-	bool is_known = p->receivers || (call->space && store_channel_get(c, call->space, call->params[0], call->arena,
-									  &p->channel) == STORE_OK);
+	bool is_known = p->receivers != NULL;
 
+	if (!is_known)
+		is_known = store_channel_get(c, call->space, call->params[0], call->arena, &p->channel) == STORE_OK &&
+			   read_members(c, call->space, p->order.envelope, p->channel.id, call->arena, &rows,
+					&count) == STORE_OK && count == 0;
 	if (is_known && find_receivers(call, c, p, &names, &count) == P_OK)
-		over_budget_warn(call, c, e, "receivers", names, count);
+		over_budget_warn(call, c, e, p->receivers ? "receivers" : "channel", names, count);
 	call->problem = (struct problem){0};
 }
 

@@ -218,7 +218,7 @@ static void encode_fidelity(struct call *call)
 
 /* --- GET /v1/tasks --- */
 
-enum { ABOUT_CHARACTERS = 200 };
+enum { ABOUT_CHARACTERS = 200, PAGE_BYTES = 4 << 20 };
 
 /* What a person knows a task again by. */
 struct about {
@@ -231,6 +231,7 @@ struct task_list {
 	struct task_row *rows;
 	struct about *abouts;
 	size_t count;
+	size_t shown;
 };
 
 static struct str beginning(struct arena *arena, struct str text)
@@ -243,11 +244,12 @@ static struct str beginning(struct arena *arena, struct str text)
 	return text.p ? arena_str(arena, text) : STR_NULL;
 }
 
-/* An envelope can be large, and a page has many tasks: no more than the beginnings is kept of them. What cannot be read
- * is not told here: spine check and verify say what is wrong with it. */
-static enum store_status read_about(struct call *call, struct store_conn *c, struct str task, struct about *ret)
+/* An envelope can be large, and a page has many tasks: no more than the beginnings is kept of them, and *bytes says how
+ * much was read. What cannot be read is not told here: spine check and verify say what is wrong with it. */
+static enum store_status read_about(struct call *call, struct store_conn *c, const struct task_row *task,
+				    struct about *ret, size_t *bytes)
 {
-	struct envelope_row row;
+	struct envelope_row row = {0};
 	struct envelope e;
 	struct problem problem = {0};
 	struct arena arena;
@@ -255,13 +257,18 @@ static enum store_status read_about(struct call *call, struct store_conn *c, str
 	enum store_status status;
 
 	arena_init(&arena);
-	status = store_task_last(c, call->space, task, &arena, &row);
-	if (status == STORE_OK && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
+	status = store_task_last(c, call->space, task->name, &arena, &row);
+	if (status == STORE_OK && unpack_skeleton(&row, &arena, &e, &problem) == P_OK) {
 		ret->intent = beginning(call->arena, e.intent);
-	if (status == STORE_OK)
-		status = store_task_envelopes(c, call->space, task, 0, 1, &arena, &row, &count);
-	if (status == STORE_OK && count && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
 		ret->summary = beginning(call->arena, e.summary);
+	}
+	*bytes += row.body.n;
+	if (status == STORE_OK && task->envelopes > 1) {
+		status = store_task_envelopes(c, call->space, task->name, 0, 1, &arena, &row, &count);
+		if (count && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
+			ret->summary = beginning(call->arena, e.summary);
+		*bytes += row.body.n;
+	}
 	arena_release(&arena);
 	return status;
 }
@@ -279,22 +286,27 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 {
 	struct task_list *l = call->input;
 	enum store_status status = STORE_OK;
+	size_t bytes = 0;
 
 	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
 	l->abouts = arena_calloc(call->arena, l->page.size, sizeof(*l->abouts));
 	if (call->space)
 		status = store_tasks(c, call->space, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows,
 				     &l->count);
-	for (size_t i = 0; status == STORE_OK && i < l->count && i < l->page.size; i++)
-		status = read_about(call, c, l->rows[i].name, &l->abouts[i]);
+	l->shown = l->count > l->page.size ? l->page.size : l->count;
+	/* A page of large envelopes ends earlier. */
+	for (size_t i = 0; status == STORE_OK && i < l->shown; i++) {
+		status = read_about(call, c, &l->rows[i], &l->abouts[i], &bytes);
+		if (bytes > PAGE_BYTES)
+			l->shown = i + 1;
+	}
 	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
 }
 
 static void encode_list(struct call *call)
 {
 	struct task_list *l = call->input;
-	bool more = l->count > l->page.size;
-	size_t count = more ? l->page.size : l->count;
+	bool more = l->count > l->shown;
 	char at[CLOCK_TEXT_SIZE];
 	struct json_writer w;
 
@@ -302,7 +314,7 @@ static void encode_list(struct call *call)
 	json_begin_object(&w);
 	json_key(&w, "tasks");
 	json_begin_array(&w);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < l->shown; i++) {
 		clock_format(l->rows[i].created_at_ms, at);
 		json_begin_object(&w);
 		json_member_str(&w, "id", l->rows[i].name);
@@ -313,7 +325,7 @@ static void encode_list(struct call *call)
 		json_end_object(&w);
 	}
 	json_end_array(&w);
-	page_put_next(call, &l->page, &w, more, more ? (uint64_t)l->rows[count - 1].id : 0, 0);
+	page_put_next(call, &l->page, &w, more, more ? (uint64_t)l->rows[l->shown - 1].id : 0, 0);
 	call_end_reply(call, &w);
 }
 

@@ -246,17 +246,21 @@ static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64
 static enum problem_code fill_from_agent(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 					 struct problem *problem)
 {
+	struct arena arena;	/* a publish has thousands of receivers, and settings may be large */
 	struct agent agent;
-	enum problem_code code = agent_read(d->conn, d->space, o->to, d->arena, &agent, problem);
+	enum problem_code code;
 
-	if (code != P_OK)
-		return code;
-	if (h->ack_timeout_ms == 0)
-		h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
-	if (h->max_attempts == 0)
-		h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
-	h->fallbacks = delivery_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
-	return P_OK;
+	arena_init(&arena);
+	code = agent_read(d->conn, d->space, o->to, &arena, &agent, problem);
+	if (code == P_OK) {
+		if (h->ack_timeout_ms == 0)
+			h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
+		if (h->max_attempts == 0)
+			h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
+		h->fallbacks = delivery_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
+	}
+	arena_release(&arena);
+	return code;
 }
 
 /* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
@@ -483,7 +487,8 @@ static enum problem_code check_same_result(struct delivery *d, const struct hand
 				   (unsigned long long)h->num);
 	if (has_new_gaps(d, kept.gaps, a->result.gaps))
 		return problem_set(problem, P_ALREADY_SETTLED, "gaps",
-				   "ho-%llu was %s with this lease and other gaps, which stay; nothing was changed. %s",
+				   "ho-%llu was %s with this lease and without all of these gaps, and that stays; "
+				   "nothing was changed. %s",
 				   (unsigned long long)h->num, handoff_state_name(h->state),
 				   h->state == HANDOFF_COMPLETED ? "Store the new ones as a memory"
 								 : "Give the new ones when you complete it");

@@ -11,27 +11,29 @@
 
 /* --- Text that is not ours --- */
 
-/* Where the line that begins at `at` ends: at LF or CR, or with the text. */
-static size_t line_end(struct str text, size_t at)
+static size_t find(struct str text, char c, size_t from, size_t to)
 {
-	size_t end = text.n;
-	const char *lf, *cr;
+	const char *at = from < to ? memchr(text.p + from, c, to - from) : NULL;
 
-	if (at >= end)
-		return end;
-	lf = memchr(text.p + at, '\n', end - at);
-	end = lf ? (size_t)(lf - text.p) : end;
-	cr = memchr(text.p + at, '\r', end - at);
-	return cr ? (size_t)(cr - text.p) : end;
+	return at ? (size_t)(at - text.p) : to;
+}
+
+/* Where the line that begins at `at` ends: at LF or CR, or with the text. *lf, 0 for the first line, is kept from one
+ * to the next: where lines end with CR, the next LF is far, and must not be looked for with each of them. */
+static size_t line_end(struct str text, size_t at, size_t *lf)
+{
+	if (at == 0 || *lf < at)
+		*lf = find(text, '\n', at, text.n);
+	return find(text, '\r', at, *lf);
 }
 
 /* Each line behind "> ". A line ends as Markdown has it: with LF, CR LF, or CR. */
 static void put_quote(struct buf *out, struct str text)
 {
-	size_t at = 0;
+	size_t at = 0, lf = 0;
 
 	do {
-		size_t end = line_end(text, at);
+		size_t end = line_end(text, at, &lf);
 
 		buf_puts(out, end > at ? "> " : ">");
 		buf_append(out, text.p + at, end - at);
@@ -45,9 +47,9 @@ static void put_quote(struct buf *out, struct str text)
 /* On one line: line breaks become spaces. */
 static void put_line(struct buf *out, struct str text)
 {
-	size_t at = 0, end;
+	size_t at = 0, lf = 0, end;
 
-	while ((end = line_end(text, at)) < text.n) {
+	while ((end = line_end(text, at, &lf)) < text.n) {
 		buf_append(out, text.p + at, end - at);
 		buf_putc(out, ' ');
 		at = end + 1;

@@ -53,7 +53,7 @@ struct tables_classes {
 	const uint8_t *classes;
 };
 
-/* Up to 16 bytes, filled up with zeroes; all zeroes where the place is empty. */
+/* Up to 15 bytes, filled up with zeroes; all zeroes where the place is empty. */
 struct tables_word {
 	uint64_t head;
 	uint64_t tail;

@@ -12,7 +12,7 @@
 #include "token/words.h"
 
 #include <string.h>
-#ifdef __SSE2__
+#if defined(__SSE2__) && defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
@@ -38,7 +38,7 @@ static const uint8_t KEEP[2 * WORD_BYTES] = {
 
 /* not_lower(): a bit for each byte of a block that is not a lower case letter; the lowest is the first byte's.
  * is_token(): true where the word at p, of which WORD_BYTES can be read, is known to be a token. */
-#ifdef __SSE2__
+#if defined(__SSE2__) && defined(__x86_64__)
 static inline __m128i load16(const uint8_t *p)
 {
 	return _mm_loadu_si128((const __m128i *)p);

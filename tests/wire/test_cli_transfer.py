@@ -140,6 +140,21 @@ def test_a_backup_is_checked_where_it_lies(server, spine, tmp_path):
     assert spine("check", "backup.db", "--data", "x").code == USAGE
 
 
+@pytest.mark.parametrize("name", ["file:backup.db", ":memory:", "file:x?mode=memory", "a b%20c#d"])
+def test_a_file_may_have_any_name(tmp_path, name):
+    server = Server(tmp_path / name).wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    stored(spine, "needle-77")
+    target = tmp_path / "backups"
+    target.mkdir()
+    spine.ok("backup", name, "--data", tmp_path / name, cwd=target)
+    assert [path.name for path in target.iterdir()] == [name] and (target / name).stat().st_mode & 0o777 == 0o600
+    assert spine.ok("check", name, "--json", cwd=target).json["memories"] == 1
+    assert server.terminate() == 0
+    spine.ok("restore", name, "--data", name + "-new", cwd=target)
+    assert spine.ok("check", "--data", name + "-new", "--json", cwd=target).json["memories"] == 1
+
+
 def test_where_there_is_no_store_it_is_said_which_directory_was_looked_in(offline):
     data = offline.home / "nothing"
     for args in (["check"], ["backup", "b.db"]):

@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 
 import pytest
 from envelopes import WORDS, Api, api, canonical, digest_of
@@ -317,3 +318,12 @@ def test_more_pins_than_an_envelope_holds_are_refused_by_name(api):
     assert len(api.handoff(**cited)["memory"]["refs"]) == 10000
     cited["refs"].append("ms-10001")
     assert api.refused("too_large", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", **cited})["field"] == "refs"
+
+
+def test_the_time_of_a_prompt_grows_with_the_length_of_its_text_however_its_lines_end(api):
+    def time_of(end):
+        began = time.monotonic()
+        api.handoff(summary="x", constraints={"text": end * 1_000_000, "max_tokens": 10_000_000})
+        return time.monotonic() - began
+
+    assert time_of("\r") < 10 * time_of("\n") + 0.5

@@ -50,4 +50,25 @@ def test_a_publish_names_those_who_take_too_few(desk, envelope):
         desk.ok("PUT", f"/v1/agents/tiny-{i}", {"max_tokens": 100})
         assert desk.call("PUT", f"/v1/channels/tiny/subscribers/tiny-{i}").status in (200, 201)
     answer = desk.ok("POST", "/v1/channels/tiny/publish", {"envelope_id": envelope})
-    assert ", and 3 more take too few; the envelope has " in answer["warnings"][0]["detail"]
+    (warning,) = answer["warnings"]
+    assert warning["field"] == "channel" and ", and 3 more take too few; the envelope has " in warning["detail"]
+
+
+def test_a_publish_warns_only_of_those_it_is_sent_to_and_of_each_once(desk, envelope):
+    path = "/v1/channels/late/publish"
+    assert desk.call("PUT", "/v1/channels/late/subscribers/large").status in (200, 201)
+    assert "warnings" not in desk.ok("POST", path, {"envelope_id": envelope})
+    assert desk.call("PUT", "/v1/channels/late/subscribers/small").status in (200, 201)
+    again = desk.ok("POST", path, {"envelope_id": envelope})
+    assert [handoff["to"] for handoff in again["handoffs"]] == ["large"] and "warnings" not in again
+    (warning,) = desk.ok("POST", path, {"envelope_id": envelope, "receivers": ["small", "small"]})["warnings"]
+    assert warning["detail"].count("small takes") == 1
+
+
+def test_a_reroute_is_warned_of_too(desk, envelope):
+    desk.deliver(envelope, 202)
+    taken = desk.take("big")
+    desk.settle("reject", taken, reason="not mine")
+    answer = desk.ok("POST", f"/v1/parked/{taken['id']}/reroute", {"to": "small", "why": "somebody must"})
+    assert [warning["code"] for warning in answer["warnings"]] == ["over_budget"]
+    assert desk.take("small")["id"] == taken["id"]

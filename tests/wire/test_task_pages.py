@@ -109,6 +109,19 @@ def test_the_list_of_tasks_says_what_each_is_about(api):
     hand_over(api, "a", task="plain", task_summary="ä" * 201)
     hand_over(api, "b", task="plain", parent=api.ok("GET", "/v1/tasks/plain")["envelopes"][0]["envelope"])
     hand_over(api, "a", task="whole", task_summary="ä" * 200)
+    later = hand_over(api, "a", task="later", task_summary="the first")
+    hand_over(api, "b", parent=later["id"], intent="said later")
     about = {task["id"]: (task["intent"], task["summary"]) for task in api.ok("GET", "/v1/tasks")["tasks"]}
-    assert about == {"long": ("the intent", "for agent-1"), "plain": (None, "ä" * 200 + "…"), "whole": (None, "ä" * 200)}
+    assert about == {"long": ("the intent", "for agent-1"), "plain": (None, "ä" * 200 + "…"), "whole": (None, "ä" * 200), "later": ("said later", "the first")}
     assert len(api.ok("GET", "/v1/tasks?page_size=2")["tasks"]) == 2
+
+
+def test_a_page_of_large_envelopes_ends_earlier(api):
+    for i in range(6):
+        hand_over(api, "a", task=f"large-{i}", constraints={"text": "x" * 1_500_000, "max_tokens": 1_000_000})
+    pages, token = [], ""
+    while token is not None:
+        page = api.ok("GET", "/v1/tasks?page_size=100" + (f"&page_token={token}" if token else ""))
+        pages.append([task["id"] for task in page["tasks"]])
+        token = page["next_page_token"]
+    assert [len(page) for page in pages] == [3, 3] and sum(pages, []) == [f"large-{i}" for i in reversed(range(6))]

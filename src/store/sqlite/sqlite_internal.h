@@ -412,7 +412,9 @@ void sqlite_fail(struct store_conn *c);
 /* sqlite_vfs.c: the name of the layer that the writing connection reaches the disk through. */
 const char *sqlite_vfs(void);
 
-/* sqlite_open.c: the path of the database file in a data directory. Returns owned. */
+/* sqlite_open.c: to be called before anything else of SQLite is. */
+void sqlite_configure(void);
+/* The path of the database file in a data directory. Returns owned. */
 char *sqlite_path(const char *data_dir, const char *suffix);
 /* Makes data_dir and those above it, 0700. */
 bool sqlite_make_directory(const char *data_dir, struct buf *error);

@@ -205,18 +205,26 @@ static bool sync_what_is_there(const char *data_dir, struct buf *error)
 	return ok;
 }
 
-/* Counting its memory, SQLite takes one lock for all threads with each allocation; nobody asks for the figures. */
+/* Counting its memory, SQLite takes one lock for all threads with each allocation; nobody asks for the figures. A file
+ * whose name begins with "file:" is that file, and not an address that says where and how another is opened. */
 static void configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	sqlite3_config(SQLITE_CONFIG_URI, 0);
+}
+
+void sqlite_configure(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, configure);
 }
 
 static struct store_conn *new_connection(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct store_conn *c = mem_zalloc(sizeof(*c));
 
-	pthread_once(&once, configure);
+	sqlite_configure();
 	c->lock_fd = -1;
 	return c;
 }
@@ -246,20 +254,23 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 
 struct store_conn *store_open_file(const char *file, struct buf *error)
 {
+	char *path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
 	struct store_conn *c = NULL;
 	struct stat st;
 
-	if (stat(file, &st) != 0) {
+	if (path == NULL || stat(path, &st) != 0) {
 		buf_printf(error, "%s", strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
 		buf_printf(error, "not a file%s", S_ISDIR(st.st_mode) ? "; --data names a data directory" : "");
 	} else {
 		c = new_connection();
-		if (open_database(c, file, STORE_READ, error))
-			return c;
+		if (!open_database(c, path, STORE_READ, error)) {
+			store_close(c);
+			c = NULL;
+		}
 	}
-	store_close(c);
-	return NULL;
+	free(path);
+	return c;
 }
 
 bool store_is_missing(const char *data_dir)

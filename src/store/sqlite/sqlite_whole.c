@@ -29,15 +29,18 @@ enum store_status store_backup(struct store_conn *c, const char *file, struct bu
 {
 	sqlite3_stmt *s = NULL;
 	enum store_status status;
+	char *path;
 
 	if (!make_target(file, error))
 		return STORE_FAILED;
+	path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
 	status = sqlite_status(c, sqlite3_prepare_v2(c->db, "VACUUM INTO ?1", -1, &s, NULL));
 	if (status == STORE_OK) {
-		sqlite3_bind_text(s, 1, file, -1, SQLITE_STATIC);
+		sqlite3_bind_text(s, 1, path ? path : file, -1, SQLITE_STATIC);
 		status = sqlite_status(c, sqlite3_step(s));
 	}
 	sqlite3_finalize(s);
+	free(path);
 	if (status == STORE_OK && (!sqlite_sync_file(file, O_RDONLY) || !sqlite_sync_directory_of(file))) {
 		snprintf(c->error, sizeof(c->error), "%s", strerror(errno));
 		status = STORE_FAILED;
@@ -245,7 +248,10 @@ enum store_status store_restore(const char *data_dir, const char *file, bool rep
 {
 	char *path = sqlite_path(data_dir, "spine.db");
 	int lock = -1;
-	bool ok = verify_backup(file, error) && sqlite_make_directory(data_dir, error) &&
+	bool ok;
+
+	sqlite_configure();
+	ok = verify_backup(file, error) && sqlite_make_directory(data_dir, error) &&
 		  (lock = sqlite_lock(data_dir, error)) >= 0 && sqlite_replace(path, file, replace, ret_kept, error);
 
 	if (lock >= 0)
