@@ -218,7 +218,8 @@ static bool verify_backup(const char *file, struct buf *error)
 {
 	sqlite3_stmt *s = NULL;
 	sqlite3 *db = NULL;
-	char *uri = immutable_uri(file);
+	char *path = realpath(file, NULL);
+	char *uri = immutable_uri(path ? path : file);
 	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK;
 	int version = 0;
 
@@ -239,6 +240,7 @@ static bool verify_backup(const char *file, struct buf *error)
 	sqlite3_finalize(s);
 	ok = ok && verify_contents(db, file, error);
 	sqlite3_close(db);
+	free(path);
 	free(uri);
 	return ok;
 }
