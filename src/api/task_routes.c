@@ -7,6 +7,8 @@
 #include "codec/json_member.h"
 #include "core/unpack.h"
 
+enum { PAGE_BYTES = 4 << 20, CHUNK = 4 };
+
 /* --- The envelopes of a task --- */
 
 /* A page of them. Their memories' texts are not read: what is told here does not need them. */
@@ -40,6 +42,28 @@ enum problem_code task_not_found(struct call *call)
 			   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
 }
 
+enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64_t after, size_t size,
+				 struct envelope_row *rows, size_t *ret_count, bool *ret_more)
+{
+	size_t count = 0, got = CHUNK, want = CHUNK, bytes = 0;
+	enum store_status status = STORE_OK;
+
+	while (status == STORE_OK && got == want && count <= size && bytes <= PAGE_BYTES) {
+		want = size + 1 - count < CHUNK ? size + 1 - count : CHUNK;
+		got = 0;
+		if (call->space)
+			status = store_task_envelopes(c, call->space, call->params[0], after, want, call->arena,
+						      rows + count, &got);
+		for (size_t i = 0; i < got; i++)
+			bytes += rows[count++].body.n;
+		after = count ? rows[count - 1].num : after;
+	}
+	/* The last one shows that there are more; on a page that is full by its bytes that is the one held back. */
+	*ret_more = got == want && count > 1;
+	*ret_count = *ret_more ? count - 1 : count;
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
 static enum problem_code read_newest(struct call *call, struct store_conn *c, struct envelope *ret)
 {
 	struct envelope_row row;
@@ -60,16 +84,11 @@ static enum problem_code read_task(struct call *call, struct store_conn *c)
 	size_t size = t->page.size, count = 0;
 	struct envelope_row *rows = arena_calloc(call->arena, size + 1, sizeof(*rows));
 	enum problem_code code = read_newest(call, c, &t->newest);
-	enum store_status status;
 
+	if (code == P_OK)
+		code = task_envelopes(call, c, t->page.position, size, rows, &count, &t->more);
 	if (code != P_OK)
 		return code;
-	status = store_task_envelopes(c, call->space, call->params[0], t->page.position, size + 1, call->arena, rows,
-				      &count);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	t->more = count > size;
-	count = t->more ? size : count;
 	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));
 	for (; code == P_OK && t->count < count; t->count++)
 		code = unpack_skeleton(&rows[t->count], call->arena, &t->envelopes[t->count], &call->problem);
@@ -218,7 +237,7 @@ static void encode_fidelity(struct call *call)
 
 /* --- GET /v1/tasks --- */
 
-enum { ABOUT_CHARACTERS = 200, PAGE_BYTES = 4 << 20 };
+enum { ABOUT_CHARACTERS = 200 };
 
 /* What a person knows a task again by. */
 struct about {

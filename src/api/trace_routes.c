@@ -112,18 +112,12 @@ static enum problem_code read_trace(struct call *call, struct store_conn *c)
 	struct trace *t = call->input;
 	struct envelope_row *rows = arena_calloc(call->arena, t->page.size + 1, sizeof(*rows));
 	size_t count = 0;
-	enum store_status status = STORE_OK;
-	enum problem_code code = P_OK;
+	enum problem_code code = task_envelopes(call, c, t->page.position, t->page.size, rows, &count, &t->more);
 
-	if (call->space)
-		status = store_task_envelopes(c, call->space, call->params[0], t->page.position, t->page.size + 1,
-					      call->arena, rows, &count);
-	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	if (count == 0 && t->page.position == 0)
-		return task_not_found(call);
-	t->more = count > t->page.size;
-	count = t->more ? t->page.size : count;
+	if (code == P_OK && count == 0 && t->page.position == 0)
+		code = task_not_found(call);
+	if (code != P_OK)
+		return code;
 	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));
 	t->handoffs_of_one = arena_calloc(call->arena, HANDOFFS_OF_ONE, sizeof(*t->handoffs_of_one));
 	t->events_of_one = arena_calloc(call->arena, EVENTS_OF_ONE, sizeof(*t->events_of_one));

@@ -116,6 +116,17 @@ def test_the_list_of_tasks_says_what_each_is_about(api):
     assert len(api.ok("GET", "/v1/tasks?page_size=2")["tasks"]) == 2
 
 
+def test_a_page_of_a_task_ends_earlier_where_its_envelopes_are_large(api):
+    ids, size = [], 1_300_000
+    for i in range(6):
+        parent = {"parent": ids[-1]} if ids else {"constraints": {"text": "x" * size, "max_tokens": 1_000_000}}
+        ids.append(hand_over(api, f"agent-{i}", **{"constraints": {"max_tokens": 1_000_000}, **parent})["id"])
+    task = api.ok("GET", "/v1/tasks")["tasks"][0]["id"]
+    for path, items, key in (("", "envelopes", "envelope"), ("/fidelity", "hops", "envelope"), ("/trace", "envelopes", "id")):
+        pages = read_pages(api, f"/v1/tasks/{task}{path}", items, 100)
+        assert [entry[key] for page in pages for entry in page[items]] == ids and len(pages) == 2
+
+
 def test_a_page_of_large_envelopes_ends_earlier(api):
     for i in range(6):
         hand_over(api, "a", task=f"large-{i}", constraints={"text": "x" * 1_500_000, "max_tokens": 1_000_000})
