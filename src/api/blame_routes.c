@@ -8,7 +8,7 @@
 
 enum {
 	BLAME_ENVELOPES_MAX = 10000,	/* that one question may look through */
-	BLAME_CHUNK = 100,
+	BLAME_CHUNK = 8,
 };
 
 /* --- Blame --- */
