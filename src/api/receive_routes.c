@@ -12,7 +12,7 @@
 #include "core/agent.h"
 #include "core/handoff_id.h"
 
-enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100 };
+enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, TAKEN_BYTES = 16 << 20 };
 
 struct receiving {
 	int64_t wait_ms;
@@ -67,11 +67,29 @@ static enum problem_code decode_receive(struct call *call)
 	return code;
 }
 
+/* How large the answer grows by this one, about. One alone is given however large it is. */
+static enum problem_code weigh(struct call *call, struct store_conn *c, const struct handoff_row *row, size_t *bytes)
+{
+	const struct receiving *r = call->input;
+	struct envelope_row envelope = {0};
+	struct arena arena;
+	enum store_status status = STORE_OK;
+
+	if (r->max == 1 || (!r->with_envelope && !r->with_prompt))
+		return P_OK;
+	arena_init(&arena);
+	status = store_envelope_get(c, call->space, row->envelope, &arena, &envelope);
+	*bytes += envelope.body.n;
+	arena_release(&arena);
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->problem, status);
+}
+
 static enum problem_code write_receive(struct call *call, struct store_conn *c)
 {
 	struct receiving *r = call->input;
 	struct delivery d = waiting_delivery(call, c);
 	struct handoff_row row;
+	size_t bytes = 0;
 	enum problem_code code = P_OK;
 
 	if (call->agent.p == NULL)
@@ -80,12 +98,14 @@ static enum problem_code write_receive(struct call *call, struct store_conn *c)
 	/* The client has gone: nothing is taken for it. */
 	if (call->wait.is_over && r->wait_ms > 0)
 		return P_OK;
-	for (row.num = 1; code == P_OK && row.num && (int64_t)r->count < r->max;) {
+	/* What is large is given a few at a time: nothing may be taken that cannot be answered. */
+	for (row.num = 1; code == P_OK && row.num && (int64_t)r->count < r->max && bytes <= TAKEN_BYTES;) {
 		code = delivery_take(&d, call->params[0], r->lease_ms, r->instance, &row, &call->problem);
 		if (code == P_OK && row.num) {
 			if (r->rows == NULL)
 				r->rows = arena_calloc(call->arena, (size_t)r->max, sizeof(*r->rows));
 			r->rows[r->count++] = row;
+			code = weigh(call, c, &row, &bytes);
 		}
 	}
 	if (code == P_OK && r->count == 0 && !call->wait.is_over)

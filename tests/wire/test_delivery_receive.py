@@ -96,6 +96,16 @@ def test_a_receiver_takes_at_most_what_it_asked_for(desk, most):
     assert [handoff["id"] for handoff in desk.receive(max=most)] == sent[:most]
 
 
+def test_large_envelopes_are_given_a_few_at_a_time(desk):
+    sent = []
+    for _ in range(5):
+        envelope = desk.pack(constraints={"text": "word " * 1_000_000, "max_tokens": 10_000_000}, tokenizer="estimate")
+        sent.append(desk.deliver(envelope, 202).json["id"])
+    first = desk.receive(max=100, format="envelope")
+    assert [handoff["id"] for handoff in first] == sent[:4]
+    assert [handoff["id"] for handoff in desk.receive(max=100)] == sent[4:]
+
+
 def test_a_receiver_that_waits_for_many_is_served_with_what_is_there(desk, poll):
     receiver = poll(max=10)
     sent = desk.send()
