@@ -6,8 +6,8 @@
 
 /* Sets the problem, and returns its code. */
 enum problem_code task_not_found(struct call *call);
-/* A page of its envelopes, those behind `after`; rows has room for one more than size. They may be large: where they are,
- * the page ends earlier. */
+/* A page of its envelopes, those behind `after`; rows has room for one more than size. Where they are large the page
+ * ends earlier. */
 enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64_t after, size_t size,
 				 struct envelope_row *rows, size_t *ret_count, bool *ret_more);
 
