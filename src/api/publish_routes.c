@@ -120,15 +120,16 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
  * it is not published again. */
 static void warn_of_budgets(struct call *call, struct store_conn *c, struct publishing *p, const struct envelope *e)
 {
-	struct handoff_row *rows;
+	struct handoff_filter before = {.space = call->space, .envelope = p->order.envelope};
+	struct handoff_row row;
 	struct str *names = NULL;
 	size_t count = 0;
 	bool is_known = p->receivers != NULL;
 
-	if (!is_known)
-		is_known = store_channel_get(c, call->space, call->params[0], call->arena, &p->channel) == STORE_OK &&
-			   read_members(c, call->space, p->order.envelope, p->channel.id, call->arena, &rows,
-					&count) == STORE_OK && count == 0;
+	if (!is_known && store_channel_get(c, call->space, call->params[0], call->arena, &p->channel) == STORE_OK) {
+		before.channel = p->channel.id;
+		is_known = store_handoffs(c, &before, 0, 1, call->arena, &row, &count) == STORE_OK && count == 0;
+	}
 	if (is_known && find_receivers(call, c, p, &names, &count) == P_OK)
 		over_budget_warn(call, c, e, p->receivers ? "receivers" : "channel", names, count);
 	call->problem = (struct problem){0};

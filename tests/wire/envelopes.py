@@ -31,8 +31,8 @@ class Api:
         assert status in (200, 201), answer
         return answer
 
-    def refused(self, code, method, path, body=None):
-        status, answer = self.call(method, path, body)
+    def refused(self, code, method, path, body=None, **headers):
+        status, answer = self.call(method, path, body, **headers)
         assert status >= 400 and answer["code"] == code, answer
         return answer
 

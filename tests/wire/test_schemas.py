@@ -6,12 +6,12 @@ an error here, although readers ignore it.
 """
 
 import copy
-import http.client
 import json
 import re
 import urllib.parse
 from pathlib import Path
 
+import envelopes
 import pytest
 from jsonschema import Draft202012Validator, RefResolver
 
@@ -89,10 +89,8 @@ def check_answer(operation, response, answer):
         assert name not in response.headers or name in described.get("headers", {}), name
 
 
-class Api:
-    def __init__(self, server, space):
-        self.connection = http.client.HTTPConnection(*server.address)
-        self.space = space
+class Api(envelopes.Api):
+    """Every answer, and every request that was taken, is compared with what openapi.json says of it."""
 
     def call(self, method, path, body=None, **headers):
         headers = {"Spine-Space": self.space, "Content-Type": "application/json", **headers}
@@ -110,17 +108,6 @@ class Api:
         status, answer = self.call(method, path, body, **headers)
         assert status in (200, 201, 202, 204), answer
         return answer
-
-    def refused(self, code, method, path, body=None, **headers):
-        status, answer = self.call(method, path, body, **headers)
-        assert status >= 400 and answer["code"] == code, answer
-        return answer
-
-    def store(self, content, **fields):
-        return self.ok("POST", "/v1/memories", {"content": content, **fields})
-
-    def handoff(self, target="b", summary="go on", **fields):
-        return self.ok("POST", "/v1/envelopes", {"target_agent": target, "task_summary": summary, **fields})
 
     def read(self, envelope, form="json"):
         return self.ok("GET", f"/v1/envelopes/{envelope['id']}?format={form}")
