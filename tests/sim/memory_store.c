@@ -1,88 +1,14 @@
-#include "memory_store.h"
+#include "memory_store_internal.h"
 
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/mem.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SPACES_MAX = 8, AGENTS_MAX = 256, SLAB = 512, TEXTS_MAX = 1 << 14 };
-
-/* A handoff, and where it stands in the orders of the engine. */
-struct kept {
-	struct handoff_row row;
-	struct result_row result;
-	bool has_result;
-	size_t queue_pos;			/* in its agent's queue */
-	size_t due_pos;
-	struct kept *next_of_envelope;
-	uint64_t mark;				/* the step that changed it last */
-};
-
-struct kept_agent {
-	int64_t space;
-	struct agent_row row;
-	struct target_row target;
-	struct heap queue;
-	int64_t counts[HANDOFF_STATES];
-	uint64_t mark;
-};
-
-struct kept_space {
-	struct kept **handoffs;			/* by number - 1 */
-	size_t count, cap;
-	struct kept **envelopes;		/* by number: the last handoff that was made of it */
-	size_t envelope_cap;
-};
-
-enum undo_kind { UNDO_INSERT, UNDO_PUT, UNDO_RESULT, UNDO_AGENT_MADE, UNDO_AGENT, UNDO_TARGET };
-
-/* How something was before. */
-struct undo {
-	enum undo_kind kind;
-	int64_t agent;
-	struct kept *kept;
-	union {
-		struct handoff_row row;
-		struct {
-			struct result_row result;
-			bool has_result;
-		};
-		struct agent_row agent_row;
-		struct target_row target;
-	};
-};
-
-struct store_conn {
-	struct kept_space spaces[SPACES_MAX];
-	struct kept_agent agents[AGENTS_MAX];	/* by id - 1 */
-	size_t agent_count;
-	struct heap due;
-	struct event_row *events;
-	size_t event_count, event_cap;
-	struct undo *undo;
-	size_t undo_count, undo_cap;
-	size_t events_before;			/* when the transaction began */
-	size_t mark_at;				/* where the log stood when the step began */
-	uint64_t mark;
-	bool in_transaction;
-
-	struct kept **slabs;
-	size_t slab_count, kept_count;
-	struct str texts[TEXTS_MAX];
-	size_t text_count;
-	struct arena text_arena;
-
-	enum store_status fail_status;
-	uint64_t fail_after, fail_more;
-	bool fail_commit, fail_is_kept;
-	bool is_failed;				/* a commit has failed */
-};
-
 /* --- Orders --- */
 
-static bool queue_before(const void *a, const void *b)
+bool memory_queue_before(const void *a, const void *b)
 {
 	const struct handoff_row *x = &((const struct kept *)a)->row, *y = &((const struct kept *)b)->row;
 
@@ -108,15 +34,15 @@ static void due_set_pos(void *item, size_t pos)
 	((struct kept *)item)->due_pos = pos;
 }
 
-static struct kept_agent *agent_of(struct store_conn *c, int64_t id)
+struct kept_agent *memory_agent_of(struct store_conn *c, int64_t id)
 {
 	assert(id >= 1 && (size_t)id <= c->agent_count);
 	return &c->agents[id - 1];
 }
 
-static void take_out(struct store_conn *c, struct kept *k)
+void memory_take_out(struct store_conn *c, struct kept *k)
 {
-	struct kept_agent *agent = agent_of(c, k->row.agent);
+	struct kept_agent *agent = memory_agent_of(c, k->row.agent);
 
 	agent->counts[k->row.state]--;
 	if (k->row.state == HANDOFF_QUEUED)
@@ -125,9 +51,9 @@ static void take_out(struct store_conn *c, struct kept *k)
 		heap_remove(&c->due, k->due_pos);
 }
 
-static void put_in(struct store_conn *c, struct kept *k)
+void memory_put_in(struct store_conn *c, struct kept *k)
 {
-	struct kept_agent *agent = agent_of(c, k->row.agent);
+	struct kept_agent *agent = memory_agent_of(c, k->row.agent);
 
 	agent->counts[k->row.state]++;
 	if (k->row.state == HANDOFF_QUEUED)
@@ -155,14 +81,14 @@ struct str memory_store_text(struct store_conn *c, struct str s)
 	return c->texts[at];
 }
 
-static struct handoff_row with_own_texts(struct store_conn *c, const struct handoff_row *h)
+struct handoff_row memory_with_own_texts(struct store_conn *c, const struct handoff_row *h)
 {
 	struct handoff_row row = *h;
 
 	row.from = memory_store_text(c, h->from);
 	row.channel_name = STR_NULL;
-	row.target_name = agent_of(c, h->target)->row.name;
-	row.agent_name = agent_of(c, h->agent)->row.name;
+	row.target_name = memory_agent_of(c, h->target)->row.name;
+	row.agent_name = memory_agent_of(c, h->agent)->row.name;
 	row.receiver = memory_store_text(c, h->receiver);
 	row.fallbacks = memory_store_text(c, h->fallbacks);
 	row.reason = memory_store_text(c, h->reason);
@@ -178,7 +104,7 @@ struct store_conn *memory_store_new(void)
 
 	heap_init(&c->due, due_before, due_set_pos);
 	for (size_t i = 0; i < AGENTS_MAX; i++)
-		heap_init(&c->agents[i].queue, queue_before, queue_set_pos);
+		heap_init(&c->agents[i].queue, memory_queue_before, queue_set_pos);
 	arena_init(&c->text_arena);
 	return c;
 }
@@ -244,7 +170,7 @@ void memory_store_heal(struct store_conn *c)
 }
 
 /* Does this verb work? */
-static enum store_status enter(struct store_conn *c, bool writes)
+enum store_status memory_enter(struct store_conn *c, bool writes)
 {
 	assert(!writes || c->in_transaction);
 	if (c->fail_after == 0 || (c->fail_status == STORE_FULL && !writes))
@@ -262,7 +188,7 @@ static enum store_status enter(struct store_conn *c, bool writes)
 
 /* --- Transactions --- */
 
-static struct undo *note(struct store_conn *c, enum undo_kind kind)
+struct undo *memory_note(struct store_conn *c, enum undo_kind kind)
 {
 	struct undo *u;
 
@@ -323,7 +249,7 @@ static void undo_insert(struct store_conn *c, struct kept *k)
 {
 	struct kept_space *space = &c->spaces[k->row.space];
 
-	take_out(c, k);
+	memory_take_out(c, k);
 	assert(space->handoffs[space->count - 1] == k && space->envelopes[k->row.envelope] == k);
 	space->envelopes[k->row.envelope] = k->next_of_envelope;
 	space->count--;
@@ -337,9 +263,9 @@ static void undo_one(struct store_conn *c, const struct undo *u)
 		undo_insert(c, u->kept);
 		break;
 	case UNDO_PUT:
-		take_out(c, u->kept);
+		memory_take_out(c, u->kept);
 		u->kept->row = u->row;
-		put_in(c, u->kept);
+		memory_put_in(c, u->kept);
 		break;
 	case UNDO_RESULT:
 		u->kept->result = u->result;
@@ -349,10 +275,10 @@ static void undo_one(struct store_conn *c, const struct undo *u)
 		c->agent_count--;
 		break;
 	case UNDO_AGENT:
-		agent_of(c, u->agent)->row = u->agent_row;
+		memory_agent_of(c, u->agent)->row = u->agent_row;
 		break;
 	case UNDO_TARGET:
-		agent_of(c, u->agent)->target = u->target;
+		memory_agent_of(c, u->agent)->target = u->target;
 		break;
 	}
 }
@@ -386,26 +312,26 @@ static int64_t make_agent(struct store_conn *c, int64_t space, struct str name, 
 	agent->target = (struct target_row){0};
 	memset(agent->counts, 0, sizeof(agent->counts));
 	agent->mark = 0;
-	note(c, UNDO_AGENT_MADE);
+	memory_note(c, UNDO_AGENT_MADE);
 	return (int64_t)++c->agent_count;
 }
 
 enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				  struct agent_row *ret)
 {
-	enum store_status status = enter(c, false);
+	enum store_status status = memory_enter(c, false);
 	int64_t id = find_agent(c, space, name);
 
 	(void)arena;
 	if (status != STORE_OK || id == 0)
 		return status != STORE_OK ? status : STORE_NOT_FOUND;
-	*ret = agent_of(c, id)->row;
+	*ret = memory_agent_of(c, id)->row;
 	return STORE_OK;
 }
 
 enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
 {
-	enum store_status status = enter(c, true);
+	enum store_status status = memory_enter(c, true);
 	int64_t id = find_agent(c, space, agent->name);
 	struct undo *u;
 
@@ -415,11 +341,11 @@ enum store_status store_agent_put(struct store_conn *c, int64_t space, const str
 		make_agent(c, space, agent->name, agent->settings, agent->created_at_ms);
 		return STORE_OK;
 	}
-	u = note(c, UNDO_AGENT);
+	u = memory_note(c, UNDO_AGENT);
 	u->agent = id;
-	u->agent_row = agent_of(c, id)->row;
-	agent_of(c, id)->row.settings = memory_store_text(c, agent->settings);
-	agent_of(c, id)->row.updated_at_ms = agent->updated_at_ms;
+	u->agent_row = memory_agent_of(c, id)->row;
+	memory_agent_of(c, id)->row.settings = memory_store_text(c, agent->settings);
+	memory_agent_of(c, id)->row.updated_at_ms = agent->updated_at_ms;
 	return STORE_OK;
 }
 
@@ -427,7 +353,7 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 				 int64_t *ret)
 {
 	int64_t id = find_agent(c, space, name);
-	enum store_status status = enter(c, id == 0 && make);
+	enum store_status status = memory_enter(c, id == 0 && make);
 
 	if (status != STORE_OK)
 		return status;
@@ -439,31 +365,31 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 
 enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
 {
-	enum store_status status = enter(c, false);
+	enum store_status status = memory_enter(c, false);
 
 	if (status == STORE_OK)
-		*ret = agent_of(c, agent)->target;
+		*ret = memory_agent_of(c, agent)->target;
 	return status;
 }
 
 enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
 {
-	enum store_status status = enter(c, true);
+	enum store_status status = memory_enter(c, true);
 	struct undo *u;
 
 	if (status != STORE_OK)
 		return status;
-	u = note(c, UNDO_TARGET);
+	u = memory_note(c, UNDO_TARGET);
 	u->agent = agent;
-	u->target = agent_of(c, agent)->target;
-	agent_of(c, agent)->target = *target;
+	u->target = memory_agent_of(c, agent)->target;
+	memory_agent_of(c, agent)->target = *target;
 	return STORE_OK;
 }
 
 enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
 {
-	enum store_status status = enter(c, false);
-	const int64_t *n = agent_of(c, agent)->counts;
+	enum store_status status = memory_enter(c, false);
+	const int64_t *n = memory_agent_of(c, agent)->counts;
 
 	if (status != STORE_OK)
 		return status;
@@ -480,8 +406,8 @@ enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, i
 
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
 {
-	enum store_status status = enter(c, false);
-	const int64_t *n = agent_of(c, agent)->counts;
+	enum store_status status = memory_enter(c, false);
+	const int64_t *n = memory_agent_of(c, agent)->counts;
 
 	if (status == STORE_OK)
 		*ret = (struct target_counts){n[HANDOFF_QUEUED] + n[HANDOFF_DELAYED], n[HANDOFF_LEASED],
@@ -490,251 +416,11 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	return status;
 }
 
-/* --- Handoffs --- */
-
-static struct kept *new_kept(struct store_conn *c)
-{
-	if (c->kept_count == c->slab_count * SLAB) {
-		c->slabs = mem_reallocarray(c->slabs, c->slab_count + 1, sizeof(*c->slabs));
-		c->slabs[c->slab_count++] = mem_calloc(SLAB, sizeof(struct kept));
-	}
-	c->kept_count++;
-	return &c->slabs[(c->kept_count - 1) / SLAB][(c->kept_count - 1) % SLAB];
-}
-
-static struct kept_space *space_for(struct store_conn *c, int64_t id, uint64_t envelope)
-{
-	struct kept_space *space = &c->spaces[id];
-
-	assert(id >= 1 && id < SPACES_MAX);
-	if (envelope >= space->envelope_cap) {
-		size_t cap = 2 * (size_t)envelope + 256;
-
-		space->envelopes = mem_reallocarray(space->envelopes, cap, sizeof(*space->envelopes));
-		memset(space->envelopes + space->envelope_cap, 0,
-		       (cap - space->envelope_cap) * sizeof(*space->envelopes));
-		space->envelope_cap = cap;
-	}
-	if (space->count == space->cap) {
-		space->cap = 2 * space->cap + 256;
-		space->handoffs = mem_reallocarray(space->handoffs, space->cap, sizeof(*space->handoffs));
-	}
-	return space;
-}
-
-static struct kept *find_handoff(struct store_conn *c, int64_t space_id, uint64_t envelope, int64_t target)
-{
-	struct kept *k = space_for(c, space_id, envelope)->envelopes[envelope];
-
-	while (k && k->row.target != target)
-		k = k->next_of_envelope;
-	return k;
-}
-
-static struct kept *get_handoff(struct store_conn *c, int64_t space, uint64_t num)
-{
-	return num >= 1 && num <= c->spaces[space].count ? c->spaces[space].handoffs[num - 1] : NULL;
-}
-
-enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h)
-{
-	enum store_status status = enter(c, true);
-	struct kept_space *space = space_for(c, h->space, h->envelope);
-	struct kept *k;
-
-	if (status != STORE_OK)
-		return status;
-	if (find_handoff(c, h->space, h->envelope, h->target))
-		return STORE_EXISTS;
-	h->num = space->count + 1;
-	k = new_kept(c);
-	*k = (struct kept){.row = with_own_texts(c, h), .queue_pos = HEAP_NONE, .due_pos = HEAP_NONE,
-			   .next_of_envelope = space->envelopes[h->envelope]};
-	space->envelopes[h->envelope] = k;
-	space->handoffs[space->count++] = k;
-	put_in(c, k);
-	note(c, UNDO_INSERT)->kept = k;
-	return STORE_OK;
-}
-
-enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
-{
-	enum store_status status = enter(c, true);
-	struct kept *k = get_handoff(c, h->space, h->num);
-	struct undo *u;
-
-	if (status != STORE_OK || k == NULL)
-		return status != STORE_OK ? status : STORE_NOT_FOUND;
-	u = note(c, UNDO_PUT);
-	u->kept = k;
-	u->row = k->row;
-	take_out(c, k);
-	k->row = with_own_texts(c, h);
-	put_in(c, k);
-	return STORE_OK;
-}
-
-static enum store_status give(enum store_status status, const struct kept *k, struct handoff_row *ret)
-{
-	if (status != STORE_OK || k == NULL)
-		return status != STORE_OK ? status : STORE_NOT_FOUND;
-	*ret = k->row;
-	return STORE_OK;
-}
-
-enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
-				    struct handoff_row *ret)
-{
-	(void)arena;
-	return give(enter(c, false), get_handoff(c, space, num), ret);
-}
-
-enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
-				     struct arena *arena,
-				     struct handoff_row *ret)
-{
-	(void)arena;
-	return give(enter(c, false), find_handoff(c, space, envelope, target), ret);
-}
-
-enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
-					 uint64_t but, uint64_t *ret_num)
-{
-	struct kept *k = space_for(c, space, envelope)->envelopes[envelope];
-	enum store_status status = enter(c, false);
-
-	if (status != STORE_OK)
-		return status;
-	while (k && (k->row.num == but || (k->row.agent != agent && k->row.target != agent)))
-		k = k->next_of_envelope;
-	if (k)
-		*ret_num = k->row.num;
-	return k ? STORE_OK : STORE_NOT_FOUND;
-}
-
-enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
-{
-	(void)arena;
-	return give(enter(c, false), heap_first(&agent_of(c, agent)->queue), ret);
-}
-
-/* The first in the agent's queue that is behind h (NULL: all are), and is not due for its sender's sake alone. */
-static const struct kept *first_behind(struct store_conn *c, int64_t agent, const struct kept *h)
-{
-	const struct heap *queue = &agent_of(c, agent)->queue;
-	const struct kept *best = NULL;
-
-	for (size_t i = 0; i < queue->len; i++) {
-		const struct kept *k = queue->items[i];
-
-		if ((k->row.due_ms != k->row.expires_at_ms || k->row.is_retried) && (h == NULL || queue_before(h, k)) &&
-		    (best == NULL || queue_before(k, best)))
-			best = k;
-	}
-	return best;
-}
-
-enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
-{
-	const struct kept *k = first_behind(c, agent, NULL);
-	enum store_status status = enter(c, false);
-
-	if (status != STORE_OK)
-		return status;
-	if (k == NULL || k->row.due_ms <= now_ms + k->row.ack_timeout_ms)
-		return STORE_NOT_FOUND;
-	*ret_num = k->row.num;
-	return STORE_OK;
-}
-
-enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				       struct handoff_row *ret)
-{
-	(void)arena;
-	return give(enter(c, false), first_behind(c, h->agent, get_handoff(c, h->space, h->num)), ret);
-}
-
-enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
-{
-	const struct kept *first = heap_first(&c->due);
-
-	(void)arena;
-	return give(enter(c, false), first && first->row.due_ms <= now_ms ? first : NULL, ret);
-}
-
-enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
-{
-	const struct kept *first = heap_first(&c->due);
-	enum store_status status = enter(c, false);
-
-	if (status == STORE_OK)
-		*ret_ms = first ? first->row.due_ms : 0;
-	return status;
-}
-
-/* Delivery asks for the handoffs of an envelope only. */
-enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
-				 struct arena *arena, struct handoff_row *ret, size_t *ret_count)
-{
-	enum store_status status = enter(c, false);
-	size_t count = 0;
-
-	(void)arena;
-	assert(filter->envelope && !filter->states && !filter->agent && !filter->channel && !filter->from.p &&
-	       !filter->untold && !filter->newest_first);
-	if (status != STORE_OK)
-		return status;
-	/* The newest is the first of the list: each goes to the front, and what does not fit falls off the end. */
-	for (struct kept *k = space_for(c, filter->space, filter->envelope)->envelopes[filter->envelope]; k;
-	     k = k->next_of_envelope) {
-		if (k->row.num <= after)
-			continue;
-		count += count < max;
-		memmove(ret + 1, ret, (count - 1) * sizeof(*ret));
-		ret[0] = k->row;
-	}
-	*ret_count = count;
-	return STORE_OK;
-}
-
-enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
-				   const struct result_row *result)
-{
-	enum store_status status = enter(c, true);
-	struct kept *k = get_handoff(c, space, handoff);
-	struct undo *u;
-
-	if (status != STORE_OK)
-		return status;
-	assert(k);
-	u = note(c, UNDO_RESULT);
-	u->kept = k;
-	u->result = k->result;
-	u->has_result = k->has_result;
-	k->result = (struct result_row){memory_store_text(c, result->result), memory_store_text(c, result->gaps),
-					result->input_tokens};
-	k->has_result = true;
-	return STORE_OK;
-}
-
-enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
-				   struct result_row *ret)
-{
-	enum store_status status = enter(c, false);
-	const struct kept *k = get_handoff(c, space, handoff);
-
-	(void)arena;
-	if (status != STORE_OK || k == NULL || !k->has_result)
-		return status != STORE_OK ? status : STORE_NOT_FOUND;
-	*ret = k->result;
-	return STORE_OK;
-}
-
 /* --- Events --- */
 
 enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 {
-	enum store_status status = enter(c, true);
+	enum store_status status = memory_enter(c, true);
 	struct event_row *e;
 
 	if (status != STORE_OK)
@@ -784,9 +470,9 @@ bool memory_store_target_changed(struct store_conn *c, size_t *at, int64_t *ret_
 	for (size_t i = c->mark_at + *at; i < c->undo_count; i++) {
 		const struct undo *u = &c->undo[i];
 
-		if (u->kind != UNDO_TARGET || agent_of(c, u->agent)->mark == c->mark)
+		if (u->kind != UNDO_TARGET || memory_agent_of(c, u->agent)->mark == c->mark)
 			continue;
-		agent_of(c, u->agent)->mark = c->mark;
+		memory_agent_of(c, u->agent)->mark = c->mark;
 		*ret_agent = u->agent;
 		*at = i + 1 - c->mark_at;
 		return true;
