@@ -1,8 +1,10 @@
-/* store/sqlite/sqlite_vfs.c: how a commit reaches the log. What happens when the disk fails is in test_store_faults.c.
+/* store/sqlite/sqlite_vfs.c: how a commit reaches the log, and what is in it the database file. What happens when the disk fails is in test_store_faults.c.
  */
 #include "temp_store.h"
 
 #include "fault_vfs.h"
+
+#include <sys/stat.h>
 
 static void add(struct temp_store *t, const char *content)
 {
@@ -31,6 +33,26 @@ static void a_commit_is_one_write_and_one_sync(void **state)
 	must(store_commit(t->c));
 	assert_int_equal(atomic_load(&fault_write.calls), 1);
 	assert_int_equal(atomic_load(&fault_sync.calls), 1);
+}
+
+/* 4 MB of pages, enough for a checkpoint: to the log, and from there to the database file. */
+static void a_checkpoint_writes_neighbouring_pages_together(void **state)
+{
+	enum { MEMORIES = 18, BYTES = 256 * 1024, CALLS_MAX = 2 * (MEMORIES * BYTES / (120 * 1024)) + 20 };
+	struct temp_store *t = *state;
+	char *text = mem_zalloc(BYTES + 1);
+	struct stat st;
+
+	memset(text, 'x', BYTES);
+	fault_clear();
+	must(store_begin(t->c));
+	for (int i = 0; i < MEMORIES; i++)
+		add(t, text);
+	must(store_commit(t->c));
+	assert_int_equal(stat(temp_path(t, "data/spine.db"), &st), 0);
+	assert_true(st.st_size > MEMORIES * BYTES);
+	assert_true(atomic_load(&fault_write.calls) < CALLS_MAX);
+	free(text);
 }
 
 /* More than the page cache holds: pages go to the log early, are read from it again, and written again in their place.
@@ -89,6 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest store_log[] = {
 		with_store(a_commit_is_one_write_and_one_sync),
+		with_store(a_checkpoint_writes_neighbouring_pages_together),
 		with_store(a_transaction_larger_than_the_cache_sees_all_of_itself),
 		with_store(what_was_rolled_back_is_written_over),
 	};

@@ -1,13 +1,16 @@
-/* How the writing connection reaches the disk: as SQLite does by itself, but for the log.
+/* How the writing connection reaches the disk: as SQLite does by itself, but with fewer calls.
  *
- * SQLite writes each page of a commit to the log in two calls, 24 bytes and then 4,096, and then syncs. The calls cost
- * more than the bytes. So what is written to the log is gathered here, as long as each write begins where the last one
- * ended, and goes out in one call: before the sync, before anything else looks at the file, or when the room is used
- * up. Nobody can tell the difference: other connections look at what was committed only, and a commit is a sync; what a
- * crash takes from the room was not synced, and nobody was told of it. A write that fails is reported by the call that
- * needed it.
+ * SQLite writes each page of a commit to the log in two calls, 24 bytes and then 4,096, and each page of a checkpoint
+ * to the database file in a call of its own, in ascending order. The calls cost more than the bytes. So what is written
+ * to either file is gathered here, as long as each write begins where the last one ended, and goes out in one call:
+ * before the sync, before anything else looks at the file through this layer, or when the room is used up.
  *
- * Everything but the log is handed to the system's own layer, and costs nothing.
+ * Nobody can tell the difference. Other connections look only at what was committed, in the log, or checkpointed, in
+ * the database file, and both are said only after a sync (the store runs with synchronous=FULL; a page that is being
+ * moved is read from the log until then). What a crash takes from the room was not synced, and nobody was told of it.
+ * A write that fails is reported by the call that needed it.
+ *
+ * All other files are handed to the system's own layer, and cost nothing.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
@@ -22,8 +25,8 @@
 /* SQLite's layer for Unix takes less than 128 KiB in one call, and a multiple of that it takes for a full disk. */
 enum { ROOM_BYTES = 120 * 1024 };
 
-/* The log's file. */
-struct log_file {
+/* The log, or the database file. */
+struct gather_file {
 	sqlite3_file base;
 	sqlite3_file *real;	/* owned */
 	char *room;		/* owned; bytes that the file does not have yet */
@@ -31,49 +34,49 @@ struct log_file {
 	sqlite3_int64 at;	/* where they belong */
 };
 
-static struct log_file *log_of(sqlite3_file *file)
+static struct gather_file *gather_of(sqlite3_file *file)
 {
-	return (struct log_file *)file;
+	return (struct gather_file *)file;
 }
 
 /* What could not be written is dropped: whoever asked for it is told, and starts over. A quota that is used up, or the
  * limit on the size of a file (ulimit -f), is want of room, too; SQLite knows only that of the disk, and forgets the
  * system's reason on the way up from a commit. */
-static int flush(struct log_file *log)
+static int flush(struct gather_file *g)
 {
-	int len = log->len, rc = SQLITE_OK;
+	int len = g->len, rc = SQLITE_OK;
 
-	log->len = 0;
+	g->len = 0;
 	if (len)
-		rc = log->real->pMethods->xWrite(log->real, log->room, len, log->at);
+		rc = g->real->pMethods->xWrite(g->real, g->room, len, g->at);
 	return rc == SQLITE_IOERR_WRITE && (errno == EDQUOT || errno == EFBIG) ? SQLITE_FULL : rc;
 }
 
 /* The real file, with all that was written to it; NULL where that failed. */
 static sqlite3_file *flushed(sqlite3_file *file, int *ret_rc)
 {
-	*ret_rc = flush(log_of(file));
-	return *ret_rc == SQLITE_OK ? log_of(file)->real : NULL;
+	*ret_rc = flush(gather_of(file));
+	return *ret_rc == SQLITE_OK ? gather_of(file)->real : NULL;
 }
 
-static int log_write(sqlite3_file *file, const void *data, int len, sqlite3_int64 at)
+static int gather_write(sqlite3_file *file, const void *data, int len, sqlite3_int64 at)
 {
-	struct log_file *log = log_of(file);
+	struct gather_file *g = gather_of(file);
 	int rc = SQLITE_OK;
 
-	if (at != log->at + log->len || len > ROOM_BYTES - log->len)
-		rc = flush(log);
+	if (at != g->at + g->len || len > ROOM_BYTES - g->len)
+		rc = flush(g);
 	if (rc != SQLITE_OK)
 		return rc;
 	assert(len <= ROOM_BYTES);	/* a page has 65,536 bytes at most */
-	if (log->len == 0)
-		log->at = at;
-	memcpy(log->room + log->len, data, (size_t)len);
-	log->len += len;
+	if (g->len == 0)
+		g->at = at;
+	memcpy(g->room + g->len, data, (size_t)len);
+	g->len += len;
 	return SQLITE_OK;
 }
 
-static int log_sync(sqlite3_file *file, int flags)
+static int gather_sync(sqlite3_file *file, int flags)
 {
 	int rc;
 	sqlite3_file *real = flushed(file, &rc);
@@ -81,7 +84,7 @@ static int log_sync(sqlite3_file *file, int flags)
 	return real ? real->pMethods->xSync(real, flags) : rc;
 }
 
-static int log_read(sqlite3_file *file, void *ret, int len, sqlite3_int64 at)
+static int gather_read(sqlite3_file *file, void *ret, int len, sqlite3_int64 at)
 {
 	int rc;
 	sqlite3_file *real = flushed(file, &rc);
@@ -89,7 +92,7 @@ static int log_read(sqlite3_file *file, void *ret, int len, sqlite3_int64 at)
 	return real ? real->pMethods->xRead(real, ret, len, at) : rc;
 }
 
-static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
+static int gather_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	int rc;
 	sqlite3_file *real = flushed(file, &rc);
@@ -97,7 +100,7 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 	return real ? real->pMethods->xTruncate(real, size) : rc;
 }
 
-static int log_size(sqlite3_file *file, sqlite3_int64 *ret)
+static int gather_size(sqlite3_file *file, sqlite3_int64 *ret)
 {
 	int rc;
 	sqlite3_file *real = flushed(file, &rc);
@@ -105,7 +108,7 @@ static int log_size(sqlite3_file *file, sqlite3_int64 *ret)
 	return real ? real->pMethods->xFileSize(real, ret) : rc;
 }
 
-static int log_control(sqlite3_file *file, int op, void *arg)
+static int gather_control(sqlite3_file *file, int op, void *arg)
 {
 	int rc;
 	sqlite3_file *real = flushed(file, &rc);
@@ -113,59 +116,91 @@ static int log_control(sqlite3_file *file, int op, void *arg)
 	return real ? real->pMethods->xFileControl(real, op, arg) : rc;
 }
 
-static int log_close(sqlite3_file *file)
+static int gather_close(sqlite3_file *file)
 {
-	struct log_file *log = log_of(file);
-	int rc = flush(log), rc_close = log->real->pMethods->xClose(log->real);
+	struct gather_file *g = gather_of(file);
+	int rc = flush(g), rc_close = g->real->pMethods->xClose(g->real);
 
-	free(log->real);
-	free(log->room);
+	free(g->real);
+	free(g->room);
 	return rc == SQLITE_OK ? rc_close : rc;
 }
 
-static int log_lock(sqlite3_file *file, int level)
+static int gather_lock(sqlite3_file *file, int level)
 {
-	return log_of(file)->real->pMethods->xLock(log_of(file)->real, level);
+	return gather_of(file)->real->pMethods->xLock(gather_of(file)->real, level);
 }
 
-static int log_unlock(sqlite3_file *file, int level)
+/* Others may look at the file now. */
+static int gather_unlock(sqlite3_file *file, int level)
 {
-	return log_of(file)->real->pMethods->xUnlock(log_of(file)->real, level);
+	int rc, rc_unlock;
+
+	flushed(file, &rc);
+	rc_unlock = gather_of(file)->real->pMethods->xUnlock(gather_of(file)->real, level);
+	return rc == SQLITE_OK ? rc_unlock : rc;
 }
 
-static int log_check_lock(sqlite3_file *file, int *ret)
+static int gather_check_lock(sqlite3_file *file, int *ret)
 {
-	return log_of(file)->real->pMethods->xCheckReservedLock(log_of(file)->real, ret);
+	return gather_of(file)->real->pMethods->xCheckReservedLock(gather_of(file)->real, ret);
 }
 
-static int log_sector_size(sqlite3_file *file)
+static int gather_sector_size(sqlite3_file *file)
 {
-	return log_of(file)->real->pMethods->xSectorSize(log_of(file)->real);
+	return gather_of(file)->real->pMethods->xSectorSize(gather_of(file)->real);
 }
 
-static int log_characteristics(sqlite3_file *file)
+static int gather_characteristics(sqlite3_file *file)
 {
-	return log_of(file)->real->pMethods->xDeviceCharacteristics(log_of(file)->real);
+	return gather_of(file)->real->pMethods->xDeviceCharacteristics(gather_of(file)->real);
 }
 
-static int open_log(sqlite3_vfs *real_vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+/* What the shared memory beside the log holds comes behind what was synced, and the room is empty by then. */
+
+static int gather_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **ret)
 {
+	return gather_of(file)->real->pMethods->xShmMap(gather_of(file)->real, region, size, extend, ret);
+}
+
+static int gather_shm_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+	return gather_of(file)->real->pMethods->xShmLock(gather_of(file)->real, offset, count, flags);
+}
+
+static void gather_shm_barrier(sqlite3_file *file)
+{
+	gather_of(file)->real->pMethods->xShmBarrier(gather_of(file)->real);
+}
+
+static int gather_shm_unmap(sqlite3_file *file, int delete)
+{
+	return gather_of(file)->real->pMethods->xShmUnmap(gather_of(file)->real, delete);
+}
+
+static int open_gather(sqlite3_vfs *real_vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+{
+	/* Version 2: the file is not mapped. */
 	static const sqlite3_io_methods methods = {
-		.iVersion = 1,
-		.xClose = log_close,
-		.xRead = log_read,
-		.xWrite = log_write,
-		.xTruncate = log_truncate,
-		.xSync = log_sync,
-		.xFileSize = log_size,
-		.xLock = log_lock,
-		.xUnlock = log_unlock,
-		.xCheckReservedLock = log_check_lock,
-		.xFileControl = log_control,
-		.xSectorSize = log_sector_size,
-		.xDeviceCharacteristics = log_characteristics,
+		.iVersion = 2,
+		.xClose = gather_close,
+		.xRead = gather_read,
+		.xWrite = gather_write,
+		.xTruncate = gather_truncate,
+		.xSync = gather_sync,
+		.xFileSize = gather_size,
+		.xLock = gather_lock,
+		.xUnlock = gather_unlock,
+		.xCheckReservedLock = gather_check_lock,
+		.xFileControl = gather_control,
+		.xSectorSize = gather_sector_size,
+		.xDeviceCharacteristics = gather_characteristics,
+		.xShmMap = gather_shm_map,
+		.xShmLock = gather_shm_lock,
+		.xShmBarrier = gather_shm_barrier,
+		.xShmUnmap = gather_shm_unmap,
 	};
-	struct log_file *log = log_of(file);
+	struct gather_file *g = gather_of(file);
 	sqlite3_file *real = mem_zalloc((size_t)real_vfs->szOsFile);
 	int rc = real_vfs->xOpen(real_vfs, name, real, flags, ret_flags);
 
@@ -173,10 +208,10 @@ static int open_log(sqlite3_vfs *real_vfs, const char *name, sqlite3_file *file,
 		if (real->pMethods)
 			real->pMethods->xClose(real);
 		free(real);
-		log->base.pMethods = NULL;	/* says that there is nothing to close */
+		g->base.pMethods = NULL;	/* says that there is nothing to close */
 		return rc;
 	}
-	*log = (struct log_file){.base.pMethods = &methods, .real = real, .room = mem_alloc(ROOM_BYTES)};
+	*g = (struct gather_file){.base.pMethods = &methods, .real = real, .room = mem_alloc(ROOM_BYTES)};
 	return SQLITE_OK;
 }
 
@@ -186,8 +221,8 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 {
 	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 
-	if (flags & SQLITE_OPEN_WAL)
-		return open_log(real, name, file, flags, ret_flags);
+	if (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB))
+		return open_gather(real, name, file, flags, ret_flags);
 	assert(real->szOsFile <= vfs->szOsFile);
 	return real->xOpen(real, name, file, flags, ret_flags);
 }
@@ -261,7 +296,7 @@ static void register_layer(void)
 {
 	const sqlite3_vfs *real = sqlite3_vfs_find(NULL);
 
-	layer.szOsFile = (int)sizeof(struct log_file);
+	layer.szOsFile = (int)sizeof(struct gather_file);
 	if (layer.szOsFile < real->szOsFile)
 		layer.szOsFile = real->szOsFile;
 	layer.mxPathname = real->mxPathname;
