@@ -1,4 +1,5 @@
-/* store/sqlite/sqlite_vfs.c: how a commit reaches the log, and what is in it the database file. What happens when the disk fails is in test_store_faults.c.
+/* store/sqlite/sqlite_vfs.c: how a commit reaches the log, and a checkpoint the database file. What happens when the
+ * disk fails is in test_store_faults.c.
  */
 #include "temp_store.h"
 
