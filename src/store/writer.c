@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -179,11 +180,23 @@ static void run_batch(struct writer *w, struct writer_job *batch)
 	}
 }
 
+/* A thread that wakes up takes the core from one that runs. The writer would do so for every job, and commit each alone;
+ * as a batch thread it waits its turn where all cores are busy, and finds more to commit together. */
+static void wait_turns(void)
+{
+#ifdef SCHED_BATCH
+	const struct sched_param none = {0};
+
+	sched_setscheduler(0, SCHED_BATCH, &none);	/* of this thread; where it is refused, all is as before */
+#endif
+}
+
 static void *writer_main(void *arg)
 {
 	struct writer *w = arg;
 	struct writer_job *batch;
 
+	wait_turns();
 	while (take_batch(w, &batch))
 		run_batch(w, batch);
 	return NULL;

@@ -71,7 +71,7 @@ void dictionary_prefetch(const struct dictionary *d, uint64_t hash)
 	const struct dictionary_shard *shard = &d->shards[shard_of((uint32_t)(hash >> 32))];
 
 	if (shard->slots)
-		__builtin_prefetch(&shard->slots[home_slot(shard, (uint32_t)(hash >> 32))]);
+		mem_prefetch(&shard->slots[home_slot(shard, (uint32_t)(hash >> 32))]);
 }
 
 uint32_t dictionary_guess(const struct dictionary *d, uint64_t hash)
@@ -83,7 +83,7 @@ uint32_t dictionary_guess(const struct dictionary *d, uint64_t hash)
 		return DICTIONARY_NONE;
 	for (at = home_slot(shard, upper); shard->slots[at].number != DICTIONARY_NONE; at = next_slot(shard, at))
 		if (shard->slots[at].lower == (uint32_t)hash) {
-			__builtin_prefetch(&d->entries[shard->slots[at].number], 1);
+			mem_prefetch(&d->entries[shard->slots[at].number]);
 			return shard->slots[at].number;
 		}
 	return DICTIONARY_NONE;

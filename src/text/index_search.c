@@ -585,7 +585,7 @@ static void rank_again(struct search *q, size_t k)
 		const struct segment *s = index_segment(q->ix, x->found[i].age);
 
 		x->shortlist[i] = x->found[i];
-		__builtin_prefetch(s->forward + s->forward_at[x->found[i].doc]);
+		mem_prefetch(s->forward + s->forward_at[x->found[i].doc]);
 	}
 	q->k = k;
 	q->found_count = 0;

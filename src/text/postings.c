@@ -403,9 +403,9 @@ static void prefetch_end(const struct postings *p, uint32_t at)
 	count = head_count(head);
 	if (head & DENSE)
 		return;
-	__builtin_prefetch(array + 2 * (size_t)count, 1);
+	mem_prefetch(array + 2 * (size_t)count);
 	if (p->counted)
-		__builtin_prefetch(array + 2 * (size_t)sparse_room(head) + count / 2, 1);
+		mem_prefetch(array + 2 * (size_t)sparse_room(head) + count / 2);
 }
 
 /* Each list is somewhere else in memory, which is slow to reach; so all slots are fetched first, then all heads,
@@ -416,11 +416,11 @@ static void append_batch(struct postings *p, const struct addition *a, const str
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		__builtin_prefetch(&p->slots[home_slot(p, terms[i].term)], 1);
+		mem_prefetch(&p->slots[home_slot(p, terms[i].term)]);
 	for (i = 0; i < count; i++) {
 		slots[i] = find_slot(p, terms[i].term);
 		if (slots[i]->term != POSTINGS_FREE && !slot_is_single(slots[i]))
-			__builtin_prefetch(at_unit(p, slot_place(slots[i])), 1);
+			mem_prefetch(at_unit(p, slot_place(slots[i])));
 	}
 	for (i = 0; i < count; i++)
 		if (slots[i]->term != POSTINGS_FREE && !slot_is_single(slots[i]))
@@ -563,13 +563,13 @@ uint8_t postings_code_of(const struct postings_list *list, uint16_t doc)
 void postings_prefetch_term(const struct postings *p, uint32_t term)
 {
 	if (p->slots)
-		__builtin_prefetch(&p->slots[home_slot(p, term)]);
+		mem_prefetch(&p->slots[home_slot(p, term)]);
 }
 
 void postings_prefetch(const struct postings *p, const struct postings_slot *slot)
 {
 	if (!slot_is_single(slot))
-		__builtin_prefetch(at_unit(p, slot_place(slot)));
+		mem_prefetch(at_unit(p, slot_place(slot)));
 }
 
 const struct postings_slot *postings_slot_find(const struct postings *p, uint32_t term)
