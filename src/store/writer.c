@@ -180,8 +180,8 @@ static void run_batch(struct writer *w, struct writer_job *batch)
 	}
 }
 
-/* A thread that wakes up takes the core from one that runs. The writer would do so for every job, and commit each alone;
- * as a batch thread it waits its turn where all cores are busy, and finds more to commit together. */
+/* A thread that wakes up takes the core from one that runs. The writer would do so for every job, and commit each
+ * alone; as a batch thread it waits its turn where all cores are busy, and finds more to commit together. */
 static void wait_turns(void)
 {
 #ifdef SCHED_BATCH
