@@ -150,3 +150,47 @@ const uint64_t *index_filter_segment(const struct index_filter_plan *plan, const
 	keep_only(plan, s, bits, spare);
 	return bits;
 }
+
+static bool has_label(const struct segment *s, uint32_t label, uint16_t doc)
+{
+	struct postings_list list;
+	uint32_t low = 0, high;
+
+	if (!postings_find(&s->labels, label, &list))
+		return false;
+	if (list.bits)
+		return doc < list.dense_docs && segment_bit(list.bits, doc);
+	for (high = list.count; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list.docs[middle] < doc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list.count && list.docs[low] == doc;
+}
+
+bool index_filter_document(const struct index_filter_plan *plan, const struct segment *s, uint16_t doc)
+{
+	const struct index_filter *f = plan->filter;
+	size_t group, i;
+
+	if (!segment_bit(f->include_hidden ? s->live : s->visible, doc) ||
+	    (f->only_hidden && segment_bit(s->visible, doc)) ||
+	    s->created_ms[doc] < f->created_from_ms || s->created_ms[doc] > f->created_to_ms ||
+	    s->ids[doc] < f->id_from || s->ids[doc] > f->id_to)
+		return false;
+	for (i = 0; i < plan->exclude_count; i++)
+		if (has_label(s, plan->labels[i], doc))
+			return false;
+	for (group = 0; group < plan->group_count; group++) {
+		bool has = false;
+
+		for (; i < plan->group_ends[group]; i++)
+			has |= has_label(s, plan->labels[i], doc);
+		if (!has)
+			return false;
+	}
+	return true;
+}

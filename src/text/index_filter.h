@@ -28,6 +28,9 @@ void index_filter_prepare(struct index_filter_plan *plan, const struct index *ix
 const uint64_t *index_filter_segment(const struct index_filter_plan *plan, const struct segment *s, bool with_ids,
 				     uint64_t *bits, uint64_t *spare);
 
+/* Whether one document of s passes, whatever its expiry. */
+bool index_filter_document(const struct index_filter_plan *plan, const struct segment *s, uint16_t doc);
+
 /* Written out, because a compiler for any x86-64 makes a call of each popcount. */
 static inline uint32_t index_filter_count(const uint64_t *bits, size_t words)
 {

@@ -1,7 +1,8 @@
 /* Lists and counts: documents by their filters alone.
  *
- * Where the filter has no labels and times, a list walks the order of ids, which is as long as the page. Otherwise
- * the bitmaps of all segments are made (some microseconds each) and counted. If few documents pass, they are gathered
+ * Where the filter has no labels and times, a list walks the order of ids, which is as long as the page. Where few
+ * documents carry a label that is required, each of them is looked at. Otherwise the bitmaps of all segments are made
+ * (some microseconds each) and counted. If few documents pass, they are gathered
  * and the first k of them kept; if many do, the order of ids is walked with a look at the bitmaps, and soon meets k
  * of them.
  */
@@ -108,6 +109,23 @@ static void reverse(uint64_t *ids, size_t n)
 	}
 }
 
+/* Keeps the first k of the ids, which are owned, without repetitions; releases them. */
+static size_t keep_first(uint64_t *ids, size_t count, bool ascending, size_t k, uint64_t *ret_ids)
+{
+	size_t i, n = 0;
+
+	qsort(ids, count, sizeof(*ids), compare_ids);
+	for (i = 0; i < count; i++)
+		if (n == 0 || ids[n - 1] != ids[i])
+			ids[n++] = ids[i];
+	if (!ascending)
+		reverse(ids, n);
+	n = n < k ? n : k;
+	memcpy(ret_ids, ids, n * sizeof(*ids));
+	free(ids);
+	return n;
+}
+
 /* All ids of the bitmaps, sorted, and the first k of them kept. */
 static size_t gather(const struct index *ix, struct index_scratch *x, uint64_t count, bool ascending, size_t k,
 		     uint64_t *ret_ids)
@@ -132,13 +150,72 @@ static size_t gather(const struct index *ix, struct index_scratch *x, uint64_t c
 			}
 		}
 	}
-	qsort(ids, n, sizeof(*ids), compare_ids);
-	if (!ascending)
-		reverse(ids, n);
-	n = n < k ? n : k;
-	memcpy(ret_ids, ids, n * sizeof(*ids));
-	free(ids);
-	return n;
+	return keep_first(ids, n, ascending, k, ret_ids);
+}
+
+/* The labels of a group that is required: positions in plan->labels. */
+struct group {
+	size_t from, end;
+};
+
+static struct group group_of(const struct index_filter_plan *plan, size_t number)
+{
+	return (struct group){number ? plan->group_ends[number - 1] : plan->exclude_count, plan->group_ends[number]};
+}
+
+/* How often the labels of a group stand in the index, if not more often than `most`; otherwise a number above that. */
+static uint64_t count_group(const struct index *ix, const struct index_filter_plan *plan, struct group g, uint64_t most)
+{
+	uint64_t count = 0;
+	uint32_t i;
+	size_t l;
+
+	for (i = 0; i < ix->segment_count && count <= most; i++)
+		for (l = g.from; l < g.end; l++) {
+			struct postings_list list;
+
+			if (postings_find(&index_segment(ix, i)->labels, plan->labels[l], &list))
+				count += list.bits ? most + 1 : list.count;
+		}
+	return count;
+}
+
+/* The group whose labels stand in few documents, and in how many they stand. */
+static bool find_rare_group(const struct index *ix, const struct index_filter_plan *plan, struct group *ret,
+			    uint64_t *ret_count)
+{
+	size_t number;
+
+	for (number = 0; number < plan->group_count; number++) {
+		*ret = group_of(plan, number);
+		*ret_count = count_group(ix, plan, *ret, ix->live_docs / FEW);
+		if (*ret_count <= ix->live_docs / FEW)
+			return true;
+	}
+	return false;
+}
+
+/* The ids of the documents that carry a label of the group and pass. */
+static size_t gather_group(const struct index *ix, const struct index_filter_plan *plan, struct group g, uint64_t count,
+			   bool ascending, size_t k, uint64_t *ret_ids)
+{
+	uint64_t *ids = mem_calloc(count + 1, sizeof(*ids));
+	struct postings_list list;
+	size_t n = 0, l, j;
+	uint32_t i;
+
+	for (i = 0; i < ix->segment_count; i++) {
+		const struct segment *s = index_segment(ix, i);
+
+		for (l = g.from; l < g.end; l++) {
+			if (!postings_find(&s->labels, plan->labels[l], &list))
+				continue;
+			for (j = 0; j < list.count; j++)
+				if (index_filter_document(plan, s, list.docs[j]))
+					ids[n++] = s->ids[list.docs[j]];
+		}
+	}
+	return keep_first(ids, n, ascending, k, ret_ids);
 }
 
 static bool any_expired(const struct index *ix, int64_t now_ms)
@@ -154,14 +231,18 @@ static bool any_expired(const struct index *ix, int64_t now_ms)
 size_t index_list(const struct index *ix, const struct index_filter *filter, int64_t now_ms, bool ascending, size_t k,
 		  struct index_scratch *x, uint64_t *ret_ids)
 {
+	bool is_plain = !filter->only_expired && (filter->include_expired || !any_expired(ix, now_ms));
+	struct group rare;
 	uint64_t count;
 
 	assert(k <= INDEX_PAGE);
 	index_filter_prepare(&x->filter, ix, filter, now_ms);
 	if (x->filter.nothing || k == 0)
 		return 0;
-	if (!x->filter.narrows && (filter->include_expired || !any_expired(ix, now_ms)))
+	if (!x->filter.narrows && is_plain)
 		return walk(ix, x, false, ascending, k, ret_ids);
+	if (is_plain && find_rare_group(ix, &x->filter, &rare, &count))
+		return gather_group(ix, &x->filter, rare, count, ascending, k, ret_ids);
 	count = make_bitmaps(ix, x);
 	if (count == 0)
 		return 0;
