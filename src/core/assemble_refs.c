@@ -70,7 +70,7 @@ static size_t collect_found(const struct assemble_tools *t, const struct assembl
 	if (q->text.p && left > RECALL_LIMIT_MAX)
 		left = RECALL_LIMIT_MAX;
 	q->now_ms = in->now_ms;
-	hits = arena_calloc(t->arena, page, sizeof(*hits));
+	hits = arena_alloc(t->arena, page * sizeof(*hits));
 	for (; in->space && left > 0 && c->ids.count - from < max; left -= found) {
 		q->limit = page < left ? page : left;
 		if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found) || found == 0)

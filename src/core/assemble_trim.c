@@ -9,7 +9,7 @@
  * a line begins with something visible (tokenizer_cuts), and every part of the prompt does, behind the empty line
  * that sets it off. That empty line belongs to the end of the part before: a fence and two line ends are other
  * tokens than a fence and one. So each block of a memory has two measures, for standing before another part, and for
- * standing last. Its pieces are the same in one envelope after the other, and are looked up.
+ * standing last. Its parts are the same in one envelope after the other, and are looked up.
  */
 #include "core/assemble_internal.h"
 #include "core/budget.h"
@@ -19,6 +19,8 @@
 #include <math.h>
 #include <stdio.h>
 
+/* What a text is made into (token/token_cache.h). */
+enum { MADE_INTO_BLOCK = 1 };
 enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4 };
 #define WEEK_MS (7.0 * 24 * 3600 * 1000)
 
@@ -39,6 +41,7 @@ struct trim {
 	struct budget_item *items;	/* the references, then the history */
 	enum envelope_form (*forms)[BUDGET_FORMS];	/* what form f of item i is */
 	struct measures (*measures)[BUDGET_FORMS];	/* of it, for the references */
+	struct token_key *texts, *summaries;		/* of the references */
 	size_t count;
 	/* As collected: the choice starts from these every time. */
 	struct envelope_ref *all;
@@ -91,23 +94,50 @@ static void measure_core(struct trim *t)
 	t->core = measure_part(t, true);
 }
 
-/* A memory's block in the form that r has, piece by piece. */
-static struct measures measure_ref(struct trim *t, const struct envelope_ref *r)
+/* The text of a memory's block. It is the same in every envelope, and mostly known already. */
+static size_t measure_text(struct trim *t, const struct envelope_ref *r, struct token_key key)
 {
-	size_t cuts[RENDER_REF_CUTS], before = 0;
-	struct str text;
+	size_t measure;
 
-	render_ref_in_pieces(t->e, r, &t->scratch, cuts);
-	text = buf_str(&t->scratch);
-	for (int i = 0; i + 1 < RENDER_REF_CUTS; i++) {
-		struct str piece = str_sub(text, cuts[i], cuts[i + 1]);
+	if (!render_ref_has_text(r))
+		return 0;
+	if (token_cache_get(t->tokens, key, &measure))
+		return measure;
+	render_ref_text(r, &t->scratch);
+	measure = tokenizer_measure(t->tokenizer, buf_str(&t->scratch));
+	token_cache_put(t->tokens, key, measure);
+	buf_clear(&t->scratch);
+	return measure;
+}
 
-		assert(tokenizer_cuts(str_sub(text, 0, cuts[i]), str_sub(text, cuts[i], text.n)));
-		/* The id is another one with each memory: remembering it would only take the place of others. */
-		before += i == 0 ? tokenizer_measure(t->tokenizer, piece)
-				 : token_cache_measure(t->tokens, t->tokenizer, piece);
+/* The head of a memory's block, without the empty line before it. The id is another one with each memory: remembering
+ * it would only take the place of others. The other pieces are those of many. */
+static size_t measure_head(struct trim *t, const struct envelope_ref *r)
+{
+	size_t cuts[RENDER_HEAD_CUTS], measure = 0;
+	struct str head;
+
+	render_ref_head(t->e, r, &t->scratch, cuts);
+	head = buf_str(&t->scratch);
+	for (int i = 0; i < RENDER_HEAD_CUTS; i++) {
+		size_t end = i + 1 < RENDER_HEAD_CUTS ? cuts[i + 1] : head.n;
+		struct str piece = str_sub(head, cuts[i], end);
+
+		assert(tokenizer_cuts(str_sub(head, 0, cuts[i]), str_sub(head, cuts[i], head.n)));
+		measure += i == 0 ? tokenizer_measure(t->tokenizer, piece)
+				  : token_cache_measure(t->tokens, t->tokenizer, piece);
 	}
-	return add_up(measure_end(t, cuts[RENDER_REF_CUTS - 1]), before);
+	buf_clear(&t->scratch);
+	return measure;
+}
+
+/* A memory's block in the form that r has, part by part. */
+static struct measures measure_ref(struct trim *t, const struct envelope_ref *r, struct token_key key)
+{
+	size_t before = measure_head(t, r) + measure_text(t, r, key);
+
+	render_ref_end(r, &t->scratch);
+	return add_up(measure_end(t, 0), before);
 }
 
 /* Goes on with a part; what stands before it gets its empty line. */
@@ -196,7 +226,8 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 
 	r.form = form;
 	r.text = form_text(&t->all[i], form);
-	t->measures[i][item->form_count] = m = measure_ref(t, &r);
+	m = measure_ref(t, &r, form == FORM_SUMMARY ? t->summaries[i] : t->texts[i]);
+	t->measures[i][item->form_count] = m;
 	item->cost[item->form_count] = (int64_t)tokenizer_tokens(t->tokenizer, t->line_end + m.last);
 	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(r.why, form);
 	t->forms[i][item->form_count++] = form;
@@ -222,6 +253,23 @@ static void make_ref_item(struct trim *t, size_t i)
 		add_form(t, i, FORM_REF);
 }
 
+/* Each measure is slow to reach in memory: so all are looked for first. */
+static void make_keys(struct trim *t)
+{
+	t->texts = arena_calloc(t->arena, t->all_count, sizeof(*t->texts));
+	t->summaries = arena_calloc(t->arena, t->all_count, sizeof(*t->summaries));
+	if (t->e->strategy == STRATEGY_LAZY)
+		return;
+	for (size_t i = 0; i < t->all_count; i++) {
+		const struct envelope_ref *r = &t->all[i];
+
+		if (r->text.p)
+			t->texts[i] = token_cache_key(t->tokens, t->tokenizer, r->text, MADE_INTO_BLOCK);
+		if (r->summary.p)
+			t->summaries[i] = token_cache_key(t->tokens, t->tokenizer, r->summary, MADE_INTO_BLOCK);
+	}
+}
+
 static void make_items(struct trim *t)
 {
 	struct envelope *e = t->e;
@@ -230,6 +278,7 @@ static void make_items(struct trim *t)
 	t->items = arena_calloc(t->arena, t->count, sizeof(*t->items));
 	t->forms = arena_calloc(t->arena, t->count, sizeof(*t->forms));
 	t->measures = arena_calloc(t->arena, t->all_count, sizeof(*t->measures));
+	make_keys(t);
 	for (size_t i = 0; i < t->all_count; i++)
 		make_ref_item(t, i);
 	for (size_t i = 0; i < e->history.count; i++) {

@@ -21,11 +21,19 @@ void render_history(const struct envelope *e, struct buf *out);
 void render_history_entry(const struct envelope *e, size_t index, struct buf *out);
 void render_memory_head(struct buf *out);
 void render_ref(const struct envelope *e, const struct envelope_ref *ref, struct buf *out);
-/* The same, and where the block may be cut, too: positions within it, ascending. They make these pieces: the empty
- * line, the id, who wrote it and when, the text, and the end. */
-enum { RENDER_REF_CUTS = 4 };
-void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *ref, struct buf *out,
-			  size_t ret_cuts[RENDER_REF_CUTS]);
+/* The same in three parts, which may be counted each by itself. The head may be cut, too: behind its empty line, behind
+ * the id, and behind what is the same for many memories of an author. The text depends on nothing but the text; there
+ * is none where the form or the memory has none. */
+enum { RENDER_HEAD_CUTS = 3 };
+void render_ref_head(const struct envelope *e, const struct envelope_ref *ref, struct buf *out,
+		     size_t ret_cuts[RENDER_HEAD_CUTS]);
+void render_ref_text(const struct envelope_ref *ref, struct buf *out);
+void render_ref_end(const struct envelope_ref *ref, struct buf *out);
+static inline bool render_ref_has_text(const struct envelope_ref *ref)
+{
+	return ref->form != FORM_REF && ref->text.p;
+}
+
 /* Nothing where nothing is left out. */
 void render_left_out(const struct envelope *e, struct buf *out);
 

@@ -67,39 +67,45 @@ static void put_number(struct buf *out, uint64_t number)
 
 static size_t longest_backticks(struct str text)
 {
-	size_t longest = 0, run = 0;
+	const char *at = text.p, *end = text.p + text.n;
+	size_t longest = 0;
 
-	for (size_t i = 0; i < text.n; i++) {
-		run = text.p[i] == '`' ? run + 1 : 0;
-		if (run > longest)
-			longest = run;
+	while (at < end && (at = memchr(at, '`', (size_t)(end - at)))) {
+		const char *start = at;
+
+		while (at < end && *at == '`')
+			at++;
+		if ((size_t)(at - start) > longest)
+			longest = (size_t)(at - start);
 	}
 	return longest;
 }
 
-static void put_fence(struct buf *out, size_t length)
+/* A fence that the text cannot close. */
+static void put_fence(struct buf *out, struct str text)
 {
-	for (size_t i = 0; i < length; i++)
+	size_t length = longest_backticks(text) + 1;
+
+	buf_puts(out, "```");
+	for (size_t i = 3; i < length; i++)
 		buf_putc(out, '`');
 }
 
-/* Returns where the closing fence begins. */
-static size_t put_fenced(struct buf *out, const char *info, struct str text)
+/* All but the closing fence. */
+static void open_fenced(struct buf *out, const char *info, struct str text)
 {
-	size_t fence = longest_backticks(text) + 1, end;
-
-	if (fence < 3)
-		fence = 3;
-	put_fence(out, fence);
+	put_fence(out, text);
 	buf_puts(out, info);
 	buf_putc(out, '\n');
 	buf_put(out, text);
 	if (text.n == 0 || text.p[text.n - 1] != '\n')
 		buf_putc(out, '\n');
-	end = out->len;
-	put_fence(out, fence);
+}
+
+static void close_fenced(struct buf *out, struct str text)
+{
+	put_fence(out, text);
 	buf_putc(out, '\n');
-	return end;
 }
 
 /* A JSON value for a reader: text as it is, everything else as JSON. */
@@ -236,7 +242,8 @@ static void put_expected(const struct envelope *e, struct buf *out)
 			json_writer_init(&w, &schema);
 			json_put_canonical(&w, &m->value);
 			buf_puts(out, "\n\n");
-			put_fenced(out, "json", buf_str(&schema));
+			open_fenced(out, "json", buf_str(&schema));
+			close_fenced(out, buf_str(&schema));
 			buf_release(&schema);
 		} else {
 			buf_puts(out, " ");
@@ -349,8 +356,8 @@ static void put_age(struct buf *out, int64_t age_ms)
 	}
 }
 
-/* "fact by researcher, trust: agent, importance: high, 3 days old, cited" */
-static void put_provenance(const struct envelope *e, const struct envelope_ref *ref, struct buf *out)
+/* "fact by researcher, trust: agent, importance: high," */
+static void put_provenance(const struct envelope_ref *ref, struct buf *out)
 {
 	put_line(out, ref->kind.p ? ref->kind : STR("note"));
 	if (ref->agent.p) {
@@ -361,7 +368,13 @@ static void put_provenance(const struct envelope *e, const struct envelope_ref *
 	buf_puts(out, memory_trust_name(ref->trust));
 	buf_puts(out, ", importance: ");
 	buf_puts(out, memory_importance_name(ref->importance));
-	buf_puts(out, ", ");
+	buf_puts(out, ",");
+}
+
+/* " 3 days old, cited" */
+static void put_age_and_reason(const struct envelope *e, const struct envelope_ref *ref, struct buf *out)
+{
+	buf_puts(out, " ");
 	put_age(out, e->created_at_ms - ref->created_at_ms);
 	buf_puts(out, ", ");
 	buf_puts(out, envelope_why_name(ref->why));
@@ -369,8 +382,8 @@ static void put_provenance(const struct envelope *e, const struct envelope_ref *
 		buf_printf(out, ", superseded by ms-%llu", (unsigned long long)ref->superseded_by);
 }
 
-void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *ref, struct buf *out,
-			  size_t ret_cuts[RENDER_REF_CUTS])
+void render_ref_head(const struct envelope *e, const struct envelope_ref *ref, struct buf *out,
+		     size_t ret_cuts[RENDER_HEAD_CUTS])
 {
 	size_t start = out->len;
 
@@ -379,22 +392,35 @@ void render_ref_in_pieces(const struct envelope *e, const struct envelope_ref *r
 	ret_cuts[0] = 1;
 	ret_cuts[1] = out->len - start;
 	buf_puts(out, " (");
-	put_provenance(e, ref, out);
+	put_provenance(ref, out);
+	ret_cuts[2] = out->len - start;
+	put_age_and_reason(e, ref, out);
 	buf_puts(out, ref->form == FORM_REF ? "):" : ref->form == FORM_SUMMARY ? ", summary only)\n\n" : ")\n\n");
-	ret_cuts[2] = ret_cuts[3] = out->len - start;
+}
+
+void render_ref_text(const struct envelope_ref *ref, struct buf *out)
+{
+	if (render_ref_has_text(ref))
+		open_fenced(out, "text", ref->text);
+}
+
+void render_ref_end(const struct envelope_ref *ref, struct buf *out)
+{
 	if (ref->form == FORM_REF)
 		buf_puts(out, " not included\n");
 	else if (ref->text.p)
-		ret_cuts[3] = put_fenced(out, "text", ref->text) - start;
+		close_fenced(out, ref->text);
 	else
 		buf_puts(out, "Its content was forgotten since.\n");
 }
 
 void render_ref(const struct envelope *e, const struct envelope_ref *ref, struct buf *out)
 {
-	size_t cuts[RENDER_REF_CUTS];
+	size_t cuts[RENDER_HEAD_CUTS];
 
-	render_ref_in_pieces(e, ref, out, cuts);
+	render_ref_head(e, ref, out, cuts);
+	render_ref_text(ref, out);
+	render_ref_end(ref, out);
 }
 
 /* --- What is not here --- */

@@ -43,21 +43,23 @@ void token_cache_free(struct token_cache *c)
 	free(c);
 }
 
-/* A text's first hash says where it is; the second, with the tokenizer in it, makes the rest of the key. */
-struct key {
-	uint64_t first;
-	uint64_t second;	/* the bits of the measure are zero */
-};
-
-static struct key key_of(const struct token_cache *c, const struct tokenizer *t, struct str text)
+/* A text's first hash says where it is; the second, in which the bits of the measure are zero, makes the rest of the
+ * key. made_into is 0 for a text that is measured as it is. */
+static struct token_key key_of(const struct token_cache *c, const struct tokenizer *t, struct str text,
+			       uint32_t made_into)
 {
-	uint64_t first = hash_bytes(text.p, text.n, c->seed ^ (uintptr_t)t);
+	uint64_t first = hash_bytes(text.p, text.n, c->seed ^ (uintptr_t)t ^ (uint64_t)made_into << 56);
 	uint64_t second = hash_bytes(text.p, text.n, ~c->seed);
 
-	return (struct key){first, second >> MEASURE_BITS << MEASURE_BITS};
+	return (struct token_key){first, second >> MEASURE_BITS << MEASURE_BITS};
 }
 
-static bool find(const struct entry *set, struct key key, size_t *ret_measure)
+static struct entry *set_of(const struct token_cache *c, struct token_key key)
+{
+	return &c->entries[key.first & c->mask & ~(size_t)(WAYS - 1)];
+}
+
+static bool find(const struct entry *set, struct token_key key, size_t *ret_measure)
 {
 	for (int i = 0; i < WAYS; i++) {
 		uint64_t data = atomic_load_explicit(&set[i].data, memory_order_relaxed);
@@ -72,7 +74,7 @@ static bool find(const struct entry *set, struct key key, size_t *ret_measure)
 }
 
 /* Takes a free entry, or else one that the hash picks. */
-static void put(struct entry *set, struct key key, size_t measure)
+static void put(struct entry *set, struct token_key key, size_t measure)
 {
 	struct entry *e = &set[key.first >> 62];
 	uint64_t data = key.second | measure;
@@ -86,20 +88,41 @@ static void put(struct entry *set, struct key key, size_t measure)
 	atomic_store_explicit(&e->mixed, key.first ^ data, memory_order_relaxed);
 }
 
+struct token_key token_cache_key(const struct token_cache *c, const struct tokenizer *t, struct str text,
+				 uint32_t made_into)
+{
+	struct token_key key;
+
+	assert(made_into > 0 && made_into < 256);
+	if (c == NULL)
+		return (struct token_key){0};
+	key = key_of(c, t, text, made_into);
+	mem_prefetch(set_of(c, key));
+	return key;
+}
+
+bool token_cache_get(const struct token_cache *c, struct token_key key, size_t *ret_measure)
+{
+	return c && find(set_of(c, key), key, ret_measure);
+}
+
+void token_cache_put(struct token_cache *c, struct token_key key, size_t measure)
+{
+	if (c && measure < 1 << MEASURE_BITS)
+		put(set_of(c, key), key, measure);
+}
+
 size_t token_cache_measure(struct token_cache *c, const struct tokenizer *t, struct str text)
 {
-	struct entry *set;
-	struct key key;
+	struct token_key key;
 	size_t measure;
 
 	if (c == NULL || text.n == 0)
 		return tokenizer_measure(t, text);
-	key = key_of(c, t, text);
-	set = &c->entries[key.first & c->mask & ~(size_t)(WAYS - 1)];
-	if (find(set, key, &measure))
+	key = key_of(c, t, text, 0);
+	if (token_cache_get(c, key, &measure))
 		return measure;
 	measure = tokenizer_measure(t, text);
-	if (measure < 1 << MEASURE_BITS)
-		put(set, key, measure);
+	token_cache_put(c, key, measure);
 	return measure;
 }
