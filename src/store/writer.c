@@ -187,7 +187,9 @@ static void wait_turns(void)
 #ifdef SCHED_BATCH
 	const struct sched_param none = {0};
 
-	sched_setscheduler(0, SCHED_BATCH, &none);	/* of this thread; where it is refused, all is as before */
+	/* Of this thread. Where somebody chose another kind of thread for the server, or it is refused, all stays. */
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		sched_setscheduler(0, SCHED_BATCH, &none);
 #endif
 }
 

@@ -56,6 +56,36 @@ static void a_checkpoint_writes_neighbouring_pages_together(void **state)
 	free(text);
 }
 
+/* Where a reader needs a part of the log, nothing that could report a failure follows the writes (sqlite_vfs.c). */
+static void pages_are_written_one_by_one_while_a_reader_keeps_a_part_of_the_log(void **state)
+{
+	enum { MEMORIES = 18, BYTES = 256 * 1024, PAGES = MEMORIES * BYTES / 4096 };
+	struct temp_store *t = *state;
+	struct store_conn *reader = temp_store_open(t, STORE_READ);
+	char *text = mem_zalloc(BYTES + 1);
+	struct memory m;
+
+	memset(text, 'x', BYTES);
+	must(store_begin(t->c));
+	for (int i = 0; i < 3; i++)
+		add(t, text);
+	must(store_commit(t->c));
+	assert_true(store_snapshot_begin(reader));
+	must(store_memory_get(reader, t->space, 1, 0, &t->arena, &m));
+	fault_clear();
+	must(store_begin(t->c));
+	for (int i = 0; i < MEMORIES; i++)
+		add(t, text);
+	must(store_commit(t->c));
+	assert_true(atomic_load(&fault_write.calls) > 3 * BYTES / 4096);
+	store_snapshot_end(reader);
+	fault_clear();
+	temp_insert(t, t->space, "the next commit moves the rest");
+	assert_true(atomic_load(&fault_write.calls) < PAGES / 4);
+	store_close(reader);
+	free(text);
+}
+
 /* More than the page cache holds: pages go to the log early, are read from it again, and written again in their place.
  */
 static void a_transaction_larger_than_the_cache_sees_all_of_itself(void **state)
@@ -113,6 +143,7 @@ int main(void)
 	const struct CMUnitTest store_log[] = {
 		with_store(a_commit_is_one_write_and_one_sync),
 		with_store(a_checkpoint_writes_neighbouring_pages_together),
+		with_store(pages_are_written_one_by_one_while_a_reader_keeps_a_part_of_the_log),
 		with_store(a_transaction_larger_than_the_cache_sees_all_of_itself),
 		with_store(what_was_rolled_back_is_written_over),
 	};

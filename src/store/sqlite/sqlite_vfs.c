@@ -3,12 +3,16 @@
  * SQLite writes each page of a commit to the log in two calls, 24 bytes and then 4,096, and each page of a checkpoint
  * to the database file in a call of its own, in ascending order. The calls cost more than the bytes. So what is written
  * to either file is gathered here, as long as each write begins where the last one ended, and goes out in one call:
- * before the sync, before anything else looks at the file through this layer, or when the room is used up.
+ * before the sync, before anything else looks at the file through this layer, or when the room is used up. A write that
+ * fails is reported by the call that needed it.
  *
- * Nobody can tell the difference. Other connections look only at what was committed, in the log, or checkpointed, in
- * the database file, and both are said only after a sync (the store runs with synchronous=FULL; a page that is being
- * moved is read from the log until then). What a crash takes from the room was not synced, and nobody was told of it.
- * A write that fails is reported by the call that needed it.
+ * Nobody can tell the difference. Others look at the log for what was committed, which is said behind a sync. They look
+ * at the database file for what a checkpoint has moved:
+ *   - where that is all of the log, it is said behind a call to truncate the file and a sync;
+ *   - where a reader needs a part of the log, so that only what is before it can be moved, it is said without any call
+ *     that could report a failure. Such a checkpoint's writes are not gathered. It is known by the lock of a reader's
+ *     mark, which it asks for and does not get.
+ * What a crash takes from the room was not synced, and nobody was told of it.
  *
  * All other files are handed to the system's own layer, and cost nothing.
  */
@@ -32,7 +36,12 @@ struct gather_file {
 	char *room;		/* owned; bytes that the file does not have yet */
 	int len;
 	sqlite3_int64 at;	/* where they belong */
+	bool is_through;	/* nothing is gathered */
+	int lost;		/* a failure that SQLite did not look at: of the next call that it does look at */
 };
+
+/* Locks of the shared memory beside the log, which the format fixes (sqlite.org/walformat.html). */
+enum { LOCK_CHECKPOINT = 1, LOCK_FIRST_MARK = 4 };
 
 static struct gather_file *gather_of(sqlite3_file *file)
 {
@@ -55,8 +64,13 @@ static int flush(struct gather_file *g)
 /* The real file, with all that was written to it; NULL where that failed. */
 static sqlite3_file *flushed(sqlite3_file *file, int *ret_rc)
 {
-	*ret_rc = flush(gather_of(file));
-	return *ret_rc == SQLITE_OK ? gather_of(file)->real : NULL;
+	struct gather_file *g = gather_of(file);
+
+	*ret_rc = flush(g);
+	if (*ret_rc == SQLITE_OK)
+		*ret_rc = g->lost;
+	g->lost = SQLITE_OK;
+	return *ret_rc == SQLITE_OK ? g->real : NULL;
 }
 
 static int gather_write(sqlite3_file *file, const void *data, int len, sqlite3_int64 at)
@@ -73,7 +87,7 @@ static int gather_write(sqlite3_file *file, const void *data, int len, sqlite3_i
 		g->at = at;
 	memcpy(g->room + g->len, data, (size_t)len);
 	g->len += len;
-	return SQLITE_OK;
+	return g->is_through ? flush(g) : SQLITE_OK;
 }
 
 static int gather_sync(sqlite3_file *file, int flags)
@@ -108,12 +122,16 @@ static int gather_size(sqlite3_file *file, sqlite3_int64 *ret)
 	return real ? real->pMethods->xFileSize(real, ret) : rc;
 }
 
+/* SQLite ignores what most of these return. */
 static int gather_control(sqlite3_file *file, int op, void *arg)
 {
-	int rc;
-	sqlite3_file *real = flushed(file, &rc);
+	struct gather_file *g = gather_of(file);
+	int rc = flush(g);
 
-	return real ? real->pMethods->xFileControl(real, op, arg) : rc;
+	if (rc == SQLITE_OK)
+		return g->real->pMethods->xFileControl(g->real, op, arg);
+	g->lost = rc;
+	return rc;
 }
 
 static int gather_close(sqlite3_file *file)
@@ -156,7 +174,7 @@ static int gather_characteristics(sqlite3_file *file)
 	return gather_of(file)->real->pMethods->xDeviceCharacteristics(gather_of(file)->real);
 }
 
-/* What the shared memory beside the log holds comes behind what was synced, and the room is empty by then. */
+/* --- The shared memory beside the log --- */
 
 static int gather_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **ret)
 {
@@ -165,7 +183,14 @@ static int gather_shm_map(sqlite3_file *file, int region, int size, int extend, 
 
 static int gather_shm_lock(sqlite3_file *file, int offset, int count, int flags)
 {
-	return gather_of(file)->real->pMethods->xShmLock(gather_of(file)->real, offset, count, flags);
+	struct gather_file *g = gather_of(file);
+	int rc = g->real->pMethods->xShmLock(g->real, offset, count, flags);
+
+	if (flags == (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) && offset == LOCK_CHECKPOINT)
+		g->is_through = false;
+	if (flags == (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) && offset >= LOCK_FIRST_MARK && rc == SQLITE_BUSY)
+		g->is_through = true;
+	return rc;
 }
 
 static void gather_shm_barrier(sqlite3_file *file)
