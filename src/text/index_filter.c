@@ -185,12 +185,11 @@ bool index_filter_document(const struct index_filter_plan *plan, const struct se
 		if (has_label(s, plan->labels[i], doc))
 			return false;
 	for (group = 0; group < plan->group_count; group++) {
-		bool has = false;
-
-		for (; i < plan->group_ends[group]; i++)
-			has |= has_label(s, plan->labels[i], doc);
-		if (!has)
+		while (i < plan->group_ends[group] && !has_label(s, plan->labels[i], doc))
+			i++;
+		if (i == plan->group_ends[group])
 			return false;
+		i = plan->group_ends[group];
 	}
 	return true;
 }

@@ -13,8 +13,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Of the documents of the index, one in this many: those are few. */
-enum { FEW = 64 };
+enum {
+	FEW = 64,	/* of the documents of the index, one in this many: those are few */
+	LOOKS = 64,	/* at a label of a document, in the time that a bitmap of a segment takes */
+};
 
 uint64_t index_count(const struct index *ix, const struct index_filter *filter, int64_t now_ms, struct index_scratch *x)
 {
@@ -126,30 +128,36 @@ static size_t keep_first(uint64_t *ids, size_t count, bool ascending, size_t k, 
 	return n;
 }
 
+/* Adds the ids of a bitmap's documents that are in the filter's range; returns how many there are now. */
+static size_t add_ids(const struct index_filter *f, const struct segment *s, const uint64_t *bits, uint64_t *ids,
+		      size_t n)
+{
+	size_t w;
+
+	for (w = 0; w < segment_words(s); w++) {
+		uint64_t left;
+
+		for (left = bits[w]; left; left &= left - 1) {
+			uint64_t id = s->ids[w * 64 + (size_t)__builtin_ctzll(left)];
+
+			if (id >= f->id_from && id <= f->id_to)
+				ids[n++] = id;
+		}
+	}
+	return n;
+}
+
 /* All ids of the bitmaps, sorted, and the first k of them kept. */
 static size_t gather(const struct index *ix, struct index_scratch *x, uint64_t count, bool ascending, size_t k,
 		     uint64_t *ret_ids)
 {
-	const struct index_filter *f = x->filter.filter;
 	uint64_t *ids = mem_calloc(count, sizeof(*ids));
-	size_t n = 0, w;
+	size_t n = 0;
 	uint32_t i;
 
-	for (i = 0; i < ix->segment_count; i++) {
-		const struct segment *s = index_segment(ix, i);
-		const uint64_t *bits = x->bitmaps + (size_t)ix->ages[i] * INDEX_FILTER_WORDS;
-
-		for (w = 0; w < segment_words(s); w++) {
-			uint64_t left;
-
-			for (left = bits[w]; left; left &= left - 1) {
-				uint64_t id = s->ids[w * 64 + (size_t)__builtin_ctzll(left)];
-
-				if (id >= f->id_from && id <= f->id_to)
-					ids[n++] = id;
-			}
-		}
-	}
+	for (i = 0; i < ix->segment_count; i++)
+		n = add_ids(x->filter.filter, index_segment(ix, i),
+			    x->bitmaps + (size_t)ix->ages[i] * INDEX_FILTER_WORDS, ids, n);
 	return keep_first(ids, n, ascending, k, ret_ids);
 }
 
@@ -180,25 +188,31 @@ static uint64_t count_group(const struct index *ix, const struct index_filter_pl
 	return count;
 }
 
-/* The group whose labels stand in few documents, and in how many they stand. */
+/* A group whose labels stand in so few documents that looking at each takes less time than bitmaps; and in how many
+ * they stand. */
 static bool find_rare_group(const struct index *ix, const struct index_filter_plan *plan, struct group *ret,
 			    uint64_t *ret_count)
 {
+	uint64_t most;
 	size_t number;
 
+	if (plan->group_count == 0)
+		return false;
+	most = (uint64_t)ix->segment_count * LOOKS / plan->group_ends[plan->group_count - 1];
 	for (number = 0; number < plan->group_count; number++) {
 		*ret = group_of(plan, number);
-		*ret_count = count_group(ix, plan, *ret, ix->live_docs / FEW);
-		if (*ret_count <= ix->live_docs / FEW)
+		*ret_count = count_group(ix, plan, *ret, most);
+		if (*ret_count <= most)
 			return true;
 	}
 	return false;
 }
 
 /* The ids of the documents that carry a label of the group and pass. */
-static size_t gather_group(const struct index *ix, const struct index_filter_plan *plan, struct group g, uint64_t count,
+static size_t gather_group(const struct index *ix, struct index_scratch *x, struct group g, uint64_t count,
 			   bool ascending, size_t k, uint64_t *ret_ids)
 {
+	const struct index_filter_plan *plan = &x->filter;
 	uint64_t *ids = mem_calloc(count + 1, sizeof(*ids));
 	struct postings_list list;
 	size_t n = 0, l, j;
@@ -206,10 +220,19 @@ static size_t gather_group(const struct index *ix, const struct index_filter_pla
 
 	for (i = 0; i < ix->segment_count; i++) {
 		const struct segment *s = index_segment(ix, i);
+		bool expired = plan->filter->only_expired ||
+			       (!plan->filter->include_expired && segment_has_expired(s, plan->now_ms));
 
 		for (l = g.from; l < g.end; l++) {
 			if (!postings_find(&s->labels, plan->labels[l], &list))
 				continue;
+			/* Expiries are not known by document. */
+			if (expired) {
+				const uint64_t *bits = index_filter_segment(plan, s, true, x->allowed, x->spare);
+
+				n = bits ? add_ids(plan->filter, s, bits, ids, n) : n;
+				break;
+			}
 			for (j = 0; j < list.count; j++)
 				if (index_filter_document(plan, s, list.docs[j]))
 					ids[n++] = s->ids[list.docs[j]];
@@ -231,7 +254,6 @@ static bool any_expired(const struct index *ix, int64_t now_ms)
 size_t index_list(const struct index *ix, const struct index_filter *filter, int64_t now_ms, bool ascending, size_t k,
 		  struct index_scratch *x, uint64_t *ret_ids)
 {
-	bool is_plain = !filter->only_expired && (filter->include_expired || !any_expired(ix, now_ms));
 	struct group rare;
 	uint64_t count;
 
@@ -239,10 +261,10 @@ size_t index_list(const struct index *ix, const struct index_filter *filter, int
 	index_filter_prepare(&x->filter, ix, filter, now_ms);
 	if (x->filter.nothing || k == 0)
 		return 0;
-	if (!x->filter.narrows && is_plain)
+	if (!x->filter.narrows && (filter->include_expired || !any_expired(ix, now_ms)))
 		return walk(ix, x, false, ascending, k, ret_ids);
-	if (is_plain && find_rare_group(ix, &x->filter, &rare, &count))
-		return gather_group(ix, &x->filter, rare, count, ascending, k, ret_ids);
+	if (find_rare_group(ix, &x->filter, &rare, &count))
+		return gather_group(ix, x, rare, count, ascending, k, ret_ids);
 	count = make_bitmaps(ix, x);
 	if (count == 0)
 		return 0;

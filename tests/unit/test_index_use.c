@@ -250,6 +250,20 @@ static void labels_that_few_carry_are_listed_by_every_condition(void **state)
 	assert_string_equal(list(f, &filter), "999 777 555 333 111");
 	index_remove(f->ix, 555);
 	assert_string_equal(list(f, &filter), "999 777 333 111");
+	for (uint64_t id = 333; id <= 777; id += 222) {
+		struct index_document d = document(f, id, STR("words"));
+		struct str labels[] = {odd, rare[0]};
+
+		d.labels = labels;
+		d.label_count = 2;
+		d.expires_ms = NOW_MS - (id == 333);
+		index_add(f->ix, &d);
+	}
+	assert_string_equal(list(f, &filter), "999 111");
+	filter.include_expired = true;
+	assert_string_equal(list(f, &filter), "999 777 555 333 111");
+	filter.only_expired = true;
+	assert_string_equal(list(f, &filter), "777 555 333");
 }
 
 static void recency_lifts_the_new_and_expiry_ends(void **state)
