@@ -2,9 +2,8 @@
  *
  * Where the filter has no labels and times, a list walks the order of ids, which is as long as the page. Where few
  * documents carry a label that is required, each of them is looked at. Otherwise the bitmaps of all segments are made
- * (some microseconds each) and counted. If few documents pass, they are gathered
- * and the first k of them kept; if many do, the order of ids is walked with a look at the bitmaps, and soon meets k
- * of them.
+ * (some microseconds each) and counted. If few documents pass, they are gathered and the first k of them kept; if many
+ * do, the order of ids is walked with a look at the bitmaps, and soon meets k of them.
  */
 #include "text/index_scratch.h"
 

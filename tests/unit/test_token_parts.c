@@ -190,6 +190,29 @@ static void a_cache_that_is_far_too_small_forgets_and_never_lies(void **state)
 	ask_from_threads(token_cache_new(4, 7));
 }
 
+static void what_a_text_is_made_into_is_remembered_apart_from_the_text(void **state)
+{
+	struct token_cache *cache = token_cache_new(1 << 10, 7);
+	struct str text = STR("some words"), other = STR("other words");
+	const struct tokenizer *t = tokenizer_at(0);
+	struct token_key key = token_cache_key(cache, t, text, 1);
+	size_t plain = tokenizer_measure(t, text), measure;
+
+	(void)state;
+	assert_int_equal(token_cache_measure(cache, t, text), plain);
+	assert_false(token_cache_get(cache, key, &measure));
+	token_cache_put(cache, key, plain + 7);
+	assert_true(token_cache_get(cache, key, &measure));
+	assert_int_equal(measure, plain + 7);
+	assert_int_equal(token_cache_measure(cache, t, text), plain);
+	assert_false(token_cache_get(cache, token_cache_key(cache, t, text, 2), &measure));
+	assert_false(token_cache_get(cache, token_cache_key(cache, t, other, 1), &measure));
+	assert_false(token_cache_get(cache, token_cache_key(cache, tokenizer_at(1), text, 1), &measure));
+	token_cache_put(NULL, token_cache_key(NULL, t, text, 1), plain);
+	assert_false(token_cache_get(NULL, key, &measure));
+	token_cache_free(cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +221,7 @@ int main(void)
 		cmocka_unit_test(a_text_has_as_many_tokens_as_its_encoding),
 		cmocka_unit_test(a_remembered_count_is_the_count_whoever_asks),
 		cmocka_unit_test(a_cache_that_is_far_too_small_forgets_and_never_lies),
+		cmocka_unit_test(what_a_text_is_made_into_is_remembered_apart_from_the_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ struct job {
 	uint64_t num;
 	int64_t now_ms;
 	size_t order;			/* the position of its done among all */
+	int policy;			/* how the thread that ran it is scheduled */
 };
 
 struct bench {
@@ -109,6 +110,7 @@ static enum store_status job_run(struct writer_job *base, struct store_conn *c, 
 
 	job->runs++;
 	job->now_ms = now_ms;
+	job->policy = sched_getscheduler(0);
 	if (job->started)
 		sem_post(job->started);
 	if (job->wait && job->runs == 1)
@@ -540,6 +542,19 @@ static void many_threads_may_submit_at_once(void **state)
 	}
 }
 
+/* It waits its turn where all cores are busy, unless the server's threads were given another policy. */
+static void the_writer_is_a_batch_thread(void **state)
+{
+	struct bench *b = *state;
+	struct job *job = make_jobs(b, 1);
+	int mine = sched_getscheduler(0);
+
+	submit(b, job, 1);
+	wait_for(&b->done, 1);
+	assert_int_equal(job->policy, mine == SCHED_OTHER ? SCHED_BATCH : mine);
+	free(job);
+}
+
 int main(void)
 {
 #define with_writer(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -556,6 +571,7 @@ int main(void)
 		with_writer(beyond_the_queues_limit_nothing_is_taken),
 		with_writer(stopping_does_what_was_submitted),
 		with_writer(many_threads_may_submit_at_once),
+		with_writer(the_writer_is_a_batch_thread),
 	};
 
 	fault_vfs_install();

@@ -1,6 +1,7 @@
 """The real server and both clients, for the tests. Each test works in a space of its own, so they share one server."""
 
 import asyncio
+import contextlib
 import itertools
 import sys
 import threading
@@ -111,11 +112,18 @@ def no_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    running = Server(tmp_path_factory.mktemp("server") / "data").wait_until_ready()
+@contextlib.contextmanager
+def serving(directory):
+    """A server that ends as it should."""
+    running = Server(directory / "data").wait_until_ready()
     yield running
     assert running.terminate() == 0, running.log_tail()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("server")) as running:
+        yield running
 
 
 @pytest.fixture

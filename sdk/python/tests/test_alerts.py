@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from server import Server
+from conftest import serving
 
 from memory_spine import NotFound, ValidationError
 
@@ -11,9 +11,8 @@ from memory_spine import NotFound, ValidationError
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of their own: one that has met hundreds of agents counts further ones together."""
-    running = Server(tmp_path_factory.mktemp("alerts") / "data").wait_until_ready()
-    yield running
-    assert running.terminate() == 0, running.log_tail()
+    with serving(tmp_path_factory.mktemp("alerts")) as running:
+        yield running
 
 
 def fire(spine):
