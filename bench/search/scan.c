@@ -101,14 +101,14 @@ static double *term_weights(const struct scan *s, const struct termbag *bag)
 static double text_score(const struct scan *s, uint64_t i, const double *weights)
 {
 	size_t at = i ? s->ends[i - 1] : 0;
-	double k1 = 1.2, b = 0.75, sum = 0, length = s->lengths[i];
+	double k1 = 1.2, b = 0.75, note = 24, sum = 0, length = s->lengths[i];
 
 	for (; at < s->ends[i]; at++) {
 		double w = weights[s->occurrences[at].term], count = s->occurrences[at].count;
 
 		if (w == 0)
 			continue;
-		sum += w * count * (k1 + 1) / (count + k1 * (1 - b + b * length / s->average_length));
+		sum += w * count * (k1 + 1) / (count + k1 * (1 - b + b * (length + note) / (s->average_length + note)));
 	}
 	return sum;
 }

@@ -191,7 +191,8 @@ static void put_explain(struct json_writer *w, const struct recall_hit *hit, con
 {
 	json_key(w, "explain");
 	json_begin_object(w);
-	json_member_double(w, "text", hit->text);
+	json_member_double(w, "text", hit->own);
+	json_member_double(w, "neighbours", hit->text - hit->own);
 	json_member_double(w, "importance", recall_importance_part(m->importance));
 	json_member_double(w, "pinned", recall_pinned_part(m->pinned));
 	json_member_double(w, "recency", hit->recency);
@@ -209,6 +210,12 @@ static void put_explain(struct json_writer *w, const struct recall_hit *hit, con
 	json_end_object(w);
 }
 
+static void put_score(struct json_writer *w, const struct recall_hit *hit)
+{
+	json_member_double(w, "score", hit->score);
+	json_member_double(w, "relevance", round(hit->relevance * 1000) / 1000);
+}
+
 static void encode_search(struct call *call)
 {
 	struct search *s = call->input;
@@ -224,7 +231,7 @@ static void encode_search(struct call *call)
 			continue;
 		memory_json_begin(&w, &s->memories[i], call->now_ms);
 		if (s->query.text.p)
-			json_member_double(&w, "score", s->hits[i].score);
+			put_score(&w, &s->hits[i]);
 		if (s->query.text.p && s->query.explain)
 			put_explain(&w, &s->hits[i], &s->memories[i]);
 		json_end_object(&w);

@@ -54,8 +54,12 @@ struct recall_filter {
 	struct str value;
 };
 
+/* The value of RECALL_TASK that finds the memories without a task. */
+#define RECALL_NO_TASK "\0"
+
 struct recall_query {
 	struct str text;	/* p == NULL: a listing, by number */
+	struct str more;	/* of a search: words that count half; p == NULL: none */
 	/* Only its rarest words find memories, as many as stand in so many of them (0: all do). Where that leaves some
 	 * out, all words rank the shortlist of those that are the best by the rarest. */
 	uint64_t max_postings;
@@ -70,6 +74,7 @@ struct recall_query {
 	double after_score;		/* of a search, the same */
 	size_t limit;
 	int64_t now_ms;
+	bool is_of_tasks;		/* the filters are tasks alone, which never part neighbours */
 	bool explain;
 };
 
@@ -82,9 +87,11 @@ struct recall_term {
 
 struct recall_hit {
 	uint64_t num;
-	double score;		/* 0 in a listing */
+	double score;		/* 0 in a listing; the same for the next ones */
+	double own;		/* the text score of its own words */
+	double text;		/* with what its neighbours lend it */
+	double relevance;	/* 0 to 1: text/index.h */
 	/* Where explain was asked for: */
-	double text;
 	double boost;		/* 1 + importance + pinned */
 	double recency;
 	struct recall_term *terms;
@@ -98,6 +105,11 @@ double recall_pinned_part(bool pinned);
 /* Fills ret with up to query->limit hits. False where the index is not ready. */
 bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
 		   struct arena *arena, struct recall_hit *ret, size_t *ret_count);
+
+/* How relevant each of these memories is to the query, whatever its filters: 0 to 1, and 0 for one that is not in the
+ * index. False where the index is not ready. */
+bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
+		 struct arena *arena, const uint64_t *nums, size_t count, double *ret);
 
 /* Bytes of all indexes together, and how many memories are in them. */
 void recall_usage(struct recall *r, size_t *ret_bytes, size_t *ret_memories);

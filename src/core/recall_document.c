@@ -97,7 +97,7 @@ static void add_labels(struct labels *l, const struct memory *m, const struct js
 {
 	add_label(l, RECALL_KIND, STR_NULL, m->kind);
 	add_label(l, RECALL_AGENT, STR_NULL, m->agent);
-	add_label(l, RECALL_TASK, STR_NULL, m->task);
+	add_label(l, RECALL_TASK, STR_NULL, m->task.p ? m->task : STR(RECALL_NO_TASK));
 	add_label(l, RECALL_IMPORTANCE, STR_NULL, str_of(memory_importance_name(m->importance)));
 	add_label(l, RECALL_TRUST, STR_NULL, str_of(memory_trust_name(m->trust)));
 	if (m->pinned)
@@ -133,6 +133,7 @@ void recall_maker_run(struct recall_maker *maker, const struct memory *m, struct
 		.terms = &maker->bag,
 		.labels = labels.list,
 		.label_count = labels.count,
+		.group = m->task.p ? recall_label(&maker->arena, RECALL_TASK, STR_NULL, m->task) : STR_NULL,
 		.created_ms = m->created_at_ms,
 		.expires_ms = m->expires_at_ms ? m->expires_at_ms : INDEX_NEVER,
 		.boost = (float)(1.0 + recall_importance_part(m->importance) + recall_pinned_part(m->pinned)),

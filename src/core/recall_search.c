@@ -123,7 +123,6 @@ static void explain(const struct index *ix, struct recall_scratch *scratch, cons
 
 	if (!index_explain(ix, query, now_ms, hit->num, scratch->index, &e))
 		return;
-	hit->text = e.text;
 	hit->boost = e.boost;
 	hit->recency = e.recency;
 	hit->terms = arena_calloc(arena, e.term_count, sizeof(*hit->terms));
@@ -134,49 +133,70 @@ static void explain(const struct index *ix, struct recall_scratch *scratch, cons
 	index_explanation_release(&e);
 }
 
-/* Every memory that comes or goes moves all scores a little. A page goes on behind the memory that ended the one
- * before, so it is that memory's score of today that counts; where it is gone, or is no hit any more, the one it had.
- */
-static double score_of_today(const struct index *ix, struct recall_scratch *scratch, const struct index_query *query,
-			     const struct recall_query *q)
+/* What the words of the query are: `more` counts half, in the score and in the relevance. */
+static void read_words(struct recall_scratch *scratch, const struct recall_query *q)
 {
-	struct index_explanation e;
-	double score = q->after_score;
+	termbag_clear(&scratch->bag);
+	termbag_add_text(&scratch->bag, scratch->analyzer, q->text, q->more.p ? 2 : 1);
+	if (q->more.p)
+		termbag_add_share(&scratch->bag, scratch->analyzer, q->more, 1, 0.5f);
+}
 
-	if (q->after_num && index_explain(ix, query, q->now_ms, q->after_num, scratch->index, &e)) {
-		if (e.score > 0)
-			score = e.score;
-		index_explanation_release(&e);
-	}
-	return score;
+static struct index_query make_query(struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena)
+{
+	read_words(scratch, q);
+	return (struct index_query){
+		.terms = &scratch->bag,
+		.filter = make_filter(q, arena),
+		.max_postings = q->max_postings,
+		.shortlist = q->shortlist,
+		.is_of_groups = q->is_of_tasks,
+		.recency_weight = RECENCY_WEIGHT,
+		.half_life_ms = RECENCY_HALF_LIFE_MS,
+		.has_after = q->after_num != 0,
+		.after_id = q->after_num,
+		.after_score = q->after_score,
+	};
 }
 
 static size_t search(const struct index *ix, struct recall_scratch *scratch, const struct recall_query *q,
 		     struct arena *arena, struct recall_hit *ret)
 {
 	struct index_hit *hits = arena_calloc(arena, q->limit, sizeof(*hits));
-	struct index_query query = {
-		.terms = &scratch->bag,
-		.filter = make_filter(q, arena),
-		.max_postings = q->max_postings,
-		.shortlist = q->shortlist,
-		.recency_weight = RECENCY_WEIGHT,
-		.half_life_ms = RECENCY_HALF_LIFE_MS,
-		.has_after = q->after_num != 0,
-		.after_id = q->after_num,
-	};
-	size_t n;
+	struct index_query query = make_query(scratch, q, arena);
+	size_t n = index_search_near(ix, &query, q->now_ms, q->limit, scratch->index, hits);
 
-	termbag_clear(&scratch->bag);
-	termbag_add_text(&scratch->bag, scratch->analyzer, q->text, 1);
-	query.after_score = score_of_today(ix, scratch, &query, q);
-	n = index_search(ix, &query, q->now_ms, q->limit, scratch->index, hits);
 	for (size_t i = 0; i < n; i++) {
-		ret[i] = (struct recall_hit){.num = hits[i].id, .score = hits[i].score};
+		ret[i] = (struct recall_hit){
+			.num = hits[i].id, .score = hits[i].score, .own = hits[i].own, .text = hits[i].text,
+			.relevance = hits[i].relevance,
+		};
 		if (q->explain)
 			explain(ix, scratch, &query, q->now_ms, arena, &ret[i]);
 	}
 	return n;
+}
+
+bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
+		 struct arena *arena, const uint64_t *nums, size_t count, double *ret)
+{
+	struct recall_space *s = recall_space_find(r, space);
+	struct index_hit *hits = arena_calloc(arena, count, sizeof(*hits));
+	bool ready;
+
+	if (s == NULL)
+		return false;
+	pthread_rwlock_rdlock(&s->lock);
+	ready = s->state == SPACE_READY;
+	if (ready) {
+		struct index_query q = make_query(scratch, query, arena);
+
+		index_rate(s->index, &q, query->now_ms, nums, count, scratch->index, hits);
+	}
+	pthread_rwlock_unlock(&s->lock);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = hits[i].relevance;
+	return ready;
 }
 
 bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,

@@ -17,7 +17,6 @@
 
 enum {
 	RUN_CHARACTERS = FOLD_INPUT_CHARACTERS,
-	SHORTEST_STEM = 3,	/* letters; what is shorter is left alone */
 	CUT_BYTES = 48,		/* of a term that is too long; 16 digits of its hash follow */
 	MIXED_CHANGES = 3,	/* between letters and digits of a piece: more of them is a hash, not a name */
 	MIXED_CHANGES_RUN = 5,	/* of a whole run: a UUID */
@@ -32,8 +31,9 @@ struct analyzer {
 	struct stem *stem;
 
 	/* Of the text at hand. */
-	void (*emit)(void *ctx, struct str term);
+	analyzer_emit *emit;
 	void *ctx;
+	float share;				/* of the terms that are emitted next */
 
 	/* Of the run at hand. */
 	struct str text;			/* from the run's first byte to the end of the text */
@@ -75,22 +75,22 @@ static void emit_term(struct analyzer *a, struct str term)
 	if (term.n == 0)
 		return;
 	if (term.n <= ANALYZE_TERM_BYTES) {
-		a->emit(a->ctx, term);
+		a->emit(a->ctx, term, a->share);
 		return;
 	}
 	while (keep > 0 && ((unsigned char)term.p[keep] & 0xc0) == 0x80)
 		keep--;
 	memcpy(cut, term.p, keep);
 	snprintf(cut + keep, sizeof(cut) - keep, "%016llx", (unsigned long long)hash_bytes(term.p, term.n, 0));
-	a->emit(a->ctx, (struct str){cut, keep + 16});
+	a->emit(a->ctx, (struct str){cut, keep + 16}, a->share);
 }
 
-/* The stem of what may be English: of three to 64 letters. */
+/* The stem of what may be English: of up to 64 letters. */
 static void emit_word(struct analyzer *a, struct str word)
 {
 	size_t i;
 
-	if (word.n < SHORTEST_STEM || word.n > ANALYZE_TERM_BYTES) {
+	if (word.n == 0 || word.n > ANALYZE_TERM_BYTES) {
 		emit_term(a, word);
 		return;
 	}
@@ -217,7 +217,8 @@ static void split_run(struct analyzer *a)
 	}
 }
 
-/* The whole compound, without its joints but for those between digits, and each part. */
+/* The whole compound, without its joints but for those between digits, and each part. The whole is stemmed like a word,
+ * so that it is found by somebody who writes it as one. */
 static void emit_compound(struct analyzer *a)
 {
 	size_t len = 0, i;
@@ -235,12 +236,15 @@ static void emit_compound(struct analyzer *a)
 		len += p->len;
 	}
 	a->part_count = i;
-	emit_term(a, (struct str){a->whole, len});
+	a->share = 0.5f;
+	emit_word(a, (struct str){a->whole, len});
+	a->share /= (float)a->part_count;
 	for (i = 0; i < a->part_count; i++) {
 		const struct part *p = &a->parts[i];
 
 		emit_part(a, p->from, p->to, (struct str){a->whole + p->at, p->len});
 	}
+	a->share = 1;
 }
 
 /* "C++", "F#": languages whose name ends in signs. */
@@ -467,15 +471,16 @@ static void emit_plain(struct analyzer *a, struct str word)
 		a->folded[0] = ascii_lower(word.p[0]);
 		word.p = a->folded;
 	}
-	emit_term(a, word.n < SHORTEST_STEM ? word : stem_word(a->stem, word));
+	emit_term(a, stem_word(a->stem, word));
 }
 
-void analyzer_run(struct analyzer *a, struct str text, void (*emit)(void *ctx, struct str term), void *ctx)
+void analyzer_run(struct analyzer *a, struct str text, analyzer_emit *emit, void *ctx)
 {
 	size_t at = 0, n;
 
 	a->emit = emit;
 	a->ctx = ctx;
+	a->share = 1;
 	for (; at < text.n; at += n) {
 		struct str rest = str_sub(text, at, text.n);
 		enum fold_class class;

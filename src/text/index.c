@@ -16,7 +16,7 @@ enum {
 };
 
 const struct index_config index_config_default = {
-	.k1 = 1.2, .b = 0.75, .segment_documents = SEGMENT_DOCUMENTS / 2,
+	.k1 = 1.2, .b = 0.75, .note_length = 24, .segment_documents = SEGMENT_DOCUMENTS / 2,
 };
 
 struct index *index_new(const struct index_config *config)
@@ -29,6 +29,7 @@ struct index *index_new(const struct index_config *config)
 	dictionary_init(&ix->terms);
 	dictionary_init(&ix->labels);
 	order_init(&ix->order);
+	order_init(&ix->groups);
 	return ix;
 }
 
@@ -45,6 +46,7 @@ void index_free(struct index *ix)
 	dictionary_release(&ix->terms);
 	dictionary_release(&ix->labels);
 	order_release(&ix->order);
+	order_release(&ix->groups);
 	free(ix->new_terms);
 	free(ix->new_labels);
 	free(ix);
@@ -57,7 +59,7 @@ uint64_t index_documents(const struct index *ix)
 
 size_t index_bytes(const struct index *ix)
 {
-	size_t bytes = sizeof(*ix) + order_bytes(&ix->order);
+	size_t bytes = sizeof(*ix) + order_bytes(&ix->order) + order_bytes(&ix->groups);
 	uint32_t i;
 
 	bytes += dictionary_bytes(&ix->terms) + dictionary_bytes(&ix->labels);
@@ -111,8 +113,10 @@ static void place_documents(struct index *ix, uint32_t slot)
 	const struct segment *s = ix->slots[slot];
 	uint32_t doc;
 
-	for (doc = 0; doc < s->doc_count; doc++)
+	for (doc = 0; doc < s->doc_count; doc++) {
 		order_set(&ix->order, s->ids[doc], slot << 16 | doc);
+		order_set(&ix->groups, index_group_key(s->groups[doc], s->ids[doc]), slot << 16 | doc);
+	}
 }
 
 static void drop_segment(struct index *ix, uint32_t age)
@@ -263,6 +267,12 @@ static size_t number_labels(struct index *ix, const struct str *labels, size_t c
 	return kept;
 }
 
+/* 0: none. The label is one of the document's, so that its number is kept as long as the document. */
+static uint32_t group_of(struct index *ix, struct str group)
+{
+	return group.p ? 1 + dictionary_intern(&ix->labels, hash_bytes(group.p, group.n, ix->config.seed)) : 0;
+}
+
 void index_add(struct index *ix, const struct index_document *doc)
 {
 	struct segment_document d = {
@@ -275,7 +285,7 @@ void index_add(struct index *ix, const struct index_document *doc)
 	uint32_t slot, number;
 
 	assert(doc->terms->seed == ix->config.seed);
-	assert(isfinite(doc->boost) && doc->boost >= 0);
+	assert(isfinite(doc->boost) && doc->boost >= 0 && doc->id >> INDEX_ID_BITS == 0);
 	index_remove(ix, doc->id);
 	/* The segment first: rewriting one may drop strings that this document is about to use. */
 	slot = open_slot(ix);
@@ -283,9 +293,11 @@ void index_add(struct index *ix, const struct index_document *doc)
 	d.term_count = doc->terms->term_count;
 	d.label_count = number_labels(ix, doc->labels, doc->label_count);
 	d.labels = ix->new_labels;
+	d.group = group_of(ix, doc->group);
 	d.length = score_length(doc->terms->length);
 	number = segment_add(ix->slots[slot], &d, &ix->terms);
 	order_set(&ix->order, doc->id, slot << 16 | number);
+	order_set(&ix->groups, index_group_key(d.group, doc->id), slot << 16 | number);
 	ix->live_docs++;
 	ix->total_length += (uint64_t)d.length;
 }
@@ -301,6 +313,7 @@ bool index_remove(struct index *ix, uint64_t id)
 	s = ix->slots[where >> 16];
 	doc = (uint16_t)where;
 	order_remove(&ix->order, id);
+	order_remove(&ix->groups, index_group_key(s->groups[doc], id));
 	segment_forget_terms(s, doc, &ix->terms);
 	segment_remove(s, doc);
 	ix->live_docs--;

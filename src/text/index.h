@@ -30,6 +30,7 @@ enum {
 	INDEX_QUERY_COUNT = 4,		/* a term of the query weighs as often as it occurs, up to this */
 	INDEX_PAGE = 1024,
 	INDEX_FILTER_LABELS = 256,	/* of a filter, all groups together */
+	INDEX_ID_BITS = 40,		/* an id is below 2^40 */
 };
 
 #define INDEX_NEVER INT64_MAX
@@ -37,6 +38,7 @@ enum {
 struct index_config {
 	double k1;			/* 1.2 */
 	double b;			/* 0.75 */
+	double note_length;		/* 24: of a short text, in terms; see text/score.h and index_search_near */
 	uint64_t seed;			/* of the hashes: random, so that nobody can prepare collisions */
 	uint32_t segment_documents;	/* 1 to 65,536: how many are rewritten together; small only in tests */
 };
@@ -56,6 +58,7 @@ struct index_document {
 	const struct termbag *terms;	/* its seed is the index's */
 	const struct str *labels;
 	size_t label_count;
+	struct str group;		/* one of the labels, or p == NULL: documents with the same one are neighbours */
 	int64_t created_ms;
 	int64_t expires_ms;		/* not found from then on; INDEX_NEVER */
 	float boost;			/* at least 0; 1 is usual */
@@ -120,6 +123,7 @@ struct index_query {
 	uint64_t max_postings;
 	size_t shortlist;
 	struct index_filter filter;
+	bool is_of_groups;		/* the filter lets the neighbours of what it lets through, through */
 	double recency_weight;		/* at least 0 */
 	int64_t half_life_ms;		/* above 0 where recency_weight is */
 	bool has_after;			/* only what stands behind this hit of the same query at the same now_ms */
@@ -130,12 +134,44 @@ struct index_query {
 struct index_hit {
 	uint64_t id;
 	double score;
+	/* Where neighbours count (index_search_near, index_rate): */
+	double own;		/* the text score of its own words */
+	double text;		/* with what its neighbours lend it */
+	double relevance;	/* 0 to 1 */
 };
 
 /* The first k (at most INDEX_PAGE) documents with at least one term of the query that pass the filter, the best
  * first, into ret_hits; returns how many. */
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *scratch, struct index_hit *ret_hits);
+
+/* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are the
+ * active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever the
+ * filter. Each lends half of its worth for a term; a document longer than a short text (config.note_length) stands by
+ * itself, and borrows the less the longer it is. A term counts in full where it is worth most, of the three, and by
+ * half elsewhere:
+ *
+ *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2; c = min(1, note / length)
+ *
+ * It is worked out for the best by their own words, three times as many as are wanted (at least INDEX_NEAR_MIN, at most
+ * INDEX_PAGE), and for their neighbours. Behind those follow the others, by their own words alone: so every document
+ * with a term of the query is found once, and scores only fall from page to page.
+ *
+ * The relevance of a document is comparable between queries, and depends on no other hit, time or boost. Each word of
+ * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which
+ * it does not occur, since a small index knows little of how rare its words are; a part of a compound weighs less
+ * (text/analyze.h). With g the worth of a word over that of one occurrence in a text of average length, at most 1,
+ *
+ *     coverage = sum of weight * g / (1 + sum of weights)          what it has of the query, and one word unsaid
+ *     found    = how many words it or its neighbours have
+ *     relevance = x / (1 + x) with x = coverage * found^2 / 2      two words found together say more than one
+ */
+enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100 };
+size_t index_search_near(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+			 struct index_scratch *scratch, struct index_hit *ret_hits);
+/* The same numbers for these ids, in their order; all 0 for one that is not there. */
+void index_rate(const struct index *ix, const struct index_query *query, int64_t now_ms, const uint64_t *ids,
+		size_t count, struct index_scratch *scratch, struct index_hit *ret_hits);
 
 /* The first k (at most INDEX_PAGE) ids that pass the filter, the highest first (the lowest where ascending), into
  * ret_ids; returns how many. With the filter's id_from and id_to a list goes on where the last page ended. */

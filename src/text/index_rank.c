@@ -96,7 +96,7 @@ void index_rank_prepare(struct index_rank *r, const struct index *ix, const stru
 	r->per_half_life = query->half_life_ms > 0 ? 1.0 / (double)query->half_life_ms : 0;
 	r->now_ms = now_ms;
 	find_terms(r, ix, query->terms, query->max_postings);
-	score_curve_set(&r->curve, ix->config.k1, ix->config.b, index_average_length(ix));
+	score_curve_set(&r->curve, ix->config.k1, ix->config.b, index_average_length(ix), ix->config.note_length);
 	for (i = 0; i < r->term_count; i++)
 		most += r->terms[i].idf * r->terms[i].query_count * (ix->config.k1 + 1);
 	r->scale = ldexp(1, SCALE_BITS);

@@ -4,6 +4,7 @@
 
 #include "text/index_filter.h"
 #include "text/index_rank.h"
+#include "text/index_top.h"
 
 enum { INDEX_CHUNK = 256 };	/* candidates that are scored together */
 
@@ -20,14 +21,6 @@ struct index_term_list {
 struct index_candidate {
 	double factor;		/* at least the document's */
 	uint32_t sum;		/* of the terms looked at so far: at least that */
-	uint16_t doc;
-};
-
-struct index_found {
-	double score;		/* in units of 1 / scale */
-	uint64_t id;
-	uint32_t sum;		/* of the terms that find documents */
-	uint16_t age;		/* of its segment */
 	uint16_t doc;
 };
 
@@ -48,8 +41,10 @@ struct index_scratch {
 	struct index_candidate candidates[INDEX_CHUNK + 16];
 	struct index_found found[INDEX_PAGE];		/* a heap, the worst on top */
 	struct index_found shortlist[INDEX_PAGE];
-	uint32_t others[INDEX_QUERY_TERMS];		/* terms that rank the shortlist, ascending, and their counts */
-	uint32_t counts[INDEX_QUERY_TERMS];		/* in the document at hand */
+	uint32_t others[INDEX_QUERY_TERMS];		/* terms that rank the shortlist, ascending */
+	uint16_t matches[INDEX_QUERY_TERMS];		/* terms that the document at hand has, and how often */
+	uint32_t counts[INDEX_QUERY_TERMS];
+	struct index_near *near;			/* of index_search_near; NULL before the first */
 
 	/* Bitmaps of all segments, for index_list. */
 	uint64_t *bitmaps;

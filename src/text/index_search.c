@@ -30,6 +30,7 @@
 #include "text/index_scratch.h"
 
 #include "base/mem.h"
+#include "text/index_near.h"
 #include "text/termbag.h"
 
 #include <assert.h>
@@ -40,8 +41,7 @@ struct search {
 	const struct index_query *query;
 	struct index_scratch *x;
 	const struct index_rank *rank;
-	size_t k;
-	size_t found_count;
+	struct index_top top;
 	double threshold;		/* what is found must reach it; 0: any will do */
 	bool is_short;			/* a shortlist is being made */
 	bool has_after;
@@ -77,76 +77,31 @@ void index_scratch_free(struct index_scratch *x)
 	free(x->by_bound);
 	free(x->rest);
 	free(x->bitmaps);
+	index_near_free(x->near);
 	free(x);
 }
 
 /* --- What is found ---------------------------------------------------------------------------------- */
 
-static inline bool is_worse(const struct index_found *a, const struct index_found *b)
-{
-	return a->score < b->score || (a->score == b->score && a->id < b->id);
-}
-
-static void sift_down(struct index_found *heap, size_t count, size_t at)
-{
-	struct index_found one = heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && is_worse(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_worse(&heap[child], &one))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = one;
-}
-
 static void offer(struct search *q, struct index_found one)
 {
-	struct index_found *heap = q->x->found;
-	size_t at;
-
 	if (q->has_after && (one.score > q->after_score ||
 			     (one.score == q->after_score && one.id >= q->query->after_id)))
 		return;
-	if (q->found_count == q->k) {
-		if (!is_worse(&heap[0], &one))
-			return;
-		heap[0] = one;
-		sift_down(heap, q->found_count, 0);
-	} else {
-		for (at = q->found_count++; at > 0 && is_worse(&one, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-			heap[at] = heap[(at - 1) / 2];
-		heap[at] = one;
-	}
-	if (q->found_count == q->k && heap[0].score > q->threshold)
-		q->threshold = heap[0].score;
-}
-
-/* Takes the worst out of the heap. */
-static struct index_found take_worst(struct search *q)
-{
-	struct index_found *heap = q->x->found, worst = heap[0];
-
-	heap[0] = heap[--q->found_count];
-	sift_down(heap, q->found_count, 0);
-	return worst;
+	index_top_offer(&q->top, one);
+	if (index_top_bar(&q->top) > q->threshold)
+		q->threshold = index_top_bar(&q->top);
 }
 
 /* Empties the heap into a list, the best first. */
 static size_t list_hits(struct search *q, struct index_hit *ret)
 {
-	size_t count = q->found_count;
+	size_t count = q->top.count;
 
-	while (q->found_count > 0) {
-		struct index_found worst = take_worst(q);
+	while (q->top.count > 0) {
+		struct index_found worst = index_top_take(&q->top);
 
-		ret[q->found_count] = (struct index_hit){worst.id, worst.score / q->rank->scale};
+		ret[q->top.count] = (struct index_hit){.id = worst.id, .score = worst.score / q->rank->scale};
 	}
 	return count;
 }
@@ -424,7 +379,7 @@ static void score_candidates(struct search *q, size_t count, size_t first)
 		count = kept;
 	}
 	for (i = 0; i < count; i++) {
-		struct index_found one = {.age = (uint16_t)q->age, .doc = c[i].doc};
+		struct index_found one = {.part = (uint16_t)q->age, .doc = c[i].doc};
 
 		/* The threshold has risen since. */
 		if (c[i].sum == 0 || !is_enough(q->threshold, c[i].sum, c[i].factor))
@@ -579,27 +534,26 @@ static size_t find_others(struct search *q)
 static void rank_again(struct search *q, size_t k)
 {
 	struct index_scratch *x = q->x;
-	size_t i, j, count = q->found_count, others = find_others(q);
+	size_t i, j, matches, count = q->top.count, others = find_others(q);
 
 	for (i = 0; i < count; i++) {
-		const struct segment *s = index_segment(q->ix, x->found[i].age);
+		const struct segment *s = index_segment(q->ix, x->found[i].part);
 
 		x->shortlist[i] = x->found[i];
 		mem_prefetch(s->forward + s->forward_at[x->found[i].doc]);
 	}
-	q->k = k;
-	q->found_count = 0;
+	q->top.k = k;
+	q->top.count = 0;
 	q->threshold = 0;
 	q->has_after = q->query->has_after;
 	for (i = 0; i < count; i++) {
 		struct index_found one = x->shortlist[i];
-		const struct segment *s = index_segment(q->ix, one.age);
+		const struct segment *s = index_segment(q->ix, one.part);
 
-		segment_counts(s, one.doc, x->others, others, x->counts);
-		for (j = 0; j < others; j++)
-			if (x->counts[j] > 0)
-				one.sum += index_rank_worth(q->rank, x->lists[j].weight, 1.0f / (float)x->counts[j],
-							    s->lengths[one.doc]);
+		matches = segment_matches(s, one.doc, x->others, others, x->matches, x->counts);
+		for (j = 0; j < matches; j++)
+			one.sum += index_rank_worth(q->rank, x->lists[x->matches[j]].weight,
+						    1.0f / (float)x->counts[j], s->lengths[one.doc]);
 		one.score = one.sum * (s->boosts[one.doc] + index_rank_recency(q->rank, s->created_ms[one.doc]));
 		offer(q, one);
 	}
@@ -608,7 +562,8 @@ static void rank_again(struct search *q, size_t k)
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *x, struct index_hit *ret_hits)
 {
-	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .k = k, .has_after = query->has_after};
+	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .top = {x->found, 0, k},
+			   .has_after = query->has_after};
 	uint32_t i;
 
 	assert(k <= INDEX_PAGE && query->shortlist <= INDEX_PAGE);
@@ -622,7 +577,7 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
 	if (!x->rank.all_find) {
 		assert(query->shortlist > 0);
 		q.is_short = true;
-		q.k = query->shortlist;
+		q.top.k = query->shortlist;
 		q.has_after = false;
 	}
 	for (i = ix->segment_count; i > 0; i--)

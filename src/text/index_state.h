@@ -13,6 +13,8 @@ struct index {
 	struct dictionary labels;
 	/* Where the document of an id is: the segment's slot in the upper 16 bits, its number there in the lower. */
 	struct order order;
+	/* The same of the documents of each group, one group after the other: what stands before and after one. */
+	struct order groups;
 	struct segment **slots;		/* NULL: free */
 	uint32_t slot_count;
 	uint16_t *ages;			/* slots of all segments, the oldest first; the last takes new documents */
@@ -26,6 +28,13 @@ struct index {
 	struct postings_new *new_labels;
 	size_t new_labels_cap;
 };
+
+/* The key of a document in index.groups. A group is 0 for "none", or 1 + the number of its label; two groups may have
+ * the same 24 bits, so that a neighbour's group is looked at. */
+static inline uint64_t index_group_key(uint32_t group, uint64_t id)
+{
+	return (uint64_t)(group & 0xffffff) << INDEX_ID_BITS | id;
+}
 
 static inline struct segment *index_segment(const struct index *ix, uint32_t age)
 {

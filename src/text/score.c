@@ -39,12 +39,14 @@ float score_length_of(uint8_t code)
 	return (float)(((1u << LENGTH_STEP_BITS) + step) << (octave - LENGTH_STEP_BITS));
 }
 
-void score_curve_set(struct score_curve *c, double k1, double b, double average_length)
+void score_curve_set(struct score_curve *c, double k1, double b, double average_length, double note_length)
 {
-	assert(average_length > 0);
+	double slope = k1 * b / (average_length + note_length);
+
+	assert(average_length > 0 && note_length >= 0);
 	/* Never quite 0, so that a count of 0 is worth nothing whatever the parameters. */
-	c->base = (float)fmax(k1 * (1 - b), 1e-20);
-	c->slope = (float)(k1 * b / average_length);
+	c->base = (float)fmax(k1 * (1 - b) + slope * note_length, 1e-20);
+	c->slope = (float)slope;
 }
 
 double score_idf(uint64_t documents, uint64_t holders)

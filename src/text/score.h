@@ -4,11 +4,14 @@
  * themselves, SCORE_COUNT_MANY says that the count stands elsewhere (text/segment.h). A length is a float, which
  * holds whole numbers exactly; only where bounds are kept is it rounded, down, to a byte.
  *
- * What an occurrence is worth,
+ * An occurrence is worth
  *
- *     weight * count * (k1 + 1) / (count + k1 * (1 - b + b * length / average)),
+ *     weight * count * (k1 + 1) / (count + k1 * (1 - b + b * (length + note) / (average + note))).
  *
- * is computed as weight * (k1 + 1) / (1 + (base + slope * length) * (1 / count)). Each step of that rises or falls
+ * `note` is the length of a short text. Among notes of one line a longer one says more, and is not verbose: its length
+ * counts for little. Among long documents the formula comes close to plain BM25, which has no `note`.
+ *
+ * This is computed as weight * (k1 + 1) / (1 + (base + slope * length) * (1 / count)). Each step of that rises or falls
  * with its operands even when it is rounded, so that a bound for length and count is a bound for the worth, to the
  * last digit.
  */
@@ -46,8 +49,8 @@ struct score_curve {
 	float base, slope;
 };
 
-/* average_length must be above 0. */
-void score_curve_set(struct score_curve *c, double k1, double b, double average_length);
+/* average_length must be above 0, note_length at least 0. */
+void score_curve_set(struct score_curve *c, double k1, double b, double average_length, double note_length);
 
 /* weight: includes the factor k1 + 1. inverse: 1 / count. Falls with both length and inverse. */
 static inline float score_worth(const struct score_curve *c, float weight, float inverse, float length)

@@ -47,6 +47,8 @@ void segment_free(struct segment *s)
 	free(s->boosts);
 	free(s->lengths);
 	free(s->forward_at);
+	free(s->groups);
+	free(s->expires_ms);
 	free(s->live);
 	free(s->visible);
 	free(s->many);
@@ -60,7 +62,7 @@ void segment_free(struct segment *s)
 size_t segment_bytes(const struct segment *s)
 {
 	size_t each = sizeof(*s->ids) + sizeof(*s->created_ms) + sizeof(*s->boosts) + sizeof(*s->lengths) +
-		      sizeof(*s->forward_at);
+		      sizeof(*s->forward_at) + sizeof(*s->groups) + (s->expires_ms ? sizeof(*s->expires_ms) : 0);
 
 	return sizeof(*s) + s->doc_cap * each + (s->doc_cap + 63) / 64 * 3 * sizeof(*s->live) + s->forward_cap +
 	       s->expiry_cap * sizeof(*s->expiries) + postings_bytes(&s->terms) + postings_bytes(&s->labels);
@@ -70,12 +72,17 @@ static void grow_columns(struct segment *s, uint32_t cap)
 {
 	size_t old_words = (s->doc_cap + 63) / 64, words = (cap + 63) / 64;
 
+	if (s->expires_ms)
+		s->expires_ms = mem_reallocarray(s->expires_ms, cap, sizeof(*s->expires_ms));
+	for (uint32_t doc = s->doc_cap; s->expires_ms && doc < cap; doc++)
+		s->expires_ms[doc] = SEGMENT_NEVER;
 	s->doc_cap = cap;
 	s->ids = mem_reallocarray(s->ids, cap, sizeof(*s->ids));
 	s->created_ms = mem_reallocarray(s->created_ms, cap, sizeof(*s->created_ms));
 	s->boosts = mem_reallocarray(s->boosts, cap, sizeof(*s->boosts));
 	s->lengths = mem_reallocarray(s->lengths, cap, sizeof(*s->lengths));
 	s->forward_at = mem_reallocarray(s->forward_at, cap, sizeof(*s->forward_at));
+	s->groups = mem_reallocarray(s->groups, cap, sizeof(*s->groups));
 	s->live = mem_reallocarray(s->live, words, sizeof(*s->live));
 	s->visible = mem_reallocarray(s->visible, words, sizeof(*s->visible));
 	s->many = mem_reallocarray(s->many, words, sizeof(*s->many));
@@ -260,21 +267,23 @@ static inline uint32_t next_term(struct walk *w)
 	return code + 2 + more;
 }
 
-void segment_counts(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
-		    uint32_t *ret_counts)
+size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
+		       uint16_t *ret_at, uint32_t *ret_counts)
 {
 	struct walk w = begin_walk(s, doc);
-	size_t i = 0;
+	size_t i = 0, n = 0;
 
-	memset(ret_counts, 0, term_count * sizeof(*ret_counts));
 	while (w.at < w.count && i < term_count) {
 		uint32_t count = next_term(&w);
 
 		while (i < term_count && terms[i] < w.term)
 			i++;
-		if (i < term_count && terms[i] == w.term)
-			ret_counts[i] = count;
+		if (i < term_count && terms[i] == w.term) {
+			ret_at[n] = (uint16_t)i;
+			ret_counts[n++] = count;
+		}
 	}
+	return n;
 }
 
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
@@ -292,6 +301,12 @@ void segment_add_expiry(struct segment *s, uint16_t doc, int64_t at_ms)
 {
 	size_t at = s->expiry_count++;
 
+	if (s->expires_ms == NULL) {
+		s->expires_ms = mem_calloc(s->doc_cap, sizeof(*s->expires_ms));
+		for (uint32_t i = 0; i < s->doc_cap; i++)
+			s->expires_ms[i] = SEGMENT_NEVER;
+	}
+	s->expires_ms[doc] = at_ms;
 	if (s->expiry_count > s->expiry_cap) {
 		s->expiry_cap += s->expiry_cap / 2 + 8;
 		s->expiries = mem_reallocarray(s->expiries, s->expiry_cap, sizeof(*s->expiries));
@@ -319,6 +334,7 @@ uint16_t segment_add(struct segment *s, const struct segment_document *doc, stru
 	put_forward(s, doc);
 	s->ids[number] = doc->id;
 	s->lengths[number] = doc->length;
+	s->groups[number] = doc->group;
 	s->min_id = doc->id < s->min_id ? doc->id : s->min_id;
 	s->max_id = doc->id > s->max_id ? doc->id : s->max_id;
 	segment_set_created(s, number, doc->created_ms);

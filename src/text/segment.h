@@ -35,6 +35,8 @@ struct segment {
 	float *boosts;
 	float *lengths;			/* text/score.h */
 	uint32_t *forward_at;		/* where its terms begin in forward */
+	uint32_t *groups;		/* as they were given (text/index_state.h) */
+	int64_t *expires_ms;		/* NULL where no document has an expiry */
 	/* A bit for each document. */
 	uint64_t *live;			/* not removed */
 	uint64_t *visible;		/* live and not hidden */
@@ -63,6 +65,7 @@ struct segment_document {
 	float boost;
 	float length;
 	bool hidden;
+	uint32_t group;
 	const struct postings_new *terms;	/* ascending, each once */
 	size_t term_count;
 	const struct postings_new *labels;	/* each once */
@@ -96,9 +99,15 @@ void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bi
 /* How often the document has a term whose count code is SCORE_COUNT_MANY. */
 uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term);
 
-/* How often the document has each of these terms, which ascend. */
-void segment_counts(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
-		    uint32_t *ret_counts);
+/* Which of these terms, which ascend, the document has, and how often: positions in terms, ascending, and counts.
+ * Returns how many; both arrays have room for all. */
+size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
+		       uint16_t *ret_at, uint32_t *ret_counts);
+/* Neither removed nor hidden nor expired. */
+static inline bool segment_is_active(const struct segment *s, uint16_t doc, int64_t now_ms)
+{
+	return (s->visible[doc >> 6] >> (doc & 63) & 1) && (s->expires_ms == NULL || s->expires_ms[doc] > now_ms);
+}
 
 /* One holder less for each term of the document. */
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms);

@@ -48,6 +48,7 @@ static void allocate_columns(struct segment *out, uint32_t docs)
 	out->boosts = mem_calloc(docs, sizeof(*out->boosts));
 	out->lengths = mem_calloc(docs, sizeof(*out->lengths));
 	out->forward_at = mem_calloc(docs, sizeof(*out->forward_at));
+	out->groups = mem_calloc(docs, sizeof(*out->groups));
 	out->live = mem_calloc(words, sizeof(*out->live));
 	out->visible = mem_calloc(words, sizeof(*out->visible));
 	out->many = mem_calloc(words, sizeof(*out->many));
@@ -124,6 +125,7 @@ static void copy_document(struct segment *out, uint16_t to, const struct segment
 {
 	out->ids[to] = s->ids[doc];
 	out->lengths[to] = s->lengths[doc];
+	out->groups[to] = s->groups[doc];
 	segment_set_created(out, to, s->created_ms[doc]);
 	segment_set_boost(out, to, s->boosts[doc]);
 	out->live[to >> 6] |= UINT64_C(1) << (to & 63);

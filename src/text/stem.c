@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "text/stop.h"
 
 #include <assert.h>
 #include <libstemmer.h>
@@ -57,7 +58,11 @@ void stem_free(struct stem *s)
 
 static struct str stem_uncached(struct stem *s, struct str word)
 {
-	const sb_symbol *p = sb_stemmer_stem(s->stemmer, (const sb_symbol *)word.p, (int)word.n);
+	const sb_symbol *p;
+
+	if (stop_word(word))
+		return (struct str){word.p, 0};
+	p = sb_stemmer_stem(s->stemmer, (const sb_symbol *)word.p, (int)word.n);
 
 	if (p == NULL)
 		abort();

@@ -55,7 +55,7 @@ static void grow_slots(struct termbag *bag)
 	bag->slot_count = count;
 }
 
-static uint32_t new_term(struct termbag *bag, struct str term, uint64_t hash)
+static uint32_t new_term(struct termbag *bag, struct str term, uint64_t hash, float share)
 {
 	if (bag->term_count == bag->term_cap) {
 		bag->term_cap = bag->term_cap ? bag->term_cap * 2 : 64;
@@ -72,12 +72,13 @@ static uint32_t new_term(struct termbag *bag, struct str term, uint64_t hash)
 		.at = (uint32_t)bag->byte_count,
 		.len = (uint32_t)term.n,
 		.count = bag->weight,
+		.share = share,
 	};
 	bag->byte_count += term.n;
 	return (uint32_t)++bag->term_count;
 }
 
-static void add_term(void *ctx, struct str term)
+static void add_term(void *ctx, struct str term, float share)
 {
 	struct termbag *bag = ctx;
 	uint64_t hash = hash_bytes(term.p, term.n, bag->seed);
@@ -85,6 +86,7 @@ static void add_term(void *ctx, struct str term)
 
 	if (bag->term_count * 2 >= bag->slot_count)
 		grow_slots(bag);
+	share *= bag->share;
 	bag->length += bag->weight;
 	for (at = hash & (bag->slot_count - 1); bag->slots[at] != 0; at = (at + 1) & (bag->slot_count - 1)) {
 		struct termbag_term *t = &bag->terms[bag->slots[at] - 1];
@@ -92,15 +94,22 @@ static void add_term(void *ctx, struct str term)
 		if (t->hash == hash && t->len == term.n && memcmp(bag->bytes + t->at, term.p, term.n) == 0) {
 			if (t->count <= UINT32_MAX - bag->weight)
 				t->count += bag->weight;
+			t->share = share > t->share ? share : t->share;
 			return;
 		}
 	}
-	bag->slots[at] = new_term(bag, term, hash);
+	bag->slots[at] = new_term(bag, term, hash, share);
 }
 
 void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
 {
-	assert(weight >= 1);
+	termbag_add_share(bag, a, text, weight, 1);
+}
+
+void termbag_add_share(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float share)
+{
+	assert(weight >= 1 && share >= 0 && share <= 1);
 	bag->weight = weight;
+	bag->share = share;
 	analyzer_run(a, text, add_term, bag);
 }

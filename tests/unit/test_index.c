@@ -300,7 +300,7 @@ static void bounds_hold_for_any_average_length(void **state)
 			model_change(&m, ix, step < 1300 ? 10 : 75);
 			if (step % 50 != 0)
 				continue;
-			score_curve_set(&r.curve, 1.2, 0.75, 1 + model_random(&m, 60));
+			score_curve_set(&r.curve, 1.2, 0.75, 1 + model_random(&m, 60), 24);
 			for (i = 0; i < ix->segment_count; i++)
 				assert_bounds(&r, index_segment(ix, i));
 		}

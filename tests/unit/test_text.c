@@ -32,11 +32,12 @@ static int tear_down(void **state)
 
 /* --- Analysis --------------------------------------------------------------------------------------- */
 
-static void collect(void *ctx, struct str term)
+static void collect(void *ctx, struct str term, float share)
 {
 	struct buf *out = ctx;
 
 	assert_in_range(term.n, 1, ANALYZE_TERM_BYTES);
+	assert_true(share > 0 && share <= 1);
 	if (out->len)
 		buf_putc(out, ' ');
 	buf_put(out, term);
@@ -164,9 +165,10 @@ static void long_words_are_bounded_and_still_told_apart(void **state)
 	buf_release(&y);
 }
 
-static void count_term(void *ctx, struct str term)
+static void count_term(void *ctx, struct str term, float share)
 {
 	assert_in_range(term.n, 1, ANALYZE_TERM_BYTES);
+	assert_true(share > 0 && share <= 1);
 	++*(size_t *)ctx;
 }
 
@@ -272,7 +274,7 @@ static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(averages) / sizeof(averages[0]); i++) {
-		score_curve_set(&c, 1.2, 0.75, averages[i]);
+		score_curve_set(&c, 1.2, 0.75, averages[i], 24);
 		for (count = 1; count < 3000; count += 1 + count / 40)
 			for (length = 1; length < 3000; length += 1 + length / 40) {
 				float worth = score_worth(&c, 1e6f, 1.0f / (float)count, (float)length);
@@ -284,7 +286,7 @@ static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
 			}
 	}
 	/* Not even where counts and lengths do not matter is an absent word worth anything. */
-	score_curve_set(&c, 0, 1, 1);
+	score_curve_set(&c, 0, 1, 1, 0);
 	assert_true(score_worth(&c, 1e6f, score_inverse[0], 0) < 1 && score_worth(&c, 1e6f, 1, 10) == 1e6f);
 	assert_true(score_idf(1000, 1000) > 0 && score_idf(1000, 1) > score_idf(1000, 2));
 }
