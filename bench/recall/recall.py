@@ -53,13 +53,15 @@ class CallError(Exception):
 
 
 class Client:
-    """One connection that stays open."""
+    """One connection that stays open. Its spaces begin with the prefix: the name of a space stands in the prompt, so
+    that how much fits depends on it. A server of our own has always the same names."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, prefix: str = "recall") -> None:
         parts = urllib.parse.urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme != "http" or not parts.hostname:
             raise CallError(f"{url}: not the address of a server, such as http://127.0.0.1:8788")
         self.url = url
+        self.prefix = prefix
         self._http = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=TIMEOUT_S)
 
     def call(self, method: str, path: str, space: str, body: Any = None) -> Any:
@@ -103,9 +105,9 @@ def batches(memories: list[tuple[str, str]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def fill(client: Client, collections: list[Collection]) -> list[Space]:
-    run, spaces = secrets.token_hex(4), []
+    spaces = []
     for number, collection in enumerate(collections, 1):
-        space = Space(f"recall-{run}-{number}", collection, {})
+        space = Space(f"{client.prefix}-{number}", collection, {})
         for batch in batches(collection.memories):
             answer = client.call("POST", "/v1/memories/batch", space.name, {"memories": batch})
             space.ids.update({memory["id"]: memory["metadata"]["labelled"] for memory in answer["memories"]})
@@ -154,7 +156,7 @@ def mean(values: list[float]) -> float:
 def search(client: Client, spaces: list[Space]) -> dict[str, Any]:
     """Means over questions; of all collections and of each."""
     found = [
-        (space.collection.name, [(question, find(client, space, question.text)) for question in space.collection.questions])
+        (space.collection.name, [(one, find(client, space, one.text)) for one in space.collection.questions])
         for space in spaces
         if space.collection.questions
     ]
@@ -218,6 +220,22 @@ def noise(client: Client, spaces: list[Space], unrelated: list[str] | None = Non
     return {"tasks": len(memories), "memories": mean(memories), "tokens": mean(tokens)}
 
 
+def measure(
+    client: Client,
+    collections: list[Collection],
+    kinds: tuple[str, ...] = KINDS,
+    sample: int = 0,
+    unrelated: list[str] | None = None,
+) -> dict[str, Any]:
+    spaces = fill(client, collections)
+    parts = {
+        "search": lambda: search(client, spaces),
+        "pack": lambda: pack(client, spaces, sample),
+        "noise": lambda: noise(client, spaces, unrelated),
+    }
+    return {kind: parts[kind]() for kind in KINDS if kind in kinds}
+
+
 # --- Telling ---
 
 
@@ -256,6 +274,9 @@ def print_noise(told: dict[str, Any]) -> None:
     print(f"  {told['memories']:.2f} memories, {told['tokens']:.0f} tokens of them a handoff")
 
 
+PRINTERS = {"search": print_search, "pack": print_pack, "noise": print_noise}
+
+
 # --- The program ---
 
 
@@ -263,7 +284,7 @@ def print_noise(told: dict[str, Any]) -> None:
 def serving(url: str | None) -> Iterator[Client]:
     """A client of that server, or of one that is started for it."""
     if url:
-        client = Client(url)
+        client = Client(url, f"recall-{secrets.token_hex(4)}")
         yield client
         client.close()
         return
@@ -279,20 +300,6 @@ def serving(url: str | None) -> Iterator[Client]:
                 server.kill()
 
 
-def measure(client: Client, collections: list[Collection], kinds: list[str], sample: int, unrelated: list[str]) -> Any:
-    spaces, told = fill(client, collections), {}
-    if "search" in kinds:
-        told["search"] = search(client, spaces)
-        print_search(told["search"])
-    if "pack" in kinds:
-        told["pack"] = pack(client, spaces, sample)
-        print_pack(told["pack"])
-    if "noise" in kinds:
-        told["noise"] = noise(client, spaces, unrelated)
-        print_noise(told["noise"])
-    return told
-
-
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=SMALL_SET, metavar="FILE", help="labelled data")
@@ -304,7 +311,7 @@ def options() -> argparse.Namespace:
                         help="tasks, one a line, for collections that have no unrelated ones of their own")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     chosen = parser.parse_args()
-    chosen.kinds = chosen.only.split(",") if chosen.only else list(KINDS)
+    chosen.kinds = tuple(chosen.only.split(",")) if chosen.only else KINDS
     if unknown := [kind for kind in chosen.kinds if kind not in KINDS]:
         parser.error(f"there is no {unknown[0]!r}; there are {', '.join(KINDS)}")
     if chosen.sample < 0:
@@ -322,6 +329,8 @@ def main() -> int:
         print(f"{chosen.data}: {len(collections)} collections, {count:,} memories", flush=True)
         with serving(chosen.url) as client:
             told = measure(client, collections, chosen.kinds, chosen.sample, unrelated)
+        for kind, figures in told.items():
+            PRINTERS[kind](figures)
         if chosen.json:
             chosen.json.write_text(json.dumps({"data": str(chosen.data), **told}, indent=2) + "\n")
     except (BadFile, CallError, StartError, OSError) as error:
