@@ -87,7 +87,7 @@ bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@bench/run
 
 recall: build	## what search finds and handoffs carry, of RECALL_DATA (a labelled file; the project's small set)
-	@SPINE_BIN=$(BIN) $(PYTHON) bench/recall/recall.py --data $(RECALL_DATA) $(RECALL_OPTIONS)
+	@SPINE_BIN=$(BIN) $(PYTHON) bench/recall/recall.py --data "$(RECALL_DATA)" $(RECALL_OPTIONS)
 RECALL_DATA ?= tests/recall/small.json
 RECALL_OPTIONS ?=
 
