@@ -59,7 +59,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash sim load bench screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -85,6 +85,11 @@ load: build	## 10,000 receivers that wait on one server: memory and CPU for each
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
 	@bench/run
+
+recall: build	## what search finds and handoffs carry, of RECALL_DATA (a labelled file; the project's small set)
+	@SPINE_BIN=$(BIN) $(PYTHON) bench/recall/recall.py --data "$(RECALL_DATA)" $(RECALL_OPTIONS)
+RECALL_DATA ?= tests/recall/small.json
+RECALL_OPTIONS ?=
 
 screenshots: deps-test	## pictures of the dashboard for the documentation, in docs/screenshots/
 	@$(SUBMAKE) binary dashboard-tests

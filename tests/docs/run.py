@@ -29,7 +29,7 @@ from expected import difference  # noqa: E402
 from sandbox import Sandbox, Wrong  # noqa: E402
 from server import ROOT  # noqa: E402
 
-DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/*.md", "sdk/*/README.md", "bench/README.md"]
+DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/*.md", "sdk/*/README.md", "bench/README.md", "bench/*/README.md"]
 REQUIRED = ["README.md", "docs/protocol.md", "sdk/python/README.md"]
 NOT_FOR_HERE = re.compile(r"^\s*(make\s+([a-z-]+)\b.*|git clone\s+.*)$")
 
