@@ -151,7 +151,8 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * itself, and borrows the less the longer it is. A term counts in full where it is worth most, of the three, and by
  * half elsewhere:
  *
- *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2; c = min(1, note / length)
+ *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2
+ *     c = score_shortness(length of d)
  *
  * It is worked out for the best by their own words, three times as many as are wanted (at least INDEX_NEAR_MIN, at most
  * INDEX_PAGE), and for their neighbours. Behind those follow the others, by their own words alone: so every document

@@ -301,9 +301,7 @@ static double factor_of(const struct index_near *n, uint32_t where)
 /* How much of what its neighbours have for a term a document gets. */
 static double lending(const struct index_near *n, const struct near_place *p)
 {
-	double length = p->s->lengths[p->doc], note = n->ix->config.note_length;
-
-	return length > note ? 0.5 * note / length : 0.5;
+	return 0.5 * score_shortness(p->s->lengths[p->doc], n->ix->config.note_length);
 }
 
 /* The worth of a word at the front of the list, which then moves on; 0 where the document does not have it. */

@@ -41,11 +41,12 @@ float score_length_of(uint8_t code)
 
 void score_curve_set(struct score_curve *c, double k1, double b, double average_length, double note_length)
 {
-	double slope = k1 * b / (average_length + note_length);
+	double note = note_length * score_shortness(average_length, note_length);
+	double slope = k1 * b / (average_length + note);
 
 	assert(average_length > 0 && note_length >= 0);
 	/* Never quite 0, so that a count of 0 is worth nothing whatever the parameters. */
-	c->base = (float)fmax(k1 * (1 - b) + slope * note_length, 1e-20);
+	c->base = (float)fmax(k1 * (1 - b) + slope * note, 1e-20);
 	c->slope = (float)slope;
 }
 

@@ -8,8 +8,9 @@
  *
  *     weight * count * (k1 + 1) / (count + k1 * (1 - b + b * (length + note) / (average + note))).
  *
- * `note` is the length of a short text. Among notes of one line a longer one says more, and is not verbose: its length
- * counts for little. Among long documents the formula comes close to plain BM25, which has no `note`.
+ * Plain BM25 has no `note`. It is for short texts: among notes of one line a longer one says more, and is not verbose,
+ * so that its length must count for little. It is the length of a short text, times score_shortness(average): among
+ * long documents it goes to 0.
  *
  * This is computed as weight * (k1 + 1) / (1 + (base + slope * length) * (1 / count)). Each step of that rises or falls
  * with its operands even when it is rounded, so that a bound for length and count is a bound for the worth, to the
@@ -48,6 +49,14 @@ extern const float score_inverse[SCORE_COUNTS];
 struct score_curve {
 	float base, slope;
 };
+
+/* What is not longer than a short text is 1; what is longer is less, by the square. */
+static inline double score_shortness(double length, double note_length)
+{
+	double ratio = length > note_length ? note_length / length : 1;
+
+	return ratio * ratio;
+}
 
 /* average_length must be above 0, note_length at least 0. */
 void score_curve_set(struct score_curve *c, double k1, double b, double average_length, double note_length);

@@ -373,8 +373,9 @@ static inline void model_choose_finders(const struct model *m, struct model_scor
 static inline double model_text_score(struct model *m, const struct model_scorer *s, const struct termbag *query,
 				      const struct model_doc *d, bool exact, bool only_finds)
 {
-	double steep = 1.2 * 0.75 / (s->average_length + 24);
-	float base = (float)(1.2 * 0.25 + steep * 24), slope = (float)steep, length;
+	double note = s->average_length > 24 ? 24 * (24 / s->average_length) * (24 / s->average_length) : 24;
+	double steep = 1.2 * 0.75 / (s->average_length + note);
+	float base = (float)(1.2 * 0.25 + steep * note), slope = (float)steep, length;
 	double sum = 0;
 	size_t t;
 
@@ -387,7 +388,7 @@ static inline double model_text_score(struct model *m, const struct model_scorer
 		if (count == 0 || (only_finds && !s->finds[t]))
 			continue;
 		weight = model_weight(m, s, query, t);
-		k = 1.2 * (0.25 + 0.75 * ((double)m->other.length + 24) / (s->average_length + 24));
+		k = 1.2 * (0.25 + 0.75 * ((double)m->other.length + note) / (s->average_length + note));
 		if (exact)
 			sum += weight * count * 2.2 / (count + k);
 		else
