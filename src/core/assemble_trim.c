@@ -4,40 +4,24 @@
  * The list of what was left out is itself part of the prompt, so the choice is checked by counting the prompt that
  * it makes; where it is over, the room is narrowed by the excess and chosen again. What is kept is always what was
  * counted.
- *
- * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where
- * a line begins with something visible (tokenizer_cuts), and every part of the prompt does, behind the empty line
- * that sets it off. That empty line belongs to the end of the part before: a fence and two line ends are other
- * tokens than a fence and one. So each block of a memory has two measures, for standing before another part, and for
- * standing last. Its parts are the same in one envelope after the other, and are looked up.
  */
 #include "core/assemble_internal.h"
+#include "core/assemble_measure.h"
 #include "core/budget.h"
 #include "core/render.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
-/* What a text is made into (token/token_cache.h). */
-enum { MADE_INTO_BLOCK = 1 };
 enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4 };
 #define WEEK_MS (7.0 * 24 * 3600 * 1000)
-
-/* Of a block without the empty line before it. */
-struct measures {
-	size_t inside;		/* with the empty line behind it */
-	size_t last;
-};
 
 struct trim {
 	struct envelope *e;
 	const struct tokenizer *tokenizer;
-	struct token_cache *tokens;
 	struct arena *arena;
 	struct buf scratch;
-	size_t line_end;		/* measure of an empty line that sets a block off */
-	struct measures core;		/* of the budget at hand */
+	struct measure measure;
 	struct budget_item *items;	/* the references, then the history */
 	enum envelope_form (*forms)[BUDGET_FORMS];	/* what form f of item i is */
 	struct measures (*measures)[BUDGET_FORMS];	/* of it, for the references */
@@ -48,122 +32,15 @@ struct trim {
 	size_t all_count;
 };
 
-/* --- Counting --- */
-
-static struct measures add_up(struct measures a, size_t before)
-{
-	return (struct measures){before + a.inside, before + a.last};
-}
-
-/* The end of what stands in the scratch buffer, from `from` on; it is short, and looked up. The buffer is empty
- * afterwards. */
-static struct measures measure_end(struct trim *t, size_t from)
-{
-	struct measures m;
-
-	m.last = token_cache_measure(t->tokens, t->tokenizer, str_sub(buf_str(&t->scratch), from, t->scratch.len));
-	buf_putc(&t->scratch, '\n');
-	m.inside = token_cache_measure(t->tokens, t->tokenizer, str_sub(buf_str(&t->scratch), from, t->scratch.len));
-	buf_clear(&t->scratch);
-	return m;
-}
-
-/* Where the last line of the text begins that may be cut off, behind `from`. */
-static size_t last_cut(struct str text, size_t from)
-{
-	for (size_t at = text.n; at-- > from + 1;)
-		if (text.p[at - 1] == '\n' && tokenizer_cuts(str_sub(text, 0, at), str_sub(text, at, text.n)))
-			return at;
-	return from;
-}
-
-/* The part that stands in the scratch buffer, which is empty afterwards. All but the core begin with an empty line. */
-static struct measures measure_part(struct trim *t, bool is_core)
-{
-	struct str text = buf_str(&t->scratch);
-	size_t from = is_core ? 0 : 1, cut = last_cut(text, from);
-	size_t before = tokenizer_measure(t->tokenizer, str_sub(text, from, cut));
-
-	assert(tokenizer_cuts(str_sub(text, 0, from), str_sub(text, from, text.n)));
-	return add_up(measure_end(t, cut), before);
-}
-
-static void measure_core(struct trim *t)
-{
-	render_core(t->e, &t->scratch);
-	t->core = measure_part(t, true);
-}
-
-/* The text of a memory's block. It is the same in every envelope, and mostly known already. */
-static size_t measure_text(struct trim *t, const struct envelope_ref *r, struct token_key key)
-{
-	size_t measure;
-
-	if (!render_ref_has_text(r))
-		return 0;
-	if (token_cache_get(t->tokens, key, &measure))
-		return measure;
-	render_ref_text(r, &t->scratch);
-	measure = tokenizer_measure(t->tokenizer, buf_str(&t->scratch));
-	token_cache_put(t->tokens, key, measure);
-	buf_clear(&t->scratch);
-	return measure;
-}
-
-/* The head of a memory's block, without the empty line before it. The id is another one with each memory: remembering
- * it would only take the place of others. The other pieces are those of many. */
-static size_t measure_head(struct trim *t, const struct envelope_ref *r)
-{
-	size_t cuts[RENDER_HEAD_CUTS], measure = 0;
-	struct str head;
-
-	render_ref_head(t->e, r, &t->scratch, cuts);
-	head = buf_str(&t->scratch);
-	for (int i = 0; i < RENDER_HEAD_CUTS; i++) {
-		size_t end = i + 1 < RENDER_HEAD_CUTS ? cuts[i + 1] : head.n;
-		struct str piece = str_sub(head, cuts[i], end);
-
-		assert(tokenizer_cuts(str_sub(head, 0, cuts[i]), str_sub(head, cuts[i], head.n)));
-		measure += i == 0 ? tokenizer_measure(t->tokenizer, piece)
-				  : token_cache_measure(t->tokens, t->tokenizer, piece);
-	}
-	buf_clear(&t->scratch);
-	return measure;
-}
-
-/* A memory's block in the form that r has, part by part. */
-static struct measures measure_ref(struct trim *t, const struct envelope_ref *r, struct token_key key)
-{
-	size_t before = measure_head(t, r) + measure_text(t, r, key);
-
-	render_ref_end(r, &t->scratch);
-	return add_up(measure_end(t, 0), before);
-}
-
-/* Goes on with a part; what stands before it gets its empty line. */
-static void append_part(struct measures *sum, struct measures part)
-{
-	*sum = add_up(part, sum->inside);
-}
-
+/* The prompt of the choice at hand. */
 static int64_t count_prompt(struct trim *t)
 {
-	struct measures sum = t->core;
+	struct measures sum = measure_before_refs(&t->measure);
 
-	render_history(t->e, &t->scratch);
-	if (t->scratch.len)
-		append_part(&sum, measure_part(t, false));
-	if (t->e->ref_count) {
-		render_memory_head(&t->scratch);
-		append_part(&sum, measure_part(t, false));
-		for (size_t i = 0; i < t->all_count; i++)
-			if (t->items[i].chosen != BUDGET_NONE)
-				append_part(&sum, t->measures[i][t->items[i].chosen]);
-	}
-	render_left_out(t->e, &t->scratch);
-	if (t->scratch.len)
-		append_part(&sum, measure_part(t, false));
-	return (int64_t)tokenizer_tokens(t->tokenizer, sum.last);
+	for (size_t i = 0; i < t->all_count; i++)
+		if (t->items[i].chosen != BUDGET_NONE)
+			measure_append_ref(&sum, t->measures[i][t->items[i].chosen]);
+	return measure_tokens(&t->measure, sum);
 }
 
 /* --- What an item is worth --- */
@@ -226,9 +103,9 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 
 	r.form = form;
 	r.text = form_text(&t->all[i], form);
-	m = measure_ref(t, &r, form == FORM_SUMMARY ? t->summaries[i] : t->texts[i]);
+	m = measure_ref(&t->measure, &r, form == FORM_SUMMARY ? t->summaries[i] : t->texts[i]);
 	t->measures[i][item->form_count] = m;
-	item->cost[item->form_count] = (int64_t)tokenizer_tokens(t->tokenizer, t->line_end + m.last);
+	item->cost[item->form_count] = measure_cost(&t->measure, m);
 	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(r.why, form);
 	t->forms[i][item->form_count++] = form;
 }
@@ -264,9 +141,9 @@ static void make_keys(struct trim *t)
 		const struct envelope_ref *r = &t->all[i];
 
 		if (r->text.p)
-			t->texts[i] = token_cache_key(t->tokens, t->tokenizer, r->text, MADE_INTO_BLOCK);
+			t->texts[i] = measure_key(&t->measure, r->text);
 		if (r->summary.p)
-			t->summaries[i] = token_cache_key(t->tokens, t->tokenizer, r->summary, MADE_INTO_BLOCK);
+			t->summaries[i] = measure_key(&t->measure, r->summary);
 	}
 }
 
@@ -361,27 +238,16 @@ static void choose_all(struct trim *t, int chosen)
 	apply(t);
 }
 
-/* The budget as a number of the prompt: it stands among the constraints, and behind what was left out. */
-static void set_budget(struct envelope *e, int64_t tokens)
-{
-	e->max_tokens = tokens;
-	for (uint32_t i = 0; i < e->constraints.count; i++)
-		if (str_is(e->constraints.members[i].key, "max_tokens"))
-			e->constraints.members[i].value = (struct json){.type = JSON_INT, .i = tokens};
-}
-
-/* Says what would do. The number is itself part of the prompt, so it is tried until it holds; a few tokens more leave
- * room for ids that have grown by a digit when the caller tries again. */
+/* Says what would do. A larger budget lists more of what is left out, so the number is tried until it holds; a few
+ * tokens more leave room for ids that have grown by a digit when the caller tries again. */
 static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
 {
-	int64_t budget = t->e->max_tokens;
+	int64_t budget = t->e->max_tokens, count = minimum;
 
-	for (int round = 0; round < TRIM_ROUNDS && minimum > t->e->max_tokens; round++) {
-		set_budget(t->e, minimum + SPARE_TOKENS);
-		measure_core(t);
-		minimum = count_prompt(t);
+	for (int round = 0; round < TRIM_ROUNDS && count + SPARE_TOKENS > t->e->max_tokens; round++) {
+		t->e->max_tokens = minimum = count + SPARE_TOKENS;
+		count = count_prompt(t);
 	}
-	minimum += SPARE_TOKENS;
 	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens",
 		    "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
 		    tokenizer_name(t->tokenizer), (long long)budget);
@@ -434,18 +300,17 @@ enum problem_code assemble_trim(const struct assemble_tools *tools, const struct
 				struct envelope *e, struct problem *problem)
 {
 	struct trim t = {
-		.e = e, .tokenizer = tokenizer, .tokens = tools->tokens, .arena = tools->arena,
-		.all = e->refs, .all_count = e->ref_count,
-		.line_end = tokenizer_measure(tokenizer, STR("\n")),
+		.e = e, .tokenizer = tokenizer, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count,
 	};
 	enum problem_code code;
 
 	e->refs = arena_calloc(tools->arena, t.all_count, sizeof(*e->refs));
 	e->trimmed = arena_calloc(tools->arena, t.all_count + e->history.count, sizeof(*e->trimmed));
 	buf_init(&t.scratch, RENDER_MAX_BYTES);
-	measure_core(&t);
+	measure_init(&t.measure, e, tokenizer, tools->tokens);
 	make_items(&t);
 	code = choose(&t, problem);
+	measure_release(&t.measure);
 	buf_release(&t.scratch);
 	return code;
 }
