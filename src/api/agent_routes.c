@@ -14,8 +14,8 @@
 enum { AGENTS_LISTED_MAX = 1000000, SECRET_BYTES = 32 };
 
 static const char *const agent_fields[] = {
-	"accepts", "tokenizer", "max_tokens", "description", "ack_timeout_s", "max_attempts", "fallbacks", "webhook",
-	"webhook_secret", NULL,
+	"accepts", "tokenizer", "max_tokens", "description", "fetch_hint", "ack_timeout_s", "max_attempts", "fallbacks",
+	"webhook", "webhook_secret", NULL,
 };
 
 /* An agent, and how delivery to it goes. */
@@ -230,6 +230,7 @@ static void put_agent(struct json_writer *w, const struct view *v)
 	else
 		json_member_null(w, "max_tokens");
 	json_member_optional(w, "description", described ? description->s : STR_NULL);
+	json_member_optional(w, "fetch_hint", str_of(envelope_fetch_name(a->fetch_hint)));
 	put_delivery(w, v);
 	json_member_time(w, "created_at", a->created_at_ms);
 	json_member_time(w, "updated_at", a->updated_at_ms);

@@ -380,7 +380,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
 					    "from", "to", "traceparent", "task", "memory", "history", "constraints",
 					    "waived", "expected_output", "lineage", "budget", "completeness",
-					    "extensions", "guard", "since", NULL};
+					    "extensions", "guard", "fetch_hint", "since", NULL};
 	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");
 	struct handoff_draft *d = &in->draft;

@@ -144,6 +144,7 @@ enum problem_code pack_prepare(struct call *call, struct store_conn *c, struct p
 	if (code != P_OK)
 		return code;
 	in.max_tokens = agent.max_tokens;
+	in.fetch_hint = agent.fetch_hint;
 	in.policy = (enum redact_policy)guard;
 	return pack_now(call, c, p, &in);
 }

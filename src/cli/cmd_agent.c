@@ -7,6 +7,8 @@
 
 enum { BODY_MAX_BYTES = 1024 * 1024 };
 
+static const char *const fetch_choices[] = {"mcp", "command", "http", NULL};
+
 static const struct option agent_options[] = {
 	{
 		.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
@@ -23,6 +25,10 @@ static const struct option agent_options[] = {
 	{
 		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
 		.help = "what it does"
+	},
+	{
+		.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
+		.help = "how it fetches a memory by its id, so that its prompts say how"
 	},
 	{
 		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
@@ -93,16 +99,17 @@ static void keep(const struct json *present, const char *key, struct json_writer
 	}
 }
 
-static int put_text(const struct cli *cli, const char *option, const struct json *present, struct json_writer *w)
+static int put_text(const struct cli *cli, const char *option, const char *key, const struct json *present,
+		    struct json_writer *w)
 {
 	const char *text = options_text(&cli->options, option);
 
 	if (text && !str_is_utf8(str_of(text)))
 		return cli_usage(cli, "--%s is not UTF-8 text", option);
 	if (text)
-		json_member_cstr(w, option, text);
+		json_member_cstr(w, key, text);
 	else
-		keep(present, option, w);
+		keep(present, key, w);
 	return CLI_OK;
 }
 
@@ -148,7 +155,9 @@ static int put_body(const struct cli *cli, const struct json *present, struct bu
 	else
 		keep(present, "accepts", &w);
 	for (const char *const *option = texts; *option && code == CLI_OK; option++)
-		code = put_text(cli, *option, present, &w);
+		code = put_text(cli, *option, *option, present, &w);
+	if (code == CLI_OK)
+		code = put_text(cli, "fetch-hint", "fetch_hint", present, &w);
 	put_number(cli, "max-tokens", "max_tokens", present, &w);
 	put_number(cli, "attempts", "max_attempts", present, &w);
 	if (options_is_given(&cli->options, "ack-timeout"))

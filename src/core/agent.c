@@ -41,6 +41,14 @@ static enum problem_code read_tokenizer(const struct json *value, struct agent *
 	return P_OK;
 }
 
+static enum problem_code read_fetch_hint(const struct json *value, struct agent *a, struct problem *problem)
+{
+	if (value->type != JSON_STRING || !envelope_fetch_parse(value->s, &a->fetch_hint))
+		return problem_set(problem, P_INVALID_FIELD, "fetch_hint", "fetch_hint says how the agent fetches a "
+				   "memory; expected one of mcp, command, http, or null where it may be any");
+	return P_OK;
+}
+
 static enum problem_code read_fallbacks(const struct json *list, struct agent *a, struct problem *problem)
 {
 	bool ok = list->type == JSON_ARRAY && list->count <= AGENT_FALLBACKS_MAX;
@@ -134,7 +142,7 @@ enum problem_code agent_settings(const struct json *settings, struct agent *ret,
 {
 	const struct json *accepts = json_get(settings, "accepts"), *tokenizer = json_get(settings, "tokenizer");
 	const struct json *max_tokens = json_get(settings, "max_tokens"),
-		*description = json_get(settings, "description");
+		*description = json_get(settings, "description"), *fetch_hint = json_get(settings, "fetch_hint");
 	enum problem_code code = P_OK;
 
 	ret->accepts_v2 = true;
@@ -143,6 +151,8 @@ enum problem_code agent_settings(const struct json *settings, struct agent *ret,
 		code = read_accepts(accepts, ret, problem);
 	if (code == P_OK && tokenizer && tokenizer->type != JSON_NULL)
 		code = read_tokenizer(tokenizer, ret, problem);
+	if (code == P_OK && fetch_hint && fetch_hint->type != JSON_NULL)
+		code = read_fetch_hint(fetch_hint, ret, problem);
 	if (code == P_OK && description && description->type != JSON_NULL && description->type != JSON_STRING)
 		code = problem_set(problem, P_INVALID_FIELD, "description", "description is %s; expected a string",
 				   json_type_name(description->type));

@@ -3,6 +3,7 @@
 #define SPINE_CORE_AGENT_H
 
 #include "codec/json.h"
+#include "core/envelope.h"
 #include "core/problem.h"
 
 enum { AGENT_NAME_MAX = 128 };
@@ -13,6 +14,7 @@ struct agent {
 	bool accepts_v2;
 	struct str tokenizer;		/* p == NULL: the default */
 	int64_t max_tokens;		/* 0: the default */
+	enum envelope_fetch fetch_hint;
 	int64_t ack_timeout_ms;		/* 0: the default */
 	int64_t max_attempts;		/* 0: the default */
 	const struct json *fallbacks;	/* an array of names; NULL: none */

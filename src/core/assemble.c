@@ -321,6 +321,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 	const struct handoff_draft *d = in->draft;
 	struct envelope e = {
 		.num = in->num,
+		.minor = ENVELOPE_MINOR,
+		.fetch_hint = in->fetch_hint,
 		.space = in->space_name,
 		.created_at_ms = in->now_ms,
 		.from = d->from,

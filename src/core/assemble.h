@@ -61,6 +61,7 @@ struct assemble_input {
 	struct str new_task;		/* the task of a root that names none */
 	const struct tokenizer *tokenizer;
 	int64_t max_tokens;		/* the receiver's, where the constraints do not say; 0: the default */
+	enum envelope_fetch fetch_hint;	/* the receiver's */
 	enum redact_policy policy;	/* of the space, about credentials */
 	int64_t now_ms;
 };

@@ -6,14 +6,57 @@
 
 /* What a text is made into (token/token_cache.h). */
 enum { MADE_INTO_BLOCK = 1 };
+/* The two measures of a text are remembered as one number. They differ by a token, if at all. */
+enum { DIFFERENCE_BITS = 4, DIFFERENCE_NONE = 1 << (DIFFERENCE_BITS - 1), DIFFERENCE_MASK = (1 << DIFFERENCE_BITS) - 1 };
+
+static struct measures add_up(struct measures a, size_t before)
+{
+	return (struct measures){before + a.apart, before + a.close};
+}
+
+/* --- Parts --- */
+
+/* Where the end of the text begins that may be cut off, behind `from`: as near to its end as may be. */
+static size_t last_cut(struct str text, size_t from)
+{
+	for (size_t at = text.n; at-- > from + 1;)
+		if (tokenizer_cuts(str_sub(text, 0, at), str_sub(text, at, text.n)))
+			return at;
+	return from;
+}
+
+/* What stands in the scratch buffer, from `from` on. The buffer is empty afterwards. */
+static struct measures measure_rest(struct measure *m, size_t from)
+{
+	size_t cut = last_cut(buf_str(&m->scratch), from), before;
+	struct measures end;
+
+	before = tokenizer_measure(m->tokenizer, str_sub(buf_str(&m->scratch), from, cut));
+	end.close = tokenizer_measure(m->tokenizer, str_sub(buf_str(&m->scratch), cut, m->scratch.len));
+	buf_putc(&m->scratch, '\n');
+	end.apart = tokenizer_measure(m->tokenizer, str_sub(buf_str(&m->scratch), cut, m->scratch.len));
+	buf_clear(&m->scratch);
+	return add_up(end, before);
+}
+
+/* The part that stands in the scratch buffer, behind its empty line: what stands before it gets that. */
+static void append_part(struct measure *m, struct measures *sum)
+{
+	if (m->scratch.len == 0)
+		return;
+	assert(m->scratch.data[0] == '\n' && tokenizer_cuts(STR("\n"), str_sub(buf_str(&m->scratch), 1, 2)));
+	*sum = add_up(measure_rest(m, 1), sum->apart);
+}
 
 void measure_init(struct measure *m, const struct envelope *e, const struct tokenizer *tokenizer,
 		  struct token_cache *tokens)
 {
-	*m = (struct measure){
-		.e = e, .tokenizer = tokenizer, .tokens = tokens, .line_end = tokenizer_measure(tokenizer, STR("\n")),
-	};
+	*m = (struct measure){.e = e, .tokenizer = tokenizer, .tokens = tokens};
 	buf_init(&m->scratch, RENDER_MAX_BYTES);
+	render_core(e, &m->scratch);
+	m->core = measure_rest(m, 0);
+	render_ref_text(&(struct envelope_ref){.form = FORM_REF}, &m->scratch);
+	m->mention = measure_rest(m, 0);
 }
 
 void measure_release(struct measure *m)
@@ -21,91 +64,58 @@ void measure_release(struct measure *m)
 	buf_release(&m->scratch);
 }
 
-static struct measures add_up(struct measures a, size_t before)
-{
-	return (struct measures){before + a.inside, before + a.last};
-}
-
-/* --- Parts --- */
-
-/* The end of what stands in the scratch buffer, from `from` on; it is short, and looked up. The buffer is empty
- * afterwards. */
-static struct measures measure_end(struct measure *m, size_t from)
-{
-	struct measures end;
-
-	end.last = token_cache_measure(m->tokens, m->tokenizer, str_sub(buf_str(&m->scratch), from, m->scratch.len));
-	buf_putc(&m->scratch, '\n');
-	end.inside = token_cache_measure(m->tokens, m->tokenizer, str_sub(buf_str(&m->scratch), from, m->scratch.len));
-	buf_clear(&m->scratch);
-	return end;
-}
-
-/* Where the last line of the text begins that may be cut off, behind `from`. */
-static size_t last_cut(struct str text, size_t from)
-{
-	for (size_t at = text.n; at-- > from + 1;)
-		if (text.p[at - 1] == '\n' && tokenizer_cuts(str_sub(text, 0, at), str_sub(text, at, text.n)))
-			return at;
-	return from;
-}
-
-/* The part that stands in the scratch buffer, which is empty afterwards. All but the core begin with an empty line. */
-static struct measures measure_part(struct measure *m, bool is_core)
-{
-	struct str text = buf_str(&m->scratch);
-	size_t from = is_core ? 0 : 1, cut = last_cut(text, from);
-	size_t before = tokenizer_measure(m->tokenizer, str_sub(text, from, cut));
-
-	assert(tokenizer_cuts(str_sub(text, 0, from), str_sub(text, from, text.n)));
-	return add_up(measure_end(m, cut), before);
-}
-
-void measure_core(struct measure *m)
-{
-	render_core(m->e, &m->scratch);
-	m->core = measure_part(m, true);
-}
-
-/* --- A memory's block --- */
+/* --- A memory --- */
 
 struct token_key measure_key(const struct measure *m, struct str text)
 {
 	return token_cache_key(m->tokens, m->tokenizer, text, MADE_INTO_BLOCK);
 }
 
-/* It is the same in every envelope, and mostly known already. */
-static size_t measure_text(struct measure *m, const struct envelope_ref *r, struct token_key key)
+static struct measures unfold(size_t folded)
 {
-	size_t measure;
+	size_t close = folded >> DIFFERENCE_BITS;
 
-	if (!render_ref_has_text(r))
-		return 0;
-	if (token_cache_get(m->tokens, key, &measure))
-		return measure;
-	render_ref_text(r, &m->scratch);
-	measure = tokenizer_measure(m->tokenizer, buf_str(&m->scratch));
-	token_cache_put(m->tokens, key, measure);
-	buf_clear(&m->scratch);
-	return measure;
+	return (struct measures){close + (folded & DIFFERENCE_MASK) - DIFFERENCE_NONE, close};
 }
 
-/* Without the empty line before it. The id is another one with each memory: remembering it would only take the place of
- * others. The other pieces are those of many. */
+/* False where they differ by too much for it. */
+static bool fold(struct measures a, size_t *ret)
+{
+	size_t difference = a.apart + DIFFERENCE_NONE - a.close;
+
+	*ret = a.close << DIFFERENCE_BITS | difference;
+	return difference <= DIFFERENCE_MASK;
+}
+
+/* It is the same in every envelope, and mostly known already. */
+static struct measures measure_text(struct measure *m, const struct envelope_ref *r, struct token_key key)
+{
+	struct measures measured;
+	size_t folded;
+
+	if (!render_ref_has_text(r))
+		return m->mention;
+	if (token_cache_get(m->tokens, key, &folded))
+		return unfold(folded);
+	render_ref_text(r, &m->scratch);
+	measured = measure_rest(m, 0);
+	if (fold(measured, &folded))
+		token_cache_put(m->tokens, key, folded);
+	return measured;
+}
+
+/* The id is another one with each memory: remembering it would only take the place of others. The other pieces are
+ * those of many. */
 static size_t measure_head(struct measure *m, const struct envelope_ref *r)
 {
-	size_t cuts[RENDER_HEAD_CUTS], measure = 0;
-	struct str head;
+	size_t cuts[RENDER_HEAD_CUTS + 1], count = render_ref_head(m->e, r, &m->scratch, cuts), measure;
+	struct str head = buf_str(&m->scratch);
 
-	render_ref_head(m->e, r, &m->scratch, cuts);
-	head = buf_str(&m->scratch);
-	for (int i = 0; i < RENDER_HEAD_CUTS; i++) {
-		size_t end = i + 1 < RENDER_HEAD_CUTS ? cuts[i + 1] : head.n;
-		struct str piece = str_sub(head, cuts[i], end);
-
+	cuts[count] = head.n;
+	measure = tokenizer_measure(m->tokenizer, str_sub(head, 0, cuts[0]));
+	for (size_t i = 0; i < count; i++) {
 		assert(tokenizer_cuts(str_sub(head, 0, cuts[i]), str_sub(head, cuts[i], head.n)));
-		measure += i == 0 ? tokenizer_measure(m->tokenizer, piece)
-				  : token_cache_measure(m->tokens, m->tokenizer, piece);
+		measure += token_cache_measure(m->tokens, m->tokenizer, str_sub(head, cuts[i], cuts[i + 1]));
 	}
 	buf_clear(&m->scratch);
 	return measure;
@@ -113,43 +123,36 @@ static size_t measure_head(struct measure *m, const struct envelope_ref *r)
 
 struct measures measure_ref(struct measure *m, const struct envelope_ref *r, struct token_key key)
 {
-	size_t before = measure_head(m, r) + measure_text(m, r, key);
-
-	render_ref_end(r, &m->scratch);
-	return add_up(measure_end(m, 0), before);
+	return add_up(measure_text(m, r, key), measure_head(m, r));
 }
 
 int64_t measure_cost(const struct measure *m, struct measures ref)
 {
-	return (int64_t)tokenizer_tokens(m->tokenizer, m->line_end + ref.last);
+	return (int64_t)tokenizer_tokens(m->tokenizer, ref.close);
 }
 
 /* --- The prompt --- */
-
-/* Goes on with a part; what stands before it gets its empty line. */
-void measure_append(struct measures *sum, struct measures part)
-{
-	*sum = add_up(part, sum->inside);
-}
 
 struct measures measure_before_refs(struct measure *m)
 {
 	struct measures sum = m->core;
 
 	render_history(m->e, &m->scratch);
-	if (m->scratch.len)
-		measure_append(&sum, measure_part(m, false));
-	if (m->e->ref_count) {
+	append_part(m, &sum);
+	if (m->e->ref_count)
 		render_memory_head(&m->scratch);
-		measure_append(&sum, measure_part(m, false));
-	}
+	append_part(m, &sum);
 	return sum;
+}
+
+void measure_append_ref(struct measures *sum, struct measures ref)
+{
+	*sum = add_up(ref, sum->close);
 }
 
 int64_t measure_tokens(struct measure *m, struct measures sum)
 {
 	render_left_out(m->e, &m->scratch);
-	if (m->scratch.len)
-		measure_append(&sum, measure_part(m, false));
-	return (int64_t)tokenizer_tokens(m->tokenizer, sum.last);
+	append_part(m, &sum);
+	return (int64_t)tokenizer_tokens(m->tokenizer, sum.close);
 }

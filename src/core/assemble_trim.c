@@ -39,7 +39,7 @@ static int64_t count_prompt(struct trim *t)
 
 	for (size_t i = 0; i < t->all_count; i++)
 		if (t->items[i].chosen != BUDGET_NONE)
-			measure_append(&sum, t->measures[i][t->items[i].chosen]);
+			measure_append_ref(&sum, t->measures[i][t->items[i].chosen]);
 	return measure_tokens(&t->measure, sum);
 }
 
@@ -238,27 +238,16 @@ static void choose_all(struct trim *t, int chosen)
 	apply(t);
 }
 
-/* The budget as a number of the prompt: it stands among the constraints, and behind what was left out. */
-static void set_budget(struct envelope *e, int64_t tokens)
-{
-	e->max_tokens = tokens;
-	for (uint32_t i = 0; i < e->constraints.count; i++)
-		if (str_is(e->constraints.members[i].key, "max_tokens"))
-			e->constraints.members[i].value = (struct json){.type = JSON_INT, .i = tokens};
-}
-
-/* Says what would do. The number is itself part of the prompt, so it is tried until it holds; a few tokens more leave
- * room for ids that have grown by a digit when the caller tries again. */
+/* Says what would do. A larger budget lists more of what is left out, so the number is tried until it holds; a few
+ * tokens more leave room for ids that have grown by a digit when the caller tries again. */
 static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
 {
-	int64_t budget = t->e->max_tokens;
+	int64_t budget = t->e->max_tokens, count = minimum;
 
-	for (int round = 0; round < TRIM_ROUNDS && minimum > t->e->max_tokens; round++) {
-		set_budget(t->e, minimum + SPARE_TOKENS);
-		measure_core(&t->measure);
-		minimum = count_prompt(t);
+	for (int round = 0; round < TRIM_ROUNDS && count + SPARE_TOKENS > t->e->max_tokens; round++) {
+		t->e->max_tokens = minimum = count + SPARE_TOKENS;
+		count = count_prompt(t);
 	}
-	minimum += SPARE_TOKENS;
 	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens",
 		    "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
 		    tokenizer_name(t->tokenizer), (long long)budget);
@@ -319,7 +308,6 @@ enum problem_code assemble_trim(const struct assemble_tools *tools, const struct
 	e->trimmed = arena_calloc(tools->arena, t.all_count + e->history.count, sizeof(*e->trimmed));
 	buf_init(&t.scratch, RENDER_MAX_BYTES);
 	measure_init(&t.measure, e, tokenizer, tools->tokens);
-	measure_core(&t.measure);
 	make_items(&t);
 	code = choose(&t, problem);
 	measure_release(&t.measure);

@@ -3,6 +3,7 @@
 #include "codec/json_member.h"
 #include "codec/sha256.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { ENVELOPE_MAX_BYTES = 64 * 1024 * 1024 };
@@ -10,6 +11,7 @@ enum { ENVELOPE_MAX_BYTES = 64 * 1024 * 1024 };
 static const char *const why_names[] = {"cited", "pinned", "inherited", "relevant", "recent"};
 static const char *const form_names[] = {"full", "summary", "ref"};
 static const char *const strategy_names[] = {"priority", "full", "summary", "lazy"};
+static const char *const fetch_names[] = {NULL, "mcp", "command", "http"};
 
 const char *envelope_why_name(enum envelope_why why)
 {
@@ -32,6 +34,22 @@ bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret)
 		if (!str_is(name, strategy_names[i]))
 			continue;
 		*ret = (enum envelope_strategy)i;
+		return true;
+	}
+	return false;
+}
+
+const char *envelope_fetch_name(enum envelope_fetch fetch)
+{
+	return fetch_names[fetch];
+}
+
+bool envelope_fetch_parse(struct str name, enum envelope_fetch *ret)
+{
+	for (int i = FETCH_MCP; i <= FETCH_HTTP; i++) {
+		if (!str_is(name, fetch_names[i]))
+			continue;
+		*ret = (enum envelope_fetch)i;
 		return true;
 	}
 	return false;
@@ -178,7 +196,8 @@ static void put_text(struct json_writer *w, const struct envelope_ref *r, struct
 		ret->spans[ret->count++] = (struct span){from, w->out->len};
 }
 
-static void put_ref(struct json_writer *w, const struct envelope_ref *r, struct spans *ret_texts)
+static void put_ref(struct json_writer *w, const struct envelope *e, const struct envelope_ref *r,
+		    struct spans *ret_texts)
 {
 	json_begin_object(w);
 	json_member_optional(w, "agent", r->agent);
@@ -190,6 +209,9 @@ static void put_ref(struct json_writer *w, const struct envelope_ref *r, struct 
 	json_member_optional(w, "kind", r->kind);
 	if (r->redaction_count)
 		put_redactions(w, r);
+	/* Three digits are as fine as anybody can tell, and the same everywhere. */
+	if (e->minor >= 1)
+		json_member_double(w, "relevance", round(r->relevance * 1000) / 1000);
 	put_memory_id(w, "superseded_by", r->superseded_by);
 	if (r->text.p)
 		put_text(w, r, ret_texts);
@@ -216,7 +238,7 @@ static void put_memory(struct json_writer *w, const struct envelope *e, struct s
 	json_key(w, "refs");
 	json_begin_array(w);
 	for (size_t i = 0; i < e->ref_count; i++)
-		put_ref(w, &e->refs[i], ret_texts);
+		put_ref(w, e, &e->refs[i], ret_texts);
 	json_end_array(w);
 	json_end_object(w);
 }
@@ -250,12 +272,14 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	digest_at = out->len;
 	if (part != ENVELOPE_DIGESTED)
 		put_digest(w, "digest", e->digest);
-	json_member_int(w, "envelope_minor", ENVELOPE_MINOR);
+	json_member_int(w, "envelope_minor", e->minor);
 	json_member_cstr(w, "envelope_version", ENVELOPE_VERSION);
 	json_key(w, "expected_output");
 	json_put_canonical(w, &e->expected_output);
 	json_key(w, "extensions");
 	json_put_canonical(w, &e->extensions);
+	if (e->minor >= 1)
+		json_member_optional(w, "fetch_hint", str_of(envelope_fetch_name(e->fetch_hint)));
 	json_member_optional(w, "from", e->from);
 	json_key(w, "guard");
 	json_put_canonical(w, &e->guard);

@@ -13,11 +13,15 @@
 #include "core/memory.h"
 
 #define ENVELOPE_VERSION "2"
-enum { ENVELOPE_MINOR = 0, ENVELOPE_JSON_DEPTH = 80 };
+/* What is packed now. Stored envelopes keep the minor that they were sealed with, and with it their members, their
+ * digest and their prompt: 0 has neither fetch_hint nor relevance, and the first form of the prompt. */
+enum { ENVELOPE_MINOR = 1, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
 enum envelope_form { FORM_FULL, FORM_SUMMARY, FORM_REF };
 enum envelope_strategy { STRATEGY_PRIORITY, STRATEGY_FULL, STRATEGY_SUMMARY, STRATEGY_LAZY };
+/* How the receiver gets at a memory by its id, so that the prompt says it in its way. */
+enum envelope_fetch { FETCH_UNSAID, FETCH_MCP, FETCH_COMMAND, FETCH_HTTP };
 
 /* A stretch of a text that the guard has blanked. */
 struct envelope_redaction {
@@ -38,6 +42,7 @@ struct envelope_ref {
 	struct str agent;		/* author; p == NULL: unknown */
 	int64_t created_at_ms;
 	uint64_t superseded_by;		/* when the envelope was packed; 0: it was not */
+	double relevance;		/* to the work, 0 to 1; since minor 1 */
 	const struct envelope_redaction *redactions;
 	size_t redaction_count;
 	struct str text;		/* p == NULL: none (form ref), or gone */
@@ -69,12 +74,14 @@ struct envelope_trim {
 
 struct envelope {
 	uint64_t num;
+	int64_t minor;
 	uint8_t digest[32];
 	struct str space;
 	int64_t created_at_ms;
 	struct str from;		/* p == NULL: unknown */
 	struct str to;
 	struct str traceparent;		/* p == NULL: none */
+	enum envelope_fetch fetch_hint;	/* the receiver's, since minor 1 */
 
 	struct str task;
 	struct str intent;		/* p == NULL: none was given */
@@ -120,6 +127,9 @@ const char *envelope_why_name(enum envelope_why why);
 const char *envelope_form_name(enum envelope_form form);
 const char *envelope_strategy_name(enum envelope_strategy strategy);
 bool envelope_strategy_parse(struct str name, enum envelope_strategy *ret);
+/* NULL where it is unsaid. */
+const char *envelope_fetch_name(enum envelope_fetch fetch);
+bool envelope_fetch_parse(struct str name, enum envelope_fetch *ret);
 
 enum envelope_part {
 	ENVELOPE_WHOLE,		/* what callers get */

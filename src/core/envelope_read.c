@@ -30,6 +30,16 @@ static bool read_int(const struct json *obj, const char *key, int64_t *ret)
 	return json_as_int(json_get(obj, key), ret);
 }
 
+static bool read_number(const struct json *obj, const char *key, double *ret)
+{
+	const struct json *value = json_get(obj, key);
+
+	if (value == NULL || (value->type != JSON_INT && value->type != JSON_DOUBLE))
+		return false;
+	*ret = value->type == JSON_INT ? (double)value->i : value->d;
+	return true;
+}
+
 static bool read_time(const struct json *obj, const char *key, int64_t *ret)
 {
 	struct str text;
@@ -135,7 +145,7 @@ static bool read_redactions(const struct json *obj, struct arena *arena, struct 
 	return true;
 }
 
-static bool read_ref(const struct json *obj, struct arena *arena, struct envelope_ref *r)
+static bool read_ref(const struct json *obj, int64_t minor, struct arena *arena, struct envelope_ref *r)
 {
 	const struct json *text = json_get(obj, "text");
 	struct str id, importance, trust, superseded_by;
@@ -150,7 +160,7 @@ static bool read_ref(const struct json *obj, struct arena *arena, struct envelop
 	    !memory_trust_parse(trust, &r->trust) || !read_int(obj, "tokens", &r->tokens) ||
 	    !read_optional(obj, "kind", &r->kind) || !read_optional(obj, "agent", &r->agent) ||
 	    !read_time(obj, "created_at", &r->created_at_ms) || !read_optional(obj, "superseded_by", &superseded_by) ||
-	    !read_redactions(obj, arena, r))
+	    !read_redactions(obj, arena, r) || (minor >= 1 && !read_number(obj, "relevance", &r->relevance)))
 		return false;
 	if (superseded_by.p && !memory_id_parse(superseded_by, &newer))
 		return false;
@@ -173,7 +183,7 @@ static bool read_memory(const struct json *obj, struct arena *arena, struct enve
 	e->ref_count = refs.count;
 	e->missing_count = missing.count;
 	for (uint32_t i = 0; i < refs.count; i++)
-		if (!read_ref(&refs.items[i], arena, &e->refs[i]))
+		if (!read_ref(&refs.items[i], e->minor, arena, &e->refs[i]))
 			return false;
 	for (uint32_t i = 0; i < missing.count; i++)
 		if (!read_str(&missing.items[i], "id", &e->missing[i].id) ||
@@ -195,14 +205,13 @@ static bool read_budget(const struct json *obj, struct arena *arena, struct enve
 	e->trimmed = arena_calloc(arena, trimmed.count, sizeof(*e->trimmed));
 	e->trim_count = trimmed.count;
 	for (uint32_t i = 0; i < trimmed.count; i++) {
-		const struct json *item = &trimmed.items[i], *score = json_get(item, "score");
+		const struct json *item = &trimmed.items[i];
 		struct envelope_trim *t = &e->trimmed[i];
 
 		if (!read_str(item, "id", &t->id) || !read_int(item, "tokens", &t->tokens) ||
-		    !read_str(item, "reason", &t->reason) || !read_str(item, "form", &t->form) || score == NULL ||
-		    (score->type != JSON_INT && score->type != JSON_DOUBLE))
+		    !read_str(item, "reason", &t->reason) || !read_str(item, "form", &t->form) ||
+		    !read_number(item, "score", &t->score))
 			return false;
-		t->score = score->type == JSON_INT ? (double)score->i : score->d;
 	}
 	return true;
 }
@@ -222,6 +231,17 @@ static bool read_lineage(const struct json *obj, struct envelope *e)
 	       read_int(obj, "max_hops", &e->max_hops) && read_tree(obj, "path", JSON_ARRAY, &e->path);
 }
 
+/* An envelope of a newer server has members that would be lost here, and with them its digest. */
+static bool read_minor(const struct json *obj, struct envelope *e)
+{
+	struct str hint;
+
+	if (!read_int(obj, "envelope_minor", &e->minor) || e->minor < 0 || e->minor > ENVELOPE_MINOR)
+		return false;
+	return e->minor == 0 || (read_optional(obj, "fetch_hint", &hint) &&
+				 (hint.p == NULL || envelope_fetch_parse(hint, &e->fetch_hint)));
+}
+
 bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
 {
 	struct envelope e = {0};
@@ -234,7 +254,7 @@ bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
 	completeness = json_get(&obj, "completeness");
 	if (json_get(&obj, "guard"))
 		e.guard = *json_get(&obj, "guard");
-	if (!read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) ||
+	if (!read_minor(&obj, &e) || !read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) ||
 	    !read_str(&obj, "space", &e.space) || !read_time(&obj, "created_at", &e.created_at_ms) ||
 	    !read_optional(&obj, "from", &e.from) || !read_str(&obj, "to", &e.to) ||
 	    !read_optional(&obj, "traceparent", &e.traceparent) || !read_task(json_get(&obj, "task"), &e) ||
