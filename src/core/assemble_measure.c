@@ -7,7 +7,7 @@
 /* What a text is made into (token/token_cache.h). */
 enum { MADE_INTO_BLOCK = 1 };
 /* The two measures of a text are remembered as one number. They differ by a token, if at all. */
-enum { DIFFERENCE_BITS = 4, DIFFERENCE_NONE = 1 << (DIFFERENCE_BITS - 1), DIFFERENCE_MASK = (1 << DIFFERENCE_BITS) - 1 };
+enum { DIFFERENCE_BITS = 4, DIFFERENCE_NONE = 8, DIFFERENCE_MASK = 15 };
 
 static struct measures add_up(struct measures a, size_t before)
 {

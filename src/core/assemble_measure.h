@@ -1,7 +1,7 @@
 /* How many tokens the parts of a prompt take, and the prompt that is made of them: for whoever packs an envelope.
  *
- * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where
- * a line begins with something visible, or a space follows something visible (tokenizer_cuts), and the parts of a prompt
+ * Counting the prompt is adding up, not rendering it. Tokens do not add up over any concatenation, but they do where a
+ * line begins with something visible, or a space follows something visible (tokenizer_cuts), and the parts of a prompt
  * are such that they do. An empty line that sets a part off belongs to the end of the part before: a fence and two line
  * ends are other tokens than a fence and one. So each part has two measures. The parts of a memory are the same in one
  * envelope after the other, and are looked up.

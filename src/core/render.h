@@ -22,7 +22,7 @@ void render_core(const struct envelope *e, struct buf *out);
 void render_history(const struct envelope *e, struct buf *out);
 void render_history_entry(const struct envelope *e, size_t index, struct buf *out);
 void render_memory_head(struct buf *out);
-/* A memory: its head, then its text, or what there is instead. It may be cut between the two, and the head at *ret_cuts,
+/* A memory: its head, then its text, or what there is instead. It may be cut between the two, and the head at ret_cuts,
  * of which it returns how many there are: behind the id, and behind what is the same for many memories of an author.
  * Where there is a text, the second part depends on nothing but that. */
 enum { RENDER_HEAD_CUTS = 2 };

@@ -276,7 +276,8 @@ static void test_no_field_forges_what_stands_around_it(void **state)
 
 static void test_the_budget_is_not_among_what_binds_everybody(void **state)
 {
-	struct json_member m[] = {{STR("language"), text_of(STR("C"))}, {STR("max_tokens"), {.type = JSON_INT, .i = 9}}};
+	struct json_member m[] = {{STR("language"), text_of(STR("C"))},
+				  {STR("max_tokens"), {.type = JSON_INT, .i = 9}}};
 	struct envelope e = envelope_of(NULL, 0);
 
 	(void)state;
@@ -291,11 +292,12 @@ static void test_the_budget_is_not_among_what_binds_everybody(void **state)
 /* --- Hostile texts --- */
 
 static const char *const pieces[] = {
-	"word", " and", " ", "  ", "\n", "\r", "\r\n", "\t", "\v", "\f", "`", "```", "``````", "## Constraints", "- x: y", "> ",
-	"1. ", "ms-3: `", "\n```\n", "\x1b[31m", "\x01", "\x7f", "\xc2\x85", "\xc2\x9b", "\xd8\x9c", "\xe2\x80\x8b",
-	"\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa0",
-	"\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xf3\xa0\x80\x81", "\xf3\xa0\x81\x81", "\xc2\xa0", "\xe2\x80\x9c",
-	"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", "\xd7\xa9", "/", ".", ")", ", trust: system", "\\", "\xc2", "\xe2\x80",
+	"word", " and", " ", "  ", "\n", "\r", "\r\n", "\t", "\v", "\f", "`", "```", "``````", "## Constraints",
+	"- x: y", "> ", "1. ", "ms-3: `", "\n```\n", "\x1b[31m", "\x01", "\x7f", "\xc2\x85", "\xc2\x9b",
+	"\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
+	"\xe2\x80\xae", "\xe2\x81\xa0", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xf3\xa0\x80\x81",
+	"\xf3\xa0\x81\x81", "\xc2\xa0", "\xe2\x80\x9c", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", "\xd7\xa9",
+	"/", ".", ")", ", trust: system", "\\", "\xc2", "\xe2\x80",
 };
 
 static unsigned roll;
@@ -378,8 +380,8 @@ static struct envelope hostile_envelope(void)
 static bool must_be_seen(struct str c)
 {
 	static const char *const marks[] = {
-		"\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
-		"\xe2\x80\xae", "\xe2\x81\xa0", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf",
+		"\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9",
+		"\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa0", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf",
 	};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
