@@ -529,6 +529,7 @@ _spine()
 		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
 		--max-tokens|-m) return ;;
 		--description|-d) return ;;
+		--fetch-hint) COMPREPLY=($(compgen -W 'mcp command http' -- "$cur")); return ;;
 		--fallback) return ;;
 		--ack-timeout) return ;;
 		--attempts) return ;;
@@ -540,7 +541,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--accepts --tokenizer --max-tokens --description --fallback --ack-timeout --attempts --webhook --replace --reset-breaker --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--accepts --tokenizer --max-tokens --description --fetch-hint --fallback --ack-timeout --attempts --webhook --replace --reset-breaker --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

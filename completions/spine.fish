@@ -388,6 +388,7 @@ complete -c spine -n '__fish_seen_subcommand_from agent' -l accepts -x -d 'the v
 complete -c spine -n '__fish_seen_subcommand_from agent' -l tokenizer -x -a 'o200k_base cl100k_base estimate' -d 'in whose tokens its prompts are counted'
 complete -c spine -n '__fish_seen_subcommand_from agent' -l max-tokens -s m -x -d 'the budget of its prompts'
 complete -c spine -n '__fish_seen_subcommand_from agent' -l description -s d -x -d 'what it does'
+complete -c spine -n '__fish_seen_subcommand_from agent' -l fetch-hint -x -a 'mcp command http' -d 'how it fetches a memory by its id, so that its prompts say how'
 complete -c spine -n '__fish_seen_subcommand_from agent' -l fallback -x -d 'who gets its work where it fails; may be given several times, in this order'
 complete -c spine -n '__fish_seen_subcommand_from agent' -l ack-timeout -x -d 'how long an attempt may take until it has acked; 15s where nobody says otherwise'
 complete -c spine -n '__fish_seen_subcommand_from agent' -l attempts -x -d 'how often it is tried; 3 where nobody says otherwise'

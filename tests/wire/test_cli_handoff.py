@@ -47,7 +47,9 @@ def chain(spine):
         spine, "reviewer", "Review.", "--from", "coder", "-p", "env-1", "-c", "max_retries=2", "-c", "style=plain",
         "--waive", "deadline=the client said so", "--resolve-decision", "Which queue?=the fast one",
     )
-    handed(spine, "tester", "Test.", "--from", "reviewer", "-p", "env-2", "-m", "300")
+    last = ["tester", "Test.", "--from", "reviewer", "-p", "env-2", "-m"]
+    least = int(re.search(r"needs (\d+) tokens", spine("handoff", *last, "1", "--dry-run").err).group(1))
+    handed(spine, *last, str(least + 16))
 
 
 # --- Handoff -------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_the_prompt_can_be_piped(spine):
     stored(spine, "a\x1b[31m b")
     result = spine.ok("handoff", "b", "Use ms-1 and ms-9.", "--prompt")
     assert result.out.startswith("# Handoff to b\n")
-    assert "a\x1b[31m b" in result.out
+    assert r"a\u{1b}[31m b" in result.out
     assert re.fullmatch(r"\(env-1: \d+ of 8000 tokens, 1 missing, 0 trimmed\)\n", result.err)
     assert spine.ok("envelope", "env-1", "--prompt").out == result.out
     tokens = spine.ok("envelope", "env-1", "--json").json["budget"]["token_count"]

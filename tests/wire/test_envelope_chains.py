@@ -232,6 +232,6 @@ def test_a_step_that_ends_with_a_mark_of_its_own_gets_no_second_one(api):
         {"agent": "a", "action": "Where does it come from?", "decision": "Ask them!", "why": "nobody knows"},
         {"agent": "b", "action": "asked", "decision": "wait", "why": "they will answer"}])
     prompt = api.prompt(envelope)
-    assert "a: Where does it come from? Decided: Ask them! Because: nobody knows\n" in prompt
-    assert "b: asked. Decided: wait. Because: they will answer\n" in prompt
+    assert "1. a: Where does it come from?\nDecided: Ask them!\nBecause: nobody knows\n" in prompt
+    assert "b: asked\nDecided: wait\nBecause: they will answer\n" in prompt
     assert envelope["budget"]["token_count"] == api.count(prompt)

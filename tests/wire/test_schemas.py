@@ -429,6 +429,7 @@ def chain(api):
         include_recent=50, max_hops=3, **{"from": "a"},
     )
     yield root
+    api.ok("PUT", "/v1/agents/c", {"fetch_hint": "command"})
     child = api.handoff("c", "narrow it", parent=root["id"], waive=[{"key": "deep", "reason": "too strict"}, {"key": "region", "reason": "moved"}],
                         resolved_decisions=[{"decision": "which database?", "outcome": "none"}, {"decision": "which queue?"}], tokenizer="cl100k_base")
     yield child
@@ -494,7 +495,7 @@ def test_the_envelopes_above_have_everything_that_the_schema_names(envelopes):
             assert set(schema.get("enum", [])) - {"unavailable"} == values, (name, field)
     assert {envelope["lineage"]["hop"] for envelope in made} == {1, 2, 3}
     assert {key for envelope in made for key in envelope["extensions"]} == {"v1", "v2"}
-    for nullable in ("from", "traceparent", "guard"):
+    for nullable in ("from", "traceparent", "guard", "fetch_hint"):
         assert {envelope[nullable] is None for envelope in made} == {True, False}, nullable
 
 
@@ -607,7 +608,7 @@ def test_fields_that_are_not_known_are_ignored(envelopes):
         ("digest", "sha256:" + "A" * 64), ("digest", "0" * 64), ("space", "Upper"), ("space", ""), ("to", None), ("to", ""), ("created_at", "2026-01-30T00:00:00Z"),
         ("created_at", "yesterday"), ("task/summary", None), ("task/id", ""), ("constraints/max_tokens", 0), ("constraints/max_tokens", "many"),
         ("history/0", "text"), ("memory/refs/0/why", "because"), ("memory/refs/0/form", "none"), ("memory/refs/0/version", 0), ("memory/refs/0/id", "ms-1@1"),
-        ("memory/refs/0/importance", "urgent"), ("memory/refs/0/trust", "me"), ("memory/refs/0/redactions", []), ("memory/refs/0/tokens", 1.5),
+        ("memory/refs/0/relevance", 1.5), ("fetch_hint", "curl"), ("memory/refs/0/importance", "urgent"), ("memory/refs/0/trust", "me"), ("memory/refs/0/redactions", []), ("memory/refs/0/tokens", 1.5),
         ("memory/missing/0/reason", "lost"), ("budget/strategy", "magic"), ("budget/utilization", 1.01), ("budget/max_tokens", 0), ("budget/token_count", -1),
         ("budget/trimmed/0/form", "full"), ("budget/trimmed/0/id", "history"), ("budget/trimmed/0/reason", "whim"), ("completeness/score", -0.1),
         ("lineage/hop", 1), ("lineage/hop", 65), ("lineage/parent", None), ("lineage/parent_digest", None), ("lineage/path", []), ("waived/0/at_hop", 1),
