@@ -57,6 +57,7 @@ export interface Agent {
 	readonly tokenizer: string | null;
 	readonly max_tokens: number | null;
 	readonly description: string | null;
+	readonly fetch_hint: "mcp" | "command" | "http" | null;
 	readonly ack_timeout_s: number;
 	readonly max_attempts: number;
 	readonly fallbacks: readonly string[];

@@ -14,7 +14,7 @@ from .wire import UNSET, Query, Unset, header_value, string_list
 
 # The settings that stay when others are changed. (The secret of the webhook the server keeps by itself.)
 _KEPT = (
-    *("accepts", "tokenizer", "max_tokens", "description"),
+    *("accepts", "tokenizer", "max_tokens", "description", "fetch_hint"),
     *("ack_timeout_s", "max_attempts", "fallbacks", "webhook"),
 )
 _TRIES_MAX = 50
@@ -63,6 +63,7 @@ def register_agent(
     tokenizer: Union[str, None, Unset] = UNSET,
     max_tokens: Union[int, None, Unset] = UNSET,
     description: Union[str, None, Unset] = UNSET,
+    fetch_hint: Union[str, None, Unset] = UNSET,
     ack_timeout_s: Union[float, None, Unset] = UNSET,
     max_attempts: Union[int, None, Unset] = UNSET,
     fallbacks: Union[Iterable[str], None, Unset] = UNSET,
@@ -78,6 +79,7 @@ def register_agent(
     tokenizer       how its tokens are counted
     max_tokens      how many a handoff to it may have
     description     what it does
+    fetch_hint      how it fetches a memory by its id, so that its prompts say how: "mcp", "command" or "http"
     ack_timeout_s   how long it has to ack a handoff
     max_attempts    how often it gets one that failed
     fallbacks       which agents get it then, in order
@@ -96,6 +98,7 @@ def register_agent(
         "tokenizer": tokenizer,
         "max_tokens": max_tokens,
         "description": description,
+        "fetch_hint": fetch_hint,
         "ack_timeout_s": ack_timeout_s,
         "max_attempts": max_attempts,
         "fallbacks": (

@@ -21,9 +21,10 @@ E = TypeVar("E", bound="Envelope")
 class Ref:
     """A memory in an envelope.
 
-    why   "cited", "pinned", "inherited", "relevant" or "recent"
-    form  "full", "summary" or "ref", which has no text
-    text  what it says; None in the form "ref", and where the memory was forgotten since
+    why        "cited", "pinned", "inherited", "relevant" or "recent"
+    form       "full", "summary" or "ref", which has no text
+    text       what it says; None in the form "ref", and where the memory was forgotten since
+    relevance  how much it has to do with the work, 0 to 1; None in an envelope of minor 0
     """
 
     id: str
@@ -38,6 +39,7 @@ class Ref:
     agent: Optional[str]
     digest: str
     superseded_by: Optional[str]
+    relevance: Optional[float]
     created_at: datetime
     raw: dict[str, Any] = field(repr=False, compare=False)
 
@@ -56,6 +58,7 @@ class Ref:
             agent=raw.get("agent"),
             digest=raw["digest"],
             superseded_by=raw.get("superseded_by"),
+            relevance=raw.get("relevance"),
             created_at=parse_time(raw["created_at"]),
             raw=dict(raw),
         )
@@ -152,6 +155,7 @@ class Envelope:
     parent, root      ids of the envelope that this one continues, and of the first one
     hop, max_hops     which handoff of the chain this is, and how many there may be
     path              the agents that the work went through, this receiver last
+    fetch_hint        how the receiver fetches memories, as the prompt says it: "mcp", "command", "http"; None: not said
     guard             what was found in a handoff that had to be free of credentials; None where nobody asked for that
     since             what became of its memories after it was packed; known where it was read again, with `envelope`
     raw               the envelope as the server sent it
@@ -177,6 +181,7 @@ class Envelope:
     waived: list[Waived] = field(repr=False, hash=False)
     expected_output: dict[str, Any] = field(repr=False, hash=False)
     guard: Optional[Guard] = field(repr=False)
+    fetch_hint: Optional[str] = field(repr=False)
     parent: Optional[str]
     root: str = field(repr=False)
     hop: int
@@ -217,6 +222,7 @@ class Envelope:
             waived=[Waived.from_wire(entry) for entry in raw.get("waived") or ()],
             expected_output=dict(raw.get("expected_output") or {}),
             guard=None if guard is None else Guard.from_wire(guard),
+            fetch_hint=raw.get("fetch_hint"),
             parent=lineage.get("parent"),
             root=lineage["root"] or "",
             hop=lineage["hop"],
