@@ -279,11 +279,12 @@ def test_an_agent_shows_its_queue_and_settings(spine):
     spine.ok("ack", taken(spine)["lease"], "--work-lease", "1m")
     spine.ok(
         "agent", "coder", "--fallback", "a", "--fallback", "b", "--ack-timeout", "500ms", "--attempts", "5",
-        "--webhook", "http://127.0.0.1:9/hook",
+        "--webhook", "http://127.0.0.1:9/hook", "--fetch-hint", "command",
     )
     agent = spine.ok("agent", "coder", "--description", "writes", "--json").json
     assert (agent["fallbacks"], agent["ack_timeout_s"], agent["max_attempts"]) == (["a", "b"], 0.5, 5)
     assert (agent["webhook"], agent["description"]) == ("http://127.0.0.1:9/hook", "writes")
+    assert agent["fetch_hint"] == "command" and spine("agent", "coder", "--fetch-hint", "curl").code == USAGE
     text = spine.ok("agent", "coder").out
     assert re.search(r"^queue queued +1$", text, re.M) and re.search(r"^queue working +1$", text, re.M)
     assert re.search(r"^breaker state +closed$", text, re.M) and "null" not in text

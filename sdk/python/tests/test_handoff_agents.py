@@ -27,6 +27,7 @@ SETTINGS = {
     "tokenizer": "cl100k_base",
     "max_tokens": 1000,
     "description": "x",
+    "fetch_hint": "mcp",
     "ack_timeout_s": 7.5,
     "max_attempts": 2,
     "fallbacks": ["c"],

@@ -358,7 +358,8 @@ def test_a_dry_run_stores_nothing_and_says_what_budgets_would_lose(spine):
     assert all(budget.fits and budget.token_count <= budget.max_tokens for budget in tried.budgets)
     lost = [len(budget.trimmed) for budget in tried.budgets]
     assert lost == sorted(lost, reverse=True) and lost[0] > lost[-1] == 0
-    assert tried.budgets[-1].kept == len(tried.refs) == 12
+    assert tried.budgets[-1].kept == 12
+    assert len({*tried.memory_refs, *(trim.id for trim in tried.trimmed)}) == 12
     assert spine.tasks().all() == []
     with pytest.raises(ValueError, match="dry run"):
         spine.agent_handoff("c", "go", parent=tried)
