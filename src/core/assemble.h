@@ -12,6 +12,10 @@
 #include "core/redact.h"
 #include "token/token_cache.h"
 
+/* What is less relevant does not come along unless it was named or pinned. So relevant is what has one word of a summary
+ * of three, one that no other memory has; of a summary of four it is not enough. */
+#define HANDOFF_RELEVANCE_MIN (1.0 / 9)
+
 enum {
 	HANDOFF_TEXT_MAX = 256 * 1024,
 	HANDOFF_REFS_MAX = 10000,
@@ -19,6 +23,7 @@ enum {
 	HANDOFF_QUERY_MAX = 4096,
 	/* What the search for a summary looks at: its rarest words, as many as that allows. */
 	HANDOFF_QUERY_POSTINGS = 3 << 15,
+	HANDOFF_DECISIONS_KEPT = 100,	/* memories of the kind "decision" of a task that are inherited, the newest */
 	HANDOFF_HISTORY_MAX = 10000,
 	HANDOFF_DECISIONS_MAX = 1000,
 	HANDOFF_HOPS_MAX = 64,
@@ -47,7 +52,9 @@ struct handoff_draft {
 	struct json waive;		/* array */
 	struct json extensions;		/* object */
 	const struct memory_id *refs;
+	const bool *ref_is_found;	/* of each ref: it had come along by relevance; NULL: none had */
 	size_t ref_count;
+	bool whole_space;		/* memories of other tasks may come along, too */
 	enum envelope_strategy strategy;
 	int64_t max_hops;		/* 0: inherited, or the default */
 };

@@ -3,6 +3,30 @@
 #define SPINE_CORE_ASSEMBLE_INTERNAL_H
 
 #include "core/assemble.h"
+#include "core/mention.h"
+
+/* A memory on its way into the envelope. A memory is taken for the first reason that is found for it. */
+struct collected {
+	enum envelope_why why;
+	double relevance;
+	uint64_t repeats;	/* 0: nothing */
+};
+
+/* What is collected: ids, each once, and what is known of each by its position. */
+struct collection {
+	struct mention_list ids;
+	struct collected *known;
+	size_t known_cap;
+	struct arena *arena;
+};
+
+/* Gives what was added to the ids since `from` a reason. */
+void collection_note(struct collection *c, size_t from, enum envelope_why why);
+
+/* assemble_relevant.c: adds what is relevant, up to include_recent, and says of everything how relevant it is. What was
+ * looked at and passed over is noted in the envelope. */
+void assemble_relevant(const struct assemble_tools *t, const struct assemble_input *in, struct envelope *e,
+		       struct collection *c);
 
 /* assemble_refs.c: the references and what is missing, each resolved to a version, all in the form "full". Sets
  * requested and resolved. */

@@ -133,6 +133,15 @@ int64_t measure_cost(const struct measure *m, struct measures ref)
 
 /* --- The prompt --- */
 
+int64_t measure_memory_head(struct measure *m)
+{
+	struct measures head = {0};
+
+	render_memory_head(&m->scratch);
+	append_part(m, &head);
+	return (int64_t)tokenizer_tokens(m->tokenizer, head.close);
+}
+
 struct measures measure_before_refs(struct measure *m)
 {
 	struct measures sum = m->core;

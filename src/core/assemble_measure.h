@@ -40,6 +40,8 @@ struct measures measure_ref(struct measure *m, const struct envelope_ref *r, str
 /* In tokens, what the memory adds to a prompt. */
 int64_t measure_cost(const struct measure *m, struct measures ref);
 
+/* In tokens, the heading of the memories. */
+int64_t measure_memory_head(struct measure *m);
 /* The prompt up to the first memory, then with each of them, and how many tokens it has with all that follows. */
 struct measures measure_before_refs(struct measure *m);
 void measure_append_ref(struct measures *sum, struct measures ref);

@@ -1,34 +1,34 @@
 /* Collecting and resolving: which memories go with the handoff, and why. */
 #include "core/assemble_internal.h"
-#include "core/mention.h"
 
-/* A memory is taken for the first reason that is found for it; the reasons are asked in this order. */
-struct collection {
-	struct mention_list ids;	/* each once */
-	enum envelope_why *why;		/* by position in ids; grows with it */
-	size_t why_cap;
-	struct arena *arena;
-};
-
-static void note_why(struct collection *c, size_t from, enum envelope_why why)
+void collection_note(struct collection *c, size_t from, enum envelope_why why)
 {
-	if (c->ids.count > c->why_cap) {
+	if (c->ids.count > c->known_cap) {
 		size_t cap = c->ids.cap;
-		enum envelope_why *grown = arena_calloc(c->arena, cap, sizeof(*grown));
+		struct collected *grown = arena_calloc(c->arena, cap, sizeof(*grown));
 
 		if (from)
-			memcpy(grown, c->why, from * sizeof(*grown));
-		c->why = grown;
-		c->why_cap = cap;
+			memcpy(grown, c->known, from * sizeof(*grown));
+		c->known = grown;
+		c->known_cap = cap;
 	}
 	for (size_t i = from; i < c->ids.count; i++)
-		c->why[i] = why;
+		c->known[i] = (struct collected){.why = why};
+}
+
+/* What an envelope that is packed again had found by relevance is no more than that. */
+static void collect_refs(struct collection *c, const struct handoff_draft *d, bool found)
+{
+	for (size_t i = 0; i < d->ref_count; i++)
+		if ((d->ref_is_found && d->ref_is_found[i]) == found)
+			mention_add(&c->ids, d->refs[i], c->arena);
 }
 
 static void collect_cited(struct collection *c, const struct handoff_draft *d)
 {
-	for (size_t i = 0; i < d->ref_count; i++)
-		mention_add(&c->ids, d->refs[i], c->arena);
+	size_t cited;
+
+	collect_refs(c, d, false);
 	mention_collect(&c->ids, d->summary, c->arena);
 	for (uint32_t i = 0; i < d->history.count; i++) {
 		const struct json *id = json_get(&d->history.items[i], "memory_id");
@@ -36,54 +36,100 @@ static void collect_cited(struct collection *c, const struct handoff_draft *d)
 		if (id && id->type == JSON_STRING)
 			mention_collect(&c->ids, id->s, c->arena);
 	}
-	note_why(c, 0, WHY_CITED);
+	collection_note(c, 0, WHY_CITED);
+	cited = c->ids.count;
+	collect_refs(c, d, true);
+	collection_note(c, cited, WHY_RELEVANT);
 }
 
-/* What the parent carried, what it had to leave out, and what it could not find: all are asked for again, in their
- * newest version. */
-static void collect_inherited(struct collection *c, const struct envelope *parent)
+/* --- Inheriting --- */
+
+/* Adds the newest version of a memory. */
+static void add_newest(struct collection *c, uint64_t num)
 {
-	size_t from = c->ids.count;
+	mention_add(&c->ids, (struct memory_id){num, 0}, c->arena);
+}
+
+/* What was named is inherited. What was pinned comes by its pin, while it has it; what came by relevance is looked for
+ * again, for the new summary. Envelopes of minor 0 do not say why a memory was left out: it might have been named. */
+static bool is_inherited(enum envelope_why why)
+{
+	return why == WHY_CITED || why == WHY_INHERITED;
+}
+
+static void collect_named(struct collection *c, const struct envelope *parent)
+{
 	struct memory_id id;
 
 	for (size_t i = 0; i < parent->ref_count; i++)
-		mention_add(&c->ids, (struct memory_id){parent->refs[i].id.num, 0}, c->arena);
+		if (is_inherited(parent->refs[i].why))
+			add_newest(c, parent->refs[i].id.num);
 	for (size_t i = 0; i < parent->trim_count; i++)
-		if (memory_id_parse(parent->trimmed[i].id, &id))
-			mention_add(&c->ids, (struct memory_id){id.num, 0}, c->arena);
+		if (memory_id_parse(parent->trimmed[i].id, &id) &&
+		    (parent->minor == 0 || is_inherited(parent->trimmed[i].why)))
+			add_newest(c, id.num);
 	for (size_t i = 0; i < parent->missing_count; i++)
 		if (memory_id_parse(parent->missing[i].id, &id))
 			mention_add(&c->ids, id, c->arena);
-	note_why(c, from, WHY_INHERITED);
 }
 
-/* Adds what the query finds, up to max of what is not there yet. Returns how many were added. What is there already
- * may be found again, so that more must be asked for than are wanted; but it is not often, and each one more that is
- * asked for takes time: a second page follows where the first was not enough. */
-static size_t collect_found(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
-			    struct recall_query *q, size_t max, enum envelope_why why)
+/* A step that says what was decided names the memory that it was decided by. */
+static void collect_decided(struct collection *c, const struct envelope *parent)
+{
+	for (uint32_t i = 0; i < parent->history.count; i++) {
+		const struct json *step = &parent->history.items[i], *id = json_get(step, "memory_id");
+
+		if (id && id->type == JSON_STRING && json_get(step, "decision"))
+			mention_collect(&c->ids, id->s, c->arena);
+	}
+}
+
+/* Who opens a memory needs it. */
+static void collect_opened(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
+{
+	struct receipt_row *rows = arena_calloc(t->arena, HANDOFF_RECENT_MAX, sizeof(*rows));
+	size_t count;
+
+	if (store_receipts(t->conn, in->space, in->parent->num, HANDOFF_RECENT_MAX, t->arena, rows, &count) != STORE_OK)
+		return;
+	for (size_t i = 0; i < count; i++)
+		add_newest(c, rows[i].memory);
+}
+
+/* Adds what the query lists, up to max of what is not there yet. What is there already may be listed again: a second
+ * page follows where the first was not enough. */
+static void collect_listed(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c,
+			   struct recall_query *q, size_t max, enum envelope_why why)
 {
 	size_t from = c->ids.count, left = max + from, page = max < RECALL_LIMIT_MAX ? max : RECALL_LIMIT_MAX, found;
-	struct recall_hit *hits;
+	struct recall_hit *hits = arena_alloc(t->arena, page * sizeof(*hits));
 
-	/* A listing goes on where it stopped; a search for words begins again with each page. */
-	if (q->text.p && left > RECALL_LIMIT_MAX)
-		left = RECALL_LIMIT_MAX;
 	q->now_ms = in->now_ms;
-	hits = arena_alloc(t->arena, page * sizeof(*hits));
 	for (; in->space && left > 0 && c->ids.count - from < max; left -= found) {
 		q->limit = page < left ? page : left;
 		if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found) || found == 0)
 			break;
 		for (size_t i = 0; i < found && c->ids.count - from < max; i++)
-			mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
+			add_newest(c, hits[i].num);
 		q->after_num = hits[found - 1].num;
-		q->after_score = hits[found - 1].score;
 		if (found < q->limit)
 			break;
 	}
-	note_why(c, from, why);
-	return c->ids.count - from;
+	collection_note(c, from, why);
+}
+
+static void collect_inherited(const struct assemble_tools *t, const struct assemble_input *in,
+			      const struct envelope *e, struct collection *c)
+{
+	struct recall_filter decisions[] = {{RECALL_KIND, STR_NULL, STR("decision")}, {RECALL_TASK, STR_NULL, e->task}};
+	struct recall_query query = {.filters = decisions, .filter_count = 2};
+	size_t from = c->ids.count;
+
+	collect_named(c, in->parent);
+	collect_decided(c, in->parent);
+	collect_opened(t, in, c);
+	collection_note(c, from, WHY_INHERITED);
+	collect_listed(t, in, c, &query, HANDOFF_DECISIONS_KEPT, WHY_INHERITED);
 }
 
 /* What is pinned for the whole space, and for this task. One more than there is room for, so that it is seen when there
@@ -96,36 +142,13 @@ static void collect_pins(const struct assemble_tools *t, const struct assemble_i
 	struct recall_query space = {.filters = &of_space, .filter_count = 1};
 	struct recall_query task = {.filters = of_task, .filter_count = 2};
 
-	collect_found(t, in, c, &space, MENTION_MAX + 1, WHY_PINNED);
-	collect_found(t, in, c, &task, MENTION_MAX + 1, WHY_PINNED);
+	collect_listed(t, in, c, &space, MENTION_MAX + 1, WHY_PINNED);
+	collect_listed(t, in, c, &task, MENTION_MAX + 1, WHY_PINNED);
 }
 
 static bool is_pinned_for(const struct memory *m, const struct envelope *e)
 {
 	return m->pinned && (m->task.p == NULL || str_eq(m->task, e->task));
-}
-
-/* The best by relevance and recency; where fewer are relevant at all, the newest. */
-static void collect_recent(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
-{
-	size_t room = MENTION_MAX - c->ids.count, want = (size_t)in->draft->include_recent, got = 0;
-	struct str text = in->draft->summary;
-	struct recall_query relevant = {0}, newest = {0};
-
-	if (text.n > HANDOFF_QUERY_MAX)
-		text.n = HANDOFF_QUERY_MAX;
-	/* Nobody has asked for these by name: where what was named takes all the room, they stay behind. */
-	if (want > room)
-		want = room;
-	relevant.text = text;
-	relevant.max_postings = HANDOFF_QUERY_POSTINGS;
-	relevant.shortlist = 2 * want + c->ids.count;
-	if (relevant.shortlist > RECALL_LIMIT_MAX)
-		relevant.shortlist = RECALL_LIMIT_MAX;
-	if (want)
-		got = collect_found(t, in, c, &relevant, want, WHY_RELEVANT);
-	if (got < want)
-		collect_found(t, in, c, &newest, want - got, WHY_RECENT);
 }
 
 /* --- Resolving --- */
@@ -147,13 +170,16 @@ static bool is_there(const struct envelope *e, const struct memory *m)
 	return false;
 }
 
-static void add_ref(struct envelope *e, const struct memory *m, enum envelope_why why)
+static void add_ref(struct envelope *e, const struct memory *m, const struct collected *known)
 {
+	bool is_pin = known->why != WHY_CITED && is_pinned_for(m, e);
 	struct envelope_ref *r = &e->refs[e->ref_count++];
 
 	*r = (struct envelope_ref){
 		.id = {m->num, m->version},
-		.why = is_pinned_for(m, e) && why != WHY_CITED ? WHY_PINNED : why,
+		.why = is_pin ? WHY_PINNED : known->why,
+		.relevance = known->relevance,
+		.repeats = known->repeats,
 		.importance = m->importance,
 		.trust = m->trust,
 		.form = FORM_FULL,
@@ -169,9 +195,9 @@ static void add_ref(struct envelope *e, const struct memory *m, enum envelope_wh
 
 /* has_versions: some ids name a version, so that two of them may turn out to be one reference. */
 static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id,
-		    enum envelope_why why, bool has_versions, struct envelope *e)
+		    const struct collected *known, bool has_versions, struct envelope *e)
 {
-	bool asked = why == WHY_CITED || why == WHY_INHERITED;
+	bool asked = known->why == WHY_CITED || known->why == WHY_INHERITED;
 	struct memory m;
 	enum store_status status = STORE_NOT_FOUND;
 
@@ -182,7 +208,7 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE &&
 	    memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
 		if (!has_versions || !is_there(e, &m))
-			add_ref(e, &m, why);
+			add_ref(e, &m, known);
 		e->resolved += asked;
 		return;
 	}
@@ -204,7 +230,7 @@ static void resolve_all(const struct assemble_tools *t, const struct assemble_in
 	bool snapshot = in->space && store_snapshot_begin(t->conn);
 
 	for (size_t i = 0; i < c->ids.count; i++)
-		resolve(t, in, c->ids.ids[i], c->why[i], has_versions, e);
+		resolve(t, in, c->ids.ids[i], &c->known[i], has_versions, e);
 	if (snapshot)
 		store_snapshot_end(t->conn);
 }
@@ -217,7 +243,7 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 
 	collect_cited(&c, in->draft);
 	if (in->parent)
-		collect_inherited(&c, in->parent);
+		collect_inherited(tools, in, e, &c);
 	if (c.ids.truncated)
 		return problem_set(problem, P_TOO_LARGE, "refs",
 				   "the handoff and those before it name more than %d memories", MENTION_MAX);
@@ -227,7 +253,7 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 		return problem_set(problem, P_TOO_LARGE, "include_pins",
 				   "the memories that are named and the pins are more than %d; unpin some, or leave "
 				   "the pins out", MENTION_MAX);
-	collect_recent(tools, in, &c);
+	assemble_relevant(tools, in, e, &c);
 	e->refs = arena_calloc(tools->arena, c.ids.count, sizeof(*e->refs));
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
 	for (size_t i = 0; i < c.ids.count; i++)

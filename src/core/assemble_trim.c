@@ -1,9 +1,9 @@
 /* Trimming: what of the references and of the history the prompt has room for.
  *
- * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms.
- * The list of what was left out is itself part of the prompt, so the choice is checked by counting the prompt that
- * it makes; where it is over, the room is narrowed by the excess and chosen again. What is kept is always what was
- * counted.
+ * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms that
+ * are worth most together. What a part is worth does not depend on the budget, nor on what else is chosen; and where not
+ * everything fits, the room is the budget less the longest frame that any choice can have (headings, and the line about
+ * what was left out). So more room never carries less worth. What is told is always what was counted.
  */
 #include "core/assemble_internal.h"
 #include "core/assemble_measure.h"
@@ -13,8 +13,9 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4 };
-#define WEEK_MS (7.0 * 24 * 3600 * 1000)
+enum { TRIM_ROUNDS = 8, SHORT_TEXT_TOKENS = 64, SPARE_TOKENS = 4, FRAME_TOKENS = 6 };
+enum { HOUR_MS = 3600 * 1000, WEEK_HOURS = 7 * 24 };
+#define REPEATED 0.1
 
 struct trim {
 	struct envelope *e;
@@ -45,6 +46,7 @@ static int64_t count_prompt(struct trim *t)
 
 /* --- What an item is worth --- */
 
+/* What was named or pinned comes before what is relevant. */
 static double reason_weight(enum envelope_why why)
 {
 	switch (why) {
@@ -52,32 +54,44 @@ static double reason_weight(enum envelope_why why)
 	case WHY_PINNED:
 		return 40;
 	case WHY_INHERITED:
-		return 4;
+		return 10;
 	case WHY_RELEVANT:
-		return 1.5;
 	case WHY_RECENT:
 		break;
 	}
-	return 1;
+	return 3;
+}
+
+static bool is_named(enum envelope_why why)
+{
+	return why == WHY_CITED || why == WHY_PINNED;
 }
 
 /* Of what was named or pinned, that it is there at all is half of its worth. */
 static double form_weight(enum envelope_why why, enum envelope_form form)
 {
-	bool named = why == WHY_CITED || why == WHY_PINNED;
-
 	if (form == FORM_FULL)
 		return 1;
-	return form == FORM_SUMMARY ? (named ? 0.8 : 0.6) : (named ? 0.5 : 0.15);
+	return form == FORM_SUMMARY ? (is_named(why) ? 0.8 : 0.6) : (is_named(why) ? 0.5 : 0.15);
 }
 
-/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. */
+/* What came by relevance alone is worth as much as it is likely to be needed: of what search finds with a relevance of r,
+ * a share of about 0.7 * r^4 was needed, in labelled conversations. What only repeats another is worth little. */
+static double relevance_weight(const struct envelope_ref *r)
+{
+	if (r->why != WHY_RELEVANT)
+		return 1;
+	return pow(r->relevance, 4) * (r->repeats ? REPEATED : 1);
+}
+
+/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. Ages are whole
+ * hours, so that the same question a moment later has the same answer. */
 static double ref_value(const struct envelope *e, const struct envelope_ref *r)
 {
-	double age_ms = (double)(e->created_at_ms - r->created_at_ms);
+	double hours = (double)((e->created_at_ms - r->created_at_ms) / HOUR_MS);
 
-	return reason_weight(r->why) * pow(2, (double)r->importance - 1) *
-	       (1 + 0.5 * pow(2, -(age_ms > 0 ? age_ms : 0) / WEEK_MS));
+	return reason_weight(r->why) * relevance_weight(r) * pow(2, (double)r->importance - 1) *
+	       (1 + 0.5 * pow(2, -(hours > 0 ? hours : 0) / WEEK_HOURS));
 }
 
 /* The later a step, the more the next agent needs it. */
@@ -126,7 +140,8 @@ static void make_ref_item(struct trim *t, size_t i)
 		if (t->items[i].cost[0] > SHORT_TEXT_TOKENS)
 			t->items[i].form_count = 0;
 	}
-	if (strategy != STRATEGY_FULL)
+	/* That a memory exists that nobody named says little: the line about what was left out names the best. */
+	if (strategy != STRATEGY_FULL && (strategy != STRATEGY_PRIORITY || r->why != WHY_RELEVANT))
 		add_form(t, i, FORM_REF);
 }
 
@@ -173,10 +188,13 @@ static void make_items(struct trim *t)
 
 static void add_trim(struct trim *t, struct str id, size_t item, const char *left)
 {
+	static const struct envelope_ref step = {.why = WHY_RELEVANT};
 	const struct budget_item *b = &t->items[item];
+	const struct envelope_ref *r = item < t->all_count ? &t->all[item] : &step;
 	const char *reason = t->e->strategy == STRATEGY_LAZY      ? "lazy"
 			     : t->e->strategy == STRATEGY_SUMMARY ? "summary"
-								  : "budget";
+			     : r->repeats && r->why == WHY_RELEVANT ? "repetition"
+								    : "budget";
 
 	t->e->trimmed[t->e->trim_count++] = (struct envelope_trim){
 		.id = id,
@@ -184,6 +202,8 @@ static void add_trim(struct trim *t, struct str id, size_t item, const char *lef
 		.score = round(b->value[0] * 1000) / 1000,
 		.reason = str_of(reason),
 		.form = str_of(left),
+		.why = r->why,
+		.relevance = r->relevance,
 	};
 }
 
@@ -223,7 +243,12 @@ static void apply_refs(struct trim *t)
 static void apply(struct trim *t)
 {
 	struct envelope *e = t->e;
+	double worth = 0;
 
+	for (size_t i = 0; i < t->count; i++)
+		if (t->items[i].chosen != BUDGET_NONE)
+			worth += t->items[i].value[t->items[i].chosen];
+	e->worth = round(worth * 1000) / 1000;
 	e->trim_count = 0;
 	apply_refs(t);
 	for (size_t i = 0; i < e->history.count; i++)
@@ -256,7 +281,21 @@ static enum problem_code too_small(struct trim *t, int64_t minimum, const char *
 	return problem->code;
 }
 
-/* Chooses for less and less room until the prompt fits. */
+/* Tokens of the prompt without memories and steps, and with the longest line about what was left out. A few more are for
+ * what counts otherwise beside other parts: the end of the last memory, and how many were left out. */
+static int64_t count_frame(struct trim *t)
+{
+	struct envelope *e = t->e, saved = *e;
+	int64_t count;
+
+	choose_all(t, BUDGET_NONE);
+	e->trimmed = render_longest_trimmed(e, t->arena, &e->trim_count);
+	count = count_prompt(t) + (t->all_count ? measure_memory_head(&t->measure) : 0) + FRAME_TOKENS;
+	*e = saved;
+	return count;
+}
+
+/* The first choice fits; that the room is narrowed otherwise is for a frame that nobody has thought of. */
 static bool fit(struct trim *t, int64_t room)
 {
 	for (int round = 0; round < TRIM_ROUNDS; round++) {
@@ -268,7 +307,7 @@ static bool fit(struct trim *t, int64_t room)
 		excess = t->e->token_count - t->e->max_tokens;
 		if (excess <= 0)
 			return true;
-		room -= excess + 4;
+		room -= excess;
 	}
 	return false;
 }
@@ -288,8 +327,7 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 	e->token_count = least = count_prompt(t);
 	if (least > e->max_tokens)
 		return too_small(t, least, "the task with its constraints, without any memory,", problem);
-	/* The list of what is left out shrinks as memories come in, so the room is at least what is free now. */
-	if (fit(t, e->max_tokens - least))
+	if (fit(t, e->max_tokens - count_frame(t)))
 		return P_OK;
 	choose_all(t, BUDGET_NONE);
 	e->token_count = least;

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells of the table; half a million take about half a millisecond. */
-enum { BUDGET_CELLS_MAX = 1 << 20 };
+/* Cells of the table: a million takes about half a millisecond. Within it the choice is the best that there is, so that more
+ * room, or more to choose from, never gives less. */
+enum { BUDGET_CELLS_MAX = 1 << 23 };
 
 /* All items together may be worth this much, so that sums have room in 32 bits, also below 0. */
-enum { WORTH_UNITS = 1024, WORTH_MAX = 1 << 30 };
+enum { WORTH_UNITS = 1 << 14, WORTH_MAX = 1 << 30 };
 
 enum { LANES = 4 };
 

@@ -121,17 +121,24 @@ static void put_budget(struct json_writer *w, const struct envelope *e)
 	json_begin_array(w);
 	for (size_t i = 0; i < e->trim_count; i++) {
 		const struct envelope_trim *t = &e->trimmed[i];
+		bool is_memory = e->minor >= 1 && str_has_prefix(t->id, STR("ms-"));
 
 		json_begin_object(w);
 		json_member_str(w, "form", t->form);
 		json_member_str(w, "id", t->id);
 		json_member_str(w, "reason", t->reason);
+		if (is_memory)
+			json_member_double(w, "relevance", round(t->relevance * 1000) / 1000);
 		json_member_double(w, "score", t->score);
 		json_member_int(w, "tokens", t->tokens);
+		if (is_memory)
+			json_member_cstr(w, "why", envelope_why_name(t->why));
 		json_end_object(w);
 	}
 	json_end_array(w);
 	json_member_double(w, "utilization", ratio(e->token_count, e->max_tokens));
+	if (e->minor >= 1)
+		json_member_double(w, "worth", e->worth);
 	json_end_object(w);
 }
 

@@ -14,7 +14,7 @@
 
 #define ENVELOPE_VERSION "2"
 /* What is packed now. Stored envelopes keep the minor that they were sealed with, and with it their members, their
- * digest and their prompt: 0 has neither fetch_hint nor relevance, and the first form of the prompt. */
+ * digest and their prompt: 0 has no fetch_hint, relevance, worth or reason of what was left out, and the first form of the prompt. */
 enum { ENVELOPE_MINOR = 1, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
@@ -48,6 +48,7 @@ struct envelope_ref {
 	struct str text;		/* p == NULL: none (form ref), or gone */
 	/* Not part of the envelope. */
 	struct str summary;		/* of the memory, while the envelope is packed */
+	uint64_t repeats;		/* the memory of this envelope that it only repeats; 0: none */
 	const struct envelope_redaction *summary_redactions;
 	size_t summary_redaction_count;
 	struct {
@@ -70,6 +71,16 @@ struct envelope_trim {
 	double score;			/* its value to the receiver, as the choice saw it */
 	struct str reason;		/* "budget", "lazy", "summary" */
 	struct str form;		/* what is left of it: "summary", "ref", "none" */
+	enum envelope_why why;		/* since minor 1, of a memory; the same for the next */
+	double relevance;
+};
+
+/* A memory that was looked at and did not come along: it is recorded beside the envelope, for who asks why. */
+enum envelope_passed_why { PASSED_NOT_RELEVANT, PASSED_NOT_ASKED_FOR };
+struct envelope_passed {
+	uint64_t num;
+	double relevance;
+	enum envelope_passed_why why;
 };
 
 struct envelope {
@@ -114,11 +125,14 @@ struct envelope {
 	enum envelope_strategy strategy;
 	struct envelope_trim *trimmed;
 	size_t trim_count;
+	double worth;			/* of all that the prompt carries, as the choice saw it; since minor 1 */
 
 	int64_t requested;		/* references asked for */
 	int64_t resolved;		/* of them, those that were found */
 
 	/* Not part of the envelope. */
+	struct envelope_passed *passed;
+	size_t passed_count;
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
 	struct str skeleton;		/* the same without the texts of the references: what is stored */
 };

@@ -192,6 +192,19 @@ static bool read_memory(const struct json *obj, struct arena *arena, struct enve
 	return true;
 }
 
+/* Why it was there, and how relevant: not known of minor 0, nor of a step of the history. */
+static bool read_trim_reason(const struct json *item, int64_t minor, struct envelope_trim *t)
+{
+	int why;
+
+	if (minor == 0 || !str_has_prefix(t->id, STR("ms-")))
+		return true;
+	if (!read_name(item, "why", why_name, 5, &why) || !read_number(item, "relevance", &t->relevance))
+		return false;
+	t->why = (enum envelope_why)why;
+	return true;
+}
+
 static bool read_budget(const struct json *obj, struct arena *arena, struct envelope *e)
 {
 	struct json trimmed;
@@ -210,10 +223,10 @@ static bool read_budget(const struct json *obj, struct arena *arena, struct enve
 
 		if (!read_str(item, "id", &t->id) || !read_int(item, "tokens", &t->tokens) ||
 		    !read_str(item, "reason", &t->reason) || !read_str(item, "form", &t->form) ||
-		    !read_number(item, "score", &t->score))
+		    !read_number(item, "score", &t->score) || !read_trim_reason(item, e->minor, t))
 			return false;
 	}
-	return true;
+	return e->minor == 0 || read_number(obj, "worth", &e->worth);
 }
 
 static bool read_task(const struct json *obj, struct envelope *e)

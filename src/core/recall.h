@@ -111,6 +111,9 @@ bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t spa
 bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
 		 struct arena *arena, const uint64_t *nums, size_t count, double *ret);
 
+/* For each of these memories the first of those before it that it only repeats; 0: it says something of its own. */
+bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, uint64_t *ret);
+
 /* Bytes of all indexes together, and how many memories are in them. */
 void recall_usage(struct recall *r, size_t *ret_bytes, size_t *ret_memories);
 

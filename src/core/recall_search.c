@@ -199,6 +199,21 @@ bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space
 	return ready;
 }
 
+bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, uint64_t *ret)
+{
+	struct recall_space *s = recall_space_find(r, space);
+	bool ready;
+
+	if (s == NULL)
+		return false;
+	pthread_rwlock_rdlock(&s->lock);
+	ready = s->state == SPACE_READY;
+	if (ready)
+		index_repeats(s->index, nums, count, ret);
+	pthread_rwlock_unlock(&s->lock);
+	return ready;
+}
+
 bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
 		   struct arena *arena, struct recall_hit *ret, size_t *ret_count)
 {

@@ -34,6 +34,9 @@ static inline bool render_ref_has_text(const struct envelope_ref *ref)
 	return ref->form != FORM_REF && ref->text.p;
 }
 
+/* A list for e->trimmed with which history and left-out line are as long as any list can make them. */
+struct envelope_trim *render_longest_trimmed(const struct envelope *e, struct arena *arena, size_t *ret_count);
+
 /* Nothing where nothing is left out. */
 void render_left_out(const struct envelope *e, struct buf *out);
 

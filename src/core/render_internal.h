@@ -15,6 +15,11 @@ bool *render_hidden_steps(const struct envelope *e);
  * budget ends early: *ret_unlisted says how many more there are. Returns how many there are in all. */
 size_t render_trimmed_ids(const struct envelope *e, struct buf *out, size_t *ret_unlisted);
 
+/* The memories that are not in the prompt at all: how many there are, and where in e->trimmed those are that are worth
+ * most, the best first. */
+enum { RENDER_NAMED = 3 };
+size_t render_best_trimmed(const struct envelope *e, size_t ret_best[RENDER_NAMED]);
+
 /* Is a memory in the prompt, but not all of it? */
 bool render_has_parts(const struct envelope *e);
 

@@ -402,26 +402,32 @@ static void put_missing(const struct envelope *e, struct buf *out)
 		buf_puts(out, ". Work without them, and say in your output what that leaves open.\n");
 }
 
+/* The memories that are not in the prompt at all: "ms-3, ms-7, ms-12 and 9 more", those first that are worth most. */
+static void put_left_out(const struct envelope *e, const size_t best[RENDER_NAMED], size_t count, struct buf *out)
+{
+	size_t named = count < RENDER_NAMED ? count : RENDER_NAMED;
+
+	buf_puts(out, "Left out for lack of room: ");
+	for (size_t i = 0; i < named; i++) {
+		buf_puts(out, i ? ", " : "");
+		buf_put(out, e->trimmed[best[i]].id);
+	}
+	if (count > named)
+		buf_printf(out, " and %zu more, listed in the envelope's budget.trimmed", count - named);
+	buf_puts(out, ".\n");
+}
+
 void render_left_out(const struct envelope *e, struct buf *out)
 {
-	struct buf ids;
-	size_t unlisted, count;
+	size_t best[RENDER_NAMED], count = render_best_trimmed(e, best);
 
-	buf_init(&ids, RENDER_MAX_BYTES);
-	count = render_trimmed_ids(e, &ids, &unlisted);
 	if (count || e->missing_count || render_has_parts(e))
 		buf_puts(out, "\n");
 	put_missing(e, out);
-	if (count) {
-		buf_puts(out, "Memories left out for lack of room: ");
-		buf_put(out, buf_str(&ids));
-		if (unlisted)
-			buf_printf(out, " and %zu more, listed in the envelope's budget.trimmed", unlisted);
-		buf_puts(out, ".\n");
-	}
+	if (count)
+		put_left_out(e, best, count, out);
 	if (count || render_has_parts(e))
 		put_how_to_fetch(e, out);
-	buf_release(&ids);
 }
 
 void render_prompt(const struct envelope *e, struct buf *out)

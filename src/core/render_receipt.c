@@ -63,6 +63,40 @@ size_t render_trimmed_ids(const struct envelope *e, struct buf *out, size_t *ret
 	return count;
 }
 
+size_t render_best_trimmed(const struct envelope *e, size_t ret_best[RENDER_NAMED])
+{
+	size_t count = 0;
+	uint64_t num;
+
+	for (size_t i = 0; i < e->trim_count; i++) {
+		size_t at = count < RENDER_NAMED ? count : RENDER_NAMED;
+
+		if (!next_number(e, i, &num))
+			continue;
+		count++;
+		for (; at > 0 && e->trimmed[ret_best[at - 1]].score < e->trimmed[i].score; at--)
+			if (at < RENDER_NAMED)
+				ret_best[at] = ret_best[at - 1];
+		if (at < RENDER_NAMED)
+			ret_best[at] = i;
+	}
+	return count;
+}
+
+struct envelope_trim *render_longest_trimmed(const struct envelope *e, struct arena *arena, size_t *ret_count)
+{
+	enum { MEMORIES = RENDER_NAMED + 1 };
+	struct envelope_trim *list = arena_calloc(arena, e->history.count + MEMORIES, sizeof(*list));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < e->history.count; i++)
+		list[count++] = (struct envelope_trim){.id = arena_printf(arena, "history[%u]", i), .form = STR("none")};
+	for (size_t i = 0; i < MEMORIES; i++)
+		list[count++] = (struct envelope_trim){.id = STR("ms-1099511627775"), .form = STR("none")};
+	*ret_count = count;
+	return list;
+}
+
 bool render_has_parts(const struct envelope *e)
 {
 	for (size_t i = 0; i < e->ref_count; i++)

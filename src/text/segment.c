@@ -286,6 +286,21 @@ size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *te
 	return n;
 }
 
+size_t segment_term_count(const struct segment *s, uint16_t doc)
+{
+	return begin_walk(s, doc).count;
+}
+
+void segment_terms(const struct segment *s, uint16_t doc, uint32_t *ret)
+{
+	struct walk w = begin_walk(s, doc);
+
+	while (w.at < w.count) {
+		next_term(&w);
+		*ret++ = w.term;
+	}
+}
+
 void segment_forget_terms(const struct segment *s, uint16_t doc, struct dictionary *terms)
 {
 	struct walk w = begin_walk(s, doc);

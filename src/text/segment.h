@@ -103,6 +103,9 @@ uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term);
  * Returns how many; both arrays have room for all. */
 size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
 		       uint16_t *ret_at, uint32_t *ret_counts);
+/* The terms of the document: how many, and all of them, ascending. */
+size_t segment_term_count(const struct segment *s, uint16_t doc);
+void segment_terms(const struct segment *s, uint16_t doc, uint32_t *ret);
 /* Neither removed nor hidden nor expired. */
 static inline bool segment_is_active(const struct segment *s, uint16_t doc, int64_t now_ms)
 {
