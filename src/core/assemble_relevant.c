@@ -139,6 +139,7 @@ void assemble_relevant(const struct assemble_tools *t, const struct assemble_inp
 	e->passed = arena_calloc(t->arena, PASSED_MAX, sizeof(*e->passed));
 	if (in->space == 0)
 		return;
+	e->highest = recall_highest(t->recall, in->space);
 	/* Nobody has asked for these by name: where what was named takes all the room, they stay behind. */
 	if (want > room)
 		want = room;

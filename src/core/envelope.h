@@ -131,6 +131,7 @@ struct envelope {
 	int64_t resolved;		/* of them, those that were found */
 
 	/* Not part of the envelope. */
+	uint64_t highest;		/* number of a memory in the space, when the envelope was packed */
 	struct envelope_passed *passed;
 	size_t passed_count;
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */

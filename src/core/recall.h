@@ -114,6 +114,9 @@ bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space
 /* For each of these memories the first of those before it that it only repeats; 0: it says something of its own. */
 bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, uint64_t *ret);
 
+/* The highest number of a memory in the index; 0 where there is none. */
+uint64_t recall_highest(struct recall *r, int64_t space);
+
 /* Bytes of all indexes together, and how many memories are in them. */
 void recall_usage(struct recall *r, size_t *ret_bytes, size_t *ret_memories);
 

@@ -214,6 +214,20 @@ bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_
 	return ready;
 }
 
+uint64_t recall_highest(struct recall *r, int64_t space)
+{
+	struct recall_space *s = recall_space_find(r, space);
+	uint64_t highest = 0;
+
+	if (s == NULL)
+		return 0;
+	pthread_rwlock_rdlock(&s->lock);
+	if (s->state == SPACE_READY)
+		highest = index_highest(s->index);
+	pthread_rwlock_unlock(&s->lock);
+	return highest;
+}
+
 bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
 		   struct arena *arena, struct recall_hit *ret, size_t *ret_count)
 {

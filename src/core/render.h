@@ -34,7 +34,8 @@ static inline bool render_ref_has_text(const struct envelope_ref *ref)
 	return ref->form != FORM_REF && ref->text.p;
 }
 
-/* A list for e->trimmed with which history and left-out line are as long as any list can make them. */
+/* A list for e->trimmed with which history and left-out line are as long as any list can make them, of memories up to
+ * e->highest. */
 struct envelope_trim *render_longest_trimmed(const struct envelope *e, struct arena *arena, size_t *ret_count);
 
 /* Nothing where nothing is left out. */

@@ -48,12 +48,16 @@ static void put_items(struct buf *out, const struct json *list, const char *befo
 
 /* --- The core --- */
 
+/* Sender and receiver stand above: the agents so far, where there were more. */
 static void put_path(const struct envelope *e, struct buf *out)
 {
+	if (e->path.count <= 2)
+		return;
 	for (uint32_t i = 0; i < e->path.count; i++) {
-		buf_puts(out, i ? " \xe2\x86\x92 " : "");
+		buf_puts(out, i ? " \xe2\x86\x92 " : " (");
 		put_value(out, &e->path.items[i], render_name);
 	}
+	buf_puts(out, ")");
 }
 
 static void put_header(const struct envelope *e, struct buf *out)
@@ -66,9 +70,8 @@ static void put_header(const struct envelope *e, struct buf *out)
 	}
 	buf_puts(out, "\n\nTask ");
 	render_name(out, e->task);
-	buf_printf(out, ", hop %lld of at most %lld (", (long long)e->hop, (long long)e->max_hops);
+	buf_printf(out, ", hop %lld of at most %lld", (long long)e->hop, (long long)e->max_hops);
 	put_path(e, out);
-	buf_puts(out, ")");
 	if (e->num)
 		buf_printf(out, ", envelope env-%llu", (unsigned long long)e->num);
 	buf_puts(out, ".\n");
@@ -87,7 +90,8 @@ static void put_task(const struct envelope *e, struct buf *out)
 		render_quote(out, e->state);
 		buf_puts(out, "\n");
 	}
-	buf_puts(out, "What you are to accomplish:\n\n");
+	if (e->intent.p || e->state.p)
+		buf_puts(out, "What you are to accomplish:\n\n");
 	render_quote(out, e->summary);
 	if (e->open_decisions.count) {
 		buf_puts(out, "\nDecisions that are still open:\n\n");
@@ -115,8 +119,10 @@ static void put_waived(const struct envelope *e, struct buf *out)
 /* Without the budget: it binds whoever packs the prompt, and a model would take it for the size of its answer. */
 static void put_constraints(const struct envelope *e, struct buf *out)
 {
-	size_t count = 0;
+	size_t count = 0, others = e->constraints.count - (json_get(&e->constraints, "max_tokens") != NULL);
 
+	if (others + e->waived.count == 0)
+		return;
 	buf_puts(out, "\n## Constraints\n\n");
 	for (uint32_t i = 0; i < e->constraints.count; i++) {
 		const struct json_member *m = &e->constraints.members[i];
@@ -362,31 +368,41 @@ void render_ref_text(const struct envelope_ref *ref, struct buf *out)
 /* --- What is not here --- */
 
 /* Every space has its own ms-1. */
+static void put_space(const struct envelope *e, const char *before, const char *behind, struct buf *out)
+{
+	if (str_is(e->space, "default"))
+		return;
+	buf_puts(out, before);
+	render_name(out, e->space);
+	buf_puts(out, behind);
+}
+
 static void put_how_to_fetch(const struct envelope *e, struct buf *out)
 {
-	bool named = !str_is(e->space, "default"), both = e->fetch_hint == FETCH_UNSAID;
+	static const char command[] = "spine get ms-\xe2\x80\xa6",
+			  http[] = "POST /v1/memories/fetch {\"ids\":[\"ms-\xe2\x80\xa6\"]}";
 
-	buf_puts(out, "To read one in full, ");
-	if (e->fetch_hint == FETCH_MCP) {
-		buf_puts(out, "call the tool memory_get with its id");
-		buf_puts(out, named ? " and the space " : "");
-		if (named)
-			render_name(out, e->space);
+	buf_puts(out, "To read one in full: ");
+	switch (e->fetch_hint) {
+	case FETCH_MCP:
+		buf_puts(out, "the tool memory_get with its id");
+		put_space(e, " and the space ", "", out);
+		break;
+	case FETCH_COMMAND:
+		buf_puts(out, command);
+		put_space(e, " --space ", "", out);
+		break;
+	case FETCH_HTTP:
+		buf_puts(out, http);
+		put_space(e, " with the header Spine-Space: ", "", out);
+		break;
+	case FETCH_UNSAID:
+		buf_puts(out, command);
+		buf_puts(out, " or ");
+		buf_puts(out, http);
+		put_space(e, " (space ", ")", out);
 	}
-	if (both || e->fetch_hint == FETCH_COMMAND) {
-		buf_puts(out, "run spine get ms-\xe2\x80\xa6");
-		buf_puts(out, named ? " --space " : "");
-		if (named)
-			render_name(out, e->space);
-	}
-	buf_puts(out, both ? ", or " : "");
-	if (both || e->fetch_hint == FETCH_HTTP) {
-		buf_puts(out, "POST /v1/memories/fetch {\"ids\":[\"ms-\xe2\x80\xa6\"]}");
-		buf_puts(out, named ? " with the header Spine-Space: " : "");
-		if (named)
-			render_name(out, e->space);
-	}
-	buf_puts(out, ".\n");
+	buf_puts(out, "\n");
 }
 
 static void put_missing(const struct envelope *e, struct buf *out)
@@ -413,7 +429,7 @@ static void put_left_out(const struct envelope *e, const size_t best[RENDER_NAME
 		buf_put(out, e->trimmed[best[i]].id);
 	}
 	if (count > named)
-		buf_printf(out, " and %zu more, listed in the envelope's budget.trimmed", count - named);
+		buf_printf(out, " and %zu more", count - named);
 	buf_puts(out, ".\n");
 }
 

@@ -57,6 +57,13 @@ uint64_t index_documents(const struct index *ix)
 	return ix->live_docs;
 }
 
+uint64_t index_highest(const struct index *ix)
+{
+	struct order_place last;
+
+	return order_at_most(&ix->order, UINT64_MAX, &last) ? order_key(&ix->order, last) : 0;
+}
+
 size_t index_bytes(const struct index *ix)
 {
 	size_t bytes = sizeof(*ix) + order_bytes(&ix->order) + order_bytes(&ix->groups);

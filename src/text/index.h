@@ -75,6 +75,8 @@ bool index_has(const struct index *ix, uint64_t id);
 
 /* Documents that were added and not removed. */
 uint64_t index_documents(const struct index *ix);
+/* The highest id; 0 where there is none. */
+uint64_t index_highest(const struct index *ix);
 /* Memory in use, all of it. */
 size_t index_bytes(const struct index *ix);
 
