@@ -134,6 +134,19 @@ static enum problem_code read_strategy(const struct json *obj, struct handoff_dr
 	return code;
 }
 
+/* Whose memories may come along by relevance. */
+static enum problem_code read_scope(const struct json *obj, struct handoff_draft *d, struct problem *p)
+{
+	struct str name = STR_NULL;
+	enum problem_code code = decode_str(obj, "scope", 0, 64, &name, p);
+
+	if (code == P_OK && name.p && !str_is(name, "task") && !str_is(name, "space"))
+		code = problem_set(p, P_INVALID_FIELD, "scope", "scope is \"%.*s\"; expected task (memories of this task "
+				   "and those without one) or space (those of other tasks, too)", STR_ARG(name));
+	d->whole_space = code == P_OK && str_is(name, "space");
+	return code;
+}
+
 static enum problem_code require(struct str value, const char *name, const char *what, struct problem *p)
 {
 	return value.p ? P_OK : problem_set(p, P_MISSING_FIELD, name, "%s is missing; %s", name, what);
@@ -144,7 +157,7 @@ static enum problem_code require(struct str value, const char *name, const char 
 static const char *const request_fields[] = {
 	"from", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history",
 	"expected_output", "intent", "state", "open_decisions", "resolved_decisions", "parent", "task", "strategy",
-	"refs", "max_hops", "waive", "dry_run", "tokenizer", NULL,
+	"refs", "max_hops", "waive", "dry_run", "tokenizer", "scope", NULL,
 };
 
 static void warn_unknown_of_items(struct call *call, const struct json *list, const char *const *known,
@@ -186,7 +199,8 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 	    (code = read_parent(b, "parent", &in->parent, p)) != P_OK || (code = read_strategy(b, d, p)) != P_OK ||
 	    (code = decode_int(b, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
 	    (code = decode_bool(b, "dry_run", &in->dry_run, p)) != P_OK ||
-	    (code = decode_str(b, "tokenizer", 1, 64, &in->tokenizer, p)) != P_OK)
+	    (code = decode_str(b, "tokenizer", 1, 64, &in->tokenizer, p)) != P_OK ||
+	    (code = read_scope(b, d, p)) != P_OK)
 		return code;
 	warn_unknown_of_items(call, &d->waive, waive_fields, "waive");
 	warn_unknown_of_items(call, &d->resolved_decisions, decision_fields, "resolved_decisions");
@@ -219,7 +233,7 @@ static uint32_t take_unknown_of_parts(struct call *call, const struct json *obj,
 	static const char *const memory[] = {"refs", "missing", NULL};
 	static const char *const lineage[] = {"parent", "parent_digest", "root", "hop", "max_hops", "path", NULL};
 	static const char *const budget[] = {"max_tokens", "token_count", "tokenizer", "strategy", "utilization",
-					     "trimmed", NULL};
+					     "trimmed", "worth", NULL};
 	static const char *const completeness[] = {"requested", "resolved", "score", NULL};
 	static const struct {
 		const char *name;
@@ -336,6 +350,21 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 	return code == P_OK ? read_refs(call, b, "memory_ids", d) : code;
 }
 
+static struct str item_id(const struct json *item)
+{
+	const struct json *id = json_get(item, "id");
+
+	return id && id->type == JSON_STRING ? id->s : STR("");
+}
+
+/* It had come along because it was relevant, not because somebody named it. */
+static bool is_found_item(const struct json *item)
+{
+	const struct json *why = json_get(item, "why");
+
+	return why && why->type == JSON_STRING && (str_is(why->s, "relevant") || str_is(why->s, "recent"));
+}
+
 /* What the sender's envelope refers to is asked for by id; its text comes from the memories, not from the request.
  * What it had no room for or could not find is asked for again: it must not be lost because there is another
  * envelope between. */
@@ -345,15 +374,21 @@ static void read_v2_refs(struct call *call, const struct json *memory, const str
 	const struct json *lists[] = {json_get(memory, "refs"), json_get(memory, "missing"),
 				      json_get(budget, "trimmed")};
 	struct mention_list ids = {0};
+	bool *is_found = NULL;
 
-	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
-		for (uint32_t i = 0; lists[k] && lists[k]->type == JSON_ARRAY && i < lists[k]->count; i++) {
-			const struct json *id = json_get(&lists[k]->items[i], "id");
+	for (int found = 0; found < 2; found++) {
+		size_t named = ids.count;
 
-			if (id && id->type == JSON_STRING)
-				mention_collect(&ids, id->s, call->arena);
-		}
+		for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+			for (uint32_t i = 0; lists[k] && lists[k]->type == JSON_ARRAY && i < lists[k]->count; i++)
+				if (is_found_item(&lists[k]->items[i]) == found)
+					mention_collect(&ids, item_id(&lists[k]->items[i]), call->arena);
+		is_found = arena_calloc(call->arena, ids.count, sizeof(*is_found));
+		for (size_t i = named; found && i < ids.count; i++)
+			is_found[i] = true;
+	}
 	d->refs = ids.ids;
+	d->ref_is_found = is_found;
 	d->ref_count = ids.count;
 }
 

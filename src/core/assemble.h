@@ -13,8 +13,8 @@
 #include "token/token_cache.h"
 
 /* What is less relevant does not come along unless it was named or pinned. So relevant is what has one word of a summary
- * of three, one that no other memory has; of a summary of four it is not enough. */
-#define HANDOFF_RELEVANCE_MIN (1.0 / 9)
+ * of five, all of them rare; of a summary of six it is not enough. */
+#define HANDOFF_RELEVANCE_MIN (1.0 / 13)
 
 enum {
 	HANDOFF_TEXT_MAX = 256 * 1024,

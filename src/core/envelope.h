@@ -14,7 +14,8 @@
 
 #define ENVELOPE_VERSION "2"
 /* What is packed now. Stored envelopes keep the minor that they were sealed with, and with it their members, their
- * digest and their prompt: 0 has no fetch_hint, relevance, worth or reason of what was left out, and the first form of the prompt. */
+ * digest and their prompt: 0 has no fetch_hint, relevance, worth or reason of what was left out, and the first form of
+ * the prompt. */
 enum { ENVELOPE_MINOR = 1, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };

@@ -93,7 +93,8 @@ struct envelope_trim *render_longest_trimmed(const struct envelope *e, struct ar
 	/* An id of as many digits as the highest has, and of as many tokens. */
 	memset((char *)longest.p + 3, '8', longest.n - 3);
 	for (uint32_t i = 0; i < e->history.count; i++)
-		list[count++] = (struct envelope_trim){.id = arena_printf(arena, "history[%u]", i), .form = STR("none")};
+		list[count++] = (struct envelope_trim){.id = arena_printf(arena, "history[%u]", i),
+						       .form = STR("none")};
 	for (size_t i = 0; i < MEMORIES; i++)
 		list[count++] = (struct envelope_trim){.id = longest, .form = STR("none")};
 	*ret_count = count;

@@ -163,7 +163,7 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * The relevance of a document is comparable between queries, and depends on no other hit, time or boost. Each word of
  * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which
  * it does not occur, since a small index knows little of how rare its words are; a part of a compound weighs less
- * (text/analyze.h). With g the worth of a word over that of one occurrence in a text of average length, at most 1,
+ * (text/analyze.h), and so does a word that goes with any subject (text/everyday.h). With g the worth of a word over that of one occurrence in a text of average length, at most 1,
  *
  *     coverage = sum of weight * g / (1 + sum of weights)          what it has of the query, and one word unsaid
  *     found    = how many words it or its neighbours have

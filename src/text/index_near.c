@@ -7,6 +7,7 @@
 #include "text/index_near.h"
 
 #include "base/mem.h"
+#include "text/everyday.h"
 #include "text/index_scratch.h"
 #include "text/termbag.h"
 
@@ -25,7 +26,7 @@ struct near_word {
 	float weight;		/* index_rank_term's */
 	double full;		/* worth of one occurrence in a text of average length */
 	double share;		/* of a word */
-	double rarity;		/* share * idf over the highest */
+	double rarity;		/* what it says: share * idf over the highest */
 };
 
 /* A term in a document: a position in words, and its worth. */
@@ -110,6 +111,12 @@ static int compare_word(const void *a, const void *b)
 	return x->term < y->term ? -1 : x->term > y->term;
 }
 
+/* What a term of the query says, were it in no document. */
+static double meaning_of(const struct termbag *bag, size_t i)
+{
+	return bag->terms[i].share * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+}
+
 static void set_words(struct index_near *n)
 {
 	const struct index_rank *r = &n->x->rank;
@@ -125,18 +132,18 @@ static void set_words(struct index_near *n)
 	}
 	n->total = 0;
 	for (i = 0; i < bag->term_count; i++)
-		n->total += bag->terms[i].share;
+		n->total += meaning_of(bag, i);
 	n->word_count = r->term_count;
 	for (i = 0; i < r->term_count; i++) {
 		const struct index_rank_term *t = &r->terms[i];
-		double share = bag->terms[t->bag_at].share;
+		double meaning = meaning_of(bag, t->bag_at);
 		double idf = score_idf(documents, n->ix->terms.entries[t->term].holders);
 
 		n->words[i] = (struct near_word){
-			.term = t->term, .weight = t->weight, .share = share, .rarity = share * idf / highest,
-			.full = t->weight / (n->ix->config.k1 + 1),
+			.term = t->term, .weight = t->weight, .rarity = meaning * idf / highest,
+			.share = bag->terms[t->bag_at].share, .full = t->weight / (n->ix->config.k1 + 1),
 		};
-		n->total -= share - n->words[i].rarity;
+		n->total -= meaning - n->words[i].rarity;
 	}
 	qsort(n->words, n->word_count, sizeof(*n->words), compare_word);
 	for (i = 0; i < n->word_count; i++)
