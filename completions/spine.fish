@@ -142,6 +142,7 @@ complete -c spine -n '__fish_seen_subcommand_from store' -l trust -x -a 'system 
 complete -c spine -n '__fish_seen_subcommand_from store' -l ttl -x -d 'how long it is to be found: 90m, 2h, 7d; afterwards it has expired'
 complete -c spine -n '__fish_seen_subcommand_from store' -l metadata -x -d 'more about it, a JSON object: \'{"source":"docs/api.md"}\''
 complete -c spine -n '__fish_seen_subcommand_from store' -l pin -s p -d 'pin it: it goes with every handoff and ranks higher'
+complete -c spine -n '__fish_seen_subcommand_from store' -l shared -d 'it is for the whole space and belongs to no task, whatever SPINE_TASK says'
 complete -c spine -n '__fish_seen_subcommand_from store' -l supersedes -x -d 'the memory that this one replaces'
 complete -c spine -n '__fish_seen_subcommand_from store' -l id -x -d 'a free id of your choice, such as ms-4821'
 complete -c spine -n '__fish_seen_subcommand_from store' -l idempotency-key -x -d 'the same key with the same request stores only once, within a day'
