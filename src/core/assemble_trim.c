@@ -361,6 +361,12 @@ static void choose_all(struct trim *t, int chosen)
 	apply(t);
 }
 
+/* What the prompt may take. */
+static int64_t room_of(const struct envelope *e)
+{
+	return e->max_tokens - e->reserve;
+}
+
 /* The budget as a number of the prompt: it stands among the constraints, and behind what was left out. */
 static void set_budget(struct envelope *e, int64_t tokens)
 {
@@ -376,10 +382,11 @@ static enum problem_code too_small(struct trim *t, int64_t minimum, const char *
 {
 	int64_t budget = t->e->max_tokens;
 
+	minimum += t->e->reserve;
 	for (int round = 0; round < TRIM_ROUNDS && minimum > t->e->max_tokens; round++) {
 		set_budget(t->e, minimum + SPARE_TOKENS);
 		measure_core(t);
-		minimum = count_prompt(t);
+		minimum = count_prompt(t) + t->e->reserve;
 	}
 	minimum += SPARE_TOKENS;
 	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens",
@@ -399,7 +406,7 @@ static bool fit(struct trim *t, int64_t room)
 		budget_choose(t->items, t->count, room, t->arena);
 		apply(t);
 		t->e->token_count = count_prompt(t);
-		excess = t->e->token_count - t->e->max_tokens;
+		excess = t->e->token_count - room_of(t->e);
 		if (excess <= 0)
 			return true;
 		room -= excess + 4;
@@ -414,16 +421,16 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 
 	choose_all(t, 0);
 	e->token_count = count_prompt(t);
-	if (e->token_count <= e->max_tokens)
+	if (e->token_count <= room_of(e))
 		return P_OK;
 	if (e->strategy == STRATEGY_FULL)
 		return too_small(t, e->token_count, "the envelope with everything in it", problem);
 	choose_all(t, BUDGET_NONE);
 	e->token_count = least = count_prompt(t);
-	if (least > e->max_tokens)
+	if (least > room_of(e))
 		return too_small(t, least, "the task with its constraints, without any memory,", problem);
 	/* The list of what is left out shrinks as memories come in, so the room is at least what is free now. */
-	if (fit(t, e->max_tokens - least))
+	if (fit(t, room_of(e) - least))
 		return P_OK;
 	choose_all(t, BUDGET_NONE);
 	e->token_count = least;

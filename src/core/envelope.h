@@ -112,6 +112,7 @@ struct envelope {
 	int64_t resolved;		/* of them, those that were found */
 
 	/* Not part of the envelope. */
+	int64_t reserve;		/* tokens of max_tokens that packing keeps free, for what may come to it */
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
 	struct str skeleton;		/* the same without the texts of the references: what is stored */
 };
