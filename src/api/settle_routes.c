@@ -177,7 +177,7 @@ static void encode_settle(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	handoff_json_members(&w, &s->row);
-	if (s->answer.verb == VERB_COMPLETE)
+	if (s->row.state == HANDOFF_COMPLETED)
 		handoff_json_result_memory(&w, s->result_memory);
 	call_end_reply(call, &w);
 }

@@ -477,7 +477,7 @@ static enum problem_code check_same_result(struct delivery *d, const struct hand
 	bool has_result = a->verb == VERB_COMPLETE && a->result.result.p;
 	enum store_status status = STORE_OK;
 
-	if (a->verb == VERB_COMPLETE || a->result.gaps.p)
+	if (h->state == HANDOFF_COMPLETED || a->result.gaps.p)
 		status = result_read(d->conn, h->space, h->num, d->arena, &kept);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
