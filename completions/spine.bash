@@ -656,7 +656,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--result --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--result --no-remember --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

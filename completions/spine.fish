@@ -483,6 +483,7 @@ complete -c spine -n '__fish_seen_subcommand_from need' -l help -s h -d 'print t
 complete -c spine -n '__fish_seen_subcommand_from need' -l config -r -F -d 'the configuration file; the default one need not exist'
 complete -c spine -n __fish_use_subcommand -a complete -d 'Ends a handoff with its result; one that was not acked is acked with it'
 complete -c spine -n '__fish_seen_subcommand_from complete' -l result -x -d 'the result, where it is not given as an argument'
+complete -c spine -n '__fish_seen_subcommand_from complete' -l no-remember -d 'keep the result out of the memories of the task'
 complete -c spine -n '__fish_seen_subcommand_from complete' -l gap -x -d 'something that was missing from what was handed over; may be given several times'
 complete -c spine -n '__fish_seen_subcommand_from complete' -l input-tokens -x -d 'how many tokens the model read'
 complete -c spine -n '__fish_seen_subcommand_from complete' -l url -x -d 'the server\'s address'

@@ -363,3 +363,25 @@ def test_a_task_in_the_environment_that_nobody_knows_is_told(spine):
 def test_shared_and_a_task_contradict_each_other(spine):
     result = spine("store", "something", "--shared", "--task", "task-1")
     assert result.code == 2 and "--shared" in result.err
+
+
+# --- What comes of it --------------------------------------------------------------------------------
+
+
+def test_the_output_of_a_program_is_in_the_prompt_of_the_next_one(spine):
+    sent(spine)
+    spine.ok("receive", "coder", "--exec", "echo use Retry-After")
+    shown = spine.ok("get", "ho-1").out
+    assert "use Retry-After" in shown and "ms-1" in shown
+    spine.ok("send", "--to", "reviewer", "Review it.", "--parent", "env-1")
+    assert "use Retry-After" in spine.ok("receive", "reviewer").out
+    spine.ok("forget", "ms-1", "--yes")
+    assert "forgotten" in spine.ok("get", "ho-1").out
+
+
+def test_a_result_may_be_kept_out(spine):
+    sent(spine)
+    taken(spine)
+    spine.ok("complete", "ho-1.1", "between us", "--no-remember")
+    assert state(spine)["result"] == "between us"
+    assert spine.ok("list", "--json").json["memories"] == []

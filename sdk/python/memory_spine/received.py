@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 from . import deliveries, errors, handoffs, memories, work
 from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
-from .envelope import Envelope, Held
+from .envelope import Envelope, Held, News
 from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
 from .method import awaiting_of, blocking_of
 from .models import FetchResult
@@ -132,6 +132,12 @@ class _Received(Held):
         return self._taken.prompt
 
     @property
+    def since(self) -> list[News]:
+        """What happened after it was packed: to its memories, and which results have come ("result"). The prompt ends
+        with those."""
+        return list(self._taken.since)
+
+    @property
     def v1(self) -> Optional[dict[str, Any]]:
         """The envelope in the flat form of version 1, where the agent accepts nothing newer; else None."""
         raw = self._taken.envelope
@@ -230,8 +236,10 @@ class _Received(Held):
     def _progress(self, note: Optional[str], work_lease_s: Optional[float]) -> Steps[Delivery]:
         return self._did("progress", deliveries.progress(self.id, self.lease, note, work_lease_s))
 
-    def _complete(self, result: Any, gaps: Iterable[Any], input_tokens: Optional[int]) -> Steps[Delivery]:
-        return self._did("complete", deliveries.complete(self.id, self.lease, result, gaps, input_tokens))
+    def _complete(
+        self, result: Any, gaps: Iterable[Any], input_tokens: Optional[int], remember: bool = True
+    ) -> Steps[Delivery]:
+        return self._did("complete", deliveries.complete(self.id, self.lease, result, gaps, input_tokens, remember))
 
     def _need(self, refs: Iterable[str]) -> Steps[FetchResult]:
         try:
@@ -320,9 +328,19 @@ class ReceivedHandoff(_Received):
         """Says that it is being worked on, which renews the lease or the work lease."""
         return self._client._run(self._progress(note, work_lease_s))
 
-    def complete(self, result: Any = None, gaps: Iterable[Any] = (), *, input_tokens: Optional[int] = None) -> Delivery:
-        """Ends it with a result, any JSON, and with what was missing. It need not be acked before."""
-        return self._client._run(self._complete(result, gaps, input_tokens))
+    def complete(
+        self,
+        result: Any = None,
+        gaps: Iterable[Any] = (),
+        *,
+        input_tokens: Optional[int] = None,
+        remember: bool = True,
+    ) -> Delivery:
+        """Ends it with a result, any JSON, and with what was missing. It need not be acked before.
+
+        The result becomes a memory of the task, which the next agent finds in its prompt; remember=False keeps it out.
+        """
+        return self._client._run(self._complete(result, gaps, input_tokens, remember))
 
     def need(self, refs: Iterable[str]) -> FetchResult:
         """Fetches memories that the work needs. Renews the lease, too."""
@@ -390,10 +408,18 @@ class AsyncReceivedHandoff(_Received):
         return await self._client._run(self._progress(note, work_lease_s))
 
     async def complete(
-        self, result: Any = None, gaps: Iterable[Any] = (), *, input_tokens: Optional[int] = None
+        self,
+        result: Any = None,
+        gaps: Iterable[Any] = (),
+        *,
+        input_tokens: Optional[int] = None,
+        remember: bool = True,
     ) -> Delivery:
-        """Ends it with a result, any JSON, and with what was missing. It need not be acked before."""
-        return await self._client._run(self._complete(result, gaps, input_tokens))
+        """Ends it with a result, any JSON, and with what was missing. It need not be acked before.
+
+        The result becomes a memory of the task, which the next agent finds in its prompt; remember=False keeps it out.
+        """
+        return await self._client._run(self._complete(result, gaps, input_tokens, remember))
 
     async def need(self, refs: Iterable[str]) -> FetchResult:
         """Fetches memories that the work needs. Renews the lease, too."""

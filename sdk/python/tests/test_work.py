@@ -180,3 +180,39 @@ def test_an_asynchronous_loop_that_was_left_has_nothing_in_hand_soon_after(in_lo
             await asyncio.sleep(0)
 
     in_loop(main)
+
+
+# --- Results -------------------------------------------------------------------------------------
+
+
+def test_what_a_handler_returns_is_in_the_next_prompt_without_anybody_copying_it(sync):
+    (sent,) = send(sync)
+    sync.agent("coder").run(lambda work: {"answer": "use Retry-After"}, idle_s=0)
+    done = sync.handoff(sent.id)
+    assert done.result == {"answer": "use Retry-After"}
+    memory = sync.get(done.result_memory)
+    assert (memory.kind, memory.agent, memory.task) == ("output", "coder", task_of(sync, sent))
+    following = sync.agent_handoff("reviewer", "look at it", parent=sent.envelope_id)
+    assert "use Retry-After" in following.prompt() and following.history[0]["memory_id"] == memory.id
+
+
+def test_remember_false_keeps_the_result_out(spine):
+    packed = spine.agent_handoff("coder", "work")
+    spine.send(packed)
+    (work,) = spine.agent("coder").receive(lease_s=60)
+    assert work.complete("between us", remember=False).result_memory is None
+    assert spine.handoff(work.id).result == "between us"
+    assert spine.search("between us") == []
+
+
+def test_a_received_handoff_tells_what_came_after_it_was_packed(spine):
+    first = spine.agent_handoff("coder", "work")
+    spine.send(first)
+    (work,) = spine.agent("coder").receive(lease_s=60)
+    following = spine.agent_handoff("reviewer", "look at it", parent=first.id)
+    done = work.complete("came later")
+    spine.send(following)
+    (review,) = spine.agent("reviewer").receive(lease_s=60)
+    (news,) = review.since
+    assert (news.id, news.event, news.handoff, news.agent) == (done.result_memory, "result", work.id, "coder")
+    assert "came later" in review.prompt and review.envelope == following
