@@ -62,8 +62,8 @@ const struct command cmd_complete = {
 	.summary = "Ends a handoff with its result; one that was not acked is acked with it",
 	.usage = "LEASE [RESULT|-]",
 	.about = "The result may be given as an argument or by --result. One that can be read as JSON is sent as that, "
-		 "else as text; with \"-\" it is read from standard input. It becomes a memory of the task (kind output), "
-		 "and the next agent finds it in its prompt.",
+		 "else as text; with \"-\" it is read from standard input. It becomes a memory of the task (kind "
+		 "output), and the next agent finds it in its prompt.",
 	.examples = {"spine complete ho-1.1 '{\"patch\":\"ms-1\"}' --gap \"the schema was missing\""},
 	.tables = {&complete_table, &settle_result_table, &client_table},
 	.min_args = 1,

@@ -103,8 +103,9 @@ enum problem_code assemble_results(const struct assemble_tools *tools, const str
 
 	if (in->parent == NULL || in->space == 0)
 		return P_OK;
-	code = results_of(tools->conn, in->space, in->parent->num, tools->arena, &results, &count, &may_follow,
-			  problem);
+	code = results_of(tools->conn, in->space, in->parent->num, tools->arena, &results, &count, problem);
+	if (code == P_OK)
+		code = results_may_follow(tools->conn, in->space, in->parent->num, tools->arena, &may_follow, problem);
 	if (code != P_OK)
 		return code;
 	if (count)

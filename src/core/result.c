@@ -69,11 +69,6 @@ enum store_status result_read(struct store_conn *c, int64_t space, uint64_t hand
 
 /* --- Those of an envelope --- */
 
-static bool may_complete(const struct handoff_row *h)
-{
-	return h->state != HANDOFF_COMPLETED && h->state != HANDOFF_DISCARDED;
-}
-
 static enum store_status read_past(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
 				   struct past_result *ret, bool *ret_is_told)
 {
@@ -88,10 +83,9 @@ static enum store_status read_past(struct store_conn *c, const struct handoff_ro
 }
 
 enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
-			     struct past_result **ret, size_t *ret_count, bool *ret_may_follow,
-			     struct problem *problem)
+			     struct past_result **ret, size_t *ret_count, struct problem *problem)
 {
-	struct handoff_filter filter = {.space = space, .envelope = envelope};
+	struct handoff_filter filter = {.space = space, .envelope = envelope, .states = 1u << HANDOFF_COMPLETED};
 	struct handoff_row rows[PAGE];
 	size_t count = PAGE, cap = 0, found = 0;
 	struct past_result *list = NULL;
@@ -99,27 +93,38 @@ enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envel
 	uint64_t after = 0;
 	bool is_told;
 
-	*ret_may_follow = false;
-	while (status == STORE_OK && count == PAGE && found < RESULTS_MAX) {
+	while (status == STORE_OK && count == PAGE && found + PAGE <= RESULTS_MAX) {
 		status = store_handoffs(c, &filter, after, PAGE, arena, rows, &count);
-		for (size_t i = 0; status == STORE_OK && i < count && found < RESULTS_MAX; i++) {
-			after = rows[i].num;
-			*ret_may_follow |= may_complete(&rows[i]);
-			if (rows[i].state != HANDOFF_COMPLETED)
-				continue;
-			if (found == cap) {
-				struct past_result *grown = arena_calloc(arena, cap = 2 * cap + PAGE, sizeof(*grown));
+		if (status == STORE_OK && found + count > cap) {
+			struct past_result *grown = arena_calloc(arena, cap = 2 * cap + PAGE, sizeof(*grown));
 
-				if (found)
-					memcpy(grown, list, found * sizeof(*grown));
-				list = grown;
-			}
+			if (found)
+				memcpy(grown, list, found * sizeof(*grown));
+			list = grown;
+		}
+		for (size_t i = 0; status == STORE_OK && i < count; i++) {
+			after = rows[i].num;
 			status = read_past(c, &rows[i], arena, &list[found], &is_told);
 			found += status == STORE_OK && is_told;
 		}
 	}
 	*ret = list;
 	*ret_count = found;
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
+				     bool *ret, struct problem *problem)
+{
+	unsigned ended = 1u << HANDOFF_COMPLETED | 1u << HANDOFF_DISCARDED;
+	struct handoff_filter filter = {
+		.space = space, .envelope = envelope, .states = ((1u << HANDOFF_STATES) - 1) & ~ended,
+	};
+	struct handoff_row row;
+	size_t count = 0;
+	enum store_status status = store_handoffs(c, &filter, 0, 1, arena, &row, &count);
+
+	*ret = count > 0;
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -161,29 +166,41 @@ bool past_result_is_named(const struct past_result *r, const struct mention_list
 	return false;
 }
 
-/* The memory that a step tells as a result; false where it tells none. */
-static bool read_told(struct store_conn *c, int64_t space, const struct json *step, struct arena *arena,
-		      struct memory *ret)
+/* Who is said to have completed something, by a step that tells a result; p == NULL where it tells none. */
+static struct str teller(const struct json *step)
 {
-	const struct json *action = json_get(step, "action"), *agent = json_get(step, "agent"),
-			  *id = json_get(step, "memory_id");
+	const struct json *action = json_get(step, "action"), *agent = json_get(step, "agent");
+
+	if (action == NULL || action->type != JSON_STRING || !str_has_prefix(action->s, STR(PAST_RESULT_ACTION)) ||
+	    agent == NULL || agent->type != JSON_STRING)
+		return STR_NULL;
+	return agent->s;
+}
+
+/* The memory that a step of that agent tells as its result; false where it tells none. */
+static bool read_told(struct store_conn *c, int64_t space, const struct json *step, struct str agent,
+		      struct arena *arena, struct memory *ret)
+{
+	const struct json *id = json_get(step, "memory_id");
 	struct memory_id memory;
 
-	return action && action->type == JSON_STRING && str_has_prefix(action->s, STR(PAST_RESULT_ACTION)) && agent &&
-	       agent->type == JSON_STRING && id && id->type == JSON_STRING && memory_id_parse(id->s, &memory) &&
+	return id && id->type == JSON_STRING && memory_id_parse(id->s, &memory) &&
 	       store_memory_get(c, space, memory.num, 1, arena, ret) == STORE_OK && ret->forgotten_at_ms == 0 &&
-	       str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent->s);
+	       str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
 }
 
 bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index,
 			     struct arena *arena)
 {
+	struct str agent = teller(&history->items[index]), other;
 	struct memory told, last;
 
-	if (!read_told(c, space, &history->items[index], arena, &told))
+	if (agent.p == NULL || !read_told(c, space, &history->items[index], agent, arena, &told))
 		return false;
-	while (index-- > 0)
-		if (read_told(c, space, &history->items[index], arena, &last) && str_eq(last.agent, told.agent))
+	while (index-- > 0) {
+		other = teller(&history->items[index]);
+		if (other.p && str_eq(other, agent) && read_told(c, space, &history->items[index], agent, arena, &last))
 			return memcmp(last.digest, told.digest, sizeof(last.digest)) == 0;
+	}
 	return false;
 }

@@ -38,11 +38,12 @@ struct past_result {
 	uint64_t memory;			/* 0: it is larger than a memory may be */
 };
 
-/* Those of an envelope's handoffs, by their numbers, at most RESULTS_MAX. *ret_may_follow: one of the handoffs has not
- * been completed, and still may be. */
+/* Those of an envelope's handoffs, by their numbers, about RESULTS_MAX at most. */
 enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
-			     struct past_result **ret, size_t *ret_count, bool *ret_may_follow,
-			     struct problem *problem);
+			     struct past_result **ret, size_t *ret_count, struct problem *problem);
+/* Is there a handoff of the envelope that was not completed, and still may be? */
+enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
+				     bool *ret, struct problem *problem);
 
 /* Where a result is that is larger than a memory may be: "result of ho-12". */
 struct str past_result_place(const struct past_result *r, struct arena *arena);

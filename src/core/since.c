@@ -28,11 +28,10 @@ enum problem_code since_results(struct store_conn *c, int64_t space, const struc
 	size_t count = 0, news = 0;
 	enum problem_code code = P_OK;
 	enum store_status status = STORE_OK;
-	bool may_follow;
 
 	*ret_count = 0;
 	if (e->parent)
-		code = results_of(c, space, e->parent, arena, &past, &count, &may_follow, problem);
+		code = results_of(c, space, e->parent, arena, &past, &count, problem);
 	if (code != P_OK || count == 0)
 		return code;
 	*ret = arena_calloc(arena, count, sizeof(**ret));

@@ -1,8 +1,8 @@
 /* The end of a prompt: what has come since it was packed.
  *
  * Every result is named on a line, as far as there is room, then with its agent; then one after the other, the oldest
- * first, is put in full in the place of its line where the whole still fits. The end begins with something visible behind an empty line, so
- * that its tokens and those of the prompt add up (token/token.h, tokenizer_cuts).
+ * first, is put in full in the place of its line where the whole still fits. The end begins with something visible
+ * behind an empty line, so that its tokens and those of the prompt add up (token/token.h, tokenizer_cuts).
  */
 #include "core/since.h"
 

@@ -1,6 +1,8 @@
 """Results travel: what a completed handoff brought is a memory of its task, and the next agent finds it in its prompt
 without anybody copying it."""
 
+from urllib.parse import quote
+
 import pytest
 
 LIMIT = 256 * 1024
@@ -261,6 +263,35 @@ def test_a_result_that_does_not_fit_any_more_is_one_line_with_its_id(desk):
     assert end.count("\n") == 2 and before["result_memory"] in end and "word" not in end
     assert tokens(desk, taken["prompt"]) <= minimum == following["budget"]["max_tokens"]
     assert taken["since"] == [news(before)]
+
+
+@pytest.mark.parametrize("agent", ["w", "x!9Q" * 32, "\u2603" * 42])
+def test_the_line_fits_whatever_the_agent_is_called(desk, agent):
+    fields = {"target_agent": "reviewer", "task_summary": "look at it", "include_recent": 0}
+    desk.deliver(desk.pack(agent), 202)
+    taken = desk.ok("POST", f"/v1/agents/{quote(agent)}/receive", {})["handoffs"][0]
+    fields["parent"] = taken["envelope_id"]
+    minimum = desk.refused(422, "budget_too_small", "POST", "/v1/envelopes",
+                           {**fields, "constraints": {"max_tokens": 1}})["minimum"]
+    following = desk.ok("POST", "/v1/envelopes", {**fields, "constraints": {"max_tokens": minimum}}, status=201)
+    desk.settle("complete", taken, result="word " * 500)
+    desk.deliver(following["id"], 202)
+    prompt = desk.take("reviewer", format="prompt")["prompt"]
+    assert "result ms-1" in prompt[len(prompt_of(desk, following)):] and tokens(desk, prompt) <= minimum
+
+
+def test_what_fits_of_several_is_there_in_full_and_the_others_are_named(desk):
+    envelope = desk.pack()
+    desk.ok("POST", "/v1/channels/news/publish", {"envelope_id": envelope, "receivers": ["a", "b", "c"]})
+    following = hand_on(desk, envelope, constraints={"max_tokens": 900})
+    desk.deliver(following["id"], 202)
+    for agent, count in (("a", 100), ("b", 5000), ("c", 120)):
+        desk.settle("complete", desk.take(agent), result=f"from-{agent} " * count)
+    taken = desk.take("reviewer", format="both")
+    assert [news["agent"] for news in taken["since"]] == ["a", "b", "c"]
+    assert [taken["prompt"].count(f"from-{agent}") for agent in "abc"] == [100, 0, 120]
+    assert f"result {taken['since'][1]['id']} by b" in taken["prompt"]
+    assert tokens(desk, taken["prompt"]) <= 900
 
 
 def parent_at_work(desk):
