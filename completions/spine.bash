@@ -199,7 +199,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--kind --tag --importance --task --summary --trust --ttl --metadata --pin --supersedes --id --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--kind --tag --importance --task --summary --trust --ttl --metadata --pin --shared --supersedes --id --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -657,7 +657,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--result --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--result --no-remember --gap --input-tokens --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -86,6 +86,8 @@ export interface Handoff {
 	readonly due_at: string | null;
 	readonly events?: readonly HandoffEvent[];
 	readonly result?: Json;
+	readonly result_memory?: string | null;
+	readonly result_state?: string;
 	readonly gaps?: readonly Json[];
 }
 
@@ -207,10 +209,12 @@ export interface Envelope {
 	};
 	readonly completeness: { readonly requested: number; readonly resolved: number; readonly score: number };
 	readonly since?: readonly {
-		readonly id: string;
+		readonly id: string | null;
 		readonly event: string;
 		readonly version?: number;
 		readonly by?: string;
+		readonly handoff?: string;
+		readonly agent?: string;
 	}[];
 }
 

@@ -9,7 +9,7 @@
 #include "api/routes.h"
 #include "base/clock.h"
 #include "codec/sha256.h"
-#include "core/memory_id.h"
+#include "core/memory.h"
 
 #include <stdlib.h>
 
@@ -85,7 +85,7 @@ static enum problem_code read_idempotency_key(struct call *call)
 		if (key.p[i] <= ' ' || key.p[i] > '~')
 			return problem_set(&call->problem, P_INVALID_FIELD, "Idempotency-Key",
 					   "Idempotency-Key holds something else than visible ASCII characters");
-	buf_init(&all, path.n + call->agent.n + body.n + call->if_tag.n + 3);
+	buf_init(&all, path.n + call->agent.n + body.n + call->if_tag.n + call->task.n + 8);
 	buf_put(&all, path);
 	buf_putc(&all, '\n');
 	buf_put(&all, call->agent);
@@ -94,6 +94,10 @@ static enum problem_code read_idempotency_key(struct call *call)
 	if (call->if_tag.p) {
 		buf_putc(&all, '\n');
 		buf_put(&all, call->if_tag);
+	}
+	if (call->task.p) {
+		buf_puts(&all, "\ntask");
+		buf_put(&all, call->task);
 	}
 	sha256(buf_str(&all), call->request_digest);
 	buf_release(&all);
@@ -122,6 +126,22 @@ static enum problem_code read_if_match(struct call *call)
 	return P_OK;
 }
 
+/* Who names a task this way says what it works on; elsewhere the header means nothing. */
+static enum problem_code read_task(struct call *call)
+{
+	struct str task = http_req_header(call->req, "spine-task");
+	enum problem_code code;
+
+	if (task.p == NULL || !(call->route->flags & ROUTE_TASK))
+		return P_OK;
+	if (!str_is_utf8(task))
+		return problem_set(&call->problem, P_INVALID_FIELD, "Spine-Task", "Spine-Task is not UTF-8");
+	code = decode_check_name(task, "Spine-Task", MEMORY_TASK_MAX, &call->problem);
+	if (code == P_OK)
+		call->task = task;
+	return code;
+}
+
 static enum problem_code read_headers(struct call *call)
 {
 	struct str space = http_req_header(call->req, "spine-space"), agent = http_req_header(call->req, "spine-agent");
@@ -139,7 +159,9 @@ static enum problem_code read_headers(struct call *call)
 	if (code != P_OK)
 		return code;
 	call->agent = agent;
-	code = read_if_match(call);
+	code = read_task(call);
+	if (code == P_OK)
+		code = read_if_match(call);
 	return code == P_OK ? read_idempotency_key(call) : code;
 }
 

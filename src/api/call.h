@@ -32,6 +32,7 @@ enum route_flags {
 	ROUTE_NO_SPACE = 1 << 5,	/* is not about a space */
 	ROUTE_MAKES_SPACE = 1 << 7,	/* makes the space, without Idempotency-Key */
 	ROUTE_IF_TAG = 1 << 6,		/* takes If-Match with a tag of its own kind, in call->if_tag */
+	ROUTE_TASK = 1 << 8,		/* takes Spine-Task: it stores memories */
 };
 
 struct route {
@@ -78,6 +79,8 @@ struct call {
 	int64_t space;				/* 0: does not exist (yet) */
 	bool space_is_new;
 	struct str agent;			/* who is calling; p == NULL: unknown */
+	struct str task;			/* of what is stored and names none; p == NULL: none */
+	bool uses_task;				/* set by decode: something that is stored gets that task */
 	uint32_t if_version;			/* 0: any */
 	struct str if_tag;			/* p == NULL: none; else "*", or a tag with its quotes */
 	struct str idempotency_key;		/* p == NULL: none */

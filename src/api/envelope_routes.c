@@ -2,6 +2,7 @@
 #include "api/envelope_decode.h"
 #include "api/pack.h"
 #include "api/routes.h"
+#include "api/since_json.h"
 #include "api/traceparent.h"
 #include "core/render.h"
 #include "core/unpack.h"
@@ -111,6 +112,8 @@ struct reading {
 	uint64_t num;
 	enum format format;
 	struct envelope envelope;
+	struct since_result *results;	/* that have come since */
+	size_t result_count;
 };
 
 static enum problem_code decode_reading(struct call *call)
@@ -135,50 +138,23 @@ static enum problem_code read_reading(struct call *call, struct store_conn *c)
 {
 	struct reading *r = call->input;
 
-	return unpack(c, call->space, r->num, "id", call->arena, &r->envelope, &call->problem);
-}
+	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &r->envelope, &call->problem);
 
-/* What became of a memory since the envelope was packed; NULL where that is nothing. */
-static const char *news_of(const struct envelope_ref *r, int64_t now_ms)
-{
-	if (r->now.forgotten)
-		return "forgotten";
-	if (r->now.superseded_by && r->now.superseded_by != r->superseded_by)
-		return "superseded";
-	if (r->now.expires_at_ms && r->now.expires_at_ms <= now_ms)
-		return "expired";
-	return r->now.version > r->id.version ? "updated" : NULL;
+	if (code == P_OK && r->format == FORMAT_JSON)
+		code = since_results(c, call->space, &r->envelope, call->now_ms, call->arena, &r->results,
+				     &r->result_count, &call->problem);
+	return code;
 }
 
 /* It is told beside the envelope, not in it: the digest does not cover it. */
-static void put_since(const struct envelope *e, int64_t now_ms, struct buf *out)
+static void put_since(const struct reading *r, int64_t now_ms, struct buf *out)
 {
-	char id[MEMORY_ID_SIZE];
 	struct json_writer w;
 	struct buf news;
 
 	buf_init(&news, RENDER_MAX_BYTES);
 	json_writer_init(&w, &news);
-	json_begin_array(&w);
-	for (size_t i = 0; i < e->ref_count; i++) {
-		const struct envelope_ref *r = &e->refs[i];
-		const char *event = news_of(r, now_ms);
-
-		if (event == NULL)
-			continue;
-		json_begin_object(&w);
-		memory_id_format(r->id.num, 0, id);
-		json_member_cstr(&w, "id", id);
-		json_member_cstr(&w, "event", event);
-		if (strcmp(event, "superseded") == 0) {
-			memory_id_format(r->now.superseded_by, 0, id);
-			json_member_cstr(&w, "by", id);
-		} else if (strcmp(event, "updated") == 0) {
-			json_member_int(&w, "version", r->now.version);
-		}
-		json_end_object(&w);
-	}
-	json_end_array(&w);
+	since_json_put(&w, &r->envelope, r->results, r->result_count, now_ms);
 	if (news.len > 2) {
 		out->len--;	/* the closing brace */
 		buf_printf(out, ",\"since\":%s}", news.data);
@@ -193,7 +169,7 @@ static void encode_reading(struct call *call)
 	switch (r->format) {
 	case FORMAT_JSON:
 		envelope_write(&r->envelope, ENVELOPE_WHOLE, &call->reply);
-		put_since(&r->envelope, call->now_ms, &call->reply);
+		put_since(r, call->now_ms, &call->reply);
 		break;
 	case FORMAT_PROMPT:
 		call->content_type = "text/markdown; charset=utf-8";

@@ -69,9 +69,21 @@ void handoff_json_put_event(struct json_writer *w, const struct event_row *event
 	json_end_object(w);
 }
 
+void handoff_json_result_memory(struct json_writer *w, uint64_t num)
+{
+	char id[MEMORY_ID_SIZE];
+
+	if (num)
+		memory_id_format(num, 0, id);
+	json_member_optional(w, "result_memory", num ? str_of(id) : STR_NULL);
+}
+
 void handoff_json_result(struct json_writer *w, const struct result_row *r)
 {
 	put_raw(w, "result", r->result, "null");
+	handoff_json_result_memory(w, r->memory);
+	if (r->is_forgotten)
+		json_member_cstr(w, "result_state", "forgotten");
 	put_raw(w, "gaps", r->gaps, "[]");
 	json_key(w, "input_tokens");
 	if (r->input_tokens >= 0)

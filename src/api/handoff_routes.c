@@ -8,6 +8,7 @@
 #include "api/routes.h"
 #include "api/traceparent.h"
 #include "core/handoff_id.h"
+#include "core/result.h"
 #include "core/unpack.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
@@ -310,7 +311,7 @@ static enum problem_code read_look(struct call *call, struct store_conn *c)
 	if (status == STORE_OK)
 		status = read_events(call, c, l);
 	if (status == STORE_OK) {
-		status = store_result_get(c, call->space, l->num, call->arena, &l->result);
+		status = result_read(c, call->space, l->num, call->arena, &l->result);
 		l->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}

@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
+/* The first one says where a new memory belongs; it cannot be changed. */
 static const char *const known_fields[] = {
+	"scope",
 	"id",     "content", "summary",  "kind",       "tags",  "importance", "agent",      "task",
 	"pinned", "trust",   "metadata", "expires_at", "ttl_s", "supersedes", "created_at", NULL,
 };
@@ -233,6 +235,26 @@ static enum problem_code read_pinned(const struct json *obj, bool patch, struct 
 	return P_OK;
 }
 
+/* The task that a new memory gets where it names none itself: that of the work under way, unless it is for the whole
+ * space. */
+static enum problem_code read_scope(struct call *call, const struct json *obj, struct memory_draft *d)
+{
+	const struct json *scope = decode_member(obj, "scope");
+
+	if (scope && (scope->type != JSON_STRING || !str_is(scope->s, "space")))
+		return not_one_of(scope, "scope", "space (for what belongs to no task); leave it out otherwise",
+				  &call->problem);
+	if (scope && (d->has & MEMORY_HAS_TASK))
+		return problem_set(&call->problem, P_INVALID_FIELD, "scope",
+				   "task and scope were both given; scope \"space\" is for what belongs to no task");
+	if (scope == NULL && !(d->has & MEMORY_HAS_TASK) && call->task.p) {
+		d->has |= MEMORY_HAS_TASK;
+		d->task = call->task;
+		call->uses_task = true;
+	}
+	return P_OK;
+}
+
 enum problem_code memory_json_read(struct call *call, const struct json *obj, bool patch, const char *prefix,
 				   struct memory_draft *ret)
 {
@@ -243,7 +265,7 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 	if (obj->type != JSON_OBJECT)
 		return problem_set(p, P_INVALID_FIELD, NULL, "a memory is %s; expected an object",
 				   json_type_name(obj->type));
-	call_warn_unknown_members(call, obj, known_fields, prefix);
+	call_warn_unknown_members(call, obj, known_fields + (patch ? 1 : 0), prefix);
 	if ((code = read_immutable(obj, patch, &d, p)) != P_OK || (code = read_content(obj, patch, &d, p)) != P_OK ||
 	    (code = read_summary(obj, patch, &d, p)) != P_OK || (code = read_kind(obj, patch, &d, p)) != P_OK ||
 	    (code = read_tags(call, obj, patch, &d)) != P_OK || (code = read_importance(obj, patch, &d, p)) != P_OK ||
@@ -256,8 +278,10 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 		d.has |= MEMORY_HAS_AGENT;
 		d.agent = call->agent;
 	}
-	*ret = d;
-	return P_OK;
+	code = patch ? P_OK : read_scope(call, obj, &d);
+	if (code == P_OK)
+		*ret = d;
+	return code;
 }
 
 /* --- Writing --- */

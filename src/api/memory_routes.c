@@ -4,6 +4,7 @@
 #include "api/memory_json.h"
 #include "api/page.h"
 #include "api/routes.h"
+#include "api/task.h"
 #include "core/event.h"
 
 #include <math.h>
@@ -139,11 +140,12 @@ static enum problem_code decode_store(struct call *call)
 static enum problem_code write_store(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code;
+	enum problem_code code = task_check(call, c);
 
 	call->shown = &one->result.num;
 	call->shown_count = 1;
-	code = memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
+	if (code == P_OK)
+		code = memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
 	if (code != P_OK)
 		return code;
 	tell_of(call, EVENT_MEMORY_STORED, &one->result);
@@ -228,9 +230,11 @@ static enum problem_code tell_batch(struct call *call, struct store_conn *c)
 static enum problem_code write_batch(struct call *call, struct store_conn *c)
 {
 	struct batch *batch = call->input;
-	enum problem_code code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms,
-						    batch->results, &call->problem);
+	enum problem_code code = task_check(call, c);
 
+	if (code == P_OK)
+		code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results,
+					  &call->problem);
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
 	if (code == P_OK)
@@ -482,9 +486,9 @@ static void index_changed(struct call *call)
 }
 
 const struct route memory_routes[] = {
-	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES,
+	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES | ROUTE_TASK,
 	 .decode = decode_store, .write = write_store, .committed = index_created, .encode = encode_created},
-	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES,
+	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES | ROUTE_TASK,
 	 .decode = decode_batch, .write = write_batch, .committed = index_batch, .encode = encode_batch},
 	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY,
 	 .decode = decode_fetch, .read = read_fetch, .encode = encode_fetch},

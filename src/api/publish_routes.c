@@ -6,6 +6,7 @@
 #include "api/over_budget.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
+#include "core/result.h"
 #include "core/unpack.h"
 
 enum { RECEIVERS_MAX = 10000, JOIN_WAIT_MAX_MS = 60000 };
@@ -340,7 +341,7 @@ static enum store_status read_results(struct call *call, struct store_conn *c, s
 	j->results = arena_calloc(call->arena, j->count + 1, sizeof(*j->results));
 	j->has_result = arena_calloc(call->arena, j->count + 1, sizeof(*j->has_result));
 	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
-		status = store_result_get(c, call->space, j->rows[i].num, call->arena, &j->results[i]);
+		status = result_read(c, call->space, j->rows[i].num, call->arena, &j->results[i]);
 		j->has_result[i] = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}

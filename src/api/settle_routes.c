@@ -5,14 +5,18 @@
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/handoff_id.h"
-#include "core/memory_id.h"
+#include "core/result.h"
 
-enum { TEXT_MAX = 4096, RESULT_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
+enum { TEXT_MAX = 4096, GAPS_BYTES_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
 
 struct settling {
 	uint64_t num;
 	struct delivery_answer answer;
 	struct handoff_row row;
+	/* complete */
+	const struct json *result;	/* that is to be remembered; NULL: none */
+	struct memory made;		/* for the index; num 0: nothing */
+	uint64_t result_memory;
 	/* need */
 	const struct json *refs;
 	struct lookup lookup;
@@ -47,13 +51,15 @@ static enum problem_code read_result(struct call *call, struct settling *s)
 	if (code != P_OK)
 		return code;
 	if (result && s->answer.verb == VERB_COMPLETE)
-		r->result = json_canonical(result, RESULT_MAX, call->arena);
+		r->result = json_canonical(result, RESULT_MAX_BYTES, call->arena);
 	if (gaps)
-		r->gaps = json_canonical(gaps, RESULT_MAX, call->arena);
-	if ((result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL) ||
-	    (gaps && r->gaps.p == NULL))
-		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; store "
-				   "it as a memory and give its id", RESULT_MAX);
+		r->gaps = json_canonical(gaps, GAPS_BYTES_MAX, call->arena);
+	if (result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL)
+		return problem_set(&call->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; keep it "
+				   "elsewhere, or store it as memories, and say where it is", RESULT_MAX_BYTES);
+	if (gaps && r->gaps.p == NULL)
+		return problem_set(&call->problem, P_TOO_LARGE, "gaps", "the gaps are larger than %d bytes",
+				   GAPS_BYTES_MAX);
 	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 	return P_OK;
 }
@@ -117,13 +123,30 @@ static enum problem_code decode_progress(struct call *call)
 
 static enum problem_code decode_complete(struct call *call)
 {
-	static const char *const known[] = {"lease", "result", "gaps", "input_tokens", NULL};
+	static const char *const known[] = {"lease", "result", "gaps", "input_tokens", "remember", NULL};
 	enum problem_code code = decode_settle(call, VERB_COMPLETE, known, NULL);
+	struct settling *s = call->input;
+	bool remember = true;
 
-	return code == P_OK ? read_result(call, call->input) : code;
+	if (code == P_OK)
+		code = read_result(call, s);
+	if (code == P_OK)
+		code = decode_bool(&call->body, "remember", &remember, &call->problem);
+	s->result = remember ? decode_member(&call->body, "result") : NULL;
+	return code;
 }
 
 /* --- Writing --- */
+
+/* What becomes of the result depends on the envelope, which does not change: it is read here, and not by the writer. */
+static enum problem_code prepare_result(struct call *call, struct store_conn *c)
+{
+	struct settling *s = call->input;
+
+	if (s->result == NULL)
+		return P_OK;
+	return result_prepare(c, call->space, s->num, s->result, call->arena, &s->answer, &call->problem);
+}
 
 static enum problem_code write_settle(struct call *call, struct store_conn *c)
 {
@@ -131,9 +154,19 @@ static enum problem_code write_settle(struct call *call, struct store_conn *c)
 	struct delivery d = waiting_delivery(call, c);
 	enum problem_code code = delivery_settle(&d, s->num, &s->answer, &s->row, &call->problem);
 
+	s->made = d.made;
+	s->result_memory = d.result_memory;
 	if (code != P_OK && code != P_HANDOFF_NOT_FOUND)
 		call->problem.handoff = s->num;
 	return code;
+}
+
+static void index_result(struct call *call)
+{
+	struct settling *s = call->input;
+
+	if (s->made.num)
+		recall_put(call->api->recall, &s->made);
 }
 
 static void encode_settle(struct call *call)
@@ -144,6 +177,8 @@ static void encode_settle(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	handoff_json_members(&w, &s->row);
+	if (s->row.state == HANDOFF_COMPLETED)
+		handoff_json_result_memory(&w, s->result_memory);
 	call_end_reply(call, &w);
 }
 
@@ -226,7 +261,7 @@ const struct route settle_routes[] = {
 	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, .decode = decode_progress, .write = write_settle,
 	 .encode = encode_settle},
 	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, .decode = decode_complete, .write = write_settle,
-	 .encode = encode_settle},
+	 .committed = index_result, .encode = encode_settle, .prepare = prepare_result},
 	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, .decode = decode_need, .write = write_need,
 	 .encode = encode_need, .prepare = find_needed},
 	{0},

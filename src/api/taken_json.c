@@ -1,27 +1,47 @@
 #include "api/taken_json.h"
 
 #include "api/handoff_json.h"
+#include "api/since_json.h"
 #include "api/traceparent.h"
 #include "codec/json_member.h"
 #include "core/handoff_id.h"
 #include "core/render.h"
 #include "core/unpack.h"
 
-/* The envelope in the newest form that the agent accepts, and the prompt. A damaged envelope is no reason to lose the
- * others. */
+/* The news beside the envelope, where there are some. */
+static void put_since(struct json_writer *w, const struct envelope *e, const struct since_result *results, size_t count,
+		      int64_t now_ms)
+{
+	struct json_writer inner;
+	struct buf news;
+
+	buf_init(&news, RENDER_MAX_BYTES);
+	json_writer_init(&inner, &news);
+	since_json_put(&inner, e, results, count, now_ms);
+	if (news.len > 2) {
+		json_key(w, "since");
+		json_put_raw(w, buf_str(&news));
+	}
+	buf_release(&news);
+}
+
+/* The envelope in the newest form that the agent accepts, the news, and the prompt, which ends with them. A damaged
+ * envelope is no reason to lose the others. */
 static void put_envelope(struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
 			 struct taken_form form, struct arena *arena)
 {
 	struct problem problem = {0};
 	struct envelope_row row = {.texts = -1};
+	struct since_result *results = NULL;
+	size_t count = 0;
 	struct envelope e;
 	struct buf text;
 
 	if (!form.with_envelope && !form.with_prompt)
 		return;
-	/* What is stored is the envelope as it is, where no text has to be put back. */
-	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 && !form.is_v1 &&
-	    !form.with_prompt) {
+	/* What is stored is the envelope as it is, where no text has to be put back; of a root there are no news. */
+	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 &&
+	    row.parent == 0 && !form.is_v1 && !form.with_prompt) {
 		json_key(w, "envelope");
 		json_put_raw(w, row.body);
 		return;
@@ -34,6 +54,9 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 	}
 	if (form.ret_traceparent)
 		*form.ret_traceparent = traceparent_of(form.api, &e, h->num, h->leases, arena);
+	/* That the news cannot be read is no reason not to give the work. */
+	if (since_results(c, h->space, &e, h->changed_at_ms, arena, &results, &count, &problem) != P_OK)
+		count = 0;
 	buf_init(&text, RENDER_MAX_BYTES);
 	if (form.with_envelope) {
 		if (form.is_v1)
@@ -44,8 +67,10 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 		json_put_raw(w, buf_str(&text));
 		buf_clear(&text);
 	}
+	put_since(w, &e, results, count, h->changed_at_ms);
 	if (form.with_prompt) {
 		render_prompt(&e, &text);
+		since_render(&e, results, count, &text);
 		json_member_str(w, "prompt", buf_str(&text));
 	}
 	buf_release(&text);

@@ -42,6 +42,19 @@ enum problem_code task_not_found(struct call *call)
 			   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
 }
 
+enum problem_code task_check(struct call *call, struct store_conn *c)
+{
+	enum store_status status;
+
+	if (!call->uses_task)
+		return P_OK;
+	status = store_task_find(c, call->space, call->task);
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&call->problem, P_TASK_NOT_FOUND, "Spine-Task", "there is no task \"%.*s\" in this "
+				   "space; nothing was stored", STR_ARG(call->task));
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
 enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64_t after, size_t size,
 				 struct envelope_row *rows, size_t *ret_count, bool *ret_more)
 {

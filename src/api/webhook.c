@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "core/agent.h"
 #include "core/handoff_id.h"
+#include "core/result.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -26,6 +27,7 @@ struct errand {
 	struct webhook_target *target;
 	enum store_status status;
 	struct list link;
+	void (*committed)(struct errand *e);	/* may be NULL; on the writer's thread */
 	void (*back)(struct errand *e);
 	struct arena scratch;		/* of one run */
 };
@@ -45,6 +47,7 @@ struct posting {
 	struct webhook_post *post;	/* NULL: it was not posted */
 	struct arena arena;		/* of the answer */
 	struct delivery_answer answer;
+	struct memory made;		/* of the result, for the index; num 0: nothing */
 };
 
 /* --- Errands --- */
@@ -56,6 +59,8 @@ static void errand_done(struct writer_job *job, enum store_status status)
 	struct webhook *w = e->w;
 
 	e->status = status;
+	if (status == STORE_OK && e->committed)
+		e->committed(e);
 	pthread_mutex_lock(&w->lock);
 	list_add(&w->back, &e->link);
 	pthread_mutex_unlock(&w->lock);
@@ -107,7 +112,18 @@ static enum store_status settle_run(struct writer_job *job, struct store_conn *c
 	struct handoff_row row;
 
 	/* A lease that is stale by now is refused, and nothing is changed: that is as it should be. */
-	return problem_store_status(delivery_settle(&d, p->num, &p->answer, &row, &problem));
+	enum problem_code code = delivery_settle(&d, p->num, &p->answer, &row, &problem);
+
+	p->made = d.made;
+	return problem_store_status(code);
+}
+
+static void index_result(struct errand *e)
+{
+	struct posting *p = LIST_ELEMENT(e, struct posting, errand);
+
+	if (p->made.num)
+		recall_put(e->w->api->recall, &p->made);
 }
 
 static enum store_status release_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
@@ -128,6 +144,7 @@ static void settle(struct webhook *w, struct webhook_target *t, struct posting *
 	if (p->answer.verb == VERB_NACK || p->answer.verb == VERB_REJECT)
 		log_write(w->api->log, LOG_WARN, what, LOG_STR("agent", t->name), LOG_STR("space", t->space_name),
 			  LOG_STR("handoff", handoff), LOG_SLICE("reason", p->answer.text));
+	p->errand.committed = index_result;
 	errand_send(&p->errand, w, t, settle_run, posting_back);
 }
 
@@ -210,9 +227,15 @@ static void begin_post(struct webhook *w, struct webhook_target *t, const struct
 
 static void end_post(struct webhook *w, struct posting *p, CURLcode result)
 {
+	const struct json *remember;
+	struct problem problem = {0};
+
 	list_remove(&p->link);
 	curl_multi_remove_handle(w->multi, webhook_post_handle(p->post));
-	webhook_post_answer(p->post, result, &p->arena, &p->answer);
+	webhook_post_answer(p->post, result, &p->arena, &p->answer, &remember);
+	/* Where the envelope cannot be read now, the result stays with its handoff. */
+	if (remember)
+		result_prepare(w->reader, p->errand.target->space, p->num, remember, &p->arena, &p->answer, &problem);
 	settle(w, p->errand.target, p);
 }
 

@@ -215,15 +215,18 @@ static bool read_reject(const struct json *body, struct delivery_answer *a)
 }
 
 /* An ack, with what the body adds to it. Where that cannot be kept it is no ack: it must not be lost without a word. */
-static void read_accepted(const struct json *body, struct arena *arena, struct delivery_answer *a)
+static void read_accepted(const struct json *body, struct arena *arena, struct delivery_answer *a,
+			  const struct json **ret_remember)
 {
 	const struct json *result = json_get(body, "result"), *gaps = decode_member(body, "gaps");
 	struct result_row *r = &a->result;
 	struct problem problem = {0};
+	bool remember = true;
 
 	a->verb = result ? VERB_COMPLETE : VERB_ACK;
 	if (decode_seconds(body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &a->work_lease_ms, &problem) != P_OK ||
-	    decode_int(body, "input_tokens", 0, INT32_MAX, &r->input_tokens, &problem) != P_OK) {
+	    decode_int(body, "input_tokens", 0, INT32_MAX, &r->input_tokens, &problem) != P_OK ||
+	    decode_bool(body, "remember", &remember, &problem) != P_OK) {
 		nack(a, arena_printf(arena, "the answer's %s", problem.detail));
 		return;
 	}
@@ -236,6 +239,8 @@ static void read_accepted(const struct json *body, struct arena *arena, struct d
 		nack(a, STR("the answer's result is too large, or its gaps are not a list"));
 	if (result)
 		a->work_lease_ms = 0;
+	if (a->verb == VERB_COMPLETE && r->result.p && remember)
+		*ret_remember = result;
 	a->has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 }
 
@@ -254,13 +259,15 @@ static void read_status(struct webhook_post *p, long status, struct arena *arena
 		a->delay_ms = (int64_t)retry_after_s * 1000;
 }
 
-void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret)
+void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret,
+			 const struct json **ret_remember)
 {
 	struct json body = {.type = JSON_NULL};
 	struct json_error error;
 	bool is_read = true;
 	long status = 0;
 
+	*ret_remember = NULL;
 	*ret = (struct delivery_answer){
 		.verb = VERB_NACK, .lease = p->lease, .delay_ms = -1, .result.input_tokens = -1,
 	};
@@ -278,5 +285,5 @@ void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *
 	else if (!is_read && says_json(p))
 		nack(ret, arena_printf(arena, "the answer says that it is JSON, and is not: %s", error.detail));
 	else
-		read_accepted(&body, arena, ret);
+		read_accepted(&body, arena, ret, ret_remember);
 }

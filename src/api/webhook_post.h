@@ -37,8 +37,10 @@ struct webhook_request {
 struct webhook_post *webhook_post_new(const struct webhook_request *request, struct buf *body, void *owner);
 /* For curl_multi_add_handle. Borrowed. */
 CURL *webhook_post_handle(struct webhook_post *p);
-/* What the receiver has answered, or why it has not; the lease is filled in. Text is in the arena. */
-void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret);
+/* What the receiver has answered, or why it has not; the lease is filled in. *ret_remember is the result that is to be
+ * remembered (core/result.h), NULL where there is none. All of it is in the arena. */
+void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret,
+			 const struct json **ret_remember);
 /* The handle must be in no multi handle any more. NULL-safe. */
 void webhook_post_free(struct webhook_post *p);
 

@@ -12,6 +12,10 @@ static const struct option complete_options[] = {
 		.name = "result", .arg = "RESULT", .type = OPTION_TEXT,
 		.help = "the result, where it is not given as an argument"
 	},
+	{
+		.name = "no-remember", .type = OPTION_FLAG,
+		.help = "keep the result out of the memories of the task"
+	},
 };
 
 static const struct option_table complete_table = {"Result", complete_options, OPTION_COUNT(complete_options)};
@@ -41,6 +45,8 @@ static int put_complete(struct cli *cli, struct json_writer *w)
 {
 	int code = put_result(cli, w);
 
+	if (options_flag(&cli->options, "no-remember"))
+		json_member_bool(w, "remember", false);
 	return code == CLI_OK ? settle_put_facts(cli, w) : code;
 }
 
@@ -56,7 +62,8 @@ const struct command cmd_complete = {
 	.summary = "Ends a handoff with its result; one that was not acked is acked with it",
 	.usage = "LEASE [RESULT|-]",
 	.about = "The result may be given as an argument or by --result. One that can be read as JSON is sent as that, "
-		 "else as text; with \"-\" it is read from standard input.",
+		 "else as text; with \"-\" it is read from standard input. It becomes a memory of the task (kind "
+		 "output), and the next agent finds it in its prompt.",
 	.examples = {"spine complete ho-1.1 '{\"patch\":\"ms-1\"}' --gap \"the schema was missing\""},
 	.tables = {&complete_table, &settle_result_table, &client_table},
 	.min_args = 1,

@@ -408,7 +408,7 @@ const struct command cmd_receive = {
 		 "The program's environment has SPINE_HANDOFF, SPINE_ENVELOPE, SPINE_LEASE, SPINE_ATTEMPT, "
 		 "SPINE_REDELIVERED, SPINE_FROM, SPINE_TASK, SPINE_URL, SPINE_SPACE and SPINE_AGENT, so that spine "
 		 "commands within it speak as the agent: spine handoff reviewer \"Review it.\" --parent "
-		 "\"$SPINE_ENVELOPE\".\n\n"
+		 "\"$SPINE_ENVELOPE\". What it stores with spine store belongs to the task of the handoff.\n\n"
 		 "While the program runs the lease is renewed. Where this receiver dies the lease ends, and the work "
 		 "comes back, to this or another receiver of the agent.",
 	.examples = {

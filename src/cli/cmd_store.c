@@ -5,12 +5,18 @@
 #include "cli/input.h"
 #include "cli/shared_options.h"
 
+#include <stdlib.h>
+
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option store_options[] = {
 	{
 		.name = "pin", .letter = 'p', .type = OPTION_FLAG,
 		.help = "pin it: it goes with every handoff and ranks higher"
+	},
+	{
+		.name = "shared", .type = OPTION_FLAG,
+		.help = "it is for the whole space and belongs to no task, whatever SPINE_TASK says"
 	},
 	{
 		.name = "supersedes", .arg = "ID", .type = OPTION_TEXT,
@@ -46,6 +52,8 @@ static int put_body(const struct cli *cli, struct str content, struct buf *out)
 		json_member_cstr(&w, "id", id);
 	json_member_str(&w, "content", content);
 	code = fields_put(cli, &w);
+	if (options_flag(&cli->options, "shared"))
+		json_member_cstr(&w, "scope", "space");
 	if (options_flag(&cli->options, "pin"))
 		json_member_bool(&w, "pinned", true);
 	if (supersedes)
@@ -60,14 +68,41 @@ static void print_id(const struct cli *cli, const struct json *memory)
 	cli_write(STR("\n"));
 }
 
+/* The work that SPINE_TASK names is on the server and in the space that the environment names: not where the command
+ * line names others. */
+static bool is_elsewhere(const struct cli *cli, const char *option)
+{
+	const struct option_value *v = options_value(&cli->options, option);
+	const char *text = getenv(v->option->env);
+
+	return v->source == OPTION_FROM_ARGS && (text == NULL || strcmp(text, v->text) != 0);
+}
+
+/* The task that the text belongs to where nothing was said: that of the work which this command is a part of. */
+static int find_task(const struct cli *cli, const char **ret)
+{
+	const char *task = getenv("SPINE_TASK");
+
+	*ret = NULL;
+	if (task == NULL || task[0] == '\0' || options_text(&cli->options, "task") ||
+	    options_flag(&cli->options, "shared") || is_elsewhere(cli, "space") || is_elsewhere(cli, "url"))
+		return CLI_OK;
+	for (const char *p = task; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return cli_usage(cli, "SPINE_TASK holds a control character");
+	*ret = task;
+	return CLI_OK;
+}
+
 static int send_body(struct cli *cli, const struct buf *body)
 {
 	struct client_request request = {
 		.method = "POST", .path = "/v1/memories", .body = buf_str(body), .creates = true,
 		.idempotency_key = options_text(&cli->options, "idempotency-key"),
 	};
+	int code = find_task(cli, &request.task);
 
-	return ask_print(cli, &request, print_id);
+	return code == CLI_OK ? ask_print(cli, &request, print_id) : code;
 }
 
 static int exec_store(struct cli *cli)
@@ -79,7 +114,9 @@ static int exec_store(struct cli *cli)
 	buf_init(&text, TEXT_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
 	buf_init(&error, 4096);
-	if (!input_text(cli, arg, &text, &error))
+	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
+		code = cli_usage(cli, "--shared and --task cannot be given together");
+	else if (!input_text(cli, arg, &text, &error))
 		cli_error(cli, "%s", buf_str(&error).p);
 	else if (text.len == 0)
 		code = cli_usage(cli, "there is no text to store");
@@ -98,7 +135,9 @@ const struct command cmd_store = {
 	.summary = "Stores a memory and prints its id",
 	.usage = "[TEXT|-]",
 	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the "
-		 "line break at its end.",
+		 "line break at its end.\n\n"
+		 "What is stored belongs to the task that SPINE_TASK names, as it does for programs of spine receive, "
+		 "unless --task names another one or --shared none.",
 	.examples = {
 		"spine store \"The gateway answers 429 with Retry-After in seconds.\" --tag gateway",
 		"git log -1 --format=%B | spine store --kind decision --importance high",

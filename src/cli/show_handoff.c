@@ -230,14 +230,18 @@ static const char *label_of(const char *fact, struct str state)
 {
 	if (strcmp(fact, "reason") == 0)
 		return is_stuck(state) ? "reason" : "last failure";
+	if (strcmp(fact, "result_state") == 0)
+		return "result";
+	if (strcmp(fact, "result_memory") == 0)
+		return "memory";
 	return strcmp(fact, "envelope_id") == 0 ? "envelope" : strcmp(fact, "input_tokens") == 0 ? "tokens" : fact;
 }
 
 void show_handoff(const struct cli *cli, const struct json *h)
 {
 	static const char *const facts[] = {
-		"envelope_id", "channel", "fallbacks", "receiver", "progress", "reason", "result", "gaps",
-		"input_tokens", "replaces", NULL,
+		"envelope_id", "channel", "fallbacks", "receiver", "progress", "reason", "result",
+		"result_state", "result_memory", "gaps", "input_tokens", "replaces", NULL,
 	};
 	struct str due = ask_str(h, "due_at");
 	struct buf out;

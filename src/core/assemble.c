@@ -318,7 +318,9 @@ static enum problem_code inherit(const struct assemble_tools *tools, const struc
 enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
 			   struct problem *problem)
 {
-	const struct handoff_draft *d = in->draft;
+	struct handoff_draft with_results = *in->draft;
+	const struct handoff_draft *d = &with_results;
+	struct assemble_input whole = *in;
 	struct envelope e = {
 		.num = in->num,
 		.minor = ENVELOPE_MINOR,
@@ -335,8 +337,12 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
 		.strategy = d->strategy,
 	};
-	enum problem_code code = inherit(tools, in, &e, problem);
+	enum problem_code code = assemble_results(tools, in, &with_results, &e.reserve, problem);
 
+	whole.draft = d;
+	in = &whole;
+	if (code == P_OK)
+		code = inherit(tools, in, &e, problem);
 	if (code == P_OK)
 		code = assemble_refs(tools, in, &e, problem);
 	if (code == P_OK)

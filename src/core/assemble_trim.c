@@ -263,19 +263,20 @@ static void choose_all(struct trim *t, int chosen)
 	apply(t);
 }
 
-/* Says what would do. A larger budget lists more of what is left out, so the number is tried until it holds; a few
- * tokens more leave room for ids that have grown by a digit when the caller tries again. */
-static enum problem_code too_small(struct trim *t, int64_t minimum, const char *what, struct problem *problem)
+/* What the prompt may take. */
+static int64_t room_of(const struct envelope *e)
 {
-	int64_t budget = t->e->max_tokens, count = minimum;
+	return e->max_tokens - e->reserve;
+}
 
-	for (int round = 0; round < TRIM_ROUNDS && count + SPARE_TOKENS > t->e->max_tokens; round++) {
-		t->e->max_tokens = minimum = count + SPARE_TOKENS;
-		count = count_prompt(t);
-	}
+/* Says what would do. A few tokens more leave room for ids that have grown by a digit when the caller tries again. */
+static enum problem_code too_small(struct trim *t, int64_t count, const char *what, struct problem *problem)
+{
+	int64_t minimum = count + t->e->reserve + SPARE_TOKENS;
+
 	problem_set(problem, P_BUDGET_TOO_SMALL, "constraints.max_tokens",
 		    "%s needs %lld tokens (%s); the budget is %lld", what, (long long)minimum,
-		    tokenizer_name(t->tokenizer), (long long)budget);
+		    tokenizer_name(t->tokenizer), (long long)t->e->max_tokens);
 	problem->extra_key = "minimum";
 	problem->extra = minimum;
 	return problem->code;
@@ -304,7 +305,7 @@ static bool fit(struct trim *t, int64_t room)
 		budget_choose(t->items, t->count, room, t->arena);
 		apply(t);
 		t->e->token_count = count_prompt(t);
-		excess = t->e->token_count - t->e->max_tokens;
+		excess = t->e->token_count - room_of(t->e);
 		if (excess <= 0)
 			return true;
 		room -= excess;
@@ -319,15 +320,15 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 
 	choose_all(t, 0);
 	e->token_count = count_prompt(t);
-	if (e->token_count <= e->max_tokens)
+	if (e->token_count <= room_of(e))
 		return P_OK;
 	if (e->strategy == STRATEGY_FULL)
 		return too_small(t, e->token_count, "the envelope with everything in it", problem);
 	choose_all(t, BUDGET_NONE);
 	e->token_count = least = count_prompt(t);
-	if (least > e->max_tokens)
+	if (least > room_of(e))
 		return too_small(t, least, "the task with its constraints, without any memory,", problem);
-	if (fit(t, e->max_tokens - count_frame(t)))
+	if (fit(t, room_of(e) - count_frame(t)))
 		return P_OK;
 	choose_all(t, BUDGET_NONE);
 	e->token_count = least;

@@ -4,6 +4,7 @@
 #include "codec/json_member.h"
 #include "codec/json_set.h"
 #include "core/agent.h"
+#include "core/result.h"
 
 #include <assert.h>
 
@@ -476,11 +477,13 @@ static enum problem_code check_same_result(struct delivery *d, const struct hand
 	bool has_result = a->verb == VERB_COMPLETE && a->result.result.p;
 	enum store_status status = STORE_OK;
 
-	if (has_result || a->result.gaps.p)
-		status = store_result_get(d->conn, h->space, h->num, d->arena, &kept);
+	if (h->state == HANDOFF_COMPLETED || a->result.gaps.p)
+		status = result_read(d->conn, h->space, h->num, d->arena, &kept);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
-	if (has_result && !str_eq(a->result.result, kept.result))
+	d->result_memory = kept.memory;
+	/* What was forgotten cannot be compared, and is not told again. */
+	if (has_result && !kept.is_forgotten && !str_eq(a->result.result, kept.result))
 		return problem_set(problem, P_ALREADY_SETTLED, "result",
 				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
 				   "changed. Store the new one as a memory, or hand it over as another envelope",
@@ -531,8 +534,15 @@ static enum problem_code keep_result(struct delivery *d, const struct handoff_ro
 		result.gaps = join_gaps(d, before.gaps, result.gaps);
 		result.input_tokens = result.input_tokens >= 0 ? result.input_tokens : before.input_tokens;
 	}
-	if (status == STORE_OK || status == STORE_NOT_FOUND)
-		status = store_result_put(d->conn, h->space, h->num, &result);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (a->memory) {
+		enum problem_code code = result_remember(d, h, a->memory, &result, problem);
+
+		if (code != P_OK)
+			return code;
+	}
+	status = store_result_put(d->conn, h->space, h->num, &result);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 

@@ -26,6 +26,7 @@
 #include "codec/json.h"
 #include "core/event.h"
 #include "core/handoff_state.h"
+#include "core/memory.h"
 #include "core/problem.h"
 
 enum {
@@ -57,6 +58,9 @@ struct delivery {
 	 * HANDOFF_STATES: it is new, or new to its channel. */
 	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
 	void *ctx;
+	/* Set by delivery_settle: what a completion has made of its result, for the index; num 0: nothing. */
+	struct memory made;
+	uint64_t result_memory;			/* the memory that is the result, whenever it was made; 0: none */
 };
 
 /* What a sender asks for. 0 and NULL: the agent's setting, or the default. */
@@ -113,9 +117,11 @@ struct delivery_answer {
 	struct str text;			/* NACK, REJECT: the reason; PROGRESS: a note; p == NULL: none */
 	struct result_row result;		/* ACK: gaps and tokens; COMPLETE: all */
 	bool has_result;
+	const struct memory_draft *memory;	/* COMPLETE: what the result becomes (result.h); NULL: nothing */
 };
 
-/* The same ack or completion again is answered as before and changes nothing; a completion with another result, and a
+/* A completion whose result becomes a memory makes that in the same transaction. The same ack or completion again is
+ * answered as before and changes nothing; a completion with another result, and a
  * stale lease, is refused and changes nothing. */
 enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
 				  struct handoff_row *ret, struct problem *problem);

@@ -135,6 +135,7 @@ struct envelope {
 	uint64_t highest;		/* number of a memory in the space, when the envelope was packed */
 	struct envelope_passed *passed;
 	size_t passed_count;
+	int64_t reserve;		/* tokens of max_tokens that packing keeps free, for what may come to it */
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
 	struct str skeleton;		/* the same without the texts of the references: what is stored */
 };

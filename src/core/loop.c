@@ -1,6 +1,7 @@
 #include "core/loop.h"
 
 #include "core/assemble.h"
+#include "core/result.h"
 
 static bool same_text(struct str a, struct str b)
 {
@@ -15,23 +16,44 @@ static bool has_ref(const struct envelope *e, struct memory_id id)
 	return false;
 }
 
+/* Whoever does the same again has brought nothing new, although the result is another memory and another step: those
+ * memories are noted. Returns whether there is a step that says more. */
+static bool has_new_step(struct store_conn *c, int64_t space, const struct envelope *e, const struct envelope *before,
+			 struct arena *arena, struct mention_list *repeated)
+{
+	bool is_new = e->history.count < before->history.count;
+
+	for (uint32_t i = before->history.count; i < e->history.count; i++) {
+		if (past_result_is_repeated(c, space, &e->history, i, arena))
+			mention_collect(repeated, json_get(&e->history.items[i], "memory_id")->s, arena);
+		else
+			is_new = true;
+	}
+	return is_new;
+}
+
 /* What was cited for the first time, or made since. That the search finds something else for another summary is no
  * progress. */
-static bool has_new_memory(const struct envelope *e, const struct envelope *before)
+static bool has_new_memory(const struct envelope *e, const struct envelope *before, const struct mention_list *repeated)
 {
 	for (size_t i = 0; i < e->ref_count; i++) {
 		const struct envelope_ref *r = &e->refs[i];
 
+		if (mention_has(repeated, (struct memory_id){r->id.num, 0}))
+			continue;
 		if (!has_ref(before, r->id) && (r->why == WHY_CITED || r->created_at_ms >= before->created_at_ms))
 			return true;
 	}
 	return false;
 }
 
-static bool has_progress(const struct envelope *e, const struct envelope *before)
+static bool has_progress(struct store_conn *c, int64_t space, const struct envelope *e, const struct envelope *before,
+			 struct arena *arena)
 {
-	return !same_text(e->state, before->state) || !json_equal(&e->history, &before->history) ||
-	       has_new_memory(e, before);
+	struct mention_list repeated = {0};
+
+	return !same_text(e->state, before->state) || has_new_step(c, space, e, before, arena, &repeated) ||
+	       has_new_memory(e, before, &repeated);
 }
 
 /* "a -> b -> a": the end of the path, from where the receiver last had it. */
@@ -66,7 +88,7 @@ enum problem_code loop_check(struct store_conn *c, int64_t space, const struct e
 		enum store_status status;
 
 		if ((ancestor.from.p && str_eq(ancestor.from, e->to)) || str_eq(ancestor.to, e->to))
-			return has_progress(e, &ancestor) ? P_OK : refuse(e, ancestor.hop, problem);
+			return has_progress(c, space, e, &ancestor, arena) ? P_OK : refuse(e, ancestor.hop, problem);
 		if (ancestor.parent == 0)
 			return P_OK;
 		status = store_envelope_get(c, space, ancestor.parent, arena, &row);

@@ -165,11 +165,22 @@ struct handoff_filter {
 	bool newest_first;		/* not with untold */
 };
 
+/* Where a result is. */
+enum result_form {
+	RESULT_KEPT,		/* in its row, and told to nobody who does not ask */
+	RESULT_TEXT,		/* a memory's content, as it is */
+	RESULT_JSON,		/* a memory's content is its canonical JSON */
+	RESULT_LARGE,		/* in its row, because no memory may be so large; others are told where it is */
+};
+
 /* What came out of a handoff. */
 struct result_row {
-	struct str result;		/* JSON; p == NULL: none */
+	struct str result;		/* JSON; p == NULL: none, or a memory has it */
 	struct str gaps;		/* a JSON array; p == NULL: none */
 	int64_t input_tokens;		/* -1: not told */
+	enum result_form form;
+	uint64_t memory;		/* the number of that whose first version is the result; 0: none */
+	bool is_forgotten;		/* not kept: the memory's content is gone; see core/result.h */
 };
 
 /* How delivery to an agent goes. */

@@ -138,6 +138,8 @@ enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint6
 /* The envelopes of a task with numbers above after, in order, at most max of them. */
 enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
 				       struct arena *arena, struct envelope_row *ret, size_t *ret_count);
+/* STORE_NOT_FOUND where no envelope is of that task. */
+enum store_status store_task_find(struct store_conn *c, int64_t space, struct str task);
 /* The newest envelope of a task. */
 enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret);

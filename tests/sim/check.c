@@ -41,6 +41,8 @@ void check_clear(struct check *k, const struct cast *cast)
 			memset(k->spaces[i].envelopes, 0, k->spaces[i].envelope_cap * sizeof(struct shadow *));
 	}
 	memset(k->agents, 0, sizeof(k->agents));
+	memset(k->memories, 0, sizeof(k->memories));
+	k->remembered = 0;
 	for (size_t i = 0; i < CHECK_AGENTS; i++) {
 		list_init(&k->agents[i].queued);
 		list_init(&k->agents[i].held);
@@ -288,6 +290,18 @@ void check_expect_event(struct check *k, const struct want *w, enum event_kind k
 
 /* --- A step --- */
 
+/* A result becomes a memory once, in the step that completes its handoff, and the next number is the next memory. */
+static void compare_memory(struct check *k, const struct event_row *e)
+{
+	CHECK(k, k->remembered && e->memory == ++k->memories[e->space], "ms-%llu was made, and nobody asked for it",
+	      (unsigned long long)e->memory);
+	CHECK(k, memory_store_result_memory(k->store, e->space, k->remembered) == e->memory,
+	      "the result of ho-%llu does not name ms-%llu", (unsigned long long)k->remembered,
+	      (unsigned long long)e->memory);
+	k->tally->events[e->kind]++;
+	k->remembered = 0;
+}
+
 /* Each event was expected, and those of one handoff or breaker came in their order. */
 static void compare_events(struct check *k)
 {
@@ -298,6 +312,10 @@ static void compare_events(struct check *k)
 		const struct event_row *e = memory_store_event(k->store, i);
 		size_t j = first;
 
+		if (e->kind == EVENT_MEMORY_STORED) {
+			compare_memory(k, e);
+			continue;
+		}
 		while (j < k->event_count && (k->events[j].is_matched || k->events[j].num != e->handoff ||
 					      k->events[j].space != e->space ||
 					      (e->handoff == 0 && !str_eq(memory_store_agent_name(k->store,
@@ -313,6 +331,7 @@ static void compare_events(struct check *k)
 	}
 	CHECK(k, first == k->event_count, "%s was not told of ho-%llu", event_name(k->events[first].kind),
 	      (unsigned long long)k->events[first].num);
+	CHECK(k, k->remembered == 0, "the result of ho-%llu was not remembered", (unsigned long long)k->remembered);
 	k->events_end = k->r->events_to;
 }
 
@@ -390,6 +409,11 @@ void check_whole(struct check *k)
 					  &check_shadow(k, space, num)->row),
 			      "ho-%llu is not what was committed", (unsigned long long)num);
 	}
+	for (int64_t space = 1; space < CHECK_SPACES; space++)
+		CHECK(k, memory_store_memories(k->store, space) == k->memories[space],
+		      "space %lld has %llu memories, not %llu", (long long)space,
+		      (unsigned long long)memory_store_memories(k->store, space),
+		      (unsigned long long)k->memories[space]);
 	CHECK(k, memory_store_events(k->store) == k->events_end, "there are %zu events, not %zu",
 	      memory_store_events(k->store), k->events_end);
 }

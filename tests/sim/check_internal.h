@@ -63,6 +63,7 @@ struct check {
 	const struct cast *cast;
 	struct shadow_space spaces[CHECK_SPACES];
 	struct shadow_agent agents[CHECK_AGENTS];
+	uint64_t memories[CHECK_SPACES];	/* so many results were made into memories */
 	size_t open;
 	struct promise *promises;
 	size_t promise_count, promise_cap;
@@ -74,6 +75,7 @@ struct check {
 	size_t events_end;			/* of the steps before */
 	struct expected_event *events;
 	size_t event_count;
+	uint64_t remembered;			/* the handoff whose result becomes a memory; 0: none */
 	int64_t touched[64];
 	size_t touched_count;
 };

@@ -241,6 +241,8 @@ static void accepted(struct check *k, struct want *w, const struct delivery_answ
 		check_expect_event(k, w, EVENT_ACKED);
 	if (a->verb == VERB_COMPLETE)
 		check_expect_event(k, w, EVENT_COMPLETED);
+	if (a->verb == VERB_COMPLETE && a->memory)
+		k->remembered = w->row.num;
 	w->row.state = a->verb == VERB_COMPLETE ? HANDOFF_COMPLETED
 		       : a->work_lease_ms       ? HANDOFF_WORKING
 						: HANDOFF_ACKED;

@@ -118,7 +118,7 @@ void memory_store_clear(struct store_conn *c)
 		c->agents[i] = (struct kept_agent){.queue = queue};
 	}
 	for (size_t i = 0; i < SPACES_MAX; i++) {
-		c->spaces[i].count = 0;
+		c->spaces[i].count = c->spaces[i].memory_count = 0;
 		if (c->spaces[i].envelope_cap)
 			memset(c->spaces[i].envelopes, 0, c->spaces[i].envelope_cap * sizeof(struct kept *));
 	}
@@ -139,6 +139,7 @@ void memory_store_free(struct store_conn *c)
 	for (size_t i = 0; i < SPACES_MAX; i++) {
 		free(c->spaces[i].handoffs);
 		free(c->spaces[i].envelopes);
+		free(c->spaces[i].memories);
 	}
 	for (size_t i = 0; i < c->slab_count; i++)
 		free(c->slabs[i]);
@@ -270,6 +271,9 @@ static void undo_one(struct store_conn *c, const struct undo *u)
 	case UNDO_RESULT:
 		u->kept->result = u->result;
 		u->kept->has_result = u->has_result;
+		break;
+	case UNDO_MEMORY:
+		c->spaces[u->agent].memory_count--;
 		break;
 	case UNDO_AGENT_MADE:
 		c->agent_count--;
@@ -514,6 +518,16 @@ const struct handoff_row *memory_store_handoff(const struct store_conn *c, int64
 bool memory_store_has_result(const struct store_conn *c, int64_t space, uint64_t num)
 {
 	return c->spaces[space].handoffs[num - 1]->has_result;
+}
+
+uint64_t memory_store_result_memory(const struct store_conn *c, int64_t space, uint64_t num)
+{
+	return c->spaces[space].handoffs[num - 1]->result.memory;
+}
+
+uint64_t memory_store_memories(const struct store_conn *c, int64_t space)
+{
+	return c->spaces[space].memory_count;
 }
 
 size_t memory_store_events(const struct store_conn *c)

@@ -50,6 +50,9 @@ uint64_t memory_store_handoffs(const struct store_conn *c, int64_t space);
 /* Borrowed until the next verb. num must be one. */
 const struct handoff_row *memory_store_handoff(const struct store_conn *c, int64_t space, uint64_t num);
 bool memory_store_has_result(const struct store_conn *c, int64_t space, uint64_t num);
+/* The memory that the result is; 0: none. Those of a space are numbered from 1 to memory_store_memories(). */
+uint64_t memory_store_result_memory(const struct store_conn *c, int64_t space, uint64_t num);
+uint64_t memory_store_memories(const struct store_conn *c, int64_t space);
 size_t memory_store_events(const struct store_conn *c);
 const struct event_row *memory_store_event(const struct store_conn *c, size_t index);
 /* The one copy of a text. p == NULL stays. */

@@ -224,8 +224,9 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	u->kept = k;
 	u->result = k->result;
 	u->has_result = k->has_result;
-	k->result = (struct result_row){memory_store_text(c, result->result), memory_store_text(c, result->gaps),
-					result->input_tokens};
+	k->result = *result;
+	k->result.result = memory_store_text(c, result->result);
+	k->result.gaps = memory_store_text(c, result->gaps);
 	k->has_result = true;
 	return STORE_OK;
 }

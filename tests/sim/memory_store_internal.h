@@ -32,14 +32,16 @@ struct kept_space {
 	size_t count, cap;
 	struct kept **envelopes;		/* by number: the last handoff that was made of it */
 	size_t envelope_cap;
+	struct str *memories;			/* their contents, by number - 1 */
+	size_t memory_count, memory_cap;
 };
 
-enum undo_kind { UNDO_INSERT, UNDO_PUT, UNDO_RESULT, UNDO_AGENT_MADE, UNDO_AGENT, UNDO_TARGET };
+enum undo_kind { UNDO_INSERT, UNDO_PUT, UNDO_RESULT, UNDO_MEMORY, UNDO_AGENT_MADE, UNDO_AGENT, UNDO_TARGET };
 
 /* How something was before. */
 struct undo {
 	enum undo_kind kind;
-	int64_t agent;
+	int64_t agent;				/* of a memory: its space */
 	struct kept *kept;
 	union {
 		struct handoff_row row;

@@ -164,6 +164,11 @@ static void on_taken(struct world *w, struct request *q, bool is_known)
 
 /* --- Answering --- */
 
+/* What a result becomes. */
+static const struct memory_draft remembered = {
+	.has = MEMORY_HAS_CONTENT | MEMORY_HAS_KIND, .content = {"{\"done\":true}", 13}, .kind = {"output", 6},
+};
+
 static struct request *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
 			      void (*done)(struct world *w, struct request *q, bool is_known))
 {
@@ -181,6 +186,10 @@ static struct request *settle(struct world *w, const struct plan *p, enum handof
 	if (verb == VERB_COMPLETE || (verb == VERB_ACK && random_chance(&w->random, 200))) {
 		s->answer.has_result = true;
 		s->answer.result = (struct result_row){.result = STR("{\"done\":true}"), .input_tokens = -1};
+	}
+	if (verb == VERB_COMPLETE && random_chance(&w->random, 700)) {
+		s->answer.memory = &remembered;
+		s->answer.result.form = RESULT_JSON;
 	}
 	return q;
 }

@@ -438,6 +438,12 @@ static void a_result_is_kept_and_replaced(void **state)
 	assert_null(r.gaps.p);
 	assert_int_equal(r.input_tokens, -1);
 	assert_int_equal(store_result_get(t->c, t->space + 1, 1, &t->arena, &r), STORE_NOT_FOUND);
+	assert_true(r.form == RESULT_KEPT && r.memory == 0);
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.form = RESULT_TEXT, .memory = MEMORY_NUM_MAX}));
+	must(store_commit(t->c));
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_true(r.form == RESULT_TEXT && r.memory == MEMORY_NUM_MAX && r.result.p == NULL);
 }
 
 /* --- Agents and their targets --------------------------------------------------------------------- */

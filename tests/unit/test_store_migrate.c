@@ -234,12 +234,34 @@ static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(
 	buf_release(&problems);
 }
 
+/* A result was always in its row before schema 5. */
+static void results_stay_where_they_were(void **state)
+{
+	struct temp_store *t = *state;
+	struct result_row r;
+	sqlite3 *db;
+
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("\"done\""), .input_tokens = 7}));
+	must(store_commit(t->c));
+	store_close(t->c);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
+		    "PRAGMA user_version = 4");
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_str(r.result, "\"done\"");
+	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(memories_keep_their_versions_and_get_new_ones),
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
+		TEST(results_stay_where_they_were),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

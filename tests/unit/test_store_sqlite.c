@@ -474,6 +474,7 @@ static void a_check_finds_what_a_handoff_lost(void **state)
 		{"UPDATE handoff SET state = 6, due = 5", "ho-1 is in state 6 and due at 5"},
 		{"UPDATE handoff SET state = 9, due = 0", "ho-1 is in state 9"},
 		{"DELETE FROM handoff", "a result belongs to ho-1, which is not there"},
+		{"UPDATE result SET memory = 7", "the result of ho-1 is ms-7, which is not there"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

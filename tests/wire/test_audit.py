@@ -28,7 +28,9 @@ def test_every_write_is_in_it(desk):
         "handoff.send", "handoff.receive", "handoff.progress", "envelope.resolve", "handoff.ack", "handoff.complete"]
     asked_by_name = {"memory.", "space.", "route.", "channel.", "agent.", "breaker.reset", "handoff.re", "handoff.discard"}
     for entry in entries:
-        if entry["action"].startswith(tuple(asked_by_name)) and entry["action"] not in ("handoff.receive", "handoff.reject"):
+        if (entry["note"] or "").startswith("result of ho-"):
+            assert (entry["action"], entry["actor"]) == ("memory.store", "worker"), entry
+        elif entry["action"].startswith(tuple(asked_by_name)) and entry["action"] not in ("handoff.receive", "handoff.reject"):
             assert entry["actor"] == "auditor", entry
 
 

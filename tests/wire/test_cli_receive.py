@@ -321,3 +321,67 @@ def test_no_server_is_said_at_once(offline):
     for args in (["receive", "coder", "--loop", "--exec", "cat"], ["receive", "coder"], ["send", "env-1"]):
         result = offline(*args)
         assert result.code == UNREACHABLE and "spine serve" in result.err
+
+
+# --- What a program stores ---------------------------------------------------------------------------
+
+
+def stored(spine, exec):
+    """The memory that the program stored last."""
+    sent(spine)
+    result = spine("receive", "coder", "--exec", exec, env={"PATH": f"{binary().parent}:{os.environ['PATH']}"})
+    assert result.code == OK, result.err
+    notes = [memory for memory in spine.ok("list", "--json").json["memories"] if memory["kind"] == "note"]
+    return notes[0]
+
+
+@pytest.mark.parametrize("command, task", [
+    ("spine store 'found it'", "task-1"),
+    ("spine store 'found it' --task mine", "mine"),
+    ("spine store 'found it' --shared", None),
+    ("SPINE_TASK= spine store 'found it'", None),
+    ("spine store 'found it' --space \"$SPINE_SPACE\" --url \"$SPINE_URL\"", "task-1"),
+])
+def test_what_a_program_stores_belongs_to_the_task_of_its_handoff(spine, command, task):
+    memory = stored(spine, command)
+    assert (memory["task"], memory["agent"]) == (task, "coder")
+
+
+def test_what_a_program_stores_in_another_space_belongs_to_no_task_of_this_one(spine):
+    other = f"{spine.environment['SPINE_SPACE']}-other"
+    sent(spine)
+    assert spine("receive", "coder", "--exec", f"{binary()} store 'found it' --space {other}").code == OK
+    assert spine.ok("list", "--space", other, "--json").json["memories"][0]["task"] is None
+
+
+def test_a_task_in_the_environment_that_nobody_knows_is_told(spine):
+    result = spine("store", "something", env={"SPINE_TASK": "task-999"})
+    assert result.code == NOT_FOUND and "task-999" in result.err
+    assert spine.ok("list", "--json").json["memories"] == []
+
+
+def test_shared_and_a_task_contradict_each_other(spine):
+    result = spine("store", "something", "--shared", "--task", "task-1")
+    assert result.code == 2 and "--shared" in result.err
+
+
+# --- What comes of it --------------------------------------------------------------------------------
+
+
+def test_the_output_of_a_program_is_in_the_prompt_of_the_next_one(spine):
+    sent(spine)
+    spine.ok("receive", "coder", "--exec", "echo use Retry-After")
+    shown = spine.ok("get", "ho-1").out
+    assert "use Retry-After" in shown and "ms-1" in shown
+    spine.ok("send", "--to", "reviewer", "Review it.", "--parent", "env-1")
+    assert "use Retry-After" in spine.ok("receive", "reviewer").out
+    spine.ok("forget", "ms-1", "--yes")
+    assert "forgotten" in spine.ok("get", "ho-1").out
+
+
+def test_a_result_may_be_kept_out(spine):
+    sent(spine)
+    taken(spine)
+    spine.ok("complete", "ho-1.1", "between us", "--no-remember")
+    assert state(spine)["result"] == "between us"
+    assert spine.ok("list", "--json").json["memories"] == []

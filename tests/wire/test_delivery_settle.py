@@ -198,7 +198,8 @@ def test_what_is_no_lease_of_it_is_named(desk, verb, lease, code):
     ("reject", "reason", [], "invalid_field"), ("reject", "reason", "x" * 4097, "too_large"),
     ("progress", "note", 5, "invalid_field"), ("progress", "note", "x" * 4097, "too_large"), ("progress", "work_lease_s", 0, "invalid_field"),
     ("complete", "gaps", {}, "invalid_field"), ("complete", "input_tokens", "many", "invalid_field"),
-    ("complete", "result", "x" * 262144, "too_large"), ("complete", "result", ["x" * 100] * 6000, "too_large"),
+    ("complete", "result", "x" * 1048576, "too_large"), ("complete", "result", ["x" * 100] * 12000, "too_large"),
+    ("complete", "remember", "no", "invalid_field"),
     ("need", "refs", "ms-1", "invalid_field"), ("need", "refs", None, "missing_field"), ("need", "refs", ["ms-1"] * 1001, "too_large"),
 ], ids=lambda value: repr(value)[:20])
 def test_bad_input_is_named_and_changes_nothing(desk, verb, field, value, code):

@@ -371,6 +371,22 @@ def test_what_is_parked_is_answered_as_described(api):
     api.ok("POST", "/v1/agents/dead/reset")
 
 
+def test_results_are_answered_as_described(api):
+    envelope = api.handoff("a", include_recent=0)["id"]
+    api.ok("POST", "/v1/handoffs", {"envelope_id": envelope})
+    got = take(api, "a")
+    following = api.handoff("b", parent=envelope, include_recent=0)["id"]
+    done = {"lease": got["lease"], "result": "made", "remember": True}
+    memory = api.ok("POST", f"/v1/handoffs/{got['id']}/complete", done)["result_memory"]
+    api.ok("POST", "/v1/handoffs", {"envelope_id": following})
+    assert take(api, "b")["since"][0]["id"] == memory
+    assert api.ok("GET", f"/v1/envelopes/{following}")["since"][0]["event"] == "result"
+    assert api.handoff("c", parent=envelope, include_recent=0)["history"][0]["memory_id"] == memory
+    api.ok("POST", "/v1/memories", {"content": "x", "scope": "space"})
+    api.ok("DELETE", f"/v1/memories/{memory}")
+    assert api.ok("GET", f"/v1/handoffs/{got['id']}")["result_state"] == "forgotten"
+
+
 def test_channels_and_routes_are_answered_as_described(api):
     api.ok("PUT", "/v1/channels/news", {"description": "what is new", "strange": 1})
     api.ok("PUT", "/v1/channels/other")

@@ -202,6 +202,28 @@ def test_a_result_in_the_answer_completes_the_handoff(desk, hook, result):
     assert (seen["state"], seen["result"], seen["gaps"], seen["input_tokens"]) == ("completed", result, ["g"], 12)
 
 
+def test_a_result_in_the_answer_is_remembered_unless_it_says_otherwise(desk, hook):
+    seen = answered(desk, hook, body={"result": "from the hook"})
+    memory = desk.get(seen["result_memory"])
+    assert (memory["content"], memory["kind"], memory["agent"]) == ("from the hook", "output", "worker")
+    assert desk.ids("query=hook") == [memory["id"]], "the index knows it"
+    seen = answered(desk, hook, body={"result": "between us", "remember": False})
+    assert (seen["result"], seen["result_memory"]) == ("between us", None)
+    assert desk.ids("kind=output") == [memory["id"]]
+
+
+def test_a_post_has_the_results_that_came_after_packing(desk, hook):
+    desk.deliver(desk.pack("first"), 202)
+    taken = desk.take("first")
+    set_hook(desk, hook)
+    envelope = desk.pack("worker", parent=taken["envelope_id"])
+    desk.settle("complete", taken, result="came later")
+    desk.deliver(envelope, 202)
+    post = hook.next()
+    assert [news["event"] for news in post.json["since"]] == ["result"] and "came later" in post.json["prompt"]
+    post.answer()
+
+
 @pytest.mark.parametrize("body", [b"", b"OK", b"{\"ok\":true}", b"[1]", b"\"x\"", b"{broken"])
 def test_any_other_body_of_a_2xx_is_an_ack(desk, hook, body):
     assert answered(desk, hook, status=202, body=body, Content_Type="text/plain")["state"] == "acked"

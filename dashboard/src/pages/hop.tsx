@@ -133,8 +133,14 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 					<h3>Since it was packed</h3>
 					<ul class="plain-list">
 						{envelope.since.map((one) => (
-							<li key={one.id}>
-								<MemoryLink id={one.id} /> {words(one.event)}
+							<li key={one.handoff ?? one.id}>
+								{one.id && <MemoryLink id={one.id} />} {words(one.event)}
+								{one.handoff && (
+									<>
+										{" "}
+										of {one.handoff}, by <bdi>{one.agent}</bdi>
+									</>
+								)}
 								{one.by && (
 									<>
 										{" "}
@@ -189,6 +195,7 @@ function Result({ space, handoff }: { space: string; handoff: Handoff }) {
 		call<Handoff>(space, "GET", path("handoffs", handoff.id), { signal }),
 	);
 
+	if (whole.data?.result_state) return <p class="faint">Its result was {words(whole.data.result_state)}.</p>;
 	if (whole.data?.result === undefined || whole.data.result === null) return null;
 	const { result } = whole.data;
 	return (

@@ -87,7 +87,7 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request. `safe`: sending it twice does what sending it once does."""
+    """One HTTP request. `safe`: sending it twice does what sending it once does. `stores`: it makes memories."""
 
     method: str
     path: str
@@ -99,6 +99,7 @@ class Request:
     wait_s: Optional[float] = None
     cancel: Optional[Cancel] = None
     streams: bool = False
+    stores: bool = False
 
     @property
     def target(self) -> str:
@@ -212,13 +213,26 @@ def of_agent(agent: str, request: Request) -> Request:
     return replace(request, headers=(*request.headers, ("Spine-Agent", caller)))
 
 
-def acting_as(agent: str, steps: Steps[T]) -> Steps[T]:
-    """The same steps, carried out in the name of an agent."""
+def in_task(task: Optional[str], request: Request) -> Request:
+    """The same request with the task of what it stores. One that has said so already, or stores nothing, is as it was.
+
+    A task whose name cannot be a header is left out.
+    """
+    if task is None or not request.stores or any(name == "Spine-Task" for name, _ in request.headers):
+        return request
+    try:
+        return replace(request, headers=(*request.headers, ("Spine-Task", header_value("task", task))))
+    except ValueError:
+        return request
+
+
+def acting_as(agent: str, steps: Steps[T], task: Optional[str] = None) -> Steps[T]:
+    """The same steps, carried out in the name of an agent, and for a task."""
     try:
         step = next(steps)
         while True:
             try:
-                response = yield of_agent(agent, step) if isinstance(step, Request) else step
+                response = yield in_task(task, of_agent(agent, step)) if isinstance(step, Request) else step
             except errors.SpineError as error:
                 step = steps.throw(error)
             else:

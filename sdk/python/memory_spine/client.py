@@ -16,7 +16,7 @@ from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
 from .async_transport import AsyncTransport
-from .call import Read, Response, Sleep, Steps, perform
+from .call import Read, Request, Response, Sleep, Steps, in_task, perform
 from .channel import AsyncChannel, Channel
 from .errors import SpineError
 from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
@@ -27,6 +27,7 @@ from .method import awaiting, awaiting_pages, blocking, blocking_pages
 from .receiver import AsyncReceiver, Receiver
 from .transport import Transport
 from .wire import Endpoint, header_value
+from .work import task_of
 
 T = TypeVar("T")
 Self = TypeVar("Self")
@@ -53,6 +54,8 @@ class _Client:
         endpoint            where the server is; else SPINE_URL, else http://127.0.0.1:8788
         space               the space to work in; else SPINE_SPACE, else the server's "default"
         agent               who is calling, the author of what is stored; else SPINE_AGENT, else nobody
+                            (what is stored belongs to the task of the handoff in hand, else to SPINE_TASK, which
+                            `spine receive --exec` sets)
         timeout             seconds that one call may take, its retries included
         retries             how often a request is sent again where that is safe
         max_connections     beyond it, calls wait for one another
@@ -63,6 +66,7 @@ class _Client:
         self._endpoint = endpoint or os.environ.get("SPINE_URL") or DEFAULT_ENDPOINT
         self._space = space or os.environ.get("SPINE_SPACE") or None
         self._agent = agent or os.environ.get("SPINE_AGENT") or None
+        self._task = self._task_around()
         self.timeout = timeout
         self.retries = retries
         headers: list[tuple[str, str]] = [("User-Agent", f"memory-spine-python/{__version__}")]
@@ -88,6 +92,15 @@ class _Client:
     def agent_name(self) -> Optional[str]:
         """Who is calling, the `agent` that the client was made with; None is nobody."""
         return self._agent
+
+    def _task_around(self) -> Optional[str]:
+        """The task that this program was started for. It is one of the server and the space that it was told."""
+        here = (os.environ.get("SPINE_URL") or DEFAULT_ENDPOINT, os.environ.get("SPINE_SPACE") or None)
+        return (os.environ.get("SPINE_TASK") or None) if here == (self._endpoint, self._space) else None
+
+    def _for_task(self, request: Request) -> Request:
+        """What is stored belongs to what the client has in hand."""
+        return in_task(task_of(self) or self._task, request) if request.stores else request
 
     def _named(self, name: Optional[str]) -> str:
         name = self._agent if name is None else name
@@ -122,7 +135,7 @@ class MemorySpine(_Client):
                     elif isinstance(effect, Read):
                         response = self._transport.read(effect.stream, effect.wait_s)
                     else:
-                        response = self._transport.send(effect.request, effect.deadline)
+                        response = self._transport.send(self._for_task(effect.request), effect.deadline)
                 except SpineError as error:
                     effect = effects.throw(error)
                 else:
@@ -245,7 +258,7 @@ class AsyncMemorySpine(_Client):
                     elif isinstance(effect, Read):
                         response = await self._transport.read(effect.stream, effect.wait_s)
                     else:
-                        response = await self._transport.send(effect.request, effect.deadline)
+                        response = await self._transport.send(self._for_task(effect.request), effect.deadline)
                 except SpineError as error:
                     effect = effects.throw(error)
                 else:

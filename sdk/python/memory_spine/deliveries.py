@@ -245,8 +245,16 @@ def progress(id: str, lease: str, note: Optional[str], work_lease_s: Optional[fl
     return (yield from _settle(id, "progress", body, safe=True))
 
 
-def complete(id: str, lease: str, result: Any, gaps: Iterable[Any], input_tokens: Optional[int]) -> Steps[Delivery]:
-    body = _given(lease=lease, result=result, gaps=list(gaps) or None, input_tokens=input_tokens)
+def complete(
+    id: str, lease: str, result: Any, gaps: Iterable[Any], input_tokens: Optional[int], remember: bool = True
+) -> Steps[Delivery]:
+    body = _given(
+        lease=lease,
+        result=result,
+        gaps=list(gaps) or None,
+        input_tokens=input_tokens,
+        remember=None if remember else False,
+    )
     return (yield from _settle(id, "complete", body, safe=True))
 
 

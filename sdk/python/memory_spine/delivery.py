@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Optional, TypeVar
 
+from .envelope import News
 from .models import optional_time
 from .wire import parse_time
 
@@ -142,6 +143,7 @@ class Delivery:
     due_at             when something happens by itself: the next attempt, or the end of a lease or a timeout
     work_lease         whether it was acked, and comes back should the receiver not be heard of again
     result, gaps       what the receiver made of it and what was missing; `handoff` and `join` know that
+    result_memory      the id of the memory that the result is; `result` is None where that was forgotten
     events             all that happened to it; `handoff` knows that
     notices            which handoffs of this sender were parked since its last `send` or `deliver_handoff`, which tell
     replaces           the id of the parked handoff that this one is a smaller form of
@@ -167,6 +169,7 @@ class Delivery:
     due_at: Optional[datetime] = field(repr=False)
     work_lease: bool = field(repr=False)
     result: Any = field(repr=False, hash=False)
+    result_memory: Optional[str] = field(repr=False)
     gaps: list[Any] = field(repr=False, hash=False)
     input_tokens: Optional[int] = field(repr=False)
     events: list[Event] = field(repr=False, compare=False)
@@ -207,6 +210,7 @@ class Delivery:
             due_at=optional_time(raw.get("due_at")),
             work_lease=bool(raw.get("work_lease")),
             result=raw.get("result"),
+            result_memory=raw.get("result_memory"),
             gaps=list(raw.get("gaps") or ()),
             input_tokens=raw.get("input_tokens"),
             events=[Event.from_wire(entry) for entry in raw.get("events") or ()],
@@ -256,6 +260,7 @@ class Taken(Delivery):
     envelope: Optional[dict[str, Any]] = field(repr=False, hash=False)
     prompt: Optional[str] = field(repr=False)
     problem: Optional[str] = field(repr=False)
+    since: list[News] = field(repr=False, hash=False)
 
     @classmethod
     def from_taken(cls, raw: Mapping[str, Any]) -> Taken:
@@ -267,6 +272,7 @@ class Taken(Delivery):
             envelope=raw.get("envelope"),
             prompt=raw.get("prompt"),
             problem=raw.get("problem"),
+            since=[News.from_wire(entry) for entry in raw.get("since") or ()],
         )
 
 

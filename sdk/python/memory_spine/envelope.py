@@ -99,16 +99,23 @@ class Waived:
 
 @dataclass(frozen=True)
 class News:
-    """What became of a memory since it was packed: "updated", to `version`; "superseded", `by`; "forgotten"."""
+    """What became of a memory since it was packed: "updated", to `version`; "superseded", `by`; "forgotten"; "expired".
 
-    id: str
+    Or a "result" that has come: the memory that it is (None: it is too large for one), whose, of which `handoff`.
+    """
+
+    id: Optional[str]
     event: str
     version: Optional[int]
     by: Optional[str]
+    handoff: Optional[str] = None
+    agent: Optional[str] = None
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> News:
-        return cls(raw["id"], raw["event"], raw.get("version"), raw.get("by"))
+        return cls(
+            raw["id"], raw["event"], raw.get("version"), raw.get("by"), raw.get("handoff"), raw.get("agent")
+        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Optional, Union
 from urllib.parse import quote
 
@@ -22,6 +23,8 @@ Scalar = Union[str, int, float, bool]
 def _draft(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a memory as they are sent; times as text."""
     draft = dict(fields)
+    if draft.pop("shared", None):
+        draft["scope"] = "space"
     if draft.get("tags") is not None:
         draft["tags"] = string_list("tags", draft["tags"])
     for name in ("expires_at", "created_at"):
@@ -34,6 +37,10 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _storing(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
+    return replace(post_once(path, body, idempotency_key), stores=True)
+
+
 def store(
     content: str,
     *,
@@ -43,6 +50,7 @@ def store(
     importance: Optional[str] = None,
     agent: Optional[str] = None,
     task: Optional[str] = None,
+    shared: bool = False,
     pinned: Optional[bool] = None,
     trust: Optional[str] = None,
     metadata: Optional[Mapping[str, Any]] = None,
@@ -55,6 +63,9 @@ def store(
 ) -> Steps[Memory]:
     """Stores a memory. It is durable when this returns.
 
+    It belongs to the `task` that is named; else, while this client has a handoff in hand, to the handoff's task. With
+    shared=True it belongs to none: it is for the whole space.
+
     Storing again with the same idempotency_key and the same fields within a day returns the memory that is there.
     """
     fields = _given(
@@ -66,6 +77,7 @@ def store(
         importance=importance,
         agent=agent,
         task=task,
+        shared=shared or None,
         pinned=pinned,
         trust=trust,
         metadata=metadata,
@@ -74,7 +86,7 @@ def store(
         supersedes=supersedes,
         created_at=created_at,
     )
-    response = yield post_once("/v1/memories", _draft(fields), idempotency_key)
+    response = yield _storing("/v1/memories", _draft(fields), idempotency_key)
     return response.read(Memory.from_wire)
 
 
@@ -88,7 +100,7 @@ def store_many(
             example = '{"content": "…"}'
             raise TypeError(f"memories[{number}] must be a text, or a mapping such as {example}, not {entry!r}")
         drafts.append(_draft({"content": entry} if isinstance(entry, str) else entry))
-    response = yield post_once("/v1/memories/batch", {"memories": drafts}, idempotency_key)
+    response = yield _storing("/v1/memories/batch", {"memories": drafts}, idempotency_key)
     return response.read(Memory.list_from_wire)
 
 

@@ -132,6 +132,22 @@ def awaiting(call: Callable[..., Steps[Any]], bind: Optional[Callable[[Any, Any]
     return cast("Method[Any, Any]", dress(method, call, _bound_result(bind)))
 
 
+def blocking_of(call: Callable[P, Steps[T]]) -> Method[P, T]:
+    """The same on a handoff in hand: `_for_it` says what the call has to do with it."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._client._run(self._for_it(call(*args, **kwargs)))
+
+    return cast("Method[P, T]", dress(method, call, "{}"))
+
+
+def awaiting_of(call: Callable[P, Steps[T]]) -> Method[P, Coroutine[Any, Any, T]]:
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._client._run(self._for_it(call(*args, **kwargs)))
+
+    return cast("Method[P, Coroutine[Any, Any, T]]", dress(method, call, "{}"))
+
+
 def blocking_pages(call: Callable[P, Listing[T]]) -> Method[P, Pages[T]]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return Pages(self._run, call(*args, **kwargs))

@@ -10,6 +10,9 @@ THE LEASE. While a handoff is kept (in a `with` block, an inbox, or `run`) its l
 third of its time. Should that fail, because the server gave the handoff to somebody else or could not be reached for so
 long that it may have, `lease_lost` is true: what the receiver does from then on may be done twice.
 
+THE TASK. What its client stores meanwhile belongs to the handoff's task, and so does what `handoff.store` stores at any
+time; see work.py.
+
 What is common to both clients is written once, as steps (see call.py); the classes at the end differ in how they run
 them and in who renews the lease, a thread (keeper.py) or a task.
 """
@@ -25,11 +28,12 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
-from . import deliveries, errors, handoffs
+from . import deliveries, errors, handoffs, memories, work
 from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
-from .envelope import Envelope, Held
+from .envelope import Envelope, Held, News
 from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
+from .method import awaiting_of, blocking_of
 from .models import FetchResult
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ log = logging.getLogger("memory_spine")
 
 A = TypeVar("A", bound="AsyncReceivedHandoff")
 R = TypeVar("R", bound="ReceivedHandoff")
+T = TypeVar("T")
 
 _REASON_MAX = 1000
 _RENEW_MIN_S = 0.05
@@ -55,8 +60,10 @@ def reason_of(error: BaseException) -> str:
 class _Received(Held):
     """What both kinds have in common. `taken` is the handoff as it was when it was taken."""
 
-    def __init__(self, taken: Taken, sent_at: float) -> None:
+    def __init__(self, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
         self._taken = taken
+        self._read = envelope
+        self._in_hand: Optional[work.Work] = None
         self._latest: Delivery = taken
         self._settled: Optional[str] = None
         self._lost = False
@@ -125,6 +132,12 @@ class _Received(Held):
         return self._taken.prompt
 
     @property
+    def since(self) -> list[News]:
+        """What happened after it was packed: to its memories, and which results have come ("result"). The prompt ends
+        with those."""
+        return list(self._taken.since)
+
+    @property
     def v1(self) -> Optional[dict[str, Any]]:
         """The envelope in the flat form of version 1, where the agent accepts nothing newer; else None."""
         raw = self._taken.envelope
@@ -143,6 +156,25 @@ class _Received(Held):
     def __repr__(self) -> str:
         state = "lease lost" if self._lost else self._settled or "leased"
         return f"<{type(self).__name__} {self.id} to {self.to_agent}, attempt {self.attempt}, {state}>"
+
+    @property
+    def task(self) -> Optional[str]:
+        """The id of the task that it belongs to; None where its envelope cannot be read."""
+        return None if self._read is None else self._read.task
+
+    def _work(self, client: object) -> None:
+        """From here on the client works on it, in this context."""
+        self._rest()
+        self._in_hand = work.begin(client, self.task)
+
+    def _rest(self) -> None:
+        """It is not worked on any more."""
+        work.end(self._in_hand)
+        self._in_hand = None
+
+    def _for_it(self, steps: Steps[T]) -> Steps[T]:
+        """The steps in the name of the agent that has it, for its task."""
+        return acting_as(self.to_agent, steps, self.task)
 
     def _unreadable(self) -> errors.SpineError:
         return errors.ServerError(
@@ -204,8 +236,10 @@ class _Received(Held):
     def _progress(self, note: Optional[str], work_lease_s: Optional[float]) -> Steps[Delivery]:
         return self._did("progress", deliveries.progress(self.id, self.lease, note, work_lease_s))
 
-    def _complete(self, result: Any, gaps: Iterable[Any], input_tokens: Optional[int]) -> Steps[Delivery]:
-        return self._did("complete", deliveries.complete(self.id, self.lease, result, gaps, input_tokens))
+    def _complete(
+        self, result: Any, gaps: Iterable[Any], input_tokens: Optional[int], remember: bool = True
+    ) -> Steps[Delivery]:
+        return self._did("complete", deliveries.complete(self.id, self.lease, result, gaps, input_tokens, remember))
 
     def _need(self, refs: Iterable[str]) -> Steps[FetchResult]:
         try:
@@ -265,7 +299,7 @@ class ReceivedHandoff(_Received):
     """A handoff of the blocking client, in the hands of its receiver. `receive` and `inbox` give it."""
 
     def __init__(self, client: MemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
-        super().__init__(taken, sent_at)
+        super().__init__(taken, envelope, sent_at)
         self._client = client
         self._envelope = None if envelope is None else Handoff.bind(client._run, envelope, taken.prompt)
 
@@ -294,15 +328,27 @@ class ReceivedHandoff(_Received):
         """Says that it is being worked on, which renews the lease or the work lease."""
         return self._client._run(self._progress(note, work_lease_s))
 
-    def complete(self, result: Any = None, gaps: Iterable[Any] = (), *, input_tokens: Optional[int] = None) -> Delivery:
-        """Ends it with a result, any JSON, and with what was missing. It need not be acked before."""
-        return self._client._run(self._complete(result, gaps, input_tokens))
+    def complete(
+        self,
+        result: Any = None,
+        gaps: Iterable[Any] = (),
+        *,
+        input_tokens: Optional[int] = None,
+        remember: bool = True,
+    ) -> Delivery:
+        """Ends it with a result, any JSON, and with what was missing. It need not be acked before.
+
+        The result becomes a memory of the task, which the next agent finds in its prompt; remember=False keeps it out.
+        """
+        return self._client._run(self._complete(result, gaps, input_tokens, remember))
 
     def need(self, refs: Iterable[str]) -> FetchResult:
         """Fetches memories that the work needs. Renews the lease, too."""
         return self._client._run(self._need(refs))
 
     agent_handoff = handing_on(handoffs.agent_handoff)
+    store = blocking_of(memories.store)
+    store_many = blocking_of(memories.store_many)
 
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
@@ -314,11 +360,13 @@ class ReceivedHandoff(_Received):
 
     def __enter__(self: R) -> R:
         self.keep()
+        self._work(self._client)
         return self
 
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        self._rest()
         try:
             self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:
@@ -329,7 +377,7 @@ class AsyncReceivedHandoff(_Received):
     """A handoff of the asynchronous client, in the hands of its receiver. `receive` and `inbox` give it."""
 
     def __init__(self, client: AsyncMemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
-        super().__init__(taken, sent_at)
+        super().__init__(taken, envelope, sent_at)
         self._client = client
         self._envelope = None if envelope is None else AsyncHandoff.bind(client._run, envelope, taken.prompt)
         self._task: Optional[asyncio.Task[None]] = None
@@ -360,16 +408,26 @@ class AsyncReceivedHandoff(_Received):
         return await self._client._run(self._progress(note, work_lease_s))
 
     async def complete(
-        self, result: Any = None, gaps: Iterable[Any] = (), *, input_tokens: Optional[int] = None
+        self,
+        result: Any = None,
+        gaps: Iterable[Any] = (),
+        *,
+        input_tokens: Optional[int] = None,
+        remember: bool = True,
     ) -> Delivery:
-        """Ends it with a result, any JSON, and with what was missing. It need not be acked before."""
-        return await self._client._run(self._complete(result, gaps, input_tokens))
+        """Ends it with a result, any JSON, and with what was missing. It need not be acked before.
+
+        The result becomes a memory of the task, which the next agent finds in its prompt; remember=False keeps it out.
+        """
+        return await self._client._run(self._complete(result, gaps, input_tokens, remember))
 
     async def need(self, refs: Iterable[str]) -> FetchResult:
         """Fetches memories that the work needs. Renews the lease, too."""
         return await self._client._run(self._need(refs))
 
     agent_handoff = awaiting_handing_on(handoffs.agent_handoff)
+    store = awaiting_of(memories.store)
+    store_many = awaiting_of(memories.store_many)
 
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
@@ -384,11 +442,13 @@ class AsyncReceivedHandoff(_Received):
 
     async def __aenter__(self: A) -> A:
         self.keep()
+        self._work(self._client)
         return self
 
     async def __aexit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        self._rest()
         try:
             await self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:

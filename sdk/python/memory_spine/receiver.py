@@ -19,6 +19,8 @@ why: an exception and a `break` look the same to it, and neither can be seen fro
 The first form relies on the iterator being let go when the loop is left. CPython does that at once, asyncio soon after;
 elsewhere the garbage collector may take its time, and the handoff comes again after its lease.
 
+What the client stores between taking a handoff and settling it belongs to the handoff's task; see work.py.
+
 While the server cannot be reached the loop waits for it, but for the first time: a wrong address is an error.
 
 What is common to both clients is `Loop`, written once, as steps (see call.py).
@@ -32,7 +34,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
-from . import deliveries, errors
+from . import deliveries, errors, work
 from .call import Cancel, Sleep, Steps, acting_as, backoff_s
 from .delivery import Taken
 from .envelope import Envelope
@@ -184,6 +186,7 @@ class Inbox:
         self._loop = loop
         self._is_entered = False
         self._in_hand: Optional[ReceivedHandoff] = None
+        self._work: Optional[work.Work] = None
 
     def __iter__(self) -> Iterator[ReceivedHandoff]:
         self._drop(_LEFT)
@@ -197,21 +200,28 @@ class Inbox:
                 handoff.keep()
                 if not self._client._run(self._loop.begin(handoff)):
                     continue
+                self._work = work.begin(self._client, handoff.task)
                 yield handoff
             except GeneratorExit:
                 if not self._is_entered:
                     self._drop(_LEFT)
                 raise
             except BaseException as error:
-                self._in_hand = None
+                self._let_go()
                 self._client._run(handoff._fail_with(error))
                 raise
-            self._in_hand = None
+            self._let_go()
             self._client._run(self._loop.succeed(handoff))
             del handoff, item
 
-    def _drop(self, reason: str) -> None:
+    def _let_go(self) -> Optional[ReceivedHandoff]:
+        """Has nothing in hand from now on; what it had."""
+        work.end(self._work)
         handoff, self._in_hand = self._in_hand, None
+        return handoff
+
+    def _drop(self, reason: str) -> None:
+        handoff = self._let_go()
         if handoff is not None:
             self._client._run(handoff._fail(reason))
 
@@ -226,7 +236,7 @@ class Inbox:
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        handoff, self._in_hand = self._in_hand, None
+        handoff = self._let_go()
         self._is_entered = False
         if handoff is not None:
             self._client._run(self._loop.succeed(handoff) if error is None else handoff._fail_with(error))
@@ -306,7 +316,11 @@ class Receiver(_Stoppable):
         try:
             handoff.keep()
             if self._client._run(loop.begin(handoff)):
-                result = handler(handoff)
+                in_hand = work.begin(self._client, handoff.task)
+                try:
+                    result = handler(handoff)
+                finally:
+                    work.end(in_hand)
                 self._client._run(loop.succeed(handoff, result))
         except Exception as error:
             self._client._run(handoff._fail_with(error))
@@ -330,6 +344,7 @@ class AsyncInbox:
         self._loop = loop
         self._is_entered = False
         self._in_hand: Optional[AsyncReceivedHandoff] = None
+        self._work: Optional[work.Work] = None
 
     async def __aiter__(self) -> AsyncIterator[AsyncReceivedHandoff]:
         await self._drop(_LEFT)
@@ -343,21 +358,28 @@ class AsyncInbox:
                 handoff.keep()
                 if not await self._client._run(self._loop.begin(handoff)):
                     continue
+                self._work = work.begin(self._client, handoff.task)
                 yield handoff
             except GeneratorExit:
                 if not self._is_entered:
                     await self._drop(_LEFT)
                 raise
             except BaseException as error:
-                self._in_hand = None
+                self._let_go()
                 await self._client._run(handoff._fail_with(error))
                 raise
-            self._in_hand = None
+            self._let_go()
             await self._client._run(self._loop.succeed(handoff))
             del handoff, item
 
-    async def _drop(self, reason: str) -> None:
+    def _let_go(self) -> Optional[AsyncReceivedHandoff]:
+        """Has nothing in hand from now on; what it had."""
+        work.end(self._work)
         handoff, self._in_hand = self._in_hand, None
+        return handoff
+
+    async def _drop(self, reason: str) -> None:
+        handoff = self._let_go()
         if handoff is not None:
             await self._client._run(handoff._fail(reason))
 
@@ -372,7 +394,7 @@ class AsyncInbox:
     async def __aexit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        handoff, self._in_hand = self._in_hand, None
+        handoff = self._let_go()
         self._is_entered = False
         if handoff is not None:
             await self._client._run(self._loop.succeed(handoff) if error is None else handoff._fail_with(error))
@@ -448,7 +470,11 @@ class AsyncReceiver(_Stoppable):
         try:
             handoff.keep()
             if await self._client._run(loop.begin(handoff)):
-                result = await handler(handoff)
+                in_hand = work.begin(self._client, handoff.task)
+                try:
+                    result = await handler(handoff)
+                finally:
+                    work.end(in_hand)
                 await self._client._run(loop.succeed(handoff, result))
         except Exception as error:
             await self._client._run(handoff._fail_with(error))

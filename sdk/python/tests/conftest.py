@@ -108,7 +108,7 @@ class BlockingEvents(BlockingPages):
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch):
-    for name in ("SPINE_URL", "SPINE_SPACE", "SPINE_AGENT"):
+    for name in ("SPINE_URL", "SPINE_SPACE", "SPINE_AGENT", "SPINE_TASK"):
         monkeypatch.delenv(name, raising=False)
 
 

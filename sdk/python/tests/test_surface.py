@@ -95,7 +95,8 @@ SURFACE = {
     memory_spine.ReceivedHandoff: {
         *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
         *("from_agent", "to_agent", "channel", "priority", "delivery"),
-        *("ack", "complete", "nack", "reject", "need", "progress", "agent_handoff"),
+        *("ack", "complete", "nack", "reject", "need", "progress", "agent_handoff", "task", "store", "store_many"),
+        "since",
         *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
     },
     memory_spine.Receiver: {"name", "instance", "receive", "inbox", "run", "stop"},

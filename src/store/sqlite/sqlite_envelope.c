@@ -182,6 +182,13 @@ enum store_status store_task_envelopes(struct store_conn *c, int64_t space, stru
 	return sqlite_status(c, rc);
 }
 
+enum store_status store_task_find(struct store_conn *c, int64_t space, struct str task)
+{
+	int64_t id;
+
+	return find_task(c, space, task, &id);
+}
+
 enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret)
 {

@@ -436,6 +436,8 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	sqlite_bind_str(s, 2, result->result);
 	sqlite_bind_str(s, 3, result->gaps);
 	sqlite3_bind_int64(s, 4, result->input_tokens);
+	sqlite3_bind_int(s, 5, (int)result->form);
+	sqlite3_bind_int64(s, 6, (int64_t)result->memory);
 	return sqlite_run(c, s);
 }
 
@@ -450,8 +452,13 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
 	status = sqlite_step_row(c, s);
 	if (status == STORE_OK)
-		*ret = (struct result_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
-					   sqlite3_column_int64(s, 2)};
+		*ret = (struct result_row){
+			.result = sqlite_column_str(s, 0, arena),
+			.gaps = sqlite_column_str(s, 1, arena),
+			.input_tokens = sqlite3_column_int64(s, 2),
+			.form = (enum result_form)sqlite3_column_int(s, 3),
+			.memory = (uint64_t)sqlite3_column_int64(s, 4),
+		};
 	sqlite3_reset(s);
 	return status;
 }

@@ -156,8 +156,10 @@
 	  SQLITE_HANDOFF_COLUMNS \
 	  "INDEXED BY handoff_untold WHERE h.state = 6 AND h.flags < 2 AND h.sender = ?7 AND h.id > ?1 AND " \
 	  "h.id < ?2 ORDER BY h.id LIMIT ?3") \
-	X(RESULT_PUT, "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens) VALUES (?1, ?2, ?3, ?4)") \
-	X(RESULT_GET, "SELECT result, gaps, input_tokens FROM result WHERE handoff = ?1") \
+	X(RESULT_PUT, \
+	  "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens, form, memory) " \
+	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+	X(RESULT_GET, "SELECT result, gaps, input_tokens, form, memory FROM result WHERE handoff = ?1") \
 	X(EVENT_ADD, \
 	  "INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, " \
 	  "value_1, value_2) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)") \
@@ -430,7 +432,7 @@ bool sqlite_replace(const char *path, const char *file, bool replace, struct buf
 
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or
  * fails. */
-enum { SQLITE_SCHEMA_NOW = 4, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 5, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

@@ -220,7 +220,12 @@ static const char step_4[] =
 	/* SHA-256 of the body, which the texts are not in. NULL: packed before. */
 	"ALTER TABLE envelope ADD COLUMN body_digest BLOB;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4};
+static const char step_5[] =
+	/* A result may be a memory's content: enum result_form, and the memory's number, 0: none. */
+	"ALTER TABLE result ADD COLUMN form INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE result ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

@@ -143,6 +143,9 @@ static const char *const queries[] = {
 	"  WHERE h.state NOT BETWEEN 0 AND 8 OR (h.state < 4) <> (h.due > 0)",
 	"SELECT printf('a result belongs to ho-%d, which is not there', r.handoff & 1099511627775) FROM result r "
 	"  LEFT JOIN handoff h ON h.id = r.handoff WHERE h.id IS NULL",
+	"SELECT printf('the result of ho-%d is ms-%d, which is not there', r.handoff & 1099511627775, r.memory) "
+	"  FROM result r LEFT JOIN memory m ON m.id = (r.handoff >> 40 << 40) | r.memory "
+	"  WHERE r.memory > 0 AND m.id IS NULL",
 	"SELECT printf('there is a breaker of agent %d, which is not there', t.agent) FROM target t "
 	"  LEFT JOIN agent a ON a.id = t.agent WHERE a.id IS NULL",
 	"SELECT printf('agent %d has subscribed to channel %d; one of them is not there', s.agent, s.channel) "
