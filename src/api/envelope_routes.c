@@ -1,4 +1,5 @@
 /* Packing envelopes, and reading them in every form. */
+#include "api/considered_json.h"
 #include "api/envelope_decode.h"
 #include "api/pack.h"
 #include "api/routes.h"
@@ -77,6 +78,10 @@ static void encode_dry_run(struct call *call, const struct pack *h)
 	for (size_t i = 0; i < PACK_DRY_RUNS; i++)
 		put_dry_run(&w, &h->dry[i], pack_dry_budgets[i]);
 	json_end_array(&w);
+	json_key(&w, "considered");
+	json_begin_object(&w);
+	considered_json_put(&w, &h->dry_considered);
+	json_end_object(&w);
 	call_end_reply(call, &w);
 	buf_release(&text);
 }

@@ -89,7 +89,10 @@ static enum problem_code pack_now(struct call *call, struct store_conn *c, struc
 	code = assemble(&tools, in, &p->envelope, &call->problem);
 	if (code == P_OK && in->parent)
 		code = loop_check(c, call->space, &p->envelope, in->parent, call->arena, &call->problem);
+	if (code == P_OK)
+		p->considered = considered_record(&p->envelope, &p->in.draft, call->arena);
 	if (code == P_OK && p->in.dry_run) {
+		considered_read(c, call->space, &p->envelope, p->considered, call->arena, &p->dry_considered);
 		run_dry(&tools, in, p);
 		p->envelope.num = 0;
 		p->envelope.root = in->parent ? p->envelope.root : 0;
@@ -200,6 +203,7 @@ enum problem_code pack_write(struct call *call, struct store_conn *c, struct pac
 		.hop = e->hop,
 		.created_at_ms = e->created_at_ms,
 		.body = e->skeleton,
+		.considered = p->considered,
 		.has_body_digest = p->has_texts,
 	};
 	uint64_t *nums;

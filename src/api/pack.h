@@ -3,6 +3,7 @@
 #define SPINE_API_PACK_H
 
 #include "api/envelope_decode.h"
+#include "core/considered.h"
 
 enum { PACK_DRY_RUNS = 3 };
 
@@ -17,10 +18,12 @@ struct pack_dry {
 struct pack {
 	struct handoff_input in;
 	struct envelope envelope;
+	struct str considered;		/* what it was chosen from, to be kept beside it */
 	bool has_texts;			/* of memories, which may be forgotten: then the next is set */
 	uint8_t body_digest[32];
 	struct problem refusal;		/* the chain may not go on: its last envelope is parked when that is written */
 	struct pack_dry dry[PACK_DRY_RUNS];
+	struct considered dry_considered;
 };
 
 /* Reads the request, which is the call's body or a part of it. */

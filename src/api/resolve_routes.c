@@ -1,4 +1,5 @@
 /* What an envelope left out or missed, fetched later; and the receipts that say who opened what. */
+#include "api/considered_json.h"
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/lookup.h"
@@ -181,10 +182,57 @@ static void encode_receipts(struct call *call)
 	call_end_reply(call, &w);
 }
 
+/* --- GET /v1/envelopes/{id}/considered --- */
+
+struct consideration {
+	uint64_t num;
+	struct considered considered;
+};
+
+static enum problem_code decode_considered(struct call *call)
+{
+	struct consideration *r = arena_zalloc(call->arena, sizeof(*r));
+
+	call->input = r;
+	return envelope_path_id(call, &r->num);
+}
+
+static enum problem_code read_considered(struct call *call, struct store_conn *c)
+{
+	struct consideration *r = call->input;
+	struct str record = STR_NULL;
+	struct envelope e;
+	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
+	enum store_status status;
+
+	if (code != P_OK)
+		return code;
+	status = store_envelope_considered(c, call->space, r->num, call->arena, &record);
+	if (status == STORE_OK)
+		status = considered_read(c, call->space, &e, record, call->arena, &r->considered);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+}
+
+static void encode_considered(struct call *call)
+{
+	struct consideration *r = call->input;
+	char id[ENVELOPE_ID_SIZE];
+	struct json_writer w;
+
+	envelope_id_format(r->num, id);
+	json_writer_init(&w, &call->reply);
+	json_begin_object(&w);
+	json_member_cstr(&w, "envelope", id);
+	considered_json_put(&w, &r->considered);
+	call_end_reply(call, &w);
+}
+
 const struct route resolve_routes[] = {
 	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, .decode = decode_resolve,
 	 .prepare = prepare_resolve, .write = write_resolve, .encode = encode_resolve},
 	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, .decode = decode_receipts, .read = read_receipts,
 	 .encode = encode_receipts},
+	{HTTP_GET, "/v1/envelopes/{}/considered", 0, .decode = decode_considered, .read = read_considered,
+	 .encode = encode_considered},
 	{0},
 };

@@ -1,5 +1,6 @@
 /* Collecting and resolving: which memories go with the handoff, and why. */
 #include "core/assemble_internal.h"
+#include "core/result.h"
 
 void collection_note(struct collection *c, size_t from, enum envelope_why why)
 {
@@ -59,13 +60,19 @@ static bool is_inherited(enum envelope_why why)
 
 static void collect_named(struct collection *c, const struct envelope *parent)
 {
+	struct mention_list results = {0};
 	struct memory_id id;
 
-	for (size_t i = 0; i < parent->ref_count; i++)
-		if (is_inherited(parent->refs[i].why))
-			add_newest(c, parent->refs[i].id.num);
+	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is relevant.
+	 */
+	result_steps_collect(&results, &parent->history, c->arena);
+	for (size_t i = 0; i < parent->ref_count; i++) {
+		id = (struct memory_id){parent->refs[i].id.num, 0};
+		if (is_inherited(parent->refs[i].why) && !mention_has(&results, id))
+			add_newest(c, id.num);
+	}
 	for (size_t i = 0; i < parent->trim_count; i++)
-		if (memory_id_parse(parent->trimmed[i].id, &id) &&
+		if (memory_id_parse(parent->trimmed[i].id, &id) && !mention_has(&results, id) &&
 		    (parent->minor == 0 || is_inherited(parent->trimmed[i].why)))
 			add_newest(c, id.num);
 	for (size_t i = 0; i < parent->missing_count; i++)

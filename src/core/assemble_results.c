@@ -68,6 +68,7 @@ static void add_results(const struct assemble_tools *t, const struct assemble_in
 {
 	struct json *steps = arena_calloc(t->arena, draft->history.count + count, sizeof(*steps));
 	struct memory_id *refs = arena_calloc(t->arena, draft->ref_count + count, sizeof(*refs));
+	bool *is_found = arena_calloc(t->arena, draft->ref_count + count, sizeof(*is_found));
 	struct json history = {.type = JSON_ARRAY, .items = steps, .count = draft->history.count};
 	const struct json *inherited = &in->parent->history;
 	struct mention_list named = {0};
@@ -76,6 +77,8 @@ static void add_results(const struct assemble_tools *t, const struct assemble_in
 		memcpy(steps, draft->history.items, history.count * sizeof(*steps));
 	if (draft->ref_count)
 		memcpy(refs, draft->refs, draft->ref_count * sizeof(*refs));
+	if (draft->ref_is_found)
+		memcpy(is_found, draft->ref_is_found, draft->ref_count * sizeof(*is_found));
 	past_results_collect(&named, inherited, t->arena);
 	past_results_collect(&named, &history, t->arena);
 	for (size_t i = 0; i < count; i++) {
@@ -90,6 +93,7 @@ static void add_results(const struct assemble_tools *t, const struct assemble_in
 			steps[history.count++] = step_of(r, in->parent, t->arena);
 	}
 	draft->refs = refs;
+	draft->ref_is_found = is_found;
 	draft->history = history;
 }
 

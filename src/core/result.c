@@ -177,6 +177,17 @@ static struct str teller(const struct json *step)
 	return agent->s;
 }
 
+void result_steps_collect(struct mention_list *ret, const struct json *history, struct arena *arena)
+{
+	for (uint32_t i = 0; i < history->count; i++) {
+		const struct json *id = json_get(&history->items[i], "memory_id");
+		struct memory_id memory;
+
+		if (teller(&history->items[i]).p && id && id->type == JSON_STRING && memory_id_parse(id->s, &memory))
+			mention_add(ret, (struct memory_id){memory.num, 0}, arena);
+	}
+}
+
 /* The memory that a step of that agent tells as its result; false where it tells none. */
 static bool read_told(struct store_conn *c, int64_t space, const struct json *step, struct str agent,
 		      struct arena *arena, struct memory *ret)

@@ -54,6 +54,8 @@ bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct j
 			     struct arena *arena);
 /* Notes the memories that the steps of a history name. */
 void past_results_collect(struct mention_list *named, const struct json *history, struct arena *arena);
+/* The same of the steps that tell a result. */
+void result_steps_collect(struct mention_list *ret, const struct json *history, struct arena *arena);
 /* Does a step of the history, whose memories were noted, name it? */
 bool past_result_is_named(const struct past_result *r, const struct mention_list *named, const struct json *history,
 			  struct arena *arena);

@@ -133,6 +133,9 @@ enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_
 enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row);
 enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				     struct envelope_row *ret);
+/* What was kept beside it; p == NULL where nothing was. */
+enum store_status store_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+					    struct str *ret);
 /* The highest number in the space; 0 where there is none. */
 enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num);
 /* The envelopes of a task with numbers above after, in order, at most max of them. */

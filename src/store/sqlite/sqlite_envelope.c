@@ -91,6 +91,7 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 	sqlite3_bind_int64(s, 8, row->texts);
 	sqlite3_bind_blob(s, 9, row->has_body_digest ? row->body_digest : NULL, sizeof(row->body_digest),
 			  SQLITE_STATIC);
+	sqlite_bind_str(s, 10, row->considered);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && sqlite3_changes(c->db) == 0) {
 		/* The number is taken. A task that was made for this envelope must not stay. */
@@ -142,6 +143,22 @@ enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64
 		read_envelope(s, arena, ret);
 		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
 	}
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status store_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+					    struct str *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_CONSIDERED);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	status = sqlite_step_row(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite_column_str(s, 0, arena);
 	sqlite3_reset(s);
 	return status;
 }

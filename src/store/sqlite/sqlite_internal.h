@@ -62,8 +62,9 @@
 	  "SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e " \
 	  "WHERE e.task = t.id) FROM task t WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3") \
 	X(ENVELOPE_INSERT, \
-	  "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts, body_digest) " \
-	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING") \
+	  "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts, body_digest, considered) " \
+	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING") \
+	X(ENVELOPE_CONSIDERED, "SELECT considered FROM envelope WHERE id = ?1") \
 	X(ENVELOPE_GET, SQLITE_ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1") \
 	X(ENVELOPE_LAST, "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2") \
 	X(TASK_ENVELOPES, \

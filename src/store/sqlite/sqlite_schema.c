@@ -223,7 +223,9 @@ static const char step_4[] =
 static const char step_5[] =
 	/* A result may be a memory's content: enum result_form, and the memory's number, 0: none. */
 	"ALTER TABLE result ADD COLUMN form INTEGER NOT NULL DEFAULT 0;"
-	"ALTER TABLE result ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;";
+	"ALTER TABLE result ADD COLUMN memory INTEGER NOT NULL DEFAULT 0;"
+	/* What it was chosen from. */
+	"ALTER TABLE envelope ADD COLUMN considered TEXT;";
 
 static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5};
 
