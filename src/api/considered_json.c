@@ -2,6 +2,15 @@
 
 #include <math.h>
 
+static void put_text(struct json_writer *w, const char *key, struct str text)
+{
+	json_key(w, key);
+	if (text.p)
+		json_put_str(w, text);
+	else
+		json_put_null(w);
+}
+
 static void put_item(struct json_writer *w, const struct considered_item *item)
 {
 	char id[MEMORY_ID_SIZE];
@@ -12,13 +21,13 @@ static void put_item(struct json_writer *w, const struct considered_item *item)
 	json_member_cstr(w, "why", envelope_why_name(item->why));
 	json_member_double(w, "relevance", round(item->relevance * 1000) / 1000);
 	json_member_str(w, "fate", item->fate);
-	json_member_str(w, "reason", item->reason);
+	put_text(w, "reason", item->reason);
 	json_key(w, "tokens");
 	if (item->tokens)
 		json_put_int(w, item->tokens);
 	else
 		json_put_null(w);
-	json_member_str(w, "text", item->text);
+	put_text(w, "text", item->text);
 	json_end_object(w);
 }
 

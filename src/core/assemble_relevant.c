@@ -10,7 +10,7 @@
 static const size_t search_sizes[] = {20, 60, 180, HANDOFF_RECENT_MAX};
 
 /* Of what was passed over so many are recorded. */
-enum { PASSED_MAX = 100 };
+enum { PASSED_MAX = 32 };
 
 /* The text without ids of memories: those are cited, and say nothing about what others are about. */
 static struct str without_ids(struct arena *arena, struct str text)
