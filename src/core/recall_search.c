@@ -139,7 +139,7 @@ static void read_words(struct recall_scratch *scratch, const struct recall_query
 	termbag_clear(&scratch->bag);
 	termbag_add_text(&scratch->bag, scratch->analyzer, q->text, q->more.p ? 2 : 1);
 	if (q->more.p)
-		termbag_add_share(&scratch->bag, scratch->analyzer, q->more, 1, 0.5f);
+		termbag_add_aside(&scratch->bag, scratch->analyzer, q->more, 1, 0.5f);
 }
 
 static struct index_query make_query(struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena)

@@ -170,7 +170,7 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * most of the three, and `full` the worth of one occurrence in a text of average length,
  *
  *     coverage = sum of weight * min(1, worth / full) / (1 + sum of weights)	what it has of the query; one word unsaid
- *     found    = sum of shares of a word * min(1, 2 * best / full)		how many words it or its neighbours have
+ *     found    = sum of shares of a word * min(1, INDEX_FOUND * best / full)	how many words it or its neighbours have
  *     x = coverage * found^2 / 2 * ln(INDEX_USUAL) / ln(1 + documents)
  *     relevance = x / (1 + x)
  *
@@ -178,6 +178,7 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * by chance: singling out one of n takes ln(n). INDEX_USUAL sets the scale, the size of a usual space.
  */
 enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100, INDEX_USUAL = 500 };
+#define INDEX_FOUND 1.5		/* so a word that only a neighbour has counts three quarters */
 size_t index_search_near(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 			 struct index_scratch *scratch, struct index_hit *ret_hits);
 /* The same numbers for these ids, in their order; all 0 for one that is not there. */

@@ -112,7 +112,9 @@ static int compare_word(const void *a, const void *b)
 /* What a term of the query says, were it in no document. */
 static double meaning_of(const struct termbag *bag, size_t i)
 {
-	return bag->terms[i].share * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+	const struct termbag_term *t = &bag->terms[i];
+
+	return t->share * t->say * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
 }
 
 static void set_words(struct index_near *n)
@@ -442,7 +444,7 @@ static struct index_hit hit_of(struct index_near *n, uint32_t at)
 
 		twice += worth;
 		mass += grains(w->rarity, 0.5 * (double)worth / w->full);
-		found += grains(w->share, 2.0 * n->best[i] / w->full);
+		found += grains(w->share, INDEX_FOUND * n->best[i] / w->full);
 		n->all[i] = n->best[i] = 0;
 	}
 	words = (double)found / GRAIN;

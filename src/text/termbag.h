@@ -16,6 +16,7 @@ struct termbag_term {
 	uint32_t len;
 	uint32_t count;
 	float share;		/* of a word, the largest of its occurrences (text/analyze.h) */
+	float say;		/* how much its word says in a query: 1, or less; the largest, too */
 };
 
 struct termbag {
@@ -30,7 +31,7 @@ struct termbag {
 	uint64_t length;		/* all occurrences together */
 	uint64_t seed;
 	uint32_t weight;		/* of the text being added */
-	float share;			/* of its words */
+	float say;			/* of its words */
 };
 
 /* seed must be that of the index the bag is meant for. Allocates nothing. */
@@ -41,8 +42,8 @@ void termbag_clear(struct termbag *bag);
 
 /* Adds the terms of text, each occurrence `weight` times (at least 1). text is borrowed for the call. */
 void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight);
-/* The same, of a query whose words count less than others: each for `share` (0 to 1) of a word. */
-void termbag_add_share(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float share);
+/* The same, of a part of a query whose words say less than others: so much (0 to 1). */
+void termbag_add_aside(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float say);
 
 static inline struct str termbag_str(const struct termbag *bag, size_t i)
 {

@@ -89,7 +89,7 @@ static inline double near_model_rarity(const struct near_model *x, size_t t)
 {
 	double documents = (double)x->m->count + INDEX_BACKGROUND, holders = x->s.holders[t];
 
-	return x->q->terms->terms[t].share * log1p((documents - holders + 0.5) / (holders + 0.5)) /
+	return x->q->terms->terms[t].share * x->q->terms->terms[t].say * log1p((documents - holders + 0.5) / (holders + 0.5)) /
 	       log1p((documents + 0.5) / 0.5);
 }
 
@@ -113,7 +113,7 @@ static inline void near_model_rate(struct near_model *x, size_t at)
 		if (worth == 0)
 			continue;
 		mass += near_model_rarity(x, t) * fmin(1, worth / full);
-		found += share * fmin(1, 2 * best / full);
+		found += share * fmin(1, 1.5 * best / full);
 	}
 	y = mass / (1 + weights) * found * found / 2 * log(500) / log(1 + (double)x->m->count);
 	x->factors[at] = model_factor(x->m, x->q, d);
