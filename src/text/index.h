@@ -174,7 +174,8 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  *     x = coverage * found^2 / 2 * ln(INDEX_USUAL) / ln(1 + documents)
  *     relevance = x / (1 + x)
  *
- * Two words found together say more than one. The more documents there are, the more of them have some words of a query
+ * Of a query of two texts (text/termbag.h) it is the higher of the relevances to each of them. Two words found together
+ * say more than one. The more documents there are, the more of them have some words of a query
  * by chance: singling out one of n takes ln(n). INDEX_USUAL sets the scale, the size of a usual space.
  */
 enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100, INDEX_USUAL = 500 };

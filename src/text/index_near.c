@@ -32,6 +32,7 @@ struct near_word {
 	float weight;		/* index_rank_term's */
 	double full;		/* worth of one occurrence in a text of average length */
 	double share;		/* of a word */
+	uint8_t parts;		/* of the query that it is in */
 	double rarity;		/* what it says: share * idf over the highest */
 };
 
@@ -66,7 +67,7 @@ struct index_near {
 	const struct index_query *query;
 	struct index_scratch *x;
 	int64_t now_ms;
-	double total;			/* weight of all words of the query */
+	double totals[2];		/* weight of all words of each part of the query */
 	double certainty;		/* that a match is not by chance, for the number of documents */
 
 	struct near_word *words;	/* ascending by term */
@@ -114,7 +115,13 @@ static double meaning_of(const struct termbag *bag, size_t i)
 {
 	const struct termbag_term *t = &bag->terms[i];
 
-	return t->share * t->say * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+	return t->share * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+}
+
+static void add_total(struct index_near *n, uint8_t parts, double meaning)
+{
+	for (int i = 0; i < 2; i++)
+		n->totals[i] += parts >> i & 1 ? meaning : 0;
 }
 
 static void set_words(struct index_near *n)
@@ -130,10 +137,10 @@ static void set_words(struct index_near *n)
 		n->words = mem_reallocarray(n->words, n->word_cap, sizeof(*n->words));
 		n->terms = mem_reallocarray(n->terms, n->word_cap, sizeof(*n->terms));
 	}
-	n->total = 0;
+	n->totals[0] = n->totals[1] = 0;
 	n->certainty = log(INDEX_USUAL) / log1p((double)n->ix->live_docs);
 	for (i = 0; i < bag->term_count; i++)
-		n->total += meaning_of(bag, i);
+		add_total(n, bag->terms[i].parts, meaning_of(bag, i));
 	n->word_count = r->term_count;
 	for (i = 0; i < r->term_count; i++) {
 		const struct index_rank_term *t = &r->terms[i];
@@ -142,9 +149,10 @@ static void set_words(struct index_near *n)
 
 		n->words[i] = (struct near_word){
 			.term = t->term, .weight = t->weight, .rarity = meaning * idf / highest,
-			.share = bag->terms[t->bag_at].share, .full = t->weight / (n->ix->config.k1 + 1),
+			.share = bag->terms[t->bag_at].share, .parts = bag->terms[t->bag_at].parts,
+			 .full = t->weight / (n->ix->config.k1 + 1),
 		};
-		n->total -= meaning - n->words[i].rarity;
+		add_total(n, n->words[i].parts, n->words[i].rarity - meaning);
 	}
 	qsort(n->words, n->word_count, sizeof(*n->words), compare_word);
 	for (i = 0; i < n->word_count; i++)
@@ -424,11 +432,41 @@ static uint64_t grains(double share, double part)
 	return (uint64_t)(share * (part < 1 ? part : 1) * GRAIN);
 }
 
+/* What of the words of the query was found, by its parts, in grains. */
+struct near_sums {
+	uint64_t mass[2], found[2];
+};
+
+static void add_found(struct near_sums *sums, const struct near_word *w, uint64_t twice, uint32_t best)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!(w->parts >> i & 1))
+			continue;
+		sums->mass[i] += grains(w->rarity, 0.5 * (double)twice / w->full);
+		sums->found[i] += grains(w->share, INDEX_FOUND * best / w->full);
+	}
+}
+
+/* To the part that it is more relevant to. */
+static double relevance_of(const struct index_near *n, const struct near_sums *sums)
+{
+	double most = 0;
+
+	for (int i = 0; i < 2; i++) {
+		double words = (double)sums->found[i] / GRAIN;
+		double x = (double)sums->mass[i] / GRAIN / (1 + n->totals[i]) * words * words / 2 * n->certainty;
+
+		most = x > most ? x : most;
+	}
+	return most / (1 + most);
+}
+
 /* Everything about a document. */
 static struct index_hit hit_of(struct index_near *n, uint32_t at)
 {
-	uint64_t twice = 0, mass = 0, found = 0;
-	double scale = n->x->rank.scale, words, x;
+	double scale = n->x->rank.scale;
+	struct near_sums sums = {0};
+	uint64_t twice = 0;
 	struct near_doc d;
 	size_t i;
 
@@ -439,22 +477,20 @@ static struct index_hit hit_of(struct index_near *n, uint32_t at)
 		if (d.beside[i] != NOBODY)
 			gather(n, &n->docs[d.beside[i]], lending(n, &d));
 	for (i = 0; i < n->word_count; i++) {
-		const struct near_word *w = &n->words[i];
 		uint64_t worth = n->all[i] + n->best[i];	/* twice as well */
 
+		if (worth == 0)
+			continue;
 		twice += worth;
-		mass += grains(w->rarity, 0.5 * (double)worth / w->full);
-		found += grains(w->share, INDEX_FOUND * n->best[i] / w->full);
+		add_found(&sums, &n->words[i], worth, n->best[i]);
 		n->all[i] = n->best[i] = 0;
 	}
-	words = (double)found / GRAIN;
-	x = (double)mass / GRAIN / (1 + n->total) * words * words / 2 * n->certainty;
 	return (struct index_hit){
 		.id = d.s->ids[d.doc],
 		.score = 0.5 * (double)twice * factor_of(n, at) / scale,
 		.own = d.sum / scale,
 		.text = 0.5 * (double)twice / scale,
-		.relevance = x / (1 + x),
+		.relevance = relevance_of(n, &sums),
 	};
 }
 

@@ -73,7 +73,7 @@ static uint32_t new_term(struct termbag *bag, struct str term, uint64_t hash, fl
 		.len = (uint32_t)term.n,
 		.count = bag->weight,
 		.share = share,
-		.say = bag->say,
+		.parts = bag->part,
 	};
 	bag->byte_count += term.n;
 	return (uint32_t)++bag->term_count;
@@ -95,22 +95,27 @@ static void add_term(void *ctx, struct str term, float share)
 			if (t->count <= UINT32_MAX - bag->weight)
 				t->count += bag->weight;
 			t->share = share > t->share ? share : t->share;
-			t->say = bag->say > t->say ? bag->say : t->say;
+			t->parts |= bag->part;
 			return;
 		}
 	}
 	bag->slots[at] = new_term(bag, term, hash, share);
 }
 
-void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
+static void add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, uint8_t part)
 {
-	termbag_add_aside(bag, a, text, weight, 1);
+	assert(weight >= 1);
+	bag->weight = weight;
+	bag->part = part;
+	analyzer_run(a, text, add_term, bag);
 }
 
-void termbag_add_aside(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float say)
+void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
 {
-	assert(weight >= 1 && say >= 0 && say <= 1);
-	bag->weight = weight;
-	bag->say = say;
-	analyzer_run(a, text, add_term, bag);
+	add_text(bag, a, text, weight, TERMBAG_MAIN);
+}
+
+void termbag_add_aside(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
+{
+	add_text(bag, a, text, weight, TERMBAG_ASIDE);
 }

@@ -89,17 +89,18 @@ static inline double near_model_rarity(const struct near_model *x, size_t t)
 {
 	double documents = (double)x->m->count + INDEX_BACKGROUND, holders = x->s.holders[t];
 
-	return x->q->terms->terms[t].share * x->q->terms->terms[t].say * log1p((documents - holders + 0.5) / (holders + 0.5)) /
+	return x->q->terms->terms[t].share * log1p((documents - holders + 0.5) / (holders + 0.5)) /
 	       log1p((documents + 0.5) / 0.5);
 }
 
-static inline void near_model_rate(struct near_model *x, size_t at)
+/* What the document's words, with what its neighbours lend, are worth: of one part of the query. */
+static inline double near_model_part(struct near_model *x, size_t at, uint8_t part, double *ret_own, double *ret_text)
 {
-	const struct model_doc *d = &x->m->docs[at];
 	int before = near_model_beside(x->m, at, false), after = near_model_beside(x->m, at, true);
-	double lend = 0.5 * pow(fmin(1, MODEL_NOTE / x->lengths[at]), 2), own = 0, text = 0, mass = 0, found = 0, weights = 0, y;
+	double lend = 0.5 * pow(fmin(1, MODEL_NOTE / x->lengths[at]), 2), mass = 0, found = 0, weights = 0;
 	size_t t;
 
+	*ret_own = *ret_text = 0;
 	for (t = 0; t < x->q->terms->term_count; t++) {
 		double mine = near_model_worth(x, (int)at, t), share = x->q->terms->terms[t].share;
 		double left = floor(lend * near_model_worth(x, before, t));
@@ -107,15 +108,25 @@ static inline void near_model_rate(struct near_model *x, size_t at)
 		double best = fmax(mine, fmax(left, right)), worth = best + (mine + left + right - best) / 2;
 		double full = (float)(model_weight(x->m, &x->s, x->q->terms, t) * 2.2 * x->s.scale) / 2.2;
 
+		*ret_own += mine;
+		*ret_text += worth;
+		if (!(x->q->terms->terms[t].parts & part))
+			continue;
 		weights += near_model_rarity(x, t);
-		own += mine;
-		text += worth;
 		if (worth == 0)
 			continue;
 		mass += near_model_rarity(x, t) * fmin(1, worth / full);
 		found += share * fmin(1, 1.5 * best / full);
 	}
-	y = mass / (1 + weights) * found * found / 2 * log(500) / log(1 + (double)x->m->count);
+	return mass / (1 + weights) * found * found / 2 * log(500) / log(1 + (double)x->m->count);
+}
+
+static inline void near_model_rate(struct near_model *x, size_t at)
+{
+	const struct model_doc *d = &x->m->docs[at];
+	double own, text, y = near_model_part(x, at, TERMBAG_MAIN, &own, &text);
+
+	y = fmax(y, near_model_part(x, at, TERMBAG_ASIDE, &own, &text));
 	x->factors[at] = model_factor(x->m, x->q, d);
 	x->rated[at] = (struct index_hit){
 		.id = d->id, .own = own / x->s.scale, .text = text / x->s.scale, .relevance = y / (1 + y),

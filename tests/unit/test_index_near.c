@@ -33,7 +33,7 @@ static void random_terms(struct model *m, struct termbag *terms)
 	if (model_random(m, 4))
 		return;
 	text = model_text(m, MODEL_WORDS, 1 + model_random(m, 12));
-	termbag_add_aside(terms, m->analyzer, str_of(text), 1, 0.5f);
+	termbag_add_aside(terms, m->analyzer, str_of(text), 1);
 	free(text);
 }
 

@@ -148,13 +148,14 @@ static void a_bag_keeps_the_largest_share(void **state)
 	struct termbag bag;
 
 	termbag_init(&bag, 42);
-	termbag_add_aside(&bag, a, STR("dog cat"), 1, 0.5f);
+	termbag_add_aside(&bag, a, STR("dog cat"), 1);
 	termbag_add_text(&bag, a, STR("cat retryPolicy"), 2);
-	termbag_add_aside(&bag, a, STR("retry"), 1, 0.5f);
+	termbag_add_aside(&bag, a, STR("retry"), 1);
 	assert_int_equal(bag.term_count, 5);
-	assert_true(bag.terms[0].say == 0.5f && bag.terms[1].say == 1 && bag.terms[1].count == 3);
+	assert_true(bag.terms[0].parts == TERMBAG_ASIDE && bag.terms[1].parts == (TERMBAG_MAIN | TERMBAG_ASIDE));
+	assert_int_equal(bag.terms[1].count, 3);
 	assert_true(bag.terms[0].share == 1 && bag.terms[2].share == 0.5f && bag.terms[4].share == 0.25f);
-	assert_true(str_is(termbag_str(&bag, 3), "retri") && bag.terms[3].share == 1 && bag.terms[3].say == 1);
+	assert_true(str_is(termbag_str(&bag, 3), "retri") && bag.terms[3].share == 1);
 	assert_int_equal(bag.terms[3].count, 3);
 	termbag_release(&bag);
 }
