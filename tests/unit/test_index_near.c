@@ -563,6 +563,37 @@ static void a_long_text_borrows_little(void **state)
 	assert_true(fabs(rate(f, &q, NOW_MS, 13).text / rate(f, &q, NOW_MS, 11).text - 100) < 0.1);
 }
 
+static void what_only_repeats_one_before_it_is_told(void **state)
+{
+	struct fixture *f = *state;
+	const char *const texts[] = {
+		"The zeppelin leaks at the valve since the flood", "since the flood a zeppelin leaks, at its valve!",
+		"zeppelin: valve leaks", "zeppelin", "the zeppelin leaks at the valve since the storm", "",
+	};
+	const uint64_t ids[] = {12, 10, 11, 13, 14, 15, 12, 99};
+	uint64_t of[8];
+
+	add_texts(f, texts, 6);
+	index_repeats(f->ix, ids, 8, of);
+	/* 10 says more than 12; 13 less than half of what 12 says; 14 another word; 15 nothing. */
+	assert_true(of[0] == 0 && of[1] == 0 && of[2] == 10 && of[3] == 0 && of[4] == 0 && of[5] == 0);
+	assert_true(of[6] == 10 && of[7] == 0);
+	index_repeats(f->ix, NULL, 0, of);
+}
+
+/* A word that goes with any subject says less than one that does not. */
+static void an_everyday_word_says_little(void **state)
+{
+	struct fixture *f = *state;
+	const char *const texts[] = {"hello", "lorem", "zeppelin"};
+	struct index_query q;
+
+	add_texts(f, texts, 3);
+	q = query(f, STR("hello zeppelin"));
+	assert_true(rate(f, &q, NOW_MS, 10).relevance < rate(f, &q, NOW_MS, 12).relevance / 2);
+	assert_true(rate(f, &q, NOW_MS, 10).text == rate(f, &q, NOW_MS, 12).text);
+}
+
 static void relevance_depends_on_no_time_boost_filter_or_other_hit(void **state)
 {
 	struct index_scratch *x = index_scratch_new();
@@ -726,6 +757,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_hidden_borrows_where_it_is_shown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(neighbours_lend_whatever_the_filter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_long_text_borrows_little, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_only_repeats_one_before_it_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_everyday_word_says_little, set_up, tear_down),
 		cmocka_unit_test(relevance_depends_on_no_time_boost_filter_or_other_hit),
 		cmocka_unit_test_setup_teardown(relevance_grows_with_the_words_that_are_found, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stop_words_find_nothing, set_up, tear_down),

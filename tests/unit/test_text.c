@@ -10,9 +10,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "text/analyze.h"
+#include "text/everyday.h"
 #include "text/dictionary.h"
 #include "text/order.h"
 #include "text/score.h"
+#include "text/stop.h"
 #include "text/termbag.h"
 
 #include <stdio.h>
@@ -466,9 +468,27 @@ static void an_order_stays_sorted(void **state)
 	order_release(&o);
 }
 
+static void lists_of_words_are_found_from_end_to_end(void **state)
+{
+	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've", "can", "us"};
+	static const char *const everyday[] = {"abl", "actual", "add", "hello", "say", "thing", "today", "wrong", "yesterday",
+					       "yet", "zzz"};
+	static const char *const others[] = {"", "may", "gateway", "doctor", "run", "zeppelin", "thee", "{"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		assert_true(stop_word(str_of(stops[i])) && !everyday_word(str_of(stops[i])));
+	for (i = 0; i + 1 < sizeof(everyday) / sizeof(everyday[0]); i++)
+		assert_true(everyday_word(str_of(everyday[i])) && !stop_word(str_of(everyday[i])));
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(stop_word(str_of(others[i])) || everyday_word(str_of(others[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_of_words_are_found_from_end_to_end),
 		cmocka_unit_test_setup_teardown(words_are_folded_and_stemmed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(identifiers_are_found_by_parts_and_as_a_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(words_that_say_nothing_are_left_out, set_up, tear_down),
