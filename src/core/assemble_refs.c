@@ -51,7 +51,8 @@ static void add_newest(struct collection *c, uint64_t num)
 	mention_add(&c->ids, (struct memory_id){num, 0}, c->arena);
 }
 
-/* What was named is inherited; what came by relevance is looked for again, for the new summary. Envelopes of minor 0 do not say why a memory was left out: it might have been named. */
+/* What was named is inherited; what came by relevance is looked for again, for the new summary. Envelopes of minor 0
+ * do not say why a memory was left out: it might have been named. */
 static bool is_inherited(enum envelope_why why)
 {
 	return why == WHY_CITED || why == WHY_INHERITED;
@@ -77,7 +78,8 @@ static void collect_named(struct collection *c, const struct envelope *parent)
 	struct mention_list results = {0};
 	struct memory_id id;
 
-	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is relevant.
+	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is
+	 * relevant.
 	 */
 	result_steps_collect(&results, &parent->history, c->arena);
 	for (size_t i = 0; i < parent->ref_count; i++) {

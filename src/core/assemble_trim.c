@@ -1,9 +1,9 @@
 /* Trimming: what of the references and of the history the prompt has room for.
  *
  * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms that
- * are worth most together. What a part is worth does not depend on the budget, nor on what else is chosen; and where not
- * everything fits, the room is the budget less the longest frame that any choice can have (headings, and the line about
- * what was left out). So more room never carries less worth. What is told is always what was counted.
+ * are worth most together. What a part is worth does not depend on the budget, nor on what else is chosen; and where
+ * not everything fits, the room is the budget less the longest frame that any choice can have (headings, and the line
+ * about what was left out). So more room never carries less worth. What is told is always what was counted.
  */
 #include "core/assemble_internal.h"
 #include "core/assemble_measure.h"
@@ -76,8 +76,8 @@ static double form_weight(enum envelope_why why, enum envelope_form form)
 	return form == FORM_SUMMARY ? (is_named(why) ? 0.8 : 0.6) : (is_named(why) ? 0.5 : 0.15);
 }
 
-/* What came by relevance alone is worth as much as it is likely to be needed: of what search finds with a relevance of r,
- * a share of about 0.7 * r^4 was needed, in labelled conversations. What only repeats another is worth little. */
+/* What came by relevance alone is worth as much as it is likely to be needed: of what search finds with a relevance of
+ * r, a share of about 0.7 * r^4 was needed, in labelled conversations. What only repeats another is worth little. */
 static double relevance_weight(const struct envelope_ref *r)
 {
 	if (r->why != WHY_RELEVANT)
@@ -85,8 +85,8 @@ static double relevance_weight(const struct envelope_ref *r)
 	return pow(r->relevance, 4) * (r->repeats ? REPEATED : 1);
 }
 
-/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. Ages are whole
- * hours, so that the same question a moment later has the same answer. */
+/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. Ages are
+ * whole hours, so that the same question a moment later has the same answer. */
 static double ref_value(const struct envelope *e, const struct envelope_ref *r)
 {
 	double hours = (double)((e->created_at_ms - r->created_at_ms) / HOUR_MS);
@@ -290,8 +290,8 @@ static enum problem_code too_small(struct trim *t, int64_t count, const char *wh
 	return problem->code;
 }
 
-/* Tokens of the prompt without memories and steps, and with the longest line about what was left out. A few more are for
- * what counts otherwise beside other parts: the end of the last memory, and how many were left out. */
+/* Tokens of the prompt without memories and steps, and with the longest line about what was left out. A few more are
+ * for what counts otherwise beside other parts: the end of the last memory, and how many were left out. */
 static int64_t count_frame(struct trim *t)
 {
 	struct envelope *e = t->e, saved = *e;
@@ -373,8 +373,8 @@ static size_t fewest_left_behind(struct trim *t)
 
 /* --- Choosing --- */
 
-/* What fits whole without a word about the rest, or the best choice with it. The line about what was left out needs room,
- * too: without the first, who asks for one memory more could get less. */
+/* What fits whole without a word about the rest, or the best choice with it. The line about what was left out needs
+ * room, too: without the first, who asks for one memory more could get less. */
 static enum problem_code choose_some(struct trim *t, struct problem *problem)
 {
 	struct envelope *e = t->e;

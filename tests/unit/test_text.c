@@ -470,7 +470,8 @@ static void an_order_stays_sorted(void **state)
 
 static void lists_of_words_are_found_from_end_to_end(void **state)
 {
-	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've", "can", "us"};
+	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've", "can",
+					    "us"};
 	static const char *const everyday[] = {"abl", "actual", "add", "hello", "say", "thing", "today", "wrong", "yesterday",
 					       "yet", "zzz"};
 	static const char *const others[] = {"", "may", "gateway", "doctor", "run", "zeppelin", "thee", "{"};
