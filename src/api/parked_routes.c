@@ -210,21 +210,42 @@ static struct json with_member(struct arena *arena, const struct json *object, c
 	return (struct json){.type = JSON_OBJECT, .count = count, .members = members};
 }
 
-/* Every memory that the envelope names, whether it had room for it or not. */
-static void name_memories(struct call *call, const struct envelope *e, struct handoff_draft *draft)
+static bool is_found(enum envelope_why why)
 {
-	struct mention_list ids = {0};
+	return why == WHY_RELEVANT || why == WHY_RECENT;
+}
+
+/* The memories of an envelope that were found by relevance, or those that were not. */
+static void add_memories(struct mention_list *ids, const struct envelope *e, bool found, struct arena *arena)
+{
 	struct memory_id id;
 
 	for (size_t i = 0; i < e->ref_count; i++)
-		mention_add(&ids, e->refs[i].id, call->arena);
+		if (is_found(e->refs[i].why) == found)
+			mention_add(ids, e->refs[i].id, arena);
 	for (size_t i = 0; i < e->trim_count; i++)
-		if (memory_id_parse(e->trimmed[i].id, &id))
-			mention_add(&ids, id, call->arena);
-	for (size_t i = 0; i < e->missing_count; i++)
+		if (memory_id_parse(e->trimmed[i].id, &id) && (e->minor > 0 && is_found(e->trimmed[i].why)) == found)
+			mention_add(ids, id, arena);
+	for (size_t i = 0; !found && i < e->missing_count; i++)
 		if (memory_id_parse(e->missing[i].id, &id))
-			mention_add(&ids, id, call->arena);
+			mention_add(ids, id, arena);
+}
+
+/* Every memory that the envelope names, whether it had room for it or not, and whether it was only found. */
+static void name_memories(struct call *call, const struct envelope *e, struct handoff_draft *draft)
+{
+	struct mention_list ids = {0};
+	bool *found;
+	size_t named;
+
+	add_memories(&ids, e, false, call->arena);
+	named = ids.count;
+	add_memories(&ids, e, true, call->arena);
+	found = arena_calloc(call->arena, ids.count, sizeof(*found));
+	for (size_t i = named; i < ids.count; i++)
+		found[i] = true;
 	draft->refs = ids.ids;
+	draft->ref_is_found = found;
 	draft->ref_count = ids.count;
 }
 

@@ -178,3 +178,20 @@ def test_the_users_words_help_to_find_what_the_summary_does_not_name(api):
     assert fact["id"] not in [ref["id"] for ref in plain["memory"]["refs"]]
     helped = dry(api, task_summary="Go on with the next part.", intent="Why does the anchor of our ferry drag?")
     assert fact["id"] in [ref["id"] for ref in helped["memory"]["refs"]]
+
+
+def test_an_envelope_that_is_packed_again_keeps_why_its_memories_came_along(api):
+    cited = api.store("Nobody has the key of the cellar.")
+    for i in range(12):
+        api.store(f"The kettle of line {i} leaks at the valve, since week {i}.")
+    body = {"target_agent": "b", "task_summary": f"Repair the kettle's valve, see {cited['id']}."}
+    sent = api.call("POST", "/v1/handoffs", {"envelope": body})[1]
+    first = api.ok("GET", f"/v1/envelopes/{sent['envelope_id']}")
+    again = api.ok("POST", "/v1/envelopes", first)
+    parked = api.ok("POST", f"/v1/envelopes/{first['id']}/park", {"reason": "too large"})
+    shrunk = api.ok("POST", f"/v1/parked/{parked['id']}/shrink", {"max_tokens": 250})
+    smaller = api.ok("GET", f"/v1/envelopes/{shrunk['envelope_id']}")
+    whys = lambda envelope: {ref["id"]: ref["why"] for ref in [*envelope["memory"]["refs"], *envelope["budget"]["trimmed"]]}
+    assert whys(first) == whys(again) == whys(smaller)
+    assert whys(first)[cited["id"]] == "cited" and set(whys(first).values()) == {"cited", "relevant"}
+    assert cited["id"] in [ref["id"] for ref in smaller["memory"]["refs"]] and smaller["budget"]["trimmed"]
