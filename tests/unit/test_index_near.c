@@ -68,7 +68,7 @@ static void compare_pages(struct model *m, const struct index *ix, struct index_
 	struct termbag terms;
 	size_t k = 1 + model_random(m, model_random(m, 4) ? 20 : 200), n, got, i, at = 0, pages = 0;
 
-	page = mem_calloc(k, sizeof(*page));
+	page = mem_calloc(INDEX_PAGE, sizeof(*page));
 	termbag_init(&terms, 0);
 	random_query(m, &terms, &f, &q);
 	near_model_init(&near, m, &q);
@@ -79,6 +79,9 @@ static void compare_pages(struct model *m, const struct index *ix, struct index_
 		for (i = 0; i < got; i++, at++)
 			assert_same_hit(&page[i], &want[at]);
 		if (got > 0) {
+			/* Every second list has pages of different sizes. */
+			q.first_k = q.first_k ? q.first_k : k;
+			k = q.first_k % 2 ? k : 1 + model_random(m, 50);
 			q.has_after = true;
 			q.after_id = page[got - 1].id;
 			q.after_score = page[got - 1].score;
