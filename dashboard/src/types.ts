@@ -31,11 +31,13 @@ export interface Memory {
 	readonly created_at: string;
 	readonly updated_at: string;
 	readonly score?: number;
+	readonly relevance?: number;
 	readonly explain?: Explain;
 }
 
 export interface Explain {
 	readonly text: number;
+	readonly neighbours: number;
 	readonly importance: number;
 	readonly pinned: number;
 	readonly recency: number;

@@ -36,19 +36,21 @@ static uint64_t list_digest(const struct call *call)
 
 static bool read_token(const struct call *call, struct str token, struct page *ret)
 {
-	unsigned long long digest, position, extra;
+	unsigned long long digest, position, extra, first_size;
 	long long time_ms;
 	struct buf text;
 	bool ok;
 
 	buf_init(&text, PAGE_TOKEN_MAX);
 	ok = base64_decode(token, BASE64_URL, &text) && text.len > 0 &&
-	     sscanf(text.data, "%llx.%llx.%llx.%lld", &digest, &position, &extra, &time_ms) == 4 &&
-	     digest == list_digest(call) && time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS;
+	     sscanf(text.data, "%llx.%llx.%llx.%lld.%llx", &digest, &position, &extra, &time_ms, &first_size) == 5 &&
+	     digest == list_digest(call) && time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS &&
+	     first_size >= 1 && first_size <= PAGE_SIZE_MAX;
 	if (ok) {
 		ret->position = position;
 		ret->extra = extra;
 		ret->time_ms = time_ms;
+		ret->first_size = first_size;
 	}
 	buf_release(&text);
 	return ok;
@@ -67,6 +69,7 @@ enum problem_code page_read(struct call *call, struct page *ret)
 		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out; start again without it");
 	page.size = size;
+	page.first_size = token.p ? page.first_size : size;
 	*ret = page;
 	return P_OK;
 }
@@ -107,8 +110,9 @@ void page_put_next(struct call *call, const struct page *page, struct json_write
 	}
 	buf_init(&text, PAGE_TOKEN_MAX);
 	buf_init(&token, 2 * PAGE_TOKEN_MAX);
-	buf_printf(&text, "%llx.%llx.%llx.%lld", (unsigned long long)list_digest(call), (unsigned long long)position,
-		   (unsigned long long)extra, (long long)page->time_ms);
+	buf_printf(&text, "%llx.%llx.%llx.%lld.%zx", (unsigned long long)list_digest(call),
+		   (unsigned long long)position, (unsigned long long)extra, (long long)page->time_ms,
+		   page->first_size);
 	base64_encode(buf_str(&text), BASE64_URL, &token);
 	json_put_str(w, buf_str(&token));
 	buf_release(&text);

@@ -16,6 +16,7 @@ struct page {
 	uint64_t position;
 	uint64_t extra;		/* a second number for lists that need one */
 	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
+	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
 };
 
 enum problem_code page_read(struct call *call, struct page *ret);

@@ -151,6 +151,7 @@ static enum problem_code decode_search(struct call *call)
 		s->query.text = STR_NULL;
 	s->query.filters = s->filters;
 	s->query.limit = s->page.size + 1;	/* one more tells whether there is a next page */
+	s->query.first_limit = s->page.first_size + 1;
 	s->query.now_ms = s->page.time_ms;
 	s->query.after_num = s->page.position;
 	memcpy(&s->query.after_score, &s->page.extra, sizeof(s->query.after_score));

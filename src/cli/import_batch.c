@@ -16,8 +16,8 @@ enum { BODY_MAX_BYTES = 64 * 1024 * 1024, KEY_SIZE = 7 + SHA256_HEX_SIZE, WARNIN
 
 /* What the server computes; an import cannot set it. */
 static const char *const computed_fields[] = {
-	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "explain",
-	"warnings", NULL
+	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "relevance",
+	"explain", "warnings", NULL
 };
 
 void import_batch_init(struct import_batch *batch, size_t max_items)

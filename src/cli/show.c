@@ -54,9 +54,9 @@ static struct str explanation(const struct cli *cli, const struct json *explain)
 	struct buf out;
 
 	buf_init(&out, 1 << 20);
-	buf_printf(&out, "    %stext %.3f × (1 + importance %.2f + pinned %.2f + recency %.3f)",
-		   term_on(&cli->out, TERM_DIM), ask_number(explain, "text"), ask_number(explain, "importance"),
-		   ask_number(explain, "pinned"), ask_number(explain, "recency"));
+	buf_printf(&out, "    %s(text %.3f + neighbours %.3f) × (1 + importance %.2f + pinned %.2f + recency %.3f)",
+		   term_on(&cli->out, TERM_DIM), ask_number(explain, "text"), ask_number(explain, "neighbours"),
+		   ask_number(explain, "importance"), ask_number(explain, "pinned"), ask_number(explain, "recency"));
 	for (uint32_t i = 0; i < terms->count; i++) {
 		const struct json *term = &terms->items[i];
 

@@ -73,6 +73,7 @@ struct recall_query {
 	uint64_t after_num;		/* where the page before ended; 0: from the start */
 	double after_score;		/* of a search, the same */
 	size_t limit;
+	size_t first_limit;		/* of a search: that of the first page, where it was another; 0: it was not */
 	int64_t now_ms;
 	bool is_of_tasks;		/* the filters are tasks alone, which never part neighbours */
 	bool explain;

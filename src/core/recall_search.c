@@ -152,6 +152,7 @@ static struct index_query make_query(struct recall_scratch *scratch, const struc
 		.max_postings = q->max_postings,
 		.shortlist = q->shortlist,
 		.is_of_groups = q->is_of_tasks,
+		.first_k = q->first_limit,
 		.recency_weight = RECENCY_WEIGHT,
 		.half_life_ms = RECENCY_HALF_LIFE_MS,
 		.has_after = q->after_num != 0,

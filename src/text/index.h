@@ -128,6 +128,7 @@ struct index_query {
 	bool is_of_groups;		/* the filter lets the neighbours of what it lets through, through */
 	double recency_weight;		/* at least 0 */
 	int64_t half_life_ms;		/* above 0 where recency_weight is */
+	size_t first_k;			/* of index_search_near: the k of the list's first page; 0: this one's */
 	bool has_after;			/* only what stands behind this hit of the same query at the same now_ms */
 	double after_score;
 	uint64_t after_id;
@@ -156,12 +157,12 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2
  *     c = score_shortness(length of d)
  *
- * It is worked out for the seeds, the best by their own words, three times as many as are wanted (at least
- * INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the query
- * themselves. Where the filter may part neighbours, those of the best without the filter are looked at, too. Behind
- * the seeds and the neighbours that are worth more than the last seed follow the others, by their own words alone: so
- * every document with a term of the query is found once, and scores only fall from page to page. That holds for pages
- * with the same k, while nothing changes.
+ * It is worked out for the seeds, the best by their own words, three times as many as are wanted on the first page (at
+ * least INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the
+ * query themselves. Where the filter may part neighbours, those of the best without the filter are looked at, too.
+ * Behind the seeds and the neighbours that are worth more than the last seed follow the others, by their own words
+ * alone: so every document with a term of the query is found once, and scores only fall from page to page. That holds
+ * for pages with the same first_k, while nothing changes.
  *
  * The relevance of a document is comparable between queries, and depends on no other hit, time or boost. Each word of
  * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which it

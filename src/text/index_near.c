@@ -154,7 +154,8 @@ static void set_words(struct index_near *n)
 		};
 		add_total(n, n->words[i].parts, n->words[i].rarity - meaning);
 	}
-	qsort(n->words, n->word_count, sizeof(*n->words), compare_word);
+	if (n->word_count > 1)
+		qsort(n->words, n->word_count, sizeof(*n->words), compare_word);
 	for (i = 0; i < n->word_count; i++)
 		n->terms[i] = n->words[i].term;
 	segment_want(&n->wanted, n->terms, n->word_count);
@@ -687,8 +688,9 @@ static double score_beside(struct near_search *q, uint32_t at)
 	struct index_near *n = q->n;
 	uint64_t twice = text_of(n, at);
 	double score = 0.5 * (double)twice * factor_of(n, at);
+	uint64_t id = n->docs[at].s->ids[n->docs[at].doc];
 
-	return twice > 0 && (!q->is_cut || is_before(score, n->docs[at].s->ids[n->docs[at].doc], &q->last)) ? score : -1;
+	return twice > 0 && (!q->is_cut || is_before(score, id, &q->last)) ? score : -1;
 }
 
 /* A neighbour is active: so that none has expired. */
@@ -792,10 +794,17 @@ static size_t list_rest(struct near_search *q, size_t count, struct index_hit *r
 	return count;
 }
 
+static size_t seeds_for(size_t k)
+{
+	if (k >= INDEX_PAGE)
+		return INDEX_PAGE;
+	return 3 * k < INDEX_NEAR_MIN ? INDEX_NEAR_MIN : 3 * k < INDEX_PAGE ? 3 * k : INDEX_PAGE;
+}
+
 size_t index_search_near(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 			 struct index_scratch *x, struct index_hit *ret)
 {
-	size_t count = 3 * k < INDEX_NEAR_MIN ? INDEX_NEAR_MIN : 3 * k < INDEX_PAGE ? 3 * k : INDEX_PAGE, found;
+	size_t count = seeds_for(query->first_k ? query->first_k : k), found;
 	struct near_search q = {.n = begin(ix, query, now_ms, x), .top = {x->found, 0, k}, .k = k};
 
 	assert(k <= INDEX_PAGE);

@@ -41,6 +41,7 @@ struct model {
 	uint64_t next_id;
 	uint64_t random;	/* state of the generator */
 	int64_t now_ms;
+	float least_boost;	/* of a new document */
 	struct analyzer *analyzer;
 	struct termbag bag;
 	struct termbag other;
@@ -117,7 +118,7 @@ static inline struct model_doc model_document(struct model *m, uint64_t id)
 	d.created_ms = m->now_ms - (int64_t)model_random(m, 500000) + 1000;
 	if (model_random(m, 8) == 0)
 		d.expires_ms = m->now_ms + (int64_t)model_random(m, 2000) - 1000;
-	d.boost = boosts[model_random(m, sizeof(boosts) / sizeof(boosts[0]))];
+	d.boost = fmaxf(boosts[model_random(m, sizeof(boosts) / sizeof(boosts[0]))], m->least_boost);
 	d.hidden = model_random(m, 10) == 0;
 	return d;
 }
@@ -187,7 +188,7 @@ static inline void model_change(struct model *m, struct index *ix, uint32_t remo
 	} else if (d && r < removals + 10) {
 		model_put(m, ix, d->id);
 	} else if (d && r < removals + 15) {
-		d->boost = (float)model_random(m, 40) / 8;
+		d->boost = fmaxf((float)model_random(m, 40) / 8, m->least_boost / 4);
 		index_set_boost(ix, d->id, d->boost);
 	} else if (d && r < removals + 20) {
 		d->hidden = !d->hidden;

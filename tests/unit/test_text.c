@@ -93,8 +93,8 @@ static void identifiers_are_found_by_parts_and_as_a_whole(void **state)
 
 static void words_that_say_nothing_are_left_out(void **state)
 {
-	static const char *const stops[] = {"a", "an", "The", "WHAT", "whose", "yourselves", "don't", "Don\u2019t", "I'm",
-					    "shouldn't", "whatever", "us", "of", "i"};
+	static const char *const stops[] = {"a", "an", "The", "WHAT", "whose", "yourselves", "don't", "Don\u2019t",
+					    "I'm", "shouldn't", "whatever", "us", "of", "i"};
 	static const char *const words[] = {"may", "mine", "one", "c", "go", "will-o", "who2"};
 	struct analyzer *a = *state;
 	size_t i;
@@ -368,7 +368,8 @@ static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
 		if (length == 16)
 			assert_true(fabsf(score_worth(&c, 2.2e6f, 1, 16) - 1e6f) < 1);
 		assert_true(fabsf(score_worth(&c, 1e6f, 1, (float)length) - score_worth(&c, 1e6f, 1, 16)) <=
-			    fabsf(score_worth(&plain, 1e6f, 1, (float)length) - score_worth(&plain, 1e6f, 1, 16)) * 0.7f);
+			    0.7f * fabsf(score_worth(&plain, 1e6f, 1, (float)length) -
+					 score_worth(&plain, 1e6f, 1, 16)));
 	}
 	/* Not even where counts and lengths do not matter is an absent word worth anything. */
 	score_curve_set(&c, 0, 1, 1, 0);
@@ -470,10 +471,10 @@ static void an_order_stays_sorted(void **state)
 
 static void lists_of_words_are_found_from_end_to_end(void **state)
 {
-	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've", "can",
-					    "us"};
-	static const char *const everyday[] = {"abl", "actual", "add", "hello", "say", "thing", "today", "wrong", "yesterday",
-					       "yet", "zzz"};
+	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've",
+					    "can", "us"};
+	static const char *const everyday[] = {"abl", "actual", "add", "hello", "say", "thing", "today", "wrong",
+					       "yesterday", "yet", "zzz"};
 	static const char *const others[] = {"", "may", "gateway", "doctor", "run", "zeppelin", "thee", "{"};
 	size_t i;
 
