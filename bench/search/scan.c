@@ -132,7 +132,7 @@ size_t scan_top(const struct scan *s, const struct index_query *q, int64_t now_m
 		/* Ids grow, so that the later of two equals is the better. */
 		for (at = n < k ? n++ : k - 1; at > 0 && ret[at - 1].score <= score; at--)
 			ret[at] = ret[at - 1];
-		ret[at] = (struct index_hit){i + 1, score};
+		ret[at] = (struct index_hit){.id = i + 1, .score = score};
 	}
 	free(weights);
 	return n;

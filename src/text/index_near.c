@@ -672,13 +672,30 @@ static double most_together(struct near_search *q, uint32_t at)
 	return most * factor_of(q->n, at) * (1 + 1e-9);
 }
 
-/* Not a number, which infinity times 0 is, reaches anything. */
+/* Whether a document can be worth `bar` with its neighbours. What is not known yet is looked up one by one: who stands
+ * beside it, then their words, and its own. Not a number, which infinity times 0 is, reaches anything. */
 static bool can_reach(struct near_search *q, uint32_t at, double bar)
 {
+	struct index_near *n = q->n;
+	uint32_t i, one;
+
 	if (most_together(q, at) < bar)
 		return false;
-	place_doc(q->n, at);
-	return !(most_together(q, at) < bar);
+	if (!n->docs[at].is_summed) {
+		read_doc(n, at);
+		if (most_together(q, at) < bar)
+			return false;
+	}
+	place_doc(n, at);
+	for (i = 0; i < 2; i++) {
+		one = n->docs[at].beside[i];
+		if (one == NOBODY || n->docs[one].is_summed)
+			continue;
+		read_doc(n, one);
+		if (most_together(q, at) < bar)
+			return false;
+	}
+	return true;
 }
 
 /* Of a document beside a seed that the filter lets through: its score, or less than 0 where it does not stand before

@@ -127,6 +127,25 @@ static inline const uint8_t *get_varint(const uint8_t *p, uint32_t *ret)
 	return p;
 }
 
+/* The same without branches, which nobody can foresee here: steps have any number of bytes. Reads up to SEGMENT_SLACK
+ * bytes from p on. */
+static inline const uint8_t *get_step(const uint8_t *p, uint32_t *ret)
+{
+	uint32_t v, ends, last;
+
+	memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap32(v);
+#endif
+	ends = ~v & 0x80808080;
+	if (ends == 0)
+		return get_varint(p, ret);
+	last = (uint32_t)__builtin_ctz(ends);
+	v &= (UINT32_C(2) << last) - 1;
+	*ret = (v & 0x7f) | (v >> 1 & 0x3f80) | (v >> 2 & 0x1fc000) | (v >> 3 & 0xfe00000);
+	return p + (last + 1) / 8;
+}
+
 static size_t count_many(const struct segment_document *doc)
 {
 	size_t i, many = 0;
@@ -176,7 +195,8 @@ static uint8_t *put_repeated(uint8_t *p, const struct segment_document *doc)
 
 static void put_forward(struct segment *s, const struct segment_document *doc)
 {
-	size_t many = count_many(doc), most = (3 * doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES, i;
+	size_t many = count_many(doc), i;
+	size_t most = (3 * doc->term_count + 2) * VARINT_BYTES + many * MANY_BYTES + SEGMENT_SLACK;
 	uint32_t before = 0;
 	uint8_t *p;
 
@@ -345,7 +365,7 @@ size_t segment_matches(const struct segment *s, uint16_t doc, const struct segme
 	if (wanted->count == 0)
 		return 0;
 	for (at = 0; at < w.count; at++) {
-		w.terms = get_varint(w.terms, &step);
+		w.terms = get_step(w.terms, &step);
 		w.term += step;
 		more = 0;
 		if (at == long_at) {

@@ -15,6 +15,7 @@ enum {
 	SEGMENT_DOCUMENTS = POSTINGS_DOCUMENTS,
 	SEGMENT_WINDOW = 4096,		/* documents that a search looks at together */
 	SEGMENT_WINDOWS = SEGMENT_DOCUMENTS / SEGMENT_WINDOW,
+	SEGMENT_SLACK = 4,		/* bytes behind the end of what stands forward that may be read */
 };
 
 #define SEGMENT_NEVER INT64_MAX		/* an expiry that does not come */

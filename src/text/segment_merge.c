@@ -153,7 +153,7 @@ static void copy_forward(struct merge *m)
 		at += (uint32_t)bytes;
 	}
 	out->forward_bytes = out->forward_cap = at;
-	out->forward = mem_alloc(at + 1);
+	out->forward = mem_alloc(at + SEGMENT_SLACK);
 	for (i = 0; i < m->part_count; i++) {
 		const struct segment *s = m->parts[i];
 
