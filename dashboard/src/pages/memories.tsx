@@ -15,7 +15,7 @@ const SNIPPET_MAX = 280;
 const states = ["active", "superseded", "expired", "any"];
 const kinds = ["note", "fact", "decision", "observation", "output"];
 
-/** score = text × (1 + importance + pinned + recency), with its figures. */
+/** score = (text + neighbours) × (1 + importance + pinned + recency), with its figures. */
 function Why({ score, explain }: { score: number; explain: Explain }) {
 	const parts = [
 		["importance", explain.importance],
@@ -27,7 +27,14 @@ function Why({ score, explain }: { score: number; explain: Explain }) {
 		<details class="why">
 			<summary>score {decimal(score, 2)}</summary>
 			<p>
-				text {decimal(explain.text, 2)} × (1
+				{explain.neighbours ? (
+					<>
+						(text {decimal(explain.text, 2)} + neighbours {decimal(explain.neighbours, 2)})
+					</>
+				) : (
+					<>text {decimal(explain.text, 2)}</>
+				)}{" "}
+				× (1
 				{parts.map(([name, value]) => (
 					<span key={name} class={value ? "" : "faint"}>
 						{" "}
