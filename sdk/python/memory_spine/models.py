@@ -36,9 +36,13 @@ class Term:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts of a score: score = text × (1 + importance + pinned + recency)."""
+    """The parts of a score: score = (text + neighbours) × (1 + importance + pinned + recency).
+
+    `neighbours` is what the memories of the same task just before and after it lend.
+    """
 
     text: float
+    neighbours: float
     importance: float
     pinned: float
     recency: float
@@ -49,6 +53,7 @@ class Explanation:
     def from_wire(cls, raw: Mapping[str, Any]) -> Explanation:
         return cls(
             text=raw["text"],
+            neighbours=raw.get("neighbours", 0),
             importance=raw["importance"],
             pinned=raw["pinned"],
             recency=raw["recency"],
@@ -62,7 +67,8 @@ class Memory:
     """A memory, in one of its versions.
 
     Times are aware datetimes in UTC. `content` is "" in a forgotten memory and never otherwise. `current_version` is
-    there where one version was asked for, `score` in a search, `explanation` in a search with explain=True.
+    there where one version was asked for, `score` and `relevance` (0 to 1, comparable between searches) in a search,
+    `explanation` in a search with explain=True.
     """
 
     id: str
@@ -86,6 +92,7 @@ class Memory:
     updated_at: datetime
     current_version: Optional[int]
     score: Optional[float]
+    relevance: Optional[float]
     explanation: Optional[Explanation]
     raw: dict[str, Any] = field(repr=False, compare=False)
 
@@ -119,6 +126,7 @@ class Memory:
             updated_at=parse_time(raw["updated_at"]),
             current_version=raw.get("current_version"),
             score=raw.get("score"),
+            relevance=raw.get("relevance"),
             explanation=None if explain is None else Explanation.from_wire(explain),
             raw=dict(raw),
         )

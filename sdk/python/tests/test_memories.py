@@ -386,8 +386,19 @@ def test_explain_shows_the_parts_of_a_score(spine):
     parts = found.explanation
     assert (parts.importance, parts.pinned) == (0.2, 0.25)
     assert found.score == pytest.approx(parts.text * (1 + parts.importance + parts.pinned + parts.recency))
+    assert parts.neighbours == 0 and 0 < found.relevance <= 1 and found.relevance == plain.relevance
     assert [(term.term, term.count) for term in parts.terms] == [("gateway", 1)]
     assert parts.text == pytest.approx(sum(term.score for term in parts.terms))
+
+
+def test_explain_tells_what_neighbours_lend(spine):
+    spine.store_many([{"content": "The gateway limits requests."}, {"content": "So does the proxy."}])
+    assert spine.get("ms-1").relevance is None
+    for found in spine.search("gateway requests", explain=True):
+        parts = found.explanation
+        whole = (parts.text + parts.neighbours) * (1 + parts.importance + parts.pinned + parts.recency)
+        assert found.score == pytest.approx(whole)
+    assert parts.neighbours > 0
 
 
 def test_a_search_takes_the_filters_of_a_list(spine):
