@@ -65,8 +65,8 @@ async function choose(api) {
 		task_summary: "Find out why the checkout waits for the payment gateway, and make it faster; ms-990 has the old figures.",
 		intent: "The checkout must take less than a second.",
 		task,
-		include_recent: 5,
-		constraints: { max_tokens: 480 },
+		include_recent: 6,
+		constraints: { max_tokens: 330 },
 	});
 }
 
@@ -131,10 +131,10 @@ try {
 			name: "considered",
 			hash: `#/${SPACE}/tasks/${considered.task.id}/${considered.id}`,
 			sign: "pre.prompt",
+			height: 1040,
 			before: async (page) => {
 				await page.getByRole("tab", { name: "Considered" }).click();
 				await page.getByRole("heading", { name: /^Not in the prompt/ }).waitFor();
-				await page.getByRole("tabpanel").scrollIntoViewIfNeeded();
 			},
 		},
 		{ name: "parked", hash: `#/${SPACE}/parked/${parked[0].id}`, sign: "pre.prompt" },

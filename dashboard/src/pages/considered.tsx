@@ -50,7 +50,12 @@ function Relevance({ value, floor, isCarried }: { value: number; floor?: number;
 }
 
 function Excerpt({ item }: { item: ConsideredMemory }) {
-	if (item.text) return <span dir="auto">{item.text}</span>;
+	if (item.text)
+		return (
+			<div class="excerpt" dir="auto" title={item.text}>
+				{item.text}
+			</div>
+		);
 	return <span class="faint">{item.fate === "ref" ? "" : "(its text is not shown, or was forgotten)"}</span>;
 }
 
@@ -70,15 +75,12 @@ function Rows({
 	const isCarried = missing === undefined;
 
 	return (
-		<Table label={label}>
+		<Table label={label} class="considered">
 			<thead>
 				<tr>
 					<th scope="col">Memory</th>
 					<th scope="col">Relevance</th>
 					<th scope="col">{isCarried ? "Why" : "Why not"}</th>
-					<th scope="col" class="n">
-						Tokens
-					</th>
 					<th scope="col">Text</th>
 				</tr>
 			</thead>
@@ -95,8 +97,8 @@ function Rows({
 							{(isCarried || item.why !== "relevant") && <Name>{item.why}</Name>}{" "}
 							{isCarried && item.fate !== "full" && <Pill tone="info">{forms[item.fate]}</Pill>}{" "}
 							{item.reason && <span class="tone-warn">{reasonText(item.reason, record, envelope)}</span>}
+							{item.tokens !== null && <div class="faint">{plural(item.tokens, "token")}</div>}
 						</td>
-						<td class="n">{count(item.tokens)}</td>
 						<td class="wide">
 							<Excerpt item={item} />
 						</td>
@@ -109,7 +111,6 @@ function Rows({
 						<td class="reasons">
 							<span class="tone-warn">{missingReasons[one.reason] ?? words(one.reason)}</span>
 						</td>
-						<td class="n">–</td>
 						<td class="wide" />
 					</tr>
 				))}

@@ -255,7 +255,7 @@ function Deliveries({
 	);
 }
 
-type Tab = "prompt" | "considered" | "changes" | "left out" | "delivery";
+type Tab = "prompt" | "changes" | "considered" | "left out" | "delivery";
 
 export function Hop({
 	space,
@@ -333,8 +333,8 @@ export function Hop({
 						choose={(chosen) => setTab(chosen as Tab)}
 						tabs={[
 							{ id: "prompt", title: "Prompt" },
-							{ id: "considered", title: "Considered" },
 							{ id: "changes", title: "Changes" },
+							{ id: "considered", title: "Considered" },
 							{
 								id: "left out",
 								title: "Left out",
