@@ -101,7 +101,8 @@ static double *term_weights(const struct scan *s, const struct termbag *bag)
 static double text_score(const struct scan *s, uint64_t i, const double *weights)
 {
 	size_t at = i ? s->ends[i - 1] : 0;
-	double k1 = 1.2, b = 0.75, ratio = s->average_length > 24 ? 24 / s->average_length : 1, note = 24 * ratio * ratio, sum = 0, length = s->lengths[i];
+	double ratio = s->average_length > 24 ? 24 / s->average_length : 1, note = 24 * ratio * ratio;
+	double k1 = 1.2, b = 0.75, sum = 0, length = s->lengths[i];
 
 	for (; at < s->ends[i]; at++) {
 		double w = weights[s->occurrences[at].term], count = s->occurrences[at].count;

@@ -1,11 +1,12 @@
-/* Measures the text index: how fast it is built, how much memory it takes, how long a search takes, whether its hits
- * are the right ones, and the same queries on SQLite's FTS5.
+/* Measures the text index: how fast it is built, how much memory it takes, how long a search takes, with neighbours and
+ * without, whether its hits are the right ones, and the same queries on SQLite's FTS5.
  *
  *     search [--texts N[,N...]] [--queries N] [--checks N] [--fts N] [--plain]
  *
  * Prints lines of "name value unit"; lines that begin with # are remarks. --checks: queries that are compared with a
  * scorer that looks at every text; --fts: queries that FTS5 answers (0: none), at the first number of texts. --plain:
- * no boosts and no recency, BM25 alone.
+ * no boosts and no recency, BM25 alone. "query" is index_search, by the words of a text alone; "near" is
+ * index_search_near, as the server searches, with all texts in one group.
  */
 #include "corpus.h"
 #include "scan.h"
@@ -180,9 +181,12 @@ static void print_times(const char *name, uint64_t texts, int64_t *ns, size_t co
 		       (double)ns[(size_t)((double)(count - 1) * points[i].at)] / 1e6);
 }
 
+typedef size_t search_function(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+			       struct index_scratch *scratch, struct index_hit *ret_hits);
+
 /* Times each query twice and takes the better: the machine has other work, too. Analysis of the query included. */
 static double measure(const struct index *ix, const struct corpus *c, const struct options *o, uint64_t texts,
-		      const char *name, const struct index_filter *filter)
+		      const char *name, search_function *search, const struct index_filter *filter)
 {
 	int64_t *ns = mem_calloc(o->queries, sizeof(*ns));
 	struct index_scratch *x = index_scratch_new();
@@ -207,7 +211,7 @@ static double measure(const struct index *ix, const struct corpus *c, const stru
 
 			termbag_clear(&bag);
 			termbag_add_text(&bag, a, buf_str(&text), 1);
-			index_search(ix, &q, START_MS + SPAN_MS, K, x, hits);
+			search(ix, &q, START_MS + SPAN_MS, K, x, hits);
 			taken = clock_mono_ns() - begin;
 			ns[i] = round == 0 || taken < ns[i] ? taken : ns[i];
 		}
@@ -230,9 +234,11 @@ static void measure_filtered(const struct index *ix, const struct corpus *c, con
 
 	f.require = groups;
 	f.require_count = 1;
-	measure(ix, c, o, texts, "one_label", &f);
+	measure(ix, c, o, texts, "one_label", index_search, &f);
+	measure(ix, c, o, texts, "near_one_label", index_search_near, &f);
 	f.require_count = 2;
-	measure(ix, c, o, texts, "two_labels", &f);
+	measure(ix, c, o, texts, "two_labels", index_search, &f);
+	measure(ix, c, o, texts, "near_two_labels", index_search_near, &f);
 }
 
 /* Lists and counts, without a query. */
@@ -467,12 +473,14 @@ int main(int argc, char **argv)
 	       "# and of Python, POD, manual pages), half of them with a ticket, path, hash, identifier or date of\n"
 	       "# their own. Queries: 20 to 40 words, half of them from paragraphs that are in no text, half from a\n"
 	       "# text with a third of the words replaced.\n", corpus_words(c));
-	printf("# Score: BM25 over all words%s; top %d; one thread; times include the analysis of the query.\n",
+	printf("# Score: BM25 over all words but stop words%s; top %d; one thread; times include the analysis of the query.\n",
 	       o.plain ? "" : ", times importance and recency (half-life 30 days)", K);
 	for (i = 0; i < o.text_counts; i++) {
 		struct index *ix = build(c, &o, o.texts[i]);
-		double median = measure(ix, c, &o, o.texts[i], "query", NULL);
+		double median;
 
+		measure(ix, c, &o, o.texts[i], "query", index_search, NULL);
+		median = measure(ix, c, &o, o.texts[i], "near", index_search_near, NULL);
 		measure_filtered(ix, c, &o, o.texts[i]);
 		measure_lists(ix, o.texts[i]);
 		if (i == 0 && o.checks > 0)

@@ -141,8 +141,8 @@ static enum problem_code read_scope(const struct json *obj, struct handoff_draft
 	enum problem_code code = decode_str(obj, "scope", 0, 64, &name, p);
 
 	if (code == P_OK && name.p && !str_is(name, "task") && !str_is(name, "space"))
-		code = problem_set(p, P_INVALID_FIELD, "scope", "scope is \"%.*s\"; expected task (memories of this task "
-				   "and those without one) or space (those of other tasks, too)", STR_ARG(name));
+		code = problem_set(p, P_INVALID_FIELD, "scope", "scope is \"%.*s\"; expected task (memories of this "
+				   "task and those without one) or space (those of other tasks, too)", STR_ARG(name));
 	d->whole_space = code == P_OK && str_is(name, "space");
 	return code;
 }

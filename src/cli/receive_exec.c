@@ -141,9 +141,27 @@ static void write_input(const struct job *job, struct buf *input)
 	}
 }
 
+/* The task that it belongs to. The flat form of an envelope, for old agents, does not name it. */
+static const char *task_of(struct job *job)
+{
+	struct arena *arena = job->cli->arena;
+	const char *envelope = text_or_null(arena, ask_str(job->handoff, "envelope_id")), *task;
+	struct client_request request = {.method = "GET", .repeatable = true};
+	struct ask ask;
+
+	task = text_or_null(arena, ask_str(json_get(json_get(job->handoff, "envelope"), "task"), "id"));
+	if (task || envelope == NULL)
+		return task;
+	request.path = ask_path(arena, "/v1/envelopes/", envelope, "");
+	ask_make(job->cli, &request, arena, &ask);
+	task = text_or_null(arena, ask_str(json_get(&ask.json, "task"), "id"));
+	ask_release(&ask);
+	return task;
+}
+
 static bool start(struct job *job, struct child *child, struct str input)
 {
-	const struct json *h = job->handoff, *envelope = json_get(h, "envelope");
+	const struct json *h = job->handoff;
 	struct arena *arena = job->cli->arena;
 	struct child_variable variables[] = {
 		{"SPINE_HANDOFF", text_or_null(arena, ask_str(h, "id"))},
@@ -152,7 +170,7 @@ static bool start(struct job *job, struct child *child, struct str input)
 		{"SPINE_ATTEMPT", arena_printf(arena, "%lld", (long long)ask_int(h, "attempt", 0)).p},
 		{"SPINE_REDELIVERED", ask_bool(h, "redelivered") ? "true" : "false"},
 		{"SPINE_FROM", text_or_null(arena, ask_str(h, "from"))},
-		{"SPINE_TASK", text_or_null(arena, ask_str(json_get(envelope, "task"), "id"))},
+		{"SPINE_TASK", task_of(job)},
 		{"SPINE_URL", client_url(job->cli->client)},
 		{"SPINE_SPACE", options_text(&job->cli->options, "space")},
 		{"SPINE_AGENT", job->exec->agent},

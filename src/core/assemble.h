@@ -12,8 +12,8 @@
 #include "core/redact.h"
 #include "token/token_cache.h"
 
-/* What is less relevant does not come along unless it was named or pinned. So relevant is what has one word of a summary
- * of five, all of them rare; of a summary of six it is not enough. */
+/* What is less relevant does not come along unless it was named or pinned. So relevant is what has one word of a
+ * summary of five, all of them rare; of a summary of six it is not enough. */
 #define HANDOFF_RELEVANCE_MIN (1.0 / 13)
 
 enum {

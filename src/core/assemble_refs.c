@@ -51,11 +51,26 @@ static void add_newest(struct collection *c, uint64_t num)
 	mention_add(&c->ids, (struct memory_id){num, 0}, c->arena);
 }
 
-/* What was named is inherited. What was pinned comes by its pin, while it has it; what came by relevance is looked for
- * again, for the new summary. Envelopes of minor 0 do not say why a memory was left out: it might have been named. */
+/* What was named is inherited; what came by relevance is looked for again, for the new summary. Envelopes of minor 0
+ * do not say why a memory was left out: it might have been named. */
 static bool is_inherited(enum envelope_why why)
 {
 	return why == WHY_CITED || why == WHY_INHERITED;
+}
+
+/* Whether it still is pinned is seen when it is resolved. */
+static void collect_pinned(struct collection *c, const struct envelope *parent)
+{
+	struct memory_id id;
+	size_t from = c->ids.count;
+
+	for (size_t i = 0; i < parent->ref_count; i++)
+		if (parent->refs[i].why == WHY_PINNED)
+			add_newest(c, parent->refs[i].id.num);
+	for (size_t i = 0; parent->minor > 0 && i < parent->trim_count; i++)
+		if (parent->trimmed[i].why == WHY_PINNED && memory_id_parse(parent->trimmed[i].id, &id))
+			add_newest(c, id.num);
+	collection_note(c, from, WHY_PINNED);
 }
 
 static void collect_named(struct collection *c, const struct envelope *parent)
@@ -63,7 +78,8 @@ static void collect_named(struct collection *c, const struct envelope *parent)
 	struct mention_list results = {0};
 	struct memory_id id;
 
-	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is relevant.
+	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is
+	 * relevant.
 	 */
 	result_steps_collect(&results, &parent->history, c->arena);
 	for (size_t i = 0; i < parent->ref_count; i++) {
@@ -136,6 +152,7 @@ static void collect_inherited(const struct assemble_tools *t, const struct assem
 	collect_decided(c, in->parent);
 	collect_opened(t, in, c);
 	collection_note(c, from, WHY_INHERITED);
+	collect_pinned(c, in->parent);
 	collect_listed(t, in, c, &query, HANDOFF_DECISIONS_KEPT, WHY_INHERITED);
 }
 
@@ -214,6 +231,8 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 		e->requested++;
 	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE &&
 	    memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
+		if (known->why == WHY_PINNED && !is_pinned_for(&m, e))
+			return;
 		if (!has_versions || !is_there(e, &m))
 			add_ref(e, &m, known);
 		e->resolved += asked;

@@ -1,8 +1,8 @@
 /* What goes along because it is relevant to the work, and how relevant everything else is.
  *
  * Who asks for more must not get less: the memories of a larger include_recent are those of a smaller one and more. A
- * search for more looks at more and may rank the first ones otherwise, by a place or two. So there are searches of fixed
- * sizes; those of the smaller ones come first, and the larger ones add to them.
+ * search for more looks at more and may rank the first ones otherwise, by a place or two. So there are searches of
+ * fixed sizes; those of the smaller ones come first, and the larger ones add to them.
  */
 #include "core/assemble_internal.h"
 
@@ -43,8 +43,8 @@ static struct str query_text(struct arena *arena, struct str text)
 	return without_ids(arena, text);
 }
 
-/* The summary finds; what the user asked for helps. Memories of this task and those without one, unless the sender wants
- * those of the whole space. */
+/* The summary finds; what the user asked for helps. Memories of this task and those without one, unless the sender
+ * wants those of the whole space. */
 static struct recall_query make_query(const struct assemble_tools *t, const struct assemble_input *in,
 				      const struct envelope *e)
 {

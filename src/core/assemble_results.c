@@ -54,12 +54,14 @@ static struct json step_of(const struct past_result *r, const struct envelope *p
 /* What was forgotten or has expired is not asked for: nobody named it. */
 static bool is_there(const struct assemble_tools *t, const struct assemble_input *in, uint64_t memory)
 {
-	enum memory_state state;
+	enum memory_state state = MEMORY_GONE;
+	struct arena arena;	/* its text is read again where it is resolved */
 	struct memory m;
 
-	if (store_memory_get(t->conn, in->space, memory, 0, t->arena, &m) != STORE_OK)
-		return false;
-	state = memory_state(&m, in->now_ms);
+	arena_init(&arena);
+	if (store_memory_get(t->conn, in->space, memory, 0, &arena, &m) == STORE_OK)
+		state = memory_state(&m, in->now_ms);
+	arena_release(&arena);
 	return state == MEMORY_ACTIVE || state == MEMORY_SUPERSEDED;
 }
 

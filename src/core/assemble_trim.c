@@ -1,9 +1,9 @@
 /* Trimming: what of the references and of the history the prompt has room for.
  *
  * The core of the prompt is never cut. Every other part is measured on its own, and budget_choose picks the forms that
- * are worth most together. What a part is worth does not depend on the budget, nor on what else is chosen; and where not
- * everything fits, the room is the budget less the longest frame that any choice can have (headings, and the line about
- * what was left out). So more room never carries less worth. What is told is always what was counted.
+ * are worth most together. What a part is worth does not depend on the budget, nor on what else is chosen; and where
+ * not everything fits, the room is the budget less the longest frame that any choice can have (headings, and the line
+ * about what was left out). So more room never carries less worth. What is told is always what was counted.
  */
 #include "core/assemble_internal.h"
 #include "core/assemble_measure.h"
@@ -31,6 +31,7 @@ struct trim {
 	/* As collected: the choice starts from these every time. */
 	struct envelope_ref *all;
 	size_t all_count;
+	size_t quiet_from;		/* what is left out from here on is not told in the prompt */
 };
 
 /* The prompt of the choice at hand. */
@@ -75,8 +76,8 @@ static double form_weight(enum envelope_why why, enum envelope_form form)
 	return form == FORM_SUMMARY ? (is_named(why) ? 0.8 : 0.6) : (is_named(why) ? 0.5 : 0.15);
 }
 
-/* What came by relevance alone is worth as much as it is likely to be needed: of what search finds with a relevance of r,
- * a share of about 0.7 * r^4 was needed, in labelled conversations. What only repeats another is worth little. */
+/* What came by relevance alone is worth as much as it is likely to be needed: of what search finds with a relevance of
+ * r, a share of about 0.7 * r^4 was needed, in labelled conversations. What only repeats another is worth little. */
 static double relevance_weight(const struct envelope_ref *r)
 {
 	if (r->why != WHY_RELEVANT)
@@ -84,8 +85,8 @@ static double relevance_weight(const struct envelope_ref *r)
 	return pow(r->relevance, 4) * (r->repeats ? REPEATED : 1);
 }
 
-/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. Ages are whole
- * hours, so that the same question a moment later has the same answer. */
+/* Low to critical: each step doubles. New before old: up to half as much again, fading by half every week. Ages are
+ * whole hours, so that the same question a moment later has the same answer. */
 static double ref_value(const struct envelope *e, const struct envelope_ref *r)
 {
 	double hours = (double)((e->created_at_ms - r->created_at_ms) / HOUR_MS);
@@ -193,8 +194,9 @@ static void add_trim(struct trim *t, struct str id, size_t item, const char *lef
 	const struct envelope_ref *r = item < t->all_count ? &t->all[item] : &step;
 	const char *reason = t->e->strategy == STRATEGY_LAZY      ? "lazy"
 			     : t->e->strategy == STRATEGY_SUMMARY ? "summary"
-			     : r->repeats && r->why == WHY_RELEVANT ? "repetition"
-								    : "budget";
+			     : item < t->all_count && item >= t->quiet_from ? "room"
+			     : r->repeats && r->why == WHY_RELEVANT	    ? "repetition"
+									    : "budget";
 
 	t->e->trimmed[t->e->trim_count++] = (struct envelope_trim){
 		.id = id,
@@ -240,15 +242,21 @@ static void apply_refs(struct trim *t)
 	}
 }
 
-static void apply(struct trim *t)
+static double worth_of(const struct trim *t)
 {
-	struct envelope *e = t->e;
 	double worth = 0;
 
 	for (size_t i = 0; i < t->count; i++)
 		if (t->items[i].chosen != BUDGET_NONE)
 			worth += t->items[i].value[t->items[i].chosen];
-	e->worth = round(worth * 1000) / 1000;
+	return worth;
+}
+
+static void apply(struct trim *t)
+{
+	struct envelope *e = t->e;
+
+	e->worth = round(worth_of(t) * 1000) / 1000;
 	e->trim_count = 0;
 	apply_refs(t);
 	for (size_t i = 0; i < e->history.count; i++)
@@ -282,8 +290,8 @@ static enum problem_code too_small(struct trim *t, int64_t count, const char *wh
 	return problem->code;
 }
 
-/* Tokens of the prompt without memories and steps, and with the longest line about what was left out. A few more are for
- * what counts otherwise beside other parts: the end of the last memory, and how many were left out. */
+/* Tokens of the prompt without memories and steps, and with the longest line about what was left out. A few more are
+ * for what counts otherwise beside other parts: the end of the last memory, and how many were left out. */
 static int64_t count_frame(struct trim *t)
 {
 	struct envelope *e = t->e, saved = *e;
@@ -313,10 +321,85 @@ static bool fit(struct trim *t, int64_t room)
 	return false;
 }
 
+/* --- Without a word about what is left out --- */
+
+/* The last references, from the given one on, are left behind, and the prompt does not speak of them. */
+static void leave_behind(struct trim *t, size_t from)
+{
+	for (size_t i = 0; i < t->count; i++)
+		t->items[i].chosen = t->items[i].form_count && (i < from || i >= t->all_count) ? 0 : BUDGET_NONE;
+	t->quiet_from = from;
+	apply(t);
+}
+
+static double worth_up_to(const struct trim *t, size_t from)
+{
+	double worth = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->items[i].form_count && (i < from || i >= t->all_count))
+			worth += t->items[i].value[0];
+	return worth;
+}
+
+static size_t first_relevant(const struct trim *t)
+{
+	size_t first = t->all_count;
+
+	while (first > 0 && t->all[first - 1].why == WHY_RELEVANT)
+		first--;
+	return first;
+}
+
+/* From which reference on the last ones, which came by relevance, have to be left behind so that the rest fits whole;
+ * all_count where even all of them are not enough. */
+static size_t fewest_left_behind(struct trim *t)
+{
+	size_t low = first_relevant(t), high = t->all_count, found = t->all_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		leave_behind(t, middle);
+		if (count_prompt(t) > room_of(t->e)) {
+			high = middle;
+		} else {
+			found = middle;
+			low = middle + 1;
+		}
+	}
+	return found;
+}
+
+/* --- Choosing --- */
+
+/* What fits whole without a word about the rest, or the best choice with it. The line about what was left out needs
+ * room, too: without the first, who asks for one memory more could get less. */
+static enum problem_code choose_some(struct trim *t, struct problem *problem)
+{
+	struct envelope *e = t->e;
+	size_t quiet = fewest_left_behind(t);
+	int64_t least, quiet_least;
+
+	leave_behind(t, first_relevant(t));
+	quiet_least = count_prompt(t);
+	t->quiet_from = t->all_count;
+	choose_all(t, BUDGET_NONE);
+	least = count_prompt(t);
+	if (quiet == t->all_count && least > room_of(e))
+		return too_small(t, least < quiet_least ? least : quiet_least,
+				 "the task with its constraints, without any memory,", problem);
+	if (least > room_of(e) || !fit(t, room_of(e) - count_frame(t)))
+		choose_all(t, BUDGET_NONE);
+	if (quiet < t->all_count && (least > room_of(e) || worth_up_to(t, quiet) > worth_of(t)))
+		leave_behind(t, quiet);
+	e->token_count = count_prompt(t);
+	return P_OK;
+}
+
 static enum problem_code choose(struct trim *t, struct problem *problem)
 {
 	struct envelope *e = t->e;
-	int64_t least;
 
 	choose_all(t, 0);
 	e->token_count = count_prompt(t);
@@ -324,15 +407,7 @@ static enum problem_code choose(struct trim *t, struct problem *problem)
 		return P_OK;
 	if (e->strategy == STRATEGY_FULL)
 		return too_small(t, e->token_count, "the envelope with everything in it", problem);
-	choose_all(t, BUDGET_NONE);
-	e->token_count = least = count_prompt(t);
-	if (least > room_of(e))
-		return too_small(t, least, "the task with its constraints, without any memory,", problem);
-	if (fit(t, room_of(e) - count_frame(t)))
-		return P_OK;
-	choose_all(t, BUDGET_NONE);
-	e->token_count = least;
-	return P_OK;
+	return choose_some(t, problem);
 }
 
 enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer,
@@ -340,6 +415,7 @@ enum problem_code assemble_trim(const struct assemble_tools *tools, const struct
 {
 	struct trim t = {
 		.e = e, .tokenizer = tokenizer, .arena = tools->arena, .all = e->refs, .all_count = e->ref_count,
+		.quiet_from = e->ref_count,
 	};
 	enum problem_code code;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells of the table: a million takes about half a millisecond. Within it the choice is the best that there is, so that more
- * room, or more to choose from, never gives less. */
+/* Cells of the table: a million takes about half a millisecond. Within it the choice is the best that there is, so
+ * that more room, or more to choose from, never gives less. */
 enum { BUDGET_CELLS_MAX = 1 << 23 };
 
 /* All items together may be worth this much, so that sums have room in 32 bits, also below 0. */

@@ -2,6 +2,7 @@
 
 #include "codec/json_set.h"
 #include "core/constraints.h"
+#include "core/result.h"
 
 #include <stdlib.h>
 
@@ -253,21 +254,50 @@ static struct str id_of(uint64_t num, struct arena *arena)
 	return arena_printf(arena, "ms-%llu", (unsigned long long)num);
 }
 
+/* What came by relevance alone was never promised to the next hop, which looks for it again. */
+static bool is_promised(const struct envelope_ref *r)
+{
+	return r->why != WHY_RELEVANT && r->why != WHY_RECENT;
+}
+
+/* A result goes along once; then the history names it. */
 static void compare_refs(const struct envelope *a, const struct envelope *b, struct arena *arena, struct fidelity *f)
 {
 	struct names in_a = names_of_refs(a, arena), in_b = names_of_refs(b, arena), rest = names_of_the_rest(b, arena);
+	struct mention_list results = {0};
 
+	result_steps_collect(&results, &b->history, arena);
 	for (size_t i = 0; i < a->ref_count; i++) {
 		uint64_t num = a->refs[i].id.num;
-		bool kept = find_named(&in_b, num) != NULL;
+		bool kept = find_named(&in_b, num) || mention_has(&results, (struct memory_id){num, 0});
 		const struct named *why = kept ? NULL : find_named(&rest, num);
-		struct fidelity_item *item = add(f, KIND_REF, kept ? FATE_KEPT : FATE_DROPPED, id_of(num, arena));
+		struct fidelity_item *item;
 
+		if (!is_promised(&a->refs[i]))
+			continue;
+		item = add(f, KIND_REF, kept ? FATE_KEPT : FATE_DROPPED, id_of(num, arena));
 		item->reason = why ? why->reason : STR_NULL;
 	}
 	for (size_t i = 0; i < b->ref_count; i++)
-		if (find_named(&in_a, b->refs[i].id.num) == NULL)
+		if (is_promised(&b->refs[i]) && find_named(&in_a, b->refs[i].id.num) == NULL)
 			add(f, KIND_REF, FATE_ADDED, id_of(b->refs[i].id.num, arena));
+}
+
+static bool has_memory(const struct envelope *e, uint64_t num)
+{
+	struct mention_list results = {0};
+	struct arena arena;
+	bool has = false;
+
+	for (size_t i = 0; !has && i < e->ref_count; i++)
+		has = e->refs[i].id.num == num && is_promised(&e->refs[i]);
+	if (has)
+		return true;
+	arena_init(&arena);
+	result_steps_collect(&results, &e->history, &arena);
+	has = mention_has(&results, (struct memory_id){num, 0});
+	arena_release(&arena);
+	return has;
 }
 
 void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
@@ -294,10 +324,8 @@ bool fidelity_has(const struct envelope *e, struct str key)
 		return e->intent.p != NULL;
 	if (json_get_str(&e->constraints, key))
 		return true;
-	if (memory_id_parse(key, &id))
-		for (size_t i = 0; i < e->ref_count; i++)
-			if (e->refs[i].id.num == id.num)
-				return true;
+	if (memory_id_parse(key, &id) && has_memory(e, id.num))
+		return true;
 	for (uint32_t i = 0; i < e->open_decisions.count; i++)
 		if (e->open_decisions.items[i].type == JSON_STRING && str_eq(e->open_decisions.items[i].s, key))
 			return true;

@@ -59,7 +59,7 @@ struct recall_filter {
 
 struct recall_query {
 	struct str text;	/* p == NULL: a listing, by number */
-	struct str more;	/* of a search: words that count half; p == NULL: none */
+	struct str more;	/* of a search: what it is about, in words that count half; p == NULL: not told */
 	/* Only its rarest words find memories, as many as stand in so many of them (0: all do). Where that leaves some
 	 * out, all words rank the shortlist of those that are the best by the rarest. */
 	uint64_t max_postings;

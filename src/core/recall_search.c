@@ -133,13 +133,14 @@ static void explain(const struct index *ix, struct recall_scratch *scratch, cons
 	index_explanation_release(&e);
 }
 
-/* What the words of the query are: `more` counts half, in the score and in the relevance. */
+/* What the words of the query are. Those of `more` count half in the score; a memory is as relevant as it is to one of
+ * the two texts. */
 static void read_words(struct recall_scratch *scratch, const struct recall_query *q)
 {
 	termbag_clear(&scratch->bag);
 	termbag_add_text(&scratch->bag, scratch->analyzer, q->text, q->more.p ? 2 : 1);
 	if (q->more.p)
-		termbag_add_share(&scratch->bag, scratch->analyzer, q->more, 1, 0.5f);
+		termbag_add_aside(&scratch->bag, scratch->analyzer, q->more, 1);
 }
 
 static struct index_query make_query(struct recall_scratch *scratch, const struct recall_query *q, struct arena *arena)

@@ -71,7 +71,8 @@ size_t render_best_trimmed(const struct envelope *e, size_t ret_best[RENDER_NAME
 	for (size_t i = 0; i < e->trim_count; i++) {
 		size_t at = count < RENDER_NAMED ? count : RENDER_NAMED;
 
-		if (!next_number(e, i, &num))
+		/* There was not even room to tell. */
+		if (!next_number(e, i, &num) || str_is(e->trimmed[i].reason, "room"))
 			continue;
 		count++;
 		for (; at > 0 && e->trimmed[ret_best[at - 1]].score < e->trimmed[i].score; at--)

@@ -1,7 +1,6 @@
 #include "core/result.h"
 
 #include "codec/json_member.h"
-#include "core/handoff_id.h"
 
 enum { PAGE = 16 };
 
@@ -69,11 +68,11 @@ enum store_status result_read(struct store_conn *c, int64_t space, uint64_t hand
 
 /* --- Those of an envelope --- */
 
-static enum store_status read_past(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				   struct past_result *ret, bool *ret_is_told)
+static enum store_status read_past(struct store_conn *c, const struct handoff_row *h, struct past_result *ret,
+				   bool *ret_is_told)
 {
 	struct result_row row;
-	enum store_status status = store_result_get(c, h->space, h->num, arena, &row);
+	enum store_status status = store_result_find(c, h->space, h->num, &row);
 
 	*ret_is_told = status == STORE_OK && (row.memory || row.form == RESULT_LARGE);
 	*ret = (struct past_result){.handoff = h->num, .agent = h->agent_name, .at_ms = h->changed_at_ms};
@@ -104,7 +103,7 @@ enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envel
 		}
 		for (size_t i = 0; status == STORE_OK && i < count; i++) {
 			after = rows[i].num;
-			status = read_past(c, &rows[i], arena, &list[found], &is_told);
+			status = read_past(c, &rows[i], &list[found], &is_told);
 			found += status == STORE_OK && is_told;
 		}
 	}
@@ -200,18 +199,33 @@ static bool read_told(struct store_conn *c, int64_t space, const struct json *st
 	       str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
 }
 
-bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index,
-			     struct arena *arena)
+/* The agent's last one before that step says the same as m. */
+static bool is_last(struct store_conn *c, int64_t space, const struct json *history, uint32_t index, struct str agent,
+		    const struct memory *m, struct arena *arena)
 {
-	struct str agent = teller(&history->items[index]), other;
-	struct memory told, last;
+	struct memory last;
 
-	if (agent.p == NULL || !read_told(c, space, &history->items[index], agent, arena, &told))
-		return false;
 	while (index-- > 0) {
-		other = teller(&history->items[index]);
+		struct str other = teller(&history->items[index]);
+
 		if (other.p && str_eq(other, agent) && read_told(c, space, &history->items[index], agent, arena, &last))
-			return memcmp(last.digest, told.digest, sizeof(last.digest)) == 0;
+			return memcmp(last.digest, m->digest, sizeof(last.digest)) == 0;
 	}
 	return false;
+}
+
+bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index)
+{
+	struct str agent = teller(&history->items[index]);
+	struct arena arena;	/* texts may be large, and only their digests are compared */
+	struct memory told;
+	bool is_repeated;
+
+	if (agent.p == NULL)
+		return false;
+	arena_init(&arena);
+	is_repeated = read_told(c, space, &history->items[index], agent, &arena, &told) &&
+		      is_last(c, space, history, index, agent, &told, &arena);
+	arena_release(&arena);
+	return is_repeated;
 }

@@ -50,8 +50,7 @@ struct str past_result_place(const struct past_result *r, struct arena *arena);
 /* What the action of such a step begins with; what was to be done follows. */
 #define PAST_RESULT_ACTION "completed: "
 /* Does the step tell a result that says what the last one of that agent in the history had said? */
-bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index,
-			     struct arena *arena);
+bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index);
 /* Notes the memories that the steps of a history name. */
 void past_results_collect(struct mention_list *named, const struct json *history, struct arena *arena);
 /* The same of the steps that tell a result. */

@@ -2,21 +2,33 @@
 
 #include "core/redact.h"
 
-/* What was forgotten, or has expired, is no news. */
-static enum store_status read_memory(struct store_conn *c, int64_t space, const struct envelope *e, int64_t now_ms,
-				     struct arena *arena, struct since_result *r, bool *ret_is_news)
+/* What was forgotten, or has expired, is no news. The text is read where it is shown. */
+static enum store_status read_memory(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms,
+				     struct arena *arena, struct memory *ret, bool *ret_is_news)
 {
-	enum store_status status = store_memory_get(c, space, r->past.memory, 0, arena, &r->memory);
-	enum memory_state state;
+	enum store_status status = store_memory_get(c, space, num, 0, arena, ret);
+	enum memory_state state = status == STORE_OK ? memory_state(ret, now_ms) : MEMORY_GONE;
 
-	*ret_is_news = false;
-	if (status != STORE_OK)
-		return status == STORE_NOT_FOUND ? STORE_OK : status;
-	state = memory_state(&r->memory, now_ms);
 	*ret_is_news = state == MEMORY_ACTIVE || state == MEMORY_SUPERSEDED;
-	if (*ret_is_news && e->guard.type == JSON_OBJECT)
-		redact_memory(&r->memory, arena);
-	return STORE_OK;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+static enum store_status look_at(struct store_conn *c, int64_t space, const struct envelope *e, int64_t now_ms,
+				 bool is_shown, struct arena *arena, struct since_result *r, bool *ret_is_news)
+{
+	struct arena scratch;
+	struct memory m;
+	enum store_status status;
+
+	arena_init(&scratch);
+	status = read_memory(c, space, r->past.memory, now_ms, is_shown ? arena : &scratch, &m, ret_is_news);
+	if (is_shown && *ret_is_news) {
+		r->memory = m;
+		if (e->guard.type == JSON_OBJECT)
+			redact_memory(&r->memory, arena);
+	}
+	arena_release(&scratch);
+	return status;
 }
 
 enum problem_code since_results(struct store_conn *c, int64_t space, const struct envelope *e, int64_t now_ms,
@@ -42,7 +54,7 @@ enum problem_code since_results(struct store_conn *c, int64_t space, const struc
 
 		*r = (struct since_result){.past = past[i]};
 		if (is_news && r->past.memory)
-			status = read_memory(c, space, e, now_ms, arena, r, &is_news);
+			status = look_at(c, space, e, now_ms, news < SINCE_SHOWN_MAX, arena, r, &is_news);
 		news += status == STORE_OK && is_news;
 	}
 	*ret_count = news;

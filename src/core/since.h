@@ -9,11 +9,15 @@
 #include "core/envelope.h"
 #include "core/result.h"
 
-enum { SINCE_RESERVE_TOKENS = 30 };
+enum {
+	SINCE_RESERVE_TOKENS = 30,
+	SINCE_SHOWN_MAX = 20,		/* results that a prompt ends with; of very many the others stand beside it */
+};
 
 struct since_result {
 	struct past_result past;
-	struct memory memory;		/* in its newest version, without credentials where a guard asks; num 0: none */
+	/* Of the first SINCE_SHOWN_MAX: in its newest version, without credentials where a guard asks; num 0: none. */
+	struct memory memory;
 };
 
 /* The results of the parent's handoffs that the envelope does not name. Everything lives in the arena. */

@@ -10,7 +10,7 @@
 #include "token/token.h"
 
 enum since_form { SINCE_NONE, SINCE_SHORT, SINCE_LINE, SINCE_FULL };
-enum { FENCE_MIN = 3, NAME_BYTES = 40, SHOWN_MAX = 20 };
+enum { FENCE_MIN = 3, NAME_BYTES = 40 };
 
 /* Names come from agents: what would begin a line of its own in the prompt must not. */
 static void put_name(struct buf *out, struct str name)
@@ -121,9 +121,8 @@ void since_render(const struct envelope *e, const struct since_result *results, 
 
 	if (count == 0 || t == NULL)
 		return;
-	/* Of very many the others are told beside it. */
-	if (count > SHOWN_MAX)
-		count = SHOWN_MAX;
+	if (count > SINCE_SHOWN_MAX)
+		count = SINCE_SHOWN_MAX;
 	arena_init(&arena);
 	forms = arena_calloc(&arena, count, sizeof(*forms));
 	buf_putc(prompt, '\n');

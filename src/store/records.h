@@ -63,7 +63,7 @@ struct envelope_row {
 	bool has_body_digest;		/* not where it was stored before schema 4 */
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
-	struct str considered;		/* written only; p == NULL: nothing. What it was chosen from: core/considered.h's */
+	struct str considered;		/* what it was chosen from (core/considered.h); written only; p == NULL: none */
 };
 
 /* A task, as the list of tasks shows it. */

@@ -220,6 +220,8 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 				   const struct result_row *result);
 enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
 				   struct result_row *ret);
+/* The same without its texts: only where it is. */
+enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret);
 
 /* --- Events --- */
 

@@ -28,6 +28,7 @@ struct index *index_new(const struct index_config *config)
 	ix->config = *config;
 	dictionary_init(&ix->terms);
 	dictionary_init(&ix->labels);
+	ix->min_boost = INFINITY;
 	order_init(&ix->order);
 	order_init(&ix->groups);
 	return ix;
@@ -293,6 +294,7 @@ void index_add(struct index *ix, const struct index_document *doc)
 
 	assert(doc->terms->seed == ix->config.seed);
 	assert(isfinite(doc->boost) && doc->boost >= 0 && doc->id >> INDEX_ID_BITS == 0);
+	ix->min_boost = fminf(ix->min_boost, doc->boost);
 	index_remove(ix, doc->id);
 	/* The segment first: rewriting one may drop strings that this document is about to use. */
 	slot = open_slot(ix);
@@ -338,6 +340,7 @@ bool index_set_boost(struct index *ix, uint64_t id, float boost)
 	if (!index_find(ix, id, &s, &doc))
 		return false;
 	segment_set_boost(s, doc, boost);
+	ix->min_boost = fminf(ix->min_boost, boost);
 	return true;
 }
 

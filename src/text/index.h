@@ -58,7 +58,7 @@ struct index_document {
 	const struct termbag *terms;	/* its seed is the index's */
 	const struct str *labels;
 	size_t label_count;
-	struct str group;		/* one of the labels, or p == NULL: documents with the same one are neighbours */
+	struct str group;		/* one of the labels, or p == NULL; those with the same are neighbours */
 	int64_t created_ms;
 	int64_t expires_ms;		/* not found from then on; INDEX_NEVER */
 	float boost;			/* at least 0; 1 is usual */
@@ -147,29 +147,39 @@ struct index_hit {
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *scratch, struct index_hit *ret_hits);
 
-/* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are the
- * active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever the
- * filter. Each lends half of its worth for a term; a document longer than a short text (config.note_length) stands by
- * itself, and borrows the less the longer it is. A term counts in full where it is worth most, of the three, and by
- * half elsewhere:
+/* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are
+ * the active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever
+ * the filter; they are looked for among the sixteen next ones on each side. Each lends half of its worth for a term; a
+ * document longer than a short text (config.note_length) stands by itself, and borrows the less the longer it is. A
+ * term counts in full where it is worth most, of the three, and by half elsewhere:
  *
  *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2
  *     c = score_shortness(length of d)
  *
- * It is worked out for the best by their own words, three times as many as are wanted (at least INDEX_NEAR_MIN, at most
- * INDEX_PAGE), and for their neighbours. Behind those follow the others, by their own words alone: so every document
- * with a term of the query is found once, and scores only fall from page to page.
+ * It is worked out for the seeds, the best by their own words, three times as many as are wanted (at least
+ * INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the query
+ * themselves. Where the filter may part neighbours, those of the best without the filter are looked at, too. Behind
+ * the seeds and the neighbours that are worth more than the last seed follow the others, by their own words alone: so
+ * every document with a term of the query is found once, and scores only fall from page to page. That holds for pages
+ * with the same k, while nothing changes.
  *
  * The relevance of a document is comparable between queries, and depends on no other hit, time or boost. Each word of
- * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which
- * it does not occur, since a small index knows little of how rare its words are; a part of a compound weighs less
- * (text/analyze.h), and so does a word that goes with any subject (text/everyday.h). With g the worth of a word over that of one occurrence in a text of average length, at most 1,
+ * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which it
+ * does not occur, since a small index knows little of how rare its words are; a part of a compound weighs less
+ * (text/analyze.h), and so does a word that goes with any subject (text/everyday.h). With `worth` as above, `best` the
+ * most of the three, and `full` the worth of one occurrence in a text of average length,
  *
- *     coverage = sum of weight * g / (1 + sum of weights)          what it has of the query, and one word unsaid
- *     found    = how many words it or its neighbours have
- *     relevance = x / (1 + x) with x = coverage * found^2 / 2      two words found together say more than one
+ *     coverage = sum of weight * min(1, worth / full) / (1 + sum of weights)	of the query; one word is unsaid
+ *     found    = sum of shares of a word * min(1, INDEX_FOUND * best / full)	how many words it or its neighbours have
+ *     x = coverage * found^2 / 2 * ln(INDEX_USUAL) / ln(1 + documents)
+ *     relevance = x / (1 + x)
+ *
+ * Of a query of two texts (text/termbag.h) it is the higher of the relevances to each of them. Two words found
+ * together say more than one. The more documents there are, the more of them have some words of a query by chance:
+ * singling out one of n takes ln(n). INDEX_USUAL sets the scale, the size of a usual space.
  */
-enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100 };
+enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100, INDEX_USUAL = 500 };
+#define INDEX_FOUND 1.5		/* so a word that only a neighbour has counts three quarters */
 size_t index_search_near(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 			 struct index_scratch *scratch, struct index_hit *ret_hits);
 /* The same numbers for these ids, in their order; all 0 for one that is not there. */

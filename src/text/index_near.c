@@ -1,8 +1,12 @@
 /* Documents together with their neighbours: see index_search_near in text/index.h.
  *
- * The terms that a document has are read from its forward list, once for each document of a search: seeds, their
- * neighbours, and the neighbours of those neighbours that may still be among the best. A neighbour that is no seed is
- * worth at most the worst seed; so most are ruled out before anything of them is read.
+ * A search first finds the seeds, the best by their own words, and then looks at them and at who stands beside them. A
+ * document's words are read from its forward list, once, and only where it can still be among the best: a seed's own
+ * sum is known, and a document that is no seed is worth at most the worst seed.
+ *
+ * Worths are whole numbers of units of 1 / scale (text/index_rank.h), what is lent is rounded down to them, and the
+ * parts of a relevance are whole numbers of units of 1 / GRAIN. So sums are the same in whatever order they are added,
+ * and no history of the index shows in them.
  */
 #include "text/index_near.h"
 
@@ -15,9 +19,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define GRAIN 0x1p48
+
 enum {
-	STEPS_MAX = 16,		/* that a neighbour is looked for among inactive documents */
-	NO_DOC = UINT32_MAX,
+	STEPS_MAX = 16,		/* among which an active neighbour is looked for */
+	NOBODY = UINT32_MAX,
 };
 
 /* A term of the query. */
@@ -26,6 +32,7 @@ struct near_word {
 	float weight;		/* index_rank_term's */
 	double full;		/* worth of one occurrence in a text of average length */
 	double share;		/* of a word */
+	uint8_t parts;		/* of the query that it is in */
 	double rarity;		/* what it says: share * idf over the highest */
 };
 
@@ -35,20 +42,24 @@ struct near_match {
 	uint32_t worth;
 };
 
-/* A document that was read. */
-struct near_doc {
-	uint32_t where;		/* as in index.order */
-	uint32_t from, count;	/* its matches */
-	uint32_t sum;		/* of their worths */
+enum near_role {
+	NEAR_OTHER,		/* not a seed */
+	NEAR_SEED,		/* among the best by own words, but the filter does not let it through */
+	NEAR_HIT,		/* among the best by own words that the filter lets through */
+	NEAR_EXTRA,		/* no seed, but worth more than what follows the seeds */
 };
 
-/* A document and who stands beside it. */
-struct near_place {
+struct near_doc {
 	const struct segment *s;
-	uint32_t where;
-	uint32_t beside[2];		/* before and after; NO_DOC: nobody */
+	uint32_t where;			/* as in index.order */
 	uint16_t doc;
-	bool is_hit;			/* found by its own words, and passes the filter */
+	uint8_t role;
+	bool is_summed, is_read, is_weighed;
+	bool is_placed[2];
+	uint32_t from, count;		/* its matches (is_read) */
+	uint32_t sum;			/* of their worths (is_summed) */
+	uint32_t beside[2];		/* before and after: positions in docs, or NOBODY (is_placed) */
+	double factor;			/* boost and recency (is_weighed) */
 };
 
 struct index_near {
@@ -56,33 +67,26 @@ struct index_near {
 	const struct index_query *query;
 	struct index_scratch *x;
 	int64_t now_ms;
-	double total;			/* weight of all words of the query */
+	double totals[2];		/* weight of all words of each part of the query */
+	double certainty;		/* that a match is not by chance, for the number of documents */
 
 	struct near_word *words;	/* ascending by term */
 	size_t word_count;
 	size_t word_cap;
 	uint32_t *terms;		/* of the words */
-	struct near_doc *docs;
-	size_t doc_count;
-	size_t doc_cap;
+	struct segment_wanted wanted;	/* the same */
+	struct near_doc *docs;		/* seeds, then who stands beside them, then who stands beside those */
+	uint32_t doc_count;
+	uint32_t doc_cap;
 	struct near_match *matches;
 	size_t match_count;
 	size_t match_cap;
 	uint32_t *slots;		/* hash table of 1 + position in docs; 0 is free */
 	size_t slot_count;		/* a power of two */
-	/* Of a search: */
-	size_t room;			/* how many are looked for by their own words; what follows has a multiple of it */
-	struct index_hit *hits;
-	uint64_t *ids, *extra;
-	struct near_place *places, *others;
-};
-
-
-struct near_rating {
-	double own, text;		/* in units of 1 / scale */
-	double factor;			/* boost and recency */
-	double mass;			/* weight of the words that were found */
-	double found;			/* how many */
+	/* For each word, of the document at hand. All 0 in between. */
+	uint32_t best[INDEX_QUERY_TERMS];
+	uint64_t all[INDEX_QUERY_TERMS];
+	struct index_found found[INDEX_PAGE];
 };
 
 void index_near_free(struct index_near *n)
@@ -94,11 +98,6 @@ void index_near_free(struct index_near *n)
 	free(n->docs);
 	free(n->matches);
 	free(n->slots);
-	free(n->hits);
-	free(n->ids);
-	free(n->extra);
-	free(n->places);
-	free(n->others);
 	free(n);
 }
 
@@ -114,7 +113,15 @@ static int compare_word(const void *a, const void *b)
 /* What a term of the query says, were it in no document. */
 static double meaning_of(const struct termbag *bag, size_t i)
 {
-	return bag->terms[i].share * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+	const struct termbag_term *t = &bag->terms[i];
+
+	return t->share * (everyday_word(termbag_str(bag, i)) ? EVERYDAY_WEIGHT : 1);
+}
+
+static void add_total(struct index_near *n, uint8_t parts, double meaning)
+{
+	for (int i = 0; i < 2; i++)
+		n->totals[i] += parts >> i & 1 ? meaning : 0;
 }
 
 static void set_words(struct index_near *n)
@@ -130,9 +137,10 @@ static void set_words(struct index_near *n)
 		n->words = mem_reallocarray(n->words, n->word_cap, sizeof(*n->words));
 		n->terms = mem_reallocarray(n->terms, n->word_cap, sizeof(*n->terms));
 	}
-	n->total = 0;
+	n->totals[0] = n->totals[1] = 0;
+	n->certainty = log(INDEX_USUAL) / log1p((double)n->ix->live_docs);
 	for (i = 0; i < bag->term_count; i++)
-		n->total += meaning_of(bag, i);
+		add_total(n, bag->terms[i].parts, meaning_of(bag, i));
 	n->word_count = r->term_count;
 	for (i = 0; i < r->term_count; i++) {
 		const struct index_rank_term *t = &r->terms[i];
@@ -141,25 +149,19 @@ static void set_words(struct index_near *n)
 
 		n->words[i] = (struct near_word){
 			.term = t->term, .weight = t->weight, .rarity = meaning * idf / highest,
-			.share = bag->terms[t->bag_at].share, .full = t->weight / (n->ix->config.k1 + 1),
+			.share = bag->terms[t->bag_at].share, .parts = bag->terms[t->bag_at].parts,
+			 .full = t->weight / (n->ix->config.k1 + 1),
 		};
-		n->total -= meaning - n->words[i].rarity;
+		add_total(n, n->words[i].parts, n->words[i].rarity - meaning);
 	}
 	qsort(n->words, n->word_count, sizeof(*n->words), compare_word);
 	for (i = 0; i < n->word_count; i++)
 		n->terms[i] = n->words[i].term;
+	segment_want(&n->wanted, n->terms, n->word_count);
 }
 
-/* Forgets the documents of the search before. */
-static void forget_docs(struct index_near *n)
-{
-	if (n->slots)
-		memset(n->slots, 0, n->slot_count * sizeof(*n->slots));
-	n->doc_count = n->match_count = 0;
-}
-
-/* Begins with a query; its words are set when x->rank is the query's. */
-static struct index_near *begin(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t room,
+/* Begins with a query, and forgets the documents of the one before. Its words are set when x->rank is the query's. */
+static struct index_near *begin(const struct index *ix, const struct index_query *query, int64_t now_ms,
 				struct index_scratch *x)
 {
 	struct index_near *n = x->near ? x->near : mem_zalloc(sizeof(*n));
@@ -169,19 +171,14 @@ static struct index_near *begin(const struct index *ix, const struct index_query
 	n->query = query;
 	n->x = x;
 	n->now_ms = now_ms;
-	forget_docs(n);
-	if (room > n->room) {
-		n->room = room;
-		n->hits = mem_reallocarray(n->hits, room, sizeof(*n->hits));
-		n->ids = mem_reallocarray(n->ids, room, sizeof(*n->ids));
-		n->extra = mem_reallocarray(n->extra, 4 * room, sizeof(*n->extra));
-		n->places = mem_reallocarray(n->places, 2 * room, sizeof(*n->places));
-		n->others = mem_reallocarray(n->others, 4 * room, sizeof(*n->others));
-	}
+	if (n->slots)
+		memset(n->slots, 0, n->slot_count * sizeof(*n->slots));
+	n->doc_count = 0;
+	n->match_count = 0;
 	return n;
 }
 
-/* --- Reading documents ---------------------------------------------------------------------------- */
+/* --- Documents ------------------------------------------------------------------------------------ */
 
 static size_t slot_of(const struct index_near *n, uint32_t where)
 {
@@ -195,199 +192,306 @@ static size_t slot_of(const struct index_near *n, uint32_t where)
 /* Keeps the table at most half full. */
 static void reserve_slot(struct index_near *n)
 {
-	size_t i;
+	uint32_t i;
 
-	if (2 * n->doc_count < n->slot_count)
+	if (2 * (size_t)n->doc_count < n->slot_count)
 		return;
 	free(n->slots);
-	n->slot_count = n->slot_count ? 2 * n->slot_count : 512;
+	n->slot_count = n->slot_count ? 2 * n->slot_count : 1024;
 	n->slots = mem_calloc(n->slot_count, sizeof(*n->slots));
 	for (i = 0; i < n->doc_count; i++)
-		n->slots[slot_of(n, n->docs[i].where)] = (uint32_t)i + 1;
+		n->slots[slot_of(n, n->docs[i].where)] = i + 1;
 }
 
-static void read_matches(struct index_near *n, struct near_doc *d)
+/* The position of the document, which may be new. */
+static uint32_t doc_of(struct index_near *n, uint32_t where)
 {
-	const struct segment *s = n->ix->slots[d->where >> 16];
-	struct index_scratch *x = n->x;
-	uint16_t doc = (uint16_t)d->where;
-	size_t i, count = segment_matches(s, doc, n->terms, n->word_count, x->matches, x->counts);
+	size_t at;
 
+	reserve_slot(n);
+	at = slot_of(n, where);
+	if (n->slots[at])
+		return n->slots[at] - 1;
+	if (n->doc_count == n->doc_cap) {
+		n->doc_cap = n->doc_cap * 2 + 512;
+		n->docs = mem_reallocarray(n->docs, n->doc_cap, sizeof(*n->docs));
+	}
+	n->docs[n->doc_count] = (struct near_doc){
+		.s = n->ix->slots[where >> 16], .where = where, .doc = (uint16_t)where,
+	};
+	n->slots[at] = ++n->doc_count;
+	return n->doc_count - 1;
+}
+
+/* Reads the words of the document. */
+static void read_doc(struct index_near *n, uint32_t at)
+{
+	struct near_doc *d = &n->docs[at];
+	struct index_scratch *x = n->x;
+	size_t i, count;
+
+	if (d->is_read)
+		return;
+	count = segment_matches(d->s, d->doc, &n->wanted, x->matches, x->counts);
 	if (n->match_count + count > n->match_cap) {
-		n->match_cap = n->match_cap * 2 + count + 1024;
+		n->match_cap = n->match_cap * 2 + count + 4096;
 		n->matches = mem_reallocarray(n->matches, n->match_cap, sizeof(*n->matches));
 	}
+	d->is_read = d->is_summed = true;
 	d->from = (uint32_t)n->match_count;
 	d->count = (uint32_t)count;
+	d->sum = 0;
 	for (i = 0; i < count; i++) {
 		struct near_match *m = &n->matches[n->match_count++];
 
 		m->word = x->matches[i];
 		m->worth = index_rank_worth(&x->rank, n->words[m->word].weight, 1.0f / (float)x->counts[i],
-					    s->lengths[doc]);
+					    d->s->lengths[d->doc]);
 		d->sum += m->worth;
 	}
 }
 
-/* The document, which is read where that was not done. Borrowed until the next call. */
-static const struct near_doc *doc_of(struct index_near *n, uint32_t where)
+static double factor_of(struct index_near *n, uint32_t at)
 {
-	static const struct near_doc nobody;
-	size_t at;
+	struct near_doc *d = &n->docs[at];
 
-	if (where == NO_DOC)
-		return &nobody;
-	reserve_slot(n);
-	at = slot_of(n, where);
-	if (n->slots[at] == 0) {
-		if (n->doc_count == n->doc_cap) {
-			n->doc_cap = n->doc_cap * 2 + 256;
-			n->docs = mem_reallocarray(n->docs, n->doc_cap, sizeof(*n->docs));
-		}
-		n->docs[n->doc_count] = (struct near_doc){.where = where};
-		read_matches(n, &n->docs[n->doc_count]);
-		n->slots[at] = (uint32_t)++n->doc_count;
-	}
-	return &n->docs[n->slots[at] - 1];
+	if (!d->is_weighed)
+		d->factor = d->s->boosts[d->doc] + index_rank_recency(&n->x->rank, d->s->created_ms[d->doc]);
+	d->is_weighed = true;
+	return d->factor;
 }
 
-/* The next active document of the group, in that direction. */
-static uint32_t beside(const struct index_near *n, struct order_place at, uint32_t group, bool forward)
+/* The next active document of the group, in that direction; NOBODY. */
+static uint32_t step_aside(const struct index_near *n, struct order_place at, uint32_t group, bool forward)
 {
+	const struct order *groups = &n->ix->groups;
 	int steps;
 
 	for (steps = 0; steps < STEPS_MAX; steps++) {
 		const struct segment *s;
 		uint32_t where;
 
-		if (!(forward ? order_next(&n->ix->groups, &at) : order_previous(&n->ix->groups, &at)) ||
-		    order_key(&n->ix->groups, at) >> INDEX_ID_BITS != (group & 0xffffff))
-			return NO_DOC;
-		where = order_value(&n->ix->groups, at);
+		if (!(forward ? order_next(groups, &at) : order_previous(groups, &at)) ||
+		    order_key(groups, at) >> INDEX_ID_BITS != (group & 0xffffff))
+			return NOBODY;
+		where = order_value(groups, at);
 		s = n->ix->slots[where >> 16];
 		if (s->groups[(uint16_t)where] == group && segment_is_active(s, (uint16_t)where, n->now_ms))
 			return where;
 	}
-	return NO_DOC;
+	return NOBODY;
 }
 
-static struct near_place place_of(const struct index_near *n, uint32_t where)
+/* What was added one after the other stands side by side in a segment: where the next id is that of a document of the
+ * same group, nobody can be in between. */
+static bool is_next(const struct index_near *n, const struct near_doc *d, uint32_t next, uint64_t id)
 {
-	const struct segment *s = n->ix->slots[where >> 16];
-	struct near_place p = {.s = s, .doc = (uint16_t)where, .where = where};
-	uint32_t group = s->groups[p.doc];
+	const struct segment *s = d->s;
+
+	return next < s->doc_count && s->ids[next] == id && s->groups[next] == s->groups[d->doc] &&
+	       segment_is_active(s, (uint16_t)next, n->now_ms);
+}
+
+/* Where the sides are that have not been found yet. */
+static void find_beside(const struct index_near *n, const struct near_doc *d, uint32_t ret[2])
+{
+	uint64_t id = d->s->ids[d->doc];
+	uint32_t group = d->s->groups[d->doc];
 	struct order_place at;
 
-	if (!order_at_most(&n->ix->groups, index_group_key(group, s->ids[p.doc]), &at))
+	ret[0] = is_next(n, d, (uint32_t)d->doc - 1, id - 1) ? d->where - 1 : NOBODY;
+	ret[1] = is_next(n, d, (uint32_t)d->doc + 1, id + 1) ? d->where + 1 : NOBODY;
+	if ((ret[0] != NOBODY || d->is_placed[0]) && (ret[1] != NOBODY || d->is_placed[1]))
+		return;
+	if (!order_at_most(&n->ix->groups, index_group_key(group, id), &at))
 		abort();
-	p.beside[0] = beside(n, at, group, false);
-	p.beside[1] = beside(n, at, group, true);
-	return p;
+	if (ret[0] == NOBODY && !d->is_placed[0])
+		ret[0] = step_aside(n, at, group, false);
+	if (ret[1] == NOBODY && !d->is_placed[1])
+		ret[1] = step_aside(n, at, group, true);
 }
 
-static void prefetch(const struct index_near *n, uint32_t where)
+/* Finds who stands beside the document. An active document is beside those that are beside it. */
+static void place_doc(struct index_near *n, uint32_t at)
 {
-	const struct segment *s;
+	struct near_doc *d = &n->docs[at];
+	uint32_t where[2], i;
 
-	if (where == NO_DOC)
+	if (d->is_placed[0] && d->is_placed[1])
 		return;
-	s = n->ix->slots[where >> 16];
-	mem_prefetch(s->forward + s->forward_at[(uint16_t)where]);
+	find_beside(n, d, where);
+	for (i = 0; i < 2; i++) {
+		uint32_t one = NOBODY;
+
+		d = &n->docs[at];
+		if (d->is_placed[i])
+			continue;
+		if (where[i] != NOBODY)
+			one = doc_of(n, where[i]);
+		d = &n->docs[at];
+		d->is_placed[i] = true;
+		d->beside[i] = one;
+		if (one == NOBODY)
+			continue;
+		if (segment_is_active(d->s, d->doc, n->now_ms)) {
+			n->docs[one].is_placed[1 - i] = true;
+			n->docs[one].beside[1 - i] = at;
+		}
+	}
+}
+
+static void prefetch_words(const struct near_doc *d)
+{
+	const uint8_t *p = d->s->forward + d->s->forward_at[d->doc];
+
+	mem_prefetch(p);
+	mem_prefetch(p + 64);
 }
 
 /* --- Rating --------------------------------------------------------------------------------------- */
 
-static double factor_of(const struct index_near *n, uint32_t where)
-{
-	const struct segment *s = n->ix->slots[where >> 16];
-	uint16_t doc = (uint16_t)where;
-
-	return s->boosts[doc] + index_rank_recency(&n->x->rank, s->created_ms[doc]);
-}
-
 /* How much of what its neighbours have for a term a document gets. */
-static double lending(const struct index_near *n, const struct near_place *p)
+static double lending(const struct index_near *n, const struct near_doc *d)
 {
-	return 0.5 * score_shortness(p->s->lengths[p->doc], n->ix->config.note_length);
+	return 0.5 * score_shortness(d->s->lengths[d->doc], n->ix->config.note_length);
 }
 
-/* The worth of a word at the front of the list, which then moves on; 0 where the document does not have it. */
-static double take_word(const struct index_near *n, const struct near_doc *d, uint32_t *at, uint32_t word)
+static void read_with_neighbours(struct index_near *n, uint32_t at)
 {
-	if (*at == d->count || n->matches[d->from + *at].word != word)
-		return 0;
-	return n->matches[d->from + (*at)++].worth;
+	int i;
+
+	place_doc(n, at);
+	read_doc(n, at);
+	for (i = 0; i < 2; i++)
+		if (n->docs[at].beside[i] != NOBODY)
+			read_doc(n, n->docs[at].beside[i]);
 }
 
-static uint32_t front_word(const struct index_near *n, const struct near_doc *d, uint32_t at, uint32_t word)
+/* Twice the text score, in units: of each word all that there is, and once more the best of it. */
+static uint64_t text_of(struct index_near *n, uint32_t at)
 {
-	return at < d->count && n->matches[d->from + at].word < word ? n->matches[d->from + at].word : word;
-}
+	const struct near_doc *d;
+	const struct near_match *m, *end;
+	uint64_t twice;
+	double lend;
+	int i;
 
-static void add_word(const struct near_word *w, double own, double before, double after, struct near_rating *r)
-{
-	double lent = before > after ? before : after, best = own > lent ? own : lent;
-	double worth = best + 0.5 * (own + before + after - best);
+	read_with_neighbours(n, at);
+	d = &n->docs[at];
+	lend = lending(n, d);
+	twice = 2 * (uint64_t)d->sum;
+	for (m = n->matches + d->from, end = m + d->count; m < end; m++)
+		n->best[m->word] = m->worth;
+	for (i = 0; i < 2; i++) {
+		if (d->beside[i] == NOBODY)
+			continue;
+		m = n->matches + n->docs[d->beside[i]].from;
+		for (end = m + n->docs[d->beside[i]].count; m < end; m++) {
+			uint32_t lent = (uint32_t)(lend * m->worth);
 
-	r->own += own;
-	r->text += worth;
-	r->mass += w->rarity * (worth < w->full ? worth / w->full : 1);
-	r->found += w->share * (2 * best < w->full ? 2 * best / w->full : 1);
-}
-
-static struct near_rating rate(struct index_near *n, const struct near_place *p)
-{
-	struct near_rating r = {.factor = factor_of(n, p->where)};
-	struct near_doc own = *doc_of(n, p->where), before = *doc_of(n, p->beside[0]), after = *doc_of(n, p->beside[1]);
-	uint32_t i = 0, j = 0, k = 0, word;
-	double lend = lending(n, p);
-
-	for (;;) {
-		double mine;
-
-		word = front_word(n, &own, i, front_word(n, &before, j, front_word(n, &after, k, UINT32_MAX)));
-		if (word == UINT32_MAX)
-			break;
-		mine = take_word(n, &own, &i, word);
-		add_word(&n->words[word], mine, lend * take_word(n, &before, &j, word),
-			 lend * take_word(n, &after, &k, word), &r);
+			twice += lent;
+			if (lent > n->best[m->word]) {
+				twice += lent - n->best[m->word];
+				n->best[m->word] = lent;
+			}
+		}
 	}
-	return r;
+	for (m = n->matches + d->from, end = m + d->count; m < end; m++)
+		n->best[m->word] = 0;
+	for (i = 0; i < 2; i++) {
+		if (d->beside[i] == NOBODY)
+			continue;
+		m = n->matches + n->docs[d->beside[i]].from;
+		for (end = m + n->docs[d->beside[i]].count; m < end; m++)
+			n->best[m->word] = 0;
+	}
+	return twice;
 }
 
-static struct index_hit hit_of(const struct index_near *n, const struct near_place *p, const struct near_rating *r)
+/* In units. */
+static double score_of(struct index_near *n, uint32_t at)
 {
-	double x = r->mass / (1 + n->total) * r->found * r->found / 2, scale = n->x->rank.scale;
+	return 0.5 * (double)text_of(n, at) * factor_of(n, at);
+}
 
+/* Adds what the document has, times `lend`, to best and all. */
+static void gather(struct index_near *n, const struct near_doc *d, double lend)
+{
+	const struct near_match *m = n->matches + d->from, *end = m + d->count;
+
+	for (; m < end; m++) {
+		uint32_t worth = (uint32_t)(lend * m->worth);
+
+		n->best[m->word] = worth > n->best[m->word] ? worth : n->best[m->word];
+		n->all[m->word] += worth;
+	}
+}
+
+static uint64_t grains(double share, double part)
+{
+	return (uint64_t)(share * (part < 1 ? part : 1) * GRAIN);
+}
+
+/* What of the words of the query was found, by its parts, in grains. */
+struct near_sums {
+	uint64_t mass[2], found[2];
+};
+
+static void add_found(struct near_sums *sums, const struct near_word *w, uint64_t twice, uint32_t best)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!(w->parts >> i & 1))
+			continue;
+		sums->mass[i] += grains(w->rarity, 0.5 * (double)twice / w->full);
+		sums->found[i] += grains(w->share, INDEX_FOUND * best / w->full);
+	}
+}
+
+/* To the part that it is more relevant to. */
+static double relevance_of(const struct index_near *n, const struct near_sums *sums)
+{
+	double most = 0;
+
+	for (int i = 0; i < 2; i++) {
+		double words = (double)sums->found[i] / GRAIN;
+		double x = (double)sums->mass[i] / GRAIN / (1 + n->totals[i]) * words * words / 2 * n->certainty;
+
+		most = x > most ? x : most;
+	}
+	return most / (1 + most);
+}
+
+/* Everything about a document. */
+static struct index_hit hit_of(struct index_near *n, uint32_t at)
+{
+	double scale = n->x->rank.scale;
+	struct near_sums sums = {0};
+	uint64_t twice = 0;
+	struct near_doc d;
+	size_t i;
+
+	read_with_neighbours(n, at);
+	d = n->docs[at];
+	gather(n, &d, 1);
+	for (i = 0; i < 2; i++)
+		if (d.beside[i] != NOBODY)
+			gather(n, &n->docs[d.beside[i]], lending(n, &d));
+	for (i = 0; i < n->word_count; i++) {
+		uint64_t worth = n->all[i] + n->best[i];	/* twice as well */
+
+		if (worth == 0)
+			continue;
+		twice += worth;
+		add_found(&sums, &n->words[i], worth, n->best[i]);
+		n->all[i] = n->best[i] = 0;
+	}
 	return (struct index_hit){
-		.id = p->s->ids[p->doc],
-		.score = r->text * r->factor / scale,
-		.own = r->own / scale,
-		.text = r->text / scale,
-		.relevance = x / (1 + x),
+		.id = d.s->ids[d.doc],
+		.score = 0.5 * (double)twice * factor_of(n, at) / scale,
+		.own = d.sum / scale,
+		.text = 0.5 * (double)twice / scale,
+		.relevance = relevance_of(n, &sums),
 	};
-}
-
-static double score_of(struct index_near *n, const struct near_place *p)
-{
-	struct near_rating r = rate(n, p);
-
-	return r.text * r.factor / n->x->rank.scale;
-}
-
-/* Most that a neighbour can lend whose words may not have been read: no more than `score`, by its own words. */
-static double most_of(const struct index_near *n, uint32_t where, double score)
-{
-	size_t at;
-	double factor;
-
-	if (where == NO_DOC)
-		return 0;
-	at = slot_of(n, where);
-	if (n->slots[at])
-		return n->docs[n->slots[at] - 1].sum;
-	factor = factor_of(n, where);
-	return factor > 0 ? score / factor : INFINITY;
 }
 
 void index_rate(const struct index *ix, const struct index_query *query, int64_t now_ms, const uint64_t *ids,
@@ -397,19 +501,14 @@ void index_rate(const struct index *ix, const struct index_query *query, int64_t
 	size_t i;
 
 	index_rank_prepare(&x->rank, ix, query, now_ms);
-	n = begin(ix, query, now_ms, 0, x);
+	n = begin(ix, query, now_ms, x);
 	set_words(n);
 	for (i = 0; i < count; i++) {
-		struct near_place place;
-		struct near_rating rating;
 		uint32_t where;
 
 		ret[i] = (struct index_hit){.id = ids[i]};
-		if (!order_get(&ix->order, ids[i], &where))
-			continue;
-		place = place_of(n, where);
-		rating = rate(n, &place);
-		ret[i] = hit_of(n, &place, &rating);
+		if (order_get(&ix->order, ids[i], &where))
+			ret[i] = hit_of(n, doc_of(n, where));
 	}
 }
 
@@ -419,51 +518,74 @@ struct near_search {
 	struct index_near *n;
 	struct index_top top;
 	size_t k;
-	size_t place_count;		/* of n->places: the best by their own words, ascending by where */
-	bool is_cut;			/* there may be more than those */
-	struct index_hit last;		/* then: the worst of them */
-	double unread;			/* what a document that is not among them scores at most by its own words */
+	uint32_t seed_count;		/* of n->docs */
+	uint32_t beside_count;		/* of n->docs: seeds, and who stands beside them */
+	size_t extra_count;
+	bool is_cut;			/* there may be more hits than the seeds */
+	struct index_found last;	/* then: the worst of them */
+	bool has_more;			/* there may be documents with words of the query that are no seeds */
+	double unread;			/* then: what such a one scores at most by its own words */
 	bool has_after;
-	double after_score;
-	size_t extra_count;		/* of n->extra: ids of neighbours that stand before what follows the best */
+	struct index_found after;	/* what is listed stands behind it */
 };
 
-static int compare_where(const void *a, const void *b)
+/* Searches by own words for up to `count`, into n->found, the best first; returns how many. */
+static size_t find_best(struct index_near *n, const struct index_query *query, size_t count)
 {
-	const struct near_place *x = a, *y = b;
+	struct index_top top = {n->x->found, index_search_top(n->ix, query, n->now_ms, count, n->x), count};
+	size_t found = top.count;
 
-	if (x->where != y->where)
-		return x->where < y->where ? -1 : 1;
-	return y->is_hit - x->is_hit;
+	while (top.count > 0) {
+		struct index_found one = index_top_take(&top);
+
+		n->found[top.count] = one;
+	}
+	return found;
 }
 
-/* Leaves each place once; where one of several is a hit, that one. */
-static size_t sort_places(struct near_place *places, size_t count)
+static uint32_t where_of(const struct index_near *n, const struct index_found *f)
 {
-	size_t i, kept = 0;
-
-	qsort(places, count, sizeof(*places), compare_where);
-	for (i = 0; i < count; i++)
-		if (kept == 0 || places[i].where != places[kept - 1].where)
-			places[kept++] = places[i];
-	return kept;
+	return (uint32_t)n->ix->ages[f->part] << 16 | f->doc;
 }
 
-/* Searches by own words for up to `count`, and notes where they are. Sets unread. */
-static size_t find_seeds(struct near_search *q, const struct index_query *query, size_t count, bool is_hit)
+/* Fetches what will be looked at of a seed. */
+static void prefetch_seed(const struct near_doc *d)
+{
+	mem_prefetch(d->s->ids + d->doc);
+	mem_prefetch(d->s->groups + d->doc);
+	mem_prefetch(d->s->forward_at + d->doc);
+	mem_prefetch(d->s->lengths + d->doc);
+	mem_prefetch(d->s->boosts + d->doc);
+	mem_prefetch(d->s->created_ms + d->doc);
+}
+
+/* Makes seeds of the best by their own words; returns how many there are. Sets unread. */
+static size_t find_seeds(struct near_search *q, const struct index_query *query, size_t count, enum near_role role)
 {
 	struct index_near *n = q->n;
-	size_t i, found = index_search(n->ix, query, n->now_ms, count, n->x, n->hits);
+	size_t i, found = find_best(n, query, count);
 
 	for (i = 0; i < found; i++) {
-		struct near_place *p = &n->places[q->place_count++];
+		uint32_t at = doc_of(n, where_of(n, &n->found[i]));
+		struct near_doc *d = &n->docs[at];
 
-		*p = (struct near_place){.is_hit = is_hit};
-		if (!order_get(&n->ix->order, n->hits[i].id, &p->where))
-			abort();
+		d->role = d->role == NEAR_HIT ? NEAR_HIT : (uint8_t)role;
+		d->is_summed = true;
+		d->sum = n->found[i].sum;
+		prefetch_seed(d);
 	}
-	q->unread = found == count ? n->hits[found - 1].score : 0;
+	/* Words that do not find documents may be worth anything in one that was not found. */
+	q->has_more = found == count || !n->x->rank.all_find;
+	q->unread = n->x->rank.all_find && q->has_more ? n->found[found - 1].score : INFINITY;
 	return found;
+}
+
+/* Whether the filter may let a document through and not its neighbour. */
+static bool parts_neighbours(const struct index_near *n)
+{
+	const struct index_filter *f = &n->query->filter;
+
+	return !n->query->is_of_groups && (n->x->filter.narrows || f->id_from > 0 || f->id_to < UINT64_MAX);
 }
 
 /* The best by their own words. Where the filter may part neighbours, the best without it, too: they are no hits, but
@@ -472,101 +594,109 @@ static void find_all_seeds(struct near_search *q, size_t count)
 {
 	struct index_near *n = q->n;
 	struct index_query own = *n->query;
-	size_t found;
 
 	own.has_after = false;
-	found = find_seeds(q, &own, count, true);
-	q->is_cut = found == count;
+	q->is_cut = find_seeds(q, &own, count, NEAR_HIT) == count;
 	if (q->is_cut)
-		q->last = n->hits[found - 1];
-	if (n->x->filter.narrows && !own.is_of_groups) {
+		q->last = n->found[count - 1];
+	if (parts_neighbours(n) && !n->x->filter.nothing) {
 		own.filter = index_filter_any();
-		find_seeds(q, &own, count, false);
-		index_filter_prepare(&n->x->filter, n->ix, &n->query->filter, n->now_ms);
+		find_seeds(q, &own, count, NEAR_SEED);
 	}
-	q->place_count = sort_places(n->places, q->place_count);
+	/* The searches have borrowed filters that end with this function. */
+	index_filter_prepare(&n->x->filter, n->ix, &n->query->filter, n->now_ms);
+	q->seed_count = n->doc_count;
 }
 
-/* Finds who stands beside the places. Their words are fetched while the others are looked for. */
-static void find_beside(struct index_near *n, struct near_place *places, size_t count)
+static void place_seeds(struct near_search *q)
 {
-	size_t i;
+	struct index_near *n = q->n;
+	uint32_t i;
 
-	for (i = 0; i < count; i++) {
-		bool is_hit = places[i].is_hit;
-
-		places[i] = place_of(n, places[i].where);
-		places[i].is_hit = is_hit;
-		prefetch(n, places[i].where);
-		prefetch(n, places[i].beside[0]);
-		prefetch(n, places[i].beside[1]);
-	}
+	for (i = 0; i < q->seed_count; i++)
+		place_doc(n, i);
+	q->beside_count = n->doc_count;
+	for (i = 0; i < q->beside_count; i++)
+		prefetch_words(&n->docs[i]);
 }
 
-static bool is_after(const struct near_search *q, double score, uint64_t id)
+static bool is_before(double score, uint64_t id, const struct index_found *than)
 {
-	return !q->has_after || score < q->after_score ||
-	       (score == q->after_score && id < q->n->query->after_id);
+	return score > than->score || (score == than->score && id > than->id);
 }
 
-static void offer(struct near_search *q, const struct near_place *p, double score)
+static void offer(struct near_search *q, uint32_t at, double score)
 {
-	struct index_found one = {
-		.score = score, .id = p->s->ids[p->doc],
-		.part = (uint16_t)(p->where >> 16), .doc = p->doc,
-	};
+	struct index_found one = {.score = score, .id = q->n->docs[at].s->ids[q->n->docs[at].doc], .sum = at};
 
-	if (one.score > 0 && is_after(q, one.score, one.id))
+	if (!q->has_after || is_before(q->after.score, q->after.id, &one))
 		index_top_offer(&q->top, one);
 }
 
-static bool has_place(const struct near_place *places, size_t count, uint32_t where)
+/* Most that a document's own words are worth, in units; exact where they have been summed up. */
+static double most_of(struct near_search *q, uint32_t at)
 {
-	size_t low = 0;
+	double factor;
 
-	while (count > 0) {
-		size_t half = count / 2;
-
-		if (places[low + half].where < where) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			if (places[low + half].where == where)
-				return true;
-			count = half;
-		}
-	}
-	return false;
+	if (at == NOBODY)
+		return 0;
+	if (q->n->docs[at].is_summed)
+		return q->n->docs[at].sum;
+	if (!q->has_more)
+		return 0;
+	factor = factor_of(q->n, at);
+	return factor > 0 ? q->unread / factor : INFINITY;
 }
 
-/* Notes the neighbours of the places that are not among them, in others; returns how many. */
-static size_t find_others(const struct near_place *places, size_t count, struct near_place *others)
+/* The same of a neighbour on that side. One that has not been looked for is no seed: a seed that is active has made
+ * itself known to who stands beside it. */
+static double most_beside(struct near_search *q, uint32_t at, int side)
 {
-	size_t i, j, n = 0;
+	const struct near_doc *d = &q->n->docs[at];
 
-	for (i = 0; i < count; i++)
-		for (j = 0; j < 2; j++) {
-			struct near_place key = {.where = places[i].beside[j]};
-
-			if (key.where == NO_DOC)
-				continue;
-			if (!has_place(places, count, key.where))
-				others[n++] = key;
-		}
-	return sort_places(others, n);
+	if (d->is_placed[side])
+		return most_of(q, d->beside[side]);
+	if (!q->has_more)
+		return 0;
+	return q->n->ix->min_boost > 0 ? q->unread / q->n->ix->min_boost : INFINITY;
 }
 
-/* Whether a neighbour passes the filter and can reach `bar`. */
-static bool is_wanted(const struct near_search *q, const struct near_place *p, double bar)
+/* Most that a document can score with its neighbours. */
+static double most_together(struct near_search *q, uint32_t at)
+{
+	const struct near_doc *d = &q->n->docs[at];
+	double most = most_of(q, at);
+
+	most += lending(q->n, d) * (most_beside(q, at, 0) + most_beside(q, at, 1));
+	return most * factor_of(q->n, at) * (1 + 1e-9);
+}
+
+/* Not a number, which infinity times 0 is, reaches anything. */
+static bool can_reach(struct near_search *q, uint32_t at, double bar)
+{
+	if (most_together(q, at) < bar)
+		return false;
+	place_doc(q->n, at);
+	return !(most_together(q, at) < bar);
+}
+
+/* Of a document beside a seed that the filter lets through: its score, or less than 0 where it does not stand before
+ * what follows the seeds, or has no word to show. */
+static double score_beside(struct near_search *q, uint32_t at)
 {
 	struct index_near *n = q->n;
-	double unread = q->unread * n->x->rank.scale, most = doc_of(n, p->where)->sum;
+	uint64_t twice = text_of(n, at);
+	double score = 0.5 * (double)twice * factor_of(n, at);
 
-	most += lending(n, p) * (most_of(n, p->beside[0], unread) + most_of(n, p->beside[1], unread));
-	return most * factor_of(n, p->where) >= bar * n->x->rank.scale * (1 - 1e-9) &&
-	       index_filter_document(&n->x->filter, p->s, p->doc) &&
-	       (n->query->filter.include_expired || segment_is_active(p->s, p->doc, n->now_ms)) &&
-	       !(n->query->filter.only_expired && segment_is_active(p->s, p->doc, n->now_ms));
+	return twice > 0 && (!q->is_cut || is_before(score, n->docs[at].s->ids[n->docs[at].doc], &q->last)) ? score : -1;
+}
+
+/* A neighbour is active: so that none has expired. */
+static bool passes(const struct near_search *q, uint32_t at)
+{
+	const struct near_doc *d = &q->n->docs[at];
+
+	return !q->n->query->filter.only_expired && index_filter_document(&q->n->x->filter, d->s, d->doc);
 }
 
 /* Offers the hits, and their neighbours that are worth more than what follows the hits. */
@@ -574,58 +704,49 @@ static void offer_all(struct near_search *q)
 {
 	struct index_near *n = q->n;
 	double floor = q->is_cut ? q->last.score : 0;
-	size_t i, count;
+	uint32_t i;
 
-	for (i = 0; i < q->place_count; i++)
-		if (n->places[i].is_hit)
-			offer(q, &n->places[i], score_of(n, &n->places[i]));
-	count = find_others(n->places, q->place_count, n->others);
-	find_beside(n, n->others, count);
-	for (i = 0; i < count; i++) {
-		const struct near_place *p = &n->others[i];
+	for (i = 0; i < q->seed_count; i++)
+		if (n->docs[i].role == NEAR_HIT && can_reach(q, i, index_top_bar(&q->top)))
+			offer(q, i, score_of(n, i));
+	for (; i < q->beside_count && !n->x->filter.nothing; i++) {
 		double bar = index_top_bar(&q->top), score;
 
-		if (!is_wanted(q, p, bar > floor ? bar : floor))
+		if (!passes(q, i) || !can_reach(q, i, bar > floor ? bar : floor))
 			continue;
-		score = score_of(n, p);
-		if (score < floor)
+		score = score_beside(q, i);
+		if (score < 0)
 			continue;
-		n->extra[q->extra_count++] = p->s->ids[p->doc];
-		offer(q, p, score);
+		n->docs[i].role = NEAR_EXTRA;
+		q->extra_count++;
+		offer(q, i, score);
 	}
 }
 
-static bool is_extra(const struct near_search *q, uint64_t id)
-{
-	size_t i;
-
-	for (i = 0; i < q->extra_count; i++)
-		if (q->n->extra[i] == id)
-			return true;
-	return false;
-}
-
 /* What the page before ended with has moved since, as every document that comes or goes moves all scores a little: its
- * score of now counts, where it is still there. */
+ * score of now counts, where it is still there and a hit. */
 static void set_after(struct near_search *q)
 {
 	struct index_near *n = q->n;
-	struct near_place p;
-	struct near_rating r;
-	struct index_hit hit;
-	uint32_t where;
+	struct index_found one = {.id = n->query->after_id, .score = n->query->after_score * n->x->rank.scale};
+	uint32_t where, at;
+	double own, near;
 
 	q->has_after = n->query->has_after;
-	q->after_score = n->query->after_score;
-	if (!q->has_after || !order_get(&n->ix->order, n->query->after_id, &where))
+	q->after = one;
+	if (!q->has_after || !order_get(&n->ix->order, one.id, &where))
 		return;
-	p = place_of(n, where);
-	r = rate(n, &p);
-	hit = hit_of(n, &p, &r);
-	if (q->is_cut && (hit.score < q->last.score || (hit.score == q->last.score && hit.id < q->last.id)))
-		hit.score = hit.own * r.factor;
-	if (hit.score > 0)
-		q->after_score = hit.score;
+	at = doc_of(n, where);
+	near = score_of(n, at);
+	own = n->docs[at].sum * factor_of(n, at);
+	if (n->docs[at].role == NEAR_HIT) {
+		q->after.score = near;
+	} else if (at >= q->seed_count && at < q->beside_count && passes(q, at) && score_beside(q, at) >= 0) {
+		q->after.score = near;
+	} else if (n->docs[at].sum > 0) {
+		/* One that stands behind the seeds, or would be one of them had it not been hidden since. */
+		q->after.score = q->is_cut && !is_before(own, one.id, &q->last) ? own : near;
+	}
 }
 
 /* The best of the heap as hits, the best first; returns how many. */
@@ -635,37 +756,39 @@ static size_t list_head(struct near_search *q, struct index_hit *ret)
 
 	while (q->top.count > 0) {
 		struct index_found worst = index_top_take(&q->top);
-		struct near_place p = place_of(q->n, (uint32_t)worst.part << 16 | worst.doc);
-		struct near_rating r = rate(q->n, &p);
 
-		ret[q->top.count] = hit_of(q->n, &p, &r);
+		ret[q->top.count] = hit_of(q->n, worst.sum);
 	}
 	return count;
 }
 
-/* Goes on behind the best, by own words alone, until there are k; returns how many there are then. */
+/* Goes on behind the seeds, by own words alone, until there are k; returns how many there are then. */
 static size_t list_rest(struct near_search *q, size_t count, struct index_hit *ret)
 {
 	struct index_near *n = q->n;
 	struct index_query own = *n->query;
-	bool is_behind = q->has_after && (q->after_score < q->last.score ||
-					  (q->after_score == q->last.score && own.after_id < q->last.id));
-	size_t i, found, want = q->k - count + q->extra_count, from = count;
+	struct index_found after = q->has_after && is_before(q->last.score, q->last.id, &q->after) ? q->after : q->last;
+	size_t i, found, want;
 
-	own.has_after = true;
-	own.after_score = is_behind ? q->after_score : q->last.score;
-	own.after_id = is_behind ? own.after_id : q->last.id;
-	found = index_search(n->ix, &own, n->now_ms, want < n->room ? want : n->room, n->x, n->hits);
-	for (i = 0; i < found && count < q->k; i++)
-		if (!is_extra(q, n->hits[i].id))
-			ret[count++] = n->hits[i];
-	for (i = from; i < count; i++)
-		n->ids[i - from] = ret[i].id;
-	index_rate(n->ix, n->query, n->now_ms, n->ids, count - from, n->x, n->hits);
-	for (i = from; i < count; i++) {
-		ret[i].own = ret[i].text = n->hits[i - from].own;
-		ret[i].relevance = n->hits[i - from].relevance;
-	}
+	do {
+		own.has_after = true;
+		own.after_score = after.score / n->x->rank.scale;
+		own.after_id = after.id;
+		want = q->k - count + q->extra_count;
+		want = want < INDEX_PAGE ? want : INDEX_PAGE;
+		found = find_best(n, &own, want);
+		for (i = 0; i < found && count < q->k; i++) {
+			uint32_t at = doc_of(n, where_of(n, &n->found[i]));
+
+			if (n->docs[at].role == NEAR_EXTRA)
+				continue;
+			ret[count] = hit_of(n, at);
+			ret[count].text = ret[count].own;
+			ret[count++].score = n->found[i].score / n->x->rank.scale;
+		}
+		if (found > 0)
+			after = n->found[found - 1];
+	} while (count < q->k && found == want);
 	return count;
 }
 
@@ -673,16 +796,16 @@ size_t index_search_near(const struct index *ix, const struct index_query *query
 			 struct index_scratch *x, struct index_hit *ret)
 {
 	size_t count = 3 * k < INDEX_NEAR_MIN ? INDEX_NEAR_MIN : 3 * k < INDEX_PAGE ? 3 * k : INDEX_PAGE, found;
-	struct near_search q = {.n = begin(ix, query, now_ms, count, x), .top = {x->found, 0, k}, .k = k};
+	struct near_search q = {.n = begin(ix, query, now_ms, x), .top = {x->found, 0, k}, .k = k};
 
 	assert(k <= INDEX_PAGE);
 	if (k == 0)
 		return 0;
 	find_all_seeds(&q, count);
-	if (q.place_count == 0)
+	if (q.seed_count == 0)
 		return 0;
 	set_words(q.n);
-	find_beside(q.n, q.n->places, q.place_count);
+	place_seeds(&q);
 	set_after(&q);
 	offer_all(&q);
 	found = list_head(&q, ret);

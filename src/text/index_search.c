@@ -93,19 +93,6 @@ static void offer(struct search *q, struct index_found one)
 		q->threshold = index_top_bar(&q->top);
 }
 
-/* Empties the heap into a list, the best first. */
-static size_t list_hits(struct search *q, struct index_hit *ret)
-{
-	size_t count = q->top.count;
-
-	while (q->top.count > 0) {
-		struct index_found worst = index_top_take(&q->top);
-
-		ret[q->top.count] = (struct index_hit){.id = worst.id, .score = worst.score / q->rank->scale};
-	}
-	return count;
-}
-
 /* The smallest sum that reaches the threshold with a factor of at most `factor`; perhaps a little less. At least
  * 1, as 0 is no match; UINT32_MAX where nothing does. */
 static inline uint32_t sum_needed(double threshold, double factor)
@@ -534,8 +521,10 @@ static size_t find_others(struct search *q)
 static void rank_again(struct search *q, size_t k)
 {
 	struct index_scratch *x = q->x;
-	size_t i, j, matches, count = q->top.count, others = find_others(q);
+	size_t i, j, matches, count = q->top.count;
+	struct segment_wanted others;
 
+	segment_want(&others, x->others, find_others(q));
 	for (i = 0; i < count; i++) {
 		const struct segment *s = index_segment(q->ix, x->found[i].part);
 
@@ -550,7 +539,7 @@ static void rank_again(struct search *q, size_t k)
 		struct index_found one = x->shortlist[i];
 		const struct segment *s = index_segment(q->ix, one.part);
 
-		matches = segment_matches(s, one.doc, x->others, others, x->matches, x->counts);
+		matches = segment_matches(s, one.doc, &others, x->matches, x->counts);
 		for (j = 0; j < matches; j++)
 			one.sum += index_rank_worth(q->rank, x->lists[x->matches[j]].weight,
 						    1.0f / (float)x->counts[j], s->lengths[one.doc]);
@@ -559,19 +548,17 @@ static void rank_again(struct search *q, size_t k)
 	}
 }
 
-size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
-		    struct index_scratch *x, struct index_hit *ret_hits)
+size_t index_search_top(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+			struct index_scratch *x)
 {
 	struct search q = {.ix = ix, .query = query, .x = x, .rank = &x->rank, .top = {x->found, 0, k},
 			   .has_after = query->has_after};
 	uint32_t i;
 
 	assert(k <= INDEX_PAGE && query->shortlist <= INDEX_PAGE);
-	if (k == 0)
-		return 0;
 	index_rank_prepare(&x->rank, ix, query, now_ms);
 	index_filter_prepare(&x->filter, ix, &query->filter, now_ms);
-	if (x->rank.term_count == 0 || x->filter.nothing)
+	if (k == 0 || x->rank.term_count == 0 || x->filter.nothing)
 		return 0;
 	q.after_score = query->after_score * q.rank->scale;
 	if (!x->rank.all_find) {
@@ -584,5 +571,19 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
 		search_segment(&q, i - 1);
 	if (q.is_short)
 		rank_again(&q, k);
-	return list_hits(&q, ret_hits);
+	return q.top.count;
+}
+
+size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
+		    struct index_scratch *x, struct index_hit *ret_hits)
+{
+	struct index_top top = {x->found, index_search_top(ix, query, now_ms, k, x), k};
+	size_t count = top.count;
+
+	while (top.count > 0) {
+		struct index_found worst = index_top_take(&top);
+
+		ret_hits[top.count] = (struct index_hit){.id = worst.id, .score = worst.score / x->rank.scale};
+	}
+	return count;
 }

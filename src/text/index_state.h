@@ -20,6 +20,7 @@ struct index {
 	uint16_t *ages;			/* slots of all segments, the oldest first; the last takes new documents */
 	uint32_t segment_count;
 	uint64_t live_docs;
+	float min_boost;		/* no document has had less */
 	uint64_t total_length;		/* of the live documents */
 
 	/* Room for one document's terms and labels on their way in. */

@@ -27,11 +27,19 @@ size_t order_bytes(const struct order *o)
 	return o->chunk_count * sizeof(struct order_chunk) + o->chunk_cap * (sizeof(*o->chunks) + sizeof(*o->firsts));
 }
 
-/* How many of the sorted keys are below or equal to key. */
-static size_t count_up_to(const uint64_t *keys, size_t count, uint64_t key)
+/* How many of the sorted keys are below or equal to key. The guess is looked at first. */
+static size_t count_up_to(const uint64_t *keys, size_t count, uint64_t key, size_t guess)
 {
 	size_t low = 0;
 
+	if (guess < count && keys[guess] <= key) {
+		if (guess + 1 == count || keys[guess + 1] > key)
+			return guess + 1;
+		low = guess + 1;
+		count -= low;
+	} else if (guess < count) {
+		count = guess;
+	}
 	while (count > 0) {
 		size_t half = count / 2;
 
@@ -45,16 +53,19 @@ static size_t count_up_to(const uint64_t *keys, size_t count, uint64_t key)
 	return low;
 }
 
-/* The place of the last key up to `key`; false where all are above it. */
+/* The place of the last key up to `key`; false where all are above it. Most numbers follow one another without a gap,
+ * which says where one may be. */
 bool order_at_most(const struct order *o, uint64_t key, struct order_place *ret)
 {
-	size_t chunk = count_up_to(o->firsts, o->chunk_count, key);
+	size_t guess = o->count ? (size_t)((key - o->firsts[0]) / ORDER_CHUNK) : 0;
+	size_t chunk = count_up_to(o->firsts, o->chunk_count, key, guess);
 	const struct order_chunk *c;
 
 	if (chunk == 0)
 		return false;
 	c = o->chunks[chunk - 1];
-	*ret = (struct order_place){chunk - 1, (uint32_t)count_up_to(c->keys, c->count, key) - 1};
+	guess = (size_t)(key - c->keys[0]);
+	*ret = (struct order_place){chunk - 1, (uint32_t)count_up_to(c->keys, c->count, key, guess) - 1};
 	return true;
 }
 

@@ -231,6 +231,14 @@ struct walk {
 	uint32_t term;
 };
 
+/* Of a byte. Written out, because a compiler for any x86-64 makes a call of each popcount. */
+static inline uint32_t count_bits(uint32_t v)
+{
+	v -= v >> 1 & 0x55;
+	v = (v & 0x33) + (v >> 2 & 0x33);
+	return (v + (v >> 4)) & 0xf;
+}
+
 static struct walk begin_walk(const struct segment *s, uint16_t doc)
 {
 	const uint8_t *p = s->forward + s->forward_at[doc];
@@ -246,7 +254,7 @@ static struct walk begin_walk(const struct segment *s, uint16_t doc)
 	w.bits = p;
 	w.codes = p + (w.count + 7) / 8;
 	for (; p < w.codes; p++)
-		repeated += (uint32_t)__builtin_popcount(*p);
+		repeated += count_bits(*p);
 	w.terms = w.codes + (repeated + 3) / 4;
 	return w;
 }
@@ -267,20 +275,91 @@ static inline uint32_t next_term(struct walk *w)
 	return code + 2 + more;
 }
 
-size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
-		       uint16_t *ret_at, uint32_t *ret_counts)
+void segment_want(struct segment_wanted *w, const uint32_t *terms, size_t count)
+{
+	size_t i;
+
+	*w = (struct segment_wanted){.terms = terms, .count = count};
+	for (i = 0; i < count; i++)
+		w->marks[terms[i] / 64 % SEGMENT_MARKS] |= UINT64_C(1) << terms[i] % 64;
+}
+
+static inline bool may_want(const struct segment_wanted *w, uint32_t term)
+{
+	return w->marks[term / 64 % SEGMENT_MARKS] >> term % 64 & 1;
+}
+
+/* Whether one of the counts is so high that more of it stands among the terms. */
+static bool has_long_count(const struct walk *w)
+{
+	const uint8_t *p;
+
+	for (p = w->codes; p < w->terms; p++)
+		if (*p & *p >> 1 & 0x55)
+			return true;
+	return false;
+}
+
+/* Goes to the next term from position `at` on whose count is long, and returns its position. */
+static uint32_t next_long(const struct walk *w, uint32_t at, uint32_t *repeated)
+{
+	while (at < w->count) {
+		uint32_t left = (uint32_t)w->bits[at / 8] >> at % 8;
+
+		if (left == 0) {
+			at = at / 8 * 8 + 8;
+			continue;
+		}
+		at += (uint32_t)__builtin_ctz(left);
+		if ((w->codes[*repeated / 4] >> *repeated % 4 * 2 & REPEATED_MOST) == REPEATED_MOST) {
+			++*repeated;
+			return at;
+		}
+		++*repeated;
+		at++;
+	}
+	return UINT32_MAX;
+}
+
+/* How often the document has the term at that position, without what stands among the terms. */
+static uint32_t count_at(const struct walk *w, uint32_t at)
+{
+	uint32_t i, before = 0;
+
+	if (!(w->bits[at / 8] >> at % 8 & 1))
+		return 1;
+	for (i = 0; i < at / 8; i++)
+		before += count_bits(w->bits[i]);
+	before += count_bits(w->bits[at / 8] & ((1u << at % 8) - 1));
+	return (w->codes[before / 4] >> before % 4 * 2 & REPEATED_MOST) + 2;
+}
+
+/* Most terms are not wanted, and of those only the number is read. */
+size_t segment_matches(const struct segment *s, uint16_t doc, const struct segment_wanted *wanted, uint16_t *ret_at,
+		       uint32_t *ret_counts)
 {
 	struct walk w = begin_walk(s, doc);
+	uint32_t at, step, repeated = 0, more, long_at = has_long_count(&w) ? next_long(&w, 0, &repeated) : UINT32_MAX;
 	size_t i = 0, n = 0;
 
-	while (w.at < w.count && i < term_count) {
-		uint32_t count = next_term(&w);
-
-		while (i < term_count && terms[i] < w.term)
-			i++;
-		if (i < term_count && terms[i] == w.term) {
+	if (wanted->count == 0)
+		return 0;
+	for (at = 0; at < w.count; at++) {
+		w.terms = get_varint(w.terms, &step);
+		w.term += step;
+		more = 0;
+		if (at == long_at) {
+			w.terms = get_varint(w.terms, &more);
+			long_at = next_long(&w, at + 1, &repeated);
+		}
+		if (!may_want(wanted, w.term))
+			continue;
+		while (wanted->terms[i] < w.term)
+			if (++i == wanted->count)
+				return n;
+		if (wanted->terms[i] == w.term) {
 			ret_at[n] = (uint16_t)i;
-			ret_counts[n++] = count;
+			ret_counts[n++] = count_at(&w, at) + more;
 		}
 	}
 	return n;

@@ -99,10 +99,21 @@ void segment_clear_expired(const struct segment *s, int64_t now_ms, uint64_t *bi
 /* How often the document has a term whose count code is SCORE_COUNT_MANY. */
 uint32_t segment_many(const struct segment *s, uint16_t doc, uint32_t term);
 
-/* Which of these terms, which ascend, the document has, and how often: positions in terms, ascending, and counts.
- * Returns how many; both arrays have room for all. */
-size_t segment_matches(const struct segment *s, uint16_t doc, const uint32_t *terms, size_t term_count,
-		       uint16_t *ret_at, uint32_t *ret_counts);
+enum { SEGMENT_MARKS = 16 };
+
+/* Terms that documents are asked for. */
+struct segment_wanted {
+	const uint32_t *terms;		/* ascending; borrowed */
+	size_t count;
+	uint64_t marks[SEGMENT_MARKS];	/* a bit for each term; several may share one */
+};
+
+void segment_want(struct segment_wanted *w, const uint32_t *terms, size_t count);
+
+/* Which of the terms the document has, and how often: positions in them, ascending, and counts. Returns how many; both
+ * arrays have room for all. */
+size_t segment_matches(const struct segment *s, uint16_t doc, const struct segment_wanted *wanted, uint16_t *ret_at,
+		       uint32_t *ret_counts);
 /* The terms of the document: how many, and all of them, ascending. */
 size_t segment_term_count(const struct segment *s, uint16_t doc);
 void segment_terms(const struct segment *s, uint16_t doc, uint32_t *ret);

@@ -73,6 +73,7 @@ static uint32_t new_term(struct termbag *bag, struct str term, uint64_t hash, fl
 		.len = (uint32_t)term.n,
 		.count = bag->weight,
 		.share = share,
+		.parts = bag->part,
 	};
 	bag->byte_count += term.n;
 	return (uint32_t)++bag->term_count;
@@ -86,7 +87,6 @@ static void add_term(void *ctx, struct str term, float share)
 
 	if (bag->term_count * 2 >= bag->slot_count)
 		grow_slots(bag);
-	share *= bag->share;
 	bag->length += bag->weight;
 	for (at = hash & (bag->slot_count - 1); bag->slots[at] != 0; at = (at + 1) & (bag->slot_count - 1)) {
 		struct termbag_term *t = &bag->terms[bag->slots[at] - 1];
@@ -95,21 +95,27 @@ static void add_term(void *ctx, struct str term, float share)
 			if (t->count <= UINT32_MAX - bag->weight)
 				t->count += bag->weight;
 			t->share = share > t->share ? share : t->share;
+			t->parts |= bag->part;
 			return;
 		}
 	}
 	bag->slots[at] = new_term(bag, term, hash, share);
 }
 
-void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
+static void add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, uint8_t part)
 {
-	termbag_add_share(bag, a, text, weight, 1);
+	assert(weight >= 1);
+	bag->weight = weight;
+	bag->part = part;
+	analyzer_run(a, text, add_term, bag);
 }
 
-void termbag_add_share(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float share)
+void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
 {
-	assert(weight >= 1 && share >= 0 && share <= 1);
-	bag->weight = weight;
-	bag->share = share;
-	analyzer_run(a, text, add_term, bag);
+	add_text(bag, a, text, weight, TERMBAG_MAIN);
+}
+
+void termbag_add_aside(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight)
+{
+	add_text(bag, a, text, weight, TERMBAG_ASIDE);
 }

@@ -10,12 +10,17 @@
 
 struct analyzer;
 
+/* A query may have two texts, what is looked for and what it is about: each document is as relevant as it is to one of
+ * them. */
+enum termbag_part { TERMBAG_MAIN = 1, TERMBAG_ASIDE = 2 };
+
 struct termbag_term {
 	uint64_t hash;		/* hash_bytes of the term with the bag's seed */
 	uint32_t at;		/* where its bytes begin */
 	uint32_t len;
 	uint32_t count;
 	float share;		/* of a word, the largest of its occurrences (text/analyze.h) */
+	uint8_t parts;		/* of a query that it is in: bits of enum termbag_part */
 };
 
 struct termbag {
@@ -30,7 +35,7 @@ struct termbag {
 	uint64_t length;		/* all occurrences together */
 	uint64_t seed;
 	uint32_t weight;		/* of the text being added */
-	float share;			/* of its words */
+	uint8_t part;			/* that it is */
 };
 
 /* seed must be that of the index the bag is meant for. Allocates nothing. */
@@ -41,8 +46,8 @@ void termbag_clear(struct termbag *bag);
 
 /* Adds the terms of text, each occurrence `weight` times (at least 1). text is borrowed for the call. */
 void termbag_add_text(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight);
-/* The same, of a query whose words count less than others: each for `share` (0 to 1) of a word. */
-void termbag_add_share(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight, float share);
+/* The same, of the part of a query that says what it is about. */
+void termbag_add_aside(struct termbag *bag, struct analyzer *a, struct str text, uint32_t weight);
 
 static inline struct str termbag_str(const struct termbag *bag, size_t i)
 {

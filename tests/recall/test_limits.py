@@ -4,23 +4,23 @@ import pytest
 
 from recall import SMALL_SET, fill, noise, pack, read_labelled, search, serving
 
-# What must be reached. "Measured" is what the server reached when the limit was set, at 4f70969: BM25 over all words,
-# packing by size among what is relevant, nothing left out because it is irrelevant. The limits are a little worse than
-# that, by two questions of a collection or four of all. `make recall` prints today's figures; when they rise, so should
-# the limits.
+# What must be reached. "Measured" is what the server reached when the limit was set: neighbours lend, stop words find
+# nothing, packing goes by relevance with a floor. (Before that: R@10 0.725, packed 0.341 with recent 50, 19.9 memories
+# with unrelated work.) The limits are a little worse, by two questions of a collection or four of all. `make recall`
+# prints today's figures; when they rise, so should the limits.
 LIMITS = {
     # figure                                  measured   limit
-    "R@10":                                   (0.725, "at least", 0.70),
-    "R@10, payment retries":                  (0.688, "at least", 0.62),
-    "R@10, moving the backups":               (0.726, "at least", 0.66),
-    "R@10, museum kiosks":                    (0.707, "at least", 0.64),
-    "R@10, greenhouse facts":                 (0.776, "at least", 0.71),
-    "nDCG@10, technical documents":           (0.756, "at least", 0.73),
-    "packed at 1,000 tokens, recent 20":      (0.770, "at least", 0.74),
-    "packed at 1,000 tokens, recent 50":      (0.341, "at least", 0.31),
-    "packed at 1,000 tokens, recent 100":     (0.215, "at least", 0.19),
-    "memories with unrelated work":           (19.88, "at most", 20.0),
-    "tokens with unrelated work":             (1083, "at most", 1150),
+    "R@10":                                   (0.880, "at least", 0.85),
+    "R@10, payment retries":                  (0.906, "at least", 0.84),
+    "R@10, moving the backups":               (0.823, "at least", 0.76),
+    "R@10, museum kiosks":                    (0.965, "at least", 0.90),
+    "R@10, greenhouse facts":                 (0.829, "at least", 0.77),
+    "nDCG@10, technical documents":           (0.760, "at least", 0.74),
+    "packed at 1,000 tokens, recent 20":      (0.883, "at least", 0.85),
+    "packed at 1,000 tokens, recent 50":      (0.883, "at least", 0.85),
+    "packed at 1,000 tokens, recent 100":     (0.883, "at least", 0.85),
+    "memories with unrelated work":           (0.92, "at most", 1.2),
+    "tokens with unrelated work":             (167, "at most", 220),
 }
 
 

@@ -243,3 +243,8 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	*ret = k->result;
 	return STORE_OK;
 }
+
+enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+{
+	return store_result_get(c, space, handoff, NULL, ret);
+}

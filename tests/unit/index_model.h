@@ -27,6 +27,7 @@ struct model_doc {
 	char *text;		/* owned */
 	int labels[MODEL_LABELS];
 	int label_count;
+	int group;		/* a label, or less than 0: none */
 	int64_t created_ms;
 	int64_t expires_ms;
 	float boost;
@@ -101,7 +102,7 @@ static inline const char *model_label(int label, char out[16])
 static inline struct model_doc model_document(struct model *m, uint64_t id)
 {
 	static const float boosts[] = {1, 1, 1, 1, 1.5f, 0.5f, 2, 0, 3.25f};
-	struct model_doc d = {.id = id, .expires_ms = INDEX_NEVER};
+	struct model_doc d = {.id = id, .group = -1, .expires_ms = INDEX_NEVER};
 	int i;
 
 	if (model_random(m, 16) == 0)
@@ -111,6 +112,8 @@ static inline struct model_doc model_document(struct model *m, uint64_t id)
 	d.label_count = (int)model_random(m, MODEL_LABELS + 1);
 	for (i = 0; i < d.label_count; i++)
 		d.labels[i] = (int)model_random(m, 1 + model_random(m, MODEL_LABEL_KINDS));
+	if (d.label_count > 0 && model_random(m, 3))
+		d.group = d.labels[0];
 	d.created_ms = m->now_ms - (int64_t)model_random(m, 500000) + 1000;
 	if (model_random(m, 8) == 0)
 		d.expires_ms = m->now_ms + (int64_t)model_random(m, 2000) - 1000;
@@ -131,6 +134,7 @@ static inline void model_index(struct model *m, struct index *ix, const struct m
 	termbag_add_text(&m->bag, m->analyzer, str_of(d->text), 1);
 	index_add(ix, &(struct index_document){
 		.id = d->id, .terms = &m->bag, .labels = labels, .label_count = (size_t)d->label_count,
+		.group = d->group < 0 ? STR_NULL : labels[0],
 		.created_ms = d->created_ms, .expires_ms = d->expires_ms, .boost = d->boost, .hidden = d->hidden,
 	});
 }
@@ -442,7 +446,8 @@ static inline size_t model_shortlist(struct model *m, struct model_scorer *s, co
 		double text = model_passes(m, f, &m->docs[i]) ? model_part(m, s, q->terms, &m->docs[i]) : 0;
 
 		if (text > 0)
-			ret[n++] = (struct index_hit){m->docs[i].id, text * model_factor(m, q, &m->docs[i])};
+			ret[n++] = (struct index_hit){.id = m->docs[i].id,
+						      .score = text * model_factor(m, q, &m->docs[i])};
 	}
 	qsort(ret, n, sizeof(*ret), model_compare_hits);
 	return !all_find && n > q->shortlist ? q->shortlist : n;

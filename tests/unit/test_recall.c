@@ -61,6 +61,16 @@ static uint64_t put_text(struct library *l, const char *content)
 	return put(l, temp_memory(l->store.space, content));
 }
 
+/* The same with a task of its own: it has no neighbours. */
+static uint64_t put_alone(struct library *l, const char *content)
+{
+	static unsigned tasks;
+	struct memory m = temp_memory(l->store.space, content);
+
+	m.task = arena_printf(&l->store.arena, "alone-%u", ++tasks);
+	return put(l, m);
+}
+
 static struct recall_query query_of(const char *text)
 {
 	return (struct recall_query){.text = str_of(text), .limit = 100, .now_ms = T0 + DAY_MS};
@@ -100,7 +110,7 @@ static void a_large_space_is_read_whole_and_in_order(void **state)
 	enum { MEMORIES = 1100 };
 	struct library *l = *state;
 	struct recall_query q = query_of(NULL);
-	char text[64], expected[16];
+	char text[64], expected[32];
 	size_t bytes, memories;
 
 	must(store_begin(l->store.c));
@@ -118,7 +128,13 @@ static void a_large_space_is_read_whole_and_in_order(void **state)
 	assert_int_equal(memories, MEMORIES);
 	for (int i = 1; i <= MEMORIES; i++) {
 		snprintf(text, sizeof(text), "%d", 100000 + i);
-		snprintf(expected, sizeof(expected), "%d", i);
+		/* Its neighbours follow. */
+		if (i == 1)
+			snprintf(expected, sizeof(expected), "1 2");
+		else if (i == MEMORIES)
+			snprintf(expected, sizeof(expected), "%d %d", i, i - 1);
+		else
+			snprintf(expected, sizeof(expected), "%d %d %d", i, i + 1, i - 1);
 		assert_found(l, text, expected);
 	}
 	q.text = STR_NULL;
@@ -126,7 +142,8 @@ static void a_large_space_is_read_whole_and_in_order(void **state)
 	assert_answer(l, &q, "1100 1099 1098");
 	q = query_of("common");
 	q.limit = 3;
-	assert_answer(l, &q, "1100 1099 1098");
+	/* The last one has one neighbour only. */
+	assert_answer(l, &q, "1099 1098 1097");
 }
 
 static void a_space_answers_once_its_index_was_built(void **state)
@@ -164,9 +181,9 @@ static void what_was_there_before_and_what_comes_after_are_found_alike(void **st
 	put_text(l, "the gateway answers");
 	put_text(l, "the gateway asks");
 	build(l, l->store.space);
-	put_text(l, "a gateway after");
-	assert_found(l, "answers", "1");
-	assert_found(l, "after", "3");
+	put_text(l, "a gateway afterwards");
+	assert_found(l, "answers", "1 2");
+	assert_found(l, "afterwards", "3 2");
 	assert_int_equal(strlen(answer(l, l->store.space, &(struct recall_query){.text = STR("gateway"), .limit = 10,
 			.now_ms = T0})), 5);
 }
@@ -221,7 +238,7 @@ static void superseded_and_removed_memories_go(void **state)
 
 	build(l, l->store.space);
 	for (int i = 0; i < 3; i++)
-		put_text(l, "word");
+		put_alone(l, "word");
 	recall_set_superseded(l->recall, l->store.space, 1);
 	recall_remove(l->recall, l->store.space, 2);
 	assert_answer(l, &q, "3");
@@ -349,6 +366,7 @@ static void expired_memories_are_found_where_asked_for(void **state)
 	put(l, m);
 	m.num = 0;
 	m.expires_at_ms = 0;
+	m.task = STR("another");
 	put(l, m);
 	q.now_ms = T0 + 99;
 	assert_answer(l, &q, "2 1");
@@ -421,7 +439,9 @@ static void a_score_is_the_product_of_its_parts(void **state)
 		sum = 0;
 		for (size_t t = 0; t < hits[i].term_count; t++)
 			sum += hits[i].terms[t].score;
-		assert_true(fabs(sum - hits[i].text) < 1e-6);
+		assert_true(fabs(sum - hits[i].own) < 1e-6);
+		assert_true(hits[i].text > hits[i].own && hits[i].text <= 2 * hits[i].own + 2);
+		assert_true(hits[i].relevance > 0 && hits[i].relevance < 1);
 		assert_int_equal(hits[i].term_count, made % 2 ? 2 : 1);
 		if (i > 0)
 			assert_true(hits[i].score <= hits[i - 1].score);
@@ -452,7 +472,7 @@ static void pages_go_on_behind_the_last_hit(void **state)
 			q.after_num = hits[n - 1].num;
 			q.after_score = hits[n - 1].score;
 			/* A memory that comes in moves every score; the page still goes on behind the same memory. */
-			put_text(l, "something else that makes the others stand out");
+			put_alone(l, "something else that makes the others stand out");
 		}
 	} while (n > 0);
 	assert_int_equal(total, 40);
@@ -499,14 +519,138 @@ static void answers_do_not_depend_on_the_seed(void **state)
 	q.limit = 50;
 	assert_true(recall_search(l->recall, l->scratch, l->store.space, &q, &l->store.arena, hits, &n));
 	assert_true(recall_search(other, scratch, l->store.space, &q, &l->store.arena, others, &m));
-	assert_int_equal(n, 40);
+	assert_int_equal(n, 50);	/* those with none of the words have neighbours with one */
 	assert_int_equal(m, n);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(hits[i].num, others[i].num);
-		assert_true(hits[i].score == others[i].score);
+		assert_true(hits[i].score == others[i].score && hits[i].relevance == others[i].relevance);
 	}
 	recall_scratch_free(scratch);
 	recall_free(other);
+}
+
+/* --- Neighbours ----------------------------------------------------------------------------------- */
+
+static uint64_t put_of_task(struct library *l, const char *content, const char *task)
+{
+	struct memory m = temp_memory(l->store.space, content);
+
+	m.task = task ? str_of(task) : STR_NULL;
+	return put(l, m);
+}
+
+/* Two tasks, and what has none, told in turns. */
+static void a_memory_gains_from_those_beside_it_in_its_task(void **state)
+{
+	struct library *l = *state;
+
+	build(l, l->store.space);
+	put_of_task(l, "lorem", NULL);
+	put_of_task(l, "ipsum", "t");
+	put_of_task(l, "zeppelin", "u");
+	put_of_task(l, "dolor", "t");
+	put_of_task(l, "amet", "u");
+	put_of_task(l, "elitr", NULL);
+	put_of_task(l, "sed", "u");
+	assert_found(l, "zeppelin", "3 5");
+	assert_found(l, "lorem", "1 6");
+	assert_found(l, "amet", "5 7 3");
+}
+
+static void memories_without_a_task_can_be_asked_for(void **state)
+{
+	static const struct recall_filter none[] = {{RECALL_TASK, STR_NULL, STR(RECALL_NO_TASK)}},
+					  either[] = {{RECALL_TASK, STR_NULL, STR(RECALL_NO_TASK)},
+						      {RECALL_TASK, STR_NULL, STR("t")}};
+	struct library *l = *state;
+	struct recall_query q = query_of("word");
+
+	put_of_task(l, "word", NULL);
+	put_of_task(l, "word", "t");
+	build(l, l->store.space);
+	put_of_task(l, "word", "u");
+	q.filters = none;
+	q.filter_count = 1;
+	q.is_of_tasks = true;
+	assert_answer(l, &q, "1");
+	q.filters = either;
+	q.filter_count = 2;
+	assert_answer(l, &q, "2 1");
+}
+
+/* A change of its task takes a memory to other neighbours. */
+static void a_memory_changes_its_neighbours_with_its_task(void **state)
+{
+	struct library *l = *state;
+	struct memory m = temp_memory(l->store.space, "zeppelin");
+
+	build(l, l->store.space);
+	put_of_task(l, "lorem", "t");
+	m.task = STR("t");
+	m.num = put(l, m);
+	put_of_task(l, "ipsum", "u");
+	assert_found(l, "zeppelin", "2 1");
+	m.task = STR("u");
+	recall_put(l->recall, &m);
+	assert_found(l, "zeppelin", "2 3");
+	recall_remove(l->recall, l->store.space, 2);
+	assert_found(l, "zeppelin", "");
+}
+
+static void a_memory_is_as_relevant_as_it_is_to_one_of_two_texts(void **state)
+{
+	struct library *l = *state;
+	struct recall_query both = query_of("gateway zeppelin"), half = query_of("gateway"), one = query_of("gateway");
+	struct recall_query only = query_of("");
+	const uint64_t nums[] = {1, 2, 3, 4, 99};
+	double of_both[5], of_half[5], of_one[5], of_only[5];
+
+	build(l, l->store.space);
+	put_alone(l, "the gateway");
+	put_alone(l, "a zeppelin");
+	put_alone(l, "the gateway and the zeppelin");
+	put_alone(l, "neither of them");
+	half.more = STR("zeppelin");
+	only.more = STR("zeppelin");
+	assert_true(recall_rate(l->recall, l->scratch, l->store.space, &both, &l->store.arena, nums, 5, of_both));
+	assert_true(recall_rate(l->recall, l->scratch, l->store.space, &half, &l->store.arena, nums, 5, of_half));
+	assert_true(recall_rate(l->recall, l->scratch, l->store.space, &one, &l->store.arena, nums, 5, of_one));
+	assert_true(recall_rate(l->recall, l->scratch, l->store.space, &only, &l->store.arena, nums, 5, of_only));
+	assert_true(of_one[1] == 0 && of_half[0] == of_one[0] && of_half[1] == of_only[1]);
+	assert_true(of_half[2] == fmax(of_one[2], of_only[2]) && of_half[2] < of_both[2]);
+	assert_true(of_only[1] > 0 && of_only[0] == 0);
+	for (int i = 3; i < 5; i++)
+		assert_true(of_both[i] == 0 && of_half[i] == 0);
+	assert_answer(l, &half, "3 1 2");
+	assert_false(recall_rate(l->recall, l->scratch, l->store.space + 1, &both, &l->store.arena, nums, 5, of_both));
+}
+
+static void a_rating_is_that_of_the_search(void **state)
+{
+	struct library *l = *state;
+	struct recall_query q = query_of("retry gateway policy");
+	struct recall_hit hits[50];
+	double relevance;
+	size_t n;
+
+	build(l, l->store.space);
+	for (int i = 0; i < 50; i++) {
+		struct memory m = temp_memory(l->store.space, (const char *[]){"retry", "gateway policy", "something",
+			"policy of the retry policy", "none"}[i % 5]);
+
+		m.pinned = i % 3 == 0;
+		m.created_at_ms = T0 - i * DAY_MS;
+		put(l, m);
+	}
+	q.limit = 50;
+	assert_true(recall_search(l->recall, l->scratch, l->store.space, &q, &l->store.arena, hits, &n));
+	assert_true(n > 40);
+	q.now_ms += 100 * DAY_MS;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(recall_rate(l->recall, l->scratch, l->store.space, &q, &l->store.arena, &hits[i].num, 1,
+					&relevance));
+		assert_true(relevance == hits[i].relevance);
+	}
 }
 
 /* --- Threads -------------------------------------------------------------------------------------- */
@@ -676,6 +820,11 @@ int main(void)
 		with_library(pages_go_on_behind_the_last_hit),
 		with_library(a_list_goes_on_behind_its_last_number),
 		with_library(answers_do_not_depend_on_the_seed),
+		with_library(a_memory_gains_from_those_beside_it_in_its_task),
+		with_library(memories_without_a_task_can_be_asked_for),
+		with_library(a_memory_changes_its_neighbours_with_its_task),
+		with_library(a_memory_is_as_relevant_as_it_is_to_one_of_two_texts),
+		with_library(a_rating_is_that_of_the_search),
 		with_library(an_index_built_during_writes_says_what_the_store_says),
 		with_library(what_changes_behind_the_back_of_a_build_is_made_good),
 	};

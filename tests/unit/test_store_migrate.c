@@ -247,6 +247,7 @@ static void results_stay_where_they_were(void **state)
 	store_close(t->c);
 	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
 	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
+		"ALTER TABLE envelope DROP COLUMN considered; "
 		    "PRAGMA user_version = 4");
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);

@@ -10,12 +10,15 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "text/analyze.h"
+#include "text/everyday.h"
 #include "text/dictionary.h"
 #include "text/order.h"
 #include "text/score.h"
+#include "text/stop.h"
 #include "text/termbag.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 static int set_up(void **state)
@@ -58,10 +61,10 @@ static void words_are_folded_and_stemmed(void **state)
 {
 	struct analyzer *a = *state;
 
-	assert_terms(a, "The Retries, retried: RETRY retrying.", "the retri retri retri retri");
+	assert_terms(a, "Their Retries, retried: RETRY retrying.", "retri retri retri retri");
 	assert_terms(a, "Decisions decided; decide!", "decis decid decid");
-	assert_terms(a, "don't dog's dog\u2019s dogs' O'Brien", "don't dog dog dog o'brien");
-	assert_terms(a, "a I 7 42 0042", "a i 7 42 0042");
+	assert_terms(a, "o'clock dog's dog\u2019s dogs' O'Brien", "o'clock dog dog dog o'brien");
+	assert_terms(a, "b X 7 42 0042", "b x 7 42 0042");
 	/* Words that begin and end alike are still different words to the cache of stems. */
 	assert_terms(a, "bbbbbbbbb bbbbbbbb bbbbbbbbb bbbb bbbbb bbbb bbb",
 		     "bbbbbbbbb bbbbbbbb bbbbbbbbb bbbb bbbbb bbbb bbb");
@@ -74,18 +77,89 @@ static void identifiers_are_found_by_parts_and_as_a_whole(void **state)
 {
 	struct analyzer *a = *state;
 
-	assert_terms(a, "retryPolicy", "retrypolicy retri polici");
-	assert_terms(a, "retry_policy", "retrypolicy retri polici");
-	assert_terms(a, "retry-policy", "retrypolicy retri polici");
-	assert_terms(a, "Retry.Policy", "retrypolicy retri polici");
-	assert_terms(a, "RETRY_POLICY", "retrypolicy retri polici");
+	assert_terms(a, "retryPolicy", "retrypolici retri polici");
+	assert_terms(a, "retry_policy", "retrypolici retri polici");
+	assert_terms(a, "retry-policy", "retrypolici retri polici");
+	assert_terms(a, "Retry.Policy", "retrypolici retri polici");
+	assert_terms(a, "RETRY_POLICY", "retrypolici retri polici");
 	assert_terms(a, "HTTPServer2", "httpserver2 http server 2");
 	assert_terms(a, "parseHTTPRequest", "parsehttprequest pars http request");
 	assert_terms(a, "std::vector<int>", "stdvector std vector int");
 	assert_terms(a, "__init__ _x .bashrc", "init x bashrc");
 	assert_terms(a, "GitHub github", "github git hub github");
-	assert_terms(a, "URLs IDs PDFs getURLsFor", "url id pdf geturlsfor get url for");
+	assert_terms(a, "URLs IDs PDFs getURLsFor", "url id pdf geturlsfor get url");
 	assert_terms(a, "C++ c# F#. C", "c++ c c# c f# f c");
+}
+
+static void words_that_say_nothing_are_left_out(void **state)
+{
+	static const char *const stops[] = {"a", "an", "The", "WHAT", "whose", "yourselves", "don't", "Don\u2019t", "I'm",
+					    "shouldn't", "whatever", "us", "of", "i"};
+	static const char *const words[] = {"may", "mine", "one", "c", "go", "will-o", "who2"};
+	struct analyzer *a = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		assert_terms(a, stops[i], "");
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct buf out;
+
+		buf_init(&out, 1 << 10);
+		analyzer_run(a, str_of(words[i]), collect, &out);
+		assert_true(out.len > 0);
+		buf_release(&out);
+	}
+	assert_terms(a, "What did the dog do with it?", "dog");
+	/* In a compound, too; the whole stays. */
+	assert_terms(a, "end_of_file to-do", "endoffil end file todo");
+	/* Again, when the cache of stems knows them. */
+	assert_terms(a, "the dog and the DOG and The dog", "dog dog dog");
+}
+
+static void note_share(void *ctx, struct str term, float share)
+{
+	buf_printf(ctx, "%.*s %g ", STR_ARG(term), (double)share);
+}
+
+static void assert_shares(struct analyzer *a, const char *text, const char *want)
+{
+	struct buf out;
+
+	buf_init(&out, 1 << 16);
+	analyzer_run(a, str_of(text), note_share, &out);
+	if (!str_is(buf_str(&out), want))
+		fail_msg("\"%s\" gives \"%.*s\", not \"%s\"", text, STR_ARG(buf_str(&out)), want);
+	buf_release(&out);
+}
+
+/* A half for the whole, a half for all parts; what follows is a word again. */
+static void a_compound_is_one_word_in_shares(void **state)
+{
+	struct analyzer *a = *state;
+
+	assert_shares(a, "gateway retryPolicy gateway", "gateway 1 retrypolici 0.5 retri 0.25 polici 0.25 gateway 1 ");
+	assert_shares(a, "retrypolicy", "retrypolici 1 ");
+	assert_shares(a, "a/b_c.d", "abcd 0.5 b 0.125 c 0.125 d 0.125 ");
+	assert_shares(a, "1.2 \u6771\u4eac", "1.2 0.5 1 0.25 2 0.25 \u6771\u4eac 1 ");
+}
+
+/* The most that one of the occurrences says. */
+static void a_bag_keeps_the_largest_share(void **state)
+{
+	struct analyzer *a = *state;
+	struct termbag bag;
+
+	termbag_init(&bag, 42);
+	termbag_add_aside(&bag, a, STR("dog cat"), 1);
+	termbag_add_text(&bag, a, STR("cat retryPolicy"), 2);
+	termbag_add_aside(&bag, a, STR("retry"), 1);
+	assert_int_equal(bag.term_count, 5);
+	assert_true(bag.terms[0].parts == TERMBAG_ASIDE && bag.terms[1].parts == (TERMBAG_MAIN | TERMBAG_ASIDE));
+	assert_int_equal(bag.terms[1].count, 3);
+	assert_true(bag.terms[0].share == 1 && bag.terms[2].share == 0.5f && bag.terms[4].share == 0.25f);
+	assert_true(str_is(termbag_str(&bag, 3), "retri") && bag.terms[3].share == 1);
+	assert_int_equal(bag.terms[3].count, 3);
+	termbag_release(&bag);
 }
 
 static void paths_numbers_and_references_are_found_by_parts(void **state)
@@ -94,7 +168,7 @@ static void paths_numbers_and_references_are_found_by_parts(void **state)
 
 	assert_terms(a, "src/payments/gateway.c", "srcpaymentsgatewayc src payment gateway c");
 	assert_terms(a, "C:\\Users\\Ada", "c usersada user ada");
-	assert_terms(a, "https://example.com/a?b=1", "https examplecoma exampl com a b 1");
+	assert_terms(a, "https://example.com/x?b=1", "https examplecomx exampl com x b 1");
 	assert_terms(a, "ada@example.com", "adaexamplecom ada exampl com");
 	assert_terms(a, "ms-4821", "ms4821 ms 4821");
 	assert_terms(a, "ms-4821@2", "ms4821@2 ms 4821 2");
@@ -184,7 +258,7 @@ static void any_bytes_are_text(void **state)
 	uint64_t random = 1;
 	size_t at, terms, round;
 
-	assert_terms(a, "a\xff\xfe" "b \xc3 \xe2\x82", "a b");
+	assert_terms(a, "c\xff\xfe" "b \xc3 \xe2\x82", "c b");
 	for (round = 0; round < 20; round++) {
 		for (at = 0; at + 4 < SIZE;) {
 			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -220,12 +294,12 @@ static void a_bag_counts_each_term_once(void **state)
 
 	termbag_init(&bag, 42);
 	for (round = 0; round < 2; round++) {
-		termbag_add_text(&bag, a, STR("b a b"), 1);
-		termbag_add_text(&bag, a, STR("a c"), 3);
+		termbag_add_text(&bag, a, STR("b d b"), 1);
+		termbag_add_text(&bag, a, STR("d c"), 3);
 		assert_int_equal(bag.term_count, 3);
 		assert_int_equal(bag.length, 9);
 		assert_true(str_is(termbag_str(&bag, 0), "b") && bag.terms[0].count == 2);
-		assert_true(str_is(termbag_str(&bag, 1), "a") && bag.terms[1].count == 4);
+		assert_true(str_is(termbag_str(&bag, 1), "d") && bag.terms[1].count == 4);
 		assert_true(str_is(termbag_str(&bag, 2), "c") && bag.terms[2].count == 3);
 		assert_true(bag.terms[0].hash == hash_bytes("b", 1, 42));
 		termbag_clear(&bag);
@@ -284,6 +358,17 @@ static void worth_grows_with_the_count_and_falls_with_the_length(void **state)
 				assert_true(worth <= score_worth(&c, 1e6f, score_inverse[SCORE_COUNT_MANY], 0));
 				assert_true(score_worth(&c, 1e6f, score_inverse[0], (float)length) < 1);
 			}
+	}
+	/* The length of a short text makes no difference to one of average length, and less of one for the others. */
+	for (length = 1; length <= 64; length *= 4) {
+		struct score_curve plain;
+
+		score_curve_set(&plain, 1.2, 0.75, 16, 0);
+		score_curve_set(&c, 1.2, 0.75, 16, 24);
+		if (length == 16)
+			assert_true(fabsf(score_worth(&c, 2.2e6f, 1, 16) - 1e6f) < 1);
+		assert_true(fabsf(score_worth(&c, 1e6f, 1, (float)length) - score_worth(&c, 1e6f, 1, 16)) <=
+			    fabsf(score_worth(&plain, 1e6f, 1, (float)length) - score_worth(&plain, 1e6f, 1, 16)) * 0.7f);
 	}
 	/* Not even where counts and lengths do not matter is an absent word worth anything. */
 	score_curve_set(&c, 0, 1, 1, 0);
@@ -383,11 +468,33 @@ static void an_order_stays_sorted(void **state)
 	order_release(&o);
 }
 
+static void lists_of_words_are_found_from_end_to_end(void **state)
+{
+	static const char *const stops[] = {"a", "about", "i'm", "the", "what", "whoever", "yourselves", "you've", "can",
+					    "us"};
+	static const char *const everyday[] = {"abl", "actual", "add", "hello", "say", "thing", "today", "wrong", "yesterday",
+					       "yet", "zzz"};
+	static const char *const others[] = {"", "may", "gateway", "doctor", "run", "zeppelin", "thee", "{"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		assert_true(stop_word(str_of(stops[i])) && !everyday_word(str_of(stops[i])));
+	for (i = 0; i + 1 < sizeof(everyday) / sizeof(everyday[0]); i++)
+		assert_true(everyday_word(str_of(everyday[i])) && !stop_word(str_of(everyday[i])));
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(stop_word(str_of(others[i])) || everyday_word(str_of(others[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_of_words_are_found_from_end_to_end),
 		cmocka_unit_test_setup_teardown(words_are_folded_and_stemmed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(identifiers_are_found_by_parts_and_as_a_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(words_that_say_nothing_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_compound_is_one_word_in_shares, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_bag_keeps_the_largest_share, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(paths_numbers_and_references_are_found_by_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(spellings_of_many_scripts_are_one, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(scripts_without_spaces_give_pairs, set_up, tear_down),

@@ -347,6 +347,11 @@ def test_what_a_program_stores_belongs_to_the_task_of_its_handoff(spine, command
     assert (memory["task"], memory["agent"]) == (task, "coder")
 
 
+def test_what_the_program_of_an_old_agent_stores_belongs_to_the_task_too(spine):
+    spine.ok("agent", "coder", "--accepts", "1")
+    assert stored(spine, "spine store 'found it'")["task"] == "task-1"
+
+
 def test_what_a_program_stores_in_another_space_belongs_to_no_task_of_this_one(spine):
     other = f"{spine.environment['SPINE_SPACE']}-other"
     sent(spine)

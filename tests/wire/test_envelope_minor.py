@@ -11,7 +11,10 @@ from envelopes import Api, canonical, digest_of
 def as_minor_0(envelope):
     old = {key: value for key, value in envelope.items() if key != "fetch_hint"}
     old["envelope_minor"] = 0
-    old["memory"] = {**old["memory"], "refs": [{k: v for k, v in ref.items() if k != "relevance"} for ref in old["memory"]["refs"]]}
+    without = lambda items, *names: [{k: v for k, v in item.items() if k not in names} for item in items]
+    old["memory"] = {**old["memory"], "refs": without(old["memory"]["refs"], "relevance")}
+    old["budget"] = {k: v for k, v in old["budget"].items() if k != "worth"}
+    old["budget"]["trimmed"] = without(old["budget"]["trimmed"], "why", "relevance")
     old["digest"] = digest_of(old)
     return old
 

@@ -102,7 +102,8 @@ def check_promises(api, body, envelope, parent):
     receipts = {trim["id"] for trim in budget["trimmed"]} | {missing["id"] for missing in envelope["memory"]["missing"]}
     named = set(body["refs"]) | {word for word in body["task_summary"].split() if re.fullmatch(r"ms-\d+", word)}
     if parent:
-        named |= {ref["id"] for ref in parent["memory"]["refs"]} | {m["id"] for m in parent["memory"]["missing"]}
+        asked = [r for r in parent["memory"]["refs"] + parent["budget"]["trimmed"] if r.get("why") in ("cited", "inherited")]
+        named |= {ref["id"] for ref in asked} | {m["id"] for m in parent["memory"]["missing"]}
     assert named <= whole | receipts, named - whole - receipts
     for ref in envelope["memory"]["refs"]:
         assert ref["form"] == "full" or ref["id"] in receipts
@@ -193,12 +194,12 @@ def test_the_prompt_says_how_to_fetch_in_the_receivers_way(api, server, hint):
         envelope = api.handoff(agent, refs=[memory["id"]], strategy="lazy", include_pins=False, include_recent=0)
         assert (envelope["envelope_minor"], envelope["fetch_hint"]) == (1, hint)
         ways = {
-            "mcp": "call the tool memory_get with its id" + f" and the space {api.space}" * named,
-            "command": "run spine get ms-…" + f" --space {api.space}" * named,
+            "mcp": "the tool memory_get with its id" + f" and the space {api.space}" * named,
+            "command": "spine get ms-…" + f" --space {api.space}" * named,
             "http": 'POST /v1/memories/fetch {"ids":["ms-…"]}' + f" with the header Spine-Space: {api.space}" * named,
+            None: 'spine get ms-… or POST /v1/memories/fetch {"ids":["ms-…"]}' + f" (space {api.space})" * named,
         }
-        said = ways[hint] if hint else f"{ways['command']}, or {ways['http']}"
-        assert api.prompt(envelope).endswith(f"{memory['id']} (cited): not included\n\nTo read one in full, {said}.\n")
+        assert api.prompt(envelope).endswith(f"{memory['id']} (cited): not included\n\nTo read one in full: {ways[hint]}\n")
         # It was sealed: what the agent does later changes nothing.
         before = api.prompt(envelope)
         api.ok("PUT", f"/v1/agents/{agent}", {"fetch_hint": "http" if hint == "mcp" else "mcp"})
@@ -233,8 +234,8 @@ def test_what_nobody_named_does_not_make_the_budget_too_small(api):
     envelope = api.handoff(include_recent=0, constraints={"max_tokens": 2000})
     trimmed = [entry["id"] for entry in envelope["budget"]["trimmed"] if entry["form"] == "none"]
     assert len(trimmed) > 1000 and envelope["budget"]["token_count"] <= 2000
-    said = re.search(r"Memories left out for lack of room: (ms-\d+, )*ms-\d+ and (\d+) more, listed in the envelope's budget.trimmed\.", api.prompt(envelope))
-    assert said.group(0).count("ms-") + int(said.group(2)) == len(trimmed)
+    said = re.search(r"Left out for lack of room: ms-\d+, ms-\d+, ms-\d+ and (\d+) more\.", api.prompt(envelope))
+    assert 3 + int(said.group(1)) == len(trimmed)
 
 
 def test_pins_of_another_task_stay_behind(api):
@@ -247,8 +248,17 @@ def test_pins_of_another_task_stay_behind(api):
     assert pins(api.handoff("c", include_recent=0, parent=first["id"], state="next")) == [everywhere["id"], ours["id"]]
     assert pins(api.handoff(include_recent=0, task="theirs")) == [everywhere["id"], theirs["id"], later["id"]]
     assert pins(api.handoff(include_recent=0)) == [everywhere["id"]]
-    found = api.handoff(summary="pin", include_recent=5)["memory"]["refs"]
-    assert {ref["id"]: ref["why"] for ref in found} == {everywhere["id"]: "pinned", ours["id"]: "relevant", theirs["id"]: "relevant", later["id"]: "relevant"}
+    found = lambda **fields: {ref["id"]: ref["why"] for ref in api.handoff(summary="pin", include_recent=5, **fields)["memory"]["refs"]}
+    assert found() == {everywhere["id"]: "pinned"}
+    assert found(scope="space") == {everywhere["id"]: "pinned", ours["id"]: "relevant", theirs["id"]: "relevant", later["id"]: "relevant"}
+
+
+def test_a_pin_is_inherited_while_it_is_one(api):
+    pins = [api.store(f"pin {i}", pinned=True) for i in range(2)]
+    first = api.handoff(include_recent=0)
+    api.ok("POST", f"/v1/memories/{pins[0]['id']}/unpin")
+    second = api.handoff("c", include_recent=0, include_pins=False, parent=first["id"], state="next")
+    assert [(ref["id"], ref["why"]) for ref in second["memory"]["refs"]] == [(pins[1]["id"], "pinned")]
 
 
 def test_dry_run_stores_nothing_and_shows_what_budgets_lose(api):

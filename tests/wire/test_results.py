@@ -295,6 +295,21 @@ def test_what_fits_of_several_is_there_in_full_and_the_others_are_named(desk):
     assert tokens(desk, taken["prompt"]) <= 900
 
 
+def test_many_that_come_later_are_all_told_and_the_prompt_keeps_its_budget(desk):
+    names = [f"agent-{n}" for n in range(50)]
+    envelope = desk.pack()
+    desk.ok("POST", "/v1/channels/news/publish", {"envelope_id": envelope, "receivers": names})
+    following = hand_on(desk, envelope, constraints={"max_tokens": 1500})
+    desk.deliver(following["id"], 202)
+    for name in names:
+        desk.settle("complete", desk.take(name), result=f"from-{name} " * 20)
+    taken = desk.take("reviewer", format="both")
+    assert [news["agent"] for news in taken["since"]] == names
+    assert taken["prompt"].count("from-agent-0 ") == 20 and tokens(desk, taken["prompt"]) <= 1500
+    again = hand_on(desk, envelope, "another", constraints={"max_tokens": 4000})
+    assert [step["agent"] for step in again["history"]] == names
+
+
 def parent_at_work(desk):
     desk.deliver(desk.pack(), 202)
     return desk.take()["envelope_id"]

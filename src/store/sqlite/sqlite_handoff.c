@@ -462,3 +462,19 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	sqlite3_reset(s);
 	return status;
 }
+
+enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_FIND);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
+	status = sqlite_step_row(c, s);
+	if (status == STORE_OK)
+		*ret = (struct result_row){.form = (enum result_form)sqlite3_column_int(s, 0),
+					   .memory = (uint64_t)sqlite3_column_int64(s, 1)};
+	sqlite3_reset(s);
+	return status;
+}

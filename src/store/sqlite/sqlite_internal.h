@@ -160,6 +160,7 @@
 	X(RESULT_PUT, \
 	  "INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens, form, memory) " \
 	  "VALUES (?1, ?2, ?3, ?4, ?5, ?6)") \
+	X(RESULT_FIND, "SELECT form, memory FROM result WHERE handoff = ?1") \
 	X(RESULT_GET, "SELECT result, gaps, input_tokens, form, memory FROM result WHERE handoff = ?1") \
 	X(EVENT_ADD, \
 	  "INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, " \
