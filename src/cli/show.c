@@ -50,18 +50,13 @@ static struct str unless(struct str text, const char *usual)
 static struct str explanation(const struct cli *cli, const struct json *explain)
 {
 	const struct json *terms = ask_array(explain, "terms");
-	double neighbours = ask_number(explain, "neighbours");
 	struct str text;
 	struct buf out;
 
 	buf_init(&out, 1 << 20);
-	buf_printf(&out, "    %s", term_on(&cli->out, TERM_DIM));
-	if (neighbours > 0)
-		buf_printf(&out, "(text %.3f + neighbours %.3f)", ask_number(explain, "text"), neighbours);
-	else
-		buf_printf(&out, "text %.3f", ask_number(explain, "text"));
-	buf_printf(&out, " × (1 + importance %.2f + pinned %.2f + recency %.3f)", ask_number(explain, "importance"),
-		   ask_number(explain, "pinned"), ask_number(explain, "recency"));
+	buf_printf(&out, "    %s(text %.3f + neighbours %.3f) × (1 + importance %.2f + pinned %.2f + recency %.3f)",
+		   term_on(&cli->out, TERM_DIM), ask_number(explain, "text"), ask_number(explain, "neighbours"),
+		   ask_number(explain, "importance"), ask_number(explain, "pinned"), ask_number(explain, "recency"));
 	for (uint32_t i = 0; i < terms->count; i++) {
 		const struct json *term = &terms->items[i];
 

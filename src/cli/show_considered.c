@@ -51,7 +51,7 @@ static struct str reason_text(const struct view *v, struct str reason)
 {
 	struct arena *arena = v->cli->arena;
 
-	if (str_is(reason, "budget"))
+	if (str_is(reason, "budget") || str_is(reason, "room"))
 		return arena_printf(arena, "no room in %.*s tokens",
 				    STR_ARG(count_text(v, ask_int(v->budget, "max_tokens", 0))));
 	if (str_is(reason, "repetition"))

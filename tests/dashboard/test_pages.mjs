@@ -192,7 +192,7 @@ export const tests = {
 			const width = await line.locator(".bar-fill").evaluate((fill) => fill.style.width);
 			assert.ok(Math.abs(parseFloat(width) - 100 * item.relevance) < 0.01, width);
 		}
-		assert.ok(answer.considered.some((item) => item.reason === "budget" || item.reason === "repetition"));
+		assert.ok(answer.considered.some((item) => ["budget", "room", "repetition"].includes(item.reason)));
 		await t.row("ms-4").getByText("pinned").waitFor();
 		await t.sees("beyond include_recent 2");
 		await t.page.getByText(/no room( in 300 tokens|, and repeats another)/).first().waitFor();

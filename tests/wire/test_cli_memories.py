@@ -139,7 +139,7 @@ def test_get_of_what_is_no_id_is_refused(spine):
 
 def test_search_finds_the_best_first(spine):
     stored(spine, "the gateway retries twice")
-    stored(spine, "nothing to see")
+    stored(spine, "nothing to see", "--task", "another")
     stored(spine, "gateway gateway retry retry policy")
     document = spine.ok("search", "retry", "policy", "--json").json
     assert [m["id"] for m in document["memories"]] == ["ms-3", "ms-1"]
@@ -152,7 +152,8 @@ def test_search_finds_the_best_first(spine):
 def test_search_explains(spine):
     stored(spine, "retry policy")
     assert spine.ok("search", "retry", "--explain", "--json").json["memories"][0]["explain"]["terms"]
-    assert re.search(r"text [0-9.]+ × \(1 \+ importance 0\.10", spine.ok("search", "retry", "--explain").out)
+    assert re.search(r"\(text [0-9.]+ \+ neighbours [0-9.]+\) × \(1 \+ importance 0\.10",
+                     spine.ok("search", "retry", "--explain").out)
 
 
 def test_a_search_without_results_is_no_failure(spine):

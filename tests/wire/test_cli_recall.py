@@ -78,7 +78,7 @@ def test_why_says_what_is_not_carried_and_the_reason_in_plain_words(spine):
     assert head == ["RELEVANCE", "ID", "REASON", "TEXT"]
     assert re.search(r"ms-99 +there is no such memory$", left["ms-99"].rstrip())
     assert "ms-3" not in left, "nothing of another task was looked at"
-    assert "beyond include_recent 2" in left["ms-5"] and "less relevant than 0.077" in left["ms-12"]
+    assert "beyond include_recent 2" in left["ms-5"]
     rules = " ".join(text.split("\n\n")[-1].split())
     assert rules.startswith("floor 0.077: less is not carried unless it was named, decided, opened or pinned; up to 2 come by relevance.")
     assert "scope task: looked at the memories of its task and those without one" in rules

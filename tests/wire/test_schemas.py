@@ -468,6 +468,10 @@ def chain(api):
         api.store("turbine blades corrode in salted air " + "slowly " * 40, id=f"ms-{number}", task="crowded")
     crowded = api.handoff("e", "ms-1", task="crowded", include_pins=False, include_recent=0)
     yield api.handoff("f", "turbine blades corrode", parent=crowded["id"], constraints={"max_tokens": 400}, include_recent=20)
+    # What fits is worth more without a word about the rest.
+    for number in range(50, 90):
+        api.store(f"rotor {number} hums in the night, says witness {number}, near the old mill", id=f"ms-{number}", task="quiet")
+    yield api.handoff("g", "which rotor hums in the night", task="quiet", include_pins=False, constraints={"max_tokens": 400}, include_recent=40)
     yield api.ok("POST", "/v1/envelopes", {"target_agent": "t", "task_summary": "traced"},
                  traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", **{"Spine-Agent": "sender"})
 
@@ -549,7 +553,8 @@ def test_what_was_considered_is_described(api):
         {"constraints": {"max_tokens": 1200}}, {"scope": "space", "strategy": "summary"}, {"scope": "task", "strategy": "lazy"}, {"scope": None})]
     items = [item for one in seen for item in one["considered"]]
     described = OPENAPI["components"]["schemas"]["ConsideredMemory"]["properties"]
-    assert {item["reason"] for item in items} >= {"budget", "lazy", "summary", "not_relevant", "not_asked_for", None}
+    reasons = {item["reason"] for item in items}
+    assert reasons >= {"lazy", "summary", "not_relevant", "not_asked_for", None} and reasons & {"budget", "room"}
     assert {item["fate"] for item in items} == set(described["fate"]["enum"])
     api.ok("DELETE", "/v1/memories/ms-90")
     assert all(api.ok("GET", f"/v1/envelopes/{one['envelope']}/considered")["recorded"] for one in seen)

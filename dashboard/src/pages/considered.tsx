@@ -19,6 +19,7 @@ const missingReasons: Readonly<{ [reason: string]: string }> = {
 function reasonText(reason: string, record: Account, envelope: Envelope): string {
 	switch (reason) {
 		case "budget":
+		case "room":
 			return `no room in ${count(envelope.budget.max_tokens)} tokens`;
 		case "repetition":
 			return "no room, and repeats another";

@@ -27,14 +27,8 @@ function Why({ score, explain }: { score: number; explain: Explain }) {
 		<details class="why">
 			<summary>score {decimal(score, 2)}</summary>
 			<p>
-				{explain.neighbours ? (
-					<>
-						(text {decimal(explain.text, 2)} + neighbours {decimal(explain.neighbours, 2)})
-					</>
-				) : (
-					<>text {decimal(explain.text, 2)}</>
-				)}{" "}
-				× (1
+				(text {decimal(explain.text, 2)}
+				<span class={explain.neighbours ? "" : "faint"}> + neighbours {decimal(explain.neighbours, 2)}</span>) × (1
 				{parts.map(([name, value]) => (
 					<span key={name} class={value ? "" : "faint"}>
 						{" "}

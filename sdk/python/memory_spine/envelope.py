@@ -68,9 +68,9 @@ class Ref:
 class Trimmed:
     """What is not in the envelope in full. `form` is what is left of it: "summary", "ref" or "none".
 
-    `reason` is "budget", "repetition" (it says what another says), "lazy" or "summary". `why` and `relevance` are those
-    of a `Ref`; None for a step of the history, and in an envelope of minor 0. A dry run's budgets say none of the four
-    and no `score`.
+    `reason` is "budget", "room" (the prompt had no room to name it, either), "repetition" (it says what another says),
+    "lazy" or "summary". `why` and `relevance` are those of a `Ref`; None for a step of the history, and in an envelope
+    of minor 0. A dry run's budgets say none of the three and no `score`.
     """
 
     id: str
@@ -322,8 +322,8 @@ class ConsideredMemory:
     why        as in a `Ref`
     fate       "full", "summary", "ref": it is there, in that form; "left_out": there was no room; "passed_over": it was
                not chosen at all
-    reason     why it is not there in full; None where it is. "budget", "repetition", "lazy", "summary": as in a
-               `Trimmed`; "not_relevant": less relevant than the floor; "not_asked_for": beyond include_recent
+    reason     why it is not there in full; None where it is. "budget", "room", "repetition", "lazy", "summary": as
+               in a `Trimmed`; "not_relevant": less relevant than the floor; "not_asked_for": beyond include_recent
     tokens     what it takes, or would have taken; None where that is not known
     text       the beginning, in one line; None where it is not shown or was forgotten
     """

@@ -36,10 +36,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts of a score: score = (text + neighbours) × (1 + importance + pinned + recency).
-
-    `neighbours` is what the memories of the same task just before and after it lend.
-    """
+    """The parts of a score: score = (text + neighbours) × (1 + importance + pinned + recency)."""
 
     text: float
     neighbours: float
@@ -53,7 +50,7 @@ class Explanation:
     def from_wire(cls, raw: Mapping[str, Any]) -> Explanation:
         return cls(
             text=raw["text"],
-            neighbours=raw.get("neighbours", 0),
+            neighbours=raw.get("neighbours", 0.0),
             importance=raw["importance"],
             pinned=raw["pinned"],
             recency=raw["recency"],
@@ -67,8 +64,8 @@ class Memory:
     """A memory, in one of its versions.
 
     Times are aware datetimes in UTC. `content` is "" in a forgotten memory and never otherwise. `current_version` is
-    there where one version was asked for, `score` and `relevance` (0 to 1, comparable between searches) in a search,
-    `explanation` in a search with explain=True.
+    there where one version was asked for, `score` and `relevance` (0 to 1) in a search, `explanation` in a search with
+    explain=True.
     """
 
     id: str
@@ -471,7 +468,6 @@ class Agent:
     tokenizer: Optional[str]
     max_tokens: Optional[int]
     description: Optional[str]
-    fetch_hint: Optional[str]
     ack_timeout_s: Optional[float]
     max_attempts: Optional[int]
     fallbacks: tuple[str, ...]
@@ -494,7 +490,6 @@ class Agent:
             tokenizer=raw.get("tokenizer"),
             max_tokens=raw.get("max_tokens"),
             description=raw.get("description"),
-            fetch_hint=raw.get("fetch_hint"),
             ack_timeout_s=raw.get("ack_timeout_s"),
             max_attempts=raw.get("max_attempts"),
             fallbacks=tuple(raw.get("fallbacks") or ()),

@@ -640,7 +640,7 @@ def test_worth_and_why_something_was_trimmed_are_told(spine):
     large = spine.agent_handoff("b", BLADES, constraints={"max_tokens": 8000})
     assert 0 < small.worth < large.worth
     assert small.trimmed and all(one.why == "relevant" and 0 < one.relevance <= 1 for one in small.trimmed)
-    assert {one.reason for one in small.trimmed} <= {"budget", "repetition"}
+    assert {one.reason for one in small.trimmed} <= {"budget", "room", "repetition"}
     old = copy.deepcopy(small.raw)
     del old["budget"]["worth"]
     for trim in old["budget"]["trimmed"]:
