@@ -1,7 +1,7 @@
 # bash completion for spine. Made by: spine completion bash
 _spine()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit spaces space store search list get update versions revert pin unpin forget handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} commands='serve demo status top alerts tail audit spaces space store search list get update versions revert pin unpin forget handoff recall envelope resolve receipts verify tasks task fidelity diff blame agents agent send receive ack progress need complete nack reject handoffs trace parked park channels routes export import backup restore check tokens completion help version '
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
@@ -374,6 +374,7 @@ _spine()
 		--max-hops) return ;;
 		--ref|-r) return ;;
 		--recent) return ;;
+		--scope) COMPREPLY=($(compgen -W 'task space' -- "$cur")); return ;;
 		--max-tokens|-m) return ;;
 		--strategy) COMPREPLY=($(compgen -W 'priority full summary lazy' -- "$cur")); return ;;
 		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
@@ -385,7 +386,30 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --no-pins --max-tokens --strategy --tokenizer --prompt --dry-run --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --scope --no-pins --max-tokens --strategy --tokenizer --prompt --dry-run --idempotency-key --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			return
+		fi
+		;;
+	recall)
+		case "$prev" in
+		--to) return ;;
+		--parent|-p) return ;;
+		--task) return ;;
+		--intent) return ;;
+		--ref|-r) return ;;
+		--recent) return ;;
+		--scope) COMPREPLY=($(compgen -W 'task space' -- "$cur")); return ;;
+		--max-tokens|-m) return ;;
+		--strategy) COMPREPLY=($(compgen -W 'priority full summary lazy' -- "$cur")); return ;;
+		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
+		--url) return ;;
+		--space) return ;;
+		--agent) return ;;
+		--timeout) return ;;
+		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+		esac
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W '--why --to --parent --task --intent --ref --recent --scope --no-pins --max-tokens --strategy --tokenizer --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;
@@ -568,6 +592,7 @@ _spine()
 		--max-hops) return ;;
 		--ref|-r) return ;;
 		--recent) return ;;
+		--scope) COMPREPLY=($(compgen -W 'task space' -- "$cur")); return ;;
 		--max-tokens|-m) return ;;
 		--strategy) COMPREPLY=($(compgen -W 'priority full summary lazy' -- "$cur")); return ;;
 		--tokenizer) COMPREPLY=($(compgen -W 'o200k_base cl100k_base estimate' -- "$cur")); return ;;
@@ -578,7 +603,7 @@ _spine()
 		--config) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 		esac
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '--to --wait --fallback --priority --attempts --ack-timeout --idempotency-key --from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --no-pins --max-tokens --strategy --tokenizer --url --space --agent --timeout --json --help --config ' -- "$cur"))
+			COMPREPLY=($(compgen -W '--to --wait --fallback --priority --attempts --ack-timeout --idempotency-key --from --parent --task --intent --state --constraint --waive --decision --resolve-decision --history --expect --max-hops --ref --recent --scope --no-pins --max-tokens --strategy --tokenizer --url --space --agent --timeout --json --help --config ' -- "$cur"))
 			return
 		fi
 		;;

@@ -175,6 +175,7 @@ export interface Envelope {
 			readonly why: string;
 			readonly form: string;
 			readonly tokens: number;
+			readonly relevance?: number;
 		}[];
 		readonly missing: readonly { readonly id: string; readonly reason: string }[];
 	};
@@ -207,7 +208,10 @@ export interface Envelope {
 			readonly tokens: number;
 			readonly reason: string;
 			readonly form: string;
+			readonly why?: string;
+			readonly relevance?: number;
 		}[];
+		readonly worth?: number;
 	};
 	readonly completeness: { readonly requested: number; readonly resolved: number; readonly score: number };
 	readonly since?: readonly {
@@ -218,6 +222,26 @@ export interface Envelope {
 		readonly handoff?: string;
 		readonly agent?: string;
 	}[];
+}
+
+export interface ConsideredMemory {
+	readonly id: string;
+	readonly why: string;
+	readonly relevance: number;
+	readonly fate: string;
+	readonly reason: string | null;
+	readonly tokens: number | null;
+	readonly text: string | null;
+}
+
+/** What an envelope was chosen from. Without a record of it the members in the middle are absent. */
+export interface Considered {
+	readonly envelope: string;
+	readonly recorded: boolean;
+	readonly floor?: number;
+	readonly include_recent?: number;
+	readonly scope?: string;
+	readonly considered: readonly ConsideredMemory[];
 }
 
 export interface Channel {

@@ -118,13 +118,6 @@ static int put_new_envelope(const struct cli *cli, const char *arg, struct json_
 	return code;
 }
 
-static bool is_envelope_id(const char *arg)
-{
-	uint64_t number;
-
-	return arg && str_has_prefix(str_of(arg), STR("env-")) && str_to_u64(str_of(arg + 4), &number);
-}
-
 static void print_sent(const struct cli *cli, const struct json *answer)
 {
 	show_handoff_line(cli, answer);
@@ -146,7 +139,7 @@ static int exec_send(struct cli *cli)
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);
-	code = is_envelope_id(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
+	code = handoff_request_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
 	if (code == CLI_OK)
 		code = put_delivery(cli, &w);
 	json_end_object(&w);

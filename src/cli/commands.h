@@ -33,6 +33,7 @@ extern const struct command cmd_park;
 extern const struct command cmd_parked;
 extern const struct command cmd_pin;
 extern const struct command cmd_progress;
+extern const struct command cmd_recall;
 extern const struct command cmd_receipts;
 extern const struct command cmd_receive;
 extern const struct command cmd_reject;

@@ -7,6 +7,7 @@
 enum { HISTORY_DEPTH = 256 };
 
 static const char *const strategy_choices[] = {"priority", "full", "summary", "lazy", NULL};
+static const char *const scope_choices[] = {"task", "space", NULL};
 
 static const struct option task_options[] = {
 	{
@@ -70,7 +71,12 @@ static const struct option memory_options[] = {
 	},
 	{
 		.name = "recent", .arg = "N", .type = OPTION_INT, .min = 0, .max = 500,
-		.help = "how many memories to add by relevance and recency; the server adds 20"
+		.help = "up to how many memories to add by relevance; 20 where it is not given"
+	},
+	{
+		.name = "scope", .arg = "NAME", .type = OPTION_CHOICE, .choices = scope_choices,
+		.help = "whose memories may be added by relevance: those of this task and those without one, or those "
+			"of other tasks, too; task where it is not given"
 	},
 	{
 		.name = "no-pins", .type = OPTION_FLAG,
@@ -111,10 +117,9 @@ const struct option_table handoff_output_table = {"Packing", output_options, OPT
 
 /* --- The body --- */
 
-static int put_texts(const struct cli *cli, struct json_writer *w)
+/* names: of the options, and of their members; ended by NULL. */
+static int put_texts(const struct cli *cli, const char *const *names, struct json_writer *w)
 {
-	static const char *const names[] = {"from", "parent", "task", "intent", "state", "strategy", "tokenizer", NULL};
-
 	for (const char *const *name = names; *name; name++) {
 		const char *text = options_text(&cli->options, *name);
 
@@ -144,6 +149,12 @@ static int put_list(const struct cli *cli, const char *option, const char *field
 	return CLI_OK;
 }
 
+static void put_budget(const struct cli *cli, struct json_writer *w)
+{
+	if (options_is_given(&cli->options, "max-tokens"))
+		json_member_int(w, "max_tokens", options_int(&cli->options, "max-tokens"));
+}
+
 static int put_constraints(const struct cli *cli, struct json_writer *w)
 {
 	bool has_budget = options_is_given(&cli->options, "max-tokens");
@@ -152,8 +163,7 @@ static int put_constraints(const struct cli *cli, struct json_writer *w)
 	json_key(w, "constraints");
 	json_begin_object(w);
 	code = pairs_put_members(cli, "constraint", has_budget ? "max_tokens" : NULL, w);
-	if (has_budget)
-		json_member_int(w, "max_tokens", options_int(&cli->options, "max-tokens"));
+	put_budget(cli, w);
 	json_end_object(w);
 	return code;
 }
@@ -205,32 +215,54 @@ static int put_pairs(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
-int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
-			struct json_writer *w)
+static int put_head(const struct cli *cli, const char *target, struct str summary, struct json_writer *w)
 {
-	const struct options *o = &cli->options;
 	int code = fields_check_text(cli, "the summary", summary);
 
 	if (code == CLI_OK)
 		code = fields_check_text(cli, "the name of the target", str_of(target));
 	if (code != CLI_OK)
 		return code;
-	json_begin_object(w);
 	json_member_cstr(w, "target_agent", target);
 	json_member_str(w, "task_summary", summary);
-	code = put_texts(cli, w);
+	return CLI_OK;
+}
+
+/* All of the table but max-tokens, which is one of the constraints. */
+static int put_memories(const struct cli *cli, struct json_writer *w)
+{
+	static const char *const texts[] = {"scope", "strategy", "tokenizer", NULL};
+	const struct options *o = &cli->options;
+	int code = put_texts(cli, texts, w);
+
+	if (code == CLI_OK)
+		code = put_list(cli, "ref", "refs", w);
+	if (options_is_given(o, "recent"))
+		json_member_int(w, "include_recent", options_int(o, "recent"));
+	if (options_flag(o, "no-pins"))
+		json_member_bool(w, "include_pins", false);
+	return code;
+}
+
+int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
+			struct json_writer *w)
+{
+	static const char *const texts[] = {"from", "parent", "task", "intent", "state", NULL};
+	const struct options *o = &cli->options;
+	int code;
+
+	json_begin_object(w);
+	code = put_head(cli, target, summary, w);
+	if (code == CLI_OK)
+		code = put_texts(cli, texts, w);
 	if (code == CLI_OK)
 		code = put_pairs(cli, w);
 	if (code == CLI_OK)
 		code = put_history(cli, w);
 	if (code == CLI_OK)
-		code = put_list(cli, "ref", "refs", w);
+		code = put_memories(cli, w);
 	if (code == CLI_OK)
 		code = put_list(cli, "decision", "open_decisions", w);
-	if (options_is_given(o, "recent"))
-		json_member_int(w, "include_recent", options_int(o, "recent"));
-	if (options_flag(o, "no-pins"))
-		json_member_bool(w, "include_pins", false);
 	if (options_is_given(o, "max-hops"))
 		json_member_int(w, "max_hops", options_int(o, "max-hops"));
 	if (dry_run)
@@ -239,13 +271,45 @@ int handoff_request_put(const struct cli *cli, const char *target, struct str su
 	return code;
 }
 
+int handoff_request_put_question(const struct cli *cli, const char *target, struct str summary,
+				 const char *const *names, struct json_writer *w)
+{
+	int code;
+
+	json_begin_object(w);
+	code = put_head(cli, target, summary, w);
+	if (code == CLI_OK)
+		code = put_texts(cli, names, w);
+	if (code == CLI_OK)
+		code = put_memories(cli, w);
+	json_key(w, "constraints");
+	json_begin_object(w);
+	put_budget(cli, w);
+	json_end_object(w);
+	json_member_bool(w, "dry_run", true);
+	json_end_object(w);
+	return code;
+}
+
+bool handoff_request_is_envelope(const char *arg)
+{
+	uint64_t number;
+
+	return arg && str_has_prefix(str_of(arg), STR("env-")) && str_to_u64(str_of(arg + 4), &number);
+}
+
+bool handoff_request_any_memory(const struct cli *cli)
+{
+	for (size_t i = 0; i < OPTION_COUNT(memory_options); i++)
+		if (options_is_given(&cli->options, memory_options[i].name))
+			return true;
+	return false;
+}
+
 bool handoff_request_any(const struct cli *cli)
 {
 	for (size_t i = 0; i < OPTION_COUNT(task_options); i++)
 		if (options_is_given(&cli->options, task_options[i].name))
 			return true;
-	for (size_t i = 0; i < OPTION_COUNT(memory_options); i++)
-		if (options_is_given(&cli->options, memory_options[i].name))
-			return true;
-	return false;
+	return handoff_request_any_memory(cli);
 }

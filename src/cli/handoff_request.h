@@ -1,4 +1,4 @@
-/* The options of `spine handoff` and `spine send`, and the request that they make. */
+/* The options of `spine handoff`, `spine send` and `spine recall`, and the requests that they make. */
 #ifndef SPINE_CLI_HANDOFF_REQUEST_H
 #define SPINE_CLI_HANDOFF_REQUEST_H
 
@@ -13,7 +13,15 @@ extern const struct option_table handoff_output_table;
  * told. */
 int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
 			struct json_writer *w);
-/* One of those options was given. */
+/* The same for a dry run, from the options of handoff_memory_table and those texts of the command's own that names has
+ * (ended by NULL; each is also the member's name). */
+int handoff_request_put_question(const struct cli *cli, const char *target, struct str summary,
+				 const char *const *names, struct json_writer *w);
+/* One of the options of the first two tables was given. */
 bool handoff_request_any(const struct cli *cli);
+/* One of those of handoff_memory_table was. */
+bool handoff_request_any_memory(const struct cli *cli);
+/* "env-17", and not a text. NULL is none. */
+bool handoff_request_is_envelope(const char *arg);
 
 #endif

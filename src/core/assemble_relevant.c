@@ -9,8 +9,9 @@
 /* How many a search is for: most handoffs take the first size alone. */
 static const size_t search_sizes[] = {20, 60, 180, HANDOFF_RECENT_MAX};
 
-/* Of what was passed over so many are recorded. */
-enum { PASSED_MAX = 32 };
+/* Of what was passed over so many are recorded. Each search finds a few more than could be taken: who asks why
+ * something is not there wants to know what came next. */
+enum { PASSED_MAX = 32, BEYOND_MAX = 8 };
 
 /* The text without ids of memories: those are cited, and say nothing about what others are about. */
 static struct str without_ids(struct arena *arena, struct str text)
@@ -86,12 +87,13 @@ static bool was_passed_over(const struct envelope *e, uint64_t num)
 static bool take(const struct assemble_tools *t, const struct assemble_input *in, struct recall_query *q, size_t size,
 		 size_t want, size_t before, struct envelope *e, struct collection *c)
 {
+	/* Some of what was named is found again: it takes no place of others. */
+	size_t places = size + (before < size / 2 ? before : size / 2);
 	size_t found, most = want < size ? want : size;
 	struct recall_hit *hits;
 
-	/* Some of what was named is found again: it takes no place of others. */
-	q->limit = size + (before < size / 2 ? before : size / 2);
-	q->shortlist = 5 * q->limit < RECALL_LIMIT_MAX ? 5 * q->limit : RECALL_LIMIT_MAX;
+	q->limit = places + BEYOND_MAX < RECALL_LIMIT_MAX ? places + BEYOND_MAX : RECALL_LIMIT_MAX;
+	q->shortlist = 5 * places < RECALL_LIMIT_MAX ? 5 * places : RECALL_LIMIT_MAX;
 	hits = arena_alloc(t->arena, q->limit * sizeof(*hits));
 	if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found))
 		return false;
@@ -102,14 +104,14 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 			continue;
 		if (hits[i].relevance < HANDOFF_RELEVANCE_MIN) {
 			pass_over(e, &hits[i], PASSED_NOT_RELEVANT);
-		} else if (at - before < most) {
+		} else if (i < places && at - before < most) {
 			mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
 			collection_note(c, at, WHY_RELEVANT);
 		} else if (most == want) {
 			pass_over(e, &hits[i], PASSED_NOT_ASKED_FOR);
 		}
 	}
-	return found == q->limit;
+	return found >= places;
 }
 
 /* How relevant each memory is, and whether it only repeats one before it. */

@@ -46,6 +46,30 @@ async function trouble(api) {
 	}
 }
 
+/** Work that more memories have to do with than there is room for. */
+async function choose(api) {
+	const task = "checkout-latency";
+	const learned = [
+		"The checkout waits for the payment gateway: 2.1 s of 2.6 s at the median.",
+		"The checkout calls the payment gateway twice, once to reserve and once to charge.",
+		`The connection to the payment gateway is opened anew for every checkout. ${"The handshake takes three round trips. ".repeat(8)}`,
+		`Notes of a long meeting about the checkout and the payment gateway. ${"Somebody said something, and somebody agreed. ".repeat(14)}`,
+		"The tax service answers in 40 ms and is not to blame for a slow checkout.",
+		"The shop has a new logo; it goes onto the checkout, the invoices, letters, vans, shirts, cups, pens and the roof of the office.",
+	];
+	for (const text of learned) await api.store(text, { kind: "observation", agent: "researcher", task });
+	await api.store("Nobody may be charged twice, whatever it costs in speed.", { kind: "decision", importance: "critical", pinned: true, agent: "planner" });
+	return api.post("/v1/envelopes", {
+		from: "researcher",
+		target_agent: "coder",
+		task_summary: "Find out why the checkout waits for the payment gateway, and make it faster; ms-990 has the old figures.",
+		intent: "The checkout must take less than a second.",
+		task,
+		include_recent: 6,
+		constraints: { max_tokens: 330 },
+	});
+}
+
 async function save(page, out, name) {
 	await writeFile(join(out, `${name}.png`), shrink(await page.screenshot({ animations: "disabled" })));
 }
@@ -79,6 +103,7 @@ try {
 	const { chain, policy } = await play(api);
 	const { task } = await api.get(`/v1/envelopes/${chain.first.envelope_id}`);
 	const { parked } = await api.get("/v1/parked");
+	const considered = await choose(api);
 	await traffic(api, Date.now() + TRAFFIC_MS);
 	await trouble(api);
 	await until(
@@ -102,6 +127,16 @@ try {
 			},
 		},
 		{ name: "task", hash: `#/${SPACE}/tasks/${task.id}/${chain.second.envelope_id}`, sign: "pre.prompt" },
+		{
+			name: "considered",
+			hash: `#/${SPACE}/tasks/${considered.task.id}/${considered.id}`,
+			sign: "pre.prompt",
+			height: 1040,
+			before: async (page) => {
+				await page.getByRole("tab", { name: "Considered" }).click();
+				await page.getByRole("heading", { name: /^Not in the prompt/ }).waitFor();
+			},
+		},
 		{ name: "parked", hash: `#/${SPACE}/parked/${parked[0].id}`, sign: "pre.prompt" },
 		{ name: "agents", hash: `#/${SPACE}/agents`, sign: "tbody tr" },
 		{ name: "channels", hash: `#/${SPACE}/channels`, sign: "tbody tr", height: 520 },

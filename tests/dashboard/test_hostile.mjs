@@ -114,6 +114,8 @@ export const tests = {
 		await t.page.locator(".hop-card", { hasText: sent.envelope_id }).click();
 		await t.page.getByRole("tab", { name: "Delivery" }).click();
 		await isText(t, ".delivery pre", "onerror");
+		await t.page.getByRole("tab", { name: "Considered" }).click();
+		await isText(t, "td.wide", "onerror");
 		await fits(t);
 		await t.open("parked", next.id);
 		await isText(t, "tbody");

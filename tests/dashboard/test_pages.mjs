@@ -166,6 +166,57 @@ export const tests = {
 		await t.sees("the test harness is a shell script");
 	},
 
+	async "a hop shows what it was chosen from, how relevant each was, and why it was not taken"(t) {
+		const task = "blades";
+		for (const place of ["roof", "yard", "hall"])
+			await t.api.store(`turbine blades corrode on the ${place} ${"and so on ".repeat(60)}`, { task });
+		await t.api.store("turbine blades corrode in the tower", { task, pinned: true });
+		await t.api.store("turbine blades of another task corrode", { task: "elsewhere" });
+		await t.api.store("letters, hats, shoes, gloves, coats, forms, stamps, trains, hotels and one blade", { task: "b" });
+		const packed = await t.api.post("/v1/envelopes", {
+			target_agent: "painter",
+			task_summary: "Find out what makes turbine blades corrode; see ms-700.",
+			task,
+			include_recent: 2,
+			constraints: { max_tokens: 300 },
+		});
+		const answer = await t.api.get(`/v1/envelopes/${packed.id}/considered`);
+		const isIn = (item) => ["full", "summary", "ref"].includes(item.fate);
+		await t.open("tasks", task, packed.id);
+		await t.page.getByRole("tab", { name: "Considered" }).click();
+		await t.sees(`In the prompt: ${answer.considered.filter(isIn).length} memor`);
+		for (const item of answer.considered) {
+			const row = t.page.getByRole("region", { name: isIn(item) ? "In the prompt" : "Not in the prompt", exact: true });
+			const line = row.locator("tbody tr").filter({ has: t.page.locator("th", { hasText: new RegExp(`^${item.id}$`) }) });
+			await line.getByText(item.relevance.toFixed(3)).waitFor();
+			const width = await line.locator(".bar-fill").evaluate((fill) => fill.style.width);
+			assert.ok(Math.abs(parseFloat(width) - 100 * item.relevance) < 0.01, width);
+		}
+		assert.ok(answer.considered.some((item) => ["budget", "room", "repetition"].includes(item.reason)));
+		await t.row("ms-4").getByText("pinned").waitFor();
+		await t.sees("beyond include_recent 2");
+		await t.page.getByText(/no room( in 300 tokens|, and repeats another)/).first().waitFor();
+		await t.row("ms-700").getByText("there is no such memory").waitFor();
+		await t.sees("Memories of this task and those without one were looked at.");
+		assert.equal(await t.row("ms-5").count(), 0);
+		assert.deepEqual(await t.accessibility(), []);
+	},
+
+	async "a hop that had nothing to choose from, and one of which nothing was recorded, say so"(t) {
+		const packed = await t.api.post("/v1/envelopes", { target_agent: "painter", task_summary: "Begin." });
+		await t.open("tasks", packed.task.id, packed.id);
+		await t.page.getByRole("tab", { name: "Considered" }).click();
+		await t.sees("None: nothing was named or pinned, and nothing was relevant enough.");
+		await t.sees("Nothing else has anything to do with the summary.");
+		await t.page.route("**/considered", (route) =>
+			route.fulfill({ json: { envelope: packed.id, recorded: false, considered: [] } }),
+		);
+		await t.page.reload();
+		await t.page.getByRole("tab", { name: "Considered" }).click();
+		await t.sees("this envelope was packed before that was recorded");
+		await t.sees("Nothing that is known");
+	},
+
 	async "what goes to many agents is drawn side by side, and what is too much is counted"(t) {
 		const packed = await t.api.post("/v1/envelopes", {
 			target_agent: "everyone",
@@ -228,7 +279,10 @@ export const tests = {
 		await t.open("memories");
 		const field = t.page.getByRole("searchbox", { name: "Search memories" });
 		await field.pressSequentially("jitter back");
-		await until(async () => (await t.page.locator(".memory").count()) === 1, "one memory");
+		await until(
+			async () => /jitter/.test(await t.page.locator(".memory").first().innerText()),
+			"what has the word, before its neighbours",
+		);
 		await field.pressSequentially("off");
 		await t.sees("full jitter", ".memory");
 		await t.page.locator(".memory summary").first().click();

@@ -26,7 +26,7 @@ from cli import (  # noqa: F401
 )
 from server import ROOT, binary
 
-COMMANDS = "handoff envelope resolve receipts verify tasks task fidelity diff blame agents agent".split()
+COMMANDS = "handoff recall envelope resolve receipts verify tasks task fidelity diff blame agents agent".split()
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 LONG = " ".join(f"word{i}" for i in range(3000))
 
@@ -103,9 +103,9 @@ def test_handoff_sends_every_field(spine):
 
 def test_recent_and_pins_are_the_servers_where_nothing_is_said(spine):
     stored(spine, "pinned", "--pin")
-    stored(spine, "recent")
-    assert len(handed(spine, "b", "x")["memory"]["refs"]) == 2
-    assert [ref["why"] for ref in handed(spine, "b", "x", "--recent", "0")["memory"]["refs"]] == ["pinned"]
+    stored(spine, "the gateway is down")
+    assert len(handed(spine, "b", "the gateway")["memory"]["refs"]) == 2
+    assert [ref["why"] for ref in handed(spine, "b", "the gateway", "--recent", "0")["memory"]["refs"]] == ["pinned"]
 
 
 @pytest.mark.parametrize("how", ["option", "variable", "nobody"])
@@ -565,7 +565,7 @@ def test_wrong_settings_are_refused(spine, args, code):
 READS = [
     ["envelope", "env-9"], ["envelope", "env-9", "--prompt"], ["envelope", "env-9", "--v1"], ["verify", "env-9"],
     ["diff", "env-9", "env-8"], ["blame", "task-9", "x"], ["fidelity", "task-9"], ["task", "task-9"],
-    ["resolve", "env-9"], ["receipts", "env-9"], ["agent", "nobody"],
+    ["resolve", "env-9"], ["receipts", "env-9"], ["agent", "nobody"], ["recall", "env-9"], ["recall", "env-9", "--why"],
 ]
 
 
@@ -588,7 +588,8 @@ def test_an_id_cannot_become_another_path(spine, bad):
 
 @pytest.mark.parametrize(
     "args",
-    [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m9"]],
+    [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["agent", "a", "-m9"],
+     ["recall", "some", "words"]],
     ids=" ".join,
 )
 def test_without_a_server_it_says_how_to_start_it(offline, args):
@@ -601,7 +602,8 @@ def test_without_a_server_it_says_how_to_start_it(offline, args):
     "line",
     ["envelope env-1", "envelope env-2", "envelope env-1 --prompt", "envelope env-1 --json", "envelope env-1 --v1",
      "task task-1", "fidelity task-1", "diff env-1 env-2", "blame task-1 key", "agents", "agent evil", "tasks",
-     "resolve env-2 ms-1", "handoff evil evil --dry-run", "handoff evil evil --prompt"],
+     "resolve env-2 ms-1", "handoff evil evil --dry-run", "handoff evil evil --prompt", "recall env-1 --why", "recall env-2 --why",
+     "recall evil title", "recall evil title --to evil\u202e --why --task evil\u202e -m 400"],
 )
 def test_what_agents_wrote_cannot_control_the_terminal(spine, line):
     stored(spine, EVIL, "--summary", EVIL, "--kind", "k\u202e", "--agent", "a\u202eb")
@@ -629,15 +631,19 @@ ODD = [
     {"hops": [1, {"changes": [2, {"kind": 5}], "against_root": 3}], "score": "x", "changes": [None], "tasks": [1],
      "envelopes": [1, {}], "agents": [1, {"accepts": [1]}], "receipts": [5], "memories": [1], "missing": [1],
      "budgets": [1], "introduced": 5, "lost": []},
+    {"envelope": {"budget": 5, "memory": {"missing": [7, {"id": 3}]}, "to": []},
+     "considered": {"recorded": "yes", "floor": "x", "scope": 5, "considered": [1, {}, {"fate": "full", "relevance": "x"}, {"fate": 3}]}},
+    {"recorded": True, "considered": [1, {"id": 5, "fate": "passed_over", "reason": 7, "tokens": -3, "text": []}]},
 ]
 
 
 @pytest.mark.parametrize(
-    "args", [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"]], ids=" ".join
+    "args", [*READS, ["handoff", "b", "x"], ["handoff", "b", "x", "--dry-run"], ["tasks"], ["agents"], ["recall", "x", "y", "--why"]],
+    ids=" ".join
 )
 def test_answers_of_an_unexpected_shape_do_no_harm(tmp_path, args):
-    with Fake(*[answer(200, odd) for odd in ODD]) as fake:
-        for _ in ODD:
+    for odd in ODD:
+        with Fake(*[answer(200, odd)] * 2) as fake:
             assert Cli(tmp_path, SPINE_URL=fake.url)(*args).code in (OK, FAILED, NOT_FOUND, DAMAGED)
 
 
@@ -671,7 +677,7 @@ def test_the_examples_of_the_help_work(spine, tmp_path):
     (tmp_path / "bin" / "spine").symlink_to(binary())
     env = spine.env({"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
     stored(spine, "the gateway answers 429")
-    order = "agent handoff envelope verify diff blame fidelity tasks task resolve receipts agents".split()
+    order = "agent handoff recall envelope verify diff blame fidelity tasks task resolve receipts agents".split()
     assert set(order) == set(COMMANDS)
     for name in order:
         block = spine.ok(name, "--help").out.split("Examples:\n")[1].split("\n\n")[0]

@@ -461,6 +461,17 @@ def chain(api):
     yield api.ok("POST", "/v1/envelopes", {"version": 1, "target": "old", "summary": "do it", "from": "x", "constraints": {"k": 1},
                                            "history": [{"agent": "a"}], "memory_ids": ["ms-5", "ms-98"], "context": "so far", "custom": {"kept": True}})
     yield api.ok("POST", "/v1/envelopes", {**child, "future": [1, 2], "lineage": {}, "constraints": {}})
+    # Too many pins for the budget, what was named at the hop before, and what only repeats another.
+    for number in range(30, 36):
+        api.store(f"pinned {number} " + "for good " * 60, id=f"ms-{number}", pinned=True, task="crowded")
+    for number in range(40, 44):
+        api.store("turbine blades corrode in salted air " + "slowly " * 40, id=f"ms-{number}", task="crowded")
+    crowded = api.handoff("e", "ms-1", task="crowded", include_pins=False, include_recent=0)
+    yield api.handoff("f", "turbine blades corrode", parent=crowded["id"], constraints={"max_tokens": 400}, include_recent=20)
+    # What fits is worth more without a word about the rest.
+    for number in range(50, 90):
+        api.store(f"rotor {number} hums in the night, says witness {number}, near the old mill", id=f"ms-{number}", task="quiet")
+    yield api.handoff("g", "which rotor hums in the night", task="quiet", include_pins=False, constraints={"max_tokens": 400}, include_recent=40)
     yield api.ok("POST", "/v1/envelopes", {"target_agent": "t", "task_summary": "traced"},
                  traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", **{"Spine-Agent": "sender"})
 
@@ -477,6 +488,7 @@ def test_every_envelope_is_as_described(envelopes):
         for value in (envelope, api.read(envelope), api.read(envelope, "both")["v2"]):
             assert errors({"$ref": "/v1/schemas/envelope-2.json"}, value, CLOSED) == []
         assert isinstance(api.read(envelope, "prompt"), str)
+        api.ok("GET", f"/v1/envelopes/{envelope['id']}/considered")
         api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")
 
 
@@ -507,8 +519,8 @@ def test_the_envelopes_above_have_everything_that_the_schema_names(envelopes):
         assert set(fields) == {field for item in items for field in item}, name
         for field, schema in fields.items():
             values = {item[field] for item in items if field in item} if "enum" in schema else set()
-            # A store that cannot be read cannot be had for the asking.
-            assert set(schema.get("enum", [])) - {"unavailable"} == values, (name, field)
+            # A store that cannot be read cannot be had for the asking; only envelopes of minor 0 had what was merely recent.
+            assert set(schema.get("enum", [])) - {"unavailable", "recent"} == values, (name, field)
     assert {envelope["lineage"]["hop"] for envelope in made} == {1, 2, 3}
     assert {key for envelope in made for key in envelope["extensions"]} == {"v1", "v2"}
     for nullable in ("from", "traceparent", "guard", "fetch_hint"):
@@ -529,6 +541,25 @@ def test_news_of_memories_and_what_was_forgotten_are_described(api):
     api.ok("POST", f"/v1/envelopes/{envelope['id']}/resolve")
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/receipts")["receipts"]
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "forgotten"
+
+
+def test_what_was_considered_is_described(api):
+    for number in range(1, 60):
+        api.store(f"turbine {number} " + "salted air " * (1 + number % 40), id=f"ms-{number}", task="mine")
+        api.store(f"unrelated {number} air", id=f"ms-{number + 100}", task="mine")
+    api.store("to be forgotten " * 40, id="ms-90", task="mine", summary="a story")
+    words = {"summary": "how fast do the blades of a turbine corrode in salted air, see ms-90", "task": "mine", "include_recent": 40}
+    seen = [api.ok("GET", f"/v1/envelopes/{api.handoff(**words, **fields)['id']}/considered") for fields in (
+        {"constraints": {"max_tokens": 1200}}, {"scope": "space", "strategy": "summary"}, {"scope": "task", "strategy": "lazy"}, {"scope": None})]
+    items = [item for one in seen for item in one["considered"]]
+    described = OPENAPI["components"]["schemas"]["ConsideredMemory"]["properties"]
+    reasons = {item["reason"] for item in items}
+    assert reasons >= {"lazy", "summary", "not_relevant", "not_asked_for", None} and reasons & {"budget", "room"}
+    assert {item["fate"] for item in items} == set(described["fate"]["enum"])
+    api.ok("DELETE", "/v1/memories/ms-90")
+    assert all(api.ok("GET", f"/v1/envelopes/{one['envelope']}/considered")["recorded"] for one in seen)
+    api.refused("invalid_field", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", "scope": "all"})
+    api.refused("envelope_not_found", "GET", "/v1/envelopes/env-99/considered")
 
 
 def test_dry_runs_and_refusals_are_described(api):
@@ -625,6 +656,7 @@ def test_fields_that_are_not_known_are_ignored(envelopes):
         ("created_at", "yesterday"), ("task/summary", None), ("task/id", ""), ("constraints/max_tokens", 0), ("constraints/max_tokens", "many"),
         ("history/0", "text"), ("memory/refs/0/why", "because"), ("memory/refs/0/form", "none"), ("memory/refs/0/version", 0), ("memory/refs/0/id", "ms-1@1"),
         ("memory/refs/0/relevance", 1.5), ("fetch_hint", "curl"), ("memory/refs/0/importance", "urgent"), ("memory/refs/0/trust", "me"), ("memory/refs/0/redactions", []), ("memory/refs/0/tokens", 1.5),
+        ("budget/worth", -1), ("budget/trimmed/0/relevance", 2), ("budget/trimmed/0/why", "because"),
         ("memory/missing/0/reason", "lost"), ("budget/strategy", "magic"), ("budget/utilization", 1.01), ("budget/max_tokens", 0), ("budget/token_count", -1),
         ("budget/trimmed/0/form", "full"), ("budget/trimmed/0/id", "history"), ("budget/trimmed/0/reason", "whim"), ("completeness/score", -0.1),
         ("lineage/hop", 1), ("lineage/hop", 65), ("lineage/parent", None), ("lineage/parent_digest", None), ("lineage/path", []), ("waived/0/at_hop", 1),

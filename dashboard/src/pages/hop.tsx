@@ -7,6 +7,7 @@ import { Changes, valueText } from "../parts/difference";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Difference, Envelope, Handoff, HandoffEvent, Trace } from "../types";
+import { Considered } from "./considered";
 import { latencyMs } from "./pipeline";
 
 export function Prompt({ space, id }: { space: string; id: string }) {
@@ -254,7 +255,7 @@ function Deliveries({
 	);
 }
 
-type Tab = "prompt" | "changes" | "left out" | "delivery";
+type Tab = "prompt" | "changes" | "considered" | "left out" | "delivery";
 
 export function Hop({
 	space,
@@ -333,6 +334,7 @@ export function Hop({
 						tabs={[
 							{ id: "prompt", title: "Prompt" },
 							{ id: "changes", title: "Changes" },
+							{ id: "considered", title: "Considered" },
 							{
 								id: "left out",
 								title: "Left out",
@@ -342,6 +344,7 @@ export function Hop({
 						]}
 					>
 						{tab === "prompt" && <Prompt space={space} id={id} />}
+						{tab === "considered" && <Considered space={space} envelope={envelope} />}
 						{tab === "changes" && <Since space={space} parent={envelope.lineage.parent} id={id} />}
 						{tab === "left out" && <LeftOut envelope={envelope} />}
 						{tab === "delivery" && <Deliveries space={space} handoffs={handoffs} events={events} />}

@@ -279,9 +279,17 @@ export function Panel({
 }
 
 /** A table that scrolls by itself where the screen is narrow. */
-export function Table({ label, children }: { label: string; children: ComponentChildren }) {
+export function Table({
+	label,
+	class: more = "",
+	children,
+}: {
+	label: string;
+	class?: string;
+	children: ComponentChildren;
+}) {
 	return (
-		<div class="table-box" tabIndex={0} role="region" aria-label={label}>
+		<div class={`table-box ${more}`} tabIndex={0} role="region" aria-label={label}>
 			<table>{children}</table>
 		</div>
 	);

@@ -35,7 +35,19 @@ from .delivery import (
     Trace,
     TraceEnvelope,
 )
-from .envelope import Budget, DryRun, Envelope, Finding, Guard, News, Ref, Trimmed, Waived
+from .envelope import (
+    Budget,
+    Considered,
+    ConsideredMemory,
+    DryRun,
+    Envelope,
+    Finding,
+    Guard,
+    News,
+    Ref,
+    Trimmed,
+    Waived,
+)
 from .errors import (
     AckTimeoutError,
     BudgetTooSmall,
@@ -126,6 +138,8 @@ __all__ = [
     "CircuitOpenError",
     "Completeness",
     "Conflict",
+    "Considered",
+    "ConsideredMemory",
     "ConstraintConflict",
     "CredentialsFound",
     "Delivery",

@@ -185,6 +185,7 @@ class MemorySpine(_Client):
     envelope = blocking(handoffs.envelope, Handoff.bind)
     resolve = blocking(handoffs.resolve)
     receipts = blocking(handoffs.receipts)
+    considered = blocking(handoffs.considered)
     verify = blocking(handoffs.verify)
     diff = blocking(handoffs.diff)
 
@@ -308,6 +309,7 @@ class AsyncMemorySpine(_Client):
     envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
     resolve = awaiting(handoffs.resolve)
     receipts = awaiting(handoffs.receipts)
+    considered = awaiting(handoffs.considered)
     verify = awaiting(handoffs.verify)
     diff = awaiting(handoffs.diff)
 

@@ -21,7 +21,7 @@ E = TypeVar("E", bound="Envelope")
 class Ref:
     """A memory in an envelope.
 
-    why        "cited", "pinned", "inherited", "relevant" or "recent"
+    why        "cited", "pinned", "inherited", "relevant" or, in old ones, "recent"
     form       "full", "summary" or "ref", which has no text
     text       what it says; None in the form "ref", and where the memory was forgotten since
     relevance  how much it has to do with the work, 0 to 1; None in an envelope of minor 0
@@ -68,7 +68,9 @@ class Ref:
 class Trimmed:
     """What is not in the envelope in full. `form` is what is left of it: "summary", "ref" or "none".
 
-    A dry run's budgets do not say `reason` and `score`.
+    `reason` is "budget", "room" (the prompt had no room to name it, either), "repetition" (it says what another says),
+    "lazy" or "summary". `why` and `relevance` are those of a `Ref`; None for a step of the history, and in an envelope
+    of minor 0. A dry run's budgets say none of the three and no `score`.
     """
 
     id: str
@@ -76,10 +78,20 @@ class Trimmed:
     tokens: int
     reason: Optional[str]
     score: Optional[float]
+    why: Optional[str] = None
+    relevance: Optional[float] = None
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Trimmed:
-        return cls(raw["id"], raw["form"], raw["tokens"], raw.get("reason"), raw.get("score"))
+        return cls(
+            id=raw["id"],
+            form=raw["form"],
+            tokens=raw["tokens"],
+            reason=raw.get("reason"),
+            score=raw.get("score"),
+            why=raw.get("why"),
+            relevance=raw.get("relevance"),
+        )
 
 
 @dataclass(frozen=True)
@@ -153,6 +165,8 @@ class Envelope:
     id, digest        its name, and the SHA-256 of all that it says
     token_count       of the prompt, counted exactly in `tokenizer`; never more than max_tokens
     utilization       token_count / max_tokens
+    worth             of all that the prompt carries, as the choice saw it: more room never makes it less; None in an
+                      envelope of minor 0
     memory_refs       the ids of the memories in it; `refs` has them whole
     missing           what was named and could not be found
     trimmed           what is not there in full, because of the budget
@@ -199,6 +213,7 @@ class Envelope:
     tokenizer: str = field(repr=False)
     strategy: str = field(repr=False)
     utilization: float = field(repr=False)
+    worth: Optional[float] = field(repr=False)
     trimmed: list[Trimmed] = field(repr=False, hash=False)
     completeness: float
     since: list[News] = field(repr=False, compare=False)
@@ -240,6 +255,7 @@ class Envelope:
             tokenizer=budget["tokenizer"],
             strategy=budget["strategy"],
             utilization=budget["utilization"],
+            worth=budget.get("worth"),
             trimmed=[Trimmed.from_wire(entry) for entry in budget["trimmed"]],
             completeness=raw["completeness"]["score"],
             since=[News.from_wire(entry) for entry in raw.get("since") or ()],
@@ -300,14 +316,91 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class DryRun(Envelope):
-    """The envelope that a handoff would make, and what the usual budgets would lose. Nothing was stored.
+class ConsideredMemory:
+    """A memory that an envelope has, or could have had.
 
-    `id`, `digest` and, at the start of a chain, `root` are "".
+    why        as in a `Ref`
+    fate       "full", "summary", "ref": it is there, in that form; "left_out": there was no room; "passed_over": it was
+               not chosen at all
+    reason     why it is not there in full; None where it is. "budget", "room", "repetition", "lazy", "summary": as
+               in a `Trimmed`; "not_relevant": less relevant than the floor; "not_asked_for": beyond include_recent
+    tokens     what it takes, or would have taken; None where that is not known
+    text       the beginning, in one line; None where it is not shown or was forgotten
+    """
+
+    id: str
+    why: str
+    relevance: float
+    fate: str
+    reason: Optional[str]
+    tokens: Optional[int]
+    text: Optional[str]
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether the envelope has it, in whatever form."""
+        return self.fate in ("full", "summary", "ref")
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> ConsideredMemory:
+        return cls(
+            id=raw["id"],
+            why=raw["why"],
+            relevance=raw["relevance"],
+            fate=raw["fate"],
+            reason=raw.get("reason"),
+            tokens=raw.get("tokens"),
+            text=raw.get("text"),
+        )
+
+
+@dataclass(frozen=True)
+class Considered:
+    """What an envelope was chosen from, as it was when it was packed.
+
+    recorded        False: it was packed before this was recorded. Then the next three are None, and what was passed
+                    over is not known
+    floor           what is less relevant was passed over, unless it was named, decided, opened or pinned
+    include_recent  up to how many could come by relevance
+    scope           "task" or "space": whose memories were looked at
+    memories        what it has, what it had no room for, what was passed over (the first 32), in this order
+    """
+
+    envelope: Optional[str]
+    recorded: bool
+    floor: Optional[float]
+    include_recent: Optional[int]
+    scope: Optional[str]
+    memories: list[ConsideredMemory] = field(hash=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Considered:
+        return cls(
+            envelope=raw.get("envelope"),
+            recorded=raw["recorded"],
+            floor=raw.get("floor"),
+            include_recent=raw.get("include_recent"),
+            scope=raw.get("scope"),
+            memories=[ConsideredMemory.from_wire(entry) for entry in raw["considered"]],
+        )
+
+
+@dataclass(frozen=True)
+class DryRun(Envelope):
+    """The envelope that a handoff would make, what it was chosen from, and what the usual budgets would lose.
+
+    Nothing was stored. `id`, `digest` and, at the start of a chain, `root` are "". `considered` is None where the
+    server does not say it.
     """
 
     budgets: list[Budget] = field(hash=False)
+    considered: Optional[Considered] = field(repr=False)
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> DryRun:
-        return cls.from_wire(answer["envelope"], budgets=[Budget.from_wire(entry) for entry in answer["budgets"]])
+        considered = answer.get("considered")
+        return cls.from_wire(
+            answer["envelope"],
+            budgets=[Budget.from_wire(entry) for entry in answer["budgets"]],
+            considered=None if considered is None else Considered.from_wire(considered),
+        )

@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 from urllib.parse import quote
 
 from .call import Steps, get, of_agent, post, post_once
-from .envelope import DryRun, Envelope, Held
+from .envelope import Considered, DryRun, Envelope, Held
 from .models import Difference, FetchResult, Receipt, Verification
 from .wire import string_list
 
@@ -66,14 +66,15 @@ def agent_handoff(
     resolved_decisions: Iterable[Mapping[str, Any]] = (),
     from_: Optional[str] = None,
     tokenizer: Optional[str] = None,
+    scope: Optional[str] = None,
     idempotency_key: Optional[str] = None,
 ) -> Steps[Envelope]:
     """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
 
     target_agent        who gets the work; "next" asks the routes (`put_route`)
     task_summary        what it is to accomplish; memories that the text names (ms-4821 through ms-4825) go with it
-    include_recent      how many memories to add by relevance and recency
-    include_pins        whether to add what is pinned in the space
+    include_recent      up to how many memories to add by relevance; what has little to do with the work stays behind
+    include_pins        whether to add what is pinned in the space or the task
     constraints         what must hold from here on, at every later hop, too; max_tokens is the receiver's budget
     execution_history   what was done: {"agent", "action", "decision", "why", "memory_id", "at"}
     expected_output     what the receiver should produce: {"format", "length", "schema", "criteria", …}
@@ -92,6 +93,8 @@ def agent_handoff(
     from_               who hands over; else the agent that received the parent, where that is a received handoff; else
                         the client's agent
     tokenizer           what the budget is counted in; else the receiver's
+    scope               whose memories may be added by relevance: "task" (the default), those of this task and those
+                        without one; "space", those of other tasks, too
 
     Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
     found is no error: see `missing`.
@@ -118,6 +121,7 @@ def agent_handoff(
         "waive": _objects("waive", waive, '{"key": "…", "reason": "…"}'),
         "from": from_,
         "tokenizer": tokenizer,
+        "scope": scope,
     }
     body = {name: value for name, value in fields.items() if value is not None and value != []}
     receiver = parent.to_agent if from_ is None and isinstance(parent, Held) else None
@@ -162,6 +166,12 @@ def receipts(id: EnvelopeId) -> Steps[list[Receipt]]:
     """Who fetched what an envelope could not carry."""
     response = yield get(envelope_path(id, "/receipts"))
     return response.read(Receipt.list_from_wire)
+
+
+def considered(id: EnvelopeId) -> Steps[Considered]:
+    """What an envelope was chosen from, as it was recorded when it was packed: what it has, what not, and why."""
+    response = yield get(envelope_path(id, "/considered"))
+    return response.read(Considered.from_wire)
 
 
 def verify(id: EnvelopeId) -> Steps[Verification]:

@@ -468,7 +468,6 @@ class Agent:
     tokenizer: Optional[str]
     max_tokens: Optional[int]
     description: Optional[str]
-    fetch_hint: Optional[str]
     ack_timeout_s: Optional[float]
     max_attempts: Optional[int]
     fallbacks: tuple[str, ...]
@@ -491,7 +490,6 @@ class Agent:
             tokenizer=raw.get("tokenizer"),
             max_tokens=raw.get("max_tokens"),
             description=raw.get("description"),
-            fetch_hint=raw.get("fetch_hint"),
             ack_timeout_s=raw.get("ack_timeout_s"),
             max_attempts=raw.get("max_attempts"),
             fallbacks=tuple(raw.get("fallbacks") or ()),

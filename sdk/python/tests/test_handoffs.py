@@ -581,6 +581,74 @@ def test_what_was_left_out_is_fetched_with_a_receipt(connect, server, space):
         spine.resolve(handoff, ["ms-77"])
 
 
+BLADES = "what makes turbine blades corrode"
+
+
+def blades(spine):
+    """Three that have to do with it, one of them of another task, and one that has not."""
+    spine.store("turbine blades corrode in salted air", task="wind")
+    spine.store("lunch is at noon", task="food")
+    spine.store("turbine blades corrode when nobody paints them", task="paint")
+    spine.store("turbine blades corrode, and cost a fortune")
+
+
+@pytest.mark.parametrize(
+    "scope, found", [(None, {"ms-1", "ms-4"}), ("task", {"ms-1", "ms-4"}), ("space", {"ms-1", "ms-3", "ms-4"})]
+)
+def test_scope_says_whose_memories_come_along(spine, scope, found):
+    blades(spine)
+    handoff = spine.agent_handoff("b", BLADES, task="wind", scope=scope)
+    assert set(handoff.memory_refs) == found
+    assert all(0 < ref.relevance <= 1 and ref.why == "relevant" for ref in handoff.refs)
+    assert spine.considered(handoff).scope == (scope or "task")
+
+
+def test_a_scope_that_does_not_exist_is_an_error(spine):
+    with pytest.raises(ValidationError) as caught:
+        spine.agent_handoff("b", "go", scope="world")
+    assert caught.value.field == "scope"
+
+
+def test_considered_says_what_an_envelope_was_chosen_from(spine):
+    blades(spine)
+    handoff = spine.agent_handoff("b", BLADES, task="wind", include_recent=1)
+    told = spine.considered(handoff)
+    assert told == spine.considered(handoff.id)
+    assert (told.envelope, told.recorded, told.include_recent, told.scope) == (handoff.id, True, 1, "task")
+    assert 0 < told.floor < 1
+    first, *others = told.memories
+    assert first.is_carried and (first.id, first.fate, first.reason) == (handoff.memory_refs[0], "full", None)
+    assert first.tokens == handoff.refs[0].tokens and first.relevance == handoff.refs[0].relevance
+    assert [(one.fate, one.reason, one.is_carried) for one in others] == [("passed_over", "not_asked_for", False)]
+    assert others[0].text.startswith("turbine blades corrode")
+    with pytest.raises(NotFound):
+        spine.considered("env-99")
+
+
+def test_a_dry_run_says_what_it_would_be_chosen_from(spine):
+    blades(spine)
+    dry = spine.agent_handoff("b", BLADES, task="wind", dry_run=True)
+    told = spine.considered(spine.agent_handoff("b", BLADES, task="wind"))
+    assert dry.considered.memories == told.memories and dry.considered.floor == told.floor
+    assert dry.considered.envelope is None
+
+
+def test_worth_and_why_something_was_trimmed_are_told(spine):
+    for place in ("roof", "yard", "hall"):
+        spine.store(f"turbine blades corrode on the {place} " + "and so on " * 200)
+    small = spine.agent_handoff("b", BLADES, constraints={"max_tokens": 800})
+    large = spine.agent_handoff("b", BLADES, constraints={"max_tokens": 8000})
+    assert 0 < small.worth < large.worth
+    assert small.trimmed and all(one.why == "relevant" and 0 < one.relevance <= 1 for one in small.trimmed)
+    assert {one.reason for one in small.trimmed} <= {"budget", "room", "repetition"}
+    old = copy.deepcopy(small.raw)
+    del old["budget"]["worth"]
+    for trim in old["budget"]["trimmed"]:
+        del trim["why"], trim["relevance"]
+    again = Envelope.from_wire(old)
+    assert again.worth is None and again.trimmed[0].why is None and again.trimmed[0].relevance is None
+
+
 @pytest.mark.parametrize("beside", [{"warnings": [{"code": "unknown_field"}]}, {"since": []}])
 def test_what_stands_beside_an_envelope_is_not_digested(spine, beside):
     handoff = spine.agent_handoff("b", "go")

@@ -392,6 +392,16 @@ def test_explain_shows_the_parts_of_a_score(spine):
     assert parts.text == pytest.approx(sum(term.score for term in parts.terms))
 
 
+def test_explain_tells_what_neighbours_lend(spine):
+    spine.store_many([{"content": "The gateway limits requests."}, {"content": "So does the proxy."}])
+    assert spine.get("ms-1").relevance is None
+    for found in spine.search("gateway requests", explain=True):
+        parts = found.explanation
+        whole = (parts.text + parts.neighbours) * (1 + parts.importance + parts.pinned + parts.recency)
+        assert found.score == pytest.approx(whole)
+    assert parts.neighbours > 0
+
+
 def test_a_search_takes_the_filters_of_a_list(spine):
     spine.store_many([{"content": "gateway a", "tags": ["x"]}, {"content": "gateway b"}])
     assert [memory.content for memory in spine.search("gateway", tag="x")] == ["gateway a"]
