@@ -29,6 +29,7 @@ ROUTES = [
     ("GET", "/v1/envelopes/env-1", None), ("GET", "/v1/envelopes/env-1?format=prompt", None),
     ("GET", "/v1/envelopes/env-1/verify", None),
     ("POST", "/v1/envelopes/env-1/resolve", {"ids": ["ms-1"]}), ("GET", "/v1/envelopes/env-1/receipts", None),
+    ("GET", "/v1/envelopes/env-1/considered", None),
     ("GET", "/v1/envelopes/env-1/diff/env-1", None), ("GET", "/v1/tasks", None),
     ("GET", f"/v1/tasks/{SECRET}-task", None),
     ("GET", f"/v1/tasks/{SECRET}-task/fidelity", None), ("GET", f"/v1/tasks/{SECRET}-task/blame?key=intent", None),
