@@ -58,7 +58,7 @@ struct index_document {
 	const struct termbag *terms;	/* its seed is the index's */
 	const struct str *labels;
 	size_t label_count;
-	struct str group;		/* one of the labels, or p == NULL: documents with the same one are neighbours */
+	struct str group;		/* one of the labels, or p == NULL: its documents are neighbours */
 	int64_t created_ms;
 	int64_t expires_ms;		/* not found from then on; INDEX_NEVER */
 	float boost;			/* at least 0; 1 is usual */
@@ -146,20 +146,20 @@ struct index_hit {
 size_t index_search(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 		    struct index_scratch *scratch, struct index_hit *ret_hits);
 
-/* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are the
- * active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever the
- * filter; they are looked for among the sixteen next ones on each side. Each lends half of its worth for a term; a
- * document longer than a short text (config.note_length) stands by itself, and borrows the less the longer it is. A term
- * counts in full where it is worth most, of the three, and by half elsewhere:
+/* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are
+ * the active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever
+ * the filter; they are looked for among the sixteen next ones on each side. Each lends half of its worth for a term; a
+ * document longer than a short text (config.note_length) stands by itself, and borrows the less the longer it is. A
+ * term counts in full where it is worth most, of the three, and by half elsewhere:
  *
  *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2; c = min(1, note / length)
  *
- * It is worked out for the seeds, the best by their own words, three times as many as are wanted on the first
- * page (at least INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the query
- * themselves. Where the filter may part neighbours, those of the best without the filter are looked at, too. Behind the
- * seeds and the neighbours that are worth more than the last seed follow the others, by their own words alone: so every
- * document with a term of the query is found once, and scores only fall from page to page. That holds for pages with
- * the same first_k, while nothing changes.
+ * It is worked out for the seeds, the best by their own words, three times as many as are wanted on the first page (at
+ * least INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the
+ * query themselves. Where the filter may part neighbours, those of the best without the filter are looked at, too.
+ * Behind the seeds and the neighbours that are worth more than the last seed follow the others, by their own words
+ * alone: so every document with a term of the query is found once, and scores only fall from page to page. That holds
+ * for pages with the same first_k, while nothing changes.
  *
  * The relevance of a document is comparable between queries, and depends on no other hit, time or boost. Each word of
  * the query weighs its idf over that of a word that no document has, with INDEX_BACKGROUND more documents in which
@@ -167,8 +167,8 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * (text/analyze.h). With `worth` as above, `best` the most of the three, and `full` the worth of one occurrence in a
  * text of average length,
  *
- *     coverage = sum of weight * min(1, worth / full) / (1 + sum of weights)	what it has of the query; one word unsaid
- *     found    = sum of shares of a word * min(1, 2 * best / full)		how many words it or its neighbours have
+ *     coverage = sum of weight * min(1, worth / full) / (1 + sum of weights)	what it has of the query; 1: unsaid
+ *     found    = sum of share * min(1, 2 * best / full)	how many words it or its neighbours have
  *     relevance = x / (1 + x) with x = coverage * found^2 / 2	two words found together say more than one
  */
 enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100 };

@@ -659,8 +659,9 @@ static double score_beside(struct near_search *q, uint32_t at)
 	struct index_near *n = q->n;
 	uint64_t twice = text_of(n, at);
 	double score = 0.5 * (double)twice * factor_of(n, at);
+	uint64_t id = n->docs[at].s->ids[n->docs[at].doc];
 
-	return twice > 0 && (!q->is_cut || is_before(score, n->docs[at].s->ids[n->docs[at].doc], &q->last)) ? score : -1;
+	return twice > 0 && (!q->is_cut || is_before(score, id, &q->last)) ? score : -1;
 }
 
 /* A neighbour is active: so that none has expired, and all pass where nothing more is asked for. */

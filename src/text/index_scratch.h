@@ -51,8 +51,8 @@ struct index_scratch {
 	size_t bitmap_cap;
 };
 
-/* What index_search finds, left in scratch->found: a heap with the worst on top. Scores are in units of 1 / scale, a part
- * is the age of a segment. Returns how many. The filter is borrowed as long as scratch->filter is used. */
+/* What index_search finds, left in scratch->found: a heap with the worst on top. Scores are in units of 1 / scale, a
+ * part is the age of a segment. Returns how many. The filter is borrowed as long as scratch->filter is used. */
 size_t index_search_top(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 			struct index_scratch *scratch);
 

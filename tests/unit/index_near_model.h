@@ -96,7 +96,8 @@ static inline void near_model_rate(struct near_model *x, size_t at)
 {
 	const struct model_doc *d = &x->m->docs[at];
 	int before = near_model_beside(x->m, at, false), after = near_model_beside(x->m, at, true);
-	double lend = 0.5 * fmin(1, MODEL_NOTE / x->lengths[at]), own = 0, text = 0, mass = 0, found = 0, weights = 0, y;
+	double lend = 0.5 * fmin(1, MODEL_NOTE / x->lengths[at]);
+	double own = 0, text = 0, mass = 0, found = 0, weights = 0, y;
 	size_t t;
 
 	for (t = 0; t < x->q->terms->term_count; t++) {
