@@ -93,7 +93,8 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 	struct recall_hit *hits;
 
 	q->limit = places + BEYOND_MAX < RECALL_LIMIT_MAX ? places + BEYOND_MAX : RECALL_LIMIT_MAX;
-	/* Neighbours are looked at for as many as a search for `size` would; those come from a list half as long again. */
+	/* Neighbours are looked at for as many as a search for `size` would; those come from a list half as long
+	 * again. */
 	q->first_limit = size;
 	q->shortlist = 5 * size < RECALL_LIMIT_MAX ? 5 * size : RECALL_LIMIT_MAX;
 	hits = arena_alloc(t->arena, q->limit * sizeof(*hits));
