@@ -16,6 +16,7 @@
 enum {
 	PAIR_BITS = 12,
 	WORD_BYTES = 16,
+	LONGEST = 20,
 	STEM_BYTES = 14,
 };
 
@@ -103,6 +104,10 @@ struct str stem_word(struct stem *s, struct str word)
 	struct str stem;
 
 	assert(word.n > 0 && word.n < INT32_MAX);
+	/* Hardly a word of a language is that long; whole identifiers are, and stemming them takes as long as stemming
+	 * all words. */
+	if (word.n > LONGEST)
+		return word;
 	if (word.n > WORD_BYTES)
 		return stem_uncached(s, word);
 	key = key_of(word);

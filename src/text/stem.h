@@ -12,7 +12,8 @@ struct stem *stem_new(void);
 /* NULL-safe. */
 void stem_free(struct stem *s);
 
-/* The stem of a word of a-z and apostrophes; of one or two letters, the word. Borrowed until the next call. */
+/* The stem of a word of a-z and apostrophes; of one or two letters, or more than twenty, the word. Borrowed until the
+ * next call. */
 struct str stem_word(struct stem *s, struct str word);
 
 #endif
