@@ -473,8 +473,7 @@ int main(int argc, char **argv)
 	       "# and of Python, POD, manual pages), half of them with a ticket, path, hash, identifier or date of\n"
 	       "# their own. Queries: 20 to 40 words, half of them from paragraphs that are in no text, half from a\n"
 	       "# text with a third of the words replaced.\n", corpus_words(c));
-	printf("# Score: BM25 over all words but stop words%s; top %d; one thread; times include the analysis of the "
-	       "query.\n",
+	printf("# Score: BM25 without stop words%s; top %d; one thread; times include the analysis of the query.\n",
 	       o.plain ? "" : ", times importance and recency (half-life 30 days)", K);
 	for (i = 0; i < o.text_counts; i++) {
 		struct index *ix = build(c, &o, o.texts[i]);

@@ -22,7 +22,7 @@ enum {
 	HANDOFF_RECENT_MAX = 500,
 	HANDOFF_QUERY_MAX = 4096,
 	/* What the search for a summary looks at: its rarest words, as many as that allows. */
-	HANDOFF_QUERY_POSTINGS = 3 << 15,
+	HANDOFF_QUERY_POSTINGS = 3 << 14,
 	HANDOFF_DECISIONS_KEPT = 100,	/* memories of the kind "decision" of a task that are inherited, the newest */
 	HANDOFF_HISTORY_MAX = 10000,
 	HANDOFF_DECISIONS_MAX = 1000,

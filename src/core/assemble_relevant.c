@@ -93,7 +93,10 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 	struct recall_hit *hits;
 
 	q->limit = places + BEYOND_MAX < RECALL_LIMIT_MAX ? places + BEYOND_MAX : RECALL_LIMIT_MAX;
-	q->shortlist = 5 * places < RECALL_LIMIT_MAX ? 5 * places : RECALL_LIMIT_MAX;
+	/* Neighbours are looked at for as many as a search for `size` would; those come from a list half as long
+	 * again. */
+	q->first_limit = size;
+	q->shortlist = 5 * size < RECALL_LIMIT_MAX ? 5 * size : RECALL_LIMIT_MAX;
 	hits = arena_alloc(t->arena, q->limit * sizeof(*hits));
 	if (!recall_search(t->recall, t->scratch, in->space, q, t->arena, hits, &found))
 		return false;
@@ -107,6 +110,7 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 		} else if (i < places && at - before < most) {
 			mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);
 			collection_note(c, at, WHY_RELEVANT);
+			c->known[at].relevance = hits[i].relevance;
 		} else if (most == want) {
 			pass_over(e, &hits[i], PASSED_NOT_ASKED_FOR);
 		}
@@ -114,9 +118,9 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 	return found >= places;
 }
 
-/* How relevant each memory is, and whether it only repeats one before it. */
+/* How relevant the first ones are, which were there before, and whether each only repeats one before it. */
 static void rate(const struct assemble_tools *t, const struct assemble_input *in, const struct recall_query *q,
-		 struct collection *c)
+		 size_t before, struct collection *c)
 {
 	uint64_t *nums = arena_calloc(t->arena, c->ids.count, sizeof(*nums));
 	uint64_t *repeats = arena_calloc(t->arena, c->ids.count, sizeof(*repeats));
@@ -124,10 +128,11 @@ static void rate(const struct assemble_tools *t, const struct assemble_input *in
 
 	for (size_t i = 0; i < c->ids.count; i++)
 		nums[i] = c->ids.ids[i].num;
-	recall_rate(t->recall, t->scratch, in->space, q, t->arena, nums, c->ids.count, relevance);
+	if (before)
+		recall_rate(t->recall, t->scratch, in->space, q, t->arena, nums, before, relevance);
 	recall_repeats(t->recall, in->space, nums, c->ids.count, repeats);
 	for (size_t i = 0; i < c->ids.count; i++) {
-		c->known[i].relevance = relevance[i];
+		c->known[i].relevance = i < before ? relevance[i] : c->known[i].relevance;
 		c->known[i].repeats = repeats[i];
 	}
 }
@@ -148,5 +153,5 @@ void assemble_relevant(const struct assemble_tools *t, const struct assemble_inp
 	for (size_t i = 0; want > (i ? search_sizes[i - 1] : 0); i++)
 		if (!take(t, in, &q, search_sizes[i], want, before, e, c))
 			break;
-	rate(t, in, &q, c);
+	rate(t, in, &q, before, c);
 }

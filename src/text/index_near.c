@@ -204,6 +204,14 @@ static void reserve_slot(struct index_near *n)
 		n->slots[slot_of(n, n->docs[i].where)] = i + 1;
 }
 
+static void prefetch_doc(const struct near_doc *d)
+{
+	mem_prefetch(d->s->forward_at + d->doc);
+	mem_prefetch(d->s->lengths + d->doc);
+	mem_prefetch(d->s->boosts + d->doc);
+	mem_prefetch(d->s->created_ms + d->doc);
+}
+
 /* The position of the document, which may be new. */
 static uint32_t doc_of(struct index_near *n, uint32_t where)
 {
@@ -220,6 +228,7 @@ static uint32_t doc_of(struct index_near *n, uint32_t where)
 	n->docs[n->doc_count] = (struct near_doc){
 		.s = n->ix->slots[where >> 16], .where = where, .doc = (uint16_t)where,
 	};
+	prefetch_doc(&n->docs[n->doc_count]);
 	n->slots[at] = ++n->doc_count;
 	return n->doc_count - 1;
 }
@@ -549,17 +558,6 @@ static uint32_t where_of(const struct index_near *n, const struct index_found *f
 	return (uint32_t)n->ix->ages[f->part] << 16 | f->doc;
 }
 
-/* Fetches what will be looked at of a seed. */
-static void prefetch_seed(const struct near_doc *d)
-{
-	mem_prefetch(d->s->ids + d->doc);
-	mem_prefetch(d->s->groups + d->doc);
-	mem_prefetch(d->s->forward_at + d->doc);
-	mem_prefetch(d->s->lengths + d->doc);
-	mem_prefetch(d->s->boosts + d->doc);
-	mem_prefetch(d->s->created_ms + d->doc);
-}
-
 /* Makes seeds of the best by their own words; returns how many there are. Sets unread. */
 static size_t find_seeds(struct near_search *q, const struct index_query *query, size_t count, enum near_role role)
 {
@@ -573,7 +571,8 @@ static size_t find_seeds(struct near_search *q, const struct index_query *query,
 		d->role = d->role == NEAR_HIT ? NEAR_HIT : (uint8_t)role;
 		d->is_summed = true;
 		d->sum = n->found[i].sum;
-		prefetch_seed(d);
+		mem_prefetch(d->s->ids + d->doc);
+		mem_prefetch(d->s->groups + d->doc);
 	}
 	/* Words that do not find documents may be worth anything in one that was not found. */
 	q->has_more = found == count || !n->x->rank.all_find;
@@ -581,12 +580,12 @@ static size_t find_seeds(struct near_search *q, const struct index_query *query,
 	return found;
 }
 
-/* Whether the filter may let a document through and not its neighbour. */
-static bool parts_neighbours(const struct index_near *n)
+/* Whether the filter asks for more than that a document is active. */
+static bool narrows(const struct index_near *n)
 {
 	const struct index_filter *f = &n->query->filter;
 
-	return !n->query->is_of_groups && (n->x->filter.narrows || f->id_from > 0 || f->id_to < UINT64_MAX);
+	return n->x->filter.narrows || f->id_from > 0 || f->id_to < UINT64_MAX;
 }
 
 /* The best by their own words. Where the filter may part neighbours, the best without it, too: they are no hits, but
@@ -600,7 +599,7 @@ static void find_all_seeds(struct near_search *q, size_t count)
 	q->is_cut = find_seeds(q, &own, count, NEAR_HIT) == count;
 	if (q->is_cut)
 		q->last = n->found[count - 1];
-	if (parts_neighbours(n) && !n->x->filter.nothing) {
+	if (narrows(n) && !n->query->is_of_groups && !n->x->filter.nothing) {
 		own.filter = index_filter_any();
 		find_seeds(q, &own, count, NEAR_SEED);
 	}
@@ -614,6 +613,11 @@ static void place_seeds(struct near_search *q)
 	struct index_near *n = q->n;
 	uint32_t i;
 
+	for (i = 0; i < q->seed_count; i++) {
+		const struct near_doc *d = &n->docs[i];
+
+		order_prefetch(&n->ix->groups, index_group_key(d->s->groups[d->doc], d->s->ids[d->doc]));
+	}
 	for (i = 0; i < q->seed_count; i++)
 		place_doc(n, i);
 	q->beside_count = n->doc_count;
@@ -662,37 +666,30 @@ static double most_beside(struct near_search *q, uint32_t at, int side)
 	return q->n->ix->min_boost > 0 ? q->unread / q->n->ix->min_boost : INFINITY;
 }
 
-/* Most that a document can score with its neighbours. */
-static double most_together(struct near_search *q, uint32_t at)
-{
-	const struct near_doc *d = &q->n->docs[at];
-	double most = most_of(q, at);
-
-	most += lending(q->n, d) * (most_beside(q, at, 0) + most_beside(q, at, 1));
-	return most * factor_of(q->n, at) * (1 + 1e-9);
-}
-
-/* Whether a document can be worth `bar` with its neighbours. What is not known yet is looked up one by one: who stands
- * beside it, then their words, and its own. Not a number, which infinity times 0 is, reaches anything. */
+/* Whether a document can be worth `bar` with its neighbours. What is not known yet is looked up one by one: its own
+ * words, who stands beside it, and their words. Not a number, which infinity times 0 is, reaches anything. */
 static bool can_reach(struct near_search *q, uint32_t at, double bar)
 {
 	struct index_near *n = q->n;
+	double factor = factor_of(n, at) * (1 + 1e-9), lend = factor * lending(n, &n->docs[at]);
+	double own = factor * most_of(q, at), side[2] = {lend * most_beside(q, at, 0), lend * most_beside(q, at, 1)};
 	uint32_t i, one;
 
-	if (most_together(q, at) < bar)
+	if (own + side[0] + side[1] < bar)
 		return false;
 	if (!n->docs[at].is_summed) {
 		read_doc(n, at);
-		if (most_together(q, at) < bar)
+		own = factor * n->docs[at].sum;
+		if (own + side[0] + side[1] < bar)
 			return false;
 	}
 	place_doc(n, at);
 	for (i = 0; i < 2; i++) {
 		one = n->docs[at].beside[i];
-		if (one == NOBODY || n->docs[one].is_summed)
-			continue;
-		read_doc(n, one);
-		if (most_together(q, at) < bar)
+		if (one != NOBODY && !n->docs[one].is_summed)
+			read_doc(n, one);
+		side[i] = one == NOBODY ? 0 : lend * n->docs[one].sum;
+		if (own + side[0] + side[1] < bar)
 			return false;
 	}
 	return true;
@@ -710,11 +707,13 @@ static double score_beside(struct near_search *q, uint32_t at)
 	return twice > 0 && (!q->is_cut || is_before(score, id, &q->last)) ? score : -1;
 }
 
-/* A neighbour is active: so that none has expired. */
+/* A neighbour is active: so that none has expired, and all pass where nothing more is asked for. */
 static bool passes(const struct near_search *q, uint32_t at)
 {
 	const struct near_doc *d = &q->n->docs[at];
 
+	if (!narrows(q->n))
+		return true;
 	return !q->n->query->filter.only_expired && index_filter_document(&q->n->x->filter, d->s, d->doc);
 }
 

@@ -53,12 +53,28 @@ static size_t count_up_to(const uint64_t *keys, size_t count, uint64_t key, size
 	return low;
 }
 
-/* The place of the last key up to `key`; false where all are above it. Most numbers follow one another without a gap,
- * which says where one may be. */
+/* Where a key may be: most numbers follow one another without a gap. */
+static size_t guess_chunk(const struct order *o, uint64_t key)
+{
+	return o->count ? (size_t)((key - o->firsts[0]) / ORDER_CHUNK) : 0;
+}
+
+void order_prefetch(const struct order *o, uint64_t key)
+{
+	size_t chunk = guess_chunk(o, key), at;
+
+	if (chunk >= o->chunk_count)
+		return;
+	at = (size_t)(key - o->firsts[chunk]) % ORDER_CHUNK;
+	mem_prefetch(&o->chunks[chunk]->keys[0]);
+	mem_prefetch(&o->chunks[chunk]->keys[at]);
+	mem_prefetch(&o->chunks[chunk]->values[at]);
+}
+
+/* The place of the last key up to `key`; false where all are above it. */
 bool order_at_most(const struct order *o, uint64_t key, struct order_place *ret)
 {
-	size_t guess = o->count ? (size_t)((key - o->firsts[0]) / ORDER_CHUNK) : 0;
-	size_t chunk = count_up_to(o->firsts, o->chunk_count, key, guess);
+	size_t chunk = count_up_to(o->firsts, o->chunk_count, key, guess_chunk(o, key)), guess;
 	const struct order_chunk *c;
 
 	if (chunk == 0)

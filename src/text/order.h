@@ -46,6 +46,8 @@ bool order_remove(struct order *o, uint64_t key);
  * false where there is none. */
 bool order_at_least(const struct order *o, uint64_t key, struct order_place *ret);
 bool order_at_most(const struct order *o, uint64_t key, struct order_place *ret);
+/* Says that `key` will be looked for soon. */
+void order_prefetch(const struct order *o, uint64_t key);
 /* Moves to the neighbour; false at the end. */
 bool order_next(const struct order *o, struct order_place *place);
 bool order_previous(const struct order *o, struct order_place *place);
