@@ -230,6 +230,7 @@ export interface ConsideredMemory {
 	readonly relevance: number;
 	readonly fate: string;
 	readonly reason: string | null;
+	readonly repeats?: string;
 	readonly tokens: number | null;
 	readonly text: string | null;
 }

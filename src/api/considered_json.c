@@ -22,6 +22,10 @@ static void put_item(struct json_writer *w, const struct considered_item *item)
 	json_member_double(w, "relevance", round(item->relevance * 1000) / 1000);
 	json_member_str(w, "fate", item->fate);
 	put_text(w, "reason", item->reason);
+	if (item->repeats) {
+		memory_id_format(item->repeats, 0, id);
+		json_member_cstr(w, "repeats", id);
+	}
 	json_key(w, "tokens");
 	if (item->tokens)
 		json_put_int(w, item->tokens);

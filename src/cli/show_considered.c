@@ -47,15 +47,16 @@ static struct str form_text(const struct json *item)
 }
 
 /* "no room in 4,000 tokens" */
-static struct str reason_text(const struct view *v, struct str reason)
+static struct str reason_text(const struct view *v, const struct json *item)
 {
 	struct arena *arena = v->cli->arena;
+	struct str reason = ask_str(item, "reason"), repeats = term_line(arena, ask_str(item, "repeats"));
 
 	if (str_is(reason, "budget") || str_is(reason, "room"))
 		return arena_printf(arena, "no room in %.*s tokens",
 				    STR_ARG(count_text(v, ask_int(v->budget, "max_tokens", 0))));
 	if (str_is(reason, "repetition"))
-		return STR("no room, and repeats another");
+		return arena_printf(arena, "no room, repeats %.*s", STR_ARG(repeats.n ? repeats : STR("another")));
 	if (str_is(reason, "not_relevant"))
 		return arena_printf(arena, "less relevant than %.3f", ask_number(v->considered, "floor"));
 	if (str_is(reason, "not_asked_for"))
@@ -131,7 +132,7 @@ static void add_row(const struct view *v, const struct json *item, struct table 
 	if (tokens)
 		row->cells[COL_TOKENS] = count_text(v, tokens);
 	if (v->with_why)
-		row->cells[COL_REASON] = reason_text(v, ask_str(item, "reason"));
+		row->cells[COL_REASON] = reason_text(v, item);
 	if (text.p == NULL && str_is(ask_str(item, "fate"), "full"))
 		text = STR("(forgotten since)");
 	table_set(table, row, COL_TEXT, text);

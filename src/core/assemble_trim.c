@@ -206,6 +206,7 @@ static void add_trim(struct trim *t, struct str id, size_t item, const char *lef
 		.form = str_of(left),
 		.why = r->why,
 		.relevance = r->relevance,
+		.repeats = r->repeats,
 	};
 }
 

@@ -2,11 +2,32 @@
 
 #include <math.h>
 
-enum { EXCERPT_BYTES = 160 };
+enum { EXCERPT_BYTES = 160, REPEATS_MAX = 500 };
 
 static const char *const passed_names[] = {"not_relevant", "not_asked_for"};
 
-/* {"floor":0.077,"include_recent":20,"passed":[[number, relevance in thousandths, why],…],"scope":"task"} */
+static void put_repeats(struct json_writer *w, const struct envelope *e)
+{
+	size_t count = 0;
+
+	json_key(w, "repeats");
+	json_begin_array(w);
+	for (size_t i = 0; i < e->trim_count && count < REPEATS_MAX; i++) {
+		struct memory_id id;
+
+		if (!str_is(e->trimmed[i].reason, "repetition") || !memory_id_parse(e->trimmed[i].id, &id))
+			continue;
+		json_begin_array(w);
+		json_put_int(w, (int64_t)id.num);
+		json_put_int(w, (int64_t)e->trimmed[i].repeats);
+		json_end_array(w);
+		count++;
+	}
+	json_end_array(w);
+}
+
+/* {"floor":0.077,"include_recent":20,"passed":[[number, relevance in thousandths, why],…],
+ *  "repeats":[[number, number of what it repeats],…],"scope":"task"} */
 struct str considered_record(const struct envelope *e, const struct handoff_draft *draft, struct arena *arena)
 {
 	struct json_writer w;
@@ -28,6 +49,7 @@ struct str considered_record(const struct envelope *e, const struct handoff_draf
 		json_end_array(&w);
 	}
 	json_end_array(&w);
+	put_repeats(&w, e);
 	json_member_cstr(&w, "scope", draft->whole_space ? "space" : "task");
 	json_end_object(&w);
 	text = arena_str(arena, buf_str(&out));
@@ -126,6 +148,21 @@ static void add_passed(const struct json *passed, struct considered *ret)
 	}
 }
 
+static void add_repeats(const struct json *repeats, struct considered *ret)
+{
+	for (uint32_t i = 0; repeats && repeats->type == JSON_ARRAY && i < repeats->count; i++) {
+		const struct json *pair = &repeats->items[i];
+		int64_t num, of;
+
+		if (pair->type != JSON_ARRAY || pair->count != 2 || !json_as_int(&pair->items[0], &num) ||
+		    !json_as_int(&pair->items[1], &of))
+			continue;
+		for (size_t k = 0; k < ret->count; k++)
+			if (ret->items[k].num == (uint64_t)num && str_is(ret->items[k].reason, "repetition"))
+				ret->items[k].repeats = (uint64_t)of;
+	}
+}
+
 /* What was recorded; {} where nothing was. */
 static struct json read_record(struct str record, struct arena *arena, struct considered *ret)
 {
@@ -159,6 +196,7 @@ enum store_status considered_read(struct store_conn *c, int64_t space, const str
 	add_left_out(e, &all);
 	if (has_passed)
 		add_passed(passed, &all);
+	add_repeats(json_get(&value, "repeats"), &all);
 	for (size_t i = e->ref_count; status == STORE_OK && i < all.count; i++)
 		status = read_text(c, space, e, &all.items[i], arena);
 	*ret = all;

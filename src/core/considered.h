@@ -15,6 +15,7 @@ struct considered_item {
 	int64_t tokens;		/* that it takes, or would have taken; 0: not known */
 	struct str fate;	/* "full", "summary", "ref", "left_out" (no room), "passed_over" (not chosen at all) */
 	struct str reason;	/* p == NULL: it is there in full. "budget", "repetition", "not_relevant", … */
+	uint64_t repeats;	/* of "repetition": the memory that says the same; 0: not known */
 	struct str text;	/* the beginning of the memory, in one line; p == NULL: gone */
 };
 

@@ -70,10 +70,11 @@ struct envelope_trim {
 	struct str id;			/* a memory's, or "history[3]" */
 	int64_t tokens;			/* that it would have taken */
 	double score;			/* its value to the receiver, as the choice saw it */
-	struct str reason;		/* "budget", "lazy", "summary" */
+	struct str reason;		/* "budget", "room", "repetition", "lazy", "summary" */
 	struct str form;		/* what is left of it: "summary", "ref", "none" */
 	enum envelope_why why;		/* since minor 1, of a memory; the same for the next */
 	double relevance;
+	uint64_t repeats;		/* what it only repeats; 0: nothing. Not part of the envelope */
 };
 
 /* A memory that was looked at and did not come along: it is recorded beside the envelope, for who asks why. */

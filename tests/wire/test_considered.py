@@ -95,6 +95,17 @@ def test_what_had_no_room_says_what_it_would_have_taken(api):
         assert item["text"].startswith("turbine blades corrode at place") and len(item["text"]) <= 160
 
 
+def test_a_repetition_names_what_it_repeats(api):
+    for number in (10, 20, 30):
+        api.store("turbine blades corrode in salted air, and " + "slowly, " * 120, id=f"ms-{number}", task="wind")
+    envelope = api.handoff(summary=QUESTION, task="wind", constraints={"max_tokens": 400})
+    (carried,) = envelope["memory"]["refs"]
+    answer = considered(api, envelope)
+    left = [item for item in answer["considered"] if item["fate"] == "left_out"]
+    assert [(item["reason"], item["repeats"]) for item in left] == [("repetition", carried["id"])] * 2
+    assert all("repeats" not in item for item in answer["considered"] if item["reason"] != "repetition")
+
+
 @pytest.mark.parametrize("strategy, fate, reason", [("lazy", "ref", "lazy"), ("summary", "summary", "summary")])
 def test_a_lesser_form_is_told_with_its_reason(api, strategy, fate, reason):
     api.store("turbine blades corrode " + "slowly " * 200, id="ms-1", summary="blades corrode")

@@ -16,13 +16,13 @@ const missingReasons: Readonly<{ [reason: string]: string }> = {
 };
 
 /** Why it is not there, or not in full, as a person would say it. */
-function reasonText(reason: string, record: Account, envelope: Envelope): string {
+function reasonText({ reason, repeats }: ConsideredMemory, record: Account, envelope: Envelope): string {
 	switch (reason) {
 		case "budget":
 		case "room":
 			return `no room in ${count(envelope.budget.max_tokens)} tokens`;
 		case "repetition":
-			return "no room, and repeats another";
+			return `no room, repeats ${repeats ?? "another"}`;
 		case "not_relevant":
 			return `less relevant than ${decimal(record.floor, 3)}`;
 		case "not_asked_for":
@@ -31,7 +31,7 @@ function reasonText(reason: string, record: Account, envelope: Envelope): string
 		case "summary":
 			return `by strategy ${reason}`;
 		default:
-			return words(reason);
+			return words(reason ?? "");
 	}
 }
 
@@ -97,7 +97,7 @@ function Rows({
 						<td class="reasons">
 							{(isCarried || item.why !== "relevant") && <Name>{item.why}</Name>}{" "}
 							{isCarried && item.fate !== "full" && <Pill tone="info">{forms[item.fate]}</Pill>}{" "}
-							{item.reason && <span class="tone-warn">{reasonText(item.reason, record, envelope)}</span>}
+							{item.reason && <span class="tone-warn">{reasonText(item, record, envelope)}</span>}
 							{item.tokens !== null && <div class="faint">{plural(item.tokens, "token")}</div>}
 						</td>
 						<td class="wide">

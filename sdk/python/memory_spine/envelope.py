@@ -324,6 +324,7 @@ class ConsideredMemory:
                not chosen at all
     reason     why it is not there in full; None where it is. "budget", "room", "repetition", "lazy", "summary": as
                in a `Trimmed`; "not_relevant": less relevant than the floor; "not_asked_for": beyond include_recent
+    repeats    of a "repetition": the id of the memory that says the same; None otherwise
     tokens     what it takes, or would have taken; None where that is not known
     text       the beginning, in one line; None where it is not shown or was forgotten
     """
@@ -333,6 +334,7 @@ class ConsideredMemory:
     relevance: float
     fate: str
     reason: Optional[str]
+    repeats: Optional[str]
     tokens: Optional[int]
     text: Optional[str]
 
@@ -349,6 +351,7 @@ class ConsideredMemory:
             relevance=raw["relevance"],
             fate=raw["fate"],
             reason=raw.get("reason"),
+            repeats=raw.get("repeats"),
             tokens=raw.get("tokens"),
             text=raw.get("text"),
         )
