@@ -372,6 +372,16 @@ static size_t fewest_left_behind(struct trim *t)
 	return found;
 }
 
+/* The rest is left behind; the prompt speaks of it where that fits, too. */
+static void tell_where_it_fits(struct trim *t, size_t from)
+{
+	leave_behind(t, from);
+	t->quiet_from = t->all_count;
+	apply(t);
+	if (count_prompt(t) > room_of(t->e))
+		leave_behind(t, from);
+}
+
 /* --- Choosing --- */
 
 /* What fits whole without a word about the rest, or the best choice with it. The line about what was left out needs
@@ -393,7 +403,7 @@ static enum problem_code choose_some(struct trim *t, struct problem *problem)
 	if (least > room_of(e) || !fit(t, room_of(e) - count_frame(t)))
 		choose_all(t, BUDGET_NONE);
 	if (quiet < t->all_count && (least > room_of(e) || worth_up_to(t, quiet) > worth_of(t)))
-		leave_behind(t, quiet);
+		tell_where_it_fits(t, quiet);
 	e->token_count = count_prompt(t);
 	return P_OK;
 }
