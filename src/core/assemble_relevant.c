@@ -125,12 +125,16 @@ static void rate(const struct assemble_tools *t, const struct assemble_input *in
 	uint64_t *nums = arena_calloc(t->arena, c->ids.count, sizeof(*nums));
 	uint64_t *repeats = arena_calloc(t->arena, c->ids.count, sizeof(*repeats));
 	double *relevance = arena_calloc(t->arena, c->ids.count, sizeof(*relevance));
+	size_t first = 0;
 
 	for (size_t i = 0; i < c->ids.count; i++)
 		nums[i] = c->ids.ids[i].num;
 	if (before)
 		recall_rate(t->recall, t->scratch, in->space, q, t->arena, nums, before, relevance);
-	recall_repeats(t->recall, in->space, nums, c->ids.count, repeats);
+	while (first < c->ids.count && c->known[first].why != WHY_RELEVANT)
+		first++;
+	if (first < c->ids.count)
+		recall_repeats(t->recall, in->space, nums, c->ids.count, first, repeats);
 	for (size_t i = 0; i < c->ids.count; i++) {
 		c->known[i].relevance = i < before ? relevance[i] : c->known[i].relevance;
 		c->known[i].repeats = repeats[i];

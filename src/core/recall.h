@@ -112,8 +112,9 @@ bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t spa
 bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space, const struct recall_query *query,
 		 struct arena *arena, const uint64_t *nums, size_t count, double *ret);
 
-/* For each of these memories the first of those before it that it only repeats; 0: it says something of its own. */
-bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, uint64_t *ret);
+/* For each of these memories, but for the first `from`, the first of those before it that it only repeats; 0: it says
+ * something of its own. */
+bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, size_t from, uint64_t *ret);
 
 /* The highest number of a memory in the index; 0 where there is none. */
 uint64_t recall_highest(struct recall *r, int64_t space);

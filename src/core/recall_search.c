@@ -201,7 +201,7 @@ bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space
 	return ready;
 }
 
-bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, uint64_t *ret)
+bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_t count, size_t from, uint64_t *ret)
 {
 	struct recall_space *s = recall_space_find(r, space);
 	bool ready;
@@ -211,7 +211,7 @@ bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_
 	pthread_rwlock_rdlock(&s->lock);
 	ready = s->state == SPACE_READY;
 	if (ready)
-		index_repeats(s->index, nums, count, ret);
+		index_repeats(s->index, nums, count, from, ret);
 	pthread_rwlock_unlock(&s->lock);
 	return ready;
 }

@@ -56,7 +56,7 @@ static bool repeats(const struct repeat *r, const struct repeat_doc *a, const st
 	return true;
 }
 
-void index_repeats(const struct index *ix, const uint64_t *ids, size_t count, uint64_t *ret)
+void index_repeats(const struct index *ix, const uint64_t *ids, size_t count, size_t from, uint64_t *ret)
 {
 	struct repeat r = {.docs = mem_calloc(count + 1, sizeof(*r.docs))};
 	size_t i, j;
@@ -64,7 +64,7 @@ void index_repeats(const struct index *ix, const uint64_t *ids, size_t count, ui
 	for (i = 0; i < count; i++) {
 		read_document(&r, ix, ids[i], &r.docs[i]);
 		ret[i] = 0;
-		for (j = 0; j < i && ret[i] == 0; j++)
+		for (j = 0; i >= from && j < i && ret[i] == 0; j++)
 			if (ids[j] != ids[i] && repeats(&r, &r.docs[i], &r.docs[j]))
 				ret[i] = ids[j];
 	}

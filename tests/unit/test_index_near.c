@@ -578,11 +578,13 @@ static void what_only_repeats_one_before_it_is_told(void **state)
 	uint64_t of[8];
 
 	add_texts(f, texts, 6);
-	index_repeats(f->ix, ids, 8, of);
+	index_repeats(f->ix, ids, 8, 0, of);
 	/* 10 says more than 12; 13 less than half of what 12 says; 14 another word; 15 nothing. */
 	assert_true(of[0] == 0 && of[1] == 0 && of[2] == 10 && of[3] == 0 && of[4] == 0 && of[5] == 0);
 	assert_true(of[6] == 10 && of[7] == 0);
-	index_repeats(f->ix, NULL, 0, of);
+	index_repeats(f->ix, ids, 8, 3, of);
+	assert_true(of[2] == 0 && of[6] == 10);
+	index_repeats(f->ix, NULL, 0, 0, of);
 }
 
 /* A word that goes with any subject says less than one that does not. */
