@@ -187,8 +187,9 @@ size_t index_search_near(const struct index *ix, const struct index_query *query
 void index_rate(const struct index *ix, const struct index_query *query, int64_t now_ms, const uint64_t *ids,
 		size_t count, struct index_scratch *scratch, struct index_hit *ret_hits);
 
-/* For each of these ids, but for the first `from`, the first of those before it that it only repeats: that one has all of
- * its terms, and at most twice as many. 0: it says something of its own. Takes count * (count - from) steps at most. */
+/* For each of these ids, but for the first `from`, the first of those before it that it only repeats: that one has all
+ * of its terms, and at most twice as many. 0: it says something of its own. Takes count * (count - from) steps at
+ * most. */
 void index_repeats(const struct index *ix, const uint64_t *ids, size_t count, size_t from, uint64_t *ret);
 
 /* The first k (at most INDEX_PAGE) ids that pass the filter, the highest first (the lowest where ascending), into
