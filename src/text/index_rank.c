@@ -76,7 +76,7 @@ static void find_terms(struct index_rank *r, const struct index *ix, const struc
 			.idf = score_idf(ix->live_docs, ix->terms.entries[term].holders),
 		};
 	}
-	if (r->term_count > INDEX_QUERY_TERMS || max_postings) {
+	if (r->term_count > INDEX_QUERY_TERMS || (max_postings && r->term_count > 0)) {
 		qsort(r->terms, r->term_count, sizeof(*r->terms), compare_weight);
 		if (r->term_count > INDEX_QUERY_TERMS)
 			r->term_count = INDEX_QUERY_TERMS;
