@@ -34,14 +34,30 @@ struct trim {
 	size_t quiet_from;		/* what is left out from here on is not told in the prompt */
 };
 
-/* The prompt of the choice at hand. */
+/* The reference of the choice at hand that stands last in the prompt (render_follows); all_count where there is none.
+ */
+static size_t last_of_choice(const struct trim *t)
+{
+	size_t last = t->all_count;
+
+	for (size_t i = 0; i < t->all_count; i++)
+		if (t->items[i].chosen != BUDGET_NONE &&
+		    (last == t->all_count || render_follows(&t->all[i], &t->all[last])))
+			last = i;
+	return last;
+}
+
+/* The prompt of the choice at hand. In which order the references stand makes no difference, but for the last. */
 static int64_t count_prompt(struct trim *t)
 {
 	struct measures sum = measure_before_refs(&t->measure);
+	size_t last = last_of_choice(t);
 
 	for (size_t i = 0; i < t->all_count; i++)
-		if (t->items[i].chosen != BUDGET_NONE)
+		if (t->items[i].chosen != BUDGET_NONE && i != last)
 			measure_append_ref(&sum, t->measures[i][t->items[i].chosen]);
+	if (last < t->all_count)
+		measure_append_ref(&sum, t->measures[last][t->items[last].chosen]);
 	return measure_tokens(&t->measure, sum);
 }
 

@@ -22,6 +22,9 @@ void render_core(const struct envelope *e, struct buf *out);
 void render_history(const struct envelope *e, struct buf *out);
 void render_history_entry(const struct envelope *e, size_t index, struct buf *out);
 void render_memory_head(struct buf *out);
+/* Does the memory stand behind the other, of the same envelope? What was named comes first, as the envelope has it;
+ * what came by relevance follows, in the order of the ids. */
+bool render_follows(const struct envelope_ref *a, const struct envelope_ref *b);
 /* A memory: its head, then its text, or what there is instead. It may be cut between the two, and the head at ret_cuts,
  * of which it returns how many there are: behind the id, and behind what is the same for many memories of an author.
  * Where there is a text, the second part depends on nothing but that. */

@@ -3,6 +3,7 @@
  * Tokens are for content: a memory's heading says its id and what is not a matter of course, a short text stands on the
  * same line, and what is the same for all is said once. Ours never follows text of an agent on its line, unless that is
  * quoted or a bare word (render_text.h), so that nobody can write a heading, a constraint or a step into the frame. */
+#include "base/mem.h"
 #include "core/render_internal.h"
 #include "core/render_text.h"
 
@@ -446,10 +447,45 @@ void render_left_out(const struct envelope *e, struct buf *out)
 		put_how_to_fetch(e, out);
 }
 
-void render_prompt(const struct envelope *e, struct buf *out)
+bool render_follows(const struct envelope_ref *a, const struct envelope_ref *b)
 {
+	bool found_a = a->why == WHY_RELEVANT, found_b = b->why == WHY_RELEVANT;
+
+	if (found_a != found_b)
+		return found_a;
+	if (found_a && a->id.num != b->id.num)
+		return a->id.num > b->id.num;
+	return a > b;
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+	const struct envelope_ref *x = *(const struct envelope_ref *const *)a;
+	const struct envelope_ref *y = *(const struct envelope_ref *const *)b;
+
+	return x == y ? 0 : render_follows(x, y) ? 1 : -1;
+}
+
+/* What came by relevance stands in the order in which it was stored, so that what belongs together reads as it was
+ * said.
+ */
+static void put_refs(const struct envelope *e, struct buf *out)
+{
+	const struct envelope_ref **refs = mem_calloc(e->ref_count + 1, sizeof(*refs));
 	size_t cuts[RENDER_HEAD_CUTS];
 
+	for (size_t i = 0; i < e->ref_count; i++)
+		refs[i] = &e->refs[i];
+	qsort(refs, e->ref_count, sizeof(*refs), compare_refs);
+	for (size_t i = 0; i < e->ref_count; i++) {
+		render_ref_head(e, refs[i], out, cuts);
+		render_ref_text(refs[i], out);
+	}
+	free(refs);
+}
+
+void render_prompt(const struct envelope *e, struct buf *out)
+{
 	if (e->minor == 0) {
 		render_prompt_0(e, out);
 		return;
@@ -458,9 +494,6 @@ void render_prompt(const struct envelope *e, struct buf *out)
 	render_history(e, out);
 	if (e->ref_count)
 		render_memory_head(out);
-	for (size_t i = 0; i < e->ref_count; i++) {
-		render_ref_head(e, &e->refs[i], out, cuts);
-		render_ref_text(&e->refs[i], out);
-	}
+	put_refs(e, out);
 	render_left_out(e, out);
 }

@@ -181,11 +181,11 @@ static void test_a_heading_says_only_what_is_not_a_matter_of_course(void **state
 	refs[5].superseded_by = 9;
 	refs[7].kind = STR("risk");
 	refs[7].trust = TRUST_USER;
-	assert_text(lines_of(&e), "ms-4821: `The gateway answers 429 with Retry-After in seconds.`\n"
-		    "ms-4822 (decision by analyst, high, cited, 3d): `Retries use exponential backoff.`\n"
+	assert_text(lines_of(&e), "ms-4822 (decision by analyst, high, cited, 3d): `Retries use exponential backoff.`\n"
+		    "ms-4825 (pinned): not included\n"
+		    "ms-4821: `The gateway answers 429 with Retry-After in seconds.`\n"
 		    "ms-4823 (fact by researcher, external):\n```text\none\ntwo\n```\n"
 		    "ms-4824: `` tick ` tock` ``\n"
-		    "ms-4825 (pinned): not included\n"
 		    "ms-4826 (summary, superseded by ms-9): `short`\n"
 		    "ms-4827: forgotten since\n"
 		    "ms-4828 (`risk`, from user): `of a kind`\n"
