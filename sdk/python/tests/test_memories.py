@@ -367,7 +367,7 @@ def test_a_search_finds_by_stems_and_parts_best_first(spine):
         [
             "Retries of the payment gateway back off exponentially.",
             "src/payments/gateway.c holds the retryPolicy.",
-            {"content": "Sunshine everywhere today.", "task": "weather"},
+            "Sunshine everywhere today.",
         ]
     )
     found = spine.search("retry policy gateway")
