@@ -96,9 +96,11 @@ enum problem_code problem_set(struct problem *p, enum problem_code code, const c
 	__attribute__((format(printf, 4, 5)));
 /* "content" in the fourth of a list becomes "memories[3].content". */
 void problem_prefix(struct problem *p, const char *list, size_t index);
-/* The problem of a store that did not do what it was asked. */
+/* The problem of a store that did not do what it was asked. Who expects STORE_NOT_FOUND or STORE_EXISTS has a problem
+ * of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
 enum problem_code problem_of_store(struct problem *p, enum store_status status);
-/* What a writer's job returns for a problem: a refusal commits nothing but is no failure of the store. */
+/* What a writer's job returns for a problem. A refusal has written nothing, so it may be committed. P_INTERNAL comes in
+ * the midst of writing: the job is undone, alone, and the writer goes on. */
 enum store_status problem_store_status(enum problem_code code);
 
 #endif

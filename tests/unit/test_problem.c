@@ -135,9 +135,27 @@ static void a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal(voi
 	assert_int_equal(problem_of_store(&p, STORE_FAILED), P_STORE_FAILED);
 	assert_int_equal(problem_store_status(P_STORE_FAILED), STORE_FAILED);
 	for (size_t i = 0; i < COUNT; i++)
-		if (all[i] != P_STORE_FULL && all[i] != P_STORE_BUSY && all[i] != P_STORE_FAILED)
+		if (all[i] != P_STORE_FULL && all[i] != P_STORE_BUSY && all[i] != P_STORE_FAILED &&
+		    all[i] != P_INTERNAL)
 			assert_int_equal(problem_store_status(all[i]), STORE_OK);
 	assert_int_equal(problem_store_status(P_OK), STORE_OK);
+}
+
+/* It is undone, and nobody else notices: only STORE_FAILED stops the writer. */
+static void an_answer_of_the_store_that_nobody_expected_is_no_failure_of_the_store(void **state)
+{
+	static const enum store_status answers[] = {STORE_NOT_FOUND, STORE_EXISTS, STORE_REFUSED};
+	struct problem p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		assert_true(store_is_answer(answers[i]));
+		assert_int_equal(problem_of_store(&p, answers[i]), P_INTERNAL);
+		assert_int_equal(problem_kind(p.code)->status, 500);
+		assert_int_equal(problem_store_status(p.code), STORE_REFUSED);
+	}
+	assert_false(store_is_answer(STORE_OK) || store_is_answer(STORE_FULL) || store_is_answer(STORE_BUSY) ||
+		     store_is_answer(STORE_FAILED));
 }
 
 int main(void)
@@ -149,6 +167,7 @@ int main(void)
 		cmocka_unit_test(a_list_and_a_place_are_put_before_the_field),
 		cmocka_unit_test(sentences_are_text_whatever_they_quote),
 		cmocka_unit_test(a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal),
+		cmocka_unit_test(an_answer_of_the_store_that_nobody_expected_is_no_failure_of_the_store),
 	};
 
 	return cmocka_run_group_tests(problem, NULL, NULL);

@@ -164,10 +164,11 @@ def test_shrink_of_what_would_be_a_loop_then_leaves_it_parked(desk):
     assert desk.everything() == before
 
 
-def test_shrink_whose_replacement_is_refused_leaves_it_parked(desk, server):
+@pytest.mark.parametrize("when", ["envelope WHEN new.body LIKE '%shrunk_from%'", "handoff WHEN new.priority = 5"])
+def test_shrink_whose_replacement_is_refused_leaves_it_parked(desk, server, when):
     handoff = park(desk)
     before = desk.everything()
-    with trigger(server.data, "INSERT ON envelope WHEN new.body LIKE '%shrunk_from%'"):
+    with trigger(server.data, f"INSERT ON {when}"):
         desk.refused(500, "internal", "POST", f"/v1/parked/{handoff['id']}/shrink", {"max_tokens": 300})
     assert desk.everything() == before
     new = desk.ok("POST", f"/v1/parked/{handoff['id']}/shrink", {"max_tokens": 300}, status=201)
