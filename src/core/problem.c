@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 static const struct problem_kind kinds[] = {
-	{"ok", 200, 0, false},
-#define PROBLEM_KIND(code, name, status, rpc, retryable) {name, status, rpc, retryable},
+	{"ok", 200, false},
+#define PROBLEM_KIND(code, name, status, retryable) {name, status, retryable},
 	PROBLEMS(PROBLEM_KIND)
 #undef PROBLEM_KIND
 };
