@@ -420,8 +420,12 @@ static void job_done(struct writer_job *job, enum store_status status)
 
 	if (call->wait.is_waiting)
 		return;
-	if (status != STORE_OK)
+	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
+	if (status != STORE_OK && !(store_is_answer(status) && call->problem.code == P_INTERNAL))
 		problem_of_store(&call->problem, status);
+	if (call->problem.code == P_INTERNAL)
+		log_write(call->api->log, LOG_ERROR, "a write was undone", LOG_SLICE("path", http_req_path(call->req)),
+			  LOG_STR("error", call->problem.detail));
 	if (call->problem.code == P_OK && !call->replayed) {
 		if (call->space_is_new)
 			spaces_remember(call->api->spaces, call->space_name, call->space);

@@ -597,8 +597,3 @@ const char *exporter_drop_name(enum exporter_drop reason)
 
 	return names[reason];
 }
-
-const char *exporter_url(const struct exporter *x)
-{
-	return x->url;
-}

@@ -27,8 +27,6 @@ enum exporter_drop {
 	EXPORTER_DROP_COUNT
 };
 
-enum { EXPORTER_BEHIND_DEFAULT = 100000 };
-
 struct exporter_config {
 	const char *endpoint;		/* "http://127.0.0.1:4318": /v1/traces is added unless it ends so */
 	int64_t interval_ms;		/* how long spans gather before they are sent */
@@ -57,7 +55,5 @@ struct exporter_counts {
 /* Any thread. NULL-safe: nothing is exported. */
 void exporter_counts(struct exporter *x, struct exporter_counts *ret);
 const char *exporter_drop_name(enum exporter_drop reason);
-/* Where to; borrowed. */
-const char *exporter_url(const struct exporter *x);
 
 #endif

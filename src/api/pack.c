@@ -158,13 +158,13 @@ static enum problem_code park_parent(struct call *call, struct store_conn *c, st
 	struct envelope_row row;
 	struct envelope parent;
 	struct handoff_row parked = {0};
-	enum store_status status = store_envelope_get(c, call->space, p->in.parent, call->arena, &row);
-	enum problem_code code;
+	enum problem_code code = unpack_find(c, call->space, p->in.parent, "parent", call->arena, &row, &call->problem);
 
-	if (status != STORE_OK || !envelope_read(row.body, call->arena, &parent))
-		return problem_of_store(&call->problem, status == STORE_OK ? STORE_FAILED : status);
-	code = delivery_park(&d, p->in.parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked,
-			     &call->problem);
+	if (code == P_OK)
+		code = unpack_skeleton(&row, call->arena, &parent, &call->problem);
+	if (code == P_OK)
+		code = delivery_park(&d, p->in.parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked,
+				     &call->problem);
 	/* Everything of it is done already: the refusal stands all the same. */
 	if (code != P_OK && code != P_ALREADY_SETTLED)
 		return code;

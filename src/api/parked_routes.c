@@ -303,22 +303,31 @@ static enum problem_code prepare_shrink(struct call *call, struct store_conn *c)
 	return code;
 }
 
+/* What may be refused is asked before anything is written, and the old one is discarded when the new one is there: a
+ * refusal leaves it parked, and everything as it was. */
 static enum problem_code write_shrink(struct call *call, struct store_conn *c)
 {
 	struct shrinking *s = call->input;
-	struct delivery d = delivery_by(call, c);
-	struct delivery_order order = {
-		.envelope = s->pack.envelope.num, .to = s->old.target_name, .from = s->old.from,
-		.priority = s->old.priority, .is_forced = true,
-	};
-	struct str why = s->decision.why.p ? s->decision.why : arena_printf(call->arena, "shrunk to %lld tokens as "
-									    "env-%llu", (long long)s->max_tokens,
-									    (unsigned long long)order.envelope);
-	enum problem_code code = delivery_discard(&d, s->decision.num, EVENT_SHRUNK, why, &s->old, &call->problem);
+	struct delivery d = delivery_by(call, c), sending = d;	/* whose actor is the sender where nobody is named */
+	struct delivery_order order = {.envelope = s->pack.envelope.num, .is_new = true, .is_forced = true};
+	struct delivery_plan plan;
+	struct str why = s->decision.why;
+	enum problem_code code = delivery_get_parked(&d, s->decision.num, &s->old, &call->problem);
 
+	if (code != P_OK)
+		return code;
+	order.to = s->old.target_name;
+	order.from = s->old.from;
+	order.priority = s->old.priority;
+	if (why.p == NULL)
+		why = arena_printf(call->arena, "shrunk to %lld tokens as env-%llu", (long long)s->max_tokens,
+				   (unsigned long long)order.envelope);
+	code = delivery_plan(&sending, &order, &plan, &call->problem);
 	if (code == P_OK)
 		code = pack_write(call, c, &s->pack);
-	return code == P_OK ? delivery_send(&d, &order, &s->decision.row, &call->problem) : code;
+	if (code == P_OK)
+		code = delivery_carry_out(&sending, &plan, &s->decision.row, &call->problem);
+	return code == P_OK ? delivery_discard(&d, s->old.num, EVENT_SHRUNK, why, &s->old, &call->problem) : code;
 }
 
 static void encode_shrink(struct call *call)

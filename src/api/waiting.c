@@ -22,6 +22,7 @@ struct waiting {
 	uint64_t random;
 	int64_t next_due_ms;		/* 0: nothing is waiting for its time. May be too early, never too late. */
 	bool is_stuck;			/* what was due could not be carried out: later */
+	int64_t due_again_ms;		/* the store's answer was not as expected: what is due is not tried before */
 	uint64_t rollbacks;		/* so many transactions were undone */
 	int64_t now_ms;			/* of the transaction under way */
 	struct list buckets[BUCKETS];	/* waiting calls, by the hash of their key */
@@ -247,8 +248,10 @@ static enum store_status serve(struct waiting *w, struct call *call, struct stor
 			list_remove(&call->wait.step);
 		return STORE_OK;
 	}
+	waiting_forget(call);	/* it may have got as far as waiting again */
 	call->wait.is_fresh = was_fresh;
 	call->wait.is_served = true;
+	call->wait.is_refused = store_is_answer(status);
 	add_step(w, call);
 	return status;
 }
@@ -274,6 +277,12 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 
 /* --- The hooks --- */
 
+/* What is due could not be carried out just now. (Not for longer where the clock is set back.) */
+static bool is_put_off(const struct waiting *w, int64_t now_ms)
+{
+	return w->due_again_ms > now_ms && w->due_again_ms <= now_ms + RETRY_MS;
+}
+
 static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
 {
 	struct waiting *w = ctx;
@@ -284,12 +293,18 @@ static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_m
 
 	w->now_ms = now_ms;
 	w->touched_count = w->touched_served = 0;
-	if (w->next_due_ms == 0 || w->next_due_ms > now_ms)
+	if (w->next_due_ms == 0 || w->next_due_ms > now_ms || is_put_off(w, now_ms))
 		return STORE_OK;
 	code = delivery_due(&d, DUE_MAX, &next_ms, &problem);
 	arena_release(&w->due_arena);
 	if (code == P_OK)
 		w->next_due_ms = next_ms;
+	/* The jobs of this transaction are not to blame: it is tried again without what is due. */
+	if (code != P_OK && store_is_answer(problem_store_status(code))) {
+		w->due_again_ms = now_ms + RETRY_MS;
+		log_write(w->api->log, LOG_ERROR, "what is due could not be carried out",
+			  LOG_STR("error", problem.detail));
+	}
 	return problem_store_status(code);
 }
 
@@ -324,16 +339,18 @@ static void on_after(void *ctx, bool committed)
 	}
 	while ((link = w->steps.prev) != &w->steps) {
 		struct call *call = LIST_ELEMENT(link, struct call, wait.step);
-		bool fresh = call->wait.is_fresh, served = call->wait.is_served;
+		bool fresh = call->wait.is_fresh, served = call->wait.is_served, refused = call->wait.is_refused;
 
 		list_remove(link);
-		call->wait.is_fresh = call->wait.is_served = false;
+		call->wait.is_fresh = call->wait.is_served = call->wait.is_refused = false;
 		if (!committed && fresh)
 			call->wait.is_again = false;
 		if (committed && served && !fresh) {
 			call->job.done(&call->job, STORE_OK);
 		} else if (!committed && fresh && call->wait.is_waiting) {
 			leave(w, call);
+		} else if (!committed && served && !fresh && refused) {
+			call->job.done(&call->job, STORE_REFUSED);
 		} else if (!committed && served && !fresh) {
 			struct list *bucket = bucket_of(w, call->wait.kind, call->wait.id);
 
@@ -351,6 +368,8 @@ static int64_t on_wake_at(void *ctx)
 	struct waiting *w = ctx;
 
 	/* Something is due and the store could not do it: not at once again. */
+	if (w->next_due_ms && w->next_due_ms < w->due_again_ms && is_put_off(w, w->now_ms))
+		return w->due_again_ms;
 	if (w->is_stuck && w->next_due_ms && w->next_due_ms <= w->now_ms)
 		return w->now_ms + RETRY_MS;
 	return w->next_due_ms;

@@ -54,6 +54,7 @@ struct wait {
 	bool is_waiting;
 	bool is_fresh;			/* began to wait in the transaction under way */
 	bool is_served;			/* was run again in the transaction under way */
+	bool is_refused;		/* and got an answer from the store that is its end, and nobody else's */
 	struct list link;		/* of those with the same key */
 	struct list step;		/* of those that the transaction under way has touched */
 	/* The HTTP thread's own. */

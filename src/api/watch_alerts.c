@@ -197,7 +197,7 @@ static enum store_status writing_run(struct writer_job *job, struct store_conn *
 	arena_release(&x->arena);
 	for (size_t i = 0; status == STORE_OK && i < x->count; i++)
 		status = write_change(x, c, &x->changes[i], now_ms, &x->rows[i]);
-	return status == STORE_NOT_FOUND ? STORE_FAILED : status;
+	return status;
 }
 
 static void writing_done(struct writer_job *job, enum store_status status)

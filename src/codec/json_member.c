@@ -1,7 +1,6 @@
 #include "codec/json_member.h"
 
 #include "base/clock.h"
-#include "codec/sha256.h"
 
 void json_member_null(struct json_writer *w, const char *key)
 {
@@ -45,16 +44,4 @@ struct str json_canonical(const struct json *value, size_t max, struct arena *ar
 	copy = buf_overflowed(&text) ? STR_NULL : arena_str(arena, buf_str(&text));
 	buf_release(&text);
 	return copy;
-}
-
-void json_member_sha256(struct json_writer *w, const char *key, const uint8_t digest[SHA256_SIZE])
-{
-	static const char hex[] = "0123456789abcdef";
-	char text[7 + 2 * SHA256_SIZE + 1] = "sha256:";
-
-	for (size_t i = 0; i < SHA256_SIZE; i++) {
-		text[7 + 2 * i] = hex[digest[i] >> 4];
-		text[8 + 2 * i] = hex[digest[i] & 15];
-	}
-	json_member_cstr(w, key, text);
 }

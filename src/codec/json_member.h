@@ -13,7 +13,5 @@ void json_member_time(struct json_writer *w, const char *key, int64_t ms);
 void json_member_time_optional(struct json_writer *w, const char *key, int64_t ms);
 /* The canonical JSON of a value, in the arena; p == NULL where it is longer than max bytes. */
 struct str json_canonical(const struct json *value, size_t max, struct arena *arena);
-/* "sha256:" and the hexadecimal digits. */
-void json_member_sha256(struct json_writer *w, const char *key, const uint8_t digest[32]);
 
 #endif

@@ -505,14 +505,6 @@ size_t alerts_firing_of(const struct alerts *a, enum alert_severity severity)
 	return count;
 }
 
-bool alerts_concern(const struct alerts *a, int64_t space, struct str agent)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (is_about(&a->firing[i], space, agent))
-			return true;
-	return false;
-}
-
 /* --- Names --- */
 
 const char *alert_kind_name(enum alert_kind kind)

@@ -125,8 +125,6 @@ void alerts_apply(struct alerts *a, const struct alert_change *change, int64_t i
 /* How many are firing, of all, of those of a severity. */
 size_t alerts_firing(const struct alerts *a);
 size_t alerts_firing_of(const struct alerts *a, enum alert_severity severity);
-/* Is something firing about the subject? */
-bool alerts_concern(const struct alerts *a, int64_t space, struct str agent);
 
 const char *alert_kind_name(enum alert_kind kind);
 /* False where there is none of that name. */

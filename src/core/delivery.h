@@ -136,6 +136,9 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
 /* What can be done about one that is parked, or was discarded; NULL-terminated. */
 const char *const *delivery_remedies(enum handoff_state state);
+/* A handoff of the space that is parked; the problem says where it is not, or not any more. */
+enum problem_code delivery_get_parked(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				      struct problem *problem);
 /* Out of parked: to the same agent (to.p == NULL) or to another, with new attempts. */
 enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str to, struct str why,
 				   struct handoff_row *ret, struct problem *problem);

@@ -130,7 +130,8 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 	return P_OK;
 }
 
-static enum problem_code get_parked(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
+enum problem_code delivery_get_parked(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				      struct problem *problem)
 {
 	enum problem_code code = delivery_get(d, num, ret, problem);
 
@@ -164,7 +165,7 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 				   struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
-	enum problem_code code = get_parked(d, num, &h, problem);
+	enum problem_code code = delivery_get_parked(d, num, &h, problem);
 
 	if (code == P_OK && to.p)
 		code = retarget(d, &h, to, problem);
@@ -187,7 +188,7 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 				   struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
-	enum problem_code code = get_parked(d, num, &h, problem);
+	enum problem_code code = delivery_get_parked(d, num, &h, problem);
 
 	if (code == P_OK)
 		code = delivery_move(d, &h, VERB_DISCARD, HANDOFF_DISCARDED, problem);

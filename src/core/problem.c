@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 static const struct problem_kind kinds[] = {
-	{"ok", 200, 0, false},
-#define PROBLEM_KIND(code, name, status, rpc, retryable) {name, status, rpc, retryable},
+	{"ok", 200, false},
+#define PROBLEM_KIND(code, name, status, retryable) {name, status, retryable},
 	PROBLEMS(PROBLEM_KIND)
 #undef PROBLEM_KIND
 };
@@ -65,6 +65,12 @@ enum problem_code problem_of_store(struct problem *p, enum store_status status)
 		p->retry_after_ms = BUSY_RETRY_MS;
 		return p->code;
 	}
+	if (status == STORE_NOT_FOUND)
+		return problem_set(p, P_INTERNAL, NULL, "a row that must be there is not; nothing was changed");
+	if (status == STORE_EXISTS)
+		return problem_set(p, P_INTERNAL, NULL, "a key that must be free is taken; nothing was changed");
+	if (status == STORE_REFUSED)
+		return problem_set(p, P_INTERNAL, NULL, "what is stored does not allow it; nothing was changed");
 	return problem_set(p, P_STORE_FAILED, NULL,
 			   "the store failed and accepts no writes until the server is restarted; "
 			   "what was acknowledged before is safe");
@@ -76,5 +82,7 @@ enum store_status problem_store_status(enum problem_code code)
 		return STORE_FULL;
 	if (code == P_STORE_BUSY)
 		return STORE_BUSY;
+	if (code == P_INTERNAL)
+		return STORE_REFUSED;
 	return code == P_STORE_FAILED ? STORE_FAILED : STORE_OK;
 }

@@ -1,6 +1,5 @@
-/* Everything that can be wrong with a request, in one list: code, name on the wire, HTTP status, JSON-RPC code, and
- * whether the same request may succeed later. Functions that decide return the code; the sentence goes into struct
- * problem.
+/* Everything that can be wrong with a request, in one list: code, name on the wire, HTTP status, and whether the same
+ * request may succeed later. Functions that decide return the code; the sentence goes into struct problem.
  */
 #ifndef SPINE_CORE_PROBLEM_H
 #define SPINE_CORE_PROBLEM_H
@@ -9,63 +8,63 @@
 #include "store/store.h"
 
 #define PROBLEMS(X) \
-	X(INVALID_JSON, "invalid_json", 400, -32700, false) \
-	X(INVALID_UTF8, "invalid_utf8", 400, -32700, false) \
-	X(DUPLICATE_KEY, "duplicate_key", 400, -32700, false) \
-	X(TOO_DEEP, "too_deep", 400, -32700, false) \
-	X(NUMBER_OUT_OF_RANGE, "number_out_of_range", 400, -32700, false) \
-	X(INVALID_REQUEST, "invalid_request", 400, -32600, false) \
-	X(INVALID_PAGE_TOKEN, "invalid_page_token", 400, -32602, false) \
-	X(ORIGIN_NOT_ALLOWED, "origin_not_allowed", 403, -32600, false) \
-	X(NOT_FOUND, "not_found", 404, -32601, false) \
-	X(MEMORY_NOT_FOUND, "memory_not_found", 404, -32001, false) \
-	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, -32601, false) \
-	X(ID_TAKEN, "id_taken", 409, -32009, false) \
-	X(ALREADY_SUPERSEDED, "already_superseded", 409, -32009, false) \
-	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, -32009, false) \
-	X(CONSTRAINT_CONFLICT, "constraint_conflict", 409, -32009, false) \
-	X(PRECONDITION_FAILED, "precondition_failed", 412, -32009, false) \
-	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415, -32600, false) \
-	X(HOST_NOT_ALLOWED, "host_not_allowed", 421, -32600, false) \
-	X(MISSING_FIELD, "missing_field", 422, -32602, false) \
-	X(INVALID_FIELD, "invalid_field", 422, -32602, false) \
-	X(IMMUTABLE_FIELD, "immutable_field", 422, -32602, false) \
-	X(TOO_LARGE, "too_large", 422, -32602, false) \
-	X(CREDENTIALS_FOUND, "credentials_found", 422, -32012, false) \
-	X(UNSUPPORTED_VERSION, "unsupported_version", 422, -32602, false) \
-	X(BUDGET_TOO_SMALL, "budget_too_small", 422, -32010, false) \
-	X(HOP_LIMIT, "hop_limit", 409, -32011, false) \
-	X(INTENT_CONFLICT, "intent_conflict", 409, -32009, false) \
-	X(TASK_CONFLICT, "task_conflict", 409, -32009, false) \
-	X(TASK_NOT_FOUND, "task_not_found", 404, -32001, false) \
-	X(AGENT_NOT_FOUND, "agent_not_found", 404, -32001, false) \
-	X(ENVELOPE_NOT_FOUND, "envelope_not_found", 404, -32001, false) \
-	X(HANDOFF_NOT_FOUND, "handoff_not_found", 404, -32001, false) \
-	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, -32001, false) \
-	X(ROUTE_NOT_FOUND, "route_not_found", 404, -32001, false) \
-	X(ALERT_NOT_FOUND, "alert_not_found", 404, -32001, false) \
-	X(STALE_LEASE, "stale_lease", 409, -32013, false) \
-	X(HANDOFF_PARKED, "handoff_parked", 409, -32013, false) \
-	X(NOT_PARKED, "not_parked", 409, -32013, false) \
-	X(ALREADY_SETTLED, "already_settled", 409, -32013, false) \
-	X(ALREADY_SENT, "already_sent", 409, -32013, false) \
-	X(LOOP, "loop", 409, -32011, false) \
-	X(NO_ROUTE, "no_route", 422, -32011, false) \
-	X(ACK_TIMEOUT, "ack_timeout", 504, -32014, true) \
-	X(CIRCUIT_OPEN, "circuit_open", 503, -32015, true) \
-	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, -32602, false) \
-	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, -32009, false) \
-	X(ENVELOPE_DAMAGED, "envelope_damaged", 500, -32603, false) \
-	X(INTERNAL, "internal", 500, -32603, false) \
-	X(OVERLOADED, "overloaded", 503, -32003, true) \
-	X(DRAINING, "draining", 503, -32003, true) \
-	X(STORE_FAILED, "store_failed", 503, -32003, false) \
-	X(STORE_BUSY, "store_busy", 503, -32003, true) \
-	X(STORE_FULL, "store_full", 507, -32003, true)
+	X(INVALID_JSON, "invalid_json", 400, false) \
+	X(INVALID_UTF8, "invalid_utf8", 400, false) \
+	X(DUPLICATE_KEY, "duplicate_key", 400, false) \
+	X(TOO_DEEP, "too_deep", 400, false) \
+	X(NUMBER_OUT_OF_RANGE, "number_out_of_range", 400, false) \
+	X(INVALID_REQUEST, "invalid_request", 400, false) \
+	X(INVALID_PAGE_TOKEN, "invalid_page_token", 400, false) \
+	X(ORIGIN_NOT_ALLOWED, "origin_not_allowed", 403, false) \
+	X(NOT_FOUND, "not_found", 404, false) \
+	X(MEMORY_NOT_FOUND, "memory_not_found", 404, false) \
+	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, false) \
+	X(ID_TAKEN, "id_taken", 409, false) \
+	X(ALREADY_SUPERSEDED, "already_superseded", 409, false) \
+	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, false) \
+	X(CONSTRAINT_CONFLICT, "constraint_conflict", 409, false) \
+	X(PRECONDITION_FAILED, "precondition_failed", 412, false) \
+	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415, false) \
+	X(HOST_NOT_ALLOWED, "host_not_allowed", 421, false) \
+	X(MISSING_FIELD, "missing_field", 422, false) \
+	X(INVALID_FIELD, "invalid_field", 422, false) \
+	X(IMMUTABLE_FIELD, "immutable_field", 422, false) \
+	X(TOO_LARGE, "too_large", 422, false) \
+	X(CREDENTIALS_FOUND, "credentials_found", 422, false) \
+	X(UNSUPPORTED_VERSION, "unsupported_version", 422, false) \
+	X(BUDGET_TOO_SMALL, "budget_too_small", 422, false) \
+	X(HOP_LIMIT, "hop_limit", 409, false) \
+	X(INTENT_CONFLICT, "intent_conflict", 409, false) \
+	X(TASK_CONFLICT, "task_conflict", 409, false) \
+	X(TASK_NOT_FOUND, "task_not_found", 404, false) \
+	X(AGENT_NOT_FOUND, "agent_not_found", 404, false) \
+	X(ENVELOPE_NOT_FOUND, "envelope_not_found", 404, false) \
+	X(HANDOFF_NOT_FOUND, "handoff_not_found", 404, false) \
+	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, false) \
+	X(ROUTE_NOT_FOUND, "route_not_found", 404, false) \
+	X(ALERT_NOT_FOUND, "alert_not_found", 404, false) \
+	X(STALE_LEASE, "stale_lease", 409, false) \
+	X(HANDOFF_PARKED, "handoff_parked", 409, false) \
+	X(NOT_PARKED, "not_parked", 409, false) \
+	X(ALREADY_SETTLED, "already_settled", 409, false) \
+	X(ALREADY_SENT, "already_sent", 409, false) \
+	X(LOOP, "loop", 409, false) \
+	X(NO_ROUTE, "no_route", 422, false) \
+	X(ACK_TIMEOUT, "ack_timeout", 504, true) \
+	X(CIRCUIT_OPEN, "circuit_open", 503, true) \
+	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, false) \
+	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, false) \
+	X(ENVELOPE_DAMAGED, "envelope_damaged", 500, false) \
+	X(INTERNAL, "internal", 500, false) \
+	X(OVERLOADED, "overloaded", 503, true) \
+	X(DRAINING, "draining", 503, true) \
+	X(STORE_FAILED, "store_failed", 503, false) \
+	X(STORE_BUSY, "store_busy", 503, true) \
+	X(STORE_FULL, "store_full", 507, true)
 
 enum problem_code {
 	P_OK,
-#define PROBLEM_CODE(code, name, status, rpc, retryable) P_##code,
+#define PROBLEM_CODE(code, name, status, retryable) P_##code,
 	PROBLEMS(PROBLEM_CODE)
 #undef PROBLEM_CODE
 };
@@ -85,7 +84,6 @@ struct problem {
 struct problem_kind {
 	const char *name;
 	int status;
-	int rpc_code;
 	bool retryable;
 };
 
@@ -96,9 +94,11 @@ enum problem_code problem_set(struct problem *p, enum problem_code code, const c
 	__attribute__((format(printf, 4, 5)));
 /* "content" in the fourth of a list becomes "memories[3].content". */
 void problem_prefix(struct problem *p, const char *list, size_t index);
-/* The problem of a store that did not do what it was asked. */
+/* The problem of a store that did not do what it was asked. Who expects STORE_NOT_FOUND or STORE_EXISTS has a problem
+ * of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
 enum problem_code problem_of_store(struct problem *p, enum store_status status);
-/* What a writer's job returns for a problem: a refusal commits nothing but is no failure of the store. */
+/* What a writer's job returns for a problem. A refusal has written nothing, so it may be committed. P_INTERNAL comes in
+ * the midst of writing: the job is undone, alone, and the writer goes on. */
 enum store_status problem_store_status(enum problem_code code);
 
 #endif

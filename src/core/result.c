@@ -57,7 +57,7 @@ enum store_status result_read(struct store_conn *c, int64_t space, uint64_t hand
 		return status;
 	status = store_memory_get(c, space, ret->memory, 1, arena, &m);
 	if (status != STORE_OK)
-		return status == STORE_NOT_FOUND ? STORE_FAILED : status;
+		return status == STORE_NOT_FOUND ? STORE_REFUSED : status;
 	ret->is_forgotten = m.forgotten_at_ms != 0;
 	if (ret->is_forgotten)
 		return STORE_OK;

@@ -14,7 +14,6 @@ struct stats {
 	size_t targets;			/* with the limit, those of the rest not counted */
 	size_t spaces;
 	uint64_t seed;
-	uint64_t version;
 	int64_t full_until_ms;		/* there is no room before, whatever is looked at */
 };
 
@@ -192,7 +191,6 @@ void stats_add(struct stats *s, const struct event_row *event, bool is_history)
 	if (!stats_counts_kind(event->kind))
 		return;
 	measure(event, &sample);
-	s->version++;
 	stats_series_add(s->all, &sample, is_history);
 	space = space_series(s, event->space, event->at_ms);
 	stats_series_add(space, &sample, is_history);
@@ -232,11 +230,6 @@ void stats_free(struct stats *s)
 		}
 	stats_series_free(s->all);
 	free(s);
-}
-
-uint64_t stats_version(const struct stats *s)
-{
-	return s->version;
 }
 
 struct stats_series *stats_of_space(struct stats *s, int64_t space)

@@ -105,8 +105,6 @@ bool stats_counts_kind(int kind);
 void stats_add(struct stats *s, const struct event_row *event, bool is_history);
 /* How much is queued in a space (0: in all) at this moment, for the points. */
 void stats_set_queued(struct stats *s, int64_t space, int64_t queued, int64_t now_ms);
-/* Grows with every event that is counted. */
-uint64_t stats_version(const struct stats *s);
 
 /* The series of a space, or of all (0); NULL where nothing is known of it, and where it is one of the rest. */
 struct stats_series *stats_of_space(struct stats *s, int64_t space);

@@ -117,9 +117,6 @@ struct str http_req_body(const struct http_req *req);
 struct str http_req_header(const struct http_req *req, const char *name);
 struct arena *http_req_arena(struct http_req *req);
 int http_req_thread(const struct http_req *req);
-/* A place for the application to hang its own state on, NULL at first. */
-void http_req_set_user(struct http_req *req, void *user);
-void *http_req_user(const struct http_req *req);
 
 /* The client has gone: the reply will go nowhere. */
 bool http_req_is_gone(const struct http_req *req);

@@ -50,9 +50,4 @@ struct http_head {
 const struct http_problem *http_head_parse(char *head, size_t head_len, const struct http_limits *limits,
 					   struct http_field *fields, struct http_head *ret);
 
-static inline bool http_head_has_body(const struct http_head *head)
-{
-	return head->is_chunked || head->content_length > 0;
-}
-
 #endif

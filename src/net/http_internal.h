@@ -163,7 +163,6 @@ struct http_req {
 	struct http_loop *loop;
 	struct list link;		/* loop->reqs or late_reqs */
 	struct arena arena;
-	void *user;
 	void (*gone_fn)(struct http_req *req, void *arg);
 	void *gone_arg;
 	struct http_timer timer;

@@ -190,16 +190,6 @@ int http_req_thread(const struct http_req *req)
 	return req->loop->index;
 }
 
-void http_req_set_user(struct http_req *req, void *user)
-{
-	req->user = user;
-}
-
-void *http_req_user(const struct http_req *req)
-{
-	return req->user;
-}
-
 /* --- Gone, and the timer --------------------------------------------------------------------- */
 
 bool http_req_is_gone(const struct http_req *req)

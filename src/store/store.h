@@ -18,10 +18,19 @@ enum store_status {
 	STORE_OK,
 	STORE_NOT_FOUND,	/* no such row; nothing changed */
 	STORE_EXISTS,		/* the key is taken; nothing changed */
+	STORE_REFUSED,		/* what is stored does not allow it, or is not what it must be: roll back */
 	STORE_FULL,		/* no room on the disk: roll back; may work later */
 	STORE_BUSY,		/* another process holds the lock for writing: nothing happened; may work later */
-	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more */
+	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more. Only an
+				 * engine says so: it ends all writes until the server is restarted */
 };
+
+/* What is stored is the reason, and not how it is stored: that is an answer to whoever asked, and of no concern to
+ * anybody else. */
+static inline bool store_is_answer(enum store_status status)
+{
+	return status == STORE_NOT_FOUND || status == STORE_EXISTS || status == STORE_REFUSED;
+}
 
 struct store_conn;
 

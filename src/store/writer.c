@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WRITER_BATCH_MAX = 256, WRITER_WAIT_MAX_MS = 3600 * 1000 };
+enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 3600 * 1000 };
 
 struct writer {
 	struct writer_config config;
@@ -100,20 +100,34 @@ static void set_failed(struct writer *w)
 		w->config.on_failure(w->config.ctx, store_error(w->config.conn));
 }
 
-/* Runs the jobs of a list in one transaction. On STORE_OK all of them are durable, otherwise none of them happened. */
-static enum store_status run_transaction(struct writer *w, struct writer_job *jobs)
+/* All that happens in a transaction. *ret_is_hooks: it was a hook that did not succeed. */
+static enum store_status run_jobs(struct writer *w, struct writer_job *jobs, bool *ret_is_hooks)
 {
 	const struct writer_hooks *hooks = &w->config.hooks;
 	struct store_conn *c = w->config.conn;
 	int64_t now_ms = w->config.now_ms();
 	enum store_status status = store_begin(c);
 
-	if (status == STORE_OK && hooks->begin)
+	*ret_is_hooks = false;
+	if (status == STORE_OK && hooks->begin) {
 		status = hooks->begin(hooks->ctx, c, now_ms);
+		*ret_is_hooks = status != STORE_OK;
+	}
 	for (struct writer_job *job = jobs; status == STORE_OK && job; job = job->next)
 		status = job->run(job, c, now_ms);
-	if (status == STORE_OK && hooks->before_commit)
+	if (status == STORE_OK && hooks->before_commit) {
 		status = hooks->before_commit(hooks->ctx, c, now_ms);
+		*ret_is_hooks = status != STORE_OK;
+	}
+	return status;
+}
+
+static enum store_status try_transaction(struct writer *w, struct writer_job *jobs, bool *ret_is_hooks)
+{
+	const struct writer_hooks *hooks = &w->config.hooks;
+	struct store_conn *c = w->config.conn;
+	enum store_status status = run_jobs(w, jobs, ret_is_hooks);
+
 	if (status != STORE_OK) {
 		store_rollback(c);
 		if (hooks->after)
@@ -128,6 +142,18 @@ static enum store_status run_transaction(struct writer *w, struct writer_job *jo
 	/* Trying again what could not be committed would turn a lost write into a reported one. */
 	if (status == STORE_FAILED || store_is_failed(c))
 		set_failed(w);
+	return status;
+}
+
+/* Runs the jobs of a list in one transaction. On STORE_OK all of them are durable, otherwise none of them happened. */
+static enum store_status run_transaction(struct writer *w, struct writer_job *jobs, int tries)
+{
+	enum store_status status;
+	bool is_hooks;
+
+	do
+		status = try_transaction(w, jobs, &is_hooks);
+	while (is_hooks && store_is_answer(status) && --tries > 0);
 	return status;
 }
 
@@ -154,7 +180,7 @@ static void run_alone(struct writer *w, struct writer_job *job)
 	struct writer_job *next = job->next;
 
 	job->next = NULL;
-	job->status = w->failed ? STORE_FAILED : run_transaction(w, job);
+	job->status = w->failed ? STORE_FAILED : run_transaction(w, job, WRITER_TRIES_ALONE);
 	job->next = next;
 	if (job->status == STORE_FAILED && !w->failed)
 		set_failed(w);
@@ -162,7 +188,7 @@ static void run_alone(struct writer *w, struct writer_job *job)
 
 static void run_batch(struct writer *w, struct writer_job *batch)
 {
-	enum store_status status = w->failed ? STORE_FAILED : run_transaction(w, batch);
+	enum store_status status = w->failed ? STORE_FAILED : run_transaction(w, batch, WRITER_TRIES);
 	struct writer_job *job, *next;
 
 	if (batch == NULL && status == STORE_FAILED && !w->failed)

@@ -9,11 +9,13 @@
  * A job that decides to refuse its request writes nothing and returns STORE_OK. A job that returns another status makes
  * the whole transaction roll back; then each job of the batch runs again, alone, so that only the one to blame fails.
  * For that reason `run` may be called more than once and must set its results anew each time; it must not touch what
- * lives outside the transaction (that is for `done`).
+ * lives outside the transaction (that is for `done`). STORE_NOT_FOUND, STORE_EXISTS and STORE_REFUSED are such
+ * statuses: the job was answered what it did not expect, and is undone. They never stop the writer.
  *
  * Hooks let somebody act within each transaction: on what time has brought, before its jobs; on what the jobs have
  * changed, before its commit; and afterwards, when it is known whether it happened. They are called for every
- * transaction that is tried.
+ * transaction that is tried. A hook that gets such an answer returns it, and in `after` sees to it that the same does
+ * not happen again at once: the transaction is tried again as it was, since its jobs are not to blame.
  *
  * When another process holds the store's lock for writing (STORE_BUSY), nothing has happened, and running each job
  * alone would wait for it once more: the whole batch is refused.
@@ -43,7 +45,8 @@ struct writer_job {
 /* All optional, all on the writer's thread. */
 struct writer_hooks {
 	void *ctx;
-	/* In the transaction, before its jobs. Another status than STORE_OK rolls it back. */
+	/* In the transaction, before its jobs. Another status than STORE_OK rolls it back; after an answer
+	 * (store_is_answer) it is tried again. */
 	enum store_status (*begin)(void *ctx, struct store_conn *c, int64_t now_ms);
 	/* In the transaction, after its jobs. */
 	enum store_status (*before_commit)(void *ctx, struct store_conn *c, int64_t now_ms);

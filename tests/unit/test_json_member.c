@@ -1,6 +1,5 @@
-/* Members of an object: what is not there is null, times and digests have one form. */
+/* Members of an object: what is not there is null, times have one form. */
 #include "codec/json_member.h"
-#include "codec/sha256.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,30 +45,11 @@ static void test_a_time_of_zero_is_a_time(void **state)
 	buf_release(&out);
 }
 
-static void test_a_digest_names_its_kind(void **state)
-{
-	uint8_t digest[SHA256_SIZE];
-	struct json_writer w;
-	struct buf out;
-
-	(void)state;
-	sha256(STR("abc"), digest);
-	buf_init(&out, 4096);
-	json_writer_init(&w, &out);
-	json_begin_object(&w);
-	json_member_sha256(&w, "digest", digest);
-	json_end_object(&w);
-	assert_string_equal(buf_str(&out).p, "{\"digest\":\"sha256:"
-					     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}");
-	buf_release(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_not_there_is_null),
 		cmocka_unit_test(test_a_time_of_zero_is_a_time),
-		cmocka_unit_test(test_a_digest_names_its_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

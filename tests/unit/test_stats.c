@@ -384,15 +384,16 @@ static size_t bytes_of_a_day(int agents)
 	return after - before;
 }
 
-/* So that 256 of them take less than 20 MB. A sanitizer's allocator says 0. */
+/* So that 256 of them take less than 20 MB. The mean of eight: what the allocator does by chance is a kilobyte of one.
+ * A sanitizer's allocator says 0. */
 static void an_agent_that_is_busy_all_day_takes_less_than_80_kb(void **state)
 {
-	size_t one, three;
+	size_t one, nine;
 
 	(void)state;
 	one = bytes_of_a_day(1);
-	three = bytes_of_a_day(3);
-	assert_in_range((three - one) / 2, 0, 20 * 1024 * 1024 / STATS_TARGETS_MAX);
+	nine = bytes_of_a_day(9);
+	assert_in_range((nine - one) / 8, 0, 20 * 1024 * 1024 / STATS_TARGETS_MAX);
 }
 
 static void a_day_later_nothing_is_left(void **state)

@@ -3,6 +3,7 @@
 #include "temp_store.h"
 
 #include "base/clock.h"
+#include "core/problem.h"
 #include "store/writer.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@ struct job {
 	struct writer_job job;
 	struct bench *bench;
 	enum store_status answer;	/* what run returns; STORE_OK: after storing */
+	bool is_twice;			/* its second handoff of the same envelope finds the key taken */
 	bool forgets;			/* what it stored, in the same transaction */
 	sem_t *wait;			/* run waits for it, the first time; NULL: it does not */
 	sem_t *started;			/* posted when run begins; NULL: nobody asks */
@@ -40,6 +42,9 @@ struct bench {
 	size_t told_count;
 	struct store_conn *reader;	/* of the writer's thread, to see what is durable at the time of done */
 	bool look;			/* done looks whether readers see the memory */
+	int begin_refusals;		/* so many times the hook refuses */
+	int commit_refusals;
+	int undone;			/* calls of the hook behind a transaction that did not happen */
 	size_t unseen;			/* acknowledged, but not seen */
 };
 
@@ -67,11 +72,37 @@ static void on_refusal(void *ctx, enum store_status status, const char *why)
 		b->told[b->told_count++] = status;
 }
 
+static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct bench *b = ctx;
+
+	(void)c;
+	(void)now_ms;
+	return b->begin_refusals > 0 && b->begin_refusals-- ? STORE_REFUSED : STORE_OK;
+}
+
+static enum store_status on_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct bench *b = ctx;
+
+	(void)c;
+	(void)now_ms;
+	return b->commit_refusals > 0 && b->commit_refusals-- ? STORE_REFUSED : STORE_OK;
+}
+
+static void on_after(void *ctx, bool committed)
+{
+	struct bench *b = ctx;
+
+	b->undone += !committed;
+}
+
 static void start_writer(struct bench *b, size_t max_queue)
 {
 	b->writer = writer_start(&(struct writer_config){
 		.conn = b->store.c, .max_queue = max_queue, .now_ms = fixed_now, .on_failure = on_failure,
 		.on_refusal = on_refusal, .ctx = b,
+		.hooks = {.ctx = b, .begin = on_begin, .before_commit = on_before_commit, .after = on_after},
 	});
 }
 
@@ -102,6 +133,23 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* As core does it: whatever the store says becomes a problem, and that what the writer is told. */
+static enum store_status hand_over_twice(struct bench *b, struct store_conn *c)
+{
+	enum store_status status = STORE_OK;
+	struct problem problem;
+	int64_t agent = 0;
+
+	status = store_agent_id(c, b->store.space, STR("worker"), true, T0, &agent);
+	for (int i = 0; status == STORE_OK && i < 2; i++) {
+		struct handoff_row h = {.space = b->store.space, .envelope = 1, .target = agent, .agent = agent};
+
+		status = store_handoff_insert(c, &h);
+	}
+	assert_int_equal(status, STORE_EXISTS);
+	return problem_store_status(problem_of_store(&problem, status));
+}
+
 static enum store_status job_run(struct writer_job *base, struct store_conn *c, int64_t now_ms)
 {
 	struct job *job = (struct job *)(void *)base;
@@ -117,6 +165,8 @@ static enum store_status job_run(struct writer_job *base, struct store_conn *c, 
 		sem_wait(job->wait);
 	status = store_memory_insert(c, &m);
 	job->num = m.num;
+	if (status == STORE_OK && job->is_twice)
+		return hand_over_twice(job->bench, c);
 	if (status == STORE_OK && job->forgets)
 		status = store_memory_forget(c, m.space, m.num, now_ms);
 	return status == STORE_OK ? job->answer : status;
@@ -269,6 +319,70 @@ static void a_job_that_finds_the_disk_full_fails_alone(void **state)
 	assert_int_equal(jobs[0].runs, 2);
 	assert_int_equal(b->unseen, 0);
 	assert_false(stats(b).failed);
+	assert_int_equal(b->failures, 0);
+	gate_release(&gate);
+	free(jobs);
+}
+
+/* A key that is taken, a row that is gone: the store is sound, and the others go on. */
+static void a_job_that_finds_a_key_taken_fails_alone_and_the_writer_goes_on(void **state)
+{
+	static const enum store_status answers[] = {STORE_NOT_FOUND, STORE_EXISTS, STORE_REFUSED};
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 20), *later = make_jobs(b, 5);
+	struct gate gate;
+
+	b->look = true;
+	jobs[3].is_twice = true;
+	for (size_t i = 0; i < 3; i++)
+		jobs[7 + 4 * i].answer = answers[i];
+	gate_close(b, &gate);
+	submit(b, jobs, 20);
+	gate_open(&gate);
+	wait_for(&b->done, 21);
+	for (size_t i = 0; i < 20; i++) {
+		assert_int_equal(jobs[i].status, jobs[i].is_twice ? STORE_REFUSED : jobs[i].answer);
+		assert_int_equal(jobs[i].dones, 1);
+		assert_int_equal(jobs[i].order, i + 1);
+	}
+	submit(b, later, 5);
+	wait_for(&b->done, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(later[i].status, STORE_OK);
+		assert_int_equal(later[i].num, 1 + 16 + i + 1);	/* what was refused left no gap */
+	}
+	assert_int_equal(b->unseen, 0);
+	assert_false(stats(b).failed);
+	assert_int_equal(b->failures, 0);
+	assert_int_equal(b->told_count, 0);
+	gate_release(&gate);
+	free(jobs);
+	free(later);
+}
+
+/* Jobs are not to blame for what a hook was answered. */
+static void a_transaction_whose_hook_is_refused_is_tried_again(void **state)
+{
+	struct bench *b = *state;
+	struct job *jobs = make_jobs(b, 20);
+	struct gate gate;
+
+	b->look = true;
+	gate_close(b, &gate);
+	submit(b, jobs, 20);
+	b->commit_refusals = 7;
+	gate_open(&gate);
+	wait_for(&b->done, 21);
+	b->begin_refusals = 5;
+	submit(b, &jobs[0], 1);
+	wait_for(&b->done, 1);
+	for (size_t i = 0; i < 20; i++) {
+		assert_int_equal(jobs[i].status, STORE_OK);
+		assert_int_equal(jobs[i].dones, i == 0 ? 2 : 1);
+	}
+	assert_int_equal(gate.job->status, STORE_OK);
+	assert_int_equal(b->undone, 12);
+	assert_int_equal(b->unseen, 0);
 	assert_int_equal(b->failures, 0);
 	gate_release(&gate);
 	free(jobs);
@@ -562,6 +676,8 @@ int main(void)
 		with_writer(jobs_are_done_in_their_order_once_each_and_are_durable_then),
 		with_writer(what_gathers_during_a_commit_is_committed_together),
 		with_writer(a_job_that_finds_the_disk_full_fails_alone),
+		with_writer(a_job_that_finds_a_key_taken_fails_alone_and_the_writer_goes_on),
+		with_writer(a_transaction_whose_hook_is_refused_is_tried_again),
 		with_writer(after_a_job_found_the_store_failed_nothing_is_acknowledged),
 		with_writer(a_commit_that_could_not_be_synced_is_not_tried_again),
 		with_writer(a_store_that_fails_behind_a_commit_is_reported_at_once),

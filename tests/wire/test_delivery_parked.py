@@ -5,6 +5,7 @@ import time
 import pytest
 from api import check_problem, wait_until
 from delivery import at
+from trigger import trigger
 
 WAYS = {"redrive": {}, "reroute": {"to": "other"}, "shrink": {"max_tokens": 300}, "discard": {"why": "too late"}}
 
@@ -161,6 +162,18 @@ def test_shrink_of_what_would_be_a_loop_then_leaves_it_parked(desk):
     least = desk.refused(422, "budget_too_small", "POST", path, {"max_tokens": 5})["minimum"]
     desk.refused(409, "loop", "POST", path, {"max_tokens": least})
     assert desk.everything() == before
+
+
+@pytest.mark.parametrize("when", ["envelope WHEN new.body LIKE '%shrunk_from%'", "handoff WHEN new.priority = 5"])
+def test_shrink_whose_replacement_is_refused_leaves_it_parked(desk, server, when):
+    handoff = park(desk)
+    before = desk.everything()
+    with trigger(server.data, f"INSERT ON {when}"):
+        desk.refused(500, "internal", "POST", f"/v1/parked/{handoff['id']}/shrink", {"max_tokens": 300})
+    assert desk.everything() == before
+    new = desk.ok("POST", f"/v1/parked/{handoff['id']}/shrink", {"max_tokens": 300}, status=201)
+    assert new["replaces"] == handoff["id"]
+    assert (last_event(desk, handoff)["actor"], last_event(desk, new)["actor"]) == (None, "sender")
 
 
 def test_two_who_decide_at_once_decide_once(desk, beside):

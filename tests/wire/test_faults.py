@@ -13,7 +13,9 @@ import threading
 
 import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
+from delivery import Background, Desk
 from server import Server, binary
+from trigger import ABORT, IGNORE, trigger
 
 DAMAGED = 6  # of `spine --help`: the store failed
 
@@ -197,6 +199,77 @@ def test_while_another_program_holds_the_lock_writes_are_refused_for_now(start):
     assert server.log.read_text().count("holds the store's lock for writing") == 1
     assert server.terminate() == 0
     verify(server.data, acknowledged)
+
+
+# --- Answers that nobody expected -------------------------------------------------------------------
+
+
+def assert_goes_on(server, desk):
+    assert desk.ok("GET", "/readyz") == {"status": "ready"}
+    assert desk.send("somebody")["state"] == "queued"
+    assert server.terminate() == 0
+    verify(server.data, {})
+
+
+@pytest.mark.parametrize("what", [IGNORE, ABORT], ids=["taken", "rule"])
+def test_a_key_that_is_taken_fails_its_request_alone(start, what):
+    """Neither those that are committed together with it, nor those that come later."""
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    envelopes = [desk.pack() for _ in range(40)]
+    with trigger(server.data, "INSERT ON handoff WHEN new.priority = 7", what):
+        calls = [
+            Background(server.address, "default", "POST", "/v1/handoffs",
+                       {"envelope_id": envelope, "priority": 7 if number % 10 == 3 else 5})
+            for number, envelope in enumerate(envelopes)
+        ]
+        answers = [call.result() for call in calls]
+        for number, answer in enumerate(answers):
+            expected = (500, "internal") if number % 10 == 3 else (202, None)
+            assert (answer.status, answer.json.get("code")) == expected, answer
+    assert len(desk.ok("GET", "/v1/handoffs?page_size=100")["handoffs"]) == 36
+    assert desk.deliver(envelopes[3], 202, priority=7).json["state"] == "queued"
+    assert_goes_on(server, desk)
+
+
+def test_a_row_that_is_gone_fails_its_request_alone(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    desk.send()
+    with trigger(server.data, "UPDATE ON handoff WHEN new.receiver = 'gone'"):
+        desk.refused(500, "internal", "POST", "/v1/agents/worker/receive", {"instance": "gone"})
+        assert desk.take(instance="here")["envelope_id"] == "env-1"
+    assert_goes_on(server, desk)
+
+
+def test_who_waits_and_finds_a_row_gone_is_answered_alone(start):
+    """The receiver is served in the sender's transaction: the sender is not to blame."""
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    waiting = []
+    for name in ("gone", "gone", "here"):
+        waiting.append(Background(server.address, "default", "POST", "/v1/agents/worker/receive",
+                                  {"wait_s": 30, "format": "none", "instance": name}))
+        desk.wait_for_waiters(len(waiting))
+    with trigger(server.data, "UPDATE ON handoff WHEN new.receiver = 'gone'"):
+        sent = desk.send()
+        assert [call.result().status for call in waiting] == [500, 500, 200]
+    assert waiting[2].handoffs[0]["id"] == sent["id"]
+    assert desk.waiting() == 0
+    assert_goes_on(server, desk)
+
+
+def test_what_is_due_and_cannot_be_done_does_not_hold_up_others(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    with trigger(server.data, "UPDATE ON handoff WHEN new.reason LIKE 'nobody took it%'"):
+        late = desk.send("dead", ack_timeout_s=1, max_attempts=1)
+        wait_until(lambda: "could not be carried out" in server.log.read_text(), "it was due")
+        for number in range(20):
+            assert desk.send(f"alive {number}")["state"] == "queued"
+        assert desk.state(late) == "queued"
+    wait_until(lambda: desk.state(late) == "parked", "it is carried out as soon as that is possible")
+    assert_goes_on(server, desk)
 
 
 # --- A full disk -----------------------------------------------------------------------------------

@@ -37,8 +37,12 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	 * back. */
 	if ((rc & 0xff) == SQLITE_BUSY)
 		return STORE_BUSY;
-	if (extended == SQLITE_CONSTRAINT_UNIQUE)
+	if (extended == SQLITE_CONSTRAINT_UNIQUE || extended == SQLITE_CONSTRAINT_PRIMARYKEY ||
+	    extended == SQLITE_CONSTRAINT_ROWID)
 		return STORE_EXISTS;
+	/* The statement is undone, and the file is as sound as before. */
+	if ((rc & 0xff) == SQLITE_CONSTRAINT || rc == SQLITE_MISMATCH || rc == SQLITE_TOOBIG)
+		return STORE_REFUSED;
 	return STORE_FAILED;
 }
 

@@ -3,9 +3,6 @@
 
 #include <assert.h>
 
-/* The index of those untold counts on flags below FLAG_TOLD: nothing that is parked is retried. */
-enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
-
 /* --- Agents --- */
 
 static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)

@@ -7,6 +7,26 @@
 
 #include <sqlite3.h>
 
+/* The numbers that the texts of SQL say: states and flags of handoffs, where a result is. They are in the files of all
+ * stores and in the indexes' conditions, so none of them may ever change its meaning; a new state gets a new number. */
+_Static_assert(HANDOFF_QUEUED == 0, "state = 0");
+_Static_assert(HANDOFF_DELAYED == 1, "state = 1, state <> 1");
+_Static_assert(HANDOFF_LEASED == 2, "state = 2");
+_Static_assert(HANDOFF_WORKING == 3, "state = 3");
+_Static_assert(HANDOFF_ACKED == 4, "state > 0 AND state < 4: under way, not queued; state < 4: open");
+_Static_assert(HANDOFF_COMPLETED == 5, "stored");
+_Static_assert(HANDOFF_PARKED == 6, "state = 6");
+_Static_assert(HANDOFF_EXPIRED == 7, "stored");
+_Static_assert(HANDOFF_DISCARDED == 8 && HANDOFF_STATES == 9, "state BETWEEN 0 AND 8");
+_Static_assert(RESULT_KEPT == 0, "form INTEGER NOT NULL DEFAULT 0");
+_Static_assert(RESULT_TEXT == 1 && RESULT_JSON == 2 && RESULT_LARGE == 3, "stored");
+
+/* Of a handoff. The index of those untold counts on flags below FLAG_TOLD: nothing that is parked is retried. */
+enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
+
+_Static_assert(FLAG_EXHAUSTED < 2 && FLAG_TOLD == 2, "flags < 2: not told");
+_Static_assert(FLAG_RETRIED == 4, "flags & 4");
+
 /* The prepared statements, one list: name and text. */
 #define SQLITE_STATEMENTS(X) \
 	X(BEGIN, "BEGIN IMMEDIATE") \

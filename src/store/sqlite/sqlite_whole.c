@@ -110,6 +110,8 @@ static enum store_status check_digests(struct check *k)
 	return sqlite_status(k->c, rc);
 }
 
+_Static_assert(MEMORY_NUM_MAX == 1099511627775 && MEMORY_NUM_MAX + 1 == (uint64_t)1 << 40, "& 1099511627775, >> 40");
+
 /* What must hold between the tables; every row that a query gives is a problem. */
 static const char *const queries[] = {
 	"PRAGMA integrity_check",
