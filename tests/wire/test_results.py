@@ -81,6 +81,13 @@ def test_a_result_that_is_empty_or_holds_a_nul_makes_no_memory(desk, result):
     assert outputs(desk) == []
 
 
+def test_of_a_result_with_a_nul_the_next_agent_is_told_where_it_is(desk):
+    handoff = complete(desk, "a\0b")
+    following = hand_on(desk, handoff["envelope_id"])
+    assert following["history"][0]["action"].endswith(f"(result of {handoff['id']})")
+    assert "memory_id" not in following["history"][0] and handoff["id"] in prompt_of(desk, following)
+
+
 def test_remember_false_keeps_it_out(desk):
     handoff = complete(desk, "between us", remember=False)
     assert (handoff["result"], handoff["result_memory"]) == ("between us", None)
