@@ -32,7 +32,7 @@ static void put_memory(struct json_writer *w, const struct envelope_ref *r, cons
 	json_end_object(w);
 }
 
-/* One that is larger than a memory may be has no id: its handoff has it. */
+/* One that no memory may hold has no id: its handoff has it. */
 static void put_result(struct json_writer *w, const struct past_result *r)
 {
 	char id[MEMORY_ID_SIZE], handoff[HANDOFF_ID_SIZE];

@@ -6,6 +6,8 @@
  */
 #include "core/assemble_internal.h"
 
+#include <math.h>
+
 /* How many a search is for: most handoffs take the first size alone. */
 static const size_t search_sizes[] = {20, 60, 180, HANDOFF_RECENT_MAX};
 
@@ -82,6 +84,12 @@ static bool was_passed_over(const struct envelope *e, uint64_t num)
 	return false;
 }
 
+/* In thousandths, as both are told: nothing is called less relevant than what it equals. */
+static bool is_below_floor(double relevance)
+{
+	return round(relevance * 1000) < round(HANDOFF_RELEVANCE_MIN * 1000);
+}
+
 /* Takes what one search finds, up to `size` of what was wanted with those before. `before`: what was there before the
  * first search. Returns false where there is nothing more to find. */
 static bool take(const struct assemble_tools *t, const struct assemble_input *in, struct recall_query *q, size_t size,
@@ -105,7 +113,7 @@ static bool take(const struct assemble_tools *t, const struct assemble_input *in
 
 		if (mention_has(&c->ids, (struct memory_id){hits[i].num, 0}) || was_passed_over(e, hits[i].num))
 			continue;
-		if (hits[i].relevance < HANDOFF_RELEVANCE_MIN) {
+		if (is_below_floor(hits[i].relevance)) {
 			pass_over(e, &hits[i], PASSED_NOT_RELEVANT);
 		} else if (i < places && at - before < most) {
 			mention_add(&c->ids, (struct memory_id){hits[i].num, 0}, c->arena);

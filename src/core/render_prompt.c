@@ -11,7 +11,7 @@
 
 #define DAY_MS (24 * 3600 * 1000)
 /* Younger ones are new to whoever gets the work. */
-enum { OLD_DAYS = 2 };
+enum { OLD_DAYS = 2, MISSING_NAMED = 20 };
 
 /* A memory's block is written twice or more for each envelope, so that printf would show. */
 static void put_number(struct buf *out, uint64_t number)
@@ -406,15 +406,20 @@ static void put_how_to_fetch(const struct envelope *e, struct buf *out)
 	buf_puts(out, "\n");
 }
 
+/* A range that somebody mistyped is inherited by every hop: it must not fill their prompts. */
 static void put_missing(const struct envelope *e, struct buf *out)
 {
-	for (size_t i = 0; i < e->missing_count; i++) {
+	size_t named = e->missing_count < MISSING_NAMED ? e->missing_count : MISSING_NAMED;
+
+	for (size_t i = 0; i < named; i++) {
 		buf_puts(out, i ? ", " : "Memories that could not be found: ");
 		render_name(out, e->missing[i].id);
 		buf_puts(out, " (");
 		render_name(out, e->missing[i].reason);
 		buf_puts(out, ")");
 	}
+	if (e->missing_count > named)
+		buf_printf(out, " and %zu more", e->missing_count - named);
 	if (e->missing_count)
 		buf_puts(out, ". Work without them, and say in your output what that leaves open.\n");
 }

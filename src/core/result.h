@@ -2,8 +2,8 @@
  *
  * A completion makes the memory in its own transaction, and the text is stored once: the handoff's result names version
  * 1 of the memory, which never changes, and whoever asks for the result reads that. So forgetting the memory forgets
- * the result. A result that says nothing, that its agent keeps out, or that holds a NUL stays in its row, and so does
- * one that is larger than a memory may be; of that one the others are told where it is.
+ * the result. A result that says nothing or that its agent keeps out stays in its row, and so does one that no memory
+ * may hold, because it is too large or has a NUL; of that one the others are told where it is.
  */
 #ifndef SPINE_CORE_RESULT_H
 #define SPINE_CORE_RESULT_H
@@ -35,7 +35,7 @@ struct past_result {
 	uint64_t handoff;
 	struct str agent;
 	int64_t at_ms;
-	uint64_t memory;			/* 0: it is larger than a memory may be */
+	uint64_t memory;			/* 0: no memory may hold it */
 };
 
 /* Those of an envelope's handoffs, by their numbers, about RESULTS_MAX at most. */
@@ -45,7 +45,7 @@ enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envel
 enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
 				     bool *ret, struct problem *problem);
 
-/* Where a result is that is larger than a memory may be: "result of ho-12". */
+/* Where a result is that no memory may hold: "result of ho-12". */
 struct str past_result_place(const struct past_result *r, struct arena *arena);
 /* What the action of such a step begins with; what was to be done follows. */
 #define PAST_RESULT_ACTION "completed: "

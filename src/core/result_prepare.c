@@ -52,9 +52,9 @@ enum problem_code result_prepare(struct store_conn *c, int64_t space, uint64_t n
 	struct memory_draft *draft;
 	enum store_status status;
 
-	if (is_empty(value) || memchr(content.p, '\0', content.n))
+	if (is_empty(value))
 		return P_OK;
-	if (content.n > MEMORY_CONTENT_MAX) {
+	if (content.n > MEMORY_CONTENT_MAX || memchr(content.p, '\0', content.n)) {
 		a->result.form = RESULT_LARGE;
 		return P_OK;
 	}

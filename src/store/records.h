@@ -171,7 +171,7 @@ enum result_form {
 	RESULT_KEPT,		/* in its row, and told to nobody who does not ask */
 	RESULT_TEXT,		/* a memory's content, as it is */
 	RESULT_JSON,		/* a memory's content is its canonical JSON */
-	RESULT_LARGE,		/* in its row, because no memory may be so large; others are told where it is */
+	RESULT_LARGE,		/* in its row: no memory may hold it (size, or a NUL); others are told where it is */
 };
 
 /* What came out of a handoff. */

@@ -297,3 +297,18 @@ def test_a_scope_that_does_not_exist_is_refused_clearly(api, scope):
         assert "scope" in answer["detail"] and answer["field"].endswith("scope")
     if scope == "all":
         assert "expected task" in answer["detail"] and "or space" in answer["detail"]
+
+
+def test_what_is_as_relevant_as_the_floor_is_not_said_to_be_less(api):
+    api.store("heron")
+    words = "heron osprey bittern egret plover dunlin godwit".split()
+    seen = set()
+    for n in range(60):
+        api.ok("POST", "/v1/memories/batch", {"memories": [{"content": f"filler {n} {k}"} for k in range(4)]})
+        for count in range(3, len(words) + 1):
+            body = {"target_agent": "b", "task_summary": " ".join(words[:count]), "dry_run": True}
+            answer = api.ok("POST", "/v1/envelopes", body)["considered"]
+            heron = next(one for one in answer["considered"] if one["id"] == "ms-1")
+            assert (heron["fate"] == "full") == (heron["relevance"] >= answer["floor"]), heron
+            seen.add(heron["relevance"])
+    assert {0.076, 0.077, 0.078} <= seen

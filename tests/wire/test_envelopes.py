@@ -401,3 +401,15 @@ def test_the_time_of_a_prompt_grows_with_the_length_of_its_text_however_its_line
         return time.monotonic() - began
 
     assert time_of("\r") < 10 * time_of("\n") + 0.5
+
+
+def test_however_many_cannot_be_found_the_handoff_goes_on(api):
+    first = api.handoff("a", "look at ms-1 through ms-3000")
+    assert len(first["memory"]["missing"]) == 3000 and first["completeness"]["score"] == 0
+    second = api.handoff("b", "go on", parent=first["id"], constraints={"max_tokens": 400})
+    assert second["memory"]["missing"] == first["memory"]["missing"]
+    for envelope in (first, second):
+        prompt = api.prompt(envelope)
+        assert "could not be found: ms-1 (unknown), ms-2 (unknown), " in prompt
+        assert ", ms-20 (unknown) and 2980 more. Work without them" in prompt and "ms-21" not in prompt
+        assert api.count(prompt) == envelope["budget"]["token_count"]
