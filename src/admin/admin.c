@@ -1,6 +1,6 @@
 #include "admin/admin.h"
 
-#include "core/unpack.h"
+#include "core/envelope/unpack.h"
 #include "store/store.h"
 
 enum { WHY_MAX = 8192 };

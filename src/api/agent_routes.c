@@ -5,8 +5,8 @@
 #include "api/webhook.h"
 #include "codec/base64.h"
 #include "codec/json_member.h"
-#include "core/agent.h"
-#include "core/delivery.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/delivery.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json_member.h"
-#include "core/alerts.h"
+#include "core/watch/alerts.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /* Alerts: list with the rules in force, acknowledge, silence. What fires and what is over is decided by the figures
- * alone (core/alerts.h). */
+ * alone (core/watch/alerts.h). */
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
 #include "api/watch.h"
 #include "codec/json_member.h"
-#include "core/alerts.h"
+#include "core/watch/alerts.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "api/routes.h"
 #include "base/clock.h"
 #include "codec/sha256.h"
-#include "core/memory.h"
+#include "core/memory/memory.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "core/numbers.h"
-#include "core/recall.h"
+#include "core/memory/recall.h"
 #include "core/spaces.h"
 #include "net/http.h"
 #include "store/writer.h"

@@ -4,7 +4,7 @@
 #include "api/routes.h"
 #include "api/task.h"
 #include "codec/json_member.h"
-#include "core/unpack.h"
+#include "core/envelope/unpack.h"
 
 enum {
 	BLAME_ENVELOPES_MAX = 10000,	/* that one question may look through */

@@ -3,7 +3,7 @@
 #define SPINE_API_CONSIDERED_JSON_H
 
 #include "codec/json.h"
-#include "core/considered.h"
+#include "core/envelope/considered.h"
 
 /* The members of an object that the caller has begun. */
 void considered_json_put(struct json_writer *w, const struct considered *considered);

@@ -1,8 +1,8 @@
 #include "api/decode.h"
 
 #include "codec/rfc3339.h"
-#include "core/agent.h"
-#include "core/successor.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/successor.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 #include "api/envelope_decode.h"
 
 #include "api/decode.h"
-#include "core/agent.h"
-#include "core/mention.h"
-#include "core/repack.h"
+#include "core/delivery/agent.h"
+#include "core/memory/mention.h"
+#include "core/envelope/repack.h"
 
 enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
 

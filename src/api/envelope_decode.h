@@ -3,7 +3,7 @@
 #define SPINE_API_ENVELOPE_DECODE_H
 
 #include "api/call.h"
-#include "core/assemble.h"
+#include "core/envelope/assemble.h"
 
 struct handoff_input {
 	const struct json *body;

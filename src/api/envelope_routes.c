@@ -5,8 +5,8 @@
 #include "api/routes.h"
 #include "api/since_json.h"
 #include "api/traceparent.h"
-#include "core/render.h"
-#include "core/unpack.h"
+#include "core/envelope/render.h"
+#include "core/envelope/unpack.h"
 
 /* --- POST /v1/envelopes --- */
 

@@ -1,10 +1,10 @@
 #include "api/event_json.h"
 
 #include "codec/json_member.h"
-#include "core/envelope.h"
-#include "core/event.h"
-#include "core/handoff_id.h"
-#include "core/memory_id.h"
+#include "core/envelope/envelope.h"
+#include "core/watch/event.h"
+#include "core/delivery/handoff_id.h"
+#include "core/memory/memory_id.h"
 
 #define TYPE_PREFIX "com.memoryspine."
 
@@ -27,7 +27,7 @@ static void put_ids(struct json_writer *w, const struct event_row *event)
 	}
 }
 
-/* Figures that only some kinds have; see core/event.h. An envelope's note is a figure, too. */
+/* Figures that only some kinds have; see core/watch/event.h. An envelope's note is a figure, too. */
 static bool put_figures(struct json_writer *w, const struct event_row *event)
 {
 	uint64_t waivers = 0;

@@ -13,7 +13,7 @@
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "codec/rfc3339.h"
-#include "core/event.h"
+#include "core/watch/event.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 20000, NAME_MAX_BYTES = 128, OBJECT_MAX_BYTES = 256 };
 

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "core/event.h"
-#include "core/span.h"
-#include "core/unpack.h"
+#include "core/watch/event.h"
+#include "core/watch/span.h"
+#include "core/envelope/unpack.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Sends spans to a collector of traces, as OTLP over HTTP with JSON. Off unless an endpoint is configured.
  *
  * A thread of its own reads the events behind its position from the store, on a connection of its own, makes spans of
- * them (core/span.h) and posts them, a batch at a time. The writer only wakes it, and pays for no more than that:
+ * them (core/watch/span.h) and posts them, a batch at a time. The writer only wakes it, and pays for no more than that:
  * what is still to be sent is in the store, so a collector that is slow, or gone, holds up nothing and costs no
  * memory. What it cannot be sent within reason is dropped, and counted by reason.
  */

@@ -3,7 +3,7 @@
 #define SPINE_API_FIDELITY_JSON_H
 
 #include "codec/json.h"
-#include "core/fidelity.h"
+#include "core/envelope/fidelity.h"
 
 /* A member with the id of an envelope; null where num is 0. */
 void fidelity_json_id(struct json_writer *w, const char *key, uint64_t num);

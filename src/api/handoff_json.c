@@ -1,8 +1,8 @@
 #include "api/handoff_json.h"
 
 #include "codec/json_member.h"
-#include "core/envelope.h"
-#include "core/handoff_id.h"
+#include "core/envelope/envelope.h"
+#include "core/delivery/handoff_id.h"
 
 static void put_raw(struct json_writer *w, const char *name, struct str json, const char *otherwise)
 {

@@ -7,9 +7,9 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "api/traceparent.h"
-#include "core/handoff_id.h"
-#include "core/result.h"
-#include "core/unpack.h"
+#include "core/delivery/handoff_id.h"
+#include "core/envelope/result.h"
+#include "core/envelope/unpack.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, GRACE_MS = 5000, EVENTS_MAX = 1000 };
 

@@ -5,7 +5,7 @@
 #define SPINE_API_INDEXER_H
 
 #include "base/log.h"
-#include "core/recall.h"
+#include "core/memory/recall.h"
 
 struct indexer;
 

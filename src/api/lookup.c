@@ -2,8 +2,8 @@
 
 #include "api/memory_json.h"
 #include "codec/json_member.h"
-#include "core/redact.h"
-#include "core/unpack.h"
+#include "core/guard/redact.h"
+#include "core/envelope/unpack.h"
 
 #include <assert.h>
 

@@ -3,8 +3,8 @@
 #define SPINE_API_LOOKUP_H
 
 #include "api/call.h"
-#include "core/envelope.h"
-#include "core/mention.h"
+#include "core/envelope/envelope.h"
+#include "core/memory/mention.h"
 
 struct lookup {
 	struct mention_list seen;	/* an id that is named twice is answered once */

@@ -3,7 +3,7 @@
 #define SPINE_API_MEMORY_JSON_H
 
 #include "api/call.h"
-#include "core/memory.h"
+#include "core/memory/memory.h"
 
 /* Reads the fields of a memory from obj. patch: null clears, nothing is required, and what cannot be changed is
  * refused. prefix stands before unknown fields in the warnings. */

@@ -5,7 +5,7 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "api/task.h"
-#include "core/event.h"
+#include "core/watch/event.h"
 
 #include <math.h>
 

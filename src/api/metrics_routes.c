@@ -1,15 +1,15 @@
 /* GET /metrics: everything that Prometheus can watch, in its text format (0.0.4), names and units.
  *
- * Counters count since the start. The labels space and agent have as many values as core/stats.h has series: what is
- * beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
+ * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
+ * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
 #include "api/exporter.h"
 #include "api/feed.h"
 #include "api/queues.h"
 #include "api/routes.h"
 #include "api/watch.h"
-#include "core/alerts.h"
-#include "core/delivery.h"
+#include "core/watch/alerts.h"
+#include "core/delivery/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "api/notices.h"
 
 #include "codec/json_member.h"
-#include "core/envelope.h"
-#include "core/handoff_id.h"
+#include "core/envelope/envelope.h"
+#include "core/delivery/handoff_id.h"
 
 enum problem_code notices_take(struct call *call, struct store_conn *c, struct notices *ret)
 {

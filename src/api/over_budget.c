@@ -1,6 +1,6 @@
 #include "api/over_budget.h"
 
-#include "core/agent.h"
+#include "core/delivery/agent.h"
 #include "token/token.h"
 
 enum { NAMED_MAX = 5, COUNTED_MAX = 100, TEXT_MAX = 4096 };

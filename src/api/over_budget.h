@@ -3,7 +3,7 @@
 #define SPINE_API_OVER_BUDGET_H
 
 #include "api/call.h"
-#include "core/envelope.h"
+#include "core/envelope/envelope.h"
 
 /* Adds a warning about the field that named the agents, where some of them take fewer tokens than the envelope has.
  * Tokens of another tokenizer than the envelope's are not compared. */

@@ -1,12 +1,12 @@
 #include "api/pack.h"
 
 #include "codec/sha256.h"
-#include "core/agent.h"
-#include "core/loop.h"
-#include "core/render.h"
-#include "core/repack.h"
-#include "core/successor.h"
-#include "core/unpack.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/loop.h"
+#include "core/envelope/render.h"
+#include "core/envelope/repack.h"
+#include "core/delivery/successor.h"
+#include "core/envelope/unpack.h"
 
 const int64_t pack_dry_budgets[PACK_DRY_RUNS] = {2000, 4000, 8000};
 

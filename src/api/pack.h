@@ -3,7 +3,7 @@
 #define SPINE_API_PACK_H
 
 #include "api/envelope_decode.h"
-#include "core/considered.h"
+#include "core/envelope/considered.h"
 
 enum { PACK_DRY_RUNS = 3 };
 

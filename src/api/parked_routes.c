@@ -5,10 +5,10 @@
 #include "api/over_budget.h"
 #include "api/pack.h"
 #include "api/routes.h"
-#include "core/handoff_id.h"
-#include "core/mention.h"
-#include "core/repack.h"
-#include "core/unpack.h"
+#include "core/delivery/handoff_id.h"
+#include "core/memory/mention.h"
+#include "core/envelope/repack.h"
+#include "core/envelope/unpack.h"
 
 enum { NAME_MAX_BYTES = 128, WHY_MAX = 4096 };
 

@@ -6,8 +6,8 @@
 #include "api/over_budget.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "core/result.h"
-#include "core/unpack.h"
+#include "core/envelope/result.h"
+#include "core/envelope/unpack.h"
 
 enum { RECEIVERS_MAX = 10000, JOIN_WAIT_MAX_MS = 60000 };
 

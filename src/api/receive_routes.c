@@ -9,8 +9,8 @@
 #include "api/reply.h"
 #include "api/routes.h"
 #include "api/taken_json.h"
-#include "core/agent.h"
-#include "core/handoff_id.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/handoff_id.h"
 
 enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, TAKEN_BYTES = 16 << 20 };
 

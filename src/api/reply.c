@@ -1,6 +1,6 @@
 #include "api/reply.h"
 
-#include "core/handoff_id.h"
+#include "core/delivery/handoff_id.h"
 
 #include <assert.h>
 #include <stdio.h>

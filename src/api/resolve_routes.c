@@ -5,8 +5,8 @@
 #include "api/lookup.h"
 #include "api/routes.h"
 #include "base/clock.h"
-#include "core/event.h"
-#include "core/unpack.h"
+#include "core/watch/event.h"
+#include "core/envelope/unpack.h"
 
 /* --- POST /v1/envelopes/{id}/resolve --- */
 

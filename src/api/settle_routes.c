@@ -4,8 +4,8 @@
 #include "api/lookup.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "core/handoff_id.h"
-#include "core/result.h"
+#include "core/delivery/handoff_id.h"
+#include "core/envelope/result.h"
 
 enum { TEXT_MAX = 4096, GAPS_BYTES_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
 

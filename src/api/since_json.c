@@ -1,7 +1,7 @@
 #include "api/since_json.h"
 
 #include "codec/json_member.h"
-#include "core/handoff_id.h"
+#include "core/delivery/handoff_id.h"
 
 /* What became of a memory since the envelope was packed; NULL where that is nothing. */
 static const char *news_of(const struct envelope_ref *r, int64_t now_ms)

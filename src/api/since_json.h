@@ -3,7 +3,7 @@
 #define SPINE_API_SINCE_JSON_H
 
 #include "codec/json.h"
-#include "core/since.h"
+#include "core/envelope/since.h"
 
 /* Writes an array, empty where nothing has: what became of the memories (the envelope was read back with unpack), and
  * the results that have come. */

@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "api/watch.h"
 #include "codec/json_member.h"
-#include "core/redact.h"
+#include "core/guard/redact.h"
 
 struct space_settings {
 	int64_t guard;

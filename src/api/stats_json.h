@@ -3,7 +3,7 @@
 #define SPINE_API_STATS_JSON_H
 
 #include "codec/json.h"
-#include "core/stats.h"
+#include "core/watch/stats.h"
 
 /* Members of the object being written: everything of a window, and what is queued now. */
 void stats_json_members(struct json_writer *w, const struct stats_view *view, const struct target_counts *counts);

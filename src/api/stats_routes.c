@@ -5,7 +5,7 @@
 #include "api/stats_json.h"
 #include "api/watch.h"
 #include "codec/json_member.h"
-#include "core/delivery.h"
+#include "core/delivery/delivery.h"
 
 #include <stdlib.h>
 

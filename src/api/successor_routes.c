@@ -3,7 +3,7 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "core/successor.h"
+#include "core/delivery/successor.h"
 
 enum { NAME_MAX_BYTES = 128, DEPTH = 1000 };
 

@@ -4,9 +4,9 @@
 #include "api/since_json.h"
 #include "api/traceparent.h"
 #include "codec/json_member.h"
-#include "core/handoff_id.h"
-#include "core/render.h"
-#include "core/unpack.h"
+#include "core/delivery/handoff_id.h"
+#include "core/envelope/render.h"
+#include "core/envelope/unpack.h"
 
 /* The news beside the envelope, where there are some. */
 static void put_since(struct json_writer *w, const struct envelope *e, const struct since_result *results, size_t count,

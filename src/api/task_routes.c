@@ -5,7 +5,7 @@
 #include "api/task.h"
 #include "base/clock.h"
 #include "codec/json_member.h"
-#include "core/unpack.h"
+#include "core/envelope/unpack.h"
 
 enum { PAGE_BYTES = 4 << 20, CHUNK = 4 };
 

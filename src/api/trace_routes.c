@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "api/task.h"
 #include "codec/json_member.h"
-#include "core/unpack.h"
+#include "core/envelope/unpack.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "api/traceparent.h"
 
-#include "core/span.h"
+#include "core/watch/span.h"
 
 struct str traceparent_of(const struct api *api, const struct envelope *e, uint64_t handoff, int64_t lease,
 			  struct arena *arena)

@@ -6,7 +6,7 @@
 #define SPINE_API_TRACEPARENT_H
 
 #include "api/api.h"
-#include "core/envelope.h"
+#include "core/envelope/envelope.h"
 
 /* Of an answer about an envelope; with a handoff, about that lease of it. In the arena; p == NULL: none. */
 struct str traceparent_of(const struct api *api, const struct envelope *e, uint64_t handoff, int64_t lease,

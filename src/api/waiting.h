@@ -19,7 +19,7 @@
 
 #include "api/api.h"
 #include "base/list.h"
-#include "core/delivery.h"
+#include "core/delivery/delivery.h"
 #include "store/writer.h"
 
 struct call;

@@ -1,10 +1,11 @@
-/* Watching delivery: feeds the figures (core/stats.h) with what is committed, and has them judged (core/alerts.h).
+/* Watching delivery: feeds the figures (core/watch/stats.h) with what is committed, and has them judged
+ * (core/watch/alerts.h).
  *
  *     writer's thread   events are noted as they are added to the store; after the commit they are counted, before
- * anybody is answered own thread        at the start: reads the events of the last 24 hours from the store (a few of
- * them are read before it). Then, after commits and while there is something in the window, but at most once a second:
+ * anybody is answered own thread at the start: reads the events of the last 24 hours from the store (a few of them are
+ * read before it). Then, after commits and while there is something in the window, but at most once a second:
  * evaluates the alerts, and has what changed written by the writer in one transaction. When nothing happens it sleeps
- * without a timer. alert_post.h      tells the webhook, where there is one
+ * without a timer. alert_post.h tells the webhook, where there is one
  *
  * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the
  * store, and hands over when it has caught up.
@@ -13,7 +14,7 @@
 #define SPINE_API_WATCH_H
 
 #include "api/api.h"
-#include "core/alerts.h"
+#include "core/watch/alerts.h"
 
 struct watch;
 

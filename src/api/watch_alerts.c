@@ -3,7 +3,7 @@
 #include "api/watch_internal.h"
 
 #include "base/mem.h"
-#include "core/delivery.h"
+#include "core/delivery/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

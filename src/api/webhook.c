@@ -8,9 +8,9 @@
 #include "api/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/agent.h"
-#include "core/handoff_id.h"
-#include "core/result.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/handoff_id.h"
+#include "core/envelope/result.h"
 
 #include <assert.h>
 #include <limits.h>

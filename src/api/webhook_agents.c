@@ -4,7 +4,7 @@
 #include "api/webhook_url.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "core/agent.h"
+#include "core/delivery/agent.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "codec/base64.h"
 #include "codec/json_member.h"
 #include "codec/hmac.h"
-#include "core/agent.h"
-#include "core/handoff_id.h"
+#include "core/delivery/agent.h"
+#include "core/delivery/handoff_id.h"
 
 #include <assert.h>
 #include <errno.h>

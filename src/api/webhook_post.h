@@ -9,7 +9,7 @@
 #ifndef SPINE_API_WEBHOOK_POST_H
 #define SPINE_API_WEBHOOK_POST_H
 
-#include "core/delivery.h"
+#include "core/delivery/delivery.h"
 
 #include <curl/curl.h>
 
@@ -38,7 +38,7 @@ struct webhook_post *webhook_post_new(const struct webhook_request *request, str
 /* For curl_multi_add_handle. Borrowed. */
 CURL *webhook_post_handle(struct webhook_post *p);
 /* What the receiver has answered, or why it has not; the lease is filled in. *ret_remember is the result that is to be
- * remembered (core/result.h), NULL where there is none. All of it is in the arena. */
+ * remembered (core/envelope/result.h), NULL where there is none. All of it is in the arena. */
 void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret,
 			 const struct json **ret_remember);
 /* The handle must be in no multi handle any more. NULL-safe. */

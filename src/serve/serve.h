@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 
-/* When alerts fire; see core/alerts.h. Shares are in hundredths of a per cent. */
+/* When alerts fire; see core/watch/alerts.h. Shares are in hundredths of a per cent. */
 struct serve_alerts {
 	const char *webhook;		/* NULL: none */
 	const char *window;		/* "1m", "5m", "1h" */

@@ -63,7 +63,7 @@ struct envelope_row {
 	bool has_body_digest;		/* not where it was stored before schema 4 */
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
-	struct str considered;		/* what it was chosen from (core/considered.h); written only; p == NULL: none */
+	struct str considered;		/* what it was chosen from; written only; p == NULL: nothing is kept */
 };
 
 /* A task, as the list of tasks shows it. */
@@ -100,7 +100,7 @@ struct receipt_row {
 
 /* --- Delivery --- */
 
-/* A handoff's states. What may follow what is core/handoff_state.h's. The first four are open: something is still to
+/* A handoff's states. What may follow what is core/delivery/handoff_state.h's. The first four are open: something is still to
  * happen. */
 enum handoff_state {
 	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
@@ -181,7 +181,7 @@ struct result_row {
 	int64_t input_tokens;		/* -1: not told */
 	enum result_form form;
 	uint64_t memory;		/* the number of that whose first version is the result; 0: none */
-	bool is_forgotten;		/* not kept: the memory's content is gone; see core/result.h */
+	bool is_forgotten;		/* not kept: the memory's content is gone; see core/envelope/result.h */
 };
 
 /* How delivery to an agent goes. */
@@ -199,7 +199,7 @@ struct target_counts {
 	int64_t parked;
 };
 
-/* Everything that was written, in order; the kinds, and what the values mean for each, are core/event.h's. */
+/* Everything that was written, in order; the kinds, and what the values mean for each, are core/watch/event.h's. */
 struct event_row {
 	int64_t id;			/* grows */
 	int64_t space;
@@ -248,13 +248,13 @@ struct queue_row {
 	struct target_row target;
 };
 
-/* Something is wrong, or was; the names are core/alerts.h's. Each time that it fires is a row. */
+/* Something is wrong, or was; the names are core/watch/alerts.h's. Each time that it fires is a row. */
 struct alert_row {
 	int64_t id;			/* grows; over all spaces */
 	int64_t space;
 	struct str name;
 	struct str agent;		/* p == NULL: the space as a whole */
-	int severity;			/* core/alerts.h; it may rise */
+	int severity;			/* core/watch/alerts.h; it may rise */
 	double value;
 	double threshold;
 	struct str summary;

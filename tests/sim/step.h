@@ -1,8 +1,8 @@
-/* A step: one call of core/delivery.h, what it was asked, what came of it, and what it did to the store. */
+/* A step: one call of core/delivery/delivery.h, what it was asked, what came of it, and what it did to the store. */
 #ifndef SPINE_TESTS_SIM_STEP_H
 #define SPINE_TESTS_SIM_STEP_H
 
-#include "core/delivery.h"
+#include "core/delivery/delivery.h"
 #include "memory_store.h"
 
 enum step_kind {

@@ -35,9 +35,9 @@ struct tally {
 void tally_add(struct tally *sum, const struct tally *more);
 /* A table for a person. */
 void tally_print(const struct tally *t);
-/* Prints what core/handoff_state.c allows and nothing has done, and returns how many that are. */
+/* Prints what core/delivery/handoff_state.c allows and nothing has done, and returns how many that are. */
 int tally_missing(const struct tally *t);
-/* The table of core/handoff_state.c is one of sets; some pairs in it cannot come about. */
+/* The table of core/delivery/handoff_state.c is one of sets; some pairs in it cannot come about. */
 bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to);
 
 #endif

@@ -1,5 +1,5 @@
-/* core/alerts.h on top of core/stats.h, with a clock of the test's own: every row of the table is provoked, fires once,
- * and is over by itself. */
+/* core/watch/alerts.h on top of core/watch/stats.h, with a clock of the test's own: every row of the table is
+ * provoked, fires once, and is over by itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "core/alerts.h"
+#include "core/watch/alerts.h"
 
 #include <stdlib.h>
 

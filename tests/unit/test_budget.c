@@ -1,5 +1,5 @@
 /* The choice of forms within a budget: never over it, and as good as trying everything. */
-#include "core/budget.h"
+#include "core/envelope/budget.h"
 
 #include <math.h>
 #include <setjmp.h>

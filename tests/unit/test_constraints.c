@@ -1,5 +1,5 @@
 /* Constraints: inherited, narrowed, waived, never weakened. */
-#include "core/constraints.h"
+#include "core/envelope/constraints.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Keys of known forms are written in pieces ("gh" "p_…"), or drawn at random, so that nobody's scanner of source code
  * takes them for lost ones. */
 #include "base/mem.h"
-#include "core/credentials.h"
+#include "core/guard/credentials.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

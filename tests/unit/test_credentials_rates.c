@@ -3,7 +3,7 @@
  * it found in ordinary text, and what it missed of random credentials. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "core/credentials.h"
+#include "core/guard/credentials.h"
 
 #include <ftw.h>
 #include <setjmp.h>

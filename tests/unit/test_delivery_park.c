@@ -1,6 +1,6 @@
-/* core/delivery.h with the real store: what is parked of an envelope that went to many. The rest of delivery is
- * played by tests/sim. */
-#include "core/delivery.h"
+/* core/delivery/delivery.h with the real store: what is parked of an envelope that went to many. The rest of delivery
+ * is played by tests/sim. */
+#include "core/delivery/delivery.h"
 #include "temp_store.h"
 
 enum { RECEIVERS = 150 };	/* more than are read at a time, twice over */

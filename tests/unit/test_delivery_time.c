@@ -1,6 +1,6 @@
-/* core/delivery.h with the real store and a clock that the test sets: how seldom a queue behind an agent at work is
- * looked at, how soon it is when the agent turns out to be dead, and a clock that is set back. */
-#include "core/delivery.h"
+/* core/delivery/delivery.h with the real store and a clock that the test sets: how seldom a queue behind an agent at
+ * work is looked at, how soon it is when the agent turns out to be dead, and a clock that is set back. */
+#include "core/delivery/delivery.h"
 #include "temp_store.h"
 
 enum { QUEUED = 200, HOUR_MS = 3600 * 1000, ACK_TIMEOUT_MS = 15000 };

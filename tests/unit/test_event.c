@@ -1,4 +1,4 @@
-/* core/event.h: names, actions, and what an event is about. */
+/* core/watch/event.h: names, actions, and what an event is about. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/event.h"
+#include "core/watch/event.h"
 
 static const int kinds[] = {
 #define EVENT_NUMBER(name, number, text) number,

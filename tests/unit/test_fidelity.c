@@ -1,5 +1,5 @@
 /* What one envelope kept of another, and that it is told soon, however much there is. */
-#include "core/fidelity.h"
+#include "core/envelope/fidelity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

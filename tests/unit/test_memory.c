@@ -1,7 +1,8 @@
-/* core/memory.h: what may be done to memories, and what comes of it. The store is real, the time is an argument. */
+/* core/memory/memory.h: what may be done to memories, and what comes of it. The store is real, the time is an
+ * argument. */
 #include "temp_store.h"
 
-#include "core/memory.h"
+#include "core/memory/memory.h"
 
 struct desk {
 	struct temp_store store;

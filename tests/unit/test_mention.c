@@ -1,5 +1,5 @@
 /* Memories named in a text. */
-#include "core/mention.h"
+#include "core/memory/mention.h"
 
 #include "base/buf.h"
 

@@ -1,7 +1,8 @@
-/* core/recall.h: which memories answer, and that the index says what the store says, whatever happens meanwhile. */
+/* core/memory/recall.h: which memories answer, and that the index says what the store says, whatever happens
+ * meanwhile. */
 #include "temp_store.h"
 
-#include "core/recall.h"
+#include "core/memory/recall.h"
 
 #include <math.h>
 #include <pthread.h>

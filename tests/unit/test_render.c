@@ -1,9 +1,9 @@
 /* The prompt: stored envelopes keep theirs, byte for byte; the new one spends its tokens on content; nothing that an
  * agent wrote passes for the frame, hides, or is counted otherwise than it is rendered. */
-#include "core/render.h"
+#include "core/envelope/render.h"
 
 #include "base/utf8.h"
-#include "core/assemble.h"
+#include "core/envelope/assemble.h"
 #include "unit/envelope_minor_0.h"
 
 #include <setjmp.h>

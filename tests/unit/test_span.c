@@ -1,4 +1,4 @@
-/* core/span.h and core/trace_context.h: traces of handoffs, from their events. */
+/* core/watch/span.h and core/watch/trace_context.h: traces of handoffs, from their events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "core/event.h"
-#include "core/span.h"
+#include "core/watch/event.h"
+#include "core/watch/span.h"
 
 #define T0 INT64_C(1700000000000)
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -1,4 +1,4 @@
-/* core/stats.h and base/sketch.h: figures of windows, against ones computed from the list of events itself. */
+/* core/watch/stats.h and base/sketch.h: figures of windows, against ones computed from the list of events itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/sketch.h"
-#include "core/stats.h"
+#include "core/watch/stats.h"
 
 #include <malloc.h>
 #include <math.h>

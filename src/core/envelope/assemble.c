@@ -1,0 +1,357 @@
+/* The order of things: inherit, collect and resolve, trim, seal. */
+#include "core/envelope/assemble.h"
+
+#include "base/clock.h"
+#include "codec/json_set.h"
+#include "core/envelope/assemble_internal.h"
+#include "core/envelope/constraints.h"
+
+static const struct json empty_object = {.type = JSON_OBJECT};
+static const struct json empty_array = {.type = JSON_ARRAY};
+
+static struct json or_empty(struct json value, const struct json *empty)
+{
+	return value.type == JSON_NULL ? *empty : value;
+}
+
+static struct json json_text(struct str s)
+{
+	return (struct json){.type = JSON_STRING, .s = s};
+}
+
+/* The members in canonical order, in which they are stored and read again: the prompt that is counted now is the one
+ * that is rendered later. */
+static struct json in_order(struct arena *arena, struct json object)
+{
+	const struct json_member **sorted = arena_calloc(arena, object.count + 1, sizeof(*sorted));
+	struct json_member *members = arena_calloc(arena, object.count + 1, sizeof(*members));
+
+	json_sort_members(&object, sorted);
+	for (uint32_t i = 0; i < object.count; i++)
+		members[i] = *sorted[i];
+	return (struct json){.type = JSON_OBJECT, .count = object.count, .members = members};
+}
+
+/* --- Lists that only grow --- */
+
+/* The parent's items and those of this hop that are not among them: of which what key_of gives is not equal to that of
+ * any of them. */
+static struct json append(struct arena *arena, const struct json *inherited, const struct json *given,
+			  struct json (*key_of)(const struct json *item, struct arena *arena))
+{
+	size_t before = inherited ? inherited->count : 0, count;
+	struct json keys = {.type = JSON_ARRAY, .count = (uint32_t)before};
+	struct json_set known;
+	struct json *items;
+
+	if (before == 0)
+		return *given;
+	items = arena_calloc(arena, before + given->count, sizeof(*items));
+	keys.items = arena_calloc(arena, before, sizeof(*items));
+	for (count = 0; count < before; count++) {
+		items[count] = inherited->items[count];
+		keys.items[count] = key_of(&items[count], arena);
+	}
+	json_set_init(&known, &keys);
+	for (uint32_t i = 0; i < given->count; i++) {
+		struct json key = key_of(&given->items[i], arena);
+
+		if (!json_set_has(&known, &key))
+			items[count++] = given->items[i];
+	}
+	json_set_release(&known);
+	return (struct json){.type = JSON_ARRAY, .count = (uint32_t)count, .items = items};
+}
+
+static struct json itself(const struct json *item, struct arena *arena)
+{
+	(void)arena;
+	return *item;
+}
+
+/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. Each
+ * member is in an array of its own, which is empty where there is none. */
+static struct json without_time(const struct json *entry, struct arena *arena)
+{
+	static const char *const names[] = {"agent", "action", "decision", "why", "memory_id"};
+	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	struct json *members = arena_calloc(arena, NAMES, sizeof(*members));
+
+	for (size_t i = 0; i < NAMES; i++) {
+		const struct json *member = json_get(entry, names[i]);
+
+		members[i] = (struct json){.type = JSON_ARRAY};
+		if (member == NULL)
+			continue;
+		members[i].items = arena_alloc(arena, sizeof(*member));
+		members[i].items[0] = *member;
+		members[i].count = 1;
+	}
+	return (struct json){.type = JSON_ARRAY, .count = NAMES, .items = members};
+}
+
+/* Without what this hop has decided. */
+static struct json without_resolved(struct arena *arena, struct json open, const struct json *resolved)
+{
+	struct json *items = arena_calloc(arena, open.count + 1, sizeof(*items));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < open.count; i++) {
+		uint32_t j = 0;
+
+		for (; j < resolved->count; j++) {
+			const struct json *decision = json_get(&resolved->items[j], "decision");
+
+			if (decision && json_equal(&open.items[i], decision))
+				break;
+		}
+		if (j == resolved->count)
+			items[count++] = open.items[i];
+	}
+	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+/* A decision that was made becomes a step of the history, so that its reason is not lost. */
+static struct json decisions_made(const struct assemble_input *in, struct arena *arena)
+{
+	const struct json *resolved = &in->draft->resolved_decisions;
+	struct json *items = arena_calloc(arena, resolved->count + 1, sizeof(*items));
+
+	for (uint32_t i = 0; i < resolved->count; i++) {
+		const struct json *decision = json_get(&resolved->items[i], "decision"),
+				  *outcome = json_get(&resolved->items[i], "outcome");
+		struct json_member *m = arena_calloc(arena, 3, sizeof(*m));
+
+		m[0] = (struct json_member){STR("action"), decision ? *decision : json_text(STR(""))};
+		m[1] = (struct json_member){STR("agent"),
+					    json_text(in->draft->from.p ? in->draft->from : STR("unknown"))};
+		m[2] = (struct json_member){STR("decision"), outcome ? *outcome : json_text(STR("resolved"))};
+		items[i] = (struct json){.type = JSON_OBJECT, .count = 3, .members = m};
+	}
+	return (struct json){.type = JSON_ARRAY, .count = resolved->count, .items = items};
+}
+
+/* The same steps; those from position `from` on that do not say when they were done get the time at which the server
+ * was told of them. */
+static struct json stamp(struct arena *arena, struct json steps, uint32_t from, int64_t now_ms)
+{
+	struct json *items = arena_calloc(arena, steps.count + 1, sizeof(*items));
+	char time[CLOCK_TEXT_SIZE];
+	struct json_member at = {.key = STR("at")};
+
+	clock_format(now_ms, time);
+	at.value = json_text(arena_str(arena, str_of(time)));
+	for (uint32_t i = 0; i < steps.count; i++) {
+		struct json *step = &items[i];
+		struct json_member *members;
+
+		*step = steps.items[i];
+		if (i < from || json_get(step, "at"))
+			continue;
+		members = arena_calloc(arena, step->count + 1, sizeof(*members));
+		if (step->count)
+			memcpy(members, step->members, step->count * sizeof(*members));
+		members[step->count++] = at;
+		step->members = members;
+	}
+	return (struct json){.type = JSON_ARRAY, .count = steps.count, .items = items};
+}
+
+/* The parent's extensions, and those of this hop in their place. */
+static struct json extend(struct arena *arena, const struct envelope *parent, struct json given)
+{
+	uint32_t before = parent ? parent->extensions.count : 0, count = 0;
+	struct json_member *members = arena_calloc(arena, before + given.count + 1, sizeof(*members));
+
+	for (uint32_t i = 0; i < before; i++)
+		if (json_get_str(&given, parent->extensions.members[i].key) == NULL)
+			members[count++] = parent->extensions.members[i];
+	for (uint32_t i = 0; i < given.count; i++)
+		members[count++] = given.members[i];
+	return (struct json){.type = JSON_OBJECT, .count = count, .members = members};
+}
+
+/* --- Inheriting --- */
+
+static enum problem_code inherit_intent(const struct assemble_input *in, struct envelope *e, struct problem *problem)
+{
+	struct str inherited = in->parent ? in->parent->intent : STR_NULL;
+
+	e->intent = inherited.p ? inherited : in->draft->intent;
+	if (inherited.p && in->draft->intent.p && !str_eq(inherited, in->draft->intent))
+		return problem_set(problem, P_INTENT_CONFLICT, "intent",
+				   "the intent was set at the root and travels word for word; leave it out, "
+				   "and say what this receiver is to do in task_summary");
+	return P_OK;
+}
+
+/* A chain is one task: whoever names another has mistaken the parent, or wants to begin anew. */
+static enum problem_code inherit_task(const struct assemble_input *in, struct envelope *e, struct problem *problem)
+{
+	struct str given = in->draft->task;
+
+	e->task = in->parent ? in->parent->task : given.p ? given : in->new_task;
+	if (in->parent && given.p && !str_eq(given, e->task))
+		return problem_set(problem, P_TASK_CONFLICT, "task",
+				   "the parent belongs to the task %.*s; leave task out, or leave parent out to begin "
+				   "another one", STR_ARG(e->task));
+	return P_OK;
+}
+
+static enum problem_code inherit_hops(const struct assemble_input *in, struct envelope *e, struct problem *problem)
+{
+	int64_t wanted = in->draft->max_hops;
+
+	e->hop = in->parent ? in->parent->hop + 1 : 1;
+	e->max_hops = in->parent ? in->parent->max_hops : HANDOFF_HOPS_DEFAULT;
+	if (wanted && in->parent && wanted > e->max_hops)
+		return problem_set(problem, P_CONSTRAINT_CONFLICT, "max_hops",
+				   "max_hops is %lld in this chain; a later hop can only lower it",
+				   (long long)e->max_hops);
+	if (wanted)
+		e->max_hops = wanted;
+	if (e->hop > e->max_hops)
+		return problem_set(problem, P_HOP_LIMIT, NULL,
+				   "this would be hop %lld, and the chain may have %lld; a person should look at it",
+				   (long long)e->hop, (long long)e->max_hops);
+	return P_OK;
+}
+
+static void inherit_path(const struct assemble_input *in, struct envelope *e, struct arena *arena)
+{
+	uint32_t before = in->parent ? in->parent->path.count : 0;
+	struct json *items = arena_calloc(arena, before + 2, sizeof(*items));
+	uint32_t count = 0;
+
+	for (; count < before; count++)
+		items[count] = in->parent->path.items[count];
+	if (count == 0 && in->draft->from.p)
+		items[count++] = json_text(in->draft->from);
+	items[count++] = json_text(in->draft->to);
+	e->path = (struct json){.type = JSON_ARRAY, .count = count, .items = items};
+}
+
+static enum problem_code inherit_constraints(const struct assemble_input *in, struct envelope *e, struct arena *arena,
+					     struct problem *problem)
+{
+	const struct handoff_draft *d = in->draft;
+	struct constraints_input ci = {
+		.inherited = in->parent ? &in->parent->constraints : NULL,
+		.waived = in->parent ? &in->parent->waived : NULL,
+		.given = d->constraints.type == JSON_OBJECT ? &d->constraints : NULL,
+		.waive = d->waive.type == JSON_ARRAY ? &d->waive : NULL,
+		.by = d->from.p ? d->from : STR("unknown"),
+		.hop = e->hop,
+	};
+	enum problem_code code = constraints_inherit(&ci, arena, &e->constraints, &e->waived, problem);
+
+	if (code == P_OK)
+		e->constraints = in_order(arena, e->constraints);
+	return code;
+}
+
+static void inherit_work(const struct assemble_input *in, struct envelope *e, struct arena *arena)
+{
+	const struct handoff_draft *d = in->draft;
+	const struct envelope *p = in->parent;
+	struct json history = or_empty(d->history, &empty_array), made = decisions_made(in, arena);
+	struct json open = or_empty(d->open_decisions, &empty_array);
+
+	e->history = append(arena, p ? &p->history : NULL, &history, without_time);
+	e->history = append(arena, &e->history, &made, without_time);
+	e->history = stamp(arena, e->history, p ? p->history.count : 0, in->now_ms);
+	open = append(arena, p ? &p->open_decisions : NULL, &open, itself);
+	e->open_decisions = without_resolved(arena, open, &d->resolved_decisions);
+	e->state = d->state.p ? d->state : p ? p->state : STR_NULL;
+	e->parent = p ? p->num : 0;
+	e->root = p ? p->root : in->num;
+	if (p)
+		memcpy(e->parent_digest, p->digest, sizeof(e->parent_digest));
+}
+
+static enum problem_code check_sizes(const struct envelope *e, struct problem *problem)
+{
+	if (e->history.count > HANDOFF_HISTORY_MAX)
+		return problem_set(problem, P_TOO_LARGE, "execution_history",
+				   "the chain's history would have %u entries; at most %d are allowed",
+				   e->history.count, HANDOFF_HISTORY_MAX);
+	if (e->open_decisions.count > HANDOFF_DECISIONS_MAX)
+		return problem_set(problem, P_TOO_LARGE, "open_decisions",
+				   "there would be %u open decisions; at most %d are allowed", e->open_decisions.count,
+				   HANDOFF_DECISIONS_MAX);
+	return P_OK;
+}
+
+static enum problem_code read_budget(const struct assemble_input *in, struct envelope *e, struct problem *problem)
+{
+	const struct json *given = json_get(&e->constraints, "max_tokens");
+	int64_t tokens;
+
+	e->max_tokens = in->max_tokens ? in->max_tokens : HANDOFF_TOKENS_DEFAULT;
+	if (given && (!json_as_int(given, &tokens) || tokens < 1 || tokens > HANDOFF_TOKENS_MAX))
+		return problem_set(problem, P_INVALID_FIELD, "constraints.max_tokens",
+				   "max_tokens is not a whole number from 1 to %d", HANDOFF_TOKENS_MAX);
+	if (given)
+		e->max_tokens = tokens;
+	return P_OK;
+}
+
+static enum problem_code inherit(const struct assemble_tools *tools, const struct assemble_input *in,
+				 struct envelope *e, struct problem *problem)
+{
+	enum problem_code code = inherit_hops(in, e, problem);
+
+	if (code == P_OK)
+		code = inherit_task(in, e, problem);
+	if (code == P_OK)
+		code = inherit_intent(in, e, problem);
+	if (code == P_OK)
+		code = inherit_constraints(in, e, tools->arena, problem);
+	if (code != P_OK)
+		return code;
+	inherit_work(in, e, tools->arena);
+	inherit_path(in, e, tools->arena);
+	code = check_sizes(e, problem);
+	return code == P_OK ? read_budget(in, e, problem) : code;
+}
+
+enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
+			   struct problem *problem)
+{
+	struct handoff_draft with_results = *in->draft;
+	const struct handoff_draft *d = &with_results;
+	struct assemble_input whole = *in;
+	struct envelope e = {
+		.num = in->num,
+		.minor = ENVELOPE_MINOR,
+		.fetch_hint = in->fetch_hint,
+		.space = in->space_name,
+		.created_at_ms = in->now_ms,
+		.from = d->from,
+		.to = d->to,
+		/* A hop that does not say where it is in a trace is in that of the hop before. */
+		.traceparent = d->traceparent.p || in->parent == NULL ? d->traceparent : in->parent->traceparent,
+		.summary = d->summary,
+		.expected_output = in_order(tools->arena, or_empty(d->expected_output, &empty_object)),
+		.extensions = extend(tools->arena, in->parent, or_empty(d->extensions, &empty_object)),
+		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
+		.strategy = d->strategy,
+	};
+	enum problem_code code = assemble_results(tools, in, &with_results, &e.reserve, problem);
+
+	whole.draft = d;
+	in = &whole;
+	if (code == P_OK)
+		code = inherit(tools, in, &e, problem);
+	if (code == P_OK)
+		code = assemble_refs(tools, in, &e, problem);
+	if (code == P_OK)
+		code = redact(&e, redact_policy_of(&e.constraints, in->policy), tools->arena, problem);
+	if (code == P_OK)
+		code = assemble_trim(tools, in->tokenizer, &e, problem);
+	if (code != P_OK)
+		return code;
+	envelope_seal(&e, tools->arena);
+	*ret = e;
+	return P_OK;
+}

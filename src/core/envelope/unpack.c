@@ -1,0 +1,228 @@
+#include "core/envelope/unpack.h"
+
+#include "codec/sha256.h"
+
+struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions,
+			   size_t count)
+{
+	struct buf out;
+	struct str result;
+	size_t at = 0;
+
+	if (count == 0)
+		return text;
+	buf_init(&out, text.n + count * 64);
+	for (size_t i = 0; i < count; i++) {
+		const struct envelope_redaction *r = &redactions[i];
+
+		if (r->at < at || (size_t)r->at + r->len > text.n)
+			break;
+		buf_append(&out, text.p + at, r->at - at);
+		buf_printf(&out, "[redacted: %.*s]", STR_ARG(r->kind));
+		at = (size_t)r->at + r->len;
+	}
+	buf_append(&out, text.p + at, text.n - at);
+	result = arena_str(arena, buf_str(&out));
+	buf_release(&out);
+	return result;
+}
+
+/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without
+ * text. */
+static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena,
+				  struct problem *problem)
+{
+	struct memory m;
+	enum store_status status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
+
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	if (status == STORE_NOT_FOUND)
+		return P_OK;
+	r->now.version = m.current_version;
+	r->now.superseded_by = m.superseded_by;
+	r->now.forgotten = m.forgotten_at_ms != 0;
+	r->now.expires_at_ms = m.expires_at_ms;
+	if (r->form != FORM_REF && !r->now.forgotten)
+		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
+					  r->redaction_count);
+	return P_OK;
+}
+
+enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret,
+				  struct problem *problem)
+{
+	if (envelope_read(row->body, arena, ret))
+		return P_OK;
+	return problem_set(problem, P_ENVELOPE_DAMAGED, NULL, "env-%llu is damaged in the store; run spine check and "
+			   "restore a backup", (unsigned long long)row->num);
+}
+
+enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,
+			     struct envelope *ret, struct problem *problem)
+{
+	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
+	bool snapshot = code == P_OK && store_snapshot_begin(c);
+
+	for (size_t i = 0; code == P_OK && i < ret->ref_count; i++)
+		code = fill_ref(c, row->space, &ret->refs[i], arena, problem);
+	if (snapshot)
+		store_snapshot_end(c);
+	return code;
+}
+
+enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			      struct envelope_row *ret, struct problem *problem)
+{
+	enum store_status status = space ? store_envelope_get(c, space, num, arena, ret) : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",
+				   (unsigned long long)num);
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
+			 struct envelope *ret, struct problem *problem)
+{
+	struct envelope_row row;
+	enum problem_code code = unpack_find(c, space, num, field, arena, &row, problem);
+
+	return code == P_OK ? unpack_row(c, &row, arena, ret, problem) : code;
+}
+
+/* --- Verifying --- */
+
+static bool has_gone_text(const struct envelope *e)
+{
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].form != FORM_REF && e->refs[i].text.p == NULL)
+			return true;
+	return false;
+}
+
+/* The body as it is stored, without the texts. Rows of older stores have no digest of it. */
+static bool body_matches(const struct envelope_row *row)
+{
+	uint8_t digest[32];
+
+	if (!row->has_body_digest)
+		return true;
+	sha256(row->body, digest);
+	return memcmp(digest, row->body_digest, sizeof(digest)) == 0;
+}
+
+/* One envelope against its own digest, the store's copy of it, and what its child says of it (NULL: it has none). Its
+ * digest is over the texts, too: where one is gone, that of the body is what there is to check the rest with. */
+static enum unpack_verdict verify_one(const struct envelope *e, const struct envelope_row *row, const uint8_t *expected)
+{
+	uint8_t digest[32];
+
+	if (expected && memcmp(e->digest, expected, 32) != 0)
+		return UNPACK_UNCHAINED;
+	if (memcmp(e->digest, row->digest, 32) != 0 || e->num != row->num || e->parent != row->parent ||
+	    !body_matches(row))
+		return UNPACK_DAMAGED;
+	if (has_gone_text(e))
+		return UNPACK_FORGOTTEN;
+	envelope_digest(e, digest);
+	return memcmp(digest, e->digest, 32) == 0 ? UNPACK_INTACT : UNPACK_DAMAGED;
+}
+
+static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				      enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
+				      struct problem *problem)
+{
+	enum unpack_verdict verdict = UNPACK_INTACT;
+	uint8_t expected[32];
+	bool chained = false;
+	uint64_t at = num;
+
+	for (*ret_checked = 0, *ret_at = num; at; (*ret_checked)++) {
+		struct envelope_row row;
+		struct envelope e;
+		enum problem_code code = unpack_find(c, space, at, "id", arena, &row, problem);
+		enum unpack_verdict one;
+
+		if (code == P_ENVELOPE_NOT_FOUND && chained)
+			one = UNPACK_UNCHAINED;
+		else if (code != P_OK)
+			return code;
+		else if ((code = unpack_row(c, &row, arena, &e, problem)) == P_ENVELOPE_DAMAGED)
+			one = UNPACK_DAMAGED;
+		else if (code != P_OK)
+			return code;
+		else
+			one = verify_one(&e, &row, chained ? expected : NULL);
+		if (one == UNPACK_DAMAGED || one == UNPACK_UNCHAINED) {
+			*ret = one;
+			*ret_at = at;
+			return P_OK;
+		}
+		if (one == UNPACK_FORGOTTEN && verdict == UNPACK_INTACT) {
+			verdict = one;
+			*ret_at = at;
+		}
+		memcpy(expected, e.parent_digest, sizeof(expected));
+		chained = true;
+		/* A parent is always older; a store that says otherwise would lead in circles. */
+		if (e.parent >= at) {
+			*ret = UNPACK_DAMAGED;
+			*ret_at = at;
+			return P_OK;
+		}
+		at = e.parent;
+	}
+	*ret = verdict;
+	return P_OK;
+}
+
+static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				      enum unpack_verdict *ret, struct problem *problem)
+{
+	struct envelope_row row, parent;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, space, num, "id", arena, &row, problem);
+
+	if (code == P_OK)
+		code = unpack_row(c, &row, arena, &e, problem);
+	if (code == P_ENVELOPE_DAMAGED) {
+		*ret = UNPACK_DAMAGED;
+		return P_OK;
+	}
+	if (code != P_OK)
+		return code;
+	*ret = verify_one(&e, &row, NULL);
+	if (*ret == UNPACK_DAMAGED || e.parent == 0)
+		return P_OK;
+	code = unpack_find(c, space, e.parent, "parent", arena, &parent, problem);
+	if (code != P_OK && code != P_ENVELOPE_NOT_FOUND)
+		return code;
+	if (code != P_OK || e.parent >= num || memcmp(parent.digest, e.parent_digest, sizeof(parent.digest)) != 0)
+		*ret = UNPACK_UNCHAINED;
+	return P_OK;
+}
+
+enum problem_code unpack_verify_one(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				    enum unpack_verdict *ret, struct problem *problem)
+{
+	enum problem_code code;
+
+	store_set_direct(c, true);
+	code = verify_alone(c, space, num, arena, ret, problem);
+	store_set_direct(c, false);
+	return code;
+}
+
+/* What is on the disk is asked for, not what somebody remembers of it. */
+enum problem_code unpack_verify(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
+				struct problem *problem)
+{
+	enum problem_code code;
+
+	store_set_direct(c, true);
+	code = verify_chain(c, space, num, arena, ret, ret_at, ret_checked, problem);
+	store_set_direct(c, false);
+	return code;
+}

@@ -1,0 +1,175 @@
+/* The pass over the text. Few bytes can be the place where a credential is found: the sign of an assignment, the joint
+ * of a known prefix, a rare letter of one. The pass runs to the next of them and asks the parts that such a byte may
+ * concern; behind a hit it goes on, so that hits come in order and do not overlap.
+ *
+ * Time is linear on any text, because each part looks at a bounded number of bytes, or at bytes up to a place that no
+ * other question of its kind goes beyond (a token begins where no token byte stands before; a name ends at the sign
+ * before it).
+ */
+#include "core/guard/credentials_internal.h"
+
+/* The bytes to stop at, in groups by what the byte before must be. */
+enum {
+	STOP_ALWAYS = 1,	/* = : | # */
+	STOP_COMMA = 2,		/* , behind a quote */
+	STOP_GREATER = 4,	/* > behind a letter */
+	STOP_UNDER = 8,		/* _ in a prefix */
+	STOP_DOT = 16,		/* . in a prefix */
+	STOP_DASH = 32,		/* - in a prefix, or where an option or a block begins */
+	STOP_LOWER_Z = 64,	/* AIza */
+	STOP_UPPER_J = 128,	/* eyJ */
+	STOP_UPPER_I = 256,	/* AKIA; IDENTIFIED BY */
+	STOP_W = 512,		/* password */
+	STOP_UPPER_K = 1024,	/* SK… of Twilio */
+	STOP_UPPER_C = 2048,	/* AC… of Twilio */
+	STOP_WORD = 4096,	/* Bearer, Basic, LS0t: behind no letter but that of \n */
+	STOP_QUOTE = 8192	/* " and ' behind ( */
+};
+
+static const uint16_t STOPS[256] = {
+	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
+	[','] = STOP_COMMA, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
+	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH,
+	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C,
+	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
+};
+
+/* Groups whose bytes may stand behind c. */
+#define IS(c, byte, group) ((c) == (byte) ? (group) : 0)
+#define RANGE(c, from, to, group) ((c) >= (from) && (c) <= (to) ? (group) : 0)
+#define ALNUM(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || ((c) >= '0' && (c) <= '9') || (c) == '_')
+#define BEHIND(c) \
+	(STOP_ALWAYS | (ALNUM(c) ? 0 : STOP_WORD | STOP_UPPER_I | STOP_DASH) | \
+	 IS(c, 'n', STOP_WORD) | IS(c, 'r', STOP_WORD) | IS(c, 't', STOP_WORD) | \
+	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | IS(c, '(', STOP_QUOTE) | \
+	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
+	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
+	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \
+	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | \
+	 IS(c, 'I', STOP_LOWER_Z) | IS(c, 'y', STOP_UPPER_J) | \
+	 IS(c, 'K', STOP_UPPER_I) | IS(c, 'B', STOP_UPPER_I) | IS(c, 'A', STOP_UPPER_C))
+#define BEHIND_4(c) BEHIND(c), BEHIND((c) + 1), BEHIND((c) + 2), BEHIND((c) + 3)
+#define BEHIND_16(c) BEHIND_4(c), BEHIND_4((c) + 4), BEHIND_4((c) + 8), BEHIND_4((c) + 12)
+#define BEHIND_64(c) BEHIND_16(c), BEHIND_16((c) + 16), BEHIND_16((c) + 32), BEHIND_16((c) + 48)
+static const uint16_t BEHIND_BYTE[256] = {BEHIND_64(0), BEHIND_64(64), BEHIND_64(128), BEHIND_64(192)};
+
+static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	char prev = i > 0 ? s->text.p[i - 1] : '\n';
+
+	/* Rules and tables are made of dashes. */
+	if (prev == '-')
+		return false;
+	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) ||
+	       credentials_assign_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
+	       (prev == 'Y' && credentials_block_putty(s, i, ret));
+}
+
+static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	switch (s->text.p[i]) {
+	case '=':
+		return credentials_assign_sign(s, i, ret);
+	case ':':
+		return credentials_place_url(s, i, ret) || credentials_token_telegram(s, i, ret) ||
+		       credentials_assign_sign(s, i, ret);
+	case ',':
+		return credentials_assign_pair(s, i, ret);
+	case '|':
+		return credentials_assign_cell(s, i, ret);
+	case '"':
+	case '\'':
+		return credentials_assign_call(s, i, ret);
+	case '>':
+		return credentials_assign_element(s, i, ret);
+	case '#':
+		return credentials_assign_define(s, i, ret);
+	case '-':
+		return at_dash(s, i, ret);
+	case '_':
+	case '.':
+		return credentials_token_prefixed(s, i, ret);
+	case 'z':
+		return credentials_token_google(s, i, ret);
+	case 'J':
+		return credentials_token_jwt(s, i, ret);
+	case 'I':
+		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret);
+	case 'L':
+		return credentials_block_base64(s, i, ret);
+	case 'K':
+	case 'C':
+		return credentials_token_twilio(s, i, ret);
+	case 'B':
+	case 'b':
+		return credentials_place_header(s, i, ret);
+	case 'w':
+	case 'W':
+		return credentials_place_sentence(s, i, ret);
+	default:
+		return false;
+	}
+}
+
+/* AWS hands out its two keys side by side, in a table of two columns: the secret one has no mark of its own. */
+static bool aws_pair(const struct credentials_scan *s, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at = s->from, end;
+	const char *kind;
+
+	while (at < t.n && at < s->from + 4 && credentials_among(t.p[at], " \t,;:|\"'"))
+		at++;
+	end = credentials_run(t.n - at > 41 ? str_sub(t, 0, at + 41) : t, at, CH_ALNUM | CH_BASE64);
+	if (at == s->from || end - at != 40 ||
+	    !credentials_value_is_secret(str_sub(t, at, end), NAME_AWS_SECRET, FORM_LOOSE, &kind))
+		return false;
+	*ret = (struct credential){at, end - at, kind};
+	return true;
+}
+
+static unsigned stops_at(struct str text, size_t i)
+{
+	return STOPS[(unsigned char)text.p[i]] & BEHIND_BYTE[i > 0 ? (unsigned char)text.p[i - 1] : '\n'];
+}
+
+/* The next byte to stop at from i on, or the end. Stops are some twenty bytes apart, so four are asked at once. */
+static size_t next_stop(struct str text, size_t i)
+{
+	while (i < text.n && !stops_at(text, i)) {
+		i++;
+		while (text.n - i >= 4 &&
+		       !(stops_at(text, i) | stops_at(text, i + 1) | stops_at(text, i + 2) | stops_at(text, i + 3)))
+			i += 4;
+	}
+	return i;
+}
+
+size_t credentials_scan(struct str text, struct credential *ret, size_t max)
+{
+	struct credentials_scan s = {.text = text};
+	size_t count = 0, i = 0;
+
+	while (count < max && (i = next_stop(text, i)) < text.n) {
+		if (!at_stop(&s, i, &ret[count])) {
+			i++;
+			continue;
+		}
+		s.from = i = ret[count].at + ret[count].len;
+		count++;
+		if (strcmp(ret[count - 1].kind, "aws_access_key") == 0 && count < max && aws_pair(&s, &ret[count])) {
+			s.from = i = ret[count].at + ret[count].len;
+			count++;
+		}
+	}
+	return count;
+}
+
+size_t credentials_scan_value(struct str name, struct str value, struct credential *ret, size_t max)
+{
+	size_t count = credentials_scan(value, ret, max);
+
+	if (count == 0 && max > 0)
+		count = credentials_assign_whole(name, value, ret);
+	return count;
+}

@@ -1,0 +1,423 @@
+/* Values given to a name that stands for a secret: name = value and its kin.
+ *
+ * The scan stops at the sign; the name is read backwards from it, and only a secret's name has the value read and
+ * judged. Names end at the sign before, so that all of them together cost no more than the text; values are judged by
+ * their first 256 bytes.
+ */
+#include "core/guard/credentials_internal.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The value as a token known by its form, or as what its name makes of it. */
+static bool judge(const struct credentials_scan *s, const struct credentials_value *v, enum credentials_name name,
+		  enum credentials_form form, struct credential *ret)
+{
+	const char *kind;
+	size_t end = v->end;
+
+	if (v->at < s->from || v->code)
+		return false;
+	if (credentials_token_at(s, v->at, ret) || credentials_block_base64(s, v->at, ret))
+		return true;
+	if (!credentials_value_is_secret(str_sub(s->text, v->at, end), name, form, &kind))
+		return false;
+	if (!v->quoted && end - v->at == CREDENTIALS_VALUE_LOOK)
+		end = credentials_read_on(s->text, end);
+	*ret = (struct credential){v->at, end - v->at, kind};
+	return true;
+}
+
+/* --- Name, sign, value --------------------------------------------------------------------------- */
+
+/* Where the sign at i ends the name and lets the value begin; false where it is another sign: <= -> :: =~. A comparison
+ * counts too, with a value in quotes. */
+static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *ret_value, bool *ret_compares)
+{
+	char prev = i > 0 ? text.p[i - 1] : '\n', next = credentials_byte(text, i + 1);
+
+	*ret_compares = false;
+	*ret_name_end = i;
+	*ret_value = i + 1;
+	if (text.p[i] == ':')
+		return prev != ':' && next != ':' && next != '=';
+	if (next == '=' || next == '~' || credentials_among(prev, "<>+-*/%&^~"))
+		return false;
+	if (next == '>')
+		*ret_value = i + 2;
+	if (prev == '=' || prev == '!') {
+		*ret_compares = true;
+		while (*ret_name_end > 0 && i - *ret_name_end < 2 && credentials_among(text.p[*ret_name_end - 1], "=!"))
+			--*ret_name_end;
+	} else {
+		while (*ret_name_end > 0 && i - *ret_name_end < 2 &&
+		       credentials_among(text.p[*ret_name_end - 1], ":?|"))
+			--*ret_name_end;
+	}
+	return true;
+}
+
+/* "api key: …" in a sentence. */
+static enum credentials_name name_of_two_words(struct str text, struct str name)
+{
+	size_t at = (size_t)(name.p - text.p);
+	struct str first;
+
+	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' ||
+	    !credentials_is(text.p[at - 2], CH_ALNUM) || !credentials_read_name(text, at - 1, &first))
+		return NAME_NONE;
+	return credentials_name_of((struct str){first.p, (size_t)(name.p + name.n - first.p)});
+}
+
+/* password: Optional[str] = "…", with the value in quotes. */
+static enum credentials_name name_before_type(struct str text, size_t end, size_t value)
+{
+	size_t low = end > 40 ? end - 40 : 0, i = end;
+	struct str name;
+
+	value += credentials_byte(text, value) == ' ';
+	if (!credentials_among(credentials_byte(text, value), "\"'`\\"))
+		return NAME_NONE;
+	while (i > low &&
+	       (credentials_is(text.p[i - 1], CH_WORD | CH_DOT) || credentials_among(text.p[i - 1], " &'<>[]|?*")))
+		i--;
+	if (i < 2 || i == low || text.p[i - 1] != ':' || text.p[i - 2] == ':' ||
+	    !credentials_read_name(text, i - 1, &name))
+		return NAME_NONE;
+	return credentials_name_of(name);
+}
+
+/* name: DB_PASSWORD, value: "…", over lines, in JSON and in XML: the name that "value" at at is of. */
+static enum credentials_name name_beside(struct str text, size_t at)
+{
+	size_t low = at > 80 ? at - 80 : 0, end = at;
+	struct str given, name;
+
+	while (end > low && credentials_among(text.p[end - 1], " \t\r\n\"'\\,{-"))
+		end--;
+	if (end == at || !credentials_read_name(text, end, &given))
+		return NAME_NONE;
+	end = (size_t)(given.p - text.p);
+	while (end > low && credentials_among(text.p[end - 1], " \t\"'\\"))
+		end--;
+	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') ||
+	    !credentials_read_name(text, end - 1, &name) || !credentials_name_names(name))
+		return NAME_NONE;
+	return credentials_name_of(given);
+}
+
+/* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a
+ * log. */
+static bool begins_line(struct str text, size_t at)
+{
+	static const struct str words[] = {{"export", 6}, {"set", 3}, {"ENV", 3}, {"env", 3}, {"ARG", 3}, {"-e", 2}};
+	struct str before = str_trim(str_sub(text, credentials_read_line(text, at), at));
+
+	while (before.n && credentials_among(before.p[0], "-+#>*\"'") && !str_is(before, "-e"))
+		before = str_trim(str_sub(before, 1, before.n));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (str_has_suffix(before, words[i]))
+			return true;
+	return before.n == 0;
+}
+
+static bool ends_line(struct str text, size_t end)
+{
+	while (end < text.n && (is_blank(text.p[end]) || text.p[end] == '\r'))
+		end++;
+	return end >= text.n || text.p[end] == '\n' || (text.p[end] == '#' && is_blank(text.p[end - 1])) ||
+	       (text.p[end] == '\\' && credentials_byte(text, end + 1) == 'n') || text.p[end] == '"' ||
+	       text.p[end] == '\'';
+}
+
+static bool is_capitals(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (credentials_is(name.p[i], CH_LOWER))
+			return false;
+	return true;
+}
+
+/* …;Server=x, …&user=y: one of several in a connection string or a query. */
+static bool precedes_another(struct str text, size_t end)
+{
+	struct str look = text.n - end > CREDENTIALS_NAME_BYTES ? str_sub(text, 0, end + CREDENTIALS_NAME_BYTES) : text;
+	size_t name_end;
+
+	if (!credentials_among(credentials_byte(text, end), ";&"))
+		return false;
+	name_end = credentials_run(look, end + 1, CH_NAME | CH_DOT);
+	return name_end > end + 1 && credentials_byte(text, name_end) == '=';
+}
+
+/* "Log in with user=admin password=…, then go on.": a name with nothing but a space before it, and behind the value
+ * a word, or the end of the sentence. A list of arguments ends with a bracket. */
+static bool in_sentence(struct str text, size_t at, size_t end)
+{
+	struct str line = str_sub(text, credentials_read_line(text, at), text.n);
+
+	if (at > 0 && !credentials_is(text.p[at - 1], CH_SPACE))
+		return false;
+	if (memchr(line.p, '(', (size_t)(text.p + at - line.p)))
+		return false;
+	if (end < text.n && credentials_among(text.p[end], ".,"))
+		end++;
+	if (end < text.n && !credentials_is(text.p[end], CH_SPACE))
+		return false;
+	while (end < text.n && is_blank(text.p[end]))
+		end++;
+	return end >= text.n || credentials_is(text.p[end], CH_LETTER | CH_SPACE);
+}
+
+/* May an expression stand here, or only a value? */
+static enum credentials_form form_of(struct str text, struct str name, size_t sign, const struct credentials_value *v)
+{
+	size_t at = (size_t)(name.p - text.p);
+	bool tight = at + name.n == sign && v->at == sign + 1;
+	char before = at > 0 ? text.p[at - 1] : '\n';
+
+	if (v->quoted)
+		return FORM_QUOTED;
+	if (text.p[sign] == '=' && tight &&
+	    (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
+		return FORM_LITERAL;
+	if (!ends_line(text, v->end) || !begins_line(text, at))
+		return text.p[sign] == '=' && tight && (is_capitals(name) || in_sentence(text, at, v->end))
+			       ? FORM_LITERAL : FORM_BARE;
+	if (text.p[sign] == '=' && tight)
+		return is_capitals(name) ? FORM_QUOTED : FORM_LITERAL;
+	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
+}
+
+/* The value is the end of the name, up to how words are joined: token=token, self.token = token,
+ * API_TOKEN = "apiToken". */
+static bool is_own_name(struct str name, struct str value)
+{
+	size_t i = name.n, k = value.n;
+
+	while (i > 0 && k > 0) {
+		if (!credentials_is(name.p[i - 1], CH_ALNUM))
+			i--;
+		else if (!credentials_is(value.p[k - 1], CH_ALNUM))
+			k--;
+		else if (str_ieq(str_sub(name, i - 1, i), str_sub(value, k - 1, k)))
+			i--, k--;	/* the same letter */
+		else
+			return false;
+	}
+	return k == 0;
+}
+
+/* Authorization: Token …; Bearer and Basic are found without the header's name. */
+static bool authorization(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	struct credentials_value v = {0};
+	size_t scheme;
+
+	while (i < t.n && (is_blank(t.p[i]) || credentials_among(t.p[i], "\"'`\\")))
+		i++;
+	scheme = credentials_run(t, i, CH_LETTER | CH_DASH);
+	if (scheme > i && scheme + 1 < t.n && t.p[scheme] == ' ') {
+		if (str_ieq(str_sub(t, i, scheme), STR("bearer")) || str_ieq(str_sub(t, i, scheme), STR("basic")))
+			return false;
+		i = scheme + 1;
+	}
+	if (credentials_here(t, i, STR("AWS4-")))
+		return false;
+	return credentials_read_value(t, i, &v) && judge(s, &v, NAME_AUTHORIZATION, FORM_BARE, ret);
+}
+
+/* A value on the next line is read where it is in quotes. */
+static size_t next_line(struct str text, size_t i)
+{
+	size_t start = i, limit = text.n - i > 80 ? i + 80 : text.n;
+
+	while (i < limit && credentials_is(text.p[i], CH_SPACE))
+		i++;
+	return i < limit && (text.p[i] == '"' || text.p[i] == '\'') ? i : start;
+}
+
+/* **Password:** … */
+static size_t skip_stars(struct str text, size_t i)
+{
+	size_t end = i;
+
+	while (end < text.n && end - i < 3 && text.p[end] == '*')
+		end++;
+	return is_blank(credentials_byte(text, end)) ? end : i;
+}
+
+bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	size_t name_end, value;
+	bool compares;
+	enum credentials_name sort;
+	enum credentials_form form;
+	struct credentials_value v;
+
+	if (!read_sign(t, i, &name_end, &value, &compares) || !credentials_read_name(t, name_end, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE)
+		sort = name_of_two_words(t, name);
+	value = next_line(t, value);
+	value = skip_stars(t, value);
+	if (sort == NAME_NONE && t.p[i] == '=') {
+		sort = name_before_type(t, name_end, value);
+	} else if (sort == NAME_VALUE) {
+		sort = name_beside(t, (size_t)(name.p - t.p));
+	} else if (sort == NAME_AUTHORIZATION) {
+		return authorization(s, value, ret);
+	}
+	if (sort == NAME_NONE || !credentials_read_value(t, value, &v) || (compares && !v.quoted))
+		return false;
+	/* Password: **…** */
+	if (credentials_here(t, v.at, STR("**")) && credentials_here(t, v.end, STR("**")) && v.end - v.at > 2)
+		v.at += 2;
+	if (is_own_name(name, str_sub(t, v.at, v.end)))
+		return false;
+	form = form_of(t, name, i, &v);
+	/* A pass is also what a compiler makes: the value must be more of a password. */
+	if (str_ieq(name, STR("pass")))
+		form = form == FORM_QUOTED ? FORM_LITERAL : FORM_BARE;
+	return judge(s, &v, sort, form, ret);
+}
+
+bool credentials_assign_whole(struct str name, struct str value, struct credential *ret)
+{
+	struct credentials_scan s = {.text = value};
+	struct credentials_value v = {0, value.n, true, false};
+	enum credentials_name sort = credentials_name_of(name);
+
+	if (sort == NAME_NONE || sort == NAME_VALUE || is_own_name(name, value))
+		return false;
+	if (sort == NAME_AUTHORIZATION)
+		return authorization(&s, 0, ret);
+	return judge(&s, &v, sort, FORM_QUOTED, ret);
+}
+
+/* --- Without a sign ------------------------------------------------------------------------------ */
+
+/* setenv("API_KEY", "…") */
+bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	struct credentials_value v;
+	enum credentials_name sort;
+	size_t value = i + 1;
+
+	if (i < 3 || (t.p[i - 1] != '"' && t.p[i - 1] != '\''))
+		return false;
+	while (value < t.n && is_blank(t.p[value]))
+		value++;
+	if (value >= t.n || !credentials_among(t.p[value], "\"'\\") || !credentials_read_name(t, i, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, value, &v) || !v.quoted)
+		return false;
+	if (sort == NAME_AUTHORIZATION)
+		return authorization(s, value, ret);
+	return judge(s, &v, sort, FORM_LOOSE, ret);
+}
+
+/* setPassword("…"), .token('…') */
+bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (i < 4 || t.p[i - 1] != '(' || !credentials_is(t.p[i - 2], CH_ALNUM) ||
+	    !credentials_read_name(t, i - 1, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION || !credentials_read_value(t, i, &v))
+		return false;
+	return judge(s, &v, sort, sort == NAME_PASSWORD ? FORM_LITERAL : FORM_LOOSE, ret);
+}
+
+/* | password | … | */
+bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (i < 3 || t.p[i - 1] != ' ' || credentials_byte(t, i + 1) != ' ' || !credentials_read_name(t, i, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE)
+		sort = name_of_two_words(t, name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v))
+		return false;
+	return judge(s, &v, sort, FORM_LOOSE, ret);
+}
+
+/* <password>…</password> */
+bool credentials_assign_element(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, name;
+	struct credentials_value v;
+	enum credentials_name sort;
+	size_t at;
+
+	if (i < 4 || !credentials_is(t.p[i - 1], CH_LETTER) || !credentials_read_name(t, i, &name))
+		return false;
+	at = (size_t)(name.p - t.p);
+	if (at == 0 || (t.p[at - 1] != '<' && t.p[at - 1] != ':'))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) ||
+	    !credentials_here(t, v.end, STR("</")))
+		return false;
+	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
+}
+
+/* #define API_KEY "…" */
+bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at, end;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (!credentials_here(t, i, STR("#define ")))
+		return false;
+	for (at = i + 8; at < t.n && is_blank(t.p[at]);)
+		at++;
+	end = credentials_run(t, at, CH_WORD);
+	if (end - at < 3 || end - at > CREDENTIALS_NAME_BYTES || !is_blank(credentials_byte(t, end)))
+		return false;
+	sort = credentials_name_of(str_sub(t, at, end));
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || !v.quoted ||
+	    is_own_name(str_sub(t, at, end), str_sub(t, v.at, v.end)))
+		return false;
+	return judge(s, &v, sort, FORM_QUOTED, ret);
+}
+
+/* --password … or -token …; with '=' it is found at the sign. */
+bool credentials_assign_flag(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at = i + 1, end;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (i > 0 && !credentials_is(t.p[i - 1], CH_SPACE) && !credentials_among(t.p[i - 1], "\"'`[("))
+		return false;
+	at += credentials_byte(t, at) == '-';
+	if (!credentials_is(credentials_byte(t, at), CH_LETTER))
+		return false;
+	end = credentials_run(t, at, CH_NAME);
+	/* ["--password", "…"] is a pair. */
+	if (end - at < 4 || end - at > CREDENTIALS_NAME_BYTES || credentials_byte(t, end) != ' ')
+		return false;
+	sort = credentials_name_of(str_sub(t, at, end));
+	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || t.p[v.at] == '-')
+		return false;
+	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
+}

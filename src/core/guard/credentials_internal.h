@@ -1,0 +1,175 @@
+/* What the parts of the scanner for credentials share. A part is asked about one place of the text, the one where a
+ * byte stands that makes it possible, and either fills a credential or says no. */
+#ifndef SPINE_CORE_CREDENTIALS_INTERNAL_H
+#define SPINE_CORE_CREDENTIALS_INTERNAL_H
+
+#include "core/guard/credentials.h"
+
+/* --- Bytes --------------------------------------------------------------------------------------- */
+
+enum {
+	CH_LOWER = 1,
+	CH_UPPER = 2,
+	CH_DIGIT = 4,
+	CH_UNDER = 8,
+	CH_DASH = 16,
+	CH_DOT = 32,
+	CH_BASE64 = 64,	/* + and / */
+	CH_SPACE = 128,	/* blank, tab, CR, LF */
+	CH_LETTER = CH_LOWER | CH_UPPER,
+	CH_ALNUM = CH_LETTER | CH_DIGIT,
+	CH_WORD = CH_ALNUM | CH_UNDER,
+	CH_NAME = CH_WORD | CH_DASH
+};
+
+extern const uint8_t credentials_class[256];
+
+static inline bool credentials_is(char c, unsigned classes)
+{
+	return (credentials_class[(unsigned char)c] & classes) != 0;
+}
+
+/* Unlike strchr, not for NUL. */
+static inline bool credentials_among(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* The byte at i; behind the end it is as if a line ended there. */
+static inline char credentials_byte(struct str text, size_t i)
+{
+	return i < text.n ? text.p[i] : '\n';
+}
+
+/* The end of the run of such bytes that begins at from. */
+static inline size_t credentials_run(struct str text, size_t from, unsigned classes)
+{
+	while (from < text.n && credentials_is(text.p[from], classes))
+		from++;
+	return from;
+}
+
+/* Does the word, of a byte at least, stand at at? */
+static inline bool credentials_here(struct str text, size_t at, struct str word)
+{
+	return at <= text.n && text.n - at >= word.n && text.p[at] == word.p[0] &&
+	       memcmp(text.p + at, word.p, word.n) == 0;
+}
+
+/* The same, of any case; word is in lower case. */
+bool credentials_here_nocase(struct str text, size_t at, struct str word);
+
+/* May a token begin here? Not behind a letter, a digit, '_' or '-', but for those of an escape: \n, %3D. */
+bool credentials_starts(struct str text, size_t at);
+
+/* --- One scan ------------------------------------------------------------------------------------ */
+
+struct credentials_scan {
+	struct str text;
+	size_t from;		/* the end of the last hit: nothing that begins before is one */
+	size_t pem_end;		/* the first "-----END" at or behind the place last asked for; text.n: none */
+	bool pem_end_known;
+};
+
+/* Each is called with the place of the byte that its name says, or that its comment says; true with *ret filled. */
+
+/* credentials_token.c: '_', '-' and '.' inside a known prefix. */
+bool credentials_token_prefixed(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* A token with a form of its own that begins at i. */
+bool credentials_token_at(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* 'I' of AKIA…, 'z' of AIza…, 'J' of eyJ…, 'K' or 'C' of Twilio's SK… and AC…, ':' of a Telegram bot's token. */
+bool credentials_token_aws(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_google(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_jwt(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_twilio(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_telegram(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
+ * former in base64. */
+bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_block_putty(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_place.c: ':' of "://", 'B' or 'b' of Bearer and Basic, '-' of curl's -u and the like, 'w' of password in
+ * a sentence, 'I' of SQL's IDENTIFIED BY. */
+bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
+ * <name>, '#' of #define, the first '-' of --name value. */
+bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* All of value is given to name. */
+bool credentials_assign_whole(struct str name, struct str value, struct credential *ret);
+bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_element(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_assign_flag(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* --- Names and values ---------------------------------------------------------------------------- */
+
+enum credentials_name {
+	NAME_NONE,
+	NAME_PASSWORD,
+	NAME_TOKEN,
+	NAME_SECRET,
+	NAME_API_KEY,
+	NAME_SECRET_KEY,	/* access_key, private_key, signing_key, … */
+	NAME_AWS_SECRET,	/* secret_access_key, aws_secret_key */
+	NAME_AZURE_KEY,		/* AccountKey, SharedAccessKey */
+	NAME_AUTHORIZATION,
+	NAME_VALUE		/* "value", whose name stands beside it: name: X, value: Y */
+};
+
+/* What a value for this name would be: the words of the name decide, however they are joined (api_key, apiKey,
+ * API-KEY). */
+enum credentials_name credentials_name_of(struct str name);
+/* The name's name, where "value" is said of it. */
+bool credentials_name_names(struct str name);
+
+enum credentials_form {
+	FORM_QUOTED,	/* "…", '…', `…` */
+	FORM_LITERAL,	/* bare, where no expression can stand: an environment file, YAML, a command line */
+	FORM_BARE,	/* bare, in code or prose */
+	FORM_LOOSE	/* the name may be one by chance: a pair of strings, a table */
+};
+
+/* Is this value a credential, for a name of this sort? *ret_kind is then its kind. */
+bool credentials_value_is_secret(struct str value, enum credentials_name name, enum credentials_form form,
+				 const char **ret_kind);
+/* Something that stands for a value: xxxx, ****, <key>, ${VAR}, {{ var }}, %s, changeme. */
+bool credentials_value_is_placeholder(struct str value);
+/* Does it look drawn at random, rather than written? min is the least length for which that can be said. */
+bool credentials_value_is_random(struct str value, size_t min);
+/* How many different bytes, up to the first 256. */
+unsigned credentials_value_distinct(struct str value);
+
+/* --- credentials_read.c: where a name and a value begin and end ---------------------------------- */
+
+enum {
+	CREDENTIALS_NAME_BYTES = 64,
+	CREDENTIALS_VALUE_LOOK = 256	/* no more of a value is looked at to judge it */
+};
+
+struct credentials_value {
+	size_t at, end;
+	bool quoted;
+	bool code;	/* bare, and a bracket follows: a call, an index */
+};
+
+/* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it.
+ * False where there is none, or no end to it on its line. */
+bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
+/* The end of a bare value that was longer than CREDENTIALS_VALUE_LOOK. */
+size_t credentials_read_on(struct str text, size_t end);
+/* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there.
+ * False where there is none. */
+bool credentials_read_name(struct str text, size_t end, struct str *ret);
+/* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
+size_t credentials_read_line(struct str text, size_t i);
+
+#endif

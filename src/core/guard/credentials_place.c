@@ -1,0 +1,259 @@
+/* Credentials known by the place they stand in: URLs, HTTP headers, command lines, sentences, SQL. */
+#include "codec/base64.h"
+#include "core/guard/credentials_internal.h"
+
+static bool hit(const struct credentials_scan *s, size_t at, size_t end, const char *kind, struct credential *ret)
+{
+	if (at < s->from || end <= at)
+		return false;
+	*ret = (struct credential){at, end - at, kind};
+	return true;
+}
+
+/* --- URLs ---------------------------------------------------------------------------------------- */
+
+enum { AUTHORITY_BYTES = 512 };
+
+/* user:password is what documents write, admin:password is a credential. */
+static bool is_stand_in_login(struct str user, struct str password)
+{
+	static const char *const users[] = {
+		"user", "username", "usr", "name", "login", "me", "u", "uname", "userid", "joe", "foo", "myuser",
+		"someuser", "someone", "account", "id",
+	};
+	static const char *const passwords[] = {
+		"password", "passwd", "pass", "pwd", "passphrase", "secret", "token", "passw0rd", "mypassword",
+		"mypass", "somepassword", "key", "apikey", "access_token",
+	};
+	bool generic_user = user.n == 0, generic = false;
+
+	/* [user:password@]host */
+	if (user.n && user.p[0] == '[')
+		user = str_sub(user, 1, user.n);
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		generic_user = generic_user || str_ieq(user, str_of(users[i]));
+	for (size_t i = 0; i < sizeof(passwords) / sizeof(passwords[0]); i++)
+		generic = generic || str_ieq(password, str_of(passwords[i]));
+	/* USERNAME:PASSWORD, whoever the user is. */
+	return generic && (generic_user || !credentials_is(password.p[0], CH_LOWER));
+}
+
+/* https://hooks.slack.com/services/T…/B…/…, https://discord.com/api/webhooks/…/… */
+static bool webhook(const struct credentials_scan *s, size_t host, struct credential *ret)
+{
+	static const struct {
+		struct str start;
+		const char *kind;
+	} hooks[] = {{{"hooks.slack.com/services/", 25}, "slack_webhook"},
+		     {{"hooks.slack.com/workflows/", 26}, "slack_webhook"},
+		     {{"hooks.slack.com/triggers/", 25}, "slack_webhook"},
+		     {{"discord.com/api/webhooks/", 25}, "discord_webhook"},
+		     {{"discordapp.com/api/webhooks/", 28}, "discord_webhook"}};
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		size_t at = host + hooks[i].start.n, end;
+
+		if (!credentials_here(s->text, host, hooks[i].start))
+			continue;
+		end = credentials_run(s->text, at, CH_NAME | CH_BASE64);
+		if (end - at < 24 || credentials_value_is_placeholder(str_sub(s->text, at, end)) ||
+		    !credentials_value_is_random(str_sub(s->text, at, end), 24))
+			return false;
+		return hit(s, at, end, hooks[i].kind, ret);
+	}
+	return false;
+}
+
+bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, user, password;
+	size_t start = i + 3, limit = t.n - i > AUTHORITY_BYTES ? i + AUTHORITY_BYTES : t.n;
+	size_t colon = 0, at_sign = 0, end;
+
+	if (i == 0 || !credentials_is(t.p[i - 1], CH_ALNUM) || !credentials_here(t, i, STR("://")))
+		return false;
+	for (end = start; end < limit; end++) {
+		if ((unsigned char)t.p[end] <= ' ' || credentials_among(t.p[end], "/\"'`\\"))
+			break;
+		if (t.p[end] == ':' && colon == 0)
+			colon = end;
+		else if (t.p[end] == '@')
+			at_sign = end;
+	}
+	if (colon == 0 || at_sign < colon)
+		return webhook(s, start, ret);
+	user = str_sub(t, start, colon);
+	password = str_sub(t, colon + 1, at_sign);
+	if (password.n < 4 || credentials_value_is_placeholder(password) || is_stand_in_login(user, password))
+		return false;
+	if (colon + 1 >= s->from && credentials_token_at(s, colon + 1, ret))
+		return true;
+	return hit(s, colon + 1, at_sign, "url_password", ret);
+}
+
+/* --- HTTP ---------------------------------------------------------------------------------------- */
+
+/* Base64 of user:password. */
+static bool is_basic(struct str value)
+{
+	struct buf plain;
+	bool is = false;
+
+	buf_init(&plain, 512);
+	if (base64_decode(value, BASE64_PADDED, &plain) && plain.len >= 3 && str_is_utf8(buf_str(&plain))) {
+		size_t colon = str_find(buf_str(&plain), ':');
+
+		is = colon + 1 < plain.len;
+		for (size_t i = 0; i < plain.len; i++)
+			is = is && (unsigned char)plain.data[i] >= ' ';
+	}
+	buf_release(&plain);
+	return is;
+}
+
+/* Both cases and digits: no word that follows "bearer" in a sentence has that. */
+static bool is_mixed(struct str value)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < value.n; i++)
+		seen |= credentials_class[(unsigned char)value.p[i]];
+	return value.n >= 12 && (seen & CH_ALNUM) == CH_ALNUM;
+}
+
+bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, value;
+	bool basic = credentials_here_nocase(t, i, STR("basic "));
+	size_t at, end, limit;
+
+	if ((!basic && !credentials_here_nocase(t, i, STR("bearer "))) || !credentials_starts(t, i))
+		return false;
+	at = i + (basic ? 6 : 7);
+	limit = t.n - at > 4096 ? at + 4096 : t.n;
+	for (end = at; end < limit && (credentials_is(t.p[end], CH_NAME | CH_DOT | CH_BASE64) || t.p[end] == '~');)
+		end++;
+	while (end < limit && t.p[end] == '=')
+		end++;
+	while (end > at && t.p[end - 1] == '.')
+		end--;
+	value = str_sub(t, at, end);
+	if (basic)
+		return value.n >= 8 && value.n <= 256 && is_basic(value) && hit(s, at, end, "basic_auth", ret);
+	if (at >= s->from && credentials_token_at(s, at, ret))
+		return true;
+	if (value.n < 8 || credentials_value_is_placeholder(value) ||
+	    !(is_mixed(value) || credentials_value_is_random(value, 8)))
+		return false;
+	return hit(s, at, end, "bearer_token", ret);
+}
+
+/* --- Command lines ------------------------------------------------------------------------------- */
+
+/* Does the word stand before i, on its line or on lines that a backslash joins to it? */
+static bool line_has(struct str text, size_t i, const char *word)
+{
+	size_t start = credentials_read_line(text, i), low = i > 512 ? i - 512 : 0;
+
+	while (start > low + 1 && text.p[start - 1] == '\n' && text.p[start - 2] == '\\')
+		start = credentials_read_line(text, start - 1);
+	return memmem(text.p + start, i - start, word, strlen(word)) != NULL;
+}
+
+/* curl -u user:password; either may be in quotes of its own. */
+static bool curl_user(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, user, password;
+	struct credentials_value v, quoted;
+	size_t colon;
+
+	if (!credentials_read_value(t, i, &v) || v.code)
+		return false;
+	colon = v.at + str_find(str_sub(t, v.at, v.end), ':');
+	if (colon >= v.end && credentials_byte(t, v.end) != ':')
+		return false;
+	user = str_sub(t, v.at, colon);
+	if (colon + 1 >= v.end) {
+		if (!credentials_read_value(t, colon + 1, &quoted) || !quoted.quoted)
+			return false;
+		v = quoted;
+		colon = v.at - 1;
+	}
+	password = str_sub(t, colon + 1, v.end);
+	if (password.n < 4 || credentials_value_is_placeholder(password) || is_stand_in_login(user, password))
+		return false;
+	return hit(s, colon + 1, v.end, "basic_auth", ret);
+}
+
+/* curl -u user:password, mysql -ppassword, sshpass -p password */
+bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	struct credentials_value v;
+	char flag = credentials_byte(t, i + 1);
+	const char *kind;
+
+	if (i == 0 || t.p[i - 1] != ' ')
+		return false;
+	if (credentials_here(t, i, STR("-u ")) || credentials_here(t, i, STR("--user ")))
+		return line_has(t, i, "curl") && curl_user(s, i + (flag == 'u' ? 3 : 7), ret);
+	if (flag != 'p' ||
+	    !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i, "sshpass")))
+		return false;
+	if (!credentials_read_value(t, i + 2, &v) || v.code || v.at < s->from ||
+	    !credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, v.quoted ? FORM_QUOTED : FORM_LITERAL,
+					 &kind))
+		return false;
+	return hit(s, v.at, v.end, kind, ret);
+}
+
+/* --- Sentences and SQL --------------------------------------------------------------------------- */
+
+/* The password is "…"; password `…`; machine x login y password z. */
+bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	static const struct str links[] = {{"is ", 3}, {"was ", 4}, {"to ", 3}, {"of ", 3}};
+	struct str t = s->text;
+	struct credentials_value v;
+	enum credentials_form form = FORM_BARE;
+	const char *kind;
+	size_t at = i + 4;
+	bool linked = false;
+
+	if (i < 4 || !credentials_starts(t, i - 4) ||
+	    !(credentials_here_nocase(t, i - 4, STR("password ")) || credentials_here_nocase(t, i - 4, STR("passwd "))))
+		return false;
+	at += t.p[i + 3] == ' ' ? 0 : 1;
+	for (size_t k = 0; k < sizeof(links) / sizeof(links[0]); k++)
+		if (credentials_here(t, at, links[k])) {
+			at += links[k].n;
+			linked = true;
+			break;
+		}
+	if (!credentials_read_value(t, at, &v) || v.code || v.at < s->from)
+		return false;
+	if (v.quoted)
+		form = FORM_LOOSE;
+	else if (line_has(t, i, "login "))
+		form = FORM_LITERAL;
+	else if (!linked)
+		return false;
+	/* The next word of a sentence may be anything: only a mix that nothing else has counts. */
+	if (!credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, form, &kind))
+		return false;
+	return hit(s, v.at, v.end, kind, ret);
+}
+
+bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	struct credentials_value v;
+	const char *kind;
+
+	if (!credentials_here(t, i, STR("IDENTIFIED BY ")) || !credentials_read_value(t, i + 14, &v) || !v.quoted ||
+	    v.at < s->from ||
+	    !credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, FORM_QUOTED, &kind))
+		return false;
+	return hit(s, v.at, v.end, kind, ret);
+}

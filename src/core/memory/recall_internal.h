@@ -1,0 +1,42 @@
+/* What the files recall*.c share. */
+#ifndef SPINE_CORE_RECALL_INTERNAL_H
+#define SPINE_CORE_RECALL_INTERNAL_H
+
+#include "core/memory/recall_document.h"
+
+#include <pthread.h>
+
+enum space_state { SPACE_COLD, SPACE_BUILDING, SPACE_READY };
+
+/* One space. Made when it is first asked for, kept until recall_free. */
+struct recall_space {
+	int64_t space;
+	pthread_rwlock_t lock;		/* guards what follows */
+	enum space_state state;
+	struct index *index;		/* of SPACE_READY */
+	uint64_t *pending;		/* numbers that changed while the index was being built */
+	size_t pending_count;
+	size_t pending_cap;
+};
+
+struct recall {
+	uint64_t seed;
+	pthread_rwlock_t lock;		/* guards the list */
+	struct recall_space **spaces;
+	size_t space_count;
+	struct recall_maker maker;	/* of the writer's thread */
+};
+
+struct recall_scratch {
+	struct analyzer *analyzer;
+	struct termbag bag;
+	struct index_scratch *index;
+};
+
+/* NULL where nobody asked for it yet. */
+struct recall_space *recall_space_find(struct recall *r, int64_t space);
+
+/* Adds all memories of the space to an index with that seed. A second thread uses the connection meanwhile. */
+enum store_status recall_read(struct store_conn *c, int64_t space, uint64_t seed, struct index *index);
+
+#endif
