@@ -100,8 +100,8 @@ struct receipt_row {
 
 /* --- Delivery --- */
 
-/* A handoff's states. What may follow what is core/delivery/handoff_state.h's. The first four are open: something is still to
- * happen. */
+/* A handoff's states. What may follow what is core/delivery/handoff_state.h's. The first four are open: something is
+ * still to happen. */
 enum handoff_state {
 	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
 	HANDOFF_DELAYED,	/* queued for later; due: when it may be taken */
