@@ -150,12 +150,13 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
 
 /* The same with neighbours. What was said just before and after belongs to what was said: a document's neighbours are
  * the active (neither hidden nor expired) documents of its group with the next lower and the next higher id, whatever
- * the filter; they are looked for among the sixteen next ones on each side. Each lends half of its worth for a term; a
- * document longer than a short text (config.note_length) stands by itself, and borrows the less the longer it is. A
- * term counts in full where it is worth most, of the three, and by half elsewhere:
+ * the filter; they are looked for among the sixteen next ones on each side. Each lends half of its worth for a term,
+ * and half of that for each hour between the two (INDEX_NEAR_MS); a document longer than a short text
+ * (config.note_length) stands by itself, and borrows the less the longer it is. A term counts in full where it is
+ * worth most, of the three, and by half elsewhere:
  *
  *     text(d) = sum over the terms of best + rest / 2 of own, c * before / 2, c * after / 2
- *     c = score_shortness(length of d)
+ *     c = score_shortness(length of d) * 2^(-hours between them)
  *
  * It is worked out for the seeds, the best by their own words, three times as many as are wanted on the first page (at
  * least INDEX_NEAR_MIN, at most INDEX_PAGE), and for their neighbours that pass the filter, which need no word of the
@@ -180,6 +181,7 @@ size_t index_search(const struct index *ix, const struct index_query *query, int
  * singling out one of n takes ln(n). INDEX_USUAL sets the scale, the size of a usual space.
  */
 enum { INDEX_NEAR_MIN = 64, INDEX_BACKGROUND = 100, INDEX_USUAL = 500 };
+#define INDEX_NEAR_MS (3600.0 * 1000)
 #define INDEX_FOUND 1.5		/* so a word that only a neighbour has counts three quarters */
 size_t index_search_near(const struct index *ix, const struct index_query *query, int64_t now_ms, size_t k,
 			 struct index_scratch *scratch, struct index_hit *ret_hits);

@@ -16,10 +16,19 @@
 
 #define GRAIN 0x1p48
 
-/* How much of what its neighbours have for a term a document gets. */
+/* How much of what its neighbours have for a term a document gets at most. */
 double near_lending(const struct index_near *n, const struct near_doc *d)
 {
 	return 0.5 * score_shortness(d->s->lengths[d->doc], n->ix->config.note_length);
+}
+
+/* The same of one of them: what was stored in another hour belongs less to it. */
+static double lends(const struct index_near *n, const struct near_doc *d, uint32_t beside)
+{
+	const struct near_doc *lender = &n->docs[beside];
+	double apart_ms = fabs((double)d->s->created_ms[d->doc] - (double)lender->s->created_ms[lender->doc]);
+
+	return near_lending(n, d) * (apart_ms > 0 ? exp2(-apart_ms / INDEX_NEAR_MS) : 1);
 }
 
 static void read_with_neighbours(struct index_near *n, uint32_t at)
@@ -39,18 +48,19 @@ uint64_t near_text_of(struct index_near *n, uint32_t at)
 	const struct near_doc *d;
 	const struct near_match *m, *end;
 	uint64_t twice;
-	double lend;
 	int i;
 
 	read_with_neighbours(n, at);
 	d = &n->docs[at];
-	lend = near_lending(n, d);
 	twice = 2 * (uint64_t)d->sum;
 	for (m = n->matches + d->from, end = m + d->count; m < end; m++)
 		n->best[m->word] = m->worth;
 	for (i = 0; i < 2; i++) {
+		double lend;
+
 		if (d->beside[i] == NEAR_NOBODY)
 			continue;
+		lend = lends(n, d, d->beside[i]);
 		m = n->matches + n->docs[d->beside[i]].from;
 		for (end = m + n->docs[d->beside[i]].count; m < end; m++) {
 			uint32_t lent = (uint32_t)(lend * m->worth);
@@ -141,7 +151,7 @@ struct index_hit near_hit_of(struct index_near *n, uint32_t at)
 	gather(n, &d, 1);
 	for (i = 0; i < 2; i++)
 		if (d.beside[i] != NEAR_NOBODY)
-			gather(n, &n->docs[d.beside[i]], near_lending(n, &d));
+			gather(n, &n->docs[d.beside[i]], lends(n, &d, d.beside[i]));
 	for (i = 0; i < n->word_count; i++) {
 		uint64_t worth = n->all[i] + n->best[i];	/* twice as well */
 

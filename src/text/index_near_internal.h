@@ -89,7 +89,7 @@ void near_prefetch_words(const struct near_doc *d);
 
 /* --- index_near.c: what a document is worth ----------------------------------------------------------- */
 
-/* How much of what its neighbours have for a term a document gets. */
+/* How much of what its neighbours have for a term a document gets at most: of those that were made when it was. */
 double near_lending(const struct index_near *n, const struct near_doc *d);
 /* Twice the text score, in units. */
 uint64_t near_text_of(struct index_near *n, uint32_t at);

@@ -93,6 +93,14 @@ static inline double near_model_rarity(const struct near_model *x, size_t t)
 	       log1p((documents + 0.5) / 0.5);
 }
 
+/* Half for each hour between the two. */
+static inline double near_model_closeness(const struct near_model *x, size_t at, int other)
+{
+	if (other < 0)
+		return 0;
+	return exp2(-fabs((double)x->m->docs[at].created_ms - (double)x->m->docs[other].created_ms) / 3600000);
+}
+
 /* What the document's words, with what its neighbours lend, are worth: of one part of the query. */
 static inline double near_model_part(struct near_model *x, size_t at, uint8_t part, double *ret_own, double *ret_text)
 {
@@ -103,8 +111,8 @@ static inline double near_model_part(struct near_model *x, size_t at, uint8_t pa
 	*ret_own = *ret_text = 0;
 	for (t = 0; t < x->q->terms->term_count; t++) {
 		double mine = near_model_worth(x, (int)at, t), share = x->q->terms->terms[t].share;
-		double left = floor(lend * near_model_worth(x, before, t));
-		double right = floor(lend * near_model_worth(x, after, t));
+		double left = floor(lend * near_model_closeness(x, at, before) * near_model_worth(x, before, t));
+		double right = floor(lend * near_model_closeness(x, at, after) * near_model_worth(x, after, t));
 		double best = fmax(mine, fmax(left, right)), worth = best + (mine + left + right - best) / 2;
 		double full = (float)(model_weight(x->m, &x->s, x->q->terms, t) * 2.2 * x->s.scale) / 2.2;
 

@@ -567,6 +567,37 @@ static void a_long_text_borrows_little(void **state)
 	assert_true(fabs(rate(f, &q, NOW_MS, 13).text / rate(f, &q, NOW_MS, 11).text - 100) < 0.1);
 }
 
+static void what_was_made_in_another_hour_lends_less(void **state)
+{
+	static const int64_t hour_ms = 3600 * 1000;
+	struct fixture *f = *state;
+	struct index_query q;
+	double lent[4];
+	uint64_t id;
+
+	for (id = 10; id < 18; id++) {
+		struct str labels[] = {id % 2 ? STR("odd") : STR("even")};
+		struct str group = id < 12 ? STR("a") : id < 14 ? STR("b") : id < 16 ? STR("c") : STR("d");
+		struct str both[] = {labels[0], group};
+
+		/* Each second one is made 0, 1, 2 and 1,000 hours after the one before it. */
+		static const int64_t hours[] = {0, 1, 2, 1000};
+
+		termbag_clear(&f->bag);
+		termbag_add_text(&f->bag, f->analyzer, id % 2 ? STR("lorem") : STR("zeppelin"), 1);
+		index_add(f->ix, &(struct index_document){
+			.id = id, .terms = &f->bag, .labels = both, .label_count = 2, .group = group,
+			.created_ms = NOW_MS + (id % 2 ? hours[(id - 10) / 2] * hour_ms : 0), .expires_ms = INDEX_NEVER,
+			.boost = 1,
+		});
+	}
+	q = query(f, STR("zeppelin"));
+	for (id = 11; id < 18; id += 2)
+		lent[(id - 11) / 2] = rate(f, &q, NOW_MS, id).text;
+	assert_true(lent[0] > 0 && fabs(lent[1] / lent[0] - 0.5) < 1e-3 && fabs(lent[2] / lent[0] - 0.25) < 1e-3);
+	assert_true(lent[3] == 0);
+}
+
 static void what_only_repeats_one_before_it_is_told(void **state)
 {
 	struct fixture *f = *state;
@@ -763,6 +794,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_hidden_borrows_where_it_is_shown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(neighbours_lend_whatever_the_filter, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_long_text_borrows_little, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_was_made_in_another_hour_lends_less, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_only_repeats_one_before_it_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_everyday_word_says_little, set_up, tear_down),
 		cmocka_unit_test(relevance_depends_on_no_time_boost_filter_or_other_hit),

@@ -441,7 +441,8 @@ static void a_score_is_the_product_of_its_parts(void **state)
 		for (size_t t = 0; t < hits[i].term_count; t++)
 			sum += hits[i].terms[t].score;
 		assert_true(fabs(sum - hits[i].own) < 1e-6);
-		assert_true(hits[i].text > hits[i].own && hits[i].text <= 2 * hits[i].own + 2);
+		/* Neighbours of other days lend next to nothing. */
+		assert_true(hits[i].text >= hits[i].own && hits[i].text <= 1.001 * hits[i].own);
 		assert_true(hits[i].relevance > 0 && hits[i].relevance < 1);
 		assert_int_equal(hits[i].term_count, made % 2 ? 2 : 1);
 		if (i > 0)
@@ -640,7 +641,7 @@ static void a_rating_is_that_of_the_search(void **state)
 			"policy of the retry policy", "none"}[i % 5]);
 
 		m.pinned = i % 3 == 0;
-		m.created_at_ms = T0 - i * DAY_MS;
+		m.created_at_ms = T0 - i * DAY_MS / 100;
 		put(l, m);
 	}
 	q.limit = 50;

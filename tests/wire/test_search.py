@@ -303,7 +303,7 @@ def test_the_parts_of_explain_make_the_score(api):
     for number, text in enumerate(texts):
         api.store(text, importance=["low", "medium", "high", "critical", "low"][number], pinned=number % 2 == 0,
          tags=["gateway"] if number == 3 else [],
-                  created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - number * 5 * 86400)))
+                  created_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - number * 1800)))
     before = time.time() * 1000
     result = api.list("query=retry+policies+gateway&explain=true")["memories"]
     after = time.time() * 1000
