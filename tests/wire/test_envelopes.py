@@ -295,8 +295,9 @@ def test_text_of_agents_cannot_pass_for_the_frame(api):
 
 
 HIDDEN = [chr(c) for c in (*range(1, 9), *range(11, 32), *range(127, 160), 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F),
-                           *range(0x2060, 0x2070), 0xFEFF, *range(0xE0000, 0xE0080))]
-SEEN = ["\u200c", "\u200d", "\ufe0f", "\xa0", "é", "“"]
+                           *range(0x2060, 0x2070), 0xFEFF, *range(0xE0000, 0xE0080), 0xAD, 0x34F, 0x115F, 0x1160, 0x17B4,
+                           0x17B5, 0x180E, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0))]
+SEEN = ["\u200c", "\u200d", "\ufe0f", "\xa0", "é", "“", "中", "あ", "ក"]
 
 
 def test_what_hides_or_reorders_text_is_made_visible_and_counted_so(api):

@@ -195,3 +195,11 @@ def test_an_envelope_that_is_packed_again_keeps_why_its_memories_came_along(api)
     assert whys(first) == whys(again) == whys(smaller)
     assert whys(first)[cited["id"]] == "cited" and set(whys(first).values()) == {"cited", "relevant"}
     assert cited["id"] in [ref["id"] for ref in smaller["memory"]["refs"]] and smaller["budget"]["trimmed"]
+
+
+@pytest.mark.parametrize("text", ["{0} {1}", "{1} {0}"])
+def test_a_long_summary_finds_by_its_beginning_and_by_its_end(api, text):
+    fact = api.store("The anchor of the ferry drags when the tide turns.")
+    fill(api, random.Random(5), 50)
+    long = text.format("Find out why the anchor of the ferry drags.", "Read this as it is meant, and mind the usual things. " * 200)
+    assert fact["id"] in [ref["id"] for ref in dry(api, task_summary=long)["memory"]["refs"]]

@@ -39,10 +39,12 @@ static struct str without_ids(struct arena *arena, struct str text)
 	return (struct str){p, n};
 }
 
+/* Of a long text the beginning and the end: what is to be done stands in one of them. */
 static struct str query_text(struct arena *arena, struct str text)
 {
 	if (text.n > HANDOFF_QUERY_MAX)
-		text.n = HANDOFF_QUERY_MAX;
+		text = arena_printf(arena, "%.*s %.*s", HANDOFF_QUERY_MAX / 2, text.p, HANDOFF_QUERY_MAX / 2,
+				    text.p + text.n - HANDOFF_QUERY_MAX / 2);
 	return without_ids(arena, text);
 }
 

@@ -9,7 +9,7 @@ enum { SHORT_BYTES = 1000, SHORT_NAME_BYTES = 64 };
 /* The first bytes of all of them, and of others. */
 static const bool is_suspect[256] = {
 	[0x00 ... 0x08] = true, [0x0a ... 0x1f] = true, [0x7f] = true,
-	[0xc2] = true, [0xd8] = true, [0xe2] = true, [0xef] = true, [0xf3] = true,
+	[0xc2] = true, [0xcd] = true, [0xd8] = true, [0xe1 ... 0xe3] = true, [0xef] = true, [0xf3] = true,
 };
 
 static const struct {
@@ -18,11 +18,12 @@ static const struct {
 } hidden[] = {
 	{0x00, 0x08}, {0x0a, 0x1f}, {0x7f, 0x9f},	/* controls but tab */
 	{0x61c, 0x61c}, {0x200e, 0x200f},		/* marks of direction */
-	{0x200b, 0x200b}, {0xfeff, 0xfeff},		/* of no width */
+	{0xad, 0xad}, {0x34f, 0x34f}, {0x180e, 0x180e}, {0x200b, 0x200b}, {0xfeff, 0xfeff},	/* of no width */
+	{0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x3164, 0x3164}, {0xffa0, 0xffa0},	/* letters that show nothing */
 	{0x2028, 0x202e},				/* separators, embeddings and overrides */
 	{0x2060, 0x206f},				/* of no width, isolates, formats of old */
 	{0xfff9, 0xfffb},				/* annotations */
-	{0xe0000, 0xe007f},				/* tags */
+	{0xe0000, 0xe007f}, {0xe0100, 0xe01ef},		/* tags, and selectors that can carry any bytes */
 };
 
 static bool is_hidden(uint32_t code)
