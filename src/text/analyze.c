@@ -20,6 +20,7 @@ enum {
 	CUT_BYTES = 48,		/* of a term that is too long; 16 digits of its hash follow */
 	MIXED_CHANGES = 3,	/* between letters and digits of a piece: more of them is a hash, not a name */
 	MIXED_CHANGES_RUN = 5,	/* of a whole run: a UUID */
+	NUMBER_PART = 4,	/* a number that is a part has so many times less of a share */
 };
 
 struct part {
@@ -222,6 +223,7 @@ static void split_run(struct analyzer *a)
 static void emit_compound(struct analyzer *a)
 {
 	size_t len = 0, i;
+	float share;
 
 	for (i = 0; i < a->part_count; i++) {
 		struct part *p = &a->parts[i];
@@ -238,10 +240,12 @@ static void emit_compound(struct analyzer *a)
 	a->part_count = i;
 	a->share = 0.5f;
 	emit_word(a, (struct str){a->whole, len});
-	a->share /= (float)a->part_count;
+	share = a->share / (float)a->part_count;
 	for (i = 0; i < a->part_count; i++) {
 		const struct part *p = &a->parts[i];
 
+		/* Of a version, a time or an id, a number says little by itself. */
+		a->share = a->class[p->from] == FOLD_DIGIT ? share / NUMBER_PART : share;
 		emit_part(a, p->from, p->to, (struct str){a->whole + p->at, p->len});
 	}
 	a->share = 1;

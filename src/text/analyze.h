@@ -10,7 +10,7 @@
  * keeps what was cut.
  *
  * A term comes with its share of a word: 1, and of a compound, which is one word, a half for the whole and a half for
- * all parts together.
+ * all parts together; a part that is a number has a quarter of what other parts have.
  *
  * Documents and queries go through the same analysis.
  */

@@ -140,7 +140,7 @@ static void a_compound_is_one_word_in_shares(void **state)
 	assert_shares(a, "gateway retryPolicy gateway", "gateway 1 retrypolici 0.5 retri 0.25 polici 0.25 gateway 1 ");
 	assert_shares(a, "retrypolicy", "retrypolici 1 ");
 	assert_shares(a, "a/b_c.d", "abcd 0.5 b 0.125 c 0.125 d 0.125 ");
-	assert_shares(a, "1.2 \u6771\u4eac", "1.2 0.5 1 0.25 2 0.25 \u6771\u4eac 1 ");
+	assert_shares(a, "1.2 \u6771\u4eac", "1.2 0.5 1 0.0625 2 0.0625 \u6771\u4eac 1 ");
 }
 
 /* The most that one of the occurrences says. */
