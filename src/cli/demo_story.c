@@ -3,8 +3,8 @@
 #include "cli/demo.h"
 
 #include "base/clock.h"
-#include "cli/show_changes.h"
-#include "cli/show_trace.h"
+#include "cli/show/show_changes.h"
+#include "cli/show/show_trace.h"
 
 #define INTENT "Customers are charged twice when the network is slow. Stop that, and leave the public API as it is."
 #define FACT_1 "The gateway answers 504 after 30 s although the charge went through: so it was in 47 of 52 cases."

@@ -4,7 +4,7 @@
 #include "cli/ask.h"
 #include "cli/pages.h"
 #include "cli/shared_options.h"
-#include "cli/show.h"
+#include "cli/show/show.h"
 #include "cli/when.h"
 #include "client/url.h"
 

@@ -1,7 +1,7 @@
 #include "cli/prompt.h"
 
 #include "cli/ask.h"
-#include "cli/show.h"
+#include "cli/show/show.h"
 
 /* The prompt is taken from the version 1 rendering, whose `context` it is: an answer that is JSON can be told from the
  * page of some other server, and a Markdown text cannot. */

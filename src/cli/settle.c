@@ -5,7 +5,7 @@
 #include "cli/input.h"
 #include "cli/reason.h"
 #include "cli/shared_options.h"
-#include "cli/show.h"
+#include "cli/show/show.h"
 #include "client/url.h"
 
 enum { BODY_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };

@@ -1,0 +1,276 @@
+/* spine agent: shows an agent, or registers it. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/settle.h"
+#include "cli/shared_options.h"
+#include "cli/show/show.h"
+
+enum { BODY_MAX_BYTES = 1024 * 1024 };
+
+static const char *const fetch_choices[] = {"mcp", "command", "http", NULL};
+
+static const struct option agent_options[] = {
+	{
+		.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
+		.help = "the versions of envelopes that it reads: 2, 1, or both as in 1,2"
+	},
+	{
+		.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
+		.help = "in whose tokens its prompts are counted"
+	},
+	{
+		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
+		.help = "the budget of its prompts"
+	},
+	{
+		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
+		.help = "what it does"
+	},
+	{
+		.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
+		.help = "how it fetches a memory by its id, so that its prompts say how"
+	},
+	{
+		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
+		.help = "who gets its work where it fails; may be given several times, in this order"
+	},
+	{
+		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+		.help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"
+	},
+	{
+		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+		.help = "how often it is tried; 3 where nobody says otherwise"
+	},
+	{
+		.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
+		.help = "where its work is sent to, instead of waiting to be received"
+	},
+	{
+		.name = "replace", .type = OPTION_FLAG,
+		.help = "forget the settings that are not given, instead of keeping them"
+	},
+};
+
+static const struct option_table agent_table = {"Registering", agent_options, OPTION_COUNT(agent_options)};
+
+static const struct option breaker_options[] = {
+	{
+		.name = "reset-breaker", .type = OPTION_FLAG,
+		.help = "close its circuit breaker now, instead of when its time is over"
+	},
+};
+
+static const struct option_table breaker_table = {"Circuit breaker", breaker_options, OPTION_COUNT(breaker_options)};
+
+static bool is_registering(const struct cli *cli)
+{
+	for (size_t i = 0; i < agent_table.count; i++)
+		if (options_is_given(&cli->options, agent_options[i].name))
+			return true;
+	return false;
+}
+
+static int put_accepts(const struct cli *cli, const char *given, struct json_writer *w)
+{
+	struct str rest = str_of(given);
+
+	json_key(w, "accepts");
+	json_begin_array(w);
+	while (rest.p) {
+		struct str version = str_trim(str_cut(&rest, ','));
+
+		if (version.n == 0 || !str_is_utf8(version))
+			return cli_usage(cli, "--accepts is \"%.80s\"; expected versions, such as 2 or 1,2", given);
+		json_put_str(w, version);
+	}
+	json_end_array(w);
+	return CLI_OK;
+}
+
+/* A setting that was not given stays what it is. */
+static void keep(const struct json *present, const char *key, struct json_writer *w)
+{
+	const struct json *value = json_get(present, key);
+
+	if (value && value->type != JSON_NULL) {
+		json_key(w, key);
+		json_put(w, value);
+	}
+}
+
+static int put_text(const struct cli *cli, const char *option, const char *key, const struct json *present,
+		    struct json_writer *w)
+{
+	const char *text = options_text(&cli->options, option);
+
+	if (text && !str_is_utf8(str_of(text)))
+		return cli_usage(cli, "--%s is not UTF-8 text", option);
+	if (text)
+		json_member_cstr(w, key, text);
+	else
+		keep(present, key, w);
+	return CLI_OK;
+}
+
+static void put_number(const struct cli *cli, const char *option, const char *key, const struct json *present,
+		       struct json_writer *w)
+{
+	if (options_is_given(&cli->options, option))
+		json_member_int(w, key, options_int(&cli->options, option));
+	else
+		keep(present, key, w);
+}
+
+static int put_fallbacks(const struct cli *cli, const struct json *present, struct json_writer *w)
+{
+	const struct option_value *given = options_value(&cli->options, "fallback");
+
+	if (given->list_count == 0) {
+		keep(present, "fallbacks", w);
+		return CLI_OK;
+	}
+	json_key(w, "fallbacks");
+	json_begin_array(w);
+	for (size_t i = 0; i < given->list_count; i++) {
+		if (!str_is_utf8(str_of(given->list[i])))
+			return cli_usage(cli, "--fallback is not UTF-8 text");
+		json_put_cstr(w, given->list[i]);
+	}
+	json_end_array(w);
+	return CLI_OK;
+}
+
+static int put_body(const struct cli *cli, const struct json *present, struct buf *out)
+{
+	static const char *const texts[] = {"tokenizer", "description", "webhook", NULL};
+	const char *accepts = options_text(&cli->options, "accepts");
+	struct json_writer w;
+	int code = CLI_OK;
+
+	json_writer_init(&w, out);
+	json_begin_object(&w);
+	if (accepts)
+		code = put_accepts(cli, accepts, &w);
+	else
+		keep(present, "accepts", &w);
+	for (const char *const *option = texts; *option && code == CLI_OK; option++)
+		code = put_text(cli, *option, *option, present, &w);
+	if (code == CLI_OK)
+		code = put_text(cli, "fetch-hint", "fetch_hint", present, &w);
+	put_number(cli, "max-tokens", "max_tokens", present, &w);
+	put_number(cli, "attempts", "max_attempts", present, &w);
+	if (options_is_given(&cli->options, "ack-timeout"))
+		settle_put_seconds(&w, "ack_timeout_s", options_int(&cli->options, "ack-timeout"));
+	else
+		keep(present, "ack_timeout_s", &w);
+	if (code == CLI_OK)
+		code = put_fallbacks(cli, present, &w);
+	json_end_object(&w);
+	return code;
+}
+
+/* A copy of an object with what is there; a setting that nobody made is not worth a line. */
+static struct json without_nothing(struct arena *arena, const struct json *object, int depth)
+{
+	struct json copy = {.type = JSON_OBJECT};
+
+	copy.members = arena_calloc(arena, object->count + 1, sizeof(*copy.members));
+	for (uint32_t i = 0; i < object->count; i++) {
+		struct json_member m = object->members[i];
+
+		if (m.value.type == JSON_OBJECT && depth > 0)
+			m.value = without_nothing(arena, &m.value, depth - 1);
+		if (m.value.type != JSON_NULL && !(m.value.type == JSON_ARRAY && m.value.count == 0))
+			copy.members[copy.count++] = m;
+	}
+	return copy;
+}
+
+static void print_agent(const struct cli *cli, const struct json *agent)
+{
+	struct json shown;
+
+	if (agent->type != JSON_OBJECT)
+		return;
+	shown = without_nothing(cli->arena, agent, 1);
+	show_object(cli, &shown);
+}
+
+/* With if_match a second time would be refused, because of the first. */
+static int call(struct cli *cli, const char *method, struct str body, const char *if_match)
+{
+	struct client_request request = {
+		.method = method, .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
+		.body = body, .if_match = if_match, .repeatable = if_match == NULL,
+	};
+
+	return ask_print(cli, &request, print_agent);
+}
+
+/* The server replaces all settings at once, so the present ones are read first; where somebody changes them meanwhile,
+ * it refuses. */
+static int register_agent(struct cli *cli)
+{
+	struct client_request request = {
+		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
+		.repeatable = true,
+	};
+	struct ask present = {0};
+	struct buf body;
+	int code = CLI_OK;
+
+	buf_init(&body, BODY_MAX_BYTES);
+	if (!options_flag(&cli->options, "replace")) {
+		ask_make(cli, &request, cli->arena, &present);
+		code = str_is(present.code, "agent_not_found") ? CLI_OK : present.exit;
+		if (code != CLI_OK)
+			ask_report(cli, &present);
+	}
+	if (code == CLI_OK)
+		code = put_body(cli, present.exit == CLI_OK ? &present.json : NULL, &body);
+	if (code == CLI_OK)
+		code = call(cli, "PUT", buf_str(&body), present.reply.etag[0] ? present.reply.etag : NULL);
+	ask_release(&present);
+	buf_release(&body);
+	return code;
+}
+
+static int reset_breaker(struct cli *cli)
+{
+	struct client_request request = {
+		.method = "POST", .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], "/reset"),
+		.repeatable = true,
+	};
+
+	return ask_print(cli, &request, show_object);
+}
+
+static int exec_agent(struct cli *cli)
+{
+	bool registers = is_registering(cli);
+
+	if (options_flag(&cli->options, "reset-breaker"))
+		return registers ? cli_usage(cli, "--reset-breaker is given alone, without settings") :
+			reset_breaker(cli);
+	return registers ? register_agent(cli) : call(cli, "GET", STR_NULL, NULL);
+}
+
+const struct command cmd_agent = {
+	.name = "agent",
+	.summary = "Shows an agent, or registers it where an option is given",
+	.usage = "NAME",
+	.about = "Shows what is queued, at work and parked for it, its circuit breaker, and when it was last seen. "
+		 "Settings that are not given stay as they are. An agent that nobody registered takes version 2, "
+		 "o200k_base and 8000 tokens.",
+	.examples = {
+		"spine agent coder --accepts 1,2 --tokenizer cl100k_base --max-tokens 4000",
+		"spine agent coder --description \"writes code\" --fallback generalist --ack-timeout 30s",
+		"spine agent coder --reset-breaker",
+		"spine agent coder",
+	},
+	.tables = {&agent_table, &breaker_table, &client_table},
+	.min_args = 1,
+	.max_args = 1,
+	.exec = exec_agent,
+};

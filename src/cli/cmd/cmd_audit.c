@@ -1,0 +1,140 @@
+/* spine audit: who did what to which object, and when. */
+#include "base/clock.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/pages.h"
+#include "cli/shared_options.h"
+#include "cli/show/show_event.h"
+#include "cli/when.h"
+#include "client/url.h"
+
+enum { PATH_MAX_BYTES = 64 * 1024 };
+
+static const struct option audit_options[] = {
+	{
+		.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
+		.help = "only what this agent or person did"
+	},
+	{
+		.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
+		.help = "only what was done to this memory, envelope, handoff, agent, channel or route"
+	},
+	{
+		.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
+		.help = "only actions that begin so: memory.forget, or handoff.,route."
+	},
+	{
+		.name = "since", .arg = "TIME", .type = OPTION_TEXT,
+		.help = "only what happened at this time or later: 2026-01-30T12:00:00Z, a date, or 90m, 2h, 7d ago"
+	},
+	{
+		.name = "until", .arg = "TIME", .type = OPTION_TEXT,
+		.help = "only what happened before this time"
+	},
+	{
+		.name = "oldest", .type = OPTION_FLAG,
+		.help = "from the beginning on; otherwise the newest come first"
+	},
+};
+
+static const struct option_table audit_table = {"Which", audit_options, OPTION_COUNT(audit_options)};
+
+static int add_time(const struct cli *cli, const char *name, struct buf *path)
+{
+	const char *text = options_text(&cli->options, name);
+	char time[CLOCK_TEXT_SIZE];
+	int64_t ms;
+
+	if (text == NULL)
+		return CLI_OK;
+	if (!when_parse(str_of(text), clock_wall_ms(), &ms))
+		return cli_usage(cli, "--%s is \"%s\"; expected " WHEN_EXPECTED, name, text);
+	clock_format(ms, time);
+	url_add(path, name, str_of(time));
+	return CLI_OK;
+}
+
+static int put_path(const struct cli *cli, struct buf *path)
+{
+	static const char *const names[] = {"actor", "object", "action"};
+	int code;
+
+	buf_puts(path, "/v1/audit");
+	for (size_t i = 0; i < OPTION_COUNT(names); i++) {
+		const char *text = options_text(&cli->options, names[i]);
+
+		if (text)
+			url_add(path, names[i], str_of(text));
+	}
+	code = add_time(cli, "since", path);
+	if (code == CLI_OK)
+		code = add_time(cli, "until", path);
+	url_add(path, "order", options_flag(&cli->options, "oldest") ? STR("oldest") : STR("newest"));
+	url_add_int(path, "page_size", options_int(&cli->options, "limit"));
+	return code;
+}
+
+/* The server looks through a part of the history at a time: where nothing in it fits, the next part is asked for. */
+static int ask_until_found(struct cli *cli, const struct buf *path, const char *token, struct ask *ret)
+{
+	struct client_request request = {.method = "GET", .repeatable = true};
+	struct buf whole;
+	struct str next;
+	int code;
+
+	buf_init(&whole, PATH_MAX_BYTES);
+	do {
+		buf_clear(&whole);
+		buf_put(&whole, buf_str(path));
+		if (token)
+			url_add(&whole, "page_token", str_of(token));
+		request.path = buf_str(&whole).p;
+		code = ask_run(cli, &request, ret);
+		next = ask_str(&ret->json, "next_page_token");
+		token = next.n ? arena_cstr(cli->arena, next) : NULL;
+		if (code == CLI_OK && token && ask_array(&ret->json, "entries")->count == 0)
+			ask_release(ret);
+		else
+			break;
+	} while (true);
+	buf_release(&whole);
+	return code;
+}
+
+static int exec_audit(struct cli *cli)
+{
+	struct buf path;
+	struct ask ask;
+	int code;
+
+	buf_init(&path, PATH_MAX_BYTES);
+	code = put_path(cli, &path);
+	if (code != CLI_OK) {
+		buf_release(&path);
+		return code;
+	}
+	code = ask_until_found(cli, &path, options_text(&cli->options, "page-token"), &ask);
+	if (code == CLI_OK && cli_is_json(cli)) {
+		cli_write_json(cli, buf_str(&ask.reply.body));
+	} else if (code == CLI_OK) {
+		show_audit(cli, ask_array(&ask.json, "entries"));
+		pages_tell(cli, &ask.json);
+	}
+	ask_release(&ask);
+	buf_release(&path);
+	return code;
+}
+
+const struct command cmd_audit = {
+	.name = "audit",
+	.summary = "Tells who did what to which object, and when",
+	.usage = "",
+	.about = "Every write is in it, and nothing is ever removed from it. Whose name is \"-\" did not give one (see "
+		 "--agent), or was the server itself: leases that ran out, handoffs that were parked.",
+	.examples = {
+		"spine audit", "spine audit --object ms-1", "spine audit --actor analyst --action memory. --since 7d",
+		"spine audit --since 2026-01-30 --oldest --json | jq '.entries[].action'",
+	},
+	.tables = {&audit_table, &pages_table, &client_table},
+	.exec = exec_audit,
+};

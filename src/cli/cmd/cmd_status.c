@@ -1,0 +1,111 @@
+/* spine status: what the server says of itself. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/shared_options.h"
+#include "cli/show/show.h"
+#include "cli/show/show_stats.h"
+
+enum { DELIVERY_MAX_BYTES = 1 << 20 };
+
+/* A server that answers but takes no more work is not well. */
+static int check_ready(struct cli *cli, struct ask *ready)
+{
+	struct client_request request = {.method = "GET", .path = "/readyz"};
+	struct str reason;
+
+	ask_make(cli, &request, cli->arena, ready);
+	if (ready->exit == CLI_OK)
+		return CLI_OK;
+	reason = ask_str(&ready->json, "reason");
+	if (reason.n == 0)
+		reason = ready->code;
+	cli_error(cli, "the server is not ready: %.*s", STR_ARG(reason));
+	return str_is(reason, "store_failed") ? CLI_DAMAGED : CLI_UNREACHABLE;
+}
+
+static void print_verdict(const struct cli *cli, bool is_ready)
+{
+	enum term_style style = is_ready ? TERM_GREEN : TERM_RED;
+
+	cli_write(arena_printf(cli->arena, "%s: %s%s%s\n", client_url(cli->client), term_on(&cli->out, style),
+			       is_ready ? "ready" : "not ready", term_off(&cli->out, style)));
+}
+
+static const struct show_word status_words[] = {
+	{"started_at", "started", NULL},
+	{"uptime", "running for", NULL},
+	{"store bytes", "store size", NULL},
+	{"store data", "data directory", NULL},
+	{"http connections", "connections", NULL},
+	{"http requests", "requests so far", NULL},
+	{"http requests_active", "requests under way", NULL},
+	{"http refused", "requests refused", NULL},
+	{"writer queued", "writes waiting", NULL},
+	{"writer writes", "writes so far", NULL},
+	{"writer commits", "commits so far", NULL},
+	{"events streams", "streams of events", NULL},
+	{"traces", "spans", "sent nowhere (spine serve --otlp-endpoint)"},
+	{"traces exported", "spans sent", NULL},
+	{"traces dropped", "spans dropped", NULL},
+	{"traces dropped_by refused", "spans dropped, refused", NULL},
+	{"traces dropped_by rejected", "spans dropped, rejected", NULL},
+	{"traces dropped_by behind", "spans dropped, behind", NULL},
+	{"traces dropped_by stopped", "spans dropped, stopped", NULL},
+	{"traces failed_posts", "posts of spans failed", NULL},
+	{NULL, NULL, NULL},
+};
+
+/* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
+static void print_delivery(struct cli *cli)
+{
+	struct client_request stats_request = {.method = "GET", .path = "/v1/stats"};
+	struct client_request alerts_request = {.method = "GET", .path = "/v1/alerts"};
+	struct ask stats, alerts;
+	struct buf out;
+
+	ask_make(cli, &stats_request, cli->arena, &stats);
+	ask_make(cli, &alerts_request, cli->arena, &alerts);
+	buf_init(&out, DELIVERY_MAX_BYTES);
+	if (stats.exit == CLI_OK) {
+		buf_puts(&out, "\nThe last five minutes:\n");
+		show_stats_overall(cli, &stats.json, &out);
+	}
+	if (alerts.exit == CLI_OK)
+		show_stats_alerts(cli, cli->arena, &alerts.json, &out);
+	cli_write(buf_str(&out));
+	buf_release(&out);
+	ask_release(&stats);
+	ask_release(&alerts);
+}
+
+static int exec_status(struct cli *cli)
+{
+	struct client_request request = {.method = "GET", .path = "/v1/status"};
+	struct ask status, ready = {0};
+	int code = ask_run(cli, &request, &status);
+
+	if (code == CLI_OK) {
+		code = check_ready(cli, &ready);
+		if (cli_is_json(cli)) {
+			cli_write_json(cli, buf_str(&status.reply.body));
+		} else {
+			print_verdict(cli, code == CLI_OK);
+			show_object_as(cli, &status.json, status_words);
+			print_delivery(cli);
+		}
+	}
+	ask_release(&status);
+	ask_release(&ready);
+	return code;
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.summary = "Says how the server is; the exit code is 0 only where it is ready",
+	.usage = "",
+	.about = "Below it: how delivery went in the last five minutes, and the alerts that are firing. "
+		 "Live: spine top.",
+	.examples = {"spine status", "spine status --json | jq .version"},
+	.tables = {&client_table},
+	.exec = exec_status,
+};

@@ -1,0 +1,120 @@
+/* spine update: changes a memory, which makes a new version of it. */
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/fields.h"
+#include "cli/input.h"
+#include "cli/shared_options.h"
+#include "cli/show/show.h"
+#include "cli/version_match.h"
+
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+
+static const char *const clear_choices[] = {"summary", "task", "tags", "metadata", "expires_at", "agent", NULL};
+
+static const struct option update_options[] = {
+	{
+		.name = "clear", .arg = "FIELD", .type = OPTION_LIST, .choices = clear_choices,
+		.help = "empty this field; may be given several times"
+	},
+};
+
+static const struct option_table update_table = {"Emptying", update_options, OPTION_COUNT(update_options)};
+
+static int put_cleared(const struct cli *cli, struct json_writer *w)
+{
+	const struct option_value *clear = options_value(&cli->options, "clear");
+
+	for (size_t i = 0; i < clear->list_count; i++) {
+		const char *const *known = clear_choices;
+
+		while (*known && strcmp(*known, clear->list[i]) != 0)
+			known++;
+		if (*known == NULL)
+			return cli_usage(cli, "--clear is \"%.80s\"; expected one of summary, task, tags, metadata, "
+					 "expires_at, agent", clear->list[i]);
+		json_key(w, *known);
+		json_put_null(w);
+	}
+	return CLI_OK;
+}
+
+/* The text is read from standard input only where it is asked for, or where nothing else is to be changed. */
+static int put_content(const struct cli *cli, struct json_writer *w)
+{
+	const char *arg = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
+	bool others = fields_any(cli) || options_is_given(&cli->options, "clear");
+	struct buf text, error;
+	int code = CLI_OK;
+
+	if (arg == NULL && others)
+		return CLI_OK;
+	buf_init(&text, TEXT_MAX_BYTES);
+	buf_init(&error, 4096);
+	if (!input_text(cli, arg, &text, &error)) {
+		cli_error(cli, "%s", buf_str(&error).p);
+		code = CLI_FAILED;
+	} else if (text.len == 0) {
+		code = cli_usage(cli, "there is no text, and nothing else to change");
+	} else {
+		code = fields_check_text(cli, "the text", buf_str(&text));
+	}
+	if (code == CLI_OK)
+		json_member_str(w, "content", buf_str(&text));
+	buf_release(&text);
+	buf_release(&error);
+	return code;
+}
+
+static int send_patch(struct cli *cli, const struct buf *body)
+{
+	const char *id = cli->options.args[0];
+	struct client_request request = {
+		.method = "PATCH",
+		.path = ask_memory_path(cli->arena, id, ""),
+		.body = buf_str(body),
+		.if_match = version_match(cli, id),
+	};
+
+	/* A second time changes nothing, but would not find the old version any more. */
+	request.repeatable = request.if_match == NULL;
+	return ask_print(cli, &request, show_version);
+}
+
+static int exec_update(struct cli *cli)
+{
+	struct json_writer w;
+	struct buf body;
+	int code;
+
+	buf_init(&body, BODY_MAX_BYTES);
+	json_writer_init(&w, &body);
+	json_begin_object(&w);
+	code = put_content(cli, &w);
+	if (code == CLI_OK)
+		code = fields_put(cli, &w);
+	if (code == CLI_OK)
+		code = put_cleared(cli, &w);
+	json_end_object(&w);
+	if (code == CLI_OK)
+		code = send_patch(cli, &body);
+	buf_release(&body);
+	return code;
+}
+
+const struct command cmd_update = {
+	.name = "update",
+	.summary = "Changes a memory and prints its id and new version",
+	.usage = "ID [TEXT|-]",
+	.about = "What is given replaces the old: the text, and the fields named by options. The old version can "
+		 "still be read (ID@VERSION) and reverted to. With \"-\", or where nothing at all is given, the text "
+		 "is read from standard input.",
+	.examples = {
+		"spine update ms-1 \"Retry-After is in seconds, at most 120.\"",
+		"spine update ms-1 --importance high --tag gateway --tag limits",
+		"spine update ms-1 --clear summary --if-version 3",
+	},
+	.tables = {&fields_table, &update_table, &version_match_table, &client_table},
+	.min_args = 1,
+	.max_args = 2,
+	.exec = exec_update,
+};
