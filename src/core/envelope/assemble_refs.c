@@ -78,9 +78,7 @@ static void collect_named(struct collection *c, const struct envelope *parent)
 	struct mention_list results = {0};
 	struct memory_id id;
 
-	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it where it is
-	 * relevant.
-	 */
+	/* A result is cited once, by the hop behind it. Later ones have it in the history, and find it by relevance. */
 	result_steps_collect(&results, &parent->history, c->arena);
 	for (size_t i = 0; i < parent->ref_count; i++) {
 		id = (struct memory_id){parent->refs[i].id.num, 0};
@@ -108,15 +106,17 @@ static void collect_decided(struct collection *c, const struct envelope *parent)
 }
 
 /* Who opens a memory needs it. */
-static void collect_opened(const struct assemble_tools *t, const struct assemble_input *in, struct collection *c)
+static enum store_status collect_opened(const struct assemble_tools *t, const struct assemble_input *in,
+					struct collection *c)
 {
 	struct receipt_row *rows = arena_calloc(t->arena, HANDOFF_RECENT_MAX, sizeof(*rows));
-	size_t count;
+	size_t count = 0;
+	enum store_status status =
+		store_receipts(t->conn, in->space, in->parent->num, HANDOFF_RECENT_MAX, t->arena, rows, &count);
 
-	if (store_receipts(t->conn, in->space, in->parent->num, HANDOFF_RECENT_MAX, t->arena, rows, &count) != STORE_OK)
-		return;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; status == STORE_OK && i < count; i++)
 		add_newest(c, rows[i].memory);
+	return status;
 }
 
 /* Adds what the query lists, up to max of what is not there yet. What is there already may be listed again: a second
@@ -141,19 +141,21 @@ static void collect_listed(const struct assemble_tools *t, const struct assemble
 	collection_note(c, from, why);
 }
 
-static void collect_inherited(const struct assemble_tools *t, const struct assemble_input *in,
-			      const struct envelope *e, struct collection *c)
+static enum store_status collect_inherited(const struct assemble_tools *t, const struct assemble_input *in,
+					   const struct envelope *e, struct collection *c)
 {
 	struct recall_filter decisions[] = {{RECALL_KIND, STR_NULL, STR("decision")}, {RECALL_TASK, STR_NULL, e->task}};
 	struct recall_query query = {.filters = decisions, .filter_count = 2};
 	size_t from = c->ids.count;
+	enum store_status status;
 
 	collect_named(c, in->parent);
 	collect_decided(c, in->parent);
-	collect_opened(t, in, c);
+	status = collect_opened(t, in, c);
 	collection_note(c, from, WHY_INHERITED);
 	collect_pinned(c, in->parent);
 	collect_listed(t, in, c, &query, HANDOFF_DECISIONS_KEPT, WHY_INHERITED);
+	return status;
 }
 
 /* What is pinned for the whole space, and for this task. One more than there is room for, so that it is seen when there
@@ -265,11 +267,14 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 				struct problem *problem)
 {
 	struct collection c = {.arena = tools->arena};
+	enum store_status status = STORE_OK;
 	bool has_versions = false;
 
 	collect_cited(&c, in->draft);
 	if (in->parent)
-		collect_inherited(tools, in, e, &c);
+		status = collect_inherited(tools, in, e, &c);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
 	if (c.ids.truncated)
 		return problem_set(problem, P_TOO_LARGE, "refs",
 				   "the handoff and those before it name more than %d memories", MENTION_MAX);

@@ -137,7 +137,7 @@ static void add_form(struct trim *t, size_t i, enum envelope_form form)
 	m = measure_ref(&t->measure, &r, form == FORM_SUMMARY ? t->summaries[i] : t->texts[i]);
 	t->measures[i][item->form_count] = m;
 	item->cost[item->form_count] = measure_cost(&t->measure, m);
-	item->value[item->form_count] = ref_value(t->e, &r) * form_weight(r.why, form);
+	item->value[item->form_count] = budget_value(ref_value(t->e, &r) * form_weight(r.why, form));
 	t->forms[i][item->form_count++] = form;
 }
 
@@ -196,7 +196,7 @@ static void make_items(struct trim *t)
 		render_history_entry(e, i, &t->scratch);
 		item->cost[0] = (int64_t)tokenizer_count(t->tokenizer, buf_str(&t->scratch));
 		buf_clear(&t->scratch);
-		item->value[0] = history_value(e, i);
+		item->value[0] = budget_value(history_value(e, i));
 		item->form_count = 1;
 	}
 }

@@ -76,6 +76,11 @@ static int64_t worth(double value)
 	return units > 0 ? units : 1;
 }
 
+double budget_value(double value)
+{
+	return (double)worth(value) / WORTH_UNITS;
+}
+
 static int64_t worth_of_all(const struct budget_item *items, size_t count)
 {
 	int64_t total = 0;

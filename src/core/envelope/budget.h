@@ -20,6 +20,10 @@ struct budget_item {
 	int chosen;			/* the result: a form, or BUDGET_NONE */
 };
 
+/* The value as the choice counts it: in whole units, at least one. Sums of such values are exact, so that what the
+ * choice holds for more is more when it is added up. */
+double budget_value(double value);
+
 /* Sets `chosen` of every item so that the costs stay within capacity. */
 void budget_choose(struct budget_item *items, size_t count, int64_t capacity, struct arena *arena);
 
