@@ -3,7 +3,7 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "api/watch.h"
+#include "engine/watch.h"
 #include "codec/json_member.h"
 #include "core/watch/alerts.h"
 

@@ -4,7 +4,7 @@
 #include "api/call.h"
 #include "api/decode.h"
 #include "api/guard.h"
-#include "api/indexer.h"
+#include "engine/indexer.h"
 #include "api/reply.h"
 #include "api/routes.h"
 #include "base/clock.h"

@@ -3,11 +3,11 @@
 #define SPINE_API_API_H
 
 #include "base/log.h"
-#include "core/numbers.h"
+#include "engine/numbers.h"
 #include "core/memory/recall.h"
-#include "core/spaces.h"
+#include "engine/spaces.h"
 #include "net/http.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 #include <stdatomic.h>
 

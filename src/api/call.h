@@ -15,11 +15,11 @@
 #define SPINE_API_CALL_H
 
 #include "api/api.h"
-#include "api/waiting.h"
+#include "engine/waiting.h"
 #include "codec/json.h"
 #include "core/problem.h"
 #include "net/http.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 struct call;
 

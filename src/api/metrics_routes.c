@@ -5,9 +5,9 @@
  */
 #include "api/exporter.h"
 #include "api/feed.h"
-#include "api/queues.h"
+#include "engine/queues.h"
 #include "api/routes.h"
-#include "api/watch.h"
+#include "engine/watch.h"
 #include "core/watch/alerts.h"
 #include "core/delivery/delivery.h"
 

@@ -1,9 +1,9 @@
 /* The settings of the space that the request is about; and the list of all spaces, for whoever runs the server. */
 #include "api/decode.h"
 #include "api/page.h"
-#include "api/queues.h"
+#include "engine/queues.h"
 #include "api/routes.h"
-#include "api/watch.h"
+#include "engine/watch.h"
 #include "codec/json_member.h"
 #include "core/guard/redact.h"
 

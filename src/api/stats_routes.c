@@ -1,9 +1,9 @@
 /* GET /v1/stats: how delivery goes, over the last minute, five minutes, hour or day; of a space and of each of its
  * agents. */
-#include "api/queues.h"
+#include "engine/queues.h"
 #include "api/routes.h"
 #include "api/stats_json.h"
-#include "api/watch.h"
+#include "engine/watch.h"
 #include "codec/json_member.h"
 #include "core/delivery/delivery.h"
 

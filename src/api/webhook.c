@@ -3,7 +3,7 @@
 
 #include "api/reply.h"
 #include "api/taken_json.h"
-#include "api/waiting.h"
+#include "engine/waiting.h"
 #include "api/webhook_post.h"
 #include "api/webhook_url.h"
 #include "base/clock.h"

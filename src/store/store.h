@@ -1,6 +1,6 @@
 /* What keeps everything: an interface of domain verbs, implemented once per engine.
  *
- * A connection is used by one thread at a time. There is one connection that writes (store/writer.h owns it)
+ * A connection is used by one thread at a time. There is one connection that writes (engine/writer.h owns it)
  * and any number that only read, each on its own thread. Verbs that write must stand between store_begin and
  * store_commit; nothing of a transaction is visible to readers before store_commit has returned STORE_OK, and then it
  * is on disk. Nothing above this file knows SQL; nothing below it decides anything.

@@ -1,4 +1,4 @@
-/* The server of the simulation: what store/writer.c and api/waiting.c do around delivery, on a clock of its own, and
+/* The server of the simulation: what engine/writer.c and engine/waiting.c do around delivery, on a clock of its own, and
  * with a hard life.
  *
  * Requests gather; a tick runs them in one transaction, after what is due and before what waits for it, and answers

@@ -1,7 +1,7 @@
-/* core/spaces.h: the names of spaces, and the numbers that are remembered for them. */
+/* engine/spaces.h: the names of spaces, and the numbers that are remembered for them. */
 #include "temp_store.h"
 
-#include "core/spaces.h"
+#include "engine/spaces.h"
 
 static void names_are_checked(void **state)
 {

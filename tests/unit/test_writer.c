@@ -1,10 +1,10 @@
-/* store/writer.h: many jobs, few commits, and a job is acknowledged after its commit or not at all. */
+/* engine/writer.h: many jobs, few commits, and a job is acknowledged after its commit or not at all. */
 #include "fault_vfs.h"
 #include "temp_store.h"
 
 #include "base/clock.h"
 #include "core/problem.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /* The numbers of the spaces, remembered. A space is never removed, so what is remembered stays true. Any thread. */
-#ifndef SPINE_CORE_SPACES_H
-#define SPINE_CORE_SPACES_H
+#ifndef SPINE_ENGINE_SPACES_H
+#define SPINE_ENGINE_SPACES_H
 
 #include "base/str.h"
 #include "store/store.h"

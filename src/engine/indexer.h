@@ -1,8 +1,8 @@
 /* Builds the index of a space when it is first needed, on a thread of its own, while the requests that need it wait.
  *
  * An index is not built at start: a server with a million memories must be ready in a second. */
-#ifndef SPINE_API_INDEXER_H
-#define SPINE_API_INDEXER_H
+#ifndef SPINE_ENGINE_INDEXER_H
+#define SPINE_ENGINE_INDEXER_H
 
 #include "base/log.h"
 #include "core/memory/recall.h"

@@ -1,4 +1,4 @@
-#include "api/queues.h"
+#include "engine/queues.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "api/watch_internal.h"
+#include "engine/watch_internal.h"
 
 #include "api/webhook_url.h"
 #include "base/clock.h"

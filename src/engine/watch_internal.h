@@ -1,10 +1,10 @@
 /* What the files of watch share. Nobody else includes this. */
-#ifndef SPINE_API_WATCH_INTERNAL_H
-#define SPINE_API_WATCH_INTERNAL_H
+#ifndef SPINE_ENGINE_WATCH_INTERNAL_H
+#define SPINE_ENGINE_WATCH_INTERNAL_H
 
 #include "api/alert_post.h"
-#include "api/queues.h"
-#include "api/watch.h"
+#include "engine/queues.h"
+#include "engine/watch.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "store/writer.h"
+#include "engine/writer.h"
 
 #include "base/mem.h"
 

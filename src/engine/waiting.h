@@ -14,13 +14,13 @@
  * Time: `begin` carries out what is due in each transaction; wake_at_ms lets the writer run one when nothing else
  * happens.
  */
-#ifndef SPINE_API_WAITING_H
-#define SPINE_API_WAITING_H
+#ifndef SPINE_ENGINE_WAITING_H
+#define SPINE_ENGINE_WAITING_H
 
 #include "api/api.h"
 #include "base/list.h"
 #include "core/delivery/delivery.h"
-#include "store/writer.h"
+#include "engine/writer.h"
 
 struct call;
 

@@ -1,4 +1,4 @@
-#include "core/numbers.h"
+#include "engine/numbers.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-#include "core/spaces.h"
+#include "engine/spaces.h"
 
 #include "base/mem.h"
 #include "base/rwlock.h"

@@ -24,8 +24,8 @@
  * the jobs of that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync
  * nobody knows what is on disk, and trying again would turn a lost write into a reported one.
  */
-#ifndef SPINE_STORE_WRITER_H
-#define SPINE_STORE_WRITER_H
+#ifndef SPINE_ENGINE_WRITER_H
+#define SPINE_ENGINE_WRITER_H
 
 #include "store/store.h"
 

@@ -1,4 +1,4 @@
-#include "api/waiting.h"
+#include "engine/waiting.h"
 
 #include "api/call.h"
 #include "api/exporter.h"

@@ -1,4 +1,4 @@
-#include "api/indexer.h"
+#include "engine/indexer.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

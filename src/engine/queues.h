@@ -5,10 +5,10 @@
  * queues, counting them takes a twentieth of a core at most. Up to two thousand the counts are exact as of the last
  * commit. Any thread.
  */
-#ifndef SPINE_API_QUEUES_H
-#define SPINE_API_QUEUES_H
+#ifndef SPINE_ENGINE_QUEUES_H
+#define SPINE_ENGINE_QUEUES_H
 
-#include "store/writer.h"
+#include "engine/writer.h"
 
 enum { QUEUES_AGENTS_MAX = 10000 };	/* agents beyond it count in the sums of their spaces only */
 

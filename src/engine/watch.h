@@ -10,8 +10,8 @@
  * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the
  * store, and hands over when it has caught up.
  */
-#ifndef SPINE_API_WATCH_H
-#define SPINE_API_WATCH_H
+#ifndef SPINE_ENGINE_WATCH_H
+#define SPINE_ENGINE_WATCH_H
 
 #include "api/api.h"
 #include "core/watch/alerts.h"

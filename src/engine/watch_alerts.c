@@ -1,6 +1,6 @@
 /* Having the figures judged, and what changed written in one transaction and told: to the history, the log and the
  * webhook. */
-#include "api/watch_internal.h"
+#include "engine/watch_internal.h"
 
 #include "base/mem.h"
 #include "core/delivery/delivery.h"

@@ -1,7 +1,7 @@
 /* Numbers of new envelopes, given out before they are stored, so that an envelope can be packed, counted and sealed
  * outside the writer. A number that was given out and not used is a gap; numbers only grow. Any thread. */
-#ifndef SPINE_CORE_NUMBERS_H
-#define SPINE_CORE_NUMBERS_H
+#ifndef SPINE_ENGINE_NUMBERS_H
+#define SPINE_ENGINE_NUMBERS_H
 
 #include "store/store.h"
 
