@@ -33,21 +33,21 @@ static enum problem_code read_view(struct call *call, struct store_conn *c, stru
 {
 	enum store_status status = STORE_NOT_FOUND;
 
-	if (call->space)
-		status = store_agent_id(c, call->space, v->agent.name, false, call->now_ms, &v->id);
+	if (call->op->space)
+		status = store_agent_id(c, call->op->space, v->agent.name, false, call->op->now_ms, &v->id);
 
-	v->now_ms = call->now_ms;
+	v->now_ms = call->op->now_ms;
 	if (status == STORE_OK)
 		status = store_target_get(c, v->id, &v->target);
 	if (status == STORE_OK)
 		status = store_target_counts(c, v->id, &v->counts);
-	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code decode_name(struct call *call)
 {
-	call->input = arena_zalloc(call->arena, sizeof(struct view));
-	return decode_check_name(call->params[0], "name", AGENT_NAME_MAX, &call->problem);
+	call->input = arena_zalloc(call->op->arena, sizeof(struct view));
+	return decode_check_name(call->params[0], "name", AGENT_NAME_MAX, &call->op->problem);
 }
 
 static struct str make_secret(struct arena *arena)
@@ -75,22 +75,22 @@ static enum problem_code decode_webhook(struct call *call)
 
 	if (webhook == NULL || webhook->type != JSON_STRING)
 		return P_OK;
-	v->new_secret = make_secret(call->arena);
-	return webhook_check(call->api->webhook, webhook->s, &call->problem);
+	v->new_secret = make_secret(call->op->arena);
+	return webhook_check(call->api->webhook, webhook->s, &call->op->problem);
 }
 
 static enum problem_code decode_put(struct call *call)
 {
-	struct str tag = call->if_tag;
+	struct str tag = call->op->if_tag;
 	enum problem_code code;
 
 	call_warn_unknown_members(call, &call->body, agent_fields, "");
 	if (tag.p && !str_is(tag, "*") && (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"'))
-		return problem_set(&call->problem, P_INVALID_FIELD, "If-Match",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "If-Match",
 				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
 	code = decode_name(call);
 	if (code == P_OK)
-		code = decode_check_agent(call->params[0], "name", &call->problem);
+		code = decode_check_agent(call->params[0], "name", &call->op->problem);
 	return code == P_OK ? decode_webhook(call) : code;
 }
 
@@ -100,16 +100,16 @@ static enum problem_code check_tag(struct call *call, struct store_conn *c)
 	struct agent present;
 	enum problem_code code;
 
-	if (call->if_tag.p == NULL)
+	if (call->op->if_tag.p == NULL)
 		return P_OK;
-	code = agent_read(c, call->space, call->params[0], call->arena, &present, &call->problem);
+	code = agent_read(c, call->op->space, call->params[0], call->op->arena, &present, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	if (present.created_at_ms == 0)
-		return problem_set(&call->problem, P_PRECONDITION_FAILED, NULL,
+		return problem_set(&call->op->problem, P_PRECONDITION_FAILED, NULL,
 				   "nobody registered an agent of that name, so it has no ETag");
-	if (!str_is(call->if_tag, "*") && !str_eq(call->if_tag, agent_tag(&present, call->arena)))
-		return problem_set(&call->problem, P_PRECONDITION_FAILED, NULL,
+	if (!str_is(call->op->if_tag, "*") && !str_eq(call->op->if_tag, agent_tag(&present, call->op->arena)))
+		return problem_set(&call->op->problem, P_PRECONDITION_FAILED, NULL,
 				   "the agent was registered anew since; read it again and decide anew");
 	return P_OK;
 }
@@ -127,14 +127,14 @@ static enum problem_code settings_with_secret(struct call *call, struct store_co
 	*ret = call->body;
 	if (given)
 		return P_OK;
-	code = agent_read(c, call->space, call->params[0], call->arena, &present, &call->problem);
+	code = agent_read(c, call->op->space, call->params[0], call->op->arena, &present, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	if (present.webhook_secret.p)
 		secret = present.webhook_secret;
 	if (secret.p == NULL)
 		return P_OK;
-	ret->members = arena_calloc(call->arena, (size_t)call->body.count + 1, sizeof(*ret->members));
+	ret->members = arena_calloc(call->op->arena, (size_t)call->body.count + 1, sizeof(*ret->members));
 	ret->count = 0;
 	for (uint32_t i = 0; i < call->body.count; i++)
 		if (!str_is(call->body.members[i].key, "webhook_secret"))
@@ -152,9 +152,9 @@ static enum problem_code write_put(struct call *call, struct store_conn *c)
 		code = settings_with_secret(call, c, &settings);
 	if (code != P_OK)
 		return code;
-	call->told = (struct event_row){.kind = EVENT_AGENT_SET, .agent = call->params[0]};
-	code = agent_write(c, call->space, call->params[0], &settings, call->now_ms, call->arena, call->input,
-			   &call->problem);
+	call->op->told = (struct event_row){.kind = EVENT_AGENT_SET, .agent = call->params[0]};
+	code = agent_write(c, call->op->space, call->params[0], &settings, call->op->now_ms, call->op->arena, call->input,
+			   &call->op->problem);
 	return code == P_OK ? read_view(call, c, call->input) : code;
 }
 
@@ -162,7 +162,7 @@ static void put_committed(struct call *call)
 {
 	struct view *v = call->input;
 	struct agent_place place = {
-		.id = v->id, .space = call->space, .space_name = call->space_name, .name = v->agent.name,
+		.id = v->id, .space = call->op->space, .space_name = call->op->space_name, .name = v->agent.name,
 	};
 
 	webhook_set(call->api->webhook, &place, v->agent.webhook.p != NULL);
@@ -171,10 +171,10 @@ static void put_committed(struct call *call)
 static enum problem_code read_get(struct call *call, struct store_conn *c)
 {
 	struct agent *a = call->input;
-	enum problem_code code = agent_read(c, call->space, call->params[0], call->arena, a, &call->problem);
+	enum problem_code code = agent_read(c, call->op->space, call->params[0], call->op->arena, a, &call->op->problem);
 
 	if (code == P_OK && a->created_at_ms == 0)
-		code = problem_set(&call->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that "
+		code = problem_set(&call->op->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that "
 				   "name");
 	return code == P_OK ? read_view(call, c, call->input) : code;
 }
@@ -240,7 +240,7 @@ static void encode_agent(struct call *call)
 {
 	struct json_writer w;
 
-	call->etag = agent_tag(call->input, call->arena);
+	call->etag = agent_tag(call->input, call->op->arena);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	put_agent(&w, call->input);
@@ -267,12 +267,12 @@ struct agent_list {
 static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct agent_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct agent_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 	enum problem_code code = page_read_only(call, known, &l->page);
 
 	call->input = l;
 	if (code == P_OK && l->page.position > AGENTS_LISTED_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
 				   "list");
 	return code;
 }
@@ -285,14 +285,14 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	enum problem_code code = P_OK;
 	enum store_status status = STORE_OK;
 
-	l->rows = arena_calloc(call->arena, max, sizeof(*l->rows));
-	if (call->space)
-		status = store_agents(c, call->space, STR_NULL, max, call->arena, l->rows, &l->count);
+	l->rows = arena_calloc(call->op->arena, max, sizeof(*l->rows));
+	if (call->op->space)
+		status = store_agents(c, call->op->space, STR_NULL, max, call->op->arena, l->rows, &l->count);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	l->agents = arena_calloc(call->arena, l->count, sizeof(*l->agents));
+		return problem_of_store(&call->op->problem, status);
+	l->agents = arena_calloc(call->op->arena, l->count, sizeof(*l->agents));
 	for (size_t i = 0; code == P_OK && i < l->count; i++)
-		code = agent_read(c, call->space, l->rows[i].name, call->arena, &l->agents[i].agent, &call->problem);
+		code = agent_read(c, call->op->space, l->rows[i].name, call->op->arena, &l->agents[i].agent, &call->op->problem);
 	for (size_t i = (size_t)l->page.position; code == P_OK && i < l->count; i++)
 		code = read_view(call, c, &l->agents[i]);
 	return code;

@@ -61,7 +61,7 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 
 static enum problem_code decode_list(struct call *call)
 {
-	struct alerts_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct alerts_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 	static const char *const known[] = {"state", NULL};
 	struct str state = call_query(call, "state");
 	enum problem_code code = page_read_only(call, known, &l->page);
@@ -75,7 +75,7 @@ static enum problem_code decode_list(struct call *call)
 	else if (str_is(state, "resolved"))
 		l->wanted = ALERTS_RESOLVED;
 	else if (state.p && !str_is(state, "firing"))
-		return problem_set(&call->problem, P_INVALID_FIELD, "state",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "state",
 				   "state is \"%.*s\"; expected firing, resolved or all",
 				   (int)(state.n < 32 ? state.n : 32), state.p);
 	/* Who asks what is wrong wants all of it. */
@@ -87,14 +87,14 @@ static enum problem_code decode_list(struct call *call)
 /* As they are in force for the space: what is usual there is in its figures. */
 static void read_rules(struct call *call, struct alerts_list *l)
 {
-	const struct alert_rules *rules = watch_rules(call->api->watch);
-	struct stats *s = watch_lock(call->api->watch);
-	struct stats_series *series = call->space ? stats_of_space(s, call->space) : NULL;
+	const struct alert_rules *rules = watch_rules(call->api->engine->watch);
+	struct stats *s = watch_lock(call->api->engine->watch);
+	struct stats_series *series = call->op->space ? stats_of_space(s, call->op->space) : NULL;
 	struct stats_view view, day;
 
-	stats_view(series, rules->window, call->now_ms, &view);
-	stats_view(series, STATS_24H, call->now_ms, &day);
-	watch_unlock(call->api->watch);
+	stats_view(series, rules->window, call->op->now_ms, &view);
+	stats_view(series, STATS_24H, call->op->now_ms, &day);
+	watch_unlock(call->api->engine->watch);
 	l->rule_count = alert_rules_list(rules, &view, &day, l->rules);
 }
 
@@ -104,13 +104,13 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	enum store_status status;
 
 	read_rules(call, l);
-	if (call->space == 0)
+	if (call->op->space == 0)
 		return P_OK;
-	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
-	status = store_alerts(c, call->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->arena,
+	l->rows = arena_calloc(call->op->arena, l->page.size + 1, sizeof(*l->rows));
+	status = store_alerts(c, call->op->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->op->arena,
 			      l->rows, &l->count);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	l->has_more = l->count > l->page.size;
 	if (l->has_more)
 		l->count = l->page.size;
@@ -150,7 +150,7 @@ static void encode_list(struct call *call)
 	json_begin_array(&w);
 	for (size_t i = 0; i < l->count; i++) {
 		json_begin_object(&w);
-		put_alert(&w, &l->rows[i], call->space_name);
+		put_alert(&w, &l->rows[i], call->op->space_name);
 		json_end_object(&w);
 	}
 	json_end_array(&w);
@@ -158,7 +158,7 @@ static void encode_list(struct call *call)
 	json_begin_array(&w);
 	for (size_t i = 0; i < l->rule_count; i++) {
 		json_begin_object(&w);
-		put_rule(&w, &l->rules[i], watch_rules(call->api->watch));
+		put_rule(&w, &l->rules[i], watch_rules(call->api->engine->watch));
 		json_end_object(&w);
 	}
 	json_end_array(&w);
@@ -170,23 +170,23 @@ static void encode_list(struct call *call)
 
 static enum problem_code decode_decision(struct call *call)
 {
-	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	struct deciding *d = arena_zalloc(call->op->arena, sizeof(*d));
 	struct str id = call->params[0];
 	uint64_t num;
 	enum problem_code code;
 
 	call->input = d;
 	if (!str_has_prefix(id, STR("al-")) || !str_to_u64(str_sub(id, 3, id.n), &num) || num == 0 || num > INT64_MAX)
-		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id",
+		return problem_set(&call->op->problem, P_ALERT_NOT_FOUND, "id",
 				   "\"%.*s\" is not the id of an alert; expected one as in al-12",
 				   (int)(id.n < 64 ? id.n : 64), id.p);
 	d->id = (int64_t)num;
-	code = decode_str(&call->body, "by", 1, BY_MAX_BYTES, &d->by, &call->problem);
+	code = decode_str(&call->body, "by", 1, BY_MAX_BYTES, &d->by, &call->op->problem);
 	if (code == P_OK && d->by.p == NULL)
-		d->by = call->agent;
+		d->by = call->op->agent;
 	if (code == P_OK && d->by.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "by", "by is missing; it is who has seen it");
-	return code == P_OK ? decode_check_name(d->by, "by", BY_MAX_BYTES, &call->problem) : code;
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "by", "by is missing; it is who has seen it");
+	return code == P_OK ? decode_check_name(d->by, "by", BY_MAX_BYTES, &call->op->problem) : code;
 }
 
 static enum problem_code decode_ack(struct call *call)
@@ -207,41 +207,41 @@ static enum problem_code decode_silence(struct call *call)
 	d->silences = true;
 	d->for_ms = -1;
 	if (code == P_OK)
-		code = decode_seconds(&call->body, "for_s", 0, SILENCE_MAX_MS, &d->for_ms, &call->problem);
+		code = decode_seconds(&call->body, "for_s", 0, SILENCE_MAX_MS, &d->for_ms, &call->op->problem);
 	if (code == P_OK && d->for_ms < 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "for_s",
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "for_s",
 				   "for_s is missing; it is how many seconds the webhook hears nothing of it");
-	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->problem) : code;
+	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->op->problem) : code;
 }
 
 static enum problem_code write_decision(struct call *call, struct store_conn *c)
 {
 	struct deciding *d = call->input;
 	struct alert_row *row = &d->row;
-	enum store_status status = call->space ? store_alert_get(c, d->id, call->arena, row) : STORE_NOT_FOUND;
+	enum store_status status = call->op->space ? store_alert_get(c, d->id, call->op->arena, row) : STORE_NOT_FOUND;
 
-	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != call->space))
-		return problem_set(&call->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
+	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != call->op->space))
+		return problem_set(&call->op->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
 				   (long long)d->id);
 	if (status == STORE_OK && d->silences) {
-		row->silenced_until_ms = d->for_ms ? call->now_ms + d->for_ms : 0;
+		row->silenced_until_ms = d->for_ms ? call->op->now_ms + d->for_ms : 0;
 		row->silenced_by = d->for_ms ? d->by : STR_NULL;
 		row->silenced_why = d->for_ms ? d->why : STR_NULL;
 		row->is_untold = row->is_untold && d->for_ms == 0;
 	} else if (status == STORE_OK && row->acknowledged_at_ms == 0) {
 		/* Who was first keeps it. */
 		row->acknowledged_by = d->by;
-		row->acknowledged_at_ms = call->now_ms;
+		row->acknowledged_at_ms = call->op->now_ms;
 	}
 	if (status == STORE_OK)
 		status = store_alert_put(c, row);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	call->told = (struct event_row){
+		return problem_of_store(&call->op->problem, status);
+	call->op->told = (struct event_row){
 		.kind = d->silences ? EVENT_ALERT_SILENCED : EVENT_ALERT_ACKED,
 		.agent = row->agent,
 		.actor = d->by,
-		.note = arena_printf(call->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name),
+		.note = arena_printf(call->op->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name),
 				     d->why.p ? ": " : "", STR_ARG(d->why)),
 	};
 	return P_OK;
@@ -254,7 +254,7 @@ static void encode_decision(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	put_alert(&w, &d->row, call->space_name);
+	put_alert(&w, &d->row, call->op->space_name);
 	call_end_reply(call, &w);
 }
 

@@ -3,54 +3,37 @@
 #define SPINE_API_API_H
 
 #include "base/log.h"
-#include "engine/numbers.h"
-#include "core/memory/recall.h"
-#include "engine/spaces.h"
+#include "engine/engine.h"
 #include "net/http.h"
-#include "engine/writer.h"
 
-#include <stdatomic.h>
-
-struct indexer;
 struct feed;
 struct exporter;
-struct waiting;
-struct watch;
 struct webhook;
-struct token_cache;
+struct alert_post;
 
 struct api_limits {
 	int max_json_depth;
 	size_t max_batch;
-	int64_t idempotency_ttl_ms;
 	int64_t heartbeat_ms;		/* a stream that nothing happens on says so often that it is there */
 };
 
 /* main builds it and passes it on; all members are borrowed but the readers. */
 struct api {
 	struct http_server *http;
-	struct writer *writer;
-	const struct store_conn *store;	/* the writer's: only to share its rows, and to ask what they take */
-	struct spaces *spaces;
-	struct numbers *numbers;
-	struct recall *recall;
-	struct token_cache *tokens;	/* of prompts */
-	struct indexer *indexer;
-	struct waiting *waiting;
+	struct engine *engine;
 	struct feed *feed;		/* of events */
 	struct exporter *exporter;	/* of spans; NULL: none are exported */
 	struct webhook *webhook;
-	struct watch *watch;
+	struct alert_post *alert_post;	/* NULL: alerts are not posted */
 	const struct log *log;
 	const char *data_dir;
 	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
+	struct writer *writer;
+	struct waiting *waiting;
+	struct recall *recall;
 	struct api_limits limits;
 	int64_t started_at_ms;
-	struct store_conn **readers;	/* one per HTTP thread, opened and closed by that thread */
-	struct recall_scratch **scratch;	/* the same */
-	atomic_bool draining;
-	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
-	_Atomic int64_t last_prune_ms;
+	struct engine_reader **readers;	/* one per HTTP thread, opened and closed by that thread */
 };
 
 /* The callbacks of struct http_config, with ctx a struct api. */

@@ -35,12 +35,12 @@ struct blame {
 
 static enum problem_code decode_blame(struct call *call)
 {
-	struct blame *b = arena_zalloc(call->arena, sizeof(*b));
+	struct blame *b = arena_zalloc(call->op->arena, sizeof(*b));
 
 	call->input = b;
 	b->key = call_query(call, "key");
 	if (b->key.n == 0)
-		return problem_set(&call->problem, P_MISSING_FIELD, "key", "key is missing; it names a constraint, a "
+		return problem_set(&call->op->problem, P_MISSING_FIELD, "key", "key is missing; it names a constraint, a "
 				   "memory (ms-4821), an open decision, or intent");
 	return P_OK;
 }
@@ -67,7 +67,7 @@ static enum problem_code blame_row(struct call *call, const struct envelope_row 
 	struct blame *b = call->input;
 	struct envelope e;
 	struct envelope_row kept = *row;
-	enum problem_code code = unpack_skeleton(row, arena, &e, &call->problem);
+	enum problem_code code = unpack_skeleton(row, arena, &e, &call->op->problem);
 	struct seen *parent = code == P_OK && e.parent ? find_seen(b, e.parent) : NULL;
 	struct seen one = {.num = row->num, .has = code == P_OK && fidelity_has(&e, b->key)};
 
@@ -82,33 +82,33 @@ static enum problem_code blame_row(struct call *call, const struct envelope_row 
 	b->seen[b->count++] = one;
 	if (!one.has || b->introduced.num)
 		return P_OK;
-	kept.body = arena_str(call->arena, row->body);
-	return unpack_skeleton(&kept, call->arena, &b->introduced, &call->problem);
+	kept.body = arena_str(call->op->arena, row->body);
+	return unpack_skeleton(&kept, call->op->arena, &b->introduced, &call->op->problem);
 }
 
 static enum problem_code look_through(struct call *call, struct store_conn *c)
 {
 	struct blame *b = call->input;
-	struct envelope_row *rows = arena_calloc(call->arena, BLAME_CHUNK, sizeof(*rows));
+	struct envelope_row *rows = arena_calloc(call->op->arena, BLAME_CHUNK, sizeof(*rows));
 	enum problem_code code = P_OK;
 	struct arena arena;
 	uint64_t after = 0;
 	size_t count = BLAME_CHUNK;
 
-	b->seen = arena_calloc(call->arena, BLAME_ENVELOPES_MAX, sizeof(*b->seen));
+	b->seen = arena_calloc(call->op->arena, BLAME_ENVELOPES_MAX, sizeof(*b->seen));
 	arena_init(&arena);
 	while (code == P_OK && count == BLAME_CHUNK) {
 		enum store_status status = STORE_OK;
 
 		arena_release(&arena);
 		count = 0;
-		if (call->space)
-			status = store_task_envelopes(c, call->space, call->params[0], after, BLAME_CHUNK, &arena,
+		if (call->op->space)
+			status = store_task_envelopes(c, call->op->space, call->params[0], after, BLAME_CHUNK, &arena,
 						      rows, &count);
 		if (status != STORE_OK)
-			code = problem_of_store(&call->problem, status);
+			code = problem_of_store(&call->op->problem, status);
 		else if (b->count + count > BLAME_ENVELOPES_MAX)
-			code = problem_set(&call->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, "
+			code = problem_set(&call->op->problem, P_TOO_LARGE, "id", "the task has more than %d envelopes, "
 					   "too many to look through at once; follow its pages, GET "
 					   "/v1/tasks/{id}/fidelity", BLAME_ENVELOPES_MAX);
 		for (size_t i = 0; code == P_OK && i < count; i++)
@@ -133,9 +133,9 @@ static uint64_t first_loss(const struct blame *b)
 static enum problem_code read_skeleton(struct call *call, struct store_conn *c, uint64_t num, struct envelope *ret)
 {
 	struct envelope_row row;
-	enum problem_code code = unpack_find(c, call->space, num, NULL, call->arena, &row, &call->problem);
+	enum problem_code code = unpack_find(c, call->op->space, num, NULL, call->op->arena, &row, &call->op->problem);
 
-	return code == P_OK ? unpack_skeleton(&row, call->arena, ret, &call->problem) : code;
+	return code == P_OK ? unpack_skeleton(&row, call->op->arena, ret, &call->op->problem) : code;
 }
 
 /* The item's fate in a hop, or NULL where it is not mentioned. */
@@ -172,7 +172,7 @@ static enum problem_code read_blame(struct call *call, struct store_conn *c)
 	if (code == P_OK)
 		code = read_skeleton(call, c, b->without.parent, &b->before);
 	/* An open decision that was made is in the history now. */
-	if (code == P_OK && lost && (item = fate_of(b, call->arena)) && item->fate == FATE_KEPT)
+	if (code == P_OK && lost && (item = fate_of(b, call->op->arena)) && item->fate == FATE_KEPT)
 		b->verdict = BLAME_RESOLVED;
 	return code;
 }
@@ -207,7 +207,7 @@ static void encode_blame(struct call *call)
 		put_blame(&w, "introduced", &b->introduced, NULL);
 	if (b->without.num)
 		put_blame(&w, names[b->verdict], &b->without,
-			  b->verdict == BLAME_RESOLVED ? NULL : fate_of(b, call->arena));
+			  b->verdict == BLAME_RESOLVED ? NULL : fate_of(b, call->op->arena));
 	json_member_cstr(&w, "verdict", verdicts[b->verdict]);
 	call_end_reply(call, &w);
 }
@@ -221,12 +221,12 @@ struct difference {
 
 static enum problem_code decode_diff(struct call *call)
 {
-	struct difference *d = arena_zalloc(call->arena, sizeof(*d));
+	struct difference *d = arena_zalloc(call->op->arena, sizeof(*d));
 
 	call->input = d;
 	for (int i = 0; i < 2; i++)
 		if (!envelope_id_parse(call->params[i], &d->num[i]))
-			return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an "
+			return problem_set(&call->op->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an "
 					   "envelope; ids look like env-17",
 					   (int)(call->params[i].n < 64 ? call->params[i].n : 64), call->params[i].p);
 	return P_OK;
@@ -238,7 +238,7 @@ static enum problem_code read_diff(struct call *call, struct store_conn *c)
 	enum problem_code code = P_OK;
 
 	for (int i = 0; code == P_OK && i < 2; i++)
-		code = unpack(c, call->space, d->num[i], "id", call->arena, &d->envelope[i], &call->problem);
+		code = unpack(c, call->op->space, d->num[i], "id", call->op->arena, &d->envelope[i], &call->op->problem);
 	return code;
 }
 
@@ -248,7 +248,7 @@ static void encode_diff(struct call *call)
 	struct json_writer w;
 	struct fidelity f;
 
-	fidelity_compare(&d->envelope[0], &d->envelope[1], call->arena, &f);
+	fidelity_compare(&d->envelope[0], &d->envelope[1], call->op->arena, &f);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	fidelity_json_id(&w, "from", d->num[0]);

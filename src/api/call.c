@@ -2,8 +2,7 @@
 
 void call_warn(struct call *call, const char *code, struct str field, struct str detail)
 {
-	if (call->warning_count < CALL_WARNINGS_MAX)
-		call->warnings[call->warning_count++] = (struct call_warning){code, field, detail};
+	op_warn(call->op, code, field, detail);
 }
 
 void call_warn_unknown(struct call *call, struct str field)
@@ -20,7 +19,7 @@ void call_warn_unknown_members(struct call *call, const struct json *obj, const 
 		while (*k && !str_is(key, *k))
 			k++;
 		if (*k == NULL)
-			call_warn_unknown(call, arena_printf(call->arena, "%s%.*s", prefix,
+			call_warn_unknown(call, arena_printf(call->op->arena, "%s%.*s", prefix,
 							     (int)(key.n < 200 ? key.n : 200), key.p));
 	}
 }
@@ -35,14 +34,14 @@ static struct str whole_characters(struct str s)
 
 void call_end_reply(struct call *call, struct json_writer *w)
 {
-	if (call->warning_count) {
+	if (call->op->warning_count) {
 		json_key(w, "warnings");
 		json_begin_array(w);
-		for (size_t i = 0; i < call->warning_count; i++) {
+		for (size_t i = 0; i < call->op->warning_count; i++) {
 			json_begin_object(w);
-			json_member_cstr(w, "code", call->warnings[i].code);
-			json_member_str(w, "field", whole_characters(call->warnings[i].field));
-			json_member_str(w, "detail", call->warnings[i].detail);
+			json_member_cstr(w, "code", call->op->warnings[i].code);
+			json_member_str(w, "field", whole_characters(call->op->warnings[i].field));
+			json_member_str(w, "detail", call->op->warnings[i].detail);
 			json_end_object(w);
 		}
 		json_end_array(w);

@@ -9,25 +9,25 @@ enum { DESCRIPTION_MAX = 4096, LISTED_MAX = 1000000 };
 
 enum problem_code channel_find(struct call *call, struct store_conn *c, struct channel_row *ret)
 {
-	enum store_status status = call->space ? store_channel_get(c, call->space, call->params[0], call->arena, ret)
+	enum store_status status = call->op->space ? store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret)
 					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_CHANNEL_NOT_FOUND, "name", "there is no channel \"%.*s\" in this "
+		return problem_set(&call->op->problem, P_CHANNEL_NOT_FOUND, "name", "there is no channel \"%.*s\" in this "
 				   "space", STR_ARG(call->params[0]));
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 enum problem_code channel_make(struct call *call, struct store_conn *c, struct channel_row *ret)
 {
-	enum store_status status = store_channel_get(c, call->space, call->params[0], call->arena, ret);
+	enum store_status status = store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret);
 
 	if (status == STORE_NOT_FOUND) {
-		status = store_channel_put(c, call->space, call->params[0], STR_NULL, call->now_ms);
+		status = store_channel_put(c, call->op->space, call->params[0], STR_NULL, call->op->now_ms);
 		if (status == STORE_OK)
-			status = store_channel_get(c, call->space, call->params[0], call->arena, ret);
+			status = store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret);
 	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void put_channel(struct json_writer *w, const struct channel_row *row)
@@ -50,14 +50,14 @@ struct channel {
 static enum problem_code decode_channel(struct call *call)
 {
 	static const char *const known[] = {"description", NULL};
-	struct channel *ch = arena_zalloc(call->arena, sizeof(*ch));
-	enum problem_code code = decode_check_name(call->params[0], "name", CHANNEL_NAME_MAX, &call->problem);
+	struct channel *ch = arena_zalloc(call->op->arena, sizeof(*ch));
+	enum problem_code code = decode_check_name(call->params[0], "name", CHANNEL_NAME_MAX, &call->op->problem);
 
 	call->input = ch;
 	if (call->body.type == JSON_OBJECT)
 		call_warn_unknown_members(call, &call->body, known, "");
 	return code == P_OK ? decode_str(&call->body, "description", 0, DESCRIPTION_MAX, &ch->description,
-					 &call->problem) : code;
+					 &call->op->problem) : code;
 }
 
 static enum problem_code read_channel(struct call *call, struct store_conn *c)
@@ -68,9 +68,9 @@ static enum problem_code read_channel(struct call *call, struct store_conn *c)
 
 	if (code != P_OK)
 		return code;
-	ch->names = arena_calloc(call->arena, (size_t)ch->row.subscribers + 1, sizeof(*ch->names));
-	status = store_subscribers(c, ch->row.id, (size_t)ch->row.subscribers + 1, call->arena, ch->names, &ch->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	ch->names = arena_calloc(call->op->arena, (size_t)ch->row.subscribers + 1, sizeof(*ch->names));
+	status = store_subscribers(c, ch->row.id, (size_t)ch->row.subscribers + 1, call->op->arena, ch->names, &ch->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code write_channel(struct call *call, struct store_conn *c)
@@ -78,10 +78,10 @@ static enum problem_code write_channel(struct call *call, struct store_conn *c)
 	struct channel *ch = call->input;
 	enum store_status status;
 
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_SET, .note = call->params[0]};
-	status = store_channel_put(c, call->space, call->params[0], ch->description, call->now_ms);
+	call->op->told = (struct event_row){.kind = EVENT_CHANNEL_SET, .note = call->params[0]};
+	status = store_channel_put(c, call->op->space, call->params[0], ch->description, call->op->now_ms);
 
-	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_channel(struct call *call)
@@ -106,7 +106,7 @@ static enum problem_code decode_subscriber(struct call *call)
 {
 	enum problem_code code = decode_channel(call);
 
-	return code == P_OK ? decode_check_agent(call->params[1], "agent", &call->problem) : code;
+	return code == P_OK ? decode_check_agent(call->params[1], "agent", &call->op->problem) : code;
 }
 
 static enum problem_code write_subscribe(struct call *call, struct store_conn *c)
@@ -118,12 +118,12 @@ static enum problem_code write_subscribe(struct call *call, struct store_conn *c
 
 	if (code != P_OK)
 		return code;
-	status = store_agent_id(c, call->space, call->params[1], true, call->now_ms, &agent);
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = call->params[1],
+	status = store_agent_id(c, call->op->space, call->params[1], true, call->op->now_ms, &agent);
+	call->op->told = (struct event_row){.kind = EVENT_CHANNEL_SUBSCRIBED, .agent = call->params[1],
 					.note = call->params[0]};
 	if (status == STORE_OK)
-		status = store_subscriber_put(c, ch->row.id, agent, call->now_ms);
-	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
+		status = store_subscriber_put(c, ch->row.id, agent, call->op->now_ms);
+	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code write_unsubscribe(struct call *call, struct store_conn *c)
@@ -135,15 +135,15 @@ static enum problem_code write_unsubscribe(struct call *call, struct store_conn 
 
 	if (code != P_OK)
 		return code;
-	status = store_agent_id(c, call->space, call->params[1], false, call->now_ms, &agent);
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_UNSUBSCRIBED, .agent = call->params[1],
+	status = store_agent_id(c, call->op->space, call->params[1], false, call->op->now_ms, &agent);
+	call->op->told = (struct event_row){.kind = EVENT_CHANNEL_UNSUBSCRIBED, .agent = call->params[1],
 					.note = call->params[0]};
 	if (status == STORE_OK)
 		status = store_subscriber_delete(c, ch->row.id, agent);
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_AGENT_NOT_FOUND, "agent", "%.*s does not subscribe to this "
+		return problem_set(&call->op->problem, P_AGENT_NOT_FOUND, "agent", "%.*s does not subscribe to this "
 				   "channel", STR_ARG(call->params[1]));
-	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? read_channel(call, c) : problem_of_store(&call->op->problem, status);
 }
 
 /* --- GET /v1/channels --- */
@@ -157,13 +157,13 @@ struct channel_list {
 static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct channel_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct channel_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 	enum problem_code code;
 
 	call->input = l;
 	code = page_read_only(call, known, &l->page);
 	if (code == P_OK && l->page.position > LISTED_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
 				   "list");
 	return code;
 }
@@ -175,10 +175,10 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	size_t max = (size_t)l->page.position + l->page.size + 1;
 	enum store_status status = STORE_OK;
 
-	l->rows = arena_calloc(call->arena, max, sizeof(*l->rows));
-	if (call->space)
-		status = store_channels(c, call->space, STR_NULL, max, call->arena, l->rows, &l->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	l->rows = arena_calloc(call->op->arena, max, sizeof(*l->rows));
+	if (call->op->space)
+		status = store_channels(c, call->op->space, STR_NULL, max, call->op->arena, l->rows, &l->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_list(struct call *call)

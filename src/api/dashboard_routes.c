@@ -98,7 +98,7 @@ static bool has_tag(struct str tags, struct str tag)
 static const struct http_header *headers(struct call *call, const char *caching, bool is_gzip)
 {
 	enum { HEADERS_MAX = 8 };
-	struct http_header *h = arena_calloc(call->arena, HEADERS_MAX, sizeof(*h));
+	struct http_header *h = arena_calloc(call->op->arena, HEADERS_MAX, sizeof(*h));
 	size_t count = 0;
 
 	h[count++] = (struct http_header){"Cache-Control", str_of(caching)};
@@ -118,7 +118,7 @@ static void give(struct call *call, const struct file *file, const char *caching
 	const char *start = is_gzip ? file->gz_start : file->start, *end = is_gzip ? file->gz_end : file->end;
 
 	/* The two forms are different bytes, so each has a tag of its own. */
-	call->etag = arena_printf(call->arena, "\"%.*s%s\"", STR_ARG(version()), is_gzip ? "-gz" : "");
+	call->etag = arena_printf(call->op->arena, "\"%.*s%s\"", STR_ARG(version()), is_gzip ? "-gz" : "");
 	if (has_tag(http_req_header(call->req, "if-none-match"), call->etag)) {
 		call->status = 304;
 		call->headers = headers(call, caching, false);
@@ -154,7 +154,7 @@ static enum problem_code decode_asset(struct call *call)
 		call->input = (void *)&assets[i];
 		return P_OK;
 	}
-	return problem_set(&call->problem, P_NOT_FOUND, NULL,
+	return problem_set(&call->op->problem, P_NOT_FOUND, NULL,
 			   "there is no such file in this version of the dashboard; load / again");
 }
 

@@ -10,10 +10,10 @@ enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
 enum problem_code envelope_body_id(struct call *call, uint64_t *ret)
 {
 	struct str id = STR_NULL;
-	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->problem);
+	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->op->problem);
 
 	if (code == P_OK && id.p && !envelope_id_parse(id, ret))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
 				   "envelope; expected one as in env-17");
 	return code;
 }
@@ -22,7 +22,7 @@ enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
 {
 	if (envelope_id_parse(call->params[0], ret))
 		return P_OK;
-	return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
+	return problem_set(&call->op->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
 			   "like env-17", (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
 }
 
@@ -72,7 +72,7 @@ static enum problem_code read_refs(struct call *call, const struct json *obj, co
 {
 	const struct json *list = NULL;
 	struct mention_list ids = {0};
-	enum problem_code code = decode_array(obj, name, HANDOFF_REFS_MAX, &list, &call->problem);
+	enum problem_code code = decode_array(obj, name, HANDOFF_REFS_MAX, &list, &call->op->problem);
 
 	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
 		size_t before = ids.count;
@@ -81,17 +81,17 @@ static enum problem_code read_refs(struct call *call, const struct json *obj, co
 		bool is_one = list->items[i].type == JSON_STRING && memory_id_parse(list->items[i].s, &id);
 
 		if (is_one)
-			mention_add(&ids, id, call->arena);
+			mention_add(&ids, id, call->op->arena);
 		else if (list->items[i].type == JSON_STRING)
-			mention_collect(&ids, list->items[i].s, call->arena);
+			mention_collect(&ids, list->items[i].s, call->op->arena);
 		if (!is_one && ids.count == before) {
-			code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
+			code = problem_set(&call->op->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
 					   "as in ms-4821");
-			problem_prefix(&call->problem, name, i);
+			problem_prefix(&call->op->problem, name, i);
 		}
 	}
 	if (code == P_OK && ids.truncated)
-		code = problem_set(&call->problem, P_TOO_LARGE, name, "%s names more than %d memories", name,
+		code = problem_set(&call->op->problem, P_TOO_LARGE, name, "%s names more than %d memories", name,
 				   MENTION_MAX);
 	d->refs = ids.ids;
 	d->ref_count = ids.count;
@@ -165,7 +165,7 @@ static void warn_unknown_of_items(struct call *call, const struct json *list, co
 {
 	for (uint32_t i = 0; list->type == JSON_ARRAY && i < list->count; i++)
 		call_warn_unknown_members(call, &list->items[i], known,
-					  arena_printf(call->arena, "%s[%u].", name, i).p);
+					  arena_printf(call->op->arena, "%s[%u].", name, i).p);
 }
 
 static enum problem_code read_request(struct call *call, struct handoff_input *in)
@@ -174,7 +174,7 @@ static enum problem_code read_request(struct call *call, struct handoff_input *i
 	static const char *const decision_fields[] = {"decision", "outcome", NULL};
 	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
 	call_warn_unknown_members(call, b, request_fields, "");
@@ -247,7 +247,7 @@ static uint32_t take_unknown_of_parts(struct call *call, const struct json *obj,
 
 		if (part == NULL || part->type != JSON_OBJECT)
 			continue;
-		own.members = arena_calloc(call->arena, part->count + 1, sizeof(*own.members));
+		own.members = arena_calloc(call->op->arena, part->count + 1, sizeof(*own.members));
 		own.count = take_unknown(part, parts[i].known, own.members, 0);
 		if (own.count)
 			kept[count++] = (struct json_member){str_of(parts[i].name), own};
@@ -263,7 +263,7 @@ static struct json add_unsaid(struct call *call, struct json said, const struct 
 
 	if (said.type != JSON_OBJECT || before->type != JSON_OBJECT)
 		return said;
-	members = arena_calloc(call->arena, said.count + before->count + 1, sizeof(*members));
+	members = arena_calloc(call->op->arena, said.count + before->count + 1, sizeof(*members));
 	for (uint32_t i = 0; i < said.count; i++)
 		members[i] = said.members[i];
 	for (uint32_t i = 0; i < before->count; i++)
@@ -279,13 +279,13 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 	static const struct json nothing = {.type = JSON_OBJECT};
 	const struct json *given = decode_member(obj, "extensions"), *before;
 	const struct json *own = given && given->type == JSON_OBJECT ? given : &nothing;
-	struct json_member *kept, *outer = arena_calloc(call->arena, own->count + 1, sizeof(*outer));
+	struct json_member *kept, *outer = arena_calloc(call->op->arena, own->count + 1, sizeof(*outer));
 	uint32_t count, outer_count = 0, new_count;
 
 	before = json_get_str(own, name);
 	if (before == NULL || before->type != JSON_OBJECT)
 		before = &nothing;
-	kept = arena_calloc(call->arena, obj->count + PARTS + before->count, sizeof(*kept));
+	kept = arena_calloc(call->op->arena, obj->count + PARTS + before->count, sizeof(*kept));
 	count = take_unknown(obj, known, kept, 0);
 	if (str_is(name, "v2"))
 		count = take_unknown_of_parts(call, obj, kept, count);
@@ -329,7 +329,7 @@ static enum problem_code read_v1(struct call *call, struct handoff_input *in)
 					    "digest", NULL};
 	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
 	d->include_recent = 0;
@@ -382,8 +382,8 @@ static void read_v2_refs(struct call *call, const struct json *memory, const str
 		for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
 			for (uint32_t i = 0; lists[k] && lists[k]->type == JSON_ARRAY && i < lists[k]->count; i++)
 				if (is_found_item(&lists[k]->items[i]) == found)
-					mention_collect(&ids, item_id(&lists[k]->items[i]), call->arena);
-		is_found = arena_calloc(call->arena, ids.count, sizeof(*is_found));
+					mention_collect(&ids, item_id(&lists[k]->items[i]), call->op->arena);
+		is_found = arena_calloc(call->op->arena, ids.count, sizeof(*is_found));
 		for (size_t i = named; found && i < ids.count; i++)
 			is_found[i] = true;
 	}
@@ -398,15 +398,15 @@ static enum problem_code read_v2_own(struct call *call, struct handoff_input *in
 	const struct json *b = in->body, *lineage = json_get(b, "lineage");
 	struct handoff_draft *d = &in->draft;
 	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
-	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->problem);
+	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->op->problem);
 	int64_t hop;
 
 	if (code != P_OK || in->parent == 0 || !json_as_int(json_get(lineage, "hop"), &hop))
 		return code;
-	d->waive = repack_waivers(&waived, hop, call->arena);
+	d->waive = repack_waivers(&waived, hop, call->op->arena);
 	d->resolved_decisions = repack_decisions(d->history.type == JSON_ARRAY ? &d->history : &none,
 						 d->open_decisions.type == JSON_ARRAY ? &d->open_decisions : &none,
-						 d->from, call->arena);
+						 d->from, call->op->arena);
 	return P_OK;
 }
 
@@ -419,7 +419,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");
 	struct handoff_draft *d = &in->draft;
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
 	d->include_recent = 0;
@@ -452,10 +452,10 @@ static enum problem_code unsupported(struct call *call, const struct json *versi
 	buf_init(&text, 65536);
 	json_writer_init(&w, &text);
 	json_put(&w, version);
-	problem_set(&call->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; "
+	problem_set(&call->op->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; "
 		    "this server reads 1 and \"2\"", text.data ? text.data : "?");
 	buf_release(&text);
-	return call->problem.code;
+	return call->op->problem.code;
 }
 
 /* W3C Trace Context: a header that is not well-formed is treated as absent. */
@@ -494,7 +494,7 @@ enum problem_code envelope_decode(struct call *call, const struct json *body, st
 	if (code != P_OK)
 		return code;
 	if (in.draft.from.p == NULL)
-		in.draft.from = call->agent;
+		in.draft.from = call->op->agent;
 	in.draft.traceparent = read_traceparent(http_req_header(call->req, "traceparent"));
 	*ret = in;
 	return P_OK;

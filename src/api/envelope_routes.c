@@ -12,7 +12,7 @@
 
 static enum problem_code decode_handoff(struct call *call)
 {
-	struct pack *p = arena_zalloc(call->arena, sizeof(*p));
+	struct pack *p = arena_zalloc(call->op->arena, sizeof(*p));
 
 	call->input = p;
 	return pack_decode(call, &call->body, p);
@@ -23,7 +23,7 @@ static enum problem_code prepare_handoff(struct call *call, struct store_conn *c
 	struct pack *p = call->input;
 	enum problem_code code = pack_prepare(call, c, p);
 
-	call->is_answered = p->in.dry_run;
+	call->op->is_answered = p->in.dry_run;
 	return code;
 }
 
@@ -98,10 +98,10 @@ static void encode_handoff(struct call *call)
 		return;
 	}
 	call->status = 201;
-	call->location = arena_printf(call->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
-	call->traceparent = traceparent_of(call->api, &h->envelope, 0, 0, call->arena);
+	call->location = arena_printf(call->op->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
+	call->traceparent = traceparent_of(call->api, &h->envelope, 0, 0, call->op->arena);
 	buf_put(&call->reply, h->envelope.sealed);
-	if (call->warning_count) {
+	if (call->op->warning_count) {
 		call->reply.len--;	/* the closing brace */
 		json_writer_init(&w, &call->reply);
 		w.comma = true;
@@ -124,7 +124,7 @@ struct reading {
 static enum problem_code decode_reading(struct call *call)
 {
 	static const char *const names[] = {"json", "prompt", "v1", "both"};
-	struct reading *r = arena_zalloc(call->arena, sizeof(*r));
+	struct reading *r = arena_zalloc(call->op->arena, sizeof(*r));
 	struct str format = call_query(call, "format");
 	int i = 0;
 
@@ -132,7 +132,7 @@ static enum problem_code decode_reading(struct call *call)
 	for (; format.p && i < 4 && !str_is(format, names[i]); i++)
 		;
 	if (i == 4)
-		return problem_set(&call->problem, P_INVALID_FIELD, "format",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "format",
 				   "format is \"%.*s\"; expected json, prompt, v1 or both",
 				   (int)(format.n < 64 ? format.n : 64), format.p);
 	r->format = (enum format)i;
@@ -143,11 +143,11 @@ static enum problem_code read_reading(struct call *call, struct store_conn *c)
 {
 	struct reading *r = call->input;
 
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &r->envelope, &call->problem);
+	enum problem_code code = unpack(c, call->op->space, r->num, "id", call->op->arena, &r->envelope, &call->op->problem);
 
 	if (code == P_OK && r->format == FORMAT_JSON)
-		code = since_results(c, call->space, &r->envelope, call->now_ms, call->arena, &r->results,
-				     &r->result_count, &call->problem);
+		code = since_results(c, call->op->space, &r->envelope, call->op->now_ms, call->op->arena, &r->results,
+				     &r->result_count, &call->op->problem);
 	return code;
 }
 
@@ -174,7 +174,7 @@ static void encode_reading(struct call *call)
 	switch (r->format) {
 	case FORMAT_JSON:
 		envelope_write(&r->envelope, ENVELOPE_WHOLE, &call->reply);
-		put_since(r, call->now_ms, &call->reply);
+		put_since(r, call->op->now_ms, &call->reply);
 		break;
 	case FORMAT_PROMPT:
 		call->content_type = "text/markdown; charset=utf-8";
@@ -204,7 +204,7 @@ struct verifying {
 
 static enum problem_code decode_verify(struct call *call)
 {
-	struct verifying *v = arena_zalloc(call->arena, sizeof(*v));
+	struct verifying *v = arena_zalloc(call->op->arena, sizeof(*v));
 
 	call->input = v;
 	return envelope_path_id(call, &v->num);
@@ -214,7 +214,7 @@ static enum problem_code read_verify(struct call *call, struct store_conn *c)
 {
 	struct verifying *v = call->input;
 
-	return unpack_verify(c, call->space, v->num, call->arena, &v->verdict, &v->at, &v->checked, &call->problem);
+	return unpack_verify(c, call->op->space, v->num, call->op->arena, &v->verdict, &v->at, &v->checked, &call->op->problem);
 }
 
 static void encode_verify(struct call *call)

@@ -41,7 +41,7 @@ static enum problem_code read_id(struct call *call, struct str text, const char 
 	uint64_t id;
 
 	if (!str_to_u64(text, &id) || id > INT64_MAX)
-		return problem_set(&call->problem, P_INVALID_FIELD, name,
+		return problem_set(&call->op->problem, P_INVALID_FIELD, name,
 				   "%s is not the id of an event: a number, 0 for the beginning", name);
 	*ret = (int64_t)id;
 	return P_OK;
@@ -75,7 +75,7 @@ static enum problem_code read_kinds(struct call *call, const char *name, uint64_
 		uint64_t some = prefix.n ? kinds_of(prefix) : 0;
 
 		if (some == 0)
-			return problem_set(&call->problem, P_INVALID_FIELD, name,
+			return problem_set(&call->op->problem, P_INVALID_FIELD, name,
 					   "%s: nothing is called \"%.*s\"; expected beginnings of names, as in "
 					   "handoff.,memory.",
 					   name, (int)(prefix.n < 64 ? prefix.n : 64), prefix.n ? prefix.p : "");
@@ -90,7 +90,7 @@ static enum problem_code read_time(struct call *call, const char *name, int64_t 
 	struct str text = call_query(call, name);
 
 	if (text.p && !rfc3339_parse(text, ret_ms))
-		return problem_set(&call->problem, P_INVALID_FIELD, name,
+		return problem_set(&call->op->problem, P_INVALID_FIELD, name,
 				   "%s is not an RFC 3339 time, as in 2026-01-30T00:00:00Z", name);
 	return P_OK;
 }
@@ -100,7 +100,7 @@ static enum problem_code read_order(struct call *call, bool *ret_newest_first)
 	struct str order = call_query(call, "order");
 
 	if (order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
-		return problem_set(&call->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
 	*ret_newest_first = str_is(order, "newest");
 	return P_OK;
 }
@@ -111,7 +111,7 @@ static enum problem_code read_limit(struct call *call, size_t *ret)
 	uint64_t limit = LIMIT_DEFAULT;
 
 	if (text.p && (!str_to_u64(text, &limit) || limit < 1 || limit > LIMIT_MAX))
-		return problem_set(&call->problem, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d",
 				   LIMIT_MAX);
 	*ret = limit;
 	return P_OK;
@@ -152,9 +152,9 @@ static enum problem_code read_excerpt(struct call *call, struct store_conn *c, s
 		after = last - SCAN_MAX;
 	else if (x->has_more)
 		until = after + SCAN_MAX;
-	x->rows = arena_calloc(call->arena, x->limit + 1, sizeof(*x->rows));
-	if (status == STORE_OK && call->space)
-		status = store_event_page(c, &x->filter, after, until, x->limit + 1, call->arena, x->rows, &x->count);
+	x->rows = arena_calloc(call->op->arena, x->limit + 1, sizeof(*x->rows));
+	if (status == STORE_OK && call->op->space)
+		status = store_event_page(c, &x->filter, after, until, x->limit + 1, call->op->arena, x->rows, &x->count);
 	if (has_snapshot)
 		store_snapshot_end(c);
 	x->next = x->filter.newest_first ? after + 1 : until;
@@ -163,7 +163,7 @@ static enum problem_code read_excerpt(struct call *call, struct store_conn *c, s
 		x->count = x->limit;
 		x->next = x->rows[x->count - 1].id;
 	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 /* --- GET /v1/events --- */
@@ -179,7 +179,7 @@ static bool wants_json(const struct call *call)
 
 static enum problem_code decode_events(struct call *call)
 {
-	struct excerpt *x = arena_zalloc(call->arena, sizeof(*x));
+	struct excerpt *x = arena_zalloc(call->op->arena, sizeof(*x));
 	enum problem_code code = read_after(call, x);
 
 	call->input = x;
@@ -188,8 +188,8 @@ static enum problem_code decode_events(struct call *call)
 		code = read_kinds(call, "types", event_kinds_named, &x->filter.kinds);
 	if (code == P_OK)
 		code = read_limit(call, &x->limit);
-	if (code == P_OK && !x->as_json && atomic_load(&call->api->draining))
-		code = problem_set(&call->problem, P_DRAINING, NULL, "the server is stopping");
+	if (code == P_OK && !x->as_json && atomic_load(&call->api->engine->draining))
+		code = problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
 	return code;
 }
 
@@ -199,7 +199,7 @@ static enum problem_code open_stream(struct call *call, struct store_conn *c, st
 	enum store_status status = store_event_last(c, &last);
 
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	/* Ids beyond the last one are of a store that this one was restored over. */
 	if (!x->is_resumed || x->after > last)
 		x->after = last;
@@ -212,7 +212,7 @@ static enum problem_code read_events(struct call *call, struct store_conn *c)
 	struct excerpt *x = call->input;
 
 	if (x->as_json) {
-		x->filter.space = call->space;
+		x->filter.space = call->op->space;
 		return read_excerpt(call, c, x);
 	}
 	if (http_req_method(call->req) == HTTP_HEAD) {
@@ -234,7 +234,7 @@ static void encode_events(struct call *call)
 	json_key(&w, "events");
 	json_begin_array(&w);
 	for (size_t i = 0; i < x->count; i++)
-		event_json_put(&w, &x->rows[i], call->space_name, call->arena);
+		event_json_put(&w, &x->rows[i], call->op->space_name, call->op->arena);
 	json_end_array(&w);
 	json_member_int(&w, "next", x->next);
 	json_member_bool(&w, "has_more", x->has_more);
@@ -249,9 +249,9 @@ static enum problem_code read_object(struct call *call, struct excerpt *x)
 	enum problem_code code = P_OK;
 
 	if (actor.p)
-		code = decode_check_name(actor, "actor", NAME_MAX_BYTES, &call->problem);
+		code = decode_check_name(actor, "actor", NAME_MAX_BYTES, &call->op->problem);
 	if (code == P_OK && object.p)
-		code = decode_check_name(object, "object", OBJECT_MAX_BYTES, &call->problem);
+		code = decode_check_name(object, "object", OBJECT_MAX_BYTES, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	x->filter.actor = actor;
@@ -263,7 +263,7 @@ static enum problem_code read_object(struct call *call, struct excerpt *x)
 static enum problem_code decode_audit(struct call *call)
 {
 	static const char *const known[] = {"actor", "object", "action", "since", "until", "after", "order", NULL};
-	struct excerpt *x = arena_zalloc(call->arena, sizeof(*x));
+	struct excerpt *x = arena_zalloc(call->op->arena, sizeof(*x));
 	enum problem_code code = page_read_only(call, known, &x->page);
 
 	call->input = x;
@@ -291,7 +291,7 @@ static enum problem_code read_audit(struct call *call, struct store_conn *c)
 {
 	struct excerpt *x = call->input;
 
-	x->filter.space = call->space;
+	x->filter.space = call->op->space;
 	return read_excerpt(call, c, x);
 }
 
@@ -305,7 +305,7 @@ static void encode_audit(struct call *call)
 	json_key(&w, "entries");
 	json_begin_array(&w);
 	for (size_t i = 0; i < x->count; i++)
-		event_json_put_entry(&w, &x->rows[i], call->space_name, call->arena);
+		event_json_put_entry(&w, &x->rows[i], call->op->space_name, call->op->arena);
 	json_end_array(&w);
 	if (!x->filter.newest_first)
 		json_member_int(&w, "next", x->next);

@@ -119,7 +119,7 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 
 static enum store_status fill(struct feed_thread *t, struct batch *b, struct str space_name, int64_t last)
 {
-	struct store_conn *c = t->feed->api->readers[t->index];
+	struct store_conn *c = t->feed->api->readers[t->index]->conn;
 	struct event_filter filter = {.space = b->space, .kinds = b->kinds};
 	struct arena arena;
 	size_t count = 0, i = 0;
@@ -146,16 +146,16 @@ static const struct batch *batch_of(struct feed_thread *t, const struct stream *
 
 	for (size_t i = 0; i < BATCHES && i < t->batch_count; i++) {
 		b = &t->batches[i];
-		if (b->space == call->space && b->after == s->after && b->kinds == s->kinds)
+		if (b->space == call->op->space && b->after == s->after && b->kinds == s->kinds)
 			return b;
 	}
 	b = &t->batches[t->batch_count++ % BATCHES];
 	buf_release(&b->text);
 	buf_init(&b->text, BATCH_BYTES + EVENT_MAX_BYTES);
-	b->space = call->space;
+	b->space = call->op->space;
 	b->after = s->after;
 	b->kinds = s->kinds;
-	if (fill(t, b, call->space_name, last) == STORE_OK && !buf_overflowed(&b->text))
+	if (fill(t, b, call->op->space_name, last) == STORE_OK && !buf_overflowed(&b->text))
 		return b;
 	b->space = -1;
 	return NULL;
@@ -186,9 +186,9 @@ static bool find_space(struct feed_thread *t, struct stream *s)
 {
 	struct api *api = t->feed->api;
 
-	if (s->call->space)
+	if (s->call->op->space)
 		return true;
-	return spaces_find(api->spaces, api->readers[t->index], s->call->space_name, &s->call->space) == STORE_OK;
+	return spaces_find(api->engine->spaces, api->readers[t->index]->conn, s->call->op->space_name, &s->call->op->space) == STORE_OK;
 }
 
 enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
@@ -219,7 +219,7 @@ static enum served serve(struct feed_thread *t, struct stream *s, int64_t last)
 
 static void run_round(struct feed_thread *t)
 {
-	struct store_conn *c = t->feed->api->readers[t->index];
+	struct store_conn *c = t->feed->api->readers[t->index]->conn;
 	int64_t began_ns = clock_mono_ns(), now_ns = began_ns, last = 0;
 	bool is_behind = false, is_blocked = false, is_quiet, has_snapshot;
 	size_t left = atomic_load(&t->open);
@@ -337,7 +337,7 @@ void feed_open(struct call *call, int64_t after, uint64_t kinds)
 		{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering", {"no", 2}}, {0},
 	};
 	struct feed_thread *t = &call->api->feed->each[http_req_thread(call->req)];
-	struct stream *s = arena_zalloc(call->arena, sizeof(*s));
+	struct stream *s = arena_zalloc(call->op->arena, sizeof(*s));
 	char text[128];
 	int n;
 

@@ -28,7 +28,7 @@ struct sending {
 static enum problem_code read_envelope(struct call *call, struct sending *s)
 {
 	const struct json *whole = decode_member(&call->body, "envelope");
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	enum problem_code code = envelope_body_id(call, &s->order.envelope);
 
 	if (code != P_OK || (s->order.envelope && whole == NULL))
@@ -42,7 +42,7 @@ static enum problem_code read_envelope(struct call *call, struct sending *s)
 	if (whole->type != JSON_OBJECT)
 		return problem_set(p, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as POST "
 				   "/v1/envelopes takes it", json_type_name(whole->type));
-	s->pack = arena_zalloc(call->arena, sizeof(*s->pack));
+	s->pack = arena_zalloc(call->op->arena, sizeof(*s->pack));
 	code = pack_decode(call, whole, s->pack);
 	if (code == P_OK && s->pack->in.dry_run)
 		code = problem_set(p, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST "
@@ -54,10 +54,10 @@ static enum problem_code decode_send(struct call *call)
 {
 	static const char *const known[] = {"envelope_id", "envelope", "to", "wait_s", "ack_timeout_s", "max_attempts",
 					    "fallbacks", "priority", NULL};
-	struct sending *s = arena_zalloc(call->arena, sizeof(*s));
+	struct sending *s = arena_zalloc(call->op->arena, sizeof(*s));
 	struct delivery_order *o = &s->order;
 	const struct json *b = &call->body;
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	int64_t priority = DELIVERY_PRIORITY;
 	enum problem_code code;
 
@@ -72,7 +72,7 @@ static enum problem_code decode_send(struct call *call)
 		return code;
 	s->given_to = o->to;
 	o->priority = (int)priority;
-	call->skips_index = s->pack == NULL;
+	call->op->skips_index = s->pack == NULL;
 	return decode_agents(b, "fallbacks", DELIVERY_FALLBACKS_MAX, &o->fallbacks, p);
 }
 
@@ -81,7 +81,7 @@ static enum problem_code decode_send(struct call *call)
 static void prepare_wait(struct call *call, struct sending *s, bool is_under_way)
 {
 	if (s->order.wait_ms)
-		waiting_prepare(call, s->order.wait_ms + (is_under_way ? 0 : GRACE_MS));
+		op_may_wait(call->op, s->order.wait_ms + (is_under_way ? 0 : GRACE_MS));
 }
 
 static bool is_under_way(struct call *call, struct store_conn *c, const struct sending *s)
@@ -89,10 +89,10 @@ static bool is_under_way(struct call *call, struct store_conn *c, const struct s
 	struct handoff_row h;
 	int64_t target;
 
-	return s->order.wait_ms && store_agent_id(c, call->space, s->order.to, false, 0, &target) == STORE_OK &&
-	       store_handoff_find(c, call->space, s->order.envelope, target, call->arena, &h) == STORE_OK &&
+	return s->order.wait_ms && store_agent_id(c, call->op->space, s->order.to, false, 0, &target) == STORE_OK &&
+	       store_handoff_find(c, call->op->space, s->order.envelope, target, call->op->arena, &h) == STORE_OK &&
 	       handoff_is_open(h.state) &&
-	       (h.expires_at_ms == 0 || h.expires_at_ms >= call->now_ms + s->order.wait_ms);
+	       (h.expires_at_ms == 0 || h.expires_at_ms >= call->op->now_ms + s->order.wait_ms);
 }
 
 static enum problem_code prepare_pack(struct call *call, struct store_conn *c, struct sending *s)
@@ -115,15 +115,15 @@ static enum problem_code prepare_pack(struct call *call, struct store_conn *c, s
 static enum problem_code find_envelope(struct call *call, struct store_conn *c, struct sending *s, struct envelope *ret)
 {
 	struct envelope_row row;
-	enum problem_code code = unpack_find(c, call->space, s->order.envelope, "envelope_id", call->arena, &row,
-					     &call->problem);
+	enum problem_code code = unpack_find(c, call->op->space, s->order.envelope, "envelope_id", call->op->arena, &row,
+					     &call->op->problem);
 
 	if (code == P_OK)
-		code = unpack_skeleton(&row, call->arena, ret, &call->problem);
+		code = unpack_skeleton(&row, call->op->arena, ret, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	s->order.to = s->order.to.p ? s->order.to : ret->to;
-	s->order.from = call->agent.p ? call->agent : ret->from;
+	s->order.from = call->op->agent.p ? call->op->agent : ret->from;
 	return P_OK;
 }
 
@@ -133,7 +133,7 @@ static enum problem_code go_on(struct call *call, struct store_conn *c, struct s
 {
 	struct envelope e;
 
-	envelope_id_parse(call->claim, &s->order.envelope);
+	envelope_id_parse(call->op->claim, &s->order.envelope);
 	s->order.is_new = false;
 	s->order.to = s->given_to;
 	return find_envelope(call, c, s, &e);
@@ -145,7 +145,7 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 	struct envelope e;
 	enum problem_code code;
 
-	if (call->claim.p) {
+	if (call->op->claim.p) {
 		code = go_on(call, c, s);
 	} else if (s->pack) {
 		return prepare_pack(call, c, s);
@@ -162,18 +162,18 @@ static enum problem_code prepare_send(struct call *call, struct store_conn *c)
 /* What a sender that waits is told, or that it must go on waiting. */
 static enum problem_code tell_sender(struct call *call, const struct handoff_row *h)
 {
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
 
 	switch (h->state) {
 	case HANDOFF_QUEUED:
 	case HANDOFF_DELAYED:
 	case HANDOFF_LEASED:
-		if (!call->wait.is_over) {
-			waiting_for(call, WAIT_HANDOFF, waiting_id(h->space, h->num));
+		if (!call->op->wait.is_over) {
+			waiting_for(call->op, WAIT_HANDOFF, waiting_id(h->space, h->num));
 			return P_OK;
 		}
-		if (atomic_load(&call->api->draining))
+		if (atomic_load(&call->api->engine->draining))
 			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it "
 				    "again after the restart and it goes on");
 		else
@@ -202,49 +202,49 @@ static enum problem_code tell_sender(struct call *call, const struct handoff_row
  * would do, too, and would copy every page that is touched.) */
 static enum problem_code send_packed(struct call *call, struct store_conn *c, struct sending *s)
 {
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 	struct delivery_plan plan;
 	enum problem_code code;
 
 	if (s->pack->refusal.code != P_OK)
 		return pack_write(call, c, s->pack);
-	code = delivery_plan(&d, &s->order, &plan, &call->problem);
+	code = delivery_plan(&d, &s->order, &plan, &call->op->problem);
 	if (code == P_OK)
 		code = pack_write(call, c, s->pack);
-	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &call->problem) : code;
+	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &call->op->problem) : code;
 }
 
 static enum problem_code send_first(struct call *call, struct store_conn *c, struct sending *s)
 {
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 	enum problem_code code = P_OK;
 
 	/* Where the two came at the same time. A claim that is gone again was never committed. */
-	if (call->claim.p)
+	if (call->op->claim.p)
 		code = go_on(call, c, s);
 	else if (s->pack && s->packed_order.is_new)
 		s->order = s->packed_order;
 	if (code == P_OK)
-		code = s->pack && call->claim.p == NULL ? send_packed(call, c, s)
-							: delivery_send(&d, &s->order, &s->row, &call->problem);
-	if (code == P_OK && s->order.wait_ms && call->claim.p == NULL)
-		code = call_claim(call, c, arena_printf(call->arena, "env-%llu", (unsigned long long)s->row.envelope));
+		code = s->pack && call->op->claim.p == NULL ? send_packed(call, c, s)
+							: delivery_send(&d, &s->order, &s->row, &call->op->problem);
+	if (code == P_OK && s->order.wait_ms && call->op->claim.p == NULL)
+		code = op_claim(call->op, c, arena_printf(call->op->arena, "env-%llu", (unsigned long long)s->row.envelope));
 	return code;
 }
 
 static enum problem_code write_send(struct call *call, struct store_conn *c)
 {
 	struct sending *s = call->input;
-	enum problem_code code = call->wait.is_again ? P_OK : send_first(call, c, s);
+	enum problem_code code = call->op->wait.is_again ? P_OK : send_first(call, c, s);
 
-	if (code == P_OK && call->wait.is_again) {
-		enum store_status status = store_handoff_get(c, call->space, s->row.num, call->arena, &s->row);
+	if (code == P_OK && call->op->wait.is_again) {
+		enum store_status status = store_handoff_get(c, call->op->space, s->row.num, call->op->arena, &s->row);
 
-		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		code = status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 	}
 	if (code == P_OK && s->order.wait_ms)
 		code = tell_sender(call, &s->row);
-	if (code == P_OK && !call->wait.is_waiting)
+	if (code == P_OK && !call->op->wait.is_waiting)
 		code = notices_take(call, c, &s->notices);
 	return code;
 }
@@ -255,9 +255,9 @@ static void encode_send(struct call *call)
 	struct json_writer w;
 
 	call->status = s->row.state >= HANDOFF_WORKING ? 200 : 202;
-	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
 	if (s->pack && s->pack->envelope.num == s->row.envelope)
-		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->arena);
+		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->op->arena);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	handoff_json_members(&w, &s->row);
@@ -279,7 +279,7 @@ struct looking {
 
 static enum problem_code decode_look(struct call *call)
 {
-	struct looking *l = arena_zalloc(call->arena, sizeof(*l));
+	struct looking *l = arena_zalloc(call->op->arena, sizeof(*l));
 
 	call->input = l;
 	return handoff_path_id(call, &l->num);
@@ -288,34 +288,34 @@ static enum problem_code decode_look(struct call *call)
 /* Somebody who looks at a long history looks for what happened last. */
 static enum store_status read_events(struct call *call, struct store_conn *c, struct looking *l)
 {
-	struct event_filter filter = {.space = call->space, .handoff = l->num, .newest_first = true};
+	struct event_filter filter = {.space = call->op->space, .handoff = l->num, .newest_first = true};
 	enum store_status status;
 
-	l->events = arena_calloc(call->arena, EVENTS_MAX, sizeof(*l->events));
-	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, call->arena, l->events, &l->shown);
+	l->events = arena_calloc(call->op->arena, EVENTS_MAX, sizeof(*l->events));
+	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, call->op->arena, l->events, &l->shown);
 	l->event_count = (int64_t)l->shown;
 	if (status == STORE_OK && l->shown == EVENTS_MAX)
-		status = store_event_count(c, call->space, l->num, &l->event_count);
+		status = store_event_count(c, call->op->space, l->num, &l->event_count);
 	return status;
 }
 
 static enum problem_code read_look(struct call *call, struct store_conn *c)
 {
 	struct looking *l = call->input;
-	enum store_status status = call->space ? store_handoff_get(c, call->space, l->num, call->arena, &l->row)
+	enum store_status status = call->op->space ? store_handoff_get(c, call->op->space, l->num, call->op->arena, &l->row)
 					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+		return problem_set(&call->op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
 				   (unsigned long long)l->num);
 	if (status == STORE_OK)
 		status = read_events(call, c, l);
 	if (status == STORE_OK) {
-		status = result_read(c, call->space, l->num, call->arena, &l->result);
+		status = result_read(c, call->op->space, l->num, call->op->arena, &l->result);
 		l->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_look(struct call *call)
@@ -352,7 +352,7 @@ struct listing {
 static enum problem_code decode_listing(struct call *call, bool of_all_states)
 {
 	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, "order", NULL};
-	struct listing *l = arena_zalloc(call->arena, sizeof(*l));
+	struct listing *l = arena_zalloc(call->op->arena, sizeof(*l));
 	struct str envelope = call_query(call, "envelope_id");
 	enum problem_code code = page_read_only(call, known, &l->page);
 
@@ -360,7 +360,7 @@ static enum problem_code decode_listing(struct call *call, bool of_all_states)
 	l->to = call_query(call, "to");
 	l->filter.from = call_query(call, "from");
 	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
 				   "envelope; expected one as in env-17");
 	return code;
 }
@@ -372,10 +372,10 @@ static enum problem_code decode_list(struct call *call)
 	struct str state = call_query(call, "state"), order = call_query(call, "order");
 
 	if (code == P_OK && order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
 	l->filter.newest_first = str_is(order, "newest");
 	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
 				   "leased, acked, completed, parked, expired or discarded",
 				   (int)(state.n < 64 ? state.n : 64), state.p);
 	return code;
@@ -397,15 +397,15 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	size_t max = l->page.size + 1;
 	enum store_status status = STORE_OK;
 
-	l->filter.space = call->space;
-	if (call->space && l->to.p)
-		status = store_agent_id(c, call->space, l->to, false, 0, &l->filter.agent);
-	if (call->space == 0 || status == STORE_NOT_FOUND)
+	l->filter.space = call->op->space;
+	if (call->op->space && l->to.p)
+		status = store_agent_id(c, call->op->space, l->to, false, 0, &l->filter.agent);
+	if (call->op->space == 0 || status == STORE_NOT_FOUND)
 		return P_OK;
-	l->rows = arena_calloc(call->arena, max, sizeof(*l->rows));
+	l->rows = arena_calloc(call->op->arena, max, sizeof(*l->rows));
 	if (status == STORE_OK)
-		status = store_handoffs(c, &l->filter, l->page.position, max, call->arena, l->rows, &l->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		status = store_handoffs(c, &l->filter, l->page.position, max, call->op->arena, l->rows, &l->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void put_parked(struct json_writer *w, const struct handoff_row *h)

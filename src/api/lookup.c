@@ -11,8 +11,8 @@ void lookup_init(struct call *call, size_t room, struct lookup *ret)
 {
 	assert(room <= MENTION_MAX);
 	*ret = (struct lookup){
-		.found = arena_calloc(call->arena, room + 1, sizeof(*ret->found)),
-		.missing = arena_calloc(call->arena, room + 1, sizeof(*ret->missing)),
+		.found = arena_calloc(call->op->arena, room + 1, sizeof(*ret->found)),
+		.missing = arena_calloc(call->op->arena, room + 1, sizeof(*ret->missing)),
 	};
 }
 
@@ -23,20 +23,20 @@ enum problem_code lookup_one(struct call *call, struct store_conn *c, struct mem
 	char text[MEMORY_ID_SIZE];
 	enum store_status status = STORE_NOT_FOUND;
 
-	mention_add(&l->seen, id, call->arena);
+	mention_add(&l->seen, id, call->op->arena);
 	if (l->seen.count == before)
 		return P_OK;
-	if (call->space)
-		status = store_memory_get(c, call->space, id.num, id.version, call->arena, m);
+	if (call->op->space)
+		status = store_memory_get(c, call->op->space, id.num, id.version, call->op->arena, m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	if (status == STORE_OK && m->forgotten_at_ms == 0) {
 		l->found_count++;
 		return P_OK;
 	}
 	memory_id_format(id.num, id.version, text);
 	l->missing[l->missing_count++] = (struct envelope_missing){
-		arena_str(call->arena, str_of(text)), status == STORE_OK ? STR("forgotten") : STR("unknown"),
+		arena_str(call->op->arena, str_of(text)), status == STORE_OK ? STR("forgotten") : STR("unknown"),
 	};
 	return P_OK;
 }
@@ -55,9 +55,9 @@ enum problem_code lookup_list(struct call *call, struct store_conn *c, const str
 			code = lookup_one(call, c, id, ret);
 			continue;
 		}
-		code = problem_set(&call->problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected "
 				   "one as in ms-4821 or ms-4821@2", field, i);
-		problem_prefix(&call->problem, field, i);
+		problem_prefix(&call->op->problem, field, i);
 	}
 	return code;
 }
@@ -66,12 +66,12 @@ enum problem_code lookup_guard(struct call *call, struct store_conn *c, uint64_t
 {
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = unpack_find(c, call->space, envelope, NULL, call->arena, &row, &call->problem);
+	enum problem_code code = unpack_find(c, call->op->space, envelope, NULL, call->op->arena, &row, &call->op->problem);
 
 	if (code == P_OK)
-		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+		code = unpack_skeleton(&row, call->op->arena, &e, &call->op->problem);
 	for (size_t i = 0; code == P_OK && e.guard.type == JSON_OBJECT && i < l->found_count; i++)
-		redact_memory(&l->found[i], call->arena);
+		redact_memory(&l->found[i], call->op->arena);
 	return code;
 }
 
@@ -80,7 +80,7 @@ void lookup_put(struct call *call, struct json_writer *w, const struct lookup *l
 	json_key(w, "memories");
 	json_begin_array(w);
 	for (size_t i = 0; i < l->found_count; i++)
-		memory_json_put(w, &l->found[i], call->now_ms);
+		memory_json_put(w, &l->found[i], call->op->now_ms);
 	json_end_array(w);
 	json_key(w, "missing");
 	json_begin_array(w);

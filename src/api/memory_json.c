@@ -95,7 +95,7 @@ static enum problem_code read_tags(struct call *call, const struct json *obj, bo
 	d->tags = STR("[]");
 	if (!given(obj, "tags", patch, d, MEMORY_HAS_TAGS))
 		return P_OK;
-	code = decode_array(obj, "tags", MEMORY_TAGS_MAX, &tags, &call->problem);
+	code = decode_array(obj, "tags", MEMORY_TAGS_MAX, &tags, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	buf_init(&out, 2 + MEMORY_TAGS_MAX * (6 * MEMORY_TAG_MAX + 3));
@@ -104,16 +104,16 @@ static enum problem_code read_tags(struct call *call, const struct json *obj, bo
 	for (uint32_t i = 0; code == P_OK && i < tags->count; i++) {
 		snprintf(name, sizeof(name), "tags[%u]", i);
 		if (tags->items[i].type != JSON_STRING)
-			code = problem_set(&call->problem, P_INVALID_FIELD, name, "%s is %s; expected a string", name,
+			code = problem_set(&call->op->problem, P_INVALID_FIELD, name, "%s is %s; expected a string", name,
 					   json_type_name(tags->items[i].type));
 		else
-			code = decode_check_name(tags->items[i].s, name, MEMORY_TAG_MAX, &call->problem);
+			code = decode_check_name(tags->items[i].s, name, MEMORY_TAG_MAX, &call->op->problem);
 		if (code == P_OK && !is_repeated(tags->items, i))
 			json_put_str(&w, tags->items[i].s);
 	}
 	json_end_array(&w);
 	if (code == P_OK)
-		d->tags = arena_str(call->arena, buf_str(&out));
+		d->tags = arena_str(call->op->arena, buf_str(&out));
 	buf_release(&out);
 	return code;
 }
@@ -176,16 +176,16 @@ static enum problem_code read_metadata(struct call *call, const struct json *obj
 	if (!given(obj, "metadata", patch, d, MEMORY_HAS_METADATA))
 		return P_OK;
 	if (value->type != JSON_OBJECT)
-		return problem_set(&call->problem, P_INVALID_FIELD, "metadata", "metadata is %s; expected an object",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "metadata", "metadata is %s; expected an object",
 				   json_type_name(value->type));
 	buf_init(&out, MEMORY_METADATA_MAX);
 	json_writer_init(&w, &out);
 	json_put_canonical(&w, value);
 	if (buf_overflowed(&out))
-		code = problem_set(&call->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON",
+		code = problem_set(&call->op->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON",
 				   MEMORY_METADATA_MAX);
 	else
-		d->metadata = arena_str(call->arena, buf_str(&out));
+		d->metadata = arena_str(call->op->arena, buf_str(&out));
 	buf_release(&out);
 	return code;
 }
@@ -243,14 +243,14 @@ static enum problem_code read_scope(struct call *call, const struct json *obj, s
 
 	if (scope && (scope->type != JSON_STRING || !str_is(scope->s, "space")))
 		return not_one_of(scope, "scope", "space (for what belongs to no task); leave it out otherwise",
-				  &call->problem);
+				  &call->op->problem);
 	if (scope && (d->has & MEMORY_HAS_TASK))
-		return problem_set(&call->problem, P_INVALID_FIELD, "scope",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "scope",
 				   "task and scope were both given; scope \"space\" is for what belongs to no task");
-	if (scope == NULL && !(d->has & MEMORY_HAS_TASK) && call->task.p) {
+	if (scope == NULL && !(d->has & MEMORY_HAS_TASK) && call->op->task.p) {
 		d->has |= MEMORY_HAS_TASK;
-		d->task = call->task;
-		call->uses_task = true;
+		d->task = call->op->task;
+		call->op->uses_task = true;
 	}
 	return P_OK;
 }
@@ -258,7 +258,7 @@ static enum problem_code read_scope(struct call *call, const struct json *obj, s
 enum problem_code memory_json_read(struct call *call, const struct json *obj, bool patch, const char *prefix,
 				   struct memory_draft *ret)
 {
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	struct memory_draft d = {0};
 	enum problem_code code = P_OK;
 
@@ -274,9 +274,9 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 	    (code = read_name(obj, "agent", MEMORY_AGENT_MAX, patch, &d, MEMORY_HAS_AGENT, &d.agent, p)) != P_OK ||
 	    (code = read_name(obj, "task", MEMORY_TASK_MAX, patch, &d, MEMORY_HAS_TASK, &d.task, p)) != P_OK)
 		return code;
-	if (!patch && !(d.has & MEMORY_HAS_AGENT) && call->agent.p) {
+	if (!patch && !(d.has & MEMORY_HAS_AGENT) && call->op->agent.p) {
 		d.has |= MEMORY_HAS_AGENT;
-		d.agent = call->agent;
+		d.agent = call->op->agent;
 	}
 	code = patch ? P_OK : read_scope(call, obj, &d);
 	if (code == P_OK)

@@ -28,13 +28,13 @@ static struct str etag_of(struct call *call, const struct memory *m)
 	size_t len = 1 + memory_id_format(m->num, m->version, tag + 1);
 
 	tag[len++] = '"';
-	return arena_str(call->arena, (struct str){tag, len});
+	return arena_str(call->op->arena, (struct str){tag, len});
 }
 
 static struct str location_of(struct call *call, const struct memory *m)
 {
 	static const char path[] = "/v1/memories/";
-	char *at = arena_alloc(call->arena, sizeof(path) + MEMORY_ID_SIZE);
+	char *at = arena_alloc(call->op->arena, sizeof(path) + MEMORY_ID_SIZE);
 
 	memcpy(at, path, sizeof(path));
 	return (struct str){at, sizeof(path) - 1 + memory_id_format(m->num, 0, at + sizeof(path) - 1)};
@@ -50,7 +50,7 @@ static void encode_memory(struct call *call)
 	/* All at once for most memories, instead of growing with what is written. */
 	buf_reserve(&call->reply, REPLY_WITHOUT_TEXT_BYTES + m->content.n + m->summary.n + m->tags.n + m->metadata.n);
 	json_writer_init(&w, &call->reply);
-	memory_json_begin(&w, m, call->now_ms);
+	memory_json_begin(&w, m, call->op->now_ms);
 	call_end_reply(call, &w);
 }
 
@@ -68,7 +68,7 @@ static void encode_created(struct call *call)
 /* Who wrote it, where the call itself does not say. */
 static void tell_of(struct call *call, enum event_kind kind, const struct memory *m)
 {
-	call->told = (struct event_row){.kind = kind, .memory = m->num, .actor = m->agent};
+	call->op->told = (struct event_row){.kind = kind, .memory = m->num, .actor = m->agent};
 }
 
 /* The memory that m takes the place of has an event of its own: it is changed, too. */
@@ -76,17 +76,17 @@ static enum problem_code tell_superseded(struct call *call, struct store_conn *c
 {
 	char id[MEMORY_ID_SIZE];
 	struct event_row event = {
-		.space = call->space, .at_ms = call->now_ms, .kind = EVENT_MEMORY_SUPERSEDED, .memory = m->supersedes,
-		.actor = call->agent.p ? call->agent : m->agent,
+		.space = call->op->space, .at_ms = call->op->now_ms, .kind = EVENT_MEMORY_SUPERSEDED, .memory = m->supersedes,
+		.actor = call->op->agent.p ? call->op->agent : m->agent,
 	};
 	enum store_status status;
 
 	if (m->supersedes == 0)
 		return P_OK;
 	memory_id_format(m->num, 0, id);
-	event.note = arena_printf(call->arena, "by %s", id);
+	event.note = arena_printf(call->op->arena, "by %s", id);
 	status = store_event_add(c, &event);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 /* A change that changed nothing is not told. */
@@ -96,11 +96,11 @@ static void tell_change(struct call *call, enum event_kind kind)
 
 	if (!one->changed)
 		return;
-	call->told = (struct event_row){.kind = kind, .memory = one->id.num};
+	call->op->told = (struct event_row){.kind = kind, .memory = one->id.num};
 	if (kind == EVENT_MEMORY_UPDATED)
-		call->told.note = arena_printf(call->arena, "version %u", one->result.version);
+		call->op->told.note = arena_printf(call->op->arena, "version %u", one->result.version);
 	else if (kind == EVENT_MEMORY_REVERTED)
-		call->told.note = arena_printf(call->arena, "version %u, as version %u was", one->result.version,
+		call->op->told.note = arena_printf(call->op->arena, "version %u, as version %u was", one->result.version,
 					       one->to_version);
 }
 
@@ -111,17 +111,17 @@ static enum problem_code read_path_id(struct call *call, bool version_allowed, s
 	struct str raw = call->params[0];
 
 	if (!memory_id_parse(raw, ret))
-		return problem_set(&call->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
+		return problem_set(&call->op->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
 				   "look like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 	if (ret->version && !version_allowed)
-		return problem_set(&call->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
 				   "leave out \"@%u\"", ret->version);
 	return P_OK;
 }
 
 static enum problem_code decode_id(struct call *call)
 {
-	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
 
 	call->input = one;
 	return read_path_id(call, false, &one->id);
@@ -131,7 +131,7 @@ static enum problem_code decode_id(struct call *call)
 
 static enum problem_code decode_store(struct call *call)
 {
-	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
 
 	call->input = one;
 	return memory_json_read(call, &call->body, false, "", &one->draft);
@@ -142,10 +142,10 @@ static enum problem_code write_store(struct call *call, struct store_conn *c)
 	struct one_memory *one = call->input;
 	enum problem_code code = task_check(call, c);
 
-	call->shown = &one->result.num;
-	call->shown_count = 1;
+	call->op->shown = &one->result.num;
+	call->op->shown_count = 1;
 	if (code == P_OK)
-		code = memory_create(c, call->space, &one->draft, call->now_ms, &one->result, &call->problem);
+		code = memory_create(c, call->op->space, &one->draft, call->op->now_ms, &one->result, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	tell_of(call, EVENT_MEMORY_STORED, &one->result);
@@ -156,7 +156,7 @@ static void index_one(struct call *call)
 {
 	struct one_memory *one = call->input;
 
-	recall_put(call->api->recall, &one->result);
+	recall_put(call->api->engine->recall, &one->result);
 }
 
 /* What a new memory supersedes is not recalled any more. */
@@ -164,9 +164,9 @@ static void index_created(struct call *call)
 {
 	struct one_memory *one = call->input;
 
-	recall_put(call->api->recall, &one->result);
+	recall_put(call->api->engine->recall, &one->result);
 	if (one->result.supersedes)
-		recall_set_superseded(call->api->recall, call->space, one->result.supersedes);
+		recall_set_superseded(call->api->engine->recall, call->op->space, one->result.supersedes);
 }
 
 /* --- Batch --- */
@@ -181,26 +181,26 @@ struct batch {
 static enum problem_code decode_batch(struct call *call)
 {
 	static const char *const known[] = {"memories", NULL};
-	struct batch *batch = arena_zalloc(call->arena, sizeof(*batch));
+	struct batch *batch = arena_zalloc(call->op->arena, sizeof(*batch));
 	const struct json *list = NULL;
 	enum problem_code code;
 
 	call->input = batch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "memories", call->api->limits.max_batch, &list, &call->problem);
+	code = decode_array(&call->body, "memories", call->api->limits.max_batch, &list, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	if (list == NULL || list->count == 0)
-		return problem_set(&call->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is "
+		return problem_set(&call->op->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is "
 				   "the list of memories to store");
 	batch->count = list->count;
-	batch->drafts = arena_calloc(call->arena, batch->count, sizeof(*batch->drafts));
-	batch->results = arena_calloc(call->arena, batch->count, sizeof(*batch->results));
-	batch->nums = arena_calloc(call->arena, batch->count, sizeof(*batch->nums));
+	batch->drafts = arena_calloc(call->op->arena, batch->count, sizeof(*batch->drafts));
+	batch->results = arena_calloc(call->op->arena, batch->count, sizeof(*batch->results));
+	batch->nums = arena_calloc(call->op->arena, batch->count, sizeof(*batch->nums));
 	for (uint32_t i = 0; code == P_OK && i < list->count; i++) {
 		code = memory_json_read(call, &list->items[i], false, "memories[].", &batch->drafts[i]);
 		if (code != P_OK)
-			problem_prefix(&call->problem, "memories", i);
+			problem_prefix(&call->op->problem, "memories", i);
 	}
 	return code;
 }
@@ -216,11 +216,11 @@ static enum problem_code tell_batch(struct call *call, struct store_conn *c)
 	memory_id_format(batch->results[0].num, 0, first);
 	memory_id_format(batch->results[batch->count - 1].num, 0, last);
 	if (batch->count > 1)
-		call->told.note = arena_printf(call->arena, "%zu memories, %s to %s", batch->count, first, last);
-	call->told.value[0] = call->told.value[1] = (double)batch->results[0].num;
+		call->op->told.note = arena_printf(call->op->arena, "%zu memories, %s to %s", batch->count, first, last);
+	call->op->told.value[0] = call->op->told.value[1] = (double)batch->results[0].num;
 	for (size_t i = 1; i < batch->count; i++) {
-		call->told.value[0] = fmin(call->told.value[0], (double)batch->results[i].num);
-		call->told.value[1] = fmax(call->told.value[1], (double)batch->results[i].num);
+		call->op->told.value[0] = fmin(call->op->told.value[0], (double)batch->results[i].num);
+		call->op->told.value[1] = fmax(call->op->told.value[1], (double)batch->results[i].num);
 	}
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		code = tell_superseded(call, c, &batch->results[i]);
@@ -233,14 +233,14 @@ static enum problem_code write_batch(struct call *call, struct store_conn *c)
 	enum problem_code code = task_check(call, c);
 
 	if (code == P_OK)
-		code = memory_create_many(c, call->space, batch->drafts, batch->count, call->now_ms, batch->results,
-					  &call->problem);
+		code = memory_create_many(c, call->op->space, batch->drafts, batch->count, call->op->now_ms, batch->results,
+					  &call->op->problem);
 	for (size_t i = 0; code == P_OK && i < batch->count; i++)
 		batch->nums[i] = batch->results[i].num;
 	if (code == P_OK)
 		code = tell_batch(call, c);
-	call->shown = batch->nums;
-	call->shown_count = batch->count;
+	call->op->shown = batch->nums;
+	call->op->shown_count = batch->count;
 	return code;
 }
 
@@ -249,9 +249,9 @@ static void index_batch(struct call *call)
 	struct batch *batch = call->input;
 
 	for (size_t i = 0; i < batch->count; i++) {
-		recall_put(call->api->recall, &batch->results[i]);
+		recall_put(call->api->engine->recall, &batch->results[i]);
 		if (batch->results[i].supersedes)
-			recall_set_superseded(call->api->recall, call->space, batch->results[i].supersedes);
+			recall_set_superseded(call->api->engine->recall, call->op->space, batch->results[i].supersedes);
 	}
 }
 
@@ -276,7 +276,7 @@ static void encode_batch(struct call *call)
 	json_key(&w, "memories");
 	json_begin_array(&w);
 	for (size_t i = 0; i < batch->count; i++)
-		memory_json_put(&w, &batch->results[i], call->now_ms);
+		memory_json_put(&w, &batch->results[i], call->op->now_ms);
 	json_end_array(&w);
 	call_end_reply(call, &w);
 }
@@ -285,7 +285,7 @@ static void encode_batch(struct call *call)
 
 static enum problem_code decode_get(struct call *call)
 {
-	struct one_memory *one = arena_zalloc(call->arena, sizeof(*one));
+	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
 
 	call->input = one;
 	return read_path_id(call, true, &one->id);
@@ -295,7 +295,7 @@ static enum problem_code read_get(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
 
-	return memory_read(c, call->space, one->id, call->arena, &one->result, &call->problem);
+	return memory_read(c, call->op->space, one->id, call->op->arena, &one->result, &call->op->problem);
 }
 
 struct version_list {
@@ -308,7 +308,7 @@ struct version_list {
 static enum problem_code decode_versions(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct version_list *list = arena_zalloc(call->arena, sizeof(*list));
+	struct version_list *list = arena_zalloc(call->op->arena, sizeof(*list));
 	enum problem_code code = read_path_id(call, false, &list->id);
 
 	call->input = list;
@@ -321,15 +321,15 @@ static enum problem_code read_versions(struct call *call, struct store_conn *c)
 	size_t max = list->page.size + 1;	/* one more tells whether there is a next page */
 	enum store_status status;
 	struct memory newest;
-	enum problem_code code = memory_read(c, call->space, (struct memory_id){list->id.num, 0}, call->arena, &newest,
-					     &call->problem);
+	enum problem_code code = memory_read(c, call->op->space, (struct memory_id){list->id.num, 0}, call->op->arena, &newest,
+					     &call->op->problem);
 
 	if (code != P_OK)
 		return code;
-	list->versions = arena_calloc(call->arena, max, sizeof(*list->versions));
-	status = store_memory_versions(c, call->space, list->id.num, (uint32_t)list->page.position, max, call->arena,
+	list->versions = arena_calloc(call->op->arena, max, sizeof(*list->versions));
+	status = store_memory_versions(c, call->op->space, list->id.num, (uint32_t)list->page.position, max, call->op->arena,
 				       list->versions, &list->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_versions(struct call *call)
@@ -344,7 +344,7 @@ static void encode_versions(struct call *call)
 	json_key(&w, "versions");
 	json_begin_array(&w);
 	for (size_t i = 0; i < count; i++)
-		memory_json_put(&w, &list->versions[i], call->now_ms);
+		memory_json_put(&w, &list->versions[i], call->op->now_ms);
 	json_end_array(&w);
 	page_put_next(call, &list->page, &w, more, more ? list->versions[count - 1].version : 0, 0);
 	call_end_reply(call, &w);
@@ -358,14 +358,14 @@ struct fetch {
 static enum problem_code decode_fetch(struct call *call)
 {
 	static const char *const known[] = {"ids", NULL};
-	struct fetch *fetch = arena_zalloc(call->arena, sizeof(*fetch));
+	struct fetch *fetch = arena_zalloc(call->op->arena, sizeof(*fetch));
 	enum problem_code code;
 
 	call->input = fetch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->problem);
+	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->op->problem);
 	if (code == P_OK && fetch->ids == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to "
 				   "fetch");
 	return code;
 }
@@ -401,8 +401,8 @@ static enum problem_code decode_patch(struct call *call)
 static enum problem_code write_patch(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_update(c, call->space, one->id.num, call->if_version, &one->draft, call->now_ms,
-					       call->arena, &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_update(c, call->op->space, one->id.num, call->op->if_version, &one->draft, call->op->now_ms,
+					       call->op->arena, &one->result, &one->changed, &call->op->problem);
 
 	if (code == P_OK)
 		tell_change(call, one->draft.has != MEMORY_HAS_PINNED ? EVENT_MEMORY_UPDATED
@@ -439,9 +439,9 @@ static enum problem_code decode_revert(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK)
-		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->problem);
+		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->op->problem);
 	if (code == P_OK && version == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "version", "version is missing; it is the version "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "version", "version is missing; it is the version "
 				   "to go back to");
 	one->to_version = (uint32_t)version;
 	return code;
@@ -450,8 +450,8 @@ static enum problem_code decode_revert(struct call *call)
 static enum problem_code write_revert(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_revert(c, call->space, one->id.num, call->if_version, one->to_version,
-					       call->now_ms, call->arena, &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_revert(c, call->op->space, one->id.num, call->op->if_version, one->to_version,
+					       call->op->now_ms, call->op->arena, &one->result, &one->changed, &call->op->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_REVERTED);
@@ -461,8 +461,8 @@ static enum problem_code write_revert(struct call *call, struct store_conn *c)
 static enum problem_code write_forget(struct call *call, struct store_conn *c)
 {
 	struct one_memory *one = call->input;
-	enum problem_code code = memory_forget(c, call->space, one->id.num, call->if_version, call->now_ms, call->arena,
-					       &one->result, &one->changed, &call->problem);
+	enum problem_code code = memory_forget(c, call->op->space, one->id.num, call->op->if_version, call->op->now_ms, call->op->arena,
+					       &one->result, &one->changed, &call->op->problem);
 
 	if (code == P_OK)
 		tell_change(call, EVENT_MEMORY_FORGOTTEN);
@@ -474,7 +474,7 @@ static void index_forgotten(struct call *call)
 	struct one_memory *one = call->input;
 
 	if (one->changed)
-		recall_remove(call->api->recall, call->space, one->result.num);
+		recall_remove(call->api->engine->recall, call->op->space, one->result.num);
 }
 
 static void index_changed(struct call *call)

@@ -3,6 +3,7 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
+#include "api/alert_post.h"
 #include "api/exporter.h"
 #include "api/feed.h"
 #include "engine/queues.h"
@@ -246,7 +247,7 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.",
 		  (double)http.refused);
 	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.",
-		  (double)waiting_count(api->waiting));
+		  (double)waiting_count(api->engine->waiting));
 	put_plain(out, "spine_event_streams", "gauge", "Open streams of events.", (double)feed_count(api->feed));
 	put_plain(out, "spine_writer_queue_jobs", "gauge", "Writes that wait for the writer.",
 		  (double)m->writer.queued);
@@ -255,24 +256,25 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 		  (double)m->writer.commits);
 	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
 	put_plain(out, "spine_store_cache_bytes", "gauge", "Memory taken by rows of the store that are kept there.",
-		  (double)store_cache_bytes(api->store));
+		  (double)store_cache_bytes(api->engine->store));
 	put_plain(out, "spine_store_failed", "gauge",
 		  "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
 }
 
-static void put_alerts(struct buf *out, struct watch *watch)
+static void put_alerts(struct buf *out, struct watch *watch, struct alert_post *post)
 {
-	struct watch_posts posts;
+	uint64_t sent = 0, failed = 0;
 
-	watch_posts(watch, &posts);
+	if (post)
+		alert_post_counts(post, &sent, &failed);
 	head(out, "spine_alerts_firing", "gauge", "Alerts of the server that are firing.");
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),
 			   watch_firing(watch, (enum alert_severity)severity));
 	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.",
-		  (double)posts.sent);
+		  (double)sent);
 	put_plain(out, "spine_alert_notification_failures_total", "counter",
-		  "Attempts to tell the webhook that failed.", (double)posts.failed);
+		  "Attempts to tell the webhook that failed.", (double)failed);
 }
 
 /* All zero where nothing is exported, so that a rule about them has something to look at. */
@@ -311,17 +313,17 @@ static struct counted *add(struct metrics *m, struct arena *arena, int64_t space
 
 static void copy_totals(struct call *call, struct metrics *m)
 {
-	struct stats *s = watch_lock(call->api->watch);
+	struct stats *s = watch_lock(call->api->engine->watch);
 	struct stats_series *series;
 	size_t iterator = 0;
 
 	while ((series = stats_next(s, &iterator)) != NULL) {
 		struct str agent = stats_series_agent(series);
 
-		add(m, call->arena, stats_series_space(series), agent.p ? arena_str(call->arena, agent) : STR_NULL)
+		add(m, call->op->arena, stats_series_space(series), agent.p ? arena_str(call->op->arena, agent) : STR_NULL)
 			->totals = *stats_series_totals(series);
 	}
-	watch_unlock(call->api->watch);
+	watch_unlock(call->api->engine->watch);
 }
 
 static struct counted *find(struct metrics *m, int64_t space, struct str agent)
@@ -350,18 +352,18 @@ static enum store_status add_queues(struct call *call, struct store_conn *c, str
 {
 	struct queue_row *rows;
 	size_t count;
-	enum store_status status = queues_read(watch_queues(call->api->watch), c, m->writer.commits, 0, call->arena,
+	enum store_status status = queues_read(watch_queues(call->api->engine->watch), c, m->writer.commits, 0, call->op->arena,
 					       &rows, &count, NULL, NULL);
 
 	for (size_t i = 0; status == STORE_OK && i < count; i++) {
-		struct counted *to = find_or_add(m, call->arena, rows[i].space, rows[i].name);
+		struct counted *to = find_or_add(m, call->op->arena, rows[i].space, rows[i].name);
 
 		to->queue.queued += rows[i].counts.queued;
 		to->queue.leased += rows[i].counts.leased;
 		to->queue.working += rows[i].counts.working;
 		to->queue.parked += rows[i].counts.parked;
-		to->breaker_is_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_OPEN;
-		to->breaker_is_half_open |= breaker_state(&rows[i].target, call->now_ms) == BREAKER_HALF_OPEN;
+		to->breaker_is_open |= breaker_state(&rows[i].target, call->op->now_ms) == BREAKER_OPEN;
+		to->breaker_is_half_open |= breaker_state(&rows[i].target, call->op->now_ms) == BREAKER_HALF_OPEN;
 	}
 	return status;
 }
@@ -376,19 +378,19 @@ static int compare(const void *a, const void *b)
 
 static enum problem_code read_metrics(struct call *call, struct store_conn *c)
 {
-	struct metrics *m = arena_zalloc(call->arena, sizeof(*m));
+	struct metrics *m = arena_zalloc(call->op->arena, sizeof(*m));
 	enum store_status status = store_info(c, &m->store);
 
 	call->output = m;
-	writer_stats(call->api->writer, &m->writer);
+	writer_stats(call->api->engine->writer, &m->writer);
 	copy_totals(call, m);
 	if (status == STORE_OK)
 		status = add_queues(call, c, m);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	for (size_t i = 0; i < m->count; i++)
 		if (m->list[i].space < 0 ||
-		    store_space_name(c, m->list[i].space, call->arena, &m->list[i].space_name) != STORE_OK)
+		    store_space_name(c, m->list[i].space, call->op->arena, &m->list[i].space_name) != STORE_OK)
 			m->list[i].space_name = STR(STATS_OTHER);
 	if (m->count)
 		qsort(m->list, m->count, sizeof(*m->list), compare);
@@ -404,7 +406,7 @@ static void encode_metrics(struct call *call)
 	put_counters(out, m);
 	put_distributions(out, m);
 	put_queues(out, m);
-	put_alerts(out, call->api->watch);
+	put_alerts(out, call->api->engine->watch, call->api->alert_post);
 	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);
 	put_process(out, call->api);

@@ -16,7 +16,7 @@ static bool is_over(struct call *call, struct store_conn *c, const struct envelo
 	if (str_eq(name, e->to))
 		return false;
 	arena_init(&arena);
-	if (agent_read(c, call->space, name, &arena, &agent, &problem) == P_OK && agent.max_tokens) {
+	if (agent_read(c, call->op->space, name, &arena, &agent, &problem) == P_OK && agent.max_tokens) {
 		struct str tokenizer = agent.tokenizer.p ? agent.tokenizer : STR(TOKENIZER_DEFAULT);
 
 		is_over = str_eq(tokenizer, e->tokenizer) && e->token_count > agent.max_tokens;
@@ -57,7 +57,7 @@ void over_budget_warn(struct call *call, struct store_conn *c, const struct enve
 			   over == COUNTED_MAX ? " or more others" : " more");
 	if (over)
 		call_warn(call, "over_budget", str_of(field),
-			  arena_printf(call->arena, "%.*s; the envelope has %lld, packed for %.*s. It was sent all the "
+			  arena_printf(call->op->arena, "%.*s; the envelope has %lld, packed for %.*s. It was sent all the "
 				       "same; an envelope of its own would fit",
 				       STR_ARG(buf_str(&text)), (long long)e->token_count, STR_ARG(e->to)));
 	buf_release(&text);

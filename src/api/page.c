@@ -19,7 +19,7 @@ static uint64_t list_digest(const struct call *call)
 	struct buf text;
 
 	buf_init(&text, 65536);
-	buf_put(&text, call->space_name);
+	buf_put(&text, call->op->space_name);
 	buf_putc(&text, '\n');
 	buf_put(&text, http_req_path(call->req));
 	for (size_t i = 0; i < call->query_count; i++) {
@@ -44,7 +44,7 @@ static bool read_token(const struct call *call, struct str token, struct page *r
 	buf_init(&text, PAGE_TOKEN_MAX);
 	ok = base64_decode(token, BASE64_URL, &text) && text.len > 0 &&
 	     sscanf(text.data, "%llx.%llx.%llx.%lld.%llx", &digest, &position, &extra, &time_ms, &first_size) == 5 &&
-	     digest == list_digest(call) && time_ms >= 0 && time_ms <= call->now_ms + CLOCK_SLACK_MS &&
+	     digest == list_digest(call) && time_ms >= 0 && time_ms <= call->op->now_ms + CLOCK_SLACK_MS &&
 	     first_size >= 1 && first_size <= PAGE_SIZE_MAX;
 	if (ok) {
 		ret->position = position;
@@ -60,13 +60,13 @@ enum problem_code page_read(struct call *call, struct page *ret)
 {
 	struct str size_text = call_query(call, "page_size"), token = call_query(call, "page_token");
 	uint64_t size = PAGE_SIZE_DEFAULT;
-	struct page page = {.time_ms = call->now_ms};
+	struct page page = {.time_ms = call->op->now_ms};
 
 	if (size_text.p && (!str_to_u64(size_text, &size) || size < 1 || size > PAGE_SIZE_MAX))
-		return problem_set(&call->problem, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to "
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to "
 				   "%d", PAGE_SIZE_MAX);
 	if (token.p && !read_token(call, token, &page))
-		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token",
+		return problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out; start again without it");
 	page.size = size;
 	page.first_size = token.p ? page.first_size : size;
@@ -92,7 +92,7 @@ enum problem_code page_read_only(struct call *call, const char *const *known, st
 		}
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(call->query[k].name, name))
-				return problem_set(&call->problem, P_INVALID_FIELD, arena_cstr(call->arena, name),
+				return problem_set(&call->op->problem, P_INVALID_FIELD, arena_cstr(call->op->arena, name),
 						   "%.*s was given twice; give it once", STR_ARG(name));
 	}
 	return page_read(call, ret);

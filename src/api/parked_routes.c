@@ -23,17 +23,17 @@ struct deciding {
 
 static enum problem_code read_why(struct call *call, struct deciding *d, const char *name)
 {
-	enum problem_code code = decode_str(&call->body, name, 1, WHY_MAX, &d->why, &call->problem);
+	enum problem_code code = decode_str(&call->body, name, 1, WHY_MAX, &d->why, &call->op->problem);
 
 	if (code == P_OK)
-		code = decode_str(&call->body, "by", 1, NAME_MAX_BYTES, &d->by, &call->problem);
-	return code == P_OK && d->by.p ? decode_check_name(d->by, "by", NAME_MAX_BYTES, &call->problem) : code;
+		code = decode_str(&call->body, "by", 1, NAME_MAX_BYTES, &d->by, &call->op->problem);
+	return code == P_OK && d->by.p ? decode_check_name(d->by, "by", NAME_MAX_BYTES, &call->op->problem) : code;
 }
 
 static struct delivery delivery_by(struct call *call, struct store_conn *c)
 {
 	struct deciding *in = call->input;
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 
 	if (in->by.p)
 		d.actor = in->by;
@@ -56,7 +56,7 @@ static void encode_row(struct call *call)
 static enum problem_code decode_park(struct call *call)
 {
 	static const char *const known[] = {"reason", "by", NULL};
-	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	struct deciding *d = arena_zalloc(call->op->arena, sizeof(*d));
 	enum problem_code code = envelope_path_id(call, &d->num);
 
 	call->input = d;
@@ -64,7 +64,7 @@ static enum problem_code decode_park(struct call *call)
 	if (code == P_OK)
 		code = read_why(call, d, "reason");
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person "
 				   "reads first");
 	return code;
 }
@@ -74,10 +74,10 @@ static enum problem_code prepare_park(struct call *call, struct store_conn *c)
 	struct deciding *d = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = unpack_find(c, call->space, d->num, "id", call->arena, &row, &call->problem);
+	enum problem_code code = unpack_find(c, call->op->space, d->num, "id", call->op->arena, &row, &call->op->problem);
 
 	if (code == P_OK)
-		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+		code = unpack_skeleton(&row, call->op->arena, &e, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	d->to = e.to;
@@ -90,14 +90,14 @@ static enum problem_code write_park(struct call *call, struct store_conn *c)
 	struct deciding *in = call->input;
 	struct delivery d = delivery_by(call, c);
 
-	return delivery_park(&d, in->num, in->to, in->from, in->why, false, &in->row, &call->problem);
+	return delivery_park(&d, in->num, in->to, in->from, in->why, false, &in->row, &call->op->problem);
 }
 
 /* --- POST /v1/parked/{id}/redrive, /reroute, /discard --- */
 
 static enum problem_code decode_decision(struct call *call)
 {
-	struct deciding *d = arena_zalloc(call->arena, sizeof(*d));
+	struct deciding *d = arena_zalloc(call->op->arena, sizeof(*d));
 	enum problem_code code = handoff_path_id(call, &d->num);
 
 	call->input = d;
@@ -120,9 +120,9 @@ static enum problem_code decode_reroute(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK)
-		code = decode_agent(&call->body, "to", &d->to, &call->problem);
+		code = decode_agent(&call->body, "to", &d->to, &call->op->problem);
 	if (code == P_OK && d->to.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
 				   "the work instead");
 	return code;
 }
@@ -136,9 +136,9 @@ static enum problem_code prepare_reroute(struct call *call, struct store_conn *c
 	struct handoff_row h;
 	struct envelope e;
 
-	if (call->space && store_handoff_get(c, call->space, d->num, call->arena, &h) == STORE_OK &&
-	    store_envelope_get(c, call->space, h.envelope, call->arena, &row) == STORE_OK &&
-	    unpack_skeleton(&row, call->arena, &e, &problem) == P_OK)
+	if (call->op->space && store_handoff_get(c, call->op->space, d->num, call->op->arena, &h) == STORE_OK &&
+	    store_envelope_get(c, call->op->space, h.envelope, call->op->arena, &row) == STORE_OK &&
+	    unpack_skeleton(&row, call->op->arena, &e, &problem) == P_OK)
 		over_budget_warn(call, c, &e, "to", &d->to, 1);
 	return P_OK;
 }
@@ -149,7 +149,7 @@ static enum problem_code decode_discard(struct call *call)
 	struct deciding *d = call->input;
 
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone "
 				   "from the queue for good, and somebody will ask");
 	return code;
 }
@@ -159,7 +159,7 @@ static enum problem_code write_redrive(struct call *call, struct store_conn *c)
 	struct deciding *in = call->input;
 	struct delivery d = delivery_by(call, c);
 
-	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &call->problem);
+	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &call->op->problem);
 }
 
 static enum problem_code write_discard(struct call *call, struct store_conn *c)
@@ -167,7 +167,7 @@ static enum problem_code write_discard(struct call *call, struct store_conn *c)
 	struct deciding *in = call->input;
 	struct delivery d = delivery_by(call, c);
 
-	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &call->problem);
+	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &call->op->problem);
 }
 
 /* --- POST /v1/parked/{id}/shrink --- */
@@ -183,7 +183,7 @@ struct shrinking {
 static enum problem_code decode_shrink(struct call *call)
 {
 	static const char *const known[] = {"max_tokens", "why", "by", NULL};
-	struct shrinking *s = arena_zalloc(call->arena, sizeof(*s));
+	struct shrinking *s = arena_zalloc(call->op->arena, sizeof(*s));
 	enum problem_code code = handoff_path_id(call, &s->decision.num);
 
 	call->input = s;
@@ -191,9 +191,9 @@ static enum problem_code decode_shrink(struct call *call)
 	if (code == P_OK)
 		code = read_why(call, &s->decision, "why");
 	if (code == P_OK)
-		code = decode_int(&call->body, "max_tokens", 1, HANDOFF_TOKENS_MAX, &s->max_tokens, &call->problem);
+		code = decode_int(&call->body, "max_tokens", 1, HANDOFF_TOKENS_MAX, &s->max_tokens, &call->op->problem);
 	if (code == P_OK && s->max_tokens == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the "
 				   "budget that the new envelope must fit");
 	return code;
 }
@@ -238,10 +238,10 @@ static void name_memories(struct call *call, const struct envelope *e, struct ha
 	bool *found;
 	size_t named;
 
-	add_memories(&ids, e, false, call->arena);
+	add_memories(&ids, e, false, call->op->arena);
 	named = ids.count;
-	add_memories(&ids, e, true, call->arena);
-	found = arena_calloc(call->arena, ids.count, sizeof(*found));
+	add_memories(&ids, e, true, call->op->arena);
+	found = arena_calloc(call->op->arena, ids.count, sizeof(*found));
 	for (size_t i = named; i < ids.count; i++)
 		found[i] = true;
 	draft->refs = ids.ids;
@@ -251,7 +251,7 @@ static void name_memories(struct call *call, const struct envelope *e, struct ha
 
 static void draft_from(struct call *call, const struct envelope *e, int64_t max_tokens, struct pack *p)
 {
-	struct str id = arena_printf(call->arena, "env-%llu", (unsigned long long)e->num);
+	struct str id = arena_printf(call->op->arena, "env-%llu", (unsigned long long)e->num);
 
 	p->in = (struct handoff_input){
 		.draft = {
@@ -259,12 +259,12 @@ static void draft_from(struct call *call, const struct envelope *e, int64_t max_
 			.task = e->task,
 			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
 			.open_decisions = e->open_decisions,
-			.resolved_decisions = repack_decisions(&e->history, &e->open_decisions, e->from, call->arena),
-			.waive = repack_waivers(&e->waived, e->hop, call->arena), .strategy = e->strategy,
+			.resolved_decisions = repack_decisions(&e->history, &e->open_decisions, e->from, call->op->arena),
+			.waive = repack_waivers(&e->waived, e->hop, call->op->arena), .strategy = e->strategy,
 			.max_hops = e->max_hops,
-			.constraints = with_member(call->arena, &e->constraints, "max_tokens",
+			.constraints = with_member(call->op->arena, &e->constraints, "max_tokens",
 						   (struct json){.type = JSON_INT, .i = max_tokens}),
-			.extensions = with_member(call->arena, &e->extensions, "shrunk_from",
+			.extensions = with_member(call->op->arena, &e->extensions, "shrunk_from",
 						  (struct json){.type = JSON_STRING, .s = id}),
 		},
 		.parent = e->parent,
@@ -277,28 +277,28 @@ static enum problem_code prepare_shrink(struct call *call, struct store_conn *c)
 {
 	struct shrinking *s = call->input;
 	struct envelope e;
-	enum store_status status = call->space ? store_handoff_get(c, call->space, s->decision.num, call->arena,
+	enum store_status status = call->op->space ? store_handoff_get(c, call->op->space, s->decision.num, call->op->arena,
 								   &s->old) : STORE_NOT_FOUND;
 	enum problem_code code;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+		return problem_set(&call->op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
 				   (unsigned long long)s->decision.num);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	code = unpack(c, call->space, s->old.envelope, "id", call->arena, &e, &call->problem);
+		return problem_of_store(&call->op->problem, status);
+	code = unpack(c, call->op->space, s->old.envelope, "id", call->op->arena, &e, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	if (s->max_tokens >= e.max_tokens)
-		return problem_set(&call->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the "
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the "
 				   "envelope's budget is %lld; expected less", (long long)s->max_tokens,
 				   (long long)e.max_tokens);
 	draft_from(call, &e, s->max_tokens, &s->pack);
 	code = pack_prepare(call, c, &s->pack);
 	/* The chain may not go on like that: then the old one stays parked, and so does nothing else. */
 	if (code == P_OK && s->pack.refusal.code != P_OK) {
-		call->problem = s->pack.refusal;
-		code = call->problem.code;
+		call->op->problem = s->pack.refusal;
+		code = call->op->problem.code;
 	}
 	return code;
 }
@@ -312,7 +312,7 @@ static enum problem_code write_shrink(struct call *call, struct store_conn *c)
 	struct delivery_order order = {.envelope = s->pack.envelope.num, .is_new = true, .is_forced = true};
 	struct delivery_plan plan;
 	struct str why = s->decision.why;
-	enum problem_code code = delivery_get_parked(&d, s->decision.num, &s->old, &call->problem);
+	enum problem_code code = delivery_get_parked(&d, s->decision.num, &s->old, &call->op->problem);
 
 	if (code != P_OK)
 		return code;
@@ -320,14 +320,14 @@ static enum problem_code write_shrink(struct call *call, struct store_conn *c)
 	order.from = s->old.from;
 	order.priority = s->old.priority;
 	if (why.p == NULL)
-		why = arena_printf(call->arena, "shrunk to %lld tokens as env-%llu", (long long)s->max_tokens,
+		why = arena_printf(call->op->arena, "shrunk to %lld tokens as env-%llu", (long long)s->max_tokens,
 				   (unsigned long long)order.envelope);
-	code = delivery_plan(&sending, &order, &plan, &call->problem);
+	code = delivery_plan(&sending, &order, &plan, &call->op->problem);
 	if (code == P_OK)
 		code = pack_write(call, c, &s->pack);
 	if (code == P_OK)
-		code = delivery_carry_out(&sending, &plan, &s->decision.row, &call->problem);
-	return code == P_OK ? delivery_discard(&d, s->old.num, EVENT_SHRUNK, why, &s->old, &call->problem) : code;
+		code = delivery_carry_out(&sending, &plan, &s->decision.row, &call->op->problem);
+	return code == P_OK ? delivery_discard(&d, s->old.num, EVENT_SHRUNK, why, &s->old, &call->op->problem) : code;
 }
 
 static void encode_shrink(struct call *call)
@@ -337,7 +337,7 @@ static void encode_shrink(struct call *call)
 	struct json_writer w;
 
 	call->status = 201;
-	call->location = arena_printf(call->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->decision.row.num);
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->decision.row.num);
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	handoff_json_members(&w, &s->decision.row);
@@ -351,15 +351,15 @@ static void encode_shrink(struct call *call)
 
 static enum problem_code decode_reset(struct call *call)
 {
-	call->input = arena_zalloc(call->arena, sizeof(struct deciding));
-	return decode_check_name(call->params[0], "name", NAME_MAX_BYTES, &call->problem);
+	call->input = arena_zalloc(call->op->arena, sizeof(struct deciding));
+	return decode_check_name(call->params[0], "name", NAME_MAX_BYTES, &call->op->problem);
 }
 
 static enum problem_code write_reset(struct call *call, struct store_conn *c)
 {
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 
-	return breaker_reset(&d, call->params[0], &call->problem);
+	return breaker_reset(&d, call->params[0], &call->op->problem);
 }
 
 static void encode_reset(struct call *call)

@@ -46,14 +46,14 @@ static enum problem_code read_envelope_id(struct call *call, uint64_t *ret)
 	enum problem_code code = envelope_body_id(call, ret);
 
 	if (code == P_OK && *ret == 0)
-		code = problem_set(&call->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what "
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what "
 				   "POST /v1/envelopes answered, as in env-17");
 	return code;
 }
 
 static enum problem_code read_receivers(struct call *call, struct publishing *p)
 {
-	enum problem_code code = decode_agents(&call->body, "receivers", RECEIVERS_MAX, &p->receivers, &call->problem);
+	enum problem_code code = decode_agents(&call->body, "receivers", RECEIVERS_MAX, &p->receivers, &call->op->problem);
 
 	if (code == P_OK && p->receivers && p->receivers->count == 0)
 		p->receivers = NULL;
@@ -64,11 +64,11 @@ static enum problem_code decode_publish(struct call *call)
 {
 	static const char *const known[] = {"envelope_id", "receivers", "delivery", "priority", "ack_timeout_s",
 					    "max_attempts", NULL};
-	struct publishing *p = arena_zalloc(call->arena, sizeof(*p));
+	struct publishing *p = arena_zalloc(call->op->arena, sizeof(*p));
 	struct str delivery = STR("at-least-once");
 	int64_t priority = DELIVERY_PRIORITY;
 	const struct json *b = &call->body;
-	struct problem *problem = &call->problem;
+	struct problem *problem = &call->op->problem;
 	enum problem_code code;
 
 	call->input = p;
@@ -97,19 +97,19 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
 	enum store_status status = STORE_OK;
 
 	if (max > RECEIVERS_MAX)
-		return problem_set(&call->problem, P_TOO_LARGE, "receivers", "the channel has %zu subscribers, and one "
+		return problem_set(&call->op->problem, P_TOO_LARGE, "receivers", "the channel has %zu subscribers, and one "
 				   "publish goes to at most %d receivers; name them, so many at a time: each publish "
 				   "of the same envelope adds to those before", max, RECEIVERS_MAX);
-	names = arena_calloc(call->arena, max + 1, sizeof(*names));
+	names = arena_calloc(call->op->arena, max + 1, sizeof(*names));
 	if (p->receivers)
 		for (; count < max; count++)
 			names[count] = p->receivers->items[count].s;
 	else
-		status = store_subscribers(c, p->channel.id, max, call->arena, names, &count);
+		status = store_subscribers(c, p->channel.id, max, call->op->arena, names, &count);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	if (count == 0)
-		return problem_set(&call->problem, P_INVALID_FIELD, "receivers", "the channel has no subscribers; name "
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "receivers", "the channel has no subscribers; name "
 				   "the receivers, or subscribe agents with PUT /v1/channels/%.*s/subscribers/AGENT",
 				   STR_ARG(call->params[0]));
 	*ret = names;
@@ -121,19 +121,19 @@ static enum problem_code find_receivers(struct call *call, struct store_conn *c,
  * it is not published again. */
 static void warn_of_budgets(struct call *call, struct store_conn *c, struct publishing *p, const struct envelope *e)
 {
-	struct handoff_filter before = {.space = call->space, .envelope = p->order.envelope};
+	struct handoff_filter before = {.space = call->op->space, .envelope = p->order.envelope};
 	struct handoff_row row;
 	struct str *names = NULL;
 	size_t count = 0;
 	bool is_known = p->receivers != NULL;
 
-	if (!is_known && store_channel_get(c, call->space, call->params[0], call->arena, &p->channel) == STORE_OK) {
+	if (!is_known && store_channel_get(c, call->op->space, call->params[0], call->op->arena, &p->channel) == STORE_OK) {
 		before.channel = p->channel.id;
-		is_known = store_handoffs(c, &before, 0, 1, call->arena, &row, &count) == STORE_OK && count == 0;
+		is_known = store_handoffs(c, &before, 0, 1, call->op->arena, &row, &count) == STORE_OK && count == 0;
 	}
 	if (is_known && find_receivers(call, c, p, &names, &count) == P_OK)
 		over_budget_warn(call, c, e, p->receivers ? "receivers" : "channel", names, count);
-	call->problem = (struct problem){0};
+	call->op->problem = (struct problem){0};
 }
 
 static enum problem_code prepare_publish(struct call *call, struct store_conn *c)
@@ -141,14 +141,14 @@ static enum problem_code prepare_publish(struct call *call, struct store_conn *c
 	struct publishing *p = call->input;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = unpack_find(c, call->space, p->order.envelope, "envelope_id", call->arena, &row,
-					     &call->problem);
+	enum problem_code code = unpack_find(c, call->op->space, p->order.envelope, "envelope_id", call->op->arena, &row,
+					     &call->op->problem);
 
 	if (code == P_OK)
-		code = unpack_skeleton(&row, call->arena, &e, &call->problem);
+		code = unpack_skeleton(&row, call->op->arena, &e, &call->op->problem);
 	if (code != P_OK)
 		return code;
-	p->order.from = call->agent.p ? call->agent : e.from;
+	p->order.from = call->op->agent.p ? call->op->agent : e.from;
 	warn_of_budgets(call, c, p, &e);
 	return P_OK;
 }
@@ -163,26 +163,26 @@ static enum problem_code publish_to(struct call *call, struct store_conn *c, str
 	int64_t agent;
 
 	p->order.to = name;
-	code = delivery_send(d, &p->order, row, &call->problem);
+	code = delivery_send(d, &p->order, row, &call->op->problem);
 	if (code != P_HANDOFF_PARKED)
 		return code;
-	call->problem = (struct problem){0};
-	status = store_agent_id(c, call->space, name, false, call->now_ms, &agent);
+	call->op->problem = (struct problem){0};
+	status = store_agent_id(c, call->op->space, name, false, call->op->now_ms, &agent);
 	if (status == STORE_OK)
-		status = store_handoff_find(c, call->space, p->order.envelope, agent, call->arena, row);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		status = store_handoff_find(c, call->op->space, p->order.envelope, agent, call->op->arena, row);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code publish_to_all(struct call *call, struct store_conn *c, struct publishing *p)
 {
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 	struct str *names = NULL;
 	size_t count = 0;
 	enum problem_code code = find_receivers(call, c, p, &names, &count);
 
 	if (code == P_OK)
-		p->rows = arena_calloc(call->arena, count, sizeof(*p->rows));
-	call->told = (struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = p->order.envelope,
+		p->rows = arena_calloc(call->op->arena, count, sizeof(*p->rows));
+	call->op->told = (struct event_row){.kind = EVENT_CHANNEL_PUBLISHED, .envelope = p->order.envelope,
 					.note = call->params[0]};
 	p->order.channel = p->channel.id;
 	p->order.channel_name = p->channel.name;
@@ -198,20 +198,20 @@ static enum problem_code write_publish(struct call *call, struct store_conn *c)
 	struct publishing *p = call->input;
 	enum store_status status = store_savepoint(c);
 	enum problem_code code = status == STORE_OK ? channel_make(call, c, &p->channel)
-						    : problem_of_store(&call->problem, status);
+						    : problem_of_store(&call->op->problem, status);
 
 	p->count = 0;
 	if (code == P_OK && p->receivers == NULL) {
-		status = read_members(c, call->space, p->order.envelope, p->channel.id, call->arena, &p->rows,
+		status = read_members(c, call->op->space, p->order.envelope, p->channel.id, call->op->arena, &p->rows,
 				      &p->count);
-		code = status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		code = status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 	}
 	if (code == P_OK && p->count == 0)
 		code = publish_to_all(call, c, p);
 	if (problem_store_status(code) != STORE_OK)
 		return code;
 	status = code == P_OK ? store_release(c) : store_rollback_to(c);
-	return status == STORE_OK ? code : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? code : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_publish(struct call *call)
@@ -262,16 +262,16 @@ static enum problem_code read_need(struct call *call, struct joining *j)
 		return P_OK;
 	if (json_as_int(need, &j->need) && j->need >= 1)
 		return P_OK;
-	return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is how many receivers must complete; "
+	return problem_set(&call->op->problem, P_INVALID_FIELD, "need", "need is how many receivers must complete; "
 			   "expected \"all\", \"any\" or a whole number from 1");
 }
 
 static enum problem_code decode_join(struct call *call)
 {
 	static const char *const known[] = {"envelope_id", "need", "wait_s", "deadline", NULL};
-	struct joining *j = arena_zalloc(call->arena, sizeof(*j));
+	struct joining *j = arena_zalloc(call->op->arena, sizeof(*j));
 	int64_t wait_ms;
-	enum problem_code code = decode_check_name(call->params[0], "name", CHANNEL_NAME_MAX, &call->problem);
+	enum problem_code code = decode_check_name(call->params[0], "name", CHANNEL_NAME_MAX, &call->op->problem);
 
 	call->input = j;
 	call_warn_unknown_members(call, &call->body, known, "");
@@ -280,15 +280,15 @@ static enum problem_code decode_join(struct call *call)
 	if (code == P_OK)
 		code = read_need(call, j);
 	if (code == P_OK)
-		code = decode_seconds(&call->body, "wait_s", 0, JOIN_WAIT_MAX_MS, &j->wait_ms, &call->problem);
+		code = decode_seconds(&call->body, "wait_s", 0, JOIN_WAIT_MAX_MS, &j->wait_ms, &call->op->problem);
 	if (code == P_OK)
-		code = decode_time(&call->body, "deadline", &j->deadline_ms, &call->problem);
+		code = decode_time(&call->body, "deadline", &j->deadline_ms, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	wait_ms = j->wait_ms;
-	if (j->deadline_ms && j->deadline_ms - call->now_ms < wait_ms)
-		wait_ms = j->deadline_ms - call->now_ms;
-	waiting_prepare(call, wait_ms);
+	if (j->deadline_ms && j->deadline_ms - call->op->now_ms < wait_ms)
+		wait_ms = j->deadline_ms - call->op->now_ms;
+	op_may_wait(call->op, wait_ms);
 	return P_OK;
 }
 
@@ -301,13 +301,13 @@ static enum store_status count_members(struct call *call, struct store_conn *c, 
 	enum store_status status;
 
 	arena_init(&look);
-	status = read_members(c, call->space, j->envelope, j->channel.id, &look, &rows, &count);
+	status = read_members(c, call->op->space, j->envelope, j->channel.id, &look, &rows, &count);
 	j->tally = (struct wait_tally){.channel = j->channel.id};
 	for (size_t i = 0; status == STORE_OK && i < count; i++)
 		wait_tally_add(&j->tally, rows[i].state, 1);
 	arena_release(&look);
 	if (status == STORE_OK)
-		waiting_keep_tally(call, &j->tally);
+		waiting_keep_tally(call->op, &j->tally);
 	return status;
 }
 
@@ -318,30 +318,30 @@ static enum problem_code judge(struct call *call, struct joining *j)
 	size_t need = j->need ? (size_t)j->need : t->count;
 
 	if (t->count == 0)
-		return problem_set(&call->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
+		return problem_set(&call->op->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
 				   "this channel", (unsigned long long)j->envelope);
 	if (need > t->count)
-		return problem_set(&call->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
 				   need, t->count);
 	if (t->completed >= need)
 		j->state = JOIN_JOINED;
 	else if (t->count - (t->ended - t->completed) < need)
 		j->state = JOIN_FAILED;
 	else
-		j->state = j->deadline_ms && j->deadline_ms <= call->now_ms ? JOIN_DEADLINE : JOIN_WAITING;
+		j->state = j->deadline_ms && j->deadline_ms <= call->op->now_ms ? JOIN_DEADLINE : JOIN_WAITING;
 	return P_OK;
 }
 
 /* What the answer shows. */
 static enum store_status read_results(struct call *call, struct store_conn *c, struct joining *j)
 {
-	enum store_status status = read_members(c, call->space, j->envelope, j->channel.id, call->arena, &j->rows,
+	enum store_status status = read_members(c, call->op->space, j->envelope, j->channel.id, call->op->arena, &j->rows,
 						&j->count);
 
-	j->results = arena_calloc(call->arena, j->count + 1, sizeof(*j->results));
-	j->has_result = arena_calloc(call->arena, j->count + 1, sizeof(*j->has_result));
+	j->results = arena_calloc(call->op->arena, j->count + 1, sizeof(*j->results));
+	j->has_result = arena_calloc(call->op->arena, j->count + 1, sizeof(*j->has_result));
 	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
-		status = result_read(c, call->space, j->rows[i].num, call->arena, &j->results[i]);
+		status = result_read(c, call->op->space, j->rows[i].num, call->op->arena, &j->results[i]);
 		j->has_result[i] = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
@@ -353,25 +353,25 @@ static enum store_status read_results(struct call *call, struct store_conn *c, s
 static enum problem_code write_join(struct call *call, struct store_conn *c)
 {
 	struct joining *j = call->input;
-	int64_t id = waiting_id(call->space, j->envelope);
-	enum problem_code code = call->wait.is_again ? P_OK : channel_find(call, c, &j->channel);
+	int64_t id = waiting_id(call->op->space, j->envelope);
+	enum problem_code code = call->op->wait.is_again ? P_OK : channel_find(call, c, &j->channel);
 	enum store_status status = STORE_OK;
 
 	if (code != P_OK)
 		return code;
 	j->tally.channel = j->channel.id;
-	if (!waiting_knows_tally(call, id, &j->tally))
+	if (!waiting_knows_tally(call->op, id, &j->tally))
 		status = count_members(call, c, j);
-	code = status == STORE_OK ? judge(call, j) : problem_of_store(&call->problem, status);
+	code = status == STORE_OK ? judge(call, j) : problem_of_store(&call->op->problem, status);
 	if (code != P_OK)
 		return code;
-	if (j->state == JOIN_WAITING && !call->wait.is_over) {
-		call->wait.tally = &j->tally;
-		waiting_for(call, WAIT_ENVELOPE, id);
+	if (j->state == JOIN_WAITING && !call->op->wait.is_over) {
+		call->op->wait.tally = &j->tally;
+		waiting_for(call->op, WAIT_ENVELOPE, id);
 		return P_OK;
 	}
 	status = read_results(call, c, j);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_join(struct call *call)

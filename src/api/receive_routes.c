@@ -36,7 +36,7 @@ static enum problem_code read_format(struct call *call, struct receiving *r, str
 	r->with_envelope = str_is(format, "both") || str_is(format, "envelope");
 	r->with_prompt = str_is(format, "both") || str_is(format, "prompt");
 	if (!r->with_envelope && !r->with_prompt && !str_is(format, "none"))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, "
 				   "prompt, both or none", STR_ARG(format));
 	return code;
 }
@@ -44,9 +44,9 @@ static enum problem_code read_format(struct call *call, struct receiving *r, str
 static enum problem_code decode_receive(struct call *call)
 {
 	static const char *const known[] = {"wait_s", "max", "lease_s", "instance", "format", NULL};
-	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
+	struct receiving *r = arena_zalloc(call->op->arena, sizeof(*r));
 	const struct json *b = &call->body;
-	struct problem *p = &call->problem;
+	struct problem *p = &call->op->problem;
 	struct str format = STR("both");
 	enum problem_code code;
 
@@ -63,7 +63,7 @@ static enum problem_code decode_receive(struct call *call)
 		return code;
 	code = read_format(call, r, format);
 	if (code == P_OK)
-		waiting_prepare(call, r->wait_ms);
+		op_may_wait(call->op, r->wait_ms);
 	return code;
 }
 
@@ -78,49 +78,49 @@ static enum problem_code weigh(struct call *call, struct store_conn *c, const st
 	if (r->max == 1 || (!r->with_envelope && !r->with_prompt))
 		return P_OK;
 	arena_init(&arena);
-	status = store_envelope_get(c, call->space, row->envelope, &arena, &envelope);
+	status = store_envelope_get(c, call->op->space, row->envelope, &arena, &envelope);
 	*bytes += envelope.body.n;
 	arena_release(&arena);
-	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code write_receive(struct call *call, struct store_conn *c)
 {
 	struct receiving *r = call->input;
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 	struct handoff_row row;
 	size_t bytes = 0;
 	enum problem_code code = P_OK;
 
-	if (call->agent.p == NULL)
+	if (call->op->agent.p == NULL)
 		d.actor = call->params[0];
 	r->count = 0;
 	/* The client has gone: nothing is taken for it. */
-	if (call->wait.is_over && r->wait_ms > 0)
+	if (call->op->wait.is_over && r->wait_ms > 0)
 		return P_OK;
 	/* What is large is given a few at a time: nothing may be taken that cannot be answered. */
 	for (row.num = 1; code == P_OK && row.num && (int64_t)r->count < r->max && bytes <= TAKEN_BYTES;) {
-		code = delivery_take(&d, call->params[0], r->lease_ms, r->instance, &row, &call->problem);
+		code = delivery_take(&d, call->params[0], r->lease_ms, r->instance, &row, &call->op->problem);
 		if (code == P_OK && row.num) {
 			if (r->rows == NULL)
-				r->rows = arena_calloc(call->arena, (size_t)r->max, sizeof(*r->rows));
+				r->rows = arena_calloc(call->op->arena, (size_t)r->max, sizeof(*r->rows));
 			r->rows[r->count++] = row;
 			code = weigh(call, c, &row, &bytes);
 		}
 	}
-	if (code == P_OK && r->count == 0 && !call->wait.is_over)
-		waiting_for(call, WAIT_AGENT, row.agent);
+	if (code == P_OK && r->count == 0 && !call->op->wait.is_over)
+		waiting_for(call->op, WAIT_AGENT, row.agent);
 	return code;
 }
 
 static enum problem_code undo_receive(struct call *call, struct store_conn *c)
 {
 	struct receiving *r = call->input;
-	struct delivery d = waiting_delivery(call, c);
+	struct delivery d = waiting_delivery(call->op, c);
 	enum problem_code code = P_OK;
 
 	for (size_t i = 0; code == P_OK && i < r->count; i++)
-		code = delivery_release(&d, r->rows[i].num, r->rows[i].leases, &call->problem);
+		code = delivery_release(&d, r->rows[i].num, r->rows[i].leases, &call->op->problem);
 	return code;
 }
 
@@ -128,7 +128,7 @@ static enum problem_code undo_receive(struct call *call, struct store_conn *c)
 static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 {
 	struct receiving *r = call->input;
-	struct store_conn *c = call->api->readers[http_req_thread(call->req)];
+	struct store_conn *c = call->op->reader->conn;
 	struct problem problem = {0};
 	struct agent agent = {.accepts_v2 = true};
 	struct taken_form form = {.with_envelope = r->with_envelope, .with_prompt = r->with_prompt};
@@ -138,12 +138,12 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 		form.ret_traceparent = &call->traceparent;
 	}
 	if (r->count)
-		agent_read(c, call->space, call->params[0], call->arena, &agent, &problem);
+		agent_read(c, call->op->space, call->params[0], call->op->arena, &agent, &problem);
 	form.is_v1 = !agent.accepts_v2;
 	if (as_list)
 		json_begin_array(w);
 	for (size_t i = 0; i < r->count; i++)
-		taken_json_put(w, c, &r->rows[i], form, call->arena);
+		taken_json_put(w, c, &r->rows[i], form, call->op->arena);
 	if (as_list)
 		json_end_array(w);
 }
@@ -171,19 +171,19 @@ static enum problem_code read_lease_s(struct call *call, struct receiving *r)
 
 	if (text.p == NULL)
 		return P_OK;
-	member.value = json_parse(text, 1, call->arena, &value, &error) ? value
+	member.value = json_parse(text, 1, call->op->arena, &value, &error) ? value
 									: (struct json){.type = JSON_STRING, .s = text};
-	return decode_seconds(&object, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, &call->problem);
+	return decode_seconds(&object, "lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &r->lease_ms, &call->op->problem);
 }
 
-static void stream_finish(void *arg);
+static void stream_finish(struct call *call);
 
 static void heartbeat(struct http_req *req, void *arg)
 {
 	struct call *call = arg;
 
 	if (http_server_is_draining(call->api->http)) {
-		waiting_nudge(call);
+		engine_nudge(call->op);
 		return;
 	}
 	http_stream_write(req, STR(": still here\n\n"));
@@ -193,43 +193,43 @@ static void heartbeat(struct http_req *req, void *arg)
 static void on_gone(struct http_req *req, void *arg)
 {
 	(void)req;
-	waiting_nudge(arg);
+	engine_nudge(arg);
 }
 
 static enum problem_code decode_stream(struct call *call)
 {
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
-	struct receiving *r = arena_zalloc(call->arena, sizeof(*r));
+	struct receiving *r = arena_zalloc(call->op->arena, sizeof(*r));
 	struct str format = call_query(call, "format");
-	enum problem_code code = decode_check_agent(call->params[0], "agent", &call->problem);
+	enum problem_code code = decode_check_agent(call->params[0], "agent", &call->op->problem);
 
 	call->input = r;
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
 	if (http_req_method(call->req) == HTTP_HEAD) {
 		call->location = STR("GET");
-		return problem_set(&call->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
+		return problem_set(&call->op->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
 				   "it takes GET");
 	}
 	r->max = 1;
 	r->instance = call_query(call, "instance");
 	if (code == P_OK && r->instance.p)
-		code = decode_check_name(r->instance, "instance", NAME_MAX_BYTES, &call->problem);
+		code = decode_check_name(r->instance, "instance", NAME_MAX_BYTES, &call->op->problem);
 	if (code == P_OK)
 		code = read_format(call, r, format.p ? format : STR("both"));
 	if (code == P_OK)
 		code = read_lease_s(call, r);
-	if (code == P_OK && atomic_load(&call->api->draining))
-		code = problem_set(&call->problem, P_DRAINING, NULL, "the server is stopping");
+	if (code == P_OK && atomic_load(&call->api->engine->draining))
+		code = problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
 	if (code != P_OK)
 		return code;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
 	http_stream_write(call->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
 	http_req_set_timer(call->req, call->api->limits.heartbeat_ms, heartbeat, call);
-	http_req_on_gone(call->req, on_gone, call);
+	http_req_on_gone(call->req, on_gone, call->op);
 	call->is_stream = true;
 	call->finish = stream_finish;
 	arena_init(&r->round);
-	call->arena = &r->round;
+	call->op->arena = &r->round;
 	return P_OK;
 }
 
@@ -242,14 +242,14 @@ static enum problem_code write_stream(struct call *call, struct store_conn *c)
 
 	r->rows = NULL;
 	r->count = 0;
-	if (call->wait.is_over)
+	if (call->op->wait.is_over)
 		return P_OK;
 	if (r->held) {
-		status = store_handoff_get(c, call->space, r->held, call->arena, &held);
+		status = store_handoff_get(c, call->op->space, r->held, call->op->arena, &held);
 		if (status != STORE_OK)
-			return problem_of_store(&call->problem, status);
+			return problem_of_store(&call->op->problem, status);
 		if (held.state == HANDOFF_LEASED && held.leases == r->held_lease) {
-			waiting_for(call, WAIT_HANDOFF, waiting_id(call->space, r->held));
+			waiting_for(call->op, WAIT_HANDOFF, waiting_id(call->op->space, r->held));
 			return P_OK;
 		}
 	}
@@ -257,21 +257,13 @@ static enum problem_code write_stream(struct call *call, struct store_conn *c)
 }
 
 /* On the HTTP thread: a handoff is there, or it is over. */
-static void stream_finish(void *arg)
+static void stream_finish(struct call *call)
 {
-	struct call *call = arg;
 	struct receiving *r = call->input;
-	bool is_gone = http_req_is_gone(call->req);
 	char lease[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
-	if (!waiting_may_finish(call))
-		return;
-	if (call->problem.code == P_OK && is_gone && r->count) {
-		api_undo(call);
-		return;
-	}
-	if (call->problem.code != P_OK || is_gone || call->wait.is_over || r->count == 0) {
+	if (call->op->problem.code != P_OK || http_req_is_gone(call->req) || call->op->wait.is_over || r->count == 0) {
 		reply_send(call);
 		return;
 	}
@@ -285,8 +277,7 @@ static void stream_finish(void *arg)
 	r->held = r->rows[0].num;
 	r->held_lease = r->rows[0].leases;
 	arena_release(&r->round);
-	waiting_again(call);
-	api_submit(call);
+	engine_run_again(call->op);
 }
 
 const struct route receive_routes[] = {

@@ -94,14 +94,14 @@ static void send_problem(struct call *call)
 	struct buf body;
 
 	buf_init(&body, 65536);
-	reply_problem_body(&call->problem, &body);
-	if (call->problem.retry_after_ms) {
-		snprintf(seconds, sizeof(seconds), "%lld", (long long)((call->problem.retry_after_ms + 999) / 1000));
+	reply_problem_body(&call->op->problem, &body);
+	if (call->op->problem.retry_after_ms) {
+		snprintf(seconds, sizeof(seconds), "%lld", (long long)((call->op->problem.retry_after_ms + 999) / 1000));
 		headers[0] = (struct http_header){"Retry-After", str_of(seconds)};
-	} else if (call->problem.code == P_METHOD_NOT_ALLOWED) {
+	} else if (call->op->problem.code == P_METHOD_NOT_ALLOWED) {
 		headers[0] = (struct http_header){"Allow", call->location};
 	}
-	http_reply(call->req, problem_kind(call->problem.code)->status, "application/problem+json", headers, &body);
+	http_reply(call->req, problem_kind(call->op->problem.code)->status, "application/problem+json", headers, &body);
 }
 
 /* A stream has begun its reply: what is wrong is its last event. */
@@ -110,12 +110,12 @@ static void end_stream(struct call *call)
 	struct buf event;
 
 	buf_release(&call->reply);
-	if (call->arena != http_req_arena(call->req))
-		arena_release(call->arena);
-	if (call->problem.code != P_OK) {
+	if (call->op->arena != http_req_arena(call->req))
+		arena_release(call->op->arena);
+	if (call->op->problem.code != P_OK) {
 		buf_init(&event, 65536);
 		buf_puts(&event, "event: problem\ndata: ");
-		reply_problem_body(&call->problem, &event);
+		reply_problem_body(&call->op->problem, &event);
 		buf_puts(&event, "\n\n");
 		http_stream_write(call->req, buf_str(&event));
 		buf_release(&event);
@@ -136,10 +136,10 @@ void reply_send(struct call *call)
 		end_stream(call);
 		return;
 	}
-	if (call->problem.code == P_OK && buf_overflowed(&call->reply))
-		problem_set(&call->problem, P_TOO_LARGE, NULL,
+	if (call->op->problem.code == P_OK && buf_overflowed(&call->reply))
+		problem_set(&call->op->problem, P_TOO_LARGE, NULL,
 			    "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
-	if (call->problem.code != P_OK) {
+	if (call->op->problem.code != P_OK) {
 		buf_release(&call->reply);
 		send_problem(call);
 		return;
@@ -148,7 +148,7 @@ void reply_send(struct call *call)
 		headers[count++] = (struct http_header){"ETag", call->etag};
 	if (call->location.p)
 		headers[count++] = (struct http_header){"Location", call->location};
-	if (call->replayed)
+	if (call->op->is_replayed)
 		headers[count++] = (struct http_header){"Idempotent-Replayed", STR("true")};
 	if (call->traceparent.p)
 		headers[count++] = (struct http_header){"traceparent", call->traceparent};

@@ -10,7 +10,7 @@ enum { REPLY_MAX = 512 * 1024 * 1024 };
 void reply_problem_body(const struct problem *problem, struct buf *out);
 /* The same for a refusal that has no code in our list. */
 void reply_refusal_body(int status, const char *code, const char *detail, struct buf *out);
-/* Sends call->problem, or call->reply where there is none. Ends the call. */
+/* Sends call->op->problem, or call->reply where there is none. Ends the call. */
 void reply_send(struct call *call);
 
 #endif

@@ -19,12 +19,12 @@ struct resolving {
 static enum problem_code decode_resolve(struct call *call)
 {
 	static const char *const known[] = {"ids", NULL};
-	struct resolving *r = arena_zalloc(call->arena, sizeof(*r));
+	struct resolving *r = arena_zalloc(call->op->arena, sizeof(*r));
 	enum problem_code code = envelope_path_id(call, &r->num);
 
 	call->input = r;
 	call_warn_unknown_members(call, &call->body, known, "");
-	return code == P_OK ? decode_array(&call->body, "ids", HANDOFF_REFS_MAX, &r->ids, &call->problem) : code;
+	return code == P_OK ? decode_array(&call->body, "ids", HANDOFF_REFS_MAX, &r->ids, &call->op->problem) : code;
 }
 
 /* Every memory that the envelope mentions, whatever its version. */
@@ -34,13 +34,13 @@ static struct mention_list mentioned(struct call *call, const struct envelope *e
 	struct memory_id id;
 
 	for (size_t i = 0; i < e->ref_count; i++)
-		mention_add(&all, (struct memory_id){e->refs[i].id.num, 0}, call->arena);
+		mention_add(&all, (struct memory_id){e->refs[i].id.num, 0}, call->op->arena);
 	for (size_t i = 0; i < e->trim_count; i++)
 		if (memory_id_parse(e->trimmed[i].id, &id))
-			mention_add(&all, (struct memory_id){id.num, 0}, call->arena);
+			mention_add(&all, (struct memory_id){id.num, 0}, call->op->arena);
 	for (size_t i = 0; i < e->missing_count; i++)
 		if (memory_id_parse(e->missing[i].id, &id))
-			mention_add(&all, (struct memory_id){id.num, 0}, call->arena);
+			mention_add(&all, (struct memory_id){id.num, 0}, call->op->arena);
 	return all;
 }
 
@@ -57,10 +57,10 @@ static enum problem_code resolve_named(struct call *call, struct store_conn *c, 
 		if (item->type == JSON_STRING && memory_id_parse(item->s, &id) &&
 		    mention_has(&all, (struct memory_id){id.num, 0}))
 			continue;
-		problem_set(&call->problem, P_INVALID_FIELD, NULL, "ids[%u] is not the id of a memory that this "
+		problem_set(&call->op->problem, P_INVALID_FIELD, NULL, "ids[%u] is not the id of a memory that this "
 			    "envelope mentions", i);
-		problem_prefix(&call->problem, "ids", i);
-		return call->problem.code;
+		problem_prefix(&call->op->problem, "ids", i);
+		return call->op->problem.code;
 	}
 	return lookup_list(call, c, r->ids, "ids", &r->lookup);
 }
@@ -86,14 +86,14 @@ static enum problem_code prepare_resolve(struct call *call, struct store_conn *c
 {
 	struct resolving *r = call->input;
 	struct envelope e;
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
+	enum problem_code code = unpack(c, call->op->space, r->num, "id", call->op->arena, &e, &call->op->problem);
 
 	if (code != P_OK)
 		return code;
 	code = r->ids ? resolve_named(call, c, &e) : resolve_rest(call, c, &e);
 	if (code == P_OK)
 		code = lookup_guard(call, c, r->num, &r->lookup);
-	call->is_answered = r->lookup.found_count == 0;
+	call->op->is_answered = r->lookup.found_count == 0;
 	return code;
 }
 
@@ -103,17 +103,17 @@ static enum problem_code write_resolve(struct call *call, struct store_conn *c)
 	enum store_status status = STORE_OK;
 
 	for (size_t i = 0; status == STORE_OK && i < r->lookup.found_count; i++) {
-		struct receipt_row receipt = {r->lookup.found[i].num, call->agent.p ? call->agent : STR("unknown"),
-					      call->now_ms};
+		struct receipt_row receipt = {r->lookup.found[i].num, call->op->agent.p ? call->op->agent : STR("unknown"),
+					      call->op->now_ms};
 
-		status = store_receipt_put(c, call->space, r->num, &receipt);
+		status = store_receipt_put(c, call->op->space, r->num, &receipt);
 	}
-	call->told = (struct event_row){
+	call->op->told = (struct event_row){
 		.kind = EVENT_ENVELOPE_RESOLVED, .envelope = r->num,
-		.note = arena_printf(call->arena, "%zu memor%s", r->lookup.found_count,
+		.note = arena_printf(call->op->arena, "%zu memor%s", r->lookup.found_count,
 				     r->lookup.found_count == 1 ? "y" : "ies"),
 	};
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_resolve(struct call *call)
@@ -139,7 +139,7 @@ struct receipts {
 
 static enum problem_code decode_receipts(struct call *call)
 {
-	struct receipts *r = arena_zalloc(call->arena, sizeof(*r));
+	struct receipts *r = arena_zalloc(call->op->arena, sizeof(*r));
 
 	call->input = r;
 	return envelope_path_id(call, &r->num);
@@ -149,14 +149,14 @@ static enum problem_code read_receipts(struct call *call, struct store_conn *c)
 {
 	struct receipts *r = call->input;
 	struct envelope e;
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
+	enum problem_code code = unpack(c, call->op->space, r->num, "id", call->op->arena, &e, &call->op->problem);
 	enum store_status status;
 
 	if (code != P_OK)
 		return code;
-	r->rows = arena_calloc(call->arena, RECEIPTS_MAX, sizeof(*r->rows));
-	status = store_receipts(c, call->space, r->num, RECEIPTS_MAX, call->arena, r->rows, &r->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	r->rows = arena_calloc(call->op->arena, RECEIPTS_MAX, sizeof(*r->rows));
+	status = store_receipts(c, call->op->space, r->num, RECEIPTS_MAX, call->op->arena, r->rows, &r->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_receipts(struct call *call)
@@ -191,7 +191,7 @@ struct consideration {
 
 static enum problem_code decode_considered(struct call *call)
 {
-	struct consideration *r = arena_zalloc(call->arena, sizeof(*r));
+	struct consideration *r = arena_zalloc(call->op->arena, sizeof(*r));
 
 	call->input = r;
 	return envelope_path_id(call, &r->num);
@@ -202,15 +202,15 @@ static enum problem_code read_considered(struct call *call, struct store_conn *c
 	struct consideration *r = call->input;
 	struct str record = STR_NULL;
 	struct envelope e;
-	enum problem_code code = unpack(c, call->space, r->num, "id", call->arena, &e, &call->problem);
+	enum problem_code code = unpack(c, call->op->space, r->num, "id", call->op->arena, &e, &call->op->problem);
 	enum store_status status;
 
 	if (code != P_OK)
 		return code;
-	status = store_envelope_considered(c, call->space, r->num, call->arena, &record);
+	status = store_envelope_considered(c, call->op->space, r->num, call->op->arena, &record);
 	if (status == STORE_OK)
-		status = considered_read(c, call->space, &e, record, call->arena, &r->considered);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		status = considered_read(c, call->op->space, &e, record, call->op->arena, &r->considered);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_considered(struct call *call)

@@ -43,7 +43,7 @@ static void encode_list(struct call *call)
 		json_begin_object(&w);
 		json_member_cstr(&w, "name", schemas[i].name);
 		json_member_cstr(&w, "title", schemas[i].title);
-		json_member_str(&w, "url", arena_printf(call->arena, "/v1/schemas/%s", schemas[i].name));
+		json_member_str(&w, "url", arena_printf(call->op->arena, "/v1/schemas/%s", schemas[i].name));
 		json_end_object(&w);
 	}
 	json_end_array(&w);
@@ -62,7 +62,7 @@ static enum problem_code decode_one(struct call *call)
 		call->input = (void *)&schemas[i];
 		return P_OK;
 	}
-	return problem_set(&call->problem, P_NOT_FOUND, "name",
+	return problem_set(&call->op->problem, P_NOT_FOUND, "name",
 			   "there is no schema \"%.*s\"; GET /v1/schemas lists them", (int)(name.n < 64 ? name.n : 64),
 			   name.p);
 }

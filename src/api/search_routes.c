@@ -23,7 +23,7 @@ struct search {
 
 static enum problem_code bad(struct call *call, const char *name, struct str value, const char *expected)
 {
-	return problem_set(&call->problem, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected %s", name,
+	return problem_set(&call->op->problem, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected %s", name,
 			   (int)(value.n < 64 ? value.n : 64), value.p, expected);
 }
 
@@ -66,7 +66,7 @@ static enum problem_code add_filter(struct call *call, struct search *s, enum re
 				    struct str value)
 {
 	if (s->query.filter_count == RECALL_FILTERS_MAX)
-		return problem_set(&call->problem, P_TOO_LARGE, NULL, "there are more than %d filters",
+		return problem_set(&call->op->problem, P_TOO_LARGE, NULL, "there are more than %d filters",
 				   RECALL_FILTERS_MAX);
 	s->filters[s->query.filter_count++] = (struct recall_filter){field, key, value};
 	return P_OK;
@@ -98,7 +98,7 @@ static enum problem_code read_filter(struct call *call, struct search *s, const 
 		if (fields[i].field == RECALL_TRUST && !memory_trust_parse(pair->value, &trust))
 			return bad(call, "trust", pair->value, "one of system, user, agent, external");
 		if (fields[i].field == RECALL_PINNED && read_bool(call, "pinned", pair->value, &pinned) != P_OK)
-			return call->problem.code;
+			return call->op->problem.code;
 		return add_filter(call, s, fields[i].field, STR_NULL, pair->value);
 	}
 	*ret_known = false;
@@ -114,7 +114,7 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 		return code;
 	if (str_is(pair->name, "query")) {
 		s->query.text = pair->value;
-		return decode_check_text(pair->value, "query", 0, QUERY_TEXT_MAX, &call->problem);
+		return decode_check_text(pair->value, "query", 0, QUERY_TEXT_MAX, &call->op->problem);
 	}
 	if (str_is(pair->name, "state"))
 		return read_state(call, pair->value, s);
@@ -138,7 +138,7 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 
 static enum problem_code decode_search(struct call *call)
 {
-	struct search *s = arena_zalloc(call->arena, sizeof(*s));
+	struct search *s = arena_zalloc(call->op->arena, sizeof(*s));
 	enum problem_code code = page_read(call, &s->page);
 
 	call->input = s;
@@ -156,7 +156,7 @@ static enum problem_code decode_search(struct call *call)
 	s->query.after_num = s->page.position;
 	memcpy(&s->query.after_score, &s->page.extra, sizeof(s->query.after_score));
 	if (!isfinite(s->query.after_score))
-		return problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token",
+		return problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out");
 	return P_OK;
 }
@@ -166,24 +166,24 @@ static enum problem_code decode_search(struct call *call)
 static enum problem_code read_search(struct call *call, struct store_conn *c)
 {
 	struct search *s = call->input;
-	struct recall_scratch *scratch = call->api->scratch[http_req_thread(call->req)];
+	struct recall_scratch *scratch = call->op->reader->scratch;
 
-	if (call->space == 0)
+	if (call->op->space == 0)
 		return P_OK;
-	s->hits = arena_calloc(call->arena, s->query.limit, sizeof(*s->hits));
-	if (!recall_search(call->api->recall, scratch, call->space, &s->query, call->arena, s->hits, &s->count))
-		return problem_set(&call->problem, P_STORE_FAILED, NULL,
+	s->hits = arena_calloc(call->op->arena, s->query.limit, sizeof(*s->hits));
+	if (!recall_search(call->api->engine->recall, scratch, call->op->space, &s->query, call->op->arena, s->hits, &s->count))
+		return problem_set(&call->op->problem, P_STORE_FAILED, NULL,
 				   "the store could not be read to build the search index; see the server's log");
 	s->more = s->count > s->page.size;
 	if (s->more)
 		s->count = s->page.size;
-	s->memories = arena_calloc(call->arena, s->count, sizeof(*s->memories));
+	s->memories = arena_calloc(call->op->arena, s->count, sizeof(*s->memories));
 	for (size_t i = 0; i < s->count; i++) {
 		enum store_status status =
-			store_memory_get(c, call->space, s->hits[i].num, 0, call->arena, &s->memories[i]);
+			store_memory_get(c, call->op->space, s->hits[i].num, 0, call->op->arena, &s->memories[i]);
 
 		if (status != STORE_OK && status != STORE_NOT_FOUND)
-			return problem_of_store(&call->problem, status);
+			return problem_of_store(&call->op->problem, status);
 	}
 	return P_OK;
 }
@@ -230,7 +230,7 @@ static void encode_search(struct call *call)
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->memories[i].num == 0 || s->memories[i].forgotten_at_ms)
 			continue;
-		memory_json_begin(&w, &s->memories[i], call->now_ms);
+		memory_json_begin(&w, &s->memories[i], call->op->now_ms);
 		if (s->query.text.p)
 			put_score(&w, &s->hits[i]);
 		if (s->query.text.p && s->query.explain)

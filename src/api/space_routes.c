@@ -14,29 +14,29 @@ struct space_settings {
 
 static enum problem_code read_space(struct call *call, struct store_conn *c)
 {
-	struct space_settings *s = arena_zalloc(call->arena, sizeof(*s));
+	struct space_settings *s = arena_zalloc(call->op->arena, sizeof(*s));
 	enum store_status status = STORE_OK;
 
 	call->input = s;
-	if (call->space)
-		status = store_space_guard(c, call->space, &s->guard);
-	if (call->space && status == STORE_OK)
-		status = store_space_count(c, call->space, &s->memories);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	if (call->op->space)
+		status = store_space_guard(c, call->op->space, &s->guard);
+	if (call->op->space && status == STORE_OK)
+		status = store_space_count(c, call->op->space, &s->memories);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code decode_space(struct call *call)
 {
 	static const char *const known[] = {"guard", NULL};
-	struct space_settings *s = arena_zalloc(call->arena, sizeof(*s));
+	struct space_settings *s = arena_zalloc(call->op->arena, sizeof(*s));
 	struct str name = STR("off");
 	enum redact_policy policy;
-	enum problem_code code = decode_str(&call->body, "guard", 1, 16, &name, &call->problem);
+	enum problem_code code = decode_str(&call->body, "guard", 1, 16, &name, &call->op->problem);
 
 	call->input = s;
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK && !redact_policy_parse(name, &policy))
-		code = problem_set(&call->problem, P_INVALID_FIELD, "guard",
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "guard",
 				   "guard is \"%.*s\"; expected off, redact or refuse", STR_ARG(name));
 	if (code == P_OK)
 		s->guard = policy;
@@ -46,12 +46,12 @@ static enum problem_code decode_space(struct call *call)
 static enum problem_code write_space(struct call *call, struct store_conn *c)
 {
 	struct space_settings *s = call->input;
-	enum store_status status = store_space_set_guard(c, call->space, s->guard);
+	enum store_status status = store_space_set_guard(c, call->op->space, s->guard);
 
-	call->told = (struct event_row){.kind = EVENT_SPACE_SET};
+	call->op->told = (struct event_row){.kind = EVENT_SPACE_SET};
 	if (status == STORE_OK)
-		status = store_space_count(c, call->space, &s->memories);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		status = store_space_count(c, call->op->space, &s->memories);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_space(struct call *call)
@@ -61,7 +61,7 @@ static void encode_space(struct call *call)
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_member_str(&w, "name", call->space_name);
+	json_member_str(&w, "name", call->op->space_name);
 	json_member_cstr(&w, "guard", redact_policy_name((enum redact_policy)s->guard));
 	json_member_int(&w, "memories", s->memories);
 	call_end_reply(call, &w);
@@ -81,7 +81,7 @@ struct space_list {
 static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct space_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct space_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 
 	call->input = l;
 	return page_read_only(call, known, &l->page);
@@ -93,16 +93,16 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	struct writer_stats writer;
 	enum store_status status;
 
-	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
-	status = store_spaces(c, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows, &l->count);
+	l->rows = arena_calloc(call->op->arena, l->page.size + 1, sizeof(*l->rows));
+	status = store_spaces(c, (int64_t)l->page.position, l->page.size + 1, call->op->arena, l->rows, &l->count);
 	l->has_more = l->count > l->page.size;
 	if (l->has_more)
 		l->count = l->page.size;
-	writer_stats(call->api->writer, &writer);
+	writer_stats(call->api->engine->writer, &writer);
 	if (status == STORE_OK)
-		status = queues_read(watch_queues(call->api->watch), c, writer.commits, 0, call->arena, NULL, NULL,
+		status = queues_read(watch_queues(call->api->engine->watch), c, writer.commits, 0, call->op->arena, NULL, NULL,
 				     &l->sums, &l->sum_count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_list(struct call *call)

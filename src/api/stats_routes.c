@@ -33,7 +33,7 @@ struct answer {
 
 static enum problem_code decode_stats(struct call *call)
 {
-	struct answer *a = arena_zalloc(call->arena, sizeof(*a));
+	struct answer *a = arena_zalloc(call->op->arena, sizeof(*a));
 	struct str window = call_query(call, "window"), space = call_query(call, "space");
 
 	call->input = a;
@@ -44,14 +44,14 @@ static enum problem_code decode_stats(struct call *call)
 		while (i < STATS_WINDOWS && !str_is(window, stats_window_name((enum stats_window)i)))
 			i++;
 		if (i == STATS_WINDOWS)
-			return problem_set(&call->problem, P_INVALID_FIELD, "window",
+			return problem_set(&call->op->problem, P_INVALID_FIELD, "window",
 					   "window is \"%.*s\"; expected 1m, 5m, 1h or 24h",
 					   (int)(window.n < 32 ? window.n : 32), window.p);
 		a->window = (enum stats_window)i;
 	}
 	if (space.p && !str_is(space, "all"))
 		return problem_set(
-			&call->problem, P_INVALID_FIELD, "space",
+			&call->op->problem, P_INVALID_FIELD, "space",
 			"space is \"%.*s\"; expected all, or nothing: the header Spine-Space names the space",
 			(int)(space.n < 64 ? space.n : 64), space.p);
 	a->all_spaces = space.p != NULL;
@@ -75,47 +75,47 @@ static struct target *add_target(struct answer *a, int64_t space, struct str age
 /* What the figures say of the space, or of all. */
 static void read_figures(struct call *call, struct answer *a)
 {
-	struct stats *s = watch_lock(call->api->watch);
+	struct stats *s = watch_lock(call->api->engine->watch);
 	struct stats_series *whole = a->all_spaces ? stats_of_space(s, 0)
-				     : call->space ? stats_of_space(s, call->space)
+				     : call->op->space ? stats_of_space(s, call->op->space)
 						   : NULL;
 	struct stats_series *series;
 	size_t iterator = 0;
 
-	stats_view(whole, a->window, call->now_ms, &a->overall);
-	a->point_count = stats_points(whole, a->window, call->now_ms, a->points);
+	stats_view(whole, a->window, call->op->now_ms, &a->overall);
+	a->point_count = stats_points(whole, a->window, call->op->now_ms, a->points);
 	while ((series = stats_next(s, &iterator)) != NULL) {
 		int64_t space = stats_series_space(series);
 		struct str agent = stats_series_agent(series);
 		struct target *t;
 
-		if (agent.p == NULL || (!a->all_spaces && space != call->space) ||
-		    stats_series_last_ms(series) <= call->now_ms - stats_window_ms(a->window))
+		if (agent.p == NULL || (!a->all_spaces && space != call->op->space) ||
+		    stats_series_last_ms(series) <= call->op->now_ms - stats_window_ms(a->window))
 			continue;
-		t = add_target(a, space, arena_str(call->arena, agent));
+		t = add_target(a, space, arena_str(call->op->arena, agent));
 		if (t)
-			stats_view(series, a->window, call->now_ms, &t->view);
+			stats_view(series, a->window, call->op->now_ms, &t->view);
 	}
-	watch_unlock(call->api->watch);
+	watch_unlock(call->api->engine->watch);
 }
 
 /* What is queued now, and the breakers. */
 static enum problem_code read_queues(struct call *call, struct store_conn *c, struct answer *a)
 {
-	int64_t space = a->all_spaces ? 0 : call->space;
+	int64_t space = a->all_spaces ? 0 : call->op->space;
 	struct writer_stats writer;
 	struct queue_row *rows;
 	struct queues_sum *sums;
 	size_t count, sum_count;
 	enum store_status status;
 
-	if (!a->all_spaces && call->space == 0)
+	if (!a->all_spaces && call->op->space == 0)
 		return P_OK;
-	writer_stats(call->api->writer, &writer);
-	status = queues_read(watch_queues(call->api->watch), c, writer.commits, space, call->arena, &rows, &count,
+	writer_stats(call->api->engine->writer, &writer);
+	status = queues_read(watch_queues(call->api->engine->watch), c, writer.commits, space, call->op->arena, &rows, &count,
 			     &sums, &sum_count);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	a->counts = queues_sum_of(sums, sum_count, space).counts;
 	a->points[a->point_count - 1].queued = a->counts.queued;
 	for (size_t i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static enum problem_code read_stats(struct call *call, struct store_conn *c)
 	struct answer *a = call->input;
 	enum problem_code code;
 
-	a->targets = arena_calloc(call->arena, TARGETS_MAX, sizeof(*a->targets));
+	a->targets = arena_calloc(call->op->arena, TARGETS_MAX, sizeof(*a->targets));
 	read_figures(call, a);
 	code = read_queues(call, c, a);
 	if (code != P_OK)
@@ -151,10 +151,10 @@ static enum problem_code read_stats(struct call *call, struct store_conn *c)
 		struct target *t = &a->targets[i];
 
 		if (!a->all_spaces)
-			t->space_name = call->space_name;
+			t->space_name = call->op->space_name;
 		else if (i && t->space == t[-1].space)
 			t->space_name = t[-1].space_name;
-		else if (t->space < 0 || store_space_name(c, t->space, call->arena, &t->space_name) != STORE_OK)
+		else if (t->space < 0 || store_space_name(c, t->space, call->op->arena, &t->space_name) != STORE_OK)
 			t->space_name = STR(STATS_OTHER);
 	}
 	qsort(a->targets, a->target_count, sizeof(*a->targets), compare_targets);
@@ -169,8 +169,8 @@ static void encode_stats(struct call *call)
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_cstr(&w, "window", stats_window_name(a->window));
-	json_member_str(&w, "space", a->all_spaces ? STR("all") : call->space_name);
-	json_member_time(&w, "now", call->now_ms);
+	json_member_str(&w, "space", a->all_spaces ? STR("all") : call->op->space_name);
+	json_member_time(&w, "now", call->op->now_ms);
 	json_key(&w, "overall");
 	json_begin_object(&w);
 	stats_json_members(&w, &a->overall, &a->counts);
@@ -185,7 +185,7 @@ static void encode_stats(struct call *call)
 		if (a->all_spaces)
 			json_member_str(&w, "space", t->space_name);
 		stats_json_members(&w, &t->view, &t->counts);
-		json_member_cstr(&w, "breaker", breaker_name(breaker_state(&t->state, call->now_ms)));
+		json_member_cstr(&w, "breaker", breaker_name(breaker_state(&t->state, call->op->now_ms)));
 		json_end_object(&w);
 	}
 	json_end_array(&w);

@@ -34,9 +34,9 @@ static void encode_ready(struct call *call)
 {
 	const char *reason = NULL;
 
-	if (atomic_load(&call->api->failed))
+	if (atomic_load(&call->api->engine->failed))
 		reason = "store_failed";
-	else if (atomic_load(&call->api->draining))
+	else if (atomic_load(&call->api->engine->draining))
 		reason = "draining";
 	call->status = reason ? 503 : 200;
 	put_status(call, reason ? "not ready" : "ready", reason);
@@ -49,13 +49,13 @@ struct status {
 
 static enum problem_code read_status(struct call *call, struct store_conn *c)
 {
-	struct status *s = arena_zalloc(call->arena, sizeof(*s));
+	struct status *s = arena_zalloc(call->op->arena, sizeof(*s));
 	enum store_status status = store_info(c, &s->store);
 
 	call->output = s;
-	if (status == STORE_OK && call->space)
-		status = store_space_count(c, call->space, &s->memories);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	if (status == STORE_OK && call->op->space)
+		status = store_space_count(c, call->op->space, &s->memories);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 /* Without the address: it may hold more than everybody should know. */
@@ -87,7 +87,7 @@ static void put_server(struct call *call, struct json_writer *w)
 	struct writer_stats writer;
 
 	http_server_counts(call->api->http, &http);
-	writer_stats(call->api->writer, &writer);
+	writer_stats(call->api->engine->writer, &writer);
 	json_key(w, "http");
 	json_begin_object(w);
 	json_member_int(w, "connections", (int64_t)http.connections);
@@ -111,7 +111,7 @@ static void put_server(struct call *call, struct json_writer *w)
 static void encode_status(struct call *call)
 {
 	struct status *s = call->output;
-	bool failed = atomic_load(&call->api->failed);
+	bool failed = atomic_load(&call->api->engine->failed);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
@@ -119,12 +119,12 @@ static void encode_status(struct call *call)
 	json_member_cstr(&w, "version", SPINE_VERSION);
 	json_member_cstr(&w, "status",
 			 failed                              ? "store_failed"
-			 : atomic_load(&call->api->draining) ? "draining"
+			 : atomic_load(&call->api->engine->draining) ? "draining"
 							     : "ready");
 	json_member_int(&w, "pid", (int64_t)getpid());
 	json_member_time(&w, "started_at", call->api->started_at_ms);
-	json_member_int(&w, "uptime_s", (call->now_ms - call->api->started_at_ms) / 1000);
-	json_member_str(&w, "space", call->space_name);
+	json_member_int(&w, "uptime_s", (call->op->now_ms - call->api->started_at_ms) / 1000);
+	json_member_str(&w, "space", call->op->space_name);
 	json_member_int(&w, "memories", s->memories);
 	json_key(&w, "store");
 	json_begin_object(&w);

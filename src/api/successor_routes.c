@@ -15,8 +15,8 @@ struct successor {
 
 static enum problem_code decode_name(struct call *call)
 {
-	call->input = arena_zalloc(call->arena, sizeof(struct successor));
-	return decode_check_name(call->params[0], "name", NAME_MAX_BYTES, &call->problem);
+	call->input = arena_zalloc(call->op->arena, sizeof(struct successor));
+	return decode_check_name(call->params[0], "name", NAME_MAX_BYTES, &call->op->problem);
 }
 
 static enum problem_code decode_put(struct call *call)
@@ -26,22 +26,22 @@ static enum problem_code decode_put(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, route_fields, "");
 	if (code == P_OK && description && description->type != JSON_STRING)
-		code = problem_set(&call->problem, P_INVALID_FIELD, "description", "description is %s; expected a "
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "description", "description is %s; expected a "
 				   "string", json_type_name(description->type));
-	return code == P_OK ? successor_check(&call->body, &call->problem) : code;
+	return code == P_OK ? successor_check(&call->body, &call->op->problem) : code;
 }
 
 /* All routes of the space: they are few. Returns the one that the address names, NULL where there is none. */
 static enum problem_code look_through(struct call *call, struct store_conn *c, const struct route_row **ret,
 				      size_t *ret_count)
 {
-	struct route_row *rows = arena_calloc(call->arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
+	struct route_row *rows = arena_calloc(call->op->arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
 	size_t count = 0;
-	enum store_status status = call->space ? store_routes(c, call->space, STR_NULL, SUCCESSOR_ROUTES_MAX,
-							      call->arena, rows, &count) : STORE_OK;
+	enum store_status status = call->op->space ? store_routes(c, call->op->space, STR_NULL, SUCCESSOR_ROUTES_MAX,
+							      call->op->arena, rows, &count) : STORE_OK;
 
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
+		return problem_of_store(&call->op->problem, status);
 	*ret = NULL;
 	for (size_t i = 0; i < count; i++)
 		if (str_eq(rows[i].name, call->params[0]))
@@ -57,7 +57,7 @@ static enum problem_code find(struct call *call, struct store_conn *c, struct ro
 	enum problem_code code = look_through(call, c, &found, &count);
 
 	if (code == P_OK && found == NULL)
-		code = problem_set(&call->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this "
+		code = problem_set(&call->op->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this "
 				   "space", STR_ARG(call->params[0]));
 	if (code == P_OK)
 		*ret = *found;
@@ -72,7 +72,7 @@ static enum problem_code check_room(struct call *call, struct store_conn *c)
 	enum problem_code code = look_through(call, c, &found, &count);
 
 	if (code == P_OK && found == NULL && count == SUCCESSOR_ROUTES_MAX)
-		code = problem_set(&call->problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no "
+		code = problem_set(&call->op->problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no "
 				   "more", SUCCESSOR_ROUTES_MAX);
 	return code;
 }
@@ -80,19 +80,19 @@ static enum problem_code check_room(struct call *call, struct store_conn *c)
 static enum problem_code write_put(struct call *call, struct store_conn *c)
 {
 	struct successor *s = call->input;
-	struct route_row row = {.name = call->params[0], .created_at_ms = call->now_ms, .updated_at_ms = call->now_ms};
+	struct route_row row = {.name = call->params[0], .created_at_ms = call->op->now_ms, .updated_at_ms = call->op->now_ms};
 	enum store_status status;
 	enum problem_code code = check_room(call, c);
 
 	if (code != P_OK)
 		return code;
-	row.settings = json_canonical(&call->body, SUCCESSOR_SETTINGS_MAX, call->arena);
+	row.settings = json_canonical(&call->body, SUCCESSOR_SETTINGS_MAX, call->op->arena);
 	if (row.settings.p == NULL)
-		return problem_set(&call->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes",
+		return problem_set(&call->op->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes",
 				   SUCCESSOR_SETTINGS_MAX);
-	call->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = call->params[0]};
-	status = store_route_put(c, call->space, &row);
-	return status == STORE_OK ? find(call, c, &s->row) : problem_of_store(&call->problem, status);
+	call->op->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = call->params[0]};
+	status = store_route_put(c, call->op->space, &row);
+	return status == STORE_OK ? find(call, c, &s->row) : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code read_get(struct call *call, struct store_conn *c)
@@ -106,10 +106,10 @@ static enum problem_code write_delete(struct call *call, struct store_conn *c)
 {
 	struct successor *s = call->input;
 	enum problem_code code = find(call, c, &s->row);
-	enum store_status status = code == P_OK ? store_route_delete(c, call->space, call->params[0]) : STORE_OK;
+	enum store_status status = code == P_OK ? store_route_delete(c, call->op->space, call->params[0]) : STORE_OK;
 
-	call->told = (struct event_row){.kind = EVENT_ROUTE_DELETED, .note = call->params[0]};
-	return status == STORE_OK ? code : problem_of_store(&call->problem, status);
+	call->op->told = (struct event_row){.kind = EVENT_ROUTE_DELETED, .note = call->params[0]};
+	return status == STORE_OK ? code : problem_of_store(&call->op->problem, status);
 }
 
 static void put_member(struct json_writer *w, const char *name, const struct json *value)
@@ -127,7 +127,7 @@ static void put_route(struct call *call, struct json_writer *w, const struct rou
 	struct json_error error;
 	int64_t order = SUCCESSOR_ORDER_DEFAULT;
 
-	if (!json_parse(row->settings, DEPTH, call->arena, &settings, &error))
+	if (!json_parse(row->settings, DEPTH, call->op->arena, &settings, &error))
 		settings = (struct json){.type = JSON_OBJECT};
 	json_member_str(w, "name", row->name);
 	put_member(w, "from", json_get(&settings, "from"));
@@ -168,13 +168,13 @@ struct successor_list {
 static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct successor_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct successor_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 	enum problem_code code;
 
 	call->input = l;
 	code = page_read_only(call, known, &l->page);
 	if (code == P_OK && l->page.position > SUCCESSOR_ROUTES_MAX)
-		code = problem_set(&call->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
+		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token", "page_token is not one of this "
 				   "list");
 	return code;
 }
@@ -185,10 +185,10 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	size_t max = (size_t)l->page.position + l->page.size + 1;
 	enum store_status status = STORE_OK;
 
-	l->rows = arena_calloc(call->arena, max, sizeof(*l->rows));
-	if (call->space)
-		status = store_routes(c, call->space, STR_NULL, max, call->arena, l->rows, &l->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	l->rows = arena_calloc(call->op->arena, max, sizeof(*l->rows));
+	if (call->op->space)
+		status = store_routes(c, call->op->space, STR_NULL, max, call->op->arena, l->rows, &l->count);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_list(struct call *call)

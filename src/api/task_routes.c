@@ -27,7 +27,7 @@ struct task {
 static enum problem_code decode_task(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct task *t = arena_zalloc(call->arena, sizeof(*t));
+	struct task *t = arena_zalloc(call->op->arena, sizeof(*t));
 	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
@@ -38,7 +38,7 @@ static enum problem_code decode_task(struct call *call)
 
 enum problem_code task_not_found(struct call *call)
 {
-	return problem_set(&call->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
+	return problem_set(&call->op->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
 			   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
 }
 
@@ -46,13 +46,13 @@ enum problem_code task_check(struct call *call, struct store_conn *c)
 {
 	enum store_status status;
 
-	if (!call->uses_task)
+	if (!call->op->uses_task)
 		return P_OK;
-	status = store_task_find(c, call->space, call->task);
+	status = store_task_find(c, call->op->space, call->op->task);
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->problem, P_TASK_NOT_FOUND, "Spine-Task", "there is no task \"%.*s\" in this "
-				   "space; nothing was stored", STR_ARG(call->task));
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+		return problem_set(&call->op->problem, P_TASK_NOT_FOUND, "Spine-Task", "there is no task \"%.*s\" in this "
+				   "space; nothing was stored", STR_ARG(call->op->task));
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64_t after, size_t size,
@@ -64,8 +64,8 @@ enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64
 	while (status == STORE_OK && got == want && count <= size && bytes <= PAGE_BYTES) {
 		want = size + 1 - count < CHUNK ? size + 1 - count : CHUNK;
 		got = 0;
-		if (call->space)
-			status = store_task_envelopes(c, call->space, call->params[0], after, want, call->arena,
+		if (call->op->space)
+			status = store_task_envelopes(c, call->op->space, call->params[0], after, want, call->op->arena,
 						      rows + count, &got);
 		for (size_t i = 0; i < got; i++)
 			bytes += rows[count++].body.n;
@@ -74,7 +74,7 @@ enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64
 	/* The last one shows that there are more; on a page that is full by its bytes that is the one held back. */
 	*ret_more = got == want && count > 1;
 	*ret_count = *ret_more ? count - 1 : count;
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code read_newest(struct call *call, struct store_conn *c, struct envelope *ret)
@@ -82,29 +82,29 @@ static enum problem_code read_newest(struct call *call, struct store_conn *c, st
 	struct envelope_row row;
 	enum store_status status = STORE_NOT_FOUND;
 
-	if (call->space)
-		status = store_task_last(c, call->space, call->params[0], call->arena, &row);
+	if (call->op->space)
+		status = store_task_last(c, call->op->space, call->params[0], call->op->arena, &row);
 	if (status == STORE_NOT_FOUND)
 		return task_not_found(call);
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	return unpack_skeleton(&row, call->arena, ret, &call->problem);
+		return problem_of_store(&call->op->problem, status);
+	return unpack_skeleton(&row, call->op->arena, ret, &call->op->problem);
 }
 
 static enum problem_code read_task(struct call *call, struct store_conn *c)
 {
 	struct task *t = call->input;
 	size_t size = t->page.size, count = 0;
-	struct envelope_row *rows = arena_calloc(call->arena, size + 1, sizeof(*rows));
+	struct envelope_row *rows = arena_calloc(call->op->arena, size + 1, sizeof(*rows));
 	enum problem_code code = read_newest(call, c, &t->newest);
 
 	if (code == P_OK)
 		code = task_envelopes(call, c, t->page.position, size, rows, &count, &t->more);
 	if (code != P_OK)
 		return code;
-	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));
+	t->envelopes = arena_calloc(call->op->arena, count, sizeof(*t->envelopes));
 	for (; code == P_OK && t->count < count; t->count++)
-		code = unpack_skeleton(&rows[t->count], call->arena, &t->envelopes[t->count], &call->problem);
+		code = unpack_skeleton(&rows[t->count], call->op->arena, &t->envelopes[t->count], &call->op->problem);
 	return code;
 }
 
@@ -177,11 +177,11 @@ static void put_hop_fidelity(struct call *call, struct json_writer *w, const str
 	json_begin_object(w);
 	fidelity_json_hop(w, e);
 	if (parent) {
-		fidelity_compare(parent, e, call->arena, &f);
+		fidelity_compare(parent, e, call->op->arena, &f);
 		fidelity_json_put(w, &f);
 	}
 	if (parent && root) {
-		fidelity_compare(root, e, call->arena, &f);
+		fidelity_compare(root, e, call->op->arena, &f);
 		json_key(w, "against_root");
 		json_begin_object(w);
 		json_member_double(w, "score", f.score);
@@ -200,12 +200,12 @@ static enum problem_code read_other(struct call *call, struct store_conn *c, str
 
 	if (num == 0 || find(t, num))
 		return P_OK;
-	status = store_envelope_get(c, call->space, num, call->arena, &row);
+	status = store_envelope_get(c, call->op->space, num, call->op->arena, &row);
 	if (status == STORE_NOT_FOUND)
 		return P_OK;
 	if (status != STORE_OK)
-		return problem_of_store(&call->problem, status);
-	code = unpack_skeleton(&row, call->arena, &t->others[t->other_count], &call->problem);
+		return problem_of_store(&call->op->problem, status);
+	code = unpack_skeleton(&row, call->op->arena, &t->others[t->other_count], &call->op->problem);
 	t->other_count += code == P_OK;
 	return code;
 }
@@ -215,7 +215,7 @@ static enum problem_code read_fidelity(struct call *call, struct store_conn *c)
 	struct task *t = call->input;
 	enum problem_code code = read_task(call, c);
 
-	t->others = arena_calloc(call->arena, 2 * t->count + 1, sizeof(*t->others));
+	t->others = arena_calloc(call->op->arena, 2 * t->count + 1, sizeof(*t->others));
 	for (size_t i = 0; code == P_OK && i < t->count; i++) {
 		code = read_other(call, c, t, t->envelopes[i].parent);
 		if (code == P_OK)
@@ -235,7 +235,7 @@ static void encode_fidelity(struct call *call)
 	json_begin_object(&w);
 	json_member_str(&w, "task", call->params[0]);
 	if (root) {
-		fidelity_compare(root, &t->newest, call->arena, &f);
+		fidelity_compare(root, &t->newest, call->op->arena, &f);
 		json_member_double(&w, "score", f.score);
 		json_member_double(&w, "intent_and_constraints", core_score(&f));
 	}
@@ -289,16 +289,16 @@ static enum store_status read_about(struct call *call, struct store_conn *c, con
 	enum store_status status;
 
 	arena_init(&arena);
-	status = store_task_last(c, call->space, task->name, &arena, &row);
+	status = store_task_last(c, call->op->space, task->name, &arena, &row);
 	if (status == STORE_OK && unpack_skeleton(&row, &arena, &e, &problem) == P_OK) {
-		ret->intent = beginning(call->arena, e.intent);
-		ret->summary = beginning(call->arena, e.summary);
+		ret->intent = beginning(call->op->arena, e.intent);
+		ret->summary = beginning(call->op->arena, e.summary);
 	}
 	*bytes += row.body.n;
 	if (status == STORE_OK && task->envelopes > 1) {
-		status = store_task_envelopes(c, call->space, task->name, 0, 1, &arena, &row, &count);
+		status = store_task_envelopes(c, call->op->space, task->name, 0, 1, &arena, &row, &count);
 		if (count && unpack_skeleton(&row, &arena, &e, &problem) == P_OK)
-			ret->summary = beginning(call->arena, e.summary);
+			ret->summary = beginning(call->op->arena, e.summary);
 		*bytes += row.body.n;
 	}
 	arena_release(&arena);
@@ -308,7 +308,7 @@ static enum store_status read_about(struct call *call, struct store_conn *c, con
 static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct task_list *l = arena_zalloc(call->arena, sizeof(*l));
+	struct task_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 
 	call->input = l;
 	return page_read_only(call, known, &l->page);
@@ -320,10 +320,10 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	enum store_status status = STORE_OK;
 	size_t bytes = 0;
 
-	l->rows = arena_calloc(call->arena, l->page.size + 1, sizeof(*l->rows));
-	l->abouts = arena_calloc(call->arena, l->page.size, sizeof(*l->abouts));
-	if (call->space)
-		status = store_tasks(c, call->space, (int64_t)l->page.position, l->page.size + 1, call->arena, l->rows,
+	l->rows = arena_calloc(call->op->arena, l->page.size + 1, sizeof(*l->rows));
+	l->abouts = arena_calloc(call->op->arena, l->page.size, sizeof(*l->abouts));
+	if (call->op->space)
+		status = store_tasks(c, call->op->space, (int64_t)l->page.position, l->page.size + 1, call->op->arena, l->rows,
 				     &l->count);
 	l->shown = l->count > l->page.size ? l->page.size : l->count;
 	/* A page of large envelopes ends earlier. */
@@ -332,7 +332,7 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 		if (bytes > PAGE_BYTES)
 			l->shown = i + 1;
 	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->problem, status);
+	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static void encode_list(struct call *call)

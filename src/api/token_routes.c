@@ -17,7 +17,7 @@ static enum problem_code unknown_tokenizer(struct call *call, struct str name)
 	buf_init(&names, 1024);
 	for (size_t i = 0; tokenizer_at(i); i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", tokenizer_name(tokenizer_at(i)));
-	code = problem_set(&call->problem, P_UNKNOWN_TOKENIZER, "tokenizer",
+	code = problem_set(&call->op->problem, P_UNKNOWN_TOKENIZER, "tokenizer",
 			   "there is no tokenizer \"%.*s\"; expected one of %s", (int)(name.n < 64 ? name.n : 64),
 			   name.p, names.data);
 	buf_release(&names);
@@ -27,7 +27,7 @@ static enum problem_code unknown_tokenizer(struct call *call, struct str name)
 static enum problem_code decode_count(struct call *call)
 {
 	static const char *const known[] = {"text", "tokenizer", NULL};
-	struct count *count = arena_zalloc(call->arena, sizeof(*count));
+	struct count *count = arena_zalloc(call->op->arena, sizeof(*count));
 	const struct json *text = decode_member(&call->body, "text");
 	struct str name = STR(TOKENIZER_DEFAULT);
 	enum problem_code code;
@@ -35,10 +35,10 @@ static enum problem_code decode_count(struct call *call)
 	call->input = count;
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (text == NULL || text->type != JSON_STRING)
-		return problem_set(&call->problem, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text",
+		return problem_set(&call->op->problem, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text",
 				   "text is %s; expected a string", text ? json_type_name(text->type) : "missing");
 	count->text = text->s;
-	code = decode_str(&call->body, "tokenizer", 0, 1024, &name, &call->problem);
+	code = decode_str(&call->body, "tokenizer", 0, 1024, &name, &call->op->problem);
 	if (code != P_OK)
 		return code;
 	count->tokenizer = tokenizer_find(name);

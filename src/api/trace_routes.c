@@ -30,7 +30,7 @@ struct trace {
 static enum problem_code decode_trace(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct trace *t = arena_zalloc(call->arena, sizeof(*t));
+	struct trace *t = arena_zalloc(call->op->arena, sizeof(*t));
 	enum problem_code code = page_read_only(call, known, &t->page);
 
 	call->input = t;
@@ -60,14 +60,14 @@ static enum problem_code add_events(struct call *call, struct store_conn *c, str
 	int64_t after = 0;
 
 	while (count == EVENTS_OF_ONE) {
-		enum store_status status = store_events(c, call->space, handoff, after, EVENTS_OF_ONE, call->arena,
+		enum store_status status = store_events(c, call->op->space, handoff, after, EVENTS_OF_ONE, call->op->arena,
 							found, &count);
 
 		if (status != STORE_OK)
-			return problem_of_store(&call->problem, status);
+			return problem_of_store(&call->op->problem, status);
 		if (count == 0)
 			break;
-		t->events = grow(call->arena, t->events, t->event_count, &t->event_room, count, sizeof(*t->events));
+		t->events = grow(call->op->arena, t->events, t->event_count, &t->event_room, count, sizeof(*t->events));
 		memcpy(t->events + t->event_count, found, count * sizeof(*found));
 		t->event_count += count;
 		after = found[count - 1].id;
@@ -77,19 +77,19 @@ static enum problem_code add_events(struct call *call, struct store_conn *c, str
 
 static enum problem_code add_handoffs(struct call *call, struct store_conn *c, struct trace *t, uint64_t envelope)
 {
-	struct handoff_filter filter = {.space = call->space, .envelope = envelope};
+	struct handoff_filter filter = {.space = call->op->space, .envelope = envelope};
 	struct handoff_row *found = t->handoffs_of_one;
 	size_t count = HANDOFFS_OF_ONE;
 	uint64_t after = 0;
 	enum problem_code code = P_OK;
 
 	while (code == P_OK && count == HANDOFFS_OF_ONE) {
-		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->arena, found,
+		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->op->arena, found,
 							  &count);
 
 		if (status != STORE_OK)
-			return problem_of_store(&call->problem, status);
-		t->handoffs = grow(call->arena, t->handoffs, t->handoff_count, &t->handoff_room, count,
+			return problem_of_store(&call->op->problem, status);
+		t->handoffs = grow(call->op->arena, t->handoffs, t->handoff_count, &t->handoff_room, count,
 				   sizeof(*t->handoffs));
 		for (size_t i = 0; code == P_OK && i < count; i++) {
 			t->handoffs[t->handoff_count++] = found[i];
@@ -110,7 +110,7 @@ static int compare_events(const void *a, const void *b)
 static enum problem_code read_trace(struct call *call, struct store_conn *c)
 {
 	struct trace *t = call->input;
-	struct envelope_row *rows = arena_calloc(call->arena, t->page.size + 1, sizeof(*rows));
+	struct envelope_row *rows = arena_calloc(call->op->arena, t->page.size + 1, sizeof(*rows));
 	size_t count = 0;
 	enum problem_code code = task_envelopes(call, c, t->page.position, t->page.size, rows, &count, &t->more);
 
@@ -118,12 +118,12 @@ static enum problem_code read_trace(struct call *call, struct store_conn *c)
 		code = task_not_found(call);
 	if (code != P_OK)
 		return code;
-	t->envelopes = arena_calloc(call->arena, count, sizeof(*t->envelopes));
-	t->handoffs_of_one = arena_calloc(call->arena, HANDOFFS_OF_ONE, sizeof(*t->handoffs_of_one));
-	t->events_of_one = arena_calloc(call->arena, EVENTS_OF_ONE, sizeof(*t->events_of_one));
+	t->envelopes = arena_calloc(call->op->arena, count, sizeof(*t->envelopes));
+	t->handoffs_of_one = arena_calloc(call->op->arena, HANDOFFS_OF_ONE, sizeof(*t->handoffs_of_one));
+	t->events_of_one = arena_calloc(call->op->arena, EVENTS_OF_ONE, sizeof(*t->events_of_one));
 	for (; code == P_OK && t->envelope_count < count; t->envelope_count++) {
-		code = unpack_skeleton(&rows[t->envelope_count], call->arena, &t->envelopes[t->envelope_count],
-				       &call->problem);
+		code = unpack_skeleton(&rows[t->envelope_count], call->op->arena, &t->envelopes[t->envelope_count],
+				       &call->op->problem);
 		if (code == P_OK)
 			code = add_handoffs(call, c, t, rows[t->envelope_count].num);
 	}

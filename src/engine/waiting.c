@@ -1,11 +1,8 @@
 #include "engine/waiting.h"
 
-#include "api/call.h"
-#include "api/exporter.h"
-#include "api/feed.h"
-#include "api/webhook.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "engine/engine.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,7 +15,7 @@ struct touched {
 };
 
 struct waiting {
-	struct api *api;
+	struct engine *engine;
 	uint64_t random;
 	int64_t next_due_ms;		/* 0: nothing is waiting for its time. May be too early, never too late. */
 	bool is_stuck;			/* what was due could not be carried out: later */
@@ -37,9 +34,9 @@ struct waiting {
 	struct arena due_arena;
 };
 
-static struct call *call_of_link(struct list *link)
+static struct op *op_of_link(struct list *link)
 {
-	return LIST_ELEMENT(link, struct call, wait.link);
+	return LIST_ELEMENT(link, struct op, wait.link);
 }
 
 static struct list *bucket_of(struct waiting *w, enum wait_kind kind, int64_t id)
@@ -49,11 +46,11 @@ static struct list *bucket_of(struct waiting *w, enum wait_kind kind, int64_t id
 	return &w->buckets[hash_bytes(key, sizeof(key), 0) % BUCKETS];
 }
 
-struct waiting *waiting_new(struct api *api, struct store_conn *c, uint64_t seed)
+struct waiting *waiting_new(struct engine *e, struct store_conn *c, uint64_t seed)
 {
 	struct waiting *w = mem_zalloc(sizeof(*w));
 
-	w->api = api;
+	w->engine = e;
 	w->random = seed | 1;
 	if (store_handoff_next_due(c, &w->next_due_ms) != STORE_OK)
 		w->next_due_ms = 1;	/* not known: the first transaction will see */
@@ -94,13 +91,13 @@ static bool is_known(const struct waiting *w, const struct wait_tally *tally)
 	return tally->is_counted && tally->rollbacks == w->rollbacks;
 }
 
-bool waiting_knows_tally(struct call *call, int64_t id, struct wait_tally *tally)
+bool waiting_knows_tally(struct op *op, int64_t id, struct wait_tally *tally)
 {
-	struct waiting *w = call->api->waiting;
+	struct waiting *w = op->engine->waiting;
 	struct list *bucket = bucket_of(w, WAIT_ENVELOPE, id);
 
 	for (struct list *link = bucket->next; link != bucket && !is_known(w, tally); link = link->next) {
-		const struct wait *other = &call_of_link(link)->wait;
+		const struct wait *other = &op_of_link(link)->wait;
 
 		if (other->kind == WAIT_ENVELOPE && other->id == id && other->tally &&
 		    other->tally->channel == tally->channel)
@@ -109,10 +106,10 @@ bool waiting_knows_tally(struct call *call, int64_t id, struct wait_tally *tally
 	return is_known(w, tally);
 }
 
-void waiting_keep_tally(struct call *call, struct wait_tally *tally)
+void waiting_keep_tally(struct op *op, struct wait_tally *tally)
 {
 	tally->is_counted = true;
-	tally->rollbacks = call->api->waiting->rollbacks;
+	tally->rollbacks = op->engine->waiting->rollbacks;
 }
 
 /* One that is new to the channel is not counted here: it may be one of thousands, of a publish that is refused in the
@@ -123,7 +120,7 @@ static void keep_tallies(struct waiting *w, const struct handoff_row *h, enum ha
 	struct list *bucket = bucket_of(w, WAIT_ENVELOPE, id);
 
 	for (struct list *link = bucket->next; link != bucket; link = link->next) {
-		const struct wait *wait = &call_of_link(link)->wait;
+		const struct wait *wait = &op_of_link(link)->wait;
 
 		if (wait->kind != WAIT_ENVELOPE || wait->id != id || !wait->tally ||
 		    wait->tally->channel != h->channel)
@@ -162,10 +159,11 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 	keep_tallies(w, h, before);
 	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
 		w->next_due_ms = h->due_ms;
-	if (h->state == HANDOFF_QUEUED) {
+	for (struct follower *f = w->engine->followers; f; f = f->next)
+		if (f->changed)
+			f->changed(f->ctx, h);
+	if (h->state == HANDOFF_QUEUED)
 		touch(w, WAIT_AGENT, h->agent);
-		webhook_queued(w->api->webhook, h->agent);
-	}
 	if (h->state != HANDOFF_LEASED)
 		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
 	if (h->state > HANDOFF_LEASED)
@@ -181,78 +179,78 @@ struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct are
 	};
 }
 
-struct delivery waiting_delivery(struct call *call, struct store_conn *c)
+struct delivery waiting_delivery(struct op *op, struct store_conn *c)
 {
-	struct delivery d = waiting_step(call->api->waiting, c, call->arena, call->space, call->now_ms);
+	struct delivery d = waiting_step(op->engine->waiting, c, op->arena, op->space, op->now_ms);
 
-	d.actor = call->agent;
+	d.actor = op->agent;
 	return d;
 }
 
 /* --- Waiting --- */
 
-static void add_step(struct waiting *w, struct call *call)
+static void add_step(struct waiting *w, struct op *op)
 {
-	if (call->wait.step.next == NULL)
-		list_init(&call->wait.step);
-	if (list_is_empty(&call->wait.step))
-		list_add(&w->steps, &call->wait.step);
+	if (op->wait.step.next == NULL)
+		list_init(&op->wait.step);
+	if (list_is_empty(&op->wait.step))
+		list_add(&w->steps, &op->wait.step);
 }
 
-void waiting_for(struct call *call, enum wait_kind kind, int64_t id)
+void waiting_for(struct op *op, enum wait_kind kind, int64_t id)
 {
-	struct waiting *w = call->api->waiting;
+	struct waiting *w = op->engine->waiting;
 
-	assert(!call->wait.is_waiting && !call->wait.is_over);
-	call->wait.kind = kind;
-	call->wait.id = id;
-	call->wait.is_waiting = true;
-	call->wait.is_fresh = true;
-	list_init(&call->wait.link);
-	list_add(bucket_of(w, kind, id), &call->wait.link);
+	assert(!op->wait.is_waiting && !op->wait.is_over);
+	op->wait.kind = kind;
+	op->wait.id = id;
+	op->wait.is_waiting = true;
+	op->wait.is_fresh = true;
+	list_init(&op->wait.link);
+	list_add(bucket_of(w, kind, id), &op->wait.link);
 	w->count++;
-	add_step(w, call);
+	add_step(w, op);
 }
 
-static void leave(struct waiting *w, struct call *call)
+static void leave(struct waiting *w, struct op *op)
 {
-	call->wait.is_waiting = false;
-	list_remove(&call->wait.link);
+	op->wait.is_waiting = false;
+	list_remove(&op->wait.link);
 	w->count--;
 }
 
-void waiting_forget(struct call *call)
+void waiting_forget(struct op *op)
 {
-	if (call->wait.is_waiting)
-		leave(call->api->waiting, call);
+	if (op->wait.is_waiting)
+		leave(op->engine->waiting, op);
 }
 
-/* Runs the write of a waiting call again. Where it still waits for the same it keeps its place. */
-static enum store_status serve(struct waiting *w, struct call *call, struct store_conn *c)
+/* Runs a waiting operation again. Where it still waits for the same it keeps its place. */
+static enum store_status serve(struct waiting *w, struct op *op, struct store_conn *c)
 {
-	struct list *place = call->wait.link.next;
-	struct touched key = {call->wait.kind, call->wait.id};
-	bool was_fresh = call->wait.is_fresh;
+	struct list *place = op->wait.link.next;
+	struct touched key = {op->wait.kind, op->wait.id};
+	bool was_fresh = op->wait.is_fresh;
 	enum store_status status;
 
-	leave(w, call);
-	call->wait.is_again = true;
-	status = call->job.run(&call->job, c, w->now_ms);
-	if (status == STORE_OK && call->wait.is_waiting) {
-		if (call->wait.kind == key.kind && call->wait.id == key.id) {
-			list_remove(&call->wait.link);
-			list_add(place, &call->wait.link);
+	leave(w, op);
+	op->wait.is_again = true;
+	status = op->job.run(&op->job, c, w->now_ms);
+	if (status == STORE_OK && op->wait.is_waiting) {
+		if (op->wait.kind == key.kind && op->wait.id == key.id) {
+			list_remove(&op->wait.link);
+			list_add(place, &op->wait.link);
 		}
-		call->wait.is_fresh = was_fresh;
+		op->wait.is_fresh = was_fresh;
 		if (!was_fresh)
-			list_remove(&call->wait.step);
+			list_remove(&op->wait.step);
 		return STORE_OK;
 	}
-	waiting_forget(call);	/* it may have got as far as waiting again */
-	call->wait.is_fresh = was_fresh;
-	call->wait.is_served = true;
-	call->wait.is_refused = store_is_answer(status);
-	add_step(w, call);
+	waiting_forget(op);	/* it may have got as far as waiting again */
+	op->wait.is_fresh = was_fresh;
+	op->wait.is_served = true;
+	op->wait.is_refused = store_is_answer(status);
+	add_step(w, op);
 	return status;
 }
 
@@ -263,13 +261,13 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 	enum store_status status = STORE_OK;
 
 	for (link = bucket->next; status == STORE_OK && link != bucket; link = next) {
-		struct call *call = call_of_link(link);
+		struct op *op = op_of_link(link);
 
 		next = link->next;
-		if (call->wait.kind != key.kind || call->wait.id != key.id)
+		if (op->wait.kind != key.kind || op->wait.id != key.id)
 			continue;
-		status = serve(w, call, c);
-		if (call->wait.is_waiting && key.kind == WAIT_AGENT)
+		status = serve(w, op, c);
+		if (op->wait.is_waiting && key.kind == WAIT_AGENT)
 			break;
 	}
 	return status;
@@ -283,9 +281,8 @@ static bool is_put_off(const struct waiting *w, int64_t now_ms)
 	return w->due_again_ms > now_ms && w->due_again_ms <= now_ms + RETRY_MS;
 }
 
-static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
+enum store_status waiting_begin(struct waiting *w, struct store_conn *c, int64_t now_ms)
 {
-	struct waiting *w = ctx;
 	struct delivery d = waiting_step(w, c, &w->due_arena, 0, now_ms);
 	struct problem problem = {0};
 	int64_t next_ms = 0;
@@ -302,35 +299,27 @@ static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_m
 	/* The jobs of this transaction are not to blame: it is tried again without what is due. */
 	if (code != P_OK && store_is_answer(problem_store_status(code))) {
 		w->due_again_ms = now_ms + RETRY_MS;
-		log_write(w->api->log, LOG_ERROR, "what is due could not be carried out",
+		log_write(w->engine->log, LOG_ERROR, "what is due could not be carried out",
 			  LOG_STR("error", problem.detail));
 	}
 	return problem_store_status(code);
 }
 
-static enum store_status on_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
+enum store_status waiting_serve(struct waiting *w, struct store_conn *c)
 {
-	struct waiting *w = ctx;
 	enum store_status status = STORE_OK;
 
-	(void)now_ms;
 	/* What is served here may touch more. */
 	while (status == STORE_OK && w->touched_served < w->touched_count)
 		status = serve_all(w, w->touched[w->touched_served++], c);
 	return status;
 }
 
-/* A call that a job of this very transaction began is told by the writer, the others here. */
-static void on_after(void *ctx, bool committed)
+/* An operation that began in this very transaction is told by the writer, the others here. */
+void waiting_after(struct waiting *w, bool committed)
 {
-	struct waiting *w = ctx;
 	struct list *link;
 
-	webhook_transaction_ended(w->api->webhook, committed);
-	if (committed) {
-		feed_wake(w->api->feed);
-		exporter_wake(w->api->exporter);
-	}
 	w->is_stuck = !committed;
 	/* What was due has not been carried out after all: when is not known any more. */
 	if (!committed) {
@@ -338,35 +327,33 @@ static void on_after(void *ctx, bool committed)
 		w->rollbacks++;
 	}
 	while ((link = w->steps.prev) != &w->steps) {
-		struct call *call = LIST_ELEMENT(link, struct call, wait.step);
-		bool fresh = call->wait.is_fresh, served = call->wait.is_served, refused = call->wait.is_refused;
+		struct op *op = LIST_ELEMENT(link, struct op, wait.step);
+		bool fresh = op->wait.is_fresh, served = op->wait.is_served, refused = op->wait.is_refused;
 
 		list_remove(link);
-		call->wait.is_fresh = call->wait.is_served = call->wait.is_refused = false;
+		op->wait.is_fresh = op->wait.is_served = op->wait.is_refused = false;
 		if (!committed && fresh)
-			call->wait.is_again = false;
+			op->wait.is_again = false;
 		if (committed && served && !fresh) {
-			call->job.done(&call->job, STORE_OK);
-		} else if (!committed && fresh && call->wait.is_waiting) {
-			leave(w, call);
+			op->job.done(&op->job, STORE_OK);
+		} else if (!committed && fresh && op->wait.is_waiting) {
+			leave(w, op);
 		} else if (!committed && served && !fresh && refused) {
-			call->job.done(&call->job, STORE_REFUSED);
+			op->job.done(&op->job, STORE_REFUSED);
 		} else if (!committed && served && !fresh) {
-			struct list *bucket = bucket_of(w, call->wait.kind, call->wait.id);
+			struct list *bucket = bucket_of(w, op->wait.kind, op->wait.id);
 
 			/* From the last to the first, each to the front: the order is as it was. */
-			call->wait.is_waiting = true;
-			list_add(bucket->next, &call->wait.link);
+			op->wait.is_waiting = true;
+			list_add(bucket->next, &op->wait.link);
 			w->count++;
 		}
 	}
 	atomic_store(&w->committed_count, w->count);
 }
 
-static int64_t on_wake_at(void *ctx)
+int64_t waiting_wake_at(const struct waiting *w)
 {
-	struct waiting *w = ctx;
-
 	/* Something is due and the store could not do it: not at once again. */
 	if (w->next_due_ms && w->next_due_ms < w->due_again_ms && is_put_off(w, w->now_ms))
 		return w->due_again_ms;
@@ -375,93 +362,74 @@ static int64_t on_wake_at(void *ctx)
 	return w->next_due_ms;
 }
 
-struct writer_hooks waiting_hooks(struct waiting *w)
-{
-	return (struct writer_hooks){w, on_begin, on_before_commit, on_after, on_wake_at};
-}
-
 /* --- Nudges --- */
 
-static struct call *call_of_nudge(struct writer_job *job)
+static struct op *op_of_nudge(struct writer_job *job)
 {
-	return (struct call *)((char *)job - offsetof(struct call, wait.nudge));
+	return (struct op *)((char *)job - offsetof(struct op, wait.nudge));
 }
 
-/* On the writer's thread: the call is answered now, if it still waits. */
+/* On the writer's thread: the operation is answered now, if it still waits. */
 static enum store_status nudge_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
-	struct call *call = call_of_nudge(job);
+	struct op *op = op_of_nudge(job);
 
 	(void)now_ms;
-	if (!call->wait.is_waiting)
+	if (!op->wait.is_waiting)
 		return STORE_OK;
-	call->wait.is_over = true;
-	return serve(call->api->waiting, call, c);
+	op->wait.is_over = true;
+	return serve(op->engine->waiting, op, c);
 }
 
 static void nudge_back(void *arg)
 {
-	struct call *call = arg;
+	struct op *op = arg;
 
-	call->wait.is_nudged = false;
-	if (call->wait.is_finished)
-		call->finish(call);
+	op->wait.is_nudged = false;
+	if (op->wait.is_finished)
+		op_finish(op);
 }
 
 static void nudge_done(struct writer_job *job, enum store_status status)
 {
-	struct call *call = call_of_nudge(job);
+	struct op *op = op_of_nudge(job);
 
 	/* It could not be run again: it must be answered all the same. */
-	if (status != STORE_OK && call->wait.is_waiting) {
-		leave(call->api->waiting, call);
-		atomic_store(&call->api->waiting->committed_count, call->api->waiting->count);
-		call->job.done(&call->job, status);
+	if (status != STORE_OK && op->wait.is_waiting) {
+		leave(op->engine->waiting, op);
+		atomic_store(&op->engine->waiting->committed_count, op->engine->waiting->count);
+		op->job.done(&op->job, status);
 	}
-	http_post(call->api->http, http_req_thread(call->req), nudge_back, call);
+	op->owner->post(op, nudge_back);
 }
 
-void waiting_nudge(struct call *call)
+void engine_nudge(struct op *op)
 {
-	if (call->wait.is_nudged || call->wait.is_finished)
+	if (op->wait.is_nudged || op->wait.is_finished)
 		return;
-	call->wait.is_nudged = true;
-	call->wait.nudge.run = nudge_run;
-	call->wait.nudge.done = nudge_done;
-	writer_submit_always(call->api->writer, &call->wait.nudge);
+	op->wait.is_nudged = true;
+	op->wait.nudge.run = nudge_run;
+	op->wait.nudge.done = nudge_done;
+	writer_submit_always(op->engine->writer, &op->wait.nudge);
 }
 
-static void on_timer(struct http_req *req, void *arg)
+void op_may_wait(struct op *op, int64_t wait_ms)
 {
-	(void)req;
-	waiting_nudge(arg);
+	op->wait.is_over = wait_ms <= 0 || atomic_load(&op->engine->draining);
+	if (!op->wait.is_over)
+		op->owner->wait(op, wait_ms);
 }
 
-static void on_gone(struct http_req *req, void *arg)
+void waiting_again(struct op *op)
 {
-	(void)req;
-	waiting_nudge(arg);
-}
-
-void waiting_prepare(struct call *call, int64_t wait_ms)
-{
-	call->wait.is_over = wait_ms <= 0 || atomic_load(&call->api->draining);
-	if (call->wait.is_over)
-		return;
-	http_req_set_timer(call->req, wait_ms, on_timer, call);
-	http_req_on_gone(call->req, on_gone, call);
-}
-
-void waiting_again(struct call *call)
-{
-	call->wait.is_again = call->wait.is_finished = false;
+	op->wait.is_again = op->wait.is_finished = false;
 	/* The nudge of a server that drains may have come while there was nothing to end. */
-	call->wait.is_over = atomic_load(&call->api->draining);
+	op->wait.is_over = atomic_load(&op->engine->draining);
 }
 
-bool waiting_may_finish(struct call *call)
+bool waiting_may_finish(struct op *op)
 {
-	/* From here on no nudge is sent: the request may end at any time, and must not end under one. */
-	call->wait.is_finished = true;
-	return !call->wait.is_nudged;
+	/* From here on no nudge is sent: the operation may end at any time, and must not end under one. */
+	op->wait.is_finished = true;
+	return !op->wait.is_nudged;
 }

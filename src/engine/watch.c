@@ -1,6 +1,5 @@
 #include "engine/watch_internal.h"
 
-#include "api/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -67,10 +66,8 @@ static void count_noted(struct watch *w)
 	pthread_mutex_unlock(&w->stats_lock);
 }
 
-static void on_after(void *ctx, bool committed)
+void watch_after(struct watch *w, bool committed)
 {
-	struct watch *w = ctx;
-
 	if (w->noted_count && committed) {
 		count_noted(w);
 		pthread_mutex_lock(&w->lock);
@@ -82,35 +79,6 @@ static void on_after(void *ctx, bool committed)
 	}
 	if (w->noted_count)
 		forget_noted(w);
-	if (w->inner.after)
-		w->inner.after(w->inner.ctx, committed);
-}
-
-static enum store_status on_begin(void *ctx, struct store_conn *c, int64_t now_ms)
-{
-	struct watch *w = ctx;
-
-	return w->inner.begin ? w->inner.begin(w->inner.ctx, c, now_ms) : STORE_OK;
-}
-
-static enum store_status on_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
-{
-	struct watch *w = ctx;
-
-	return w->inner.before_commit ? w->inner.before_commit(w->inner.ctx, c, now_ms) : STORE_OK;
-}
-
-static int64_t on_wake_at(void *ctx)
-{
-	struct watch *w = ctx;
-
-	return w->inner.wake_at_ms ? w->inner.wake_at_ms(w->inner.ctx) : 0;
-}
-
-struct writer_hooks watch_hooks(struct watch *w, struct writer_hooks inner)
-{
-	w->inner = inner;
-	return (struct writer_hooks){w, on_begin, on_before_commit, on_after, on_wake_at};
 }
 
 /* --- The history --- */
@@ -133,7 +101,7 @@ static bool count_page(struct watch *w, struct store_conn *c, struct event_row *
 
 	arena_init(&arena);
 	if (store_events(c, 0, 0, w->counted_id, PAGE, &arena, page, &count) != STORE_OK) {
-		log_write(w->api->log, LOG_ERROR, "the history could not be read: the figures begin now",
+		log_write(w->engine->log, LOG_ERROR, "the history could not be read: the figures begin now",
 			  LOG_STR("error", store_error(c)));
 		count = 0;
 	}
@@ -150,7 +118,7 @@ static void find_history(struct watch *w, struct store_conn *c)
 {
 	int64_t from = 0;
 
-	if (store_event_before(c, clock_wall_ms() - STATS_DAY_MS, &from) != STORE_OK)
+	if (store_event_before(c, engine_now_ms(w->engine) - STATS_DAY_MS, &from) != STORE_OK)
 		from = w->start_id;
 	w->counted_id = from > w->start_id - HISTORY_MAX ? from : w->start_id - HISTORY_MAX;
 }
@@ -201,7 +169,7 @@ static void rest(struct watch *w)
  * not wait. False at the end. */
 static bool wait_for_reason(struct watch *w, bool time_matters, int64_t look_ms)
 {
-	int64_t wait_ms = look_ms - clock_wall_ms();
+	int64_t wait_ms = look_ms - engine_now_ms(w->engine);
 	struct timespec until;
 	bool go_on;
 
@@ -226,7 +194,7 @@ static bool does_time_matter(struct watch *w, int64_t now_ms)
 	pthread_mutex_lock(&w->stats_lock);
 	last_ms = stats_series_last_ms(stats_of_space(w->stats, 0));
 	pthread_mutex_unlock(&w->stats_lock);
-	return last_ms > now_ms - stats_window_ms(w->config.rules.window) - 2 * stats_step_ms(w->config.rules.window);
+	return last_ms > now_ms - stats_window_ms(w->rules.window) - 2 * stats_step_ms(w->rules.window);
 }
 
 static void *watch_main(void *arg)
@@ -237,9 +205,9 @@ static void *watch_main(void *arg)
 	struct buf error;
 
 	buf_init(&error, 4096);
-	w->reader = store_open(w->api->data_dir, STORE_READ, &error);
+	w->reader = store_open(w->engine->data_dir, STORE_READ, &error);
 	if (w->reader == NULL) {
-		log_write(w->api->log, LOG_ERROR, "cannot watch: the store cannot be read",
+		log_write(w->engine->log, LOG_ERROR, "cannot watch: the store cannot be read",
 			  LOG_SLICE("error", buf_str(&error)));
 		buf_release(&error);
 		return NULL;
@@ -248,7 +216,7 @@ static void *watch_main(void *arg)
 	if (!watch_is_loaded(w))
 		load(w, w->reader);
 	while (wait_for_reason(w, time_matters, look_ms)) {
-		int64_t now_ms = clock_wall_ms();
+		int64_t now_ms = engine_now_ms(w->engine);
 
 		look_ms = watch_evaluate(w, now_ms);
 		time_matters = does_time_matter(w, now_ms);
@@ -278,36 +246,31 @@ static bool restore_alerts(struct watch *w, struct store_conn *c)
 	return status == STORE_OK;
 }
 
-struct watch *watch_new(struct api *api, struct store_conn *c, const struct watch_config *config, struct buf *error)
+struct watch *watch_new(struct engine *e, struct store_conn *c, const struct alert_rules *rules, struct buf *error)
 {
 	struct watch *w = mem_zalloc(sizeof(*w));
-	struct problem problem = {0};
 	pthread_condattr_t monotonic;
 
-	w->api = api;
-	w->config = *config;
+	w->engine = e;
+	w->rules = *rules;
 	w->conn = c;
 	w->noted_room = mem_alloc(NOTED_ROOM);
 	arena_init_room(&w->noted_texts, w->noted_room, NOTED_ROOM);
 	w->queues = queues_new();
-	w->stats = stats_new((uint64_t)clock_mono_ns());
-	w->alerts = alerts_new(&config->rules);
+	w->stats = stats_new(e->config.seed + 3);
+	w->alerts = alerts_new(&w->rules);
 	pthread_mutex_init(&w->stats_lock, NULL);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (config->webhook && webhook_url_check(config->webhook_hosts, str_of(config->webhook), &problem) != P_OK)
-		buf_printf(error, "--alert-webhook: %s", problem.detail);
-	else if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c))
+	if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c))
 		buf_printf(error, "the store cannot be read: %s", store_error(c));
 	if (error->len) {
 		watch_free(w);
 		return NULL;
 	}
-	if (config->webhook)
-		w->post = alert_post_new(api, config->webhook, config->url);
 	store_event_listen(c, on_event, w);
 	find_history(w, c);
 	/* A short one takes some milliseconds: then the figures are whole from the first request on. */
@@ -318,8 +281,6 @@ struct watch *watch_new(struct api *api, struct store_conn *c, const struct watc
 
 void watch_start(struct watch *w)
 {
-	if (w->post)
-		alert_post_start(w->post);
 	if (pthread_create(&w->thread, NULL, watch_main, w) != 0)
 		abort();
 	w->is_running = true;
@@ -335,14 +296,12 @@ void watch_stop(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	w->is_running = false;
-	alert_post_stop(w->post);
 }
 
 void watch_free(struct watch *w)
 {
 	if (w == NULL)
 		return;
-	alert_post_free(w->post);
 	alerts_free(w->alerts);
 	stats_free(w->stats);
 	queues_free(w->queues);
@@ -353,6 +312,12 @@ void watch_free(struct watch *w)
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->stats_lock);
 	free(w);
+}
+
+void watch_tell(struct watch *w, void (*fn)(void *ctx), void *ctx)
+{
+	w->tell = fn;
+	w->tell_ctx = ctx;
 }
 
 /* --- Asking --- */
@@ -375,7 +340,7 @@ bool watch_is_loaded(struct watch *w)
 
 const struct alert_rules *watch_rules(const struct watch *w)
 {
-	return &w->config.rules;
+	return &w->rules;
 }
 
 struct queues *watch_queues(struct watch *w)
@@ -386,11 +351,4 @@ struct queues *watch_queues(struct watch *w)
 size_t watch_firing(struct watch *w, enum alert_severity severity)
 {
 	return atomic_load(&w->firing[severity]);
-}
-
-void watch_posts(struct watch *w, struct watch_posts *ret)
-{
-	*ret = (struct watch_posts){0};
-	if (w->post)
-		alert_post_counts(w->post, &ret->sent, &ret->failed);
 }

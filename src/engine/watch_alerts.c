@@ -44,7 +44,7 @@ static struct alert_subject *find_subject(struct subjects *s, int64_t space, str
  * them is over. */
 static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
 {
-	enum stats_window window = w->config.rules.window;
+	enum stats_window window = w->rules.window;
 	struct stats_series *series;
 	size_t iterator = 0;
 
@@ -60,7 +60,7 @@ static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
 		stats_view(series, window, now_ms, &view[0]);
 		subject = add_subject(s, stats_series_space(series), agent.p ? arena_str(s->arena, agent) : STR_NULL);
 		subject->view = &view[0];
-		if (agent.p == NULL && view[0].counts.packed >= w->config.rules.min_samples) {
+		if (agent.p == NULL && view[0].counts.packed >= w->rules.min_samples) {
 			stats_view(series, STATS_24H, now_ms, &view[1]);
 			subject->day = &view[1];
 		}
@@ -82,7 +82,7 @@ static bool is_probed(struct watch *w, const struct queue_row *row, struct arena
 static void judge_breaker(struct watch *w, struct subjects *s, const struct queue_row *row, int64_t now_ms,
 			  struct alert_subject *subject, int64_t *ret_look_ms)
 {
-	int64_t window_ms = stats_window_ms(w->config.rules.window), look_ms = row->target.open_until_ms + window_ms;
+	int64_t window_ms = stats_window_ms(w->rules.window), look_ms = row->target.open_until_ms + window_ms;
 	enum breaker_state state = breaker_state(&row->target, now_ms);
 
 	subject->breaker_is_open = state == BREAKER_OPEN;
@@ -105,7 +105,7 @@ static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms, int6
 	struct queues_sum *sums;
 	size_t count, sum_count;
 
-	writer_stats(w->api->writer, &writer);
+	writer_stats(w->engine->writer, &writer);
 	if (queues_read(w->queues, w->reader, writer.commits, 0, s->arena, &rows, &count, &sums, &sum_count) !=
 	    STORE_OK)
 		return false;
@@ -182,7 +182,7 @@ static enum store_status write_change(struct writing *x, struct store_conn *c, c
 		row->threshold = change->threshold;
 		row->summary = change->summary;
 	}
-	row->is_untold = x->w->post && row->silenced_until_ms <= now_ms;
+	row->is_untold = x->w->tell && row->silenced_until_ms <= now_ms;
 	status = store_alert_put(c, row);
 	event.note = arena_printf(&x->arena, "al-%lld %.*s (%s): %.*s", (long long)row->id, STR_ARG(row->name),
 				  alert_severity_name(row->severity), STR_ARG(row->summary));
@@ -219,7 +219,7 @@ static enum store_status write_and_wait(struct watch *w, struct writing *x)
 	w->job_is_done = false;
 	x->job.run = writing_run;
 	x->job.done = writing_done;
-	writer_submit_always(w->api->writer, &x->job);
+	writer_submit_always(w->engine->writer, &x->job);
 	pthread_mutex_lock(&w->lock);
 	while (!w->job_is_done)
 		pthread_cond_wait(&w->wake, &w->lock);
@@ -246,7 +246,7 @@ static void say(struct watch *w, const struct alert_change *change, const struct
 	snprintf(id, sizeof(id), "al-%lld", (long long)row->id);
 	snprintf(value, sizeof(value), "%.6g", change->value);
 	snprintf(threshold, sizeof(threshold), "%.6g", change->threshold);
-	log_write(w->api->log, level, what[change->what], LOG_STR("id", id), LOG_SLICE("alert", row->name),
+	log_write(w->engine->log, level, what[change->what], LOG_STR("id", id), LOG_SLICE("alert", row->name),
 		  LOG_STR("severity", alert_severity_name(row->severity)), LOG_SLICE("space", space),
 		  LOG_SLICE("agent", row->agent.p ? row->agent : STR("")), LOG_STR("value", value),
 		  LOG_STR("threshold", threshold), LOG_SLICE("summary", row->summary));
@@ -266,8 +266,8 @@ static void carry_out(struct watch *w, const struct alert_change *changes, size_
 		}
 		for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 			atomic_store(&w->firing[severity], alerts_firing_of(w->alerts, (enum alert_severity)severity));
-		if (w->post)
-			alert_post_wake(w->post);
+		if (w->tell)
+			w->tell(w->tell_ctx);
 	}
 	arena_release(&x.arena);
 	free(x.rows);

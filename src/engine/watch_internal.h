@@ -2,7 +2,6 @@
 #ifndef SPINE_ENGINE_WATCH_INTERNAL_H
 #define SPINE_ENGINE_WATCH_INTERNAL_H
 
-#include "api/alert_post.h"
 #include "engine/queues.h"
 #include "engine/watch.h"
 
@@ -14,16 +13,16 @@ struct noted {
 };
 
 struct watch {
-	struct api *api;
-	struct watch_config config;
+	struct engine *engine;
+	struct alert_rules rules;
 	struct queues *queues;
-	struct alert_post *post;	/* NULL: there is no webhook */
+	void (*tell)(void *ctx);	/* NULL: nobody tells alerts on */
+	void *tell_ctx;
 	atomic_size_t firing[ALERT_CRITICAL + 1];
 	atomic_bool is_loaded;
 
 	/* The writer's thread's own. */
 	struct store_conn *conn;
-	struct writer_hooks inner;
 	struct noted *noted;
 	size_t noted_count;
 	size_t noted_cap;

@@ -12,6 +12,7 @@ enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER
 struct writer {
 	struct writer_config config;
 	pthread_t thread;
+	bool has_thread;
 	pthread_mutex_t lock;		/* guards what follows */
 	pthread_cond_t wake;
 	struct writer_job *head;
@@ -33,7 +34,7 @@ static void wait_for_work(struct writer *w)
 		w->config.hooks.wake_at_ms && !w->failed ? w->config.hooks.wake_at_ms(w->config.hooks.ctx) : 0;
 
 	while (w->head == NULL && !w->stopping) {
-		int64_t wait_ms = wake_at_ms ? wake_at_ms - w->config.now_ms() : 0;
+		int64_t wait_ms = wake_at_ms ? wake_at_ms - w->config.now_ms(w->config.ctx) : 0;
 		struct timespec until;
 
 		if (wake_at_ms == 0) {
@@ -64,7 +65,8 @@ static bool take_batch(struct writer *w, struct writer_job **ret)
 	bool go_on;
 
 	pthread_mutex_lock(&w->lock);
-	wait_for_work(w);
+	if (w->has_thread)
+		wait_for_work(w);
 	batch = last = w->head;
 	if (batch) {
 		while (last->next && count < WRITER_BATCH_MAX) {
@@ -105,7 +107,7 @@ static enum store_status run_jobs(struct writer *w, struct writer_job *jobs, boo
 {
 	const struct writer_hooks *hooks = &w->config.hooks;
 	struct store_conn *c = w->config.conn;
-	int64_t now_ms = w->config.now_ms();
+	int64_t now_ms = w->config.now_ms(w->config.ctx);
 	enum store_status status = store_begin(c);
 
 	*ret_is_hooks = false;
@@ -163,9 +165,9 @@ static void note_outcome(struct writer *w, enum store_status status)
 	bool is_refused = status == STORE_FULL || status == STORE_BUSY;
 
 	if (is_refused)
-		w->refused_at_ms = w->config.now_ms();
+		w->refused_at_ms = w->config.now_ms(w->config.ctx);
 	else if (status != STORE_OK || w->refusing == STORE_OK ||
-		 w->config.now_ms() - w->refused_at_ms < WRITER_CALM_MS)
+		 w->config.now_ms(w->config.ctx) - w->refused_at_ms < WRITER_CALM_MS)
 		return;
 	if (w->refusing == status)
 		return;
@@ -230,7 +232,22 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-struct writer *writer_start(const struct writer_config *config)
+void writer_step(struct writer *w)
+{
+	struct writer_job *batch;
+
+	take_batch(w, &batch);
+	run_batch(w, batch);
+}
+
+void writer_start(struct writer *w)
+{
+	w->has_thread = true;
+	if (pthread_create(&w->thread, NULL, writer_main, w) != 0)
+		abort();
+}
+
+struct writer *writer_new(const struct writer_config *config)
 {
 	struct writer *w = mem_zalloc(sizeof(*w));
 	pthread_condattr_t monotonic;
@@ -242,8 +259,6 @@ struct writer *writer_start(const struct writer_config *config)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (pthread_create(&w->thread, NULL, writer_main, w) != 0)
-		abort();
 	return w;
 }
 
@@ -277,13 +292,20 @@ void writer_submit_always(struct writer *w, struct writer_job *job)
 
 void writer_stop(struct writer *w)
 {
-	if (w == NULL)
+	if (w == NULL || !w->has_thread)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stopping = true;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
+	w->has_thread = false;
+}
+
+void writer_free(struct writer *w)
+{
+	if (w == NULL)
+		return;
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w);

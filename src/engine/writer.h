@@ -60,7 +60,7 @@ struct writer_config {
 	struct writer_hooks hooks;
 	struct store_conn *conn;	/* borrowed; the writer's thread's alone until writer_stop */
 	size_t max_queue;
-	int64_t (*now_ms)(void);
+	int64_t (*now_ms)(void *ctx);
 	/* Called once, on the writer's thread, when the store has failed. Optional. */
 	void (*on_failure)(void *ctx, const char *why);
 	/* Called on the writer's thread when the store begins to refuse what may work later (STORE_FULL, STORE_BUSY),
@@ -70,14 +70,20 @@ struct writer_config {
 	void *ctx;
 };
 
-/* Returns owned, with its thread running. */
-struct writer *writer_start(const struct writer_config *config);
+/* Returns owned. Jobs may be submitted; none is run before writer_start or writer_step. */
+struct writer *writer_new(const struct writer_config *config);
+/* Starts its thread. */
+void writer_start(struct writer *w);
+/* Without a thread: runs what was submitted, and what the hooks have to do, in one transaction. */
+void writer_step(struct writer *w);
 /* False where the queue is full (nothing happens to the job then). From any thread. */
 bool writer_submit(struct writer *w, struct writer_job *job);
 /* The same for what must not be refused, such as the end of something that was accepted. */
 void writer_submit_always(struct writer *w, struct writer_job *job);
-/* Does what was submitted, then ends the thread and frees. No submit may come after it. NULL-safe. */
+/* Does what was submitted, then ends the thread. No submit may come after it. NULL-safe. */
 void writer_stop(struct writer *w);
+/* After writer_stop, or without a thread. NULL-safe. */
+void writer_free(struct writer *w);
 
 struct writer_stats {
 	size_t queued;

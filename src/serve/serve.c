@@ -1,17 +1,15 @@
 #include "serve/serve.h"
 
+#include "api/alert_post.h"
 #include "api/api.h"
 #include "api/exporter.h"
 #include "api/feed.h"
 #include "api/guard.h"
-#include "engine/indexer.h"
-#include "engine/waiting.h"
-#include "engine/watch.h"
 #include "api/webhook.h"
 #include "api/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "token/token_cache.h"
+#include "engine/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The token cache takes 16 MB when it is full, and nothing before it is used. */
-enum { MAX_HEADERS = 100, HOST_MAX = 64, TOKEN_CACHE_ENTRIES = 1 << 20 };
+enum { MAX_HEADERS = 100, HOST_MAX = 64 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -36,8 +33,10 @@ struct server {
 	char host[HOST_MAX];
 	int port;
 	char url[128];
-	struct store_conn *conn;
 	struct api api;
+	struct follower streams, webhooks, spans;
+	bool is_started;
+	bool has_failed;		/* the store has */
 };
 
 /* --- Address --- */
@@ -90,29 +89,6 @@ static void raise_descriptor_limit(struct server *s)
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
 		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is "
 			  "lower", LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
-}
-
-static void on_store_failure(void *ctx, const char *why)
-{
-	struct server *s = ctx;
-
-	atomic_store(&s->api.failed, true);
-	log_write(&s->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after "
-		  "repairing the cause", LOG_STR("error", why));
-}
-
-static void on_store_refusal(void *ctx, enum store_status status, const char *why)
-{
-	struct server *s = ctx;
-
-	if (status == STORE_OK)
-		log_write(&s->log, LOG_INFO, "the store takes every write again");
-	else if (status == STORE_BUSY)
-		log_write(&s->log, LOG_WARN, "writes are refused: another process holds the store's lock for writing; "
-			  "end it, or let it commit", LOG_STR("error", why));
-	else
-		log_write(&s->log, LOG_WARN, "writes are refused: there is no room on the disk, in its quota, or "
-			  "within the limit on the size of a file (ulimit -f); make some", LOG_STR("error", why));
 }
 
 static struct http_config http_config(struct server *s)
@@ -190,14 +166,10 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
-static struct watch_config watch_config(const struct server *s)
+static struct alert_rules alert_rules(const struct server *s)
 {
 	const struct serve_alerts *a = &s->config->alerts;
-	struct watch_config config = {
-		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts),
-		.url = s->url,
-	};
-	struct alert_rules *r = &config.rules;
+	struct alert_rules rules = alert_rules_default, *r = &rules;
 
 	for (int i = 0; i < STATS_WINDOWS; i++)
 		if (strcmp(a->window, stats_window_name((enum stats_window)i)) == 0)
@@ -211,7 +183,7 @@ static struct watch_config watch_config(const struct server *s)
 	r->pinned_share = (double)a->pinned_share / 10000;
 	r->low_share = (double)a->low_share / 10000;
 	r->hop_factor = (double)a->hop_factor / 10000;
-	return config;
+	return rules;
 }
 
 /* One that cannot be used is said at the start, not with the first post. NULL is none. */
@@ -252,107 +224,163 @@ static bool check_config(struct server *s, struct buf *error)
 	return false;
 }
 
-static bool start(struct server *s, struct buf *error)
+static int64_t now_ms(void *ctx)
+{
+	(void)ctx;
+	return clock_wall_ms();
+}
+
+static struct engine *open_engine(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
-	struct watch_config watching;
-	struct http_config http;
+	struct engine_config config = {
+		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
+		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes, .seed = random_seed(),
+		.rules = alert_rules(s), .now_ms = now_ms,
+	};
+
+	return engine_open(&config, error);
+}
+
+static bool open_http(struct server *s, struct buf *error)
+{
+	struct http_config http = http_config(s);
 	char why[256] = "";
 
-	s->is_misconfigured = !check_config(s, error);
-	if (s->is_misconfigured)
-		return false;
-	s->conn = store_open(c->data_dir, STORE_WRITE, error);
-	if (s->conn == NULL)
-		return false;
-	store_set_cache(s->conn, (size_t)c->cache_bytes);
-	s->api.store = s->conn;
 	raise_descriptor_limit(s);
-	http = http_config(s);
 	s->api.http = http_server_new(&http, s->host, s->port, why, sizeof(why));
 	if (s->api.http == NULL) {
 		buf_puts(error, why);
 		return false;
 	}
 	s->port = http_server_port(s->api.http);
-	s->api.limits = (struct api_limits){
-		(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000, c->heartbeat_ms,
-	};
-	s->api.log = &s->log;
-	s->api.ca_file = c->ca_file;
-	s->api.data_dir = c->data_dir;
-	s->api.started_at_ms = clock_wall_ms();
-	s->api.readers = mem_calloc((size_t)c->http_threads, sizeof(*s->api.readers));
-	s->api.scratch = mem_calloc((size_t)c->http_threads, sizeof(*s->api.scratch));
-	s->api.spaces = spaces_new();
-	s->api.numbers = numbers_new();
-	s->api.recall = recall_new(random_seed());
-	s->api.tokens = token_cache_new(TOKEN_CACHE_ENTRIES, random_seed());
-	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
-	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
-	s->api.feed = feed_new(&s->api, c->http_threads);
-	if (c->otlp_endpoint) {
-		struct exporter_config exporter = {
-			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
-		};
-
-		s->api.exporter = exporter_start(&exporter, error);
-		if (s->api.exporter == NULL)
-			return false;
-	}
-	s->api.webhook = webhook_new(&s->api, s->conn,
-				     &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
-	if (s->api.webhook == NULL)
-		return false;
 	format_url(s, s->url, sizeof(s->url));
-	watching = watch_config(s);
-	s->api.watch = watch_new(&s->api, s->conn, &watching, error);
-	if (s->api.watch == NULL)
+	return true;
+}
+
+static void set_api(struct server *s)
+{
+	const struct serve_config *c = s->config;
+	struct api *api = &s->api;
+
+	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
+	api->log = &s->log;
+	api->ca_file = c->ca_file;
+	api->data_dir = c->data_dir;
+	api->writer = api->engine->writer;
+	api->waiting = api->engine->waiting;
+	api->recall = api->engine->recall;
+	api->started_at_ms = clock_wall_ms();
+	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
+	api->feed = feed_new(api, c->http_threads);
+}
+
+/* --- Those who follow what is committed --- */
+
+static void streams_ended(void *ctx, bool committed)
+{
+	if (committed)
+		feed_wake(ctx);
+}
+
+static void spans_ended(void *ctx, bool committed)
+{
+	if (committed)
+		exporter_wake(ctx);
+}
+
+static void webhooks_changed(void *ctx, const struct handoff_row *h)
+{
+	if (h->state == HANDOFF_QUEUED)
+		webhook_queued(ctx, h->agent);
+}
+
+static void webhooks_ended(void *ctx, bool committed)
+{
+	webhook_transaction_ended(ctx, committed);
+}
+
+static void tell_alerts(void *ctx)
+{
+	alert_post_wake(ctx);
+}
+
+static bool make_followers(struct server *s, struct buf *error)
+{
+	const struct serve_config *c = s->config;
+	struct api *api = &s->api;
+	struct exporter_config exporter = {
+		c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
+	};
+
+	if (c->otlp_endpoint && (api->exporter = exporter_start(&exporter, error)) == NULL)
 		return false;
-	s->api.writer = writer_start(&(struct writer_config){
-		.hooks = watch_hooks(s->api.watch, waiting_hooks(s->api.waiting)),
-		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms,
-		.on_failure = on_store_failure, .on_refusal = on_store_refusal, .ctx = s,
-	});
+	api->webhook = webhook_new(api, api->engine->store,
+				   &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
+	if (api->webhook == NULL)
+		return false;
+	s->streams = (struct follower){.ended = streams_ended, .ctx = api->feed};
+	s->webhooks = (struct follower){.changed = webhooks_changed, .ended = webhooks_ended, .ctx = api->webhook};
+	s->spans = (struct follower){.ended = spans_ended, .ctx = api->exporter};
+	engine_follow(api->engine, &s->streams);
+	engine_follow(api->engine, &s->webhooks);
+	if (api->exporter)
+		engine_follow(api->engine, &s->spans);
+	if (c->alerts.webhook) {
+		api->alert_post = alert_post_new(api, c->alerts.webhook, s->url);
+		watch_tell(api->engine->watch, tell_alerts, api->alert_post);
+	}
+	return true;
+}
+
+static bool start(struct server *s, struct buf *error)
+{
+	s->is_misconfigured = !check_config(s, error);
+	if (s->is_misconfigured)
+		return false;
+	s->api.engine = open_engine(s, error);
+	if (s->api.engine == NULL || !open_http(s, error))
+		return false;
+	set_api(s);
+	if (!make_followers(s, error))
+		return false;
+	engine_start(s->api.engine);
 	webhook_start(s->api.webhook);
-	watch_start(s->api.watch);
+	if (s->api.alert_post)
+		alert_post_start(s->api.alert_post);
 	http_server_start(s->api.http);
 	write_server_file(s);
+	s->is_started = true;
 	return true;
 }
 
 /* No new work; what was accepted is committed and answered; then everything goes in the reverse order of its making. */
 static void stop(struct server *s)
 {
+	struct api *api = &s->api;
 	size_t cut = 0;
 
-	atomic_store(&s->api.draining, true);
-	if (s->api.webhook)
-		webhook_drain(s->api.webhook, s->config->drain_timeout_ms);
-	if (s->api.http) {
-		http_server_drain(s->api.http);
-		if (s->api.writer)
-			cut = http_server_stop(s->api.http, s->config->drain_timeout_ms);
-	}
-	if (s->api.writer)
+	if (api->engine)
+		engine_drain(api->engine);
+	if (api->webhook)
+		webhook_drain(api->webhook, s->config->drain_timeout_ms);
+	if (api->http)
+		http_server_drain(api->http);
+	if (s->is_started) {
+		cut = http_server_stop(api->http, s->config->drain_timeout_ms);
 		remove_server_file(s);
-	webhook_stop(s->api.webhook);
-	watch_stop(s->api.watch);
-	writer_stop(s->api.writer);
-	watch_free(s->api.watch);
-	webhook_free(s->api.webhook);
-	waiting_free(s->api.waiting);
-	exporter_stop(s->api.exporter);
-	feed_free(s->api.feed);
-	indexer_stop(s->api.indexer);
-	http_server_free(s->api.http);
-	recall_free(s->api.recall);
-	token_cache_free(s->api.tokens);
-	spaces_free(s->api.spaces);
-	numbers_free(s->api.numbers);
-	free(s->api.readers);
-	free(s->api.scratch);
-	store_close(s->conn);
+	}
+	webhook_stop(api->webhook);
+	alert_post_stop(api->alert_post);
+	engine_stop(api->engine);
+	webhook_free(api->webhook);
+	alert_post_free(api->alert_post);
+	exporter_stop(api->exporter);
+	feed_free(api->feed);
+	http_server_free(api->http);
+	free(api->readers);
+	s->has_failed = api->engine && atomic_load(&api->engine->failed);
+	engine_free(api->engine);
 	if (cut)
 		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
 }
@@ -408,7 +436,7 @@ int serve_run(const struct serve_config *config)
 		code = s->is_misconfigured ? 2 : 1;
 	}
 	stop(s);
-	if (code == 0 && atomic_load(&s->api.failed))
+	if (code == 0 && s->has_failed)
 		code = 3;
 	if (code == 0)
 		log_write(&s->log, LOG_INFO, "stopped");

@@ -1,0 +1,198 @@
+#include "engine/engine.h"
+
+#include "base/mem.h"
+#include "engine/indexer.h"
+#include "engine/waiting.h"
+#include "engine/watch.h"
+#include "token/token_cache.h"
+
+#include <stdlib.h>
+
+/* The token cache takes 16 MB when it is full, and nothing before it is used. */
+enum { TOKEN_CACHE_ENTRIES = 1 << 20 };
+
+int64_t engine_now_ms(const struct engine *e)
+{
+	return e->config.now_ms(e->config.ctx);
+}
+
+static int64_t clock_of_writer(void *ctx)
+{
+	return engine_now_ms(ctx);
+}
+
+static void on_failure(void *ctx, const char *why)
+{
+	struct engine *e = ctx;
+
+	atomic_store(&e->failed, true);
+	log_write(e->log, LOG_ERROR, "the store failed: no write is acknowledged any more; restart the server after "
+		  "repairing the cause", LOG_STR("error", why));
+}
+
+static void on_refusal(void *ctx, enum store_status status, const char *why)
+{
+	struct engine *e = ctx;
+
+	if (status == STORE_OK)
+		log_write(e->log, LOG_INFO, "the store takes every write again");
+	else if (status == STORE_BUSY)
+		log_write(e->log, LOG_WARN, "writes are refused: another process holds the store's lock for writing; "
+			  "end it, or let it commit", LOG_STR("error", why));
+	else
+		log_write(e->log, LOG_WARN, "writes are refused: there is no room on the disk, in its quota, or "
+			  "within the limit on the size of a file (ulimit -f); make some", LOG_STR("error", why));
+}
+
+/* --- The hooks of the writer, for all who have a part in a transaction --- */
+
+static enum store_status hook_begin(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct engine *e = ctx;
+
+	return waiting_begin(e->waiting, c, now_ms);
+}
+
+static enum store_status hook_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
+{
+	struct engine *e = ctx;
+
+	(void)now_ms;
+	return waiting_serve(e->waiting, c);
+}
+
+/* The figures first: whoever is answered finds itself in them. */
+static void hook_after(void *ctx, bool committed)
+{
+	struct engine *e = ctx;
+
+	watch_after(e->watch, committed);
+	for (struct follower *f = e->followers; f; f = f->next)
+		f->ended(f->ctx, committed);
+	waiting_after(e->waiting, committed);
+}
+
+static int64_t hook_wake_at(void *ctx)
+{
+	struct engine *e = ctx;
+
+	return waiting_wake_at(e->waiting);
+}
+
+/* --- Life --- */
+
+static void make_parts(struct engine *e)
+{
+	struct writer_config writer = {
+		.hooks = {e, hook_begin, hook_before_commit, hook_after, hook_wake_at},
+		.conn = e->store, .max_queue = e->config.max_queue, .now_ms = clock_of_writer,
+		.on_failure = on_failure, .on_refusal = on_refusal, .ctx = e,
+	};
+
+	store_set_cache(e->store, e->config.cache_bytes);
+	e->spaces = spaces_new();
+	e->numbers = numbers_new();
+	e->recall = recall_new(e->config.seed);
+	e->tokens = token_cache_new(TOKEN_CACHE_ENTRIES, e->config.seed + 1);
+	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
+	e->writer = writer_new(&writer);
+}
+
+struct engine *engine_open(const struct engine_config *config, struct buf *error)
+{
+	struct engine *e = mem_zalloc(sizeof(*e));
+
+	e->config = *config;
+	e->log = config->log;
+	e->data_dir = config->data_dir;
+	e->store = store_open(config->data_dir, STORE_WRITE, error);
+	if (e->store) {
+		make_parts(e);
+		e->watch = watch_new(e, e->store, &config->rules, error);
+	}
+	if (e->watch == NULL) {
+		engine_free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void engine_follow(struct engine *e, struct follower *f)
+{
+	f->next = e->followers;
+	e->followers = f;
+}
+
+void engine_start(struct engine *e)
+{
+	if (e->config.is_stepped)
+		return;
+	e->indexer = indexer_start(e->recall, e->data_dir, e->log);
+	writer_start(e->writer);
+	watch_start(e->watch);
+}
+
+void engine_drain(struct engine *e)
+{
+	atomic_store(&e->draining, true);
+}
+
+void engine_stop(struct engine *e)
+{
+	if (e == NULL)
+		return;
+	indexer_stop(e->indexer);
+	e->indexer = NULL;
+	watch_stop(e->watch);
+	writer_stop(e->writer);
+}
+
+void engine_free(struct engine *e)
+{
+	if (e == NULL)
+		return;
+	writer_free(e->writer);
+	watch_free(e->watch);
+	waiting_free(e->waiting);
+	token_cache_free(e->tokens);
+	recall_free(e->recall);
+	numbers_free(e->numbers);
+	spaces_free(e->spaces);
+	store_close(e->store);
+	free(e);
+}
+
+void engine_step(struct engine *e)
+{
+	writer_step(e->writer);
+}
+
+int64_t engine_wake_at(struct engine *e)
+{
+	return atomic_load(&e->failed) ? 0 : waiting_wake_at(e->waiting);
+}
+
+/* --- Readers --- */
+
+struct engine_reader *engine_reader_open(struct engine *e, struct buf *error)
+{
+	struct engine_reader *r;
+	struct store_conn *c = store_open(e->data_dir, STORE_READ, error);
+
+	if (c == NULL)
+		return NULL;
+	r = mem_zalloc(sizeof(*r));
+	r->conn = c;
+	r->scratch = recall_scratch_new(e->recall);
+	store_share(c, e->store);
+	return r;
+}
+
+void engine_reader_close(struct engine_reader *r)
+{
+	if (r == NULL)
+		return;
+	store_close(r->conn);
+	recall_scratch_free(r->scratch);
+	free(r);
+}

@@ -1,0 +1,103 @@
+/* The one place where a set of spaces changes. main or a test opens one on a store and gives it operations (op.h).
+ *
+ * Nothing here is global: several engines can live in one process, each with a store of its own.
+ *
+ *     writer's thread   runs operations in transactions, and the clock of delivery (writer.h, waiting.h)
+ *     owners' threads   prepare and read, each with a reader of its own (engine_reader_open)
+ *     others            build an index (indexer.h), judge the figures (watch.h)
+ *
+ * A stepped engine has none of these threads: its owner calls engine_step, with a clock of its own. So a simulation
+ * runs what the server runs.
+ */
+#ifndef SPINE_ENGINE_ENGINE_H
+#define SPINE_ENGINE_ENGINE_H
+
+#include "base/log.h"
+#include "core/memory/recall.h"
+#include "core/watch/alerts.h"
+#include "engine/numbers.h"
+#include "engine/spaces.h"
+#include "engine/writer.h"
+
+#include <stdatomic.h>
+
+struct follower;
+struct indexer;
+struct token_cache;
+struct waiting;
+struct watch;
+
+struct engine_config {
+	const char *data_dir;		/* address of the store; borrowed */
+	const struct log *log;		/* borrowed */
+	int64_t key_ttl_ms;		/* so long an answer is kept for its key */
+	size_t max_queue;		/* of operations that wait for the writer */
+	size_t cache_bytes;		/* of rows that are kept in memory */
+	uint64_t seed;			/* of everything that is left to chance */
+	struct alert_rules rules;
+	bool is_stepped;		/* no threads: engine_step runs it */
+	int64_t (*now_ms)(void *ctx);	/* the clock */
+	void *ctx;
+};
+
+struct engine {
+	struct engine_config config;
+	const struct log *log;
+	const char *data_dir;
+	struct store_conn *store;	/* the writer's: others only share its rows, and ask what they take */
+	struct writer *writer;
+	struct spaces *spaces;
+	struct numbers *numbers;
+	struct recall *recall;
+	struct token_cache *tokens;	/* of prompts */
+	struct indexer *indexer;	/* NULL: stepped */
+	struct waiting *waiting;
+	struct watch *watch;
+	struct follower *followers;
+	atomic_bool draining;
+	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
+	int64_t last_prune_ms;		/* the writer's thread's own */
+};
+
+/* Opens the store, which must not be open elsewhere for writing. On failure returns NULL, with a sentence in *error.
+ * Returns owned. Nothing happens before engine_start. */
+struct engine *engine_open(const struct engine_config *config, struct buf *error);
+/* Before engine_start. Borrows f. */
+void engine_follow(struct engine *e, struct follower *f);
+void engine_start(struct engine *e);
+/* No operation waits any more: those that do are answered. */
+void engine_drain(struct engine *e);
+/* Does what was accepted, then ends the threads. NULL-safe, as the next. */
+void engine_stop(struct engine *e);
+void engine_free(struct engine *e);
+
+/* Of a stepped engine: runs what was submitted and what is due, in one transaction. */
+void engine_step(struct engine *e);
+/* Of a stepped engine: when it wants to be stepped though nothing was submitted; 0: not at all. */
+int64_t engine_wake_at(struct engine *e);
+
+int64_t engine_now_ms(const struct engine *e);
+
+/* Somebody who reads what was committed, from a cursor of its own. */
+struct follower {
+	/* Both on the writer's thread, and short. Optional, within a transaction, which may be undone yet: a handoff has
+	 * changed. */
+	void (*changed)(void *ctx, const struct handoff_row *h);
+	/* A transaction is over. */
+	void (*ended)(void *ctx, bool committed);
+	void *ctx;
+	struct follower *next;		/* the engine's */
+};
+
+/* What a thread reads with. */
+struct engine_reader {
+	struct store_conn *conn;
+	struct recall_scratch *scratch;
+};
+
+/* Returns owned, or NULL and a sentence in *error. For one thread. */
+struct engine_reader *engine_reader_open(struct engine *e, struct buf *error);
+/* NULL-safe. */
+void engine_reader_close(struct engine_reader *r);
+
+#endif

@@ -1,0 +1,248 @@
+/* The way of an operation, step by step; see op.h for the picture. */
+#include "engine/op.h"
+
+#include "engine/engine.h"
+#include "engine/indexer.h"
+#include "engine/key.h"
+#include "engine/waiting.h"
+
+#include <stddef.h>
+
+enum { OVERLOADED_RETRY_MS = 1000 };
+
+void op_warn(struct op *op, const char *code, struct str field, struct str detail)
+{
+	if (op->warning_count < OP_WARNINGS_MAX)
+		op->warnings[op->warning_count++] = (struct op_warning){code, field, detail};
+}
+
+enum problem_code op_stored(struct op *op, enum store_status status)
+{
+	return status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
+}
+
+static struct op *op_of(struct writer_job *job)
+{
+	return (struct op *)((char *)job - offsetof(struct op, job));
+}
+
+/* --- Writing --- */
+
+/* Finds the space, or makes it: in a savepoint, so that a refusal leaves no empty space behind. Where it does not exist
+ * op->space is 0, and nothing will be found in it. */
+static enum store_status open_space(struct op *op, struct store_conn *c)
+{
+	enum store_status status;
+
+	op->space = 0;
+	op->space_is_new = false;
+	status = spaces_find(op->engine->spaces, c, op->space_name, &op->space);
+	if (status != STORE_NOT_FOUND)
+		return status;
+	if (!(op->kind->flags & OP_MAKES_SPACE))
+		return STORE_OK;
+	op->space_is_new = true;
+	status = store_savepoint(c);
+	return status == STORE_OK ? store_space_create(c, op->space_name, op->now_ms, &op->space) : status;
+}
+
+/* Every write leaves an event: the history that figures and the audit trail are read from. */
+static enum problem_code tell(struct op *op, struct store_conn *c)
+{
+	if (op->told.kind == 0)
+		return P_OK;
+	op->told.space = op->space;
+	op->told.at_ms = op->now_ms;
+	if (op->agent.p)
+		op->told.actor = op->agent;
+	return op_stored(op, store_event_add(c, &op->told));
+}
+
+static enum problem_code run_in_space(struct op *op, struct store_conn *c)
+{
+	enum problem_code code = P_NOT_FOUND;
+
+	/* One that was run before would find its own claim. */
+	if (op->key.p && !op->wait.is_again)
+		code = key_replay(op, c);
+	if (code != P_NOT_FOUND)
+		return code;
+	op->told = (struct event_row){0};
+	code = op->kind->run(op, c);
+	if (code == P_OK)
+		code = tell(op, c);
+	if (code == P_OK && op->key.p && !op->wait.is_waiting)
+		code = key_keep(op, c);
+	return code;
+}
+
+/* On the writer's thread, maybe more than once: everything is set anew. */
+static enum store_status job_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
+{
+	struct op *op = op_of(job);
+	enum store_status status = key_prune(op->engine, c, now_ms);
+	enum problem_code code;
+
+	waiting_forget(op);
+	op->now_ms = now_ms;
+	op->problem = (struct problem){0};
+	op->is_replayed = false;
+	if (status == STORE_OK)
+		status = open_space(op, c);
+	if (status != STORE_OK)
+		return status;
+	code = run_in_space(op, c);
+	status = problem_store_status(code);
+	if (status == STORE_OK && op->space_is_new)
+		status = code == P_OK ? store_release(c) : store_rollback_to(c);
+	return status;
+}
+
+/* --- The end, on the owner's thread --- */
+
+static enum store_status undo_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
+{
+	struct op *op = op_of(job);
+
+	op->now_ms = now_ms;
+	return problem_store_status(op->kind->undo(op, c));
+}
+
+static void tell_owner(void *arg)
+{
+	struct op *op = arg;
+
+	op->owner->finish(op);
+}
+
+static void undo_done(struct writer_job *job, enum store_status status)
+{
+	struct op *op = op_of(job);
+
+	(void)status;	/* where it failed, time will undo it */
+	op->owner->post(op, tell_owner);
+}
+
+/* Where nobody is there to be told, what was done is undone. */
+void op_finish(void *arg)
+{
+	struct op *op = arg;
+
+	if (!waiting_may_finish(op))
+		return;
+	if (op->kind->undo && op->problem.code == P_OK && op->owner->is_gone(op)) {
+		op->job.run = undo_run;
+		op->job.done = undo_done;
+		writer_submit_always(op->engine->writer, &op->job);
+		return;
+	}
+	op->owner->finish(op);
+}
+
+/* On the writer's thread, after the commit. */
+static void job_done(struct writer_job *job, enum store_status status)
+{
+	struct op *op = op_of(job);
+
+	if (op->wait.is_waiting)
+		return;
+	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
+	if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
+		problem_of_store(&op->problem, status);
+	if (op->problem.code == P_INTERNAL)
+		log_write(op->engine->log, LOG_ERROR, "a write was undone", LOG_STR("operation", op->kind->name),
+			  LOG_STR("error", op->problem.detail));
+	if (op->problem.code == P_OK && !op->is_replayed) {
+		if (op->space_is_new)
+			spaces_remember(op->engine->spaces, op->space_name, op->space);
+		if (op->kind->done)
+			op->kind->done(op);
+	}
+	op->owner->post(op, op_finish);
+}
+
+/* From a successful submit on the operation is the writer's: nothing here may look at it any more. */
+static void submit(struct op *op)
+{
+	op->job.run = job_run;
+	op->job.done = job_done;
+	if (atomic_load(&op->engine->failed)) {
+		problem_of_store(&op->problem, STORE_FAILED);
+		op->owner->finish(op);
+	} else if (!writer_submit(op->engine->writer, &op->job)) {
+		problem_set(&op->problem, P_OVERLOADED, NULL, "too many writes are waiting; try again in a moment");
+		op->problem.retry_after_ms = OVERLOADED_RETRY_MS;
+		op->owner->finish(op);
+	}
+}
+
+void engine_run_again(struct op *op)
+{
+	waiting_again(op);
+	submit(op);
+}
+
+/* --- Reading --- */
+
+/* What was answered before is answered again, also where it would be refused by now. */
+static bool was_answered(struct op *op, struct store_conn *c)
+{
+	return op->key.p && op->space && key_replay(op, c) != P_NOT_FOUND;
+}
+
+static void read_now(void *arg)
+{
+	struct op *op = arg;
+	struct store_conn *c = op->reader->conn;
+	enum problem_code code;
+
+	if (op->kind->prepare && was_answered(op, c)) {
+		op->owner->finish(op);
+		return;
+	}
+	code = op->kind->prepare ? op->kind->prepare(op, c) : op->kind->read(op, c);
+	if (code == P_OK && op->kind->run && !op->is_answered)
+		submit(op);
+	else
+		op->owner->finish(op);
+}
+
+static void index_is_ready(void *arg)
+{
+	struct op *op = arg;
+
+	op->owner->post(op, read_now);
+}
+
+static bool lacks_index(const struct op *op)
+{
+	return (op->kind->flags & OP_INDEX) && !op->skips_index && op->space &&
+	       !recall_is_ready(op->engine->recall, op->space);
+}
+
+static void start_read(struct op *op)
+{
+	struct engine *e = op->engine;
+	enum store_status status = STORE_OK;
+
+	if (!(op->kind->flags & OP_NO_SPACE))
+		status = spaces_find(e->spaces, op->reader->conn, op->space_name, &op->space);
+	if (status != STORE_OK && status != STORE_NOT_FOUND) {
+		problem_of_store(&op->problem, status);
+		op->owner->finish(op);
+	} else if (lacks_index(op) && e->indexer) {
+		indexer_request(e->indexer, op->space, index_is_ready, op);
+	} else {
+		if (lacks_index(op))
+			recall_build(e->recall, op->reader->conn, op->space, &(size_t){0});
+		read_now(op);
+	}
+}
+
+void engine_run(struct op *op)
+{
+	if (op->kind->run && op->kind->prepare == NULL)
+		submit(op);
+	else
+		start_read(op);
+}

@@ -1,0 +1,135 @@
+/* An operation: one use of the protocol, whoever brought it and however it came.
+ *
+ *     owner's thread    the translator makes it, fills in who asks and the input, and gives it to engine_run
+ *     then either       kind->read, with the owner's own reader
+ *     or                kind->prepare (optional), like a read, then
+ *                       kind->run, on the writer's thread, in a transaction shared with others, maybe more than once;
+ *                       after its commit kind->done, still there
+ *     owner's thread    owner->finish: the output is there, or the problem
+ *
+ * A run that finds nothing to answer yet may wait (waiting.h): it is run again when that has changed. A step that
+ * returns a problem ends the way. Everything lives in the operation's arena.
+ *
+ * Each kind has a struct of its own, with struct op as its first member, then what goes in and what comes out. It knows
+ * no HTTP, no JSON of a request or an answer, no socket.
+ */
+#ifndef SPINE_ENGINE_OP_H
+#define SPINE_ENGINE_OP_H
+
+#include "core/problem.h"
+#include "engine/wait.h"
+#include "engine/writer.h"
+#include "store/store.h"
+
+struct engine;
+struct engine_reader;
+struct op;
+
+enum op_flags {
+	OP_TAKES_KEY = 1 << 0,		/* once per key: the answer is kept, and given again */
+	OP_MAKES_SPACE = 1 << 1,	/* makes the space where it does not exist */
+	OP_INDEX = 1 << 2,		/* needs the index of the space */
+	OP_NO_SPACE = 1 << 3,		/* is not about a space */
+	OP_CREATES = OP_TAKES_KEY | OP_MAKES_SPACE,
+};
+
+struct op_kind {
+	const char *name;
+	size_t size;			/* of its struct */
+	unsigned flags;
+	/* With the owner's reader: this or run. */
+	enum problem_code (*read)(struct op *op, struct store_conn *c);
+	/* Optional, before run: what needs no transaction. Where it sets is_answered there is nothing to run. */
+	enum problem_code (*prepare)(struct op *op, struct store_conn *c);
+	/* In a transaction. Sets all of its output anew, and touches nothing outside of the transaction. */
+	enum problem_code (*run)(struct op *op, struct store_conn *c);
+	/* Optional: on the writer's thread, after the commit of a run that had no problem. */
+	void (*done)(struct op *op);
+	/* Optional: nobody is left who could be told what was committed. Undoes it, in a transaction of its own. */
+	enum problem_code (*undo)(struct op *op, struct store_conn *c);
+};
+
+/* What the engine asks of whoever brought an operation. */
+struct op_owner {
+	/* From any thread: has fn(op) called on the owner's thread. */
+	void (*post)(struct op *op, void (*fn)(void *op));
+	/* On the owner's thread, once for each engine_run: it is over. The operation is the owner's again. */
+	void (*finish)(struct op *op);
+	/* On the owner's thread: the answer will reach nobody. */
+	bool (*is_gone)(const struct op *op);
+	/* On the writer's thread: the answer as bytes, to be kept for the key. */
+	void (*keep)(struct op *op, struct kept_reply *ret);
+	/* On the owner's thread: engine_nudge is to be called when so much time has passed, or when the owner has gone.
+	 * A nudge that comes too late does nothing. */
+	void (*wait)(struct op *op, int64_t wait_ms);
+};
+
+enum { OP_WARNINGS_MAX = 32 };
+
+/* Something that the caller should know, though it did not stop the operation. */
+struct op_warning {
+	const char *code;
+	struct str field;
+	struct str detail;
+};
+
+struct op {
+	const struct op_kind *kind;
+	const struct op_owner *owner;
+	void *ctx;			/* the owner's own */
+	struct engine *engine;
+	struct engine_reader *reader;	/* of the owner's thread */
+	struct arena *arena;
+
+	/* Who asks, and where. */
+	int64_t now_ms;			/* of arrival; in run and after it, of the transaction */
+	struct str space_name;
+	int64_t space;			/* 0: does not exist (yet) */
+	bool space_is_new;
+	struct str agent;		/* who is asking; p == NULL: unknown */
+	struct str task;		/* of what is stored and names none; p == NULL: none */
+	bool uses_task;			/* something that is stored gets that task */
+	uint32_t if_version;		/* 0: any */
+	struct str if_tag;		/* p == NULL: none; else "*", or a tag with its quotes */
+	struct str key;			/* p == NULL: none */
+	uint8_t digest[32];		/* of what was asked, where there is a key */
+	struct str claim;		/* what an operation with this key has begun; p == NULL: nothing */
+	bool skips_index;		/* this one does without OP_INDEX */
+
+	/* What came of it. */
+	struct problem problem;
+	bool is_answered;		/* by prepare */
+	bool is_replayed;		/* the answer is `kept`: the key was used before */
+	struct kept_reply kept;
+	/* Set by run: what is told of it, where kind is not 0; who and when is filled in. */
+	struct event_row told;
+	const uint64_t *shown;		/* numbers of the memories whose text is in the answer; set by run */
+	size_t shown_count;
+	struct op_warning warnings[OP_WARNINGS_MAX];
+	size_t warning_count;
+
+	/* The engine's own. */
+	struct writer_job job;
+	struct wait wait;
+};
+
+/* On the owner's thread: takes the operation up. It is the engine's until owner->finish. */
+void engine_run(struct op *op);
+/* The same, for one that is over: it is run once more, without prepare. A stream goes on this way. */
+void engine_run_again(struct op *op);
+/* From the owner's thread: the operation is answered now, whether something has happened or not. */
+void engine_nudge(struct op *op);
+
+/* Within prepare, or before engine_run: the operation may wait so long. 0: it answers at once. */
+void op_may_wait(struct op *op, int64_t wait_ms);
+/* Within the run of an operation that may wait: this is what its key stands for until there is an answer. An operation
+ * with the same key finds it in op->claim, in prepare or in run, and goes on with it. */
+enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what);
+/* Those beyond OP_WARNINGS_MAX are dropped. */
+void op_warn(struct op *op, const char *code, struct str field, struct str detail);
+/* For waiting.c: the answer is there. On the owner's thread. */
+void op_finish(void *op);
+/* P_OK, or the problem of a store that did not do what it was asked. */
+enum problem_code op_stored(struct op *op, enum store_status status);
+
+#endif
