@@ -36,15 +36,11 @@ struct route {
 	unsigned flags;
 	const struct op_kind *op;	/* what it does; NULL: the old way, by what follows */
 	enum problem_code (*decode)(struct call *call);				/* optional */
+	void (*encode)(struct call *call);
 	enum problem_code (*read)(struct call *call, struct store_conn *c);	/* this or the next */
 	enum problem_code (*write)(struct call *call, struct store_conn *c);
 	void (*committed)(struct call *call);					/* optional */
-	void (*encode)(struct call *call);
-	/* Optional, before write: what can be done on the HTTP thread with its read-only connection. Where it sets
-	 * call->is_answered there is nothing to write. */
 	enum problem_code (*prepare)(struct call *call, struct store_conn *c);
-	/* Optional: the client went away before it could be told what was committed. Undoes it, in a transaction of its
-	 * own. */
 	enum problem_code (*undo)(struct call *call, struct store_conn *c);
 };
 
@@ -82,6 +78,12 @@ struct call {
 	struct op own_op;
 	struct op_kind own_kind;
 };
+
+/* The operation, as the struct of its kind. */
+static inline void *call_op(const struct call *call)
+{
+	return call->op;
+}
 
 /* Puts a warning beside the reply. Those beyond OP_WARNINGS_MAX are dropped. */
 void call_warn(struct call *call, const char *code, struct str field, struct str detail);

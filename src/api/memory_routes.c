@@ -374,7 +374,10 @@ static enum problem_code read_fetch(struct call *call, struct store_conn *c)
 {
 	struct fetch *fetch = call->input;
 
-	return lookup_list(call, c, fetch->ids, "ids", &fetch->lookup);
+	struct memory_id *ids;
+	enum problem_code code = lookup_ids(call, fetch->ids, "ids", &ids);
+
+	return code == P_OK ? lookup_all(call->op, c, ids, fetch->ids->count, &fetch->lookup) : code;
 }
 
 static void encode_fetch(struct call *call)

@@ -62,7 +62,10 @@ static enum problem_code resolve_named(struct call *call, struct store_conn *c, 
 		problem_prefix(&call->op->problem, "ids", i);
 		return call->op->problem.code;
 	}
-	return lookup_list(call, c, r->ids, "ids", &r->lookup);
+	struct memory_id *ids;
+	enum problem_code code = lookup_ids(call, r->ids, "ids", &ids);
+
+	return code == P_OK ? lookup_all(call->op, c, ids, r->ids->count, &r->lookup) : code;
 }
 
 static enum problem_code resolve_rest(struct call *call, struct store_conn *c, const struct envelope *e)
@@ -71,14 +74,14 @@ static enum problem_code resolve_rest(struct call *call, struct store_conn *c, c
 	enum problem_code code = P_OK;
 	struct memory_id id;
 
-	lookup_init(call, e->trim_count + e->missing_count < MENTION_MAX ? e->trim_count + e->missing_count
+	lookup_init(call->op, e->trim_count + e->missing_count < MENTION_MAX ? e->trim_count + e->missing_count
 									 : MENTION_MAX, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < e->trim_count; i++)
 		if (memory_id_parse(e->trimmed[i].id, &id))
-			code = lookup_one(call, c, id, &r->lookup);
+			code = lookup_one(call->op, c, id, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < e->missing_count; i++)
 		if (memory_id_parse(e->missing[i].id, &id))
-			code = lookup_one(call, c, id, &r->lookup);
+			code = lookup_one(call->op, c, id, &r->lookup);
 	return code;
 }
 
@@ -92,7 +95,7 @@ static enum problem_code prepare_resolve(struct call *call, struct store_conn *c
 		return code;
 	code = r->ids ? resolve_named(call, c, &e) : resolve_rest(call, c, &e);
 	if (code == P_OK)
-		code = lookup_guard(call, c, r->num, &r->lookup);
+		code = lookup_guard(call->op, c, r->num, &r->lookup);
 	call->op->is_answered = r->lookup.found_count == 0;
 	return code;
 }
