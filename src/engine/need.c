@@ -21,7 +21,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct need *n = (struct need *)op;
 	const struct handoff_row *row = &n->settle.row;
-	enum problem_code code = settle_run(op, c);
+	enum problem_code code = settle_within(op, c);
 	enum store_status status = STORE_OK;
 
 	for (size_t i = 0; code == P_OK && status == STORE_OK && i < n->lookup.found_count; i++) {

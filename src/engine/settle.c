@@ -14,7 +14,7 @@ static enum problem_code prepare_complete(struct op *op, struct store_conn *c)
 	return result_prepare(c, op->space, s->num, s->result, op->arena, &s->answer, &op->problem);
 }
 
-enum problem_code settle_run(struct op *op, struct store_conn *c)
+enum problem_code settle_within(struct op *op, struct store_conn *c)
 {
 	struct settle *s = (struct settle *)op;
 	struct delivery d = waiting_delivery(op, c);
@@ -35,8 +35,8 @@ static void index_result(struct op *op)
 		recall_put(op->engine->recall, &s->made);
 }
 
-const struct op_kind settle_kind = {.name = "settle", .size = sizeof(struct settle), .run = settle_run};
+const struct op_kind settle_kind = {.name = "settle", .size = sizeof(struct settle), .run = settle_within};
 const struct op_kind settle_complete_kind = {
-	.name = "complete", .size = sizeof(struct settle), .prepare = prepare_complete, .run = settle_run,
+	.name = "complete", .size = sizeof(struct settle), .prepare = prepare_complete, .run = settle_within,
 	.done = index_result,
 };

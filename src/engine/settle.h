@@ -22,6 +22,6 @@ extern const struct op_kind settle_kind;
 extern const struct op_kind settle_complete_kind;
 
 /* For others that settle within their own run. */
-enum problem_code settle_run(struct op *op, struct store_conn *c);
+enum problem_code settle_within(struct op *op, struct store_conn *c);
 
 #endif
