@@ -1,34 +1,11 @@
 /* Channels and their subscribers. (What is done with them is in publish_routes.c.) */
-#include "api/channel.h"
+#include "engine/channel.h"
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 
 enum { DESCRIPTION_MAX = 4096, LISTED_MAX = 1000000 };
-
-enum problem_code channel_find(struct call *call, struct store_conn *c, struct channel_row *ret)
-{
-	enum store_status status = call->op->space ? store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret)
-					       : STORE_NOT_FOUND;
-
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->op->problem, P_CHANNEL_NOT_FOUND, "name", "there is no channel \"%.*s\" in this "
-				   "space", STR_ARG(call->params[0]));
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
-}
-
-enum problem_code channel_make(struct call *call, struct store_conn *c, struct channel_row *ret)
-{
-	enum store_status status = store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret);
-
-	if (status == STORE_NOT_FOUND) {
-		status = store_channel_put(c, call->op->space, call->params[0], STR_NULL, call->op->now_ms);
-		if (status == STORE_OK)
-			status = store_channel_get(c, call->op->space, call->params[0], call->op->arena, ret);
-	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
-}
 
 static void put_channel(struct json_writer *w, const struct channel_row *row)
 {
@@ -63,7 +40,7 @@ static enum problem_code decode_channel(struct call *call)
 static enum problem_code read_channel(struct call *call, struct store_conn *c)
 {
 	struct channel *ch = call->input;
-	enum problem_code code = channel_find(call, c, &ch->row);
+	enum problem_code code = channel_find(call->op, c, call->params[0], &ch->row);
 	enum store_status status;
 
 	if (code != P_OK)
@@ -113,7 +90,7 @@ static enum problem_code write_subscribe(struct call *call, struct store_conn *c
 {
 	struct channel *ch = call->input;
 	int64_t agent = 0;
-	enum problem_code code = channel_make(call, c, &ch->row);
+	enum problem_code code = channel_make(call->op, c, call->params[0], &ch->row);
 	enum store_status status;
 
 	if (code != P_OK)
@@ -130,7 +107,7 @@ static enum problem_code write_unsubscribe(struct call *call, struct store_conn 
 {
 	struct channel *ch = call->input;
 	int64_t agent = 0;
-	enum problem_code code = channel_find(call, c, &ch->row);
+	enum problem_code code = channel_find(call->op, c, call->params[0], &ch->row);
 	enum store_status status;
 
 	if (code != P_OK)
