@@ -1,7 +1,6 @@
 #include "api/memory_json.h"
 
 #include "api/decode.h"
-#include "base/clock.h"
 #include "codec/json_member.h"
 
 #include <stdio.h>
@@ -279,13 +278,8 @@ static void put_id(struct json_writer *w, const char *key, uint64_t num)
 {
 	char text[MEMORY_ID_SIZE];
 
-	json_key(w, key);
-	if (num == 0) {
-		json_put_null(w);
-		return;
-	}
 	memory_id_format(num, 0, text);
-	json_put_cstr(w, text);
+	json_member_optional(w, key, num ? str_of(text) : STR_NULL);
 }
 
 static void put_digest(struct json_writer *w, const struct memory *m)
@@ -307,8 +301,6 @@ static void put_digest(struct json_writer *w, const struct memory *m)
 
 void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t now_ms)
 {
-	char created_at[CLOCK_TEXT_SIZE];
-
 	json_begin_object(w);
 	put_id(w, "id", m->num);
 	json_member_int(w, "version", m->version);
@@ -330,8 +322,7 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	put_id(w, "supersedes", m->supersedes);
 	put_id(w, "superseded_by", m->superseded_by);
 	put_digest(w, m);
-	clock_format(m->created_at_ms, created_at);	/* 0 is a time here, the first one */
-	json_member_cstr(w, "created_at", created_at);
+	json_member_time(w, "created_at", m->created_at_ms);
 	json_member_time(w, "updated_at", m->forgotten_at_ms ? m->forgotten_at_ms : m->updated_at_ms);
 	if (m->forgotten_at_ms)
 		json_member_time(w, "forgotten_at", m->forgotten_at_ms);
