@@ -130,7 +130,7 @@ static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 	return code;
 }
 
-const struct op_kind task_get_kind = {.name = "task", .size = sizeof(struct task_get), .read = read_task};
+const struct op_kind task_get_kind = {.name = "task_get", .size = sizeof(struct task_get), .read = read_task};
 const struct op_kind task_fidelity_kind = {
-	.name = "fidelity", .size = sizeof(struct task_fidelity), .read = read_fidelity,
+	.name = "task_fidelity", .size = sizeof(struct task_fidelity), .read = read_fidelity,
 };

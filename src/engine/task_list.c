@@ -66,4 +66,4 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind task_list_kind = {.name = "tasks", .size = sizeof(struct task_list), .read = read_list};
+const struct op_kind task_list_kind = {.name = "task_list", .size = sizeof(struct task_list), .read = read_list};
