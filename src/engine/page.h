@@ -2,6 +2,7 @@
 #ifndef SPINE_ENGINE_PAGE_H
 #define SPINE_ENGINE_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,15 @@ struct page {
 	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
 	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
 };
+
+/* Whoever asks the store for one row more than the page holds learns whether there are more: that one is left out. */
+static inline bool page_cut(const struct page *page, size_t *count)
+{
+	bool more = *count > page->size;
+
+	if (more)
+		*count = page->size;
+	return more;
+}
 
 #endif
