@@ -2,7 +2,7 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "api/webhook.h"
+#include "outbound/webhook.h"
 #include "codec/base64.h"
 #include "codec/json_member.h"
 #include "core/delivery/agent.h"

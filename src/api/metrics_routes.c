@@ -3,7 +3,7 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
-#include "api/exporter.h"
+#include "outbound/exporter.h"
 #include "api/feed.h"
 #include "api/queues.h"
 #include "api/routes.h"

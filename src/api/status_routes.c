@@ -1,5 +1,5 @@
 /* Health, readiness, status. */
-#include "api/exporter.h"
+#include "outbound/exporter.h"
 #include "api/feed.h"
 #include "api/routes.h"
 #include "codec/json_member.h"

@@ -1,9 +1,9 @@
 #include "api/waiting.h"
 
 #include "api/call.h"
-#include "api/exporter.h"
+#include "outbound/exporter.h"
 #include "api/feed.h"
-#include "api/webhook.h"
+#include "outbound/webhook.h"
 #include "base/hash.h"
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 #include "api/watch_internal.h"
 
-#include "api/webhook_url.h"
+#include "outbound/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -2,7 +2,7 @@
 #ifndef SPINE_API_WATCH_INTERNAL_H
 #define SPINE_API_WATCH_INTERNAL_H
 
-#include "api/alert_post.h"
+#include "outbound/alert_post.h"
 #include "api/queues.h"
 #include "api/watch.h"
 

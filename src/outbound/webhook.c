@@ -1,11 +1,11 @@
 /* The thread that posts. Which agents it posts to is webhook_agents.c's, one post webhook_post.c's. */
-#include "api/webhook_internal.h"
+#include "outbound/webhook_internal.h"
 
 #include "api/reply.h"
 #include "api/taken_json.h"
 #include "api/waiting.h"
-#include "api/webhook_post.h"
-#include "api/webhook_url.h"
+#include "outbound/webhook_post.h"
+#include "outbound/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/delivery/agent.h"

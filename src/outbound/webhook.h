@@ -11,8 +11,8 @@
  * When the server starts, it takes back the leases that the one before it left: whoever had been posted to has nobody
  * to answer to any more.
  */
-#ifndef SPINE_API_WEBHOOK_H
-#define SPINE_API_WEBHOOK_H
+#ifndef SPINE_OUTBOUND_WEBHOOK_H
+#define SPINE_OUTBOUND_WEBHOOK_H
 
 #include "api/api.h"
 

@@ -1,8 +1,8 @@
 /* What the files of webhooks share. Nobody else includes this. */
-#ifndef SPINE_API_WEBHOOK_INTERNAL_H
-#define SPINE_API_WEBHOOK_INTERNAL_H
+#ifndef SPINE_OUTBOUND_WEBHOOK_INTERNAL_H
+#define SPINE_OUTBOUND_WEBHOOK_INTERNAL_H
 
-#include "api/webhook.h"
+#include "outbound/webhook.h"
 #include "base/list.h"
 
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-#include "api/exporter.h"
+#include "outbound/exporter.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

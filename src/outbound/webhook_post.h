@@ -6,8 +6,8 @@
  *     Spine-Handoff      "ho-12", the same with every attempt
  *     Spine-Space        the space's name
  */
-#ifndef SPINE_API_WEBHOOK_POST_H
-#define SPINE_API_WEBHOOK_POST_H
+#ifndef SPINE_OUTBOUND_WEBHOOK_POST_H
+#define SPINE_OUTBOUND_WEBHOOK_POST_H
 
 #include "core/delivery/delivery.h"
 

@@ -1,4 +1,4 @@
-#include "api/alert_post.h"
+#include "outbound/alert_post.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

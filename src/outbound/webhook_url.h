@@ -1,7 +1,7 @@
 /* Which addresses a webhook may have. Whoever can register an agent makes the server post there, so that by default it
  * is this machine only: 127.0.0.0/8, [::1] and localhost. The operator's list adds others. */
-#ifndef SPINE_API_WEBHOOK_URL_H
-#define SPINE_API_WEBHOOK_URL_H
+#ifndef SPINE_OUTBOUND_WEBHOOK_URL_H
+#define SPINE_OUTBOUND_WEBHOOK_URL_H
 
 #include "core/problem.h"
 

@@ -1,7 +1,7 @@
 /* Which agents have a webhook, and for which of them there may be something to post. */
-#include "api/webhook_internal.h"
+#include "outbound/webhook_internal.h"
 
-#include "api/webhook_url.h"
+#include "outbound/webhook_url.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "core/delivery/agent.h"

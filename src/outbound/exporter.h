@@ -5,8 +5,8 @@
  * what is still to be sent is in the store, so a collector that is slow, or gone, holds up nothing and costs no
  * memory. What it cannot be sent within reason is dropped, and counted by reason.
  */
-#ifndef SPINE_API_EXPORTER_H
-#define SPINE_API_EXPORTER_H
+#ifndef SPINE_OUTBOUND_EXPORTER_H
+#define SPINE_OUTBOUND_EXPORTER_H
 
 #include "base/buf.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "api/webhook_post.h"
+#include "outbound/webhook_post.h"
 
 #include "api/decode.h"
 #include "base/mem.h"

@@ -6,8 +6,8 @@
  * minutes; a receiver that calls the request wrong (4xx, but for 408 and 429) is not asked again. While there is
  * nothing to tell, the thread sleeps.
  */
-#ifndef SPINE_API_ALERT_POST_H
-#define SPINE_API_ALERT_POST_H
+#ifndef SPINE_OUTBOUND_ALERT_POST_H
+#define SPINE_OUTBOUND_ALERT_POST_H
 
 #include "api/api.h"
 

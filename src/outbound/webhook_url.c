@@ -1,4 +1,4 @@
-#include "api/webhook_url.h"
+#include "outbound/webhook_url.h"
 
 #include "api/guard.h"
 
