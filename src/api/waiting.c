@@ -1,9 +1,7 @@
 #include "api/waiting.h"
 
 #include "api/call.h"
-#include "outbound/exporter.h"
 #include "api/feed.h"
-#include "outbound/webhook.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -19,6 +17,7 @@ struct touched {
 
 struct waiting {
 	struct api *api;
+	struct commit_listener listener;
 	uint64_t random;
 	int64_t next_due_ms;		/* 0: nothing is waiting for its time. May be too early, never too late. */
 	bool is_stuck;			/* what was due could not be carried out: later */
@@ -34,6 +33,9 @@ struct waiting {
 	size_t touched_count;
 	size_t touched_cap;
 	size_t touched_served;		/* so many of them have been looked at */
+	int64_t *queued;		/* agents that something was queued for */
+	size_t queued_count;
+	size_t queued_cap;
 	struct arena due_arena;
 };
 
@@ -70,7 +72,13 @@ void waiting_free(struct waiting *w)
 		return;
 	arena_release(&w->due_arena);
 	free(w->touched);
+	free(w->queued);
 	free(w);
+}
+
+void waiting_listen(struct waiting *w, struct commit_listener listener)
+{
+	w->listener = listener;
 }
 
 size_t waiting_count(struct waiting *w)
@@ -155,6 +163,17 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
+static void note_queued(struct waiting *w, int64_t agent)
+{
+	if (w->queued_count && w->queued[w->queued_count - 1] == agent)
+		return;
+	if (w->queued_count == w->queued_cap) {
+		w->queued_cap = w->queued_cap ? w->queued_cap * 2 : 64;
+		w->queued = mem_reallocarray(w->queued, w->queued_cap, sizeof(*w->queued));
+	}
+	w->queued[w->queued_count++] = agent;
+}
+
 static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct waiting *w = ctx;
@@ -164,7 +183,7 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 		w->next_due_ms = h->due_ms;
 	if (h->state == HANDOFF_QUEUED) {
 		touch(w, WAIT_AGENT, h->agent);
-		webhook_queued(w->api->webhook, h->agent);
+		note_queued(w, h->agent);
 	}
 	if (h->state != HANDOFF_LEASED)
 		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
@@ -326,11 +345,12 @@ static void on_after(void *ctx, bool committed)
 	struct waiting *w = ctx;
 	struct list *link;
 
-	webhook_transaction_ended(w->api->webhook, committed);
 	if (committed) {
 		feed_wake(w->api->feed);
-		exporter_wake(w->api->exporter);
+		if (w->listener.committed)
+			w->listener.committed(w->listener.ctx, w->queued, w->queued_count);
 	}
+	w->queued_count = 0;
 	w->is_stuck = !committed;
 	/* What was due has not been carried out after all: when is not known any more. */
 	if (!committed) {

@@ -68,6 +68,13 @@ struct waiting;
 /* c is only read, and not kept. */
 struct waiting *waiting_new(struct api *api, struct store_conn *c, uint64_t seed);
 void waiting_free(struct waiting *w);
+/* Who is told of every commit, on the writer's thread, with the ids of the agents that it has queued something for.
+ * waiting_listen is called once, before the writer runs. */
+struct commit_listener {
+	void (*committed)(void *ctx, const int64_t *agents, size_t count);
+	void *ctx;
+};
+void waiting_listen(struct waiting *w, struct commit_listener listener);
 /* For the writer. */
 struct writer_hooks waiting_hooks(struct waiting *w);
 

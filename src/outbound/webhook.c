@@ -1,92 +1,57 @@
-/* The thread that posts. Which agents it posts to is webhook_agents.c's, one post webhook_post.c's. */
+/* The follower that posts. Which agents it posts to is webhook_agents.c's, one post webhook_post.c's. */
 #include "outbound/webhook_internal.h"
 
-#include "api/reply.h"
-#include "api/taken_json.h"
-#include "api/waiting.h"
-#include "outbound/webhook_post.h"
-#include "outbound/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/result.h"
+#include "outbound/webhook_post.h"
+#include "outbound/webhook_url.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 
-enum { LEASE_MARGIN_MS = 10000 };	/* for the answer to get to the writer */
+enum {
+	LEASE_MARGIN_MS = 10000,		/* for the answer to get to the writer */
+	BODY_MAX_BYTES = 512 * 1024 * 1024,
+};
 
 static const struct str receiver = {"webhook", 7};
 
-/* A job of the writer's, which comes back to the thread. */
-struct errand {
-	struct writer_job job;
-	struct webhook *w;
-	struct webhook_target *target;
-	enum store_status status;
-	struct list link;
-	void (*committed)(struct errand *e);	/* may be NULL; on the writer's thread */
-	void (*back)(struct errand *e);
-	struct arena scratch;		/* of one run */
-};
-
 struct taking {
 	struct errand errand;
+	struct webhook_target *target;
 	int room;
 	int count;
-	struct handoff_row rows[WEBHOOK_AGENT_MAX];
+	struct handoff_row rows[WEBHOOK_AGENT_MAX];	/* texts are in the errand's arena */
 };
 
 struct posting {
 	struct errand errand;
+	struct webhook *w;
+	struct webhook_target *target;
 	struct list link;
 	uint64_t num;
 	int64_t lease;
-	struct webhook_post *post;	/* NULL: it was not posted */
+	struct post *post;
 	struct arena arena;		/* of the answer */
 	struct delivery_answer answer;
 	struct memory made;		/* of the result, for the index; num 0: nothing */
 };
 
-/* --- Errands --- */
-
-/* On the writer's thread. */
-static void errand_done(struct writer_job *job, enum store_status status)
+static struct webhook *webhook_of(struct follower *f)
 {
-	struct errand *e = (struct errand *)((char *)job - offsetof(struct errand, job));
-	struct webhook *w = e->w;
-
-	e->status = status;
-	if (status == STORE_OK && e->committed)
-		e->committed(e);
-	pthread_mutex_lock(&w->lock);
-	list_add(&w->back, &e->link);
-	pthread_mutex_unlock(&w->lock);
-	curl_multi_wakeup(w->multi);
-}
-
-static void errand_send(struct errand *e, struct webhook *w, struct webhook_target *t,
-			enum store_status (*run)(struct writer_job *job, struct store_conn *c, int64_t now_ms),
-			void (*back)(struct errand *e))
-{
-	e->w = w;
-	e->target = t;
-	e->job.run = run;
-	e->job.done = errand_done;
-	e->back = back;
-	list_init(&e->link);
-	arena_init(&e->scratch);
-	w->errands++;
-	writer_submit_always(w->api->writer, &e->job);
+	return LIST_ELEMENT(f, struct webhook, follower);
 }
 
 /* The surroundings of a run; a run before it may have been rolled back. */
-static struct delivery errand_step(struct errand *e, struct store_conn *c, int64_t now_ms)
+static struct delivery begin_run(struct errand *e, const struct webhook_target *t, struct store_conn *c, int64_t now_ms)
 {
+	const struct webhook_config *config = &webhook_of(e->from)->config;
+
 	arena_release(&e->scratch);
-	return waiting_step(e->w->api->waiting, c, &e->scratch, e->target->space, now_ms);
+	return config->step(config->waiting, c, &e->scratch, t->space, now_ms);
 }
 
 /* --- Settling --- */
@@ -96,9 +61,8 @@ static void posting_back(struct errand *e)
 	struct posting *p = LIST_ELEMENT(e, struct posting, errand);
 
 	/* Where the store could not do it, the lease will run out. */
-	e->target->under_way--;
-	e->w->under_way--;
-	webhook_post_free(p->post);
+	p->target->under_way--;
+	p->w->under_way--;
 	arena_release(&p->arena);
 	arena_release(&e->scratch);
 	free(p);
@@ -106,8 +70,8 @@ static void posting_back(struct errand *e)
 
 static enum store_status settle_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
-	struct posting *p = (struct posting *)((char *)job - offsetof(struct posting, errand.job));
-	struct delivery d = errand_step(&p->errand, c, now_ms);
+	struct posting *p = LIST_ELEMENT(job, struct posting, errand.job);
+	struct delivery d = begin_run(&p->errand, p->target, c, now_ms);
 	struct problem problem = {0};
 	struct handoff_row row;
 
@@ -123,74 +87,86 @@ static void index_result(struct errand *e)
 	struct posting *p = LIST_ELEMENT(e, struct posting, errand);
 
 	if (p->made.num)
-		recall_put(e->w->api->recall, &p->made);
+		recall_put(p->w->config.recall, &p->made);
 }
 
 static enum store_status release_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
-	struct posting *p = (struct posting *)((char *)job - offsetof(struct posting, errand.job));
-	struct delivery d = errand_step(&p->errand, c, now_ms);
+	struct posting *p = LIST_ELEMENT(job, struct posting, errand.job);
+	struct delivery d = begin_run(&p->errand, p->target, c, now_ms);
 	struct problem problem = {0};
 
 	return problem_store_status(delivery_release(&d, p->num, p->lease, &problem));
 }
 
-static void settle(struct webhook *w, struct webhook_target *t, struct posting *p)
+static void settle(struct posting *p)
 {
+	const struct webhook_target *t = p->target;
 	const char *what = p->answer.verb == VERB_NACK ? "webhook failed" : "webhook rejected";
 	char handoff[HANDOFF_ID_SIZE];
 
 	handoff_id_format(p->num, handoff);
 	if (p->answer.verb == VERB_NACK || p->answer.verb == VERB_REJECT)
-		log_write(w->api->log, LOG_WARN, what, LOG_STR("agent", t->name), LOG_STR("space", t->space_name),
+		log_write(p->w->config.log, LOG_WARN, what, LOG_STR("agent", t->name), LOG_STR("space", t->space_name),
 			  LOG_STR("handoff", handoff), LOG_SLICE("reason", p->answer.text));
 	p->errand.committed = index_result;
-	errand_send(&p->errand, w, t, settle_run, posting_back);
+	errand_send(&p->errand, &p->w->follower, settle_run, posting_back);
 }
 
-static void refuse(struct webhook *w, struct webhook_target *t, struct posting *p, struct str reason)
+static void refuse(struct posting *p, struct str reason)
 {
 	p->answer = (struct delivery_answer){.verb = VERB_NACK, .lease = p->lease, .delay_ms = -1, .text = reason};
-	settle(w, t, p);
+	settle(p);
 }
 
-static void give_back(struct webhook *w, struct webhook_target *t, struct posting *p)
+static void give_back(struct posting *p)
 {
-	errand_send(&p->errand, w, t, release_run, posting_back);
+	errand_send(&p->errand, &p->w->follower, release_run, posting_back);
 }
 
 /* --- Posting --- */
 
-static void send_post(struct webhook *w, struct webhook_target *t, struct posting *p, const struct agent *agent,
-		      const struct handoff_row *h)
+static void posted(void *ctx, const struct post_outcome *outcome)
 {
-	struct taken_form form = {.with_envelope = true, .with_prompt = true, .is_v1 = !agent->accepts_v2};
+	struct posting *p = ctx;
+	const struct json *remember;
+	struct problem problem = {0};
+
+	list_remove(&p->link);
+	webhook_post_answer(outcome, p->lease, &p->arena, &p->answer, &remember);
+	/* Where the envelope cannot be read now, the result stays with its handoff. */
+	if (remember)
+		result_prepare(p->w->follower.of->reader, p->target->space, p->num, remember, &p->arena, &p->answer,
+			       &problem);
+	settle(p);
+}
+
+static void send_post(struct posting *p, const struct agent *agent, const struct handoff_row *h)
+{
+	const struct webhook_config *config = &p->w->config;
+	struct followers *all = p->w->follower.of;
 	int64_t now_ms = clock_wall_ms(), left_ms = h->due_ms - now_ms;
 	struct webhook_request request = {
-		.url = agent->webhook, .secret = agent->webhook_secret, .space_name = str_of(t->space_name),
+		.url = agent->webhook, .secret = agent->webhook_secret, .space_name = str_of(p->target->space_name),
 		.num = h->num, .lease = h->leases, .now_ms = now_ms,
 		/* The sender's patience may end before: then the lease does, too, and nobody is to be posted to twice
 		 * at a time. */
-		.ca_file = w->api->ca_file,
-		.timeout_ms = left_ms < 1 ? 1 : left_ms < w->config.timeout_ms ? left_ms : w->config.timeout_ms,
+		.timeout_ms = left_ms < 1 ? 1 : left_ms < config->timeout_ms ? left_ms : config->timeout_ms,
+		.done = posted, .ctx = p,
 	};
 	struct json_writer writer;
 	struct buf body;
 
-	form.api = w->api;
-	form.ret_traceparent = &request.traceparent;
-	buf_init(&body, REPLY_MAX);
+	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&writer, &body);
-	taken_json_put(&writer, w->reader, h, form, &p->arena);
+	config->put(config->ctx, &writer, all->reader, h, !agent->accepts_v2, &p->arena, &request.traceparent);
 	if (buf_overflowed(&body)) {
 		buf_release(&body);
-		refuse(w, t, p, STR("it is too large to be posted"));
+		refuse(p, STR("it is too large to be posted"));
 		return;
 	}
-	p->post = webhook_post_new(&request, &body, p);
-	if (curl_multi_add_handle(w->multi, webhook_post_handle(p->post)) != CURLM_OK)
-		mem_exhausted(sizeof(*p));
-	list_add(&w->posts, &p->link);
+	p->post = webhook_post(all->poster, &request, &body);
+	list_add(&p->w->posts, &p->link);
 }
 
 /* The settings are read anew each time, so that the next post goes by what was registered last. */
@@ -201,58 +177,29 @@ static void begin_post(struct webhook *w, struct webhook_target *t, const struct
 	struct agent agent;
 	enum problem_code code;
 
+	p->w = w;
+	p->target = t;
 	p->num = h->num;
 	p->lease = h->leases;
-	p->errand.target = t;
 	list_init(&p->link);
 	arena_init(&p->arena);
-	if (atomic_load(&w->drain_until_ns)) {
-		give_back(w, t, p);
+	if (atomic_load(&w->follower.is_stopping)) {
+		give_back(p);
 		return;
 	}
-	code = agent_read(w->reader, t->space, str_of(t->name), &p->arena, &agent, &problem);
+	code = agent_read(w->follower.of->reader, t->space, str_of(t->name), &p->arena, &agent, &problem);
 	if (code == P_OK && agent.webhook.p == NULL) {
-		give_back(w, t, p);
+		give_back(p);
 		return;
 	}
 	if (code == P_OK)
 		code = webhook_url_check(w->config.hosts, agent.webhook, &problem);
 	if (code != P_OK)
-		refuse(w, t, p, arena_str(&p->arena, str_of(problem.detail)));
+		refuse(p, arena_str(&p->arena, str_of(problem.detail)));
 	else if (agent.webhook_secret.p == NULL)
-		refuse(w, t, p, STR("the agent has no webhook_secret; register it again"));
+		refuse(p, STR("the agent has no webhook_secret; register it again"));
 	else
-		send_post(w, t, p, &agent, h);
-}
-
-static void end_post(struct webhook *w, struct posting *p, CURLcode result)
-{
-	const struct json *remember;
-	struct problem problem = {0};
-
-	list_remove(&p->link);
-	curl_multi_remove_handle(w->multi, webhook_post_handle(p->post));
-	webhook_post_answer(p->post, result, &p->arena, &p->answer, &remember);
-	/* Where the envelope cannot be read now, the result stays with its handoff. */
-	if (remember)
-		result_prepare(w->reader, p->errand.target->space, p->num, remember, &p->arena, &p->answer, &problem);
-	settle(w, p->errand.target, p);
-}
-
-static void perform(struct webhook *w)
-{
-	int running, left;
-	CURLMsg *message;
-
-	curl_multi_perform(w->multi, &running);
-	while ((message = curl_multi_info_read(w->multi, &left)) != NULL) {
-		struct posting *p = NULL;
-		CURLcode result = message->data.result;
-
-		assert(message->msg == CURLMSG_DONE);
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&p);
-		end_post(w, p, result);
-	}
+		send_post(p, &agent, h);
 }
 
 /* The time to drain is over. */
@@ -264,12 +211,12 @@ static void cut(struct webhook *w)
 		struct posting *p = LIST_ELEMENT(w->posts.next, struct posting, link);
 
 		list_remove(&p->link);
-		curl_multi_remove_handle(w->multi, webhook_post_handle(p->post));
-		give_back(w, p->errand.target, p);
+		poster_cancel(p->post);
+		give_back(p);
 		count++;
 	}
 	if (count)
-		log_write(w->api->log, LOG_WARN, "webhooks were cut", LOG_INT("posts", count));
+		log_write(w->config.log, LOG_WARN, "webhooks were cut", LOG_INT("posts", count));
 }
 
 /* --- Taking --- */
@@ -295,10 +242,10 @@ static enum problem_code take_back(struct delivery *d, const struct webhook_targ
 
 static enum store_status taking_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
-	struct taking *k = (struct taking *)((char *)job - offsetof(struct taking, errand.job));
-	struct delivery d = errand_step(&k->errand, c, now_ms);
-	struct webhook_target *t = k->errand.target;
-	int64_t lease_ms = k->errand.w->config.timeout_ms + LEASE_MARGIN_MS;
+	struct taking *k = LIST_ELEMENT(job, struct taking, errand.job);
+	struct webhook_target *t = k->target;
+	struct delivery d = begin_run(&k->errand, t, c, now_ms);
+	int64_t lease_ms = webhook_of(k->errand.from)->config.timeout_ms + LEASE_MARGIN_MS;
 	struct problem problem = {0};
 	struct handoff_row row = {.num = 1};
 	enum problem_code code = t->may_have_left ? take_back(&d, t, &problem) : P_OK;
@@ -316,8 +263,8 @@ static enum store_status taking_run(struct writer_job *job, struct store_conn *c
 static void taking_back(struct errand *e)
 {
 	struct taking *k = LIST_ELEMENT(e, struct taking, errand);
-	struct webhook *w = e->w;
-	struct webhook_target *t = e->target;
+	struct webhook *w = webhook_of(e->from);
+	struct webhook_target *t = k->target;
 	int count = e->status == STORE_OK ? k->count : 0;
 
 	t->is_taking = false;
@@ -342,62 +289,32 @@ static void take_pending(struct webhook *w)
 		struct taking *k = mem_zalloc(sizeof(*k));
 		int of_agent = WEBHOOK_AGENT_MAX - t->under_way, of_all = WEBHOOK_ALL_MAX - w->under_way;
 
+		k->target = t;
 		k->room = of_agent < of_all ? of_agent : of_all;
 		t->is_taking = true;
 		t->under_way += k->room;
 		w->under_way += k->room;
-		errand_send(&k->errand, w, t, taking_run, taking_back);
+		errand_send(&k->errand, &w->follower, taking_run, taking_back);
 	}
 }
 
-/* --- The thread --- */
+/* --- As a follower --- */
 
-static void welcome_back(struct webhook *w)
+static int64_t look(struct follower *f, int64_t now_ns)
 {
-	for (;;) {
-		struct errand *e = NULL;
+	struct webhook *w = webhook_of(f);
+	int64_t drain_until_ns = atomic_load(&w->drain_until_ns);
 
-		pthread_mutex_lock(&w->lock);
-		if (!list_is_empty(&w->back)) {
-			e = LIST_ELEMENT(w->back.next, struct errand, link);
-			list_remove(&e->link);
-		}
-		pthread_mutex_unlock(&w->lock);
-		if (e == NULL)
-			return;
-		w->errands--;
-		e->back(e);
+	if (!atomic_load(&f->is_stopping)) {
+		take_pending(w);
+		return FOLLOWER_WHEN_WOKEN;
 	}
-}
-
-/* Until a wake-up, something of libcurl's, or the end of the time to drain. */
-static void rest(struct webhook *w)
-{
-	int64_t until_ns = atomic_load(&w->drain_until_ns), left_ms = INT_MAX;
-
+	if (drain_until_ns <= now_ns)
+		cut(w);
+	if (w->under_way == 0)
+		return FOLLOWER_DONE;
 	/* What is only waiting for the writer has its answer for certain. */
-	if (until_ns && !list_is_empty(&w->posts))
-		left_ms = (until_ns - clock_mono_ns()) / 1000000 + 1;
-	curl_multi_poll(w->multi, NULL, 0, left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms, NULL);
-}
-
-static void *webhook_main(void *arg)
-{
-	struct webhook *w = arg;
-	int64_t until_ns;
-
-	for (;;) {
-		welcome_back(w);
-		until_ns = atomic_load(&w->drain_until_ns);
-		if (until_ns == 0)
-			take_pending(w);
-		else if (until_ns <= clock_mono_ns())
-			cut(w);
-		perform(w);
-		if (until_ns && w->errands == 0 && list_is_empty(&w->posts))
-			return NULL;
-		rest(w);
-	}
+	return list_is_empty(&w->posts) ? FOLLOWER_BUSY : drain_until_ns;
 }
 
 /* --- Life --- */
@@ -407,64 +324,44 @@ enum problem_code webhook_check(const struct webhook *w, struct str url, struct 
 	return webhook_url_check(w->config.hosts, url, problem);
 }
 
-struct webhook *webhook_new(struct api *api, struct store_conn *c, const struct webhook_config *config,
-			    struct buf *error)
+struct webhook *webhook_new(const struct webhook_config *config, struct buf *error)
 {
+	struct store_conn *reader = config->followers->reader;
 	struct webhook *w = mem_zalloc(sizeof(*w));
 
-	w->api = api;
 	w->config = *config;
 	for (int i = 0; i < WEBHOOK_BUCKETS; i++)
 		list_init(&w->buckets[i]);
-	list_init(&w->queued);
 	list_init(&w->pending);
-	list_init(&w->back);
 	list_init(&w->posts);
 	pthread_mutex_init(&w->lock, NULL);
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || (w->multi = curl_multi_init()) == NULL)
-		mem_exhausted(sizeof(*w));
-	curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)WEBHOOK_ALL_MAX);
-	w->reader = store_open(api->data_dir, STORE_READ, error);
-	if (w->reader && webhook_add_stored(w, c) != STORE_OK)
-		buf_printf(error, "cannot read the agents: %s", store_error(c));
-	if (w->reader == NULL || error->len) {
-		webhook_free(w);
-		return NULL;
-	}
-	return w;
-}
-
-void webhook_start(struct webhook *w)
-{
-	if (pthread_create(&w->thread, NULL, webhook_main, w) != 0)
-		abort();
-	w->is_running = true;
+	follower_init(&w->follower, config->followers, look);
+	if (webhook_add_stored(w, reader) == STORE_OK)
+		return w;
+	buf_printf(error, "cannot read the agents: %s", store_error(reader));
+	webhook_stop(w);
+	webhook_free(w);
+	return NULL;
 }
 
 void webhook_drain(struct webhook *w, int64_t timeout_ms)
 {
 	atomic_store(&w->drain_until_ns, clock_mono_ns() + timeout_ms * 1000000);
-	curl_multi_wakeup(w->multi);
+	follower_stop(&w->follower);
 }
 
 void webhook_stop(struct webhook *w)
 {
-	if (w == NULL || !w->is_running)
-		return;
-	assert(atomic_load(&w->drain_until_ns));
-	pthread_join(w->thread, NULL);
-	w->is_running = false;
+	if (w)
+		follower_wait(&w->follower);
 }
 
 void webhook_free(struct webhook *w)
 {
 	if (w == NULL)
 		return;
-	assert(!w->is_running && w->errands == 0 && list_is_empty(&w->posts));
+	assert(w->under_way == 0 && list_is_empty(&w->posts));
 	webhook_free_agents(w);
-	store_close(w->reader);
-	curl_multi_cleanup(w->multi);
-	curl_global_cleanup();
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

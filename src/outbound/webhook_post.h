@@ -10,17 +10,11 @@
 #define SPINE_OUTBOUND_WEBHOOK_POST_H
 
 #include "core/delivery/delivery.h"
+#include "outbound/poster.h"
 
-#include <curl/curl.h>
+enum { WEBHOOK_RETRY_AFTER_MAX_S = 3600 };	/* who says "not before tomorrow" is asked again in an hour */
 
-enum {
-	WEBHOOK_ANSWER_MAX_BYTES = 64 * 1024,
-	WEBHOOK_RETRY_AFTER_MAX_MS = 3600 * 1000,	/* who says "not before tomorrow" is asked again in an hour */
-};
-
-struct webhook_post;
-
-/* All borrowed for the call. */
+/* All borrowed for the call, but for ctx. */
 struct webhook_request {
 	struct str url;			/* has been checked */
 	struct str secret;
@@ -30,18 +24,15 @@ struct webhook_request {
 	int64_t lease;
 	int64_t now_ms;
 	int64_t timeout_ms;
-	const char *ca_file;		/* authorities that are trusted; NULL: the system's */
+	void (*done)(void *ctx, const struct post_outcome *outcome);
+	void *ctx;
 };
 
-/* Takes the body's bytes. The handle's CURLOPT_PRIVATE is owner. Returns owned. */
-struct webhook_post *webhook_post_new(const struct webhook_request *request, struct buf *body, void *owner);
-/* For curl_multi_add_handle. Borrowed. */
-CURL *webhook_post_handle(struct webhook_post *p);
-/* What the receiver has answered, or why it has not; the lease is filled in. *ret_remember is the result that is to be
- * remembered (core/envelope/result.h), NULL where there is none. All of it is in the arena. */
-void webhook_post_answer(struct webhook_post *p, CURLcode result, struct arena *arena, struct delivery_answer *ret,
-			 const struct json **ret_remember);
-/* The handle must be in no multi handle any more. NULL-safe. */
-void webhook_post_free(struct webhook_post *p);
+/* As poster_post. */
+struct post *webhook_post(struct poster *poster, const struct webhook_request *request, struct buf *body);
+/* What the receiver has answered, or why it has not. *ret_remember is the result that is to be remembered
+ * (core/envelope/result.h); NULL: there is none. All of it is in the arena. */
+void webhook_post_answer(const struct post_outcome *outcome, int64_t lease, struct arena *arena,
+			 struct delivery_answer *ret, const struct json **ret_remember);
 
 #endif

@@ -1,16 +1,17 @@
 #include "serve/serve.h"
 
 #include "api/api.h"
-#include "outbound/exporter.h"
 #include "api/feed.h"
 #include "api/guard.h"
 #include "api/indexer.h"
+#include "api/taken_json.h"
 #include "api/waiting.h"
 #include "api/watch.h"
-#include "outbound/webhook.h"
-#include "outbound/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "outbound/exporter.h"
+#include "outbound/webhook.h"
+#include "outbound/webhook_url.h"
 #include "token/token_cache.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ struct server {
 	int port;
 	char url[128];
 	struct store_conn *conn;
+	struct followers *followers;
 	struct api api;
 };
 
@@ -252,6 +254,39 @@ static bool check_config(struct server *s, struct buf *error)
 	return false;
 }
 
+/* On the writer's thread. */
+static void on_commit(void *ctx, const int64_t *agents, size_t count)
+{
+	struct server *s = ctx;
+
+	for (size_t i = 0; i < count; i++)
+		webhook_wake(s->api.webhook, agents[i]);
+	exporter_wake(s->api.exporter);
+}
+
+/* What tells others, after each commit. */
+static bool make_followers(struct server *s, struct buf *error)
+{
+	const struct serve_config *c = s->config;
+
+	s->followers = followers_new(c->data_dir, c->ca_file, error);
+	if (s->followers == NULL)
+		return false;
+	s->api.webhook = webhook_new(&(struct webhook_config){
+		.followers = s->followers, .log = &s->log, .recall = s->api.recall,
+		.hosts = str_of(c->webhook_hosts), .timeout_ms = c->webhook_timeout_ms,
+		.step = waiting_step, .waiting = s->api.waiting, .put = taken_json_put_posted, .ctx = &s->api,
+	}, error);
+	if (s->api.webhook == NULL)
+		return false;
+	if (c->otlp_endpoint)
+		s->api.exporter = exporter_start(&(struct exporter_config){
+			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
+		}, error);
+	waiting_listen(s->api.waiting, (struct commit_listener){on_commit, s});
+	return c->otlp_endpoint == NULL || s->api.exporter;
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
@@ -291,20 +326,9 @@ static bool start(struct server *s, struct buf *error)
 	s->api.indexer = indexer_start(s->api.recall, c->data_dir, &s->log);
 	s->api.waiting = waiting_new(&s->api, s->conn, random_seed());
 	s->api.feed = feed_new(&s->api, c->http_threads);
-	if (c->otlp_endpoint) {
-		struct exporter_config exporter = {
-			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
-		};
-
-		s->api.exporter = exporter_start(&exporter, error);
-		if (s->api.exporter == NULL)
-			return false;
-	}
-	s->api.webhook = webhook_new(&s->api, s->conn,
-				     &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
-	if (s->api.webhook == NULL)
-		return false;
 	format_url(s, s->url, sizeof(s->url));
+	if (!make_followers(s, error))
+		return false;
 	watching = watch_config(s);
 	s->api.watch = watch_new(&s->api, s->conn, &watching, error);
 	if (s->api.watch == NULL)
@@ -314,7 +338,7 @@ static bool start(struct server *s, struct buf *error)
 		.conn = s->conn, .max_queue = (size_t)c->max_queue, .now_ms = clock_wall_ms,
 		.on_failure = on_store_failure, .on_refusal = on_store_refusal, .ctx = s,
 	});
-	webhook_start(s->api.webhook);
+	followers_start(s->followers, s->api.writer);
 	watch_start(s->api.watch);
 	http_server_start(s->api.http);
 	write_server_file(s);
@@ -343,6 +367,7 @@ static void stop(struct server *s)
 	webhook_free(s->api.webhook);
 	waiting_free(s->api.waiting);
 	exporter_stop(s->api.exporter);
+	followers_free(s->followers);
 	feed_free(s->api.feed);
 	indexer_stop(s->api.indexer);
 	http_server_free(s->api.http);
