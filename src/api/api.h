@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+struct alert_post;
 struct indexer;
 struct feed;
 struct exporter;
@@ -40,10 +41,10 @@ struct api {
 	struct feed *feed;		/* of events */
 	struct exporter *exporter;	/* of spans; NULL: none are exported */
 	struct webhook *webhook;
+	struct alert_post *alert_post;	/* NULL: alerts are posted nowhere */
 	struct watch *watch;
 	const struct log *log;
 	const char *data_dir;
-	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
 	struct api_limits limits;
 	int64_t started_at_ms;
 	struct store_conn **readers;	/* one per HTTP thread, opened and closed by that thread */

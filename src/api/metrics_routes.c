@@ -3,13 +3,14 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
-#include "outbound/exporter.h"
 #include "api/feed.h"
 #include "api/queues.h"
 #include "api/routes.h"
 #include "api/watch.h"
 #include "core/watch/alerts.h"
 #include "core/delivery/delivery.h"
+#include "outbound/alert_post.h"
+#include "outbound/exporter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,19 +261,19 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 		  "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
 }
 
-static void put_alerts(struct buf *out, struct watch *watch)
+static void put_alerts(struct buf *out, struct watch *watch, struct alert_post *post)
 {
-	struct watch_posts posts;
+	uint64_t sent, failed;
 
-	watch_posts(watch, &posts);
+	alert_post_counts(post, &sent, &failed);
 	head(out, "spine_alerts_firing", "gauge", "Alerts of the server that are firing.");
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),
 			   watch_firing(watch, (enum alert_severity)severity));
 	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.",
-		  (double)posts.sent);
+		  (double)sent);
 	put_plain(out, "spine_alert_notification_failures_total", "counter",
-		  "Attempts to tell the webhook that failed.", (double)posts.failed);
+		  "Attempts to tell the webhook that failed.", (double)failed);
 }
 
 /* All zero where nothing is exported, so that a rule about them has something to look at. */
@@ -404,7 +405,7 @@ static void encode_metrics(struct call *call)
 	put_counters(out, m);
 	put_distributions(out, m);
 	put_queues(out, m);
-	put_alerts(out, call->api->watch);
+	put_alerts(out, call->api->watch, call->api->alert_post);
 	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);
 	put_process(out, call->api);

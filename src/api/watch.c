@@ -1,6 +1,5 @@
 #include "api/watch_internal.h"
 
-#include "outbound/webhook_url.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -281,7 +280,6 @@ static bool restore_alerts(struct watch *w, struct store_conn *c)
 struct watch *watch_new(struct api *api, struct store_conn *c, const struct watch_config *config, struct buf *error)
 {
 	struct watch *w = mem_zalloc(sizeof(*w));
-	struct problem problem = {0};
 	pthread_condattr_t monotonic;
 
 	w->api = api;
@@ -298,16 +296,11 @@ struct watch *watch_new(struct api *api, struct store_conn *c, const struct watc
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (config->webhook && webhook_url_check(config->webhook_hosts, str_of(config->webhook), &problem) != P_OK)
-		buf_printf(error, "--alert-webhook: %s", problem.detail);
-	else if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c))
+	if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c)) {
 		buf_printf(error, "the store cannot be read: %s", store_error(c));
-	if (error->len) {
 		watch_free(w);
 		return NULL;
 	}
-	if (config->webhook)
-		w->post = alert_post_new(api, config->webhook, config->url);
 	store_event_listen(c, on_event, w);
 	find_history(w, c);
 	/* A short one takes some milliseconds: then the figures are whole from the first request on. */
@@ -318,8 +311,6 @@ struct watch *watch_new(struct api *api, struct store_conn *c, const struct watc
 
 void watch_start(struct watch *w)
 {
-	if (w->post)
-		alert_post_start(w->post);
 	if (pthread_create(&w->thread, NULL, watch_main, w) != 0)
 		abort();
 	w->is_running = true;
@@ -335,14 +326,12 @@ void watch_stop(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	w->is_running = false;
-	alert_post_stop(w->post);
 }
 
 void watch_free(struct watch *w)
 {
 	if (w == NULL)
 		return;
-	alert_post_free(w->post);
 	alerts_free(w->alerts);
 	stats_free(w->stats);
 	queues_free(w->queues);
@@ -386,11 +375,4 @@ struct queues *watch_queues(struct watch *w)
 size_t watch_firing(struct watch *w, enum alert_severity severity)
 {
 	return atomic_load(&w->firing[severity]);
-}
-
-void watch_posts(struct watch *w, struct watch_posts *ret)
-{
-	*ret = (struct watch_posts){0};
-	if (w->post)
-		alert_post_counts(w->post, &ret->sent, &ret->failed);
 }

@@ -5,7 +5,7 @@
  * anybody is answered own thread at the start: reads the events of the last 24 hours from the store (a few of them are
  * read before it). Then, after commits and while there is something in the window, but at most once a second:
  * evaluates the alerts, and has what changed written by the writer in one transaction. When nothing happens it sleeps
- * without a timer. alert_post.h tells the webhook, where there is one
+ * without a timer.
  *
  * While the history is being read, what is committed is not counted by the writer's thread: the reader meets it in the
  * store, and hands over when it has caught up.
@@ -20,9 +20,10 @@ struct watch;
 
 struct watch_config {
 	struct alert_rules rules;
-	const char *webhook;		/* where alerts are posted to, as Alertmanager does; NULL: nowhere. Borrowed */
-	struct str webhook_hosts;	/* that it may be on; see webhook_url.h. Borrowed */
-	const char *url;		/* of this server, for whoever reads the alert. Borrowed */
+	/* Told when alerts have changed, after the commit, on the own thread. NULL: nobody is, and no alert is marked
+	 * as untold. */
+	void (*changed)(void *ctx);
+	void *ctx;
 };
 
 /* c is the writing connection, before the writer runs. api is borrowed; its data_dir and log must be set. On failure
@@ -30,9 +31,9 @@ struct watch_config {
 struct watch *watch_new(struct api *api, struct store_conn *c, const struct watch_config *config, struct buf *error);
 /* For the writer: its own, around those of somebody else. */
 struct writer_hooks watch_hooks(struct watch *w, struct writer_hooks inner);
-/* Starts the threads; the writer must run. */
+/* Starts the thread; the writer must run. */
 void watch_start(struct watch *w);
-/* Ends the threads; the writer must still run. NULL-safe. */
+/* Ends the thread; the writer must still run. NULL-safe. */
 void watch_stop(struct watch *w);
 /* After the writer has ended. NULL-safe. */
 void watch_free(struct watch *w);
@@ -48,12 +49,5 @@ const struct alert_rules *watch_rules(const struct watch *w);
 struct queues *watch_queues(struct watch *w);
 /* Alerts that are firing, by severity; any thread. */
 size_t watch_firing(struct watch *w, enum alert_severity severity);
-
-struct watch_posts {
-	uint64_t sent;			/* notifications that the webhook has taken */
-	uint64_t failed;		/* attempts that failed */
-};
-
-void watch_posts(struct watch *w, struct watch_posts *ret);
 
 #endif

@@ -182,7 +182,7 @@ static enum store_status write_change(struct writing *x, struct store_conn *c, c
 		row->threshold = change->threshold;
 		row->summary = change->summary;
 	}
-	row->is_untold = x->w->post && row->silenced_until_ms <= now_ms;
+	row->is_untold = x->w->config.changed && row->silenced_until_ms <= now_ms;
 	status = store_alert_put(c, row);
 	event.note = arena_printf(&x->arena, "al-%lld %.*s (%s): %.*s", (long long)row->id, STR_ARG(row->name),
 				  alert_severity_name(row->severity), STR_ARG(row->summary));
@@ -266,8 +266,8 @@ static void carry_out(struct watch *w, const struct alert_change *changes, size_
 		}
 		for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 			atomic_store(&w->firing[severity], alerts_firing_of(w->alerts, (enum alert_severity)severity));
-		if (w->post)
-			alert_post_wake(w->post);
+		if (w->config.changed)
+			w->config.changed(w->config.ctx);
 	}
 	arena_release(&x.arena);
 	free(x.rows);

@@ -2,7 +2,6 @@
 #ifndef SPINE_API_WATCH_INTERNAL_H
 #define SPINE_API_WATCH_INTERNAL_H
 
-#include "outbound/alert_post.h"
 #include "api/queues.h"
 #include "api/watch.h"
 
@@ -17,7 +16,6 @@ struct watch {
 	struct api *api;
 	struct watch_config config;
 	struct queues *queues;
-	struct alert_post *post;	/* NULL: there is no webhook */
 	atomic_size_t firing[ALERT_CRITICAL + 1];
 	atomic_bool is_loaded;
 

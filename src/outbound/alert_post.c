@@ -5,28 +5,25 @@
 #include "codec/json_member.h"
 #include "core/watch/alerts.h"
 
-#include <curl/curl.h>
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { BATCH = 64, BODY_MAX = 1 << 20, ANSWER_TIMEOUT_MS = 10000, RETRY_MIN_MS = 1000, RETRY_MAX_MS = 5 * 60 * 1000 };
+enum { BATCH = 64, BODY_MAX = 1 << 20, ANSWER_TIMEOUT_MS = 10000, RETRY_MAX_MS = 5 * 60 * 1000 };
 
 struct alert_post {
-	struct api *api;
-	const char *url;
-	const char *server_url;
+	struct follower follower;
+	struct alert_post_config config;
 	_Atomic uint64_t sent, failed;
-	atomic_bool is_stopping;
-	pthread_t thread;
-	bool is_running;
-	pthread_mutex_t lock;		/* guards what follows */
-	pthread_cond_t wake;
-	bool is_wanted;
-	bool job_is_done;
-	/* The own thread's. */
-	struct store_conn *reader;
-	CURL *curl;
+	/* The followers' thread's. */
+	int64_t retry_ms;		/* 0: the last time it went well */
+	int64_t retry_at_ns;
+	/* Of what is being told. */
+	struct post *post;		/* NULL: nothing is being posted */
+	bool is_marking;
+	struct errand marking;
+	struct arena arena;
+	struct alert_row rows[BATCH];
+	size_t count;
 };
 
 /* --- The body --- */
@@ -75,7 +72,7 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 	json_end_object(w);
 }
 
-void alert_post_body(const struct alert_row *rows, const struct str *space_names, size_t count, const char *server_url,
+static void put_body(const struct alert_row *rows, const struct str *space_names, size_t count, const char *server_url,
 		     struct buf *out)
 {
 	struct json_writer w;
@@ -108,70 +105,13 @@ void alert_post_body(const struct alert_row *rows, const struct str *space_names
 	json_end_object(&w);
 }
 
-/* --- Posting --- */
+/* --- Marking --- */
 
-static size_t drop_answer(char *data, size_t size, size_t count, void *ctx)
+static void try_later(struct alert_post *p)
 {
-	(void)data;
-	(void)ctx;
-	return size * count;
+	p->retry_ms = follower_backoff_ms(p->retry_ms, RETRY_MAX_MS);
+	p->retry_at_ns = clock_mono_ns() + p->retry_ms * INT64_C(1000000);
 }
-
-static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
-{
-	struct alert_post *p = ctx;
-
-	(void)a, (void)b, (void)c, (void)d;
-	return atomic_load(&p->is_stopping);
-}
-
-enum outcome { TAKEN, REFUSED, LATER };
-
-static enum outcome post(struct alert_post *p, const struct buf *body)
-{
-	struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-	char error[CURL_ERROR_SIZE] = "", text[24];
-	enum outcome outcome;
-	CURLcode result;
-	long status = 0;
-
-	if (headers == NULL)
-		mem_exhausted(0);
-	curl_easy_setopt(p->curl, CURLOPT_URL, p->url);
-	curl_easy_setopt(p->curl, CURLOPT_POSTFIELDS, body->data);
-	curl_easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE, (long)body->len);
-	curl_easy_setopt(p->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(p->curl, CURLOPT_ERRORBUFFER, error);
-	result = curl_easy_perform(p->curl);
-	curl_easy_getinfo(p->curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_setopt(p->curl, CURLOPT_ERRORBUFFER, NULL);
-	curl_slist_free_all(headers);
-	if (result == CURLE_OK && status >= 200 && status < 300)
-		return TAKEN;
-	outcome =
-		result == CURLE_OK && status >= 300 && status < 500 && status != 408 && status != 429 ? REFUSED : LATER;
-	atomic_fetch_add(&p->failed, 1);
-	snprintf(text, sizeof(text), "HTTP %ld", status);
-	if (!atomic_load(&p->is_stopping))
-		log_write(p->api->log, LOG_WARN,
-			  outcome == REFUSED ? "the alert webhook refused; it is not told again"
-					     : "the alert webhook failed; it is tried again",
-			  LOG_STR("url", p->url),
-			  LOG_STR("error", result == CURLE_OK ? text
-					   : error[0]         ? error
-							      : curl_easy_strerror(result)));
-	return outcome;
-}
-
-/* --- Marking, on the writer's thread --- */
-
-struct marking {
-	struct writer_job job;
-	struct alert_post *p;
-	struct arena arena;
-	const struct alert_row *rows;
-	size_t count;
-};
 
 /* What has changed since it was posted is still to be told. */
 static bool is_same(const struct alert_row *a, const struct alert_row *b)
@@ -179,22 +119,23 @@ static bool is_same(const struct alert_row *a, const struct alert_row *b)
 	return a->resolved_at_ms == b->resolved_at_ms && a->severity == b->severity;
 }
 
+/* On the writer's thread. */
 static enum store_status marking_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
-	struct marking *m = (struct marking *)((char *)job - offsetof(struct marking, job));
+	struct alert_post *p = LIST_ELEMENT(job, struct alert_post, marking.job);
 	enum store_status status = STORE_OK;
 
 	(void)now_ms;
-	arena_release(&m->arena);
-	for (size_t i = 0; status == STORE_OK && i < m->count; i++) {
+	arena_release(&p->marking.scratch);
+	for (size_t i = 0; status == STORE_OK && i < p->count; i++) {
 		struct alert_row row;
 
-		status = store_alert_get(c, m->rows[i].id, &m->arena, &row);
+		status = store_alert_get(c, p->rows[i].id, &p->marking.scratch, &row);
 		if (status == STORE_NOT_FOUND) {
 			status = STORE_OK;
 			continue;
 		}
-		if (status != STORE_OK || !is_same(&row, &m->rows[i]))
+		if (status != STORE_OK || !is_same(&row, &p->rows[i]))
 			continue;
 		row.is_untold = false;
 		status = store_alert_put(c, &row);
@@ -202,184 +143,142 @@ static enum store_status marking_run(struct writer_job *job, struct store_conn *
 	return status;
 }
 
-static void marking_done(struct writer_job *job, enum store_status status)
+/* Where the store could not do it, the receiver is told twice, but not at once. */
+static void marking_back(struct errand *e)
 {
-	struct marking *m = (struct marking *)((char *)job - offsetof(struct marking, job));
-	struct alert_post *p = m->p;
+	struct alert_post *p = LIST_ELEMENT(e, struct alert_post, marking);
 
-	(void)status;	/* where it failed, the receiver is told twice */
-	pthread_mutex_lock(&p->lock);
-	p->job_is_done = true;
-	pthread_cond_broadcast(&p->wake);
-	pthread_mutex_unlock(&p->lock);
+	arena_release(&e->scratch);
+	p->is_marking = false;
+	if (e->status == STORE_OK)
+		p->retry_ms = 0;
+	else
+		try_later(p);
 }
 
-static void mark(struct alert_post *p, const struct alert_row *rows, size_t count)
-{
-	struct marking m = {.job = {.run = marking_run, .done = marking_done}, .p = p, .rows = rows, .count = count};
+/* --- Posting --- */
 
-	arena_init(&m.arena);
-	p->job_is_done = false;
-	writer_submit_always(p->api->writer, &m.job);
-	pthread_mutex_lock(&p->lock);
-	while (!p->job_is_done)
-		pthread_cond_wait(&p->wake, &p->lock);
-	pthread_mutex_unlock(&p->lock);
-	arena_release(&m.arena);
+enum outcome { TAKEN, REFUSED, LATER };
+
+static enum outcome outcome_of(const struct post_outcome *o)
+{
+	if (o->error == NULL && o->status / 100 == 2)
+		return TAKEN;
+	return o->error == NULL && o->status >= 300 && o->status < 500 && o->status != 408 && o->status != 429 ? REFUSED
+													       : LATER;
 }
 
-/* --- The thread --- */
-
-/* Tells what is to be told. LATER: some of it is left. */
-static enum outcome tell(struct alert_post *p)
+static void say_failed(struct alert_post *p, const struct post_outcome *o, enum outcome outcome)
 {
+	char status[24];
+
+	atomic_fetch_add(&p->failed, 1);
+	snprintf(status, sizeof(status), "HTTP %d", o->status);
+	log_write(p->config.log, LOG_WARN,
+		  outcome == REFUSED ? "the alert webhook refused; it is not told again"
+				     : "the alert webhook failed; it is tried again",
+		  LOG_STR("url", p->config.url), LOG_STR("error", o->error ? o->error : status));
+}
+
+static void posted(void *ctx, const struct post_outcome *o)
+{
+	struct alert_post *p = ctx;
+	enum outcome outcome = outcome_of(o);
+
+	p->post = NULL;
+	if (outcome == TAKEN)
+		atomic_fetch_add(&p->sent, p->count);
+	else
+		say_failed(p, o, outcome);
+	if (outcome == LATER) {
+		try_later(p);
+	} else {
+		p->is_marking = true;
+		errand_send(&p->marking, &p->follower, marking_run, marking_back);
+	}
+	follower_rouse(&p->follower);
+}
+
+/* Tells what is to be told, as many as fit into one post. */
+static void tell(struct alert_post *p)
+{
+	struct followers *all = p->follower.of;
 	struct str names[BATCH];
-	struct alert_row rows[BATCH];
-	enum outcome outcome = TAKEN;
-	struct arena arena;
 	struct buf body;
-	size_t count = 0;
 
-	arena_init(&arena);
-	buf_init(&body, BODY_MAX);
-	if (store_alerts(p->reader, 0, ALERTS_UNTOLD, 0, BATCH, &arena, rows, &count) != STORE_OK)
-		outcome = LATER;
-	for (size_t i = 0; i < count; i++)
-		if (store_space_name(p->reader, rows[i].space, &arena, &names[i]) != STORE_OK)
+	arena_release(&p->arena);
+	p->count = 0;
+	if (store_alerts(all->reader, 0, ALERTS_UNTOLD, 0, BATCH, &p->arena, p->rows, &p->count) != STORE_OK) {
+		try_later(p);
+		return;
+	}
+	if (p->count == 0)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (store_space_name(all->reader, p->rows[i].space, &p->arena, &names[i]) != STORE_OK)
 			names[i] = STR("");
-	if (count) {
-		alert_post_body(rows, names, count, p->server_url, &body);
-		outcome = post(p, &body);
-		if (outcome == TAKEN)
-			atomic_fetch_add(&p->sent, count);
-		if (outcome != LATER) {
-			mark(p, rows, count);
-			/* There may be more than one batch of it. */
-			alert_post_wake(p);
-		}
-	}
-	buf_release(&body);
-	arena_release(&arena);
-	return outcome;
+	buf_init(&body, BODY_MAX);
+	put_body(p->rows, names, p->count, p->config.server_url, &body);
+	p->post = poster_post(all->poster, &(struct post_request){
+		.url = p->config.url, .timeout_ms = ANSWER_TIMEOUT_MS, .done = posted, .ctx = p,
+	}, &body);
 }
 
-/* Until there is something new to tell, or so long at most (0: for ever). False at the end. */
-static bool wait_for(struct alert_post *p, int64_t ms)
+/* --- As a follower --- */
+
+static int64_t look(struct follower *f, int64_t now_ns)
 {
-	struct timespec until;
+	struct alert_post *p = LIST_ELEMENT(f, struct alert_post, follower);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	pthread_mutex_lock(&p->lock);
-	while (!atomic_load(&p->is_stopping) && (ms || !p->is_wanted)) {
-		if (ms == 0)
-			pthread_cond_wait(&p->wake, &p->lock);
-		else if (pthread_cond_timedwait(&p->wake, &p->lock, &until) != 0)
-			break;
+	if (atomic_load(&f->is_stopping)) {
+		if (p->post)
+			poster_cancel(p->post);
+		p->post = NULL;
+		return p->is_marking ? FOLLOWER_BUSY : FOLLOWER_DONE;
 	}
-	p->is_wanted = false;
-	pthread_mutex_unlock(&p->lock);
-	return !atomic_load(&p->is_stopping);
-}
-
-static void *post_main(void *arg)
-{
-	struct alert_post *p = arg;
-	int64_t retry_ms = 0;
-	struct buf error;
-
-	buf_init(&error, 4096);
-	p->reader = store_open(p->api->data_dir, STORE_READ, &error);
-	if (p->reader == NULL)
-		log_write(p->api->log, LOG_ERROR, "alerts are not posted: the store cannot be read",
-			  LOG_SLICE("error", buf_str(&error)));
-	buf_release(&error);
-	/* The first look is at what a server before this one left. */
-	p->is_wanted = true;
-	while (p->reader && wait_for(p, retry_ms)) {
-		if (tell(p) != LATER)
-			retry_ms = 0;
-		else
-			retry_ms = retry_ms == 0                 ? RETRY_MIN_MS
-				   : retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2
-								 : RETRY_MAX_MS;
-	}
-	store_close(p->reader);
-	return NULL;
+	if (p->post == NULL && !p->is_marking && p->retry_at_ns <= now_ns)
+		tell(p);
+	if (p->post || p->is_marking)
+		return FOLLOWER_BUSY;
+	return p->retry_at_ns > now_ns ? p->retry_at_ns : FOLLOWER_WHEN_WOKEN;
 }
 
 /* --- Life --- */
 
-struct alert_post *alert_post_new(struct api *api, const char *url, const char *server_url)
+struct alert_post *alert_post_new(const struct alert_post_config *config)
 {
 	struct alert_post *p = mem_zalloc(sizeof(*p));
-	pthread_condattr_t monotonic;
 
-	p->api = api;
-	p->url = url;
-	p->server_url = server_url;
-	p->curl = curl_easy_init();
-	if (p->curl == NULL)
-		mem_exhausted(0);
-	if (api->ca_file) {
-		curl_easy_setopt(p->curl, CURLOPT_CAINFO, api->ca_file);
-		curl_easy_setopt(p->curl, CURLOPT_CAPATH, NULL);
-	}
-	curl_easy_setopt(p->curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(p->curl, CURLOPT_TIMEOUT_MS, (long)ANSWER_TIMEOUT_MS);
-	curl_easy_setopt(p->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(p->curl, CURLOPT_PROXY, "");
-	curl_easy_setopt(p->curl, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(p->curl, CURLOPT_USERAGENT, "memory-spine/" SPINE_VERSION);
-	curl_easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, drop_answer);
-	curl_easy_setopt(p->curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(p->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(p->curl, CURLOPT_XFERINFODATA, p);
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	p->config = *config;
+	arena_init(&p->arena);
+	follower_init(&p->follower, config->followers, look);
 	return p;
-}
-
-void alert_post_start(struct alert_post *p)
-{
-	if (pthread_create(&p->thread, NULL, post_main, p) != 0)
-		abort();
-	p->is_running = true;
 }
 
 void alert_post_wake(struct alert_post *p)
 {
-	pthread_mutex_lock(&p->lock);
-	p->is_wanted = true;
-	pthread_cond_broadcast(&p->wake);
-	pthread_mutex_unlock(&p->lock);
+	if (p)
+		follower_wake(&p->follower);
 }
 
 void alert_post_stop(struct alert_post *p)
 {
-	if (p == NULL || !p->is_running)
+	if (p == NULL)
 		return;
-	atomic_store(&p->is_stopping, true);
-	alert_post_wake(p);
-	pthread_join(p->thread, NULL);
-	p->is_running = false;
+	follower_stop(&p->follower);
+	follower_wait(&p->follower);
 }
 
 void alert_post_free(struct alert_post *p)
 {
 	if (p == NULL)
 		return;
-	curl_easy_cleanup(p->curl);
-	pthread_cond_destroy(&p->wake);
-	pthread_mutex_destroy(&p->lock);
+	arena_release(&p->arena);
 	free(p);
 }
 
 void alert_post_counts(struct alert_post *p, uint64_t *ret_sent, uint64_t *ret_failed)
 {
-	*ret_sent = atomic_load(&p->sent);
-	*ret_failed = atomic_load(&p->failed);
+	*ret_sent = p ? atomic_load(&p->sent) : 0;
+	*ret_failed = p ? atomic_load(&p->failed) : 0;
 }

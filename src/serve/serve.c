@@ -9,6 +9,7 @@
 #include "api/watch.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "outbound/alert_post.h"
 #include "outbound/exporter.h"
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
@@ -192,12 +193,16 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
+static void on_alerts(void *ctx)
+{
+	alert_post_wake(ctx);
+}
+
 static struct watch_config watch_config(const struct server *s)
 {
 	const struct serve_alerts *a = &s->config->alerts;
 	struct watch_config config = {
-		.rules = alert_rules_default, .webhook = a->webhook, .webhook_hosts = str_of(s->config->webhook_hosts),
-		.url = s->url,
+		.rules = alert_rules_default, .changed = s->api.alert_post ? on_alerts : NULL, .ctx = s->api.alert_post,
 	};
 	struct alert_rules *r = &config.rules;
 
@@ -279,6 +284,10 @@ static bool make_followers(struct server *s, struct buf *error)
 	}, error);
 	if (s->api.webhook == NULL)
 		return false;
+	if (c->alerts.webhook)
+		s->api.alert_post = alert_post_new(&(struct alert_post_config){
+			.followers = s->followers, .log = &s->log, .url = c->alerts.webhook, .server_url = s->url,
+		});
 	if (c->otlp_endpoint)
 		s->api.exporter = exporter_start(&(struct exporter_config){
 			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
@@ -314,7 +323,6 @@ static bool start(struct server *s, struct buf *error)
 		(int)c->max_json_depth, (size_t)c->max_batch, c->idempotency_ttl_s * 1000, c->heartbeat_ms,
 	};
 	s->api.log = &s->log;
-	s->api.ca_file = c->ca_file;
 	s->api.data_dir = c->data_dir;
 	s->api.started_at_ms = clock_wall_ms();
 	s->api.readers = mem_calloc((size_t)c->http_threads, sizeof(*s->api.readers));
@@ -362,8 +370,10 @@ static void stop(struct server *s)
 		remove_server_file(s);
 	webhook_stop(s->api.webhook);
 	watch_stop(s->api.watch);
+	alert_post_stop(s->api.alert_post);
 	writer_stop(s->api.writer);
 	watch_free(s->api.watch);
+	alert_post_free(s->api.alert_post);
 	webhook_free(s->api.webhook);
 	waiting_free(s->api.waiting);
 	exporter_stop(s->api.exporter);
