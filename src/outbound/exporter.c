@@ -3,13 +3,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "core/envelope/unpack.h"
 #include "core/watch/event.h"
 #include "core/watch/span.h"
-#include "core/envelope/unpack.h"
+#include "outbound/poster_url.h"
 
-#include <curl/curl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -19,40 +17,47 @@ enum {
 	WINDOW_EVENTS = 8192,		/* how far one read goes to find some */
 	HISTORY_MAX = 4096,		/* more than attempts and fallbacks can make of a handoff */
 	BODY_MAX_BYTES = 64 << 20,
-	ANSWER_MAX_BYTES = 64 << 10,
 	ANSWER_DEPTH = 16,
 	POST_TIMEOUT_MS = 10000,
 	FLUSH_MS = 2000,		/* for the last of it, when the server stops */
-	RETRY_FIRST_MS = 1000,
 	RETRY_MAX_MS = 30000,
-	IDLE_MS = 3600 * 1000,
+};
+
+#define MS INT64_C(1000000)		/* in nanoseconds */
+
+/* Some events, and how many spans are made of them. */
+struct batch {
+	size_t spans;
+	int64_t until;			/* with it these events are done with */
+	bool has_more;			/* there are more events behind it */
 };
 
 struct exporter {
+	struct follower follower;
+	const struct log *log;
 	char *url;
 	char instance[2 * SPAN_ID_SIZE + 1];
 	int64_t interval_ms;
 	int64_t behind_max;
-	char *data_dir;
-	const struct log *log;
-	pthread_t thread;
-	CURLM *multi;			/* its wake-up is ours, too */
-	atomic_bool is_woken;
-	atomic_bool is_stopping;
 	_Atomic uint64_t exported;
 	_Atomic uint64_t dropped[EXPORTER_DROP_COUNT];
 	_Atomic uint64_t failed_posts;
-	/* The thread's own. */
-	CURL *curl;
-	struct curl_slist *headers;
-	struct store_conn *conn;
-	int64_t after;			/* the events up to here are done with */
+	/* The followers' thread's. */
+	int64_t cursor;			/* the events up to here are done with */
+	int64_t pause_until_ns;		/* spans gather, or the collector is left alone; 0: it waits for events */
 	int64_t flush_until_ns;		/* 0: the server runs */
 	int64_t retry_ms;		/* 0: the last post went well */
+	struct post *post;		/* NULL: nothing is being posted */
+	struct batch batch;		/* that is being posted */
+	bool is_last_try;		/* it began when the server was stopping */
+	bool has_given_up;		/* the last try has failed */
 	struct event_row *history;
-	struct buf answer;
-	char error[CURL_ERROR_SIZE];	/* libcurl's words */
 };
+
+static struct store_conn *reader(const struct exporter *x)
+{
+	return x->follower.of->reader;
+}
 
 /* --- From events to spans --- */
 
@@ -78,7 +83,7 @@ static bool read_skeleton(struct reading *r, int64_t space, uint64_t num, struct
 	struct envelope_row row;
 	struct problem problem = {0};
 
-	return store_envelope_get(r->x->conn, space, num, r->arena, &row) == STORE_OK &&
+	return store_envelope_get(reader(r->x), space, num, r->arena, &row) == STORE_OK &&
 	       unpack_skeleton(&row, r->arena, ret, &problem) == P_OK;
 }
 
@@ -121,27 +126,21 @@ static bool span_of(struct reading *r, const struct event_row *event, struct spa
 		struct event_filter filter = {.space = event->space, .handoff = event->handoff,
 					      .kinds = span_history_kinds()};
 
-		if (store_event_page(x->conn, &filter, 0, event->id, HISTORY_MAX, r->arena, x->history,
+		if (store_event_page(reader(x), &filter, 0, event->id, HISTORY_MAX, r->arena, x->history,
 				     &source.history_count) != STORE_OK)
 			return false;
 		source.history = x->history;
 	}
 	if ((event->kind == EVENT_ACKED || event->kind == EVENT_COMPLETED) &&
-	    store_result_get(x->conn, event->space, event->handoff, r->arena, &result) == STORE_OK)
+	    store_result_get(reader(x), event->space, event->handoff, r->arena, &result) == STORE_OK)
 		source.input_tokens = result.input_tokens;
 	return span_of_event(&source, r->arena, ret);
 }
 
 /* --- A batch --- */
 
-struct export {
-	struct buf body;
-	size_t spans;
-	int64_t until;		/* with it these events are done with */
-	bool has_more;
-};
-
-static bool gather(struct exporter *x, struct export *ret)
+/* Reads the next events, and writes their spans. False where the store cannot be read. */
+static bool gather(struct exporter *x, struct batch *ret, struct buf *body)
 {
 	struct event_filter filter = {.kinds = span_kinds()};
 	struct arena arena;
@@ -158,10 +157,10 @@ static bool gather(struct exporter *x, struct export *ret)
 	r->arena = &arena;
 	rows = arena_calloc(&arena, BATCH_EVENTS, sizeof(*rows));
 	spans = arena_calloc(&arena, BATCH_EVENTS, sizeof(*spans));
-	has_snapshot = store_snapshot_begin(x->conn);
-	ok = store_event_last(x->conn, &last) == STORE_OK;
-	ret->until = last - x->after > WINDOW_EVENTS ? x->after + WINDOW_EVENTS : last;
-	ok = ok && store_event_page(x->conn, &filter, x->after, ret->until, BATCH_EVENTS, &arena, rows,
+	has_snapshot = store_snapshot_begin(reader(x));
+	ok = store_event_last(reader(x), &last) == STORE_OK;
+	*ret = (struct batch){.until = last - x->cursor > WINDOW_EVENTS ? x->cursor + WINDOW_EVENTS : last};
+	ok = ok && store_event_page(reader(x), &filter, x->cursor, ret->until, BATCH_EVENTS, &arena, rows,
 				    &count) == STORE_OK;
 	if (ok && count == BATCH_EVENTS)
 		ret->until = rows[count - 1].id;
@@ -169,9 +168,9 @@ static bool gather(struct exporter *x, struct export *ret)
 	for (size_t i = 0; ok && i < count; i++)
 		ret->spans += span_of(r, &rows[i], &spans[ret->spans]);
 	if (has_snapshot)
-		store_snapshot_end(x->conn);
+		store_snapshot_end(reader(x));
 	if (ok && ret->spans)
-		span_write_otlp(spans, ret->spans, str_of(x->instance), &ret->body);
+		span_write_otlp(spans, ret->spans, str_of(x->instance), body);
 	arena_release(&arena);
 	return ok;
 }
@@ -185,13 +184,14 @@ static uint64_t skip_until(struct exporter *x, int64_t until, enum exporter_drop
 	uint64_t skipped = 0;
 	size_t count;
 
-	while (x->after < until) {
+	while (x->cursor < until) {
 		arena_init(&arena);
 		count = 0;
-		if (store_event_page(x->conn, &filter, x->after, until, BATCH_EVENTS, &arena, rows, &count) != STORE_OK)
+		if (store_event_page(reader(x), &filter, x->cursor, until, BATCH_EVENTS, &arena, rows,
+				     &count) != STORE_OK)
 			count = 0;
 		skipped += count;
-		x->after = count == BATCH_EVENTS ? rows[count - 1].id : until;
+		x->cursor = count == BATCH_EVENTS ? rows[count - 1].id : until;
 		arena_release(&arena);
 	}
 	free(rows);
@@ -204,7 +204,7 @@ static void drop_oldest(struct exporter *x)
 {
 	int64_t last = 0;
 
-	if (store_event_last(x->conn, &last) == STORE_OK && last - x->after > x->behind_max)
+	if (store_event_last(reader(x), &last) == STORE_OK && last - x->cursor > x->behind_max)
 		skip_until(x, last - x->behind_max, EXPORTER_BEHIND);
 }
 
@@ -214,7 +214,7 @@ static void drop_rest(struct exporter *x)
 	int64_t last = 0;
 	uint64_t dropped;
 
-	if (store_event_last(x->conn, &last) != STORE_OK || x->after >= last)
+	if (store_event_last(reader(x), &last) != STORE_OK || x->cursor >= last)
 		return;
 	dropped = skip_until(x, last, EXPORTER_STOPPED);
 	if (dropped)
@@ -224,83 +224,22 @@ static void drop_rest(struct exporter *x)
 
 /* --- Posting --- */
 
-static size_t on_answer(char *data, size_t size, size_t count, void *arg)
-{
-	struct exporter *x = arg;
-
-	/* What is too much of it is not of interest. */
-	buf_append(&x->answer, data, size * count);
-	return size * count;
-}
-
-/* Both for waiting: a wake-up, or the server's end, cuts it short. */
-static void sleep_ms(struct exporter *x, int64_t ms)
-{
-	curl_multi_poll(x->multi, NULL, 0, (int)ms, NULL);
-}
-
-static int64_t time_left_ms(struct exporter *x, int64_t deadline_ns)
-{
-	if (atomic_load(&x->is_stopping) && x->flush_until_ns == 0)
-		x->flush_until_ns = clock_mono_ns() + FLUSH_MS * INT64_C(1000000);
-	if (x->flush_until_ns && x->flush_until_ns < deadline_ns)
-		deadline_ns = x->flush_until_ns;
-	return (deadline_ns - clock_mono_ns()) / 1000000;
-}
-
-static CURLcode transfer(struct exporter *x)
-{
-	int64_t deadline_ns = clock_mono_ns() + POST_TIMEOUT_MS * INT64_C(1000000);
-	CURLcode code = CURLE_OPERATION_TIMEDOUT;
-	const struct CURLMsg *message;
-	int running = 1, left;
-
-	curl_multi_add_handle(x->multi, x->curl);
-	while (running && time_left_ms(x, deadline_ns) > 0) {
-		curl_multi_perform(x->multi, &running);
-		if (running)
-			curl_multi_poll(x->multi, NULL, 0, (int)time_left_ms(x, deadline_ns) + 1, NULL);
-	}
-	while ((message = curl_multi_info_read(x->multi, &left)) != NULL)
-		if (message->msg == CURLMSG_DONE)
-			code = message->data.result;
-	curl_multi_remove_handle(x->multi, x->curl);
-	return code;
-}
-
 enum outcome { OUTCOME_TAKEN, OUTCOME_REFUSED, OUTCOME_LATER };
 
 /* By OTLP: these answers ask for another try, and other failures are final. */
-static enum outcome outcome_of(CURLcode code, long status)
+static enum outcome outcome_of(const struct post_outcome *o)
 {
-	if (code != CURLE_OK)
+	if (o->error)
 		return OUTCOME_LATER;
-	if (status / 100 == 2)
+	if (o->status / 100 == 2)
 		return OUTCOME_TAKEN;
-	return status == 429 || status == 502 || status == 503 || status == 504 ? OUTCOME_LATER : OUTCOME_REFUSED;
-}
-
-static enum outcome post(struct exporter *x, const struct buf *body, struct buf *ret_why)
-{
-	long status = 0;
-	CURLcode code;
-
-	buf_clear(&x->answer);
-	x->error[0] = '\0';
-	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
-	curl_easy_setopt(x->curl, CURLOPT_POSTFIELDS, body->data);
-	code = transfer(x);
-	curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (code != CURLE_OK)
-		buf_puts(ret_why, x->error[0] ? x->error : curl_easy_strerror(code));
-	else if (status / 100 != 2)
-		buf_printf(ret_why, "HTTP %ld", status);
-	return outcome_of(code, status);
+	return o->status == 429 || o->status == 502 || o->status == 503 || o->status == 504 ? OUTCOME_LATER
+											     : OUTCOME_REFUSED;
 }
 
 /* "partialSuccess":{"rejectedSpans":"3"}; a number of 64 bits is a string in OTLP's JSON, but both are to be
  * understood. */
-static uint64_t rejected_spans(const struct exporter *x, size_t spans)
+static uint64_t rejected_spans(struct str text, size_t spans)
 {
 	const struct json *count;
 	struct json_error error;
@@ -309,7 +248,7 @@ static uint64_t rejected_spans(const struct exporter *x, size_t spans)
 	uint64_t rejected = 0;
 
 	arena_init(&arena);
-	if (json_parse(buf_str(&x->answer), ANSWER_DEPTH, &arena, &answer, &error)) {
+	if (json_parse(text, ANSWER_DEPTH, &arena, &answer, &error)) {
 		count = json_get(json_get(&answer, "partialSuccess"), "rejectedSpans");
 		if (count && count->type == JSON_INT && count->i > 0)
 			rejected = (uint64_t)count->i;
@@ -320,256 +259,203 @@ static uint64_t rejected_spans(const struct exporter *x, size_t spans)
 	return rejected < spans ? rejected : spans;
 }
 
-/* --- The thread --- */
-
-static void tell_failure(struct exporter *x, const struct buf *why)
+static void count_taken(struct exporter *x, const struct post_outcome *o)
 {
+	uint64_t rejected = rejected_spans(o->body, x->batch.spans);
+
+	atomic_fetch_add(&x->exported, x->batch.spans - rejected);
+	atomic_fetch_add(&x->dropped[EXPORTER_REJECTED], rejected);
+	if (x->retry_ms)
+		log_write(x->log, LOG_INFO, "spans are exported again", LOG_STR("endpoint", x->url));
+	x->retry_ms = 0;
+}
+
+static void count_failed(struct exporter *x, const struct post_outcome *o, enum outcome outcome)
+{
+	char status[24];
+
+	snprintf(status, sizeof(status), "HTTP %d", o->status);
 	atomic_fetch_add(&x->failed_posts, 1);
 	/* Once for a row of them. */
 	if (x->retry_ms == 0)
 		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->url),
-			  LOG_SLICE("error", buf_str(why)));
+			  LOG_STR("error", o->error ? o->error : status));
+	x->retry_ms = follower_backoff_ms(outcome == OUTCOME_LATER ? x->retry_ms : 0, RETRY_MAX_MS);
+	if (outcome == OUTCOME_REFUSED)
+		atomic_fetch_add(&x->dropped[EXPORTER_REFUSED], x->batch.spans);
 }
 
-static void wait_to_retry(struct exporter *x)
+/* What is tried again is read again, so that what has come meanwhile may push it out. */
+static void posted(void *ctx, const struct post_outcome *o)
 {
-	int64_t until_ns;
+	struct exporter *x = ctx;
+	enum outcome outcome = outcome_of(o);
 
-	x->retry_ms = x->retry_ms ? 2 * x->retry_ms : RETRY_FIRST_MS;
-	if (x->retry_ms > RETRY_MAX_MS)
-		x->retry_ms = RETRY_MAX_MS;
-	until_ns = clock_mono_ns() + x->retry_ms * INT64_C(1000000);
-	while (!atomic_load(&x->is_stopping) && clock_mono_ns() < until_ns)
-		sleep_ms(x, (until_ns - clock_mono_ns()) / 1000000 + 1);
-}
-
-/* Sends a batch until it is taken, refused, or too old. False where the server stops and there is no time left. */
-static bool send_batch(struct exporter *x, const struct export *e)
-{
-	enum outcome outcome;
-	uint64_t rejected;
-	struct buf why;
-
-	buf_init(&why, 4096);
-	outcome = post(x, &e->body, &why);
-	if (outcome == OUTCOME_TAKEN) {
-		rejected = rejected_spans(x, e->spans);
-		atomic_fetch_add(&x->exported, e->spans - rejected);
-		atomic_fetch_add(&x->dropped[EXPORTER_REJECTED], rejected);
-		if (x->retry_ms)
-			log_write(x->log, LOG_INFO, "spans are exported again", LOG_STR("endpoint", x->url));
-		x->retry_ms = 0;
-		x->after = e->until;
+	x->post = NULL;
+	if (outcome == OUTCOME_TAKEN)
+		count_taken(x, o);
+	else
+		count_failed(x, o, outcome);
+	if (outcome == OUTCOME_LATER) {
+		x->has_given_up = x->is_last_try;
+		x->pause_until_ns = clock_mono_ns() + x->retry_ms * MS;
 	} else {
-		tell_failure(x, &why);
+		x->cursor = x->batch.until;
+		if (!x->batch.has_more)
+			x->pause_until_ns = 0;
 	}
-	if (outcome == OUTCOME_REFUSED) {
-		atomic_fetch_add(&x->dropped[EXPORTER_REFUSED], e->spans);
-		x->retry_ms = RETRY_FIRST_MS;	/* told */
-		x->after = e->until;
-	}
-	buf_release(&why);
-	return outcome != OUTCOME_LATER || !atomic_load(&x->is_stopping);
+	follower_rouse(&x->follower);
 }
 
-/* All that there is. */
-static void export_all(struct exporter *x)
+/* Posts the next batch. Where no span is in it there is nothing to post: then only the cursor moves. */
+static void go_on(struct exporter *x)
 {
-	struct export e;
-	bool go_on = true;
+	struct buf body;
 
-	while (go_on) {
-		int64_t before;
-
-		e = (struct export){0};
-		buf_init(&e.body, BODY_MAX_BYTES);
-		drop_oldest(x);
-		before = x->after;
-		go_on = gather(x, &e);
-		if (go_on && e.spans == 0)
-			x->after = e.until;
-		else if (go_on)
-			go_on = send_batch(x, &e);
-		/* It is still there: it is read again, so that what has come meanwhile may push it out. */
-		if (go_on && e.spans && x->after == before)
-			wait_to_retry(x);
-		else
-			go_on = go_on && e.has_more;
-		buf_release(&e.body);
+	buf_init(&body, BODY_MAX_BYTES);
+	drop_oldest(x);
+	if (!gather(x, &x->batch, &body)) {
+		x->pause_until_ns = 0;
+	} else if (x->batch.spans) {
+		x->is_last_try = atomic_load(&x->follower.is_stopping);
+		x->post = poster_post(x->follower.of->poster, &(struct post_request){
+			.url = x->url, .timeout_ms = POST_TIMEOUT_MS, .done = posted, .ctx = x,
+		}, &body);
+	} else {
+		x->cursor = x->batch.until;
+		if (!x->batch.has_more)
+			x->pause_until_ns = 0;
 	}
+	buf_release(&body);
 }
 
-static void open_store(struct exporter *x)
-{
-	struct buf error;
+/* --- As a follower --- */
 
-	buf_init(&error, 4096);
-	x->conn = store_open(x->data_dir, STORE_READ, &error);
-	if (x->conn == NULL || store_event_last(x->conn, &x->after) != STORE_OK) {
-		log_write(x->log, LOG_ERROR, "no spans are exported: the store cannot be read",
-			  LOG_SLICE("error", buf_str(&error)));
-		store_close(x->conn);
-		x->conn = NULL;
+/* The server stops: what is left is sent once, as long as there is time. */
+static int64_t flush(struct exporter *x, int64_t now_ns)
+{
+	if (x->flush_until_ns == 0) {
+		x->flush_until_ns = now_ns + FLUSH_MS * MS;
+		x->pause_until_ns = 1;	/* look for the last of it in any case */
 	}
-	buf_release(&error);
+	if (x->post && now_ns >= x->flush_until_ns) {
+		poster_cancel(x->post);
+		x->is_last_try = true;
+		posted(x, &(struct post_outcome){.error = "no answer before the server stopped"});
+	}
+	if (x->post)
+		return x->flush_until_ns;
+	if (x->pause_until_ns && now_ns < x->flush_until_ns && !x->has_given_up) {
+		go_on(x);
+		return x->post ? x->flush_until_ns : now_ns;
+	}
+	drop_rest(x);
+	return FOLLOWER_DONE;
 }
 
-static void gather_for_a_while(struct exporter *x)
+static int64_t look(struct follower *f, int64_t now_ns)
 {
-	int64_t until_ns = clock_mono_ns() + x->interval_ms * INT64_C(1000000);
+	struct exporter *x = LIST_ELEMENT(f, struct exporter, follower);
 
-	while (!atomic_load(&x->is_stopping) && clock_mono_ns() < until_ns)
-		sleep_ms(x, (until_ns - clock_mono_ns()) / 1000000 + 1);
-}
-
-static void *exporter_main(void *arg)
-{
-	struct exporter *x = arg;
-
-	while (x->conn && !atomic_load(&x->is_stopping)) {
-		if (!atomic_load(&x->is_woken)) {
-			sleep_ms(x, IDLE_MS);
-			continue;
-		}
-		gather_for_a_while(x);
-		/* What is committed from here on wakes again. */
-		atomic_store(&x->is_woken, false);
-		export_all(x);
-	}
-	/* What was committed last. */
-	if (x->conn) {
-		export_all(x);
-		drop_rest(x);
-	}
-	return NULL;
+	if (atomic_load(&f->is_stopping))
+		return flush(x, now_ns);
+	if (x->post)
+		return FOLLOWER_BUSY;
+	/* It was woken: spans gather for a while. */
+	if (x->pause_until_ns == 0)
+		x->pause_until_ns = now_ns + x->interval_ms * MS;
+	if (x->pause_until_ns <= now_ns)
+		go_on(x);
+	if (x->post)
+		return FOLLOWER_BUSY;
+	return x->pause_until_ns ? x->pause_until_ns : FOLLOWER_WHEN_WOKEN;
 }
 
 /* --- Life --- */
 
-/* A whole URL with a host; "/v1/traces" where the path does not end so. NULL where it is not one. */
-static char *read_endpoint(const char *endpoint)
+/* The whole address: with "/v1/traces" where the path does not end so. Owned; NULL with a sentence where it is none. */
+static char *read_endpoint(const char *endpoint, struct buf *error)
 {
 	static const char path_end[] = "/v1/traces";
-	CURLU *parts = curl_url();
-	char *scheme = NULL, *path = NULL, *whole = NULL, *url = NULL;
-	struct buf full;
-
-	buf_init(&full, 8192);
-	if (parts == NULL || curl_url_set(parts, CURLUPART_URL, endpoint, 0) != CURLUE_OK)
-		goto out;
-	curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
-	if (scheme == NULL || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
-		goto out;
-	if (curl_url_get(parts, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
-	    !str_has_suffix(str_of(path), str_of(path_end))) {
-		buf_printf(&full, "%.*s%s", (int)(strlen(path) - (path[strlen(path) - 1] == '/')), path, path_end);
-		curl_url_set(parts, CURLUPART_PATH, buf_str(&full).p, 0);
-	}
-	if (curl_url_get(parts, CURLUPART_URL, &whole, 0) == CURLUE_OK)
-		url = mem_strdup(whole);
-out:
-	buf_release(&full);
-	curl_free(scheme);
-	curl_free(path);
-	curl_free(whole);
-	curl_url_cleanup(parts);
-	return url;
-}
-
-static void set_options(struct exporter *x)
-{
-	x->headers = curl_slist_append(x->headers, "Content-Type: application/json");
-	x->headers = curl_slist_append(x->headers, "Expect:");
-	curl_easy_setopt(x->curl, CURLOPT_URL, x->url);
-	curl_easy_setopt(x->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(x->curl, CURLOPT_PROXY, "");
-	curl_easy_setopt(x->curl, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(x->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(x->curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(x->curl, CURLOPT_USERAGENT, "memory-spine/" SPINE_VERSION);
-	curl_easy_setopt(x->curl, CURLOPT_HTTPHEADER, x->headers);
-	curl_easy_setopt(x->curl, CURLOPT_WRITEFUNCTION, on_answer);
-	curl_easy_setopt(x->curl, CURLOPT_WRITEDATA, x);
-	curl_easy_setopt(x->curl, CURLOPT_ERRORBUFFER, x->error);
-}
-
-static char *check_endpoint(const char *endpoint, struct buf *error)
-{
 	char *url = NULL;
+	struct poster_url parts;
+	struct buf path;
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		url = read_endpoint(endpoint);
+	buf_init(&path, 8192);
+	if (poster_url_parse(endpoint, &parts)) {
+		buf_puts(&path, parts.path);
+		if (!str_has_suffix(buf_str(&path), str_of(path_end))) {
+			if (path.len && path.data[path.len - 1] == '/')
+				path.len--;
+			buf_puts(&path, path_end);
+		}
+		url = poster_url_with_path(&parts, buf_str(&path).p);
+	}
 	if (url == NULL)
 		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as "
 			   "http://127.0.0.1:4318", endpoint);
+	buf_release(&path);
+	poster_url_release(&parts);
 	return url;
 }
 
 bool exporter_endpoint_is_valid(const char *endpoint, struct buf *error)
 {
-	char *url = check_endpoint(endpoint, error);
+	char *url = read_endpoint(endpoint, error);
 
 	free(url);
 	return url != NULL;
 }
 
-struct exporter *exporter_start(const struct exporter_config *config, struct buf *error)
+static void choose_instance(struct exporter *x)
 {
-	struct exporter *x;
 	uint8_t random[SPAN_ID_SIZE] = {0};
-	char *url = check_endpoint(config->endpoint, error);
 
-	if (url == NULL)
-		return NULL;
-	x = mem_zalloc(sizeof(*x));
-	x->url = url;
-	x->interval_ms = config->interval_ms;
-	x->behind_max = config->behind_max;
-	x->data_dir = mem_strdup(config->data_dir);
-	x->log = config->log;
-	x->history = mem_calloc(HISTORY_MAX, sizeof(*x->history));
-	buf_init(&x->answer, ANSWER_MAX_BYTES);
 	if (getentropy(random, sizeof(random)) != 0)
 		memset(random, 0, sizeof(random));
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(x->instance + 2 * i, 3, "%02x", random[i]);
-	x->multi = curl_multi_init();
-	x->curl = curl_easy_init();
-	if (x->multi == NULL || x->curl == NULL)
-		abort();	/* out of memory */
-	set_options(x);
-	if (config->ca_file) {
-		curl_easy_setopt(x->curl, CURLOPT_CAINFO, config->ca_file);
-		curl_easy_setopt(x->curl, CURLOPT_CAPATH, NULL);
-	}
+}
+
+struct exporter *exporter_new(const struct exporter_config *config, struct buf *error)
+{
+	char *url = read_endpoint(config->endpoint, error);
+	int64_t cursor = 0;
+	struct exporter *x;
+
+	if (url == NULL)
+		return NULL;
 	/* Before anything is written, so that nothing is missed. */
-	open_store(x);
-	if (pthread_create(&x->thread, NULL, exporter_main, x) != 0)
-		abort();
+	if (store_event_last(config->followers->reader, &cursor) != STORE_OK) {
+		buf_printf(error, "cannot read the events: %s", store_error(config->followers->reader));
+		free(url);
+		return NULL;
+	}
+	x = mem_zalloc(sizeof(*x));
+	x->url = url;
+	x->cursor = cursor;
+	x->interval_ms = config->interval_ms;
+	x->behind_max = config->behind_max;
+	x->log = config->log;
+	x->history = mem_calloc(HISTORY_MAX, sizeof(*x->history));
+	choose_instance(x);
+	follower_init(&x->follower, config->followers, look);
 	return x;
 }
 
 void exporter_wake(struct exporter *x)
 {
-	if (x && !atomic_load(&x->is_woken) && !atomic_exchange(&x->is_woken, true))
-		curl_multi_wakeup(x->multi);
+	if (x)
+		follower_wake(&x->follower);
 }
 
 void exporter_stop(struct exporter *x)
 {
 	if (x == NULL)
 		return;
-	atomic_store(&x->is_stopping, true);
-	curl_multi_wakeup(x->multi);
-	pthread_join(x->thread, NULL);
-	store_close(x->conn);
-	curl_easy_cleanup(x->curl);
-	curl_multi_cleanup(x->multi);
-	curl_slist_free_all(x->headers);
-	curl_global_cleanup();
-	buf_release(&x->answer);
+	follower_stop(&x->follower);
+	follower_wait(&x->follower);
 	free(x->history);
-	free(x->data_dir);
 	free(x->url);
 	free(x);
 }

@@ -289,8 +289,9 @@ static bool make_followers(struct server *s, struct buf *error)
 			.followers = s->followers, .log = &s->log, .url = c->alerts.webhook, .server_url = s->url,
 		});
 	if (c->otlp_endpoint)
-		s->api.exporter = exporter_start(&(struct exporter_config){
-			c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
+		s->api.exporter = exporter_new(&(struct exporter_config){
+			.followers = s->followers, .log = &s->log, .endpoint = c->otlp_endpoint,
+			.interval_ms = c->otlp_interval_ms, .behind_max = c->otlp_behind,
 		}, error);
 	waiting_listen(s->api.waiting, (struct commit_listener){on_commit, s});
 	return c->otlp_endpoint == NULL || s->api.exporter;
