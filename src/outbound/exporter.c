@@ -175,48 +175,48 @@ static bool gather(struct exporter *x, struct batch *ret, struct buf *body)
 	return ok;
 }
 
-/* Goes on behind the event without sending what lies before; returns how many spans that would have been. */
-static uint64_t skip_until(struct exporter *x, int64_t until, enum exporter_drop reason)
+/* Goes some way towards the event without sending what lies before; returns how many spans that would have been. */
+static uint64_t skip_towards(struct exporter *x, int64_t until, enum exporter_drop reason)
 {
 	struct event_filter filter = {.kinds = span_kinds()};
-	struct event_row *rows = mem_calloc(BATCH_EVENTS, sizeof(*rows));
 	struct arena arena;
-	uint64_t skipped = 0;
-	size_t count;
+	struct event_row *rows;
+	size_t count = 0;
 
-	while (x->cursor < until) {
-		arena_init(&arena);
+	arena_init(&arena);
+	rows = arena_calloc(&arena, BATCH_EVENTS, sizeof(*rows));
+	if (until - x->cursor > WINDOW_EVENTS)
+		until = x->cursor + WINDOW_EVENTS;
+	if (store_event_page(reader(x), &filter, x->cursor, until, BATCH_EVENTS, &arena, rows, &count) != STORE_OK)
 		count = 0;
-		if (store_event_page(reader(x), &filter, x->cursor, until, BATCH_EVENTS, &arena, rows,
-				     &count) != STORE_OK)
-			count = 0;
-		skipped += count;
-		x->cursor = count == BATCH_EVENTS ? rows[count - 1].id : until;
-		arena_release(&arena);
-	}
-	free(rows);
-	atomic_fetch_add(&x->dropped[reason], skipped);
-	return skipped;
+	x->cursor = count == BATCH_EVENTS ? rows[count - 1].id : until;
+	arena_release(&arena);
+	atomic_fetch_add(&x->dropped[reason], count);
+	return count;
 }
 
-/* What lies too far back is not sent any more. */
-static void drop_oldest(struct exporter *x)
+/* What lies too far back is not sent any more. A long way back is gone in many steps: others need the thread, too. False
+ * where there is nothing to drop. */
+static bool drop_oldest(struct exporter *x)
 {
 	int64_t last = 0;
 
-	if (store_event_last(reader(x), &last) == STORE_OK && last - x->cursor > x->behind_max)
-		skip_until(x, last - x->behind_max, EXPORTER_BEHIND);
+	if (store_event_last(reader(x), &last) != STORE_OK || last - x->cursor <= x->behind_max)
+		return false;
+	skip_towards(x, last - x->behind_max, EXPORTER_BEHIND);
+	return true;
 }
 
 /* Nor is what was not taken when the server stops: the next one begins with what happens then. */
 static void drop_rest(struct exporter *x)
 {
 	int64_t last = 0;
-	uint64_t dropped;
+	uint64_t dropped = 0;
 
-	if (store_event_last(reader(x), &last) != STORE_OK || x->cursor >= last)
+	if (store_event_last(reader(x), &last) != STORE_OK)
 		return;
-	dropped = skip_until(x, last, EXPORTER_STOPPED);
+	while (x->cursor < last)
+		dropped += skip_towards(x, last, EXPORTER_STOPPED);
 	if (dropped)
 		log_write(x->log, LOG_WARN, "spans were not exported before the server stopped",
 			  LOG_INT("spans", (int64_t)dropped), LOG_STR("endpoint", x->url));
@@ -307,13 +307,15 @@ static void posted(void *ctx, const struct post_outcome *o)
 	follower_rouse(&x->follower);
 }
 
-/* Posts the next batch. Where no span is in it there is nothing to post: then only the cursor moves. */
+/* One step, so that others have their turn: drops some of the oldest, or posts the next batch. Where no span is in it
+ * there is nothing to post, and only the cursor moves. */
 static void go_on(struct exporter *x)
 {
 	struct buf body;
 
+	if (drop_oldest(x))
+		return;
 	buf_init(&body, BODY_MAX_BYTES);
-	drop_oldest(x);
 	if (!gather(x, &x->batch, &body)) {
 		x->pause_until_ns = 0;
 	} else if (x->batch.spans) {

@@ -14,7 +14,9 @@ from datetime import datetime
 
 import pytest
 from api import TIMEOUT_S, wait_until
+from collector import Collector
 from delivery import Desk
+from test_alerts import Receiver
 from test_life import run_serve
 
 KEY = bytes(range(32))
@@ -330,6 +332,26 @@ def test_the_post_ends_when_the_sender_stops_waiting(server, desk, hook):
     hook.next()
     said = f'"space":"{desk.space}","handoff":"ho-1","reason":"no answer within 0.'
     wait_until(lambda: said in server.log.read_text(), "the server has given the post up")
+
+
+def test_receivers_that_say_nothing_hold_up_neither_spans_nor_alerts(start, hook):
+    collector, receiver = Collector(), Receiver()
+    server = start("--otlp-endpoint", collector.url, "--otlp-interval", "1ms", "--alert-webhook", receiver.url,
+                   "--drain-timeout", "100ms").wait_until_ready()
+    desk = Desk(server.address)
+    for number in range(17):
+        set_hook(desk, hook, f"silent-{number}")
+        for _ in range(4):
+            desk.send(f"silent-{number}")
+    for _ in range(64):    # as many as are under way at a time
+        hook.next()
+    collector.wait(17 * 4 * 2 + 64)
+    desk.send("other", max_attempts=1)
+    desk.settle("nack", desk.take("other"), reason="no")
+    receiver.wait_for("handoff_failed", "firing")
+    assert server.terminate() == 0
+    collector.close()
+    receiver.close()
 
 
 def test_an_agent_may_settle_by_the_api_while_it_is_posted_to(desk, hook):
