@@ -195,8 +195,8 @@ static uint64_t skip_towards(struct exporter *x, int64_t until, enum exporter_dr
 	return count;
 }
 
-/* What lies too far back is not sent any more. A long way back is gone in many steps: others need the thread, too. False
- * where there is nothing to drop. */
+/* What lies too far back is not sent any more. A long way back is gone in many steps: others need the thread, too.
+ * False where there is nothing to drop. */
 static bool drop_oldest(struct exporter *x)
 {
 	int64_t last = 0;

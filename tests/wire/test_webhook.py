@@ -6,11 +6,14 @@ import hashlib
 import hmac
 import http.server
 import json
+import os
 import queue
 import socket
+import subprocess
 import threading
 import time
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from api import TIMEOUT_S, wait_until
@@ -352,6 +355,43 @@ def test_receivers_that_say_nothing_hold_up_neither_spans_nor_alerts(start, hook
     assert server.terminate() == 0
     collector.close()
     receiver.close()
+
+
+SLOW_NAMES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (name && strcmp(name, "slow.example") == 0)
+		sleep(60);
+	return real(name, service, hints, ret);
+}
+"""
+
+
+def test_a_name_that_nobody_answers_for_holds_up_nobody_else(start, hook, tmp_path):
+    if Path(os.environ.get("SPINE_BIN", "")).parent.name in ("asan", "tsan"):
+        pytest.skip("the libraries of the sanitizers want to be loaded first")
+    library = tmp_path / "slow.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)], check=True,
+                   input=SLOW_NAMES, text=True)
+    server = start("--webhook-hosts", "slow.example", "--webhook-timeout", "100ms",
+                   LD_PRELOAD=str(library)).wait_until_ready()
+    desk = Desk(server.address)
+    set_hook(desk, "http://slow.example/", "slow", max_attempts=1)
+    set_hook(desk, hook)
+    slow = desk.send("slow")
+    began = time.monotonic()
+    assert wait_for_state(desk, slow, "parked")["reason"] == "no answer within 0.1 s"
+    desk.send()
+    hook.next().answer()
+    assert server.terminate() == 0 and time.monotonic() - began < 30
 
 
 def test_an_agent_may_settle_by_the_api_while_it_is_posted_to(desk, hook):
