@@ -162,22 +162,18 @@ enum outcome { TAKEN, REFUSED, LATER };
 
 static enum outcome outcome_of(const struct post_outcome *o)
 {
-	if (o->error == NULL && o->status / 100 == 2)
+	if (o->failure == NULL)
 		return TAKEN;
-	return o->error == NULL && o->status >= 300 && o->status < 500 && o->status != 408 && o->status != 429 ? REFUSED
-													       : LATER;
+	return o->status >= 300 && o->status < 500 && o->status != 408 && o->status != 429 ? REFUSED : LATER;
 }
 
 static void say_failed(struct alert_post *p, const struct post_outcome *o, enum outcome outcome)
 {
-	char status[24];
-
 	atomic_fetch_add(&p->failed, 1);
-	snprintf(status, sizeof(status), "HTTP %d", o->status);
 	log_write(p->config.log, LOG_WARN,
 		  outcome == REFUSED ? "the alert webhook refused; it is not told again"
 				     : "the alert webhook failed; it is tried again",
-		  LOG_STR("url", p->config.url), LOG_STR("error", o->error ? o->error : status));
+		  LOG_STR("url", p->config.url), LOG_STR("error", o->failure));
 }
 
 static void posted(void *ctx, const struct post_outcome *o)

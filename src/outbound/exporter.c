@@ -226,15 +226,13 @@ static void drop_rest(struct exporter *x)
 
 enum outcome { OUTCOME_TAKEN, OUTCOME_REFUSED, OUTCOME_LATER };
 
-/* By OTLP: these answers ask for another try, and other failures are final. */
+/* By OTLP: these answers, and none at all, ask for another try; other failures are final. */
 static enum outcome outcome_of(const struct post_outcome *o)
 {
-	if (o->error)
-		return OUTCOME_LATER;
-	if (o->status / 100 == 2)
+	if (o->failure == NULL)
 		return OUTCOME_TAKEN;
-	return o->status == 429 || o->status == 502 || o->status == 503 || o->status == 504 ? OUTCOME_LATER
-											     : OUTCOME_REFUSED;
+	return o->status == 0 || o->status == 429 || o->status == 502 || o->status == 503 || o->status == 504
+		       ? OUTCOME_LATER : OUTCOME_REFUSED;
 }
 
 /* "partialSuccess":{"rejectedSpans":"3"}; a number of 64 bits is a string in OTLP's JSON, but both are to be
@@ -272,14 +270,11 @@ static void count_taken(struct exporter *x, const struct post_outcome *o)
 
 static void count_failed(struct exporter *x, const struct post_outcome *o, enum outcome outcome)
 {
-	char status[24];
-
-	snprintf(status, sizeof(status), "HTTP %d", o->status);
 	atomic_fetch_add(&x->failed_posts, 1);
 	/* Once for a row of them. */
 	if (x->retry_ms == 0)
 		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->url),
-			  LOG_STR("error", o->error ? o->error : status));
+			  LOG_STR("error", o->failure));
 	x->retry_ms = follower_backoff_ms(outcome == OUTCOME_LATER ? x->retry_ms : 0, RETRY_MAX_MS);
 	if (outcome == OUTCOME_REFUSED)
 		atomic_fetch_add(&x->dropped[EXPORTER_REFUSED], x->batch.spans);
@@ -343,7 +338,7 @@ static int64_t flush(struct exporter *x, int64_t now_ns)
 	if (x->post && now_ns >= x->flush_until_ns) {
 		poster_cancel(x->post);
 		x->is_last_try = true;
-		posted(x, &(struct post_outcome){.error = "no answer before the server stopped"});
+		posted(x, &(struct post_outcome){.failure = "no answer before the server stopped"});
 	}
 	if (x->post)
 		return x->flush_until_ns;

@@ -134,8 +134,18 @@ void poster_cancel(struct post *post)
 
 /* --- The outcome --- */
 
+/* Of an answer. */
+static const char *status_failure(int status, char text[SENTENCE_MAX])
+{
+	if (status / 100 == 2)
+		return NULL;
+	snprintf(text, SENTENCE_MAX, "HTTP %d%s", status,
+		 status / 100 == 3 ? ", and redirects are not followed" : "");
+	return text;
+}
+
 /* Why there is no answer. */
-static const char *failure(struct post *post, CURLcode result, char text[SENTENCE_MAX])
+static const char *transfer_failure(struct post *post, CURLcode result, char text[SENTENCE_MAX])
 {
 	const char *words = post->error[0] ? post->error : curl_easy_strerror(result);
 	long number = 0;
@@ -170,10 +180,11 @@ static void end(struct post *post, CURLcode result)
 		curl_easy_getinfo(post->curl, CURLINFO_CONTENT_TYPE, &outcome.content_type);
 		curl_easy_getinfo(post->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
 		outcome.status = (int)status;
+		outcome.failure = status_failure(outcome.status, text);
 		outcome.retry_after_s = retry_after_s;
 		outcome.body = buf_str(&post->answer);
 	} else {
-		outcome.error = failure(post, result, text);
+		outcome.failure = transfer_failure(post, result, text);
 	}
 	post->done(post->ctx, &outcome);
 	poster_cancel(post);

@@ -25,8 +25,8 @@ enum {
 
 /* What has become of a post. Borrowed for the call. */
 struct post_outcome {
-	const char *error;		/* a sentence: why there is no answer. NULL: there is one */
-	int status;
+	const char *failure;		/* a sentence; NULL: the answer is a 2xx */
+	int status;			/* 0: there is no answer */
 	struct str body;
 	const char *content_type;	/* NULL: it does not say */
 	int64_t retry_after_s;		/* 0: it does not say */

@@ -147,14 +147,13 @@ static void read_accepted(const struct json *body, struct arena *arena, struct d
 	a->has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 }
 
-static void read_status(const struct post_outcome *o, struct arena *arena, struct delivery_answer *a)
+static void read_failure(const struct post_outcome *o, struct arena *arena, struct delivery_answer *a)
 {
-	const char *more = o->status / 100 == 3 ? ", and redirects are not followed" : "";
 	int64_t wait_s = o->retry_after_s < WEBHOOK_RETRY_AFTER_MAX_S ? o->retry_after_s : WEBHOOK_RETRY_AFTER_MAX_S;
 
 	if (o->status == 410 || o->status == 422)
 		a->verb = VERB_REJECT;
-	a->text = arena_printf(arena, "HTTP %d%s", o->status, more);
+	a->text = arena_str(arena, str_of(o->failure));
 	if (wait_s > 0)
 		a->delay_ms = wait_s * 1000;
 }
@@ -170,16 +169,12 @@ void webhook_post_answer(const struct post_outcome *o, int64_t lease, struct are
 	*ret = (struct delivery_answer){
 		.verb = VERB_NACK, .lease = lease, .delay_ms = -1, .result.input_tokens = -1,
 	};
-	if (o->error) {
-		ret->text = arena_str(arena, str_of(o->error));
-		return;
-	}
 	if (o->body.n)
 		is_read = json_parse(o->body, ANSWER_DEPTH, arena, &body, &error);
 	if (read_reject(&body, ret))
 		return;
-	if (o->status / 100 != 2)
-		read_status(o, arena, ret);
+	if (o->failure)
+		read_failure(o, arena, ret);
 	else if (!is_read && says_json(o))
 		nack(ret, arena_printf(arena, "the answer says that it is JSON, and is not: %s", error.detail));
 	else
