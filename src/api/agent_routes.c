@@ -2,11 +2,11 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "api/webhook.h"
 #include "codec/base64.h"
 #include "codec/json_member.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/delivery.h"
+#include "outbound/webhook.h"
 
 #include <stdlib.h>
 #include <unistd.h>

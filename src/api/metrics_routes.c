@@ -3,14 +3,14 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
-#include "api/alert_post.h"
-#include "api/exporter.h"
 #include "api/feed.h"
 #include "engine/queues.h"
 #include "api/routes.h"
 #include "engine/watch.h"
 #include "core/watch/alerts.h"
 #include "core/delivery/delivery.h"
+#include "outbound/alert_post.h"
+#include "outbound/exporter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,8 +265,7 @@ static void put_alerts(struct buf *out, struct watch *watch, struct alert_post *
 {
 	uint64_t sent = 0, failed = 0;
 
-	if (post)
-		alert_post_counts(post, &sent, &failed);
+	alert_post_counts(post, &sent, &failed);
 	head(out, "spine_alerts_firing", "gauge", "Alerts of the server that are firing.");
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),

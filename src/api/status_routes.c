@@ -1,8 +1,8 @@
 /* Health, readiness, status. */
-#include "api/exporter.h"
 #include "api/feed.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
+#include "outbound/exporter.h"
 
 #include <unistd.h>
 

@@ -21,7 +21,7 @@
 
 #include <stdatomic.h>
 
-struct follower;
+struct listener;
 struct indexer;
 struct token_cache;
 struct waiting;
@@ -53,7 +53,7 @@ struct engine {
 	struct indexer *indexer;	/* NULL: stepped */
 	struct waiting *waiting;
 	struct watch *watch;
-	struct follower *followers;
+	struct listener *listeners;
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
 	int64_t last_prune_ms;		/* the writer's thread's own */
@@ -62,8 +62,8 @@ struct engine {
 /* Opens the store, which must not be open elsewhere for writing. On failure returns NULL, with a sentence in *error.
  * Returns owned. Nothing happens before engine_start. */
 struct engine *engine_open(const struct engine_config *config, struct buf *error);
-/* Before engine_start. Borrows f. */
-void engine_follow(struct engine *e, struct follower *f);
+/* Before engine_start. Borrows l. */
+void engine_listen(struct engine *e, struct listener *l);
 void engine_start(struct engine *e);
 /* No operation waits any more: those that do are answered. */
 void engine_drain(struct engine *e);
@@ -78,15 +78,15 @@ int64_t engine_wake_at(struct engine *e);
 
 int64_t engine_now_ms(const struct engine *e);
 
-/* Somebody who reads what was committed, from a cursor of its own. */
-struct follower {
-	/* Both on the writer's thread, and short. Optional, within a transaction, which may be undone yet: a handoff has
-	 * changed. */
+/* Somebody who is told of every commit, on the writer's thread, and does no more than to wake whoever reads what was
+ * committed. */
+struct listener {
+	/* With the ids of the agents that something was queued for. */
+	void (*committed)(void *ctx, const int64_t *agents, size_t count);
+	/* Optional, for tests: a handoff was changed, in a transaction that may be undone yet. */
 	void (*changed)(void *ctx, const struct handoff_row *h);
-	/* A transaction is over. */
-	void (*ended)(void *ctx, bool committed);
 	void *ctx;
-	struct follower *next;		/* the engine's */
+	struct listener *next;		/* the engine's */
 };
 
 /* What a thread reads with. */

@@ -1,12 +1,8 @@
 /* What the files of webhooks share. Nobody else includes this. */
-#ifndef SPINE_API_WEBHOOK_INTERNAL_H
-#define SPINE_API_WEBHOOK_INTERNAL_H
+#ifndef SPINE_OUTBOUND_WEBHOOK_INTERNAL_H
+#define SPINE_OUTBOUND_WEBHOOK_INTERNAL_H
 
-#include "api/webhook.h"
-#include "base/list.h"
-
-#include <curl/curl.h>
-#include <pthread.h>
+#include "outbound/webhook.h"
 
 enum {
 	WEBHOOK_AGENT_MAX = 4,		/* under way at a time for one agent */
@@ -23,45 +19,36 @@ struct webhook_target {
 	atomic_bool is_on;		/* it has one now */
 	/* The writer's thread's own. */
 	struct list same;		/* of its bucket */
-	struct list queued;		/* of those that the transaction under way has queued something for */
 	/* Under the lock. */
 	struct list pending;		/* of those that there may be something for */
-	/* The own thread's. */
+	/* The followers' thread's. */
 	int under_way;			/* taken, or being taken, and not settled yet */
 	bool is_taking;
 	bool may_have_left;		/* a server before this one may have left leases */
 };
 
 struct webhook {
-	struct api *api;
+	struct follower follower;
 	struct webhook_config config;
-	CURLM *multi;
-	struct store_conn *reader;	/* the own thread's */
-	pthread_t thread;
-	bool is_running;		/* the starting thread's */
-	_Atomic int64_t drain_until_ns;	/* 0: not draining */
+	_Atomic int64_t drain_until_ns;	/* set before it is told to stop */
 	/* The writer's thread's own. */
 	struct list buckets[WEBHOOK_BUCKETS];
-	struct list queued;
 	/* Shared. */
 	pthread_mutex_t lock;
 	struct list pending;
-	struct list back;		/* errands that the writer has done */
-	/* The own thread's. */
+	/* The followers' thread's. */
 	struct list posts;		/* being posted */
-	int under_way;
-	size_t errands;			/* that the writer has */
+	int under_way;			/* of all targets together */
 };
 
 /* webhook_agents.c */
 
-/* Before the thread runs: the agents of the store that have a webhook. */
+/* Before the followers run: the agents of the store that have a webhook. */
 enum store_status webhook_add_stored(struct webhook *w, struct store_conn *c);
 void webhook_free_agents(struct webhook *w);
-/* There may be something for it. From any thread. */
+/* There may be something for it. Any thread. */
 void webhook_add_pending(struct webhook *w, struct webhook_target *t);
-/* On the own thread: the next that may have something taken for it, and is off the list then; NULL where there is
- * none. */
+/* On the followers' thread: the next that may have something taken for it. It is off the list then. NULL: none. */
 struct webhook_target *webhook_next_pending(struct webhook *w);
 
 #endif

@@ -1,7 +1,10 @@
 /* Which addresses a webhook may have. Whoever can register an agent makes the server post there, so that by default it
- * is this machine only: 127.0.0.0/8, [::1] and localhost. The operator's list adds others. */
-#ifndef SPINE_API_WEBHOOK_URL_H
-#define SPINE_API_WEBHOOK_URL_H
+ * is this machine only: 127.0.0.0/8, [::1] and localhost. The operator's list adds others.
+ *
+ * Names are checked, not the addresses that they have just now. That is enough: what stands for this machine is a
+ * number, or "localhost", which is never looked up (poster.h), and a name of the list is trusted wherever it leads. */
+#ifndef SPINE_OUTBOUND_WEBHOOK_URL_H
+#define SPINE_OUTBOUND_WEBHOOK_URL_H
 
 #include "core/problem.h"
 

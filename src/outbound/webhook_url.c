@@ -1,9 +1,8 @@
-#include "api/webhook_url.h"
+#include "outbound/webhook_url.h"
 
-#include "api/guard.h"
+#include "outbound/poster_url.h"
 
-#include <curl/curl.h>
-#include <stdlib.h>
+#include <arpa/inet.h>
 
 enum { URL_MAX = 2048, HOST_MAX = 255 };
 
@@ -54,56 +53,47 @@ static bool fits(struct str pattern, struct str host)
 	return host.n > pattern.n && str_ieq(str_sub(host, host.n - pattern.n, host.n), pattern);
 }
 
-static bool is_allowed(struct str hosts, struct str host)
+static bool is_this_machine(const char *host)
 {
-	if (guard_is_loopback(host))
+	struct in_addr v4;
+
+	return str_ieq(str_of(host), STR("localhost")) || strcmp(host, "[::1]") == 0 ||
+	       (inet_pton(AF_INET, host, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+static bool is_allowed(struct str hosts, const char *host)
+{
+	if (is_this_machine(host))
 		return true;
 	while (hosts.p)
-		if (fits(str_trim(str_cut(&hosts, ',')), host))
+		if (fits(str_trim(str_cut(&hosts, ',')), str_of(host)))
 			return true;
 	return false;
 }
 
-/* The parser is libcurl's own, so that what is looked at here is where it connects to. */
 enum problem_code webhook_url_check(struct str hosts, struct str url, struct problem *problem)
 {
-	CURLU *parts = curl_url();
-	char *scheme = NULL, *host = NULL, *user = NULL, *password = NULL;
+	struct poster_url parts;
 	char text[URL_MAX + 1];
 	enum problem_code code = P_OK;
 
-	if (parts == NULL)
-		abort();	/* out of memory */
-	if (url.n > URL_MAX || memchr(url.p, '\0', url.n)) {
-		code = problem_set(problem, P_INVALID_FIELD, "webhook",
+	if (url.n > URL_MAX || memchr(url.p, '\0', url.n))
+		return problem_set(problem, P_INVALID_FIELD, "webhook",
 				   "webhook is longer than %d bytes or holds a NUL", URL_MAX);
-		goto out;
-	}
 	memcpy(text, url.p, url.n);
 	text[url.n] = '\0';
-	if (curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK) {
-		curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
-		curl_url_get(parts, CURLUPART_HOST, &host, 0);
-		curl_url_get(parts, CURLUPART_USER, &user, 0);
-		curl_url_get(parts, CURLUPART_PASSWORD, &password, 0);
-	}
-	if (scheme == NULL || host == NULL || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
+	if (!poster_url_parse(text, &parts))
 		code = problem_set(problem, P_INVALID_FIELD, "webhook",
 				   "webhook is not an address such as http://127.0.0.1:9000/handoffs");
-	else if (user || password)
+	else if (parts.has_user)
 		code = problem_set(problem, P_INVALID_FIELD, "webhook",
 				   "webhook names a user; everybody who can list agents would see it. The "
 				   "signature shows who is posting");
-	else if (!is_allowed(hosts, str_of(host)))
+	else if (!is_allowed(hosts, parts.host))
 		code = problem_set(problem, P_INVALID_FIELD, "webhook",
 				   "webhook is on the host %.100s; only this machine (127.0.0.1, [::1], "
 				   "localhost) and the hosts that the server was given with --webhook-hosts are "
-				   "posted to", host);
-out:
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(user);
-	curl_free(password);
-	curl_url_cleanup(parts);
+				   "posted to", parts.host);
+	poster_url_release(&parts);
 	return code;
 }

@@ -1,15 +1,18 @@
 /* Sends spans to a collector of traces, as OTLP over HTTP with JSON. Off unless an endpoint is configured.
  *
- * A thread of its own reads the events behind its position from the store, on a connection of its own, makes spans of
- * them (core/watch/span.h) and posts them, a batch at a time. The writer only wakes it, and pays for no more than that:
- * what is still to be sent is in the store, so a collector that is slow, or gone, holds up nothing and costs no
- * memory. What it cannot be sent within reason is dropped, and counted by reason.
+ * A follower (follower.h). It reads the events behind its cursor from the store, makes spans of them
+ * (core/watch/span.h) and posts them, a batch at a time. The writer only wakes it, and pays for no more than that: what
+ * is still to be sent is in the store, so a collector that is slow, or gone, holds up nothing and costs no memory. What
+ * it cannot be sent within reason is dropped, and counted by reason.
+ *
+ * The cursor is in memory only. A server that stops sends what is left, for two seconds at most, and counts the rest as
+ * dropped; one that is killed loses the spans of its last seconds. The next one begins with what happens then.
  */
-#ifndef SPINE_API_EXPORTER_H
-#define SPINE_API_EXPORTER_H
+#ifndef SPINE_OUTBOUND_EXPORTER_H
+#define SPINE_OUTBOUND_EXPORTER_H
 
-#include "base/buf.h"
 #include "base/log.h"
+#include "outbound/follower.h"
 
 struct exporter;
 
@@ -27,22 +30,23 @@ enum exporter_drop {
 	EXPORTER_DROP_COUNT
 };
 
+/* All borrowed. */
 struct exporter_config {
+	struct followers *followers;
+	const struct log *log;
 	const char *endpoint;		/* "http://127.0.0.1:4318": /v1/traces is added unless it ends so */
 	int64_t interval_ms;		/* how long spans gather before they are sent */
 	int64_t behind_max;		/* events; what lies further back is not sent any more */
-	const char *data_dir;
-	const char *ca_file;		/* authorities that are trusted; NULL: the system's. Borrowed */
-	const struct log *log;		/* both borrowed */
 };
 
 /* False with a sentence where spans cannot be sent there, whatever listens. */
 bool exporter_endpoint_is_valid(const char *endpoint, struct buf *error);
-/* Starts with what happens from now on. Returns owned; NULL with a sentence where the endpoint cannot be used. */
-struct exporter *exporter_start(const struct exporter_config *config, struct buf *error);
-/* On the writer's thread, after a commit. NULL-safe. */
+/* Sends what happens from now on, when the followers run. Returns owned; NULL with a sentence where the endpoint cannot
+ * be used, or the store cannot be read. */
+struct exporter *exporter_new(const struct exporter_config *config, struct buf *error);
+/* After a commit. Any thread. NULL-safe. */
 void exporter_wake(struct exporter *x);
-/* After the writer has ended: sends what is left, for a moment at most, and frees. NULL-safe. */
+/* After the writer has ended: sends what is left, for two seconds at most, and frees. NULL-safe. */
 void exporter_stop(struct exporter *x);
 
 struct exporter_counts {

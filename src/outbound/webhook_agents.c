@@ -1,10 +1,10 @@
 /* Which agents have a webhook, and for which of them there may be something to post. */
-#include "api/webhook_internal.h"
+#include "outbound/webhook_internal.h"
 
-#include "api/webhook_url.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "core/delivery/agent.h"
+#include "outbound/webhook_url.h"
 
 #include <stdlib.h>
 
@@ -69,7 +69,6 @@ static struct webhook_target *add(struct webhook *w, const struct agent_place *a
 	t->name = mem_strndup(agent->name.p, agent->name.n);
 	t->space_name = mem_strndup(agent->space_name.p, agent->space_name.n);
 	list_init(&t->same);
-	list_init(&t->queued);
 	list_init(&t->pending);
 	list_add(bucket_of(w, agent->id), &t->same);
 	return t;
@@ -92,30 +91,17 @@ void webhook_set(struct webhook *w, const struct agent_place *agent, bool has_we
 	}
 	/* There may be something from the time when it had none. */
 	webhook_add_pending(w, t);
-	curl_multi_wakeup(w->multi);
+	follower_wake(&w->follower);
 }
 
-void webhook_queued(struct webhook *w, int64_t agent)
+void webhook_wake(struct webhook *w, int64_t agent)
 {
 	struct webhook_target *t = w ? find(w, agent) : NULL;
 
-	if (t && atomic_load(&t->is_on) && list_is_empty(&t->queued))
-		list_add(&w->queued, &t->queued);
-}
-
-void webhook_transaction_ended(struct webhook *w, bool committed)
-{
-	if (w == NULL || list_is_empty(&w->queued))
+	if (t == NULL || !atomic_load(&t->is_on))
 		return;
-	while (!list_is_empty(&w->queued)) {
-		struct webhook_target *t = LIST_ELEMENT(w->queued.next, struct webhook_target, queued);
-
-		list_remove(&t->queued);
-		if (committed)
-			webhook_add_pending(w, t);
-	}
-	if (committed)
-		curl_multi_wakeup(w->multi);
+	webhook_add_pending(w, t);
+	follower_wake(&w->follower);
 }
 
 /* --- From the store --- */
@@ -134,7 +120,7 @@ static void add_stored(struct webhook *w, const struct agent_place *place, struc
 	    agent_settings(&settings, &agent, &problem) != P_OK || agent.webhook.p == NULL)
 		return;
 	if (webhook_url_check(w->config.hosts, agent.webhook, &problem) != P_OK)
-		log_write(w->api->log, LOG_WARN, "an agent's webhook cannot be posted to",
+		log_write(w->config.log, LOG_WARN, "an agent's webhook cannot be posted to",
 			  LOG_SLICE("agent", place->name), LOG_SLICE("space", place->space_name),
 			  LOG_STR("reason", problem.detail));
 	t = add(w, place);
