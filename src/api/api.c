@@ -73,7 +73,7 @@ static enum problem_code read_idempotency_key(struct call *call)
 	struct str path = http_req_path(call->req), body = http_req_body(call->req);
 	struct buf all;
 
-	if (key.p == NULL || !(call->route->flags & ROUTE_CREATES))
+	if (key.p == NULL || !(call->op->kind->flags & OP_TAKES_KEY))
 		return P_OK;
 	if (key.n < 1 || key.n > KEY_MAX)
 		return problem_set(&call->op->problem, P_INVALID_FIELD, "Idempotency-Key",

@@ -72,8 +72,8 @@ struct call {
 	/* Set by read: the call goes on by itself, and is answered by whoever has it (feed.h). */
 	bool is_kept;
 	void (*finish)(struct call *call);	/* instead of encode and reply; NULL: these */
+	void *input;				/* what decode keeps for encode */
 	/* The old way. */
-	void *input;				/* what decode made */
 	void *output;				/* what read or write made */
 	struct op own_op;
 	struct op_kind own_kind;
