@@ -7,17 +7,9 @@
 #define SPINE_API_PAGE_H
 
 #include "api/call.h"
+#include "engine/page.h"
 
 enum { PAGE_SIZE_DEFAULT = 20, PAGE_SIZE_MAX = 1000 };
-
-struct page {
-	size_t size;
-	/* where the page starts; 0: at the beginning. What it counts is the list's own business. */
-	uint64_t position;
-	uint64_t extra;		/* a second number for lists that need one */
-	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
-	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
-};
 
 enum problem_code page_read(struct call *call, struct page *ret);
 /* The same for a list that takes the parameters named in known (ended by NULL), each once, and no others: one that

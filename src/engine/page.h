@@ -1,0 +1,28 @@
+/* Which part of a list is asked for. */
+#ifndef SPINE_ENGINE_PAGE_H
+#define SPINE_ENGINE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct page {
+	size_t size;
+	/* Where the page starts; 0: at the beginning. What it counts is the list's own business. */
+	uint64_t position;
+	uint64_t extra;		/* a second number for lists that need one */
+	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
+	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
+};
+
+/* Whoever asks the store for one row more than the page holds learns whether there are more: that one is left out. */
+static inline bool page_cut(const struct page *page, size_t *count)
+{
+	bool more = *count > page->size;
+
+	if (more)
+		*count = page->size;
+	return more;
+}
+
+#endif
