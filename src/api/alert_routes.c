@@ -44,11 +44,9 @@ static enum problem_code decode_list(struct call *call)
 {
 	static const char *const known[] = {"state", NULL};
 	struct alert_list *l = call_op(call);
-	struct page *page = arena_zalloc(call->op->arena, sizeof(*page));
 	struct str state = call_query(call, "state");
-	enum problem_code code = page_read_only(call, known, page);
+	enum problem_code code = page_read_only(call, known, &l->page);
 
-	call->input = page;
 	if (code != P_OK)
 		return code;
 	l->wanted = ALERTS_FIRING;
@@ -62,9 +60,7 @@ static enum problem_code decode_list(struct call *call)
 				   (int)(state.n < 32 ? state.n : 32), state.p);
 	/* Who asks what is wrong wants all of it. */
 	if (call_query(call, "page_size").p == NULL)
-		page->size = l->wanted == ALERTS_FIRING ? FIRING_PAGE : PAST_PAGE;
-	l->size = page->size;
-	l->position = (int64_t)page->position;
+		l->page.size = l->wanted == ALERTS_FIRING ? FIRING_PAGE : PAST_PAGE;
 	return P_OK;
 }
 
@@ -113,7 +109,7 @@ static void encode_list(struct call *call)
 		json_end_object(&w);
 	}
 	json_end_array(&w);
-	page_put_next(call, call->input, &w, l->has_more, l->count ? (uint64_t)l->rows[l->count - 1].id : 0, 0);
+	page_put_next(call, &l->page, &w, l->has_more, l->count ? (uint64_t)l->rows[l->count - 1].id : 0, 0);
 	call_end_reply(call, &w);
 }
 

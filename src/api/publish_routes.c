@@ -1,5 +1,5 @@
 /* Publishing to a channel: one handoff per receiver, all or none; and join, which waits for what they make of it. */
-#include "api/channel.h"
+#include "engine/channel.h"
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
@@ -197,7 +197,7 @@ static enum problem_code write_publish(struct call *call, struct store_conn *c)
 {
 	struct publishing *p = call->input;
 	enum store_status status = store_savepoint(c);
-	enum problem_code code = status == STORE_OK ? channel_make(call, c, &p->channel)
+	enum problem_code code = status == STORE_OK ? channel_make(call->op, c, call->params[0], &p->channel)
 						    : problem_of_store(&call->op->problem, status);
 
 	p->count = 0;
@@ -354,7 +354,7 @@ static enum problem_code write_join(struct call *call, struct store_conn *c)
 {
 	struct joining *j = call->input;
 	int64_t id = waiting_id(call->op->space, j->envelope);
-	enum problem_code code = call->op->wait.is_again ? P_OK : channel_find(call, c, &j->channel);
+	enum problem_code code = call->op->wait.is_again ? P_OK : channel_find(call->op, c, call->params[0], &j->channel);
 	enum store_status status = STORE_OK;
 
 	if (code != P_OK)

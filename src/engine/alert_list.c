@@ -27,11 +27,10 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	read_rules(l);
 	if (op->space == 0)
 		return P_OK;
-	l->rows = arena_calloc(op->arena, l->size + 1, sizeof(*l->rows));
-	status = store_alerts(c, op->space, l->wanted, l->position, l->size + 1, op->arena, l->rows, &l->count);
-	l->has_more = l->count > l->size;
-	if (l->has_more)
-		l->count = l->size;
+	l->rows = arena_calloc(op->arena, l->page.size + 1, sizeof(*l->rows));
+	status = store_alerts(c, op->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, op->arena, l->rows,
+			      &l->count);
+	l->has_more = page_cut(&l->page, &l->count);
 	return op_stored(op, status);
 }
 

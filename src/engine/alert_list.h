@@ -4,13 +4,13 @@
 
 #include "core/watch/alerts.h"
 #include "engine/op.h"
+#include "engine/page.h"
 
 struct alert_list {
 	struct op op;
 	/* In. */
 	enum alerts_wanted wanted;
-	size_t size;
-	int64_t position;		/* the last id of the page before; 0: at the beginning */
+	struct page page;		/* its position: the last id of the page before */
 	/* Out. */
 	struct alert_row *rows;
 	size_t count;
