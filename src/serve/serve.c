@@ -300,6 +300,16 @@ static void webhooks_ended(void *ctx, bool committed)
 	webhook_transaction_ended(ctx, committed);
 }
 
+static enum problem_code check_webhook(void *ctx, struct str url, struct problem *problem)
+{
+	return webhook_check(ctx, url, problem);
+}
+
+static void set_webhook(void *ctx, const struct agent_place *agent, bool has_webhook)
+{
+	webhook_set(ctx, agent, has_webhook);
+}
+
 static void tell_alerts(void *ctx)
 {
 	alert_post_wake(ctx);
@@ -319,6 +329,7 @@ static bool make_followers(struct server *s, struct buf *error)
 				   &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
 	if (api->webhook == NULL)
 		return false;
+	api->engine->webhooks = (struct engine_webhooks){check_webhook, set_webhook, api->webhook};
 	s->streams = (struct follower){.ended = streams_ended, .ctx = api->feed};
 	s->webhooks = (struct follower){.changed = webhooks_changed, .ended = webhooks_ended, .ctx = api->webhook};
 	s->spans = (struct follower){.ended = spans_ended, .ctx = api->exporter};
