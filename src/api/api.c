@@ -268,8 +268,6 @@ static void finish(struct op *op)
 		call->finish(call);
 		return;
 	}
-	if (call->is_kept)
-		return;
 	if (op->problem.code == P_OK && op->is_replayed)
 		put_kept(call);
 	else if (op->problem.code == P_OK && call->reply.len == 0 && !http_req_is_gone(call->req))

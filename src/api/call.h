@@ -69,9 +69,8 @@ struct call {
 	const struct http_header *headers;	/* more of the reply, ended by one without a name; NULL: none */
 	struct buf reply;
 	bool is_stream;				/* the reply has begun; it ends with the call */
-	/* Set by read: the call goes on by itself, and is answered by whoever has it (feed.h). */
-	bool is_kept;
-	void (*finish)(struct call *call);	/* instead of encode and reply; NULL: these */
+	/* Instead of encode and reply, as for a stream; NULL: these. */
+	void (*finish)(struct call *call);
 	void *input;				/* what decode keeps for encode */
 	/* The old way. */
 	void *output;				/* what read or write made */
