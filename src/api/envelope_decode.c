@@ -168,11 +168,10 @@ static void warn_unknown_of_items(struct call *call, const struct json *list, co
 					  arena_printf(call->op->arena, "%s[%u].", name, i).p);
 }
 
-static enum problem_code read_request(struct call *call, struct handoff_input *in)
+static enum problem_code read_request(struct call *call, const struct json *b, struct packing *in)
 {
 	static const char *const waive_fields[] = {"key", "reason", NULL};
 	static const char *const decision_fields[] = {"decision", "outcome", NULL};
-	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->op->problem;
 	enum problem_code code;
@@ -311,7 +310,7 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 }
 
 /* Named by the sender; or else the envelope that the body once was, where it still says so and this server has it. */
-static enum problem_code read_v1_parent(const struct json *b, struct handoff_input *in, struct problem *p)
+static enum problem_code read_v1_parent(const struct json *b, struct packing *in, struct problem *p)
 {
 	const struct json *id = json_get(b, "envelope_id"), *digest = json_get(b, "digest");
 	enum problem_code code = read_parent(b, "parent", &in->parent, p);
@@ -322,12 +321,11 @@ static enum problem_code read_v1_parent(const struct json *b, struct handoff_inp
 	return code;
 }
 
-static enum problem_code read_v1(struct call *call, struct handoff_input *in)
+static enum problem_code read_v1(struct call *call, const struct json *b, struct packing *in)
 {
 	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
 					    "from", "context", "extensions", "parent", "envelope_id",
 					    "digest", NULL};
-	const struct json *b = in->body;
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->op->problem;
 	enum problem_code code;
@@ -393,9 +391,9 @@ static void read_v2_refs(struct call *call, const struct json *memory, const str
 }
 
 /* What the envelope's hop waived and decided itself, where it says which one it is; the rest comes from its parent. */
-static enum problem_code read_v2_own(struct call *call, struct handoff_input *in)
+static enum problem_code read_v2_own(struct call *call, const struct json *b, struct packing *in)
 {
-	const struct json *b = in->body, *lineage = json_get(b, "lineage");
+	const struct json *lineage = json_get(b, "lineage");
 	struct handoff_draft *d = &in->draft;
 	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
 	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->op->problem);
@@ -410,13 +408,13 @@ static enum problem_code read_v2_own(struct call *call, struct handoff_input *in
 	return P_OK;
 }
 
-static enum problem_code read_v2(struct call *call, struct handoff_input *in)
+static enum problem_code read_v2(struct call *call, const struct json *b, struct packing *in)
 {
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
 					    "from", "to", "traceparent", "task", "memory", "history", "constraints",
 					    "waived", "expected_output", "lineage", "budget", "completeness",
 					    "extensions", "guard", "fetch_hint", "since", NULL};
-	const struct json *b = in->body, *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
+	const struct json *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");
 	struct handoff_draft *d = &in->draft;
 	struct problem *p = &call->op->problem;
@@ -441,7 +439,7 @@ static enum problem_code read_v2(struct call *call, struct handoff_input *in)
 	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
 		return code;
 	read_v2_refs(call, json_get(b, "memory"), budget, d);
-	return read_v2_own(call, in);
+	return read_v2_own(call, b, in);
 }
 
 static enum problem_code unsupported(struct call *call, const struct json *version)
@@ -475,22 +473,22 @@ static struct str read_traceparent(struct str value)
 	return value;
 }
 
-enum problem_code envelope_decode(struct call *call, const struct json *body, struct handoff_input *ret)
+enum problem_code envelope_decode(struct call *call, const struct json *body, struct packing *ret)
 {
 	const struct json *v1 = json_get(body, "version"), *v2 = json_get(body, "envelope_version");
-	struct handoff_input in = {.body = body, .draft = {.include_recent = 20, .include_pins = true}};
+	struct packing in = {.draft = {.include_recent = 20, .include_pins = true}};
 	enum problem_code code;
 
 	if (v2 && v2->type == JSON_STRING && str_is(v2->s, ENVELOPE_VERSION))
-		code = read_v2(call, &in);
+		code = read_v2(call, body, &in);
 	else if (v2)
 		code = unsupported(call, v2);
 	else if (v1 && v1->type == JSON_INT && v1->i == 1)
-		code = read_v1(call, &in);
+		code = read_v1(call, body, &in);
 	else if (v1)
 		code = unsupported(call, v1);
 	else
-		code = read_request(call, &in);
+		code = read_request(call, body, &in);
 	if (code != P_OK)
 		return code;
 	if (in.draft.from.p == NULL)

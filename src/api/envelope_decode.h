@@ -3,20 +3,10 @@
 #define SPINE_API_ENVELOPE_DECODE_H
 
 #include "api/call.h"
-#include "core/envelope/assemble.h"
-
-struct handoff_input {
-	const struct json *body;
-	struct handoff_draft draft;
-	uint64_t parent;		/* 0: none */
-	struct str parent_digest;	/* p == NULL: it must be there; else only where it is this one */
-	bool is_v1;
-	struct str tokenizer;		/* p == NULL: the receiver's */
-	bool dry_run;
-};
+#include "engine/pack.h"
 
 /* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */
-enum problem_code envelope_decode(struct call *call, const struct json *body, struct handoff_input *ret);
+enum problem_code envelope_decode(struct call *call, const struct json *body, struct packing *ret);
 
 /* The member "envelope_id" of the body; *ret is left as it is where that is absent. */
 enum problem_code envelope_body_id(struct call *call, uint64_t *ret);

@@ -1,7 +1,6 @@
 /* Packing envelopes, and reading them in every form. */
 #include "api/considered_json.h"
 #include "api/envelope_decode.h"
-#include "api/pack.h"
 #include "api/routes.h"
 #include "api/since_json.h"
 #include "api/traceparent.h"
@@ -12,24 +11,9 @@
 
 static enum problem_code decode_handoff(struct call *call)
 {
-	struct pack *p = arena_zalloc(call->op->arena, sizeof(*p));
+	struct pack *p = call_op(call);
 
-	call->input = p;
-	return pack_decode(call, &call->body, p);
-}
-
-static enum problem_code prepare_handoff(struct call *call, struct store_conn *c)
-{
-	struct pack *p = call->input;
-	enum problem_code code = pack_prepare(call, c, p);
-
-	call->op->is_answered = p->in.dry_run;
-	return code;
-}
-
-static enum problem_code write_handoff(struct call *call, struct store_conn *c)
-{
-	return pack_write(call, c, call->input);
+	return envelope_decode(call, &call->body, &p->packing);
 }
 
 static void put_dry_run(struct json_writer *w, const struct pack_dry *d, int64_t max_tokens)
@@ -60,7 +44,7 @@ static void put_dry_run(struct json_writer *w, const struct pack_dry *d, int64_t
 	json_end_object(w);
 }
 
-static void encode_dry_run(struct call *call, const struct pack *h)
+static void encode_dry_run(struct call *call, const struct packing *h)
 {
 	struct json_writer w;
 	struct buf text;
@@ -90,10 +74,10 @@ static void encode_dry_run(struct call *call, const struct pack *h)
  * them. */
 static void encode_handoff(struct call *call)
 {
-	struct pack *h = call->input;
+	const struct packing *h = &((struct pack *)call_op(call))->packing;
 	struct json_writer w;
 
-	if (h->in.dry_run) {
+	if (h->dry_run) {
 		encode_dry_run(call, h);
 		return;
 	}
@@ -242,8 +226,7 @@ static void encode_verify(struct call *call)
 }
 
 const struct route envelope_routes[] = {
-	{HTTP_POST, "/v1/envelopes", ROUTE_BODY | ROUTE_CREATES | ROUTE_INDEX,
-	 .decode = decode_handoff, .write = write_handoff, .encode = encode_handoff, .prepare = prepare_handoff},
+	{HTTP_POST, "/v1/envelopes", ROUTE_BODY, &pack_kind, decode_handoff, encode_handoff},
 	{HTTP_GET, "/v1/envelopes/{}", 0, .decode = decode_reading, .read = read_reading, .encode = encode_reading},
 	{HTTP_GET, "/v1/envelopes/{}/verify", 0, .decode = decode_verify, .read = read_verify, .encode = encode_verify},
 	{0},

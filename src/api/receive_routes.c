@@ -11,25 +11,11 @@
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
+#include "engine/receive.h"
 
-enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100, TAKEN_BYTES = 16 << 20 };
+enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100 };
 
-struct receiving {
-	int64_t wait_ms;
-	int64_t lease_ms;		/* 0: the handoff's ack timeout */
-	int64_t max;
-	struct str instance;		/* p == NULL: not told */
-	bool with_envelope;
-	bool with_prompt;
-	struct handoff_row *rows;
-	size_t count;
-	/* Of a stream. */
-	uint64_t held;			/* the handoff that the receiver has not settled yet; 0: none */
-	int64_t held_lease;
-	struct arena round;		/* for one handoff: a stream lives long */
-};
-
-static enum problem_code read_format(struct call *call, struct receiving *r, struct str format)
+static enum problem_code read_format(struct call *call, struct receive *r, struct str format)
 {
 	enum problem_code code = P_OK;
 
@@ -44,13 +30,13 @@ static enum problem_code read_format(struct call *call, struct receiving *r, str
 static enum problem_code decode_receive(struct call *call)
 {
 	static const char *const known[] = {"wait_s", "max", "lease_s", "instance", "format", NULL};
-	struct receiving *r = arena_zalloc(call->op->arena, sizeof(*r));
+	struct receive *r = call_op(call);
 	const struct json *b = &call->body;
 	struct problem *p = &call->op->problem;
 	struct str format = STR("both");
 	enum problem_code code;
 
-	call->input = r;
+	r->agent = call->params[0];
 	r->max = 1;
 	call_warn_unknown_members(call, b, known, "");
 	if ((code = decode_check_agent(call->params[0], "agent", p)) != P_OK ||
@@ -67,67 +53,10 @@ static enum problem_code decode_receive(struct call *call)
 	return code;
 }
 
-/* How large the answer grows by this one, about. One alone is given however large it is. */
-static enum problem_code weigh(struct call *call, struct store_conn *c, const struct handoff_row *row, size_t *bytes)
-{
-	const struct receiving *r = call->input;
-	struct envelope_row envelope = {0};
-	struct arena arena;
-	enum store_status status = STORE_OK;
-
-	if (r->max == 1 || (!r->with_envelope && !r->with_prompt))
-		return P_OK;
-	arena_init(&arena);
-	status = store_envelope_get(c, call->op->space, row->envelope, &arena, &envelope);
-	*bytes += envelope.body.n;
-	arena_release(&arena);
-	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&call->op->problem, status);
-}
-
-static enum problem_code write_receive(struct call *call, struct store_conn *c)
-{
-	struct receiving *r = call->input;
-	struct delivery d = waiting_delivery(call->op, c);
-	struct handoff_row row;
-	size_t bytes = 0;
-	enum problem_code code = P_OK;
-
-	if (call->op->agent.p == NULL)
-		d.actor = call->params[0];
-	r->count = 0;
-	/* The client has gone: nothing is taken for it. */
-	if (call->op->wait.is_over && r->wait_ms > 0)
-		return P_OK;
-	/* What is large is given a few at a time: nothing may be taken that cannot be answered. */
-	for (row.num = 1; code == P_OK && row.num && (int64_t)r->count < r->max && bytes <= TAKEN_BYTES;) {
-		code = delivery_take(&d, call->params[0], r->lease_ms, r->instance, &row, &call->op->problem);
-		if (code == P_OK && row.num) {
-			if (r->rows == NULL)
-				r->rows = arena_calloc(call->op->arena, (size_t)r->max, sizeof(*r->rows));
-			r->rows[r->count++] = row;
-			code = weigh(call, c, &row, &bytes);
-		}
-	}
-	if (code == P_OK && r->count == 0 && !call->op->wait.is_over)
-		waiting_for(call->op, WAIT_AGENT, row.agent);
-	return code;
-}
-
-static enum problem_code undo_receive(struct call *call, struct store_conn *c)
-{
-	struct receiving *r = call->input;
-	struct delivery d = waiting_delivery(call->op, c);
-	enum problem_code code = P_OK;
-
-	for (size_t i = 0; code == P_OK && i < r->count; i++)
-		code = delivery_release(&d, r->rows[i].num, r->rows[i].leases, &call->op->problem);
-	return code;
-}
-
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
 static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 {
-	struct receiving *r = call->input;
+	struct receive *r = call_op(call);
 	struct store_conn *c = call->op->reader->conn;
 	struct problem problem = {0};
 	struct agent agent = {.accepts_v2 = true};
@@ -161,7 +90,7 @@ static void encode_receive(struct call *call)
 
 /* --- The stream --- */
 
-static enum problem_code read_lease_s(struct call *call, struct receiving *r)
+static enum problem_code read_lease_s(struct call *call, struct receive *r)
 {
 	struct str text = call_query(call, "lease_s");
 	struct json value;
@@ -199,11 +128,12 @@ static void on_gone(struct http_req *req, void *arg)
 static enum problem_code decode_stream(struct call *call)
 {
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
-	struct receiving *r = arena_zalloc(call->op->arena, sizeof(*r));
+	struct receive *r = call_op(call);
+	struct arena *round = arena_zalloc(call->op->arena, sizeof(*round));	/* a stream lives long */
 	struct str format = call_query(call, "format");
 	enum problem_code code = decode_check_agent(call->params[0], "agent", &call->op->problem);
 
-	call->input = r;
+	r->agent = call->params[0];
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
 	if (http_req_method(call->req) == HTTP_HEAD) {
 		call->location = STR("GET");
@@ -228,38 +158,15 @@ static enum problem_code decode_stream(struct call *call)
 	http_req_on_gone(call->req, on_gone, call->op);
 	call->is_stream = true;
 	call->finish = stream_finish;
-	arena_init(&r->round);
-	call->op->arena = &r->round;
+	call->op->arena = round;
+	arena_init(round);
 	return P_OK;
-}
-
-/* The next one is given when the last was settled, or taken back. */
-static enum problem_code write_stream(struct call *call, struct store_conn *c)
-{
-	struct receiving *r = call->input;
-	struct handoff_row held;
-	enum store_status status;
-
-	r->rows = NULL;
-	r->count = 0;
-	if (call->op->wait.is_over)
-		return P_OK;
-	if (r->held) {
-		status = store_handoff_get(c, call->op->space, r->held, call->op->arena, &held);
-		if (status != STORE_OK)
-			return problem_of_store(&call->op->problem, status);
-		if (held.state == HANDOFF_LEASED && held.leases == r->held_lease) {
-			waiting_for(call->op, WAIT_HANDOFF, waiting_id(call->op->space, r->held));
-			return P_OK;
-		}
-	}
-	return write_receive(call, c);
 }
 
 /* On the HTTP thread: a handoff is there, or it is over. */
 static void stream_finish(struct call *call)
 {
-	struct receiving *r = call->input;
+	struct receive *r = call_op(call);
 	char lease[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
@@ -276,14 +183,12 @@ static void stream_finish(struct call *call)
 	buf_release(&call->reply);
 	r->held = r->rows[0].num;
 	r->held_lease = r->rows[0].leases;
-	arena_release(&r->round);
+	arena_release(call->op->arena);
 	engine_run_again(call->op);
 }
 
 const struct route receive_routes[] = {
-	{HTTP_POST, "/v1/agents/{}/receive", ROUTE_BODY_OPTIONAL | ROUTE_MAKES_SPACE,
-	 .decode = decode_receive, .write = write_receive, .encode = encode_receive, .undo = undo_receive},
-	{HTTP_GET, "/v1/agents/{}/stream", ROUTE_MAKES_SPACE,
-	 .decode = decode_stream, .write = write_stream, .encode = encode_receive, .undo = undo_receive},
+	{HTTP_POST, "/v1/agents/{}/receive", ROUTE_BODY_OPTIONAL, &receive_kind, decode_receive, encode_receive},
+	{HTTP_GET, "/v1/agents/{}/stream", 0, &receive_stream_kind, decode_stream, encode_receive},
 	{0},
 };

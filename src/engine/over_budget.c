@@ -1,11 +1,11 @@
-#include "api/over_budget.h"
+#include "engine/over_budget.h"
 
 #include "core/delivery/agent.h"
 #include "token/token.h"
 
 enum { NAMED_MAX = 5, COUNTED_MAX = 100, TEXT_MAX = 4096 };
 
-static bool is_over(struct call *call, struct store_conn *c, const struct envelope *e, struct str name,
+static bool is_over(struct op *op, struct store_conn *c, const struct envelope *e, struct str name,
 		    int64_t *ret_max_tokens)
 {
 	struct problem problem = {0};
@@ -16,7 +16,7 @@ static bool is_over(struct call *call, struct store_conn *c, const struct envelo
 	if (str_eq(name, e->to))
 		return false;
 	arena_init(&arena);
-	if (agent_read(c, call->op->space, name, &arena, &agent, &problem) == P_OK && agent.max_tokens) {
+	if (agent_read(c, op->space, name, &arena, &agent, &problem) == P_OK && agent.max_tokens) {
 		struct str tokenizer = agent.tokenizer.p ? agent.tokenizer : STR(TOKENIZER_DEFAULT);
 
 		is_over = str_eq(tokenizer, e->tokenizer) && e->token_count > agent.max_tokens;
@@ -34,7 +34,7 @@ static bool is_among(const struct str *names, size_t count, struct str name)
 	return false;
 }
 
-void over_budget_warn(struct call *call, struct store_conn *c, const struct envelope *e, const char *field,
+void over_budget_warn(struct op *op, struct store_conn *c, const struct envelope *e, const char *field,
 		      const struct str *agents, size_t count)
 {
 	struct str names[COUNTED_MAX];
@@ -45,7 +45,7 @@ void over_budget_warn(struct call *call, struct store_conn *c, const struct enve
 	for (size_t i = 0; i < count && over < COUNTED_MAX; i++) {
 		int64_t max_tokens;
 
-		if (is_among(names, over, agents[i]) || !is_over(call, c, e, agents[i], &max_tokens))
+		if (is_among(names, over, agents[i]) || !is_over(op, c, e, agents[i], &max_tokens))
 			continue;
 		if (over < NAMED_MAX)
 			buf_printf(&text, "%s%.*s takes %lld tokens", over ? ", " : "", STR_ARG(agents[i]),
@@ -56,8 +56,8 @@ void over_budget_warn(struct call *call, struct store_conn *c, const struct enve
 		buf_printf(&text, ", and %zu%s take too few", over - NAMED_MAX,
 			   over == COUNTED_MAX ? " or more others" : " more");
 	if (over)
-		call_warn(call, "over_budget", str_of(field),
-			  arena_printf(call->op->arena, "%.*s; the envelope has %lld, packed for %.*s. It was sent all the "
+		op_warn(op, "over_budget", str_of(field),
+			  arena_printf(op->arena, "%.*s; the envelope has %lld, packed for %.*s. It was sent all the "
 				       "same; an envelope of its own would fit",
 				       STR_ARG(buf_str(&text)), (long long)e->token_count, STR_ARG(e->to)));
 	buf_release(&text);

@@ -1,0 +1,29 @@
+/* A receiver takes what is queued for its agent, or waits for it. */
+#ifndef SPINE_ENGINE_RECEIVE_H
+#define SPINE_ENGINE_RECEIVE_H
+
+#include "engine/op.h"
+
+struct receive {
+	struct op op;
+	/* In. */
+	struct str agent;
+	int64_t wait_ms;
+	int64_t lease_ms;		/* 0: the handoff's ack timeout */
+	int64_t max;
+	struct str instance;		/* p == NULL: not told */
+	bool with_envelope;
+	bool with_prompt;
+	/* Of a stream: the handoff that the receiver has not settled yet; 0: none. */
+	uint64_t held;
+	int64_t held_lease;
+	/* Out. */
+	struct handoff_row *rows;
+	size_t count;
+};
+
+extern const struct op_kind receive_kind;
+/* One after the other: the next is given when the last was settled, or taken back. */
+extern const struct op_kind receive_stream_kind;
+
+#endif
