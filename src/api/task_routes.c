@@ -7,8 +7,6 @@
 #include "codec/json_member.h"
 #include "core/envelope/unpack.h"
 
-enum { PAGE_BYTES = 4 << 20, CHUNK = 4 };
-
 /* --- The envelopes of a task --- */
 
 /* A page of them. Their memories' texts are not read: what is told here does not need them. */
@@ -34,47 +32,6 @@ static enum problem_code decode_task(struct call *call)
 	if (call_query(call, "page_size").p == NULL)
 		t->page.size = PAGE_SIZE_MAX;
 	return code;
-}
-
-enum problem_code task_not_found(struct call *call)
-{
-	return problem_set(&call->op->problem, P_TASK_NOT_FOUND, "id", "there is no task \"%.*s\" in this space",
-			   (int)(call->params[0].n < 128 ? call->params[0].n : 128), call->params[0].p);
-}
-
-enum problem_code task_check(struct call *call, struct store_conn *c)
-{
-	enum store_status status;
-
-	if (!call->op->uses_task)
-		return P_OK;
-	status = store_task_find(c, call->op->space, call->op->task);
-	if (status == STORE_NOT_FOUND)
-		return problem_set(&call->op->problem, P_TASK_NOT_FOUND, "Spine-Task", "there is no task \"%.*s\" in this "
-				   "space; nothing was stored", STR_ARG(call->op->task));
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
-}
-
-enum problem_code task_envelopes(struct call *call, struct store_conn *c, uint64_t after, size_t size,
-				 struct envelope_row *rows, size_t *ret_count, bool *ret_more)
-{
-	size_t count = 0, got = CHUNK, want = CHUNK, bytes = 0;
-	enum store_status status = STORE_OK;
-
-	while (status == STORE_OK && got == want && count <= size && bytes <= PAGE_BYTES) {
-		want = size + 1 - count < CHUNK ? size + 1 - count : CHUNK;
-		got = 0;
-		if (call->op->space)
-			status = store_task_envelopes(c, call->op->space, call->params[0], after, want, call->op->arena,
-						      rows + count, &got);
-		for (size_t i = 0; i < got; i++)
-			bytes += rows[count++].body.n;
-		after = count ? rows[count - 1].num : after;
-	}
-	/* The last one shows that there are more; on a page that is full by its bytes that is the one held back. */
-	*ret_more = got == want && count > 1;
-	*ret_count = *ret_more ? count - 1 : count;
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 static enum problem_code read_newest(struct call *call, struct store_conn *c, struct envelope *ret)
@@ -329,7 +286,7 @@ static enum problem_code read_list(struct call *call, struct store_conn *c)
 	/* A page of large envelopes ends earlier. */
 	for (size_t i = 0; status == STORE_OK && i < l->shown; i++) {
 		status = read_about(call, c, &l->rows[i], &l->abouts[i], &bytes);
-		if (bytes > PAGE_BYTES)
+		if (bytes > TASK_PAGE_BYTES)
 			l->shown = i + 1;
 	}
 	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
