@@ -31,7 +31,7 @@ static enum problem_code read_id(struct call *call, struct str text, const char 
 	return P_OK;
 }
 
-/* Left as it is where the client does not say. A browser that reconnects sends Last-Event-ID with the address it had, so
+/* Left as it is where the client does not say. A browser that reconnects sends Last-Event-ID with the address it had:
  * that is the newer of the two. */
 static enum problem_code read_after(struct call *call, int64_t *ret)
 {

@@ -36,8 +36,9 @@ static enum store_status read_between(struct store_conn *c, struct event_list *l
 		until = after + SCAN_MAX;
 	l->next = is_backwards ? after + 1 : until;
 	l->rows = arena_calloc(l->op.arena, l->limit + 1, sizeof(*l->rows));
-	return l->op.space ? store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count)
-			   : STORE_OK;
+	if (l->op.space == 0)
+		return STORE_OK;
+	return store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
 }
 
 static enum problem_code list(struct op *op, struct store_conn *c)
