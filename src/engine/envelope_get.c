@@ -53,13 +53,31 @@ static enum problem_code read_considered(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
+static enum problem_code read_diff(struct op *op, struct store_conn *c)
+{
+	struct envelope_diff *d = (struct envelope_diff *)op;
+	struct envelope *e = arena_calloc(op->arena, 2, sizeof(*e));
+	enum problem_code code = find(op, c, d->nums[0], &e[0]);
+
+	if (code == P_OK)
+		code = find(op, c, d->nums[1], &e[1]);
+	if (code == P_OK)
+		fidelity_compare(&e[0], &e[1], op->arena, &d->kept);
+	return code;
+}
+
 const struct op_kind envelope_get_kind = {
-	.name = "envelope", .size = sizeof(struct envelope_get), .read = read_envelope,
+	.name = "envelope_get", .size = sizeof(struct envelope_get), .read = read_envelope,
 };
-const struct op_kind envelope_verify_kind = {.name = "verify", .size = sizeof(struct envelope_verify), .read = verify};
+const struct op_kind envelope_verify_kind = {
+	.name = "envelope_verify", .size = sizeof(struct envelope_verify), .read = verify,
+};
 const struct op_kind envelope_receipts_kind = {
-	.name = "receipts", .size = sizeof(struct envelope_receipts), .read = read_receipts,
+	.name = "envelope_receipts", .size = sizeof(struct envelope_receipts), .read = read_receipts,
 };
 const struct op_kind envelope_considered_kind = {
-	.name = "considered", .size = sizeof(struct envelope_considered), .read = read_considered,
+	.name = "envelope_considered", .size = sizeof(struct envelope_considered), .read = read_considered,
+};
+const struct op_kind envelope_diff_kind = {
+	.name = "envelope_diff", .size = sizeof(struct envelope_diff), .read = read_diff,
 };

@@ -3,6 +3,7 @@
 #define SPINE_ENGINE_ENVELOPE_GET_H
 
 #include "core/envelope/considered.h"
+#include "core/envelope/fidelity.h"
 #include "core/envelope/since.h"
 #include "core/envelope/unpack.h"
 #include "engine/op.h"
@@ -55,5 +56,16 @@ struct envelope_considered {
 };
 
 extern const struct op_kind envelope_considered_kind;
+
+/* What one envelope kept of another. */
+struct envelope_diff {
+	struct op op;
+	/* In. */
+	uint64_t nums[2];
+	/* Out. */
+	struct fidelity kept;
+};
+
+extern const struct op_kind envelope_diff_kind;
 
 #endif

@@ -67,11 +67,11 @@ static void index_forgotten(struct op *op)
 }
 
 const struct op_kind memory_update_kind = {
-	.name = "update", .size = sizeof(struct memory_change), .run = run_update, .done = index_changed,
+	.name = "memory_update", .size = sizeof(struct memory_change), .run = run_update, .done = index_changed,
 };
 const struct op_kind memory_revert_kind = {
-	.name = "revert", .size = sizeof(struct memory_change), .run = run_revert, .done = index_changed,
+	.name = "memory_revert", .size = sizeof(struct memory_change), .run = run_revert, .done = index_changed,
 };
 const struct op_kind memory_forget_kind = {
-	.name = "forget", .size = sizeof(struct memory_change), .run = run_forget, .done = index_forgotten,
+	.name = "memory_forget", .size = sizeof(struct memory_change), .run = run_forget, .done = index_forgotten,
 };

@@ -32,8 +32,10 @@ static enum problem_code read_fetch(struct op *op, struct store_conn *c)
 	return lookup_all(op, c, f->ids, f->count, &f->lookup);
 }
 
-const struct op_kind memory_get_kind = {.name = "get", .size = sizeof(struct memory_get), .read = read_memory};
+const struct op_kind memory_get_kind = {.name = "memory_get", .size = sizeof(struct memory_get), .read = read_memory};
 const struct op_kind memory_versions_kind = {
-	.name = "versions", .size = sizeof(struct memory_versions), .read = read_versions,
+	.name = "memory_versions", .size = sizeof(struct memory_versions), .read = read_versions,
 };
-const struct op_kind memory_fetch_kind = {.name = "fetch", .size = sizeof(struct memory_fetch), .read = read_fetch};
+const struct op_kind memory_fetch_kind = {
+	.name = "memory_fetch", .size = sizeof(struct memory_fetch), .read = read_fetch,
+};

@@ -47,5 +47,5 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind memory_search_kind = {
-	.name = "search", .size = sizeof(struct memory_search), .flags = OP_INDEX, .read = search,
+	.name = "memory_search", .size = sizeof(struct memory_search), .flags = OP_INDEX, .read = search,
 };

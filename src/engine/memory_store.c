@@ -140,8 +140,10 @@ static void done_batch(struct op *op)
 }
 
 const struct op_kind memory_store_kind = {
-	.name = "store", .size = sizeof(struct memory_store), .flags = OP_CREATES, .run = run_store, .done = done_store,
+	.name = "memory_store", .size = sizeof(struct memory_store), .flags = OP_CREATES,
+	.run = run_store, .done = done_store,
 };
 const struct op_kind memory_batch_kind = {
-	.name = "batch", .size = sizeof(struct memory_batch), .flags = OP_CREATES, .run = run_batch, .done = done_batch,
+	.name = "memory_batch", .size = sizeof(struct memory_batch), .flags = OP_CREATES,
+	.run = run_batch, .done = done_batch,
 };
