@@ -47,5 +47,5 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	return code;
 }
 
-const struct op_kind agent_get_kind = {.name = "agent", .size = sizeof(struct agent_get), .read = get};
-const struct op_kind agent_list_kind = {.name = "agents", .size = sizeof(struct agent_list), .read = list};
+const struct op_kind agent_get_kind = {.name = "agent_get", .size = sizeof(struct agent_get), .read = get};
+const struct op_kind agent_list_kind = {.name = "agent_list", .size = sizeof(struct agent_list), .read = list};

@@ -107,6 +107,6 @@ static void tell_webhooks(struct op *op)
 }
 
 const struct op_kind agent_set_kind = {
-	.name = "agent set", .size = sizeof(struct agent_set), .flags = OP_CREATES,
+	.name = "agent_set", .size = sizeof(struct agent_set), .flags = OP_CREATES,
 	.prepare = prepare, .run = run, .done = tell_webhooks,
 };

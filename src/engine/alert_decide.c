@@ -42,4 +42,4 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	return P_OK;
 }
 
-const struct op_kind alert_decide_kind = {.name = "alert", .size = sizeof(struct alert_decide), .run = run};
+const struct op_kind alert_decide_kind = {.name = "alert_decide", .size = sizeof(struct alert_decide), .run = run};

@@ -34,4 +34,4 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind alert_list_kind = {.name = "alerts", .size = sizeof(struct alert_list), .read = read_list};
+const struct op_kind alert_list_kind = {.name = "alert_list", .size = sizeof(struct alert_list), .read = read_list};

@@ -94,14 +94,14 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind channel_get_kind = {.name = "channel", .size = sizeof(struct channel), .read = get};
+const struct op_kind channel_get_kind = {.name = "channel_get", .size = sizeof(struct channel), .read = get};
 const struct op_kind channel_set_kind = {
-	.name = "channel set", .size = sizeof(struct channel), .flags = OP_CREATES, .run = set,
+	.name = "channel_set", .size = sizeof(struct channel), .flags = OP_CREATES, .run = set,
 };
 const struct op_kind channel_subscribe_kind = {
-	.name = "subscribe", .size = sizeof(struct channel), .flags = OP_MAKES_SPACE, .run = subscribe,
+	.name = "channel_subscribe", .size = sizeof(struct channel), .flags = OP_MAKES_SPACE, .run = subscribe,
 };
 const struct op_kind channel_unsubscribe_kind = {
-	.name = "unsubscribe", .size = sizeof(struct channel), .run = unsubscribe,
+	.name = "channel_unsubscribe", .size = sizeof(struct channel), .run = unsubscribe,
 };
-const struct op_kind channel_list_kind = {.name = "channels", .size = sizeof(struct channel_list), .read = list};
+const struct op_kind channel_list_kind = {.name = "channel_list", .size = sizeof(struct channel_list), .read = list};

@@ -63,7 +63,7 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind event_list_kind = {.name = "events", .size = sizeof(struct event_list), .read = list};
+const struct op_kind event_list_kind = {.name = "event_list", .size = sizeof(struct event_list), .read = list};
 
 /* --- Following --- */
 

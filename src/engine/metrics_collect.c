@@ -121,5 +121,5 @@ static enum problem_code collect(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind metrics_collect_kind = {
-	.name = "metrics", .size = sizeof(struct metrics_collect), .flags = OP_NO_SPACE, .read = collect,
+	.name = "metrics_collect", .size = sizeof(struct metrics_collect), .flags = OP_NO_SPACE, .read = collect,
 };

@@ -87,11 +87,13 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind route_rule_get_kind = {.name = "route", .size = sizeof(struct route_rule), .read = get};
+const struct op_kind route_rule_get_kind = {.name = "route_rule_get", .size = sizeof(struct route_rule), .read = get};
 const struct op_kind route_rule_set_kind = {
-	.name = "route set", .size = sizeof(struct route_rule), .flags = OP_CREATES, .run = set,
+	.name = "route_rule_set", .size = sizeof(struct route_rule), .flags = OP_CREATES, .run = set,
 };
 const struct op_kind route_rule_delete_kind = {
-	.name = "route delete", .size = sizeof(struct route_rule), .run = delete,
+	.name = "route_rule_delete", .size = sizeof(struct route_rule), .run = delete,
 };
-const struct op_kind route_rule_list_kind = {.name = "routes", .size = sizeof(struct route_rule_list), .read = list};
+const struct op_kind route_rule_list_kind = {
+	.name = "route_rule_list", .size = sizeof(struct route_rule_list), .read = list,
+};

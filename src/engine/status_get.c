@@ -13,4 +13,4 @@ static enum problem_code read_status(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind status_get_kind = {.name = "status", .size = sizeof(struct status_get), .read = read_status};
+const struct op_kind status_get_kind = {.name = "status_get", .size = sizeof(struct status_get), .read = read_status};
