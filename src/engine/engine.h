@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "core/memory/recall.h"
+#include "core/problem.h"
 #include "core/watch/alerts.h"
 #include "engine/numbers.h"
 #include "engine/spaces.h"
@@ -40,6 +41,15 @@ struct engine_config {
 	void *ctx;
 };
 
+/* Somebody who posts handoffs to the agents that have a webhook. */
+struct engine_webhooks {
+	/* From any thread: may this address be one? */
+	enum problem_code (*check)(void *ctx, struct str url, struct problem *problem);
+	/* On the writer's thread, after the commit of an agent's settings: it has one now, or none. */
+	void (*set)(void *ctx, const struct agent_place *agent, bool has_webhook);
+	void *ctx;
+};
+
 struct engine {
 	struct engine_config config;
 	const struct log *log;
@@ -54,6 +64,7 @@ struct engine {
 	struct waiting *waiting;
 	struct watch *watch;
 	struct listener *listeners;
+	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
 	int64_t last_prune_ms;		/* the writer's thread's own */

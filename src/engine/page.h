@@ -25,4 +25,19 @@ static inline bool page_cut(const struct page *page, size_t *count)
 	return more;
 }
 
+/* A list that is short has no cursor: it is read from its start, so many rows of it, and those before the page are
+ * skipped. Returns how many to skip; *count is then of the rest. */
+static inline size_t page_reach(const struct page *page)
+{
+	return (size_t)page->position + page->size + 1;
+}
+
+static inline size_t page_skip(const struct page *page, size_t *count)
+{
+	size_t skipped = page->position < *count ? (size_t)page->position : *count;
+
+	*count -= skipped;
+	return skipped;
+}
+
 #endif

@@ -287,6 +287,16 @@ static void on_commit(void *ctx, const int64_t *agents, size_t count)
 	exporter_wake(s->api.exporter);
 }
 
+static enum problem_code check_webhook(void *ctx, struct str url, struct problem *problem)
+{
+	return webhook_check(ctx, url, problem);
+}
+
+static void set_webhook(void *ctx, const struct agent_place *agent, bool has_webhook)
+{
+	webhook_set(ctx, agent, has_webhook);
+}
+
 static void on_alerts(void *ctx)
 {
 	alert_post_wake(ctx);
@@ -317,6 +327,7 @@ static bool make_followers(struct server *s, struct buf *error)
 	}, error);
 	if (api->webhook == NULL)
 		return false;
+	api->engine->webhooks = (struct engine_webhooks){check_webhook, set_webhook, api->webhook};
 	make_alert_post(s);
 	if (c->otlp_endpoint)
 		api->exporter = exporter_new(&(struct exporter_config){
