@@ -63,8 +63,7 @@ struct call {
 	/* Instead of encode and reply, as for a stream; NULL: these. */
 	void (*finish)(struct call *call);
 	void *input;				/* what decode keeps for encode */
-	/* The old way. */
-	struct op own_op;
+	struct op own_op;			/* until the route is known */
 };
 
 /* The operation, as the struct of its kind. */
