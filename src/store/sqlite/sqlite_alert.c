@@ -3,7 +3,7 @@
 
 enum { ALERTS_KEPT = 10000 };
 
-enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
+enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_QUEUES);
 	int rc;
@@ -27,7 +27,7 @@ enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
+enum store_status sqlite_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
 	enum store_status status;
@@ -49,7 +49,7 @@ static enum store_status prune(struct store_conn *c, int64_t newest)
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
-enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert)
+enum store_status sqlite_alert_put(struct store_conn *c, struct alert_row *alert)
 {
 	bool is_new = alert->id == 0;
 	sqlite3_stmt *s = sqlite_statement(c, is_new ? SQL_ALERT_INSERT : SQL_ALERT_UPDATE);
@@ -79,7 +79,7 @@ enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert)
 	status = sqlite_run(c, s);
 	if (status != STORE_OK || !is_new)
 		return status;
-	alert->id = sqlite3_last_insert_rowid(c->db);
+	alert->id = sqlite3_last_insert_rowid(sqlite_of(c)->db);
 	return prune(c, alert->id);
 }
 
@@ -115,7 +115,7 @@ static enum store_status read_one(struct store_conn *c, sqlite3_stmt *s, struct 
 	return status;
 }
 
-enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret)
+enum store_status sqlite_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_GET);
 
@@ -125,7 +125,7 @@ enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena
 	return read_one(c, s, arena, ret);
 }
 
-enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
+enum store_status sqlite_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
 				   struct arena *arena, struct alert_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_LAST);
@@ -138,7 +138,7 @@ enum store_status store_alert_last(struct store_conn *c, int64_t space, struct s
 	return read_one(c, s, arena, ret);
 }
 
-enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
+enum store_status sqlite_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
 			       size_t max, struct arena *arena, struct alert_row *ret, size_t *ret_count)
 {
 	static const enum sqlite_statement statements[] = {

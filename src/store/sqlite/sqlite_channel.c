@@ -3,7 +3,7 @@
 
 /* --- Channels --- */
 
-enum store_status store_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description,
+enum store_status sqlite_channel_put(struct store_conn *c, int64_t space, struct str name, struct str description,
 				    int64_t now_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_CHANNEL_PUT);
@@ -24,7 +24,7 @@ static void read_channel(sqlite3_stmt *s, struct arena *arena, struct channel_ro
 				    sqlite3_column_int64(s, 4)};
 }
 
-enum store_status store_channel_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+enum store_status sqlite_channel_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				    struct channel_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_CHANNEL_GET);
@@ -41,7 +41,7 @@ enum store_status store_channel_get(struct store_conn *c, int64_t space, struct 
 	return status;
 }
 
-enum store_status store_channels(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+enum store_status sqlite_channels(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 				 struct channel_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_CHANNELS);
@@ -62,7 +62,7 @@ enum store_status store_channels(struct store_conn *c, int64_t space, struct str
 
 /* --- Subscribers --- */
 
-enum store_status store_subscriber_put(struct store_conn *c, int64_t channel, int64_t agent, int64_t now_ms)
+enum store_status sqlite_subscriber_put(struct store_conn *c, int64_t channel, int64_t agent, int64_t now_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SUBSCRIBER_PUT);
 
@@ -74,12 +74,12 @@ enum store_status store_subscriber_put(struct store_conn *c, int64_t channel, in
 	return sqlite_run(c, s);
 }
 
-enum store_status store_subscriber_delete(struct store_conn *c, int64_t channel, int64_t agent)
+enum store_status sqlite_subscriber_delete(struct store_conn *c, int64_t channel, int64_t agent)
 {
 	return sqlite_run_on(c, SQL_SUBSCRIBER_DELETE, channel, agent);
 }
 
-enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena,
+enum store_status sqlite_subscribers(struct store_conn *c, int64_t channel, size_t max, struct arena *arena,
 				    struct str *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SUBSCRIBERS);
@@ -99,7 +99,7 @@ enum store_status store_subscribers(struct store_conn *c, int64_t channel, size_
 
 /* --- Routes --- */
 
-enum store_status store_route_put(struct store_conn *c, int64_t space, const struct route_row *route)
+enum store_status sqlite_route_put(struct store_conn *c, int64_t space, const struct route_row *route)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ROUTE_PUT);
 
@@ -113,7 +113,7 @@ enum store_status store_route_put(struct store_conn *c, int64_t space, const str
 	return sqlite_run(c, s);
 }
 
-enum store_status store_route_delete(struct store_conn *c, int64_t space, struct str name)
+enum store_status sqlite_route_delete(struct store_conn *c, int64_t space, struct str name)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ROUTE_DELETE);
 	enum store_status status;
@@ -123,10 +123,10 @@ enum store_status store_route_delete(struct store_conn *c, int64_t space, struct
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	status = sqlite_run(c, s);
-	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
+	return status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0 ? STORE_NOT_FOUND : status;
 }
 
-enum store_status store_routes(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+enum store_status sqlite_routes(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct route_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ROUTES);

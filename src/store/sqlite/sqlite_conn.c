@@ -26,12 +26,12 @@ static bool is_full(sqlite3 *db, int rc, int extended)
 
 enum store_status sqlite_status(struct store_conn *c, int rc)
 {
-	int extended = sqlite3_extended_errcode(c->db);
+	int extended = sqlite3_extended_errcode(sqlite_of(c)->db);
 
 	if (rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW)
 		return STORE_OK;
-	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), extended);
-	if (is_full(c->db, rc, extended))
+	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(sqlite_of(c)->db), extended);
+	if (is_full(sqlite_of(c)->db, rc, extended))
 		return STORE_FULL;
 	/* The lock is asked for when a transaction begins. A commit that says so has written nothing, and is rolled
 	 * back. */
@@ -46,24 +46,14 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	return STORE_FAILED;
 }
 
-const char *store_error(const struct store_conn *c)
-{
-	return c->error;
-}
-
-bool store_is_failed(const struct store_conn *c)
-{
-	return c->failed;
-}
-
 sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which)
 {
-	sqlite3_stmt **s = &c->statements[which];
+	sqlite3_stmt **s = &sqlite_of(c)->statements[which];
 
-	if (c->snapshot == SNAPSHOT_WANTED)
+	if (sqlite_of(c)->snapshot == SNAPSHOT_WANTED)
 		sqlite_snapshot_open(c);
 	if (*s == NULL) {
-		int rc = sqlite3_prepare_v3(c->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
+		int rc = sqlite3_prepare_v3(sqlite_of(c)->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
 
 		if (sqlite_status(c, rc) != STORE_OK)
 			return NULL;
@@ -106,7 +96,7 @@ enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement whic
 	sqlite3_bind_int64(s, 1, key);
 	sqlite3_bind_int64(s, 2, value);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0)
 		return STORE_NOT_FOUND;
 	return status;
 }
@@ -144,12 +134,12 @@ void sqlite_column_digest(sqlite3_stmt *s, int column, uint8_t ret[32])
 		memcpy(ret, digest, 32);
 }
 
-enum store_status store_begin(struct store_conn *c)
+enum store_status sqlite_begin(struct store_conn *c)
 {
-	return c->failed ? STORE_FAILED : run_plain(c, SQL_BEGIN);
+	return c->is_failed ? STORE_FAILED : run_plain(c, SQL_BEGIN);
 }
 
-enum store_status store_commit(struct store_conn *c)
+enum store_status sqlite_commit(struct store_conn *c)
 {
 	enum store_status status = sqlite_tally_flush(c);
 
@@ -158,40 +148,40 @@ enum store_status store_commit(struct store_conn *c)
 	if (status == STORE_OK)
 		sqlite_cache_commit(c);
 	else
-		store_rollback(c);
+		sqlite_rollback(c);
 	if (status == STORE_FAILED)
 		sqlite_fail(c);
 	return status;
 }
 
-void store_rollback(struct store_conn *c)
+void sqlite_rollback(struct store_conn *c)
 {
 	sqlite_cache_rollback(c);
-	c->tally = (struct sqlite_tally){0};
-	c->last_space = c->last_event = 0;
+	sqlite_of(c)->tally = (struct sqlite_tally){0};
+	sqlite_of(c)->last_space = sqlite_of(c)->last_event = 0;
 	/* After some errors SQLite has rolled back by itself. */
-	if (!sqlite3_get_autocommit(c->db))
+	if (!sqlite3_get_autocommit(sqlite_of(c)->db))
 		run_plain(c, SQL_ROLLBACK);
 }
 
-enum store_status store_savepoint(struct store_conn *c)
+enum store_status sqlite_savepoint(struct store_conn *c)
 {
 	enum store_status status = sqlite_tally_flush(c);
 
 	return status == STORE_OK ? run_plain(c, SQL_SAVEPOINT) : status;
 }
 
-enum store_status store_release(struct store_conn *c)
+enum store_status sqlite_release(struct store_conn *c)
 {
 	return run_plain(c, SQL_RELEASE);
 }
 
-enum store_status store_rollback_to(struct store_conn *c)
+enum store_status sqlite_rollback_to(struct store_conn *c)
 {
 	enum store_status status = run_plain(c, SQL_ROLLBACK_TO);
 
 	sqlite_cache_rollback(c);
-	c->tally = (struct sqlite_tally){0};
-	c->last_space = c->last_event = 0;
+	sqlite_of(c)->tally = (struct sqlite_tally){0};
+	sqlite_of(c)->last_space = sqlite_of(c)->last_event = 0;
 	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;
 }

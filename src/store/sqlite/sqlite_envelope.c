@@ -26,7 +26,7 @@ static enum store_status make_task(struct store_conn *c, const struct envelope_r
 	sqlite3_bind_int64(s, 3, row->created_at_ms);
 	sqlite3_bind_int64(s, 4, sqlite_memory_key(row->space, row->num));
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0)
 		return STORE_EXISTS;
 	if (status == STORE_OK)
 		*ret = sqlite_memory_key(row->space, row->num);
@@ -50,7 +50,7 @@ static enum store_status find_or_make_task(struct store_conn *c, const struct en
 	return status == STORE_NOT_FOUND ? STORE_EXISTS : status;
 }
 
-enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
+enum store_status sqlite_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASKS);
@@ -72,7 +72,7 @@ enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t befor
 
 /* --- Envelopes --- */
 
-enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
+enum store_status sqlite_envelope_insert(struct store_conn *c, const struct envelope_row *row)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
 	int64_t task = 0;
@@ -93,7 +93,7 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 			  SQLITE_STATIC);
 	sqlite_bind_str(s, 10, row->considered);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0) {
+	if (status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0) {
 		/* The number is taken. A task that was made for this envelope must not stay. */
 		if (made)
 			status = sqlite_run_on(c, SQL_TASK_DELETE, task, 0);
@@ -124,7 +124,7 @@ static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_
 	sqlite_column_digest(s, 8, ret->body_digest);
 }
 
-enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+enum store_status sqlite_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				     struct envelope_row *ret)
 {
 	int64_t key = sqlite_memory_key(space, num);
@@ -147,7 +147,7 @@ enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64
 	return status;
 }
 
-enum store_status store_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+enum store_status sqlite_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 					    struct str *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_CONSIDERED);
@@ -163,7 +163,7 @@ enum store_status store_envelope_considered(struct store_conn *c, int64_t space,
 	return status;
 }
 
-enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
+enum store_status sqlite_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_LAST);
 	enum store_status status;
@@ -179,7 +179,7 @@ enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint6
 	return status;
 }
 
-enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+enum store_status sqlite_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
 				       struct arena *arena, struct envelope_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_ENVELOPES);
@@ -199,14 +199,14 @@ enum store_status store_task_envelopes(struct store_conn *c, int64_t space, stru
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_task_find(struct store_conn *c, int64_t space, struct str task)
+enum store_status sqlite_task_find(struct store_conn *c, int64_t space, struct str task)
 {
 	int64_t id;
 
 	return find_task(c, space, task, &id);
 }
 
-enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
+enum store_status sqlite_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_LAST);
@@ -225,7 +225,7 @@ enum store_status store_task_last(struct store_conn *c, int64_t space, struct st
 
 /* --- Receipts --- */
 
-enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
+enum store_status sqlite_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
 				    const struct receipt_row *receipt)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPT_PUT);
@@ -239,7 +239,7 @@ enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_
 	return sqlite_run(c, s);
 }
 
-enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
+enum store_status sqlite_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
 				 struct arena *arena, struct receipt_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPTS);
@@ -267,7 +267,7 @@ static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *r
 }
 
 /* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
-enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				  struct agent_row *ret)
 {
 	uint64_t seen = sqlite_cache_seen(c);
@@ -291,7 +291,7 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 	return status;
 }
 
-enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
+enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_PUT);
 
@@ -307,7 +307,7 @@ enum store_status store_agent_put(struct store_conn *c, int64_t space, const str
 	return sqlite_run(c, s);
 }
 
-enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+enum store_status sqlite_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct agent_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS);
@@ -326,7 +326,7 @@ enum store_status store_agents(struct store_conn *c, int64_t space, struct str a
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
+enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
 				       struct arena *arena, struct agent_place *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS_HOLDING);

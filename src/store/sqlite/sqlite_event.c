@@ -1,7 +1,7 @@
 /* Events in SQLite. Rows are only ever added (two triggers see to that), so ids are dense and grow with time. */
 #include "store/sqlite/sqlite_internal.h"
 
-enum store_status store_event_add(struct store_conn *c, struct event_row *event)
+enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_ADD);
 	enum store_status status;
@@ -22,16 +22,10 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 	sqlite3_bind_double(s, 12, event->value[1]);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		event->id = c->last_event = sqlite3_last_insert_rowid(c->db);
+		event->id = sqlite_of(c)->last_event = sqlite3_last_insert_rowid(sqlite_of(c)->db);
 	if (status == STORE_OK && c->event_added)
 		c->event_added(c->event_ctx, event);
 	return status;
-}
-
-void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct event_row *event), void *ctx)
-{
-	c->event_added = fn;
-	c->event_ctx = ctx;
 }
 
 /* --- Reading --- */
@@ -62,7 +56,7 @@ static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
+enum store_status sqlite_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
 			       struct arena *arena, struct event_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF :
@@ -79,7 +73,7 @@ enum store_status store_events(struct store_conn *c, int64_t space, uint64_t han
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 
-enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
+enum store_status sqlite_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count)
 {
@@ -108,7 +102,7 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 	return read_rows(c, s, max, arena, ret, ret_count);
 }
 
-enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
+enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_COUNT);
 
@@ -119,12 +113,12 @@ enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_
 	return sqlite_read_int(c, s, ret);
 }
 
-enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
+enum store_status sqlite_event_last(struct store_conn *c, int64_t *ret_id)
 {
 	sqlite3_stmt *s;
 
-	if (c->last_event) {
-		*ret_id = c->last_event;
+	if (sqlite_of(c)->last_event) {
+		*ret_id = sqlite_of(c)->last_event;
 		return STORE_OK;
 	}
 	s = sqlite_statement(c, SQL_EVENT_LAST);
@@ -132,10 +126,10 @@ enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
 }
 
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+enum store_status sqlite_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
 {
 	int64_t before = 0, behind = 0;
-	enum store_status status = store_event_last(c, &behind);
+	enum store_status status = sqlite_event_last(c, &behind);
 
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {

@@ -19,11 +19,11 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		*ret = sqlite3_last_insert_rowid(c->db);
+		*ret = sqlite3_last_insert_rowid(sqlite_of(c)->db);
 	return status;
 }
 
-enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
+enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
 				 int64_t *ret)
 {
 	uint64_t seen = sqlite_cache_seen(c);
@@ -43,7 +43,7 @@ enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
-enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
+enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
 {
 	uint64_t seen = sqlite_cache_seen(c);
 	struct target_row row = {0};
@@ -68,7 +68,7 @@ enum store_status store_target_get(struct store_conn *c, int64_t agent, struct t
 	return STORE_OK;
 }
 
-enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
+enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_PUT);
 
@@ -83,7 +83,7 @@ enum store_status store_target_put(struct store_conn *c, int64_t agent, const st
 	return sqlite_run(c, s);
 }
 
-enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
+enum store_status sqlite_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_COUNTS);
 	enum store_status status;
@@ -100,7 +100,7 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 	return status;
 }
 
-enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
+enum store_status sqlite_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_BUSY);
 
@@ -196,8 +196,8 @@ static enum store_status last_handoff(struct store_conn *c, int64_t space, uint6
 
 	if (s == NULL)
 		return STORE_FAILED;
-	if (c->last_space == space) {
-		*ret = c->last_handoff;
+	if (sqlite_of(c)->last_space == space) {
+		*ret = sqlite_of(c)->last_handoff;
 		return STORE_OK;
 	}
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
@@ -209,7 +209,7 @@ static enum store_status last_handoff(struct store_conn *c, int64_t space, uint6
 	return status;
 }
 
-enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h)
+enum store_status sqlite_handoff_insert(struct store_conn *c, struct handoff_row *h)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_INSERT);
 	uint64_t last = 0;
@@ -225,11 +225,11 @@ enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row 
 	sqlite3_bind_int64(s, 6, h->created_at_ms);
 	sqlite_bind_str(s, 7, h->from);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0)
 		return STORE_EXISTS;
 	if (status == STORE_OK) {
-		c->last_space = h->space;
-		c->last_handoff = h->num;
+		sqlite_of(c)->last_space = h->space;
+		sqlite_of(c)->last_handoff = h->num;
 	}
 	return status;
 }
@@ -243,19 +243,19 @@ static enum store_status put_handoff(struct store_conn *c, enum sqlite_statement
 		return STORE_FAILED;
 	bind_handoff(s, h);
 	status = sqlite_run(c, s);
-	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
+	return status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0 ? STORE_NOT_FOUND : status;
 }
 
 /* Target and channel seldom change, and SQLite writes the indexes of each column that it is told to set, changed or
  * not. */
-enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
+enum store_status sqlite_handoff_put(struct store_conn *c, const struct handoff_row *h)
 {
 	enum store_status status = put_handoff(c, SQL_HANDOFF_PUT, h);
 
 	return status == STORE_NOT_FOUND ? put_handoff(c, SQL_HANDOFF_REROUTE, h) : status;
 }
 
-enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+enum store_status sqlite_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				    struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_GET);
@@ -266,7 +266,7 @@ enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
+enum store_status sqlite_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
 				     struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_FIND);
@@ -278,7 +278,7 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+enum store_status sqlite_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
 					 uint64_t but, uint64_t *ret_num)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_OF_AGENT);
@@ -296,7 +296,7 @@ enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, ui
 	return status;
 }
 
-enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+enum store_status sqlite_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT);
 
@@ -306,7 +306,7 @@ enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+enum store_status sqlite_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT_OFF);
 	enum store_status status;
@@ -322,7 +322,7 @@ enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int
 	return status;
 }
 
-enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+enum store_status sqlite_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
 				       struct handoff_row *ret)
 {
 	static const enum sqlite_statement which[] = {SQL_HANDOFF_BEHIND, SQL_HANDOFF_BELOW};
@@ -342,7 +342,7 @@ enum store_status store_handoff_behind(struct store_conn *c, const struct handof
 	return status;
 }
 
-enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
+enum store_status sqlite_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
 				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFFS_HELD);
@@ -361,7 +361,7 @@ enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struc
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
+enum store_status sqlite_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_DUE);
 
@@ -371,7 +371,7 @@ enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct
 	return one_handoff(c, s, arena, ret);
 }
 
-enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
+enum store_status sqlite_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT_DUE);
 
@@ -390,7 +390,7 @@ static enum sqlite_statement list_statement(const struct handoff_filter *f)
 	return f->newest_first ? SQL_HANDOFFS_NEWEST : SQL_HANDOFFS;
 }
 
-enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
+enum store_status sqlite_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				 struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	enum sqlite_statement which = list_statement(filter);
@@ -422,7 +422,7 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 	return sqlite_status(c, rc);
 }
 
-enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
 				   const struct result_row *result)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_PUT);
@@ -438,7 +438,7 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	return sqlite_run(c, s);
 }
 
-enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+enum store_status sqlite_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
 				   struct result_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_GET);
@@ -460,7 +460,7 @@ enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t
 	return status;
 }
 
-enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+enum store_status sqlite_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_FIND);
 	enum store_status status;

@@ -3,7 +3,8 @@
 #define SPINE_STORE_SQLITE_INTERNAL_H
 
 #include "base/cache.h"
-#include "store/store.h"
+#include "store/sqlite/sqlite.h"
+#include "store/verbs.h"
 
 #include <sqlite3.h>
 
@@ -354,7 +355,8 @@ struct sqlite_cache;
 /* A read transaction is begun with the first statement that needs it: most rows come from the cache. */
 enum sqlite_snapshot { SNAPSHOT_NONE, SNAPSHOT_WANTED, SNAPSHOT_OPEN };
 
-struct store_conn {
+struct sqlite_conn {
+	struct store_conn base;
 	sqlite3 *db;
 	struct sqlite_cache *cache;		/* the writer's own, of readers borrowed; NULL: none */
 	bool owns_cache;
@@ -368,11 +370,17 @@ struct store_conn {
 	uint64_t last_handoff;
 	int64_t last_event;			/* the highest id; 0: not known */
 	bool forgot;				/* the log holds text that was forgotten */
-	bool failed;				/* the disk failed: no further transaction, no checkpoint */
-	void (*event_added)(void *ctx, const struct event_row *event);	/* may be NULL */
-	void *event_ctx;
-	char error[256];
 };
+
+/* The connection as this engine made it. */
+static inline struct sqlite_conn *sqlite_of(const struct store_conn *c)
+{
+	return (struct sqlite_conn *)(uintptr_t)c;
+}
+
+#define SQLITE_VERB(kind, type, name, params, args) type sqlite_##name params;
+STORE_VERBS(SQLITE_VERB)
+#undef SQLITE_VERB
 
 /* sqlite_conn.c */
 
@@ -405,6 +413,10 @@ struct sqlite_shape {
 extern const struct sqlite_shape sqlite_memory_shape, sqlite_envelope_shape, sqlite_agent_shape, sqlite_agent_id_shape,
 	sqlite_target_shape, sqlite_guard_shape;
 
+void sqlite_share(struct store_conn *reader, const struct store_conn *writer);
+void sqlite_set_cache(struct store_conn *writer, size_t max_bytes);
+size_t sqlite_cache_bytes(const struct store_conn *writer);
+void sqlite_set_direct(struct store_conn *c, bool is_direct);
 struct sqlite_cache *sqlite_cache_new(void);
 void sqlite_cache_free(struct sqlite_cache *cache);
 /* To be asked before a row is read, and told when it is kept. */
@@ -447,6 +459,10 @@ int sqlite_lock(const char *data_dir, struct buf *error);
 /* Make sure that a file, or a new name in the directory of path, survives a power loss. */
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);
+
+/* sqlite_whole.c: see store/embedded.h. */
+enum store_status sqlite_backup(struct store_conn *c, const char *file, struct buf *error);
+enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
 
 /* sqlite_replace.c: copies file to the place of the database at path, whose lock is held. One that is there is refused
  * unless replace is true; then it is kept under the name that is appended to *ret_kept. */

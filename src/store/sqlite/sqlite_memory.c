@@ -28,10 +28,10 @@ static enum store_status insert_version(struct store_conn *c, const struct memor
 
 enum store_status sqlite_tally_flush(struct store_conn *c)
 {
-	struct sqlite_tally tally = c->tally;
+	struct sqlite_tally tally = sqlite_of(c)->tally;
 	sqlite3_stmt *s;
 
-	c->tally = (struct sqlite_tally){0};
+	sqlite_of(c)->tally = (struct sqlite_tally){0};
 	if (tally.added == 0)
 		return STORE_OK;
 	s = sqlite_statement(c, SQL_SPACE_ADDED);
@@ -50,8 +50,8 @@ static enum store_status open_tally(struct store_conn *c, int64_t space)
 	sqlite3_stmt *s;
 	int64_t next;
 
-	assert(!sqlite3_get_autocommit(c->db));
-	if (c->tally.space == space)
+	assert(!sqlite3_get_autocommit(sqlite_of(c)->db));
+	if (sqlite_of(c)->tally.space == space)
 		return STORE_OK;
 	status = sqlite_tally_flush(c);
 	if (status != STORE_OK)
@@ -62,7 +62,7 @@ static enum store_status open_tally(struct store_conn *c, int64_t space)
 	sqlite3_bind_int64(s, 1, space);
 	status = sqlite_read_int(c, s, &next);
 	if (status == STORE_OK)
-		c->tally = (struct sqlite_tally){.space = space, .next_memory = next};
+		sqlite_of(c)->tally = (struct sqlite_tally){.space = space, .next_memory = next};
 	return status;
 }
 
@@ -73,7 +73,7 @@ static void count_memory(struct sqlite_tally *tally, uint64_t num)
 		tally->next_memory = (int64_t)num + 1;
 }
 
-enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
+enum store_status sqlite_memory_insert(struct store_conn *c, struct memory *m)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_INSERT);
 	enum store_status status = s ? open_tally(c, m->space) : STORE_FAILED;
@@ -81,7 +81,7 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 
 	if (status != STORE_OK)
 		return status;
-	num = m->num ? m->num : (uint64_t)c->tally.next_memory;
+	num = m->num ? m->num : (uint64_t)sqlite_of(c)->tally.next_memory;
 	if (num > MEMORY_NUM_MAX)
 		return STORE_EXISTS;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, num));
@@ -89,11 +89,11 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	sqlite3_bind_int64(s, 3, m->created_at_ms);
 	sqlite3_bind_int64(s, 4, (int64_t)m->supersedes);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && sqlite3_changes(sqlite_of(c)->db) == 0)
 		return STORE_EXISTS;
 	if (status != STORE_OK)
 		return status;
-	count_memory(&c->tally, num);
+	count_memory(&sqlite_of(c)->tally, num);
 	m->num = num;
 	m->version = m->current_version = 1;
 	return insert_version(c, m);
@@ -109,7 +109,7 @@ static enum store_status set_of_memory(struct store_conn *c, enum sqlite_stateme
 	return sqlite_run_on(c, which, key, value);
 }
 
-enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m)
+enum store_status sqlite_memory_add_version(struct store_conn *c, const struct memory *m)
 {
 	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_VERSION, m->space, m->num, m->version);
 
@@ -117,24 +117,24 @@ enum store_status store_memory_add_version(struct store_conn *c, const struct me
 	return status == STORE_OK ? insert_version(c, m) : status;
 }
 
-enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
+enum store_status sqlite_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
 {
 	return set_of_memory(c, SQL_MEMORY_SET_PINNED, space, num, pinned);
 }
 
-enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
+enum store_status sqlite_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
 {
 	return set_of_memory(c, SQL_MEMORY_SET_SUPERSEDED, space, num, (int64_t)by);
 }
 
-enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+enum store_status sqlite_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
 	int64_t key = sqlite_memory_key(space, num);
 	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_FORGOTTEN, space, num, now_ms);
 
 	if (status != STORE_OK)
 		return status;
-	c->forgot = true;
+	sqlite_of(c)->forgot = true;
 	status = sqlite_run_on(c, SQL_REPLY_EMPTY_OF, key, 0);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)	/* most memories have no kept reply */
 		status = sqlite_run_on(c, SQL_VERSION_DELETE, key, 0);
@@ -173,7 +173,7 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret
 	sqlite_column_digest(s, 19, ret->digest);
 }
 
-enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
+enum store_status sqlite_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
 				   struct arena *arena, struct memory *ret)
 {
 	int64_t key = sqlite_memory_key(space, num);
@@ -228,7 +228,7 @@ static enum store_status read_memories(struct store_conn *c, sqlite3_stmt *s, si
 	return STORE_OK;
 }
 
-enum store_status store_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
+enum store_status sqlite_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
 					struct arena *arena, struct memory *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_VERSIONS);
@@ -241,7 +241,7 @@ enum store_status store_memory_versions(struct store_conn *c, int64_t space, uin
 	return read_memories(c, s, max, arena, ret, ret_count);
 }
 
-enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+enum store_status sqlite_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
 				    struct arena *arena, struct memory *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_SCAN);

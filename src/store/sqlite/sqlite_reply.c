@@ -1,7 +1,7 @@
 /* Replies kept for Idempotency-Key. */
 #include "store/sqlite/sqlite_internal.h"
 
-enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
+enum store_status sqlite_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				  struct kept_reply *ret)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_GET);
@@ -49,7 +49,7 @@ static enum store_status link_memory(struct store_conn *c, int64_t reply, int64_
 	return status == STORE_NOT_FOUND ? sqlite_run_on(c, SQL_REPLY_EMPTY, reply, 0) : status;
 }
 
-enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
+enum store_status sqlite_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_REPLY_PUT);
@@ -70,13 +70,13 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 	sqlite_bind_str(s, 7, reply->body);
 	sqlite3_bind_int64(s, 8, reply->at_ms);
 	status = sqlite_run(c, s);
-	id = sqlite3_last_insert_rowid(c->db);
+	id = sqlite3_last_insert_rowid(sqlite_of(c)->db);
 	for (size_t i = 0; status == STORE_OK && i < memory_count; i++)
 		status = link_memory(c, id, sqlite_memory_key(space, memories[i]));
 	return status;
 }
 
-enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max)
+enum store_status sqlite_reply_prune(struct store_conn *c, int64_t before_ms, int max)
 {
 	enum store_status status = sqlite_run_on(c, SQL_REPLY_PRUNE_LINKS, before_ms, max);
 

@@ -1,7 +1,7 @@
 /* Spaces in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
-enum store_status store_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
+enum store_status sqlite_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_FIND);
 
@@ -11,7 +11,7 @@ enum store_status store_space_find(struct store_conn *c, struct str name, int64_
 	return sqlite_read_int(c, s, ret_id);
 }
 
-enum store_status store_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
+enum store_status sqlite_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_CREATE);
 	enum store_status status;
@@ -21,14 +21,14 @@ enum store_status store_space_create(struct store_conn *c, struct str name, int6
 	sqlite_bind_str(s, 1, name);
 	sqlite3_bind_int64(s, 2, now_ms);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_last_insert_rowid(c->db) > SQLITE_SPACE_MAX)
+	if (status == STORE_OK && sqlite3_last_insert_rowid(sqlite_of(c)->db) > SQLITE_SPACE_MAX)
 		return STORE_FULL;
 	if (status == STORE_OK)
-		*ret_id = sqlite3_last_insert_rowid(c->db);
+		*ret_id = sqlite3_last_insert_rowid(sqlite_of(c)->db);
 	return status;
 }
 
-enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
+enum store_status sqlite_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)
 {
 	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_COUNT);
 	enum store_status status = s ? sqlite_tally_flush(c) : STORE_FAILED;
@@ -39,7 +39,7 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 	return sqlite_read_int(c, s, ret_memories);
 }
 
-enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
+enum store_status sqlite_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
 {
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
@@ -57,13 +57,13 @@ enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t
 	return status;
 }
 
-enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
+enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
 {
 	sqlite_cache_change(c, &sqlite_guard_shape, space, STR_NULL);
 	return sqlite_run_on(c, SQL_SPACE_SET_GUARD, space, guard);
 }
 
-enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
+enum store_status sqlite_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
 			       struct space_row *ret, size_t *ret_count)
 {
 	enum store_status status = sqlite_tally_flush(c);
