@@ -1,46 +1,7 @@
-/* Alerts, and what is to be watched of delivery, in SQLite. */
+/* Alerts in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
 enum { ALERTS_KEPT = 10000 };
-
-enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_QUEUES);
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-		struct queue_row row = {
-			.agent = sqlite3_column_int64(s, 0),
-			.space = sqlite3_column_int64(s, 1),
-			.name = {(const char *)sqlite3_column_text(s, 2), (size_t)sqlite3_column_bytes(s, 2)},
-			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
-				   sqlite3_column_int64(s, 6)},
-			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
-				   (uint64_t)sqlite3_column_int64(s, 10)},
-		};
-
-		fn(ctx, &row);
-	}
-	sqlite3_reset(s);
-	return sqlite_status(c, rc);
-}
-
-enum store_status sqlite_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite_column_str(s, 0, arena);
-	sqlite3_reset(s);
-	return status;
-}
 
 static enum store_status prune(struct store_conn *c, int64_t newest)
 {

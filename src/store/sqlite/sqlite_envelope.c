@@ -1,4 +1,4 @@
-/* Envelopes, tasks, receipts and agents in SQLite. */
+/* Envelopes, tasks and receipts in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
 /* --- Tasks --- */
@@ -253,95 +253,6 @@ enum store_status sqlite_receipts(struct store_conn *c, int64_t space, uint64_t 
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
 		ret[count++] = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0),
 						    sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
-}
-
-/* --- Agents --- */
-
-static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *ret)
-{
-	*ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
-				  sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
-}
-
-/* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
-enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
-				  struct agent_row *ret)
-{
-	uint64_t seen = sqlite_cache_seen(c);
-	enum store_status status;
-	sqlite3_stmt *s;
-
-	if (sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, ret))
-		return ret->name.p ? STORE_OK : STORE_NOT_FOUND;
-	s = sqlite_statement(c, SQL_AGENT_GET);
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, name);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		read_agent(s, arena, ret);
-	if (status == STORE_OK || status == STORE_NOT_FOUND)
-		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name,
-				 status == STORE_OK ? ret : &(struct agent_row){0});
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_PUT);
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, agent->name);
-	sqlite_bind_str(s, 3, agent->settings);
-	sqlite3_bind_int64(s, 4, agent->created_at_ms);
-	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
-	sqlite_cache_change(c, &sqlite_agent_shape, space, agent->name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, agent->name);
-	return sqlite_run(c, s);
-}
-
-enum store_status sqlite_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
-			       struct agent_row *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS);
-	size_t count = 0;
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, after.p ? after : STR(""));
-	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_agent(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
-}
-
-enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
-				       struct arena *arena, struct agent_place *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS_HOLDING);
-	size_t count = 0;
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, after);
-	sqlite_bind_str(s, 2, text);
-	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct agent_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-						    sqlite_column_str(s, 2, arena), sqlite_column_str(s, 3, arena),
-						    sqlite_column_str(s, 4, arena)};
 	sqlite3_reset(s);
 	*ret_count = count;
 	return sqlite_status(c, rc);

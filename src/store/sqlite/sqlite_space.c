@@ -87,3 +87,18 @@ enum store_status sqlite_spaces(struct store_conn *c, int64_t after, size_t max,
 	*ret_count = count;
 	return sqlite_status(c, rc);
 }
+
+enum store_status sqlite_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
+{
+	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
+	enum store_status status;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, space);
+	status = sqlite_step_row(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite_column_str(s, 0, arena);
+	sqlite3_reset(s);
+	return status;
+}
