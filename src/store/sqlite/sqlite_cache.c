@@ -125,9 +125,11 @@ static bool make_key(const struct store_conn *c, const struct sqlite_shape *shap
 /* The two count the same transactions, so that one number serves for both. */
 uint64_t sqlite_cache_seen(const struct store_conn *c)
 {
-	if (sqlite_of(c)->cache == NULL)
+	const struct sqlite_conn *own = sqlite_of(c);
+
+	if (own->cache == NULL)
 		return 0;
-	return sqlite_of(c)->snapshot == SNAPSHOT_NONE ? cache_now(sqlite_of(c)->cache->rows) : sqlite_of(c)->snapshot_seen;
+	return own->snapshot == SNAPSHOT_NONE ? cache_now(own->cache->rows) : own->snapshot_seen;
 }
 
 bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,

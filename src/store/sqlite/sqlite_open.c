@@ -224,8 +224,8 @@ static void sqlite_close(struct store_conn *base)
 {
 	struct sqlite_conn *c = sqlite_of(base);
 
-	for (int i = 0; i < SQL_COUNT; i++)
-		sqlite3_finalize(c->statements[i]);
+	for (int i = 0; i < SQLITE_STATEMENTS; i++)
+		sqlite3_finalize(c->statements[i].s);
 	sqlite3_close(c->db);
 	if (c->owns_cache)
 		sqlite_cache_free(c->cache);
@@ -317,15 +317,12 @@ bool sqlite_is_missing(const char *data_dir)
 
 enum store_status sqlite_info(struct store_conn *c, struct store_info *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_PAGES);
-	enum store_status status = STORE_FAILED;
+	static const char sql[] = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int64_t bytes = 0;
+	enum store_status status = sqlite_read_int(c, s, &bytes);
 
-	if (s == NULL)
-		return STORE_FAILED;
-	if (sqlite3_step(s) == SQLITE_ROW) {
-		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, sqlite3_column_int64(s, 0)};
-		status = STORE_OK;
-	}
-	sqlite3_reset(s);
+	if (status == STORE_OK)
+		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, bytes};
 	return status;
 }

@@ -12,25 +12,19 @@ bool sqlite_snapshot_begin(struct store_conn *c)
 
 void sqlite_snapshot_open(struct store_conn *c)
 {
-	sqlite3_stmt *s;
-
 	/* Where it does not work the reads that follow will say so. */
 	sqlite_of(c)->snapshot = SNAPSHOT_OPEN;
-	s = sqlite_statement(c, SQL_READ_BEGIN);
-	if (s)
-		sqlite_run(c, s);
+	sqlite_run(c, sqlite_statement(c, "BEGIN"));
 }
 
 void sqlite_snapshot_end(struct store_conn *c)
 {
 	enum sqlite_snapshot was = sqlite_of(c)->snapshot;
-	sqlite3_stmt *s;
 
 	sqlite_of(c)->snapshot = SNAPSHOT_NONE;
 	if (was != SNAPSHOT_OPEN || sqlite3_get_autocommit(sqlite_of(c)->db))
 		return;
-	s = sqlite_statement(c, SQL_COMMIT);
 	/* Nothing was written, so that there is nothing to lose; a transaction that stays open would be one. */
-	if (s == NULL || sqlite_run(c, s) != STORE_OK)
+	if (sqlite_run(c, sqlite_statement(c, "COMMIT")) != STORE_OK)
 		sqlite_rollback(c);
 }

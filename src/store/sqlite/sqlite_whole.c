@@ -112,6 +112,9 @@ static enum store_status check_digests(struct check *k)
 
 _Static_assert(MEMORY_NUM_MAX == 1099511627775 && MEMORY_NUM_MAX + 1 == (uint64_t)1 << 40, "& 1099511627775, >> 40");
 
+_Static_assert(HANDOFF_QUEUED == 0 && HANDOFF_STATES == 9, "state NOT BETWEEN 0 AND 8");
+_Static_assert(HANDOFF_ACKED == 4, "state < 4: open");
+
 /* What must hold between the tables; every row that a query gives is a problem. */
 static const char *const queries[] = {
 	"PRAGMA integrity_check",
