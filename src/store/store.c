@@ -2,6 +2,7 @@
 #include "store/verbs.h"
 
 #include "base/str.h"
+#include "store/ram/ram.h"
 #include "store/sqlite/sqlite.h"
 
 #include <ctype.h>
@@ -14,6 +15,7 @@ struct engine {
 
 /* A further engine, such as one behind "postgres://", gets a line here. */
 static const struct engine engines[] = {
+	{{"ram:", 4}, ram_open, ram_is_missing},
 	{{"", 0}, sqlite_open, sqlite_is_missing},
 };
 
@@ -43,7 +45,7 @@ struct store_conn *store_open(const char *address, enum store_mode mode, struct 
 
 	if (e)
 		return e->open(address, mode, error);
-	buf_printf(error, "there is no engine for %s; name a data directory", address);
+	buf_printf(error, "there is no engine for %s; a data directory, or ram:NAME, is what can be opened", address);
 	return NULL;
 }
 

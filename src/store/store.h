@@ -40,8 +40,9 @@ enum store_mode {
 	STORE_READ,		/* never writes, also beside a server */
 };
 
-/* Opens a connection. The address says of which engine: a data directory is SQLite's. STORE_WRITE makes the store, or
- * migrates it, and keeps every other writer away. On failure returns NULL and a sentence for a person in *error. Returns owned. */
+/* Opens a connection. The address says of which engine: a data directory is SQLite's, "ram:NAME" is a store in the
+ * memory of this process (store/ram/README.md). STORE_WRITE makes the store, or migrates it, and keeps every other
+ * writer away. On failure returns NULL and a sentence for a person in *error. Returns owned. */
 struct store_conn *store_open(const char *address, enum store_mode mode, struct buf *error);
 /* There is no store at this address. */
 bool store_is_missing(const char *address);

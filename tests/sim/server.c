@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "random.h"
+#include "store/ram/ram_faults.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ struct server {
 	enum store_status planned;		/* how the store may fail */
 	int64_t next_due_before_ms;
 	struct record *records;
-	struct memory_change *changes;
+	struct ram_change *changes;
 	struct step_target *targets;
 	struct told *told;
 	size_t record_count, change_count, target_count, told_count;
@@ -91,7 +92,7 @@ void server_clear(struct server *s, uint64_t seed, const struct server_faults *f
 void server_calm(struct server *s)
 {
 	s->faults = (struct server_faults){0};
-	memory_store_heal(s->store);
+	ram_heal(s->store);
 }
 
 void server_restart(struct server *s, int64_t now_ms)
@@ -184,19 +185,19 @@ static void record_step(struct server *s, const struct step *step, size_t events
 	assert(s->record_count < RECORDS_MAX);
 	*r = (struct record){.step = *step, .now_ms = s->now_ms, .changes = s->changes + s->change_count,
 			     .targets = s->targets + s->target_count, .events_from = events_from,
-			     .events_to = memory_store_events(s->store)};
-	while (memory_store_changed(s->store, &at, &s->changes[s->change_count])) {
+			     .events_to = ram_event_total(s->store)};
+	while (ram_changed(s->store, &at, &s->changes[s->change_count])) {
 		if (!was_told(s, told_from, &s->changes[s->change_count].after))
 			r->untold = s->changes[s->change_count].after.num;
 		s->change_count++;
 		assert(s->change_count < CHANGES_MAX);
 	}
 	at = 0;
-	while (memory_store_target_changed(s->store, &at, &agent)) {
+	while (ram_target_changed(s->store, &at, &agent)) {
 		struct step_target *t = &s->targets[s->target_count++];
 
 		assert(s->target_count < TARGETS_MAX);
-		*t = (struct step_target){agent, memory_store_target(s->store, agent)};
+		*t = (struct step_target){agent, ram_target(s->store, agent)};
 	}
 	r->change_count = (size_t)(s->changes + s->change_count - r->changes);
 	r->target_count = (size_t)(s->targets + s->target_count - r->targets);
@@ -236,12 +237,12 @@ static enum store_status run_step(struct server *s, struct step *step)
 	struct delivery d = {.conn = s->store, .arena = &arena, .space = step->space, .now_ms = s->now_ms,
 			     .random = &s->core_random,
 			     .changed = on_changed, .ctx = s};
-	size_t events_from = memory_store_events(s->store), told_from = s->told_count;
+	size_t events_from = ram_event_total(s->store), told_from = s->told_count;
 	enum store_status status;
 
 	arena_init_room(&arena, s->room, ROOM);
 	step->row.num = 0;
-	memory_store_mark(s->store);
+	ram_mark(s->store);
 	step->code = call_core(&d, step, &problem);
 	step->retry_after_ms = step->code == P_OK ? 0 : problem.retry_after_ms;
 	/* The texts end with the arena. */
@@ -293,7 +294,7 @@ static enum store_status serve_waiting(struct server *s)
 
 			next = l->next;
 			if (q->steps[0].space != s->told[i].space ||
-			    !str_eq(q->steps[0].agent, memory_store_agent_name(s->store, s->told[i].agent)))
+			    !str_eq(q->steps[0].agent, ram_agent_name(s->store, s->told[i].agent)))
 				continue;
 			status = run_request(s, q);
 			if (status != STORE_OK || q->steps[0].row.num == 0)
@@ -386,29 +387,29 @@ static void plan_faults(struct server *s)
 
 	s->is_killed = s->commit_is_kept = false;
 	s->planned = STORE_OK;
-	memory_store_heal(s->store);
+	ram_heal(s->store);
 	if (dice < s->faults.killed_before) {
 		s->is_killed = true;
 		s->planned = STORE_FAILED;
-		memory_store_fail(s->store, STORE_FAILED, verb, 1 << 20);
+		ram_fail(s->store, STORE_FAILED, verb, 1 << 20);
 		return;
 	}
 	dice -= s->faults.killed_before;
 	if (dice < s->faults.full) {
 		s->planned = STORE_FULL;
-		memory_store_fail(s->store, STORE_FULL, 1 + verb / 3, random_below(&s->random, 12));
+		ram_fail(s->store, STORE_FULL, 1 + verb / 3, random_below(&s->random, 12));
 		return;
 	}
 	dice -= s->faults.full;
 	if (dice < s->faults.verb_failed) {
 		s->planned = STORE_FAILED;
-		memory_store_fail(s->store, STORE_FAILED, verb, 1 << 20);
+		ram_fail(s->store, STORE_FAILED, verb, 1 << 20);
 		return;
 	}
 	dice -= s->faults.verb_failed;
 	if (dice < s->faults.commit_failed) {
 		s->planned = STORE_FAILED;
-		memory_store_fail_commit(s->store, is_kept);
+		ram_fail_commit(s->store, is_kept);
 		s->commit_is_kept = is_kept;
 	}
 }
@@ -426,7 +427,7 @@ static bool die(struct server *s, struct list *batch, enum tally_fault fault)
 	trace_note(s->trace, s->now_ms, why[fault], 0);
 	s->tally->faults[fault]++;
 	s->is_up = false;
-	memory_store_heal(s->store);
+	ram_heal(s->store);
 	drop(batch);
 	server_drop_all(s);
 	check_whole(s->check);

@@ -3,7 +3,7 @@
 #define SPINE_TESTS_SIM_STEP_H
 
 #include "core/delivery/delivery.h"
-#include "memory_store.h"
+#include "store/ram/ram_inspect.h"
 
 enum step_kind {
 	STEP_SEND,
@@ -47,7 +47,7 @@ struct step_target {
 struct record {
 	struct step step;
 	int64_t now_ms;
-	const struct memory_change *changes;
+	const struct ram_change *changes;
 	size_t change_count;
 	const struct step_target *targets;
 	size_t target_count;
