@@ -320,7 +320,7 @@ static void check_settle(struct check *k)
 	check_apply(k, &w);
 	if (a->verb != VERB_PROGRESS)
 		model_rouse(k, agent);
-	CHECK(k, !a->has_result || memory_store_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
+	CHECK(k, !a->has_result || ram_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
 	expect_answer(k, s);
 }

@@ -2,6 +2,7 @@
 #include "world_internal.h"
 
 #include "base/mem.h"
+#include "store/ram/ram_faults.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -279,7 +280,7 @@ static void begin(struct world *w, uint64_t seed, size_t handoffs)
 	w->receiver_count = 0;
 	memset(w->envelopes, 0, sizeof(w->envelopes));
 	faults = choose_faults(w);
-	memory_store_clear(w->store);
+	ram_clear(w->store);
 	server_clear(w->server, random_next(&w->random), &faults);
 	setup_cast(w);
 	check_clear(w->check, &w->cast);
@@ -318,7 +319,7 @@ struct world *world_new(struct tally *tally)
 	struct world *w = mem_zalloc(sizeof(*w));
 
 	w->tally = tally;
-	w->store = memory_store_new();
+	w->store = store_open("ram:", STORE_WRITE, NULL);
 	w->check = check_new(w->store, &w->trace, tally);
 	w->server = server_new(w->store, w->check, &w->trace, tally);
 	heap_init(&w->errands, errand_before, errand_set_pos);
@@ -330,7 +331,7 @@ void world_free(struct world *w)
 {
 	server_free(w->server);
 	check_free(w->check);
-	memory_store_free(w->store);
+	store_close(w->store);
 	heap_release(&w->errands);
 	arena_release(&w->arena);
 	free(w);

@@ -125,7 +125,7 @@ static void on_sent(struct world *w, struct request *q, bool is_known)
 /* The sender has waited: was it acked? */
 void senders_look(struct world *w, struct flow *f)
 {
-	enum handoff_state state = memory_store_handoff(w->store, f->space, f->num)->state;
+	enum handoff_state state = ram_handoff(w->store, f->space, f->num)->state;
 
 	if (state == HANDOFF_EXPIRED)
 		after_failure(w, f, random_between(&w->random, 0, 4000));
@@ -138,11 +138,11 @@ void senders_look(struct world *w, struct flow *f)
 /* One that is parked, if there is one within a few tries; any other otherwise. 0: there is none. */
 static uint64_t find_parked(struct world *w, int64_t space)
 {
-	uint64_t count = memory_store_handoffs(w->store, space), num = 0;
+	uint64_t count = ram_handoff_count(w->store, space), num = 0;
 
 	for (int i = 0; i < 12 && count; i++) {
 		num = 1 + random_below(&w->random, count);
-		if (memory_store_handoff(w->store, space, num)->state == HANDOFF_PARKED)
+		if (ram_handoff(w->store, space, num)->state == HANDOFF_PARKED)
 			break;
 	}
 	return num;

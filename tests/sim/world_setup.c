@@ -83,6 +83,12 @@ void setup_cast(struct world *w)
 						 : arena_printf(&w->arena, "stranger%zu", n + 1 - WORLD_AGENTS);
 	}
 	store_begin(w->store);
+	for (size_t i = 0; i < WORLD_NAMES; i += per_space) {
+		int64_t space;
+
+		store_space_create(w->store, arena_printf(&w->arena, "space%zu", i), w->now_ms, &space);
+		assert(space == w->agents[i].cast.space);
+	}
 	for (size_t i = 0; i < WORLD_NAMES; i++) {
 		bool is_stranger = i % per_space >= WORLD_AGENTS;
 
