@@ -9,11 +9,10 @@
 
 /* --- Life --- */
 
-struct check *check_new(struct store_conn *store, struct trace *trace, struct tally *tally)
+struct check *check_new(struct trace *trace, struct tally *tally)
 {
 	struct check *k = mem_zalloc(sizeof(*k));
 
-	k->store = store;
 	k->trace = trace;
 	k->tally = tally;
 	k->events = mem_calloc(CHECK_EVENTS, sizeof(*k->events));
@@ -33,7 +32,12 @@ void check_free(struct check *k)
 	free(k);
 }
 
-void check_clear(struct check *k, const struct cast *cast)
+void check_look(struct check *k, struct store_conn *store)
+{
+	k->store = store;
+}
+
+void check_clear(struct check *k, struct store_conn *store, const struct cast *cast)
 {
 	for (size_t i = 0; i < CHECK_SPACES; i++) {
 		k->spaces[i].count = 0;
@@ -47,6 +51,7 @@ void check_clear(struct check *k, const struct cast *cast)
 		list_init(&k->agents[i].queued);
 		list_init(&k->agents[i].held);
 	}
+	k->store = store;
 	k->cast = cast;
 	k->open = k->promise_count = k->events_end = 0;
 	k->hash = 0;
@@ -230,6 +235,23 @@ static void compare(struct check *k, const struct want *w, const struct json *fa
 	      STR_ARG(after->fallbacks));
 }
 
+/* What its sender was told of stays as it is otherwise. */
+void check_notices(struct check *k)
+{
+	while (k->changes_used < k->r->change_count) {
+		const struct ram_change *change = &k->r->changes[k->changes_used++];
+		struct handoff_row told = change->before;
+		struct shadow *s = check_shadow(k, told.space, told.num);
+
+		told.is_told = true;
+		CHECK(k, s && same_row(&change->before, &s->row) && same_row(&told, &change->after) &&
+		      told.state == HANDOFF_PARKED && str_eq(told.from, k->r->step.sender),
+		      "ho-%llu was changed, and it is no notice", (unsigned long long)change->after.num);
+		keep(k, s, &change->after);
+		k->tally->notices++;
+	}
+}
+
 struct want check_want(struct shadow *s, enum handoff_verb verb)
 {
 	return (struct want){.s = s, .row = s->row, .due_max_ms = s->row.due_ms, .fallbacks_used = s->fallbacks_used,
@@ -302,12 +324,25 @@ static void compare_memory(struct check *k, const struct event_row *e)
 	k->remembered = 0;
 }
 
+/* What is told of an operation itself stands between the steps. */
+static void pass_events(struct check *k, size_t until)
+{
+	for (; k->events_end < until; k->events_end++) {
+		int kind = ram_event(k->store, k->events_end)->kind;
+
+		CHECK(k, kind == EVENT_ENVELOPE_PACKED || kind == EVENT_CHANNEL_PUBLISHED,
+		      "%s was told between steps", event_name(kind));
+		k->tally->events[kind]++;
+	}
+	CHECK(k, k->events_end == until, "events were lost between steps");
+}
+
 /* Each event was expected, and those of one handoff or breaker came in their order. */
 static void compare_events(struct check *k)
 {
 	size_t first = 0;
 
-	CHECK(k, k->r->events_from == k->events_end, "events were lost or added between steps");
+	pass_events(k, k->r->events_from);
 	for (size_t i = k->r->events_from; i < k->r->events_to; i++) {
 		const struct event_row *e = ram_event(k->store, i);
 		size_t j = first;
@@ -414,6 +449,7 @@ void check_whole(struct check *k)
 		      "space %lld has %llu memories, not %llu", (long long)space,
 		      (unsigned long long)ram_memory_count(k->store, space),
 		      (unsigned long long)k->memories[space]);
+	pass_events(k, ram_event_total(k->store));
 	CHECK(k, ram_event_total(k->store) == k->events_end, "there are %zu events, not %zu",
 	      ram_event_total(k->store), k->events_end);
 }

@@ -25,7 +25,9 @@ void check_promise(struct check *k, const struct step *s)
 	else if (s->kind == STEP_REDRIVE)
 		p.kind = s->agent.p ? EVENT_REROUTED : EVENT_REDRIVEN;
 	else if (s->kind == STEP_DISCARD)
-		p.kind = s->discard_as;
+		p.kind = EVENT_DISCARDED;
+	else if (s->kind == STEP_GET || s->kind == STEP_LOOK)
+		return;
 	if (k->promise_count == k->promise_cap) {
 		k->promise_cap = 2 * k->promise_cap + 1024;
 		k->promises = mem_reallocarray(k->promises, k->promise_cap, sizeof(*k->promises));

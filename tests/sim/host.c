@@ -4,6 +4,7 @@
 #include "store/ram/ram.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ struct request *host_request(struct host *h, enum step_kind kind, int64_t space)
 	}
 	q->step = (struct step){.kind = kind, .space = space, .max_take = 1};
 	q->serial = ++h->serials;
+	q->ctx = NULL;
 	q->is_with_engine = q->is_gone = false;
 	arena_init_room(&q->arena, q->room, REQUEST_ROOM);
 	return q;
@@ -97,7 +99,10 @@ static void finish(struct op *op)
 		check_promise(h->check, &q->step);
 	list_remove(&q->link);
 	q->is_with_engine = false;
-	h->world.done(h->world.ctx, q, !q->is_gone);
+	if (q->ctx)
+		h->world.done(h->world.ctx, q, !q->is_gone);
+	else
+		host_release(h, q);
 }
 
 static bool is_gone(const struct op *op)
@@ -238,7 +243,7 @@ struct host *host_new(struct trace *trace, struct tally *tally, struct host_worl
 	h->trace = trace;
 	h->tally = tally;
 	h->follower_page = mem_calloc(EVENTS_AT_ONCE, sizeof(*h->follower_page));
-	log_init(&h->log, STDERR_FILENO, LOG_OFF, LOG_TEXT);
+	log_init(&h->log, open("/dev/null", O_WRONLY | O_CLOEXEC), LOG_ERROR, LOG_TEXT);
 	list_init(&h->requests);
 	record_init(h);
 	return h;
@@ -256,7 +261,7 @@ void host_free(struct host *h)
 		free(q);
 	}
 	for (size_t i = 0; i <= SPACES; i++)
-		free((void *)(uintptr_t)h->templates[i].p);
+		free((void *)(uintptr_t)h->templates[i].body.p);
 	record_release(h);
 	free(h->follower_page);
 	free(h->posts);
@@ -312,27 +317,32 @@ static void look_only(struct host *h)
 	buf_release(&error);
 }
 
-/* A real envelope in each space: others are made in its likeness. */
-static void make_templates(struct host *h)
+static void run_posts(struct host *h)
 {
-	for (int64_t space = 1; space <= SPACES; space++) {
-		struct request *q = host_request(h, STEP_PACK, space);
-		struct envelope_row row;
+	for (size_t i = 0; i < h->post_count; i++)
+		h->posts[i].fn(h->posts[i].op);
+	h->post_count = 0;
+}
 
-		h->templates_are_made = false;
-		host_submit(h, q, h->now_ms);
-		engine_step(h->engine);
-		while (h->post_count) {
-			struct post p = h->posts[--h->post_count];
+/* A real envelope in each space: others are made in its likeness. */
+static void make_template(struct host *h, int64_t space)
+{
+	struct request *q = host_request(h, STEP_PACK, space);
+	struct envelope_row row;
+	struct arena arena;
 
-			p.fn(p.op);
-		}
-		if (store_envelope_get(h->reader->conn, space, 1, &q->arena, &row) != STORE_OK)
-			trace_fail(h->trace, "no envelope can be packed");
-		free((void *)(uintptr_t)h->templates[space].p);
-		h->templates[space] = (struct str){mem_strndup(row.body.p, row.body.n), row.body.n};
-		h->template_rows[space] = row;
-	}
+	host_submit(h, q, h->now_ms);
+	engine_step(h->engine);
+	run_posts(h);
+	arena_init(&arena);
+	if (store_envelope_get(h->reader->conn, space, 1, &arena, &row) != STORE_OK)
+		trace_fail(h->trace, "no envelope can be packed");
+	free((void *)(uintptr_t)h->templates[space].body.p);
+	row.body.p = mem_strndup(row.body.p, row.body.n);
+	row.task = STR("a task");
+	row.considered = STR_NULL;
+	h->templates[space] = row;
+	arena_release(&arena);
 }
 
 void host_start(struct host *h, struct check *check, int64_t now_ms)
@@ -340,7 +350,163 @@ void host_start(struct host *h, struct check *check, int64_t now_ms)
 	h->check = check;
 	h->now_ms = now_ms;
 	look_only(h);
+	check_look(check, h->store);
 	open_engine(h);
-	make_templates(h);
-	h->templates_are_made = true;
+	for (int64_t space = 1; space <= SPACES; space++)
+		make_template(h, space);
+}
+
+struct store_conn *host_store(const struct host *h)
+{
+	return h->store;
+}
+
+void host_calm(struct host *h)
+{
+	h->faults = (struct host_faults){0};
+}
+
+void host_restart(struct host *h, int64_t now_ms)
+{
+	h->now_ms = now_ms;
+	open_engine(h);
+}
+
+bool host_is_up(const struct host *h)
+{
+	return h->engine != NULL;
+}
+
+bool host_has_work(const struct host *h)
+{
+	struct writer_stats stats = {0};
+
+	if (h->engine)
+		writer_stats(h->engine->writer, &stats);
+	return stats.queued > 0 || h->post_count > 0;
+}
+
+int64_t host_wake_at(const struct host *h)
+{
+	return h->engine ? engine_wake_at(h->engine) : 0;
+}
+
+/* Not recorded: it is not what is being looked at. */
+uint64_t host_envelope(struct host *h, int64_t space, int64_t now_ms)
+{
+	struct envelope_row row = h->templates[space];
+	struct store_conn *c = h->engine ? h->engine->store : NULL;
+	static const char *const names[] = {"", "first", "second"};
+
+	if (c == NULL || atomic_load(&h->engine->failed) ||
+	    numbers_next(h->engine->numbers, h->reader->conn, str_of(names[space]), space, &row.num) != STORE_OK)
+		return 0;
+	row.created_at_ms = now_ms;
+	if (h->real_verbs->begin(c) != STORE_OK || store_envelope_insert(c, &row) != STORE_OK ||
+	    h->real_verbs->commit(c) != STORE_OK)
+		trace_fail(h->trace, "env-%llu cannot be stored", (unsigned long long)row.num);
+	return row.num;
+}
+
+/* --- Faults --- */
+
+static void plan_faults(struct host *h)
+{
+	uint64_t dice = random_below(&h->random, 1000000), verb = 1 + random_below(&h->random, 40);
+	bool is_kept = random_chance(&h->random, 500);
+
+	h->is_killed = h->commit_is_kept = h->has_committed = h->was_rolled_back = false;
+	h->planned = STORE_OK;
+	if (dice < h->faults.killed_before + h->faults.verb_failed) {
+		h->is_killed = dice < h->faults.killed_before;
+		h->planned = STORE_FAILED;
+		ram_fail(h->store, STORE_FAILED, verb, 1 << 20);
+		return;
+	}
+	dice -= h->faults.killed_before + h->faults.verb_failed;
+	if (dice < h->faults.full) {
+		h->planned = STORE_FULL;
+		ram_fail(h->store, STORE_FULL, 1 + verb / 3, random_below(&h->random, 12));
+		return;
+	}
+	dice -= h->faults.full;
+	if (dice < h->faults.commit_failed) {
+		h->planned = STORE_FAILED;
+		h->commit_is_kept = is_kept;
+		ram_fail_commit(h->store, is_kept);
+	}
+}
+
+/* The process is gone. Whoever has no answer gets none. */
+static bool die(struct host *h, enum tally_fault fault)
+{
+	static const char *const why[FAULT_KINDS] = {
+		[FAULT_KILLED_BEFORE_COMMIT] = "killed in a transaction",
+		[FAULT_KILLED_AFTER_COMMIT] = "killed before it answered",
+		[FAULT_VERB_FAILED] = "the store failed", [FAULT_COMMIT_FAILED_LOST] = "a commit failed and is lost",
+		[FAULT_COMMIT_FAILED_KEPT] = "a commit failed and is there",
+	};
+
+	trace_note(h->trace, h->now_ms, why[fault], 0);
+	h->tally->faults[fault]++;
+	h->post_count = 0;
+	close_engine(h);
+	ram_heal(h->store);
+	while (!list_is_empty(&h->requests)) {
+		struct request *q = LIST_ELEMENT(h->requests.next, struct request, link);
+
+		list_remove(&q->link);
+		q->is_with_engine = false;
+		h->world.done(h->world.ctx, q, false);
+	}
+	check_whole(h->check);
+	return false;
+}
+
+/* --- Ticks --- */
+
+/* The store has failed: the engine says so to everybody, and is closed. */
+static bool fail(struct host *h)
+{
+	bool is_commit = store_is_failed(h->engine->store);
+
+	if (h->is_killed)
+		return die(h, FAULT_KILLED_BEFORE_COMMIT);
+	run_posts(h);
+	return die(h, !is_commit ? FAULT_VERB_FAILED
+		      : h->commit_is_kept ? FAULT_COMMIT_FAILED_KEPT : FAULT_COMMIT_FAILED_LOST);
+}
+
+/* It may look too early, never too late. */
+static void check_clock(struct host *h)
+{
+	int64_t due_ms = ram_next_due(h->store), wake_ms = engine_wake_at(h->engine);
+
+	if (due_ms && (wake_ms == 0 || wake_ms > due_ms) && !h->is_behind)
+		trace_fail(h->trace, "something is due at %lld, and the engine wakes at %lld", (long long)due_ms,
+			   (long long)wake_ms);
+}
+
+bool host_tick(struct host *h, int64_t now_ms)
+{
+	int64_t wake_ms = host_wake_at(h);
+
+	assert(h->engine);
+	h->now_ms = now_ms;
+	if (!host_has_work(h) && (wake_ms == 0 || wake_ms > now_ms))
+		return true;
+	plan_faults(h);
+	engine_step(h->engine);
+	if (atomic_load(&h->engine->failed))
+		return fail(h);
+	ram_heal(h->store);
+	if (h->planned == STORE_FULL && h->was_rolled_back)
+		h->tally->faults[FAULT_FULL]++;
+	if (h->has_committed && random_below(&h->random, 1000000) < h->faults.killed_after)
+		return die(h, FAULT_KILLED_AFTER_COMMIT);
+	run_posts(h);
+	check_clock(h);
+	if (h->follower_is_woken && random_chance(&h->random, 200))
+		follow(h);
+	return true;
 }

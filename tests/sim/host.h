@@ -38,6 +38,8 @@ void host_free(struct host *h);
 /* An empty store, for the next run: host_start is called when the agents are in it. */
 struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults);
 void host_start(struct host *h, struct check *check, int64_t now_ms);
+/* The run has ended well. */
+void host_end(struct host *h);
 /* To look at; see ram_inspect.h. */
 struct store_conn *host_store(const struct host *h);
 /* From now on nothing goes wrong. */

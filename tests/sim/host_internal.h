@@ -81,8 +81,11 @@ struct host {
 	size_t post_count, post_cap;
 	size_t submitted;			/* since the last tick */
 	bool is_behind;				/* it was down, or could not do all that was due */
-	struct str templates[8];		/* bodies of envelopes, by space */
+	struct envelope_row templates[4];	/* by space; the body is owned */
+	bool has_failed;			/* the last run ended badly */
 	int64_t follower_at;			/* the cursor, which survives */
+	bool follower_is_woken;
+	struct event_row *follower_page;
 
 	/* The transaction under way. */
 	const struct store_verbs *real_verbs;

@@ -194,6 +194,11 @@ static void read_output(struct request *q)
 	case STEP_GET:
 		s->row = q->u.get.row;
 		break;
+	case STEP_PACK:
+		s->text = str_of(q->u.pack.packing.refusal.detail);
+		s->agent = STR("agent1");
+		s->order.from = STR("sender");
+		break;
 	case STEP_PARK:
 		s->agent = q->u.decide.to;
 		s->order.from = q->u.decide.from;
@@ -216,6 +221,7 @@ void request_read(struct request *q)
 	q->step.code = op->problem.code;
 	q->step.retry_after_ms = op->problem.code == P_OK ? 0 : op->problem.retry_after_ms;
 	q->step.is_waiting = op->wait.is_waiting;
+	q->step.is_over = op->wait.is_over;
 	q->step.is_replayed = op->problem.code == P_OK && op->is_replayed;
 	q->step.row = (struct handoff_row){0};
 	if (q->step.is_replayed) {

@@ -57,6 +57,7 @@ struct step {
 	size_t completed;		/* JOIN */
 	int64_t next_ms;		/* DUE: when the next is due, as the store has it */
 	bool is_waiting;		/* it is not answered yet */
+	bool is_over;			/* it has waited long enough */
 	bool is_replayed;
 };
 

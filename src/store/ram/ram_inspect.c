@@ -115,3 +115,10 @@ const struct event_row *ram_event(const struct store_conn *c, size_t index)
 {
 	return &ram_of(c)->events[index];
 }
+
+int64_t ram_next_due(const struct store_conn *c)
+{
+	const struct ram_handoff *first = heap_first(&ram_of(c)->due);
+
+	return first ? first->row.due_ms : 0;
+}
