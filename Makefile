@@ -159,7 +159,7 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
 
-# The simulation of delivery. Its store comes before the library's, so that SQLite is left out.
+# The simulation of delivery, on the store in memory.
 SIM_OBJ := $(patsubst tests/sim/%.c,$(OUT)/sim/%.o,$(wildcard tests/sim/*.c))
 
 $(OUT)/tests/sim: $(SIM_OBJ) $(LIB)
