@@ -153,11 +153,13 @@ void host_wait_is_over(struct host *h, struct request *q, uint64_t serial, bool 
 
 /* --- Following --- */
 
-static void on_ended(void *ctx, bool committed)
+static void on_committed(void *ctx, const int64_t *agents, size_t count)
 {
 	struct host *h = ctx;
 
-	h->follower_is_woken |= committed;
+	(void)agents;
+	(void)count;
+	h->follower_is_woken = true;
 }
 
 static void on_event(struct host *h, const struct event_row *event)
@@ -218,9 +220,9 @@ static void open_engine(struct host *h)
 		trace_fail(h->trace, "the engine cannot be opened: %.*s", STR_ARG(buf_str(&error)));
 	buf_release(&error);
 	record_begin(h, h->engine->store);
-	h->follower.ended = on_ended;
-	h->follower.ctx = h;
-	engine_follow(h->engine, &h->follower);
+	h->listener.committed = on_committed;
+	h->listener.ctx = h;
+	engine_listen(h->engine, &h->listener);
 	engine_start(h->engine);
 	h->is_behind = true;
 }

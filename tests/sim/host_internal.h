@@ -72,7 +72,7 @@ struct host {
 	struct store_conn *store;		/* that the store stays, and to look at it */
 	struct engine *engine;			/* NULL: it is down */
 	struct engine_reader *reader;
-	struct follower follower;
+	struct listener listener;
 	int64_t now_ms;
 	uint64_t serials;
 	struct request *free_requests;

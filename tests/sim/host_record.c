@@ -189,7 +189,7 @@ void record_begin(struct host *h, struct store_conn *c)
 	h->verbs.commit = commit;
 	h->verbs.rollback = rollback;
 	c->verbs = &h->verbs;
-	h->follower.changed = on_changed;
+	h->listener.changed = on_changed;
 }
 
 void record_init(struct host *h)

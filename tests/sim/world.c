@@ -86,7 +86,8 @@ static void on_wait(void *ctx, struct request *q, int64_t wait_ms)
 	struct errand *e;
 
 	if (leaves) {
-		wait_ms = random_between(&w->random, 0, wait_ms);
+		/* Some at once, while the answer is being made. */
+		wait_ms = random_between(&w->random, 0, random_chance(&w->random, 500) ? 1 : wait_ms);
 		w->tally->faults[FAULT_CALLER_GONE]++;
 	}
 	e = plan_errand(w, w->now_ms + wait_ms, ERRAND_NUDGE, q);
