@@ -25,6 +25,8 @@ void check_look(struct check *k, struct store_conn *store);
 void check_step(struct check *k, const struct record *r);
 /* The answer to a step got out. */
 void check_promise(struct check *k, const struct step *s);
+/* The step waits, and rightly so: what it waits for has not happened. num: the handoff that a sender waits for. */
+void check_waits(struct check *k, const struct step *s, uint64_t num);
 /* The store holds what was committed, and nothing else. */
 void check_whole(struct check *k);
 /* The run is over, and nothing has disturbed it for long. */

@@ -345,6 +345,27 @@ static void check_release(struct check *k)
 		release_one(k, &k->r->step.taken[i]);
 }
 
+/* Whoever waits is served in the transaction that brings what it waits for. */
+void check_waits(struct check *k, const struct step *s, uint64_t num)
+{
+	struct members m;
+
+	if (s->kind == STEP_TAKE) {
+		int64_t agent = check_agent_id(k, s->space, s->agent);
+
+		CHECK(k, agent == 0 || list_is_empty(&k->agents[agent].queued), "%.*s waits, and something is queued",
+		      STR_ARG(s->agent));
+	} else if (s->kind == STEP_SEND) {
+		const struct shadow *sent = check_shadow(k, s->space, num);
+
+		CHECK(k, sent && sent->row.state <= HANDOFF_LEASED, "somebody waits for ho-%llu, which is settled",
+		      (unsigned long long)num);
+	} else {
+		m = count_members(k, s->space, s->envelope);
+		CHECK(k, m.completed < (s->need ? (size_t)s->need : m.count), "a join waits, and all have completed");
+	}
+}
+
 /* --- Settling --- */
 
 static void accepted(struct check *k, struct want *w, const struct delivery_answer *a)

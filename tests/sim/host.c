@@ -7,9 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { KEY_TTL_MS = 600000, EVENTS_AT_ONCE = 500, SPACES = 2 };
+enum { EVENTS_AT_ONCE = 500, SPACES = 2, RETRY_MS = 1000 };
 
 /* --- Requests --- */
 
@@ -93,6 +94,7 @@ static void finish(struct op *op)
 	request_read(q);
 	if (q->step.code == P_STORE_FULL && h->planned != STORE_FULL)
 		trace_fail(h->trace, "the store was called full, and is not");
+	h->refused += q->step.code == P_STORE_FULL;
 	if (q->step.is_replayed)
 		check_replay(h, q);
 	else if (!q->is_gone)
@@ -208,7 +210,7 @@ static int64_t clock_of(void *ctx)
 static void open_engine(struct host *h)
 {
 	struct engine_config config = {
-		.data_dir = h->address, .log = &h->log, .key_ttl_ms = KEY_TTL_MS, .max_queue = 100000,
+		.data_dir = h->address, .log = &h->log, .key_ttl_ms = HOST_KEY_TTL_MS, .max_queue = 100000,
 		.seed = h->seed++, .rules = alert_rules_default, .is_stepped = true, .now_ms = clock_of, .ctx = h,
 	};
 	struct buf error;
@@ -291,6 +293,7 @@ struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_f
 	h->follower_at = 0;
 	h->planned = STORE_OK;
 	h->is_killed = h->commit_is_kept = false;
+	memset(h->keys, 0, HOST_KEYS * sizeof(*h->keys));
 	list_init(&h->requests);
 	snprintf(h->address, sizeof(h->address), "ram:sim-%u", ++stores);
 	buf_init(&error, 4096);
@@ -417,7 +420,8 @@ static void plan_faults(struct host *h)
 	uint64_t dice = random_below(&h->random, 1000000), verb = 1 + random_below(&h->random, 40);
 	bool is_kept = random_chance(&h->random, 500);
 
-	h->is_killed = h->commit_is_kept = h->has_committed = h->was_rolled_back = false;
+	h->is_killed = h->commit_is_kept = h->has_committed = false;
+	h->rollbacks = h->refused = 0;
 	h->planned = STORE_OK;
 	if (dice < h->faults.killed_before + h->faults.verb_failed) {
 		h->is_killed = dice < h->faults.killed_before;
@@ -479,14 +483,32 @@ static bool fail(struct host *h)
 		      : h->commit_is_kept ? FAULT_COMMIT_FAILED_KEPT : FAULT_COMMIT_FAILED_LOST);
 }
 
-/* It may look too early, never too late. */
+/* It may look too early, never too late; where it could not do what was due, a while later. */
 static void check_clock(struct host *h)
 {
 	int64_t due_ms = ram_next_due(h->store), wake_ms = engine_wake_at(h->engine);
 
-	if (due_ms && (wake_ms == 0 || wake_ms > due_ms) && !h->is_behind)
+	if (due_ms && h->is_behind && due_ms < h->now_ms + RETRY_MS)
+		due_ms = h->now_ms + RETRY_MS;
+	if (due_ms && (wake_ms == 0 || wake_ms > due_ms))
 		trace_fail(h->trace, "something is due at %lld, and the engine wakes at %lld", (long long)due_ms,
 			   (long long)wake_ms);
+}
+
+/* Whoever has no answer waits, and for something that has not happened. Only the one to blame is refused. */
+static void check_requests(struct host *h)
+{
+	if (h->refused > h->rollbacks)
+		trace_fail(h->trace, "%zu were refused, and %zu transactions", h->refused, h->rollbacks);
+	if (host_has_work(h))
+		return;
+	for (struct list *l = h->requests.next; l != &h->requests; l = l->next) {
+		struct request *q = LIST_ELEMENT(l, struct request, link);
+
+		if (!q->u.op.wait.is_waiting)
+			trace_fail(h->trace, "a %s is neither answered nor waits", step_name(q->step.kind));
+		check_waits(h->check, &q->step, q->step.kind == STEP_SEND ? q->u.send.row.num : 0);
+	}
 }
 
 bool host_tick(struct host *h, int64_t now_ms)
@@ -502,12 +524,13 @@ bool host_tick(struct host *h, int64_t now_ms)
 	if (atomic_load(&h->engine->failed))
 		return fail(h);
 	ram_heal(h->store);
-	if (h->planned == STORE_FULL && h->was_rolled_back)
+	if (h->planned == STORE_FULL && h->rollbacks)
 		h->tally->faults[FAULT_FULL]++;
 	if (h->has_committed && random_below(&h->random, 1000000) < h->faults.killed_after)
 		return die(h, FAULT_KILLED_AFTER_COMMIT);
 	run_posts(h);
 	check_clock(h);
+	check_requests(h);
 	if (h->follower_is_woken && random_chance(&h->random, 200))
 		follow(h);
 	return true;

@@ -16,7 +16,7 @@
 #include "random.h"
 #include "store/verbs.h"
 
-enum { REQUEST_ROOM = 16384, REQUEST_TRIES = 3 };
+enum { REQUEST_ROOM = 16384, HOST_KEYS = 16384, HOST_KEY_TTL_MS = 60000 };
 
 struct request {
 	struct list link;			/* of those that the engine has */
@@ -51,6 +51,12 @@ struct told {
 	int64_t space, agent, due_ms, leases, attempt;
 	uint64_t num;
 	enum handoff_state state;
+};
+
+/* An answer that is kept for a key. */
+struct kept_key {
+	uint64_t hash;				/* 0: free */
+	int64_t at_ms;
 };
 
 /* Something that the engine wants to have done on its owner's thread. */
@@ -93,7 +99,9 @@ struct host {
 	bool is_killed, commit_is_kept, due_is_noted;
 	enum store_status planned;		/* how the store may fail */
 	size_t events_begun;
-	bool has_committed, was_rolled_back;	/* in this tick */
+	bool has_committed;			/* in this tick */
+	size_t rollbacks, refused;		/* so many in this tick; so many answers told of a full disk */
+	struct kept_key *keys;			/* answers that were kept, by key */
 	struct record *records;
 	struct ram_change *changes;
 	struct step_target *targets;

@@ -1,6 +1,7 @@
 /* What each run of an operation, and time, has changed; seen by the checker when it is committed. */
 #include "host_internal.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <assert.h>
@@ -118,6 +119,38 @@ enum problem_code record_undo(struct op *op, struct store_conn *c)
 	return record(q, q->real->undo, c, STEP_RELEASE);
 }
 
+/* --- Keys --- */
+
+static struct kept_key *key_slot(struct host *h, const struct step *s)
+{
+	uint64_t hash = hash_bytes(s->key.p, s->key.n, (uint64_t)s->space) | 1;
+	size_t at = (hash >> 8) % HOST_KEYS;
+
+	while (h->keys[at].hash && h->keys[at].hash != hash)
+		at = (at + 1) % HOST_KEYS;
+	h->keys[at].hash = hash;
+	return &h->keys[at];
+}
+
+/* What was answered is not done again while its answer is kept. */
+static void check_key(struct host *h, const struct record *r)
+{
+	struct kept_key *slot;
+
+	if (r->step.key.p == NULL || r->step.kind == STEP_LOOK)
+		return;
+	slot = key_slot(h, &r->step);
+	if (slot->at_ms && slot->at_ms >= r->now_ms - HOST_KEY_TTL_MS)
+		trace_fail(h->trace, "env-%llu was sent again with a key that was answered at %lld",
+			   (unsigned long long)r->step.order.envelope, (long long)slot->at_ms);
+}
+
+static void keep_key(struct host *h, const struct record *r)
+{
+	if (r->step.key.p && r->step.code == P_OK && !r->step.is_waiting)
+		key_slot(h, &r->step)->at_ms = r->now_ms;
+}
+
 /* --- The ends of a transaction --- */
 
 static enum store_status begin(struct store_conn *c)
@@ -149,7 +182,9 @@ static void look_at_the_clock(struct host *h, const struct record *r)
 static void check_records(struct host *h)
 {
 	for (size_t i = 0; i < h->record_count; i++) {
+		check_key(h, &h->records[i]);
 		check_step(h->check, &h->records[i]);
+		keep_key(h, &h->records[i]);
 		if (h->records[i].step.kind == STEP_DUE)
 			look_at_the_clock(h, &h->records[i]);
 	}
@@ -176,7 +211,8 @@ static void rollback(struct store_conn *c)
 {
 	struct host *h = host_of_store;
 
-	h->is_behind = h->was_rolled_back = true;
+	h->is_behind = true;
+	h->rollbacks++;
 	h->real_verbs->rollback(c);
 }
 
@@ -198,6 +234,7 @@ void record_init(struct host *h)
 	h->changes = mem_calloc(CHANGES_MAX, sizeof(*h->changes));
 	h->targets = mem_calloc(TARGETS_MAX, sizeof(*h->targets));
 	h->told = mem_calloc(TOLD_MAX, sizeof(*h->told));
+	h->keys = mem_calloc(HOST_KEYS, sizeof(*h->keys));
 }
 
 void record_release(struct host *h)
@@ -206,4 +243,5 @@ void record_release(struct host *h)
 	free(h->changes);
 	free(h->targets);
 	free(h->told);
+	free(h->keys);
 }
