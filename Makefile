@@ -216,6 +216,23 @@ $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
 
+# --- What is made from the descriptions of the operations (src/api/describe) ---------------------------
+
+# All of the library but what the tool helps to make.
+DESCRIBE_LIB := $(OUT)/libdescribe.a
+DESCRIBE := $(OUT)/describe
+
+$(DESCRIBE_LIB): $(filter-out $(OUT)/schemas.o,$(LIB_OBJ))
+	@rm -f $@
+	$(call say,AR)ar rcs $@ $^
+
+$(OUT)/tools/%.o: tools/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(DESCRIBE): $(OUT)/tools/describe.o $(DESCRIBE_LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(DESCRIBE_LIB) $(ALL_LIBS)
+
 # --- Schemas: written by hand, part of the binary ----------------------------------------------------
 
 $(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
