@@ -76,8 +76,8 @@ const struct description describe_watch_events = {
 	.id = "watchEvents", .tag = "watching", .scope = SCOPE_READ,
 	.summary = "What happens, as it happens, or from an event on",
 	.says = "Server-sent events: the id is the event's, the data a CloudEvent. Without a position only what "
-		"happens from now on. A block without data moves the position (and keeps the connection alive). Where a client "
-		"takes too long to read it is disconnected, and resumes with the last id it has. With Accept: "
+		"happens from now on. A block without data moves the position (and keeps the connection alive). Where "
+		"a client takes too long to read it is disconnected, and resumes with the last id it has. With Accept: "
 		"application/json one page.",
 	.headers = INPUT(DOC_TEXT("Last-Event-ID", 0, 0, "Go on behind this event. Comes before after.",
 				  .schema = "'type':'string','pattern':'^[0-9]+$'")),

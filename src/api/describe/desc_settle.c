@@ -67,8 +67,8 @@ const struct description describe_complete = {
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, GAPS,
 		       DOC_ANY("result", "Any JSON, at most 1 MiB. It becomes a memory of the task (kind output), "
-			       "unless it says nothing, or no memory may hold it: one that is too large, or text with a NUL "
-			       "character.", .schema = "",
+			       "unless it says nothing, or no memory may hold it: one that is too large, or text with "
+			       "a NUL character.", .schema = "",
 			       .docs = "any JSON, at most 1 MiB. It becomes a memory: see [Results](#results)"),
 		       DOC_BOOL("remember", "false: it becomes no memory.", .otherwise = "true",
 				.docs = "`false`: the result becomes no memory"))},

@@ -38,7 +38,8 @@ const struct openapi_header openapi_request_headers[] = {
 					 "over, unless the body says otherwise.", .min = 1, .max = 128)},
 	{TAKES_TASK, "Task", FIELD_ODD(TYPE_TEXT, "Spine-Task",
 				       "What the caller is working on: the task of what is stored, unless the body "
-				       "says otherwise. 404 task_not_found where it would be used and there is none such.",
+				       "says otherwise. 404 task_not_found where it would be used and there is none "
+				       "such.",
 				       .min = 1, .max = 128)},
 	{TAKES_KEY, "IdempotencyKey", FIELD_ODD(TYPE_TEXT, "Idempotency-Key",
 						"The same key with the same request gets the first answer again, for "
