@@ -218,9 +218,12 @@ $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 
 # --- What is made from the descriptions of the operations (src/api/describe) ---------------------------
 
-# All of the library but what the tool helps to make.
-DESCRIBE_LIB := $(OUT)/libdescribe.a
+# The tool needs the tables, and of the library only what they use; not what it helps to make.
 DESCRIBE := $(OUT)/describe
+DESCRIBE_LIB := $(OUT)/libdescribe.a
+
+$(DESCRIBE): $(OUT)/tools/describe.o $(DESCRIBE_LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(DESCRIBE_LIB) $(ALL_LIBS)
 
 $(DESCRIBE_LIB): $(filter-out $(OUT)/schemas.o,$(LIB_OBJ))
 	@rm -f $@
@@ -230,12 +233,21 @@ $(OUT)/tools/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(DESCRIBE): $(OUT)/tools/describe.o $(DESCRIBE_LIB)
-	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(DESCRIBE_LIB) $(ALL_LIBS)
+$(OUT)/openapi.json: $(DESCRIBE)
+	$(call say,GEN)$(DESCRIBE) openapi >$@
 
-# --- Schemas: written by hand, part of the binary ----------------------------------------------------
+# The variants share it: they make the same.
+schemas/openapi.json: $(OUT)/openapi.json
+	@cmp -s $< $@ && touch $@ || cp $< $@
 
-$(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
+.PHONY: docs-tables
+docs-tables: $(DESCRIBE)	## the tables of fields in docs/protocol.md, made anew
+	@$(DESCRIBE) tables docs/protocol.md >$(OUT)/protocol.md
+	@cmp -s $(OUT)/protocol.md docs/protocol.md || cp $(OUT)/protocol.md docs/protocol.md
+
+# --- Schemas: part of the binary. Those of the envelopes are written by hand ---------------------------
+
+$(OUT)/schemas.o: src/api/schemas.S schemas/envelope-1.json schemas/envelope-2.json schemas/openapi.json
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 
