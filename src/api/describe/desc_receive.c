@@ -38,8 +38,9 @@ const struct description describe_receive = {
 		DOC_SECONDS("lease_s", 1, DELIVERY_TIMEOUT_MAX_MS,
 			    "How long the lease lasts; the handoff's ack timeout where absent.",
 			    .usually = "the handoff's ack timeout",
-			    .docs = "how long the lease lasts: whoever works longer before the ack asks for more, or "
-				    "sends `progress`"),
+			    .docs = "how long the lease lasts (15 seconds unless the sender or the agent's settings "
+				    "say otherwise); whoever works longer before the ack asks for more, or sends "
+				    "`progress`"),
 		DOC_INT("max", 1, RECEIVE_MAX, "How many to take.", .otherwise = "1",
 			.docs = "how many to take, at most 100; fewer are given where their envelopes are large"),
 		DOC_NAME("instance", INSTANCE_MAX, "Which of the agent's instances asks."),

@@ -30,13 +30,22 @@ static void put_default(struct buf *out, const struct field *f)
 		put_json(out, f->otherwise);
 }
 
-/* A sentence in a table ends without a full stop, and begins as it likes. */
+static bool is_capital(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* A sentence in a table has neither a capital at its beginning, unless it is an abbreviation, nor a full stop. */
 static void put_sentence(struct buf *out, const struct field *f)
 {
 	struct str says = str_of(f->docs ? f->docs : f->says);
 
-	if (says.n && says.p[says.n - 1] == '.')
+	if (says.p[says.n - 1] == '.')
 		says.n--;
+	if (f->docs == NULL && is_capital(says.p[0]) && !is_capital(says.p[1])) {
+		buf_putc(out, (char)(says.p[0] - 'A' + 'a'));
+		says = str_sub(says, 1, says.n);
+	}
 	buf_put(out, says);
 }
 
@@ -48,12 +57,43 @@ static void put_words(struct buf *out, const struct field *f)
 		buf_printf(out, "%s`%s`", w == f->words->list ? ": " : ", ", *w);
 }
 
-static void put_row(struct buf *out, const char *operation, const struct field *f)
+/* What several operations have alike is told once. */
+struct table {
+	const struct operation *of[OPERATIONS_MAX];
+	size_t count;
+};
+
+static bool is_same(const struct field *a, const struct field *b)
 {
-	buf_puts(out, "|");
-	if (operation)
-		buf_printf(out, " `%s` |", operation);
-	buf_printf(out, " `%s` | ", f->name.p);
+	return str_eq(a->name, b->name) && strcmp(a->says, b->says) == 0;
+}
+
+static const struct field *field_of(const struct operation *o, const struct field *like)
+{
+	const struct field *f = shape_find(o->description->body[0], like->name);
+
+	return f && is_same(f, like) ? f : NULL;
+}
+
+static void put_operations(struct buf *out, const struct table *t, const struct field *f)
+{
+	const char *between = " ";
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (field_of(t->of[i], f) == NULL)
+			continue;
+		buf_printf(out, "%s`%s`", between, t->of[i]->description->id);
+		between = ", ";
+	}
+	buf_puts(out, " |");
+}
+
+static void put_row(struct buf *out, const struct table *t, const struct field *f)
+{
+	buf_printf(out, "| `%s` |", f->name.p);
+	if (t->count > 1)
+		put_operations(out, t, f);
+	buf_putc(out, ' ');
 	put_default(out, f);
 	if (out->data[out->len - 1] != ' ')
 		buf_putc(out, ' ');
@@ -63,51 +103,59 @@ static void put_row(struct buf *out, const char *operation, const struct field *
 	buf_puts(out, " |\n");
 }
 
-static void put_rows(struct buf *out, const char *operation, const struct shape *s)
+static bool is_told(const struct table *t, size_t index, const struct field *f)
 {
-	/* What must be given comes first. */
+	for (size_t i = 0; i < index; i++)
+		if (field_of(t->of[i], f))
+			return true;
+	return false;
+}
+
+/* The rows of one operation, as far as those before it have not told them. What must be given comes first. */
+static void put_rows(struct buf *out, const struct table *t, size_t index, const struct shape *s)
+{
 	for (int required = 1; required >= 0; required--)
 		for (const struct field *f = s->fields; f->type != TYPE_END; f++)
-			if (f->type != TYPE_INCLUDE && (f->required != NULL) == required)
-				put_row(out, operation, f);
+			if (f->type != TYPE_INCLUDE && (f->required != NULL) == required && !is_told(t, index, f))
+				put_row(out, t, f);
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++)
 		if (f->type == TYPE_INCLUDE)
-			put_rows(out, operation, f->shape);
+			put_rows(out, t, index, f->shape);
 }
 
 /* --- One table --- */
 
 /* "deliver", or "ack, nack": the operations of that name. */
-static const char *find(struct str names, const struct operation *ret[OPERATIONS_MAX], size_t *ret_count)
+static const char *find(struct str names, struct table *ret)
 {
-	*ret_count = 0;
+	*ret = (struct table){.count = 0};
 	while (names.p) {
 		struct str name = str_trim(str_cut(&names, ','));
 		char text[NAME_MAX_BYTES] = "";
+		const struct operation *o;
 
-		if (name.n >= sizeof(text) || *ret_count == OPERATIONS_MAX)
+		if (name.n >= sizeof(text) || ret->count == OPERATIONS_MAX)
 			return "a marker names too much";
 		memcpy(text, name.p, name.n);
-		ret[*ret_count] = operation_find(text);
-		if (ret[*ret_count] == NULL || ret[*ret_count]->description->body[0] == NULL)
+		o = operation_find(text);
+		if (o == NULL || o->description->body[0] == NULL)
 			return "a marker names no operation with a body";
-		++*ret_count;
+		ret->of[ret->count++] = o;
 	}
 	return NULL;
 }
 
 static const char *put_table(struct str names, struct buf *out)
 {
-	const struct operation *found[OPERATIONS_MAX];
-	size_t count;
-	const char *wrong = find(names, found, &count);
+	struct table t;
+	const char *wrong = find(names, &t);
 
 	if (wrong)
 		return wrong;
-	buf_puts(out, count > 1 ? "| call | field | default | meaning |\n| --- | --- | --- | --- |\n"
-				: "| field | default | meaning |\n| --- | --- | --- |\n");
-	for (size_t i = 0; i < count; i++)
-		put_rows(out, count > 1 ? found[i]->description->id : NULL, found[i]->description->body[0]);
+	buf_puts(out, t.count > 1 ? "| field | of | default | meaning |\n| --- | --- | --- | --- |\n"
+				  : "| field | default | meaning |\n| --- | --- | --- |\n");
+	for (size_t i = 0; i < t.count; i++)
+		put_rows(out, &t, i, t.of[i]->description->body[0]);
 	return NULL;
 }
 
