@@ -25,6 +25,8 @@ static void check_field(const struct field *f, const char *where, int depth)
 		if (f->says == NULL || f->says[0] == '\0')
 			fail_msg("%s: %s has no sentence", where, f->name.p);
 		assert_true(f->name.n > 0 && f->name.p[f->name.n] == '\0');
+		for (size_t i = 0; i < f->name.n; i++)
+			assert_true(f->name.p[i] > ' ' && f->name.p[i] != '"' && f->name.p[i] != '\\');
 	}
 	if (f->type == TYPE_ENUM)
 		assert_non_null(f->words);
