@@ -216,9 +216,43 @@ $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
 
-# --- Schemas: written by hand, part of the binary ----------------------------------------------------
+# --- What is made from the descriptions of the operations (src/api/describe) ---------------------------
 
-$(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
+# The tool needs the tables, and of the library only what they use; not what it helps to make.
+DESCRIBE := $(OUT)/describe
+DESCRIBE_LIB := $(OUT)/libdescribe.a
+
+$(DESCRIBE): $(OUT)/tools/describe.o $(DESCRIBE_LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(DESCRIBE_LIB) $(ALL_LIBS)
+
+$(DESCRIBE_LIB): $(filter-out $(OUT)/schemas.o,$(LIB_OBJ))
+	@rm -f $@
+	$(call say,AR)ar rcs $@ $^
+
+$(OUT)/tools/%.o: tools/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Addresses of a kernel with much randomness in them confuse the thread sanitizer.
+ifeq ($(SAN),thread)
+  PLAINLY := $(shell setarch "$$(uname -m)" -R true 2>/dev/null && echo setarch "$$(uname -m)" -R)
+endif
+
+$(OUT)/openapi.json: $(DESCRIBE)
+	$(call say,GEN)$(PLAINLY) $(DESCRIBE) openapi >$@
+
+# The variants share it: they make the same.
+schemas/openapi.json: $(OUT)/openapi.json
+	@cmp -s $< $@ && touch $@ || cp $< $@
+
+.PHONY: docs-tables
+docs-tables: $(DESCRIBE)	## the tables of fields in docs/protocol.md, made anew
+	@$(DESCRIBE) tables docs/protocol.md >$(OUT)/protocol.md
+	@cmp -s $(OUT)/protocol.md docs/protocol.md || cp $(OUT)/protocol.md docs/protocol.md
+
+# --- Schemas: part of the binary. Those of the envelopes are written by hand ---------------------------
+
+$(OUT)/schemas.o: src/api/schemas.S schemas/envelope-1.json schemas/envelope-2.json schemas/openapi.json
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 
