@@ -33,6 +33,11 @@ void ask_release(struct ask *ask);
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer));
 
+/* The answer as it came, to standard output. */
+void ask_write(const struct cli *cli, const struct ask *ask);
+/* Tells a person that the answer is not all there is, and where the rest is. */
+void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask);
+
 /* The space that calls are about. */
 const char *ask_space(const struct cli *cli);
 /* The sentence that ask_report prints, without "spine: ". */

@@ -1,6 +1,7 @@
 #include "cli/completion.h"
 
 #include "cli/commands.h"
+#include "cli/subcommand.h"
 
 struct completion {
 	struct arena *arena;
@@ -26,6 +27,20 @@ static void put_words(struct buf *out, const char *const *words)
 {
 	for (const char *const *w = words; *w; w++)
 		buf_printf(out, "%s%s", w == words ? "" : " ", *w);
+}
+
+static enum command_args args_of(const struct command *command)
+{
+	return command->subs ? ARGS_WORDS : command->args;
+}
+
+/* What an argument of ARGS_WORDS may be. */
+static void put_argument_words(struct buf *out, const struct command *command)
+{
+	if (command->words)
+		put_words(out, command->words);
+	for (const struct subcommand *s = command->subs; s && s->name; s++)
+		buf_printf(out, "%s%s", s == command->subs ? "" : " ", s->name);
 }
 
 static void put_name(const struct command *command, void *arg)
@@ -59,7 +74,7 @@ static void bash_value_cases(struct buf *out, const struct option *option)
 
 static void bash_arguments(const struct completion *c, const struct command *command)
 {
-	switch (command->args) {
+	switch (args_of(command)) {
 	case ARGS_OTHER:
 		break;
 	case ARGS_FILES:
@@ -70,7 +85,7 @@ static void bash_arguments(const struct completion *c, const struct command *com
 		break;
 	case ARGS_WORDS:
 		buf_puts(c->out, "\t\tCOMPREPLY=($(compgen -W '");
-		put_words(c->out, command->words);
+		put_argument_words(c->out, command);
 		buf_puts(c->out, "' -- \"$cur\"))\n");
 		break;
 	}
@@ -166,7 +181,7 @@ static void zsh_command(const struct command *command, void *arg)
 	for (const struct option_table *const *t = command_tables(command, c->arena); *t; t++)
 		for (size_t i = 0; i < (*t)->count; i++)
 			zsh_option(c->out, &(*t)->options[i]);
-	switch (command->args) {
+	switch (args_of(command)) {
 	case ARGS_OTHER:
 		buf_puts(c->out, "\t\t\t'*: :()'\n");
 		break;
@@ -180,7 +195,7 @@ static void zsh_command(const struct command *command, void *arg)
 		break;
 	case ARGS_WORDS:
 		buf_puts(c->out, "\t\t\t'*:which:(");
-		put_words(c->out, command->words);
+		put_argument_words(c->out, command);
 		buf_puts(c->out, ")'\n");
 		break;
 	}
@@ -229,17 +244,17 @@ static void fish_command(const struct command *command, void *arg)
 	buf_printf(c->out, "complete -c spine -n __fish_use_subcommand -a %s -d ", command->name);
 	put_quoted(c->out, command->summary, true);
 	buf_putc(c->out, '\n');
-	if (command->args != ARGS_OTHER)
+	if (args_of(command) != ARGS_OTHER)
 		buf_printf(c->out, "complete -c spine -n '__fish_seen_subcommand_from %s' ", command->name);
-	if (command->args == ARGS_FILES) {
+	if (args_of(command) == ARGS_FILES) {
 		buf_puts(c->out, "-F\n");
-	} else if (command->args == ARGS_COMMANDS) {
+	} else if (args_of(command) == ARGS_COMMANDS) {
 		buf_puts(c->out, "-a '");
 		command_each(put_name, c);
 		buf_puts(c->out, "'\n");
-	} else if (command->args == ARGS_WORDS) {
+	} else if (args_of(command) == ARGS_WORDS) {
 		buf_puts(c->out, "-a '");
-		put_words(c->out, command->words);
+		put_argument_words(c->out, command);
 		buf_puts(c->out, "'\n");
 	}
 	for (const struct option_table *const *t = command_tables(command, c->arena); *t; t++)

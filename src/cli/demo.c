@@ -76,16 +76,13 @@ static struct str format_body(struct demo *d, const char *format, va_list args) 
 
 static struct str format_body(struct demo *d, const char *format, va_list args)
 {
-	struct str text;
 	struct buf out;
 
 	if (format == NULL)
 		return STR_NULL;
 	buf_init(&out, TEXT_MAX_BYTES);
 	buf_vprintf(&out, format, args);
-	text = arena_str(d->cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	return cli_keep(d->cli->arena, &out);
 }
 
 static const struct json *keep(struct demo *d, struct ask *ask)

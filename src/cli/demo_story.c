@@ -244,13 +244,12 @@ static void sum_up(struct demo *d)
 		json_key(&w, "trace");
 		json_put(&w, trace);
 		json_end_object(&w);
-		cli_write_json(d->cli, buf_str(&out));
-		buf_release(&out);
+		cli_write_json_buf(d->cli, &out);
 		return;
 	}
 	demo_chapter(d, 6, "Fidelity: what each hop kept of what it got");
 	cli_write(STR("\n"));
-	show_fidelity_compared(d->cli, fidelity);
+	show_fidelity(d->cli, fidelity, true);
 	demo_pause(d, d->is_fast ? 0 : 1500);
 	demo_chapter(d, 7, "The trace: what happened, step by step");
 	cli_write(STR("\n"));

@@ -1,5 +1,6 @@
 #include "cli/fields.h"
 
+#include "cli/body.h"
 #include "cli/shared_options.h"
 
 enum { METADATA_DEPTH = 256 };
@@ -42,50 +43,6 @@ static const struct option fields_options[] = {
 
 const struct option_table fields_table = {"Fields", fields_options, OPTION_COUNT(fields_options)};
 
-bool fields_any(const struct cli *cli)
-{
-	for (size_t i = 0; i < fields_table.count; i++)
-		if (options_is_given(&cli->options, fields_options[i].name))
-			return true;
-	return false;
-}
-
-int fields_check_text(const struct cli *cli, const char *what, struct str text)
-{
-	if (!str_is_utf8(text))
-		return cli_usage(cli, "%s is not UTF-8 text", what);
-	return CLI_OK;
-}
-
-static int put_text(const struct cli *cli, struct json_writer *w, const char *option, const char *field)
-{
-	const char *text = options_text(&cli->options, option);
-
-	if (text == NULL)
-		return CLI_OK;
-	if (!str_is_utf8(str_of(text)))
-		return cli_usage(cli, "--%s is not UTF-8 text", option);
-	json_member_cstr(w, field, text);
-	return CLI_OK;
-}
-
-static int put_tags(const struct cli *cli, struct json_writer *w)
-{
-	const struct option_value *tags = options_value(&cli->options, "tag");
-
-	if (tags->list_count == 0)
-		return CLI_OK;
-	json_key(w, "tags");
-	json_begin_array(w);
-	for (size_t i = 0; i < tags->list_count; i++) {
-		if (!str_is_utf8(str_of(tags->list[i])))
-			return cli_usage(cli, "--tag is not UTF-8 text");
-		json_put_cstr(w, tags->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
-}
-
 static int put_metadata(const struct cli *cli, struct json_writer *w)
 {
 	const char *text = options_text(&cli->options, "metadata");
@@ -106,13 +63,12 @@ static int put_metadata(const struct cli *cli, struct json_writer *w)
 
 int fields_put(const struct cli *cli, struct json_writer *w)
 {
-	static const char *const same_name[] = {"kind", "importance", "task", "summary", "trust", NULL};
-	int code = CLI_OK;
+	static const struct call_member members[] = {
+		{"kind", "kind"}, {"importance", "importance"}, {"task", "task"}, {"summary", "summary"},
+		{"trust", "trust"}, {"tag", "tags"}, {NULL, NULL},
+	};
+	int code = body_put_members(cli, members, w);
 
-	for (const char *const *name = same_name; *name && code == CLI_OK; name++)
-		code = put_text(cli, w, *name, *name);
-	if (code == CLI_OK)
-		code = put_tags(cli, w);
 	if (code == CLI_OK)
 		code = put_metadata(cli, w);
 	if (options_is_given(&cli->options, "ttl"))

@@ -1,6 +1,6 @@
 #include "cli/handoff_request.h"
 
-#include "cli/fields.h"
+#include "cli/body.h"
 #include "cli/pairs.h"
 #include "cli/shared_options.h"
 
@@ -117,44 +117,6 @@ const struct option_table handoff_output_table = {"Packing", output_options, OPT
 
 /* --- The body --- */
 
-/* names: of the options, and of their members; ended by NULL. */
-static int put_texts(const struct cli *cli, const char *const *names, struct json_writer *w)
-{
-	for (const char *const *name = names; *name; name++) {
-		const char *text = options_text(&cli->options, *name);
-
-		if (text == NULL)
-			continue;
-		if (!str_is_utf8(str_of(text)))
-			return cli_usage(cli, "--%s is not UTF-8 text", *name);
-		json_member_cstr(w, *name, text);
-	}
-	return CLI_OK;
-}
-
-static int put_list(const struct cli *cli, const char *option, const char *field, struct json_writer *w)
-{
-	const struct option_value *given = options_value(&cli->options, option);
-
-	if (given->list_count == 0)
-		return CLI_OK;
-	json_key(w, field);
-	json_begin_array(w);
-	for (size_t i = 0; i < given->list_count; i++) {
-		if (!str_is_utf8(str_of(given->list[i])))
-			return cli_usage(cli, "--%s is not UTF-8 text", option);
-		json_put_cstr(w, given->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
-}
-
-static void put_budget(const struct cli *cli, struct json_writer *w)
-{
-	if (options_is_given(&cli->options, "max-tokens"))
-		json_member_int(w, "max_tokens", options_int(&cli->options, "max-tokens"));
-}
-
 static int put_constraints(const struct cli *cli, struct json_writer *w)
 {
 	bool has_budget = options_is_given(&cli->options, "max-tokens");
@@ -163,7 +125,8 @@ static int put_constraints(const struct cli *cli, struct json_writer *w)
 	json_key(w, "constraints");
 	json_begin_object(w);
 	code = pairs_put_members(cli, "constraint", has_budget ? "max_tokens" : NULL, w);
-	put_budget(cli, w);
+	if (code == CLI_OK)
+		code = body_put(cli, "max-tokens", "max_tokens", w);
 	json_end_object(w);
 	return code;
 }
@@ -215,12 +178,21 @@ static int put_pairs(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
+int handoff_request_read_summary(const struct cli *cli, const char *target, const char *arg, struct buf *ret)
+{
+	int code = body_read_text(cli, arg, ret);
+
+	if (code == CLI_OK && ret->len == 0)
+		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", target);
+	return code;
+}
+
 static int put_head(const struct cli *cli, const char *target, struct str summary, struct json_writer *w)
 {
-	int code = fields_check_text(cli, "the summary", summary);
+	int code = body_check_text(cli, "the summary", summary);
 
 	if (code == CLI_OK)
-		code = fields_check_text(cli, "the name of the target", str_of(target));
+		code = body_check_text(cli, "the name of the target", str_of(target));
 	if (code != CLI_OK)
 		return code;
 	json_member_cstr(w, "target_agent", target);
@@ -231,40 +203,35 @@ static int put_head(const struct cli *cli, const char *target, struct str summar
 /* All of the table but max-tokens, which is one of the constraints. */
 static int put_memories(const struct cli *cli, struct json_writer *w)
 {
-	static const char *const texts[] = {"scope", "strategy", "tokenizer", NULL};
-	const struct options *o = &cli->options;
-	int code = put_texts(cli, texts, w);
+	static const struct call_member members[] = {
+		{"scope", "scope"}, {"strategy", "strategy"}, {"tokenizer", "tokenizer"}, {"ref", "refs"},
+		{"recent", "include_recent"}, {NULL, NULL},
+	};
 
-	if (code == CLI_OK)
-		code = put_list(cli, "ref", "refs", w);
-	if (options_is_given(o, "recent"))
-		json_member_int(w, "include_recent", options_int(o, "recent"));
-	if (options_flag(o, "no-pins"))
+	if (options_flag(&cli->options, "no-pins"))
 		json_member_bool(w, "include_pins", false);
-	return code;
+	return body_put_members(cli, members, w);
 }
 
 int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
 			struct json_writer *w)
 {
-	static const char *const texts[] = {"from", "parent", "task", "intent", "state", NULL};
-	const struct options *o = &cli->options;
+	static const struct call_member members[] = {
+		{"from", "from"}, {"parent", "parent"}, {"task", "task"}, {"intent", "intent"}, {"state", "state"},
+		{"decision", "open_decisions"}, {"max-hops", "max_hops"}, {NULL, NULL},
+	};
 	int code;
 
 	json_begin_object(w);
 	code = put_head(cli, target, summary, w);
 	if (code == CLI_OK)
-		code = put_texts(cli, texts, w);
+		code = body_put_members(cli, members, w);
 	if (code == CLI_OK)
 		code = put_pairs(cli, w);
 	if (code == CLI_OK)
 		code = put_history(cli, w);
 	if (code == CLI_OK)
 		code = put_memories(cli, w);
-	if (code == CLI_OK)
-		code = put_list(cli, "decision", "open_decisions", w);
-	if (options_is_given(o, "max-hops"))
-		json_member_int(w, "max_hops", options_int(o, "max-hops"));
 	if (dry_run)
 		json_member_bool(w, "dry_run", true);
 	json_end_object(w);
@@ -272,19 +239,19 @@ int handoff_request_put(const struct cli *cli, const char *target, struct str su
 }
 
 int handoff_request_put_question(const struct cli *cli, const char *target, struct str summary,
-				 const char *const *names, struct json_writer *w)
+				 const struct call_member *members, struct json_writer *w)
 {
 	int code;
 
 	json_begin_object(w);
 	code = put_head(cli, target, summary, w);
 	if (code == CLI_OK)
-		code = put_texts(cli, names, w);
+		code = body_put_members(cli, members, w);
 	if (code == CLI_OK)
 		code = put_memories(cli, w);
 	json_key(w, "constraints");
 	json_begin_object(w);
-	put_budget(cli, w);
+	body_put(cli, "max-tokens", "max_tokens", w);
 	json_end_object(w);
 	json_member_bool(w, "dry_run", true);
 	json_end_object(w);
@@ -298,18 +265,7 @@ bool handoff_request_is_envelope(const char *arg)
 	return arg && str_has_prefix(str_of(arg), STR("env-")) && str_to_u64(str_of(arg + 4), &number);
 }
 
-bool handoff_request_any_memory(const struct cli *cli)
-{
-	for (size_t i = 0; i < OPTION_COUNT(memory_options); i++)
-		if (options_is_given(&cli->options, memory_options[i].name))
-			return true;
-	return false;
-}
-
 bool handoff_request_any(const struct cli *cli)
 {
-	for (size_t i = 0; i < OPTION_COUNT(task_options); i++)
-		if (options_is_given(&cli->options, task_options[i].name))
-			return true;
-	return handoff_request_any_memory(cli);
+	return body_any_given(cli, &handoff_task_table) || body_any_given(cli, &handoff_memory_table);
 }

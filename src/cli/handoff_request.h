@@ -9,18 +9,17 @@ extern const struct option_table handoff_task_table;
 extern const struct option_table handoff_memory_table;
 extern const struct option_table handoff_output_table;
 
+/* The summary that was given as arg (see input_text()), which must not be empty; where it is, CLI_USAGE says so. */
+int handoff_request_read_summary(const struct cli *cli, const char *target, const char *arg, struct buf *ret);
 /* Writes the request, an object, from the options of the first two tables. Returns CLI_OK, or CLI_USAGE with the reason
  * told. */
 int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
 			struct json_writer *w);
-/* The same for a dry run, from the options of handoff_memory_table and those texts of the command's own that names has
- * (ended by NULL; each is also the member's name). */
+/* The same for a dry run, from the options of handoff_memory_table and those of the command's own that members has. */
 int handoff_request_put_question(const struct cli *cli, const char *target, struct str summary,
-				 const char *const *names, struct json_writer *w);
+				 const struct call_member *members, struct json_writer *w);
 /* One of the options of the first two tables was given. */
 bool handoff_request_any(const struct cli *cli);
-/* One of those of handoff_memory_table was. */
-bool handoff_request_any_memory(const struct cli *cli);
 /* "env-17", and not a text. NULL is none. */
 bool handoff_request_is_envelope(const char *arg);
 

@@ -161,8 +161,7 @@ void help_command(const struct cli *cli, const struct command *command)
 	for (const struct option_table *const *t = command_tables(command, cli->arena); *t; t++)
 		put_table(cli, &out, *t);
 	assert(!buf_overflowed(&out));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static void put_commands(const struct cli *cli, struct buf *out)
@@ -209,8 +208,7 @@ void help_all(const struct cli *cli)
 	put_exits(cli, &out);
 	buf_puts(&out, "\nspine COMMAND --help says more about a command; the manual page (man spine) says all.\n");
 	assert(!buf_overflowed(&out));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 void help_brief(const struct cli *cli)

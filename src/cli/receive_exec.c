@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/child.h"
 #include "cli/settle.h"
 #include "codec/rfc3339.h"
@@ -88,7 +89,7 @@ static bool accept(struct job *job)
 
 	buf_init(&body, BODY_MAX_BYTES);
 	begin_body(job, &body, &w);
-	settle_put_seconds(&w, "work_lease_s", job->exec->work_lease_ms);
+	body_put_seconds(&w, "work_lease_s", job->exec->work_lease_ms);
 	json_end_object(&w);
 	code = tell(job, "ack", &body, true, &ask);
 	if (code != CLI_OK)

@@ -1,14 +1,11 @@
 #include "cli/settle.h"
 
-#include "cli/ask.h"
-#include "cli/fields.h"
-#include "cli/input.h"
+#include "cli/body.h"
 #include "cli/reason.h"
 #include "cli/shared_options.h"
-#include "cli/show/show.h"
 #include "client/url.h"
 
-enum { BODY_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };
 
 static const struct option result_options[] = {
 	{
@@ -46,9 +43,14 @@ const char *settle_path(struct arena *arena, struct str lease, const char *verb)
 	return path;
 }
 
-void settle_put_seconds(struct json_writer *w, const char *name, int64_t ms)
+int settle_check(const struct cli *cli)
 {
-	json_member_double(w, name, (double)ms / 1000);
+	struct str lease = str_of(cli->options.args[0]);
+
+	if (!str_is_utf8(lease) || settle_path(cli->arena, lease, "") == NULL)
+		return cli_usage(cli, "\"%.80s\" is not a lease; expected what spine receive told, such as ho-12.1",
+				 lease.p);
+	return CLI_OK;
 }
 
 /* --- Parts of the body --- */
@@ -63,20 +65,6 @@ int settle_argument(const struct cli *cli, const char *what, const char *option,
 	return CLI_OK;
 }
 
-static int read_text(const struct cli *cli, const char *arg, struct buf *text)
-{
-	struct buf error;
-	int code = CLI_OK;
-
-	buf_init(&error, 4096);
-	if (!input_text(cli, arg, text, &error)) {
-		cli_error(cli, "%s", buf_str(&error).p);
-		code = CLI_FAILED;
-	}
-	buf_release(&error);
-	return code;
-}
-
 static int put_text(const struct cli *cli, const char *name, const char *arg, struct json_writer *w)
 {
 	struct buf text;
@@ -85,21 +73,21 @@ static int put_text(const struct cli *cli, const char *name, const char *arg, st
 	if (arg == NULL)
 		return CLI_OK;
 	buf_init(&text, TEXT_MAX_BYTES);
-	code = read_text(cli, arg, &text);
+	code = body_read_text(cli, arg, &text);
 	if (code == CLI_OK)
-		code = fields_check_text(cli, "the text", buf_str(&text));
+		code = body_check_text(cli, "the text", buf_str(&text));
 	if (code == CLI_OK)
 		json_member_str(w, name, buf_str(&text));
 	buf_release(&text);
 	return code;
 }
 
-int settle_put_text(struct cli *cli, const char *name, struct json_writer *w)
+int settle_put_note(struct cli *cli, struct json_writer *w)
 {
-	return put_text(cli, name, cli->options.arg_count > 1 ? cli->options.args[1] : NULL, w);
+	return put_text(cli, "note", cli->options.arg_count > 1 ? cli->options.args[1] : NULL, w);
 }
 
-int settle_put_reason(struct cli *cli, bool is_needed, struct json_writer *w)
+static int put_reason(struct cli *cli, bool is_needed, struct json_writer *w)
 {
 	const char *reason = NULL;
 	int code = reason_read(cli, &reason);
@@ -112,23 +100,14 @@ int settle_put_reason(struct cli *cli, bool is_needed, struct json_writer *w)
 	return code == CLI_OK ? put_text(cli, "reason", reason, w) : code;
 }
 
-int settle_put_facts(struct cli *cli, struct json_writer *w)
+int settle_put_reason(struct cli *cli, struct json_writer *w)
 {
-	const struct option_value *gaps = options_value(&cli->options, "gap");
+	return put_reason(cli, false, w);
+}
 
-	if (options_is_given(&cli->options, "input-tokens"))
-		json_member_int(w, "input_tokens", options_int(&cli->options, "input-tokens"));
-	if (gaps->list_count == 0)
-		return CLI_OK;
-	json_key(w, "gaps");
-	json_begin_array(w);
-	for (size_t i = 0; i < gaps->list_count; i++) {
-		if (!str_is_utf8(str_of(gaps->list[i])))
-			return cli_usage(cli, "--gap is not UTF-8 text");
-		json_put_cstr(w, gaps->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
+int settle_put_needed_reason(struct cli *cli, struct json_writer *w)
+{
+	return put_reason(cli, true, w);
 }
 
 bool settle_put_result(struct str text, struct arena *arena, struct json_writer *w)
@@ -148,33 +127,4 @@ bool settle_put_result(struct str text, struct arena *arena, struct json_writer 
 	else
 		json_put_str(w, text);
 	return true;
-}
-
-/* --- The call --- */
-
-int settle_run(struct cli *cli, const struct settle *settle)
-{
-	const char *lease = cli->options.args[0];
-	struct client_request request = {
-		.method = "POST", .path = settle_path(cli->arena, str_of(lease), settle->verb),
-		.repeatable = settle->is_repeatable,
-	};
-	struct json_writer w;
-	struct buf body;
-	int code;
-
-	if (request.path == NULL || !str_is_utf8(str_of(lease)))
-		return cli_usage(cli, "\"%.80s\" is not a lease; expected what spine receive told, such as ho-12.1",
-				 lease);
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	json_member_cstr(&w, "lease", lease);
-	code = settle->put(cli, &w);
-	json_end_object(&w);
-	request.body = buf_str(&body);
-	if (code == CLI_OK)
-		code = settle->finds ? show_found(cli, &request, settle->show) : ask_print(cli, &request, settle->show);
-	buf_release(&body);
-	return code;
 }

@@ -28,8 +28,7 @@ static void print_json(const struct cli *cli, const char *store, const struct ad
 	}
 	json_end_array(&w);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static void print_text(const struct cli *cli, const char *store, const struct admin_check *found, struct str problems)
@@ -47,8 +46,7 @@ static void print_text(const struct cli *cli, const char *store, const struct ad
 	else
 		buf_printf(&out, "%s%lld problem%s%s\n", term_on(&cli->out, TERM_RED), (long long)found->problems,
 			   found->problems == 1 ? "" : "s", term_off(&cli->out, TERM_RED));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static int exec_check(struct cli *cli)

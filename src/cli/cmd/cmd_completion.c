@@ -23,8 +23,7 @@ static int exec_completion(struct cli *cli)
 	else
 		code = cli_usage(cli, "the shell is \"%.80s\"; expected one of bash, zsh, fish", shell.p);
 	assert(!buf_overflowed(&out));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	return code;
 }
 

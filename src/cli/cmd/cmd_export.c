@@ -224,8 +224,7 @@ static void print_done(const struct cli *cli, const char *file, int64_t count)
 	json_member_str(&w, "file", shown);
 	json_member_int(&w, "exported", count);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static int exec_export(struct cli *cli)

@@ -2,13 +2,14 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/handoff_request.h"
-#include "cli/input.h"
 #include "cli/prompt.h"
 #include "cli/shared_options.h"
-#include "cli/show/show.h"
+#include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"
 
 enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+
+/* --- What each of the usual budgets would lose: one that is too small has only what it would need --- */
 
 static uint32_t count_left_out(const struct json *trimmed)
 {
@@ -19,37 +20,51 @@ static uint32_t count_left_out(const struct json *trimmed)
 	return count;
 }
 
-/* What each of the usual budgets would lose. */
-static void print_budgets(const struct cli *cli, const struct json *budgets)
+static bool fits(const struct column_item *item)
 {
-	static const struct table_column columns[] = {
-		{"BUDGET", true, TERM_CYAN}, {"FITS", false, TERM_PLAIN}, {"TOKENS", true, TERM_PLAIN},
-		{"MEMORIES", true, TERM_PLAIN}, {"SHRUNK", true, TERM_PLAIN}, {"LEFT OUT", true, TERM_PLAIN},
-		{"NEEDS", true, TERM_YELLOW}, {NULL, false, TERM_PLAIN},
-	};
-	struct table table;
-
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < budgets->count; i++) {
-		const struct json *budget = &budgets->items[i], *trimmed = ask_array(budget, "trimmed");
-		struct table_row *row = table_add(&table);
-		uint32_t left_out = count_left_out(trimmed);
-		bool fits = ask_bool(budget, "fits");
-
-		row->cells[0] = arena_printf(cli->arena, "%lld", (long long)ask_int(budget, "max_tokens", 0));
-		row->cells[1] = fits ? STR("yes") : STR("no");
-		if (!fits) {
-			row->cells[6] = arena_printf(cli->arena, "%lld", (long long)ask_int(budget, "minimum", 0));
-			continue;
-		}
-		row->cells[2] = arena_printf(cli->arena, "%lld", (long long)ask_int(budget, "token_count", 0));
-		row->cells[3] = arena_printf(cli->arena, "%lld", (long long)ask_int(budget, "kept", 0));
-		row->cells[4] = arena_printf(cli->arena, "%u", trimmed->count - left_out);
-		row->cells[5] = arena_printf(cli->arena, "%u", left_out);
-	}
-	cli_write(STR("\n"));
-	show_rows(cli, &table);
+	return ask_bool(item->json, "fits");
 }
+
+static struct str cell_fits(const struct column_item *item, const char *key)
+{
+	(void)key;
+	return fits(item) ? STR("yes") : STR("no");
+}
+
+static struct str cell_if_fits(const struct column_item *item, const char *key)
+{
+	return fits(item) ? cell_number(item, key) : STR("");
+}
+
+static struct str cell_needs(const struct column_item *item, const char *key)
+{
+	return fits(item) ? STR("") : cell_number(item, key);
+}
+
+static struct str cell_shrunk(const struct column_item *item, const char *key)
+{
+	const struct json *trimmed = ask_array(item->json, key);
+
+	return fits(item) ? arena_printf(item->arena, "%u", trimmed->count - count_left_out(trimmed)) : STR("");
+}
+
+static struct str cell_left_out(const struct column_item *item, const char *key)
+{
+	return fits(item) ? arena_printf(item->arena, "%u", count_left_out(ask_array(item->json, key))) : STR("");
+}
+
+static const struct column budget_columns[] = {
+	{"BUDGET", "max_tokens", cell_number, TERM_CYAN, .right = true},
+	{"FITS", NULL, cell_fits, .style = TERM_PLAIN},
+	{"TOKENS", "token_count", cell_if_fits, .right = true},
+	{"MEMORIES", "kept", cell_if_fits, .right = true},
+	{"SHRUNK", "trimmed", cell_shrunk, .right = true},
+	{"LEFT OUT", "trimmed", cell_left_out, .right = true},
+	{"NEEDS", "minimum", cell_needs, TERM_YELLOW, .right = true},
+	{0},
+};
+
+/* --- Packing --- */
 
 /* The prompt goes to a model; whoever watches learns the id, and that something is not in it. */
 static int print_prompt(struct cli *cli, const struct json *envelope)
@@ -76,13 +91,14 @@ static int send_body(struct cli *cli, const struct buf *body)
 	int code = ask_run(cli, &request, &ask);
 
 	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
+		ask_write(cli, &ask);
 	} else if (code == CLI_OK && dry_run) {
 		const struct json *envelope = json_get(&ask.json, "envelope");
 
 		if (envelope)
 			show_envelope_receipt(cli, envelope);
-		print_budgets(cli, ask_array(&ask.json, "budgets"));
+		cli_write(STR("\n"));
+		columns_show(cli, ask_array(&ask.json, "budgets"), budget_columns);
 	} else if (code == CLI_OK && options_flag(&cli->options, "prompt")) {
 		code = print_prompt(cli, &ask.json);
 	} else if (code == CLI_OK) {
@@ -94,29 +110,24 @@ static int send_body(struct cli *cli, const struct buf *body)
 
 static int exec_handoff(struct cli *cli)
 {
-	const char *summary = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
-	struct buf text, body, error;
+	const char *target = cli->options.args[0], *summary = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
+	bool dry_run = options_flag(&cli->options, "dry-run");
+	struct buf text, body;
 	struct json_writer w;
-	int code = CLI_FAILED;
+	int code;
 
-	if (options_flag(&cli->options, "prompt") && (cli_is_json(cli) || options_flag(&cli->options, "dry-run")))
+	if (options_flag(&cli->options, "prompt") && (cli_is_json(cli) || dry_run))
 		return cli_usage(cli, "--prompt cannot be used with --json or --dry-run");
 	buf_init(&text, SUMMARY_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
-	buf_init(&error, 4096);
 	json_writer_init(&w, &body);
-	if (!input_text(cli, summary, &text, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (text.len == 0)
-		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", cli->options.args[0]);
-	else
-		code = handoff_request_put(cli, cli->options.args[0], buf_str(&text),
-					   options_flag(&cli->options, "dry-run"), &w);
+	code = handoff_request_read_summary(cli, target, summary, &text);
+	if (code == CLI_OK)
+		code = handoff_request_put(cli, target, buf_str(&text), dry_run, &w);
 	if (code == CLI_OK)
 		code = send_body(cli, &body);
 	buf_release(&text);
 	buf_release(&body);
-	buf_release(&error);
 	return code;
 }
 

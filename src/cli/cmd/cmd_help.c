@@ -25,8 +25,7 @@ static int print_page(const struct cli *cli, void (*render)(struct arena *arena,
 	buf_init(&out, 1 << 20);
 	render(cli->arena, &out);
 	assert(!buf_overflowed(&out));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	return CLI_OK;
 }
 

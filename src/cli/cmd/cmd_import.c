@@ -161,8 +161,7 @@ static void print_json(const struct cli *cli, const struct import *import, int c
 	}
 	put_counts(&w, &import->counts);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static void print_counts(const struct cli *cli, const struct import_counts *c)

@@ -1,8 +1,8 @@
 /* spine recall: what a handoff would carry, or what an envelope was chosen from. */
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/handoff_request.h"
-#include "cli/input.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_considered.h"
 
@@ -37,16 +37,19 @@ static const struct option recall_options[] = {
 };
 
 static const struct option_table recall_table = {"What", recall_options, OPTION_COUNT(recall_options)};
-static const char *const task_names[] = {"parent", "task", "intent", NULL};
+
+static const struct call_member recall_members[] = {
+	{"parent", "parent"}, {"task", "task"}, {"intent", "intent"}, {NULL, NULL},
+};
 
 /* --- An envelope that is there --- */
 
 static int check_alone(const struct cli *cli, const char *id)
 {
-	bool given = handoff_request_any_memory(cli) || options_is_given(&cli->options, "to");
+	bool given = body_any_given(cli, &handoff_memory_table) || options_is_given(&cli->options, "to");
 
-	for (const char *const *name = task_names; *name; name++)
-		given = given || options_is_given(&cli->options, *name);
+	for (const struct call_member *m = recall_members; m->option; m++)
+		given = given || options_is_given(&cli->options, m->option);
 	if (cli->options.arg_count > 1)
 		return cli_usage(cli, "%.80s is an envelope; nothing can stand beside it", id);
 	return given ? cli_usage(cli, "%.80s is packed already: of the options only --why can be given", id) : CLI_OK;
@@ -89,8 +92,7 @@ static void print_json(const struct cli *cli, const struct json *considered)
 	buf_init(&text, BODY_MAX_BYTES);
 	json_writer_init(&w, &text);
 	json_put(&w, considered);
-	cli_write_json(cli, buf_str(&text));
-	buf_release(&text);
+	cli_write_json_buf(cli, &text);
 }
 
 static int ask_dry(struct cli *cli, struct str body)
@@ -112,39 +114,33 @@ static int ask_dry(struct cli *cli, struct str body)
 	return code;
 }
 
-static bool read_query(const struct cli *cli, struct buf *ret, struct buf *error)
+static int read_query(const struct cli *cli, struct buf *ret)
 {
 	if (cli->options.arg_count == 1)
-		return input_text(cli, cli->options.args[0], ret, error);
-	for (size_t i = 0; i < cli->options.arg_count; i++) {
-		buf_puts(ret, i ? " " : "");
-		buf_puts(ret, cli->options.args[i]);
-	}
-	return true;
+		return body_read_text(cli, cli->options.args[0], ret);
+	body_join_arguments(cli, ret);
+	return CLI_OK;
 }
 
 static int recall_text(struct cli *cli)
 {
 	const char *to = options_text(&cli->options, "to");
-	struct buf query, body, error;
+	struct buf query, body;
 	struct json_writer w;
-	int code = CLI_FAILED;
+	int code;
 
 	buf_init(&query, QUERY_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
-	buf_init(&error, 4096);
 	json_writer_init(&w, &body);
-	if (!read_query(cli, &query, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (query.len == 0)
+	code = read_query(cli, &query);
+	if (code == CLI_OK && query.len == 0)
 		code = cli_usage(cli, "there is nothing to recall; say what a handoff would be about");
-	else
-		code = handoff_request_put_question(cli, to ? to : ANYBODY, buf_str(&query), task_names, &w);
+	if (code == CLI_OK)
+		code = handoff_request_put_question(cli, to ? to : ANYBODY, buf_str(&query), recall_members, &w);
 	if (code == CLI_OK)
 		code = ask_dry(cli, buf_str(&body));
 	buf_release(&query);
 	buf_release(&body);
-	buf_release(&error);
 	return code;
 }
 

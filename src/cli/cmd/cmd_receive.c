@@ -1,6 +1,7 @@
 /* spine receive: takes what is queued for an agent, prints it or has a program do it. */
 #include "base/clock.h"
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/receive_exec.h"
 #include "cli/settle.h"
@@ -94,10 +95,10 @@ static void put_request(const struct cli *cli, const struct receiver *r, int64_t
 
 	json_writer_init(&w, body);
 	json_begin_object(&w);
-	settle_put_seconds(&w, "wait_s", wait_ms);
+	body_put_seconds(&w, "wait_s", wait_ms);
 	json_member_int(&w, "max", r->with_program ? 1 : r->left);
 	if (options_is_given(&cli->options, "lease"))
-		settle_put_seconds(&w, "lease_s", options_int(&cli->options, "lease"));
+		body_put_seconds(&w, "lease_s", options_int(&cli->options, "lease"));
 	json_member_cstr(&w, "instance", r->instance);
 	json_member_cstr(&w, "format", is_json || r->with_program ? "both" : "prompt");
 	json_end_object(&w);
@@ -162,8 +163,7 @@ static void print_one(struct cli *cli, const struct json *handoff)
 		buf_init(&line, BODY_MAX_BYTES * 8192ULL);
 		json_writer_init(&w, &line);
 		json_put(&w, handoff);
-		cli_write_json(cli, buf_str(&line));
-		buf_release(&line);
+		cli_write_json_buf(cli, &line);
 		return;
 	}
 	if (ask_str(handoff, "problem").n)

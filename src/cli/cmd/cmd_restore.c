@@ -33,8 +33,7 @@ static void print_done(const struct cli *cli, struct str kept)
 	else
 		json_put_null(&w);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static int exec_restore(struct cli *cli)

@@ -1,9 +1,8 @@
 /* spine send: delivers an envelope, or packs one and delivers it. */
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/handoff_request.h"
-#include "cli/input.h"
-#include "cli/settle.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 
@@ -42,60 +41,34 @@ static const struct option send_options[] = {
 
 static const struct option_table send_table = {"Delivery", send_options, OPTION_COUNT(send_options)};
 
-static int put_fallbacks(const struct cli *cli, struct json_writer *w)
-{
-	const struct option_value *given = options_value(&cli->options, "fallback");
-
-	if (given->list_count == 0)
-		return CLI_OK;
-	json_key(w, "fallbacks");
-	json_begin_array(w);
-	for (size_t i = 0; i < given->list_count; i++) {
-		if (!str_is_utf8(str_of(given->list[i])))
-			return cli_usage(cli, "--fallback is not UTF-8 text");
-		json_put_cstr(w, given->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
-}
-
 static int put_delivery(const struct cli *cli, struct json_writer *w)
 {
-	const struct options *o = &cli->options;
+	static const struct call_member members[] = {
+		{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
+		{"fallback", "fallbacks"}, {NULL, NULL},
+	};
 
-	if (options_int(o, "wait") > 0)
-		settle_put_seconds(w, "wait_s", options_int(o, "wait"));
-	if (options_is_given(o, "priority"))
-		json_member_int(w, "priority", options_int(o, "priority"));
-	if (options_is_given(o, "attempts"))
-		json_member_int(w, "max_attempts", options_int(o, "attempts"));
-	if (options_is_given(o, "ack-timeout"))
-		settle_put_seconds(w, "ack_timeout_s", options_int(o, "ack-timeout"));
-	return put_fallbacks(cli, w);
+	if (options_int(&cli->options, "wait") > 0)
+		body_put(cli, "wait", "wait_s", w);
+	return body_put_members(cli, members, w);
 }
 
 /* One that is there. */
 static int put_envelope_id(const struct cli *cli, const char *id, struct json_writer *w)
 {
-	const char *to = options_text(&cli->options, "to");
-
 	if (handoff_request_any(cli))
 		return cli_usage(cli, "%.80s is packed already: of the options only those about delivery can be given",
 				 id);
 	json_member_cstr(w, "envelope_id", id);
-	if (to && !str_is_utf8(str_of(to)))
-		return cli_usage(cli, "--to is not UTF-8 text");
-	if (to)
-		json_member_cstr(w, "to", to);
-	return CLI_OK;
+	return body_put(cli, "to", "to", w);
 }
 
 /* One that is packed by the same call. */
 static int put_new_envelope(const struct cli *cli, const char *arg, struct json_writer *w)
 {
 	const char *to = options_text(&cli->options, "to");
-	struct buf summary, error;
-	int code = CLI_FAILED;
+	struct buf summary;
+	int code;
 
 	if (to == NULL && arg)
 		return cli_usage(cli, "\"%.80s\" is not an envelope such as env-17; to pack one and send it, say to "
@@ -105,16 +78,11 @@ static int put_new_envelope(const struct cli *cli, const char *arg, struct json_
 		return cli_usage(cli, "there is nothing to send; name an envelope, or whom to send a new one: --to "
 				      "AGENT");
 	buf_init(&summary, SUMMARY_MAX_BYTES);
-	buf_init(&error, 4096);
+	code = handoff_request_read_summary(cli, to, arg, &summary);
 	json_key(w, "envelope");
-	if (!input_text(cli, arg, &summary, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (summary.len == 0)
-		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", to);
-	else
+	if (code == CLI_OK)
 		code = handoff_request_put(cli, to, buf_str(&summary), false, w);
 	buf_release(&summary);
-	buf_release(&error);
 	return code;
 }
 

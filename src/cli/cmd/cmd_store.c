@@ -1,8 +1,8 @@
 /* spine store: stores a memory. */
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/fields.h"
-#include "cli/input.h"
 #include "cli/shared_options.h"
 
 #include <stdlib.h>
@@ -36,28 +36,22 @@ static const struct option_table store_table = {"Storing", store_options, OPTION
 
 static int put_body(const struct cli *cli, struct str content, struct buf *out)
 {
-	const char *supersedes = options_text(&cli->options, "supersedes"), *id = options_text(&cli->options, "id");
+	static const struct call_member members[] = {{"id", "id"}, {"supersedes", "supersedes"}, {NULL, NULL}};
 	struct json_writer w;
-	int code = fields_check_text(cli, "the text", content);
+	int code = body_check_text(cli, "the text", content);
 
-	if (code == CLI_OK && id)
-		code = fields_check_text(cli, "--id", str_of(id));
-	if (code == CLI_OK && supersedes)
-		code = fields_check_text(cli, "--supersedes", str_of(supersedes));
-	if (code != CLI_OK)
-		return code;
 	json_writer_init(&w, out);
 	json_begin_object(&w);
-	if (id)
-		json_member_cstr(&w, "id", id);
-	json_member_str(&w, "content", content);
-	code = fields_put(cli, &w);
+	if (code == CLI_OK)
+		code = body_put_members(cli, members, &w);
+	if (code == CLI_OK) {
+		json_member_str(&w, "content", content);
+		code = fields_put(cli, &w);
+	}
 	if (options_flag(&cli->options, "shared"))
 		json_member_cstr(&w, "scope", "space");
 	if (options_flag(&cli->options, "pin"))
 		json_member_bool(&w, "pinned", true);
-	if (supersedes)
-		json_member_cstr(&w, "supersedes", supersedes);
 	json_end_object(&w);
 	return code;
 }
@@ -107,26 +101,22 @@ static int send_body(struct cli *cli, const struct buf *body)
 
 static int exec_store(struct cli *cli)
 {
-	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
-	struct buf text, body, error;
-	int code = CLI_FAILED;
+	struct buf text, body;
+	int code;
 
+	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
+		return cli_usage(cli, "--shared and --task cannot be given together");
 	buf_init(&text, TEXT_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
-	buf_init(&error, 4096);
-	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
-		code = cli_usage(cli, "--shared and --task cannot be given together");
-	else if (!input_text(cli, arg, &text, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (text.len == 0)
+	code = body_read_text(cli, cli->options.arg_count ? cli->options.args[0] : NULL, &text);
+	if (code == CLI_OK && text.len == 0)
 		code = cli_usage(cli, "there is no text to store");
-	else
+	if (code == CLI_OK)
 		code = put_body(cli, buf_str(&text), &body);
 	if (code == CLI_OK)
 		code = send_body(cli, &body);
 	buf_release(&text);
 	buf_release(&body);
-	buf_release(&error);
 	return code;
 }
 

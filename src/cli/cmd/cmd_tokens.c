@@ -66,8 +66,7 @@ static void print_json(const struct cli *cli, const struct tokenizer *tokenizer,
 	json_member_cstr(&w, "tokenizer", tokenizer_name(tokenizer));
 	json_member_bool(&w, "estimate", tokenizer_is_estimate(tokenizer));
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 /* As wc prints: the number, the file; a total where there are several. Just the number for standard input. */
@@ -94,8 +93,7 @@ static void print_table(const struct cli *cli, const struct count *counts, size_
 	}
 	buf_init(&out, OUTPUT_MAX_BYTES);
 	table_print(&table, &cli->out, &out);
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static int exec_tokens(struct cli *cli)

@@ -99,8 +99,7 @@ static int run_once(struct cli *cli)
 	} else {
 		buf_init(&out, SCREEN_MAX_BYTES);
 		draw(cli, &l, &out);
-		cli_write(buf_str(&out));
-		buf_release(&out);
+		cli_write_buf(&out);
 	}
 	look_release(&l);
 	return code;
@@ -129,8 +128,7 @@ static void put_screen(const struct buf *text)
 		buf_puts(&out, "\033[K\r\n");
 	}
 	buf_puts(&out, "\033[J\033[2mq quits\033[0m");
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static void refresh(struct cli *cli)

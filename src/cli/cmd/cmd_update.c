@@ -1,8 +1,8 @@
 /* spine update: changes a memory, which makes a new version of it. */
 #include "cli/ask.h"
+#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/fields.h"
-#include "cli/input.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/version_match.h"
@@ -42,26 +42,21 @@ static int put_cleared(const struct cli *cli, struct json_writer *w)
 static int put_content(const struct cli *cli, struct json_writer *w)
 {
 	const char *arg = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
-	bool others = fields_any(cli) || options_is_given(&cli->options, "clear");
-	struct buf text, error;
-	int code = CLI_OK;
+	bool others = body_any_given(cli, &fields_table) || options_is_given(&cli->options, "clear");
+	struct buf text;
+	int code;
 
 	if (arg == NULL && others)
 		return CLI_OK;
 	buf_init(&text, TEXT_MAX_BYTES);
-	buf_init(&error, 4096);
-	if (!input_text(cli, arg, &text, &error)) {
-		cli_error(cli, "%s", buf_str(&error).p);
-		code = CLI_FAILED;
-	} else if (text.len == 0) {
+	code = body_read_text(cli, arg, &text);
+	if (code == CLI_OK && text.len == 0)
 		code = cli_usage(cli, "there is no text, and nothing else to change");
-	} else {
-		code = fields_check_text(cli, "the text", buf_str(&text));
-	}
+	if (code == CLI_OK)
+		code = body_check_text(cli, "the text", buf_str(&text));
 	if (code == CLI_OK)
 		json_member_str(w, "content", buf_str(&text));
 	buf_release(&text);
-	buf_release(&error);
 	return code;
 }
 
