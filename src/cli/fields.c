@@ -6,39 +6,19 @@
 enum { METADATA_DEPTH = 256 };
 
 static const struct option fields_options[] = {
-	{
-		.name = "kind", .letter = 'k', .arg = "KIND", .type = OPTION_TEXT, .choices = kind_suggestions,
-		.help = "what it is; any text"
-	},
-	{
-		.name = "tag", .letter = 't', .arg = "TAG", .type = OPTION_LIST,
-		.help = "a tag; may be given several times"
-	},
-	{
-		.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_CHOICE,
-		.choices = importance_choices,
-		.help = "how much it matters"
-	},
-	{
-		.name = "task", .arg = "ID", .type = OPTION_TEXT,
-		.help = "the task that it belongs to"
-	},
-	{
-		.name = "summary", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "a short form of the text"
-	},
-	{
-		.name = "trust", .arg = "SOURCE", .type = OPTION_CHOICE, .choices = trust_choices,
-		.help = "where it comes from"
-	},
-	{
-		.name = "ttl", .arg = "TIME", .type = OPTION_DURATION, .min = 1000, .max = 3155760000000,
-		.help = "how long it is to be found: 90m, 2h, 7d; afterwards it has expired"
-	},
-	{
-		.name = "metadata", .arg = "JSON", .type = OPTION_TEXT,
-		.help = "more about it, a JSON object: '{\"source\":\"docs/api.md\"}'"
-	},
+	{.name = "kind", .letter = 'k', .arg = "KIND", .type = OPTION_TEXT, .choices = kind_suggestions,
+	 .help = "what it is; any text"},
+	{.name = "tag", .letter = 't', .arg = "TAG", .type = OPTION_LIST, .help = "a tag; may be given several times"},
+	{.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_CHOICE, .choices = importance_choices,
+	 .help = "how much it matters"},
+	{.name = "task", .arg = "ID", .type = OPTION_TEXT, .help = "the task that it belongs to"},
+	{.name = "summary", .arg = "TEXT", .type = OPTION_TEXT, .help = "a short form of the text"},
+	{.name = "trust", .arg = "SOURCE", .type = OPTION_CHOICE, .choices = trust_choices,
+	 .help = "where it comes from"},
+	{.name = "ttl", .arg = "TIME", .type = OPTION_DURATION, .min = 1000, .max = 3155760000000,
+	 .help = "how long it is to be found: 90m, 2h, 7d; afterwards it has expired"},
+	{.name = "metadata", .arg = "JSON", .type = OPTION_TEXT,
+	 .help = "more about it, a JSON object: '{\"source\":\"docs/api.md\"}'"},
 };
 
 const struct option_table fields_table = {"Fields", fields_options, OPTION_COUNT(fields_options)};

@@ -8,50 +8,24 @@
 static const char *const state_choices[] = {"active", "superseded", "expired", "any", NULL};
 
 static const struct option filters_options[] = {
-	{
-		.name = "tag", .letter = 't', .arg = "TAG", .type = OPTION_LIST,
-		.help = "with this tag; given several times: with all of them"
-	},
-	{
-		.name = "kind", .letter = 'k', .arg = "KIND", .type = OPTION_LIST, .choices = kind_suggestions,
-		.help = "of this kind; given several times: of any of them"
-	},
-	{
-		.name = "author", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "stored by this agent; several: any of them"
-	},
-	{
-		.name = "task", .arg = "ID", .type = OPTION_LIST,
-		.help = "of this task; several: any of them"
-	},
-	{
-		.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_LIST, .choices = importance_choices,
-		.help = "of this importance; several: any of them"
-	},
-	{
-		.name = "trust", .arg = "SOURCE", .type = OPTION_LIST, .choices = trust_choices,
-		.help = "from this source; several: any of them"
-	},
-	{
-		.name = "pinned", .type = OPTION_FLAG,
-		.help = "only pinned ones; --pinned=false: only those that are not"
-	},
-	{
-		.name = "state", .arg = "STATE", .type = OPTION_CHOICE, .choices = state_choices,
-		.help = "in this state, where not only active ones are wanted"
-	},
-	{
-		.name = "after", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "created at this time or later: 2026-01-30T12:00:00Z, 2026-01-30, or 2h (ago)"
-	},
-	{
-		.name = "before", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "created before this time"
-	},
-	{
-		.name = "metadata", .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "with this value in the metadata; several: all of them"
-	},
+	{.name = "tag", .letter = 't', .arg = "TAG", .type = OPTION_LIST,
+	 .help = "with this tag; given several times: with all of them"},
+	{.name = "kind", .letter = 'k', .arg = "KIND", .type = OPTION_LIST, .choices = kind_suggestions,
+	 .help = "of this kind; given several times: of any of them"},
+	{.name = "author", .arg = "AGENT", .type = OPTION_LIST, .help = "stored by this agent; several: any of them"},
+	{.name = "task", .arg = "ID", .type = OPTION_LIST, .help = "of this task; several: any of them"},
+	{.name = "importance", .letter = 'i', .arg = "LEVEL", .type = OPTION_LIST, .choices = importance_choices,
+	 .help = "of this importance; several: any of them"},
+	{.name = "trust", .arg = "SOURCE", .type = OPTION_LIST, .choices = trust_choices,
+	 .help = "from this source; several: any of them"},
+	{.name = "pinned", .type = OPTION_FLAG, .help = "only pinned ones; --pinned=false: only those that are not"},
+	{.name = "state", .arg = "STATE", .type = OPTION_CHOICE, .choices = state_choices,
+	 .help = "in this state, where not only active ones are wanted"},
+	{.name = "after", .arg = "TIME", .type = OPTION_TEXT,
+	 .help = "created at this time or later: 2026-01-30T12:00:00Z, 2026-01-30, or 2h (ago)"},
+	{.name = "before", .arg = "TIME", .type = OPTION_TEXT, .help = "created before this time"},
+	{.name = "metadata", .arg = "KEY=VALUE", .type = OPTION_LIST,
+	 .help = "with this value in the metadata; several: all of them"},
 	PAGES_OPTIONS,
 };
 

@@ -10,107 +10,62 @@ static const char *const strategy_choices[] = {"priority", "full", "summary", "l
 static const char *const scope_choices[] = {"task", "space", NULL};
 
 static const struct option task_options[] = {
-	{
-		.name = "from", .arg = "NAME", .type = OPTION_TEXT,
-		.help = "who hands over; the name of --agent where it is not given"
-	},
-	{
-		.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
-		.help = "the envelope that this one continues, such as env-17; without it a new chain begins"
-	},
-	{
-		.name = "task", .arg = "ID", .type = OPTION_TEXT,
-		.help = "the task of a new chain; the server names one otherwise"
-	},
-	{
-		.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "the user's own words; set at the beginning of a chain, inherited word for word"
-	},
-	{
-		.name = "state", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "where the work stands; the parent's where it is not given"
-	},
-	{
-		.name = "constraint", .letter = 'c', .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "what must hold from here on; may be given several times. VALUE is JSON where it can be read "
-			"as that, else text"
-	},
-	{
-		.name = "waive", .arg = "KEY=REASON", .type = OPTION_LIST,
-		.help = "an inherited constraint that no longer holds, and why; may be given several times"
-	},
-	{
-		.name = "decision", .arg = "TEXT", .type = OPTION_LIST,
-		.help = "a decision that is still open; may be given several times"
-	},
-	{
-		.name = "resolve-decision", .arg = "TEXT=OUTCOME", .type = OPTION_LIST,
-		.help = "an open decision that was made, and how; may be given several times"
-	},
-	{
-		.name = "history", .arg = "JSON", .type = OPTION_LIST,
-		.help = "a step that was done: '{\"agent\":\"me\",\"action\":\"read the logs\"}', or a list of them; "
-			"may be given several times"
-	},
-	{
-		.name = "expect", .letter = 'e', .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "what the output should be like: format, length, criteria; as with --constraint"
-	},
-	{
-		.name = "max-hops", .arg = "N", .type = OPTION_INT, .min = 1, .max = 64,
-		.help = "how long the chain may get; a later hop can only lower it"
-	},
+	{.name = "from", .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "who hands over; the name of --agent where it is not given"},
+	{.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
+	 .help = "the envelope that this one continues, such as env-17; without it a new chain begins"},
+	{.name = "task", .arg = "ID", .type = OPTION_TEXT,
+	 .help = "the task of a new chain; the server names one otherwise"},
+	{.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
+	 .help = "the user's own words; set at the beginning of a chain, inherited word for word"},
+	{.name = "state", .arg = "TEXT", .type = OPTION_TEXT,
+	 .help = "where the work stands; the parent's where it is not given"},
+	{.name = "constraint", .letter = 'c', .arg = "KEY=VALUE", .type = OPTION_LIST,
+	 .help = "what must hold from here on; may be given several times. VALUE is JSON where it can be read as "
+		 "that, else text"},
+	{.name = "waive", .arg = "KEY=REASON", .type = OPTION_LIST,
+	 .help = "an inherited constraint that no longer holds, and why; may be given several times"},
+	{.name = "decision", .arg = "TEXT", .type = OPTION_LIST,
+	 .help = "a decision that is still open; may be given several times"},
+	{.name = "resolve-decision", .arg = "TEXT=OUTCOME", .type = OPTION_LIST,
+	 .help = "an open decision that was made, and how; may be given several times"},
+	{.name = "history", .arg = "JSON", .type = OPTION_LIST,
+	 .help = "a step that was done: '{\"agent\":\"me\",\"action\":\"read the logs\"}', or a list of them; may be "
+		 "given several times"},
+	{.name = "expect", .letter = 'e', .arg = "KEY=VALUE", .type = OPTION_LIST,
+	 .help = "what the output should be like: format, length, criteria; as with --constraint"},
+	{.name = "max-hops", .arg = "N", .type = OPTION_INT, .min = 1, .max = 64,
+	 .help = "how long the chain may get; a later hop can only lower it"},
 };
 
 const struct option_table handoff_task_table = {"The task", task_options, OPTION_COUNT(task_options)};
 
 static const struct option memory_options[] = {
-	{
-		.name = "ref", .letter = 'r', .arg = "ID", .type = OPTION_LIST,
-		.help = "a memory to send along, or a range such as \"ms-1 through ms-5\"; may be given several times"
-	},
-	{
-		.name = "recent", .arg = "N", .type = OPTION_INT, .min = 0, .max = 500,
-		.help = "up to how many memories to add by relevance; 20 where it is not given"
-	},
-	{
-		.name = "scope", .arg = "NAME", .type = OPTION_CHOICE, .choices = scope_choices,
-		.help = "whose memories may be added by relevance: those of this task and those without one, or those "
-			"of other tasks, too; task where it is not given"
-	},
-	{
-		.name = "no-pins", .type = OPTION_FLAG,
-		.help = "do not add what is pinned"
-	},
-	{
-		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
-		.help = "the budget of the prompt; the receiver's or 8000 where it is not given"
-	},
-	{
-		.name = "strategy", .arg = "NAME", .type = OPTION_CHOICE, .choices = strategy_choices,
-		.help = "how to fit the budget: by value, everything or nothing, summaries, mentions"
-	},
-	{
-		.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
-		.help = "whose tokens to count; the receiver's where it is not given"
-	},
+	{.name = "ref", .letter = 'r', .arg = "ID", .type = OPTION_LIST,
+	 .help = "a memory to send along, or a range such as \"ms-1 through ms-5\"; may be given several times"},
+	{.name = "recent", .arg = "N", .type = OPTION_INT, .min = 0, .max = 500,
+	 .help = "up to how many memories to add by relevance; 20 where it is not given"},
+	{.name = "scope", .arg = "NAME", .type = OPTION_CHOICE, .choices = scope_choices,
+	 .help = "whose memories may be added by relevance: those of this task and those without one, or those of "
+		 "other tasks, too; task where it is not given"},
+	{.name = "no-pins", .type = OPTION_FLAG, .help = "do not add what is pinned"},
+	{.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
+	 .help = "the budget of the prompt; the receiver's or 8000 where it is not given"},
+	{.name = "strategy", .arg = "NAME", .type = OPTION_CHOICE, .choices = strategy_choices,
+	 .help = "how to fit the budget: by value, everything or nothing, summaries, mentions"},
+	{.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
+	 .help = "whose tokens to count; the receiver's where it is not given"},
 };
 
 const struct option_table handoff_memory_table = {"Memories and budget", memory_options, OPTION_COUNT(memory_options)};
 
 static const struct option output_options[] = {
-	{
-		.name = "prompt", .type = OPTION_FLAG,
-		.help = "print the prompt, for a model to read, and the id on standard error"
-	},
-	{
-		.name = "dry-run", .type = OPTION_FLAG,
-		.help = "store nothing; show what 2000, 4000 and 8000 tokens would lose"
-	},
-	{
-		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
-		.help = "the same key with the same request packs only once, within a day"
-	},
+	{.name = "prompt", .type = OPTION_FLAG,
+	 .help = "print the prompt, for a model to read, and the id on standard error"},
+	{.name = "dry-run", .type = OPTION_FLAG,
+	 .help = "store nothing; show what 2000, 4000 and 8000 tokens would lose"},
+	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+	 .help = "the same key with the same request packs only once, within a day"},
 };
 
 const struct option_table handoff_output_table = {"Packing", output_options, OPTION_COUNT(output_options)};

@@ -8,14 +8,10 @@
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, RESULT_DEPTH = 256, PATH_MAX_BYTES = 4096 };
 
 static const struct option result_options[] = {
-	{
-		.name = "gap", .arg = "TEXT", .type = OPTION_LIST,
-		.help = "something that was missing from what was handed over; may be given several times"
-	},
-	{
-		.name = "input-tokens", .arg = "N", .type = OPTION_INT, .min = 0, .max = INT32_MAX,
-		.help = "how many tokens the model read"
-	},
+	{.name = "gap", .arg = "TEXT", .type = OPTION_LIST,
+	 .help = "something that was missing from what was handed over; may be given several times"},
+	{.name = "input-tokens", .arg = "N", .type = OPTION_INT, .min = 0, .max = INT32_MAX,
+	 .help = "how many tokens the model read"},
 };
 
 const struct option_table settle_result_table = {"About the work", result_options, OPTION_COUNT(result_options)};

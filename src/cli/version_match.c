@@ -3,10 +3,8 @@
 #include "cli/shared_options.h"
 
 static const struct option version_match_options[] = {
-	{
-		.name = "if-version", .arg = "N", .type = OPTION_INT, .min = 1, .max = INT32_MAX,
-		.help = "only if it is still at this version; otherwise the exit code is 4"
-	},
+	{.name = "if-version", .arg = "N", .type = OPTION_INT, .min = 1, .max = INT32_MAX,
+	 .help = "only if it is still at this version; otherwise the exit code is 4"},
 };
 
 const struct option_table version_match_table = {

@@ -10,55 +10,32 @@ enum { BODY_MAX_BYTES = 1024 * 1024 };
 static const char *const fetch_choices[] = {"mcp", "command", "http", NULL};
 
 static const struct option agent_options[] = {
-	{
-		.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
-		.help = "the versions of envelopes that it reads: 2, 1, or both as in 1,2"
-	},
-	{
-		.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
-		.help = "in whose tokens its prompts are counted"
-	},
-	{
-		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
-		.help = "the budget of its prompts"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "what it does"
-	},
-	{
-		.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
-		.help = "how it fetches a memory by its id, so that its prompts say how"
-	},
-	{
-		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "who gets its work where it fails; may be given several times, in this order"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "how often it is tried; 3 where nobody says otherwise"
-	},
-	{
-		.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
-		.help = "where its work is sent to, instead of waiting to be received"
-	},
-	{
-		.name = "replace", .type = OPTION_FLAG,
-		.help = "forget the settings that are not given, instead of keeping them"
-	},
+	{.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
+	 .help = "the versions of envelopes that it reads: 2, 1, or both as in 1,2"},
+	{.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
+	 .help = "in whose tokens its prompts are counted"},
+	{.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
+	 .help = "the budget of its prompts"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "what it does"},
+	{.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
+	 .help = "how it fetches a memory by its id, so that its prompts say how"},
+	{.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "who gets its work where it fails; may be given several times, in this order"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "how often it is tried; 3 where nobody says otherwise"},
+	{.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
+	 .help = "where its work is sent to, instead of waiting to be received"},
+	{.name = "replace", .type = OPTION_FLAG,
+	 .help = "forget the settings that are not given, instead of keeping them"},
 };
 
 static const struct option_table agent_table = {"Registering", agent_options, OPTION_COUNT(agent_options)};
 
 static const struct option breaker_options[] = {
-	{
-		.name = "reset-breaker", .type = OPTION_FLAG,
-		.help = "close its circuit breaker now, instead of when its time is over"
-	},
+	{.name = "reset-breaker", .type = OPTION_FLAG,
+	 .help = "close its circuit breaker now, instead of when its time is over"},
 };
 
 static const struct option_table breaker_table = {"Circuit breaker", breaker_options, OPTION_COUNT(breaker_options)};

@@ -10,30 +10,16 @@
 enum { PATH_MAX_BYTES = 64 * 1024 };
 
 static const struct option audit_options[] = {
-	{
-		.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
-		.help = "only what this agent or person did"
-	},
-	{
-		.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
-		.help = "only what was done to this memory, envelope, handoff, agent, channel or route"
-	},
-	{
-		.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
-		.help = "only actions that begin so: memory.forget, or handoff.,route."
-	},
-	{
-		.name = "since", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "only what happened at this time or later: 2026-01-30T12:00:00Z, a date, or 90m, 2h, 7d ago"
-	},
-	{
-		.name = "until", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "only what happened before this time"
-	},
-	{
-		.name = "oldest", .type = OPTION_FLAG,
-		.help = "from the beginning on; otherwise the newest come first"
-	},
+	{.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "only what this agent or person did"},
+	{.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
+	 .help = "only what was done to this memory, envelope, handoff, agent, channel or route"},
+	{.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
+	 .help = "only actions that begin so: memory.forget, or handoff.,route."},
+	{.name = "since", .arg = "TIME", .type = OPTION_TEXT,
+	 .help = "only what happened at this time or later: 2026-01-30T12:00:00Z, a date, or 90m, 2h, 7d ago"},
+	{.name = "until", .arg = "TIME", .type = OPTION_TEXT, .help = "only what happened before this time"},
+	{.name = "oldest", .type = OPTION_FLAG, .help = "from the beginning on; otherwise the newest come first"},
 };
 
 static const struct option_table audit_table = {"Which", audit_options, OPTION_COUNT(audit_options)};

@@ -14,34 +14,19 @@
 enum { BODY_MAX_BYTES = 4 * 1024 * 1024, JOIN_MAX_MS = 60000, RESULT_COLUMNS = 400 };
 
 static const struct option channels_options[] = {
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "publish: who gets it, instead of the subscribers; may be given several times"
-	},
-	{
-		.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
-		.help = "publish: 0 to 9, the higher goes first; 5 where it is not given"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "publish: how often each is tried"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "publish: how long an attempt may take until it is acked"
-	},
-	{
-		.name = "need", .arg = "HOW-MANY", .type = OPTION_TEXT,
-		.help = "join: how many must have completed: all, any or a number; all where it is not given"
-	},
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
-		.help = "join: how long to wait for them"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: what it is for"
-	},
+	{.name = "to", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "publish: who gets it, instead of the subscribers; may be given several times"},
+	{.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
+	 .help = "publish: 0 to 9, the higher goes first; 5 where it is not given"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "publish: how often each is tried"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "publish: how long an attempt may take until it is acked"},
+	{.name = "need", .arg = "HOW-MANY", .type = OPTION_TEXT,
+	 .help = "join: how many must have completed: all, any or a number; all where it is not given"},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
+	 .help = "join: how long to wait for them"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "put: what it is for"},
 };
 
 static const struct option_table channels_table = {

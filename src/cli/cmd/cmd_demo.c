@@ -10,18 +10,9 @@
 #include <unistd.h>
 
 static const struct option demo_options[] = {
-	{
-		.name = "fast", .type = OPTION_FLAG,
-		.help = "without the pauses for reading"
-	},
-	{
-		.name = "private", .type = OPTION_FLAG,
-		.help = "on a server of its own even where one is running"
-	},
-	{
-		.name = "keep", .type = OPTION_FLAG,
-		.help = "keep the data of the server of its own, and say where they are"
-	},
+	{.name = "fast", .type = OPTION_FLAG, .help = "without the pauses for reading"},
+	{.name = "private", .type = OPTION_FLAG, .help = "on a server of its own even where one is running"},
+	{.name = "keep", .type = OPTION_FLAG, .help = "keep the data of the server of its own, and say where they are"},
 };
 
 static const struct option_table demo_table = {"The demonstration", demo_options, OPTION_COUNT(demo_options)};

@@ -6,15 +6,9 @@
 #include "cli/show/show_envelope.h"
 
 static const struct option envelope_options[] = {
-	{
-		.name = "prompt", .type = OPTION_FLAG,
-		.help = "what the receiving model reads, byte for byte (on a terminal control characters are made "
-			"visible)"
-	},
-	{
-		.name = "v1", .type = OPTION_FLAG,
-		.help = "the JSON of version 1, for agents that read only that"
-	},
+	{.name = "prompt", .type = OPTION_FLAG,
+	 .help = "what the receiving model reads, byte for byte (on a terminal control characters are made visible)"},
+	{.name = "v1", .type = OPTION_FLAG, .help = "the JSON of version 1, for agents that read only that"},
 };
 
 static const struct option_table envelope_table = {"Forms", envelope_options, OPTION_COUNT(envelope_options)};

@@ -6,14 +6,8 @@
 #include <assert.h>
 
 static const struct option help_options[] = {
-	{
-		.name = "man", .type = OPTION_FLAG,
-		.help = "print the source of the manual page"
-	},
-	{
-		.name = "markdown", .type = OPTION_FLAG,
-		.help = "print everything as one page of Markdown"
-	},
+	{.name = "man", .type = OPTION_FLAG, .help = "print the source of the manual page"},
+	{.name = "markdown", .type = OPTION_FLAG, .help = "print everything as one page of Markdown"},
 };
 
 static const struct option_table help_table = {"Other forms", help_options, OPTION_COUNT(help_options)};

@@ -16,14 +16,10 @@
 enum { LINE_MAX_BYTES = 4 * 1024 * 1024, BATCH_MAX_BYTES = 4 * 1024 * 1024, LINE_DEPTH = 1000 };
 
 static const struct option import_options[] = {
-	{
-		.name = "new-ids", .type = OPTION_FLAG,
-		.help = "give the memories new ids, and let what they supersede follow"
-	},
-	{
-		.name = "batch", .arg = "N", .type = OPTION_INT, .fallback = "500", .min = 1, .max = 1000,
-		.help = "memories stored by one request, all of them or none"
-	},
+	{.name = "new-ids", .type = OPTION_FLAG,
+	 .help = "give the memories new ids, and let what they supersede follow"},
+	{.name = "batch", .arg = "N", .type = OPTION_INT, .fallback = "500", .min = 1, .max = 1000,
+	 .help = "memories stored by one request, all of them or none"},
 };
 
 static const struct option_table import_table = {"Importing", import_options, OPTION_COUNT(import_options)};

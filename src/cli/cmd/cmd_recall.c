@@ -12,28 +12,16 @@ enum { QUERY_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 #define ANYBODY "anybody"
 
 static const struct option recall_options[] = {
-	{
-		.name = "why", .type = OPTION_FLAG,
-		.help = "also what is not carried, each with its relevance and the reason"
-	},
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "for whom it would be packed, within that agent's budget; anybody where it is not given"
-	},
-	{
-		.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
-		.help = "the envelope that the handoff would continue: what was named, decided or opened there comes, "
-			"too"
-	},
-	{
-		.name = "task", .arg = "ID", .type = OPTION_TEXT,
-		.help = "the task of the handoff, where there is no parent; without it only memories of no task are "
-			"looked at"
-	},
-	{
-		.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "the user's own words, which help to find, where there is no parent"
-	},
+	{.name = "why", .type = OPTION_FLAG,
+	 .help = "also what is not carried, each with its relevance and the reason"},
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
+	 .help = "for whom it would be packed, within that agent's budget; anybody where it is not given"},
+	{.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
+	 .help = "the envelope that the handoff would continue: what was named, decided or opened there comes, too"},
+	{.name = "task", .arg = "ID", .type = OPTION_TEXT,
+	 .help = "the task of the handoff, where there is no parent; without it only memories of no task are looked at"},
+	{.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
+	 .help = "the user's own words, which help to find, where there is no parent"},
 };
 
 static const struct option_table recall_table = {"What", recall_options, OPTION_COUNT(recall_options)};

@@ -18,56 +18,33 @@ enum { POLL_MAX_MS = 60000, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 30000, HOST_MAX
 static const char *const format_choices[] = {"prompt", "json", NULL};
 
 static const struct option receive_options[] = {
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .fallback = "0", .min = 0,
-		.max = 30 * 86400000LL,
-		.help = "how long to wait for something; with --loop it is for ever"
-	},
-	{
-		.name = "max", .letter = 'n', .arg = "N", .type = OPTION_INT, .fallback = "1", .min = 1, .max = 100,
-		.help = "take up to so many; with a program one after the other"
-	},
-	{
-		.name = "lease", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long nobody else gets it while it is not answered; the sender's ack timeout or 15s"
-	},
-	{
-		.name = "instance", .arg = "NAME", .type = OPTION_TEXT,
-		.help = "which of several receivers of this agent it is; host and process where it is not given"
-	},
-	{
-		.name = "format", .letter = 'f', .arg = "FORMAT", .type = OPTION_CHOICE, .fallback = "prompt",
-		.choices = format_choices,
-		.help = "what is printed, or given to the program: the prompt for a model, or a line of JSON for each"
-	},
-	{
-		.name = "ack", .type = OPTION_FLAG,
-		.help = "ack what was printed; with a program it is acked anyway, when the work begins"
-	},
-	{
-		.name = "no-ack", .type = OPTION_FLAG,
-		.help = "with a program: do not ack before the work is done; a sender that waits, waits for that"
-	},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .fallback = "0", .min = 0,
+	 .max = 30 * 86400000LL, .help = "how long to wait for something; with --loop it is for ever"},
+	{.name = "max", .letter = 'n', .arg = "N", .type = OPTION_INT, .fallback = "1", .min = 1, .max = 100,
+	 .help = "take up to so many; with a program one after the other"},
+	{.name = "lease", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long nobody else gets it while it is not answered; the sender's ack timeout or 15s"},
+	{.name = "instance", .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "which of several receivers of this agent it is; host and process where it is not given"},
+	{.name = "format", .letter = 'f', .arg = "FORMAT", .type = OPTION_CHOICE, .fallback = "prompt",
+	 .choices = format_choices,
+	 .help = "what is printed, or given to the program: the prompt for a model, or a line of JSON for each"},
+	{.name = "ack", .type = OPTION_FLAG,
+	 .help = "ack what was printed; with a program it is acked anyway, when the work begins"},
+	{.name = "no-ack", .type = OPTION_FLAG,
+	 .help = "with a program: do not ack before the work is done; a sender that waits, waits for that"},
 };
 
 static const struct option_table receive_table = {"Receiving", receive_options, OPTION_COUNT(receive_options)};
 
 static const struct option exec_options[] = {
-	{
-		.name = "exec", .letter = 'x', .arg = "COMMAND", .type = OPTION_TEXT,
-		.help = "run this in the shell for each, with the prompt on its standard input; a program without a "
-			"shell is given behind --"
-	},
-	{
-		.name = "loop", .letter = 'l', .type = OPTION_FLAG,
-		.help = "go on for ever; Ctrl-C or SIGTERM stops after the current one, a second one at once"
-	},
-	{
-		.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300,
-		.max = 86400000,
-		.help = "hand the work to somebody else where this program is not heard of for so long; renewed while "
-			"it runs"
-	},
+	{.name = "exec", .letter = 'x', .arg = "COMMAND", .type = OPTION_TEXT,
+	 .help = "run this in the shell for each, with the prompt on its standard input; a program without a shell is "
+		 "given behind --"},
+	{.name = "loop", .letter = 'l', .type = OPTION_FLAG,
+	 .help = "go on for ever; Ctrl-C or SIGTERM stops after the current one, a second one at once"},
+	{.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300, .max = 86400000,
+	 .help = "hand the work to somebody else where this program is not heard of for so long; renewed while it runs"},
 };
 
 static const struct option_table exec_table = {"Having it done", exec_options, OPTION_COUNT(exec_options)};

@@ -5,10 +5,8 @@
 #include "codec/json.h"
 
 static const struct option restore_options[] = {
-	{
-		.name = "replace", .type = OPTION_FLAG,
-		.help = "also where there is a store already, which is kept beside under another name"
-	},
+	{.name = "replace", .type = OPTION_FLAG,
+	 .help = "also where there is a store already, which is kept beside under another name"},
 };
 
 static const struct option_table restore_table = {"Restoring", restore_options, OPTION_COUNT(restore_options)};

@@ -14,38 +14,19 @@
 enum { BODY_MAX_BYTES = 1024 * 1024, WHEN_COLUMNS = 200 };
 
 static const struct option routes_options[] = {
-	{
-		.name = "from", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "put: for what this agent hands over; any where it is not given"
-	},
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "put: who gets it"
-	},
-	{
-		.name = "when-constraint", .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "put: only where this constraint has this value; several: all of them"
-	},
-	{
-		.name = "when-tag", .arg = "TAG", .type = OPTION_TEXT,
-		.help = "put: only where a memory of the envelope has this tag"
-	},
-	{
-		.name = "when-state", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: only where the work stands so"
-	},
-	{
-		.name = "when-hop", .arg = "MIN-MAX", .type = OPTION_TEXT,
-		.help = "put: only at these hops, such as 2-5, 3, or 2- for two and more"
-	},
-	{
-		.name = "order", .arg = "N", .type = OPTION_INT, .min = 0, .max = 1000000,
-		.help = "put: the first that fits wins, by this number and then by name"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: what it is for"
-	},
+	{.name = "from", .arg = "AGENT", .type = OPTION_TEXT,
+	 .help = "put: for what this agent hands over; any where it is not given"},
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT, .help = "put: who gets it"},
+	{.name = "when-constraint", .arg = "KEY=VALUE", .type = OPTION_LIST,
+	 .help = "put: only where this constraint has this value; several: all of them"},
+	{.name = "when-tag", .arg = "TAG", .type = OPTION_TEXT,
+	 .help = "put: only where a memory of the envelope has this tag"},
+	{.name = "when-state", .arg = "TEXT", .type = OPTION_TEXT, .help = "put: only where the work stands so"},
+	{.name = "when-hop", .arg = "MIN-MAX", .type = OPTION_TEXT,
+	 .help = "put: only at these hops, such as 2-5, 3, or 2- for two and more"},
+	{.name = "order", .arg = "N", .type = OPTION_INT, .min = 0, .max = 1000000,
+	 .help = "put: the first that fits wins, by this number and then by name"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "put: what it is for"},
 };
 
 static const struct option_table routes_table = {"The route", routes_options, OPTION_COUNT(routes_options)};

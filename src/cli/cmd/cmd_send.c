@@ -9,34 +9,20 @@
 enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option send_options[] = {
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "who gets it; the one whom the envelope was packed for where it is not given"
-	},
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 600000,
-		.help = "wait so long for the ack; where there is none the handoff is withdrawn, and the exit code is 5"
-	},
-	{
-		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "who gets it where the receiver fails; may be given several times"
-	},
-	{
-		.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
-		.help = "0 to 9, the higher goes first; 5 where it is not given"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "how often it is tried; the receiver's setting or 3 where it is not given"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long an attempt may take until it is acked; the receiver's setting or 15s"
-	},
-	{
-		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
-		.help = "the same key with the same request sends only once, within a day"
-	},
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
+	 .help = "who gets it; the one whom the envelope was packed for where it is not given"},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 600000,
+	 .help = "wait so long for the ack; where there is none the handoff is withdrawn, and the exit code is 5"},
+	{.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "who gets it where the receiver fails; may be given several times"},
+	{.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
+	 .help = "0 to 9, the higher goes first; 5 where it is not given"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "how often it is tried; the receiver's setting or 3 where it is not given"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long an attempt may take until it is acked; the receiver's setting or 15s"},
+	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+	 .help = "the same key with the same request sends only once, within a day"},
 };
 
 static const struct option_table send_table = {"Delivery", send_options, OPTION_COUNT(send_options)};

@@ -10,26 +10,14 @@
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option store_options[] = {
-	{
-		.name = "pin", .letter = 'p', .type = OPTION_FLAG,
-		.help = "pin it: it goes with every handoff and ranks higher"
-	},
-	{
-		.name = "shared", .type = OPTION_FLAG,
-		.help = "it is for the whole space and belongs to no task, whatever SPINE_TASK says"
-	},
-	{
-		.name = "supersedes", .arg = "ID", .type = OPTION_TEXT,
-		.help = "the memory that this one replaces"
-	},
-	{
-		.name = "id", .arg = "ID", .type = OPTION_TEXT,
-		.help = "a free id of your choice, such as ms-4821"
-	},
-	{
-		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
-		.help = "the same key with the same request stores only once, within a day"
-	},
+	{.name = "pin", .letter = 'p', .type = OPTION_FLAG,
+	 .help = "pin it: it goes with every handoff and ranks higher"},
+	{.name = "shared", .type = OPTION_FLAG,
+	 .help = "it is for the whole space and belongs to no task, whatever SPINE_TASK says"},
+	{.name = "supersedes", .arg = "ID", .type = OPTION_TEXT, .help = "the memory that this one replaces"},
+	{.name = "id", .arg = "ID", .type = OPTION_TEXT, .help = "a free id of your choice, such as ms-4821"},
+	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+	 .help = "the same key with the same request stores only once, within a day"},
 };
 
 static const struct option_table store_table = {"Storing", store_options, OPTION_COUNT(store_options)};

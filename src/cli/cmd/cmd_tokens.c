@@ -9,11 +9,8 @@
 enum { FILE_MAX_BYTES = 1024 * 1024 * 1024, OUTPUT_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option tokens_options[] = {
-	{
-		.name = "tokenizer", .arg = "NAME", .env = "SPINE_TOKENIZER", .key = "tokenizer", .type = OPTION_CHOICE,
-		.fallback = TOKENIZER_DEFAULT, .choices = tokenizer_choices,
-		.help = "whose tokens to count"
-	},
+	{.name = "tokenizer", .arg = "NAME", .env = "SPINE_TOKENIZER", .key = "tokenizer", .type = OPTION_CHOICE,
+	 .fallback = TOKENIZER_DEFAULT, .choices = tokenizer_choices, .help = "whose tokens to count"},
 };
 
 static const struct option_table tokens_table = {"Counting", tokens_options, OPTION_COUNT(tokens_options)};

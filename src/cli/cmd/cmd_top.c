@@ -18,18 +18,11 @@ enum { SCREEN_MAX_BYTES = 1 << 20, REFRESH_MS = 1000, ROWS_DEFAULT = 24 };
 static const char *const window_choices[] = {"1m", "5m", "1h", "24h", NULL};
 
 static const struct option top_options[] = {
-	{
-		.name = "window", .letter = 'w', .arg = "WINDOW", .type = OPTION_CHOICE, .choices = window_choices,
-		.fallback = "5m", .help = "how far back the figures go"
-	},
-	{
-		.name = "all", .letter = 'a', .type = OPTION_FLAG,
-		.help = "all spaces together"
-	},
-	{
-		.name = "once", .letter = '1', .type = OPTION_FLAG,
-		.help = "print it once and end; so it does where the output is not a terminal"
-	},
+	{.name = "window", .letter = 'w', .arg = "WINDOW", .type = OPTION_CHOICE, .choices = window_choices,
+	 .fallback = "5m", .help = "how far back the figures go"},
+	{.name = "all", .letter = 'a', .type = OPTION_FLAG, .help = "all spaces together"},
+	{.name = "once", .letter = '1', .type = OPTION_FLAG,
+	 .help = "print it once and end; so it does where the output is not a terminal"},
 };
 
 static const struct option_table top_table = {"What", top_options, OPTION_COUNT(top_options)};

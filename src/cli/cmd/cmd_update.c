@@ -12,10 +12,8 @@ enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 static const char *const clear_choices[] = {"summary", "task", "tags", "metadata", "expires_at", "agent", NULL};
 
 static const struct option update_options[] = {
-	{
-		.name = "clear", .arg = "FIELD", .type = OPTION_LIST, .choices = clear_choices,
-		.help = "empty this field; may be given several times"
-	},
+	{.name = "clear", .arg = "FIELD", .type = OPTION_LIST, .choices = clear_choices,
+	 .help = "empty this field; may be given several times"},
 };
 
 static const struct option_table update_table = {"Emptying", update_options, OPTION_COUNT(update_options)};
