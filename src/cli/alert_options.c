@@ -38,7 +38,8 @@ static const struct option alert_options[] = {
 	 .help = "utilization_low fires where more of the envelopes use less than 30% of their budget"},
 	{.name = "alert-hops", .arg = "PERCENT", .env = "SPINE_ALERT_HOPS", .key = "alert_hops", .type = OPTION_PERCENT,
 	 .fallback = "150%", .min = 10000, .max = 1000000,
-	 .help = "hop_depth_high fires where the mean hop is above so much of the usual, and one hop above it at least"},
+	 .help = "hop_depth_high fires where the mean hop is above so much of the usual, and one hop above it at "
+		 "least"},
 };
 
 const struct option_table alert_table = {"Alerts", alert_options, OPTION_COUNT(alert_options)};

@@ -309,7 +309,8 @@ void ask_tell_rest(const struct cli *cli, const struct client_request *request, 
 	struct str next = ask_str(&ask->json, "next_page_token");
 
 	if (next.n && !cli_is_json(cli))
-		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path, STR_ARG(next));
+		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
+			 STR_ARG(next));
 }
 
 int ask_print(struct cli *cli, const struct client_request *request,

@@ -24,7 +24,7 @@ void body_put_seconds(struct json_writer *w, const char *name, int64_t ms);
 /* A text that goes into JSON must be UTF-8; what says which text. CLI_OK or CLI_USAGE. */
 int body_check_text(const struct cli *cli, const char *what, struct str text);
 
-/* The text that a command was given (see input_text()), appended to *ret. CLI_OK, or CLI_FAILED with the reason told. */
+/* Appends the text that a command was given (see input_text()). CLI_OK, or CLI_FAILED with the reason told. */
 int body_read_text(const struct cli *cli, const char *arg, struct buf *ret);
 /* All arguments as one text, with spaces between them. */
 void body_join_arguments(const struct cli *cli, struct buf *ret);

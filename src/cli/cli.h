@@ -1,8 +1,8 @@
 /* The command line: `spine COMMAND [options] [arguments]`.
  *
- * Each command is one `const struct command`, listed once, in commands.c: a row of cmd/rows_SUBJECT.c where it makes one
- * call and shows the answer, else a file cmd/cmd_NAME.c. Help, manual page and shell completion follow from the struct.
- * README.md says how to add one.
+ * Each command is one `const struct command`, listed once, in commands.c: a row of cmd/rows_SUBJECT.c where it makes
+ * one call and shows the answer, else a file cmd/cmd_NAME.c. Help, manual page and shell completion follow from the
+ * struct. README.md says how to add one.
  *
  * Standard output carries results and nothing else: with --json exactly one JSON document, the server's own wherever
  * the server has one (a problem document where the command failed). Sentences for people, warnings and progress go to

@@ -27,10 +27,10 @@ struct call_member {
 struct one_call {
 	/* --- The request --- */
 	const char *method;	/* NULL: GET */
-	const char *path;	/* {0} is the first argument (behind the name of a subcommand), encoded; {1} the next */
+	const char *path;	/* {0} is the first argument (of a subcommand: behind its name), {1} the next */
 	/* Options that have a value: parameters of a GET, members of the body of any other. */
 	struct call_member members[CALL_MEMBERS_MAX];
-	/* Writes more members; the first of the two that is called. CLI_OK, or what the command returns. May be NULL. */
+	/* Writes more members, before these. CLI_OK, or what the command returns. May be NULL. */
 	int (*put)(struct cli *cli, struct json_writer *w);
 	/* Appends more parameters, in the same way. */
 	int (*query)(struct cli *cli, struct buf *path);

@@ -19,7 +19,8 @@ static const struct option recall_options[] = {
 	{.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
 	 .help = "the envelope that the handoff would continue: what was named, decided or opened there comes, too"},
 	{.name = "task", .arg = "ID", .type = OPTION_TEXT,
-	 .help = "the task of the handoff, where there is no parent; without it only memories of no task are looked at"},
+	 .help = "the task of the handoff, where there is no parent; without it only memories of no task are "
+		 "looked at"},
 	{.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
 	 .help = "the user's own words, which help to find, where there is no parent"},
 };

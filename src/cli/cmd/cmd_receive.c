@@ -44,7 +44,8 @@ static const struct option exec_options[] = {
 	{.name = "loop", .letter = 'l', .type = OPTION_FLAG,
 	 .help = "go on for ever; Ctrl-C or SIGTERM stops after the current one, a second one at once"},
 	{.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300, .max = 86400000,
-	 .help = "hand the work to somebody else where this program is not heard of for so long; renewed while it runs"},
+	 .help = "hand the work to somebody else where this program is not heard of for so long; renewed while "
+		 "it runs"},
 };
 
 static const struct option_table exec_table = {"Having it done", exec_options, OPTION_COUNT(exec_options)};

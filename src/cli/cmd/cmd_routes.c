@@ -44,7 +44,8 @@ static void put_condition(struct buf *out, const char *name, struct str text)
 /* "language=python, tag=urgent, hop 2-5" */
 static struct str cell_when(const struct column_item *item, const char *key)
 {
-	const struct json *when = json_get(item->json, key), *constraint = json_get(when, "constraint"), *hop = json_get(when, "hop");
+	const struct json *when = json_get(item->json, key), *hop = json_get(when, "hop");
+	const struct json *constraint = json_get(when, "constraint");
 	struct str tag = ask_str(when, "tag"), state = ask_str(when, "state");
 	struct buf out;
 

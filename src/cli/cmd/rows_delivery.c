@@ -42,7 +42,8 @@ const struct command cmd_handoffs = {
 	.call = {
 		.path = "/v1/handoffs", .is_paged = true, .list = "handoffs", .columns = handoff_columns,
 		.members = {
-			{"state", "state"}, {"to", "to"}, {"from", "from"}, {"envelope", "envelope_id"}, {"order", "order"},
+			{"state", "state"}, {"to", "to"}, {"from", "from"}, {"envelope", "envelope_id"},
+			{"order", "order"},
 		},
 	},
 };
@@ -83,8 +84,8 @@ const struct command cmd_park = {
 	.tables = {&park_table, &client_table},
 	.call = {
 		.method = "POST", .path = "/v1/envelopes/{0}/park", .creates = true,
-		.needs = "reason", .needs_why = "what a person reads first", .put = put_reason, .members = {{"by", "by"}},
-		.max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line,
+		.needs = "reason", .needs_why = "what a person reads first", .put = put_reason,
+		.members = {{"by", "by"}}, .max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line,
 	},
 };
 

@@ -219,6 +219,7 @@ const struct command cmd_forget = {
 	.tables = {&forget_table, &client_table},
 	.exec = exec_forget,
 	.call = {
-		.method = "DELETE", .path = "/v1/memories/{0}", .is_for_each = true, .list = "memories", .done = "forgot",
+		.method = "DELETE", .path = "/v1/memories/{0}", .is_for_each = true, .list = "memories",
+		.done = "forgot",
 	},
 };

@@ -13,7 +13,8 @@ enum { RESULT_MAX_BYTES = 8 * 1024 * 1024, IDS_MAX = 1000 };
 	 .help = what}
 
 static const struct option ack_options[] = {
-	WORK_LEASE_OPTION("hand the work to somebody else where nothing is heard for so long: spine progress renews it"),
+	WORK_LEASE_OPTION("hand the work to somebody else where nothing is heard for so long: spine progress renews "
+			  "it"),
 };
 
 static const struct option_table ack_table = {"Accepting", ack_options, OPTION_COUNT(ack_options)};

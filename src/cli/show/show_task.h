@@ -8,7 +8,7 @@
 extern const struct column task_columns[];
 /* One task: its intent, and a line for each envelope. */
 void show_task(const struct cli *cli, const struct json *task);
-/* Where something came into the chain and where it was lost. The exit code is CLI_NOT_FOUND where it never was there. */
+/* Where something came into the chain and where it was lost. The exit code is CLI_NOT_FOUND where it never was. */
 void show_blame(const struct cli *cli, const struct json *blame);
 int show_blame_exit(const struct cli *cli, const struct json *blame);
 /* Whether an envelope and the chain before it are intact. The exit code is CLI_DAMAGED where they are not. */
