@@ -3,7 +3,7 @@
 #include "cli/local_server.h"
 #include "client/url.h"
 
-enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024 };
+enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024, VALUE_MAX_BYTES = 512 * 1024 * 1024 };
 
 /* --- Reading --- */
 
@@ -158,6 +158,13 @@ void ask_make(struct cli *cli, const struct client_request *request, struct aren
 	buf_release(&why);
 }
 
+void ask_make_get(struct cli *cli, const char *path, struct ask *ret)
+{
+	struct client_request request = {.method = "GET", .path = path, .repeatable = true};
+
+	ask_make(cli, &request, cli->arena, ret);
+}
+
 void ask_release(struct ask *ask)
 {
 	client_reply_release(&ask->reply);
@@ -299,9 +306,27 @@ int ask_run(struct cli *cli, const struct client_request *request, struct ask *r
 	return CLI_OK;
 }
 
+int ask_run_get(struct cli *cli, const char *path, struct ask *ret)
+{
+	struct client_request request = {.method = "GET", .path = path, .repeatable = true};
+
+	return ask_run(cli, &request, ret);
+}
+
 void ask_write(const struct cli *cli, const struct ask *ask)
 {
 	cli_write_json(cli, ask->reply.body.len ? buf_str(&ask->reply.body) : STR("{}"));
+}
+
+void ask_write_value(const struct cli *cli, const struct json *value)
+{
+	struct json_writer w;
+	struct buf text;
+
+	buf_init(&text, VALUE_MAX_BYTES);
+	json_writer_init(&w, &text);
+	json_put(&w, value);
+	cli_write_json_buf(cli, &text);
 }
 
 void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask)

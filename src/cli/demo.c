@@ -14,8 +14,6 @@ enum {
 	WIDTH_MAX = 96,
 };
 
-static const struct json nothing = {.type = JSON_NULL};
-
 const char *demo_name(enum demo_agent who)
 {
 	static const char *const names[DEMO_AGENTS] = {"researcher", "analyst", "coder", "reviewer"};
@@ -60,18 +58,6 @@ double demo_ms_since(int64_t then_ns)
 
 /* --- Calls --- */
 
-static struct ask call(struct demo *d, enum demo_agent who, const char *method, const char *path, struct str body)
-{
-	struct client_request request = {
-		.method = method, .path = path, .body = body, .creates = strcmp(method, "POST") == 0, .wait_ms = 60000,
-		.is_stopped = stop_is_asked, .stop_arg = d->stop,
-	};
-	struct ask ask;
-
-	ask_make(&d->players[who], &request, d->cli->arena, &ask);
-	return ask;
-}
-
 static struct str format_body(struct demo *d, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 static struct str format_body(struct demo *d, const char *format, va_list args)
@@ -83,6 +69,26 @@ static struct str format_body(struct demo *d, const char *format, va_list args)
 	buf_init(&out, TEXT_MAX_BYTES);
 	buf_vprintf(&out, format, args);
 	return cli_keep(d->cli->arena, &out);
+}
+
+static struct ask call(struct demo *d, enum demo_agent who, const char *method, const char *path, const char *body,
+		       va_list args) __attribute__((format(printf, 5, 0)));
+
+/* Once something has gone wrong nothing is called any more, and the answer is null. */
+static struct ask call(struct demo *d, enum demo_agent who, const char *method, const char *path, const char *body,
+		       va_list args)
+{
+	struct client_request request = {
+		.method = method, .path = path, .creates = strcmp(method, "POST") == 0, .wait_ms = 60000,
+		.is_stopped = stop_is_asked, .stop_arg = d->stop,
+	};
+	struct ask ask = {0};
+
+	if (d->code == CLI_OK) {
+		request.body = format_body(d, body, args);
+		ask_make(&d->players[who], &request, d->cli->arena, &ask);
+	}
+	return ask;
 }
 
 static const struct json *keep(struct demo *d, struct ask *ask)
@@ -100,12 +106,10 @@ const struct json *demo_call(struct demo *d, enum demo_agent who, const char *me
 	struct ask ask;
 	va_list args;
 
-	if (d->code != CLI_OK)
-		return &nothing;
 	va_start(args, body);
-	ask = call(d, who, method, path, format_body(d, body, args));
+	ask = call(d, who, method, path, body, args);
 	va_end(args);
-	if (ask.exit != CLI_OK) {
+	if (ask.exit != CLI_OK && d->code == CLI_OK) {
 		d->code = ask.exit;
 		if (stop_count(d->stop) == 0)
 			ask_report(d->cli, &ask);
@@ -119,12 +123,10 @@ const struct json *demo_refused(struct demo *d, enum demo_agent who, const char 
 	struct ask ask;
 	va_list args;
 
-	if (d->code != CLI_OK)
-		return &nothing;
 	va_start(args, body);
-	ask = call(d, who, "POST", path, format_body(d, body, args));
+	ask = call(d, who, "POST", path, body, args);
 	va_end(args);
-	if (!str_is(ask.code, code)) {
+	if (d->code == CLI_OK && !str_is(ask.code, code)) {
 		d->code = CLI_FAILED;
 		cli_error(d->cli, "the server should have refused this with %s, but did not: POST %s", code, path);
 	}

@@ -1,7 +1,6 @@
 #include "cli/demo_server.h"
 
-#include "cli/ask.h"
-#include "cli/input.h"
+#include "cli/local_server.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -19,28 +18,15 @@ enum {
 	OPEN_MAX = 8,		/* directories at a time, while they are removed */
 };
 
-/* server.json is there when requests are taken. */
+/* It is told in the data directory when requests are taken. */
 static bool read_url(struct demo_server *s, struct arena *arena)
 {
-	const char *path = arena_printf(arena, "%s/data/server.json", s->data_dir).p;
-	struct json_error json_error;
-	struct buf text, error;
-	struct json note;
-	bool good = false;
+	const char *url = local_server_url(arena, arena_printf(arena, "%s/data", s->data_dir).p);
 
-	buf_init(&text, NOTE_MAX_BYTES);
-	buf_init(&error, NOTE_MAX_BYTES);
-	if (access(path, R_OK) == 0 && input_read_file(path, &text, &error) &&
-	    json_parse(buf_str(&text), 4, arena, &note, &json_error)) {
-		struct str url = ask_str(&note, "url");
-
-		good = url.n > 0 && url.n < sizeof(s->url);
-		if (good)
-			snprintf(s->url, sizeof(s->url), "%.*s", STR_ARG(url));
-	}
-	buf_release(&text);
-	buf_release(&error);
-	return good;
+	if (url == NULL || strlen(url) >= sizeof(s->url))
+		return false;
+	strcpy(s->url, url);
+	return true;
 }
 
 static bool start(struct demo_server *s, const struct cli *cli)

@@ -2,7 +2,12 @@
 
 enum { VALUE_DEPTH = 256 };
 
-int pairs_split(const struct cli *cli, const char *option, const char *given, struct pair *ret)
+struct pair {
+	struct str key;		/* not empty */
+	struct str value;	/* may be empty */
+};
+
+static int split(const struct cli *cli, const char *option, const char *given, struct pair *ret)
 {
 	struct str rest = str_of(given);
 	size_t at = str_find(rest, '=');
@@ -39,7 +44,7 @@ int pairs_put_members(const struct cli *cli, const char *option, const char *tak
 	int code = CLI_OK;
 
 	for (size_t i = 0; i < given->list_count && code == CLI_OK; i++) {
-		code = pairs_split(cli, option, given->list[i], &pairs[i]);
+		code = split(cli, option, given->list[i], &pairs[i]);
 		if (code != CLI_OK)
 			break;
 		for (size_t j = 0; j < i; j++)
@@ -63,7 +68,7 @@ int pairs_put_objects(const struct cli *cli, const char *option, const char *nam
 	for (size_t i = 0; i < given->list_count && code == CLI_OK; i++) {
 		struct pair pair;
 
-		code = pairs_split(cli, option, given->list[i], &pair);
+		code = split(cli, option, given->list[i], &pair);
 		if (code != CLI_OK)
 			break;
 		json_begin_object(w);

@@ -5,15 +5,9 @@
 #include "cli/cli.h"
 #include "codec/json.h"
 
-struct pair {
-	struct str key;		/* not empty */
-	struct str value;	/* may be empty */
-};
-
-/* Divides what was given to the option. Returns CLI_OK, or CLI_USAGE with the reason told; so do the next ones. */
-int pairs_split(const struct cli *cli, const char *option, const char *given, struct pair *ret);
 /* Writes a member for each KEY=VALUE of the option; VALUE is JSON where it can be read as that, else text. A key that
- * is given twice is refused, and so is `taken` (may be NULL), which another option has written. */
+ * is given twice is refused, and so is `taken` (may be NULL), which another option has written. Returns
+ * CLI_OK, or CLI_USAGE with the reason told; so does the next one. */
 int pairs_put_members(const struct cli *cli, const char *option, const char *taken, struct json_writer *w);
 /* Writes an array of {"name_of_key":KEY,"name_of_value":VALUE}, both as text. */
 int pairs_put_objects(const struct cli *cli, const char *option, const char *name_of_key, const char *name_of_value,

@@ -147,14 +147,12 @@ static const char *task_of(struct job *job)
 {
 	struct arena *arena = job->cli->arena;
 	const char *envelope = text_or_null(arena, ask_str(job->handoff, "envelope_id")), *task;
-	struct client_request request = {.method = "GET", .repeatable = true};
 	struct ask ask;
 
 	task = text_or_null(arena, ask_str(json_get(json_get(job->handoff, "envelope"), "task"), "id"));
 	if (task || envelope == NULL)
 		return task;
-	request.path = ask_path(arena, "/v1/envelopes/", envelope, "");
-	ask_make(job->cli, &request, arena, &ask);
+	ask_make_get(job->cli, ask_path(arena, "/v1/envelopes/", envelope, ""), &ask);
 	task = text_or_null(arena, ask_str(json_get(&ask.json, "task"), "id"));
 	ask_release(&ask);
 	return task;

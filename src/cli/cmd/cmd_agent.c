@@ -172,7 +172,7 @@ static int exec_agent(struct cli *cli)
 const struct command cmd_agent = {
 	.name = "agent",
 	.summary = "Shows an agent, or registers it where an option is given",
-	.usage = "NAME",
+	.usage = "NAME", .min_args = 1, .max_args = 1,
 	.about = "Shows what is queued, at work and parked for it, its circuit breaker, and when it was last seen. "
 		 "Settings that are not given stay as they are. An agent that nobody registered takes version 2, "
 		 "o200k_base and 8000 tokens.",
@@ -183,7 +183,5 @@ const struct command cmd_agent = {
 		"spine agent coder",
 	},
 	.tables = {&agent_table, &breaker_table, &client_table},
-	.min_args = 1,
-	.max_args = 1,
 	.exec = exec_agent,
 };

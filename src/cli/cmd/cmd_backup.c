@@ -66,13 +66,11 @@ static int exec_backup(struct cli *cli)
 const struct command cmd_backup = {
 	.name = "backup",
 	.summary = "Saves the whole store, of all spaces, in one file; also while the server runs",
-	.usage = "FILE",
+	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "The file must not exist; only its owner can read it. It is read and verified once it is written, as "
 		 "by spine check FILE. Put it back with spine restore.",
 	.examples = {"spine backup ./spine-backup.db"},
 	.tables = {&data_table, &json_table},
-	.min_args = 1,
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_backup,
 };

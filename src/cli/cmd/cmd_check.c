@@ -81,12 +81,11 @@ static int exec_check(struct cli *cli)
 const struct command cmd_check = {
 	.name = "check",
 	.summary = "Reads the whole store and verifies it; also while the server runs",
-	.usage = "[FILE]",
+	.usage = "[FILE]", .max_args = 1,
 	.about = "With a file, that backup is read instead, where it lies; nothing is restored. Each problem is a "
 		 "line. The exit code is 6 where there are any.",
 	.examples = {"spine check", "spine check ./spine-backup.db"},
 	.tables = {&data_table, &json_table},
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_check,
 };

@@ -26,13 +26,12 @@ static const char *own_space(struct arena *arena)
 /* Is there a server at the address? One that was named must be. */
 static bool find_server(struct cli *cli, int *ret_code)
 {
-	struct client_request request = {.method = "GET", .path = "/v1/status", .repeatable = true};
 	struct ask ask;
 	bool found;
 
 	if (options_flag(&cli->options, "private"))
 		return false;
-	ask_make(cli, &request, cli->arena, &ask);
+	ask_make_get(cli, "/v1/status", &ask);
 	found = ask.exit == CLI_OK;
 	if (!found && (options_is_given(&cli->options, "url") || cli->client == NULL)) {
 		ask_report(cli, &ask);

@@ -244,7 +244,7 @@ static int exec_export(struct cli *cli)
 const struct command cmd_export = {
 	.name = "export",
 	.summary = "Writes all memories of the space as JSON Lines",
-	.usage = "[FILE|-]",
+	.usage = "[FILE|-]", .max_args = 1,
 	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced "
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
 		 "versions, use spine backup.",
@@ -253,7 +253,6 @@ const struct command cmd_export = {
 		"spine export | jq -r .content",
 	},
 	.tables = {&client_table},
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_export,
 };

@@ -134,7 +134,7 @@ static int exec_handoff(struct cli *cli)
 const struct command cmd_handoff = {
 	.name = "handoff",
 	.summary = "Packs what another agent needs to go on, within its token budget",
-	.usage = "TARGET [SUMMARY|-]",
+	.usage = "TARGET [SUMMARY|-]", .min_args = 1, .max_args = 2,
 	.about = "The summary says what the receiver is to accomplish; without one, or with \"-\", it is read from "
 		 "standard input. Memories whose ids it mentions go along.\n\n"
 		 "With --parent the intent, constraints, history, open decisions and memories of that envelope are "
@@ -148,7 +148,5 @@ const struct command cmd_handoff = {
 		"echo \"Write the tests.\" | spine handoff tester --parent env-2 --prompt",
 	},
 	.tables = {&handoff_task_table, &handoff_memory_table, &handoff_output_table, &client_table},
-	.min_args = 1,
-	.max_args = 2,
 	.exec = exec_handoff,
 };

@@ -245,7 +245,7 @@ static int exec_import(struct cli *cli)
 const struct command cmd_import = {
 	.name = "import",
 	.summary = "Stores the memories of a JSON Lines file, such as an export",
-	.usage = "[FILE|-]",
+	.usage = "[FILE|-]", .max_args = 1,
 	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and "
 		 "names the line; --new-ids gives new ones. What the server computes (version, state, digest, "
 		 "updated_at, superseded_by) is not taken over, and forgotten memories are skipped.\n\n"
@@ -257,7 +257,6 @@ const struct command cmd_import = {
 		"echo '{\"content\":\"Deploys happen on Tuesdays.\",\"tags\":[\"ops\"]}' | spine import",
 	},
 	.tables = {&import_table, &client_table},
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_import,
 };

@@ -46,22 +46,15 @@ static int check_alone(const struct cli *cli, const char *id)
 
 static int recall_envelope(struct cli *cli, const char *id)
 {
-	struct client_request considered = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/envelopes/", id, "/considered"), .repeatable = true,
-	};
-	struct client_request envelope = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/envelopes/", id, "?format=json"), .repeatable = true,
-	};
-	struct ask record, packed;
+	struct ask record = {0}, packed;
 	int code = check_alone(cli, id);
 
-	if (code != CLI_OK)
-		return code;
-	if (cli_is_json(cli))
-		return ask_print(cli, &considered, NULL);
-	code = ask_run(cli, &considered, &record);
-	if (code == CLI_OK) {
-		code = ask_run(cli, &envelope, &packed);
+	if (code == CLI_OK)
+		code = ask_run_get(cli, ask_path(cli->arena, "/v1/envelopes/", id, "/considered"), &record);
+	if (code == CLI_OK && cli_is_json(cli)) {
+		ask_write(cli, &record);
+	} else if (code == CLI_OK) {
+		code = ask_run_get(cli, ask_path(cli->arena, "/v1/envelopes/", id, "?format=json"), &packed);
 		if (code == CLI_OK)
 			show_considered(cli, &record.json, &packed.json, options_flag(&cli->options, "why"));
 		ask_release(&packed);
@@ -71,18 +64,6 @@ static int recall_envelope(struct cli *cli, const char *id)
 }
 
 /* --- A handoff that could be --- */
-
-/* The same document as of an envelope that is there, but without its id. */
-static void print_json(const struct cli *cli, const struct json *considered)
-{
-	struct json_writer w;
-	struct buf text;
-
-	buf_init(&text, BODY_MAX_BYTES);
-	json_writer_init(&w, &text);
-	json_put(&w, considered);
-	cli_write_json_buf(cli, &text);
-}
 
 static int ask_dry(struct cli *cli, struct str body)
 {
@@ -94,8 +75,9 @@ static int ask_dry(struct cli *cli, struct str body)
 
 	considered = json_get(&ask.json, "considered");
 	envelope = json_get(&ask.json, "envelope");
+	/* The same document as of an envelope that is there, but without its id. */
 	if (code == CLI_OK && cli_is_json(cli))
-		print_json(cli, considered ? considered : &none);
+		ask_write_value(cli, considered ? considered : &none);
 	else if (code == CLI_OK)
 		show_considered(cli, considered ? considered : &none, envelope ? envelope : &none,
 				options_flag(&cli->options, "why"));
@@ -164,7 +146,7 @@ static int exec_recall(struct cli *cli)
 const struct command cmd_recall = {
 	.name = "recall",
 	.summary = "Shows what a handoff would carry, or an envelope carries, and why nothing else",
-	.usage = "ENV | WORDS...|-",
+	.usage = "ENV | WORDS...|-", .min_args = 1, .max_args = COMMAND_ARGS_ANY,
 	.about = "With words, what a handoff with that summary would carry now; nothing is stored. With an envelope "
 		 "such as env-17, what it was chosen from, as it was recorded when it was packed.\n\n"
 		 "RELEVANCE goes from 0 to 1. What is less relevant than a floor stays behind unless it was named, "
@@ -178,7 +160,5 @@ const struct command cmd_recall = {
 		"spine recall env-1 --why",
 	},
 	.tables = {&recall_table, &handoff_memory_table, &client_table},
-	.min_args = 1,
-	.max_args = COMMAND_ARGS_ANY,
 	.exec = exec_recall,
 };

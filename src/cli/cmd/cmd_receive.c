@@ -134,14 +134,9 @@ static int ack(struct cli *cli, struct str lease)
 static void print_one(struct cli *cli, const struct json *handoff)
 {
 	struct str lease = ask_str(handoff, "lease"), prompt = ask_str(handoff, "prompt");
-	struct json_writer w;
-	struct buf line;
 
 	if (strcmp(options_text(&cli->options, "format"), "json") == 0) {
-		buf_init(&line, BODY_MAX_BYTES * 8192ULL);
-		json_writer_init(&w, &line);
-		json_put(&w, handoff);
-		cli_write_json_buf(cli, &line);
+		ask_write_value(cli, handoff);
 		return;
 	}
 	if (ask_str(handoff, "problem").n)
@@ -231,13 +226,10 @@ static int receive_once(struct cli *cli, struct receiver *r, bool *ret_more)
 /* What nobody took in time is not waiting any more: whoever comes late is told where it went. */
 static int64_t count_parked(struct cli *cli, const char *agent)
 {
-	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", agent, ""), .repeatable = true,
-	};
 	struct ask ask;
 	int64_t count = 0;
 
-	ask_make(cli, &request, cli->arena, &ask);
+	ask_make_get(cli, ask_path(cli->arena, "/v1/agents/", agent, ""), &ask);
 	if (ask.exit == CLI_OK)
 		count = ask_int(json_get(&ask.json, "queue"), "parked", 0);
 	ask_release(&ask);
@@ -373,7 +365,7 @@ static int exec_receive(struct cli *cli)
 const struct command cmd_receive = {
 	.name = "receive",
 	.summary = "Takes what is queued for an agent, and prints it or has a program do it",
-	.usage = "AGENT [-- PROGRAM [ARG...]]",
+	.usage = "AGENT [-- PROGRAM [ARG...]]", .min_args = 1, .max_args = COMMAND_ARGS_ANY,
 	.about = "Without a program the prompt is printed, and the lease on standard error: answer it with spine ack, "
 		 "complete, nack or reject before the lease ends, or it is handed out again. Where there is nothing "
 		 "the exit code is 3.\n\n"
@@ -396,7 +388,5 @@ const struct command cmd_receive = {
 		"timeout --preserve-status 2 spine receive coder --loop --exec 'my-model --stdin' --work-lease 5m",
 	},
 	.tables = {&receive_table, &exec_table, &client_table},
-	.min_args = 1,
-	.max_args = COMMAND_ARGS_ANY,
 	.exec = exec_receive,
 };

@@ -56,13 +56,11 @@ static int exec_restore(struct cli *cli)
 const struct command cmd_restore = {
 	.name = "restore",
 	.summary = "Puts a backup in the place of the store",
-	.usage = "FILE",
+	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "No server may run on the data directory. The backup is checked first, and a store that is there "
 		 "already is not touched without --replace.",
 	.examples = {"spine restore ./spine-backup.db --data ./restored"},
 	.tables = {&restore_table, &data_table, &json_table},
-	.min_args = 1,
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_restore,
 };

@@ -195,7 +195,7 @@ static const struct subcommand routes_subs[] = {
 const struct command cmd_routes = {
 	.name = "routes",
 	.summary = "Lists or changes who follows whom, for handoffs to \"next\"",
-	.usage = "[list | show NAME | put NAME --to AGENT | delete NAME]",
+	.usage = "[list | show NAME | put NAME --to AGENT | delete NAME]", .max_args = 2,
 	.about = "An agent that hands over to \"next\" lets the routes choose: of those for the sender whose "
 		 "conditions the envelope meets, the first by order and then by name.",
 	.examples = {
@@ -205,6 +205,5 @@ const struct command cmd_routes = {
 		"spine routes",
 	},
 	.tables = {&routes_table, &pages_table, &client_table},
-	.max_args = 2,
 	.subs = routes_subs,
 };

@@ -107,7 +107,7 @@ static int exec_send(struct cli *cli)
 const struct command cmd_send = {
 	.name = "send",
 	.summary = "Delivers an envelope to an agent, or packs a new one and delivers it",
-	.usage = "ENVELOPE | --to AGENT [SUMMARY|-]",
+	.usage = "ENVELOPE | --to AGENT [SUMMARY|-]", .max_args = 1,
 	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other "
 		 "form, which packs what AGENT needs to go on, as spine handoff does, and delivers it in the same "
 		 "call.\n\n"
@@ -126,6 +126,5 @@ const struct command cmd_send = {
 		"spine send env-1 --to reviewer --fallback tester --attempts 2 --priority 9",
 	},
 	.tables = {&send_table, &handoff_task_table, &handoff_memory_table, &client_table},
-	.max_args = 1,
 	.exec = exec_send,
 };

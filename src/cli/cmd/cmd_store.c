@@ -111,7 +111,7 @@ static int exec_store(struct cli *cli)
 const struct command cmd_store = {
 	.name = "store",
 	.summary = "Stores a memory and prints its id",
-	.usage = "[TEXT|-]",
+	.usage = "[TEXT|-]", .max_args = 1,
 	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the "
 		 "line break at its end.\n\n"
 		 "What is stored belongs to the task that SPINE_TASK names, as it does for programs of spine receive, "
@@ -122,6 +122,5 @@ const struct command cmd_store = {
 		"spine store \"Retry-After is in milliseconds.\" --supersedes ms-1",
 	},
 	.tables = {&fields_table, &store_table, &client_table},
-	.max_args = 1,
 	.exec = exec_store,
 };

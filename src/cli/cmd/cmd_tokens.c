@@ -120,7 +120,7 @@ static int exec_tokens(struct cli *cli)
 const struct command cmd_tokens = {
 	.name = "tokens",
 	.summary = "Counts the tokens of files or of standard input, without a server",
-	.usage = "[FILE|-]...",
+	.usage = "[FILE|-]...", .max_args = COMMAND_ARGS_ANY,
 	.about = "o200k_base and cl100k_base count exactly as the models' own tokenizers do; estimate divides the "
 		 "characters by a fixed number.",
 	.examples = {
@@ -128,7 +128,6 @@ const struct command cmd_tokens = {
 		"spine tokens --tokenizer cl100k_base /etc/hostname /etc/passwd",
 	},
 	.tables = {&tokens_table, &json_table},
-	.max_args = COMMAND_ARGS_ANY,
 	.args = ARGS_FILES,
 	.exec = exec_tokens,
 };

@@ -1,13 +1,31 @@
-/* spine update: changes a memory, which makes a new version of it. */
+/* spine update and spine revert: what makes a new version of a memory. */
 #include "cli/ask.h"
 #include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/fields.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
-#include "cli/version_match.h"
 
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+
+static const struct option version_match_options[] = {
+	{.name = "if-version", .arg = "N", .type = OPTION_INT, .min = 1, .max = INT32_MAX,
+	 .help = "only if it is still at this version; otherwise the exit code is 4"},
+};
+
+static const struct option_table version_match_table = {
+	"Changing", version_match_options, OPTION_COUNT(version_match_options)
+};
+
+/* The value of If-Match for the memory, or NULL where the option was not given. In the arena. */
+static const char *version_match(const struct cli *cli, const char *id)
+{
+	if (!options_is_given(&cli->options, "if-version"))
+		return NULL;
+	return arena_printf(cli->arena, "\"%s@%lld\"", id, (long long)options_int(&cli->options, "if-version")).p;
+}
+
+/* --- Update --- */
 
 static const char *const clear_choices[] = {"summary", "task", "tags", "metadata", "expires_at", "agent", NULL};
 
@@ -97,7 +115,7 @@ static int exec_update(struct cli *cli)
 const struct command cmd_update = {
 	.name = "update",
 	.summary = "Changes a memory and prints its id and new version",
-	.usage = "ID [TEXT|-]",
+	.usage = "ID [TEXT|-]", .min_args = 1, .max_args = 2,
 	.about = "What is given replaces the old: the text, and the fields named by options. The old version can "
 		 "still be read (ID@VERSION) and reverted to. With \"-\", or where nothing at all is given, the text "
 		 "is read from standard input.",
@@ -107,7 +125,47 @@ const struct command cmd_update = {
 		"spine update ms-1 --clear summary --if-version 3",
 	},
 	.tables = {&fields_table, &update_table, &version_match_table, &client_table},
-	.min_args = 1,
-	.max_args = 2,
 	.exec = exec_update,
+};
+
+/* --- Revert --- */
+
+/* "ms-1 2" and "ms-1@2" mean the same. */
+static bool read_target(const struct cli *cli, const char **ret_id, uint64_t *ret_version)
+{
+	struct str version = str_of(cli->options.args[0]);
+	struct str id = str_cut(&version, '@');
+
+	if (cli->options.arg_count == 2) {
+		if (version.p)
+			return false;
+		version = str_of(cli->options.args[1]);
+	}
+	if (id.n == 0 || version.p == NULL || !str_to_u64(version, ret_version) || *ret_version > INT32_MAX)
+		return false;
+	*ret_id = arena_cstr(cli->arena, id);
+	return true;
+}
+
+static int exec_revert(struct cli *cli)
+{
+	struct client_request request = {.method = "POST"};
+	const char *id;
+	uint64_t version;
+
+	if (!read_target(cli, &id, &version))
+		return cli_usage(cli, "expected an id and a version: spine revert ms-1 2, or ms-1@2");
+	request.path = ask_memory_path(cli->arena, id, "/revert");
+	request.body = arena_printf(cli->arena, "{\"version\":%llu}", (unsigned long long)version);
+	request.if_match = version_match(cli, id);
+	return ask_print(cli, &request, show_version);
+}
+
+const struct command cmd_revert = {
+	.name = "revert",
+	.summary = "Makes a new version of a memory with what an old one said",
+	.usage = "ID VERSION", .min_args = 1, .max_args = 2,
+	.examples = {"spine revert ms-1 1"},
+	.tables = {&version_match_table, &client_table},
+	.exec = exec_revert,
 };

@@ -1,7 +1,9 @@
-/* Envelopes that are there, and their tasks: resolve, receipts, verify, tasks, task, fidelity, diff, blame. */
+/* Envelopes that are there, and tasks: envelope, resolve, receipts, verify, tasks, task, fidelity, diff, blame. */
+#include "cli/ask.h"
 #include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/pages.h"
+#include "cli/prompt.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/show/show_changes.h"
@@ -11,6 +13,52 @@
 enum { IDS_MAX = 1000 };
 
 /* --- An envelope --- */
+
+static const struct option envelope_options[] = {
+	{.name = "prompt", .type = OPTION_FLAG,
+	 .help = "what the receiving model reads, byte for byte (on a terminal control characters are made visible)"},
+	{.name = "v1", .type = OPTION_FLAG, .help = "the JSON of version 1, for agents that read only that"},
+};
+
+static const struct option_table envelope_table = {"Forms", envelope_options, OPTION_COUNT(envelope_options)};
+
+static int print_v1(struct cli *cli)
+{
+	struct ask ask;
+	int code = ask_run_get(cli, ask_path(cli->arena, "/v1/envelopes/", cli->options.args[0], "?format=v1"), &ask);
+
+	if (code == CLI_OK)
+		ask_write(cli, &ask);
+	ask_release(&ask);
+	return code;
+}
+
+static int exec_envelope(struct cli *cli)
+{
+	bool v1 = options_flag(&cli->options, "v1");
+
+	if (!options_flag(&cli->options, "prompt"))
+		return v1 ? print_v1(cli) : one_call_run(cli, &cli->command->call, 0);
+	if (v1 || cli_is_json(cli))
+		return cli_usage(cli, "--prompt cannot be used with --json or --v1");
+	return prompt_print(cli, cli->options.args[0]);
+}
+
+const struct command cmd_envelope = {
+	.name = "envelope",
+	.summary = "Reads an envelope",
+	.usage = "ENV", .min_args = 1, .max_args = 1,
+	.about = "What became of its memories since it was packed is told at the end; it is not part of the envelope.",
+	.examples = {
+		"spine envelope env-1",
+		"spine envelope env-1 --prompt | spine tokens",
+		"spine envelope env-1 --json | jq .budget",
+		"spine envelope env-1 --v1",
+	},
+	.tables = {&envelope_table, &client_table},
+	.exec = exec_envelope,
+	.call = {.path = "/v1/envelopes/{0}?format=json", .show = show_envelope},
+};
 
 static int put_resolved(struct cli *cli, struct json_writer *w)
 {

@@ -184,7 +184,7 @@ static void put_metadata(struct buf *out, const struct json *m)
 	buf_release(&text);
 }
 
-void show_memory(const struct cli *cli, const struct json *m)
+static void show_memory(const struct cli *cli, const struct json *m)
 {
 	struct str content = ask_str(m, "content"), summary = ask_str(m, "summary");
 	struct buf out;

@@ -10,9 +10,7 @@
 extern const struct column memory_columns[];
 /* A line for each version of one memory. */
 extern const struct column version_columns[];
-/* All of one memory: a head, and its content. */
-void show_memory(const struct cli *cli, const struct json *memory);
-/* All of each, divided by an empty line. */
+/* All of each, a head and its content, divided by an empty line. */
 void show_memories(const struct cli *cli, const struct json *memories);
 /* Which version of which memory it is, in a line: "ms-4821@3". */
 void show_version(const struct cli *cli, const struct json *memory);

@@ -8,11 +8,12 @@
 enum { SUMMARY_COLUMNS = 200, BARS_INDENT = 10 };
 
 /* "12 ms", "1.24 s"; "-" where there is none. */
-static void put_ms(struct buf *out, const struct json *obj, const char *key)
+static void put_ms(struct buf *out, const char *before, const struct json *obj, const char *key)
 {
 	const struct json *value = json_get(obj, key);
 	double ms = ask_number(obj, key);
 
+	buf_puts(out, before);
 	if (value == NULL || value->type == JSON_NULL)
 		buf_puts(out, "-");
 	else if (ms < 1000)
@@ -21,11 +22,12 @@ static void put_ms(struct buf *out, const struct json *obj, const char *key)
 		buf_printf(out, "%.*f s", ms < 10000 ? 2 : 1, ms / 1000);
 }
 
-static void put_percent(struct buf *out, const struct json *obj, const char *key)
+static void put_percent(struct buf *out, const char *before, const struct json *obj, const char *key)
 {
 	const struct json *value = json_get(obj, key);
 	double percent = ask_number(obj, key) * 100;
 
+	buf_puts(out, before);
 	if (value == NULL || value->type == JSON_NULL)
 		buf_puts(out, "-");
 	else
@@ -46,8 +48,8 @@ static void put_failed(struct buf *out, const struct json *all)
 	buf_printf(out, "failed %lld", (long long)failed);
 	if (failed == 0)
 		return;
-	buf_printf(out, " of %lld (", (long long)(handoffs > settled ? handoffs : settled));
-	put_percent(out, all, "failure_rate");
+	buf_printf(out, " of %lld", (long long)(handoffs > settled ? handoffs : settled));
+	put_percent(out, " (", all, "failure_rate");
 	buf_putc(out, ')');
 }
 
@@ -68,26 +70,17 @@ void show_stats_overall(const struct cli *cli, const struct json *stats, struct 
 		   term_off(&cli->out, fails ? TERM_RED : TERM_PLAIN), (long long)ask_int(all, "retries", 0),
 		   (long long)ask_int(all, "leases_lost", 0), (long long)ask_int(all, "waivers", 0));
 	put_title(cli, out, "to ack");
-	buf_puts(out, "p50 ");
-	put_ms(out, latency, "p50");
-	buf_puts(out, "  p95 ");
-	put_ms(out, latency, "p95");
-	buf_puts(out, "  p99 ");
-	put_ms(out, latency, "p99");
-	buf_puts(out, "  max ");
-	put_ms(out, latency, "max");
+	put_ms(out, "p50 ", latency, "p50");
+	put_ms(out, "  p95 ", latency, "p95");
+	put_ms(out, "  p99 ", latency, "p99");
+	put_ms(out, "  max ", latency, "max");
 	buf_puts(out, "\n");
 	put_title(cli, out, "envelopes");
-	buf_puts(out, "completeness ");
-	put_percent(out, complete, "mean");
-	buf_puts(out, " (min ");
-	put_percent(out, complete, "min");
-	buf_puts(out, ")  budget used ");
-	put_percent(out, used, "mean");
-	buf_puts(out, " (all of it: ");
-	put_percent(out, used, "pinned");
-	buf_puts(out, ", under 30 %: ");
-	put_percent(out, used, "low");
+	put_percent(out, "completeness ", complete, "mean");
+	put_percent(out, " (min ", complete, "min");
+	put_percent(out, ")  budget used ", used, "mean");
+	put_percent(out, " (all of it: ", used, "pinned");
+	put_percent(out, ", under 30 %: ", used, "low");
 	buf_printf(out, ")  hop %.1f (max %lld)\n", ask_number(hops, "mean"), (long long)ask_int(hops, "max", 0));
 	put_title(cli, out, "now");
 	buf_printf(out, "queued %lld  leased %lld  at work %lld  %sparked %lld%s\n",
@@ -134,7 +127,7 @@ static struct str cell_latency(const struct column_item *item, const char *key)
 	struct buf text;
 
 	buf_init(&text, 256);
-	put_ms(&text, json_get(item->json, "latency_ms"), key);
+	put_ms(&text, "", json_get(item->json, "latency_ms"), key);
 	return cli_keep(item->arena, &text);
 }
 
@@ -143,7 +136,7 @@ static struct str cell_mean(const struct column_item *item, const char *key)
 	struct buf text;
 
 	buf_init(&text, 256);
-	put_percent(&text, json_get(item->json, key), "mean");
+	put_percent(&text, "", json_get(item->json, key), "mean");
 	return cli_keep(item->arena, &text);
 }
 
