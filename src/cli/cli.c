@@ -2,7 +2,7 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/help/help.h"
 #include "cli/input.h"
 #include "cli/shared_options.h"
 #include "cli/subcommand.h"

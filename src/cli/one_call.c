@@ -1,10 +1,10 @@
 #include "cli/one_call.h"
 
 #include "cli/ask.h"
-#include "cli/body.h"
-#include "cli/pages.h"
-#include "cli/reason.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
+#include "cli/request/reason.h"
+#include "cli/request/settle.h"
 #include "cli/show/columns.h"
 #include "client/url.h"
 

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/child.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/settle.h"
 #include "codec/rfc3339.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* spine agent: shows an agent, or registers it. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
+#include "cli/request/body.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 

@@ -1,8 +1,8 @@
 /* spine audit: who did what to which object, and when. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_event.h"
 #include "client/url.h"

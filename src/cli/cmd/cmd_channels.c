@@ -1,9 +1,9 @@
 /* spine channels: one envelope for many receivers, and their results together. */
 #include "base/clock.h"
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 #include "cli/show/show.h"

@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/demo.h"
-#include "cli/demo_server.h"
+#include "cli/demo/demo.h"
+#include "cli/demo/demo_server.h"
 #include "cli/shared_options.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* spine handoff: packs an envelope for another agent. */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/handoff_request.h"
 #include "cli/prompt.h"
+#include "cli/request/handoff_request.h"
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"

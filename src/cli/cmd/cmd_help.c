@@ -1,7 +1,7 @@
 /* What the program says about itself: help, completion, version. */
 #include "cli/commands.h"
-#include "cli/completion.h"
-#include "cli/help.h"
+#include "cli/help/completion.h"
+#include "cli/help/help.h"
 #include "cli/shared_options.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* spine recall: what a handoff would carry, or what an envelope was chosen from. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/handoff_request.h"
+#include "cli/request/body.h"
+#include "cli/request/handoff_request.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_considered.h"
 

@@ -1,10 +1,10 @@
 /* spine receive: takes what is queued for an agent, prints it or has a program do it. */
 #include "base/clock.h"
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
 #include "cli/receive_exec.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/settle.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/stop.h"

@@ -1,9 +1,9 @@
 /* spine routes: who follows whom, where the sender says "next". */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
-#include "cli/pairs.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
+#include "cli/request/pairs.h"
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"

@@ -1,8 +1,8 @@
 /* spine send: delivers an envelope, or packs one and delivers it. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/handoff_request.h"
+#include "cli/request/body.h"
+#include "cli/request/handoff_request.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 

@@ -1,8 +1,8 @@
 /* spine store: stores a memory. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/fields.h"
+#include "cli/request/body.h"
+#include "cli/request/fields.h"
 #include "cli/shared_options.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* spine update and spine revert: what makes a new version of a memory. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/fields.h"
+#include "cli/request/body.h"
+#include "cli/request/fields.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 

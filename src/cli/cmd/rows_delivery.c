@@ -1,7 +1,7 @@
 /* Handoffs that are there, and those that are parked: handoffs, trace, park, parked. */
 #include "cli/commands.h"
-#include "cli/pages.h"
-#include "cli/reason.h"
+#include "cli/request/pages.h"
+#include "cli/request/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 #include "cli/show/show_trace.h"

@@ -1,9 +1,9 @@
 /* Envelopes that are there, and tasks: envelope, resolve, receipts, verify, tasks, task, fidelity, diff, blame. */
 #include "cli/ask.h"
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
 #include "cli/prompt.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/show/show_changes.h"

@@ -1,8 +1,8 @@
 /* Memories that are there: list, search, get, versions, pin, unpin, forget. */
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/filters.h"
-#include "cli/pages.h"
+#include "cli/request/body.h"
+#include "cli/request/filters.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/show/show_envelope.h"

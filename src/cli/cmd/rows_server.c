@@ -1,8 +1,8 @@
 /* What there is on the server beside memories and handoffs: spaces, space, agents, alerts. */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
-#include "cli/reason.h"
+#include "cli/request/pages.h"
+#include "cli/request/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 #include "cli/show/show.h"

@@ -1,7 +1,7 @@
 /* What a receiver answers to a handoff: ack, progress, need, complete, nack, reject. */
-#include "cli/body.h"
 #include "cli/commands.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/settle.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/show/show_handoff.h"

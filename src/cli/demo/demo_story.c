@@ -1,6 +1,6 @@
 /* The story: a payment service charges twice; four agents find out why, decide, repair and review, and three things go
  * wrong. */
-#include "cli/demo.h"
+#include "cli/demo/demo.h"
 
 #include "base/clock.h"
 #include "cli/show/show_changes.h"

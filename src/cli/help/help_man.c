@@ -1,6 +1,6 @@
 /* The manual page in mdoc(7), as mandoc's lint likes it: one sentence a line, lines of at most 78 bytes, nothing that
  * could be taken for a macro. */
-#include "cli/help.h"
+#include "cli/help/help.h"
 
 #include "cli/commands.h"
 #include "cli/shared_options.h"

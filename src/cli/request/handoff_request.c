@@ -1,7 +1,7 @@
-#include "cli/handoff_request.h"
+#include "cli/request/handoff_request.h"
 
-#include "cli/body.h"
-#include "cli/pairs.h"
+#include "cli/request/body.h"
+#include "cli/request/pairs.h"
 #include "cli/shared_options.h"
 
 enum { HISTORY_DEPTH = 256 };

@@ -1,4 +1,4 @@
-#include "cli/body.h"
+#include "cli/request/body.h"
 
 #include "base/clock.h"
 #include "cli/input.h"

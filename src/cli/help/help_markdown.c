@@ -1,5 +1,5 @@
 /* The command line as a page of Markdown. */
-#include "cli/help.h"
+#include "cli/help/help.h"
 
 #include "cli/commands.h"
 #include "cli/shared_options.h"

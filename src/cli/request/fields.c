@@ -1,6 +1,6 @@
-#include "cli/fields.h"
+#include "cli/request/fields.h"
 
-#include "cli/body.h"
+#include "cli/request/body.h"
 #include "cli/shared_options.h"
 
 enum { METADATA_DEPTH = 256 };

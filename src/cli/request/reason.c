@@ -1,4 +1,4 @@
-#include "cli/reason.h"
+#include "cli/request/reason.h"
 
 int reason_read(const struct cli *cli, const char **ret)
 {

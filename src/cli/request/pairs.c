@@ -1,4 +1,4 @@
-#include "cli/pairs.h"
+#include "cli/request/pairs.h"
 
 enum { VALUE_DEPTH = 256 };
 

@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/help/completion.h"
 
 #include "cli/commands.h"
 #include "cli/subcommand.h"

@@ -1,4 +1,4 @@
-#include "cli/demo.h"
+#include "cli/demo/demo.h"
 
 #include "base/clock.h"
 #include "client/client.h"

@@ -1,7 +1,7 @@
-#include "cli/settle.h"
+#include "cli/request/settle.h"
 
-#include "cli/body.h"
-#include "cli/reason.h"
+#include "cli/request/body.h"
+#include "cli/request/reason.h"
 #include "cli/shared_options.h"
 #include "client/url.h"
 

@@ -1,7 +1,7 @@
-#include "cli/filters.h"
+#include "cli/request/filters.h"
 
-#include "cli/body.h"
-#include "cli/pages.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "client/url.h"
 

@@ -1,7 +1,7 @@
-#include "cli/pages.h"
+#include "cli/request/pages.h"
 
 #include "cli/ask.h"
-#include "cli/body.h"
+#include "cli/request/body.h"
 #include "cli/shared_options.h"
 
 static const struct option pages_options[] = {PAGES_OPTIONS};

@@ -1,4 +1,4 @@
-#include "cli/demo_server.h"
+#include "cli/demo/demo_server.h"
 
 #include "cli/local_server.h"
 

@@ -1,4 +1,4 @@
-#include "cli/help.h"
+#include "cli/help/help.h"
 
 #include "cli/commands.h"
 #include "cli/shared_options.h"
