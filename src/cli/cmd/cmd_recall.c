@@ -2,7 +2,7 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/request/body.h"
-#include "cli/request/handoff_request.h"
+#include "cli/request/pack.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_considered.h"
 
@@ -35,7 +35,7 @@ static const struct call_member recall_members[] = {
 
 static int check_alone(const struct cli *cli, const char *id)
 {
-	bool given = body_any_given(cli, &handoff_memory_table) || options_is_given(&cli->options, "to");
+	bool given = body_any_given(cli, &pack_memory_table) || options_is_given(&cli->options, "to");
 
 	for (const struct call_member *m = recall_members; m->option; m++)
 		given = given || options_is_given(&cli->options, m->option);
@@ -107,7 +107,7 @@ static int recall_text(struct cli *cli)
 	if (code == CLI_OK && query.len == 0)
 		code = cli_usage(cli, "there is nothing to recall; say what a handoff would be about");
 	if (code == CLI_OK)
-		code = handoff_request_put_question(cli, to ? to : ANYBODY, buf_str(&query), recall_members, &w);
+		code = pack_put_question(cli, to ? to : ANYBODY, buf_str(&query), recall_members, &w);
 	if (code == CLI_OK)
 		code = ask_dry(cli, buf_str(&body));
 	buf_release(&query);
@@ -135,7 +135,7 @@ static int exec_recall(struct cli *cli)
 {
 	const char *first = cli->options.args[0];
 
-	if (handoff_request_is_envelope(first))
+	if (pack_is_envelope(first))
 		return recall_envelope(cli, first);
 	if (cli->options.arg_count == 1 && other_kind(first))
 		return cli_usage(cli, "\"%.80s\" is %s; expected an envelope such as env-17, or what a handoff would "
@@ -159,6 +159,6 @@ const struct command cmd_recall = {
 		"spine recall \"Add the retries.\" --scope space --max-tokens 2000 --why",
 		"spine recall env-1 --why",
 	},
-	.tables = {&recall_table, &handoff_memory_table, &client_table},
+	.tables = {&recall_table, &pack_memory_table, &client_table},
 	.exec = exec_recall,
 };

@@ -2,7 +2,7 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/request/body.h"
-#include "cli/request/handoff_request.h"
+#include "cli/request/pack.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 
@@ -42,7 +42,7 @@ static int put_delivery(const struct cli *cli, struct json_writer *w)
 /* One that is there. */
 static int put_envelope_id(const struct cli *cli, const char *id, struct json_writer *w)
 {
-	if (handoff_request_any(cli))
+	if (pack_any_given(cli))
 		return cli_usage(cli, "%.80s is packed already: of the options only those about delivery can be given",
 				 id);
 	json_member_cstr(w, "envelope_id", id);
@@ -64,10 +64,10 @@ static int put_new_envelope(const struct cli *cli, const char *arg, struct json_
 		return cli_usage(cli, "there is nothing to send; name an envelope, or whom to send a new one: --to "
 				      "AGENT");
 	buf_init(&summary, SUMMARY_MAX_BYTES);
-	code = handoff_request_read_summary(cli, to, arg, &summary);
+	code = pack_read_summary(cli, to, arg, &summary);
 	json_key(w, "envelope");
 	if (code == CLI_OK)
-		code = handoff_request_put(cli, to, buf_str(&summary), false, w);
+		code = pack_put(cli, to, buf_str(&summary), false, w);
 	buf_release(&summary);
 	return code;
 }
@@ -93,7 +93,7 @@ static int exec_send(struct cli *cli)
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);
-	code = handoff_request_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
+	code = pack_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
 	if (code == CLI_OK)
 		code = put_delivery(cli, &w);
 	json_end_object(&w);
@@ -125,6 +125,6 @@ const struct command cmd_send = {
 		"spine send env-1",
 		"spine send env-1 --to reviewer --fallback tester --attempts 2 --priority 9",
 	},
-	.tables = {&send_table, &handoff_task_table, &handoff_memory_table, &client_table},
+	.tables = {&send_table, &pack_task_table, &pack_memory_table, &client_table},
 	.exec = exec_send,
 };

@@ -23,10 +23,10 @@ struct str cell_count(const struct column_item *item, const char *key)
 	return ask_int(item->json, key, 0) ? cell_number(item, key) : STR("");
 }
 
-struct str cell_route(const struct column_item *item, const char *key)
+struct str cell_from_to(const struct column_item *item, const char *key)
 {
 	(void)key;
-	return show_envelope_route(item->cli, item->json);
+	return show_envelope_from_to(item->cli, item->json);
 }
 
 struct str cell_version(const struct column_item *item, const char *key)

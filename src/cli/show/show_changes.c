@@ -212,7 +212,7 @@ void show_fidelity(const struct cli *cli, const struct json *fidelity, bool comp
 	const struct column columns[] = {
 		{"HOP", "hop", cell_number, .right = true},
 		{"ENVELOPE", "envelope", .style = TERM_CYAN},
-		{"FROM -> TO", NULL, cell_route, .may_cut = true},
+		{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
 		{"SCORE", "score", cell_score, .right = true},
 		{"KEPT", "kept", cell_kept, .right = true},
 		{"OF FIRST", "against_root", cell_root, TERM_GREEN, .right = true},

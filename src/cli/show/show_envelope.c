@@ -34,7 +34,7 @@ void show_envelope_value(struct buf *out, const struct json *value, size_t max_c
 	buf_release(&text);
 }
 
-struct str show_envelope_route(const struct cli *cli, const struct json *hop)
+struct str show_envelope_from_to(const struct cli *cli, const struct json *hop)
 {
 	struct str from = ask_str(hop, "from"), to = ask_str(hop, "to");
 	struct buf out;
@@ -188,7 +188,7 @@ void show_envelope_receipt(const struct cli *cli, const struct json *e)
 			   term_off(&cli->out, TERM_CYAN));
 	else
 		buf_puts(&out, "(a dry run: nothing was stored)\n");
-	put_row(cli, &out, "handoff", show_envelope_route(cli, e));
+	put_row(cli, &out, "handoff", show_envelope_from_to(cli, e));
 	term_put_line(&text, ask_str(member(e, "task"), "id"), SIZE_MAX);
 	buf_printf(&text, ", hop %lld of %lld", (long long)ask_int(lineage, "hop", 0),
 		   (long long)ask_int(lineage, "max_hops", 0));
@@ -271,7 +271,7 @@ static void put_head(const struct cli *cli, struct buf *out, const struct json *
 	buf_puts(out, term_on(&cli->out, TERM_CYAN));
 	term_put_line(out, ask_str(e, "id"), SIZE_MAX);
 	buf_printf(out, "%s  ", term_off(&cli->out, TERM_CYAN));
-	buf_put(out, show_envelope_route(cli, e));
+	buf_put(out, show_envelope_from_to(cli, e));
 	show_fact(out, "  ", ask_str(member(e, "task"), "id"));
 	buf_printf(out, ", hop %lld of %lld\n%s", (long long)ask_int(lineage, "hop", 0),
 		   (long long)ask_int(lineage, "max_hops", 0), term_on(&cli->out, TERM_DIM));

@@ -83,7 +83,7 @@ const struct column handoff_columns[] = {
 	{"STATE", "state", .style = TERM_YELLOW},
 	{"AGE", "created_at", cell_age, .right = true},
 	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
-	{"FROM -> TO", NULL, cell_route, .may_cut = true},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
 	{"CHANNEL", "channel", .may_omit = true},
 	{"TRY", "attempt", cell_attempt, .right = true},
 	{"ABOUT", NULL, cell_about, .style = TERM_PLAIN},
@@ -94,7 +94,7 @@ const struct column parked_columns[] = {
 	{"HANDOFF", "id", .style = TERM_CYAN},
 	{"AGE", "changed_at", cell_age, .right = true},
 	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
-	{"FROM -> TO", NULL, cell_route, .may_cut = true},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
 	{"TRIES", "attempts", cell_number, .right = true},
 	{"REASON", "reason", .style = TERM_YELLOW},
 	{0},
@@ -237,7 +237,7 @@ void show_handoff(const struct cli *cli, const struct json *h)
 
 	show_handoff_line(cli, h);
 	buf_init(&out, 16 * (size_t)LINE_MAX_BYTES);
-	put_row(cli, &out, "route", show_envelope_route(cli, h));
+	put_row(cli, &out, "route", show_envelope_from_to(cli, h));
 	for (const char *const *fact = facts; *fact; fact++)
 		put_value_row(cli, &out, label_of(*fact, ask_str(h, "state")), json_get(h, *fact));
 	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));

@@ -49,7 +49,7 @@ static const struct column chain_columns[] = {
 	{"HOP", "hop", cell_number, .right = true},
 	{"ENVELOPE", "envelope", .style = TERM_CYAN},
 	{"CONTINUES", "parent", cell_parent, .style = TERM_YELLOW},
-	{"FROM -> TO", NULL, cell_route, .may_cut = true},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
 	{"AGE", "created_at", cell_age, .right = true},
 	{"TOKENS", "token_count", cell_tokens, .right = true},
 	{"MEMORIES", "refs", cell_number, .right = true},
@@ -74,7 +74,7 @@ static void put_place(const struct cli *cli, struct buf *out, const char *label,
 	buf_puts(out, label);
 	term_put_line(out, ask_str(place, "envelope"), SIZE_MAX);
 	buf_printf(out, ", hop %lld, ", (long long)ask_int(place, "hop", 0));
-	buf_put(out, show_envelope_route(cli, place));
+	buf_put(out, show_envelope_from_to(cli, place));
 	show_fact(out, ", ", ask_str(place, "created_at"));
 	show_fact(out, ", ", ask_str(place, "fate"));
 	show_fact(out, " by ", ask_str(place, "by"));

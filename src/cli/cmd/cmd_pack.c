@@ -2,7 +2,7 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/prompt.h"
-#include "cli/request/handoff_request.h"
+#include "cli/request/pack.h"
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"
@@ -108,7 +108,7 @@ static int send_body(struct cli *cli, const struct buf *body)
 	return code;
 }
 
-static int exec_handoff(struct cli *cli)
+static int exec_pack(struct cli *cli)
 {
 	const char *target = cli->options.args[0], *summary = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
 	bool dry_run = options_flag(&cli->options, "dry-run");
@@ -121,9 +121,9 @@ static int exec_handoff(struct cli *cli)
 	buf_init(&text, SUMMARY_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
-	code = handoff_request_read_summary(cli, target, summary, &text);
+	code = pack_read_summary(cli, target, summary, &text);
 	if (code == CLI_OK)
-		code = handoff_request_put(cli, target, buf_str(&text), dry_run, &w);
+		code = pack_put(cli, target, buf_str(&text), dry_run, &w);
 	if (code == CLI_OK)
 		code = send_body(cli, &body);
 	buf_release(&text);
@@ -131,7 +131,7 @@ static int exec_handoff(struct cli *cli)
 	return code;
 }
 
-const struct command cmd_handoff = {
+const struct command cmd_pack = {
 	.name = "handoff",
 	.summary = "Packs what another agent needs to go on, within its token budget",
 	.usage = "TARGET [SUMMARY|-]", .min_args = 1, .max_args = 2,
@@ -147,6 +147,6 @@ const struct command cmd_handoff = {
 		"spine handoff coder \"Fix it.\" --max-tokens 2000 --dry-run",
 		"echo \"Write the tests.\" | spine handoff tester --parent env-2 --prompt",
 	},
-	.tables = {&handoff_task_table, &handoff_memory_table, &handoff_output_table, &client_table},
-	.exec = exec_handoff,
+	.tables = {&pack_task_table, &pack_memory_table, &pack_output_table, &client_table},
+	.exec = exec_pack,
 };

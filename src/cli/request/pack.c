@@ -1,4 +1,4 @@
-#include "cli/request/handoff_request.h"
+#include "cli/request/pack.h"
 
 #include "cli/request/body.h"
 #include "cli/request/pairs.h"
@@ -38,7 +38,7 @@ static const struct option task_options[] = {
 	 .help = "how long the chain may get; a later hop can only lower it"},
 };
 
-const struct option_table handoff_task_table = {"The task", task_options, OPTION_COUNT(task_options)};
+const struct option_table pack_task_table = {"The task", task_options, OPTION_COUNT(task_options)};
 
 static const struct option memory_options[] = {
 	{.name = "ref", .letter = 'r', .arg = "ID", .type = OPTION_LIST,
@@ -57,7 +57,7 @@ static const struct option memory_options[] = {
 	 .help = "whose tokens to count; the receiver's where it is not given"},
 };
 
-const struct option_table handoff_memory_table = {"Memories and budget", memory_options, OPTION_COUNT(memory_options)};
+const struct option_table pack_memory_table = {"Memories and budget", memory_options, OPTION_COUNT(memory_options)};
 
 static const struct option output_options[] = {
 	{.name = "prompt", .type = OPTION_FLAG,
@@ -68,7 +68,7 @@ static const struct option output_options[] = {
 	 .help = "the same key with the same request packs only once, within a day"},
 };
 
-const struct option_table handoff_output_table = {"Packing", output_options, OPTION_COUNT(output_options)};
+const struct option_table pack_output_table = {"Packing", output_options, OPTION_COUNT(output_options)};
 
 /* --- The body --- */
 
@@ -133,7 +133,7 @@ static int put_pairs(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
-int handoff_request_read_summary(const struct cli *cli, const char *target, const char *arg, struct buf *ret)
+int pack_read_summary(const struct cli *cli, const char *target, const char *arg, struct buf *ret)
 {
 	int code = body_read_text(cli, arg, ret);
 
@@ -168,8 +168,7 @@ static int put_memories(const struct cli *cli, struct json_writer *w)
 	return body_put_members(cli, members, w);
 }
 
-int handoff_request_put(const struct cli *cli, const char *target, struct str summary, bool dry_run,
-			struct json_writer *w)
+int pack_put(const struct cli *cli, const char *target, struct str summary, bool dry_run, struct json_writer *w)
 {
 	static const struct call_member members[] = {
 		{"from", "from"}, {"parent", "parent"}, {"task", "task"}, {"intent", "intent"}, {"state", "state"},
@@ -193,8 +192,8 @@ int handoff_request_put(const struct cli *cli, const char *target, struct str su
 	return code;
 }
 
-int handoff_request_put_question(const struct cli *cli, const char *target, struct str summary,
-				 const struct call_member *members, struct json_writer *w)
+int pack_put_question(const struct cli *cli, const char *target, struct str summary, const struct call_member *members,
+		      struct json_writer *w)
 {
 	int code;
 
@@ -213,14 +212,14 @@ int handoff_request_put_question(const struct cli *cli, const char *target, stru
 	return code;
 }
 
-bool handoff_request_is_envelope(const char *arg)
+bool pack_is_envelope(const char *arg)
 {
 	uint64_t number;
 
 	return arg && str_has_prefix(str_of(arg), STR("env-")) && str_to_u64(str_of(arg + 4), &number);
 }
 
-bool handoff_request_any(const struct cli *cli)
+bool pack_any_given(const struct cli *cli)
 {
-	return body_any_given(cli, &handoff_task_table) || body_any_given(cli, &handoff_memory_table);
+	return body_any_given(cli, &pack_task_table) || body_any_given(cli, &pack_memory_table);
 }
