@@ -258,6 +258,8 @@ static int parse_options(struct cli *cli, int argc, char *const *argv, bool *ret
 static void offer_name(const struct command *command, void *arg)
 {
 	nearest_offer(arg, command->name);
+	if (command->alias)
+		nearest_offer(arg, command->alias);
 }
 
 int cli_unknown_command(const struct cli *cli, const char *name)

@@ -46,6 +46,7 @@ enum { COMMAND_TABLES_MAX = 5, COMMAND_EXAMPLES_MAX = 5, COMMAND_ARGS_ANY = 1000
 
 struct command {
 	const char *name;
+	const char *alias;		/* another name of it, which its help mentions; NULL for none */
 	const char *summary;		/* what it does, in a line; no full stop */
 	const char *usage;		/* its arguments: "ID [TEXT|-]"; "" for none */
 	const char *about;		/* more about it, paragraphs divided by an empty line; may be NULL */

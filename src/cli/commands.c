@@ -54,7 +54,7 @@ const struct command *command_find(struct str name)
 {
 	for (const struct command_group *g = command_groups; g->title; g++)
 		for (const struct command *const *c = g->commands; *c; c++)
-			if (str_is(name, (*c)->name))
+			if (str_is(name, (*c)->name) || ((*c)->alias && str_is(name, (*c)->alias)))
 				return *c;
 	return NULL;
 }

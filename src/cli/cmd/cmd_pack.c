@@ -1,4 +1,4 @@
-/* spine handoff: packs an envelope for another agent. */
+/* spine handoff, or spine pack: packs an envelope for another agent. */
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/prompt.h"
@@ -133,13 +133,15 @@ static int exec_pack(struct cli *cli)
 
 const struct command cmd_pack = {
 	.name = "handoff",
+	.alias = "pack",
 	.summary = "Packs what another agent needs to go on, within its token budget",
 	.usage = "TARGET [SUMMARY|-]", .min_args = 1, .max_args = 2,
 	.about = "The summary says what the receiver is to accomplish; without one, or with \"-\", it is read from "
 		 "standard input. Memories whose ids it mentions go along.\n\n"
 		 "With --parent the intent, constraints, history, open decisions and memories of that envelope are "
 		 "inherited; constraints can be narrowed or waived with a reason, never dropped.\n\n"
-		 "What was not found and what did not fit is listed: nothing is left out silently.",
+		 "What was not found and what did not fit is listed: nothing is left out silently.\n\n"
+		 "spine pack is another name of this command: it makes an envelope, and spine send delivers it.",
 	.examples = {
 		"spine handoff coder \"Add the retries of ms-1.\" --from analyst --intent \"No lost payments.\" "
 		"-c max_retries=3",

@@ -43,11 +43,20 @@ static void put_argument_words(struct buf *out, const struct command *command)
 		buf_printf(out, "%s%s", s == command->subs ? "" : " ", s->name);
 }
 
+/* The name, and the other one where there is one. */
+static void put_names(struct buf *out, const struct command *command, const char *between)
+{
+	buf_puts(out, command->name);
+	if (command->alias)
+		buf_printf(out, "%s%s", between, command->alias);
+}
+
 static void put_name(const struct command *command, void *arg)
 {
 	struct completion *c = arg;
 
-	buf_printf(c->out, "%s ", command->name);
+	put_names(c->out, command, " ");
+	buf_putc(c->out, ' ');
 }
 
 /* --- bash --- */
@@ -95,7 +104,9 @@ static void bash_command(const struct command *command, void *arg)
 {
 	const struct completion *c = arg;
 
-	buf_printf(c->out, "\t%s)\n\t\tcase \"$prev\" in\n", command->name);
+	buf_putc(c->out, '\t');
+	put_names(c->out, command, "|");
+	buf_puts(c->out, ")\n\t\tcase \"$prev\" in\n");
 	for (const struct option_table *const *t = command_tables(command, c->arena); *t; t++)
 		for (size_t i = 0; i < (*t)->count; i++)
 			bash_value_cases(c->out, &(*t)->options[i]);
@@ -164,20 +175,30 @@ static void zsh_option(struct buf *out, const struct option *option)
 	buf_puts(out, "' \\\n");
 }
 
+static void zsh_describe_name(struct buf *out, const char *name, const struct command *command)
+{
+	if (name == NULL)
+		return;
+	buf_printf(out, "\t\t'%s:", name);
+	zsh_escaped(out, command->summary);
+	buf_puts(out, "'\n");
+}
+
 static void zsh_describe(const struct command *command, void *arg)
 {
 	struct completion *c = arg;
 
-	buf_printf(c->out, "\t\t'%s:", command->name);
-	zsh_escaped(c->out, command->summary);
-	buf_puts(c->out, "'\n");
+	zsh_describe_name(c->out, command->name, command);
+	zsh_describe_name(c->out, command->alias, command);
 }
 
 static void zsh_command(const struct command *command, void *arg)
 {
 	struct completion *c = arg;
 
-	buf_printf(c->out, "\t%s)\n\t\t_arguments -s \\\n", command->name);
+	buf_putc(c->out, '\t');
+	put_names(c->out, command, "|");
+	buf_puts(c->out, ")\n\t\t_arguments -s \\\n");
 	for (const struct option_table *const *t = command_tables(command, c->arena); *t; t++)
 		for (size_t i = 0; i < (*t)->count; i++)
 			zsh_option(c->out, &(*t)->options[i]);
@@ -220,9 +241,17 @@ void completion_zsh(struct arena *arena, struct buf *out)
 
 /* --- fish --- */
 
-static void fish_option(struct buf *out, const char *command, const struct option *option)
+static void fish_seen(struct buf *out, const struct command *command)
 {
-	buf_printf(out, "complete -c spine -n '__fish_seen_subcommand_from %s' -l %s", command, option->name);
+	buf_puts(out, "complete -c spine -n '__fish_seen_subcommand_from ");
+	put_names(out, command, " ");
+	buf_puts(out, "' ");
+}
+
+static void fish_option(struct buf *out, const struct command *command, const struct option *option)
+{
+	fish_seen(out, command);
+	buf_printf(out, "-l %s", option->name);
 	if (option->letter)
 		buf_printf(out, " -s %c", option->letter);
 	if (option->type != OPTION_FLAG)
@@ -237,15 +266,23 @@ static void fish_option(struct buf *out, const char *command, const struct optio
 	buf_putc(out, '\n');
 }
 
+static void fish_name(struct buf *out, const char *name, const struct command *command)
+{
+	if (name == NULL)
+		return;
+	buf_printf(out, "complete -c spine -n __fish_use_subcommand -a %s -d ", name);
+	put_quoted(out, command->summary, true);
+	buf_putc(out, '\n');
+}
+
 static void fish_command(const struct command *command, void *arg)
 {
 	struct completion *c = arg;
 
-	buf_printf(c->out, "complete -c spine -n __fish_use_subcommand -a %s -d ", command->name);
-	put_quoted(c->out, command->summary, true);
-	buf_putc(c->out, '\n');
+	fish_name(c->out, command->name, command);
+	fish_name(c->out, command->alias, command);
 	if (args_of(command) != ARGS_OTHER)
-		buf_printf(c->out, "complete -c spine -n '__fish_seen_subcommand_from %s' ", command->name);
+		fish_seen(c->out, command);
 	if (args_of(command) == ARGS_FILES) {
 		buf_puts(c->out, "-F\n");
 	} else if (args_of(command) == ARGS_COMMANDS) {
@@ -259,7 +296,7 @@ static void fish_command(const struct command *command, void *arg)
 	}
 	for (const struct option_table *const *t = command_tables(command, c->arena); *t; t++)
 		for (size_t i = 0; i < (*t)->count; i++)
-			fish_option(c->out, command->name, &(*t)->options[i]);
+			fish_option(c->out, command, &(*t)->options[i]);
 }
 
 void completion_fish(struct arena *arena, struct buf *out)
