@@ -8,6 +8,8 @@
 #include "cli/show/columns.h"
 #include "client/url.h"
 
+#include <assert.h>
+
 enum { PATH_MAX_BYTES = 64 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024, ANSWERS_MAX_BYTES = 512 * 1024 * 1024 };
 
 /* --- The request --- */
@@ -48,7 +50,7 @@ static int put_body(struct cli *cli, const struct one_call *row, struct buf *bod
 
 static bool is_get(const struct one_call *row)
 {
-	return row->method == NULL;
+	return row->method == NULL || strcmp(row->method, "GET") == 0;
 }
 
 static bool has_body(const struct one_call *row)
@@ -229,6 +231,8 @@ int one_call_run(struct cli *cli, const struct one_call *row, size_t first)
 	struct buf body;
 	int code = check_needs(cli, row, first);
 
+	/* The list needs its end. */
+	assert(row->members[CALL_MEMBERS_MAX - 1].option == NULL);
 	buf_init(&body, row->max_body_bytes ? row->max_body_bytes : BODY_MAX_BYTES);
 	if (code == CLI_OK && row->settles)
 		code = settle_check(cli);
