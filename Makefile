@@ -96,7 +96,7 @@ screenshots: deps-test	## pictures of the dashboard for the documentation, in do
 	@SPINE_BIN=$(BIN) node tests/dashboard/screenshots.mjs docs/screenshots
 
 clean:	## remove what was built
-	rm -rf build
+	rm -rf build $(PAGES)
 
 help:	## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14 | sed 's/^/  make /'
@@ -158,6 +158,23 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+
+# What the program says about itself: pages that people and shells read at these places. The binary that users get
+# writes them whenever it is built; one that says the same as before keeps its content.
+PAGES := docs/cli.md man/spine.1 completions/spine.bash completions/_spine completions/spine.fish
+docs/cli.md: PAGE_IS = help --markdown
+man/spine.1: PAGE_IS = help --man
+completions/spine.bash: PAGE_IS = completion bash
+completions/_spine: PAGE_IS = completion zsh
+completions/spine.fish: PAGE_IS = completion fish
+
+ifeq ($(SAN),)
+binary: $(PAGES)
+$(PAGES): $(BIN)
+	@mkdir -p $(@D)
+	@$(BIN) $(PAGE_IS) >$(OUT)/$(@F)
+	@if cmp -s $(OUT)/$(@F) $@; then rm $(OUT)/$(@F); touch $@; else mv $(OUT)/$(@F) $@; printf '  %-4s %s\n' GEN $@; fi
+endif
 
 # The simulation of delivery, on the store in memory.
 SIM_OBJ := $(patsubst tests/sim/%.c,$(OUT)/sim/%.o,$(wildcard tests/sim/*.c))
