@@ -37,7 +37,7 @@ static int print_operations(void)
 		[HTTP_DELETE] = "DELETE",
 	};
 
-	for (const struct operation *o = operations; o->pattern; o++)
+	for (const struct operation *o = operations_all(); o->pattern; o++)
 		printf("%s\t%s\t%s\t%s\t%s\n", methods[o->method], o->pattern, o->description->id,
 		       scope_name(o->description->scope), o->description->tool ? o->description->tool : "-");
 	return fflush(stdout) == 0 ? 0 : 1;

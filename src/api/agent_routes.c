@@ -1,6 +1,7 @@
 /* Agents: register, read, list. */
 #include "api/decode.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/stats_json.h"
 #include "codec/json_member.h"
@@ -31,7 +32,7 @@ static enum problem_code decode_set(struct call *call)
 	s->settings = &call->body;
 	call_warn_unknown_members(call, &call->body, agent_fields, "");
 	if (tag.p && !str_is(tag, "*") && (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"'))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "If-Match",
+		return call_refuse(call, P_INVALID_FIELD, "If-Match",
 				   "If-Match is not an ETag of an agent; expected one of an answer, with the quotes");
 	return decode_check_agent(s->name, "name", &call->op->problem);
 }
@@ -142,8 +143,8 @@ static void encode_list(struct call *call)
 }
 
 const struct route agent_routes[] = {
-	{HTTP_GET, "/v1/agents", 0, &agent_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/agents/{}", 0, &agent_get_kind, decode_get, encode_get},
-	{HTTP_PUT, "/v1/agents/{}", ROUTE_BODY | ROUTE_IF_TAG, &agent_set_kind, decode_set, encode_set},
+	{HTTP_GET, "/v1/agents", &agent_list_kind, &describe_list_agents, decode_list, encode_list},
+	{HTTP_GET, "/v1/agents/{}", &agent_get_kind, &describe_read_agent, decode_get, encode_get},
+	{HTTP_PUT, "/v1/agents/{}", &agent_set_kind, &describe_register_agent, decode_set, encode_set},
 	{0},
 };

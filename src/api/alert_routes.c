@@ -2,6 +2,7 @@
  * alone (core/watch/alerts.h). */
 #include "api/decode.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/alert_decide.h"
@@ -55,7 +56,7 @@ static enum problem_code decode_list(struct call *call)
 	else if (str_is(state, "resolved"))
 		l->wanted = ALERTS_RESOLVED;
 	else if (state.p && !str_is(state, "firing"))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "state",
+		return call_refuse(call, P_INVALID_FIELD, "state",
 				   "state is \"%.*s\"; expected firing, resolved or all",
 				   (int)(state.n < 32 ? state.n : 32), state.p);
 	/* Who asks what is wrong wants all of it. */
@@ -123,7 +124,7 @@ static enum problem_code decode_decision(struct call *call)
 	enum problem_code code;
 
 	if (!str_has_prefix(id, STR("al-")) || !str_to_u64(str_sub(id, 3, id.n), &num) || num == 0 || num > INT64_MAX)
-		return problem_set(&call->op->problem, P_ALERT_NOT_FOUND, "id",
+		return call_refuse(call, P_ALERT_NOT_FOUND, "id",
 				   "\"%.*s\" is not the id of an alert; expected one as in al-12",
 				   (int)(id.n < 64 ? id.n : 64), id.p);
 	d->id = (int64_t)num;
@@ -131,7 +132,7 @@ static enum problem_code decode_decision(struct call *call)
 	if (code == P_OK && d->by.p == NULL)
 		d->by = call->op->agent;
 	if (code == P_OK && d->by.p == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "by", "by is missing; it is who has seen it");
+		code = call_refuse(call, P_MISSING_FIELD, "by", "by is missing; it is who has seen it");
 	return code == P_OK ? decode_check_name(d->by, "by", BY_MAX_BYTES, &call->op->problem) : code;
 }
 
@@ -155,7 +156,7 @@ static enum problem_code decode_silence(struct call *call)
 	if (code == P_OK)
 		code = decode_seconds(&call->body, "for_s", 0, SILENCE_MAX_MS, &d->for_ms, &call->op->problem);
 	if (code == P_OK && d->for_ms < 0)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "for_s",
+		code = call_refuse(call, P_MISSING_FIELD, "for_s",
 				   "for_s is missing; it is how many seconds the webhook hears nothing of it");
 	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->op->problem) : code;
 }
@@ -172,8 +173,8 @@ static void encode_decision(struct call *call)
 }
 
 const struct route alert_routes[] = {
-	{HTTP_GET, "/v1/alerts", 0, &alert_list_kind, decode_list, encode_list},
-	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, &alert_decide_kind, decode_ack, encode_decision},
-	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, &alert_decide_kind, decode_silence, encode_decision},
+	{HTTP_GET, "/v1/alerts", &alert_list_kind, &describe_list_alerts, decode_list, encode_list},
+	{HTTP_POST, "/v1/alerts/{}/ack", &alert_decide_kind, &describe_ack_alert, decode_ack, encode_decision},
+	{HTTP_POST, "/v1/alerts/{}/silence", &alert_decide_kind, &describe_silence_alert, decode_silence, encode_decision},
 	{0},
 };

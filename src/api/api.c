@@ -3,9 +3,11 @@
 
 #include "api/call.h"
 #include "api/decode.h"
+#include "api/describe/shapes.h"
 #include "api/guard.h"
 #include "api/reply.h"
 #include "api/routes.h"
+#include "api/translate.h"
 #include "codec/sha256.h"
 #include "core/memory/memory.h"
 
@@ -14,6 +16,11 @@
 enum { QUERY_PAIRS_MAX = 64, KEY_MAX = 255 };
 
 /* --- Reading the request --- */
+
+static bool takes(const struct call *call, unsigned what)
+{
+	return call->route->describes && (call->route->describes->takes & what);
+}
 
 static enum problem_code find_route(struct call *call)
 {
@@ -24,16 +31,16 @@ static enum problem_code find_route(struct call *call)
 	call->route = routes_find(http_req_method(call->req), path, raw, &allow);
 	if (call->route == NULL && allow) {
 		call->location = arena_str(call->op->arena, str_of(allow));
-		return problem_set(&call->op->problem, P_METHOD_NOT_ALLOWED, NULL,
+		return call_refuse(call, P_METHOD_NOT_ALLOWED, NULL,
 				   "%.*s is not a method of this address; it takes %s",
 				   STR_ARG(http_req_method_name(call->req)), allow);
 	}
 	if (call->route == NULL)
-		return problem_set(&call->op->problem, P_NOT_FOUND, NULL, "there is nothing at %.*s",
+		return call_refuse(call, P_NOT_FOUND, NULL, "there is nothing at %.*s",
 				   (int)(path.n < 200 ? path.n : 200), path.p);
 	for (int i = 0; i < CALL_PARAMS_MAX && raw[i].p; i++)
 		if (!http_decode_path(call->req, raw[i], &call->params[i]))
-			return problem_set(&call->op->problem, P_INVALID_REQUEST, NULL,
+			return call_refuse(call, P_INVALID_REQUEST, NULL,
 					   "the address holds a broken percent escape, a NUL or invalid UTF-8");
 	return P_OK;
 }
@@ -53,13 +60,13 @@ static enum problem_code read_query(struct call *call)
 		if (name.n == 0)
 			continue;
 		if (call->query_count == QUERY_PAIRS_MAX)
-			return problem_set(&call->op->problem, P_TOO_LARGE, NULL, "the query has more than %d parameters",
+			return call_refuse(call, P_TOO_LARGE, NULL, "the query has more than %d parameters",
 					   QUERY_PAIRS_MAX);
 		if (value.p == NULL)
 			value = STR("");
 		if (!http_decode_query(call->req, name, &pair->name) ||
 		    !http_decode_query(call->req, value, &pair->value))
-			return problem_set(&call->op->problem, P_INVALID_REQUEST, NULL,
+			return call_refuse(call, P_INVALID_REQUEST, NULL,
 					   "the query holds a broken percent escape, a NUL or invalid UTF-8");
 		call->query_count++;
 	}
@@ -76,11 +83,11 @@ static enum problem_code read_idempotency_key(struct call *call)
 	if (key.p == NULL || !(call->op->kind->flags & OP_TAKES_KEY))
 		return P_OK;
 	if (key.n < 1 || key.n > KEY_MAX)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "Idempotency-Key",
+		return call_refuse(call, P_INVALID_FIELD, "Idempotency-Key",
 				   "Idempotency-Key has %zu characters; expected 1 to %d", key.n, KEY_MAX);
 	for (size_t i = 0; i < key.n; i++)
 		if (key.p[i] <= ' ' || key.p[i] > '~')
-			return problem_set(&call->op->problem, P_INVALID_FIELD, "Idempotency-Key",
+			return call_refuse(call, P_INVALID_FIELD, "Idempotency-Key",
 					   "Idempotency-Key holds something else than visible ASCII characters");
 	buf_init(&all, path.n + call->op->agent.n + body.n + call->op->if_tag.n + call->op->task.n + 8);
 	buf_put(&all, path);
@@ -107,9 +114,13 @@ static enum problem_code read_if_match(struct call *call)
 	struct str tag = http_req_header(call->req, "if-match");
 	struct memory_id id, path_id;
 
-	if (tag.p && (call->route->flags & ROUTE_IF_TAG))
+	if (tag.p == NULL || !takes(call, TAKES_IF_MATCH))
+		return P_OK;
+	if (call->route->describes->path[0] != &path_memory) {
 		call->op->if_tag = tag;
-	if (tag.p == NULL || !(call->route->flags & ROUTE_IF_MATCH) || str_is(tag, "*"))
+		return P_OK;
+	}
+	if (str_is(tag, "*"))
 		return P_OK;
 	if (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"' ||
 	    !memory_id_parse(str_sub(tag, 1, tag.n - 1), &id) || id.version == 0)
@@ -117,7 +128,7 @@ static enum problem_code read_if_match(struct call *call)
 			&call->op->problem, P_INVALID_FIELD, "If-Match",
 			"If-Match is not an ETag of a memory; expected one as in \"ms-4821@3\", with the quotes");
 	if (memory_id_parse(call->params[0], &path_id) && path_id.num != id.num)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "If-Match",
+		return call_refuse(call, P_INVALID_FIELD, "If-Match",
 				   "If-Match names another memory than the address");
 	call->op->if_version = id.version;
 	return P_OK;
@@ -129,10 +140,10 @@ static enum problem_code read_task(struct call *call)
 	struct str task = http_req_header(call->req, "spine-task");
 	enum problem_code code;
 
-	if (task.p == NULL || !(call->route->flags & ROUTE_TASK))
+	if (task.p == NULL || !takes(call, TAKES_TASK))
 		return P_OK;
 	if (!str_is_utf8(task))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "Spine-Task", "Spine-Task is not UTF-8");
+		return call_refuse(call, P_INVALID_FIELD, "Spine-Task", "Spine-Task is not UTF-8");
 	code = decode_check_name(task, "Spine-Task", MEMORY_TASK_MAX, &call->op->problem);
 	if (code == P_OK)
 		call->op->task = task;
@@ -146,11 +157,11 @@ static enum problem_code read_headers(struct call *call)
 
 	call->op->space_name = space.p ? space : STR("default");
 	if (!space_name_is_valid(call->op->space_name))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "Spine-Space",
+		return call_refuse(call, P_INVALID_FIELD, "Spine-Space",
 				   "Spine-Space is not a name of a space; expected 1 to 64 of a-z, 0-9, '_', '-', not "
 				   "starting with '_' or '-'");
 	if (agent.p && !str_is_utf8(agent))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "Spine-Agent", "Spine-Agent is not UTF-8");
+		return call_refuse(call, P_INVALID_FIELD, "Spine-Agent", "Spine-Agent is not UTF-8");
 	if (agent.p)
 		code = decode_check_name(agent, "Spine-Agent", 128, &call->op->problem);
 	if (code != P_OK)
@@ -168,7 +179,7 @@ static enum problem_code check_content_type(struct call *call)
 	struct str encoding = http_req_header(call->req, "content-encoding");
 
 	if (encoding.p && !str_ieq(encoding, STR("identity")))
-		return problem_set(&call->op->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Encoding",
+		return call_refuse(call, P_UNSUPPORTED_MEDIA_TYPE, "Content-Encoding",
 				   "the body is encoded as %.*s; send it as it is",
 				   (int)(encoding.n < 64 ? encoding.n : 64), encoding.p);
 	if (type.p == NULL || str_ieq(str_trim(str_cut(&rest, ';')), STR("application/json")))
@@ -186,8 +197,8 @@ static enum problem_code json_problem(struct call *call, const struct json_error
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (strcmp(problem_kind(codes[i])->name, error->code) == 0)
-			return problem_set(&call->op->problem, codes[i], NULL, "%s", error->detail);
-	return problem_set(&call->op->problem, P_INVALID_JSON, NULL, "%s", error->detail);
+			return call_refuse(call, codes[i], NULL, "%s", error->detail);
+	return call_refuse(call, P_INVALID_JSON, NULL, "%s", error->detail);
 }
 
 static enum problem_code read_body(struct call *call)
@@ -196,9 +207,9 @@ static enum problem_code read_body(struct call *call)
 	struct json_error error;
 	enum problem_code code;
 
-	if (!(call->route->flags & (ROUTE_BODY | ROUTE_BODY_OPTIONAL)))
+	if (!takes(call, TAKES_BODY | TAKES_BODY_MAYBE))
 		return P_OK;
-	if (body.n == 0 && (call->route->flags & ROUTE_BODY_OPTIONAL))
+	if (body.n == 0 && takes(call, TAKES_BODY_MAYBE))
 		return P_OK;
 	code = check_content_type(call);
 	if (code != P_OK)
@@ -206,7 +217,7 @@ static enum problem_code read_body(struct call *call)
 	if (!json_parse(body, call->api->limits.max_json_depth, call->op->arena, &call->body, &error))
 		return json_problem(call, &error);
 	if (call->body.type != JSON_OBJECT)
-		return problem_set(&call->op->problem, P_INVALID_REQUEST, NULL, "the body is %s; expected an object",
+		return call_refuse(call, P_INVALID_REQUEST, NULL, "the body is %s; expected an object",
 				   json_type_name(call->body.type));
 	return P_OK;
 }
@@ -235,7 +246,7 @@ static void encode(struct call *call)
 	call->status = 200;
 	call->etag = call->location = STR_NULL;
 	buf_clear(&call->reply);
-	call->route->encode(call);
+	translate_encode(call);
 }
 
 static void keep(struct op *op, struct kept_reply *ret)
@@ -334,8 +345,8 @@ void api_on_request(void *ctx, struct http_req *req)
 		code = read_headers(call);
 	if (code == P_OK)
 		code = read_body(call);
-	if (code == P_OK && call->route->decode)
-		code = call->route->decode(call);
+	if (code == P_OK)
+		code = translate_decode(call);
 	if (code == P_OK)
 		engine_run(call->op);
 	else

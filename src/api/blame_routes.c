@@ -1,5 +1,6 @@
 /* Where something came into a task and where it was lost; and what one envelope kept of another. */
 #include "api/fidelity_json.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "engine/blame.h"
 #include "engine/envelope_get.h"
@@ -13,7 +14,7 @@ static enum problem_code decode_blame(struct call *call)
 	b->task = call->params[0];
 	b->key = call_query(call, "key");
 	if (b->key.n == 0)
-		return problem_set(&call->op->problem, P_MISSING_FIELD, "key", "key is missing; it names a "
+		return call_refuse(call, P_MISSING_FIELD, "key", "key is missing; it names a "
 				   "constraint, a memory (ms-4821), an open decision, or intent");
 	return P_OK;
 }
@@ -61,7 +62,7 @@ static enum problem_code decode_diff(struct call *call)
 		struct str raw = call->params[i];
 
 		if (!envelope_id_parse(raw, &d->nums[i]))
-			return problem_set(&call->op->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of "
+			return call_refuse(call, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of "
 					   "an envelope; ids look like env-17", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 	}
 	return P_OK;
@@ -81,7 +82,7 @@ static void encode_diff(struct call *call)
 }
 
 const struct route blame_routes[] = {
-	{HTTP_GET, "/v1/tasks/{}/blame", 0, &blame_kind, decode_blame, encode_blame},
-	{HTTP_GET, "/v1/envelopes/{}/diff/{}", 0, &envelope_diff_kind, decode_diff, encode_diff},
+	{HTTP_GET, "/v1/tasks/{}/blame", &blame_kind, &describe_blame, decode_blame, encode_blame},
+	{HTTP_GET, "/v1/envelopes/{}/diff/{}", &envelope_diff_kind, &describe_compare_envelopes, decode_diff, encode_diff},
 	{0},
 };

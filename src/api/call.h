@@ -10,6 +10,7 @@
 #define SPINE_API_CALL_H
 
 #include "api/api.h"
+#include "api/describe/describe.h"
 #include "codec/json.h"
 #include "core/problem.h"
 #include "engine/op.h"
@@ -18,20 +19,14 @@
 
 struct call;
 
-enum route_flags {
-	ROUTE_BODY = 1 << 0,		/* a JSON object is required */
-	ROUTE_BODY_OPTIONAL = 1 << 1,	/* a JSON object may be there */
-	ROUTE_IF_MATCH = 1 << 2,	/* takes If-Match; the first path parameter is the memory's id */
-	ROUTE_IF_TAG = 1 << 3,		/* takes If-Match with a tag of its own kind, in op->if_tag */
-	ROUTE_TASK = 1 << 4,		/* takes Spine-Task: it stores memories */
-};
-
 struct route {
 	enum http_method method;
 	const char *pattern;		/* "{}" stands for one piece of the path */
-	unsigned flags;
 	const struct op_kind *op;	/* what it does */
-	enum problem_code (*decode)(struct call *call);		/* optional */
+	const struct description *describes;	/* what it takes and answers; NULL: files of a page for people */
+	/* Both optional. After what the description reads: what it cannot say. */
+	enum problem_code (*decode)(struct call *call);
+	/* Instead of what the description writes. */
 	void (*encode)(struct call *call);
 };
 
@@ -65,6 +60,9 @@ struct call {
 	void *input;				/* what decode keeps for encode */
 	struct op own_op;			/* until the route is known */
 };
+
+/* Sets the problem of the call, and returns its code. */
+#define call_refuse(call, ...) problem_set(&(call)->op->problem, __VA_ARGS__)
 
 /* The operation, as the struct of its kind. */
 static inline void *call_op(const struct call *call)

@@ -1,6 +1,7 @@
 /* Channels and their subscribers. (What is done with them is in publish_routes.c.) */
 #include "api/decode.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/channel.h"
@@ -85,11 +86,11 @@ static void encode_list(struct call *call)
 }
 
 const struct route channel_routes[] = {
-	{HTTP_GET, "/v1/channels", 0, &channel_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/channels/{}", 0, &channel_get_kind, decode_channel, encode_channel},
-	{HTTP_PUT, "/v1/channels/{}", ROUTE_BODY_OPTIONAL, &channel_set_kind, decode_channel, encode_channel},
-	{HTTP_PUT, "/v1/channels/{}/subscribers/{}", 0, &channel_subscribe_kind, decode_subscriber, encode_channel},
-	{HTTP_DELETE, "/v1/channels/{}/subscribers/{}", 0, &channel_unsubscribe_kind, decode_subscriber,
+	{HTTP_GET, "/v1/channels", &channel_list_kind, &describe_list_channels, decode_list, encode_list},
+	{HTTP_GET, "/v1/channels/{}", &channel_get_kind, &describe_read_channel, decode_channel, encode_channel},
+	{HTTP_PUT, "/v1/channels/{}", &channel_set_kind, &describe_make_channel, decode_channel, encode_channel},
+	{HTTP_PUT, "/v1/channels/{}/subscribers/{}", &channel_subscribe_kind, &describe_subscribe, decode_subscriber, encode_channel},
+	{HTTP_DELETE, "/v1/channels/{}/subscribers/{}", &channel_unsubscribe_kind, &describe_unsubscribe, decode_subscriber,
 	 encode_channel},
 	{0},
 };

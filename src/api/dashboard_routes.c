@@ -147,7 +147,7 @@ static enum problem_code decode_asset(struct call *call)
 		call->input = (void *)&assets[i];
 		return P_OK;
 	}
-	return problem_set(&call->op->problem, P_NOT_FOUND, NULL,
+	return call_refuse(call, P_NOT_FOUND, NULL,
 			   "there is no such file in this version of the dashboard; load / again");
 }
 
@@ -157,7 +157,7 @@ static void encode_asset(struct call *call)
 }
 
 const struct route dashboard_routes[] = {
-	{HTTP_GET, "/", 0, &nothing_kind, NULL, encode_page},
-	{HTTP_GET, "/assets/{}/{}", 0, &nothing_kind, decode_asset, encode_asset},
+	{HTTP_GET, "/", &nothing_kind, NULL, NULL, encode_page},
+	{HTTP_GET, "/assets/{}/{}", &nothing_kind, NULL, decode_asset, encode_asset},
 	{0},
 };

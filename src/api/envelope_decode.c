@@ -13,7 +13,7 @@ enum problem_code envelope_body_id(struct call *call, uint64_t *ret)
 	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->op->problem);
 
 	if (code == P_OK && id.p && !envelope_id_parse(id, ret))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+		code = call_refuse(call, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
 				   "envelope; expected one as in env-17");
 	return code;
 }
@@ -22,7 +22,7 @@ enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
 {
 	if (envelope_id_parse(call->params[0], ret))
 		return P_OK;
-	return problem_set(&call->op->problem, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
+	return call_refuse(call, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
 			   "like env-17", (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
 }
 
@@ -85,13 +85,13 @@ static enum problem_code read_refs(struct call *call, const struct json *obj, co
 		else if (list->items[i].type == JSON_STRING)
 			mention_collect(&ids, list->items[i].s, call->op->arena);
 		if (!is_one && ids.count == before) {
-			code = problem_set(&call->op->problem, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
+			code = call_refuse(call, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
 					   "as in ms-4821");
 			problem_prefix(&call->op->problem, name, i);
 		}
 	}
 	if (code == P_OK && ids.truncated)
-		code = problem_set(&call->op->problem, P_TOO_LARGE, name, "%s names more than %d memories", name,
+		code = call_refuse(call, P_TOO_LARGE, name, "%s names more than %d memories", name,
 				   MENTION_MAX);
 	d->refs = ids.ids;
 	d->ref_count = ids.count;
@@ -450,7 +450,7 @@ static enum problem_code unsupported(struct call *call, const struct json *versi
 	buf_init(&text, 65536);
 	json_writer_init(&w, &text);
 	json_put(&w, version);
-	problem_set(&call->op->problem, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; "
+	call_refuse(call, P_UNSUPPORTED_VERSION, "envelope_version", "envelope version %.60s is not known; "
 		    "this server reads 1 and \"2\"", text.data ? text.data : "?");
 	buf_release(&text);
 	return call->op->problem.code;

@@ -2,6 +2,7 @@
 #include "api/considered_json.h"
 #include "api/envelope_decode.h"
 #include "api/fidelity_json.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/since_json.h"
 #include "api/traceparent.h"
@@ -117,7 +118,7 @@ static enum problem_code decode_get(struct call *call)
 	struct str name = call_query(call, "format");
 
 	if (format == FORMATS)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "format",
+		return call_refuse(call, P_INVALID_FIELD, "format",
 				   "format is \"%.*s\"; expected json, prompt, v1 or both",
 				   (int)(name.n < 64 ? name.n : 64), name.p);
 	g->with_results = format == FORMAT_JSON;
@@ -192,8 +193,8 @@ static void encode_verify(struct call *call)
 }
 
 const struct route envelope_routes[] = {
-	{HTTP_POST, "/v1/envelopes", ROUTE_BODY, &pack_kind, decode_handoff, encode_handoff},
-	{HTTP_GET, "/v1/envelopes/{}", 0, &envelope_get_kind, decode_get, encode_get},
-	{HTTP_GET, "/v1/envelopes/{}/verify", 0, &envelope_verify_kind, decode_verify, encode_verify},
+	{HTTP_POST, "/v1/envelopes", &pack_kind, &describe_hand_off, decode_handoff, encode_handoff},
+	{HTTP_GET, "/v1/envelopes/{}", &envelope_get_kind, &describe_read_envelope, decode_get, encode_get},
+	{HTTP_GET, "/v1/envelopes/{}/verify", &envelope_verify_kind, &describe_verify_envelope, decode_verify, encode_verify},
 	{0},
 };

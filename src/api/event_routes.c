@@ -10,6 +10,7 @@
 #include "api/feed.h"
 #include "api/page.h"
 #include "api/reply.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "codec/rfc3339.h"
@@ -25,7 +26,7 @@ static enum problem_code read_id(struct call *call, struct str text, const char 
 	uint64_t id;
 
 	if (!str_to_u64(text, &id) || id > INT64_MAX)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, name,
+		return call_refuse(call, P_INVALID_FIELD, name,
 				   "%s is not the id of an event: a number, 0 for the beginning", name);
 	*ret = (int64_t)id;
 	return P_OK;
@@ -56,7 +57,7 @@ static enum problem_code read_kinds(struct call *call, const char *name, uint64_
 		uint64_t some = prefix.n ? kinds_of(prefix) : 0;
 
 		if (some == 0)
-			return problem_set(&call->op->problem, P_INVALID_FIELD, name,
+			return call_refuse(call, P_INVALID_FIELD, name,
 					   "%s: nothing is called \"%.*s\"; expected beginnings of names, as in "
 					   "handoff.,memory.",
 					   name, (int)(prefix.n < 64 ? prefix.n : 64), prefix.n ? prefix.p : "");
@@ -71,7 +72,7 @@ static enum problem_code read_time(struct call *call, const char *name, int64_t 
 	struct str text = call_query(call, name);
 
 	if (text.p && !rfc3339_parse(text, ret_ms))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, name,
+		return call_refuse(call, P_INVALID_FIELD, name,
 				   "%s is not an RFC 3339 time, as in 2026-01-30T00:00:00Z", name);
 	return P_OK;
 }
@@ -81,7 +82,7 @@ static enum problem_code read_order(struct call *call, bool *ret_newest_first)
 	struct str order = call_query(call, "order");
 
 	if (order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
+		return call_refuse(call, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
 	*ret_newest_first = str_is(order, "newest");
 	return P_OK;
 }
@@ -92,7 +93,7 @@ static enum problem_code read_limit(struct call *call, size_t *ret)
 	uint64_t limit = LIMIT_DEFAULT;
 
 	if (text.p && (!str_to_u64(text, &limit) || limit < 1 || limit > LIMIT_MAX))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d",
+		return call_refuse(call, P_INVALID_FIELD, "limit", "limit is not a number from 1 to %d",
 				   LIMIT_MAX);
 	*ret = limit;
 	return P_OK;
@@ -127,7 +128,7 @@ static enum problem_code decode_stream(struct call *call)
 
 	l->limit = 0;
 	if (atomic_load(&call->api->engine->draining))
-		return problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
+		return call_refuse(call, P_DRAINING, NULL, "the server is stopping");
 	if (http_req_method(call->req) != HTTP_HEAD)
 		call->finish = open_stream;
 	return P_OK;
@@ -235,7 +236,7 @@ static void encode_audit(struct call *call)
 }
 
 const struct route event_routes[] = {
-	{HTTP_GET, "/v1/events", 0, &event_list_kind, decode_events, encode_events},
-	{HTTP_GET, "/v1/audit", 0, &event_list_kind, decode_audit, encode_audit},
+	{HTTP_GET, "/v1/events", &event_list_kind, &describe_watch_events, decode_events, encode_events},
+	{HTTP_GET, "/v1/audit", &event_list_kind, &describe_audit, decode_audit, encode_audit},
 	{0},
 };

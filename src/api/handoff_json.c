@@ -96,7 +96,7 @@ enum problem_code handoff_path_id(struct call *call, uint64_t *ret)
 {
 	if (handoff_id_parse(call->params[0], ret))
 		return P_OK;
-	return problem_set(&call->op->problem, P_HANDOFF_NOT_FOUND, "id",
+	return call_refuse(call, P_HANDOFF_NOT_FOUND, "id",
 			   "\"%.*s\" is not an id of a handoff; ids look like ho-17",
 			   (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
 }

@@ -4,6 +4,7 @@
 #include "api/handoff_json.h"
 #include "api/notices.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/traceparent.h"
 #include "core/delivery/handoff_id.h"
@@ -123,7 +124,7 @@ static enum problem_code decode_listing(struct call *call, bool of_all_states)
 	l->to = call_query(call, "to");
 	l->filter.from = call_query(call, "from");
 	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
+		code = call_refuse(call, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
 				   "envelope; expected one as in env-17");
 	return code;
 }
@@ -135,10 +136,10 @@ static enum problem_code decode_list(struct call *call)
 	struct str state = call_query(call, "state"), order = call_query(call, "order");
 
 	if (code == P_OK && order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
+		code = call_refuse(call, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
 	l->filter.newest_first = str_is(order, "newest");
 	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
+		code = call_refuse(call, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
 				   "leased, acked, completed, parked, expired or discarded",
 				   (int)(state.n < 64 ? state.n : 64), state.p);
 	return code;
@@ -194,9 +195,9 @@ static void encode_parked(struct call *call)
 }
 
 const struct route handoff_routes[] = {
-	{HTTP_POST, "/v1/handoffs", ROUTE_BODY, &send_kind, decode_send, encode_send},
-	{HTTP_GET, "/v1/handoffs", 0, &handoff_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/parked", 0, &handoff_list_kind, decode_parked, encode_parked},
-	{HTTP_GET, "/v1/handoffs/{}", 0, &handoff_get_kind, decode_look, encode_look},
+	{HTTP_POST, "/v1/handoffs", &send_kind, &describe_deliver, decode_send, encode_send},
+	{HTTP_GET, "/v1/handoffs", &handoff_list_kind, &describe_list_handoffs, decode_list, encode_list},
+	{HTTP_GET, "/v1/parked", &handoff_list_kind, &describe_list_parked, decode_parked, encode_parked},
+	{HTTP_GET, "/v1/handoffs/{}", &handoff_get_kind, &describe_read_handoff, decode_look, encode_look},
 	{0},
 };

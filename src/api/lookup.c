@@ -12,7 +12,7 @@ enum problem_code lookup_ids(struct call *call, const struct json *list, const c
 
 		if (item->type == JSON_STRING && memory_id_parse(item->s, &ids[i]))
 			continue;
-		problem_set(&call->op->problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected "
+		call_refuse(call, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected "
 			    "one as in ms-4821 or ms-4821@2", field, i);
 		problem_prefix(&call->op->problem, field, i);
 		return call->op->problem.code;

@@ -3,6 +3,7 @@
 #include "api/lookup.h"
 #include "api/memory_json.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "engine/memory_change.h"
 #include "engine/memory_get.h"
@@ -63,7 +64,7 @@ static enum problem_code read_path_id(struct call *call, struct memory_id *ret)
 
 	if (memory_id_parse(raw, ret))
 		return P_OK;
-	return problem_set(&call->op->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look "
+	return call_refuse(call, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look "
 			   "like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 }
 
@@ -73,7 +74,7 @@ static enum problem_code read_path_num(struct call *call, uint64_t *ret)
 	enum problem_code code = read_path_id(call, &id);
 
 	if (code == P_OK && id.version)
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be "
+		code = call_refuse(call, P_INVALID_FIELD, "id", "only the memory as a whole can be "
 				   "changed; leave out \"@%u\"", id.version);
 	*ret = id.num;
 	return code;
@@ -177,7 +178,7 @@ static enum problem_code decode_fetch(struct call *call)
 	call_warn_unknown_members(call, &call->body, known, "");
 	code = decode_array(&call->body, "ids", FETCH_MAX, &list, &call->op->problem);
 	if (code == P_OK && list == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids "
+		code = call_refuse(call, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids "
 				   "to fetch");
 	if (code == P_OK)
 		code = lookup_ids(call, list, "ids", &ids);
@@ -241,7 +242,7 @@ static enum problem_code decode_revert(struct call *call)
 	if (code == P_OK)
 		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->op->problem);
 	if (code == P_OK && version == 0)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "version", "version is missing; it is the "
+		code = call_refuse(call, P_MISSING_FIELD, "version", "version is missing; it is the "
 				   "version to go back to");
 	m->to_version = (uint32_t)version;
 	return code;
@@ -255,16 +256,16 @@ static void encode_change(struct call *call)
 }
 
 const struct route memory_routes[] = {
-	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_TASK, &memory_store_kind, decode_store, encode_store},
-	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_TASK, &memory_batch_kind, decode_batch, encode_batch},
-	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY, &memory_fetch_kind, decode_fetch, encode_fetch},
-	{HTTP_GET, "/v1/memories/{}", 0, &memory_get_kind, decode_get, encode_get},
-	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH, &memory_update_kind, decode_patch, encode_change},
-	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH, &memory_forget_kind, decode_forget, encode_change},
-	{HTTP_GET, "/v1/memories/{}/versions", 0, &memory_versions_kind, decode_versions, encode_versions},
-	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH, &memory_update_kind, decode_pin, encode_change},
-	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH, &memory_update_kind, decode_unpin, encode_change},
-	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH, &memory_revert_kind, decode_revert,
+	{HTTP_POST, "/v1/memories", &memory_store_kind, &describe_store_memory, decode_store, encode_store},
+	{HTTP_POST, "/v1/memories/batch", &memory_batch_kind, &describe_store_memories, decode_batch, encode_batch},
+	{HTTP_POST, "/v1/memories/fetch", &memory_fetch_kind, &describe_fetch_memories, decode_fetch, encode_fetch},
+	{HTTP_GET, "/v1/memories/{}", &memory_get_kind, &describe_read_memory, decode_get, encode_get},
+	{HTTP_PATCH, "/v1/memories/{}", &memory_update_kind, &describe_change_memory, decode_patch, encode_change},
+	{HTTP_DELETE, "/v1/memories/{}", &memory_forget_kind, &describe_forget_memory, decode_forget, encode_change},
+	{HTTP_GET, "/v1/memories/{}/versions", &memory_versions_kind, &describe_list_versions, decode_versions, encode_versions},
+	{HTTP_POST, "/v1/memories/{}/pin", &memory_update_kind, &describe_pin_memory, decode_pin, encode_change},
+	{HTTP_POST, "/v1/memories/{}/unpin", &memory_update_kind, &describe_unpin_memory, decode_unpin, encode_change},
+	{HTTP_POST, "/v1/memories/{}/revert", &memory_revert_kind, &describe_revert_memory, decode_revert,
 	 encode_change},
 	{0},
 };

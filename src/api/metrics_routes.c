@@ -4,6 +4,7 @@
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
 #include "api/feed.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "engine/metrics_collect.h"
 #include "outbound/alert_post.h"
@@ -285,6 +286,6 @@ static void encode_metrics(struct call *call)
 }
 
 const struct route metrics_routes[] = {
-	{HTTP_GET, "/metrics", 0, &metrics_collect_kind, NULL, encode_metrics},
+	{HTTP_GET, "/metrics", &metrics_collect_kind, &describe_metrics, NULL, encode_metrics},
 	{0},
 };

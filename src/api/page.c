@@ -63,10 +63,10 @@ enum problem_code page_read(struct call *call, struct page *ret)
 	struct page page = {.time_ms = call->op->now_ms};
 
 	if (size_text.p && (!str_to_u64(size_text, &size) || size < 1 || size > PAGE_SIZE_MAX))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to "
+		return call_refuse(call, P_INVALID_FIELD, "page_size", "page_size is not a number from 1 to "
 				   "%d", PAGE_SIZE_MAX);
 	if (token.p && !read_token(call, token, &page))
-		return problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
+		return call_refuse(call, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out; start again without it");
 	page.size = size;
 	page.first_size = token.p ? page.first_size : size;
@@ -92,7 +92,7 @@ enum problem_code page_read_only(struct call *call, const char *const *known, st
 		}
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(call->query[k].name, name))
-				return problem_set(&call->op->problem, P_INVALID_FIELD, arena_cstr(call->op->arena, name),
+				return call_refuse(call, P_INVALID_FIELD, arena_cstr(call->op->arena, name),
 						   "%.*s was given twice; give it once", STR_ARG(name));
 	}
 	return page_read(call, ret);
@@ -104,12 +104,12 @@ enum problem_code page_read_counted(struct call *call, uint64_t max, struct page
 	enum problem_code code = page_read_only(call, known, ret);
 
 	if (code == P_OK && ret->position > max)
-		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
+		code = call_refuse(call, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one of this list");
 	return code;
 }
 
-void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
+void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
 		   uint64_t extra)
 {
 	struct buf text, token;
@@ -128,4 +128,11 @@ void page_put_next(struct call *call, const struct page *page, struct json_write
 	json_put_str(w, buf_str(&token));
 	buf_release(&text);
 	buf_release(&token);
+}
+
+void page_write_next(const struct field *f, const void *from, const void *call, struct json_writer *w)
+{
+	const struct page *page = (const void *)((const char *)from + f->count_offset);
+
+	page_put_next(call, page, w, page->has_more, page->next, page->next_extra);
 }

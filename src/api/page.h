@@ -18,7 +18,13 @@ enum problem_code page_read_only(struct call *call, const char *const *known, st
 /* The same for a list that takes no parameter and is read from its start (engine/page.h): at most max rows deep. */
 enum problem_code page_read_counted(struct call *call, uint64_t max, struct page *ret);
 /* Writes next_page_token; null where there is no more. */
-void page_put_next(struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
+void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
 		   uint64_t extra);
+
+/* The field next_page_token of an answer whose struct has a struct page as that member. */
+#define NEXT_PAGE_OF(s, m) \
+	FIELD_ODD(TYPE_TEXT, "next_page_token", "Where the next page begins.", .component = "NextPageToken", NULLABLE, \
+		  .count_offset = offsetof(s, m), .write = page_write_next)
+void page_write_next(const struct field *f, const void *from, const void *call, struct json_writer *w);
 
 #endif

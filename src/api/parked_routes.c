@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "core/delivery/handoff_id.h"
 #include "engine/reset.h"
@@ -41,7 +42,7 @@ static enum problem_code decode_park(struct call *call)
 	if (code == P_OK)
 		code = read_why(call, d, "reason");
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "reason", "reason is missing; it is what a person "
+		code = call_refuse(call, P_MISSING_FIELD, "reason", "reason is missing; it is what a person "
 				   "reads first");
 	return code;
 }
@@ -74,7 +75,7 @@ static enum problem_code decode_reroute(struct call *call)
 	if (code == P_OK)
 		code = decode_agent(&call->body, "to", &d->to, &call->op->problem);
 	if (code == P_OK && d->to.p == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
+		code = call_refuse(call, P_MISSING_FIELD, "to", "to is missing; it is the agent that gets "
 				   "the work instead");
 	return code;
 }
@@ -85,7 +86,7 @@ static enum problem_code decode_discard(struct call *call)
 	struct decide *d = call_op(call);
 
 	if (code == P_OK && d->why.p == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone "
+		code = call_refuse(call, P_MISSING_FIELD, "why", "why is missing; what is discarded is gone "
 				   "from the queue for good, and somebody will ask");
 	return code;
 }
@@ -104,7 +105,7 @@ static enum problem_code decode_shrink(struct call *call)
 	if (code == P_OK)
 		code = decode_int(&call->body, "max_tokens", 1, HANDOFF_TOKENS_MAX, &s->max_tokens, &call->op->problem);
 	if (code == P_OK && s->max_tokens == 0)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the "
+		code = call_refuse(call, P_MISSING_FIELD, "max_tokens", "max_tokens is missing; it is the "
 				   "budget that the new envelope must fit");
 	return code;
 }
@@ -146,11 +147,11 @@ static void encode_reset(struct call *call)
 }
 
 const struct route parked_routes[] = {
-	{HTTP_POST, "/v1/envelopes/{}/park", ROUTE_BODY, &decide_park_kind, decode_park, encode_row},
-	{HTTP_POST, "/v1/parked/{}/redrive", ROUTE_BODY_OPTIONAL, &decide_redrive_kind, decode_redrive, encode_row},
-	{HTTP_POST, "/v1/parked/{}/reroute", ROUTE_BODY, &decide_reroute_kind, decode_reroute, encode_row},
-	{HTTP_POST, "/v1/parked/{}/discard", ROUTE_BODY, &decide_discard_kind, decode_discard, encode_row},
-	{HTTP_POST, "/v1/parked/{}/shrink", ROUTE_BODY, &shrink_kind, decode_shrink, encode_shrink},
-	{HTTP_POST, "/v1/agents/{}/reset", 0, &reset_kind, decode_reset, encode_reset},
+	{HTTP_POST, "/v1/envelopes/{}/park", &decide_park_kind, &describe_park, decode_park, encode_row},
+	{HTTP_POST, "/v1/parked/{}/redrive", &decide_redrive_kind, &describe_redrive, decode_redrive, encode_row},
+	{HTTP_POST, "/v1/parked/{}/reroute", &decide_reroute_kind, &describe_reroute, decode_reroute, encode_row},
+	{HTTP_POST, "/v1/parked/{}/discard", &decide_discard_kind, &describe_discard, decode_discard, encode_row},
+	{HTTP_POST, "/v1/parked/{}/shrink", &shrink_kind, &describe_shrink, decode_shrink, encode_shrink},
+	{HTTP_POST, "/v1/agents/{}/reset", &reset_kind, &describe_reset_breaker, decode_reset, encode_reset},
 	{0},
 };

@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/channel.h"
@@ -17,7 +18,7 @@ static enum problem_code read_envelope_id(struct call *call, uint64_t *ret)
 	enum problem_code code = envelope_body_id(call, ret);
 
 	if (code == P_OK && *ret == 0)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what "
+		code = call_refuse(call, P_MISSING_FIELD, "envelope_id", "envelope_id is missing; it is what "
 				   "POST /v1/envelopes answered, as in env-17");
 	return code;
 }
@@ -99,7 +100,7 @@ static enum problem_code read_need(struct call *call, struct join *j)
 		return P_OK;
 	if (json_as_int(need, &j->need) && j->need >= 1)
 		return P_OK;
-	return problem_set(&call->op->problem, P_INVALID_FIELD, "need", "need is how many receivers must complete; "
+	return call_refuse(call, P_INVALID_FIELD, "need", "need is how many receivers must complete; "
 			   "expected \"all\", \"any\" or a whole number from 1");
 }
 
@@ -153,7 +154,7 @@ static void encode_join(struct call *call)
 }
 
 const struct route publish_routes[] = {
-	{HTTP_POST, "/v1/channels/{}/publish", ROUTE_BODY, &publish_kind, decode_publish, encode_publish},
-	{HTTP_POST, "/v1/channels/{}/join", ROUTE_BODY, &join_kind, decode_join, encode_join},
+	{HTTP_POST, "/v1/channels/{}/publish", &publish_kind, &describe_publish, decode_publish, encode_publish},
+	{HTTP_POST, "/v1/channels/{}/join", &join_kind, &describe_join, decode_join, encode_join},
 	{0},
 };

@@ -7,6 +7,7 @@
 #include "api/decode.h"
 #include "api/handoff_json.h"
 #include "api/reply.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
@@ -22,7 +23,7 @@ static enum problem_code read_format(struct call *call, struct receive *r, struc
 	r->with_envelope = str_is(format, "both") || str_is(format, "envelope");
 	r->with_prompt = str_is(format, "both") || str_is(format, "prompt");
 	if (!r->with_envelope && !r->with_prompt && !str_is(format, "none"))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, "
+		code = call_refuse(call, P_INVALID_FIELD, "format", "format is \"%.*s\"; expected envelope, "
 				   "prompt, both or none", STR_ARG(format));
 	return code;
 }
@@ -137,7 +138,7 @@ static enum problem_code decode_stream(struct call *call)
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
 	if (http_req_method(call->req) == HTTP_HEAD) {
 		call->location = STR("GET");
-		return problem_set(&call->op->problem, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
+		return call_refuse(call, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
 				   "it takes GET");
 	}
 	r->max = 1;
@@ -149,7 +150,7 @@ static enum problem_code decode_stream(struct call *call)
 	if (code == P_OK)
 		code = read_lease_s(call, r);
 	if (code == P_OK && atomic_load(&call->api->engine->draining))
-		code = problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
+		code = call_refuse(call, P_DRAINING, NULL, "the server is stopping");
 	if (code != P_OK)
 		return code;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
@@ -188,7 +189,7 @@ static void stream_finish(struct call *call)
 }
 
 const struct route receive_routes[] = {
-	{HTTP_POST, "/v1/agents/{}/receive", ROUTE_BODY_OPTIONAL, &receive_kind, decode_receive, encode_receive},
-	{HTTP_GET, "/v1/agents/{}/stream", 0, &receive_stream_kind, decode_stream, encode_receive},
+	{HTTP_POST, "/v1/agents/{}/receive", &receive_kind, &describe_receive, decode_receive, encode_receive},
+	{HTTP_GET, "/v1/agents/{}/stream", &receive_stream_kind, &describe_stream_handoffs, decode_stream, encode_receive},
 	{0},
 };

@@ -137,7 +137,7 @@ void reply_send(struct call *call)
 		return;
 	}
 	if (call->op->problem.code == P_OK && buf_overflowed(&call->reply))
-		problem_set(&call->op->problem, P_TOO_LARGE, NULL,
+		call_refuse(call, P_TOO_LARGE, NULL,
 			    "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
 	if (call->op->problem.code != P_OK) {
 		buf_release(&call->reply);

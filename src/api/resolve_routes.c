@@ -4,6 +4,7 @@
 #include "api/envelope_decode.h"
 #include "api/fidelity_json.h"
 #include "api/lookup.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/envelope_get.h"
@@ -98,8 +99,8 @@ static void encode_considered(struct call *call)
 }
 
 const struct route resolve_routes[] = {
-	{HTTP_POST, "/v1/envelopes/{}/resolve", ROUTE_BODY_OPTIONAL, &resolve_kind, decode_resolve, encode_resolve},
-	{HTTP_GET, "/v1/envelopes/{}/receipts", 0, &envelope_receipts_kind, decode_receipts, encode_receipts},
-	{HTTP_GET, "/v1/envelopes/{}/considered", 0, &envelope_considered_kind, decode_considered, encode_considered},
+	{HTTP_POST, "/v1/envelopes/{}/resolve", &resolve_kind, &describe_resolve_envelope, decode_resolve, encode_resolve},
+	{HTTP_GET, "/v1/envelopes/{}/receipts", &envelope_receipts_kind, &describe_list_receipts, decode_receipts, encode_receipts},
+	{HTTP_GET, "/v1/envelopes/{}/considered", &envelope_considered_kind, &describe_read_considered, decode_considered, encode_considered},
 	{0},
 };

@@ -1,5 +1,6 @@
 #include "api/routes.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 static const struct route *const tables[] = {
@@ -78,4 +79,28 @@ const struct route *routes_find(enum http_method method, struct str path, struct
 	}
 	*ret_allow = others ? allow_text(others) : NULL;
 	return NULL;
+}
+
+/* --- For whoever describes them --- */
+
+enum { OPERATIONS_MAX = 256 };
+
+static struct operation operations[OPERATIONS_MAX];
+
+static void list_operations(void)
+{
+	size_t count = 0;
+
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
+		for (const struct route *r = tables[t]; r->pattern && count < OPERATIONS_MAX - 1; r++)
+			if (r->describes)
+				operations[count++] = (struct operation){r->method, r->pattern, r->describes};
+}
+
+const struct operation *operations_all(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, list_operations);
+	return operations;
 }

@@ -3,11 +3,12 @@
  * The documents are written by hand in schemas/ and are part of the binary (schemas.S). Tests compare them with what
  * the server does.
  */
+#include "api/describe/descriptions.h"
+#include "api/describe/openapi.h"
 #include "api/routes.h"
 
 extern const char schema_envelope_1_start[], schema_envelope_1_end[];
 extern const char schema_envelope_2_start[], schema_envelope_2_end[];
-extern const char schema_openapi_start[], schema_openapi_end[];
 
 struct schema {
 	const char *name;
@@ -55,7 +56,7 @@ static enum problem_code decode_one(struct call *call)
 		call->input = (void *)&schemas[i];
 		return P_OK;
 	}
-	return problem_set(&call->op->problem, P_NOT_FOUND, "name",
+	return call_refuse(call, P_NOT_FOUND, "name",
 			   "there is no schema \"%.*s\"; GET /v1/schemas lists them", (int)(name.n < 64 ? name.n : 64),
 			   name.p);
 }
@@ -72,12 +73,12 @@ static void encode_one(struct call *call)
 
 static void encode_openapi(struct call *call)
 {
-	buf_put(&call->reply, (struct str){schema_openapi_start, (size_t)(schema_openapi_end - schema_openapi_start)});
+	openapi_write(&call->reply);
 }
 
 const struct route schema_routes[] = {
-	{HTTP_GET, "/v1/schemas", 0, &nothing_kind, NULL, encode_list},
-	{HTTP_GET, "/v1/schemas/{}", 0, &nothing_kind, decode_one, encode_one},
-	{HTTP_GET, "/openapi.json", 0, &nothing_kind, NULL, encode_openapi},
+	{HTTP_GET, "/v1/schemas", &nothing_kind, &describe_list_schemas, NULL, encode_list},
+	{HTTP_GET, "/v1/schemas/{}", &nothing_kind, &describe_read_schema, decode_one, encode_one},
+	{HTTP_GET, "/openapi.json", &nothing_kind, &describe_openapi, NULL, encode_openapi},
 	{0},
 };

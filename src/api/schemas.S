@@ -22,13 +22,6 @@ SYMBOL(schema_envelope_2_start):
 SYMBOL(schema_envelope_2_end):
 	.byte 0
 
-	.globl SYMBOL(schema_openapi_start)
-	.globl SYMBOL(schema_openapi_end)
-SYMBOL(schema_openapi_start):
-	.incbin "schemas/openapi.json"
-SYMBOL(schema_openapi_end):
-	.byte 0
-
 #ifndef __APPLE__
 	.section .note.GNU-stack, "", %progbits
 #endif

@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/memory_json.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/rfc3339.h"
 #include "core/memory/memory.h"
@@ -15,7 +16,7 @@ enum { QUERY_TEXT_MAX = 8192 };
 
 static enum problem_code bad(struct call *call, const char *name, struct str value, const char *expected)
 {
-	return problem_set(&call->op->problem, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected %s", name,
+	return call_refuse(call, P_INVALID_FIELD, name, "%s is \"%.*s\"; expected %s", name,
 			   (int)(value.n < 64 ? value.n : 64), value.p, expected);
 }
 
@@ -58,7 +59,7 @@ static enum problem_code add_filter(struct call *call, struct memory_search *s, 
 				    struct str value)
 {
 	if (s->query.filter_count == RECALL_FILTERS_MAX)
-		return problem_set(&call->op->problem, P_TOO_LARGE, NULL, "there are more than %d filters",
+		return call_refuse(call, P_TOO_LARGE, NULL, "there are more than %d filters",
 				   RECALL_FILTERS_MAX);
 	s->filters[s->query.filter_count++] = (struct recall_filter){field, key, value};
 	return P_OK;
@@ -138,7 +139,7 @@ static enum problem_code decode_search(struct call *call)
 		code = read_parameter(call, s, &call->query[i]);
 	memcpy(&score, &s->page.extra, sizeof(score));
 	if (code == P_OK && !isfinite(score))
-		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
+		code = call_refuse(call, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out");
 	return code;
 }
@@ -204,6 +205,6 @@ static void encode_search(struct call *call)
 }
 
 const struct route search_routes[] = {
-	{HTTP_GET, "/v1/memories", 0, &memory_search_kind, decode_search, encode_search},
+	{HTTP_GET, "/v1/memories", &memory_search_kind, &describe_list_memories, decode_search, encode_search},
 	{0},
 };

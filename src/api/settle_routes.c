@@ -2,6 +2,7 @@
 #include "api/decode.h"
 #include "api/handoff_json.h"
 #include "api/lookup.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/delivery/handoff_id.h"
@@ -19,10 +20,10 @@ static enum problem_code read_lease(struct call *call, struct settle *s)
 	enum problem_code code = decode_str(&call->body, "lease", 1, HANDOFF_ID_SIZE, &lease, &call->op->problem);
 
 	if (code == P_OK && lease.p == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "lease", "lease is missing; it came with the "
+		code = call_refuse(call, P_MISSING_FIELD, "lease", "lease is missing; it came with the "
 				   "handoff, as in ho-12.1");
 	if (code == P_OK && (!handoff_lease_parse(lease, &num, &s->answer.lease) || num != s->num))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; "
+		code = call_refuse(call, P_INVALID_FIELD, "lease", "lease is not one of this handoff; "
 				   "expected what receive gave, as in ho-%llu.1", (unsigned long long)s->num);
 	return code;
 }
@@ -43,10 +44,10 @@ static enum problem_code read_result(struct call *call, struct settle *s)
 	if (gaps)
 		r->gaps = json_canonical(gaps, GAPS_BYTES_MAX, call->op->arena);
 	if (result && s->answer.verb == VERB_COMPLETE && r->result.p == NULL)
-		return problem_set(&call->op->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; keep it "
+		return call_refuse(call, P_TOO_LARGE, "result", "the result is larger than %d bytes; keep it "
 				   "elsewhere, or store it as memories, and say where it is", RESULT_MAX_BYTES);
 	if (gaps && r->gaps.p == NULL)
-		return problem_set(&call->op->problem, P_TOO_LARGE, "gaps", "the gaps are larger than %d bytes",
+		return call_refuse(call, P_TOO_LARGE, "gaps", "the gaps are larger than %d bytes",
 				   GAPS_BYTES_MAX);
 	s->answer.has_result = r->result.p || r->gaps.p || r->input_tokens >= 0;
 	return P_OK;
@@ -78,34 +79,6 @@ static enum problem_code decode_ack(struct call *call)
 		code = decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, &s->answer.work_lease_ms,
 				      &call->op->problem);
 	return code == P_OK ? read_result(call, s) : code;
-}
-
-static enum problem_code decode_nack(struct call *call)
-{
-	static const char *const known[] = {"lease", "reason", "delay_s", NULL};
-	enum problem_code code = decode_settle(call, VERB_NACK, known, "reason");
-	struct settle *s = call_op(call);
-
-	return code == P_OK ? decode_seconds(&call->body, "delay_s", 0, DELIVERY_TIMEOUT_MAX_MS, &s->answer.delay_ms,
-					     &call->op->problem) : code;
-}
-
-static enum problem_code decode_reject(struct call *call)
-{
-	static const char *const known[] = {"lease", "reason", NULL};
-
-	return decode_settle(call, VERB_REJECT, known, "reason");
-}
-
-static enum problem_code decode_progress(struct call *call)
-{
-	static const char *const known[] = {"lease", "note", "work_lease_s", NULL};
-	enum problem_code code = decode_settle(call, VERB_PROGRESS, known, "note");
-	struct settle *s = call_op(call);
-
-	return code == P_OK ? decode_seconds(&call->body, "work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS,
-					     &s->answer.work_lease_ms, &call->op->problem)
-			    : code;
 }
 
 static enum problem_code decode_complete(struct call *call)
@@ -151,7 +124,7 @@ static enum problem_code decode_need(struct call *call)
 	if (code == P_OK)
 		code = decode_array(&call->body, "refs", NEED_MAX, &refs, &call->op->problem);
 	if (code == P_OK && refs == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of "
+		code = call_refuse(call, P_MISSING_FIELD, "refs", "refs is missing; it is a list of ids of "
 				   "memories, as in [\"ms-4821\"]");
 	if (code == P_OK)
 		code = lookup_ids(call, refs, "refs", &ids);
@@ -174,11 +147,11 @@ static void encode_need(struct call *call)
 }
 
 const struct route settle_routes[] = {
-	{HTTP_POST, "/v1/handoffs/{}/ack", ROUTE_BODY, &settle_kind, decode_ack, encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/nack", ROUTE_BODY, &settle_kind, decode_nack, encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/reject", ROUTE_BODY, &settle_kind, decode_reject, encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/progress", ROUTE_BODY, &settle_kind, decode_progress, encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/complete", ROUTE_BODY, &settle_complete_kind, decode_complete, encode_settle},
-	{HTTP_POST, "/v1/handoffs/{}/need", ROUTE_BODY, &need_kind, decode_need, encode_need},
+	{HTTP_POST, "/v1/handoffs/{}/ack", &settle_kind, &describe_ack, decode_ack, encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/nack", &settle_kind, &describe_nack, NULL, encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/reject", &settle_kind, &describe_reject, NULL, encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/progress", &settle_kind, &describe_progress, NULL, encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/complete", &settle_complete_kind, &describe_complete, decode_complete, encode_settle},
+	{HTTP_POST, "/v1/handoffs/{}/need", &need_kind, &describe_need, decode_need, encode_need},
 	{0},
 };

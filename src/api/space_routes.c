@@ -1,6 +1,7 @@
 /* The settings of the space that the request is about; and the list of all spaces, for whoever runs the server. */
 #include "api/decode.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/space_settings.h"
@@ -16,7 +17,7 @@ static enum problem_code decode_space(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK && !redact_policy_parse(name, &s->guard))
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "guard",
+		code = call_refuse(call, P_INVALID_FIELD, "guard",
 				   "guard is \"%.*s\"; expected off, redact or refuse", STR_ARG(name));
 	return code;
 }
@@ -70,8 +71,8 @@ static void encode_list(struct call *call)
 }
 
 const struct route space_routes[] = {
-	{HTTP_GET, "/v1/spaces", 0, &space_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/space", 0, &space_get_kind, NULL, encode_space},
-	{HTTP_PUT, "/v1/space", ROUTE_BODY, &space_set_kind, decode_space, encode_space},
+	{HTTP_GET, "/v1/spaces", &space_list_kind, &describe_list_spaces, decode_list, encode_list},
+	{HTTP_GET, "/v1/space", &space_get_kind, &describe_read_space, NULL, encode_space},
+	{HTTP_PUT, "/v1/space", &space_set_kind, &describe_set_space, decode_space, encode_space},
 	{0},
 };

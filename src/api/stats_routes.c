@@ -1,5 +1,6 @@
 /* GET /v1/stats: how delivery goes, over the last minute, five minutes, hour or day; of a space and of each of its
  * agents. */
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/stats_json.h"
 #include "codec/json_member.h"
@@ -18,7 +19,7 @@ static enum problem_code decode_stats(struct call *call)
 		while (i < STATS_WINDOWS && !str_is(window, stats_window_name((enum stats_window)i)))
 			i++;
 		if (i == STATS_WINDOWS)
-			return problem_set(&call->op->problem, P_INVALID_FIELD, "window",
+			return call_refuse(call, P_INVALID_FIELD, "window",
 					   "window is \"%.*s\"; expected 1m, 5m, 1h or 24h",
 					   (int)(window.n < 32 ? window.n : 32), window.p);
 		s->window = (enum stats_window)i;
@@ -66,6 +67,6 @@ static void encode_stats(struct call *call)
 }
 
 const struct route stats_routes[] = {
-	{HTTP_GET, "/v1/stats", 0, &stats_get_kind, decode_stats, encode_stats},
+	{HTTP_GET, "/v1/stats", &stats_get_kind, &describe_stats, decode_stats, encode_stats},
 	{0},
 };

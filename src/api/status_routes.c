@@ -1,5 +1,6 @@
 /* Health, readiness, status. */
 #include "api/feed.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/status_get.h"
@@ -115,8 +116,8 @@ static void encode_status(struct call *call)
 }
 
 const struct route status_routes[] = {
-	{HTTP_GET, "/healthz", 0, &nothing_kind, NULL, encode_health},
-	{HTTP_GET, "/readyz", 0, &nothing_kind, NULL, encode_ready},
-	{HTTP_GET, "/v1/status", 0, &status_get_kind, NULL, encode_status},
+	{HTTP_GET, "/healthz", &nothing_kind, &describe_health, NULL, encode_health},
+	{HTTP_GET, "/readyz", &nothing_kind, &describe_readiness, NULL, encode_ready},
+	{HTTP_GET, "/v1/status", &status_get_kind, &describe_status, NULL, encode_status},
 	{0},
 };

@@ -1,6 +1,7 @@
 /* The routes that say who comes next. */
 #include "api/decode.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/delivery/successor.h"
@@ -27,7 +28,7 @@ static enum problem_code decode_put(struct call *call)
 	r->settings = &call->body;
 	call_warn_unknown_members(call, &call->body, route_fields, "");
 	if (code == P_OK && description && description->type != JSON_STRING)
-		code = problem_set(&call->op->problem, P_INVALID_FIELD, "description", "description is %s; expected a "
+		code = call_refuse(call, P_INVALID_FIELD, "description", "description is %s; expected a "
 				   "string", json_type_name(description->type));
 	return code == P_OK ? successor_check(&call->body, &call->op->problem) : code;
 }
@@ -106,9 +107,9 @@ static void encode_list(struct call *call)
 }
 
 const struct route successor_routes[] = {
-	{HTTP_GET, "/v1/routes", 0, &route_rule_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/routes/{}", 0, &route_rule_get_kind, decode_name, encode_route},
-	{HTTP_PUT, "/v1/routes/{}", ROUTE_BODY, &route_rule_set_kind, decode_put, encode_route},
-	{HTTP_DELETE, "/v1/routes/{}", 0, &route_rule_delete_kind, decode_name, encode_delete},
+	{HTTP_GET, "/v1/routes", &route_rule_list_kind, &describe_list_routes, decode_list, encode_list},
+	{HTTP_GET, "/v1/routes/{}", &route_rule_get_kind, &describe_read_route, decode_name, encode_route},
+	{HTTP_PUT, "/v1/routes/{}", &route_rule_set_kind, &describe_put_route, decode_put, encode_route},
+	{HTTP_DELETE, "/v1/routes/{}", &route_rule_delete_kind, &describe_delete_route, decode_name, encode_delete},
 	{0},
 };

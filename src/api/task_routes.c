@@ -1,6 +1,7 @@
 /* Tasks: their envelopes, and what each hop kept. (Where something was lost is in blame_routes.c.) */
 #include "api/fidelity_json.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/task_get.h"
@@ -131,8 +132,8 @@ static void encode_fidelity(struct call *call)
 }
 
 const struct route task_routes[] = {
-	{HTTP_GET, "/v1/tasks", 0, &task_list_kind, decode_list, encode_list},
-	{HTTP_GET, "/v1/tasks/{}", 0, &task_get_kind, decode_task, encode_task},
-	{HTTP_GET, "/v1/tasks/{}/fidelity", 0, &task_fidelity_kind, decode_task, encode_fidelity},
+	{HTTP_GET, "/v1/tasks", &task_list_kind, &describe_list_tasks, decode_list, encode_list},
+	{HTTP_GET, "/v1/tasks/{}", &task_get_kind, &describe_read_task, decode_task, encode_task},
+	{HTTP_GET, "/v1/tasks/{}/fidelity", &task_fidelity_kind, &describe_read_fidelity, decode_task, encode_fidelity},
 	{0},
 };

@@ -1,5 +1,6 @@
 /* POST /v1/tokens */
 #include "api/decode.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "engine/token_count.h"
 
@@ -11,7 +12,7 @@ static enum problem_code decode_count(struct call *call)
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (text == NULL || text->type != JSON_STRING)
-		return problem_set(&call->op->problem, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text",
+		return call_refuse(call, text ? P_INVALID_FIELD : P_MISSING_FIELD, "text",
 				   "text is %s; expected a string", text ? json_type_name(text->type) : "missing");
 	t->text = text->s;
 	t->name = STR(TOKENIZER_DEFAULT);
@@ -32,6 +33,6 @@ static void encode_count(struct call *call)
 }
 
 const struct route token_routes[] = {
-	{HTTP_POST, "/v1/tokens", ROUTE_BODY, &token_count_kind, decode_count, encode_count},
+	{HTTP_POST, "/v1/tokens", &token_count_kind, &describe_count_tokens, decode_count, encode_count},
 	{0},
 };

@@ -2,6 +2,7 @@
  * of it. */
 #include "api/handoff_json.h"
 #include "api/page.h"
+#include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/trace_get.h"
@@ -75,6 +76,6 @@ static void encode_trace(struct call *call)
 }
 
 const struct route trace_routes[] = {
-	{HTTP_GET, "/v1/tasks/{}/trace", 0, &trace_get_kind, decode_trace, encode_trace},
+	{HTTP_GET, "/v1/tasks/{}/trace", &trace_get_kind, &describe_trace_task, decode_trace, encode_trace},
 	{0},
 };

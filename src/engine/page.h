@@ -13,6 +13,10 @@ struct page {
 	uint64_t extra;		/* a second number for lists that need one */
 	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
 	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
+	/* Out: where the next page starts, where there is more. */
+	bool has_more;
+	uint64_t next;
+	uint64_t next_extra;
 };
 
 /* Whoever asks the store for one row more than the page holds learns whether there are more: that one is left out. */

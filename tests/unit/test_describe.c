@@ -78,7 +78,7 @@ static void every_operation_is_described_whole(void **state)
 	size_t count = 0;
 
 	(void)state;
-	for (const struct operation *o = operations; o->pattern; o++, count++) {
+	for (const struct operation *o = operations_all(); o->pattern; o++, count++) {
 		const struct description *d = o->description;
 
 		assert_true(d->id && d->tag && d->summary && d->summary[0]);
@@ -100,8 +100,8 @@ static void every_operation_is_described_whole(void **state)
 static void no_two_operations_share_a_name_or_an_address(void **state)
 {
 	(void)state;
-	for (const struct operation *a = operations; a->pattern; a++)
-		for (const struct operation *b = operations; b < a; b++) {
+	for (const struct operation *a = operations_all(); a->pattern; a++)
+		for (const struct operation *b = operations_all(); b < a; b++) {
 			assert_string_not_equal(a->description->id, b->description->id);
 			assert_true(a->method != b->method || strcmp(a->pattern, b->pattern) != 0);
 		}
@@ -110,7 +110,7 @@ static void no_two_operations_share_a_name_or_an_address(void **state)
 static void every_problem_that_is_named_exists_and_is_named_once(void **state)
 {
 	(void)state;
-	for (const struct operation *o = operations; o->pattern; o++)
+	for (const struct operation *o = operations_all(); o->pattern; o++)
 		for (const enum problem_code *p = o->description->problems; p && *p != P_OK; p++) {
 			assert_non_null(problem_kind(*p)->name);
 			for (const enum problem_code *q = o->description->problems; q < p; q++)
@@ -121,7 +121,7 @@ static void every_problem_that_is_named_exists_and_is_named_once(void **state)
 static void every_tag_is_explained(void **state)
 {
 	(void)state;
-	for (const struct operation *o = operations; o->pattern; o++) {
+	for (const struct operation *o = operations_all(); o->pattern; o++) {
 		const struct openapi_tag *t = openapi_tags;
 
 		while (t->name && strcmp(t->name, o->description->tag) != 0)
@@ -139,7 +139,7 @@ static void every_tool_of_the_protocol_has_an_operation(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
-		const struct operation *o = operations;
+		const struct operation *o = operations_all();
 
 		while (o->pattern && (o->description->tool == NULL || strcmp(o->description->tool, tools[i]) != 0))
 			o++;

@@ -1,25 +1,61 @@
 /* What a receiver answers: ack, nack, reject, progress, complete, need. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "core/delivery/delivery.h"
+#include "api/describe/read.h"
 #include "core/delivery/handoff_id.h"
+#include "engine/settle.h"
 
 enum { NOTE_MAX = 4096, GAPS_MAX = 1000, NEED_MAX = 1000 };
 
+/* The token names the handoff, too, and that must be the one of the address. */
+static enum problem_code read_lease(const struct field *f, const struct json *value, void *into,
+				    struct shape_reader *r)
+{
+	struct settle *s = into;
+	uint64_t num = 0;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK && (!handoff_lease_parse(value->s, &num, &s->answer.lease) || num != s->num))
+		code = problem_set(r->problem, P_INVALID_FIELD, "lease", "lease is not one of this handoff; expected "
+				   "what receive gave, as in ho-%llu.1", (unsigned long long)s->num);
+	return code;
+}
+
 #define LEASE \
-	DOC_TEXT("lease", 1, HANDOFF_ID_SIZE, "What came with the handoff.", .component = "Lease", \
+	DOC_TEXT("lease", 1, HANDOFF_ID_SIZE, "What came with the handoff.", .component = "Lease", .read = read_lease, \
 		 .required = "it came with the handoff, as in ho-12.1", \
 		 .docs = "what came with the handoff, as in `ho-12.1`")
 #define WORK_LEASE \
-	DOC_SECONDS("work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, \
+	FIELD_SECONDS("work_lease_s", struct settle, answer.work_lease_ms, 1, DELIVERY_TIMEOUT_MAX_MS, \
 		    "Acked, but to be heard of again by then, or the work comes back.", \
 		    .docs = "acked, but to be heard of again within that time, or the work comes back")
 #define GAPS \
 	DOC_ARRAY("gaps", GAPS_MAX, "What the receiver found missing.", .usually = "`[]`", \
 		  .docs = "what the receiver found missing; at most 1,000"), \
 	DOC_INT("input_tokens", 0, INT32_MAX, "What its model counted.", .docs = "what the receiver's model counted")
-#define REASON(sentence) DOC_TEXT("reason", 0, NOTE_MAX, sentence)
+#define REASON(sentence) FIELD_TEXT("reason", struct settle, answer.text, 0, NOTE_MAX, sentence)
 
+static void settle_as(struct settle *s, enum handoff_verb verb)
+{
+	s->answer = (struct delivery_answer){.verb = verb, .delay_ms = -1, .result = {.input_tokens = -1}};
+}
+
+static void as_nack(void *op)
+{
+	settle_as(op, VERB_NACK);
+}
+
+static void as_reject(void *op)
+{
+	settle_as(op, VERB_REJECT);
+}
+
+static void as_progress(void *op)
+{
+	settle_as(op, VERB_PROGRESS);
+}
+
+#define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op)
 #define SETTLED ANSWERS(ANSWER(200, "The handoff.", &shape_handoff))
 #define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_STALE_LEASE, P_ALREADY_SETTLED)
 
@@ -37,10 +73,10 @@ const struct description describe_nack = {
 	.summary = "Give it back: the attempt has failed",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, REASON("Why not now."),
-		       DOC_SECONDS("delay_s", 0, DELIVERY_TIMEOUT_MAX_MS,
+		       FIELD_SECONDS("delay_s", struct settle, answer.delay_ms, 0, DELIVERY_TIMEOUT_MAX_MS,
 				   "Until the next attempt; a backoff where absent.", .usually = "a backoff",
 				   .docs = "until the next attempt"))},
-	SETTLED, SETTLES,
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_nack,
 };
 
 const struct description describe_reject = {
@@ -48,15 +84,15 @@ const struct description describe_reject = {
 	.summary = "Refuse it for good: a fallback gets it, or it is parked",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, REASON("Why not by this agent."))},
-	SETTLED, SETTLES,
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_reject,
 };
 
 const struct description describe_progress = {
 	.id = "progress", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
 	.summary = "Renew the lease, or the work lease",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(LEASE, DOC_TEXT("note", 0, NOTE_MAX, "How far it is."), WORK_LEASE)},
-	SETTLED, SETTLES,
+	.body = {INPUT(LEASE, FIELD_TEXT("note", struct settle, answer.text, 0, NOTE_MAX, "How far it is."), WORK_LEASE)},
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_progress,
 };
 
 const struct description describe_complete = {

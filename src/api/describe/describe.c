@@ -32,7 +32,7 @@ const struct field *shape_find(const struct shape *s, struct str name)
 
 const struct operation *operation_find(const char *id)
 {
-	for (const struct operation *o = operations; o->pattern; o++)
+	for (const struct operation *o = operations_all(); o->pattern; o++)
 		if (strcmp(o->description->id, id) == 0)
 			return o;
 	return NULL;

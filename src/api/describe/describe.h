@@ -150,6 +150,13 @@ enum takes {
 	TAKES_BODY_MAYBE = 1 << 6,	/* it may be there */
 };
 
+/* What is said of parameters of a query that are not known, and of one that stands twice. */
+enum query_kind {
+	QUERY_LOOSE,	/* the first one counts; what is not known is ignored */
+	QUERY_OPEN,	/* each is read, in their order; what is not known is warned of */
+	QUERY_LIST,	/* each may stand once; what is not known is warned of */
+};
+
 enum gives {
 	GIVES_ETAG = 1 << 0,
 	GIVES_AGENT_ETAG = 1 << 1,
@@ -184,7 +191,20 @@ struct description {
 	const struct shape *body[DESCRIPTION_BODIES_MAX];	/* more than one: any of them; the first is decoded */
 	const struct answer *answers;
 	const enum problem_code *problems;	/* of its own, ended by P_OK; NULL: those that any call may have */
+
+	/* How it is read into its operation, and written from it (api/translate.h). */
+	uint32_t path_into[DESCRIPTION_PATHS_MAX];	/* INTO a member for each piece of the address; 0: none */
+	uint32_t page_into;		/* INTO a struct page: the query is a list's; 0: it is none */
+	enum query_kind query_kind;
+	uint32_t query_into;		/* INTO what the parameters go; 0: the route reads them */
+	uint32_t body_into;		/* INTO what the first of the bodies goes; 0: the route reads it */
+	void (*defaults)(void *op);	/* what holds where a field is absent; NULL: zero */
+	uint32_t from;			/* FROM which member the first answer is written; 0: the operation itself */
 };
+
+/* A member of the struct of an operation; INTO(struct x, op) is all of it. */
+#define INTO(s, m) ((uint32_t)offsetof(s, m) + 1)
+#define FROM(s, m) ((uint32_t)offsetof(s, m))
 
 /* An operation with its address. */
 struct operation {
@@ -192,8 +212,8 @@ struct operation {
 	const char *pattern;		/* "{}" stands for one piece of the path */
 	const struct description *description;
 };
-/* All of them, ended by one without a pattern. */
-extern const struct operation operations[];
+/* All of them, in the order of the routes, ended by one without a pattern. */
+const struct operation *operations_all(void);
 
 /* --- Rows of a table of fields --- */
 

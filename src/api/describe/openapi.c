@@ -321,7 +321,7 @@ static void put_address(struct json_writer *w, const struct operation *o)
 
 static bool is_first(const struct operation *o)
 {
-	for (const struct operation *before = operations; before < o; before++)
+	for (const struct operation *before = operations_all(); before < o; before++)
 		if (strcmp(before->pattern, o->pattern) == 0)
 			return false;
 	return true;
@@ -331,7 +331,7 @@ static void put_paths(struct json_writer *w)
 {
 	json_key(w, "paths");
 	json_begin_object(w);
-	for (const struct operation *o = operations; o->pattern; o++) {
+	for (const struct operation *o = operations_all(); o->pattern; o++) {
 		if (!is_first(o))
 			continue;
 		put_address(w, o);
@@ -436,7 +436,7 @@ void openapi_write(struct buf *out)
 	struct named n = {0};
 
 	note_shape(&n, &openapi_problem);
-	for (const struct operation *o = operations; o->pattern; o++)
+	for (const struct operation *o = operations_all(); o->pattern; o++)
 		note_operation(&n, o->description);
 	json_writer_init(&w, out);
 	json_begin_object(&w);

@@ -1,0 +1,13 @@
+/* What an operation's description says of reading and writing it, carried out. A route that needs no more has no code
+ * of its own. */
+#ifndef SPINE_API_TRANSLATE_H
+#define SPINE_API_TRANSLATE_H
+
+#include "api/call.h"
+
+/* Fills in the operation: defaults, address, query, body; then what the route adds. */
+enum problem_code translate_decode(struct call *call);
+/* Writes the reply: by the route, or the first answer of the description. */
+void translate_encode(struct call *call);
+
+#endif
