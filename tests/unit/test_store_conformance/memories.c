@@ -1,7 +1,5 @@
-/* store/store.h: what every engine promises about spaces, memories and kept replies. The suite goes on in
- * test_store_envelopes.c and test_store_whole.c. Nothing in these three knows which engine it is; what is the business
- * of one engine's files alone is tested beside them (test_store_sqlite.c). */
-#include "temp_store.h"
+/* Spaces, memories and kept replies. */
+#include "conformance.h"
 
 static struct memory get(struct temp_store *t, struct store_conn *c, int64_t space, uint64_t num, uint32_t version)
 {
@@ -86,7 +84,7 @@ static void spaces_are_listed_in_order_and_in_pieces_with_what_they_hold(void **
 	must(store_begin(t->c));
 	must(store_memory_forget(t->c, second, 1, T0));
 	must(store_commit(t->c));
-	reader = temp_store_open(t, STORE_READ);
+	reader = conformance_open(t, STORE_READ);
 	must(store_spaces(reader, 0, 4, &t->arena, rows, &n));
 	assert_int_equal(n, 3);
 	assert_str(rows[0].name, "default");
@@ -222,7 +220,7 @@ static void every_field_comes_back_as_it_was_given(void **state)
 	must(store_begin(t->c));
 	must(store_memory_insert(t->c, &m));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	r = get(t, t->c, t->space, 4821, 0);
 	assert_int_equal(r.space, t->space);
 	assert_int_equal(r.num, 4821);
@@ -408,7 +406,7 @@ static void forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone(
 	must(store_memory_set_pinned(t->c, t->space, num, true));
 	must(store_memory_forget(t->c, t->space, num, T0 + 5));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	for (uint32_t version = 0; version <= 2; version++) {
 		m = get(t, t->c, t->space, num, version);
 		assert_int_equal(m.num, num);
@@ -542,7 +540,7 @@ static void a_kept_reply_comes_back_as_it_was(void **state)
 	uint8_t digest[32];
 
 	put_reply(t, t->space, "key", "{\"id\":\"ms-1\"}", T0 + 3, NULL, 0);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
 	memset(digest, 7, sizeof(digest));
 	assert_memory_equal(r.request_digest, digest, sizeof(digest));
@@ -686,41 +684,38 @@ static void a_pruned_reply_is_not_mistaken_for_a_later_one(void **state)
 	assert_str(r.body, "tells of b");
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_conformance[] = {
-		with_store(a_space_is_found_by_its_name_once_it_was_made),
-		with_store(an_unknown_space_is_not_found),
-		with_store(a_space_cannot_be_made_twice),
-		with_store(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
-		with_store(numbers_count_up_from_one_in_each_space),
-		with_store(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
-		with_store(a_taken_number_is_refused_and_nothing_changes),
-		with_store(the_number_of_a_forgotten_memory_stays_taken),
-		with_store(the_sequence_ends_at_the_highest_number),
-		with_store(what_is_rolled_back_takes_no_number),
-		with_store(every_field_comes_back_as_it_was_given),
-		with_store(text_that_is_not_set_differs_from_empty_text),
-		with_store(text_is_kept_by_its_length),
-		with_store(an_unknown_memory_is_not_found),
-		with_store(each_version_is_kept_and_the_newest_is_the_answer),
-		with_store(a_version_of_an_unknown_memory_is_refused),
-		with_store(versions_are_listed_the_newest_first_and_in_pieces),
-		with_store(a_pin_makes_no_version_and_holds_for_all_of_them),
-		with_store(a_superseded_memory_names_its_successor_and_keeps_its_content),
-		with_store(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
-		with_store(forgetting_what_is_forgotten_or_unknown_changes_nothing),
-		with_store(a_scan_goes_through_the_newest_versions_of_a_space_in_order),
-		with_store(what_is_done_in_one_space_is_not_seen_in_another),
-		with_store(a_kept_reply_comes_back_as_it_was),
-		with_store(a_reply_is_kept_for_its_space_and_its_very_key),
-		with_store(a_reply_put_again_replaces_the_old_one),
-		with_store(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
-		with_store(forgetting_a_memory_empties_the_reply_that_told_of_it),
-		with_store(a_reply_that_tells_of_the_forgotten_is_kept_empty),
-		with_store(several_replies_may_tell_of_a_memory),
-		with_store(a_pruned_reply_is_not_mistaken_for_a_later_one),
-	};
+static const struct CMUnitTest memories[] = {
+	with_engine(a_space_is_found_by_its_name_once_it_was_made),
+	with_engine(an_unknown_space_is_not_found),
+	with_engine(a_space_cannot_be_made_twice),
+	with_engine(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
+	with_engine(numbers_count_up_from_one_in_each_space),
+	with_engine(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
+	with_engine(a_taken_number_is_refused_and_nothing_changes),
+	with_engine(the_number_of_a_forgotten_memory_stays_taken),
+	with_engine(the_sequence_ends_at_the_highest_number),
+	with_engine(what_is_rolled_back_takes_no_number),
+	with_engine(every_field_comes_back_as_it_was_given),
+	with_engine(text_that_is_not_set_differs_from_empty_text),
+	with_engine(text_is_kept_by_its_length),
+	with_engine(an_unknown_memory_is_not_found),
+	with_engine(each_version_is_kept_and_the_newest_is_the_answer),
+	with_engine(a_version_of_an_unknown_memory_is_refused),
+	with_engine(versions_are_listed_the_newest_first_and_in_pieces),
+	with_engine(a_pin_makes_no_version_and_holds_for_all_of_them),
+	with_engine(a_superseded_memory_names_its_successor_and_keeps_its_content),
+	with_engine(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
+	with_engine(forgetting_what_is_forgotten_or_unknown_changes_nothing),
+	with_engine(a_scan_goes_through_the_newest_versions_of_a_space_in_order),
+	with_engine(what_is_done_in_one_space_is_not_seen_in_another),
+	with_engine(a_kept_reply_comes_back_as_it_was),
+	with_engine(a_reply_is_kept_for_its_space_and_its_very_key),
+	with_engine(a_reply_put_again_replaces_the_old_one),
+	with_engine(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
+	with_engine(forgetting_a_memory_empties_the_reply_that_told_of_it),
+	with_engine(a_reply_that_tells_of_the_forgotten_is_kept_empty),
+	with_engine(several_replies_may_tell_of_a_memory),
+	with_engine(a_pruned_reply_is_not_mistaken_for_a_later_one),
+};
 
-	return cmocka_run_group_tests(store_conformance, NULL, NULL);
-}
+CONFORMANCE_PART(memories);

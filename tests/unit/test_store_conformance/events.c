@@ -1,7 +1,5 @@
-/* store/store.h: pages of the history, and that it is only ever added to. See test_store.c. */
-#include "temp_store.h"
-
-#include <sqlite3.h>
+/* Pages of the history. */
+#include "conformance.h"
 
 enum { KIND_PLAIN = 1, KIND_RANGE = 22, KIND_AGENT = 30, KIND_NOTE = 32, KIND_WORD = 38, ROWS = 16 };
 
@@ -100,38 +98,10 @@ static void the_last_event_before_a_time_is_found(void **state)
 	assert_int_equal(id, 100);
 }
 
-/* Not even somebody with the file in his hands changes it by mistake. */
-static void an_event_is_never_changed_or_removed(void **state)
-{
-	struct temp_store *t = *state;
-	static const char *const attempts[] = {
-		"UPDATE event SET actor = 'nobody'", "DELETE FROM event", "DELETE FROM event WHERE id = 1",
-		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
-	};
-	char path[300];
-	sqlite3 *db;
+static const struct CMUnitTest events[] = {
+	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
+	with_engine(a_filter_holds_what_it_says),
+	with_engine(the_last_event_before_a_time_is_found),
+};
 
-	add(t, (struct event_row){.actor = STR("ann")});
-	store_close(t->c);
-	t->c = NULL;
-	snprintf(path, sizeof(path), "%s/spine.db", t->dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
-		if ((sqlite3_exec(db, attempts[i], NULL, NULL, NULL) & 0xff) != SQLITE_CONSTRAINT)
-			fail_msg("not refused: %s", attempts[i]);
-	sqlite3_close(db);
-	t->c = temp_store_open(t, STORE_WRITE);
-	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest store_events[] = {
-		with_store(a_page_is_a_stretch_of_the_history_in_either_order),
-		with_store(a_filter_holds_what_it_says),
-		with_store(the_last_event_before_a_time_is_found),
-		with_store(an_event_is_never_changed_or_removed),
-	};
-
-	return cmocka_run_group_tests(store_events, NULL, NULL);
-}
+CONFORMANCE_PART(events);

@@ -1,5 +1,5 @@
-/* store/store.h: handoffs, what came out of them, how delivery to an agent goes, and events. See test_store.c. */
-#include "temp_store.h"
+/* Handoffs, what came out of them, how delivery to an agent goes, and events. */
+#include "conformance.h"
 
 /* --- What the tests stand on ---------------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ static void a_handoff_comes_back_as_it_was_stored(void **state)
 	add_envelope(t, t->space, 7);
 	must(insert(t, &h));
 	assert_int_equal(h.num, 1);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	r = get(t, t->space, 1);
 	assert_same(&r, &h);
 	assert_str(r.target_name, "ann");
@@ -183,7 +183,7 @@ static void numbers_grow_by_one_in_each_space(void **state)
 	assert_int_equal(add(t, t->space, 2, ann, HANDOFF_DISCARDED, 5), 2);
 	assert_int_equal(add(t, other, 1, there, HANDOFF_QUEUED, 5), 1);
 	assert_int_equal(add(t, t->space, 3, ann, HANDOFF_QUEUED, 5), 3);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	assert_int_equal(add(t, other, 2, there, HANDOFF_QUEUED, 5), 2);
 }
 
@@ -432,7 +432,7 @@ static void a_result_is_kept_and_replaced(void **state)
 	must(store_begin(t->c));
 	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("{\"a\":1}"), .input_tokens = -1}));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "{\"a\":1}");
 	assert_null(r.gaps.p);
@@ -460,7 +460,7 @@ static void an_agent_is_made_once_and_keeps_its_id(void **state)
 	must(store_begin(t->c));
 	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5}));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_agent_id(t->c, t->space, STR("ann"), false, T0, &again));
 	assert_int_equal(again, id);
 	assert_int_equal(agent_id(t, t->space, "ann"), id);
@@ -490,7 +490,7 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 		must(store_target_put(t->c, ann, &(struct target_row){T0 + i, 2 * i, T0 + 3 * i, 4 * (uint64_t)i}));
 		must(store_commit(t->c));
 	}
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_target_get(t->c, ann, &r));
 	assert_int_equal(r.seen_at_ms, T0 + 2);
 	assert_int_equal(r.failures, 4);
@@ -631,7 +631,7 @@ static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **s
 	add_event(t, t->space, 0, 14);
 	last = add_event(t, t->space, 1, 15);
 	assert_true(last > first);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_events(t->c, 0, 0, 0, 8, &t->arena, e, &n));
 	assert_int_equal(n, 5);
 	for (size_t i = 0; i < n; i++)
@@ -696,14 +696,11 @@ static void a_rollback_undoes_all_of_it(void **state)
 	assert_int_equal(store_agent_id(t->c, t->space, STR("new"), false, T0, &id), STORE_NOT_FOUND);
 }
 
-static void a_check_counts_handoffs_and_finds_nothing_wrong(void **state)
+static void a_check_finds_nothing_wrong_with_them(void **state)
 {
 	struct temp_store *t = *state;
 	int64_t ann = agent_id(t, t->space, "ann");
-	struct store_check result = {.problems = -1};
-	struct buf problems;
 
-	buf_init(&problems, 65536);
 	for (int s = 0; s < HANDOFF_STATES; s++) {
 		add_envelope(t, t->space, (uint64_t)s + 1);
 		add(t, t->space, (uint64_t)s + 1, ann, (enum handoff_state)s, 5);
@@ -712,39 +709,32 @@ static void a_check_counts_handoffs_and_finds_nothing_wrong(void **state)
 	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("{}")}));
 	must(store_target_put(t->c, ann, &(struct target_row){1, 2, 3, 4}));
 	must(store_commit(t->c));
-	must(store_check(t->c, &result, &problems));
-	if (result.problems)
-		fail_msg("%s", problems.data);
-	assert_int_equal(result.handoffs, HANDOFF_STATES);
-	buf_release(&problems);
+	conformance_check(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_handoffs[] = {
-		with_store(a_handoff_comes_back_as_it_was_stored),
-		with_store(what_is_not_set_comes_back_as_not_set),
-		with_store(numbers_grow_by_one_in_each_space),
-		with_store(an_envelope_is_handed_to_a_target_once),
-		with_store(a_put_writes_all_that_may_change_and_nothing_else),
-		with_store(an_unknown_handoff_is_not_found),
-		with_store(the_next_is_of_the_highest_priority_and_of_these_the_oldest),
-		with_store(the_queue_is_that_of_the_agent_who_has_it_not_of_the_target),
-		with_store(what_is_due_comes_in_the_order_of_its_time_from_every_space),
-		with_store(a_list_holds_what_the_filter_says_in_order_and_in_pieces),
-		with_store(what_the_sender_was_not_told_is_found_by_its_name),
-		with_store(a_result_is_kept_and_replaced),
-		with_store(an_agent_is_made_once_and_keeps_its_id),
-		with_store(how_delivery_to_an_agent_goes_is_kept),
-		with_store(what_an_agent_has_is_counted_by_state),
-		with_store(an_agent_is_busy_while_a_lease_or_a_work_lease_is_out),
-		with_store(a_queue_is_walked_from_one_to_the_next),
-		with_store(the_first_of_a_queue_is_put_off_when_it_is_due_later_than_its_ack_timeout),
-		with_store(who_has_an_envelope_is_found_as_target_and_as_fallback),
-		with_store(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
-		with_store(a_rollback_undoes_all_of_it),
-		with_store(a_check_counts_handoffs_and_finds_nothing_wrong),
-	};
+static const struct CMUnitTest handoffs[] = {
+	with_engine(a_handoff_comes_back_as_it_was_stored),
+	with_engine(what_is_not_set_comes_back_as_not_set),
+	with_engine(numbers_grow_by_one_in_each_space),
+	with_engine(an_envelope_is_handed_to_a_target_once),
+	with_engine(a_put_writes_all_that_may_change_and_nothing_else),
+	with_engine(an_unknown_handoff_is_not_found),
+	with_engine(the_next_is_of_the_highest_priority_and_of_these_the_oldest),
+	with_engine(the_queue_is_that_of_the_agent_who_has_it_not_of_the_target),
+	with_engine(what_is_due_comes_in_the_order_of_its_time_from_every_space),
+	with_engine(a_list_holds_what_the_filter_says_in_order_and_in_pieces),
+	with_engine(what_the_sender_was_not_told_is_found_by_its_name),
+	with_engine(a_result_is_kept_and_replaced),
+	with_engine(an_agent_is_made_once_and_keeps_its_id),
+	with_engine(how_delivery_to_an_agent_goes_is_kept),
+	with_engine(what_an_agent_has_is_counted_by_state),
+	with_engine(an_agent_is_busy_while_a_lease_or_a_work_lease_is_out),
+	with_engine(a_queue_is_walked_from_one_to_the_next),
+	with_engine(the_first_of_a_queue_is_put_off_when_it_is_due_later_than_its_ack_timeout),
+	with_engine(who_has_an_envelope_is_found_as_target_and_as_fallback),
+	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
+	with_engine(a_rollback_undoes_all_of_it),
+	with_engine(a_check_finds_nothing_wrong_with_them),
+};
 
-	return cmocka_run_group_tests(store_handoffs, NULL, NULL);
-}
+CONFORMANCE_PART(handoffs);

@@ -1,5 +1,5 @@
-/* store/store.h: envelopes, tasks, receipts, agents, and the policy of a space. See test_store.c. */
-#include "temp_store.h"
+/* Envelopes, tasks, receipts, agents, and the policy of a space. */
+#include "conformance.h"
 
 static struct envelope_row envelope(int64_t space, uint64_t num, const char *task, const char *body)
 {
@@ -59,7 +59,7 @@ static void an_envelope_comes_back_as_it_was_stored(void **state)
 	memset(row.body_digest, 9, sizeof(row.body_digest));
 	must(insert(t, &row));
 	add(t, t->space, 8, "without a digest of the body");
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_envelope_get(t->c, t->space, 8, &t->arena, &r));
 	assert_false(r.has_body_digest);
 	must(store_envelope_get(t->c, t->space, 7, &t->arena, &r));
@@ -166,6 +166,21 @@ static void tasks_are_listed_the_newest_first_and_in_pieces(void **state)
 	assert_string_equal(tasks(t, other, 0, 10, NULL), "theirs:1");
 }
 
+static void the_last_envelope_of_a_task_is_its_newest(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row row;
+
+	assert_int_equal(store_task_last(t->c, t->space, STR("a"), &t->arena, &row), STORE_NOT_FOUND);
+	add(t, t->space, 3, "a");
+	add(t, t->space, 9, "a");
+	add(t, t->space, 11, "b");
+	add(t, t->space, 7, "a");
+	must(store_task_last(t->c, t->space, STR("a"), &t->arena, &row));
+	assert_int_equal(row.num, 9);
+	assert_str(row.task, "a");
+}
+
 /* --- Receipts ------------------------------------------------------------------------------------- */
 
 static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
@@ -263,7 +278,7 @@ static void a_space_keeps_its_policy(void **state)
 	must(store_space_set_guard(t->c, t->space, 2));
 	assert_int_equal(store_space_set_guard(t->c, other + 1, 2), STORE_NOT_FOUND);
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_space_guard(t->c, t->space, &guard));
 	assert_int_equal(guard, 2);
 	must(store_space_guard(t->c, other, &guard));
@@ -305,36 +320,27 @@ static void a_rollback_undoes_these_verbs_too(void **state)
 static void a_check_finds_nothing_wrong_with_them(void **state)
 {
 	struct temp_store *t = *state;
-	struct store_check result = {.problems = -1};
-	struct buf problems;
 
-	buf_init(&problems, 65536);
 	add(t, t->space, 1, "task");
 	add(t, t->space, 2, "task");
 	put_agent(t, t->space, "ann", "{}", T0);
-	must(store_check(t->c, &result, &problems));
-	if (result.problems)
-		fail_msg("%s", problems.data);
-	assert_int_equal(result.envelopes, 2);
-	buf_release(&problems);
+	conformance_check(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_envelopes[] = {
-		with_store(an_envelope_comes_back_as_it_was_stored),
-		with_store(an_unknown_envelope_is_not_found),
-		with_store(a_taken_number_is_refused_and_nothing_changes),
-		with_store(the_highest_number_is_known_for_each_space),
-		with_store(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
-		with_store(tasks_are_listed_the_newest_first_and_in_pieces),
-		with_store(a_receipt_is_kept_once_for_each_memory_and_agent),
-		with_store(an_agent_is_made_and_its_settings_replaced),
-		with_store(agents_are_listed_in_the_order_of_their_names_and_in_pieces),
-		with_store(a_space_keeps_its_policy),
-		with_store(a_rollback_undoes_these_verbs_too),
-		with_store(a_check_finds_nothing_wrong_with_them),
-	};
+static const struct CMUnitTest envelopes[] = {
+	with_engine(an_envelope_comes_back_as_it_was_stored),
+	with_engine(an_unknown_envelope_is_not_found),
+	with_engine(a_taken_number_is_refused_and_nothing_changes),
+	with_engine(the_highest_number_is_known_for_each_space),
+	with_engine(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
+	with_engine(tasks_are_listed_the_newest_first_and_in_pieces),
+	with_engine(the_last_envelope_of_a_task_is_its_newest),
+	with_engine(a_receipt_is_kept_once_for_each_memory_and_agent),
+	with_engine(an_agent_is_made_and_its_settings_replaced),
+	with_engine(agents_are_listed_in_the_order_of_their_names_and_in_pieces),
+	with_engine(a_space_keeps_its_policy),
+	with_engine(a_rollback_undoes_these_verbs_too),
+	with_engine(a_check_finds_nothing_wrong_with_them),
+};
 
-	return cmocka_run_group_tests(store_envelopes, NULL, NULL);
-}
+CONFORMANCE_PART(envelopes);

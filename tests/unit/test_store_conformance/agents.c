@@ -1,5 +1,5 @@
-/* What webhooks ask the store: which agents have one, and what their receiver holds. */
-#include "temp_store.h"
+/* What webhooks ask: which agents have one, and what their receiver holds. */
+#include "conformance.h"
 
 static int64_t agent_with(struct temp_store *t, int64_t space, const char *name, const char *settings)
 {
@@ -90,12 +90,9 @@ static void what_a_receiver_holds_is_what_it_has_leased_and_nothing_else(void **
 	assert_int_equal(n, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		with_store(agents_whose_settings_hold_a_text_are_found_in_every_space),
-		with_store(what_a_receiver_holds_is_what_it_has_leased_and_nothing_else),
-	};
+static const struct CMUnitTest agents[] = {
+	with_engine(agents_whose_settings_hold_a_text_are_found_in_every_space),
+	with_engine(what_a_receiver_holds_is_what_it_has_leased_and_nothing_else),
+};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CONFORMANCE_PART(agents);
