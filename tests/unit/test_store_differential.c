@@ -5,7 +5,7 @@
 #include "test_store_conformance/differential.h"
 #include "test_store_conformance/show.h"
 
-enum { TRANSACTIONS = 700, OPERATIONS = 12, DEPTH = 4, OUT_MAX = 1 << 22 };
+enum { TRANSACTIONS = 2500, OPERATIONS = 12, DEPTH = 4, OUT_MAX = 1 << 22 };
 
 struct pair {
 	struct store_conn *c[2];	/* SQLite, and in memory */
@@ -99,7 +99,7 @@ static void engines_agree_on_seed(struct temp_store *t, uint64_t seed)
 	buf_init(&p.out[1], OUT_MAX);
 	for (p.transaction = 1; p.transaction <= TRANSACTIONS; p.transaction++) {
 		play_transaction(&p);
-		if (p.transaction % 50 == 0)
+		if (p.transaction % 100 == 0)
 			compare_all(&p);
 	}
 	buf_release(&p.out[0]);

@@ -35,9 +35,10 @@ static inline struct str some_name(uint64_t *random)
 /* Or none. */
 static inline struct str some_text(uint64_t *random)
 {
-	static const struct str texts[] = {{NULL, 0}, {"", 0}, {"a", 1}, {"a word", 6}, {"b", 1}, {"{\"b\":1}", 7}};
+	static const struct str texts[] = {{NULL, 0}, {"", 0}, {"a", 1}, {"a word", 6}, {"b", 1}, {"ab", 2},
+					   {"{\"b\":1}", 7}};
 
-	return texts[random_below(random, 6)];
+	return texts[random_below(random, 7)];
 }
 
 /* Or what is no agent's id. */

@@ -288,8 +288,10 @@ QUESTION(events)
 	struct event_row rows[ROWS];
 	int64_t space = random_chance(random, 300) ? 0 : some_space(random), id = 77;
 	uint64_t handoff = random_chance(random, 500) ? 0 : some_num(random);
-	int64_t after = (int64_t)random_below(random, 30);
+	int64_t after;
 
+	store_event_last(c, &after);
+	after = random_between(random, 0, after);
 	SHOW_LIST(show_event, store_events(c, space, handoff, after, some_max(random), arena, rows, &count));
 	show_status(out, store_event_count(c, space, handoff, &id));
 	show_number(out, &id);
@@ -304,8 +306,11 @@ QUESTION(event_pages)
 	struct event_row rows[ROWS];
 	struct event_filter f = {.space = random_chance(random, 300) ? 0 : some_space(random),
 				 .newest_first = random_chance(random, 400)};
-	int64_t after = (int64_t)random_below(random, 20), until = after + (int64_t)random_below(random, 40);
+	int64_t last = 0, after, until;
 
+	store_event_last(c, &last);
+	after = random_between(random, last < 40 ? 0 : last - 40, last);
+	until = after + (int64_t)random_below(random, 40);
 	if (random_chance(random, 300))
 		f.kinds = random_next(random);
 	if (random_chance(random, 300))
@@ -368,7 +373,8 @@ QUESTION(routes)
 }
 
 differential_op *const differential_questions[] = {
-	spaces, memories, replies, envelopes, tasks, receipts, agents, holders, targets, queues, handoff, handoffs,
-	results, events, event_pages, alerts, channels, subscribers, routes,
+	spaces, memories, memories, replies, envelopes, tasks, receipts, agents, holders, targets, queues, handoff,
+	handoffs, handoffs, handoffs, results, events, event_pages, event_pages, event_pages, alerts, channels,
+	subscribers, routes,
 };
 const size_t differential_question_count = sizeof(differential_questions) / sizeof(differential_questions[0]);
