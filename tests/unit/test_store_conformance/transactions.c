@@ -244,6 +244,32 @@ static void a_rollback_and_a_savepoint_undo_whatever_was_done(void **state)
 	buf_release(&ignored);
 }
 
+static void what_was_read_before_it_was_undone_is_not_there_afterwards(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = temp_memory(t->space, "undone"), r;
+	int64_t space, guard = 0;
+
+	for (int i = 0; i < 2; i++) {
+		must(store_begin(t->c));
+		must(store_savepoint(t->c));
+		m.num = 0;
+		must(store_memory_insert(t->c, &m));
+		must(store_space_create(t->c, STR("undone"), T0, &space));
+		assert_str(get(t, t->c, t->space, m.num, 0).content, "undone");
+		must(store_space_guard(t->c, space, &guard));
+		if (i == 0)
+			store_rollback(t->c);
+		else
+			must(store_rollback_to(t->c));
+		assert_int_equal(store_memory_get(t->c, t->space, m.num, 0, &t->arena, &r), STORE_NOT_FOUND);
+		assert_int_equal(store_space_guard(t->c, space, &guard), STORE_NOT_FOUND);
+	}
+	must(store_commit(t->c));
+	assert_int_equal(temp_insert(t, t->space, "another"), m.num);
+	assert_str(get(t, t->c, t->space, m.num, 0).content, "another");
+}
+
 /* --- Around the verbs ----------------------------------------------------------------------------- */
 
 static void note_event(void *ctx, const struct event_row *event)
@@ -304,6 +330,7 @@ static const struct CMUnitTest transactions[] = {
 	with_engine(a_reader_never_writes),
 	with_engine(a_snapshot_within_a_transaction_leaves_it_alone),
 	with_engine(a_rollback_and_a_savepoint_undo_whatever_was_done),
+	with_engine(what_was_read_before_it_was_undone_is_not_there_afterwards),
 	with_engine(whoever_listens_is_told_of_each_event_within_its_transaction),
 	with_engine(a_store_says_what_it_is_and_a_second_writer_is_kept_away),
 	with_engine(rows_may_be_shared_whatever_the_engine),
