@@ -24,7 +24,8 @@ static void compare(struct pair *p)
 		i++;
 	from = i > 300 ? i - 300 : 0;
 	if (a[i] != b[i])
-		fail_msg("seed %llu, transaction %zu:\nSQLite:    %.500s\nin memory: %.500s", (unsigned long long)p->seed, p->transaction, a + from, b + from);
+		fail_msg("seed %llu, transaction %zu:\nSQLite:    %.500s\nin memory: %.500s",
+			 (unsigned long long)p->seed, p->transaction, a + from, b + from);
 	buf_clear(&p->out[0]);
 	buf_clear(&p->out[1]);
 }

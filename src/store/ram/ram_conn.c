@@ -65,7 +65,8 @@ void ram_clear(struct store_conn *c)
 	ram_indexes_init(s);
 	s->due.len = s->event_count = s->text_count = s->mark_at = 0;
 	s->mark = 0;
-	memset(s->texts, 0, s->text_cap * sizeof(*s->texts));
+	if (s->texts)
+		memset(s->texts, 0, s->text_cap * sizeof(*s->texts));
 	arena_release(&s->arena);
 	ram_heal(c);
 }

@@ -180,24 +180,12 @@ static void agents_that_there_is_something_to_say_of_are_told_in_the_order_of_th
 	buf_release(&text);
 }
 
-static void a_space_has_its_name(void **state)
-{
-	struct temp_store *t = *state;
-	struct str name = STR("untouched");
-
-	assert_int_equal(store_space_name(t->c, t->space + 1, &t->arena, &name), STORE_NOT_FOUND);
-	assert_str(name, "untouched");
-	must(store_space_name(t->c, t->space, &t->arena, &name));
-	assert_str(name, "default");
-}
-
 static const struct CMUnitTest alerts[] = {
 	with_engine(an_alert_is_made_and_changed_but_not_what_it_is_about),
 	with_engine(alerts_are_listed_the_newest_first_by_what_is_wanted_and_in_pieces),
 	with_engine(the_last_alert_is_that_of_the_name_and_the_subject),
 	with_engine(of_old_alerts_those_are_kept_that_fire_or_are_untold),
 	with_engine(agents_that_there_is_something_to_say_of_are_told_in_the_order_of_their_ids),
-	with_engine(a_space_has_its_name),
 };
 
 CONFORMANCE_PART(alerts);
