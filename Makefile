@@ -127,6 +127,8 @@ BIN := $(OUT)/spine
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
+# The parts of the suite that every engine of the store must pass, and what it shares with another test.
+CONFORMANCE_OBJ := $(patsubst tests/unit/test_store_conformance/%.c,$(OUT)/conformance/%.o,$(wildcard tests/unit/test_store_conformance/*.c))
 
 .PHONY: binary unit-tests token-count
 binary: $(BIN)
@@ -157,7 +159,14 @@ $(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
 $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
-	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(filter %.o,$^) $(LIB) $(ALL_LIBS) -lcmocka
+
+$(OUT)/tests/test_store_conformance: $(CONFORMANCE_OBJ)
+$(OUT)/tests/test_store_differential: $(addprefix $(OUT)/conformance/,changes.o questions.o show.o)
+
+$(OUT)/conformance/%.o: tests/unit/test_store_conformance/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
 
 # What the program says about itself: pages that people and shells read at these places. The binary that users get
 # writes them whenever it is built; one that says the same as before keeps its content.

@@ -1,5 +1,5 @@
-/* store/store.h: envelopes, tasks, receipts, agents, and the policy of a space. See test_store.c. */
-#include "temp_store.h"
+/* Envelopes, tasks and receipts. */
+#include "conformance.h"
 
 static struct envelope_row envelope(int64_t space, uint64_t num, const char *task, const char *body)
 {
@@ -59,7 +59,7 @@ static void an_envelope_comes_back_as_it_was_stored(void **state)
 	memset(row.body_digest, 9, sizeof(row.body_digest));
 	must(insert(t, &row));
 	add(t, t->space, 8, "without a digest of the body");
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_envelope_get(t->c, t->space, 8, &t->arena, &r));
 	assert_false(r.has_body_digest);
 	must(store_envelope_get(t->c, t->space, 7, &t->arena, &r));
@@ -166,6 +166,21 @@ static void tasks_are_listed_the_newest_first_and_in_pieces(void **state)
 	assert_string_equal(tasks(t, other, 0, 10, NULL), "theirs:1");
 }
 
+static void the_last_envelope_of_a_task_is_its_newest(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row row;
+
+	assert_int_equal(store_task_last(t->c, t->space, STR("a"), &t->arena, &row), STORE_NOT_FOUND);
+	add(t, t->space, 3, "a");
+	add(t, t->space, 9, "a");
+	add(t, t->space, 11, "b");
+	add(t, t->space, 7, "a");
+	must(store_task_last(t->c, t->space, STR("a"), &t->arena, &row));
+	assert_int_equal(row.num, 9);
+	assert_str(row.task, "a");
+}
+
 /* --- Receipts ------------------------------------------------------------------------------------- */
 
 static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
@@ -198,77 +213,11 @@ static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
 	assert_int_equal(n, 0);
 }
 
-/* --- Agents --------------------------------------------------------------------------------------- */
-
 static void put_agent(struct temp_store *t, int64_t space, const char *name, const char *settings, int64_t at_ms)
 {
 	must(store_begin(t->c));
 	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms}));
 	must(store_commit(t->c));
-}
-
-static void an_agent_is_made_and_its_settings_replaced(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t other = temp_space(t, "other");
-	struct agent_row a = {.created_at_ms = 77};
-
-	assert_int_equal(store_agent_get(t->c, t->space, STR("ann"), &t->arena, &a), STORE_NOT_FOUND);
-	assert_int_equal(a.created_at_ms, 77);
-	put_agent(t, t->space, "ann", "{\"a\":1}", T0);
-	put_agent(t, t->space, "ann", "{\"b\":2}", T0 + 5);
-	must(store_agent_get(t->c, t->space, STR("ann"), &t->arena, &a));
-	assert_str(a.name, "ann");
-	assert_str(a.settings, "{\"b\":2}");
-	assert_int_equal(a.created_at_ms, T0);
-	assert_int_equal(a.updated_at_ms, T0 + 5);
-	assert_int_equal(store_agent_get(t->c, other, STR("ann"), &t->arena, &a), STORE_NOT_FOUND);
-	assert_int_equal(store_agent_get(t->c, t->space, STR("Ann"), &t->arena, &a), STORE_NOT_FOUND);
-}
-
-static void agents_are_listed_in_the_order_of_their_names_and_in_pieces(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t other = temp_space(t, "other");
-	struct agent_row rows[3];
-	size_t n = 99;
-
-	must(store_agents(t->c, t->space, STR_NULL, 3, &t->arena, rows, &n));
-	assert_int_equal(n, 0);
-	put_agent(t, t->space, "cid", "{}", T0);
-	put_agent(t, t->space, "ann", "{}", T0);
-	put_agent(t, t->space, "bob", "{}", T0);
-	put_agent(t, t->space, "dee", "{}", T0);
-	put_agent(t, other, "eve", "{}", T0);
-	must(store_agents(t->c, t->space, STR_NULL, 3, &t->arena, rows, &n));
-	assert_int_equal(n, 3);
-	assert_str(rows[0].name, "ann");
-	assert_str(rows[1].name, "bob");
-	assert_str(rows[2].name, "cid");
-	must(store_agents(t->c, t->space, STR("cid"), 3, &t->arena, rows, &n));
-	assert_int_equal(n, 1);
-	assert_str(rows[0].name, "dee");
-}
-
-/* --- The policy of a space ------------------------------------------------------------------------ */
-
-static void a_space_keeps_its_policy(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t other = temp_space(t, "other"), guard = 77;
-
-	must(store_space_guard(t->c, t->space, &guard));
-	assert_int_equal(guard, 0);
-	must(store_begin(t->c));
-	must(store_space_set_guard(t->c, t->space, 2));
-	assert_int_equal(store_space_set_guard(t->c, other + 1, 2), STORE_NOT_FOUND);
-	must(store_commit(t->c));
-	temp_store_reopen(t);
-	must(store_space_guard(t->c, t->space, &guard));
-	assert_int_equal(guard, 2);
-	must(store_space_guard(t->c, other, &guard));
-	assert_int_equal(guard, 0);
-	assert_int_equal(store_space_guard(t->c, other + 1, &guard), STORE_NOT_FOUND);
 }
 
 /* --- Together ------------------------------------------------------------------------------------- */
@@ -305,36 +254,24 @@ static void a_rollback_undoes_these_verbs_too(void **state)
 static void a_check_finds_nothing_wrong_with_them(void **state)
 {
 	struct temp_store *t = *state;
-	struct store_check result = {.problems = -1};
-	struct buf problems;
 
-	buf_init(&problems, 65536);
 	add(t, t->space, 1, "task");
 	add(t, t->space, 2, "task");
 	put_agent(t, t->space, "ann", "{}", T0);
-	must(store_check(t->c, &result, &problems));
-	if (result.problems)
-		fail_msg("%s", problems.data);
-	assert_int_equal(result.envelopes, 2);
-	buf_release(&problems);
+	conformance_check(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_envelopes[] = {
-		with_store(an_envelope_comes_back_as_it_was_stored),
-		with_store(an_unknown_envelope_is_not_found),
-		with_store(a_taken_number_is_refused_and_nothing_changes),
-		with_store(the_highest_number_is_known_for_each_space),
-		with_store(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
-		with_store(tasks_are_listed_the_newest_first_and_in_pieces),
-		with_store(a_receipt_is_kept_once_for_each_memory_and_agent),
-		with_store(an_agent_is_made_and_its_settings_replaced),
-		with_store(agents_are_listed_in_the_order_of_their_names_and_in_pieces),
-		with_store(a_space_keeps_its_policy),
-		with_store(a_rollback_undoes_these_verbs_too),
-		with_store(a_check_finds_nothing_wrong_with_them),
-	};
+static const struct CMUnitTest envelopes[] = {
+	with_engine(an_envelope_comes_back_as_it_was_stored),
+	with_engine(an_unknown_envelope_is_not_found),
+	with_engine(a_taken_number_is_refused_and_nothing_changes),
+	with_engine(the_highest_number_is_known_for_each_space),
+	with_engine(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
+	with_engine(tasks_are_listed_the_newest_first_and_in_pieces),
+	with_engine(the_last_envelope_of_a_task_is_its_newest),
+	with_engine(a_receipt_is_kept_once_for_each_memory_and_agent),
+	with_engine(a_rollback_undoes_these_verbs_too),
+	with_engine(a_check_finds_nothing_wrong_with_them),
+};
 
-	return cmocka_run_group_tests(store_envelopes, NULL, NULL);
-}
+CONFORMANCE_PART(envelopes);

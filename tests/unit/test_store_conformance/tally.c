@@ -1,5 +1,5 @@
-/* store/store.h: the count and the sequence of a space, in transactions that add much. See test_store.c. */
-#include "temp_store.h"
+/* The count and the sequence of a space, in transactions that add much. */
+#include "conformance.h"
 
 static int64_t count(struct store_conn *c, int64_t space)
 {
@@ -23,14 +23,8 @@ static uint64_t add(struct temp_store *t, int64_t space, uint64_t num)
  * committed, and first of all, because a count on the writing connection would bring the row up to date. */
 static void assert_sound(struct temp_store *t)
 {
-	struct store_check check;
-	struct buf problems;
-
-	temp_store_reopen(t);
-	buf_init(&problems, 65536);
-	must(store_check(t->c, &check, &problems));
-	assert_string_equal(buf_str(&problems).p, "");
-	buf_release(&problems);
+	conformance_reopen(t);
+	conformance_check(t);
 }
 
 static void spaces_that_are_filled_in_turns_count_each_their_own(void **state)
@@ -146,17 +140,14 @@ static void nothing_is_added_to_a_space_that_is_not_there(void **state)
 	assert_int_equal(count(t->c, t->space), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_tally[] = {
-		with_store(spaces_that_are_filled_in_turns_count_each_their_own),
-		with_store(a_count_holds_what_its_own_transaction_added),
-		with_store(a_number_that_was_chosen_moves_the_sequence_at_once),
-		with_store(what_is_forgotten_where_it_was_added_is_not_counted),
-		with_store(an_undone_part_takes_its_count_and_its_numbers_along),
-		with_store(a_rollback_leaves_nothing_for_the_next_transaction),
-		with_store(nothing_is_added_to_a_space_that_is_not_there),
-	};
+static const struct CMUnitTest tally[] = {
+	with_engine(spaces_that_are_filled_in_turns_count_each_their_own),
+	with_engine(a_count_holds_what_its_own_transaction_added),
+	with_engine(a_number_that_was_chosen_moves_the_sequence_at_once),
+	with_engine(what_is_forgotten_where_it_was_added_is_not_counted),
+	with_engine(an_undone_part_takes_its_count_and_its_numbers_along),
+	with_engine(a_rollback_leaves_nothing_for_the_next_transaction),
+	with_engine(nothing_is_added_to_a_space_that_is_not_there),
+};
 
-	return cmocka_run_group_tests(store_tally, NULL, NULL);
-}
+CONFORMANCE_PART(tally);

@@ -1,7 +1,5 @@
-/* store/store.h: pages of the history, and that it is only ever added to. See test_store.c. */
-#include "temp_store.h"
-
-#include <sqlite3.h>
+/* The history, and pages of it. */
+#include "conformance.h"
 
 enum { KIND_PLAIN = 1, KIND_RANGE = 22, KIND_AGENT = 30, KIND_NOTE = 32, KIND_WORD = 38, ROWS = 16 };
 
@@ -81,6 +79,63 @@ static void a_filter_holds_what_it_says(void **state)
 	assert_string_equal(page(t, (struct event_filter){.name = STR("docs")}, 0, 100, ROWS), "");
 }
 
+static int64_t add_event(struct temp_store *t, int64_t space, uint64_t handoff, int kind)
+{
+	struct event_row e = {.space = space, .at_ms = T0 + kind, .kind = kind, .handoff = handoff, .envelope = 3,
+			      .attempt = 2,
+			      .agent = STR("ann"), .note = STR("ü")};
+
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	return e.id;
+}
+
+static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), last = 77, first;
+	struct event_row e[8];
+	size_t n = 99;
+
+	must(store_event_last(t->c, &last));
+	assert_int_equal(last, 0);
+	first = add_event(t, t->space, 1, 11);
+	add_event(t, t->space, 2, 12);
+	add_event(t, other, 1, 13);
+	add_event(t, t->space, 0, 14);
+	last = add_event(t, t->space, 1, 15);
+	assert_true(last > first);
+	conformance_reopen(t);
+	must(store_events(t->c, 0, 0, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 5);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(e[i].kind, 11 + (int)i);
+	assert_int_equal(e[0].id, first);
+	assert_int_equal(e[0].space, t->space);
+	assert_int_equal(e[0].at_ms, T0 + 11);
+	assert_int_equal(e[0].handoff, 1);
+	assert_int_equal(e[0].envelope, 3);
+	assert_int_equal(e[0].attempt, 2);
+	assert_str(e[0].agent, "ann");
+	assert_null(e[0].actor.p);
+	assert_str(e[0].note, "ü");
+	must(store_events(t->c, t->space, 0, 0, 3, &t->arena, e, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(e[2].kind, 14);
+	must(store_events(t->c, t->space, 0, e[2].id, 3, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(e[0].kind, 15);
+	must(store_events(t->c, t->space, 1, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(e[0].kind, 11);
+	assert_int_equal(e[1].kind, 15);
+	must(store_events(t->c, t->space, 1, first, 8, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	must(store_event_last(t->c, &first));
+	assert_int_equal(first, last);
+}
+
 static void the_last_event_before_a_time_is_found(void **state)
 {
 	struct temp_store *t = *state;
@@ -100,38 +155,11 @@ static void the_last_event_before_a_time_is_found(void **state)
 	assert_int_equal(id, 100);
 }
 
-/* Not even somebody with the file in his hands changes it by mistake. */
-static void an_event_is_never_changed_or_removed(void **state)
-{
-	struct temp_store *t = *state;
-	static const char *const attempts[] = {
-		"UPDATE event SET actor = 'nobody'", "DELETE FROM event", "DELETE FROM event WHERE id = 1",
-		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
-	};
-	char path[300];
-	sqlite3 *db;
+static const struct CMUnitTest events[] = {
+	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
+	with_engine(a_filter_holds_what_it_says),
+	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
+	with_engine(the_last_event_before_a_time_is_found),
+};
 
-	add(t, (struct event_row){.actor = STR("ann")});
-	store_close(t->c);
-	t->c = NULL;
-	snprintf(path, sizeof(path), "%s/spine.db", t->dir);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
-		if ((sqlite3_exec(db, attempts[i], NULL, NULL, NULL) & 0xff) != SQLITE_CONSTRAINT)
-			fail_msg("not refused: %s", attempts[i]);
-	sqlite3_close(db);
-	t->c = temp_store_open(t, STORE_WRITE);
-	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest store_events[] = {
-		with_store(a_page_is_a_stretch_of_the_history_in_either_order),
-		with_store(a_filter_holds_what_it_says),
-		with_store(the_last_event_before_a_time_is_found),
-		with_store(an_event_is_never_changed_or_removed),
-	};
-
-	return cmocka_run_group_tests(store_events, NULL, NULL);
-}
+CONFORMANCE_PART(events);

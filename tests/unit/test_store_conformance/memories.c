@@ -1,7 +1,5 @@
-/* store/store.h: what every engine promises about spaces, memories and kept replies. The suite goes on in
- * test_store_envelopes.c and test_store_whole.c. Nothing in these three knows which engine it is; what is the business
- * of one engine's files alone is tested beside them (test_store_sqlite.c). */
-#include "temp_store.h"
+/* Memories. */
+#include "conformance.h"
 
 static struct memory get(struct temp_store *t, struct store_conn *c, int64_t space, uint64_t num, uint32_t version)
 {
@@ -31,85 +29,6 @@ static void add_version(struct temp_store *t, uint64_t num, const char *content)
 	must(store_begin(t->c));
 	must(store_memory_add_version(t->c, &m));
 	must(store_commit(t->c));
-}
-
-/* --- Spaces --------------------------------------------------------------------------------------- */
-
-static void a_space_is_found_by_its_name_once_it_was_made(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t id = temp_space(t, "other"), found = 0;
-
-	must(store_space_find(t->c, STR("other"), &found));
-	assert_int_equal(found, id);
-	assert_int_not_equal(id, t->space);
-	assert_int_equal(count(t->c, id), 0);
-}
-
-static void an_unknown_space_is_not_found(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t id = 77;
-
-	assert_int_equal(store_space_find(t->c, STR("nowhere"), &id), STORE_NOT_FOUND);
-	assert_int_equal(store_space_find(t->c, STR(""), &id), STORE_NOT_FOUND);
-	assert_int_equal(store_space_find(t->c, STR("defaul"), &id), STORE_NOT_FOUND);
-	assert_int_equal(id, 77);
-}
-
-static void a_space_cannot_be_made_twice(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t id = 77, found;
-
-	must(store_begin(t->c));
-	assert_int_equal(store_space_create(t->c, STR("default"), T0, &id), STORE_EXISTS);
-	assert_int_equal(id, 77);
-	must(store_space_create(t->c, STR("another"), T0, &id));
-	must(store_commit(t->c));
-	must(store_space_find(t->c, STR("default"), &found));
-	assert_int_equal(found, t->space);
-	must(store_space_find(t->c, STR("another"), &found));
-	assert_int_equal(found, id);
-}
-
-static void spaces_are_listed_in_order_and_in_pieces_with_what_they_hold(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t second = temp_space(t, "second"), third = temp_space(t, "third");
-	struct store_conn *reader;
-	struct space_row rows[4];
-	size_t n = 77;
-
-	temp_insert(t, second, "one");
-	temp_insert(t, second, "two");
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, second, 1, T0));
-	must(store_commit(t->c));
-	reader = temp_store_open(t, STORE_READ);
-	must(store_spaces(reader, 0, 4, &t->arena, rows, &n));
-	assert_int_equal(n, 3);
-	assert_str(rows[0].name, "default");
-	assert_str(rows[1].name, "second");
-	assert_str(rows[2].name, "third");
-	assert_int_equal(rows[1].id, second);
-	assert_int_equal(rows[1].memories, 1);
-	assert_int_equal(rows[1].created_at_ms, T0);
-	assert_int_equal(rows[2].memories, 0);
-	must(store_spaces(reader, second, 4, &t->arena, rows, &n));
-	assert_int_equal(n, 1);
-	assert_int_equal(rows[0].id, third);
-	must(store_spaces(reader, 0, 2, &t->arena, rows, &n));
-	assert_int_equal(n, 2);
-	must(store_spaces(reader, third, 4, &t->arena, rows, &n));
-	assert_int_equal(n, 0);
-	store_close(reader);
-	/* The writer sees its own transaction. */
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, second, 2, T0));
-	must(store_spaces(t->c, 0, 4, &t->arena, rows, &n));
-	assert_int_equal(rows[1].memories, 0);
-	store_rollback(t->c);
 }
 
 /* --- Numbers -------------------------------------------------------------------------------------- */
@@ -222,7 +141,7 @@ static void every_field_comes_back_as_it_was_given(void **state)
 	must(store_begin(t->c));
 	must(store_memory_insert(t->c, &m));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	r = get(t, t->c, t->space, 4821, 0);
 	assert_int_equal(r.space, t->space);
 	assert_int_equal(r.num, 4821);
@@ -408,7 +327,7 @@ static void forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone(
 	must(store_memory_set_pinned(t->c, t->space, num, true));
 	must(store_memory_forget(t->c, t->space, num, T0 + 5));
 	must(store_commit(t->c));
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	for (uint32_t version = 0; version <= 2; version++) {
 		m = get(t, t->c, t->space, num, version);
 		assert_int_equal(m.num, num);
@@ -513,214 +432,26 @@ static void what_is_done_in_one_space_is_not_seen_in_another(void **state)
 	assert_str(list[0].content, "theirs");
 }
 
-/* --- Kept replies --------------------------------------------------------------------------------- */
+static const struct CMUnitTest memories[] = {
+	with_engine(numbers_count_up_from_one_in_each_space),
+	with_engine(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
+	with_engine(a_taken_number_is_refused_and_nothing_changes),
+	with_engine(the_number_of_a_forgotten_memory_stays_taken),
+	with_engine(the_sequence_ends_at_the_highest_number),
+	with_engine(what_is_rolled_back_takes_no_number),
+	with_engine(every_field_comes_back_as_it_was_given),
+	with_engine(text_that_is_not_set_differs_from_empty_text),
+	with_engine(text_is_kept_by_its_length),
+	with_engine(an_unknown_memory_is_not_found),
+	with_engine(each_version_is_kept_and_the_newest_is_the_answer),
+	with_engine(a_version_of_an_unknown_memory_is_refused),
+	with_engine(versions_are_listed_the_newest_first_and_in_pieces),
+	with_engine(a_pin_makes_no_version_and_holds_for_all_of_them),
+	with_engine(a_superseded_memory_names_its_successor_and_keeps_its_content),
+	with_engine(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
+	with_engine(forgetting_what_is_forgotten_or_unknown_changes_nothing),
+	with_engine(a_scan_goes_through_the_newest_versions_of_a_space_in_order),
+	with_engine(what_is_done_in_one_space_is_not_seen_in_another),
+};
 
-static void put_reply(struct temp_store *t, int64_t space, const char *key, const char *body, int64_t at_ms,
-		      const uint64_t *nums, size_t num_count)
-{
-	struct kept_reply reply = {.status = 201, .etag = STR("\"e\""), .body = str_of(body), .at_ms = at_ms};
-
-	memset(reply.request_digest, 7, sizeof(reply.request_digest));
-	must(store_begin(t->c));
-	must(store_reply_put(t->c, space, str_of(key), &reply, nums, num_count));
-	must(store_commit(t->c));
-}
-
-static bool has_reply(struct temp_store *t, int64_t space, const char *key)
-{
-	struct kept_reply reply;
-	enum store_status status = store_reply_get(t->c, space, str_of(key), &t->arena, &reply);
-
-	assert_true(status == STORE_OK || status == STORE_NOT_FOUND);
-	return status == STORE_OK;
-}
-
-static void a_kept_reply_comes_back_as_it_was(void **state)
-{
-	struct temp_store *t = *state;
-	struct kept_reply r;
-	uint8_t digest[32];
-
-	put_reply(t, t->space, "key", "{\"id\":\"ms-1\"}", T0 + 3, NULL, 0);
-	temp_store_reopen(t);
-	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
-	memset(digest, 7, sizeof(digest));
-	assert_memory_equal(r.request_digest, digest, sizeof(digest));
-	assert_int_equal(r.status, 201);
-	assert_str(r.etag, "\"e\"");
-	assert_null(r.location.p);
-	assert_str(r.body, "{\"id\":\"ms-1\"}");
-	assert_int_equal(r.at_ms, T0 + 3);
-}
-
-static void a_reply_is_kept_for_its_space_and_its_very_key(void **state)
-{
-	struct temp_store *t = *state;
-	int64_t other = temp_space(t, "other");
-
-	put_reply(t, t->space, "key", "a", T0, NULL, 0);
-	assert_true(has_reply(t, t->space, "key"));
-	assert_false(has_reply(t, t->space, "Key"));
-	assert_false(has_reply(t, t->space, "key "));
-	assert_false(has_reply(t, other, "key"));
-	put_reply(t, other, "key", "b", T0, NULL, 0);
-	assert_true(has_reply(t, other, "key"));
-}
-
-static void a_reply_put_again_replaces_the_old_one(void **state)
-{
-	struct temp_store *t = *state;
-	struct kept_reply r;
-
-	put_reply(t, t->space, "key", "old", T0, NULL, 0);
-	put_reply(t, t->space, "key", "new", T0 + 1, NULL, 0);
-	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
-	assert_str(r.body, "new");
-	assert_int_equal(r.at_ms, T0 + 1);
-}
-
-static void old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time(void **state)
-{
-	struct temp_store *t = *state;
-
-	put_reply(t, t->space, "a", "a", T0 + 1, NULL, 0);
-	put_reply(t, t->space, "b", "b", T0 + 2, NULL, 0);
-	put_reply(t, t->space, "c", "c", T0 + 3, NULL, 0);
-	put_reply(t, t->space, "d", "d", T0 + 4, NULL, 0);
-	put_reply(t, t->space, "a", "again", T0 + 5, NULL, 0);
-	must(store_begin(t->c));
-	must(store_reply_prune(t->c, T0 + 4, 1));
-	assert_false(has_reply(t, t->space, "b"));
-	assert_true(has_reply(t, t->space, "c"));
-	must(store_reply_prune(t->c, T0 + 4, 10));
-	assert_false(has_reply(t, t->space, "c"));
-	assert_true(has_reply(t, t->space, "d"));
-	must(store_reply_prune(t->c, T0 + 4, 10));
-	must(store_commit(t->c));
-	assert_true(has_reply(t, t->space, "d"));
-	assert_true(has_reply(t, t->space, "a"));
-}
-
-static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b"), c = temp_insert(t, t->space,
-			"c");
-	int64_t other = temp_space(t, "other");
-	struct kept_reply r;
-
-	assert_int_equal(temp_insert(t, other, "x"), a);
-	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
-	put_reply(t, t->space, "two", "tells of b and c", T0, (uint64_t[]){b, c}, 2);
-	put_reply(t, other, "one", "tells of the other a", T0, &a, 1);
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, t->space, c, T0 + 5));
-	must(store_commit(t->c));
-	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
-	assert_int_equal(r.body.n, 0);
-	assert_int_equal(r.status, 201);
-	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
-	assert_str(r.body, "tells of a");
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, t->space, a, T0 + 5));
-	must(store_memory_forget(t->c, t->space, b, T0 + 5));
-	must(store_commit(t->c));
-	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
-	assert_int_equal(r.body.n, 0);
-	must(store_reply_get(t->c, other, STR("one"), &t->arena, &r));
-	assert_str(r.body, "tells of the other a");
-}
-
-/* The answer was being made while the memory was forgotten. */
-static void a_reply_that_tells_of_the_forgotten_is_kept_empty(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
-	struct kept_reply r;
-
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, t->space, b, T0 + 5));
-	must(store_commit(t->c));
-	put_reply(t, t->space, "key", "tells of a and b", T0, (uint64_t[]){a, b}, 2);
-	must(store_reply_get(t->c, t->space, STR("key"), &t->arena, &r));
-	assert_int_equal(r.body.n, 0);
-}
-
-static void several_replies_may_tell_of_a_memory(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
-	struct kept_reply r;
-
-	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
-	put_reply(t, t->space, "two", "tells of a twice, and of b", T0, (uint64_t[]){a, a, b}, 3);
-	put_reply(t, t->space, "three", "told of a", T0, &a, 1);
-	put_reply(t, t->space, "three", "tells of b", T0, &b, 1);
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, t->space, a, T0 + 5));
-	must(store_commit(t->c));
-	must(store_reply_get(t->c, t->space, STR("one"), &t->arena, &r));
-	assert_int_equal(r.body.n, 0);
-	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
-	assert_int_equal(r.body.n, 0);
-	must(store_reply_get(t->c, t->space, STR("three"), &t->arena, &r));
-	assert_str(r.body, "tells of b");
-}
-
-/* A reply's place must not be given to another one that a forgotten memory would then empty. */
-static void a_pruned_reply_is_not_mistaken_for_a_later_one(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
-	struct kept_reply r;
-
-	put_reply(t, t->space, "one", "tells of a", T0, &a, 1);
-	must(store_begin(t->c));
-	must(store_reply_prune(t->c, T0 + 1, 10));
-	must(store_commit(t->c));
-	put_reply(t, t->space, "two", "tells of b", T0 + 2, &b, 1);
-	must(store_begin(t->c));
-	must(store_memory_forget(t->c, t->space, a, T0 + 5));
-	must(store_commit(t->c));
-	must(store_reply_get(t->c, t->space, STR("two"), &t->arena, &r));
-	assert_str(r.body, "tells of b");
-}
-
-int main(void)
-{
-	const struct CMUnitTest store_conformance[] = {
-		with_store(a_space_is_found_by_its_name_once_it_was_made),
-		with_store(an_unknown_space_is_not_found),
-		with_store(a_space_cannot_be_made_twice),
-		with_store(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
-		with_store(numbers_count_up_from_one_in_each_space),
-		with_store(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
-		with_store(a_taken_number_is_refused_and_nothing_changes),
-		with_store(the_number_of_a_forgotten_memory_stays_taken),
-		with_store(the_sequence_ends_at_the_highest_number),
-		with_store(what_is_rolled_back_takes_no_number),
-		with_store(every_field_comes_back_as_it_was_given),
-		with_store(text_that_is_not_set_differs_from_empty_text),
-		with_store(text_is_kept_by_its_length),
-		with_store(an_unknown_memory_is_not_found),
-		with_store(each_version_is_kept_and_the_newest_is_the_answer),
-		with_store(a_version_of_an_unknown_memory_is_refused),
-		with_store(versions_are_listed_the_newest_first_and_in_pieces),
-		with_store(a_pin_makes_no_version_and_holds_for_all_of_them),
-		with_store(a_superseded_memory_names_its_successor_and_keeps_its_content),
-		with_store(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
-		with_store(forgetting_what_is_forgotten_or_unknown_changes_nothing),
-		with_store(a_scan_goes_through_the_newest_versions_of_a_space_in_order),
-		with_store(what_is_done_in_one_space_is_not_seen_in_another),
-		with_store(a_kept_reply_comes_back_as_it_was),
-		with_store(a_reply_is_kept_for_its_space_and_its_very_key),
-		with_store(a_reply_put_again_replaces_the_old_one),
-		with_store(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
-		with_store(forgetting_a_memory_empties_the_reply_that_told_of_it),
-		with_store(a_reply_that_tells_of_the_forgotten_is_kept_empty),
-		with_store(several_replies_may_tell_of_a_memory),
-		with_store(a_pruned_reply_is_not_mistaken_for_a_later_one),
-	};
-
-	return cmocka_run_group_tests(store_conformance, NULL, NULL);
-}
+CONFORMANCE_PART(memories);

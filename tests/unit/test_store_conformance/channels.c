@@ -1,5 +1,5 @@
-/* store/store.h: channels, their subscribers, and routes. See test_store.c. */
-#include "temp_store.h"
+/* Channels, their subscribers, and routes. */
+#include "conformance.h"
 
 static void put_channel(struct temp_store *t, int64_t space, const char *name, const char *description, int64_t at_ms)
 {
@@ -67,7 +67,7 @@ static void a_channel_is_made_and_its_description_changed(void **state)
 	assert_int_equal(row.subscribers, 0);
 	id = row.id;
 	put_channel(t, t->space, "news", "wäs ist", T0 + 5);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_channel_get(t->c, t->space, STR("news"), &t->arena, &row));
 	assert_int_equal(row.id, id);
 	assert_int_equal(row.created_at_ms, T0);
@@ -115,7 +115,7 @@ static void an_agent_subscribes_once_and_leaves(void **state)
 	subscribe(t, news, ann);
 	subscribe(t, news, bob);
 	subscribe(t, other, ann);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	assert_string_equal(subscribers(t, news, 8), "ann bob");
 	assert_string_equal(subscribers(t, news, 1), "ann");
 	assert_string_equal(subscribers(t, other, 8), "ann");
@@ -148,7 +148,7 @@ static void a_route_is_made_replaced_and_deleted(void **state)
 	put_route(t, t->space, "r", "{\"to\":\"ann\"}", T0);
 	put_route(t, other, "r", "{\"to\":\"cid\"}", T0);
 	put_route(t, t->space, "r", "{\"to\":\"bob\"}", T0 + 5);
-	temp_store_reopen(t);
+	conformance_reopen(t);
 	must(store_routes(t->c, t->space, STR_NULL, 4, &t->arena, rows, &n));
 	assert_int_equal(n, 1);
 	assert_str(rows[0].name, "r");
@@ -212,30 +212,21 @@ static void a_rollback_undoes_these_verbs_too(void **state)
 static void a_check_finds_nothing_wrong_with_them(void **state)
 {
 	struct temp_store *t = *state;
-	struct store_check result = {.problems = -1};
-	struct buf problems;
 
-	buf_init(&problems, 65536);
 	put_channel(t, t->space, "news", NULL, T0);
 	subscribe(t, channel_id(t, t->space, "news"), agent_id(t, t->space, "ann"));
 	put_route(t, t->space, "r", "{}", T0);
-	must(store_check(t->c, &result, &problems));
-	if (result.problems)
-		fail_msg("%s", problems.data);
-	buf_release(&problems);
+	conformance_check(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest store_channels[] = {
-		with_store(a_channel_is_made_and_its_description_changed),
-		with_store(channels_are_listed_in_the_order_of_their_names_and_in_pieces),
-		with_store(an_agent_subscribes_once_and_leaves),
-		with_store(a_route_is_made_replaced_and_deleted),
-		with_store(routes_are_listed_in_the_order_of_their_names_and_in_pieces),
-		with_store(a_rollback_undoes_these_verbs_too),
-		with_store(a_check_finds_nothing_wrong_with_them),
-	};
+static const struct CMUnitTest channels[] = {
+	with_engine(a_channel_is_made_and_its_description_changed),
+	with_engine(channels_are_listed_in_the_order_of_their_names_and_in_pieces),
+	with_engine(an_agent_subscribes_once_and_leaves),
+	with_engine(a_route_is_made_replaced_and_deleted),
+	with_engine(routes_are_listed_in_the_order_of_their_names_and_in_pieces),
+	with_engine(a_rollback_undoes_these_verbs_too),
+	with_engine(a_check_finds_nothing_wrong_with_them),
+};
 
-	return cmocka_run_group_tests(store_channels, NULL, NULL);
-}
+CONFORMANCE_PART(channels);
