@@ -81,7 +81,7 @@ static int send_patch(struct cli *cli, const struct buf *body)
 	const char *id = cli->options.args[0];
 	struct client_request request = {
 		.method = "PATCH",
-		.path = ask_memory_path(cli->arena, id, ""),
+		.path = ask_path(cli->arena, "/v1/memories/", id, ""),
 		.body = buf_str(body),
 		.if_match = version_match(cli, id),
 	};
@@ -155,7 +155,7 @@ static int exec_revert(struct cli *cli)
 
 	if (!read_target(cli, &id, &version))
 		return cli_usage(cli, "expected an id and a version: spine revert ms-1 2, or ms-1@2");
-	request.path = ask_memory_path(cli->arena, id, "/revert");
+	request.path = ask_path(cli->arena, "/v1/memories/", id, "/revert");
 	request.body = arena_printf(cli->arena, "{\"version\":%llu}", (unsigned long long)version);
 	request.if_match = version_match(cli, id);
 	return ask_print(cli, &request, show_version);
