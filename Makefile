@@ -100,7 +100,7 @@ screenshots: deps-test	## pictures of the dashboard for the documentation, in do
 	@SPINE_BIN=$(BIN) node tests/dashboard/screenshots.mjs docs/screenshots
 
 clean:	## remove what was built
-	rm -rf build
+	rm -rf build $(PAGES)
 
 help:	## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14 | sed 's/^/  make /'
@@ -163,7 +163,24 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
 
-# The simulation of delivery. Its store comes before the library's, so that SQLite is left out.
+# What the program says about itself: pages that people and shells read at these places. The binary that users get
+# writes them whenever it is built; one that says the same as before keeps its content.
+PAGES := docs/cli.md man/spine.1 completions/spine.bash completions/_spine completions/spine.fish
+docs/cli.md: PAGE_IS = help --markdown
+man/spine.1: PAGE_IS = help --man
+completions/spine.bash: PAGE_IS = completion bash
+completions/_spine: PAGE_IS = completion zsh
+completions/spine.fish: PAGE_IS = completion fish
+
+ifeq ($(SAN),)
+binary: $(PAGES)
+$(PAGES): $(BIN)
+	@mkdir -p $(@D)
+	@$(BIN) $(PAGE_IS) >$(OUT)/$(@F)
+	@if cmp -s $(OUT)/$(@F) $@; then rm $(OUT)/$(@F); touch $@; else mv $(OUT)/$(@F) $@; printf '  %-4s %s\n' GEN $@; fi
+endif
+
+# The simulation of delivery, on the store in memory.
 SIM_OBJ := $(patsubst tests/sim/%.c,$(OUT)/sim/%.o,$(wildcard tests/sim/*.c))
 
 $(OUT)/tests/sim: $(SIM_OBJ) $(LIB)
@@ -220,9 +237,43 @@ $(OUT)/token_tables.o: src/token/tables.S $(TABLES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -DTOKEN_TABLES='"$(TABLES)"' -c -o $@ $<
 
-# --- Schemas: written by hand, part of the binary ----------------------------------------------------
+# --- What is made from the descriptions of the operations (src/api/describe) ---------------------------
 
-$(OUT)/schemas.o: src/api/schemas.S $(wildcard schemas/*.json)
+# The tool needs the tables, and of the library only what they use; not what it helps to make.
+DESCRIBE := $(OUT)/describe
+DESCRIBE_LIB := $(OUT)/libdescribe.a
+
+$(DESCRIBE): $(OUT)/tools/describe.o $(DESCRIBE_LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(DESCRIBE_LIB) $(ALL_LIBS)
+
+$(DESCRIBE_LIB): $(filter-out $(OUT)/schemas.o,$(LIB_OBJ))
+	@rm -f $@
+	$(call say,AR)ar rcs $@ $^
+
+$(OUT)/tools/%.o: tools/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Addresses of a kernel with much randomness in them confuse the thread sanitizer.
+ifeq ($(SAN),thread)
+  PLAINLY := $(shell setarch "$$(uname -m)" -R true 2>/dev/null && echo setarch "$$(uname -m)" -R)
+endif
+
+$(OUT)/openapi.json: $(DESCRIBE)
+	$(call say,GEN)$(PLAINLY) $(DESCRIBE) openapi >$@
+
+# The variants share it: they make the same.
+schemas/openapi.json: $(OUT)/openapi.json
+	@cmp -s $< $@ && touch $@ || cp $< $@
+
+.PHONY: docs-tables
+docs-tables: $(DESCRIBE)	## the tables of fields in docs/protocol.md, made anew
+	@$(DESCRIBE) tables docs/protocol.md >$(OUT)/protocol.md
+	@cmp -s $(OUT)/protocol.md docs/protocol.md || cp $(OUT)/protocol.md docs/protocol.md
+
+# --- Schemas: part of the binary. Those of the envelopes are written by hand ---------------------------
+
+$(OUT)/schemas.o: src/api/schemas.S schemas/envelope-1.json schemas/envelope-2.json schemas/openapi.json
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 

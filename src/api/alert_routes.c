@@ -3,34 +3,15 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "engine/watch.h"
 #include "codec/json_member.h"
-#include "core/watch/alerts.h"
+#include "engine/alert_decide.h"
+#include "engine/alert_list.h"
 
 #include <stdio.h>
 
 enum { BY_MAX_BYTES = 128, WHY_MAX_BYTES = 1024, FIRING_PAGE = 1000, PAST_PAGE = 100 };
 
 #define SILENCE_MAX_MS (INT64_C(30) * 24 * 3600 * 1000)
-
-struct alerts_list {
-	enum alerts_wanted wanted;
-	struct page page;
-	struct alert_row *rows;
-	size_t count;
-	bool has_more;
-	struct alert_rule rules[ALERT_RULES_MAX];
-	size_t rule_count;
-};
-
-struct deciding {
-	int64_t id;
-	struct str by;
-	struct str why;
-	int64_t for_ms;
-	bool silences;
-	struct alert_row row;
-};
 
 static void put_alert(struct json_writer *w, const struct alert_row *row, struct str space_name)
 {
@@ -61,12 +42,11 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 
 static enum problem_code decode_list(struct call *call)
 {
-	struct alerts_list *l = arena_zalloc(call->op->arena, sizeof(*l));
 	static const char *const known[] = {"state", NULL};
+	struct alert_list *l = call_op(call);
 	struct str state = call_query(call, "state");
 	enum problem_code code = page_read_only(call, known, &l->page);
 
-	call->input = l;
 	if (code != P_OK)
 		return code;
 	l->wanted = ALERTS_FIRING;
@@ -81,39 +61,6 @@ static enum problem_code decode_list(struct call *call)
 	/* Who asks what is wrong wants all of it. */
 	if (call_query(call, "page_size").p == NULL)
 		l->page.size = l->wanted == ALERTS_FIRING ? FIRING_PAGE : PAST_PAGE;
-	return P_OK;
-}
-
-/* As they are in force for the space: what is usual there is in its figures. */
-static void read_rules(struct call *call, struct alerts_list *l)
-{
-	const struct alert_rules *rules = watch_rules(call->api->engine->watch);
-	struct stats *s = watch_lock(call->api->engine->watch);
-	struct stats_series *series = call->op->space ? stats_of_space(s, call->op->space) : NULL;
-	struct stats_view view, day;
-
-	stats_view(series, rules->window, call->op->now_ms, &view);
-	stats_view(series, STATS_24H, call->op->now_ms, &day);
-	watch_unlock(call->api->engine->watch);
-	l->rule_count = alert_rules_list(rules, &view, &day, l->rules);
-}
-
-static enum problem_code read_list(struct call *call, struct store_conn *c)
-{
-	struct alerts_list *l = call->input;
-	enum store_status status;
-
-	read_rules(call, l);
-	if (call->op->space == 0)
-		return P_OK;
-	l->rows = arena_calloc(call->op->arena, l->page.size + 1, sizeof(*l->rows));
-	status = store_alerts(c, call->op->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, call->op->arena,
-			      l->rows, &l->count);
-	if (status != STORE_OK)
-		return problem_of_store(&call->op->problem, status);
-	l->has_more = l->count > l->page.size;
-	if (l->has_more)
-		l->count = l->page.size;
 	return P_OK;
 }
 
@@ -141,7 +88,7 @@ static void put_rule(struct json_writer *w, const struct alert_rule *rule, const
 
 static void encode_list(struct call *call)
 {
-	struct alerts_list *l = call->input;
+	struct alert_list *l = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
@@ -158,7 +105,7 @@ static void encode_list(struct call *call)
 	json_begin_array(&w);
 	for (size_t i = 0; i < l->rule_count; i++) {
 		json_begin_object(&w);
-		put_rule(&w, &l->rules[i], watch_rules(call->api->engine->watch));
+		put_rule(&w, &l->rules[i], l->judged_by);
 		json_end_object(&w);
 	}
 	json_end_array(&w);
@@ -170,12 +117,11 @@ static void encode_list(struct call *call)
 
 static enum problem_code decode_decision(struct call *call)
 {
-	struct deciding *d = arena_zalloc(call->op->arena, sizeof(*d));
+	struct alert_decide *d = call_op(call);
 	struct str id = call->params[0];
 	uint64_t num;
 	enum problem_code code;
 
-	call->input = d;
 	if (!str_has_prefix(id, STR("al-")) || !str_to_u64(str_sub(id, 3, id.n), &num) || num == 0 || num > INT64_MAX)
 		return problem_set(&call->op->problem, P_ALERT_NOT_FOUND, "id",
 				   "\"%.*s\" is not the id of an alert; expected one as in al-12",
@@ -201,7 +147,7 @@ static enum problem_code decode_silence(struct call *call)
 {
 	static const char *const known[] = {"by", "for_s", "why", NULL};
 	enum problem_code code = decode_decision(call);
-	struct deciding *d = call->input;
+	struct alert_decide *d = call_op(call);
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	d->silences = true;
@@ -214,42 +160,9 @@ static enum problem_code decode_silence(struct call *call)
 	return code == P_OK ? decode_str(&call->body, "why", 1, WHY_MAX_BYTES, &d->why, &call->op->problem) : code;
 }
 
-static enum problem_code write_decision(struct call *call, struct store_conn *c)
-{
-	struct deciding *d = call->input;
-	struct alert_row *row = &d->row;
-	enum store_status status = call->op->space ? store_alert_get(c, d->id, call->op->arena, row) : STORE_NOT_FOUND;
-
-	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != call->op->space))
-		return problem_set(&call->op->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
-				   (long long)d->id);
-	if (status == STORE_OK && d->silences) {
-		row->silenced_until_ms = d->for_ms ? call->op->now_ms + d->for_ms : 0;
-		row->silenced_by = d->for_ms ? d->by : STR_NULL;
-		row->silenced_why = d->for_ms ? d->why : STR_NULL;
-		row->is_untold = row->is_untold && d->for_ms == 0;
-	} else if (status == STORE_OK && row->acknowledged_at_ms == 0) {
-		/* Who was first keeps it. */
-		row->acknowledged_by = d->by;
-		row->acknowledged_at_ms = call->op->now_ms;
-	}
-	if (status == STORE_OK)
-		status = store_alert_put(c, row);
-	if (status != STORE_OK)
-		return problem_of_store(&call->op->problem, status);
-	call->op->told = (struct event_row){
-		.kind = d->silences ? EVENT_ALERT_SILENCED : EVENT_ALERT_ACKED,
-		.agent = row->agent,
-		.actor = d->by,
-		.note = arena_printf(call->op->arena, "al-%lld %.*s%s%.*s", (long long)row->id, STR_ARG(row->name),
-				     d->why.p ? ": " : "", STR_ARG(d->why)),
-	};
-	return P_OK;
-}
-
 static void encode_decision(struct call *call)
 {
-	struct deciding *d = call->input;
+	struct alert_decide *d = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
@@ -259,10 +172,8 @@ static void encode_decision(struct call *call)
 }
 
 const struct route alert_routes[] = {
-	{HTTP_GET, "/v1/alerts", 0, .decode = decode_list, .read = read_list, .encode = encode_list},
-	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, .decode = decode_ack, .write = write_decision,
-	 .encode = encode_decision},
-	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, .decode = decode_silence, .write = write_decision,
-	 .encode = encode_decision},
+	{HTTP_GET, "/v1/alerts", 0, &alert_list_kind, decode_list, encode_list},
+	{HTTP_POST, "/v1/alerts/{}/ack", ROUTE_BODY_OPTIONAL, &alert_decide_kind, decode_ack, encode_decision},
+	{HTTP_POST, "/v1/alerts/{}/silence", ROUTE_BODY, &alert_decide_kind, decode_silence, encode_decision},
 	{0},
 };

@@ -268,8 +268,6 @@ static void finish(struct op *op)
 		call->finish(call);
 		return;
 	}
-	if (call->is_kept)
-		return;
 	if (op->problem.code == P_OK && op->is_replayed)
 		put_kept(call);
 	else if (op->problem.code == P_OK && call->reply.len == 0 && !http_req_is_gone(call->req))
@@ -299,57 +297,15 @@ static void wait_for(struct op *op, int64_t wait_ms)
 
 static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
 
-/* --- The old way --- */
-
-static enum problem_code old_read(struct op *op, struct store_conn *c)
-{
-	return call_of(op)->route->read(call_of(op), c);
-}
-
-static enum problem_code old_prepare(struct op *op, struct store_conn *c)
-{
-	return call_of(op)->route->prepare(call_of(op), c);
-}
-
-static enum problem_code old_run(struct op *op, struct store_conn *c)
-{
-	return call_of(op)->route->write(call_of(op), c);
-}
-
-static void old_done(struct op *op)
-{
-	call_of(op)->route->committed(call_of(op));
-}
-
-static enum problem_code old_undo(struct op *op, struct store_conn *c)
-{
-	return call_of(op)->route->undo(call_of(op), c);
-}
-
-static const struct op_kind *old_kind(struct call *call)
-{
-	const struct route *r = call->route;
-	unsigned flags = (r->flags & ROUTE_CREATES ? OP_CREATES : 0) | (r->flags & ROUTE_INDEX ? OP_INDEX : 0) |
-			 (r->flags & ROUTE_MAKES_SPACE ? OP_MAKES_SPACE : 0) |
-			 (r->flags & ROUTE_NO_SPACE ? OP_NO_SPACE : 0);
-
-	call->own_kind = (struct op_kind){
-		r->pattern, sizeof(struct op), flags, r->read ? old_read : NULL, r->prepare ? old_prepare : NULL,
-		r->write ? old_run : NULL, r->committed ? old_done : NULL, r->undo ? old_undo : NULL,
-	};
-	return &call->own_kind;
-}
-
 /* From here on the request is about what the route does. */
 static void make_op(struct call *call)
 {
-	const struct route *route = call->route;
+	const struct op_kind *kind = call->route->op;
 	struct op before = *call->op;
 
-	if (route->op)
-		call->op = arena_zalloc(before.arena, route->op->size);
+	call->op = arena_zalloc(before.arena, kind->size);
 	*call->op = before;
-	call->op->kind = route->op ? route->op : old_kind(call);
+	call->op->kind = kind;
 }
 
 /* --- The callbacks --- */

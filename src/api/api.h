@@ -27,10 +27,6 @@ struct api {
 	struct alert_post *alert_post;	/* NULL: alerts are not posted */
 	const struct log *log;
 	const char *data_dir;
-	const char *ca_file;		/* of authorities that are trusted over https; NULL: the system's */
-	struct writer *writer;
-	struct waiting *waiting;
-	struct recall *recall;
 	struct api_limits limits;
 	int64_t started_at_ms;
 	struct engine_reader **readers;	/* one per HTTP thread, opened and closed by that thread */

@@ -21,27 +21,18 @@ struct call;
 enum route_flags {
 	ROUTE_BODY = 1 << 0,		/* a JSON object is required */
 	ROUTE_BODY_OPTIONAL = 1 << 1,	/* a JSON object may be there */
-	ROUTE_CREATES = 1 << 2,		/* takes Idempotency-Key, and makes the space */
-	ROUTE_IF_MATCH = 1 << 3,	/* takes If-Match; the first path parameter is the memory's id */
-	ROUTE_INDEX = 1 << 4,		/* needs the index of the space */
-	ROUTE_NO_SPACE = 1 << 5,	/* is not about a space */
-	ROUTE_MAKES_SPACE = 1 << 7,	/* makes the space, without Idempotency-Key */
-	ROUTE_IF_TAG = 1 << 6,		/* takes If-Match with a tag of its own kind, in call->if_tag */
-	ROUTE_TASK = 1 << 8,		/* takes Spine-Task: it stores memories */
+	ROUTE_IF_MATCH = 1 << 2,	/* takes If-Match; the first path parameter is the memory's id */
+	ROUTE_IF_TAG = 1 << 3,		/* takes If-Match with a tag of its own kind, in op->if_tag */
+	ROUTE_TASK = 1 << 4,		/* takes Spine-Task: it stores memories */
 };
 
 struct route {
 	enum http_method method;
 	const char *pattern;		/* "{}" stands for one piece of the path */
 	unsigned flags;
-	const struct op_kind *op;	/* what it does; NULL: the old way, by what follows */
-	enum problem_code (*decode)(struct call *call);				/* optional */
+	const struct op_kind *op;	/* what it does */
+	enum problem_code (*decode)(struct call *call);		/* optional */
 	void (*encode)(struct call *call);
-	enum problem_code (*read)(struct call *call, struct store_conn *c);	/* this or the next */
-	enum problem_code (*write)(struct call *call, struct store_conn *c);
-	void (*committed)(struct call *call);					/* optional */
-	enum problem_code (*prepare)(struct call *call, struct store_conn *c);
-	enum problem_code (*undo)(struct call *call, struct store_conn *c);
 };
 
 enum { CALL_PARAMS_MAX = 2 };
@@ -69,14 +60,10 @@ struct call {
 	const struct http_header *headers;	/* more of the reply, ended by one without a name; NULL: none */
 	struct buf reply;
 	bool is_stream;				/* the reply has begun; it ends with the call */
-	/* Set by read: the call goes on by itself, and is answered by whoever has it (feed.h). */
-	bool is_kept;
-	void (*finish)(struct call *call);	/* instead of encode and reply; NULL: these */
-	/* The old way. */
-	void *input;				/* what decode made */
-	void *output;				/* what read or write made */
-	struct op own_op;
-	struct op_kind own_kind;
+	/* Instead of encode and reply, as for a stream; NULL: these. */
+	void (*finish)(struct call *call);
+	void *input;				/* what decode keeps for encode */
+	struct op own_op;			/* until the route is known */
 };
 
 /* The operation, as the struct of its kind. */

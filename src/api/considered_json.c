@@ -1,15 +1,8 @@
 #include "api/considered_json.h"
 
-#include <math.h>
+#include "codec/json_member.h"
 
-static void put_text(struct json_writer *w, const char *key, struct str text)
-{
-	json_key(w, key);
-	if (text.p)
-		json_put_str(w, text);
-	else
-		json_put_null(w);
-}
+#include <math.h>
 
 static void put_item(struct json_writer *w, const struct considered_item *item)
 {
@@ -21,7 +14,7 @@ static void put_item(struct json_writer *w, const struct considered_item *item)
 	json_member_cstr(w, "why", envelope_why_name(item->why));
 	json_member_double(w, "relevance", round(item->relevance * 1000) / 1000);
 	json_member_str(w, "fate", item->fate);
-	put_text(w, "reason", item->reason);
+	json_member_optional(w, "reason", item->reason);
 	if (item->repeats) {
 		memory_id_format(item->repeats, 0, id);
 		json_member_cstr(w, "repeats", id);
@@ -31,7 +24,7 @@ static void put_item(struct json_writer *w, const struct considered_item *item)
 		json_put_int(w, item->tokens);
 	else
 		json_put_null(w);
-	put_text(w, "text", item->text);
+	json_member_optional(w, "text", item->text);
 	json_end_object(w);
 }
 

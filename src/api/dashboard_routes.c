@@ -129,13 +129,6 @@ static void give(struct call *call, const struct file *file, const char *caching
 	buf_put(&call->reply, (struct str){start, (size_t)(end - start)});
 }
 
-static enum problem_code read_nothing(struct call *call, struct store_conn *c)
-{
-	(void)call;
-	(void)c;
-	return P_OK;
-}
-
 /* --- GET / --- */
 
 static void encode_page(struct call *call)
@@ -164,8 +157,7 @@ static void encode_asset(struct call *call)
 }
 
 const struct route dashboard_routes[] = {
-	{HTTP_GET, "/", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_page},
-	{HTTP_GET, "/assets/{}/{}", ROUTE_NO_SPACE, .decode = decode_asset, .read = read_nothing,
-	 .encode = encode_asset},
+	{HTTP_GET, "/", 0, &nothing_kind, NULL, encode_page},
+	{HTTP_GET, "/assets/{}/{}", 0, &nothing_kind, decode_asset, encode_asset},
 	{0},
 };

@@ -1,11 +1,12 @@
 /* Packing envelopes, and reading them in every form. */
 #include "api/considered_json.h"
 #include "api/envelope_decode.h"
+#include "api/fidelity_json.h"
 #include "api/routes.h"
 #include "api/since_json.h"
 #include "api/traceparent.h"
 #include "core/envelope/render.h"
-#include "core/envelope/unpack.h"
+#include "engine/envelope_get.h"
 
 /* --- POST /v1/envelopes --- */
 
@@ -95,55 +96,43 @@ static void encode_handoff(struct call *call)
 
 /* --- GET /v1/envelopes/{id} --- */
 
-enum format { FORMAT_JSON, FORMAT_PROMPT, FORMAT_V1, FORMAT_BOTH };
+enum format { FORMAT_JSON, FORMAT_PROMPT, FORMAT_V1, FORMAT_BOTH, FORMATS };
 
-struct reading {
-	uint64_t num;
-	enum format format;
-	struct envelope envelope;
-	struct since_result *results;	/* that have come since */
-	size_t result_count;
-};
-
-static enum problem_code decode_reading(struct call *call)
+/* The one that is asked for; FORMATS where it is none of them. */
+static enum format format_of(const struct call *call)
 {
-	static const char *const names[] = {"json", "prompt", "v1", "both"};
-	struct reading *r = arena_zalloc(call->op->arena, sizeof(*r));
+	static const char *const names[FORMATS] = {"json", "prompt", "v1", "both"};
 	struct str format = call_query(call, "format");
 	int i = 0;
 
-	call->input = r;
-	for (; format.p && i < 4 && !str_is(format, names[i]); i++)
-		;
-	if (i == 4)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "format",
-				   "format is \"%.*s\"; expected json, prompt, v1 or both",
-				   (int)(format.n < 64 ? format.n : 64), format.p);
-	r->format = (enum format)i;
-	return envelope_path_id(call, &r->num);
+	while (format.p && i < FORMATS && !str_is(format, names[i]))
+		i++;
+	return (enum format)i;
 }
 
-static enum problem_code read_reading(struct call *call, struct store_conn *c)
+static enum problem_code decode_get(struct call *call)
 {
-	struct reading *r = call->input;
+	struct envelope_get *g = call_op(call);
+	enum format format = format_of(call);
+	struct str name = call_query(call, "format");
 
-	enum problem_code code = unpack(c, call->op->space, r->num, "id", call->op->arena, &r->envelope, &call->op->problem);
-
-	if (code == P_OK && r->format == FORMAT_JSON)
-		code = since_results(c, call->op->space, &r->envelope, call->op->now_ms, call->op->arena, &r->results,
-				     &r->result_count, &call->op->problem);
-	return code;
+	if (format == FORMATS)
+		return problem_set(&call->op->problem, P_INVALID_FIELD, "format",
+				   "format is \"%.*s\"; expected json, prompt, v1 or both",
+				   (int)(name.n < 64 ? name.n : 64), name.p);
+	g->with_results = format == FORMAT_JSON;
+	return envelope_path_id(call, &g->num);
 }
 
 /* It is told beside the envelope, not in it: the digest does not cover it. */
-static void put_since(const struct reading *r, int64_t now_ms, struct buf *out)
+static void put_since(const struct envelope_get *g, struct buf *out)
 {
 	struct json_writer w;
 	struct buf news;
 
 	buf_init(&news, RENDER_MAX_BYTES);
 	json_writer_init(&w, &news);
-	since_json_put(&w, &r->envelope, r->results, r->result_count, now_ms);
+	since_json_put(&w, &g->envelope, g->results, g->result_count, g->op.now_ms);
 	if (news.len > 2) {
 		out->len--;	/* the closing brace */
 		buf_printf(out, ",\"since\":%s}", news.data);
@@ -151,83 +140,60 @@ static void put_since(const struct reading *r, int64_t now_ms, struct buf *out)
 	buf_release(&news);
 }
 
-static void encode_reading(struct call *call)
+static void encode_get(struct call *call)
 {
-	struct reading *r = call->input;
+	const struct envelope_get *g = call_op(call);
 
-	switch (r->format) {
-	case FORMAT_JSON:
-		envelope_write(&r->envelope, ENVELOPE_WHOLE, &call->reply);
-		put_since(r, call->op->now_ms, &call->reply);
-		break;
+	switch (format_of(call)) {
 	case FORMAT_PROMPT:
 		call->content_type = "text/markdown; charset=utf-8";
-		render_prompt(&r->envelope, &call->reply);
+		render_prompt(&g->envelope, &call->reply);
 		break;
 	case FORMAT_V1:
-		render_v1(&r->envelope, &call->reply);
+		render_v1(&g->envelope, &call->reply);
 		break;
 	case FORMAT_BOTH:
 		buf_puts(&call->reply, "{\"v1\":");
-		render_v1(&r->envelope, &call->reply);
+		render_v1(&g->envelope, &call->reply);
 		buf_puts(&call->reply, ",\"v2\":");
-		envelope_write(&r->envelope, ENVELOPE_WHOLE, &call->reply);
+		envelope_write(&g->envelope, ENVELOPE_WHOLE, &call->reply);
 		buf_puts(&call->reply, "}");
 		break;
+	default:
+		envelope_write(&g->envelope, ENVELOPE_WHOLE, &call->reply);
+		put_since(g, &call->reply);
 	}
 }
 
 /* --- GET /v1/envelopes/{id}/verify --- */
 
-struct verifying {
-	uint64_t num;
-	enum unpack_verdict verdict;
-	uint64_t at;
-	size_t checked;
-};
-
 static enum problem_code decode_verify(struct call *call)
 {
-	struct verifying *v = arena_zalloc(call->op->arena, sizeof(*v));
+	struct envelope_verify *v = call_op(call);
 
-	call->input = v;
 	return envelope_path_id(call, &v->num);
-}
-
-static enum problem_code read_verify(struct call *call, struct store_conn *c)
-{
-	struct verifying *v = call->input;
-
-	return unpack_verify(c, call->op->space, v->num, call->op->arena, &v->verdict, &v->at, &v->checked, &call->op->problem);
 }
 
 static void encode_verify(struct call *call)
 {
 	static const char *const verdicts[] = {"intact", "forgotten", "damaged", "unchained"};
-	struct verifying *v = call->input;
-	char id[ENVELOPE_ID_SIZE];
+	const struct envelope_verify *v = call_op(call);
+	bool ok = v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN;
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	envelope_id_format(v->num, id);
-	json_member_cstr(&w, "id", id);
-	json_member_bool(&w, "ok", v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN);
+	fidelity_json_id(&w, "id", v->num);
+	json_member_bool(&w, "ok", ok);
 	json_member_cstr(&w, "verdict", verdicts[v->verdict]);
 	json_member_int(&w, "checked", (int64_t)v->checked);
-	json_key(&w, "first_bad");
-	if (v->verdict == UNPACK_DAMAGED || v->verdict == UNPACK_UNCHAINED) {
-		envelope_id_format(v->at, id);
-		json_put_cstr(&w, id);
-	} else {
-		json_put_null(&w);
-	}
+	fidelity_json_id(&w, "first_bad", ok ? 0 : v->at);
 	call_end_reply(call, &w);
 }
 
 const struct route envelope_routes[] = {
 	{HTTP_POST, "/v1/envelopes", ROUTE_BODY, &pack_kind, decode_handoff, encode_handoff},
-	{HTTP_GET, "/v1/envelopes/{}", 0, .decode = decode_reading, .read = read_reading, .encode = encode_reading},
-	{HTTP_GET, "/v1/envelopes/{}/verify", 0, .decode = decode_verify, .read = read_verify, .encode = encode_verify},
+	{HTTP_GET, "/v1/envelopes/{}", 0, &envelope_get_kind, decode_get, encode_get},
+	{HTTP_GET, "/v1/envelopes/{}/verify", 0, &envelope_verify_kind, decode_verify, encode_verify},
 	{0},
 };

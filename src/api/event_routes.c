@@ -3,36 +3,20 @@
  *     GET /v1/events   server-sent events in CloudEvents form, as they happen or from an id on; or a page as JSON
  *     GET /v1/audit    who did what to which object, and when
  *
- * Both read the one history that every write leaves a line in. A filter may fit few of a long history: one answer
- * goes through a bounded part of it and says where it stopped.
+ * Both read the one history that every write leaves a line in (engine/event_list.h).
  */
 #include "api/decode.h"
 #include "api/event_json.h"
 #include "api/feed.h"
 #include "api/page.h"
+#include "api/reply.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "codec/rfc3339.h"
 #include "core/watch/event.h"
+#include "engine/event_list.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, SCAN_MAX = 20000, NAME_MAX_BYTES = 128, OBJECT_MAX_BYTES = 256 };
-
-/* A part of the history. */
-struct excerpt {
-	struct event_filter filter;
-	int64_t after;
-	int64_t before;			/* 0: none; the ids of a page that is read backwards are below */
-	int64_t since_ms;		/* 0: whenever */
-	int64_t until_ms;
-	size_t limit;
-	bool as_json;
-	bool is_resumed;		/* the client says where */
-	struct page page;
-	struct event_row *rows;
-	size_t count;
-	int64_t next;			/* everything up to here was looked at; or, backwards, down to here */
-	bool has_more;
-};
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NAME_MAX_BYTES = 128, OBJECT_MAX_BYTES = 256 };
 
 /* --- Parameters --- */
 
@@ -47,18 +31,15 @@ static enum problem_code read_id(struct call *call, struct str text, const char 
 	return P_OK;
 }
 
-/* A browser that reconnects sends Last-Event-ID with the address it had, so that is the newer of the two. */
-static enum problem_code read_after(struct call *call, struct excerpt *x)
+/* Left as it is where the client does not say. A browser that reconnects sends Last-Event-ID with the address it had:
+ * that is the newer of the two. */
+static enum problem_code read_after(struct call *call, int64_t *ret)
 {
 	struct str header = http_req_header(call->req, "last-event-id"), query = call_query(call, "after");
 
-	x->is_resumed = true;
 	if (header.p && header.n)
-		return read_id(call, header, "Last-Event-ID", &x->after);
-	if (query.p)
-		return read_id(call, query, "after", &x->after);
-	x->is_resumed = false;
-	return P_OK;
+		return read_id(call, header, "Last-Event-ID", ret);
+	return query.p ? read_id(call, query, "after", ret) : P_OK;
 }
 
 /* "handoff.,breaker.opened": every part must begin some name. */
@@ -117,55 +98,6 @@ static enum problem_code read_limit(struct call *call, size_t *ret)
 	return P_OK;
 }
 
-/* --- A part of the history --- */
-
-/* Where to begin and to stop, by ids; sets x->after. */
-static enum store_status find_bounds(struct store_conn *c, struct excerpt *x, int64_t *ret_until)
-{
-	int64_t last = 0, before = 0;
-	enum store_status status = store_event_last(c, &last);
-
-	if (status == STORE_OK && x->since_ms)
-		status = store_event_before(c, x->since_ms, &before);
-	if (x->after < before)
-		x->after = before;
-	if (status == STORE_OK && x->until_ms)
-		status = store_event_before(c, x->until_ms, &last);
-	if (x->after > last)
-		x->after = last;
-	*ret_until = last;
-	return status;
-}
-
-static enum problem_code read_excerpt(struct call *call, struct store_conn *c, struct excerpt *x)
-{
-	bool has_snapshot = store_snapshot_begin(c);
-	int64_t last = 0, after, until;
-	enum store_status status = find_bounds(c, x, &last);
-
-	if (x->before && x->before <= last)
-		last = x->before - 1;
-	after = x->after < last ? x->after : last;
-	until = last;
-	x->has_more = x->filter.handoff == 0 && last - after > SCAN_MAX;
-	if (x->has_more && x->filter.newest_first)
-		after = last - SCAN_MAX;
-	else if (x->has_more)
-		until = after + SCAN_MAX;
-	x->rows = arena_calloc(call->op->arena, x->limit + 1, sizeof(*x->rows));
-	if (status == STORE_OK && call->op->space)
-		status = store_event_page(c, &x->filter, after, until, x->limit + 1, call->op->arena, x->rows, &x->count);
-	if (has_snapshot)
-		store_snapshot_end(c);
-	x->next = x->filter.newest_first ? after + 1 : until;
-	if (x->count > x->limit) {
-		x->has_more = true;
-		x->count = x->limit;
-		x->next = x->rows[x->count - 1].id;
-	}
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
-}
-
 /* --- GET /v1/events --- */
 
 /* A client that names only JSON wants a page; one that does not care, the stream. */
@@ -177,73 +109,69 @@ static bool wants_json(const struct call *call)
 	       !memmem(accept.p, accept.n, "text/event-stream", 17);
 }
 
-static enum problem_code decode_events(struct call *call)
+/* Instead of a reply that ends. */
+static void open_stream(struct call *call)
 {
-	struct excerpt *x = arena_zalloc(call->op->arena, sizeof(*x));
-	enum problem_code code = read_after(call, x);
+	const struct event_list *l = call_op(call);
 
-	call->input = x;
-	x->as_json = wants_json(call);
-	if (code == P_OK)
-		code = read_kinds(call, "types", event_kinds_named, &x->filter.kinds);
-	if (code == P_OK)
-		code = read_limit(call, &x->limit);
-	if (code == P_OK && !x->as_json && atomic_load(&call->api->engine->draining))
-		code = problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
-	return code;
+	if (call->op->problem.code == P_OK)
+		feed_open(call, l->after, l->filter.kinds ? l->filter.kinds : UINT64_MAX);
+	else
+		reply_send(call);
 }
 
-static enum problem_code open_stream(struct call *call, struct store_conn *c, struct excerpt *x)
+/* A stream begins where the client says, otherwise at the end. */
+static enum problem_code decode_stream(struct call *call)
 {
-	int64_t last = 0;
-	enum store_status status = store_event_last(c, &last);
+	struct event_list *l = call_op(call);
 
-	if (status != STORE_OK)
-		return problem_of_store(&call->op->problem, status);
-	/* Ids beyond the last one are of a store that this one was restored over. */
-	if (!x->is_resumed || x->after > last)
-		x->after = last;
-	feed_open(call, x->after, x->filter.kinds ? x->filter.kinds : UINT64_MAX);
+	l->limit = 0;
+	if (atomic_load(&call->api->engine->draining))
+		return problem_set(&call->op->problem, P_DRAINING, NULL, "the server is stopping");
+	if (http_req_method(call->req) != HTTP_HEAD)
+		call->finish = open_stream;
 	return P_OK;
 }
 
-static enum problem_code read_events(struct call *call, struct store_conn *c)
+static enum problem_code decode_events(struct call *call)
 {
-	struct excerpt *x = call->input;
+	struct event_list *l = call_op(call);
+	bool is_page = wants_json(call);
+	enum problem_code code;
 
-	if (x->as_json) {
-		x->filter.space = call->op->space;
-		return read_excerpt(call, c, x);
-	}
-	if (http_req_method(call->req) == HTTP_HEAD) {
-		call->content_type = "text/event-stream";
-		return P_OK;
-	}
-	return open_stream(call, c, x);
+	l->after = is_page ? 0 : INT64_MAX;
+	code = read_after(call, &l->after);
+	if (code == P_OK)
+		code = read_kinds(call, "types", event_kinds_named, &l->filter.kinds);
+	if (code == P_OK)
+		code = read_limit(call, &l->limit);
+	return code == P_OK && !is_page ? decode_stream(call) : code;
 }
 
 static void encode_events(struct call *call)
 {
-	struct excerpt *x = call->input;
+	const struct event_list *l = call_op(call);
 	struct json_writer w;
 
-	if (!x->as_json)
+	if (l->limit == 0) {
+		call->content_type = "text/event-stream";
 		return;
+	}
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "events");
 	json_begin_array(&w);
-	for (size_t i = 0; i < x->count; i++)
-		event_json_put(&w, &x->rows[i], call->op->space_name, call->op->arena);
+	for (size_t i = 0; i < l->count; i++)
+		event_json_put(&w, &l->rows[i], call->op->space_name, call->op->arena);
 	json_end_array(&w);
-	json_member_int(&w, "next", x->next);
-	json_member_bool(&w, "has_more", x->has_more);
+	json_member_int(&w, "next", l->next);
+	json_member_bool(&w, "has_more", l->has_more);
 	call_end_reply(call, &w);
 }
 
 /* --- GET /v1/audit --- */
 
-static enum problem_code read_object(struct call *call, struct excerpt *x)
+static enum problem_code read_object(struct call *call, struct event_filter *ret)
 {
 	struct str actor = call_query(call, "actor"), object = call_query(call, "object");
 	enum problem_code code = P_OK;
@@ -254,67 +182,60 @@ static enum problem_code read_object(struct call *call, struct excerpt *x)
 		code = decode_check_name(object, "object", OBJECT_MAX_BYTES, &call->op->problem);
 	if (code != P_OK)
 		return code;
-	x->filter.actor = actor;
+	ret->actor = actor;
 	if (object.p)
-		event_filter_object(object, &x->filter);
+		event_filter_object(object, ret);
 	return P_OK;
 }
 
 static enum problem_code decode_audit(struct call *call)
 {
 	static const char *const known[] = {"actor", "object", "action", "since", "until", "after", "order", NULL};
-	struct excerpt *x = arena_zalloc(call->op->arena, sizeof(*x));
-	enum problem_code code = page_read_only(call, known, &x->page);
+	struct event_list *l = call_op(call);
+	struct page *page = arena_zalloc(call->op->arena, sizeof(*page));
+	enum problem_code code = page_read_only(call, known, page);
 
-	call->input = x;
+	call->input = page;
 	if (code == P_OK)
-		code = read_after(call, x);
+		code = read_after(call, &l->after);
 	if (code == P_OK)
-		code = read_object(call, x);
+		code = read_object(call, &l->filter);
 	if (code == P_OK)
-		code = read_kinds(call, "action", event_kinds_acting, &x->filter.kinds);
+		code = read_kinds(call, "action", event_kinds_acting, &l->filter.kinds);
 	if (code == P_OK)
-		code = read_time(call, "since", &x->since_ms);
+		code = read_time(call, "since", &l->since_ms);
 	if (code == P_OK)
-		code = read_time(call, "until", &x->until_ms);
+		code = read_time(call, "until", &l->until_ms);
 	if (code == P_OK)
-		code = read_order(call, &x->filter.newest_first);
-	if (x->page.position && x->filter.newest_first)
-		x->before = (int64_t)x->page.position;
-	else if (x->page.position)
-		x->after = (int64_t)x->page.position;
-	x->limit = x->page.size;
+		code = read_order(call, &l->filter.newest_first);
+	if (page->position && l->filter.newest_first)
+		l->before = (int64_t)page->position;
+	else if (page->position)
+		l->after = (int64_t)page->position;
+	l->limit = page->size;
 	return code;
-}
-
-static enum problem_code read_audit(struct call *call, struct store_conn *c)
-{
-	struct excerpt *x = call->input;
-
-	x->filter.space = call->op->space;
-	return read_excerpt(call, c, x);
 }
 
 static void encode_audit(struct call *call)
 {
-	struct excerpt *x = call->input;
+	const struct event_list *l = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "entries");
 	json_begin_array(&w);
-	for (size_t i = 0; i < x->count; i++)
-		event_json_put_entry(&w, &x->rows[i], call->op->space_name, call->op->arena);
+	for (size_t i = 0; i < l->count; i++)
+		event_json_put_entry(&w, &l->rows[i], call->op->space_name, call->op->arena);
 	json_end_array(&w);
-	if (!x->filter.newest_first)
-		json_member_int(&w, "next", x->next);
-	page_put_next(call, &x->page, &w, x->has_more, (uint64_t)x->next, 0);
+	if (!l->filter.newest_first)
+		json_member_int(&w, "next", l->next);
+	page_put_next(call, call->input, &w, l->has_more, (uint64_t)l->next, 0);
 	call_end_reply(call, &w);
 }
 
 const struct route event_routes[] = {
-	{HTTP_GET, "/v1/events", 0, .decode = decode_events, .read = read_events, .encode = encode_events},
-	{HTTP_GET, "/v1/audit", 0, .decode = decode_audit, .read = read_audit, .encode = encode_audit},
+	{HTTP_GET, "/v1/events", 0, &event_list_kind, decode_events, encode_events},
+	{HTTP_GET, "/v1/audit", 0, &event_list_kind, decode_audit, encode_audit},
 	{0},
 };

@@ -4,6 +4,7 @@
 #include "api/reply.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/event_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 enum {
 	BATCH_EVENTS = 256,
 	BATCH_BYTES = 64 * 1024,	/* a batch ends with the event that passes it */
-	WINDOW_EVENTS = 2048,		/* of all kinds and spaces: how far one read goes to find some */
 	BATCHES = 4,
 	SHARE = 32,			/* one part of the time in so many, while something is being written */
 	SHARE_QUIET = 4,		/* and when nothing was, for QUIET_MS */
@@ -51,7 +51,10 @@ struct feed_thread {
 	struct stream *carrier;		/* the one whose timer is set for the next round; NULL: none is */
 	int64_t rest_until_ns;
 	int64_t woken_at_ns;		/* by a commit, last */
-	struct batch batches[BATCHES];	/* of the round under way */
+	/* Of the round under way. */
+	struct event_reading reading;
+	int64_t last;			/* the end of the history */
+	struct batch batches[BATCHES];
 	size_t batch_count;
 	struct event_row *rows;
 };
@@ -117,9 +120,8 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 	buf_puts(out, "\n\n");
 }
 
-static enum store_status fill(struct feed_thread *t, struct batch *b, struct str space_name, int64_t last)
+static enum store_status fill(struct feed_thread *t, struct batch *b, struct str space_name)
 {
-	struct store_conn *c = t->feed->api->readers[t->index]->conn;
 	struct event_filter filter = {.space = b->space, .kinds = b->kinds};
 	struct arena arena;
 	size_t count = 0, i = 0;
@@ -128,18 +130,18 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, struct str
 	if (t->rows == NULL)
 		t->rows = mem_calloc(BATCH_EVENTS, sizeof(*t->rows));
 	arena_init(&arena);
-	b->until = last - b->after > WINDOW_EVENTS ? b->after + WINDOW_EVENTS : last;
-	status = store_event_page(c, &filter, b->after, b->until, BATCH_EVENTS, &arena, t->rows, &count);
+	status = event_list_behind(&t->reading, &filter, b->after, t->last, BATCH_EVENTS, &arena, t->rows, &count,
+				   &b->until);
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
 		put_event(&b->text, &t->rows[i++], space_name, &arena);
-	if (i < count || count == BATCH_EVENTS)
-		b->until = count ? t->rows[i - 1].id : b->after;
+	if (status == STORE_OK && i < count)
+		b->until = t->rows[i - 1].id;
 	arena_release(&arena);
 	return status;
 }
 
 /* The batch for a stream, made or found. NULL where the store does not give it. */
-static const struct batch *batch_of(struct feed_thread *t, const struct stream *s, int64_t last)
+static const struct batch *batch_of(struct feed_thread *t, const struct stream *s)
 {
 	const struct call *call = s->call;
 	struct batch *b;
@@ -155,7 +157,7 @@ static const struct batch *batch_of(struct feed_thread *t, const struct stream *
 	b->space = call->op->space;
 	b->after = s->after;
 	b->kinds = s->kinds;
-	if (fill(t, b, call->op->space_name, last) == STORE_OK && !buf_overflowed(&b->text))
+	if (fill(t, b, call->op->space_name) == STORE_OK && !buf_overflowed(&b->text))
 		return b;
 	b->space = -1;
 	return NULL;
@@ -184,29 +186,27 @@ static void arm(struct feed_thread *t)
 /* A space that does not exist has no events. */
 static bool find_space(struct feed_thread *t, struct stream *s)
 {
-	struct api *api = t->feed->api;
+	struct op *op = s->call->op;
 
-	if (s->call->op->space)
-		return true;
-	return spaces_find(api->engine->spaces, api->readers[t->index]->conn, s->call->op->space_name, &s->call->op->space) == STORE_OK;
+	return op->space || spaces_find(op->engine->spaces, t->reading.conn, op->space_name, &op->space) == STORE_OK;
 }
 
 enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
 
-static enum served serve(struct feed_thread *t, struct stream *s, int64_t last)
+static enum served serve(struct feed_thread *t, struct stream *s)
 {
 	const struct batch *b;
 
-	if (s->after >= last)
+	if (s->after >= t->last)
 		return SERVED_ALL;
 	/* It has not taken what it was given before. */
 	if (http_stream_write(s->call->req, STR("")) > 0)
 		return SERVED_NOT;
 	if (!find_space(t, s)) {
-		s->after = last;
+		s->after = t->last;
 		return SERVED_ALL;
 	}
-	b = batch_of(t, s, last);
+	b = batch_of(t, s);
 	if (b == NULL)
 		return SERVED_NOT;
 	if (b->text.len) {
@@ -214,21 +214,19 @@ static enum served serve(struct feed_thread *t, struct stream *s, int64_t last)
 		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
-	return s->after >= last ? SERVED_ALL : SERVED_SOME;
+	return s->after >= t->last ? SERVED_ALL : SERVED_SOME;
 }
 
 static void run_round(struct feed_thread *t)
 {
-	struct store_conn *c = t->feed->api->readers[t->index]->conn;
-	int64_t began_ns = clock_mono_ns(), now_ns = began_ns, last = 0;
-	bool is_behind = false, is_blocked = false, is_quiet, has_snapshot;
+	int64_t began_ns = clock_mono_ns(), now_ns = began_ns;
+	bool is_behind = false, is_blocked = false, is_quiet;
 	size_t left = atomic_load(&t->open);
 
 	/* What is committed from here on wakes again. */
 	atomic_store(&t->is_woken, false);
 	t->batch_count = 0;
-	has_snapshot = store_snapshot_begin(c);
-	if (store_event_last(c, &last) != STORE_OK)
+	if (event_list_begin(t->feed->api->readers[t->index], &t->reading, &t->last) != STORE_OK)
 		left = 0;
 	for (; left > 0 && now_ns - began_ns < ROUND_MAX_NS; left--) {
 		struct stream *s = LIST_ELEMENT(t->streams.next, struct stream, link);
@@ -236,13 +234,12 @@ static void run_round(struct feed_thread *t)
 
 		list_remove(&s->link);
 		list_add(&t->streams, &s->link);
-		served = serve(t, s, last);
+		served = serve(t, s);
 		is_behind |= served == SERVED_SOME;
 		is_blocked |= served == SERVED_NOT;
 		now_ns = clock_mono_ns();
 	}
-	if (has_snapshot)
-		store_snapshot_end(c);
+	event_list_end(&t->reading);
 	is_quiet = now_ns - t->woken_at_ns > QUIET_MS * MS_NS;
 	t->rest_until_ns = now_ns + (now_ns - began_ns) * ((is_quiet ? SHARE_QUIET : SHARE) - 1);
 	if (left > 0)
@@ -344,7 +341,7 @@ void feed_open(struct call *call, int64_t after, uint64_t kinds)
 	*s = (struct stream){
 		.call = call, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
 	};
-	call->is_stream = call->is_kept = true;
+	call->is_stream = true;
 	http_stream_begin(call->req, 200, "text/event-stream", headers);
 	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);
 	http_stream_write(call->req, (struct str){text, (size_t)n});

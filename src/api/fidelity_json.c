@@ -1,32 +1,23 @@
 #include "api/fidelity_json.h"
 
-#include "base/clock.h"
 #include "codec/json_member.h"
 
 void fidelity_json_id(struct json_writer *w, const char *key, uint64_t num)
 {
 	char id[ENVELOPE_ID_SIZE];
 
-	json_key(w, key);
-	if (num == 0) {
-		json_put_null(w);
-		return;
-	}
 	envelope_id_format(num, id);
-	json_put_cstr(w, id);
+	json_member_optional(w, key, num ? str_of(id) : STR_NULL);
 }
 
 void fidelity_json_hop(struct json_writer *w, const struct envelope *e)
 {
-	char at[CLOCK_TEXT_SIZE];
-
-	clock_format(e->created_at_ms, at);
 	fidelity_json_id(w, "envelope", e->num);
 	fidelity_json_id(w, "parent", e->parent);
 	json_member_int(w, "hop", e->hop);
 	json_member_optional(w, "from", e->from);
 	json_member_str(w, "to", e->to);
-	json_member_cstr(w, "created_at", at);
+	json_member_time(w, "created_at", e->created_at_ms);
 }
 
 static void put_item(struct json_writer *w, const struct fidelity_item *item)

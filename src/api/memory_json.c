@@ -1,7 +1,6 @@
 #include "api/memory_json.h"
 
 #include "api/decode.h"
-#include "base/clock.h"
 #include "codec/json_member.h"
 
 #include <stdio.h>
@@ -84,13 +83,23 @@ static bool is_repeated(const struct json *items, uint32_t index)
 	return false;
 }
 
+static enum problem_code check_tag(const struct json *tag, uint32_t index, struct problem *problem)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "tags[%u]", index);
+	if (tag->type != JSON_STRING)
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is %s; expected a string", name,
+				   json_type_name(tag->type));
+	return decode_check_name(tag->s, name, MEMORY_TAG_MAX, problem);
+}
+
 static enum problem_code read_tags(struct call *call, const struct json *obj, bool patch, struct memory_draft *d)
 {
 	const struct json *tags = NULL;
 	enum problem_code code;
 	struct json_writer w;
 	struct buf out;
-	char name[32];
 
 	d->tags = STR("[]");
 	if (!given(obj, "tags", patch, d, MEMORY_HAS_TAGS))
@@ -102,12 +111,7 @@ static enum problem_code read_tags(struct call *call, const struct json *obj, bo
 	json_writer_init(&w, &out);
 	json_begin_array(&w);
 	for (uint32_t i = 0; code == P_OK && i < tags->count; i++) {
-		snprintf(name, sizeof(name), "tags[%u]", i);
-		if (tags->items[i].type != JSON_STRING)
-			code = problem_set(&call->op->problem, P_INVALID_FIELD, name, "%s is %s; expected a string", name,
-					   json_type_name(tags->items[i].type));
-		else
-			code = decode_check_name(tags->items[i].s, name, MEMORY_TAG_MAX, &call->op->problem);
+		code = check_tag(&tags->items[i], i, &call->op->problem);
 		if (code == P_OK && !is_repeated(tags->items, i))
 			json_put_str(&w, tags->items[i].s);
 	}
@@ -168,26 +172,17 @@ static enum problem_code read_name(const struct json *obj, const char *name, siz
 static enum problem_code read_metadata(struct call *call, const struct json *obj, bool patch, struct memory_draft *d)
 {
 	const struct json *value = decode_member(obj, "metadata");
-	enum problem_code code = P_OK;
-	struct json_writer w;
-	struct buf out;
+	struct problem *p = &call->op->problem;
 
 	d->metadata = STR("{}");
 	if (!given(obj, "metadata", patch, d, MEMORY_HAS_METADATA))
 		return P_OK;
 	if (value->type != JSON_OBJECT)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "metadata", "metadata is %s; expected an object",
+		return problem_set(p, P_INVALID_FIELD, "metadata", "metadata is %s; expected an object",
 				   json_type_name(value->type));
-	buf_init(&out, MEMORY_METADATA_MAX);
-	json_writer_init(&w, &out);
-	json_put_canonical(&w, value);
-	if (buf_overflowed(&out))
-		code = problem_set(&call->op->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON",
-				   MEMORY_METADATA_MAX);
-	else
-		d->metadata = arena_str(call->op->arena, buf_str(&out));
-	buf_release(&out);
-	return code;
+	d->metadata = json_canonical(value, MEMORY_METADATA_MAX, call->op->arena);
+	return d->metadata.p ? P_OK : problem_set(p, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as "
+						  "JSON", MEMORY_METADATA_MAX);
 }
 
 static enum problem_code read_times(const struct json *obj, bool patch, struct memory_draft *d, struct problem *problem)
@@ -235,23 +230,20 @@ static enum problem_code read_pinned(const struct json *obj, bool patch, struct 
 	return P_OK;
 }
 
-/* The task that a new memory gets where it names none itself: that of the work under way, unless it is for the whole
- * space. */
-static enum problem_code read_scope(struct call *call, const struct json *obj, struct memory_draft *d)
+/* A new memory that says it is for the whole space is given no task: it does not get that of the work under way. */
+static enum problem_code read_scope(const struct json *obj, struct memory_draft *d, struct problem *problem)
 {
 	const struct json *scope = decode_member(obj, "scope");
 
-	if (scope && (scope->type != JSON_STRING || !str_is(scope->s, "space")))
+	if (scope == NULL)
+		return P_OK;
+	if (scope->type != JSON_STRING || !str_is(scope->s, "space"))
 		return not_one_of(scope, "scope", "space (for what belongs to no task); leave it out otherwise",
-				  &call->op->problem);
-	if (scope && (d->has & MEMORY_HAS_TASK))
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "scope",
+				  problem);
+	if (d->has & MEMORY_HAS_TASK)
+		return problem_set(problem, P_INVALID_FIELD, "scope",
 				   "task and scope were both given; scope \"space\" is for what belongs to no task");
-	if (scope == NULL && !(d->has & MEMORY_HAS_TASK) && call->op->task.p) {
-		d->has |= MEMORY_HAS_TASK;
-		d->task = call->op->task;
-		call->op->uses_task = true;
-	}
+	d->has |= MEMORY_HAS_TASK;
 	return P_OK;
 }
 
@@ -274,11 +266,7 @@ enum problem_code memory_json_read(struct call *call, const struct json *obj, bo
 	    (code = read_name(obj, "agent", MEMORY_AGENT_MAX, patch, &d, MEMORY_HAS_AGENT, &d.agent, p)) != P_OK ||
 	    (code = read_name(obj, "task", MEMORY_TASK_MAX, patch, &d, MEMORY_HAS_TASK, &d.task, p)) != P_OK)
 		return code;
-	if (!patch && !(d.has & MEMORY_HAS_AGENT) && call->op->agent.p) {
-		d.has |= MEMORY_HAS_AGENT;
-		d.agent = call->op->agent;
-	}
-	code = patch ? P_OK : read_scope(call, obj, &d);
+	code = patch ? P_OK : read_scope(obj, &d, p);
 	if (code == P_OK)
 		*ret = d;
 	return code;
@@ -290,13 +278,8 @@ static void put_id(struct json_writer *w, const char *key, uint64_t num)
 {
 	char text[MEMORY_ID_SIZE];
 
-	json_key(w, key);
-	if (num == 0) {
-		json_put_null(w);
-		return;
-	}
 	memory_id_format(num, 0, text);
-	json_put_cstr(w, text);
+	json_member_optional(w, key, num ? str_of(text) : STR_NULL);
 }
 
 static void put_digest(struct json_writer *w, const struct memory *m)
@@ -318,8 +301,6 @@ static void put_digest(struct json_writer *w, const struct memory *m)
 
 void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t now_ms)
 {
-	char created_at[CLOCK_TEXT_SIZE];
-
 	json_begin_object(w);
 	put_id(w, "id", m->num);
 	json_member_int(w, "version", m->version);
@@ -341,8 +322,7 @@ void memory_json_begin(struct json_writer *w, const struct memory *m, int64_t no
 	put_id(w, "supersedes", m->supersedes);
 	put_id(w, "superseded_by", m->superseded_by);
 	put_digest(w, m);
-	clock_format(m->created_at_ms, created_at);	/* 0 is a time here, the first one */
-	json_member_cstr(w, "created_at", created_at);
+	json_member_time(w, "created_at", m->created_at_ms);
 	json_member_time(w, "updated_at", m->forgotten_at_ms ? m->forgotten_at_ms : m->updated_at_ms);
 	if (m->forgotten_at_ms)
 		json_member_time(w, "forgotten_at", m->forgotten_at_ms);

@@ -4,23 +4,13 @@
 #include "api/memory_json.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "api/task.h"
-#include "core/watch/event.h"
-
-#include <math.h>
+#include "engine/memory_change.h"
+#include "engine/memory_get.h"
+#include "engine/memory_store.h"
 
 enum { FETCH_MAX = 1000, REPLY_WITHOUT_TEXT_BYTES = 700 };
 
-/* What the calls about one memory share: the input and what came of it. */
-struct one_memory {
-	struct memory_id id;
-	struct memory_draft draft;
-	uint32_t to_version;
-	struct memory result;
-	bool changed;
-};
-
-/* --- Replies with one memory --- */
+/* --- Replies with memories --- */
 
 static struct str etag_of(struct call *call, const struct memory *m)
 {
@@ -40,10 +30,8 @@ static struct str location_of(struct call *call, const struct memory *m)
 	return (struct str){at, sizeof(path) - 1 + memory_id_format(m->num, 0, at + sizeof(path) - 1)};
 }
 
-static void encode_memory(struct call *call)
+static void put_memory(struct call *call, const struct memory *m)
 {
-	struct one_memory *one = call->input;
-	const struct memory *m = &one->result;
 	struct json_writer w;
 
 	call->etag = etag_of(call, m);
@@ -54,230 +42,92 @@ static void encode_memory(struct call *call)
 	call_end_reply(call, &w);
 }
 
-static void encode_created(struct call *call)
+/* Begins a reply with a list of them. */
+static void begin_list(struct call *call, struct json_writer *w, const char *key, const struct memory *list,
+		       size_t count)
 {
-	struct one_memory *one = call->input;
-
-	call->status = 201;
-	call->location = location_of(call, &one->result);
-	encode_memory(call);
-}
-
-/* --- What is told --- */
-
-/* Who wrote it, where the call itself does not say. */
-static void tell_of(struct call *call, enum event_kind kind, const struct memory *m)
-{
-	call->op->told = (struct event_row){.kind = kind, .memory = m->num, .actor = m->agent};
-}
-
-/* The memory that m takes the place of has an event of its own: it is changed, too. */
-static enum problem_code tell_superseded(struct call *call, struct store_conn *c, const struct memory *m)
-{
-	char id[MEMORY_ID_SIZE];
-	struct event_row event = {
-		.space = call->op->space, .at_ms = call->op->now_ms, .kind = EVENT_MEMORY_SUPERSEDED, .memory = m->supersedes,
-		.actor = call->op->agent.p ? call->op->agent : m->agent,
-	};
-	enum store_status status;
-
-	if (m->supersedes == 0)
-		return P_OK;
-	memory_id_format(m->num, 0, id);
-	event.note = arena_printf(call->op->arena, "by %s", id);
-	status = store_event_add(c, &event);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
-}
-
-/* A change that changed nothing is not told. */
-static void tell_change(struct call *call, enum event_kind kind)
-{
-	const struct one_memory *one = call->input;
-
-	if (!one->changed)
-		return;
-	call->op->told = (struct event_row){.kind = kind, .memory = one->id.num};
-	if (kind == EVENT_MEMORY_UPDATED)
-		call->op->told.note = arena_printf(call->op->arena, "version %u", one->result.version);
-	else if (kind == EVENT_MEMORY_REVERTED)
-		call->op->told.note = arena_printf(call->op->arena, "version %u, as version %u was", one->result.version,
-					       one->to_version);
+	json_writer_init(w, &call->reply);
+	json_begin_object(w);
+	json_key(w, key);
+	json_begin_array(w);
+	for (size_t i = 0; i < count; i++)
+		memory_json_put(w, &list[i], call->op->now_ms);
+	json_end_array(w);
 }
 
 /* --- The id in the address --- */
 
-static enum problem_code read_path_id(struct call *call, bool version_allowed, struct memory_id *ret)
+static enum problem_code read_path_id(struct call *call, struct memory_id *ret)
 {
 	struct str raw = call->params[0];
 
-	if (!memory_id_parse(raw, ret))
-		return problem_set(&call->op->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
-				   "look like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
-	if (ret->version && !version_allowed)
-		return problem_set(&call->op->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
-				   "leave out \"@%u\"", ret->version);
-	return P_OK;
+	if (memory_id_parse(raw, ret))
+		return P_OK;
+	return problem_set(&call->op->problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids look "
+			   "like ms-4821", (int)(raw.n < 64 ? raw.n : 64), raw.p);
 }
 
-static enum problem_code decode_id(struct call *call)
+static enum problem_code read_path_num(struct call *call, uint64_t *ret)
 {
-	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
+	struct memory_id id = {0};
+	enum problem_code code = read_path_id(call, &id);
 
-	call->input = one;
-	return read_path_id(call, false, &one->id);
+	if (code == P_OK && id.version)
+		code = problem_set(&call->op->problem, P_INVALID_FIELD, "id", "only the memory as a whole can be "
+				   "changed; leave out \"@%u\"", id.version);
+	*ret = id.num;
+	return code;
 }
 
 /* --- Store --- */
 
 static enum problem_code decode_store(struct call *call)
 {
-	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
+	struct memory_store *s = call_op(call);
 
-	call->input = one;
-	return memory_json_read(call, &call->body, false, "", &one->draft);
+	return memory_json_read(call, &call->body, false, "", &s->draft);
 }
 
-static enum problem_code write_store(struct call *call, struct store_conn *c)
+static void encode_store(struct call *call)
 {
-	struct one_memory *one = call->input;
-	enum problem_code code = task_check(call, c);
+	const struct memory_store *s = call_op(call);
 
-	call->op->shown = &one->result.num;
-	call->op->shown_count = 1;
-	if (code == P_OK)
-		code = memory_create(c, call->op->space, &one->draft, call->op->now_ms, &one->result, &call->op->problem);
-	if (code != P_OK)
-		return code;
-	tell_of(call, EVENT_MEMORY_STORED, &one->result);
-	return tell_superseded(call, c, &one->result);
+	call->status = 201;
+	call->location = location_of(call, &s->made);
+	put_memory(call, &s->made);
 }
-
-static void index_one(struct call *call)
-{
-	struct one_memory *one = call->input;
-
-	recall_put(call->api->engine->recall, &one->result);
-}
-
-/* What a new memory supersedes is not recalled any more. */
-static void index_created(struct call *call)
-{
-	struct one_memory *one = call->input;
-
-	recall_put(call->api->engine->recall, &one->result);
-	if (one->result.supersedes)
-		recall_set_superseded(call->api->engine->recall, call->op->space, one->result.supersedes);
-}
-
-/* --- Batch --- */
-
-struct batch {
-	struct memory_draft *drafts;
-	struct memory *results;
-	uint64_t *nums;		/* of the results */
-	size_t count;
-};
 
 static enum problem_code decode_batch(struct call *call)
 {
 	static const char *const known[] = {"memories", NULL};
-	struct batch *batch = arena_zalloc(call->op->arena, sizeof(*batch));
+	struct memory_batch *b = call_op(call);
 	const struct json *list = NULL;
+	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
-	call->input = batch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "memories", call->api->limits.max_batch, &list, &call->op->problem);
+	code = decode_array(&call->body, "memories", call->api->limits.max_batch, &list, p);
 	if (code != P_OK)
 		return code;
 	if (list == NULL || list->count == 0)
-		return problem_set(&call->op->problem, P_MISSING_FIELD, "memories", "memories is missing or empty; it is "
-				   "the list of memories to store");
-	batch->count = list->count;
-	batch->drafts = arena_calloc(call->op->arena, batch->count, sizeof(*batch->drafts));
-	batch->results = arena_calloc(call->op->arena, batch->count, sizeof(*batch->results));
-	batch->nums = arena_calloc(call->op->arena, batch->count, sizeof(*batch->nums));
+		return problem_set(p, P_MISSING_FIELD, "memories", "memories is missing or empty; it is the list of "
+				   "memories to store");
+	memory_batch_init(b, list->count);
 	for (uint32_t i = 0; code == P_OK && i < list->count; i++) {
-		code = memory_json_read(call, &list->items[i], false, "memories[].", &batch->drafts[i]);
+		code = memory_json_read(call, &list->items[i], false, "memories[].", &b->drafts[i]);
 		if (code != P_OK)
-			problem_prefix(&call->op->problem, "memories", i);
+			problem_prefix(p, "memories", i);
 	}
 	return code;
-}
-
-/* One event for all of them, and one for each that was superseded. */
-static enum problem_code tell_batch(struct call *call, struct store_conn *c)
-{
-	struct batch *batch = call->input;
-	char first[MEMORY_ID_SIZE], last[MEMORY_ID_SIZE];
-	enum problem_code code = P_OK;
-
-	tell_of(call, EVENT_MEMORY_STORED, &batch->results[0]);
-	memory_id_format(batch->results[0].num, 0, first);
-	memory_id_format(batch->results[batch->count - 1].num, 0, last);
-	if (batch->count > 1)
-		call->op->told.note = arena_printf(call->op->arena, "%zu memories, %s to %s", batch->count, first, last);
-	call->op->told.value[0] = call->op->told.value[1] = (double)batch->results[0].num;
-	for (size_t i = 1; i < batch->count; i++) {
-		call->op->told.value[0] = fmin(call->op->told.value[0], (double)batch->results[i].num);
-		call->op->told.value[1] = fmax(call->op->told.value[1], (double)batch->results[i].num);
-	}
-	for (size_t i = 0; code == P_OK && i < batch->count; i++)
-		code = tell_superseded(call, c, &batch->results[i]);
-	return code;
-}
-
-static enum problem_code write_batch(struct call *call, struct store_conn *c)
-{
-	struct batch *batch = call->input;
-	enum problem_code code = task_check(call, c);
-
-	if (code == P_OK)
-		code = memory_create_many(c, call->op->space, batch->drafts, batch->count, call->op->now_ms, batch->results,
-					  &call->op->problem);
-	for (size_t i = 0; code == P_OK && i < batch->count; i++)
-		batch->nums[i] = batch->results[i].num;
-	if (code == P_OK)
-		code = tell_batch(call, c);
-	call->op->shown = batch->nums;
-	call->op->shown_count = batch->count;
-	return code;
-}
-
-static void index_batch(struct call *call)
-{
-	struct batch *batch = call->input;
-
-	for (size_t i = 0; i < batch->count; i++) {
-		recall_put(call->api->engine->recall, &batch->results[i]);
-		if (batch->results[i].supersedes)
-			recall_set_superseded(call->api->engine->recall, call->op->space, batch->results[i].supersedes);
-	}
-}
-
-/* A later memory of the batch may supersede an earlier one; the answer says so. */
-static void mark_superseded(struct batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++)
-		for (size_t j = 0; batch->results[i].supersedes && j < i; j++)
-			if (batch->results[j].num == batch->results[i].supersedes)
-				batch->results[j].superseded_by = batch->results[i].num;
 }
 
 static void encode_batch(struct call *call)
 {
-	struct batch *batch = call->input;
+	const struct memory_batch *b = call_op(call);
 	struct json_writer w;
 
-	mark_superseded(batch);
 	call->status = 201;
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	json_key(&w, "memories");
-	json_begin_array(&w);
-	for (size_t i = 0; i < batch->count; i++)
-		memory_json_put(&w, &batch->results[i], call->op->now_ms);
-	json_end_array(&w);
+	begin_list(call, &w, "memories", b->made, b->count);
 	call_end_reply(call, &w);
 }
 
@@ -285,228 +135,136 @@ static void encode_batch(struct call *call)
 
 static enum problem_code decode_get(struct call *call)
 {
-	struct one_memory *one = arena_zalloc(call->op->arena, sizeof(*one));
+	struct memory_get *g = call_op(call);
 
-	call->input = one;
-	return read_path_id(call, true, &one->id);
+	return read_path_id(call, &g->id);
 }
 
-static enum problem_code read_get(struct call *call, struct store_conn *c)
+static void encode_get(struct call *call)
 {
-	struct one_memory *one = call->input;
+	const struct memory_get *g = call_op(call);
 
-	return memory_read(c, call->op->space, one->id, call->op->arena, &one->result, &call->op->problem);
+	put_memory(call, &g->memory);
 }
-
-struct version_list {
-	struct memory_id id;
-	struct page page;
-	struct memory *versions;
-	size_t count;
-};
 
 static enum problem_code decode_versions(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct version_list *list = arena_zalloc(call->op->arena, sizeof(*list));
-	enum problem_code code = read_path_id(call, false, &list->id);
+	struct memory_versions *v = call_op(call);
+	enum problem_code code = read_path_num(call, &v->num);
 
-	call->input = list;
-	return code == P_OK ? page_read_only(call, known, &list->page) : code;
-}
-
-static enum problem_code read_versions(struct call *call, struct store_conn *c)
-{
-	struct version_list *list = call->input;
-	size_t max = list->page.size + 1;	/* one more tells whether there is a next page */
-	enum store_status status;
-	struct memory newest;
-	enum problem_code code = memory_read(c, call->op->space, (struct memory_id){list->id.num, 0}, call->op->arena, &newest,
-					     &call->op->problem);
-
-	if (code != P_OK)
-		return code;
-	list->versions = arena_calloc(call->op->arena, max, sizeof(*list->versions));
-	status = store_memory_versions(c, call->op->space, list->id.num, (uint32_t)list->page.position, max, call->op->arena,
-				       list->versions, &list->count);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
+	return code == P_OK ? page_read_only(call, known, &v->page) : code;
 }
 
 static void encode_versions(struct call *call)
 {
-	struct version_list *list = call->input;
-	bool more = list->count > list->page.size;
-	size_t count = more ? list->page.size : list->count;
+	const struct memory_versions *v = call_op(call);
 	struct json_writer w;
 
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	json_key(&w, "versions");
-	json_begin_array(&w);
-	for (size_t i = 0; i < count; i++)
-		memory_json_put(&w, &list->versions[i], call->op->now_ms);
-	json_end_array(&w);
-	page_put_next(call, &list->page, &w, more, more ? list->versions[count - 1].version : 0, 0);
+	begin_list(call, &w, "versions", v->versions, v->count);
+	page_put_next(call, &v->page, &w, v->more, v->more ? v->versions[v->count - 1].version : 0, 0);
 	call_end_reply(call, &w);
 }
-
-struct fetch {
-	const struct json *ids;
-	struct lookup lookup;
-};
 
 static enum problem_code decode_fetch(struct call *call)
 {
 	static const char *const known[] = {"ids", NULL};
-	struct fetch *fetch = arena_zalloc(call->op->arena, sizeof(*fetch));
+	struct memory_fetch *f = call_op(call);
+	const struct json *list = NULL;
+	struct memory_id *ids = NULL;
 	enum problem_code code;
 
-	call->input = fetch;
 	call_warn_unknown_members(call, &call->body, known, "");
-	code = decode_array(&call->body, "ids", FETCH_MAX, &fetch->ids, &call->op->problem);
-	if (code == P_OK && fetch->ids == NULL)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids to "
-				   "fetch");
+	code = decode_array(&call->body, "ids", FETCH_MAX, &list, &call->op->problem);
+	if (code == P_OK && list == NULL)
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "ids", "ids is missing; it is the list of ids "
+				   "to fetch");
+	if (code == P_OK)
+		code = lookup_ids(call, list, "ids", &ids);
+	f->ids = ids;
+	f->count = list ? list->count : 0;
 	return code;
-}
-
-static enum problem_code read_fetch(struct call *call, struct store_conn *c)
-{
-	struct fetch *fetch = call->input;
-
-	struct memory_id *ids;
-	enum problem_code code = lookup_ids(call, fetch->ids, "ids", &ids);
-
-	return code == P_OK ? lookup_all(call->op, c, ids, fetch->ids->count, &fetch->lookup) : code;
 }
 
 static void encode_fetch(struct call *call)
 {
-	struct fetch *fetch = call->input;
+	const struct memory_fetch *f = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	lookup_put(call, &w, &fetch->lookup);
+	lookup_put(call, &w, &f->lookup);
 	call_end_reply(call, &w);
 }
 
 /* --- Changes --- */
 
+static enum problem_code decode_forget(struct call *call)
+{
+	struct memory_change *m = call_op(call);
+
+	return read_path_num(call, &m->num);
+}
+
 static enum problem_code decode_patch(struct call *call)
 {
-	enum problem_code code = decode_id(call);
-	struct one_memory *one = call->input;
+	struct memory_change *m = call_op(call);
+	enum problem_code code = read_path_num(call, &m->num);
 
-	return code == P_OK ? memory_json_read(call, &call->body, true, "", &one->draft) : code;
-}
-
-static enum problem_code write_patch(struct call *call, struct store_conn *c)
-{
-	struct one_memory *one = call->input;
-	enum problem_code code = memory_update(c, call->op->space, one->id.num, call->op->if_version, &one->draft, call->op->now_ms,
-					       call->op->arena, &one->result, &one->changed, &call->op->problem);
-
-	if (code == P_OK)
-		tell_change(call, one->draft.has != MEMORY_HAS_PINNED ? EVENT_MEMORY_UPDATED
-				  : one->draft.pinned ? EVENT_MEMORY_PINNED : EVENT_MEMORY_UNPINNED);
-	return code;
-}
-
-static enum problem_code decode_pin_as(struct call *call, bool pinned)
-{
-	enum problem_code code = decode_id(call);
-	struct one_memory *one = call->input;
-
-	one->draft.has = MEMORY_HAS_PINNED;
-	one->draft.pinned = pinned;
-	return code;
-}
-
-static enum problem_code decode_pin(struct call *call)
-{
-	return decode_pin_as(call, true);
+	return code == P_OK ? memory_json_read(call, &call->body, true, "", &m->draft) : code;
 }
 
 static enum problem_code decode_unpin(struct call *call)
 {
-	return decode_pin_as(call, false);
+	struct memory_change *m = call_op(call);
+
+	m->draft.has = MEMORY_HAS_PINNED;
+	return read_path_num(call, &m->num);
+}
+
+static enum problem_code decode_pin(struct call *call)
+{
+	struct memory_change *m = call_op(call);
+
+	m->draft.pinned = true;
+	return decode_unpin(call);
 }
 
 static enum problem_code decode_revert(struct call *call)
 {
 	static const char *const known[] = {"version", NULL};
-	enum problem_code code = decode_id(call);
-	struct one_memory *one = call->input;
+	struct memory_change *m = call_op(call);
+	enum problem_code code = read_path_num(call, &m->num);
 	int64_t version = 0;
 
 	call_warn_unknown_members(call, &call->body, known, "");
 	if (code == P_OK)
 		code = decode_int(&call->body, "version", 1, UINT32_MAX, &version, &call->op->problem);
 	if (code == P_OK && version == 0)
-		code = problem_set(&call->op->problem, P_MISSING_FIELD, "version", "version is missing; it is the version "
-				   "to go back to");
-	one->to_version = (uint32_t)version;
+		code = problem_set(&call->op->problem, P_MISSING_FIELD, "version", "version is missing; it is the "
+				   "version to go back to");
+	m->to_version = (uint32_t)version;
 	return code;
 }
 
-static enum problem_code write_revert(struct call *call, struct store_conn *c)
+static void encode_change(struct call *call)
 {
-	struct one_memory *one = call->input;
-	enum problem_code code = memory_revert(c, call->op->space, one->id.num, call->op->if_version, one->to_version,
-					       call->op->now_ms, call->op->arena, &one->result, &one->changed, &call->op->problem);
+	const struct memory_change *m = call_op(call);
 
-	if (code == P_OK)
-		tell_change(call, EVENT_MEMORY_REVERTED);
-	return code;
-}
-
-static enum problem_code write_forget(struct call *call, struct store_conn *c)
-{
-	struct one_memory *one = call->input;
-	enum problem_code code = memory_forget(c, call->op->space, one->id.num, call->op->if_version, call->op->now_ms, call->op->arena,
-					       &one->result, &one->changed, &call->op->problem);
-
-	if (code == P_OK)
-		tell_change(call, EVENT_MEMORY_FORGOTTEN);
-	return code;
-}
-
-static void index_forgotten(struct call *call)
-{
-	struct one_memory *one = call->input;
-
-	if (one->changed)
-		recall_remove(call->api->engine->recall, call->op->space, one->result.num);
-}
-
-static void index_changed(struct call *call)
-{
-	struct one_memory *one = call->input;
-
-	if (one->changed)
-		index_one(call);
+	put_memory(call, &m->memory);
 }
 
 const struct route memory_routes[] = {
-	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_CREATES | ROUTE_TASK,
-	 .decode = decode_store, .write = write_store, .committed = index_created, .encode = encode_created},
-	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_CREATES | ROUTE_TASK,
-	 .decode = decode_batch, .write = write_batch, .committed = index_batch, .encode = encode_batch},
-	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY,
-	 .decode = decode_fetch, .read = read_fetch, .encode = encode_fetch},
-	{HTTP_GET, "/v1/memories/{}", 0, .decode = decode_get, .read = read_get, .encode = encode_memory},
-	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH,
-	 .decode = decode_patch, .write = write_patch, .committed = index_changed, .encode = encode_memory},
-	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH,
-	 .decode = decode_id, .write = write_forget, .committed = index_forgotten, .encode = encode_memory},
-	{HTTP_GET, "/v1/memories/{}/versions", 0,
-	 .decode = decode_versions, .read = read_versions, .encode = encode_versions},
-	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH,
-	 .decode = decode_pin, .write = write_patch, .committed = index_changed, .encode = encode_memory},
-	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH,
-	 .decode = decode_unpin, .write = write_patch, .committed = index_changed, .encode = encode_memory},
-	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH,
-	 .decode = decode_revert, .write = write_revert, .committed = index_changed, .encode = encode_memory},
+	{HTTP_POST, "/v1/memories", ROUTE_BODY | ROUTE_TASK, &memory_store_kind, decode_store, encode_store},
+	{HTTP_POST, "/v1/memories/batch", ROUTE_BODY | ROUTE_TASK, &memory_batch_kind, decode_batch, encode_batch},
+	{HTTP_POST, "/v1/memories/fetch", ROUTE_BODY, &memory_fetch_kind, decode_fetch, encode_fetch},
+	{HTTP_GET, "/v1/memories/{}", 0, &memory_get_kind, decode_get, encode_get},
+	{HTTP_PATCH, "/v1/memories/{}", ROUTE_BODY | ROUTE_IF_MATCH, &memory_update_kind, decode_patch, encode_change},
+	{HTTP_DELETE, "/v1/memories/{}", ROUTE_IF_MATCH, &memory_forget_kind, decode_forget, encode_change},
+	{HTTP_GET, "/v1/memories/{}/versions", 0, &memory_versions_kind, decode_versions, encode_versions},
+	{HTTP_POST, "/v1/memories/{}/pin", ROUTE_IF_MATCH, &memory_update_kind, decode_pin, encode_change},
+	{HTTP_POST, "/v1/memories/{}/unpin", ROUTE_IF_MATCH, &memory_update_kind, decode_unpin, encode_change},
+	{HTTP_POST, "/v1/memories/{}/revert", ROUTE_BODY | ROUTE_IF_MATCH, &memory_revert_kind, decode_revert,
+	 encode_change},
 	{0},
 };

@@ -3,39 +3,15 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
-#include "api/alert_post.h"
-#include "api/exporter.h"
 #include "api/feed.h"
-#include "engine/queues.h"
 #include "api/routes.h"
-#include "engine/watch.h"
-#include "core/watch/alerts.h"
-#include "core/delivery/delivery.h"
+#include "engine/metrics_collect.h"
+#include "outbound/alert_post.h"
+#include "outbound/exporter.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-/* A series of counters, copied while the lock was held. */
-struct counted {
-	int64_t space;
-	struct str space_name;
-	struct str agent;		/* p == NULL: the space as a whole */
-	struct stats_totals totals;
-	/* Of an agent. */
-	struct target_counts queue;
-	bool breaker_is_open;
-	bool breaker_is_half_open;
-};
-
-struct metrics {
-	struct counted *list;
-	size_t count;
-	size_t cap;
-	struct store_info store;
-	struct writer_stats writer;
-};
 
 /* --- Writing --- */
 
@@ -59,7 +35,7 @@ static void put_label(struct buf *out, const char *name, struct str value)
 	buf_putc(out, '"');
 }
 
-static void put_labels(struct buf *out, const struct counted *c)
+static void put_labels(struct buf *out, const struct metrics_series *c)
 {
 	put_label(out, "space", c->space_name);
 	if (c->agent.p) {
@@ -76,7 +52,7 @@ static void put_plain(struct buf *out, const char *name, const char *type, const
 
 /* --- Of spaces and agents --- */
 
-static void put_counters(struct buf *out, const struct metrics *m)
+static void put_counters(struct buf *out, const struct metrics_collect *m)
 {
 	static const struct {
 		const char *name;
@@ -101,7 +77,7 @@ static void put_counters(struct buf *out, const struct metrics *m)
 	for (size_t k = 0; k < sizeof(counters) / sizeof(counters[0]); k++) {
 		head(out, counters[k].name, "counter", counters[k].help);
 		for (size_t i = 0; i < m->count; i++) {
-			const struct counted *c = &m->list[i];
+			const struct metrics_series *c = &m->list[i];
 
 			if (c->agent.p == NULL)
 				continue;
@@ -113,7 +89,7 @@ static void put_counters(struct buf *out, const struct metrics *m)
 	}
 }
 
-static void put_distribution(struct buf *out, const char *name, const struct counted *c,
+static void put_distribution(struct buf *out, const char *name, const struct metrics_series *c,
 			     const struct stats_distribution *d, const double *bounds)
 {
 	uint64_t below = 0;
@@ -134,7 +110,7 @@ static void put_distribution(struct buf *out, const char *name, const struct cou
 }
 
 /* Latency by agent; what envelopes are like by space, because a histogram has many lines. */
-static void put_distributions(struct buf *out, const struct metrics *m)
+static void put_distributions(struct buf *out, const struct metrics_collect *m)
 {
 	static const struct {
 		const char *name;
@@ -157,7 +133,7 @@ static void put_distributions(struct buf *out, const struct metrics *m)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		head(out, kinds[k].name, "histogram", kinds[k].help);
 		for (size_t i = 0; i < m->count; i++) {
-			const struct counted *c = &m->list[i];
+			const struct metrics_series *c = &m->list[i];
 
 			if ((c->agent.p != NULL) == kinds[k].is_by_agent)
 				put_distribution(out, kinds[k].name, c,
@@ -167,14 +143,14 @@ static void put_distributions(struct buf *out, const struct metrics *m)
 	}
 }
 
-static void put_queue(struct buf *out, const struct counted *c, const char *state, int64_t value)
+static void put_queue(struct buf *out, const struct metrics_series *c, const char *state, int64_t value)
 {
 	buf_puts(out, "spine_queue_handoffs{");
 	put_labels(out, c);
 	buf_printf(out, ",state=\"%s\"} %lld\n", state, (long long)value);
 }
 
-static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
+static void put_breakers(struct buf *out, const struct metrics_collect *m, bool is_half)
 {
 	const char *name = is_half ? "spine_breaker_half_open" : "spine_breaker_open";
 	const char *help = is_half ? "Whether the circuit breaker of the agent is half-open: one is let through." :
@@ -182,7 +158,7 @@ static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
 
 	head(out, name, "gauge", help);
 	for (size_t i = 0; i < m->count; i++) {
-		const struct counted *c = &m->list[i];
+		const struct metrics_series *c = &m->list[i];
 
 		if (c->agent.p == NULL)
 			continue;
@@ -192,12 +168,12 @@ static void put_breakers(struct buf *out, const struct metrics *m, bool is_half)
 	}
 }
 
-static void put_queues(struct buf *out, const struct metrics *m)
+static void put_queues(struct buf *out, const struct metrics_collect *m)
 {
 	head(out, "spine_queue_handoffs", "gauge",
 	     "Handoffs that are queued, leased, being worked on, or parked for a person.");
 	for (size_t i = 0; i < m->count; i++) {
-		const struct counted *c = &m->list[i];
+		const struct metrics_series *c = &m->list[i];
 
 		if (c->agent.p == NULL)
 			continue;
@@ -233,7 +209,7 @@ static void put_process(struct buf *out, const struct api *api)
 		  (double)api->started_at_ms / 1000);
 }
 
-static void put_server(struct buf *out, const struct api *api, const struct metrics *m)
+static void put_server(struct buf *out, const struct api *api, const struct metrics_collect *m)
 {
 	struct http_counts http;
 
@@ -247,7 +223,7 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.",
 		  (double)http.refused);
 	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.",
-		  (double)waiting_count(api->engine->waiting));
+		  (double)m->waiting);
 	put_plain(out, "spine_event_streams", "gauge", "Open streams of events.", (double)feed_count(api->feed));
 	put_plain(out, "spine_writer_queue_jobs", "gauge", "Writes that wait for the writer.",
 		  (double)m->writer.queued);
@@ -256,21 +232,20 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 		  (double)m->writer.commits);
 	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
 	put_plain(out, "spine_store_cache_bytes", "gauge", "Memory taken by rows of the store that are kept there.",
-		  (double)store_cache_bytes(api->engine->store));
+		  (double)m->store_cache_bytes);
 	put_plain(out, "spine_store_failed", "gauge",
 		  "1 when the store has failed and nothing is acknowledged any more.", m->writer.failed);
 }
 
-static void put_alerts(struct buf *out, struct watch *watch, struct alert_post *post)
+static void put_alerts(struct buf *out, const struct metrics_collect *m, struct alert_post *post)
 {
 	uint64_t sent = 0, failed = 0;
 
-	if (post)
-		alert_post_counts(post, &sent, &failed);
+	alert_post_counts(post, &sent, &failed);
 	head(out, "spine_alerts_firing", "gauge", "Alerts of the server that are firing.");
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		buf_printf(out, "spine_alerts_firing{severity=\"%s\"} %zu\n", alert_severity_name(severity),
-			   watch_firing(watch, (enum alert_severity)severity));
+			   m->firing[severity]);
 	put_plain(out, "spine_alert_notifications_total", "counter", "Alerts that the webhook has taken.",
 		  (double)sent);
 	put_plain(out, "spine_alert_notification_failures_total", "counter",
@@ -294,125 +269,22 @@ static void put_spans(struct buf *out, struct exporter *exporter)
 		  (double)counts.failed_posts);
 }
 
-/* --- Collecting --- */
-
-static struct counted *add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
-{
-	if (m->count == m->cap) {
-		struct counted *more;
-
-		m->cap = m->cap ? m->cap * 2 : 32;
-		more = arena_calloc(arena, m->cap, sizeof(*more));
-		if (m->count)
-			memcpy(more, m->list, m->count * sizeof(*more));
-		m->list = more;
-	}
-	m->list[m->count] = (struct counted){.space = space, .agent = agent};
-	return &m->list[m->count++];
-}
-
-static void copy_totals(struct call *call, struct metrics *m)
-{
-	struct stats *s = watch_lock(call->api->engine->watch);
-	struct stats_series *series;
-	size_t iterator = 0;
-
-	while ((series = stats_next(s, &iterator)) != NULL) {
-		struct str agent = stats_series_agent(series);
-
-		add(m, call->op->arena, stats_series_space(series), agent.p ? arena_str(call->op->arena, agent) : STR_NULL)
-			->totals = *stats_series_totals(series);
-	}
-	watch_unlock(call->api->engine->watch);
-}
-
-static struct counted *find(struct metrics *m, int64_t space, struct str agent)
-{
-	for (size_t i = 0; i < m->count; i++)
-		if (m->list[i].space == space && m->list[i].agent.p && str_eq(m->list[i].agent, agent))
-			return &m->list[i];
-	return NULL;
-}
-
-/* An agent without a series of its own: one that nothing happened to since the start, or one of the rest. As many of
- * them as there is room for are told by name. */
-static struct counted *find_or_add(struct metrics *m, struct arena *arena, int64_t space, struct str agent)
-{
-	struct counted *c = find(m, space, agent);
-
-	if (c)
-		return c;
-	if (m->count < STATS_TARGETS_MAX)
-		return add(m, arena, space, agent);
-	c = find(m, -1, STR(STATS_OTHER));
-	return c ? c : add(m, arena, -1, STR(STATS_OTHER));
-}
-
-static enum store_status add_queues(struct call *call, struct store_conn *c, struct metrics *m)
-{
-	struct queue_row *rows;
-	size_t count;
-	enum store_status status = queues_read(watch_queues(call->api->engine->watch), c, m->writer.commits, 0, call->op->arena,
-					       &rows, &count, NULL, NULL);
-
-	for (size_t i = 0; status == STORE_OK && i < count; i++) {
-		struct counted *to = find_or_add(m, call->op->arena, rows[i].space, rows[i].name);
-
-		to->queue.queued += rows[i].counts.queued;
-		to->queue.leased += rows[i].counts.leased;
-		to->queue.working += rows[i].counts.working;
-		to->queue.parked += rows[i].counts.parked;
-		to->breaker_is_open |= breaker_state(&rows[i].target, call->op->now_ms) == BREAKER_OPEN;
-		to->breaker_is_half_open |= breaker_state(&rows[i].target, call->op->now_ms) == BREAKER_HALF_OPEN;
-	}
-	return status;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct counted *x = a, *y = b;
-	int order = str_cmp(x->space_name, y->space_name);
-
-	return order ? order : str_cmp(x->agent, y->agent);
-}
-
-static enum problem_code read_metrics(struct call *call, struct store_conn *c)
-{
-	struct metrics *m = arena_zalloc(call->op->arena, sizeof(*m));
-	enum store_status status = store_info(c, &m->store);
-
-	call->output = m;
-	writer_stats(call->api->engine->writer, &m->writer);
-	copy_totals(call, m);
-	if (status == STORE_OK)
-		status = add_queues(call, c, m);
-	if (status != STORE_OK)
-		return problem_of_store(&call->op->problem, status);
-	for (size_t i = 0; i < m->count; i++)
-		if (m->list[i].space < 0 ||
-		    store_space_name(c, m->list[i].space, call->op->arena, &m->list[i].space_name) != STORE_OK)
-			m->list[i].space_name = STR(STATS_OTHER);
-	if (m->count)
-		qsort(m->list, m->count, sizeof(*m->list), compare);
-	return P_OK;
-}
-
 static void encode_metrics(struct call *call)
 {
-	const struct metrics *m = call->output;
+	const struct metrics_collect *m = call_op(call);
 	struct buf *out = &call->reply;
 
 	call->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	put_counters(out, m);
 	put_distributions(out, m);
 	put_queues(out, m);
-	put_alerts(out, call->api->engine->watch, call->api->alert_post);
+	put_alerts(out, m, call->api->alert_post);
 	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);
 	put_process(out, call->api);
 }
 
 const struct route metrics_routes[] = {
-	{HTTP_GET, "/metrics", ROUTE_NO_SPACE, .read = read_metrics, .encode = encode_metrics},
+	{HTTP_GET, "/metrics", 0, &metrics_collect_kind, NULL, encode_metrics},
 	{0},
 };

@@ -22,13 +22,6 @@ static const struct schema schemas[] = {
 };
 enum { SCHEMAS = sizeof(schemas) / sizeof(schemas[0]) };
 
-static enum problem_code read_nothing(struct call *call, struct store_conn *c)
-{
-	(void)call;
-	(void)c;
-	return P_OK;
-}
-
 /* --- GET /v1/schemas --- */
 
 static void encode_list(struct call *call)
@@ -83,8 +76,8 @@ static void encode_openapi(struct call *call)
 }
 
 const struct route schema_routes[] = {
-	{HTTP_GET, "/v1/schemas", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_list},
-	{HTTP_GET, "/v1/schemas/{}", ROUTE_NO_SPACE, .decode = decode_one, .read = read_nothing, .encode = encode_one},
-	{HTTP_GET, "/openapi.json", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_openapi},
+	{HTTP_GET, "/v1/schemas", 0, &nothing_kind, NULL, encode_list},
+	{HTTP_GET, "/v1/schemas/{}", 0, &nothing_kind, decode_one, encode_one},
+	{HTTP_GET, "/openapi.json", 0, &nothing_kind, NULL, encode_openapi},
 	{0},
 };

@@ -4,20 +4,12 @@
 #include "api/page.h"
 #include "api/routes.h"
 #include "codec/rfc3339.h"
+#include "core/memory/memory.h"
+#include "engine/memory_search.h"
 
 #include <math.h>
 
 enum { QUERY_TEXT_MAX = 8192 };
-
-struct search {
-	struct recall_query query;
-	struct recall_filter filters[RECALL_FILTERS_MAX];
-	struct page page;
-	struct recall_hit *hits;
-	struct memory *memories;	/* num 0: gone since the index was asked */
-	size_t count;
-	bool more;
-};
 
 /* --- Parameters --- */
 
@@ -35,7 +27,7 @@ static enum problem_code read_bool(struct call *call, const char *name, struct s
 	return P_OK;
 }
 
-static enum problem_code read_state(struct call *call, struct str value, struct search *s)
+static enum problem_code read_state(struct call *call, struct str value, struct memory_search *s)
 {
 	static const char *const names[] = {"active", "superseded", "expired", "any"};
 
@@ -48,7 +40,7 @@ static enum problem_code read_state(struct call *call, struct str value, struct 
 	return bad(call, "state", value, "active, superseded, expired or any");
 }
 
-static enum problem_code read_order(struct call *call, struct str value, struct search *s)
+static enum problem_code read_order(struct call *call, struct str value, struct memory_search *s)
 {
 	if (!str_is(value, "newest") && !str_is(value, "oldest"))
 		return bad(call, "order", value, "newest or oldest");
@@ -62,7 +54,7 @@ static enum problem_code read_time(struct call *call, const char *name, struct s
 					 : bad(call, name, value, "an RFC 3339 time, as in 2026-01-30T12:00:00Z");
 }
 
-static enum problem_code add_filter(struct call *call, struct search *s, enum recall_field field, struct str key,
+static enum problem_code add_filter(struct call *call, struct memory_search *s, enum recall_field field, struct str key,
 				    struct str value)
 {
 	if (s->query.filter_count == RECALL_FILTERS_MAX)
@@ -73,7 +65,7 @@ static enum problem_code add_filter(struct call *call, struct search *s, enum re
 }
 
 /* Values of fields with a fixed list are checked, so that a typing error does not look like an empty result. */
-static enum problem_code read_filter(struct call *call, struct search *s, const struct query_pair *pair,
+static enum problem_code read_filter(struct call *call, struct memory_search *s, const struct query_pair *pair,
 				     bool *ret_known)
 {
 	static const struct {
@@ -105,7 +97,7 @@ static enum problem_code read_filter(struct call *call, struct search *s, const 
 	return P_OK;
 }
 
-static enum problem_code read_parameter(struct call *call, struct search *s, const struct query_pair *pair)
+static enum problem_code read_parameter(struct call *call, struct memory_search *s, const struct query_pair *pair)
 {
 	bool known;
 	enum problem_code code = read_filter(call, s, pair, &known);
@@ -126,9 +118,9 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 		return read_time(call, "created_after", pair->value, &s->query.created_from_ms);
 	if (str_is(pair->name, "created_before")) {
 		code = read_time(call, "created_before", pair->value, &s->query.created_to_ms);
+		/* 0 stands for no bound; before 1970 there is nothing either way. */
 		if (s->query.created_to_ms == 0)
-			s->query.created_to_ms =
-				-1; /* 0 stands for no bound; before 1970 there is nothing either way */
+			s->query.created_to_ms = -1;
 		return code;
 	}
 	if (!str_is(pair->name, "page_size") && !str_is(pair->name, "page_token"))
@@ -138,55 +130,20 @@ static enum problem_code read_parameter(struct call *call, struct search *s, con
 
 static enum problem_code decode_search(struct call *call)
 {
-	struct search *s = arena_zalloc(call->op->arena, sizeof(*s));
+	struct memory_search *s = call_op(call);
 	enum problem_code code = page_read(call, &s->page);
+	double score;
 
-	call->input = s;
 	for (size_t i = 0; code == P_OK && i < call->query_count; i++)
 		code = read_parameter(call, s, &call->query[i]);
-	if (code != P_OK)
-		return code;
-	/* A query without a word in it is a listing. */
-	if (str_trim(s->query.text).n == 0)
-		s->query.text = STR_NULL;
-	s->query.filters = s->filters;
-	s->query.limit = s->page.size + 1;	/* one more tells whether there is a next page */
-	s->query.first_limit = s->page.first_size + 1;
-	s->query.now_ms = s->page.time_ms;
-	s->query.after_num = s->page.position;
-	memcpy(&s->query.after_score, &s->page.extra, sizeof(s->query.after_score));
-	if (!isfinite(s->query.after_score))
-		return problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
+	memcpy(&score, &s->page.extra, sizeof(score));
+	if (code == P_OK && !isfinite(score))
+		code = problem_set(&call->op->problem, P_INVALID_PAGE_TOKEN, "page_token",
 				   "page_token is not one that this list gave out");
-	return P_OK;
+	return code;
 }
 
 /* --- Answer --- */
-
-static enum problem_code read_search(struct call *call, struct store_conn *c)
-{
-	struct search *s = call->input;
-	struct recall_scratch *scratch = call->op->reader->scratch;
-
-	if (call->op->space == 0)
-		return P_OK;
-	s->hits = arena_calloc(call->op->arena, s->query.limit, sizeof(*s->hits));
-	if (!recall_search(call->api->engine->recall, scratch, call->op->space, &s->query, call->op->arena, s->hits, &s->count))
-		return problem_set(&call->op->problem, P_STORE_FAILED, NULL,
-				   "the store could not be read to build the search index; see the server's log");
-	s->more = s->count > s->page.size;
-	if (s->more)
-		s->count = s->page.size;
-	s->memories = arena_calloc(call->op->arena, s->count, sizeof(*s->memories));
-	for (size_t i = 0; i < s->count; i++) {
-		enum store_status status =
-			store_memory_get(c, call->op->space, s->hits[i].num, 0, call->op->arena, &s->memories[i]);
-
-		if (status != STORE_OK && status != STORE_NOT_FOUND)
-			return problem_of_store(&call->op->problem, status);
-	}
-	return P_OK;
-}
 
 static void put_explain(struct json_writer *w, const struct recall_hit *hit, const struct memory *m)
 {
@@ -219,7 +176,7 @@ static void put_score(struct json_writer *w, const struct recall_hit *hit)
 
 static void encode_search(struct call *call)
 {
-	struct search *s = call->input;
+	const struct memory_search *s = call_op(call);
 	struct json_writer w;
 	uint64_t next = 0, next_score = 0;
 
@@ -228,7 +185,7 @@ static void encode_search(struct call *call)
 	json_key(&w, "memories");
 	json_begin_array(&w);
 	for (size_t i = 0; i < s->count; i++) {
-		if (s->memories[i].num == 0 || s->memories[i].forgotten_at_ms)
+		if (s->memories[i].num == 0)
 			continue;
 		memory_json_begin(&w, &s->memories[i], call->op->now_ms);
 		if (s->query.text.p)
@@ -247,6 +204,6 @@ static void encode_search(struct call *call)
 }
 
 const struct route search_routes[] = {
-	{HTTP_GET, "/v1/memories", ROUTE_INDEX, .decode = decode_search, .read = read_search, .encode = encode_search},
+	{HTTP_GET, "/v1/memories", 0, &memory_search_kind, decode_search, encode_search},
 	{0},
 };

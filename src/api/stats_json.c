@@ -63,6 +63,17 @@ static void put_packed(struct json_writer *w, const struct stats_view *v)
 	json_end_object(w);
 }
 
+void stats_json_queue(struct json_writer *w, const struct target_counts *counts)
+{
+	json_key(w, "queue");
+	json_begin_object(w);
+	json_member_int(w, "queued", counts->queued);
+	json_member_int(w, "leased", counts->leased);
+	json_member_int(w, "working", counts->working);
+	json_member_int(w, "parked", counts->parked);
+	json_end_object(w);
+}
+
 void stats_json_members(struct json_writer *w, const struct stats_view *v, const struct target_counts *counts)
 {
 	json_member_int(w, "handoffs", v->counts.handoffs);
@@ -75,13 +86,7 @@ void stats_json_members(struct json_writer *w, const struct stats_view *v, const
 	json_member_int(w, "retries", v->counts.retries);
 	json_member_int(w, "leases_lost", v->counts.leases_lost);
 	json_member_int(w, "waivers", v->counts.waivers);
-	json_key(w, "queue");
-	json_begin_object(w);
-	json_member_int(w, "queued", counts->queued);
-	json_member_int(w, "leased", counts->leased);
-	json_member_int(w, "working", counts->working);
-	json_member_int(w, "parked", counts->parked);
-	json_end_object(w);
+	stats_json_queue(w, counts);
 }
 
 void stats_json_points(struct json_writer *w, enum stats_window window, const struct stats_point *points, size_t count)

@@ -1,16 +1,18 @@
 /* Health, readiness, status. */
-#include "api/exporter.h"
 #include "api/feed.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
+#include "engine/status_get.h"
+#include "outbound/exporter.h"
 
 #include <unistd.h>
 
-static enum problem_code read_nothing(struct call *call, struct store_conn *c)
+/* Why the server is not ready; NULL: it is. */
+static const char *trouble(const struct api *api)
 {
-	(void)call;
-	(void)c;
-	return P_OK;
+	if (atomic_load(&api->engine->failed))
+		return "store_failed";
+	return atomic_load(&api->engine->draining) ? "draining" : NULL;
 }
 
 static void put_status(struct call *call, const char *status, const char *reason)
@@ -32,30 +34,10 @@ static void encode_health(struct call *call)
 
 static void encode_ready(struct call *call)
 {
-	const char *reason = NULL;
+	const char *reason = trouble(call->api);
 
-	if (atomic_load(&call->api->engine->failed))
-		reason = "store_failed";
-	else if (atomic_load(&call->api->engine->draining))
-		reason = "draining";
 	call->status = reason ? 503 : 200;
 	put_status(call, reason ? "not ready" : "ready", reason);
-}
-
-struct status {
-	struct store_info store;
-	int64_t memories;
-};
-
-static enum problem_code read_status(struct call *call, struct store_conn *c)
-{
-	struct status *s = arena_zalloc(call->op->arena, sizeof(*s));
-	enum store_status status = store_info(c, &s->store);
-
-	call->output = s;
-	if (status == STORE_OK && call->op->space)
-		status = store_space_count(c, call->op->space, &s->memories);
-	return status == STORE_OK ? P_OK : problem_of_store(&call->op->problem, status);
 }
 
 /* Without the address: it may hold more than everybody should know. */
@@ -81,13 +63,11 @@ static void put_traces(struct call *call, struct json_writer *w)
 	json_end_object(w);
 }
 
-static void put_server(struct call *call, struct json_writer *w)
+static void put_server(struct call *call, struct json_writer *w, const struct writer_stats *writer)
 {
 	struct http_counts http;
-	struct writer_stats writer;
 
 	http_server_counts(call->api->http, &http);
-	writer_stats(call->api->engine->writer, &writer);
 	json_key(w, "http");
 	json_begin_object(w);
 	json_member_int(w, "connections", (int64_t)http.connections);
@@ -97,9 +77,9 @@ static void put_server(struct call *call, struct json_writer *w)
 	json_end_object(w);
 	json_key(w, "writer");
 	json_begin_object(w);
-	json_member_int(w, "queued", (int64_t)writer.queued);
-	json_member_int(w, "writes", (int64_t)writer.jobs);
-	json_member_int(w, "commits", (int64_t)writer.commits);
+	json_member_int(w, "queued", (int64_t)writer->queued);
+	json_member_int(w, "writes", (int64_t)writer->jobs);
+	json_member_int(w, "commits", (int64_t)writer->commits);
 	json_end_object(w);
 	json_key(w, "events");
 	json_begin_object(w);
@@ -110,17 +90,14 @@ static void put_server(struct call *call, struct json_writer *w)
 
 static void encode_status(struct call *call)
 {
-	struct status *s = call->output;
-	bool failed = atomic_load(&call->api->engine->failed);
+	struct status_get *s = call_op(call);
+	const char *reason = trouble(call->api);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_cstr(&w, "version", SPINE_VERSION);
-	json_member_cstr(&w, "status",
-			 failed                              ? "store_failed"
-			 : atomic_load(&call->api->engine->draining) ? "draining"
-							     : "ready");
+	json_member_cstr(&w, "status", reason ? reason : "ready");
 	json_member_int(&w, "pid", (int64_t)getpid());
 	json_member_time(&w, "started_at", call->api->started_at_ms);
 	json_member_int(&w, "uptime_s", (call->op->now_ms - call->api->started_at_ms) / 1000);
@@ -133,13 +110,13 @@ static void encode_status(struct call *call)
 	json_member_int(&w, "bytes", s->store.bytes);
 	json_member_cstr(&w, "data", call->api->data_dir);
 	json_end_object(&w);
-	put_server(call, &w);
+	put_server(call, &w, &s->writer);
 	call_end_reply(call, &w);
 }
 
 const struct route status_routes[] = {
-	{HTTP_GET, "/healthz", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_health},
-	{HTTP_GET, "/readyz", ROUTE_NO_SPACE, .read = read_nothing, .encode = encode_ready},
-	{HTTP_GET, "/v1/status", 0, .read = read_status, .encode = encode_status},
+	{HTTP_GET, "/healthz", 0, &nothing_kind, NULL, encode_health},
+	{HTTP_GET, "/readyz", 0, &nothing_kind, NULL, encode_ready},
+	{HTTP_GET, "/v1/status", 0, &status_get_kind, NULL, encode_status},
 	{0},
 };

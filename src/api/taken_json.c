@@ -90,3 +90,14 @@ void taken_json_put(struct json_writer *w, struct store_conn *c, const struct ha
 	put_envelope(w, c, h, form, arena);
 	json_end_object(w);
 }
+
+void taken_json_put_posted(void *ctx, struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
+			   bool is_v1, struct arena *arena, struct str *ret_traceparent)
+{
+	struct taken_form form = {
+		.with_envelope = true, .with_prompt = true, .is_v1 = is_v1,
+		.api = ctx, .ret_traceparent = ret_traceparent,
+	};
+
+	taken_json_put(w, c, h, form, arena);
+}

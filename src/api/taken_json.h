@@ -20,5 +20,8 @@ struct taken_form {
  * reading. */
 void taken_json_put(struct json_writer *w, struct store_conn *c, const struct handoff_row *h, struct taken_form form,
 		    struct arena *arena);
+/* The same as it is posted (outbound/webhook.h): with everything. ctx: a struct api. */
+void taken_json_put_posted(void *ctx, struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
+			   bool is_v1, struct arena *arena, struct str *ret_traceparent);
 
 #endif

@@ -3,132 +3,20 @@
 #include "api/handoff_json.h"
 #include "api/page.h"
 #include "api/routes.h"
-#include "api/task.h"
 #include "codec/json_member.h"
-#include "core/envelope/unpack.h"
+#include "engine/trace_get.h"
 
-#include <stdlib.h>
-
-enum { ENVELOPES_MAX = 200, HANDOFFS_OF_ONE = 100, EVENTS_OF_ONE = 100 };
-
-struct trace {
-	struct page page;
-	struct envelope *envelopes;
-	size_t envelope_count;
-	bool more;
-	struct handoff_row *handoffs;
-	size_t handoff_count;
-	size_t handoff_room;
-	struct event_row *events;
-	size_t event_count;
-	size_t event_room;
-	/* Room to read into, again and again. */
-	struct handoff_row *handoffs_of_one;
-	struct event_row *events_of_one;
-};
+enum { ENVELOPES_MAX = 200 };
 
 static enum problem_code decode_trace(struct call *call)
 {
 	static const char *const known[] = {NULL};
-	struct trace *t = arena_zalloc(call->op->arena, sizeof(*t));
+	struct trace_get *t = call_op(call);
 	enum problem_code code = page_read_only(call, known, &t->page);
 
-	call->input = t;
+	t->task = call->params[0];
 	if (t->page.size > ENVELOPES_MAX || call_query(call, "page_size").p == NULL)
 		t->page.size = ENVELOPES_MAX;
-	return code;
-}
-
-/* Makes room for that many more; what the arena held before is left to it. */
-static void *grow(struct arena *arena, void *items, size_t count, size_t *room, size_t more, size_t size)
-{
-	void *larger;
-
-	if (count + more <= *room)
-		return items;
-	*room = 2 * *room + more;
-	larger = arena_calloc(arena, *room, size);
-	if (count)
-		memcpy(larger, items, count * size);
-	return larger;
-}
-
-static enum problem_code add_events(struct call *call, struct store_conn *c, struct trace *t, uint64_t handoff)
-{
-	struct event_row *found = t->events_of_one;
-	size_t count = EVENTS_OF_ONE;
-	int64_t after = 0;
-
-	while (count == EVENTS_OF_ONE) {
-		enum store_status status = store_events(c, call->op->space, handoff, after, EVENTS_OF_ONE, call->op->arena,
-							found, &count);
-
-		if (status != STORE_OK)
-			return problem_of_store(&call->op->problem, status);
-		if (count == 0)
-			break;
-		t->events = grow(call->op->arena, t->events, t->event_count, &t->event_room, count, sizeof(*t->events));
-		memcpy(t->events + t->event_count, found, count * sizeof(*found));
-		t->event_count += count;
-		after = found[count - 1].id;
-	}
-	return P_OK;
-}
-
-static enum problem_code add_handoffs(struct call *call, struct store_conn *c, struct trace *t, uint64_t envelope)
-{
-	struct handoff_filter filter = {.space = call->op->space, .envelope = envelope};
-	struct handoff_row *found = t->handoffs_of_one;
-	size_t count = HANDOFFS_OF_ONE;
-	uint64_t after = 0;
-	enum problem_code code = P_OK;
-
-	while (code == P_OK && count == HANDOFFS_OF_ONE) {
-		enum store_status status = store_handoffs(c, &filter, after, HANDOFFS_OF_ONE, call->op->arena, found,
-							  &count);
-
-		if (status != STORE_OK)
-			return problem_of_store(&call->op->problem, status);
-		t->handoffs = grow(call->op->arena, t->handoffs, t->handoff_count, &t->handoff_room, count,
-				   sizeof(*t->handoffs));
-		for (size_t i = 0; code == P_OK && i < count; i++) {
-			t->handoffs[t->handoff_count++] = found[i];
-			after = found[i].num;
-			code = add_events(call, c, t, found[i].num);
-		}
-	}
-	return code;
-}
-
-static int compare_events(const void *a, const void *b)
-{
-	const struct event_row *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static enum problem_code read_trace(struct call *call, struct store_conn *c)
-{
-	struct trace *t = call->input;
-	struct envelope_row *rows = arena_calloc(call->op->arena, t->page.size + 1, sizeof(*rows));
-	size_t count = 0;
-	enum problem_code code = task_envelopes(call, c, t->page.position, t->page.size, rows, &count, &t->more);
-
-	if (code == P_OK && count == 0 && t->page.position == 0)
-		code = task_not_found(call);
-	if (code != P_OK)
-		return code;
-	t->envelopes = arena_calloc(call->op->arena, count, sizeof(*t->envelopes));
-	t->handoffs_of_one = arena_calloc(call->op->arena, HANDOFFS_OF_ONE, sizeof(*t->handoffs_of_one));
-	t->events_of_one = arena_calloc(call->op->arena, EVENTS_OF_ONE, sizeof(*t->events_of_one));
-	for (; code == P_OK && t->envelope_count < count; t->envelope_count++) {
-		code = unpack_skeleton(&rows[t->envelope_count], call->op->arena, &t->envelopes[t->envelope_count],
-				       &call->op->problem);
-		if (code == P_OK)
-			code = add_handoffs(call, c, t, rows[t->envelope_count].num);
-	}
-	if (t->event_count)
-		qsort(t->events, t->event_count, sizeof(*t->events), compare_events);
 	return code;
 }
 
@@ -161,12 +49,12 @@ static void put_envelope(struct json_writer *w, const struct envelope *e)
 
 static void encode_trace(struct call *call)
 {
-	struct trace *t = call->input;
+	const struct trace_get *t = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	json_member_str(&w, "task", call->params[0]);
+	json_member_str(&w, "task", t->task);
 	json_key(&w, "envelopes");
 	json_begin_array(&w);
 	for (size_t i = 0; i < t->envelope_count; i++)
@@ -182,11 +70,11 @@ static void encode_trace(struct call *call)
 	for (size_t i = 0; i < t->event_count; i++)
 		handoff_json_put_event(&w, &t->events[i]);
 	json_end_array(&w);
-	page_put_next(call, &t->page, &w, t->more, t->more ? t->envelopes[t->envelope_count - 1].num : 0, 0);
+	page_put_next(call, &t->page, &w, t->has_more, t->has_more ? t->envelopes[t->envelope_count - 1].num : 0, 0);
 	call_end_reply(call, &w);
 }
 
 const struct route trace_routes[] = {
-	{HTTP_GET, "/v1/tasks/{}/trace", 0, .decode = decode_trace, .read = read_trace, .encode = encode_trace},
+	{HTTP_GET, "/v1/tasks/{}/trace", 0, &trace_get_kind, decode_trace, encode_trace},
 	{0},
 };

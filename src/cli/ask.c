@@ -3,7 +3,7 @@
 #include "cli/local_server.h"
 #include "client/url.h"
 
-enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024 };
+enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024, VALUE_MAX_BYTES = 512 * 1024 * 1024 };
 
 /* --- Reading --- */
 
@@ -158,6 +158,13 @@ void ask_make(struct cli *cli, const struct client_request *request, struct aren
 	buf_release(&why);
 }
 
+void ask_make_get(struct cli *cli, const char *path, struct ask *ret)
+{
+	struct client_request request = {.method = "GET", .path = path, .repeatable = true};
+
+	ask_make(cli, &request, cli->arena, ret);
+}
+
 void ask_release(struct ask *ask)
 {
 	client_reply_release(&ask->reply);
@@ -257,7 +264,6 @@ struct str ask_problem(const struct cli *cli, const struct ask *ask)
 {
 	struct json_writer w;
 	struct buf out;
-	struct str copy;
 
 	if (ask->failure == NULL)
 		return buf_str(&ask->reply.body);
@@ -270,9 +276,7 @@ struct str ask_problem(const struct cli *cli, const struct ask *ask)
 	json_member_cstr(&w, "detail", ask->failure);
 	json_member_bool(&w, "retryable", ask->exit == CLI_UNREACHABLE);
 	json_end_object(&w);
-	copy = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return copy;
+	return cli_keep(cli->arena, &out);
 }
 
 void ask_report(const struct cli *cli, const struct ask *ask)
@@ -302,6 +306,38 @@ int ask_run(struct cli *cli, const struct client_request *request, struct ask *r
 	return CLI_OK;
 }
 
+int ask_run_get(struct cli *cli, const char *path, struct ask *ret)
+{
+	struct client_request request = {.method = "GET", .path = path, .repeatable = true};
+
+	return ask_run(cli, &request, ret);
+}
+
+void ask_write(const struct cli *cli, const struct ask *ask)
+{
+	cli_write_json(cli, ask->reply.body.len ? buf_str(&ask->reply.body) : STR("{}"));
+}
+
+void ask_write_value(const struct cli *cli, const struct json *value)
+{
+	struct json_writer w;
+	struct buf text;
+
+	buf_init(&text, VALUE_MAX_BYTES);
+	json_writer_init(&w, &text);
+	json_put(&w, value);
+	cli_write_json_buf(cli, &text);
+}
+
+void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask)
+{
+	struct str next = ask_str(&ask->json, "next_page_token");
+
+	if (next.n && !cli_is_json(cli))
+		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
+			 STR_ARG(next));
+}
+
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer))
 {
@@ -309,12 +345,11 @@ int ask_print(struct cli *cli, const struct client_request *request,
 	int code = ask_run(cli, request, &ask);
 
 	if (code == CLI_OK && cli_is_json(cli))
-		cli_write_json(cli, ask.reply.body.len ? buf_str(&ask.reply.body) : STR("{}"));
+		ask_write(cli, &ask);
 	else if (code == CLI_OK)
 		show(cli, &ask.json);
-	if (code == CLI_OK && !cli_is_json(cli) && ask_str(&ask.json, "next_page_token").n)
-		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
-			 STR_ARG(ask_str(&ask.json, "next_page_token")));
+	if (code == CLI_OK)
+		ask_tell_rest(cli, request, &ask);
 	ask_release(&ask);
 	return code;
 }

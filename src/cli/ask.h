@@ -28,10 +28,20 @@ void ask_report(const struct cli *cli, const struct ask *ask);
  * failure, prints warnings of the server, and returns the exit code. */
 int ask_run(struct cli *cli, const struct client_request *request, struct ask *ret);
 void ask_release(struct ask *ask);
+/* The first and the last for a GET, which may be repeated. */
+void ask_make_get(struct cli *cli, const char *path, struct ask *ret);
+int ask_run_get(struct cli *cli, const char *path, struct ask *ret);
 /* All of it, for commands that do nothing else: makes the call and prints the answer, as it came with --json and by
  * show otherwise. */
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer));
+
+/* The answer as it came, to standard output. */
+void ask_write(const struct cli *cli, const struct ask *ask);
+/* A part of it. */
+void ask_write_value(const struct cli *cli, const struct json *value);
+/* Tells a person that the answer is not all there is, and where the rest is. */
+void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask);
 
 /* The space that calls are about. */
 const char *ask_space(const struct cli *cli);

@@ -2,9 +2,10 @@
 
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/help/help.h"
 #include "cli/input.h"
 #include "cli/shared_options.h"
+#include "cli/subcommand.h"
 #include "client/client.h"
 
 #include <errno.h>
@@ -119,6 +120,26 @@ void cli_write(struct str bytes)
 		fwrite(bytes.p, 1, bytes.n, stdout);
 }
 
+void cli_write_buf(struct buf *bytes)
+{
+	cli_write(buf_str(bytes));
+	buf_release(bytes);
+}
+
+struct str cli_keep(struct arena *arena, struct buf *text)
+{
+	struct str copy = arena_str(arena, buf_str(text));
+
+	buf_release(text);
+	return copy;
+}
+
+void cli_write_json_buf(const struct cli *cli, struct buf *json)
+{
+	cli_write_json(cli, buf_str(json));
+	buf_release(json);
+}
+
 void cli_write_json(const struct cli *cli, struct str json)
 {
 	while (json.n > 0 && json.p[json.n - 1] == '\n')
@@ -128,8 +149,7 @@ void cli_write_json(const struct cli *cli, struct str json)
 
 		buf_init(&safe, json.n * 6 + 1);
 		term_put_json(&safe, json);
-		cli_write(buf_str(&safe));
-		buf_release(&safe);
+		cli_write_buf(&safe);
 	} else {
 		cli_write(json);
 	}
@@ -238,6 +258,8 @@ static int parse_options(struct cli *cli, int argc, char *const *argv, bool *ret
 static void offer_name(const struct command *command, void *arg)
 {
 	nearest_offer(arg, command->name);
+	if (command->alias)
+		nearest_offer(arg, command->alias);
 }
 
 int cli_unknown_command(const struct cli *cli, const char *name)
@@ -270,6 +292,15 @@ static int flush_output(const struct cli *cli, int code)
 	return code == CLI_OK ? CLI_FAILED : code;
 }
 
+static int execute(struct cli *cli)
+{
+	const struct command *command = cli->command;
+
+	if (command->exec)
+		return command->exec(cli);
+	return command->subs ? subcommand_run(cli, command->subs) : one_call_run(cli, &command->call, 0);
+}
+
 static int run_command(struct cli *cli, int argc, char *const *argv)
 {
 	bool help;
@@ -282,7 +313,7 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
 	if (help)
 		help_command(cli, cli->command);
 	else
-		code = cli->command->exec(cli);
+		code = execute(cli);
 	client_free(cli->client);
 	return flush_output(cli, code);
 }

@@ -1,8 +1,8 @@
 /* The command line: `spine COMMAND [options] [arguments]`.
  *
- * Each command is a file cmd_NAME.c with one `const struct command`, listed once, in commands.c. To add a command:
- * write the file, add it to commands.h and to the list. Help, manual page and shell completion follow from the
- * struct.
+ * Each command is one `const struct command`, listed once, in commands.c: a row of cmd/rows_SUBJECT.c where it makes
+ * one call and shows the answer, else a file cmd/cmd_NAME.c. Help, manual page and shell completion follow from the
+ * struct. README.md says how to add one.
  *
  * Standard output carries results and nothing else: with --json exactly one JSON document, the server's own wherever
  * the server has one (a problem document where the command failed). Sentences for people, warnings and progress go to
@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/options.h"
+#include "cli/one_call.h"
 #include "cli/term.h"
 
 /* What scripts may rely on; cli_exits says it in words. */
@@ -36,6 +37,7 @@ extern const struct cli_exit_text cli_exits[];
 
 struct cli;
 struct client;
+struct subcommand;
 
 /* What may stand in the place of an argument, for completion in the shell. */
 enum command_args { ARGS_OTHER, ARGS_FILES, ARGS_COMMANDS, ARGS_WORDS };
@@ -44,6 +46,7 @@ enum { COMMAND_TABLES_MAX = 5, COMMAND_EXAMPLES_MAX = 5, COMMAND_ARGS_ANY = 1000
 
 struct command {
 	const char *name;
+	const char *alias;		/* another name of it, which its help mentions; NULL for none */
 	const char *summary;		/* what it does, in a line; no full stop */
 	const char *usage;		/* its arguments: "ID [TEXT|-]"; "" for none */
 	const char *about;		/* more about it, paragraphs divided by an empty line; may be NULL */
@@ -53,7 +56,10 @@ struct command {
 	size_t max_args;
 	enum command_args args;
 	const char *const *words;	/* of ARGS_WORDS, ended by NULL */
-	int (*exec)(struct cli *cli);	/* returns an enum cli_exit */
+	/* What it does, one of the three; of exec and another, exec is run. Each returns an enum cli_exit. */
+	int (*exec)(struct cli *cli);
+	const struct subcommand *subs;	/* ended by one without a name; their names are the words of the arguments */
+	struct one_call call;		/* where it has a path */
 };
 
 struct cli {
@@ -77,10 +83,10 @@ int cli_run(struct arena *arena, int argc, char *const *argv);
 
 /* "spine: …" on standard error; format without a line break at its end. */
 void cli_error(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same, with where to read more; returns CLI_USAGE. */
 /* Who decides something (--by): where nothing was said the person at the keyboard; NULL where --agent says who is
  * calling, which the server is told anyhow. */
 const char *cli_person(const struct cli *cli);
+/* An error, with where to read more; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a command that does not exist, with the one that may have been meant. */
 int cli_unknown_command(const struct cli *cli, const char *name);
@@ -91,8 +97,14 @@ void cli_note(const struct cli *cli, const char *format, ...) __attribute__((for
 bool cli_is_json(const struct cli *cli);
 /* To standard output, as it is. */
 void cli_write(struct str bytes);
+/* The same of a buffer, which is released. */
+void cli_write_buf(struct buf *bytes);
+/* The text of a buffer, copied into the arena; the buffer is released. */
+struct str cli_keep(struct arena *arena, struct buf *text);
 /* A JSON document to standard output, with a line break. */
 void cli_write_json(const struct cli *cli, struct str json);
+/* The same of a buffer, which is released. */
+void cli_write_json_buf(const struct cli *cli, struct buf *json);
 /* The data directory that a server started by this person has, for commands without --data. NULL where that cannot be
  * told. */
 const char *cli_data_dir(const struct cli *cli);

@@ -9,8 +9,8 @@ static const struct command *const memory_commands[] = {
 	&cmd_forget, NULL,
 };
 
-static const struct command *const handoff_commands[] = {
-	&cmd_handoff, &cmd_recall, &cmd_envelope, &cmd_resolve, &cmd_receipts, &cmd_verify, &cmd_tasks, &cmd_task,
+static const struct command *const envelope_commands[] = {
+	&cmd_pack, &cmd_recall, &cmd_envelope, &cmd_resolve, &cmd_receipts, &cmd_verify, &cmd_tasks, &cmd_task,
 	&cmd_fidelity, &cmd_diff, &cmd_blame, &cmd_agents, &cmd_agent, NULL,
 };
 
@@ -36,7 +36,7 @@ static const struct command *const other_commands[] = {
 const struct command_group command_groups[] = {
 	{"The server", server_commands},
 	{"Memories", memory_commands},
-	{"Handoffs", handoff_commands},
+	{"Handoffs", envelope_commands},
 	{"Delivery", delivery_commands},
 	{"Keeping them safe", data_commands},
 	{"Other", other_commands},
@@ -54,7 +54,7 @@ const struct command *command_find(struct str name)
 {
 	for (const struct command_group *g = command_groups; g->title; g++)
 		for (const struct command *const *c = g->commands; *c; c++)
-			if (str_is(name, (*c)->name))
+			if (str_is(name, (*c)->name) || ((*c)->alias && str_is(name, (*c)->alias)))
 				return *c;
 	return NULL;
 }

@@ -1,64 +1,16 @@
-/* The commands there are. Adding one: its file, a line here, a line in commands.c. */
+/* The commands there are. A new one is named here, and in a list of commands.c. */
 #ifndef SPINE_CLI_COMMANDS_H
 #define SPINE_CLI_COMMANDS_H
 
 #include "cli/cli.h"
 
-extern const struct command cmd_ack;
-extern const struct command cmd_agent;
-extern const struct command cmd_agents;
-extern const struct command cmd_alerts;
-extern const struct command cmd_audit;
-extern const struct command cmd_backup;
-extern const struct command cmd_blame;
-extern const struct command cmd_channels;
-extern const struct command cmd_check;
-extern const struct command cmd_complete;
-extern const struct command cmd_completion;
-extern const struct command cmd_demo;
-extern const struct command cmd_diff;
-extern const struct command cmd_envelope;
-extern const struct command cmd_export;
-extern const struct command cmd_fidelity;
-extern const struct command cmd_forget;
-extern const struct command cmd_get;
-extern const struct command cmd_handoff;
-extern const struct command cmd_handoffs;
-extern const struct command cmd_help;
-extern const struct command cmd_import;
-extern const struct command cmd_list;
-extern const struct command cmd_nack;
-extern const struct command cmd_need;
-extern const struct command cmd_park;
-extern const struct command cmd_parked;
-extern const struct command cmd_pin;
-extern const struct command cmd_progress;
-extern const struct command cmd_recall;
-extern const struct command cmd_receipts;
-extern const struct command cmd_receive;
-extern const struct command cmd_reject;
-extern const struct command cmd_resolve;
-extern const struct command cmd_restore;
-extern const struct command cmd_revert;
-extern const struct command cmd_routes;
-extern const struct command cmd_search;
-extern const struct command cmd_send;
-extern const struct command cmd_serve;
-extern const struct command cmd_space;
-extern const struct command cmd_spaces;
-extern const struct command cmd_status;
-extern const struct command cmd_store;
-extern const struct command cmd_tail;
-extern const struct command cmd_task;
-extern const struct command cmd_tasks;
-extern const struct command cmd_tokens;
-extern const struct command cmd_top;
-extern const struct command cmd_trace;
-extern const struct command cmd_unpin;
-extern const struct command cmd_update;
-extern const struct command cmd_verify;
-extern const struct command cmd_version;
-extern const struct command cmd_versions;
+extern const struct command cmd_ack, cmd_agent, cmd_agents, cmd_alerts, cmd_audit, cmd_backup, cmd_blame,
+	cmd_channels, cmd_check, cmd_complete, cmd_completion, cmd_demo, cmd_diff, cmd_envelope, cmd_export,
+	cmd_fidelity, cmd_forget, cmd_get, cmd_handoffs, cmd_help, cmd_import, cmd_list, cmd_nack, cmd_need, cmd_pack,
+	cmd_park, cmd_parked, cmd_pin, cmd_progress, cmd_recall, cmd_receipts, cmd_receive, cmd_reject, cmd_resolve,
+	cmd_restore, cmd_revert, cmd_routes, cmd_search, cmd_send, cmd_serve, cmd_space, cmd_spaces, cmd_status,
+	cmd_store, cmd_tail, cmd_task, cmd_tasks, cmd_tokens, cmd_top, cmd_trace, cmd_unpin, cmd_update, cmd_verify,
+	cmd_version, cmd_versions;
 
 /* What belongs together in the help. */
 struct command_group {

@@ -7,12 +7,8 @@
  * page of some other server, and a Markdown text cannot. */
 int prompt_print(struct cli *cli, const char *envelope_id)
 {
-	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/envelopes/", envelope_id, "?format=v1"),
-		.repeatable = true,
-	};
 	struct ask ask;
-	int code = ask_run(cli, &request, &ask);
+	int code = ask_run_get(cli, ask_path(cli->arena, "/v1/envelopes/", envelope_id, "?format=v1"), &ask);
 
 	if (code == CLI_OK) {
 		struct str prompt = ask_str(&ask.json, "context");

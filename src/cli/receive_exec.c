@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/child.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/settle.h"
 #include "codec/rfc3339.h"
 
 #include <signal.h>
@@ -88,7 +89,7 @@ static bool accept(struct job *job)
 
 	buf_init(&body, BODY_MAX_BYTES);
 	begin_body(job, &body, &w);
-	settle_put_seconds(&w, "work_lease_s", job->exec->work_lease_ms);
+	body_put_seconds(&w, "work_lease_s", job->exec->work_lease_ms);
 	json_end_object(&w);
 	code = tell(job, "ack", &body, true, &ask);
 	if (code != CLI_OK)
@@ -146,14 +147,12 @@ static const char *task_of(struct job *job)
 {
 	struct arena *arena = job->cli->arena;
 	const char *envelope = text_or_null(arena, ask_str(job->handoff, "envelope_id")), *task;
-	struct client_request request = {.method = "GET", .repeatable = true};
 	struct ask ask;
 
 	task = text_or_null(arena, ask_str(json_get(json_get(job->handoff, "envelope"), "task"), "id"));
 	if (task || envelope == NULL)
 		return task;
-	request.path = ask_path(arena, "/v1/envelopes/", envelope, "");
-	ask_make(job->cli, &request, arena, &ask);
+	ask_make_get(job->cli, ask_path(arena, "/v1/envelopes/", envelope, ""), &ask);
 	task = text_or_null(arena, ask_str(json_get(&ask.json, "task"), "id"));
 	ask_release(&ask);
 	return task;

@@ -59,5 +59,7 @@ int subcommand_run(struct cli *cli, const struct subcommand *list)
 				 count < sub->min_args ? "needs more arguments" : "has too many arguments",
 				 cli->command->name, sub->name, sub->usage);
 	code = check_options(cli, sub);
-	return code == CLI_OK ? sub->exec(cli) : code;
+	if (code == CLI_OK)
+		code = sub->exec ? sub->exec(cli) : one_call_run(cli, &sub->call, 1);
+	return code;
 }

@@ -13,7 +13,8 @@ struct subcommand {
 	size_t max_args;
 	/* Those of the command's first table that it takes, ended by NULL. */
 	const char *options[SUBCOMMAND_OPTIONS_MAX];
-	int (*exec)(struct cli *cli);
+	int (*exec)(struct cli *cli);	/* NULL: it makes a call */
+	struct one_call call;
 };
 
 /* Runs the one that the first argument names, or the first of the list where there is no argument. */

@@ -67,8 +67,6 @@ static void hook_after(void *ctx, bool committed)
 	struct engine *e = ctx;
 
 	watch_after(e->watch, committed);
-	for (struct follower *f = e->followers; f; f = f->next)
-		f->ended(f->ctx, committed);
 	waiting_after(e->waiting, committed);
 }
 
@@ -117,10 +115,10 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	return e;
 }
 
-void engine_follow(struct engine *e, struct follower *f)
+void engine_listen(struct engine *e, struct listener *l)
 {
-	f->next = e->followers;
-	e->followers = f;
+	l->next = e->listeners;
+	e->listeners = l;
 }
 
 void engine_start(struct engine *e)

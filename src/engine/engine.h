@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "core/memory/recall.h"
+#include "core/problem.h"
 #include "core/watch/alerts.h"
 #include "engine/numbers.h"
 #include "engine/spaces.h"
@@ -21,7 +22,7 @@
 
 #include <stdatomic.h>
 
-struct follower;
+struct listener;
 struct indexer;
 struct token_cache;
 struct waiting;
@@ -40,6 +41,15 @@ struct engine_config {
 	void *ctx;
 };
 
+/* Somebody who posts handoffs to the agents that have a webhook. */
+struct engine_webhooks {
+	/* From any thread: may this address be one? */
+	enum problem_code (*check)(void *ctx, struct str url, struct problem *problem);
+	/* On the writer's thread, after the commit of an agent's settings: it has one now, or none. */
+	void (*set)(void *ctx, const struct agent_place *agent, bool has_webhook);
+	void *ctx;
+};
+
 struct engine {
 	struct engine_config config;
 	const struct log *log;
@@ -53,7 +63,8 @@ struct engine {
 	struct indexer *indexer;	/* NULL: stepped */
 	struct waiting *waiting;
 	struct watch *watch;
-	struct follower *followers;
+	struct listener *listeners;
+	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
 	int64_t last_prune_ms;		/* the writer's thread's own */
@@ -62,8 +73,8 @@ struct engine {
 /* Opens the store, which must not be open elsewhere for writing. On failure returns NULL, with a sentence in *error.
  * Returns owned. Nothing happens before engine_start. */
 struct engine *engine_open(const struct engine_config *config, struct buf *error);
-/* Before engine_start. Borrows f. */
-void engine_follow(struct engine *e, struct follower *f);
+/* Before engine_start. Borrows l. */
+void engine_listen(struct engine *e, struct listener *l);
 void engine_start(struct engine *e);
 /* No operation waits any more: those that do are answered. */
 void engine_drain(struct engine *e);
@@ -78,15 +89,15 @@ int64_t engine_wake_at(struct engine *e);
 
 int64_t engine_now_ms(const struct engine *e);
 
-/* Somebody who reads what was committed, from a cursor of its own. */
-struct follower {
-	/* Both on the writer's thread, and short. Optional, within a transaction, which may be undone yet: a handoff has
-	 * changed. */
+/* Somebody who is told of every commit, on the writer's thread, and does no more than to wake whoever reads what was
+ * committed. */
+struct listener {
+	/* With the ids of the agents that something was queued for. */
+	void (*committed)(void *ctx, const int64_t *agents, size_t count);
+	/* Optional, for tests: a handoff was changed, in a transaction that may be undone yet. */
 	void (*changed)(void *ctx, const struct handoff_row *h);
-	/* A transaction is over. */
-	void (*ended)(void *ctx, bool committed);
 	void *ctx;
-	struct follower *next;		/* the engine's */
+	struct listener *next;		/* the engine's */
 };
 
 /* What a thread reads with. */

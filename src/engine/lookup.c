@@ -62,3 +62,17 @@ enum problem_code lookup_guard(struct op *op, struct store_conn *c, uint64_t env
 		redact_memory(&l->found[i], op->arena);
 	return code;
 }
+
+enum problem_code lookup_note(struct op *op, struct store_conn *c, uint64_t envelope, struct str agent,
+			      const struct lookup *l)
+{
+	enum store_status status = STORE_OK;
+
+	for (size_t i = 0; status == STORE_OK && i < l->found_count; i++) {
+		struct receipt_row receipt = {l->found[i].num, agent, op->now_ms};
+
+		status = store_receipt_put(c, op->space, envelope, &receipt);
+	}
+	op->told.note = arena_printf(op->arena, "%zu memor%s", l->found_count, l->found_count == 1 ? "y" : "ies");
+	return op_stored(op, status);
+}

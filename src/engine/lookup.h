@@ -21,5 +21,8 @@ enum problem_code lookup_all(struct op *op, struct store_conn *c, const struct m
 			     struct lookup *ret);
 /* What goes to the receiver of an envelope goes by its guard. */
 enum problem_code lookup_guard(struct op *op, struct store_conn *c, uint64_t envelope, struct lookup *l);
+/* Within a run: notes that the agent has opened those that were found, for the envelope's receipts and in op->told. */
+enum problem_code lookup_note(struct op *op, struct store_conn *c, uint64_t envelope, struct str agent,
+			      const struct lookup *l);
 
 #endif

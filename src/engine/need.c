@@ -22,21 +22,14 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	struct need *n = (struct need *)op;
 	const struct handoff_row *row = &n->settle.row;
 	enum problem_code code = settle_within(op, c);
-	enum store_status status = STORE_OK;
 
-	for (size_t i = 0; code == P_OK && status == STORE_OK && i < n->lookup.found_count; i++) {
-		struct receipt_row receipt = {n->lookup.found[i].num, row->agent_name, op->now_ms};
-
-		status = store_receipt_put(c, op->space, row->envelope, &receipt);
-	}
-	if (n->lookup.found_count)
-		op->told = (struct event_row){
-			.kind = EVENT_ENVELOPE_RESOLVED, .handoff = row->num, .envelope = row->envelope,
-			.attempt = row->attempt, .agent = row->agent_name, .actor = row->agent_name,
-			.note = arena_printf(op->arena, "%zu memor%s", n->lookup.found_count,
-					     n->lookup.found_count == 1 ? "y" : "ies"),
-		};
-	return code == P_OK ? op_stored(op, status) : code;
+	if (code != P_OK || n->lookup.found_count == 0)
+		return code;
+	op->told = (struct event_row){
+		.kind = EVENT_ENVELOPE_RESOLVED, .handoff = row->num, .envelope = row->envelope,
+		.attempt = row->attempt, .agent = row->agent_name, .actor = row->agent_name,
+	};
+	return lookup_note(op, c, row->envelope, row->agent_name, &n->lookup);
 }
 
 const struct op_kind need_kind = {.name = "need", .size = sizeof(struct need), .prepare = prepare, .run = run};

@@ -21,6 +21,17 @@ enum problem_code op_stored(struct op *op, enum store_status status)
 	return status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
 }
 
+static enum problem_code read_nothing(struct op *op, struct store_conn *c)
+{
+	(void)op;
+	(void)c;
+	return P_OK;
+}
+
+const struct op_kind nothing_kind = {
+	.name = "nothing", .size = sizeof(struct op), .flags = OP_NO_SPACE, .read = read_nothing,
+};
+
 static struct op *op_of(struct writer_job *job)
 {
 	return (struct op *)((char *)job - offsetof(struct op, job));

@@ -113,6 +113,9 @@ struct op {
 	struct wait wait;
 };
 
+/* Does nothing: for an owner that has the answer itself, and asks only so that everything goes the same way. */
+extern const struct op_kind nothing_kind;
+
 /* On the owner's thread: takes the operation up. It is the engine's until owner->finish. */
 void engine_run(struct op *op);
 /* The same, for one that is over: it is run once more, without prepare. A stream goes on this way. */

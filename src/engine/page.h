@@ -2,6 +2,7 @@
 #ifndef SPINE_ENGINE_PAGE_H
 #define SPINE_ENGINE_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,30 @@ struct page {
 	int64_t time_ms;	/* when the first page was asked for: later pages are ranked as of then */
 	size_t first_size;	/* of the first page: later pages are parts of the same list, whatever their size */
 };
+
+/* Whoever asks the store for one row more than the page holds learns whether there are more: that one is left out. */
+static inline bool page_cut(const struct page *page, size_t *count)
+{
+	bool more = *count > page->size;
+
+	if (more)
+		*count = page->size;
+	return more;
+}
+
+/* A list that is short has no cursor: it is read from its start, so many rows of it, and those before the page are
+ * skipped. Returns how many to skip; *count is then of the rest. */
+static inline size_t page_reach(const struct page *page)
+{
+	return (size_t)page->position + page->size + 1;
+}
+
+static inline size_t page_skip(const struct page *page, size_t *count)
+{
+	size_t skipped = page->position < *count ? (size_t)page->position : *count;
+
+	*count -= skipped;
+	return skipped;
+}
 
 #endif

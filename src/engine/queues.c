@@ -59,12 +59,17 @@ static struct queues_sum *sum_of(struct queues *q, int64_t space)
 	return &q->sums[q->sum_count++];
 }
 
+void queues_add(struct target_counts *to, const struct target_counts *more)
+{
+	to->queued += more->queued;
+	to->leased += more->leased;
+	to->working += more->working;
+	to->parked += more->parked;
+}
+
 static void add_to_sum(struct queues_sum *sum, const struct queue_row *row)
 {
-	sum->counts.queued += row->counts.queued;
-	sum->counts.leased += row->counts.leased;
-	sum->counts.working += row->counts.working;
-	sum->counts.parked += row->counts.parked;
+	queues_add(&sum->counts, &row->counts);
 	sum->breakers_open += row->target.open_until_ms != 0;
 }
 
@@ -153,10 +158,7 @@ struct queues_sum queues_sum_of(const struct queues_sum *sums, size_t count, int
 
 	for (size_t i = 0; i < count; i++)
 		if (space == 0 || sums[i].space == space) {
-			all.counts.queued += sums[i].counts.queued;
-			all.counts.leased += sums[i].counts.leased;
-			all.counts.working += sums[i].counts.working;
-			all.counts.parked += sums[i].counts.parked;
+			queues_add(&all.counts, &sums[i].counts);
 			all.breakers_open += sums[i].breakers_open;
 		}
 	return all;

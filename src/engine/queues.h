@@ -33,5 +33,7 @@ enum store_status queues_read(struct queues *q, struct store_conn *c, uint64_t c
 			      struct queues_sum **ret_sums, size_t *ret_sum_count);
 /* The sum of a space, or of all (0), among those that queues_read gave. */
 struct queues_sum queues_sum_of(const struct queues_sum *sums, size_t count, int64_t space);
+/* Adds more to what is there. */
+void queues_add(struct target_counts *to, const struct target_counts *more);
 
 #endif

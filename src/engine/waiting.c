@@ -31,6 +31,9 @@ struct waiting {
 	size_t touched_count;
 	size_t touched_cap;
 	size_t touched_served;		/* so many of them have been looked at */
+	int64_t *queued;		/* agents that something was queued for */
+	size_t queued_count;
+	size_t queued_cap;
 	struct arena due_arena;
 };
 
@@ -67,6 +70,7 @@ void waiting_free(struct waiting *w)
 		return;
 	arena_release(&w->due_arena);
 	free(w->touched);
+	free(w->queued);
 	free(w);
 }
 
@@ -152,6 +156,17 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
+static void note_queued(struct waiting *w, int64_t agent)
+{
+	if (w->queued_count && w->queued[w->queued_count - 1] == agent)
+		return;
+	if (w->queued_count == w->queued_cap) {
+		w->queued_cap = w->queued_cap ? w->queued_cap * 2 : 64;
+		w->queued = mem_reallocarray(w->queued, w->queued_cap, sizeof(*w->queued));
+	}
+	w->queued[w->queued_count++] = agent;
+}
+
 static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct waiting *w = ctx;
@@ -159,11 +174,13 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 	keep_tallies(w, h, before);
 	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
 		w->next_due_ms = h->due_ms;
-	for (struct follower *f = w->engine->followers; f; f = f->next)
-		if (f->changed)
-			f->changed(f->ctx, h);
-	if (h->state == HANDOFF_QUEUED)
+	for (struct listener *l = w->engine->listeners; l; l = l->next)
+		if (l->changed)
+			l->changed(l->ctx, h);
+	if (h->state == HANDOFF_QUEUED) {
 		touch(w, WAIT_AGENT, h->agent);
+		note_queued(w, h->agent);
+	}
 	if (h->state != HANDOFF_LEASED)
 		touch(w, WAIT_HANDOFF, waiting_id(h->space, h->num));
 	if (h->state > HANDOFF_LEASED)
@@ -320,6 +337,9 @@ void waiting_after(struct waiting *w, bool committed)
 {
 	struct list *link;
 
+	for (struct listener *l = w->engine->listeners; committed && l; l = l->next)
+		l->committed(l->ctx, w->queued, w->queued_count);
+	w->queued_count = 0;
 	w->is_stuck = !committed;
 	/* What was due has not been carried out after all: when is not known any more. */
 	if (!committed) {

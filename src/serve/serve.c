@@ -1,15 +1,17 @@
 #include "serve/serve.h"
 
-#include "api/alert_post.h"
 #include "api/api.h"
-#include "api/exporter.h"
 #include "api/feed.h"
 #include "api/guard.h"
-#include "api/webhook.h"
-#include "api/webhook_url.h"
+#include "api/taken_json.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/waiting.h"
 #include "engine/watch.h"
+#include "outbound/alert_post.h"
+#include "outbound/exporter.h"
+#include "outbound/webhook.h"
+#include "outbound/webhook_url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +36,8 @@ struct server {
 	int port;
 	char url[128];
 	struct api api;
-	struct follower streams, webhooks, spans;
+	struct followers *followers;
+	struct listener listener;
 	bool is_started;
 	bool has_failed;		/* the store has */
 };
@@ -265,72 +268,75 @@ static void set_api(struct server *s)
 
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
 	api->log = &s->log;
-	api->ca_file = c->ca_file;
 	api->data_dir = c->data_dir;
-	api->writer = api->engine->writer;
-	api->waiting = api->engine->waiting;
-	api->recall = api->engine->recall;
 	api->started_at_ms = clock_wall_ms();
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
 }
 
-/* --- Those who follow what is committed --- */
+/* --- What tells others, after each commit --- */
 
-static void streams_ended(void *ctx, bool committed)
+/* On the writer's thread. */
+static void on_commit(void *ctx, const int64_t *agents, size_t count)
 {
-	if (committed)
-		feed_wake(ctx);
+	struct server *s = ctx;
+
+	feed_wake(s->api.feed);
+	for (size_t i = 0; i < count; i++)
+		webhook_wake(s->api.webhook, agents[i]);
+	exporter_wake(s->api.exporter);
 }
 
-static void spans_ended(void *ctx, bool committed)
+static enum problem_code check_webhook(void *ctx, struct str url, struct problem *problem)
 {
-	if (committed)
-		exporter_wake(ctx);
+	return webhook_check(ctx, url, problem);
 }
 
-static void webhooks_changed(void *ctx, const struct handoff_row *h)
+static void set_webhook(void *ctx, const struct agent_place *agent, bool has_webhook)
 {
-	if (h->state == HANDOFF_QUEUED)
-		webhook_queued(ctx, h->agent);
+	webhook_set(ctx, agent, has_webhook);
 }
 
-static void webhooks_ended(void *ctx, bool committed)
-{
-	webhook_transaction_ended(ctx, committed);
-}
-
-static void tell_alerts(void *ctx)
+static void on_alerts(void *ctx)
 {
 	alert_post_wake(ctx);
+}
+
+static void make_alert_post(struct server *s)
+{
+	if (s->config->alerts.webhook == NULL)
+		return;
+	s->api.alert_post = alert_post_new(&(struct alert_post_config){
+		.followers = s->followers, .log = &s->log, .url = s->config->alerts.webhook, .server_url = s->url,
+	});
+	watch_tell(s->api.engine->watch, on_alerts, s->api.alert_post);
 }
 
 static bool make_followers(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
 	struct api *api = &s->api;
-	struct exporter_config exporter = {
-		c->otlp_endpoint, c->otlp_interval_ms, c->otlp_behind, c->data_dir, c->ca_file, &s->log,
-	};
 
-	if (c->otlp_endpoint && (api->exporter = exporter_start(&exporter, error)) == NULL)
+	s->followers = followers_new(c->data_dir, c->ca_file, error);
+	if (s->followers == NULL)
 		return false;
-	api->webhook = webhook_new(api, api->engine->store,
-				   &(struct webhook_config){str_of(c->webhook_hosts), c->webhook_timeout_ms}, error);
+	api->webhook = webhook_new(&(struct webhook_config){
+		.followers = s->followers, .log = &s->log, .recall = api->engine->recall,
+		.hosts = str_of(c->webhook_hosts), .timeout_ms = c->webhook_timeout_ms, .step = waiting_step,
+		.waiting = api->engine->waiting, .put = taken_json_put_posted, .ctx = api,
+	}, error);
 	if (api->webhook == NULL)
 		return false;
-	s->streams = (struct follower){.ended = streams_ended, .ctx = api->feed};
-	s->webhooks = (struct follower){.changed = webhooks_changed, .ended = webhooks_ended, .ctx = api->webhook};
-	s->spans = (struct follower){.ended = spans_ended, .ctx = api->exporter};
-	engine_follow(api->engine, &s->streams);
-	engine_follow(api->engine, &s->webhooks);
-	if (api->exporter)
-		engine_follow(api->engine, &s->spans);
-	if (c->alerts.webhook) {
-		api->alert_post = alert_post_new(api, c->alerts.webhook, s->url);
-		watch_tell(api->engine->watch, tell_alerts, api->alert_post);
-	}
-	return true;
+	api->engine->webhooks = (struct engine_webhooks){check_webhook, set_webhook, api->webhook};
+	make_alert_post(s);
+	if (c->otlp_endpoint)
+		api->exporter = exporter_new(&(struct exporter_config){
+			.followers = s->followers, .log = &s->log, .endpoint = c->otlp_endpoint,
+			.interval_ms = c->otlp_interval_ms, .behind_max = c->otlp_behind,
+		}, error);
+	s->listener = (struct listener){.committed = on_commit, .ctx = s};
+	engine_listen(api->engine, &s->listener);
+	return c->otlp_endpoint == NULL || api->exporter;
 }
 
 static bool start(struct server *s, struct buf *error)
@@ -345,9 +351,7 @@ static bool start(struct server *s, struct buf *error)
 	if (!make_followers(s, error))
 		return false;
 	engine_start(s->api.engine);
-	webhook_start(s->api.webhook);
-	if (s->api.alert_post)
-		alert_post_start(s->api.alert_post);
+	followers_start(s->followers, s->api.engine->writer);
 	http_server_start(s->api.http);
 	write_server_file(s);
 	s->is_started = true;
@@ -371,11 +375,14 @@ static void stop(struct server *s)
 		remove_server_file(s);
 	}
 	webhook_stop(api->webhook);
+	if (api->engine)
+		watch_stop(api->engine->watch);
 	alert_post_stop(api->alert_post);
 	engine_stop(api->engine);
-	webhook_free(api->webhook);
 	alert_post_free(api->alert_post);
+	webhook_free(api->webhook);
 	exporter_stop(api->exporter);
+	followers_free(s->followers);
 	feed_free(api->feed);
 	http_server_free(api->http);
 	free(api->readers);

@@ -3,7 +3,8 @@
  * A connection is used by one thread at a time. There is one connection that writes (engine/writer.h owns it)
  * and any number that only read, each on its own thread. Verbs that write must stand between store_begin and
  * store_commit; nothing of a transaction is visible to readers before store_commit has returned STORE_OK, and then it
- * is on disk. Nothing above this file knows SQL; nothing below it decides anything.
+ * is on disk. Nothing above this file knows SQL; nothing below it decides anything. store/verbs.h is the table through
+ * which the verbs reach their engine.
  *
  * Results that hold text are put into the caller's arena.
  */
@@ -35,29 +36,18 @@ static inline bool store_is_answer(enum store_status status)
 struct store_conn;
 
 enum store_mode {
-	STORE_WRITE,		/* make or migrate the store, hold its lock: one per data directory */
+	STORE_WRITE,		/* make or migrate the store, hold its lock: one per store */
 	STORE_READ,		/* never writes, also beside a server */
 };
 
-/* Opens a connection of the embedded engine to the store in data_dir. STORE_WRITE takes the directory's lock and
- * makes or migrates the store. On failure returns NULL and a sentence for a person in *error. Returns owned. */
-struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error);
-/* To read a backup, wherever it lies. Returns owned, or NULL and what is wrong with it. */
-struct store_conn *store_open_file(const char *file, struct buf *error);
-/* There is none in this directory, or no such directory. */
-bool store_is_missing(const char *data_dir);
+/* Opens a connection. The address says of which engine: a data directory is SQLite's, "ram:NAME" is a store in the
+ * memory of this process (store/ram/README.md). STORE_WRITE makes the store, or migrates it, and keeps every other
+ * writer away. On failure returns NULL and a sentence for a person in *error. Returns owned. */
+struct store_conn *store_open(const char *address, enum store_mode mode, struct buf *error);
+/* There is no store at this address. */
+bool store_is_missing(const char *address);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
-/* A reader in the writer's own process: rows that one of them has read need not be read again by the other. The writer
- * is closed after the reader. */
-void store_share(struct store_conn *reader, const struct store_conn *writer);
-/* How much memory the rows that are shared may take, about; 0: none are kept. Of the writer, before anybody shares with
- * it. */
-void store_set_cache(struct store_conn *writer, size_t max_bytes);
-/* How much they take now. */
-size_t store_cache_bytes(const struct store_conn *writer);
-/* Direct: what is read comes from the disk, also where a shared row is at hand. For those who check. */
-void store_set_direct(struct store_conn *c, bool is_direct);
 /* Opened with STORE_READ. */
 bool store_is_reader(const struct store_conn *c);
 /* The disk has failed: what is committed so far is safe, and no transaction is begun on this connection any more. */
@@ -66,9 +56,9 @@ bool store_is_failed(const struct store_conn *c);
 const char *store_error(const struct store_conn *c);
 
 struct store_info {
-	const char *engine;	/* "sqlite" */
-	int schema;
-	int64_t bytes;		/* on disk */
+	const char *engine;	/* "sqlite", "ram" */
+	int schema;		/* 0: the engine has none */
+	int64_t bytes;		/* on disk; 0: it is on none */
 };
 
 enum store_status store_info(struct store_conn *c, struct store_info *ret);
@@ -310,15 +300,7 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 /* Removes up to max replies kept before before_ms. */
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
 
-/* --- The whole --- */
-
-/* A consistent copy in a new file, also beside a server. */
-enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error);
-/* Verifies the engine's structures and our own invariants; a line per problem. */
-enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
-/* Replaces the store of data_dir by a backup; the lock must be free. Where a store is there and replace is set, it is
- * kept under the name put into *ret_kept. */
-enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
-				struct buf *error);
+/* What only some engines can do. Whoever uses it may include it by itself. */
+#include "store/embedded.h"
 
 #endif

@@ -9,11 +9,10 @@
 
 /* --- Life --- */
 
-struct check *check_new(struct store_conn *store, struct trace *trace, struct tally *tally)
+struct check *check_new(struct trace *trace, struct tally *tally)
 {
 	struct check *k = mem_zalloc(sizeof(*k));
 
-	k->store = store;
 	k->trace = trace;
 	k->tally = tally;
 	k->events = mem_calloc(CHECK_EVENTS, sizeof(*k->events));
@@ -33,7 +32,12 @@ void check_free(struct check *k)
 	free(k);
 }
 
-void check_clear(struct check *k, const struct cast *cast)
+void check_look(struct check *k, struct store_conn *store)
+{
+	k->store = store;
+}
+
+void check_clear(struct check *k, struct store_conn *store, const struct cast *cast)
 {
 	for (size_t i = 0; i < CHECK_SPACES; i++) {
 		k->spaces[i].count = 0;
@@ -47,6 +51,7 @@ void check_clear(struct check *k, const struct cast *cast)
 		list_init(&k->agents[i].queued);
 		list_init(&k->agents[i].held);
 	}
+	k->store = store;
 	k->cast = cast;
 	k->open = k->promise_count = k->events_end = 0;
 	k->hash = 0;
@@ -118,9 +123,9 @@ static struct shadow *new_shadow(struct check *k, int64_t space, uint64_t envelo
 
 int64_t check_agent_id(const struct check *k, int64_t space, struct str name)
 {
-	for (size_t i = 1; i <= memory_store_agents(k->store); i++)
-		if (memory_store_agent_space(k->store, (int64_t)i) == space &&
-		    str_eq(memory_store_agent_name(k->store, (int64_t)i), name))
+	for (size_t i = 1; i <= ram_agent_count(k->store); i++)
+		if (ram_agent_space(k->store, (int64_t)i) == space &&
+		    str_eq(ram_agent_name(k->store, (int64_t)i), name))
 			return (int64_t)i;
 	return 0;
 }
@@ -230,13 +235,30 @@ static void compare(struct check *k, const struct want *w, const struct json *fa
 	      STR_ARG(after->fallbacks));
 }
 
+/* What its sender was told of stays as it is otherwise. */
+void check_notices(struct check *k)
+{
+	while (k->changes_used < k->r->change_count) {
+		const struct ram_change *change = &k->r->changes[k->changes_used++];
+		struct handoff_row told = change->before;
+		struct shadow *s = check_shadow(k, told.space, told.num);
+
+		told.is_told = true;
+		CHECK(k, s && same_row(&change->before, &s->row) && same_row(&told, &change->after) &&
+		      told.state == HANDOFF_PARKED && str_eq(told.from, k->r->step.sender),
+		      "ho-%llu was changed, and it is no notice", (unsigned long long)change->after.num);
+		keep(k, s, &change->after);
+		k->tally->notices++;
+	}
+}
+
 struct want check_want(struct shadow *s, enum handoff_verb verb)
 {
 	return (struct want){.s = s, .row = s->row, .due_max_ms = s->row.due_ms, .fallbacks_used = s->fallbacks_used,
 			     .is_live = s->is_live, .verb = verb};
 }
 
-static const struct memory_change *next_change(struct check *k)
+static const struct ram_change *next_change(struct check *k)
 {
 	CHECK(k, k->changes_used < k->r->change_count, "a change did not happen");
 	return &k->r->changes[k->changes_used++];
@@ -244,7 +266,7 @@ static const struct memory_change *next_change(struct check *k)
 
 void check_apply(struct check *k, struct want *w)
 {
-	const struct memory_change *change = next_change(k);
+	const struct ram_change *change = next_change(k);
 	enum handoff_state from = w->s->row.state, to = change->after.state;
 
 	CHECK(k, change->before.num, "a handoff was made instead of changed");
@@ -265,7 +287,7 @@ void check_apply(struct check *k, struct want *w)
 
 void check_apply_new(struct check *k, struct want *w, const struct json *fallbacks)
 {
-	const struct memory_change *change = next_change(k);
+	const struct ram_change *change = next_change(k);
 
 	CHECK(k, change->before.num == 0, "a handoff was changed instead of made");
 	CHECK(k, change->after.num == k->spaces[w->row.space].count + 1, "ho-%llu is not the next number",
@@ -295,11 +317,24 @@ static void compare_memory(struct check *k, const struct event_row *e)
 {
 	CHECK(k, k->remembered && e->memory == ++k->memories[e->space], "ms-%llu was made, and nobody asked for it",
 	      (unsigned long long)e->memory);
-	CHECK(k, memory_store_result_memory(k->store, e->space, k->remembered) == e->memory,
+	CHECK(k, ram_result_memory(k->store, e->space, k->remembered) == e->memory,
 	      "the result of ho-%llu does not name ms-%llu", (unsigned long long)k->remembered,
 	      (unsigned long long)e->memory);
 	k->tally->events[e->kind]++;
 	k->remembered = 0;
+}
+
+/* What is told of an operation itself stands between the steps. */
+static void pass_events(struct check *k, size_t until)
+{
+	for (; k->events_end < until; k->events_end++) {
+		int kind = ram_event(k->store, k->events_end)->kind;
+
+		CHECK(k, kind == EVENT_ENVELOPE_PACKED || kind == EVENT_CHANNEL_PUBLISHED,
+		      "%s was told between steps", event_name(kind));
+		k->tally->events[kind]++;
+	}
+	CHECK(k, k->events_end == until, "events were lost between steps");
 }
 
 /* Each event was expected, and those of one handoff or breaker came in their order. */
@@ -307,9 +342,9 @@ static void compare_events(struct check *k)
 {
 	size_t first = 0;
 
-	CHECK(k, k->r->events_from == k->events_end, "events were lost or added between steps");
+	pass_events(k, k->r->events_from);
 	for (size_t i = k->r->events_from; i < k->r->events_to; i++) {
-		const struct event_row *e = memory_store_event(k->store, i);
+		const struct event_row *e = ram_event(k->store, i);
 		size_t j = first;
 
 		if (e->kind == EVENT_MEMORY_STORED) {
@@ -318,7 +353,7 @@ static void compare_events(struct check *k)
 		}
 		while (j < k->event_count && (k->events[j].is_matched || k->events[j].num != e->handoff ||
 					      k->events[j].space != e->space ||
-					      (e->handoff == 0 && !str_eq(memory_store_agent_name(k->store,
+					      (e->handoff == 0 && !str_eq(ram_agent_name(k->store,
 					      k->events[j].agent), e->agent))))
 			j++;
 		CHECK(k, j < k->event_count && k->events[j].kind == e->kind, "%s was told of ho-%llu, not %s",
@@ -400,22 +435,23 @@ void check_step(struct check *k, const struct record *r)
 void check_whole(struct check *k)
 {
 	for (int64_t space = 1; space < CHECK_SPACES; space++) {
-		CHECK(k, memory_store_handoffs(k->store, space) == k->spaces[space].count,
+		CHECK(k, ram_handoff_count(k->store, space) == k->spaces[space].count,
 		      "space %lld has %llu handoffs, not %zu",
-		      (long long)space, (unsigned long long)memory_store_handoffs(k->store, space),
+		      (long long)space, (unsigned long long)ram_handoff_count(k->store, space),
 		      k->spaces[space].count);
 		for (uint64_t num = 1; num <= k->spaces[space].count; num++)
-			CHECK(k, same_row(memory_store_handoff(k->store, space, num),
+			CHECK(k, same_row(ram_handoff(k->store, space, num),
 					  &check_shadow(k, space, num)->row),
 			      "ho-%llu is not what was committed", (unsigned long long)num);
 	}
 	for (int64_t space = 1; space < CHECK_SPACES; space++)
-		CHECK(k, memory_store_memories(k->store, space) == k->memories[space],
+		CHECK(k, ram_memory_count(k->store, space) == k->memories[space],
 		      "space %lld has %llu memories, not %llu", (long long)space,
-		      (unsigned long long)memory_store_memories(k->store, space),
+		      (unsigned long long)ram_memory_count(k->store, space),
 		      (unsigned long long)k->memories[space]);
-	CHECK(k, memory_store_events(k->store) == k->events_end, "there are %zu events, not %zu",
-	      memory_store_events(k->store), k->events_end);
+	pass_events(k, ram_event_total(k->store));
+	CHECK(k, ram_event_total(k->store) == k->events_end, "there are %zu events, not %zu",
+	      ram_event_total(k->store), k->events_end);
 }
 
 void check_end(struct check *k)

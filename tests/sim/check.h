@@ -14,15 +14,19 @@
 struct check;
 
 /* Borrows all. Returns owned. */
-struct check *check_new(struct store_conn *store, struct trace *trace, struct tally *tally);
+struct check *check_new(struct trace *trace, struct tally *tally);
 void check_free(struct check *k);
-/* For the next run. Borrows the cast. */
-void check_clear(struct check *k, const struct cast *cast);
+/* For the next run. Borrows the store and the cast. */
+void check_clear(struct check *k, struct store_conn *store, const struct cast *cast);
+/* The store is looked at through another connection from now on. */
+void check_look(struct check *k, struct store_conn *store);
 
 /* A step was committed. */
 void check_step(struct check *k, const struct record *r);
 /* The answer to a step got out. */
 void check_promise(struct check *k, const struct step *s);
+/* The step waits, and rightly so: what it waits for has not happened. num: the handoff that a sender waits for. */
+void check_waits(struct check *k, const struct step *s, uint64_t num);
 /* The store holds what was committed, and nothing else. */
 void check_whole(struct check *k);
 /* The run is over, and nothing has disturbed it for long. */

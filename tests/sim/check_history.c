@@ -25,7 +25,9 @@ void check_promise(struct check *k, const struct step *s)
 	else if (s->kind == STEP_REDRIVE)
 		p.kind = s->agent.p ? EVENT_REROUTED : EVENT_REDRIVEN;
 	else if (s->kind == STEP_DISCARD)
-		p.kind = s->discard_as;
+		p.kind = EVENT_DISCARDED;
+	else if (s->kind == STEP_GET || s->kind == STEP_LOOK)
+		return;
 	if (k->promise_count == k->promise_cap) {
 		k->promise_cap = 2 * k->promise_cap + 1024;
 		k->promises = mem_reallocarray(k->promises, k->promise_cap, sizeof(*k->promises));
@@ -116,8 +118,8 @@ static void play(struct check *k, struct played *played[CHECK_SPACES], struct ha
 {
 	int64_t last_ms = 0;
 
-	for (size_t i = 0; i < memory_store_events(k->store); i++) {
-		const struct event_row *e = memory_store_event(k->store, i);
+	for (size_t i = 0; i < ram_event_total(k->store); i++) {
+		const struct event_row *e = ram_event(k->store, i);
 		struct played *p;
 		int state;
 		uint64_t key;
@@ -164,7 +166,7 @@ void history_check(struct check *k)
 	struct happened h;
 	size_t size = 1024;
 
-	while (size < 2 * memory_store_events(k->store))
+	while (size < 2 * ram_event_total(k->store))
 		size *= 2;
 	h.keys = mem_calloc(size, sizeof(*h.keys));
 	h.mask = size - 1;
@@ -173,7 +175,7 @@ void history_check(struct check *k)
 	play(k, played, &h);
 	for (int64_t space = 1; space < CHECK_SPACES; space++)
 		for (uint64_t num = 1; num <= k->spaces[space].count; num++) {
-			const struct handoff_row *row = memory_store_handoff(k->store, space, num);
+			const struct handoff_row *row = ram_handoff(k->store, space, num);
 			const struct played *p = &played[space][num - 1];
 
 			CHECK(k, p->state == on_the_wire(row->state) && p->leases == row->leases &&

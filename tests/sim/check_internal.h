@@ -75,6 +75,7 @@ struct check {
 	size_t events_end;			/* of the steps before */
 	struct expected_event *events;
 	size_t event_count;
+	bool is_many;				/* the step is about several: it answers with the first */
 	uint64_t remembered;			/* the handoff whose result becomes a memory; 0: none */
 	int64_t touched[64];
 	size_t touched_count;
@@ -99,6 +100,8 @@ struct want check_want(struct shadow *s, enum handoff_verb verb);
 void check_apply(struct check *k, struct want *w);
 /* The same for a new handoff; w->s is made. */
 void check_apply_new(struct check *k, struct want *w, const struct json *fallbacks);
+/* The changes that are left are notices to the sender. */
+void check_notices(struct check *k);
 void check_expect_event(struct check *k, const struct want *w, enum event_kind kind);
 
 /* check_model.c: what the protocol says. Each predicts, and expects the events. */

@@ -19,7 +19,7 @@ static void expect_breaker_event(struct check *k, int64_t agent, enum event_kind
 {
 	CHECK(k, k->event_count < CHECK_EVENTS, "too many events in a step");
 	k->events[k->event_count++] = (struct expected_event){.kind = kind, .agent = agent,
-							      .space = memory_store_agent_space(k->store, agent)};
+							      .space = ram_agent_space(k->store, agent)};
 }
 
 bool model_admits(struct check *k, int64_t agent, bool *ret_is_probe, int64_t *ret_reset_ms)
@@ -33,7 +33,7 @@ bool model_admits(struct check *k, int64_t agent, bool *ret_is_probe, int64_t *r
 	*ret_reset_ms = t->open_until_ms;
 	if (k->r->now_ms < t->open_until_ms)
 		return false;
-	probe = t->probe ? check_shadow(k, memory_store_agent_space(k->store, agent), t->probe) : NULL;
+	probe = t->probe ? check_shadow(k, ram_agent_space(k->store, agent), t->probe) : NULL;
 	if (probe && probe->row.state <= HANDOFF_LEASED && probe->row.agent == agent) {
 		*ret_reset_ms = probe->row.due_ms;
 		return false;

@@ -13,6 +13,8 @@ static void expect_answer(struct check *k, const struct shadow *s)
 	const struct handoff_row *row = &k->r->step.row;
 
 	expect_code(k, P_OK);
+	if (k->is_many)
+		return;
 	CHECK(k, row->num == s->row.num && row->space == s->row.space && row->state == s->row.state &&
 	      row->leases == s->row.leases &&
 	      row->due_ms == s->row.due_ms && row->attempt == s->row.attempt && row->agent == s->row.agent,
@@ -152,18 +154,110 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 	expect_answer(k, s);
 }
 
-static void check_send(struct check *k)
+static void send_one(struct check *k, const struct delivery_order *o)
 {
 	const struct step *step = &k->r->step;
-	int64_t target = check_agent_id(k, step->space, step->order.to);
+	int64_t target = check_agent_id(k, step->space, o->to);
 	struct shadow *s;
 
 	CHECK(k, target, "the target was not made");
-	s = check_find(k, step->space, step->order.envelope, target);
-	if (s)
-		send_again(k, &step->order, s);
+	s = check_find(k, step->space, o->envelope, target);
+	if (s == NULL)
+		send_new(k, o, target);
+	else if (!k->is_many || (s->row.state != HANDOFF_PARKED && s->row.state != HANDOFF_DISCARDED))
+		send_again(k, o, s);
+}
+
+static void check_send(struct check *k)
+{
+	send_one(k, &k->r->step.order);
+	if (k->r->step.code == P_OK && !k->r->step.is_waiting)
+		check_notices(k);
+}
+
+/* What was parked since stays parked. */
+static void check_publish(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct delivery_order o = step->order;
+
+	expect_code(k, P_OK);
+	k->is_many = true;
+	for (size_t i = 0; i < step->name_count; i++) {
+		o.to = step->names[i];
+		send_one(k, &o);
+	}
+	k->is_many = false;
+	CHECK(k, step->count == step->name_count, "%zu handoffs were answered, not %zu", step->count,
+	      step->name_count);
+}
+
+/* A sender that waits is answered when there is something to say, and not before. */
+static void check_look_again(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct shadow *s = check_shadow(k, step->space, step->row.num);
+	enum handoff_state state;
+
+	CHECK(k, s, "somebody waits for ho-%llu, which is not there", (unsigned long long)step->row.num);
+	state = s->row.state;
+	CHECK(k, step->row.state == state, "the sender was told %d, not %d", step->row.state, state);
+	if (state <= HANDOFF_LEASED)
+		CHECK(k, step->is_waiting || (step->is_over && step->code == P_ACK_TIMEOUT),
+		      "the sender was answered before there was an answer");
+	else if (state == HANDOFF_PARKED || state == HANDOFF_DISCARDED)
+		expect_code(k, P_HANDOFF_PARKED);
 	else
-		send_new(k, &step->order, target);
+		expect_code(k, state == HANDOFF_EXPIRED ? P_ACK_TIMEOUT : P_OK);
+	if (step->code == P_OK && !step->is_waiting)
+		check_notices(k);
+}
+
+/* --- Joining --- */
+
+struct members {
+	size_t count, completed, ended;
+};
+
+static struct members count_members(const struct check *k, int64_t space, uint64_t envelope)
+{
+	const struct shadow_space *in = &k->spaces[space];
+	struct members m = {0};
+
+	for (struct shadow *s = envelope < in->envelope_cap ? in->envelopes[envelope] : NULL; s;
+	     s = s->next_of_envelope) {
+		if (s->row.channel == 0)
+			continue;
+		m.count++;
+		m.completed += s->row.state == HANDOFF_COMPLETED;
+		m.ended += s->row.state == HANDOFF_COMPLETED || s->row.state == HANDOFF_PARKED ||
+			   s->row.state == HANDOFF_DISCARDED;
+	}
+	return m;
+}
+
+static void check_join(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	struct members m = count_members(k, step->space, step->envelope);
+	size_t need = step->need ? (size_t)step->need : m.count;
+	bool is_joined = m.completed >= need, is_failed = m.count - (m.ended - m.completed) < need;
+	enum join_state state = is_joined ? JOIN_JOINED : is_failed ? JOIN_FAILED : JOIN_WAITING;
+
+	if (step->code == P_CHANNEL_NOT_FOUND || m.count == 0 || need > m.count) {
+		CHECK(k, step->code == P_CHANNEL_NOT_FOUND ? m.count == 0 : step->code != P_OK,
+		      "a join of nothing was answered");
+		return;
+	}
+	expect_code(k, P_OK);
+	CHECK(k, step->join_state == state, "the join is %d, not %d: %zu of %zu completed, %zu ended", step->join_state,
+	      state, m.completed, m.count, m.ended);
+	CHECK(k, step->is_waiting == (state == JOIN_WAITING && !step->is_over), "a join waits, or does not");
+	if (step->is_waiting)
+		return;
+	CHECK(k, step->count == m.count && step->completed == m.completed, "the join shows %zu, %zu completed",
+	      step->count, step->completed);
+	k->tally->joins[state]++;
 }
 
 /* --- Receiving --- */
@@ -183,26 +277,21 @@ static struct shadow *first_in_queue(struct check *k, int64_t agent)
 	return best;
 }
 
-static void check_take(struct check *k)
+/* Takes the first of the queue; false where there is none. */
+static bool take_one(struct check *k, int64_t agent, const struct handoff_row *answer)
 {
 	const struct step *step = &k->r->step;
-	int64_t agent = check_agent_id(k, step->space, step->agent), now = k->r->now_ms;
-	struct shadow *s;
+	struct shadow *s = first_in_queue(k, agent);
 	struct want w;
 
-	expect_code(k, P_OK);
-	CHECK(k, agent, "the agent was not made");
-	s = first_in_queue(k, agent);
 	model_seen(k, agent);
-	if (s == NULL) {
-		CHECK(k, step->row.num == 0, "ho-%llu came out of an empty queue", (unsigned long long)step->row.num);
-		return;
-	}
+	if (s == NULL)
+		return false;
 	w = check_want(s, VERB_TAKE);
 	w.row.state = HANDOFF_LEASED;
 	w.row.leases++;
 	w.row.lease_ms = step->lease_ms ? step->lease_ms : w.row.ack_timeout_ms;
-	w.row.due_ms = now + w.row.lease_ms;
+	w.row.due_ms = k->r->now_ms + w.row.lease_ms;
 	if (w.row.expires_at_ms && w.row.expires_at_ms < w.row.due_ms)
 		w.row.due_ms = w.row.expires_at_ms;
 	w.due_max_ms = w.row.due_ms;
@@ -211,23 +300,70 @@ static void check_take(struct check *k)
 	check_expect_event(k, &w, EVENT_TAKEN);
 	check_apply(k, &w);
 	CHECK(k, str_eq(s->row.receiver, step->text), "the lease is not in the receiver's name");
-	expect_answer(k, s);
+	CHECK(k, answer->num == s->row.num && answer->leases == s->row.leases && answer->due_ms == s->row.due_ms,
+	      "ho-%llu was given instead of ho-%llu", (unsigned long long)answer->num, (unsigned long long)s->row.num);
+	return true;
 }
 
-static void check_release(struct check *k)
+static void check_take(struct check *k)
 {
 	const struct step *step = &k->r->step;
-	struct shadow *s = check_shadow(k, step->space, step->num);
+	int64_t agent = check_agent_id(k, step->space, step->agent);
+	size_t count = 0;
+
+	expect_code(k, P_OK);
+	/* Nobody is there any more. */
+	if (step->is_over && step->wait_ms > 0) {
+		CHECK(k, step->count == 0, "something was given to a receiver that has gone");
+		return;
+	}
+	CHECK(k, agent, "the agent was not made");
+	while (count < (size_t)step->max_take && take_one(k, agent, &step->taken[count]))
+		count++;
+	CHECK(k, step->count == count, "%zu were given, not %zu", step->count, count);
+	CHECK(k, step->is_waiting == (count == 0 && !step->is_over), "a receiver waits, or does not");
+}
+
+static void release_one(struct check *k, const struct handoff_row *taken)
+{
+	struct shadow *s = check_shadow(k, k->r->step.space, taken->num);
 	struct want w;
 
-	expect_code(k, s ? P_OK : P_HANDOFF_NOT_FOUND);
-	if (s == NULL || !s->is_live || s->row.state != HANDOFF_LEASED || s->row.leases != step->answer.lease)
+	if (!s->is_live || s->row.state != HANDOFF_LEASED || s->row.leases != taken->leases)
 		return;
 	w = check_want(s, VERB_RELEASE);
 	model_offer(k, &w);
 	check_expect_event(k, &w, EVENT_RELEASED);
 	check_apply(k, &w);
 	model_rouse(k, s->row.agent);
+}
+
+static void check_release(struct check *k)
+{
+	expect_code(k, P_OK);
+	for (size_t i = 0; i < k->r->step.count; i++)
+		release_one(k, &k->r->step.taken[i]);
+}
+
+/* Whoever waits is served in the transaction that brings what it waits for. */
+void check_waits(struct check *k, const struct step *s, uint64_t num)
+{
+	struct members m;
+
+	if (s->kind == STEP_TAKE) {
+		int64_t agent = check_agent_id(k, s->space, s->agent);
+
+		CHECK(k, agent == 0 || list_is_empty(&k->agents[agent].queued), "%.*s waits, and something is queued",
+		      STR_ARG(s->agent));
+	} else if (s->kind == STEP_SEND) {
+		const struct shadow *sent = check_shadow(k, s->space, num);
+
+		CHECK(k, sent && sent->row.state <= HANDOFF_LEASED, "somebody waits for ho-%llu, which is settled",
+		      (unsigned long long)num);
+	} else {
+		m = count_members(k, s->space, s->envelope);
+		CHECK(k, m.completed < (s->need ? (size_t)s->need : m.count), "a join waits, and all have completed");
+	}
 }
 
 /* --- Settling --- */
@@ -320,7 +456,7 @@ static void check_settle(struct check *k)
 	check_apply(k, &w);
 	if (a->verb != VERB_PROGRESS)
 		model_rouse(k, agent);
-	CHECK(k, !a->has_result || memory_store_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
+	CHECK(k, !a->has_result || ram_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
 	expect_answer(k, s);
 }
@@ -394,10 +530,12 @@ static void park_unsent(struct check *k)
 	w.row.target = w.row.agent = check_agent_id(k, step->space, step->agent);
 	check_apply_new(k, &w, NULL);
 	check_expect_event(k, &w, EVENT_PARKED);
-	expect_answer(k, w.s);
+	if (step->kind == STEP_PARK)
+		expect_answer(k, w.s);
 }
 
-static void check_park(struct check *k)
+/* Parks what is left of an envelope; false where nothing is. */
+static bool park_all(struct check *k, bool with_acked)
 {
 	const struct step *step = &k->r->step;
 	const struct shadow_space *space = &k->spaces[step->space];
@@ -407,7 +545,7 @@ static void check_park(struct check *k)
 
 	if (last == NULL) {
 		park_unsent(k);
-		return;
+		return true;
 	}
 	for (struct shadow *s = last; s; s = s->next_of_envelope)
 		all[count++] = s;
@@ -416,16 +554,32 @@ static void check_park(struct check *k)
 		enum handoff_state state = s->row.state;
 		bool acked = state == HANDOFF_ACKED || state == HANDOFF_WORKING;
 
-		if (state == HANDOFF_COMPLETED || state == HANDOFF_DISCARDED || (acked && !step->with_acked))
+		if (state == HANDOFF_COMPLETED || state == HANDOFF_DISCARDED || (acked && !with_acked))
 			continue;
 		if (state != HANDOFF_PARKED)
 			park_one(k, s);
 		parked = s;
 	}
-	if (parked)
+	if (parked && k->r->step.kind == STEP_PARK)
 		expect_answer(k, parked);
-	else
+	return parked != NULL;
+}
+
+static void check_park(struct check *k)
+{
+	if (!park_all(k, false))
 		expect_code(k, P_ALREADY_SETTLED);
+}
+
+/* A chain that may not go on ends here: what was acked is parked, too. */
+static void check_pack(struct check *k)
+{
+	if (k->r->step.envelope == 0) {
+		expect_code(k, P_OK);
+		return;
+	}
+	expect_code(k, P_HOP_LIMIT);
+	park_all(k, true);
 }
 
 static void check_redrive(struct check *k)
@@ -457,21 +611,46 @@ static void check_redrive(struct check *k)
 	expect_answer(k, s);
 }
 
+static void discard(struct check *k, struct shadow *s, enum event_kind kind)
+{
+	struct want w = check_want(s, VERB_DISCARD);
+
+	w.row.state = HANDOFF_DISCARDED;
+	check_expect_event(k, &w, kind);
+	check_apply(k, &w);
+}
+
+static bool is_parked(struct check *k, const struct shadow *s)
+{
+	if (s == NULL || s->row.state != HANDOFF_PARKED)
+		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+	return s && s->row.state == HANDOFF_PARKED;
+}
+
 static void check_discard(struct check *k)
+{
+	struct shadow *s = check_shadow(k, k->r->step.space, k->r->step.num);
+
+	if (!is_parked(k, s))
+		return;
+	discard(k, s, EVENT_DISCARDED);
+	expect_answer(k, s);
+}
+
+/* The new one is there before the old one goes. */
+static void check_shrink(struct check *k)
 {
 	const struct step *step = &k->r->step;
 	struct shadow *s = check_shadow(k, step->space, step->num);
-	struct want w;
+	struct delivery_order o = {.envelope = step->envelope, .is_forced = true};
 
-	if (s == NULL || s->row.state != HANDOFF_PARKED) {
-		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+	if (!is_parked(k, s))
 		return;
-	}
-	w = check_want(s, VERB_DISCARD);
-	w.row.state = HANDOFF_DISCARDED;
-	check_expect_event(k, &w, step->discard_as);
-	check_apply(k, &w);
-	expect_answer(k, s);
+	o.to = ram_agent_name(k->store, s->row.target);
+	o.from = s->row.from;
+	o.priority = s->row.priority;
+	send_one(k, &o);
+	discard(k, s, EVENT_SHRUNK);
 }
 
 /* Nothing was ever for it: a later step of the transaction may have made it. */
@@ -504,11 +683,11 @@ static void check_reset(struct check *k)
 void steps_check(struct check *k)
 {
 	static void (*const checks[STEP_KINDS])(struct check *k) = {
-		[STEP_SEND] = check_send, [STEP_TAKE] = check_take, [STEP_RELEASE] = check_release,
-				[STEP_SETTLE] = check_settle,
+		[STEP_SEND] = check_send, [STEP_PUBLISH] = check_publish, [STEP_LOOK] = check_look_again,
+		[STEP_TAKE] = check_take, [STEP_RELEASE] = check_release, [STEP_SETTLE] = check_settle,
 		[STEP_DUE] = check_due, [STEP_PARK] = check_park, [STEP_REDRIVE] = check_redrive,
-				[STEP_DISCARD] = check_discard,
-		[STEP_RESET] = check_reset,
+		[STEP_DISCARD] = check_discard, [STEP_SHRINK] = check_shrink, [STEP_PACK] = check_pack,
+		[STEP_RESET] = check_reset, [STEP_JOIN] = check_join,
 	};
 
 	checks[k->r->step.kind](k);

@@ -20,6 +20,8 @@ static const char *const step_names[STEP_KINDS] = {
 	[STEP_SEND] = "send", [STEP_TAKE] = "take", [STEP_RELEASE] = "release", [STEP_SETTLE] = "settle",
 			[STEP_DUE] = "due",
 	[STEP_PARK] = "park", [STEP_REDRIVE] = "redrive", [STEP_DISCARD] = "discard", [STEP_RESET] = "breaker reset",
+	[STEP_PUBLISH] = "publish", [STEP_LOOK] = "look again", [STEP_SHRINK] = "shrink", [STEP_PACK] = "pack",
+	[STEP_JOIN] = "join", [STEP_GET] = "get",
 };
 
 const char *step_name(enum step_kind kind)

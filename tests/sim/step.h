@@ -1,41 +1,64 @@
-/* A step: one call of core/delivery/delivery.h, what it was asked, what came of it, and what it did to the store. */
+/* A step: one operation, or what time brings; what was asked, what came of it, and what it did to the store. */
 #ifndef SPINE_TESTS_SIM_STEP_H
 #define SPINE_TESTS_SIM_STEP_H
 
 #include "core/delivery/delivery.h"
-#include "memory_store.h"
+#include "engine/join.h"
+#include "store/ram/ram_faults.h"
+#include "store/ram/ram_inspect.h"
 
 enum step_kind {
 	STEP_SEND,
+	STEP_PUBLISH,
+	STEP_LOOK,			/* a sender that waited looks again */
 	STEP_TAKE,
-	STEP_RELEASE,
+	STEP_RELEASE,			/* the receiver had gone */
 	STEP_SETTLE,
 	STEP_DUE,
 	STEP_PARK,
 	STEP_REDRIVE,			/* to: to another agent */
 	STEP_DISCARD,
+	STEP_SHRINK,
+	STEP_PACK,			/* a child of an envelope that may have none: its handoffs are parked */
 	STEP_RESET,
+	STEP_JOIN,
+	STEP_GET,			/* reads; nothing is recorded */
 	STEP_KINDS
 };
+
+enum { STEP_NAMES_MAX = 6, STEP_TAKE_MAX = 3 };
 
 struct step {
 	enum step_kind kind;
 	int64_t space;
-	struct delivery_order order;	/* SEND */
+	struct str sender;		/* who asks; p == NULL: nobody says */
+	struct str key;			/* p == NULL: none */
+	struct delivery_order order;	/* SEND, PUBLISH; SHRINK: of the new one */
+	struct str names[STEP_NAMES_MAX];	/* PUBLISH: the receivers */
+	size_t name_count;
 	struct delivery_answer answer;	/* SETTLE; RELEASE: the lease */
+	bool has_result;		/* SETTLE: complete with something to remember */
 	uint64_t num;			/* of the handoff in question */
-	uint64_t envelope;		/* PARK */
-	struct str agent;		/* TAKE, RESET: the agent; PARK, REDRIVE: to whom */
+	uint64_t envelope;		/* PARK, JOIN; PACK: the parent */
+	struct str agent;		/* TAKE, RESET: the agent; REDRIVE: to whom; PARK, SHRINK: set by the step */
 	struct str text;		/* PARK: the reason; REDRIVE, DISCARD: why; TAKE: the receiver */
 	int64_t lease_ms;		/* TAKE */
-	bool with_acked;		/* PARK */
-	enum event_kind discard_as;	/* DISCARD */
+	int64_t max_take;
+	int64_t wait_ms;		/* TAKE, JOIN */
+	int64_t need;			/* JOIN: 0: all */
 	size_t max;			/* DUE */
 
 	enum problem_code code;
 	int64_t retry_after_ms;
-	struct handoff_row row;		/* num 0: none */
-	int64_t next_ms;		/* DUE */
+	struct handoff_row row;		/* num 0: none. PUBLISH, TAKE: the first */
+	struct handoff_row taken[STEP_TAKE_MAX];
+	size_t count;			/* TAKE, PUBLISH, JOIN: so many handoffs */
+	enum join_state join_state;
+	size_t completed;		/* JOIN */
+	int64_t next_ms;		/* DUE: when the next is due, as the store has it */
+	bool is_waiting;		/* it is not answered yet */
+	bool is_over;			/* it has waited long enough */
+	bool is_replayed;
 };
 
 struct step_target {
@@ -47,12 +70,12 @@ struct step_target {
 struct record {
 	struct step step;
 	int64_t now_ms;
-	const struct memory_change *changes;
+	const struct ram_change *changes;
 	size_t change_count;
 	const struct step_target *targets;
 	size_t target_count;
 	size_t events_from, events_to;	/* of the store's events */
-	uint64_t untold;		/* a handoff that was written without a word to delivery.changed; 0: none */
+	uint64_t untold;		/* a handoff that was written without a word to those who follow; 0: none */
 };
 
 /* An agent as the run set it up. 0 and NULL: the default. */

@@ -8,7 +8,7 @@ static const char *const fault_names[FAULT_KINDS] = {
 	[FAULT_FULL] = "disk full", [FAULT_VERB_FAILED] = "a verb failed",
 			[FAULT_COMMIT_FAILED_LOST] = "commit failed, lost",
 	[FAULT_COMMIT_FAILED_KEPT] = "commit failed, kept", [FAULT_REPLY_LOST] = "reply lost",
-			[FAULT_REPLY_TWICE] = "reply twice",
+			[FAULT_REPLY_TWICE] = "reply twice", [FAULT_CALLER_GONE] = "caller gone while it waited",
 };
 
 /* Everything in struct tally is a uint64_t. */
@@ -83,6 +83,12 @@ void tally_print(const struct tally *t)
 	printf("faults\n");
 	for (int i = 0; i < FAULT_KINDS; i++)
 		print_count(fault_names[i], t->faults[i]);
+	printf("answers\n");
+	print_count("kept for a key, given again", t->replays);
+	print_count("handoffs that their sender was told of", t->notices);
+	print_count("joins that waited in vain", t->joins[JOIN_WAITING]);
+	print_count("joins", t->joins[JOIN_JOINED]);
+	print_count("joins that failed", t->joins[JOIN_FAILED]);
 	printf("ended\n");
 	for (int i = 0; i < HANDOFF_STATES; i++)
 		if (t->ended[i])
@@ -117,5 +123,9 @@ int tally_missing(const struct tally *t)
 			printf("never happened: %s\n", fault_names[i]);
 			missing++;
 		}
+	if (t->replays == 0 || t->notices == 0 || t->joins[JOIN_JOINED] == 0 || t->joins[JOIN_FAILED] == 0) {
+		printf("never seen: a replay, a notice, a join or one that failed\n");
+		missing++;
+	}
 	return missing;
 }

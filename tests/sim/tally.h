@@ -13,10 +13,11 @@ enum tally_fault {
 	FAULT_COMMIT_FAILED_KEPT,
 	FAULT_REPLY_LOST,
 	FAULT_REPLY_TWICE,
+	FAULT_CALLER_GONE,
 	FAULT_KINDS
 };
 
-enum { TALLY_CODES = 64, TALLY_EVENTS = 24 };
+enum { TALLY_CODES = 64, TALLY_EVENTS = 64 };
 
 struct tally {
 	uint64_t runs;
@@ -29,6 +30,9 @@ struct tally {
 	uint64_t codes[STEP_KINDS][TALLY_CODES];
 	uint64_t events[TALLY_EVENTS];
 	uint64_t faults[FAULT_KINDS];
+	uint64_t replays;			/* answers that were kept for a key */
+	uint64_t notices;			/* handoffs that a sender was told of */
+	uint64_t joins[4];			/* by how they ended */
 	uint64_t ended[HANDOFF_STATES];
 };
 

@@ -75,7 +75,7 @@ void trace_step(struct trace *t, const struct record *r)
 	l->space = s->space;
 	l->num = s->num ? s->num : r->change_count ? r->changes[0].after.num : 0;
 	l->lease = s->answer.lease;
-	l->envelope = s->kind == STEP_SEND ? s->order.envelope : s->envelope;
+	l->envelope = s->order.envelope ? s->order.envelope : s->envelope;
 	l->agent = s->kind == STEP_SEND ? s->order.to : s->agent;
 	l->code = s->code;
 	l->change_count = r->change_count;

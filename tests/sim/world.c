@@ -2,15 +2,15 @@
 #include "world_internal.h"
 
 #include "base/mem.h"
+#include "store/ram/ram_faults.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 enum { CALM_AFTER_MS = 20000, CALM_MAX_MS = 1800 * 1000, START_MS = 1000 };
 
-/* A request of the world's: the server's, and who gets the answer. */
+/* Who gets the answer of a request. */
 struct letter {
-	struct request request;
 	void (*done)(struct world *w, struct request *q, bool is_known);
 	void *who;
 	int copies;				/* answers under way */
@@ -51,21 +51,16 @@ void world_later(struct world *w, int64_t after_ms, enum errand_kind kind, void 
 
 /* --- The network --- */
 
-static struct letter *letter_of(const struct request *q)
-{
-	return (struct letter *)(void *)((char *)(uintptr_t)q - offsetof(struct letter, request));
-}
-
 void *world_who(const struct request *q)
 {
-	return letter_of(q)->who;
+	return ((struct letter *)request_ctx(q))->who;
 }
 
 /* The server has answered, or nobody will: the answer is on its way, unless it gets lost or comes twice. */
 static void on_done(void *ctx, struct request *q, bool is_known)
 {
 	struct world *w = ctx;
-	struct letter *l = letter_of(q);
+	struct letter *l = request_ctx(q);
 	int64_t latency_ms = random_between(&w->random, 0, 8);
 
 	if (is_known && !w->is_calm && random_chance(&w->random, w->loss)) {
@@ -75,7 +70,7 @@ static void on_done(void *ctx, struct request *q, bool is_known)
 	l->copies = 1;
 	plan_errand(w, w->now_ms + latency_ms, ERRAND_REPLY, q)->flag = is_known;
 	/* Whoever settles knows what it has asked, and drops a second answer; the others may take it for a new one. */
-	if (is_known && !w->is_calm && q->steps[0].kind != STEP_SETTLE && random_chance(&w->random, w->loss / 2)) {
+	if (is_known && !w->is_calm && request_step(q)->kind != STEP_SETTLE && random_chance(&w->random, w->loss / 2)) {
 		w->tally->faults[FAULT_REPLY_TWICE]++;
 		l->copies++;
 		plan_errand(w, w->now_ms + latency_ms + random_between(&w->random, 0, 3000), ERRAND_REPLY,
@@ -83,9 +78,25 @@ static void on_done(void *ctx, struct request *q, bool is_known)
 	}
 }
 
-struct request *world_request(struct world *w, enum step_kind kind, int64_t space,
-			      void (*done)(struct world *w, struct request *q, bool is_known),
-			      void *who)
+/* A caller waits: some go away before it is over. */
+static void on_wait(void *ctx, struct request *q, int64_t wait_ms)
+{
+	struct world *w = ctx;
+	bool leaves = !w->is_calm && random_chance(&w->random, w->loss);
+	struct errand *e;
+
+	if (leaves) {
+		/* Some at once, while the answer is being made. */
+		wait_ms = random_between(&w->random, 0, random_chance(&w->random, 500) ? 1 : wait_ms);
+		w->tally->faults[FAULT_CALLER_GONE]++;
+	}
+	e = plan_errand(w, w->now_ms + wait_ms, ERRAND_NUDGE, q);
+	e->serial = request_serial(q);
+	e->flag = leaves;
+}
+
+struct step *world_request(struct world *w, enum step_kind kind, int64_t space,
+			   void (*done)(struct world *w, struct request *q, bool is_known), void *who)
 {
 	struct letter *l = w->free_letters;
 
@@ -93,25 +104,20 @@ struct request *world_request(struct world *w, enum step_kind kind, int64_t spac
 		w->free_letters = l->next_free;
 	else
 		l = arena_alloc(&w->arena, sizeof(*l));
-	/* Of the steps, the first alone: they are large. */
-	l->request.count = 1;
-	l->request.waits = false;
-	l->request.done = on_done;
-	l->request.ctx = w;
-	l->request.steps[0] = (struct step){.kind = kind, .space = space};
-	l->done = done;
-	l->who = who;
-	l->copies = 0;
-	return &l->request;
+	*l = (struct letter){.done = done, .who = who};
+	w->draft = host_request(w->host, kind, space);
+	request_set_ctx(w->draft, l);
+	return request_step(w->draft);
 }
 
 static void get_reply(struct world *w, struct request *q, bool is_known)
 {
-	struct letter *l = letter_of(q);
+	struct letter *l = request_ctx(q);
 
 	if (l->done)
 		l->done(w, q, is_known);
 	if (--l->copies == 0) {
+		host_release(w->host, q);
 		l->next_free = w->free_letters;
 		w->free_letters = l;
 	}
@@ -121,16 +127,16 @@ static void get_reply(struct world *w, struct request *q, bool is_known)
 
 static void plan_tick(struct world *w)
 {
-	if (w->tick_is_planned || !server_is_up(w->server) || !server_has_work(w->server))
+	if (w->tick_is_planned || !host_is_up(w->host) || !host_has_work(w->host))
 		return;
 	w->tick_is_planned = true;
-	world_later(w, random_between(&w->random, 0, SERVER_TICK_MAX_MS - 1), ERRAND_TICK, NULL);
+	world_later(w, random_between(&w->random, 0, HOST_TICK_MAX_MS - 1), ERRAND_TICK, NULL);
 }
 
 /* The one tick that the clock of the server asks for is planned, and no other. */
 static void plan_wake(struct world *w)
 {
-	int64_t at_ms = server_wake_at(w->server);
+	int64_t at_ms = host_wake_at(w->host);
 
 	if (at_ms && at_ms <= w->now_ms)
 		at_ms = w->wake && w->wake_at_ms == w->now_ms ? w->now_ms : w->now_ms + 1;
@@ -145,9 +151,15 @@ static void plan_wake(struct world *w)
 	w->wake_at_ms = at_ms;
 }
 
-void world_submit(struct world *w, struct request *q)
+void world_submit(struct world *w)
 {
-	server_submit(w->server, q, w->now_ms);
+	host_submit(w->host, w->draft, w->now_ms);
+	plan_tick(w);
+}
+
+static void nudge(struct world *w, const struct errand *e)
+{
+	host_wait_is_over(w->host, e->what, e->serial, e->flag);
 	plan_tick(w);
 }
 
@@ -161,9 +173,9 @@ static int64_t downtime_ms(struct world *w)
 
 static void tick(struct world *w)
 {
-	if (!server_is_up(w->server))
+	if (!host_is_up(w->host))
 		return;
-	if (!server_tick(w->server, w->now_ms))
+	if (!host_tick(w->host, w->now_ms))
 		world_later(w, downtime_ms(w), ERRAND_RESTART, NULL);
 	plan_tick(w);
 }
@@ -179,7 +191,7 @@ static void do_errand(struct world *w, struct errand *e)
 		tick(w);
 		break;
 	case ERRAND_RESTART:
-		server_restart(w->server, w->now_ms);
+		host_restart(w->host, w->now_ms);
 		trace_note(&w->trace, w->now_ms, "the server is up again", 0);
 		break;
 	case ERRAND_NEW_FLOW:
@@ -210,8 +222,11 @@ static void do_errand(struct world *w, struct errand *e)
 	case ERRAND_REPLY:
 		get_reply(w, e->what, e->flag);
 		break;
+	case ERRAND_NUDGE:
+		nudge(w, e);
+		break;
 	case ERRAND_CALM:
-		if (!server_is_up(w->server)) {
+		if (!host_is_up(w->host)) {
 			world_later(w, 100, ERRAND_CALM, NULL);
 			break;
 		}
@@ -226,7 +241,7 @@ static void play(struct world *w)
 {
 	int64_t calm_since_ms = 0;
 
-	while (!w->is_calm || check_open(w->check) || !server_is_up(w->server) || server_has_work(w->server)) {
+	while (!w->is_calm || check_open(w->check) || !host_is_up(w->host) || host_has_work(w->host)) {
 		struct errand *e = heap_first(&w->errands);
 
 		if (e == NULL)
@@ -251,19 +266,19 @@ static void play(struct world *w)
 }
 
 /* Some runs go without faults, some are bad, most have a fault every few hundred transactions. */
-static struct server_faults choose_faults(struct world *w)
+static struct host_faults choose_faults(struct world *w)
 {
 	static const unsigned scales[] = {0, 1, 1, 1, 4};
 	unsigned scale = scales[random_below(&w->random, 5)];
 
 	w->loss = 15 * scale;
-	return (struct server_faults){.killed_before = 1500 * scale, .killed_after = 1000 * scale, .full = 8000 * scale,
+	return (struct host_faults){.killed_before = 1500 * scale, .killed_after = 1000 * scale, .full = 8000 * scale,
 				      .verb_failed = 400 * scale, .commit_failed = 800 * scale};
 }
 
 static void begin(struct world *w, uint64_t seed, size_t handoffs)
 {
-	struct server_faults faults;
+	struct host_faults faults;
 
 	arena_release(&w->arena);
 	w->random = seed;
@@ -278,11 +293,13 @@ static void begin(struct world *w, uint64_t seed, size_t handoffs)
 	w->wake_at_ms = 0;
 	w->receiver_count = 0;
 	memset(w->envelopes, 0, sizeof(w->envelopes));
+	memset(w->published, 0, sizeof(w->published));
 	faults = choose_faults(w);
-	memory_store_clear(w->store);
-	server_clear(w->server, random_next(&w->random), &faults);
+	w->store = host_clear(w->host, random_next(&w->random), &faults);
 	setup_cast(w);
-	check_clear(w->check, &w->cast);
+	check_clear(w->check, w->store, &w->cast);
+	host_start(w->host, w->check, w->now_ms);
+	w->store = host_store(w->host);
 	w->flows_left = handoffs;
 	w->flow_gap_ms = random_between(&w->random, 20, random_chance(&w->random, 300) ? 400 : 150);
 	world_later(w, 0, ERRAND_NEW_FLOW, NULL);
@@ -297,13 +314,15 @@ struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs, b
 	w->trace.is_verbose = is_verbose;
 	w->trace.count = 0;
 	w->tally->runs++;
-	begin(w, seed, handoffs);
 	if (setjmp(w->trace.out)) {
 		w->tally->failed++;
 		return result;
 	}
+	begin(w, seed, handoffs);
 	play(w);
 	check_end(w->check);
+	host_check_follower(w->host);
+	host_end(w->host);
 	w->tally->simulated_ms += (uint64_t)w->now_ms;
 	return (struct world_result){true, check_hash(w->check)};
 }
@@ -318,9 +337,8 @@ struct world *world_new(struct tally *tally)
 	struct world *w = mem_zalloc(sizeof(*w));
 
 	w->tally = tally;
-	w->store = memory_store_new();
-	w->check = check_new(w->store, &w->trace, tally);
-	w->server = server_new(w->store, w->check, &w->trace, tally);
+	w->check = check_new(&w->trace, tally);
+	w->host = host_new(&w->trace, tally, (struct host_world){on_done, on_wait, w});
 	heap_init(&w->errands, errand_before, errand_set_pos);
 	arena_init(&w->arena);
 	return w;
@@ -328,9 +346,8 @@ struct world *world_new(struct tally *tally)
 
 void world_free(struct world *w)
 {
-	server_free(w->server);
+	host_free(w->host);
 	check_free(w->check);
-	memory_store_free(w->store);
 	heap_release(&w->errands);
 	arena_release(&w->arena);
 	free(w);

@@ -7,7 +7,7 @@
 #ifndef SPINE_TESTS_SIM_WORLD_H
 #define SPINE_TESTS_SIM_WORLD_H
 
-#include "server.h"
+#include "host.h"
 
 struct world;
 

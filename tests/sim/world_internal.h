@@ -27,6 +27,7 @@ enum errand_kind {
 	ERRAND_OPERATE,
 	ERRAND_OUTAGE,
 	ERRAND_REPLY,
+	ERRAND_NUDGE,				/* a caller has waited long enough, or has gone */
 	ERRAND_CALM,
 };
 
@@ -36,7 +37,8 @@ struct errand {
 	size_t pos;
 	enum errand_kind kind;
 	void *what;				/* a flow, a receiver, a plan, an agent, a request */
-	bool flag;				/* REPLY: is known */
+	bool flag;				/* REPLY: is known; NUDGE: has gone */
+	uint64_t serial;			/* NUDGE: of the request */
 	struct errand *next_free;
 };
 
@@ -53,9 +55,10 @@ struct actor_agent {
 struct flow {
 	int64_t space;
 	uint64_t envelope;
-	struct actor_agent *targets[SERVER_STEPS_MAX];
+	struct actor_agent *targets[STEP_NAMES_MAX];
 	size_t target_count;
 	struct delivery_order order;
+	struct str key;				/* p == NULL: none */
 	int tries;
 	uint64_t num;				/* of the first; 0: not known */
 };
@@ -77,15 +80,16 @@ struct plan {
 	} answers[WORLD_PLAN];
 	int count, at, tries;
 	int64_t rest_ms;			/* before it looks for more */
+	bool is_extra;				/* another plan of its receiver looks for more */
 	struct plan *next_free;
 };
 
 struct letter;
 
 struct world {
-	struct store_conn *store;
+	struct store_conn *store;		/* to look at */
 	struct check *check;
-	struct server *server;
+	struct host *host;
 	struct tally *tally;
 	struct trace trace;
 	struct arena arena;			/* of the run */
@@ -96,6 +100,7 @@ struct world {
 	struct errand *free_errands;
 	uint64_t seq;
 	struct letter *free_letters;
+	struct request *draft;			/* made, and not submitted */
 	struct plan *free_plans;
 	bool tick_is_planned;
 	struct errand *wake;			/* the tick of the server's clock; NULL: none */
@@ -108,7 +113,8 @@ struct world {
 	size_t receiver_count;
 	size_t flows_left;
 	int64_t flow_gap_ms;
-	uint64_t envelopes[WORLD_SPACES + 1];
+	uint64_t envelopes[WORLD_SPACES + 1];	/* the highest of each space */
+	uint64_t published[WORLD_SPACES + 1];	/* the last that was published */
 	bool is_calm;
 	unsigned loss;				/* of answers, in a thousand */
 };
@@ -116,11 +122,11 @@ struct world {
 /* world.c */
 
 void world_later(struct world *w, int64_t after_ms, enum errand_kind kind, void *what);
-/* A request with its first step set up. done NULL: nobody cares. */
-struct request *world_request(struct world *w, enum step_kind kind, int64_t space,
-			      void (*done)(struct world *w, struct request *q, bool is_known),
-			      void *who);
-void world_submit(struct world *w, struct request *q);
+/* A step to be set up, of a new request. done NULL: nobody cares. */
+struct step *world_request(struct world *w, enum step_kind kind, int64_t space,
+			   void (*done)(struct world *w, struct request *q, bool is_known), void *who);
+/* Submits what world_request has made last. */
+void world_submit(struct world *w);
 /* Whom it was made for. */
 void *world_who(const struct request *q);
 

@@ -7,19 +7,22 @@ static void on_taken(struct world *w, struct request *q, bool is_known);
 
 void receivers_poll(struct world *w, struct receiver *r)
 {
-	struct request *q;
+	struct step *s;
 
 	if (w->now_ms < r->agent->out_until_ms) {
 		world_later(w, r->agent->out_until_ms - w->now_ms + random_between(&w->random, 0, 500), ERRAND_POLL, r);
 		return;
 	}
-	q = world_request(w, STEP_TAKE, r->agent->cast.space, on_taken, r);
-	q->waits = w->is_calm || random_chance(&w->random, 850);
-	q->steps[0].agent = r->agent->cast.name;
-	q->steps[0].text = r->name;
+	s = world_request(w, STEP_TAKE, r->agent->cast.space, on_taken, r);
+	if (w->is_calm || random_chance(&w->random, 850))
+		s->wait_ms = random_between(&w->random, 1, 60000);
+	s->agent = r->agent->cast.name;
+	s->text = r->name;
 	if (random_chance(&w->random, 250))
-		q->steps[0].lease_ms = random_between(&w->random, 100, 30000);
-	world_submit(w, q);
+		s->lease_ms = random_between(&w->random, 100, 30000);
+	if (random_chance(&w->random, 50))
+		s->max_take = STEP_TAKE_MAX;
+	world_submit(w);
 }
 
 void receivers_outage(struct world *w, struct actor_agent *a)
@@ -107,7 +110,8 @@ static void choose_plan(struct world *w, struct plan *p, int64_t lease_ms)
 
 static void end_plan(struct world *w, struct plan *p)
 {
-	world_later(w, p->rest_ms, ERRAND_POLL, p->receiver);
+	if (!p->is_extra)
+		world_later(w, p->rest_ms, ERRAND_POLL, p->receiver);
 	p->next_free = w->free_plans;
 	w->free_plans = p;
 }
@@ -125,7 +129,7 @@ static void go_on(struct world *w, struct plan *p)
 	world_later(w, after_ms > 0 && !w->is_calm ? after_ms : 0, ERRAND_ANSWER, p);
 }
 
-static void begin_plan(struct world *w, struct receiver *r, const struct handoff_row *h)
+static void begin_plan(struct world *w, struct receiver *r, const struct handoff_row *h, bool is_extra)
 {
 	struct plan *p = w->free_plans;
 
@@ -133,7 +137,7 @@ static void begin_plan(struct world *w, struct receiver *r, const struct handoff
 		w->free_plans = p->next_free;
 	else
 		p = arena_alloc(&w->arena, sizeof(*p));
-	*p = (struct plan){.receiver = r, .num = h->num, .lease = h->leases,
+	*p = (struct plan){.receiver = r, .num = h->num, .lease = h->leases, .is_extra = is_extra,
 			   .rest_ms = random_between(&w->random, 0, 100)};
 	if (w->is_calm)
 		add_answer(p, random_chance(&w->random, 500) ? VERB_ACK : VERB_COMPLETE, 0, 0);
@@ -142,38 +146,24 @@ static void begin_plan(struct world *w, struct receiver *r, const struct handoff
 	go_on(w, p);
 }
 
+/* Of several, each is answered for itself. */
 static void on_taken(struct world *w, struct request *q, bool is_known)
 {
 	struct receiver *r = world_who(q);
-	const struct step *s = &q->steps[0];
+	const struct step *s = request_step(q);
 
-	if (is_known && s->code == P_OK && s->row.num) {
-		begin_plan(w, r, &s->row);
-		return;
-	}
-	/* The server may see that the connection is gone, and take the handoff back. */
-	if (!is_known && s->code == P_OK && s->row.num && random_chance(&w->random, 500)) {
-		struct request *back = world_request(w, STEP_RELEASE, s->space, NULL, NULL);
-
-		back->steps[0].num = s->row.num;
-		back->steps[0].answer.lease = s->row.leases;
-		world_submit(w, back);
-	}
-	world_later(w, random_between(&w->random, 10, w->is_calm ? 50 : 3000), ERRAND_POLL, r);
+	for (size_t i = 0; is_known && s->code == P_OK && i < s->count; i++)
+		begin_plan(w, r, &s->taken[i], i > 0);
+	if (!is_known || s->code != P_OK || s->count == 0)
+		world_later(w, random_between(&w->random, 10, w->is_calm ? 50 : 3000), ERRAND_POLL, r);
 }
 
 /* --- Answering --- */
 
-/* What a result becomes. */
-static const struct memory_draft remembered = {
-	.has = MEMORY_HAS_CONTENT | MEMORY_HAS_KIND, .content = {"{\"done\":true}", 13}, .kind = {"output", 6},
-};
-
-static struct request *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
-			      void (*done)(struct world *w, struct request *q, bool is_known))
+static struct step *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
+			   void (*done)(struct world *w, struct request *q, bool is_known))
 {
-	struct request *q = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
-	struct step *s = &q->steps[0];
+	struct step *s = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
 
 	s->num = p->num;
 	s->answer = (struct delivery_answer){.verb = verb, .lease = p->lease};
@@ -187,40 +177,35 @@ static struct request *settle(struct world *w, const struct plan *p, enum handof
 		s->answer.has_result = true;
 		s->answer.result = (struct result_row){.result = STR("{\"done\":true}"), .input_tokens = -1};
 	}
-	if (verb == VERB_COMPLETE && random_chance(&w->random, 700)) {
-		s->answer.memory = &remembered;
-		s->answer.result.form = RESULT_JSON;
-	}
-	return q;
+	s->has_result = verb == VERB_COMPLETE && random_chance(&w->random, 700);
+	return s;
 }
 
 /* An answer with a token that is not its own: an old one, one that was never given, or one for another handoff. */
 static void meddle(struct world *w, const struct plan *p)
 {
 	static const enum handoff_verb verbs[] = {VERB_ACK, VERB_NACK, VERB_REJECT, VERB_PROGRESS, VERB_COMPLETE};
-	struct request *q = settle(w, p, verbs[random_below(&w->random, 5)], random_between(&w->random, 0, 3000), NULL);
-	struct step *s = &q->steps[0];
+	struct step *s = settle(w, p, verbs[random_below(&w->random, 5)], random_between(&w->random, 0, 3000), NULL);
 
-	if (random_chance(&w->random, 200))
-		s->kind = STEP_RELEASE;
 	if (random_chance(&w->random, 100))
 		s->num += 1 + random_below(&w->random, 50);
 	else
 		s->answer.lease += random_chance(&w->random, 700) ? -1 : 1;
-	world_submit(w, q);
+	world_submit(w);
 }
 
 static void on_settled(struct world *w, struct request *q, bool is_known)
 {
 	struct plan *p = world_who(q);
+	enum problem_code code = request_step(q)->code;
 
-	if (!is_known || q->steps[0].code == P_STORE_FULL) {
+	if (!is_known || code == P_STORE_FULL || code == P_STORE_FAILED) {
 		if (++p->tries < 4) {
 			world_later(w, random_between(&w->random, 5, 2000), ERRAND_ANSWER, p);
 			return;
 		}
 		p->at = p->count;
-	} else if (q->steps[0].code != P_OK) {
+	} else if (code != P_OK) {
 		p->at = p->count;
 	} else {
 		p->at++;
@@ -239,11 +224,14 @@ void receivers_answer(struct world *w, struct plan *p)
 			world_later(w, p->receiver->agent->out_until_ms - w->now_ms, ERRAND_ANSWER, p);
 		return;
 	}
-	world_submit(w, settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, on_settled));
+	settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, on_settled);
+	world_submit(w);
 	if (w->is_calm)
 		return;
-	if (random_chance(&w->random, 40))
-		world_submit(w, settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, NULL));
+	if (random_chance(&w->random, 40)) {
+		settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, NULL);
+		world_submit(w);
+	}
 	if (random_chance(&w->random, 30))
 		meddle(w, p);
 }

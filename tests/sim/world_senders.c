@@ -31,13 +31,17 @@ void senders_new_flow(struct world *w)
 	uint64_t dice = random_below(&w->random, 100);
 
 	f->space = 1 + (int64_t)random_below(&w->random, WORLD_SPACES);
-	f->envelope = ++w->envelopes[f->space];
-	f->target_count = dice < 88 ? 1 : 2 + random_below(&w->random, SERVER_STEPS_MAX - 1);
+	f->envelope = host_envelope(w->host, f->space, w->now_ms);
+	if (f->envelope == 0)
+		return;		/* the server is down: this one is not sent at all */
+	w->envelopes[f->space] = f->envelope;
+	f->target_count = dice < 88 ? 1 : 2 + random_below(&w->random, STEP_NAMES_MAX - 1);
 	for (size_t i = 0; i < f->target_count; i++)
 		f->targets[i] = any_agent(w, f->space);
 	f->tries = (int)random_between(&w->random, 1, 5);
-	f->order = (struct delivery_order){.envelope = f->envelope, .from = STR("sender"), .priority = -1,
-					   .channel = f->target_count > 1 ? 7 : 0};
+	f->order = (struct delivery_order){.envelope = f->envelope, .from = STR("sender"), .priority = -1};
+	if (random_chance(&w->random, 400))
+		f->key = arena_printf(&w->arena, "key-%llu", (unsigned long long)f->envelope);
 	if (random_chance(&w->random, 300))
 		f->order.priority = (int)random_below(&w->random, DELIVERY_PRIORITY_MAX + 1);
 	if (f->target_count == 1 && dice % 2)
@@ -46,7 +50,6 @@ void senders_new_flow(struct world *w)
 		f->order.ack_timeout_ms = random_chance(&w->random, 20) ? 50 : timeouts[random_below(&w->random, 4)];
 	if (random_chance(&w->random, 300))
 		f->order.max_attempts = attempts[random_below(&w->random, 4)];
-	f->order.is_forced = random_chance(&w->random, 20);
 	/* The fallbacks of another are as good as any. */
 	if (random_chance(&w->random, 200))
 		f->order.fallbacks = any_agent(w, f->space)->cast.fallbacks;
@@ -55,14 +58,27 @@ void senders_new_flow(struct world *w)
 
 static void submit_flow(struct world *w, struct flow *f)
 {
-	struct request *q = world_request(w, STEP_SEND, f->space, on_sent, f);
+	struct step *s = world_request(w, f->target_count > 1 ? STEP_PUBLISH : STEP_SEND, f->space, on_sent, f);
 
-	q->count = f->target_count;
-	for (size_t i = 0; i < f->target_count; i++) {
-		q->steps[i] = (struct step){.kind = STEP_SEND, .space = f->space, .order = f->order};
-		q->steps[i].order.to = f->targets[i]->cast.name;
-	}
-	world_submit(w, q);
+	s->order = f->order;
+	s->key = f->key;
+	if (random_chance(&w->random, 500))
+		s->sender = STR("sender");
+	s->order.to = f->targets[0]->cast.name;
+	for (; f->target_count > 1 && s->name_count < f->target_count; s->name_count++)
+		s->names[s->name_count] = f->targets[s->name_count]->cast.name;
+	world_submit(w);
+}
+
+/* Somebody waits for what the receivers of the last publish make of it. */
+static void join(struct world *w, int64_t space)
+{
+	struct step *s = world_request(w, STEP_JOIN, space, NULL, NULL);
+
+	s->envelope = w->published[space] ? w->published[space] : 1;
+	s->need = (int64_t)random_below(&w->random, 4);
+	s->wait_ms = random_between(&w->random, 0, 60000);
+	world_submit(w);
 }
 
 void senders_send(struct world *w, struct flow *f)
@@ -76,17 +92,20 @@ void senders_send(struct world *w, struct flow *f)
 		submit_flow(w, f);
 }
 
-static void park(struct world *w, int64_t space, uint64_t envelope, struct str to, bool with_acked)
+static void park(struct world *w, int64_t space, uint64_t envelope)
 {
-	struct request *q = world_request(w, STEP_PARK, space, NULL, NULL);
-	struct step *s = &q->steps[0];
+	struct step *s = world_request(w, STEP_PARK, space, NULL, NULL);
 
 	s->envelope = envelope;
-	s->agent = to;
-	s->order.from = STR("sender");
 	s->text = any_reason(w);
-	s->with_acked = with_acked;
-	world_submit(w, q);
+	world_submit(w);
+}
+
+/* The chain cannot go on: whoever asks for its next hop ends it. */
+static void pack_beyond(struct world *w, int64_t space, uint64_t envelope)
+{
+	world_request(w, STEP_PACK, space, NULL, NULL)->envelope = envelope;
+	world_submit(w);
 }
 
 /* It did not work: again, or parked, or left where it is. */
@@ -97,15 +116,15 @@ static void after_failure(struct world *w, struct flow *f, int64_t pause_ms)
 	if (f->tries > 0)
 		world_later(w, pause_ms > 0 ? pause_ms : 0, ERRAND_FLOW_SEND, f);
 	else if (random_chance(&w->random, 600))
-		park(w, f->space, f->envelope, f->targets[0]->cast.name, random_chance(&w->random, 100));
+		park(w, f->space, f->envelope);
 }
 
 static void on_sent(struct world *w, struct request *q, bool is_known)
 {
 	struct flow *f = world_who(q);
-	const struct step *s = &q->steps[0];
+	const struct step *s = request_step(q);
 
-	if (!is_known || s->code == P_STORE_FULL) {
+	if (!is_known || s->code == P_STORE_FULL || s->code == P_STORE_FAILED) {
 		after_failure(w, f, random_between(&w->random, 5, 3000));
 		return;
 	}
@@ -113,24 +132,36 @@ static void on_sent(struct world *w, struct request *q, bool is_known)
 		after_failure(w, f, s->retry_after_ms + random_between(&w->random, -5, 2000));
 		return;
 	}
+	if (s->code == P_ACK_TIMEOUT) {
+		after_failure(w, f, random_between(&w->random, 0, 4000));
+		return;
+	}
 	if (s->code != P_OK)
 		return;
 	f->num = s->row.num;
-	if (f->order.wait_ms)
-		world_later(w, f->order.wait_ms + random_between(&w->random, 0, 20), ERRAND_FLOW_LOOK, f);
-	else if (random_chance(&w->random, 60) && f->tries > 0)
+	if (f->target_count > 1)
+		w->published[f->space] = f->envelope;
+	if (random_chance(&w->random, 100))
+		world_later(w, random_between(&w->random, 0, 5000), ERRAND_FLOW_LOOK, f);
+	if (random_chance(&w->random, 60) && f->tries > 0)
 		world_later(w, random_between(&w->random, 0, 20000), ERRAND_FLOW_SEND, f);
 }
 
-/* The sender has waited: was it acked? */
+static void on_looked(struct world *w, struct request *q, bool is_known)
+{
+	const struct step *s = request_step(q);
+
+	if (is_known && s->code != P_OK && s->code != P_STORE_FAILED)
+		trace_fail(&w->trace, "ho-%llu was acknowledged, and cannot be read", (unsigned long long)s->num);
+}
+
+/* What became of it? */
 void senders_look(struct world *w, struct flow *f)
 {
-	enum handoff_state state = memory_store_handoff(w->store, f->space, f->num)->state;
+	struct step *s = world_request(w, STEP_GET, f->space, on_looked, f);
 
-	if (state == HANDOFF_EXPIRED)
-		after_failure(w, f, random_between(&w->random, 0, 4000));
-	else if (state <= HANDOFF_LEASED && random_chance(&w->random, 300))
-		after_failure(w, f, random_between(&w->random, 0, 4000));
+	s->num = f->num;
+	world_submit(w);
 }
 
 /* --- Operators --- */
@@ -138,11 +169,11 @@ void senders_look(struct world *w, struct flow *f)
 /* One that is parked, if there is one within a few tries; any other otherwise. 0: there is none. */
 static uint64_t find_parked(struct world *w, int64_t space)
 {
-	uint64_t count = memory_store_handoffs(w->store, space), num = 0;
+	uint64_t count = ram_handoff_count(w->store, space), num = 0;
 
 	for (int i = 0; i < 12 && count; i++) {
 		num = 1 + random_below(&w->random, count);
-		if (memory_store_handoff(w->store, space, num)->state == HANDOFF_PARKED)
+		if (ram_handoff(w->store, space, num)->state == HANDOFF_PARKED)
 			break;
 	}
 	return num;
@@ -152,28 +183,32 @@ void senders_operate(struct world *w)
 {
 	int64_t space = 1 + (int64_t)random_below(&w->random, WORLD_SPACES);
 	uint64_t dice = random_below(&w->random, 100), num = find_parked(w, space);
-	struct request *q;
+	struct step *s;
 
 	if (w->is_calm)
 		return;
 	world_later(w, random_between(&w->random, 20, 1200), ERRAND_OPERATE, NULL);
 	if (dice < 8) {
-		q = world_request(w, STEP_RESET, space, NULL, NULL);
-		q->steps[0].agent = any_agent(w, space)->cast.name;
-	} else if (dice < 16) {
-		park(w, space, 1 + random_below(&w->random, w->envelopes[space] + 1), any_agent(w, space)->cast.name,
-		     dice < 12);
+		s = world_request(w, STEP_RESET, space, NULL, NULL);
+		s->agent = any_agent(w, space)->cast.name;
+	} else if (dice < 12) {
+		park(w, space, 1 + random_below(&w->random, w->envelopes[space] + 1));
+		return;
+	} else if (dice < 14) {
+		pack_beyond(w, space, 1 + random_below(&w->random, w->envelopes[space] + 1));
+		return;
+	} else if (dice < 22) {
+		join(w, space);
 		return;
 	} else if (dice < 70) {
-		q = world_request(w, STEP_REDRIVE, space, NULL, NULL);
-		q->steps[0].num = num;
+		s = world_request(w, STEP_REDRIVE, space, NULL, NULL);
+		s->num = num;
 		if (dice < 40)
-			q->steps[0].agent = any_agent(w, space)->cast.name;
+			s->agent = any_agent(w, space)->cast.name;
 	} else {
-		q = world_request(w, STEP_DISCARD, space, NULL, NULL);
-		q->steps[0].num = num;
-		q->steps[0].discard_as = dice < 75 ? EVENT_SHRUNK : EVENT_DISCARDED;
+		s = world_request(w, dice < 74 ? STEP_SHRINK : STEP_DISCARD, space, NULL, NULL);
+		s->num = num;
 	}
-	q->steps[0].text = any_reason(w);
-	world_submit(w, q);
+	s->text = any_reason(w);
+	world_submit(w);
 }

@@ -83,6 +83,13 @@ void setup_cast(struct world *w)
 						 : arena_printf(&w->arena, "stranger%zu", n + 1 - WORLD_AGENTS);
 	}
 	store_begin(w->store);
+	for (size_t i = 0; i < WORLD_SPACES; i++) {
+		static const char *const names[] = {"first", "second"};
+		int64_t id;
+
+		store_space_create(w->store, str_of(names[i]), w->now_ms, &id);
+		assert(id == (int64_t)i + 1);
+	}
 	for (size_t i = 0; i < WORLD_NAMES; i++) {
 		bool is_stranger = i % per_space >= WORLD_AGENTS;
 
@@ -100,7 +107,7 @@ void setup_cast(struct world *w)
 void setup_calm(struct world *w)
 {
 	w->is_calm = true;
-	server_calm(w->server);
+	host_calm(w->host);
 	for (size_t i = 0; i < WORLD_NAMES; i++) {
 		w->agents[i].out_until_ms = 0;
 		w->agents[i].outage_ms = 0;

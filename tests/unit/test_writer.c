@@ -50,8 +50,9 @@ struct bench {
 
 static atomic_llong clock_ms = T0;
 
-static int64_t fixed_now(void)
+static int64_t fixed_now(void *ctx)
 {
+	(void)ctx;
 	return atomic_load(&clock_ms);
 }
 
@@ -99,11 +100,12 @@ static void on_after(void *ctx, bool committed)
 
 static void start_writer(struct bench *b, size_t max_queue)
 {
-	b->writer = writer_start(&(struct writer_config){
+	b->writer = writer_new(&(struct writer_config){
 		.conn = b->store.c, .max_queue = max_queue, .now_ms = fixed_now, .on_failure = on_failure,
 		.on_refusal = on_refusal, .ctx = b,
 		.hooks = {.ctx = b, .begin = on_begin, .before_commit = on_before_commit, .after = on_after},
 	});
+	writer_start(b->writer);
 }
 
 static int setup(void **state)
@@ -126,6 +128,7 @@ static int teardown(void **state)
 
 	fault_clear();
 	writer_stop(b->writer);
+	writer_free(b->writer);
 	store_close(b->reader);
 	sem_destroy(&b->done);
 	temp_store_release(&b->store);
@@ -573,6 +576,7 @@ static void beyond_the_queues_limit_nothing_is_taken(void **state)
 	struct gate gate;
 
 	writer_stop(b->writer);
+	writer_free(b->writer);
 	start_writer(b, 3);
 	gate_close(b, &gate);
 	submit(b, jobs, 3);
@@ -599,6 +603,7 @@ static void stopping_does_what_was_submitted(void **state)
 	submit(b, jobs, JOBS);
 	gate_open(&gate);
 	writer_stop(b->writer);
+	writer_free(b->writer);
 	b->writer = NULL;
 	for (size_t i = 0; i < JOBS; i++) {
 		assert_int_equal(jobs[i].dones, 1);

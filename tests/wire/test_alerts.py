@@ -11,6 +11,7 @@ import time
 import pytest
 from api import wait_until
 from delivery import Desk
+from trigger import ABORT, trigger
 
 SETTINGS = ("--alert-min-samples", "5", "--log-format", "json")
 
@@ -528,6 +529,25 @@ def test_a_webhook_that_calls_it_wrong_is_not_asked_again(watched):
     exhaust(w.desk, "first")
     assert w.receiver.posts.get(timeout=30)[0] == 400
     w.wait_firing("handoff_failed")
+    exhaust(w.desk, "second")
+    _, _, body = w.receiver.posts.get(timeout=30)
+    assert [alert["labels"]["agent"] for alert in body["alerts"]] == ["second"]
+
+
+def test_alerts_that_the_store_cannot_mark_as_told_are_not_told_in_a_hurry(watched):
+    w = watched()
+    with trigger(w.server.data, "UPDATE ON alert WHEN new.untold = 0", ABORT):
+        exhaust(w.desk)
+        times = []
+        for _ in range(3):
+            w.receiver.posts.get(timeout=30)
+            times.append(time.monotonic())
+        assert times[1] - times[0] > 0.8 and times[2] - times[1] > 1.6
+    database = sqlite3.connect(w.server.data / "spine.db", isolation_level=None)
+    wait_until(lambda: database.execute("SELECT max(untold) FROM alert").fetchone() == (0,), "it is marked")
+    database.close()
+    while not w.receiver.posts.empty():    # one more where the mark of the third was still refused
+        w.receiver.posts.get()
     exhaust(w.desk, "second")
     _, _, body = w.receiver.posts.get(timeout=30)
     assert [alert["labels"]["agent"] for alert in body["alerts"]] == ["second"]

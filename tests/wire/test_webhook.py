@@ -6,15 +6,20 @@ import hashlib
 import hmac
 import http.server
 import json
+import os
 import queue
 import socket
+import subprocess
 import threading
 import time
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from api import TIMEOUT_S, wait_until
+from collector import Collector
 from delivery import Desk
+from test_alerts import Receiver
 from test_life import run_serve
 
 KEY = bytes(range(32))
@@ -330,6 +335,63 @@ def test_the_post_ends_when_the_sender_stops_waiting(server, desk, hook):
     hook.next()
     said = f'"space":"{desk.space}","handoff":"ho-1","reason":"no answer within 0.'
     wait_until(lambda: said in server.log.read_text(), "the server has given the post up")
+
+
+def test_receivers_that_say_nothing_hold_up_neither_spans_nor_alerts(start, hook):
+    collector, receiver = Collector(), Receiver()
+    server = start("--otlp-endpoint", collector.url, "--otlp-interval", "1ms", "--alert-webhook", receiver.url,
+                   "--drain-timeout", "100ms").wait_until_ready()
+    desk = Desk(server.address)
+    for number in range(17):
+        set_hook(desk, hook, f"silent-{number}")
+        for _ in range(4):
+            desk.send(f"silent-{number}")
+    for _ in range(64):    # as many as are under way at a time
+        hook.next()
+    collector.wait(17 * 4 * 2 + 64)
+    desk.send("other", max_attempts=1)
+    desk.settle("nack", desk.take("other"), reason="no")
+    receiver.wait_for("handoff_failed", "firing")
+    assert server.terminate() == 0
+    collector.close()
+    receiver.close()
+
+
+SLOW_NAMES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) = dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (name && strcmp(name, "slow.example") == 0)
+		sleep(60);
+	return real(name, service, hints, ret);
+}
+"""
+
+
+def test_a_name_that_nobody_answers_for_holds_up_nobody_else(start, hook, tmp_path):
+    if Path(os.environ.get("SPINE_BIN", "")).parent.name in ("asan", "tsan"):
+        pytest.skip("the libraries of the sanitizers want to be loaded first")
+    library = tmp_path / "slow.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)], check=True,
+                   input=SLOW_NAMES, text=True)
+    server = start("--webhook-hosts", "slow.example", "--webhook-timeout", "100ms",
+                   LD_PRELOAD=str(library)).wait_until_ready()
+    desk = Desk(server.address)
+    set_hook(desk, "http://slow.example/", "slow", max_attempts=1)
+    set_hook(desk, hook)
+    slow = desk.send("slow")
+    began = time.monotonic()
+    assert wait_for_state(desk, slow, "parked")["reason"] == "no answer within 0.1 s"
+    desk.send()
+    hook.next().answer()
+    assert server.terminate() == 0 and time.monotonic() - began < 30
 
 
 def test_an_agent_may_settle_by_the_api_while_it_is_posted_to(desk, hook):

@@ -1,7 +1,7 @@
 /* spine agent: shows an agent, or registers it. */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 
@@ -10,66 +10,35 @@ enum { BODY_MAX_BYTES = 1024 * 1024 };
 static const char *const fetch_choices[] = {"mcp", "command", "http", NULL};
 
 static const struct option agent_options[] = {
-	{
-		.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
-		.help = "the versions of envelopes that it reads: 2, 1, or both as in 1,2"
-	},
-	{
-		.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
-		.help = "in whose tokens its prompts are counted"
-	},
-	{
-		.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
-		.help = "the budget of its prompts"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "what it does"
-	},
-	{
-		.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
-		.help = "how it fetches a memory by its id, so that its prompts say how"
-	},
-	{
-		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "who gets its work where it fails; may be given several times, in this order"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "how often it is tried; 3 where nobody says otherwise"
-	},
-	{
-		.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
-		.help = "where its work is sent to, instead of waiting to be received"
-	},
-	{
-		.name = "replace", .type = OPTION_FLAG,
-		.help = "forget the settings that are not given, instead of keeping them"
-	},
+	{.name = "accepts", .arg = "VERSIONS", .type = OPTION_TEXT,
+	 .help = "the versions of envelopes that it reads: 2, 1, or both as in 1,2"},
+	{.name = "tokenizer", .arg = "NAME", .type = OPTION_CHOICE, .choices = tokenizer_choices,
+	 .help = "in whose tokens its prompts are counted"},
+	{.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
+	 .help = "the budget of its prompts"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "what it does"},
+	{.name = "fetch-hint", .arg = "WAY", .type = OPTION_CHOICE, .choices = fetch_choices,
+	 .help = "how it fetches a memory by its id, so that its prompts say how"},
+	{.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "who gets its work where it fails; may be given several times, in this order"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "how often it is tried; 3 where nobody says otherwise"},
+	{.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
+	 .help = "where its work is sent to, instead of waiting to be received"},
+	{.name = "replace", .type = OPTION_FLAG,
+	 .help = "forget the settings that are not given, instead of keeping them"},
 };
 
 static const struct option_table agent_table = {"Registering", agent_options, OPTION_COUNT(agent_options)};
 
 static const struct option breaker_options[] = {
-	{
-		.name = "reset-breaker", .type = OPTION_FLAG,
-		.help = "close its circuit breaker now, instead of when its time is over"
-	},
+	{.name = "reset-breaker", .type = OPTION_FLAG,
+	 .help = "close its circuit breaker now, instead of when its time is over"},
 };
 
 static const struct option_table breaker_table = {"Circuit breaker", breaker_options, OPTION_COUNT(breaker_options)};
-
-static bool is_registering(const struct cli *cli)
-{
-	for (size_t i = 0; i < agent_table.count; i++)
-		if (options_is_given(&cli->options, agent_options[i].name))
-			return true;
-	return false;
-}
 
 static int put_accepts(const struct cli *cli, const char *given, struct json_writer *w)
 {
@@ -99,51 +68,13 @@ static void keep(const struct json *present, const char *key, struct json_writer
 	}
 }
 
-static int put_text(const struct cli *cli, const char *option, const char *key, const struct json *present,
-		    struct json_writer *w)
-{
-	const char *text = options_text(&cli->options, option);
-
-	if (text && !str_is_utf8(str_of(text)))
-		return cli_usage(cli, "--%s is not UTF-8 text", option);
-	if (text)
-		json_member_cstr(w, key, text);
-	else
-		keep(present, key, w);
-	return CLI_OK;
-}
-
-static void put_number(const struct cli *cli, const char *option, const char *key, const struct json *present,
-		       struct json_writer *w)
-{
-	if (options_is_given(&cli->options, option))
-		json_member_int(w, key, options_int(&cli->options, option));
-	else
-		keep(present, key, w);
-}
-
-static int put_fallbacks(const struct cli *cli, const struct json *present, struct json_writer *w)
-{
-	const struct option_value *given = options_value(&cli->options, "fallback");
-
-	if (given->list_count == 0) {
-		keep(present, "fallbacks", w);
-		return CLI_OK;
-	}
-	json_key(w, "fallbacks");
-	json_begin_array(w);
-	for (size_t i = 0; i < given->list_count; i++) {
-		if (!str_is_utf8(str_of(given->list[i])))
-			return cli_usage(cli, "--fallback is not UTF-8 text");
-		json_put_cstr(w, given->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
-}
-
 static int put_body(const struct cli *cli, const struct json *present, struct buf *out)
 {
-	static const char *const texts[] = {"tokenizer", "description", "webhook", NULL};
+	static const struct call_member members[] = {
+		{"tokenizer", "tokenizer"}, {"description", "description"}, {"webhook", "webhook"},
+		{"fetch-hint", "fetch_hint"}, {"max-tokens", "max_tokens"}, {"attempts", "max_attempts"},
+		{"ack-timeout", "ack_timeout_s"}, {"fallback", "fallbacks"}, {NULL, NULL},
+	};
 	const char *accepts = options_text(&cli->options, "accepts");
 	struct json_writer w;
 	int code = CLI_OK;
@@ -154,18 +85,11 @@ static int put_body(const struct cli *cli, const struct json *present, struct bu
 		code = put_accepts(cli, accepts, &w);
 	else
 		keep(present, "accepts", &w);
-	for (const char *const *option = texts; *option && code == CLI_OK; option++)
-		code = put_text(cli, *option, *option, present, &w);
-	if (code == CLI_OK)
-		code = put_text(cli, "fetch-hint", "fetch_hint", present, &w);
-	put_number(cli, "max-tokens", "max_tokens", present, &w);
-	put_number(cli, "attempts", "max_attempts", present, &w);
-	if (options_is_given(&cli->options, "ack-timeout"))
-		settle_put_seconds(&w, "ack_timeout_s", options_int(&cli->options, "ack-timeout"));
-	else
-		keep(present, "ack_timeout_s", &w);
-	if (code == CLI_OK)
-		code = put_fallbacks(cli, present, &w);
+	for (const struct call_member *m = members; m->option && code == CLI_OK; m++) {
+		code = body_put(cli, m->option, m->name, &w);
+		if (!options_is_given(&cli->options, m->option))
+			keep(present, m->name, &w);
+	}
 	json_end_object(&w);
 	return code;
 }
@@ -197,17 +121,6 @@ static void print_agent(const struct cli *cli, const struct json *agent)
 	show_object(cli, &shown);
 }
 
-/* With if_match a second time would be refused, because of the first. */
-static int call(struct cli *cli, const char *method, struct str body, const char *if_match)
-{
-	struct client_request request = {
-		.method = method, .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], ""),
-		.body = body, .if_match = if_match, .repeatable = if_match == NULL,
-	};
-
-	return ask_print(cli, &request, print_agent);
-}
-
 /* The server replaces all settings at once, so the present ones are read first; where somebody changes them meanwhile,
  * it refuses. */
 static int register_agent(struct cli *cli)
@@ -229,37 +142,37 @@ static int register_agent(struct cli *cli)
 	}
 	if (code == CLI_OK)
 		code = put_body(cli, present.exit == CLI_OK ? &present.json : NULL, &body);
+	/* With if_match a second time would be refused, because of the first. */
+	request.method = "PUT";
+	request.body = buf_str(&body);
+	request.if_match = present.reply.etag[0] ? present.reply.etag : NULL;
+	request.repeatable = request.if_match == NULL;
 	if (code == CLI_OK)
-		code = call(cli, "PUT", buf_str(&body), present.reply.etag[0] ? present.reply.etag : NULL);
+		code = ask_print(cli, &request, print_agent);
 	ask_release(&present);
 	buf_release(&body);
 	return code;
 }
 
-static int reset_breaker(struct cli *cli)
-{
-	struct client_request request = {
-		.method = "POST", .path = ask_path(cli->arena, "/v1/agents/", cli->options.args[0], "/reset"),
-		.repeatable = true,
-	};
-
-	return ask_print(cli, &request, show_object);
-}
-
 static int exec_agent(struct cli *cli)
 {
-	bool registers = is_registering(cli);
+	static const struct one_call show = {.path = "/v1/agents/{0}", .show = print_agent};
+	static const struct one_call reset = {
+		.method = "POST", .path = "/v1/agents/{0}/reset", .show = show_object,
+	};
+	bool registers = body_any_given(cli, &agent_table);
 
-	if (options_flag(&cli->options, "reset-breaker"))
-		return registers ? cli_usage(cli, "--reset-breaker is given alone, without settings") :
-			reset_breaker(cli);
-	return registers ? register_agent(cli) : call(cli, "GET", STR_NULL, NULL);
+	if (!options_flag(&cli->options, "reset-breaker"))
+		return registers ? register_agent(cli) : one_call_run(cli, &show, 0);
+	if (registers)
+		return cli_usage(cli, "--reset-breaker is given alone, without settings");
+	return one_call_run(cli, &reset, 0);
 }
 
 const struct command cmd_agent = {
 	.name = "agent",
 	.summary = "Shows an agent, or registers it where an option is given",
-	.usage = "NAME",
+	.usage = "NAME", .min_args = 1, .max_args = 1,
 	.about = "Shows what is queued, at work and parked for it, its circuit breaker, and when it was last seen. "
 		 "Settings that are not given stay as they are. An agent that nobody registered takes version 2, "
 		 "o200k_base and 8000 tokens.",
@@ -270,7 +183,5 @@ const struct command cmd_agent = {
 		"spine agent coder",
 	},
 	.tables = {&agent_table, &breaker_table, &client_table},
-	.min_args = 1,
-	.max_args = 1,
 	.exec = exec_agent,
 };

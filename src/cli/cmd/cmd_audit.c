@@ -1,77 +1,41 @@
 /* spine audit: who did what to which object, and when. */
-#include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_event.h"
-#include "cli/when.h"
 #include "client/url.h"
 
 enum { PATH_MAX_BYTES = 64 * 1024 };
 
 static const struct option audit_options[] = {
-	{
-		.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
-		.help = "only what this agent or person did"
-	},
-	{
-		.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
-		.help = "only what was done to this memory, envelope, handoff, agent, channel or route"
-	},
-	{
-		.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
-		.help = "only actions that begin so: memory.forget, or handoff.,route."
-	},
-	{
-		.name = "since", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "only what happened at this time or later: 2026-01-30T12:00:00Z, a date, or 90m, 2h, 7d ago"
-	},
-	{
-		.name = "until", .arg = "TIME", .type = OPTION_TEXT,
-		.help = "only what happened before this time"
-	},
-	{
-		.name = "oldest", .type = OPTION_FLAG,
-		.help = "from the beginning on; otherwise the newest come first"
-	},
+	{.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "only what this agent or person did"},
+	{.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
+	 .help = "only what was done to this memory, envelope, handoff, agent, channel or route"},
+	{.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
+	 .help = "only actions that begin so: memory.forget, or handoff.,route."},
+	{.name = "since", .arg = "TIME", .type = OPTION_TEXT,
+	 .help = "only what happened at this time or later: 2026-01-30T12:00:00Z, a date, or 90m, 2h, 7d ago"},
+	{.name = "until", .arg = "TIME", .type = OPTION_TEXT, .help = "only what happened before this time"},
+	{.name = "oldest", .type = OPTION_FLAG, .help = "from the beginning on; otherwise the newest come first"},
 };
 
 static const struct option_table audit_table = {"Which", audit_options, OPTION_COUNT(audit_options)};
 
-static int add_time(const struct cli *cli, const char *name, struct buf *path)
-{
-	const char *text = options_text(&cli->options, name);
-	char time[CLOCK_TEXT_SIZE];
-	int64_t ms;
-
-	if (text == NULL)
-		return CLI_OK;
-	if (!when_parse(str_of(text), clock_wall_ms(), &ms))
-		return cli_usage(cli, "--%s is \"%s\"; expected " WHEN_EXPECTED, name, text);
-	clock_format(ms, time);
-	url_add(path, name, str_of(time));
-	return CLI_OK;
-}
-
 static int put_path(const struct cli *cli, struct buf *path)
 {
-	static const char *const names[] = {"actor", "object", "action"};
+	static const struct call_member members[] = {
+		{"actor", "actor"}, {"object", "object"}, {"action", "action"}, {"limit", "page_size"}, {NULL, NULL},
+	};
 	int code;
 
 	buf_puts(path, "/v1/audit");
-	for (size_t i = 0; i < OPTION_COUNT(names); i++) {
-		const char *text = options_text(&cli->options, names[i]);
-
-		if (text)
-			url_add(path, names[i], str_of(text));
-	}
-	code = add_time(cli, "since", path);
-	if (code == CLI_OK)
-		code = add_time(cli, "until", path);
+	body_add_parameters(cli, members, path);
 	url_add(path, "order", options_flag(&cli->options, "oldest") ? STR("oldest") : STR("newest"));
-	url_add_int(path, "page_size", options_int(&cli->options, "limit"));
-	return code;
+	code = body_add_time(cli, "since", "since", path);
+	return code == CLI_OK ? body_add_time(cli, "until", "until", path) : code;
 }
 
 /* The server looks through a part of the history at a time: where nothing in it fits, the next part is asked for. */
@@ -101,25 +65,30 @@ static int ask_until_found(struct cli *cli, const struct buf *path, const char *
 	return code;
 }
 
+static void show_entries(const struct cli *cli, const struct json *answer)
+{
+	const struct json *entries = ask_array(answer, "entries");
+
+	columns_show(cli, entries, audit_columns);
+	if (entries->count == 0 && cli->out.is_terminal)
+		cli_note(cli, "(nothing)");
+	pages_tell(cli, answer);
+}
+
 static int exec_audit(struct cli *cli)
 {
+	struct ask ask = {0};
 	struct buf path;
-	struct ask ask;
 	int code;
 
 	buf_init(&path, PATH_MAX_BYTES);
 	code = put_path(cli, &path);
-	if (code != CLI_OK) {
-		buf_release(&path);
-		return code;
-	}
-	code = ask_until_found(cli, &path, options_text(&cli->options, "page-token"), &ask);
-	if (code == CLI_OK && cli_is_json(cli)) {
-		cli_write_json(cli, buf_str(&ask.reply.body));
-	} else if (code == CLI_OK) {
-		show_audit(cli, ask_array(&ask.json, "entries"));
-		pages_tell(cli, &ask.json);
-	}
+	if (code == CLI_OK)
+		code = ask_until_found(cli, &path, options_text(&cli->options, "page-token"), &ask);
+	if (code == CLI_OK && cli_is_json(cli))
+		ask_write(cli, &ask);
+	else if (code == CLI_OK)
+		show_entries(cli, &ask.json);
 	ask_release(&ask);
 	buf_release(&path);
 	return code;

@@ -2,46 +2,31 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
 #include "cli/shared_options.h"
+#include "cli/show/columns.h"
 #include "cli/show/show.h"
 #include "cli/show/show_envelope.h"
 #include "cli/show/show_handoff.h"
 #include "cli/subcommand.h"
-#include "cli/when.h"
 
 enum { BODY_MAX_BYTES = 4 * 1024 * 1024, JOIN_MAX_MS = 60000, RESULT_COLUMNS = 400 };
 
 static const struct option channels_options[] = {
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "publish: who gets it, instead of the subscribers; may be given several times"
-	},
-	{
-		.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
-		.help = "publish: 0 to 9, the higher goes first; 5 where it is not given"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "publish: how often each is tried"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "publish: how long an attempt may take until it is acked"
-	},
-	{
-		.name = "need", .arg = "HOW-MANY", .type = OPTION_TEXT,
-		.help = "join: how many must have completed: all, any or a number; all where it is not given"
-	},
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
-		.help = "join: how long to wait for them"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: what it is for"
-	},
+	{.name = "to", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "publish: who gets it, instead of the subscribers; may be given several times"},
+	{.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
+	 .help = "publish: 0 to 9, the higher goes first; 5 where it is not given"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "publish: how often each is tried"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "publish: how long an attempt may take until it is acked"},
+	{.name = "need", .arg = "HOW-MANY", .type = OPTION_TEXT,
+	 .help = "join: how many must have completed: all, any or a number; all where it is not given"},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
+	 .help = "join: how long to wait for them"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "put: what it is for"},
 };
 
 static const struct option_table channels_table = {
@@ -50,103 +35,25 @@ static const struct option_table channels_table = {
 
 /* --- Looking --- */
 
-static void print_channels(const struct cli *cli, const struct json *channels)
-{
-	static const struct table_column columns[] = {
-		{"CHANNEL", false, TERM_CYAN}, {"AGE", true, TERM_PLAIN}, {"SUBSCRIBERS", true, TERM_PLAIN},
-		{"DESCRIPTION", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
-	};
-	int64_t now_ms = clock_wall_ms();
-	struct table table;
-
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < channels->count; i++) {
-		const struct json *c = &channels->items[i];
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, 0, ask_str(c, "name"));
-		row->cells[1] = when_age(cli->arena, ask_str(c, "created_at"), now_ms);
-		row->cells[2] = arena_printf(cli->arena, "%lld", (long long)ask_int(c, "subscriber_count", 0));
-		table_set(&table, row, 3, ask_str(c, "description"));
-	}
-	show_rows(cli, &table);
-	if (channels->count == 0 && cli->out.is_terminal)
-		cli_note(cli, "(there are no channels; publishing or subscribing makes one)");
-}
-
-static int exec_list(struct cli *cli)
-{
-	return pages_run(cli, "/v1/channels", "channels", print_channels);
-}
+static const struct column channel_columns[] = {
+	{"CHANNEL", "name", .style = TERM_CYAN},
+	{"AGE", "created_at", cell_age, .right = true},
+	{"SUBSCRIBERS", "subscriber_count", cell_number, .right = true},
+	{"DESCRIPTION", "description", .style = TERM_PLAIN},
+	{0},
+};
 
 static void print_channel(const struct cli *cli, const struct json *channel)
 {
 	const struct json *subscribers = ask_array(channel, "subscribers");
-	struct str description = term_line(cli->arena, ask_str(channel, "description"));
-	struct str name = term_line(cli->arena, ask_str(channel, "name"));
 
-	cli_write(arena_printf(cli->arena, "%s%.*s%s%s%.*s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(name),
-			       term_off(&cli->out, TERM_CYAN), description.n ? ": " : "", STR_ARG(description)));
+	show_title(cli, ask_str(channel, "name"), ask_str(channel, "description"));
 	for (uint32_t i = 0; i < subscribers->count; i++)
 		if (subscribers->items[i].type == JSON_STRING)
 			cli_write(arena_printf(cli->arena, "  %.*s\n",
 					       STR_ARG(term_line(cli->arena, subscribers->items[i].s))));
 	if (subscribers->count == 0)
 		cli_write(STR("  (no subscribers)\n"));
-}
-
-static const char *channel_path(const struct cli *cli, const char *suffix)
-{
-	return ask_path(cli->arena, "/v1/channels/", cli->options.args[1], suffix);
-}
-
-static int exec_show(struct cli *cli)
-{
-	struct client_request request = {.method = "GET", .path = channel_path(cli, ""), .repeatable = true};
-
-	return ask_print(cli, &request, print_channel);
-}
-
-static int exec_put(struct cli *cli)
-{
-	const char *description = options_text(&cli->options, "description");
-	struct client_request request = {.method = "PUT", .path = channel_path(cli, ""), .repeatable = true};
-	struct json_writer w;
-	struct buf body;
-	int code;
-
-	if (description && !str_is_utf8(str_of(description)))
-		return cli_usage(cli, "--description is not UTF-8 text");
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	if (description)
-		json_member_cstr(&w, "description", description);
-	json_end_object(&w);
-	request.body = buf_str(&body);
-	code = ask_print(cli, &request, print_channel);
-	buf_release(&body);
-	return code;
-}
-
-static int set_subscriber(struct cli *cli, const char *method)
-{
-	struct client_request request = {
-		.method = method, .repeatable = true,
-		.path = ask_path(cli->arena, channel_path(cli, "/subscribers/"), cli->options.args[2], ""),
-	};
-
-	return ask_print(cli, &request, print_channel);
-}
-
-static int exec_subscribe(struct cli *cli)
-{
-	return set_subscriber(cli, "PUT");
-}
-
-static int exec_unsubscribe(struct cli *cli)
-{
-	return set_subscriber(cli, "DELETE");
 }
 
 /* --- Publishing --- */
@@ -159,88 +66,53 @@ static void print_published(const struct cli *cli, const struct json *answer)
 		show_handoff_line(cli, &handoffs->items[i]);
 }
 
-static int put_publish(const struct cli *cli, struct json_writer *w)
+/* The envelope, which is the second argument behind the subcommand. */
+static int put_envelope(const struct cli *cli, struct json_writer *w)
 {
-	const struct options *o = &cli->options;
-	const struct option_value *to = options_value(o, "to");
+	int code = body_check_text(cli, "the id of the envelope", str_of(cli->options.args[2]));
 
-	json_member_cstr(w, "envelope_id", o->args[2]);
-	json_member_cstr(w, "delivery", "at-least-once");
-	if (options_is_given(o, "priority"))
-		json_member_int(w, "priority", options_int(o, "priority"));
-	if (options_is_given(o, "attempts"))
-		json_member_int(w, "max_attempts", options_int(o, "attempts"));
-	if (options_is_given(o, "ack-timeout"))
-		settle_put_seconds(w, "ack_timeout_s", options_int(o, "ack-timeout"));
-	if (to->list_count == 0)
-		return CLI_OK;
-	json_key(w, "receivers");
-	json_begin_array(w);
-	for (size_t i = 0; i < to->list_count; i++) {
-		if (!str_is_utf8(str_of(to->list[i])))
-			return cli_usage(cli, "--to is not UTF-8 text");
-		json_put_cstr(w, to->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
+	if (code == CLI_OK)
+		json_member_cstr(w, "envelope_id", cli->options.args[2]);
+	return code;
 }
 
-static int exec_publish(struct cli *cli)
+static int put_publish(struct cli *cli, struct json_writer *w)
 {
-	struct client_request request = {.method = "POST", .path = channel_path(cli, "/publish"), .creates = true};
-	struct json_writer w;
-	struct buf body;
-	int code;
-
-	if (!str_is_utf8(str_of(cli->options.args[2])))
-		return cli_usage(cli, "the id of the envelope is not UTF-8 text");
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	code = put_publish(cli, &w);
-	json_end_object(&w);
-	request.body = buf_str(&body);
-	if (code == CLI_OK)
-		code = ask_print(cli, &request, print_published);
-	buf_release(&body);
-	return code;
+	json_member_cstr(w, "delivery", "at-least-once");
+	return put_envelope(cli, w);
 }
 
 /* --- Joining --- */
 
+static struct str cell_result(const struct column_item *item, const char *key)
+{
+	const struct json *result = json_get(item->json, key);
+	struct buf text;
+
+	buf_init(&text, BODY_MAX_BYTES);
+	if (result && result->type != JSON_NULL)
+		show_envelope_value(&text, result, RESULT_COLUMNS);
+	else
+		term_put_line(&text, show_handoff_about(item->cli, item->json), RESULT_COLUMNS);
+	return cli_keep(item->arena, &text);
+}
+
 static void print_joined(const struct cli *cli, const struct json *answer)
 {
-	static const struct table_column columns[] = {
-		{"AGENT", false, TERM_CYAN}, {"STATE", false, TERM_YELLOW}, {"HANDOFF", false, TERM_PLAIN},
-		{"RESULT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
+	static const struct column columns[] = {
+		{"AGENT", "to", .style = TERM_CYAN},
+		{"STATE", "state", .style = TERM_YELLOW},
+		{"HANDOFF", "id", .style = TERM_PLAIN},
+		{"RESULT", "result", cell_result, .style = TERM_PLAIN},
+		{0},
 	};
-	const struct json *results = ask_array(answer, "results");
 	struct str state = term_line(cli->arena, ask_str(answer, "state"));
-	struct table table;
-	struct buf text;
 
 	cli_write(arena_printf(cli->arena, "%.*s: %lld of %lld receivers have completed, %lld needed\n\n",
 			       STR_ARG(state),
 			       (long long)ask_int(answer, "completed", 0), (long long)ask_int(answer, "receivers", 0),
 			       (long long)ask_int(answer, "need", 0)));
-	buf_init(&text, BODY_MAX_BYTES);
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < results->count; i++) {
-		const struct json *h = &results->items[i], *result = json_get(h, "result");
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, 0, ask_str(h, "to"));
-		table_set(&table, row, 1, ask_str(h, "state"));
-		table_set(&table, row, 2, ask_str(h, "id"));
-		buf_clear(&text);
-		if (result && result->type != JSON_NULL)
-			show_envelope_value(&text, result, RESULT_COLUMNS);
-		else
-			term_put_line(&text, show_handoff_about(cli, h), RESULT_COLUMNS);
-		row->cells[3] = arena_str(cli->arena, buf_str(&text));
-	}
-	show_rows(cli, &table);
-	buf_release(&text);
+	columns_show(cli, ask_array(answer, "results"), columns);
 }
 
 static int put_join(const struct cli *cli, int64_t wait_ms, struct buf *body)
@@ -248,11 +120,12 @@ static int put_join(const struct cli *cli, int64_t wait_ms, struct buf *body)
 	const char *need = options_text(&cli->options, "need");
 	uint64_t number;
 	struct json_writer w;
+	int code;
 
 	json_writer_init(&w, body);
 	json_begin_object(&w);
-	json_member_cstr(&w, "envelope_id", cli->options.args[2]);
-	settle_put_seconds(&w, "wait_s", wait_ms);
+	code = put_envelope(cli, &w);
+	body_put_seconds(&w, "wait_s", wait_ms);
 	if (need && str_to_u64(str_of(need), &number) && number <= 1000000)
 		json_member_int(&w, "need", (int64_t)number);
 	else if (need == NULL || strcmp(need, "all") == 0 || strcmp(need, "any") == 0)
@@ -260,21 +133,20 @@ static int put_join(const struct cli *cli, int64_t wait_ms, struct buf *body)
 	else
 		return cli_usage(cli, "--need is \"%.40s\"; expected all, any or a number", need);
 	json_end_object(&w);
-	return CLI_OK;
+	return code;
 }
 
 /* The server waits for a minute at most; whoever wants to wait longer asks again. */
 static int exec_join(struct cli *cli)
 {
 	int64_t end_ns = clock_mono_ns() + options_int(&cli->options, "wait") * 1000000, left_ms;
-	struct client_request request = {.method = "POST", .path = channel_path(cli, "/join"), .repeatable = true};
+	struct client_request request = {.method = "POST", .repeatable = true};
 	struct ask ask = {0};
 	struct str state = STR("waiting");
 	struct buf body;
 	int code;
 
-	if (!str_is_utf8(str_of(cli->options.args[2])))
-		return cli_usage(cli, "the id of the envelope is not UTF-8 text");
+	request.path = ask_path(cli->arena, "/v1/channels/", cli->options.args[1], "/join");
 	buf_init(&body, BODY_MAX_BYTES);
 	do {
 		ask_release(&ask);
@@ -290,7 +162,7 @@ static int exec_join(struct cli *cli)
 	} while (code == CLI_OK && str_is(state, "waiting") && left_ms > JOIN_MAX_MS);
 	if (code == CLI_OK) {
 		if (cli_is_json(cli))
-			cli_write_json(cli, buf_str(&ask.reply.body));
+			ask_write(cli, &ask);
 		else
 			print_joined(cli, &ask.json);
 		code = str_is(state, "joined") ? CLI_OK : str_is(state, "waiting") ? CLI_UNREACHABLE : CLI_FAILED;
@@ -300,25 +172,32 @@ static int exec_join(struct cli *cli)
 	return code;
 }
 
-static int exec_channels(struct cli *cli)
-{
-	static const struct subcommand list[] = {
-		{"list", "", 0, 0, {NULL}, exec_list},
-		{"show", "CHANNEL", 1, 1, {NULL}, exec_show},
-		{"put", "CHANNEL", 1, 1, {"description", NULL}, exec_put},
-		{"subscribe", "CHANNEL AGENT", 2, 2, {NULL}, exec_subscribe},
-		{"unsubscribe", "CHANNEL AGENT", 2, 2, {NULL}, exec_unsubscribe},
-		{"publish", "CHANNEL ENVELOPE", 2, 2, {"to", "priority", "attempts", "ack-timeout", NULL},
-		 exec_publish},
-		{"join", "CHANNEL ENVELOPE", 2, 2, {"need", "wait", NULL}, exec_join},
-		{0},
-	};
-
-	return subcommand_run(cli, list);
-}
-
-static const char *const channels_words[] = {
-	"list", "show", "put", "subscribe", "unsubscribe", "publish", "join", NULL,
+static const struct subcommand channels_subs[] = {
+	{"list", "", 0, 0, .call = {
+		.path = "/v1/channels", .is_paged = true, .list = "channels", .columns = channel_columns,
+		.none = "(there are no channels; publishing or subscribing makes one)",
+	}},
+	{"show", "CHANNEL", 1, 1, .call = {.path = "/v1/channels/{0}", .show = print_channel}},
+	{"put", "CHANNEL", 1, 1, {"description"}, .call = {
+		.method = "PUT", .path = "/v1/channels/{0}", .members = {{"description", "description"}},
+		.show = print_channel,
+	}},
+	{"subscribe", "CHANNEL AGENT", 2, 2, .call = {
+		.method = "PUT", .path = "/v1/channels/{0}/subscribers/{1}", .show = print_channel,
+	}},
+	{"unsubscribe", "CHANNEL AGENT", 2, 2, .call = {
+		.method = "DELETE", .path = "/v1/channels/{0}/subscribers/{1}", .show = print_channel,
+	}},
+	{"publish", "CHANNEL ENVELOPE", 2, 2, {"to", "priority", "attempts", "ack-timeout"}, .call = {
+		.method = "POST", .path = "/v1/channels/{0}/publish", .creates = true, .put = put_publish,
+		.members = {
+			{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
+			{"to", "receivers"},
+		},
+		.show = print_published,
+	}},
+	{"join", "CHANNEL ENVELOPE", 2, 2, {"need", "wait"}, exec_join, .call = {0}},
+	{0},
 };
 
 const struct command cmd_channels = {
@@ -337,7 +216,5 @@ const struct command cmd_channels = {
 	},
 	.tables = {&channels_table, &pages_table, &client_table},
 	.max_args = 3,
-	.args = ARGS_WORDS,
-	.words = channels_words,
-	.exec = exec_channels,
+	.subs = channels_subs,
 };

@@ -2,26 +2,17 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/demo.h"
-#include "cli/demo_server.h"
+#include "cli/demo/demo.h"
+#include "cli/demo/demo_server.h"
 #include "cli/shared_options.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 static const struct option demo_options[] = {
-	{
-		.name = "fast", .type = OPTION_FLAG,
-		.help = "without the pauses for reading"
-	},
-	{
-		.name = "private", .type = OPTION_FLAG,
-		.help = "on a server of its own even where one is running"
-	},
-	{
-		.name = "keep", .type = OPTION_FLAG,
-		.help = "keep the data of the server of its own, and say where they are"
-	},
+	{.name = "fast", .type = OPTION_FLAG, .help = "without the pauses for reading"},
+	{.name = "private", .type = OPTION_FLAG, .help = "on a server of its own even where one is running"},
+	{.name = "keep", .type = OPTION_FLAG, .help = "keep the data of the server of its own, and say where they are"},
 };
 
 static const struct option_table demo_table = {"The demonstration", demo_options, OPTION_COUNT(demo_options)};
@@ -35,13 +26,12 @@ static const char *own_space(struct arena *arena)
 /* Is there a server at the address? One that was named must be. */
 static bool find_server(struct cli *cli, int *ret_code)
 {
-	struct client_request request = {.method = "GET", .path = "/v1/status", .repeatable = true};
 	struct ask ask;
 	bool found;
 
 	if (options_flag(&cli->options, "private"))
 		return false;
-	ask_make(cli, &request, cli->arena, &ask);
+	ask_make_get(cli, "/v1/status", &ask);
 	found = ask.exit == CLI_OK;
 	if (!found && (options_is_given(&cli->options, "url") || cli->client == NULL)) {
 		ask_report(cli, &ask);

@@ -224,8 +224,7 @@ static void print_done(const struct cli *cli, const char *file, int64_t count)
 	json_member_str(&w, "file", shown);
 	json_member_int(&w, "exported", count);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static int exec_export(struct cli *cli)
@@ -245,7 +244,7 @@ static int exec_export(struct cli *cli)
 const struct command cmd_export = {
 	.name = "export",
 	.summary = "Writes all memories of the space as JSON Lines",
-	.usage = "[FILE|-]",
+	.usage = "[FILE|-]", .max_args = 1,
 	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced "
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
 		 "versions, use spine backup.",
@@ -254,7 +253,6 @@ const struct command cmd_export = {
 		"spine export | jq -r .content",
 	},
 	.tables = {&client_table},
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_export,
 };

@@ -1,19 +1,14 @@
-/* spine help: the help of everything, or of one command. */
+/* What the program says about itself: help, completion, version. */
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/help/completion.h"
+#include "cli/help/help.h"
 #include "cli/shared_options.h"
 
 #include <assert.h>
 
 static const struct option help_options[] = {
-	{
-		.name = "man", .type = OPTION_FLAG,
-		.help = "print the source of the manual page"
-	},
-	{
-		.name = "markdown", .type = OPTION_FLAG,
-		.help = "print everything as one page of Markdown"
-	},
+	{.name = "man", .type = OPTION_FLAG, .help = "print the source of the manual page"},
+	{.name = "markdown", .type = OPTION_FLAG, .help = "print everything as one page of Markdown"},
 };
 
 static const struct option_table help_table = {"Other forms", help_options, OPTION_COUNT(help_options)};
@@ -25,8 +20,7 @@ static int print_page(const struct cli *cli, void (*render)(struct arena *arena,
 	buf_init(&out, 1 << 20);
 	render(cli->arena, &out);
 	assert(!buf_overflowed(&out));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	return CLI_OK;
 }
 
@@ -52,10 +46,59 @@ static int exec_help(struct cli *cli)
 const struct command cmd_help = {
 	.name = "help",
 	.summary = "Says what there is, or more about a command",
-	.usage = "[COMMAND]",
+	.usage = "[COMMAND]", .max_args = 1,
 	.examples = {"spine help search"},
 	.tables = {&help_table},
-	.max_args = 1,
 	.args = ARGS_COMMANDS,
 	.exec = exec_help,
+};
+
+/* --- Completion --- */
+
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+
+static int exec_completion(struct cli *cli)
+{
+	struct str shell = str_of(cli->options.args[0]);
+
+	if (str_is(shell, "bash"))
+		return print_page(cli, completion_bash);
+	if (str_is(shell, "zsh"))
+		return print_page(cli, completion_zsh);
+	if (str_is(shell, "fish"))
+		return print_page(cli, completion_fish);
+	return cli_usage(cli, "the shell is \"%.80s\"; expected one of bash, zsh, fish", shell.p);
+}
+
+const struct command cmd_completion = {
+	.name = "completion",
+	.summary = "Prints a script that completes spine's commands in a shell",
+	.usage = "bash|zsh|fish", .min_args = 1, .max_args = 1,
+	.about = "For bash: put \"source <(spine completion bash)\" into ~/.bashrc. For zsh: put \"source <(spine "
+		 "completion zsh)\" into ~/.zshrc, after compinit. For fish: write it to "
+		 "~/.config/fish/completions/spine.fish.",
+	.examples = {"source <(spine completion bash)"},
+	.args = ARGS_WORDS,
+	.words = shells,
+	.exec = exec_completion,
+};
+
+/* --- Version --- */
+
+static int exec_version(struct cli *cli)
+{
+	if (cli_is_json(cli))
+		cli_write_json(cli, STR("{\"version\":\"" SPINE_VERSION "\"}"));
+	else
+		cli_write(STR("spine " SPINE_VERSION "\n"));
+	return CLI_OK;
+}
+
+const struct command cmd_version = {
+	.name = "version",
+	.summary = "Prints the version of this program",
+	.usage = "",
+	.examples = {"spine version"},
+	.tables = {&json_table},
+	.exec = exec_version,
 };

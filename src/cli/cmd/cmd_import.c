@@ -16,14 +16,10 @@
 enum { LINE_MAX_BYTES = 4 * 1024 * 1024, BATCH_MAX_BYTES = 4 * 1024 * 1024, LINE_DEPTH = 1000 };
 
 static const struct option import_options[] = {
-	{
-		.name = "new-ids", .type = OPTION_FLAG,
-		.help = "give the memories new ids, and let what they supersede follow"
-	},
-	{
-		.name = "batch", .arg = "N", .type = OPTION_INT, .fallback = "500", .min = 1, .max = 1000,
-		.help = "memories stored by one request, all of them or none"
-	},
+	{.name = "new-ids", .type = OPTION_FLAG,
+	 .help = "give the memories new ids, and let what they supersede follow"},
+	{.name = "batch", .arg = "N", .type = OPTION_INT, .fallback = "500", .min = 1, .max = 1000,
+	 .help = "memories stored by one request, all of them or none"},
 };
 
 static const struct option_table import_table = {"Importing", import_options, OPTION_COUNT(import_options)};
@@ -161,8 +157,7 @@ static void print_json(const struct cli *cli, const struct import *import, int c
 	}
 	put_counts(&w, &import->counts);
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 static void print_counts(const struct cli *cli, const struct import_counts *c)
@@ -250,7 +245,7 @@ static int exec_import(struct cli *cli)
 const struct command cmd_import = {
 	.name = "import",
 	.summary = "Stores the memories of a JSON Lines file, such as an export",
-	.usage = "[FILE|-]",
+	.usage = "[FILE|-]", .max_args = 1,
 	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and "
 		 "names the line; --new-ids gives new ones. What the server computes (version, state, digest, "
 		 "updated_at, superseded_by) is not taken over, and forgotten memories are skipped.\n\n"
@@ -262,7 +257,6 @@ const struct command cmd_import = {
 		"echo '{\"content\":\"Deploys happen on Tuesdays.\",\"tags\":[\"ops\"]}' | spine import",
 	},
 	.tables = {&import_table, &client_table},
-	.max_args = 1,
 	.args = ARGS_FILES,
 	.exec = exec_import,
 };

@@ -3,7 +3,8 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/receive_exec.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/settle.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/stop.h"
@@ -17,56 +18,34 @@ enum { POLL_MAX_MS = 60000, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 30000, HOST_MAX
 static const char *const format_choices[] = {"prompt", "json", NULL};
 
 static const struct option receive_options[] = {
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .fallback = "0", .min = 0,
-		.max = 30 * 86400000LL,
-		.help = "how long to wait for something; with --loop it is for ever"
-	},
-	{
-		.name = "max", .letter = 'n', .arg = "N", .type = OPTION_INT, .fallback = "1", .min = 1, .max = 100,
-		.help = "take up to so many; with a program one after the other"
-	},
-	{
-		.name = "lease", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long nobody else gets it while it is not answered; the sender's ack timeout or 15s"
-	},
-	{
-		.name = "instance", .arg = "NAME", .type = OPTION_TEXT,
-		.help = "which of several receivers of this agent it is; host and process where it is not given"
-	},
-	{
-		.name = "format", .letter = 'f', .arg = "FORMAT", .type = OPTION_CHOICE, .fallback = "prompt",
-		.choices = format_choices,
-		.help = "what is printed, or given to the program: the prompt for a model, or a line of JSON for each"
-	},
-	{
-		.name = "ack", .type = OPTION_FLAG,
-		.help = "ack what was printed; with a program it is acked anyway, when the work begins"
-	},
-	{
-		.name = "no-ack", .type = OPTION_FLAG,
-		.help = "with a program: do not ack before the work is done; a sender that waits, waits for that"
-	},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .fallback = "0", .min = 0,
+	 .max = 30 * 86400000LL, .help = "how long to wait for something; with --loop it is for ever"},
+	{.name = "max", .letter = 'n', .arg = "N", .type = OPTION_INT, .fallback = "1", .min = 1, .max = 100,
+	 .help = "take up to so many; with a program one after the other"},
+	{.name = "lease", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long nobody else gets it while it is not answered; the sender's ack timeout or 15s"},
+	{.name = "instance", .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "which of several receivers of this agent it is; host and process where it is not given"},
+	{.name = "format", .letter = 'f', .arg = "FORMAT", .type = OPTION_CHOICE, .fallback = "prompt",
+	 .choices = format_choices,
+	 .help = "what is printed, or given to the program: the prompt for a model, or a line of JSON for each"},
+	{.name = "ack", .type = OPTION_FLAG,
+	 .help = "ack what was printed; with a program it is acked anyway, when the work begins"},
+	{.name = "no-ack", .type = OPTION_FLAG,
+	 .help = "with a program: do not ack before the work is done; a sender that waits, waits for that"},
 };
 
 static const struct option_table receive_table = {"Receiving", receive_options, OPTION_COUNT(receive_options)};
 
 static const struct option exec_options[] = {
-	{
-		.name = "exec", .letter = 'x', .arg = "COMMAND", .type = OPTION_TEXT,
-		.help = "run this in the shell for each, with the prompt on its standard input; a program without a "
-			"shell is given behind --"
-	},
-	{
-		.name = "loop", .letter = 'l', .type = OPTION_FLAG,
-		.help = "go on for ever; Ctrl-C or SIGTERM stops after the current one, a second one at once"
-	},
-	{
-		.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300,
-		.max = 86400000,
-		.help = "hand the work to somebody else where this program is not heard of for so long; renewed while "
-			"it runs"
-	},
+	{.name = "exec", .letter = 'x', .arg = "COMMAND", .type = OPTION_TEXT,
+	 .help = "run this in the shell for each, with the prompt on its standard input; a program without a shell is "
+		 "given behind --"},
+	{.name = "loop", .letter = 'l', .type = OPTION_FLAG,
+	 .help = "go on for ever; Ctrl-C or SIGTERM stops after the current one, a second one at once"},
+	{.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300, .max = 86400000,
+	 .help = "hand the work to somebody else where this program is not heard of for so long; renewed while "
+		 "it runs"},
 };
 
 static const struct option_table exec_table = {"Having it done", exec_options, OPTION_COUNT(exec_options)};
@@ -94,10 +73,10 @@ static void put_request(const struct cli *cli, const struct receiver *r, int64_t
 
 	json_writer_init(&w, body);
 	json_begin_object(&w);
-	settle_put_seconds(&w, "wait_s", wait_ms);
+	body_put_seconds(&w, "wait_s", wait_ms);
 	json_member_int(&w, "max", r->with_program ? 1 : r->left);
 	if (options_is_given(&cli->options, "lease"))
-		settle_put_seconds(&w, "lease_s", options_int(&cli->options, "lease"));
+		body_put_seconds(&w, "lease_s", options_int(&cli->options, "lease"));
 	json_member_cstr(&w, "instance", r->instance);
 	json_member_cstr(&w, "format", is_json || r->with_program ? "both" : "prompt");
 	json_end_object(&w);
@@ -155,15 +134,9 @@ static int ack(struct cli *cli, struct str lease)
 static void print_one(struct cli *cli, const struct json *handoff)
 {
 	struct str lease = ask_str(handoff, "lease"), prompt = ask_str(handoff, "prompt");
-	struct json_writer w;
-	struct buf line;
 
 	if (strcmp(options_text(&cli->options, "format"), "json") == 0) {
-		buf_init(&line, BODY_MAX_BYTES * 8192ULL);
-		json_writer_init(&w, &line);
-		json_put(&w, handoff);
-		cli_write_json(cli, buf_str(&line));
-		buf_release(&line);
+		ask_write_value(cli, handoff);
 		return;
 	}
 	if (ask_str(handoff, "problem").n)
@@ -253,13 +226,10 @@ static int receive_once(struct cli *cli, struct receiver *r, bool *ret_more)
 /* What nobody took in time is not waiting any more: whoever comes late is told where it went. */
 static int64_t count_parked(struct cli *cli, const char *agent)
 {
-	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", agent, ""), .repeatable = true,
-	};
 	struct ask ask;
 	int64_t count = 0;
 
-	ask_make(cli, &request, cli->arena, &ask);
+	ask_make_get(cli, ask_path(cli->arena, "/v1/agents/", agent, ""), &ask);
 	if (ask.exit == CLI_OK)
 		count = ask_int(json_get(&ask.json, "queue"), "parked", 0);
 	ask_release(&ask);
@@ -395,7 +365,7 @@ static int exec_receive(struct cli *cli)
 const struct command cmd_receive = {
 	.name = "receive",
 	.summary = "Takes what is queued for an agent, and prints it or has a program do it",
-	.usage = "AGENT [-- PROGRAM [ARG...]]",
+	.usage = "AGENT [-- PROGRAM [ARG...]]", .min_args = 1, .max_args = COMMAND_ARGS_ANY,
 	.about = "Without a program the prompt is printed, and the lease on standard error: answer it with spine ack, "
 		 "complete, nack or reject before the lease ends, or it is handed out again. Where there is nothing "
 		 "the exit code is 3.\n\n"
@@ -418,7 +388,5 @@ const struct command cmd_receive = {
 		"timeout --preserve-status 2 spine receive coder --loop --exec 'my-model --stdin' --work-lease 5m",
 	},
 	.tables = {&receive_table, &exec_table, &client_table},
-	.min_args = 1,
-	.max_args = COMMAND_ARGS_ANY,
 	.exec = exec_receive,
 };

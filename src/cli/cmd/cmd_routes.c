@@ -1,10 +1,11 @@
 /* spine routes: who follows whom, where the sender says "next". */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/pages.h"
-#include "cli/pairs.h"
+#include "cli/request/body.h"
+#include "cli/request/pages.h"
+#include "cli/request/pairs.h"
 #include "cli/shared_options.h"
-#include "cli/show/show.h"
+#include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"
 #include "cli/subcommand.h"
 
@@ -13,49 +14,39 @@
 enum { BODY_MAX_BYTES = 1024 * 1024, WHEN_COLUMNS = 200 };
 
 static const struct option routes_options[] = {
-	{
-		.name = "from", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "put: for what this agent hands over; any where it is not given"
-	},
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "put: who gets it"
-	},
-	{
-		.name = "when-constraint", .arg = "KEY=VALUE", .type = OPTION_LIST,
-		.help = "put: only where this constraint has this value; several: all of them"
-	},
-	{
-		.name = "when-tag", .arg = "TAG", .type = OPTION_TEXT,
-		.help = "put: only where a memory of the envelope has this tag"
-	},
-	{
-		.name = "when-state", .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: only where the work stands so"
-	},
-	{
-		.name = "when-hop", .arg = "MIN-MAX", .type = OPTION_TEXT,
-		.help = "put: only at these hops, such as 2-5, 3, or 2- for two and more"
-	},
-	{
-		.name = "order", .arg = "N", .type = OPTION_INT, .min = 0, .max = 1000000,
-		.help = "put: the first that fits wins, by this number and then by name"
-	},
-	{
-		.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT,
-		.help = "put: what it is for"
-	},
+	{.name = "from", .arg = "AGENT", .type = OPTION_TEXT,
+	 .help = "put: for what this agent hands over; any where it is not given"},
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT, .help = "put: who gets it"},
+	{.name = "when-constraint", .arg = "KEY=VALUE", .type = OPTION_LIST,
+	 .help = "put: only where this constraint has this value; several: all of them"},
+	{.name = "when-tag", .arg = "TAG", .type = OPTION_TEXT,
+	 .help = "put: only where a memory of the envelope has this tag"},
+	{.name = "when-state", .arg = "TEXT", .type = OPTION_TEXT, .help = "put: only where the work stands so"},
+	{.name = "when-hop", .arg = "MIN-MAX", .type = OPTION_TEXT,
+	 .help = "put: only at these hops, such as 2-5, 3, or 2- for two and more"},
+	{.name = "order", .arg = "N", .type = OPTION_INT, .min = 0, .max = 1000000,
+	 .help = "put: the first that fits wins, by this number and then by name"},
+	{.name = "description", .letter = 'd', .arg = "TEXT", .type = OPTION_TEXT, .help = "put: what it is for"},
 };
 
 static const struct option_table routes_table = {"The route", routes_options, OPTION_COUNT(routes_options)};
 
 /* --- Looking --- */
 
-/* "language=python, tag=urgent, hop 2-5" */
-static struct str when_text(const struct cli *cli, const struct json *when)
+static void put_condition(struct buf *out, const char *name, struct str text)
 {
-	const struct json *constraint = json_get(when, "constraint"), *hop = json_get(when, "hop");
-	struct str tag = ask_str(when, "tag"), state = ask_str(when, "state"), text;
+	if (text.n == 0)
+		return;
+	buf_printf(out, "%s%s", out->len ? ", " : "", name);
+	term_put_line(out, text, WHEN_COLUMNS);
+}
+
+/* "language=python, tag=urgent, hop 2-5" */
+static struct str cell_when(const struct column_item *item, const char *key)
+{
+	const struct json *when = json_get(item->json, key), *hop = json_get(when, "hop");
+	const struct json *constraint = json_get(when, "constraint");
+	struct str tag = ask_str(when, "tag"), state = ask_str(when, "state");
 	struct buf out;
 
 	buf_init(&out, BODY_MAX_BYTES);
@@ -65,14 +56,8 @@ static struct str when_text(const struct cli *cli, const struct json *when)
 		buf_putc(&out, '=');
 		show_envelope_value(&out, &constraint->members[i].value, WHEN_COLUMNS);
 	}
-	if (tag.n) {
-		buf_puts(&out, out.len ? ", tag " : "tag ");
-		term_put_line(&out, tag, WHEN_COLUMNS);
-	}
-	if (state.n) {
-		buf_puts(&out, out.len ? ", state " : "state ");
-		term_put_line(&out, state, WHEN_COLUMNS);
-	}
+	put_condition(&out, "tag ", tag);
+	put_condition(&out, "state ", state);
 	if (hop && hop->type == JSON_OBJECT) {
 		int64_t min = ask_int(hop, "min", 1), max = ask_int(hop, "max", 0);
 
@@ -82,9 +67,7 @@ static struct str when_text(const struct cli *cli, const struct json *when)
 		else if (max != min)
 			buf_printf(&out, " to %lld", (long long)max);
 	}
-	text = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	return cli_keep(item->arena, &out);
 }
 
 /* In the order in which they are tried. */
@@ -96,42 +79,33 @@ static int compare_routes(const void *a, const void *b)
 	return order ? (order < 0 ? -1 : 1) : str_cmp(ask_str(x, "name"), ask_str(y, "name"));
 }
 
-static void print_routes(const struct cli *cli, const struct json *routes)
+static struct str cell_from(const struct column_item *item, const char *key)
 {
-	static const struct table_column columns[] = {
-		{"ORDER", true, TERM_PLAIN}, {"ROUTE", false, TERM_CYAN}, {"FROM", false, TERM_PLAIN},
-		{"TO", false, TERM_PLAIN}, {"WHEN", false, TERM_PLAIN}, {"DESCRIPTION", false, TERM_DIM},
-		{NULL, false, TERM_PLAIN},
-	};
-	struct json *sorted = arena_calloc(cli->arena, routes->count + 1, sizeof(*sorted));
-	struct table table;
+	struct str from = ask_str(item->json, key);
 
-	if (routes->count) {
-		memcpy(sorted, routes->items, routes->count * sizeof(*sorted));
-		qsort(sorted, routes->count, sizeof(*sorted), compare_routes);
-	}
-	table_init(&table, columns, cli->arena);
-	table_may_cut(&table, 4);
-	for (uint32_t i = 0; i < routes->count; i++) {
-		const struct json *r = &sorted[i];
-		struct table_row *row = table_add(&table);
-		struct str from = ask_str(r, "from");
-
-		row->cells[0] = arena_printf(cli->arena, "%lld", (long long)ask_int(r, "order", 0));
-		table_set(&table, row, 1, ask_str(r, "name"));
-		table_set(&table, row, 2, from.n ? from : STR("(any)"));
-		table_set(&table, row, 3, ask_str(r, "to"));
-		row->cells[4] = when_text(cli, json_get(r, "when"));
-		table_set(&table, row, 5, ask_str(r, "description"));
-	}
-	show_rows(cli, &table);
-	if (routes->count == 0 && cli->out.is_terminal)
-		cli_note(cli, "(there are no routes; spine routes put NAME --to AGENT makes one)");
+	return from.n ? term_line(item->arena, from) : STR("(any)");
 }
 
-static int exec_list(struct cli *cli)
+static const struct column route_columns[] = {
+	{"ORDER", "order", cell_number, .right = true},
+	{"ROUTE", "name", .style = TERM_CYAN},
+	{"FROM", "from", cell_from, .style = TERM_PLAIN},
+	{"TO", "to", .style = TERM_PLAIN},
+	{"WHEN", "when", cell_when, .may_cut = true},
+	{"DESCRIPTION", "description", .style = TERM_DIM},
+	{0},
+};
+
+static void print_routes(const struct cli *cli, const struct json *routes)
 {
-	return pages_run(cli, "/v1/routes", "routes", print_routes);
+	struct json sorted = *routes;
+
+	if (routes->count == 0)
+		return;
+	sorted.items = arena_calloc(cli->arena, routes->count, sizeof(*sorted.items));
+	memcpy(sorted.items, routes->items, routes->count * sizeof(*sorted.items));
+	qsort(sorted.items, sorted.count, sizeof(*sorted.items), compare_routes);
+	columns_show(cli, &sorted, route_columns);
 }
 
 static void print_route(const struct cli *cli, const struct json *route)
@@ -139,23 +113,7 @@ static void print_route(const struct cli *cli, const struct json *route)
 	struct json copy = *route;
 	struct json list = {.type = JSON_ARRAY, .count = 1, .items = &copy};
 
-	print_routes(cli, &list);
-}
-
-static int call(struct cli *cli, const char *method, struct str body,
-		void (*show)(const struct cli *cli, const struct json *answer))
-{
-	struct client_request request = {
-		.method = method, .path = ask_path(cli->arena, "/v1/routes/", cli->options.args[1], ""), .body = body,
-		.repeatable = true,
-	};
-
-	return ask_print(cli, &request, show);
-}
-
-static int exec_show(struct cli *cli)
-{
-	return call(cli, "GET", STR_NULL, print_route);
+	columns_show(cli, &list, route_columns);
 }
 
 /* --- Changing --- */
@@ -187,22 +145,9 @@ static int put_hop(const struct cli *cli, struct json_writer *w)
 	return CLI_OK;
 }
 
-static int put_texts(const struct cli *cli, const char *const (*pairs)[2], struct json_writer *w)
+static int put_when(struct cli *cli, struct json_writer *w)
 {
-	for (; (*pairs)[0]; pairs++) {
-		const char *text = options_text(&cli->options, (*pairs)[0]);
-
-		if (text && !str_is_utf8(str_of(text)))
-			return cli_usage(cli, "--%s is not UTF-8 text", (*pairs)[0]);
-		if (text)
-			json_member_cstr(w, (*pairs)[1], text);
-	}
-	return CLI_OK;
-}
-
-static int put_when(const struct cli *cli, struct json_writer *w)
-{
-	static const char *const texts[][2] = {{"when-tag", "tag"}, {"when-state", "state"}, {NULL, NULL}};
+	static const struct call_member members[] = {{"when-tag", "tag"}, {"when-state", "state"}, {NULL, NULL}};
 	int code = CLI_OK;
 
 	json_key(w, "when");
@@ -214,36 +159,10 @@ static int put_when(const struct cli *cli, struct json_writer *w)
 		json_end_object(w);
 	}
 	if (code == CLI_OK)
-		code = put_texts(cli, texts, w);
+		code = body_put_members(cli, members, w);
 	if (code == CLI_OK)
 		code = put_hop(cli, w);
 	json_end_object(w);
-	return code;
-}
-
-static int exec_put(struct cli *cli)
-{
-	static const char *const texts[][2] = {
-		{"from", "from"}, {"to", "to"}, {"description", "description"}, {NULL, NULL},
-	};
-	struct json_writer w;
-	struct buf body;
-	int code;
-
-	if (options_text(&cli->options, "to") == NULL)
-		return cli_usage(cli, "routes put needs --to AGENT: who gets what fits");
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	code = put_texts(cli, texts, &w);
-	if (code == CLI_OK)
-		code = put_when(cli, &w);
-	if (options_is_given(&cli->options, "order"))
-		json_member_int(&w, "order", options_int(&cli->options, "order"));
-	json_end_object(&w);
-	if (code == CLI_OK)
-		code = call(cli, "PUT", buf_str(&body), print_route);
-	buf_release(&body);
 	return code;
 }
 
@@ -254,32 +173,29 @@ static void print_deleted(const struct cli *cli, const struct json *answer)
 			       STR_ARG(term_line(cli->arena, str_of(cli->options.args[1])))));
 }
 
-static int exec_delete(struct cli *cli)
-{
-	return call(cli, "DELETE", STR_NULL, print_deleted);
-}
-
-static int exec_routes(struct cli *cli)
-{
-	static const struct subcommand list[] = {
-		{"list", "", 0, 0, {NULL}, exec_list},
-		{"show", "NAME", 1, 1, {NULL}, exec_show},
-		{"put", "NAME --to AGENT", 1, 1,
-		 {"from", "to", "when-constraint", "when-tag", "when-state", "when-hop", "order", "description", NULL},
-		 exec_put},
-		{"delete", "NAME", 1, 1, {NULL}, exec_delete},
-		{0},
-	};
-
-	return subcommand_run(cli, list);
-}
-
-static const char *const routes_words[] = {"list", "show", "put", "delete", NULL};
+static const struct subcommand routes_subs[] = {
+	{"list", "", 0, 0, .call = {
+		.path = "/v1/routes", .is_paged = true, .list = "routes", .show = print_routes,
+		.none = "(there are no routes; spine routes put NAME --to AGENT makes one)",
+	}},
+	{"show", "NAME", 1, 1, .call = {.path = "/v1/routes/{0}", .show = print_route}},
+	{
+		"put", "NAME --to AGENT", 1, 1,
+		{"from", "to", "when-constraint", "when-tag", "when-state", "when-hop", "order", "description"},
+		.call = {
+			.method = "PUT", .path = "/v1/routes/{0}", .put = put_when,
+			.members = {{"from", "from"}, {"to", "to"}, {"description", "description"}, {"order", "order"}},
+			.needs = "to", .needs_why = "who gets what fits", .show = print_route,
+		},
+	},
+	{"delete", "NAME", 1, 1, .call = {.method = "DELETE", .path = "/v1/routes/{0}", .show = print_deleted}},
+	{0},
+};
 
 const struct command cmd_routes = {
 	.name = "routes",
 	.summary = "Lists or changes who follows whom, for handoffs to \"next\"",
-	.usage = "[list | show NAME | put NAME --to AGENT | delete NAME]",
+	.usage = "[list | show NAME | put NAME --to AGENT | delete NAME]", .max_args = 2,
 	.about = "An agent that hands over to \"next\" lets the routes choose: of those for the sender whose "
 		 "conditions the envelope meets, the first by order and then by name.",
 	.examples = {
@@ -289,8 +205,5 @@ const struct command cmd_routes = {
 		"spine routes",
 	},
 	.tables = {&routes_table, &pages_table, &client_table},
-	.max_args = 2,
-	.args = ARGS_WORDS,
-	.words = routes_words,
-	.exec = exec_routes,
+	.subs = routes_subs,
 };

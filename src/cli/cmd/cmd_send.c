@@ -1,101 +1,60 @@
 /* spine send: delivers an envelope, or packs one and delivers it. */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/handoff_request.h"
-#include "cli/input.h"
-#include "cli/settle.h"
+#include "cli/request/body.h"
+#include "cli/request/pack.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 
 enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option send_options[] = {
-	{
-		.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-		.help = "who gets it; the one whom the envelope was packed for where it is not given"
-	},
-	{
-		.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 600000,
-		.help = "wait so long for the ack; where there is none the handoff is withdrawn, and the exit code is 5"
-	},
-	{
-		.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
-		.help = "who gets it where the receiver fails; may be given several times"
-	},
-	{
-		.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
-		.help = "0 to 9, the higher goes first; 5 where it is not given"
-	},
-	{
-		.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
-		.help = "how often it is tried; the receiver's setting or 3 where it is not given"
-	},
-	{
-		.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
-		.help = "how long an attempt may take until it is acked; the receiver's setting or 15s"
-	},
-	{
-		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
-		.help = "the same key with the same request sends only once, within a day"
-	},
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
+	 .help = "who gets it; the one whom the envelope was packed for where it is not given"},
+	{.name = "wait", .letter = 'w', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 600000,
+	 .help = "wait so long for the ack; where there is none the handoff is withdrawn, and the exit code is 5"},
+	{.name = "fallback", .arg = "AGENT", .type = OPTION_LIST,
+	 .help = "who gets it where the receiver fails; may be given several times"},
+	{.name = "priority", .arg = "N", .type = OPTION_INT, .min = 0, .max = 9,
+	 .help = "0 to 9, the higher goes first; 5 where it is not given"},
+	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
+	 .help = "how often it is tried; the receiver's setting or 3 where it is not given"},
+	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
+	 .help = "how long an attempt may take until it is acked; the receiver's setting or 15s"},
+	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+	 .help = "the same key with the same request sends only once, within a day"},
 };
 
 static const struct option_table send_table = {"Delivery", send_options, OPTION_COUNT(send_options)};
 
-static int put_fallbacks(const struct cli *cli, struct json_writer *w)
-{
-	const struct option_value *given = options_value(&cli->options, "fallback");
-
-	if (given->list_count == 0)
-		return CLI_OK;
-	json_key(w, "fallbacks");
-	json_begin_array(w);
-	for (size_t i = 0; i < given->list_count; i++) {
-		if (!str_is_utf8(str_of(given->list[i])))
-			return cli_usage(cli, "--fallback is not UTF-8 text");
-		json_put_cstr(w, given->list[i]);
-	}
-	json_end_array(w);
-	return CLI_OK;
-}
-
 static int put_delivery(const struct cli *cli, struct json_writer *w)
 {
-	const struct options *o = &cli->options;
+	static const struct call_member members[] = {
+		{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
+		{"fallback", "fallbacks"}, {NULL, NULL},
+	};
 
-	if (options_int(o, "wait") > 0)
-		settle_put_seconds(w, "wait_s", options_int(o, "wait"));
-	if (options_is_given(o, "priority"))
-		json_member_int(w, "priority", options_int(o, "priority"));
-	if (options_is_given(o, "attempts"))
-		json_member_int(w, "max_attempts", options_int(o, "attempts"));
-	if (options_is_given(o, "ack-timeout"))
-		settle_put_seconds(w, "ack_timeout_s", options_int(o, "ack-timeout"));
-	return put_fallbacks(cli, w);
+	if (options_int(&cli->options, "wait") > 0)
+		body_put(cli, "wait", "wait_s", w);
+	return body_put_members(cli, members, w);
 }
 
 /* One that is there. */
 static int put_envelope_id(const struct cli *cli, const char *id, struct json_writer *w)
 {
-	const char *to = options_text(&cli->options, "to");
-
-	if (handoff_request_any(cli))
+	if (pack_any_given(cli))
 		return cli_usage(cli, "%.80s is packed already: of the options only those about delivery can be given",
 				 id);
 	json_member_cstr(w, "envelope_id", id);
-	if (to && !str_is_utf8(str_of(to)))
-		return cli_usage(cli, "--to is not UTF-8 text");
-	if (to)
-		json_member_cstr(w, "to", to);
-	return CLI_OK;
+	return body_put(cli, "to", "to", w);
 }
 
 /* One that is packed by the same call. */
 static int put_new_envelope(const struct cli *cli, const char *arg, struct json_writer *w)
 {
 	const char *to = options_text(&cli->options, "to");
-	struct buf summary, error;
-	int code = CLI_FAILED;
+	struct buf summary;
+	int code;
 
 	if (to == NULL && arg)
 		return cli_usage(cli, "\"%.80s\" is not an envelope such as env-17; to pack one and send it, say to "
@@ -105,16 +64,11 @@ static int put_new_envelope(const struct cli *cli, const char *arg, struct json_
 		return cli_usage(cli, "there is nothing to send; name an envelope, or whom to send a new one: --to "
 				      "AGENT");
 	buf_init(&summary, SUMMARY_MAX_BYTES);
-	buf_init(&error, 4096);
+	code = pack_read_summary(cli, to, arg, &summary);
 	json_key(w, "envelope");
-	if (!input_text(cli, arg, &summary, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (summary.len == 0)
-		code = cli_usage(cli, "there is no summary; it says what %.80s is to do", to);
-	else
-		code = handoff_request_put(cli, to, buf_str(&summary), false, w);
+	if (code == CLI_OK)
+		code = pack_put(cli, to, buf_str(&summary), false, w);
 	buf_release(&summary);
-	buf_release(&error);
 	return code;
 }
 
@@ -139,7 +93,7 @@ static int exec_send(struct cli *cli)
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
 	json_begin_object(&w);
-	code = handoff_request_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
+	code = pack_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
 	if (code == CLI_OK)
 		code = put_delivery(cli, &w);
 	json_end_object(&w);
@@ -153,7 +107,7 @@ static int exec_send(struct cli *cli)
 const struct command cmd_send = {
 	.name = "send",
 	.summary = "Delivers an envelope to an agent, or packs a new one and delivers it",
-	.usage = "ENVELOPE | --to AGENT [SUMMARY|-]",
+	.usage = "ENVELOPE | --to AGENT [SUMMARY|-]", .max_args = 1,
 	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other "
 		 "form, which packs what AGENT needs to go on, as spine handoff does, and delivers it in the same "
 		 "call.\n\n"
@@ -171,7 +125,6 @@ const struct command cmd_send = {
 		"spine send env-1",
 		"spine send env-1 --to reviewer --fallback tester --attempts 2 --priority 9",
 	},
-	.tables = {&send_table, &handoff_task_table, &handoff_memory_table, &client_table},
-	.max_args = 1,
+	.tables = {&send_table, &pack_task_table, &pack_memory_table, &client_table},
 	.exec = exec_send,
 };

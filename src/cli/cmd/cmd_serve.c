@@ -1,6 +1,5 @@
 /* spine serve: runs the server. */
 #include "base/mem.h"
-#include "cli/alert_options.h"
 #include "cli/commands.h"
 #include "cli/local_server.h"
 #include "cli/shared_options.h"
@@ -14,58 +13,36 @@ static const char *const level_choices[] = {"debug", "info", "warn", "error", NU
 static const char *const format_choices[] = {"auto", "text", "json", NULL};
 
 static const struct option serve_options[] = {
-	{
-		.name = "listen", .letter = 'l', .arg = "ADDRESS:PORT", .env = "SPINE_LISTEN", .key = "listen",
-		.type = OPTION_TEXT, .fallback = "127.0.0.1:8788",
-		.help = "where to listen: a loopback address; port 0 takes a free one"
-	},
-	{
-		.name = "threads", .arg = "N", .env = "SPINE_THREADS", .key = "threads", .type = OPTION_INT,
-		.fallback = "0", .min = 0, .max = 256,
-		.help = "threads that serve HTTP; 0: one for each core, at most 4"
-	},
-	{
-		.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level",
-		.type = OPTION_CHOICE, .fallback = "info", .choices = level_choices,
-		.help = "the least that is logged"
-	},
-	{
-		.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format",
-		.type = OPTION_CHOICE, .fallback = "auto", .choices = format_choices,
-		.help = "how it is logged; auto is text on a terminal and JSON otherwise"
-	},
-	{
-		.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
-		.type = OPTION_TEXT,
-		.help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is "
-			"every host below it, * every host"
-	},
-	{
-		.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_TEXT,
-		.help = "certificates (PEM) of the authorities that webhooks and the collector of traces are trusted "
-			"by over https, instead of those of the system"
-	},
-	{
-		.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint",
-		.type = OPTION_TEXT,
-		.help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
-			"http://127.0.0.1:4318; none where it is not given"
-	},
-	{
-		.name = "otlp-interval", .arg = "TIME", .env = "SPINE_OTLP_INTERVAL", .key = "otlp_interval",
-		.type = OPTION_DURATION, .fallback = "1s", .min = 1, .max = 60 * 1000,
-		.help = "how long spans gather before they are sent"
-	},
-	{
-		.name = "otlp-behind", .arg = "EVENTS", .env = "SPINE_OTLP_BEHIND", .key = "otlp_behind",
-		.type = OPTION_INT, .fallback = "100000", .min = 1, .max = 100000000,
-		.help = "how many events the spans may lie behind while the collector takes none; those of older ones "
-			"are dropped, and counted"
-	},
-	{
-		.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
-		.help = "do not print what to do next"
-	},
+	{.name = "listen", .letter = 'l', .arg = "ADDRESS:PORT", .env = "SPINE_LISTEN", .key = "listen",
+	 .type = OPTION_TEXT, .fallback = "127.0.0.1:8788",
+	 .help = "where to listen: a loopback address; port 0 takes a free one"},
+	{.name = "threads", .arg = "N", .env = "SPINE_THREADS", .key = "threads", .type = OPTION_INT, .fallback = "0",
+	 .min = 0, .max = 256, .help = "threads that serve HTTP; 0: one for each core, at most 4"},
+	{.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level", .type = OPTION_CHOICE,
+	 .fallback = "info", .choices = level_choices, .help = "the least that is logged"},
+	{.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format", .type = OPTION_CHOICE,
+	 .fallback = "auto", .choices = format_choices,
+	 .help = "how it is logged; auto is text on a terminal and JSON otherwise"},
+	{.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
+	 .type = OPTION_TEXT,
+	 .help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host "
+		 "below it, * every host"},
+	{.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_TEXT,
+	 .help = "certificates (PEM) of the authorities that webhooks and the collector of traces are trusted by over "
+		 "https, instead of those of the system"},
+	{.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint",
+	 .type = OPTION_TEXT,
+	 .help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
+		 "http://127.0.0.1:4318; none where it is not given"},
+	{.name = "otlp-interval", .arg = "TIME", .env = "SPINE_OTLP_INTERVAL", .key = "otlp_interval",
+	 .type = OPTION_DURATION, .fallback = "1s", .min = 1, .max = 60 * 1000,
+	 .help = "how long spans gather before they are sent"},
+	{.name = "otlp-behind", .arg = "EVENTS", .env = "SPINE_OTLP_BEHIND", .key = "otlp_behind", .type = OPTION_INT,
+	 .fallback = "100000", .min = 1, .max = 100000000,
+	 .help = "how many events the spans may lie behind while the collector takes none; those of older ones are "
+		 "dropped, and counted"},
+	{.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
+	 .help = "do not print what to do next"},
 };
 
 static const struct option_table serve_table = {"Serving", serve_options, OPTION_COUNT(serve_options)};
@@ -75,95 +52,114 @@ static const struct option_table serve_table = {"Serving", serve_options, OPTION
 #define MIB (1 << 20)
 
 static const struct option limit_options[] = {
-	{
-		.name = "max-connections", .arg = "N", .env = "SPINE_MAX_CONNECTIONS", .key = "max_connections",
-		.type = OPTION_INT, .fallback = "15000", .min = 1, .max = 1000000,
-		.help = "connections at a time; beyond it 503"
-	},
-	{
-		.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header",
-		.type = OPTION_SIZE, .fallback = "64k", .min = 1024, .max = 16 * MIB,
-		.help = "head of a request; beyond it 431"
-	},
-	{
-		.name = "max-uri", .arg = "SIZE", .env = "SPINE_MAX_URI", .key = "max_uri", .type = OPTION_SIZE,
-		.fallback = "32k", .min = 256, .max = 16 * MIB,
-		.help = "address of a request, a part of its head; beyond it 414"
-	},
-	{
-		.name = "max-body", .arg = "SIZE", .env = "SPINE_MAX_BODY", .key = "max_body", .type = OPTION_SIZE,
-		.fallback = "8m", .min = 1024, .max = 1024 * MIB,
-		.help = "body of a request; beyond it 413"
-	},
-	{
-		.name = "max-body-total", .arg = "SIZE", .env = "SPINE_MAX_BODY_TOTAL", .key = "max_body_total",
-		.type = OPTION_SIZE, .fallback = "256m", .min = 1024, .max = 1024LL * 1024 * MIB,
-		.help = "bodies of all requests being received together; beyond it 503"
-	},
-	{
-		.name = "cache", .arg = "SIZE", .env = "SPINE_CACHE", .key = "cache", .type = OPTION_SIZE,
-		.fallback = "128m", .min = 0, .max = 1024LL * 1024 * MIB,
-		.help = "rows of the store kept in memory; 0: none"
-	},
-	{
-		.name = "max-json-depth", .arg = "N", .env = "SPINE_MAX_JSON_DEPTH", .key = "max_json_depth",
-		.type = OPTION_INT, .fallback = "64", .min = 4, .max = 1000,
-		.help = "depth of the JSON of a request"
-	},
-	{
-		.name = "max-batch", .arg = "N", .env = "SPINE_MAX_BATCH", .key = "max_batch", .type = OPTION_INT,
-		.fallback = "1000", .min = 1, .max = 100000,
-		.help = "memories stored by one request"
-	},
-	{
-		.name = "max-queue", .arg = "N", .env = "SPINE_MAX_QUEUE", .key = "max_queue", .type = OPTION_INT,
-		.fallback = "10000", .min = 1, .max = 1000000,
-		.help = "writes waiting for the disk; beyond it 503"
-	},
-	{
-		.name = "header-timeout", .arg = "TIME", .env = "SPINE_HEADER_TIMEOUT", .key = "header_timeout",
-		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = DAY_MS,
-		.help = "for the head of a request to arrive; afterwards 408"
-	},
-	{
-		.name = "body-timeout", .arg = "TIME", .env = "SPINE_BODY_TIMEOUT", .key = "body_timeout",
-		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
-		.help = "for the body of a request to arrive; afterwards 408"
-	},
-	{
-		.name = "idle-timeout", .arg = "TIME", .env = "SPINE_IDLE_TIMEOUT", .key = "idle_timeout",
-		.type = OPTION_DURATION, .fallback = "75s", .min = 1, .max = DAY_MS,
-		.help = "how long a connection without a request is kept"
-	},
-	{
-		.name = "write-timeout", .arg = "TIME", .env = "SPINE_WRITE_TIMEOUT", .key = "write_timeout",
-		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
-		.help = "for an answer to be taken by the client"
-	},
-	{
-		.name = "heartbeat", .arg = "TIME", .env = "SPINE_HEARTBEAT", .key = "heartbeat",
-		.type = OPTION_DURATION, .fallback = "15s", .min = 10, .max = 10 * MINUTE_MS,
-		.help = "how often a stream of events that nothing happens on says that it is there; less than what "
-			"proxies in between wait for"
-	},
-	{
-		.name = "drain-timeout", .arg = "TIME", .env = "SPINE_DRAIN_TIMEOUT", .key = "drain_timeout",
-		.type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = 60 * MINUTE_MS,
-		.help = "for the requests in progress to be answered after SIGTERM"
-	},
-	{
-		.name = "webhook-timeout", .arg = "TIME", .env = "SPINE_WEBHOOK_TIMEOUT", .key = "webhook_timeout",
-		.type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = 60 * MINUTE_MS,
-		.help = "for a webhook to answer; afterwards the attempt has failed"
-	},
-	{
-		.name = "idempotency-ttl", .arg = "TIME", .env = "SPINE_IDEMPOTENCY_TTL", .key = "idempotency_ttl",
-		.type = OPTION_DURATION, .fallback = "24h", .min = 1000, .max = 365LL * DAY_MS,
-		.help = "how long the answer to an Idempotency-Key is kept"
-	},
+	{.name = "max-connections", .arg = "N", .env = "SPINE_MAX_CONNECTIONS", .key = "max_connections",
+	 .type = OPTION_INT, .fallback = "15000", .min = 1, .max = 1000000,
+	 .help = "connections at a time; beyond it 503"},
+	{.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header", .type = OPTION_SIZE,
+	 .fallback = "64k", .min = 1024, .max = 16 * MIB, .help = "head of a request; beyond it 431"},
+	{.name = "max-uri", .arg = "SIZE", .env = "SPINE_MAX_URI", .key = "max_uri", .type = OPTION_SIZE,
+	 .fallback = "32k", .min = 256, .max = 16 * MIB,
+	 .help = "address of a request, a part of its head; beyond it 414"},
+	{.name = "max-body", .arg = "SIZE", .env = "SPINE_MAX_BODY", .key = "max_body", .type = OPTION_SIZE,
+	 .fallback = "8m", .min = 1024, .max = 1024 * MIB, .help = "body of a request; beyond it 413"},
+	{.name = "max-body-total", .arg = "SIZE", .env = "SPINE_MAX_BODY_TOTAL", .key = "max_body_total",
+	 .type = OPTION_SIZE, .fallback = "256m", .min = 1024, .max = 1024LL * 1024 * MIB,
+	 .help = "bodies of all requests being received together; beyond it 503"},
+	{.name = "cache", .arg = "SIZE", .env = "SPINE_CACHE", .key = "cache", .type = OPTION_SIZE, .fallback = "128m",
+	 .min = 0, .max = 1024LL * 1024 * MIB, .help = "rows of the store kept in memory; 0: none"},
+	{.name = "max-json-depth", .arg = "N", .env = "SPINE_MAX_JSON_DEPTH", .key = "max_json_depth",
+	 .type = OPTION_INT, .fallback = "64", .min = 4, .max = 1000, .help = "depth of the JSON of a request"},
+	{.name = "max-batch", .arg = "N", .env = "SPINE_MAX_BATCH", .key = "max_batch", .type = OPTION_INT,
+	 .fallback = "1000", .min = 1, .max = 100000, .help = "memories stored by one request"},
+	{.name = "max-queue", .arg = "N", .env = "SPINE_MAX_QUEUE", .key = "max_queue", .type = OPTION_INT,
+	 .fallback = "10000", .min = 1, .max = 1000000, .help = "writes waiting for the disk; beyond it 503"},
+	{.name = "header-timeout", .arg = "TIME", .env = "SPINE_HEADER_TIMEOUT", .key = "header_timeout",
+	 .type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = DAY_MS,
+	 .help = "for the head of a request to arrive; afterwards 408"},
+	{.name = "body-timeout", .arg = "TIME", .env = "SPINE_BODY_TIMEOUT", .key = "body_timeout",
+	 .type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
+	 .help = "for the body of a request to arrive; afterwards 408"},
+	{.name = "idle-timeout", .arg = "TIME", .env = "SPINE_IDLE_TIMEOUT", .key = "idle_timeout",
+	 .type = OPTION_DURATION, .fallback = "75s", .min = 1, .max = DAY_MS,
+	 .help = "how long a connection without a request is kept"},
+	{.name = "write-timeout", .arg = "TIME", .env = "SPINE_WRITE_TIMEOUT", .key = "write_timeout",
+	 .type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
+	 .help = "for an answer to be taken by the client"},
+	{.name = "heartbeat", .arg = "TIME", .env = "SPINE_HEARTBEAT", .key = "heartbeat", .type = OPTION_DURATION,
+	 .fallback = "15s", .min = 10, .max = 10 * MINUTE_MS,
+	 .help = "how often a stream of events that nothing happens on says that it is there; less than what proxies "
+		 "in between wait for"},
+	{.name = "drain-timeout", .arg = "TIME", .env = "SPINE_DRAIN_TIMEOUT", .key = "drain_timeout",
+	 .type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = 60 * MINUTE_MS,
+	 .help = "for the requests in progress to be answered after SIGTERM"},
+	{.name = "webhook-timeout", .arg = "TIME", .env = "SPINE_WEBHOOK_TIMEOUT", .key = "webhook_timeout",
+	 .type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = 60 * MINUTE_MS,
+	 .help = "for a webhook to answer; afterwards the attempt has failed"},
+	{.name = "idempotency-ttl", .arg = "TIME", .env = "SPINE_IDEMPOTENCY_TTL", .key = "idempotency_ttl",
+	 .type = OPTION_DURATION, .fallback = "24h", .min = 1000, .max = 365LL * DAY_MS,
+	 .help = "how long the answer to an Idempotency-Key is kept"},
 };
 
 static const struct option_table limit_table = {"Limits", limit_options, OPTION_COUNT(limit_options)};
+
+static const char *const window_choices[] = {"1m", "5m", "1h", NULL};
+
+static const struct option alert_options[] = {
+	{.name = "alert-webhook", .arg = "URL", .env = "SPINE_ALERT_WEBHOOK", .key = "alert_webhook",
+	 .type = OPTION_TEXT,
+	 .help = "where alerts are posted to, in the format of Alertmanager's webhook receiver; on this machine, or "
+		 "on a host of --webhook-hosts"},
+	{.name = "alert-window", .arg = "WINDOW", .env = "SPINE_ALERT_WINDOW", .key = "alert_window",
+	 .type = OPTION_CHOICE, .fallback = "5m", .choices = window_choices,
+	 .help = "how far back the figures go that alerts are judged by"},
+	{.name = "alert-min-samples", .arg = "N", .env = "SPINE_ALERT_MIN_SAMPLES", .key = "alert_min_samples",
+	 .type = OPTION_INT, .fallback = "20", .min = 1, .max = 1000000,
+	 .help = "handoffs or envelopes of the window from which on rates, means and percentiles are judged"},
+	{.name = "alert-completeness", .arg = "PERCENT", .env = "SPINE_ALERT_COMPLETENESS", .key = "alert_completeness",
+	 .type = OPTION_PERCENT, .fallback = "95%", .min = 0, .max = 10000,
+	 .help = "completeness_low fires below it, for an agent"},
+	{.name = "alert-completeness-critical", .arg = "PERCENT", .env = "SPINE_ALERT_COMPLETENESS_CRITICAL",
+	 .key = "alert_completeness_critical", .type = OPTION_PERCENT, .fallback = "80%", .min = 0, .max = 10000,
+	 .help = "completeness_critical fires below it, over all handoffs of a space"},
+	{.name = "alert-failure-rate", .arg = "PERCENT", .env = "SPINE_ALERT_FAILURE_RATE", .key = "alert_failure_rate",
+	 .type = OPTION_PERCENT, .fallback = "0.5%", .min = 0, .max = 10000,
+	 .help = "failure_rate_high fires above it, as a warning"},
+	{.name = "alert-failure-rate-critical", .arg = "PERCENT", .env = "SPINE_ALERT_FAILURE_RATE_CRITICAL",
+	 .key = "alert_failure_rate_critical", .type = OPTION_PERCENT, .fallback = "2%", .min = 0, .max = 10000,
+	 .help = "failure_rate_high is critical above it"},
+	{.name = "alert-latency", .arg = "TIME", .env = "SPINE_ALERT_LATENCY", .key = "alert_latency",
+	 .type = OPTION_DURATION, .fallback = "15s", .min = 1, .max = 86400000,
+	 .help = "latency_high fires where the 99th percentile from initiating to ack is above it"},
+	{.name = "alert-pinned", .arg = "PERCENT", .env = "SPINE_ALERT_PINNED", .key = "alert_pinned",
+	 .type = OPTION_PERCENT, .fallback = "50%", .min = 0, .max = 10000,
+	 .help = "utilization_pinned fires where more of the envelopes use all of their budget"},
+	{.name = "alert-low", .arg = "PERCENT", .env = "SPINE_ALERT_LOW", .key = "alert_low", .type = OPTION_PERCENT,
+	 .fallback = "90%", .min = 0, .max = 10000,
+	 .help = "utilization_low fires where more of the envelopes use less than 30% of their budget"},
+	{.name = "alert-hops", .arg = "PERCENT", .env = "SPINE_ALERT_HOPS", .key = "alert_hops", .type = OPTION_PERCENT,
+	 .fallback = "150%", .min = 10000, .max = 1000000,
+	 .help = "hop_depth_high fires where the mean hop is above so much of the usual, and one hop above it at "
+		 "least"},
+};
+
+static const struct option_table alert_table = {"Alerts", alert_options, OPTION_COUNT(alert_options)};
+
+static struct serve_alerts alert_options_read(const struct options *o)
+{
+	return (struct serve_alerts){
+		.webhook = options_text(o, "alert-webhook"),
+		.window = options_text(o, "alert-window"),
+		.min_samples = options_int(o, "alert-min-samples"),
+		.completeness_low = options_int(o, "alert-completeness"),
+		.completeness_critical = options_int(o, "alert-completeness-critical"),
+		.failure_rate_warning = options_int(o, "alert-failure-rate"),
+		.failure_rate_critical = options_int(o, "alert-failure-rate-critical"),
+		.latency_p99_ms = options_int(o, "alert-latency"),
+		.pinned_share = options_int(o, "alert-pinned"),
+		.low_share = options_int(o, "alert-low"),
+		.hop_factor = options_int(o, "alert-hops"),
+	};
+}
 
 static int thread_count(int64_t wanted)
 {

@@ -72,8 +72,7 @@ static void print_delivery(struct cli *cli)
 	}
 	if (alerts.exit == CLI_OK)
 		show_stats_alerts(cli, cli->arena, &alerts.json, &out);
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	ask_release(&stats);
 	ask_release(&alerts);
 }

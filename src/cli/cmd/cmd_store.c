@@ -1,8 +1,8 @@
 /* spine store: stores a memory. */
 #include "cli/ask.h"
 #include "cli/commands.h"
-#include "cli/fields.h"
-#include "cli/input.h"
+#include "cli/request/body.h"
+#include "cli/request/fields.h"
 #include "cli/shared_options.h"
 
 #include <stdlib.h>
@@ -10,54 +10,36 @@
 enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option store_options[] = {
-	{
-		.name = "pin", .letter = 'p', .type = OPTION_FLAG,
-		.help = "pin it: it goes with every handoff and ranks higher"
-	},
-	{
-		.name = "shared", .type = OPTION_FLAG,
-		.help = "it is for the whole space and belongs to no task, whatever SPINE_TASK says"
-	},
-	{
-		.name = "supersedes", .arg = "ID", .type = OPTION_TEXT,
-		.help = "the memory that this one replaces"
-	},
-	{
-		.name = "id", .arg = "ID", .type = OPTION_TEXT,
-		.help = "a free id of your choice, such as ms-4821"
-	},
-	{
-		.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
-		.help = "the same key with the same request stores only once, within a day"
-	},
+	{.name = "pin", .letter = 'p', .type = OPTION_FLAG,
+	 .help = "pin it: it goes with every handoff and ranks higher"},
+	{.name = "shared", .type = OPTION_FLAG,
+	 .help = "it is for the whole space and belongs to no task, whatever SPINE_TASK says"},
+	{.name = "supersedes", .arg = "ID", .type = OPTION_TEXT, .help = "the memory that this one replaces"},
+	{.name = "id", .arg = "ID", .type = OPTION_TEXT, .help = "a free id of your choice, such as ms-4821"},
+	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
+	 .help = "the same key with the same request stores only once, within a day"},
 };
 
 static const struct option_table store_table = {"Storing", store_options, OPTION_COUNT(store_options)};
 
 static int put_body(const struct cli *cli, struct str content, struct buf *out)
 {
-	const char *supersedes = options_text(&cli->options, "supersedes"), *id = options_text(&cli->options, "id");
+	static const struct call_member members[] = {{"id", "id"}, {"supersedes", "supersedes"}, {NULL, NULL}};
 	struct json_writer w;
-	int code = fields_check_text(cli, "the text", content);
+	int code = body_check_text(cli, "the text", content);
 
-	if (code == CLI_OK && id)
-		code = fields_check_text(cli, "--id", str_of(id));
-	if (code == CLI_OK && supersedes)
-		code = fields_check_text(cli, "--supersedes", str_of(supersedes));
-	if (code != CLI_OK)
-		return code;
 	json_writer_init(&w, out);
 	json_begin_object(&w);
-	if (id)
-		json_member_cstr(&w, "id", id);
-	json_member_str(&w, "content", content);
-	code = fields_put(cli, &w);
+	if (code == CLI_OK)
+		code = body_put_members(cli, members, &w);
+	if (code == CLI_OK) {
+		json_member_str(&w, "content", content);
+		code = fields_put(cli, &w);
+	}
 	if (options_flag(&cli->options, "shared"))
 		json_member_cstr(&w, "scope", "space");
 	if (options_flag(&cli->options, "pin"))
 		json_member_bool(&w, "pinned", true);
-	if (supersedes)
-		json_member_cstr(&w, "supersedes", supersedes);
 	json_end_object(&w);
 	return code;
 }
@@ -107,33 +89,29 @@ static int send_body(struct cli *cli, const struct buf *body)
 
 static int exec_store(struct cli *cli)
 {
-	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
-	struct buf text, body, error;
-	int code = CLI_FAILED;
+	struct buf text, body;
+	int code;
 
+	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
+		return cli_usage(cli, "--shared and --task cannot be given together");
 	buf_init(&text, TEXT_MAX_BYTES);
 	buf_init(&body, BODY_MAX_BYTES);
-	buf_init(&error, 4096);
-	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
-		code = cli_usage(cli, "--shared and --task cannot be given together");
-	else if (!input_text(cli, arg, &text, &error))
-		cli_error(cli, "%s", buf_str(&error).p);
-	else if (text.len == 0)
+	code = body_read_text(cli, cli->options.arg_count ? cli->options.args[0] : NULL, &text);
+	if (code == CLI_OK && text.len == 0)
 		code = cli_usage(cli, "there is no text to store");
-	else
+	if (code == CLI_OK)
 		code = put_body(cli, buf_str(&text), &body);
 	if (code == CLI_OK)
 		code = send_body(cli, &body);
 	buf_release(&text);
 	buf_release(&body);
-	buf_release(&error);
 	return code;
 }
 
 const struct command cmd_store = {
 	.name = "store",
 	.summary = "Stores a memory and prints its id",
-	.usage = "[TEXT|-]",
+	.usage = "[TEXT|-]", .max_args = 1,
 	.about = "The text is the argument. Without one, or with \"-\", it is read from standard input, without the "
 		 "line break at its end.\n\n"
 		 "What is stored belongs to the task that SPINE_TASK names, as it does for programs of spine receive, "
@@ -144,6 +122,5 @@ const struct command cmd_store = {
 		"spine store \"Retry-After is in milliseconds.\" --supersedes ms-1",
 	},
 	.tables = {&fields_table, &store_table, &client_table},
-	.max_args = 1,
 	.exec = exec_store,
 };

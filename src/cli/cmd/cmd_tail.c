@@ -22,19 +22,13 @@ enum {
 };
 
 static const struct option tail_options[] = {
-	{
-		.name = "type", .arg = "TYPE", .type = OPTION_LIST,
-		.help = "only events whose type begins so: handoff., memory.stored; may be given several times"
-	},
-	{
-		.name = "after", .arg = "ID", .type = OPTION_INT, .min = 0, .max = INT64_MAX,
-		.help = "begin behind the event with this id, 0 for the first there is; otherwise with what happens "
-			"from now on"
-	},
-	{
-		.name = "count", .letter = 'n', .arg = "N", .type = OPTION_INT, .min = 1, .max = INT64_MAX,
-		.help = "end after so many events"
-	},
+	{.name = "type", .arg = "TYPE", .type = OPTION_LIST,
+	 .help = "only events whose type begins so: handoff., memory.stored; may be given several times"},
+	{.name = "after", .arg = "ID", .type = OPTION_INT, .min = 0, .max = INT64_MAX,
+	 .help = "begin behind the event with this id, 0 for the first there is; otherwise with what happens from now "
+		 "on"},
+	{.name = "count", .letter = 'n', .arg = "N", .type = OPTION_INT, .min = 1, .max = INT64_MAX,
+	 .help = "end after so many events"},
 };
 
 static const struct option_table tail_table = {"What to follow", tail_options, OPTION_COUNT(tail_options)};

@@ -9,11 +9,8 @@
 enum { FILE_MAX_BYTES = 1024 * 1024 * 1024, OUTPUT_MAX_BYTES = 64 * 1024 * 1024 };
 
 static const struct option tokens_options[] = {
-	{
-		.name = "tokenizer", .arg = "NAME", .env = "SPINE_TOKENIZER", .key = "tokenizer", .type = OPTION_CHOICE,
-		.fallback = TOKENIZER_DEFAULT, .choices = tokenizer_choices,
-		.help = "whose tokens to count"
-	},
+	{.name = "tokenizer", .arg = "NAME", .env = "SPINE_TOKENIZER", .key = "tokenizer", .type = OPTION_CHOICE,
+	 .fallback = TOKENIZER_DEFAULT, .choices = tokenizer_choices, .help = "whose tokens to count"},
 };
 
 static const struct option_table tokens_table = {"Counting", tokens_options, OPTION_COUNT(tokens_options)};
@@ -66,8 +63,7 @@ static void print_json(const struct cli *cli, const struct tokenizer *tokenizer,
 	json_member_cstr(&w, "tokenizer", tokenizer_name(tokenizer));
 	json_member_bool(&w, "estimate", tokenizer_is_estimate(tokenizer));
 	json_end_object(&w);
-	cli_write_json(cli, buf_str(&out));
-	buf_release(&out);
+	cli_write_json_buf(cli, &out);
 }
 
 /* As wc prints: the number, the file; a total where there are several. Just the number for standard input. */
@@ -94,8 +90,7 @@ static void print_table(const struct cli *cli, const struct count *counts, size_
 	}
 	buf_init(&out, OUTPUT_MAX_BYTES);
 	table_print(&table, &cli->out, &out);
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static int exec_tokens(struct cli *cli)
@@ -125,7 +120,7 @@ static int exec_tokens(struct cli *cli)
 const struct command cmd_tokens = {
 	.name = "tokens",
 	.summary = "Counts the tokens of files or of standard input, without a server",
-	.usage = "[FILE|-]...",
+	.usage = "[FILE|-]...", .max_args = COMMAND_ARGS_ANY,
 	.about = "o200k_base and cl100k_base count exactly as the models' own tokenizers do; estimate divides the "
 		 "characters by a fixed number.",
 	.examples = {
@@ -133,7 +128,6 @@ const struct command cmd_tokens = {
 		"spine tokens --tokenizer cl100k_base /etc/hostname /etc/passwd",
 	},
 	.tables = {&tokens_table, &json_table},
-	.max_args = COMMAND_ARGS_ANY,
 	.args = ARGS_FILES,
 	.exec = exec_tokens,
 };

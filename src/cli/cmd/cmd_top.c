@@ -18,18 +18,11 @@ enum { SCREEN_MAX_BYTES = 1 << 20, REFRESH_MS = 1000, ROWS_DEFAULT = 24 };
 static const char *const window_choices[] = {"1m", "5m", "1h", "24h", NULL};
 
 static const struct option top_options[] = {
-	{
-		.name = "window", .letter = 'w', .arg = "WINDOW", .type = OPTION_CHOICE, .choices = window_choices,
-		.fallback = "5m", .help = "how far back the figures go"
-	},
-	{
-		.name = "all", .letter = 'a', .type = OPTION_FLAG,
-		.help = "all spaces together"
-	},
-	{
-		.name = "once", .letter = '1', .type = OPTION_FLAG,
-		.help = "print it once and end; so it does where the output is not a terminal"
-	},
+	{.name = "window", .letter = 'w', .arg = "WINDOW", .type = OPTION_CHOICE, .choices = window_choices,
+	 .fallback = "5m", .help = "how far back the figures go"},
+	{.name = "all", .letter = 'a', .type = OPTION_FLAG, .help = "all spaces together"},
+	{.name = "once", .letter = '1', .type = OPTION_FLAG,
+	 .help = "print it once and end; so it does where the output is not a terminal"},
 };
 
 static const struct option_table top_table = {"What", top_options, OPTION_COUNT(top_options)};
@@ -99,8 +92,7 @@ static int run_once(struct cli *cli)
 	} else {
 		buf_init(&out, SCREEN_MAX_BYTES);
 		draw(cli, &l, &out);
-		cli_write(buf_str(&out));
-		buf_release(&out);
+		cli_write_buf(&out);
 	}
 	look_release(&l);
 	return code;
@@ -129,8 +121,7 @@ static void put_screen(const struct buf *text)
 		buf_puts(&out, "\033[K\r\n");
 	}
 	buf_puts(&out, "\033[J\033[2mq quits\033[0m");
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 static void refresh(struct cli *cli)

@@ -11,34 +11,20 @@ enum { SHOW_MAX_BYTES = 512 * 1024 * 1024, PREVIEW_BYTES = 1024, METADATA_COLUMN
 
 /* --- Tables --- */
 
-enum { COL_ID, COL_SCORE, COL_AGE, COL_STATE, COL_PIN, COL_IMPORTANCE, COL_KIND, COL_AGENT, COL_TEXT };
-
-static const struct table_column memory_columns[] = {
-	[COL_ID] = {"ID", false, TERM_CYAN},
-	[COL_SCORE] = {"SCORE", true, TERM_PLAIN},
-	[COL_AGE] = {"AGE", true, TERM_PLAIN},
-	[COL_STATE] = {"STATE", false, TERM_YELLOW},
-	[COL_PIN] = {"PIN", false, TERM_YELLOW},
-	[COL_IMPORTANCE] = {"IMPORTANCE", false, TERM_PLAIN},
-	[COL_KIND] = {"KIND", false, TERM_PLAIN},
-	[COL_AGENT] = {"AGENT", false, TERM_PLAIN},
-	[COL_TEXT] = {"TEXT", false, TERM_PLAIN},
-	{NULL, false, TERM_PLAIN},
-};
-
 /* The summary, or else the beginning of the content. */
-static struct str preview_of(const struct cli *cli, const struct json *memory)
+static struct str cell_preview(const struct column_item *item, const char *key)
 {
-	struct str text = ask_str(memory, "summary");
+	struct str text = ask_str(item->json, key);
 
 	if (text.n == 0)
-		text = ask_str(memory, "content");
-	if (text.n <= PREVIEW_BYTES)
-		return text;
-	text.n = PREVIEW_BYTES;
-	while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
-		text.n--;
-	return arena_printf(cli->arena, "%.*s…", STR_ARG(text));
+		text = ask_str(item->json, "content");
+	if (text.n > PREVIEW_BYTES) {
+		text.n = PREVIEW_BYTES;
+		while (text.n > 0 && ((unsigned char)text.p[text.n] & 0xC0) == 0x80)
+			text.n--;
+		text = arena_printf(item->arena, "%.*s…", STR_ARG(text));
+	}
+	return term_line(item->arena, text);
 }
 
 /* What is as usual is not worth a column. */
@@ -47,12 +33,34 @@ static struct str unless(struct str text, const char *usual)
 	return str_is(text, usual) ? STR("") : text;
 }
 
-static struct str explanation(const struct cli *cli, const struct json *explain)
+static struct str cell_state(const struct column_item *item, const char *key)
 {
-	const struct json *terms = ask_array(explain, "terms");
-	struct str text;
+	return term_line(item->arena, unless(ask_str(item->json, key), "active"));
+}
+
+static struct str cell_importance(const struct column_item *item, const char *key)
+{
+	return term_line(item->arena, unless(ask_str(item->json, key), "medium"));
+}
+
+static struct str cell_pin(const struct column_item *item, const char *key)
+{
+	return ask_bool(item->json, key) ? STR("pin") : STR("");
+}
+
+static struct str cell_score(const struct column_item *item, const char *key)
+{
+	return json_get(item->json, key) ? arena_printf(item->arena, "%.2f", ask_number(item->json, key)) : STR("");
+}
+
+static struct str cell_explanation(const struct column_item *item, const char *key)
+{
+	const struct json *explain = json_get(item->json, key), *terms = ask_array(explain, "terms");
+	const struct cli *cli = item->cli;
 	struct buf out;
 
+	if (explain == NULL)
+		return STR("");
 	buf_init(&out, 1 << 20);
 	buf_printf(&out, "    %s(text %.3f + neighbours %.3f) × (1 + importance %.2f + pinned %.2f + recency %.3f)",
 		   term_on(&cli->out, TERM_DIM), ask_number(explain, "text"), ask_number(explain, "neighbours"),
@@ -67,10 +75,30 @@ static struct str explanation(const struct cli *cli, const struct json *explain)
 			buf_printf(&out, " (%lld times)", (long long)ask_int(term, "count", 1));
 	}
 	buf_printf(&out, "%s\n", term_off(&cli->out, TERM_DIM));
-	text = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	return cli_keep(item->arena, &out);
 }
+
+const struct column memory_columns[] = {
+	{"ID", "id", .style = TERM_CYAN},
+	{"SCORE", "score", cell_score, .right = true},
+	{"AGE", "created_at", cell_age, .right = true},
+	{"STATE", "state", cell_state, .style = TERM_YELLOW},
+	{"PIN", "pinned", cell_pin, .style = TERM_YELLOW},
+	{"IMPORTANCE", "importance", cell_importance, .style = TERM_PLAIN},
+	{"KIND", "kind", .style = TERM_PLAIN},
+	{"AGENT", "agent", .style = TERM_PLAIN},
+	{"TEXT", "summary", cell_preview, .style = TERM_PLAIN},
+	{"", "explain", cell_explanation, .is_below = true},
+	{0},
+};
+
+const struct column version_columns[] = {
+	{"VERSION", NULL, cell_version, .style = TERM_CYAN},
+	{"CHANGED", "updated_at", cell_age, .right = true},
+	{"STATE", "state", cell_state, .style = TERM_YELLOW},
+	{"TEXT", "summary", cell_preview, .style = TERM_PLAIN},
+	{0},
+};
 
 void show_rows(const struct cli *cli, const struct table *table)
 {
@@ -78,57 +106,7 @@ void show_rows(const struct cli *cli, const struct table *table)
 
 	buf_init(&out, SHOW_MAX_BYTES);
 	table_print(table, &cli->out, &out);
-	cli_write(buf_str(&out));
-	buf_release(&out);
-}
-
-void show_table(const struct cli *cli, const struct json *memories)
-{
-	int64_t now_ms = clock_wall_ms();
-	struct table table;
-
-	table_init(&table, memory_columns, cli->arena);
-	for (uint32_t i = 0; i < memories->count; i++) {
-		const struct json *m = &memories->items[i];
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, COL_ID, ask_str(m, "id"));
-		if (json_get(m, "score"))
-			row->cells[COL_SCORE] = arena_printf(cli->arena, "%.2f", ask_number(m, "score"));
-		row->cells[COL_AGE] = when_age(cli->arena, ask_str(m, "created_at"), now_ms);
-		table_set(&table, row, COL_STATE, unless(ask_str(m, "state"), "active"));
-		row->cells[COL_PIN] = ask_bool(m, "pinned") ? STR("pin") : STR("");
-		table_set(&table, row, COL_IMPORTANCE, unless(ask_str(m, "importance"), "medium"));
-		table_set(&table, row, COL_KIND, ask_str(m, "kind"));
-		table_set(&table, row, COL_AGENT, ask_str(m, "agent"));
-		table_set(&table, row, COL_TEXT, preview_of(cli, m));
-		if (json_get(m, "explain"))
-			row->below = explanation(cli, json_get(m, "explain"));
-	}
-	show_rows(cli, &table);
-}
-
-void show_versions(const struct cli *cli, const struct json *versions)
-{
-	static const struct table_column columns[] = {
-		{"VERSION", false, TERM_CYAN}, {"CHANGED", true, TERM_PLAIN}, {"STATE", false, TERM_YELLOW},
-		{"TEXT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
-	};
-	int64_t now_ms = clock_wall_ms();
-	struct table table;
-
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < versions->count; i++) {
-		const struct json *m = &versions->items[i];
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, 0, arena_printf(cli->arena, "%.*s@%lld", STR_ARG(ask_str(m, "id")),
-						       (long long)ask_int(m, "version", 0)));
-		row->cells[1] = when_age(cli->arena, ask_str(m, "updated_at"), now_ms);
-		table_set(&table, row, 2, unless(ask_str(m, "state"), "active"));
-		table_set(&table, row, 3, preview_of(cli, m));
-	}
-	show_rows(cli, &table);
+	cli_write_buf(&out);
 }
 
 /* --- One memory --- */
@@ -206,7 +184,7 @@ static void put_metadata(struct buf *out, const struct json *m)
 	buf_release(&text);
 }
 
-void show_memory(const struct cli *cli, const struct json *m)
+static void show_memory(const struct cli *cli, const struct json *m)
 {
 	struct str content = ask_str(m, "content"), summary = ask_str(m, "summary");
 	struct buf out;
@@ -225,8 +203,7 @@ void show_memory(const struct cli *cli, const struct json *m)
 	term_put_text(&out, content);
 	if (content.n && content.p[content.n - 1] != '\n')
 		buf_putc(&out, '\n');
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }
 
 void show_memories(const struct cli *cli, const struct json *memories)
@@ -255,12 +232,19 @@ void show_text(const struct cli *cli, struct str text)
 	}
 	buf_init(&safe, text.n * 6 + 1);
 	term_put_text(&safe, text);
-	cli_write(buf_str(&safe));
-	buf_release(&safe);
+	cli_write_buf(&safe);
 }
 
-static int show_missing(const struct cli *cli, const struct json *missing)
+void show_texts(const struct cli *cli, const struct json *memories)
 {
+	for (uint32_t i = 0; i < memories->count; i++)
+		show_text(cli, ask_str(&memories->items[i], "content"));
+}
+
+int show_missing(const struct cli *cli, const struct json *answer)
+{
+	const struct json *missing = ask_array(answer, "missing");
+
 	for (uint32_t i = 0; i < missing->count; i++) {
 		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
 
@@ -272,21 +256,12 @@ static int show_missing(const struct cli *cli, const struct json *missing)
 	return missing->count ? CLI_NOT_FOUND : CLI_OK;
 }
 
-int show_found(struct cli *cli, const struct client_request *request,
-	       void (*show)(const struct cli *cli, const struct json *memories))
+void show_title(const struct cli *cli, struct str id, struct str text)
 {
-	struct ask ask;
-	int code = ask_run(cli, request, &ask);
+	struct str name = term_line(cli->arena, id), about = term_line(cli->arena, text);
 
-	if (code == CLI_OK) {
-		if (cli_is_json(cli))
-			cli_write_json(cli, buf_str(&ask.reply.body));
-		else
-			show(cli, ask_array(&ask.json, "memories"));
-		code = show_missing(cli, ask_array(&ask.json, "missing"));
-	}
-	ask_release(&ask);
-	return code;
+	cli_write(arena_printf(cli->arena, "%s%.*s%s%s%.*s\n", term_on(&cli->out, TERM_CYAN), STR_ARG(name),
+			       term_off(&cli->out, TERM_CYAN), about.n ? ": " : "", STR_ARG(about)));
 }
 
 /* --- Any object --- */
@@ -316,7 +291,6 @@ static void put_duration(struct buf *out, int64_t s)
 static struct str value_text(const struct cli *cli, struct str key, const struct json *value)
 {
 	struct json_writer w;
-	struct str text;
 	struct buf out;
 
 	buf_init(&out, 1 << 20);
@@ -331,9 +305,7 @@ static struct str value_text(const struct cli *cli, struct str key, const struct
 		put_duration(&out, value->i / 1000);
 	else
 		json_put(&w, value);
-	text = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	return cli_keep(cli->arena, &out);
 }
 
 /* Names such as "store.size_bytes" lose the unit that their value now shows. */

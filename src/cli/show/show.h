@@ -2,29 +2,26 @@
 #ifndef SPINE_CLI_SHOW_H
 #define SPINE_CLI_SHOW_H
 
-#include "cli/cli.h"
-#include "cli/table.h"
-#include "client/client.h"
+#include "cli/show/columns.h"
 #include "codec/json.h"
 
-/* A line for each: id, age, kind, author, and the beginning of the text. With its score and what made it, where those
- * are there. */
-void show_table(const struct cli *cli, const struct json *memories);
-/* All of one memory: a head, and its content. */
-void show_memory(const struct cli *cli, const struct json *memory);
-/* All of each, divided by an empty line. */
+/* A line for each memory: id, age, kind, author, and the beginning of the text. With its score and what made it, where
+ * those are there. */
+extern const struct column memory_columns[];
+/* A line for each version of one memory. */
+extern const struct column version_columns[];
+/* All of each, a head and its content, divided by an empty line. */
 void show_memories(const struct cli *cli, const struct json *memories);
 /* Which version of which memory it is, in a line: "ms-4821@3". */
 void show_version(const struct cli *cli, const struct json *memory);
-/* The versions of one memory, a line for each. */
-void show_versions(const struct cli *cli, const struct json *versions);
 /* A text byte for byte, so that it can be piped; on a terminal with what is dangerous made visible. */
 void show_text(const struct cli *cli, struct str text);
-/* Makes a call that looks memories up by their ids, and prints those that were found: the answer as it came with
- * --json, by show (of the list) otherwise. Each that is missing is a sentence on standard error, and makes it
- * CLI_NOT_FOUND. */
-int show_found(struct cli *cli, const struct client_request *request,
-	       void (*show)(const struct cli *cli, const struct json *memories));
+/* The texts of memories in that way, and nothing else. */
+void show_texts(const struct cli *cli, const struct json *memories);
+/* What an answer with memories says is missing, each a sentence on standard error. CLI_NOT_FOUND where something is. */
+int show_missing(const struct cli *cli, const struct json *answer);
+/* "task-1: No lost payments.": an id, and what there is to say about it. */
+void show_title(const struct cli *cli, struct str id, struct str text);
 /* Appends a text with what stands before it; nothing where the text is empty. */
 void show_fact(struct buf *out, const char *before, struct str text);
 /* A table that the command filled itself. */

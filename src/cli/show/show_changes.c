@@ -1,7 +1,7 @@
 #include "cli/show/show_changes.h"
 
 #include "cli/ask.h"
-#include "cli/show/show.h"
+#include "cli/show/columns.h"
 #include "cli/show/show_envelope.h"
 
 enum {
@@ -33,32 +33,40 @@ static void put_detail(struct buf *out, const struct json *change)
 	}
 }
 
-void show_changes(const struct cli *cli, const struct json *changes)
+static struct str cell_key(const struct column_item *item, const char *key)
 {
-	static const struct table_column columns[] = {
-		{"FATE", false, TERM_YELLOW}, {"KIND", false, TERM_PLAIN}, {"WHAT", false, TERM_CYAN},
-		{"DETAIL", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
-	};
-	struct table table;
 	struct buf text;
 
 	buf_init(&text, TEXT_MAX_BYTES);
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < changes->count; i++) {
-		const struct json *change = &changes->items[i];
-		struct table_row *row = table_add(&table);
+	term_put_line(&text, ask_str(item->json, key), KEY_COLUMNS);
+	return cli_keep(item->arena, &text);
+}
 
-		table_set(&table, row, 0, ask_str(change, "fate"));
-		table_set(&table, row, 1, ask_str(change, "kind"));
-		buf_clear(&text);
-		term_put_line(&text, ask_str(change, "key"), KEY_COLUMNS);
-		row->cells[2] = arena_str(cli->arena, buf_str(&text));
-		buf_clear(&text);
-		put_detail(&text, change);
-		row->cells[3] = arena_str(cli->arena, buf_str(&text));
-	}
-	show_rows(cli, &table);
-	buf_release(&text);
+static struct str cell_detail(const struct column_item *item, const char *key)
+{
+	struct buf text;
+
+	(void)key;
+	buf_init(&text, TEXT_MAX_BYTES);
+	put_detail(&text, item->json);
+	return cli_keep(item->arena, &text);
+}
+
+void show_diff(const struct cli *cli, const struct json *diff)
+{
+	static const struct column columns[] = {
+		{"FATE", "fate", .style = TERM_YELLOW},
+		{"KIND", "kind", .style = TERM_PLAIN},
+		{"WHAT", "key", cell_key, .style = TERM_CYAN},
+		{"DETAIL", NULL, cell_detail, .style = TERM_PLAIN},
+		{0},
+	};
+	struct str from = term_line(cli->arena, ask_str(diff, "from")), to = term_line(cli->arena, ask_str(diff, "to"));
+
+	cli_write(arena_printf(cli->arena, "%.*s -> %.*s: %.1f %% kept, %lld of %lld\n", STR_ARG(from), STR_ARG(to),
+			       ask_number(diff, "score") * 100, (long long)ask_int(diff, "kept", 0),
+			       (long long)ask_int(diff, "total", 0)));
+	columns_show(cli, ask_array(diff, "changes"), columns);
 }
 
 /* --- Hop by hop --- */
@@ -74,10 +82,10 @@ static uint32_t count_changes(const struct json *changes, const char *kind, cons
 }
 
 /* "1 added, 2 waived" */
-static struct str constraints_text(const struct cli *cli, const struct json *changes)
+static struct str cell_constraints(const struct column_item *item, const char *key)
 {
 	static const char *const fates[] = {"added", "narrowed", "waived", "changed", "dropped", NULL};
-	struct str text;
+	const struct json *changes = ask_array(item->json, key);
 	struct buf out;
 
 	buf_init(&out, 4096);
@@ -87,9 +95,7 @@ static struct str constraints_text(const struct cli *cli, const struct json *cha
 		if (count)
 			buf_printf(&out, "%s%u %s", out.len ? ", " : "", count, *fate);
 	}
-	text = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	return cli_keep(item->arena, &out);
 }
 
 /* What was added to the work needs no explaining; what was done to a constraint and what was lost does. */
@@ -98,15 +104,16 @@ static bool is_told(const struct json *change)
 	return str_is(ask_str(change, "kind"), "constraint") || !str_is(ask_str(change, "fate"), "added");
 }
 
-static struct str told_changes(const struct cli *cli, const struct json *hop)
+static struct str cell_told(const struct column_item *item, const char *key)
 {
-	const struct json *changes = ask_array(hop, "changes");
+	const struct json *changes = ask_array(item->json, key);
+	const struct term *term = &item->cli->out;
 	uint32_t told = 0;
 	struct str text;
 	struct buf out;
 
 	buf_init(&out, TEXT_MAX_BYTES);
-	buf_puts(&out, term_on(&cli->out, TERM_DIM));
+	buf_puts(&out, term_on(term, TERM_DIM));
 	for (uint32_t i = 0; i < changes->count; i++) {
 		const struct json *change = &changes->items[i];
 		size_t start;
@@ -128,15 +135,15 @@ static struct str told_changes(const struct cli *cli, const struct json *hop)
 	}
 	if (told > CHANGES_BELOW_MAX)
 		buf_printf(&out, "     and %u more\n", told - CHANGES_BELOW_MAX);
-	buf_puts(&out, term_off(&cli->out, TERM_DIM));
-	text = told ? arena_str(cli->arena, buf_str(&out)) : STR("");
+	buf_puts(&out, term_off(term, TERM_DIM));
+	text = told ? arena_str(item->arena, buf_str(&out)) : STR("");
 	buf_release(&out);
 	return text;
 }
 
-static struct str percent(const struct cli *cli, double share)
+static struct str percent(const struct column_item *item, double share)
 {
-	return arena_printf(cli->arena, "%.1f %%", share * 100);
+	return arena_printf(item->arena, "%.1f %%", share * 100);
 }
 
 /* What is left of everything after so many hops that each lose a tenth of what they got. */
@@ -149,30 +156,37 @@ static double left_at_ten_percent_loss(int64_t hops)
 	return left;
 }
 
-enum { COL_HOP, COL_ENVELOPE, COL_ROUTE, COL_SCORE, COL_KEPT, COL_ROOT, COL_LOSS, COL_DROPPED, COL_CONSTRAINTS };
-
-static void add_hop(const struct cli *cli, struct table *table, const struct json *hop, bool compare)
+/* The first has nothing before it that it could have kept. */
+static struct str cell_score(const struct column_item *item, const char *key)
 {
-	const struct json *changes = ask_array(hop, "changes"), *root = json_get(hop, "against_root");
-	struct table_row *row = table_add(table);
-	uint32_t dropped = count_changes(changes, "memory", "dropped");
-	int64_t number = ask_int(hop, "hop", 0);
+	return json_get(item->json, key) ? percent(item, ask_number(item->json, key)) : STR("-");
+}
 
-	row->cells[COL_HOP] = arena_printf(cli->arena, "%lld", (long long)number);
-	table_set(table, row, COL_ENVELOPE, ask_str(hop, "envelope"));
-	row->cells[COL_ROUTE] = show_envelope_route(cli, hop);
-	/* The first has nothing before it that it could have kept. */
-	row->cells[COL_SCORE] = json_get(hop, "score") ? percent(cli, ask_number(hop, "score")) : STR("-");
-	row->cells[COL_KEPT] = json_get(hop, "total") ?
-		arena_printf(cli->arena, "%lld/%lld", (long long)ask_int(hop, "kept", 0),
-			     (long long)ask_int(hop, "total", 0)) : STR("-");
-	row->cells[COL_ROOT] = percent(cli, root ? ask_number(root, "score") : 1);
-	if (compare)
-		row->cells[COL_LOSS] = percent(cli, left_at_ten_percent_loss(number));
-	row->cells[COL_CONSTRAINTS] = constraints_text(cli, changes);
-	if (dropped)
-		row->cells[COL_DROPPED] = arena_printf(cli->arena, "%u", dropped);
-	row->below = told_changes(cli, hop);
+static struct str cell_kept(const struct column_item *item, const char *key)
+{
+	if (json_get(item->json, "total") == NULL)
+		return STR("-");
+	return arena_printf(item->arena, "%lld/%lld", (long long)ask_int(item->json, key, 0),
+			    (long long)ask_int(item->json, "total", 0));
+}
+
+static struct str cell_root(const struct column_item *item, const char *key)
+{
+	const struct json *root = json_get(item->json, key);
+
+	return percent(item, root ? ask_number(root, "score") : 1);
+}
+
+static struct str cell_loss(const struct column_item *item, const char *key)
+{
+	return percent(item, left_at_ten_percent_loss(ask_int(item->json, key, 0)));
+}
+
+static struct str cell_dropped(const struct column_item *item, const char *key)
+{
+	uint32_t dropped = count_changes(ask_array(item->json, key), "memory", "dropped");
+
+	return dropped ? arena_printf(item->arena, "%u", dropped) : STR("");
 }
 
 static void print_sums(const struct cli *cli, const struct json *fidelity, int64_t last_hop, bool compare)
@@ -186,43 +200,32 @@ static void print_sums(const struct cli *cli, const struct json *fidelity, int64
 				       (long long)last_hop));
 }
 
-static void print_fidelity(const struct cli *cli, const struct json *fidelity, bool compare)
+/* A column without content is left out, so what is not to be compared needs no list of its own. */
+static struct str cell_nothing(const struct column_item *item, const char *key)
 {
-	static const struct table_column columns[] = {
-		[COL_HOP] = {"HOP", true, TERM_PLAIN},
-		[COL_ENVELOPE] = {"ENVELOPE", false, TERM_CYAN},
-		[COL_ROUTE] = {"FROM -> TO", false, TERM_PLAIN},
-		[COL_SCORE] = {"SCORE", true, TERM_PLAIN},
-		[COL_KEPT] = {"KEPT", true, TERM_PLAIN},
-		[COL_ROOT] = {"OF FIRST", true, TERM_GREEN},
-		[COL_LOSS] = {"10 % LOSS", true, TERM_DIM},
-		[COL_DROPPED] = {"DROPPED", true, TERM_YELLOW},
-		[COL_CONSTRAINTS] = {"CONSTRAINTS", false, TERM_PLAIN},
-		{NULL, false, TERM_PLAIN},
+	(void)item, (void)key;
+	return STR("");
+}
+
+void show_fidelity(const struct cli *cli, const struct json *fidelity, bool compare)
+{
+	const struct column columns[] = {
+		{"HOP", "hop", cell_number, .right = true},
+		{"ENVELOPE", "envelope", .style = TERM_CYAN},
+		{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+		{"SCORE", "score", cell_score, .right = true},
+		{"KEPT", "kept", cell_kept, .right = true},
+		{"OF FIRST", "against_root", cell_root, TERM_GREEN, .right = true},
+		{"10 % LOSS", "hop", compare ? cell_loss : cell_nothing, TERM_DIM, .right = true},
+		{"DROPPED", "changes", cell_dropped, TERM_YELLOW, .right = true},
+		/* Each of them has a line of its own below. */
+		{"CONSTRAINTS", "changes", cell_constraints, .may_omit = true},
+		{"", "changes", cell_told, .is_below = true},
+		{0},
 	};
 	const struct json *hops = ask_array(fidelity, "hops");
-	struct table table;
-	int64_t last = 0;
 
-	table_init(&table, columns, cli->arena);
-	table_may_cut(&table, COL_ROUTE);
-	/* Each of them has a line of its own below. */
-	table_may_omit(&table, COL_CONSTRAINTS);
-	for (uint32_t i = 0; i < hops->count; i++) {
-		add_hop(cli, &table, &hops->items[i], compare);
-		last = ask_int(&hops->items[i], "hop", 0);
-	}
-	show_rows(cli, &table);
+	columns_show(cli, hops, columns);
 	if (hops->count && json_get(fidelity, "score"))
-		print_sums(cli, fidelity, last, compare);
-}
-
-void show_fidelity(const struct cli *cli, const struct json *fidelity)
-{
-	print_fidelity(cli, fidelity, false);
-}
-
-void show_fidelity_compared(const struct cli *cli, const struct json *fidelity)
-{
-	print_fidelity(cli, fidelity, true);
+		print_sums(cli, fidelity, ask_int(&hops->items[hops->count - 1], "hop", 0), compare);
 }

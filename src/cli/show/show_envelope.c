@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
-#include "cli/table.h"
+#include "cli/show/columns.h"
+#include "cli/show/show.h"
 #include "cli/when.h"
 
 enum {
@@ -33,25 +34,15 @@ void show_envelope_value(struct buf *out, const struct json *value, size_t max_c
 	buf_release(&text);
 }
 
-static void put_line(struct buf *out, const char *before, struct str text)
+struct str show_envelope_from_to(const struct cli *cli, const struct json *hop)
 {
-	if (text.n == 0)
-		return;
-	buf_puts(out, before);
-	term_put_line(out, text, SIZE_MAX);
-}
-
-struct str show_envelope_route(const struct cli *cli, const struct json *hop)
-{
-	struct str from = ask_str(hop, "from"), to = ask_str(hop, "to"), text;
+	struct str from = ask_str(hop, "from"), to = ask_str(hop, "to");
 	struct buf out;
 
 	buf_init(&out, VALUE_MAX_BYTES);
 	term_put_line(&out, from.n ? from : STR("(unknown)"), SIZE_MAX);
-	put_line(&out, " -> ", to);
-	text = arena_str(cli->arena, buf_str(&out));
-	buf_release(&out);
-	return text;
+	show_fact(&out, " -> ", to);
+	return cli_keep(cli->arena, &out);
 }
 
 static const struct json *member(const struct json *obj, const char *key)
@@ -71,21 +62,21 @@ static void put_trim(struct buf *out, const struct json *trim)
 	buf_puts(out, str_is(form, "summary") ? " as its summary" :
 		      str_is(form, "ref") ? " mentioned only" : " left out");
 	buf_printf(out, " (%lld tokens", (long long)ask_int(trim, "tokens", 0));
-	put_line(out, ", ", reason);
+	show_fact(out, ", ", reason);
 	buf_putc(out, ')');
 }
 
 static void put_missing(struct buf *out, const struct json *missing)
 {
 	term_put_line(out, ask_str(missing, "id"), SIZE_MAX);
-	put_line(out, " (", ask_str(missing, "reason"));
+	show_fact(out, " (", ask_str(missing, "reason"));
 	buf_putc(out, ')');
 }
 
 static void put_finding(struct buf *out, const struct json *finding)
 {
 	term_put_line(out, ask_str(finding, "kind"), SIZE_MAX);
-	put_line(out, " in ", ask_str(finding, "where"));
+	show_fact(out, " in ", ask_str(finding, "where"));
 }
 
 static void put_step(struct buf *out, const struct json *step)
@@ -93,12 +84,12 @@ static void put_step(struct buf *out, const struct json *step)
 	show_envelope_value(out, json_get(step, "agent"), SIZE_MAX);
 	buf_puts(out, ": ");
 	show_envelope_value(out, json_get(step, "action"), SIZE_MAX);
-	put_line(out, ", see ", ask_str(step, "memory_id"));
+	show_fact(out, ", see ", ask_str(step, "memory_id"));
 	if (json_get(step, "decision")) {
 		buf_puts(out, "; decided: ");
 		show_envelope_value(out, json_get(step, "decision"), SIZE_MAX);
 	}
-	put_line(out, "; because: ", ask_str(step, "why"));
+	show_fact(out, "; because: ", ask_str(step, "why"));
 }
 
 static void put_waiver(struct buf *out, const struct json *waiver)
@@ -106,16 +97,16 @@ static void put_waiver(struct buf *out, const struct json *waiver)
 	term_put_line(out, ask_str(waiver, "key"), SIZE_MAX);
 	buf_puts(out, ": ");
 	show_envelope_value(out, json_get(waiver, "value"), SIZE_MAX);
-	put_line(out, ", waived by ", ask_str(waiver, "by"));
+	show_fact(out, ", waived by ", ask_str(waiver, "by"));
 	buf_printf(out, " at hop %lld", (long long)ask_int(waiver, "at_hop", 0));
-	put_line(out, ": ", ask_str(waiver, "reason"));
+	show_fact(out, ": ", ask_str(waiver, "reason"));
 }
 
 static void put_news(struct buf *out, const struct json *news)
 {
 	term_put_line(out, ask_str(news, "id"), SIZE_MAX);
-	put_line(out, " was ", ask_str(news, "event"));
-	put_line(out, " by ", ask_str(news, "by"));
+	show_fact(out, " was ", ask_str(news, "event"));
+	show_fact(out, " by ", ask_str(news, "by"));
 	if (ask_int(news, "version", 0))
 		buf_printf(out, " to version %lld", (long long)ask_int(news, "version", 0));
 }
@@ -129,8 +120,8 @@ static void put_tokens(struct buf *out, const struct json *budget)
 {
 	buf_printf(out, "%lld of %lld", (long long)ask_int(budget, "token_count", 0),
 		   (long long)ask_int(budget, "max_tokens", 0));
-	put_line(out, ", ", ask_str(budget, "tokenizer"));
-	put_line(out, ", strategy ", ask_str(budget, "strategy"));
+	show_fact(out, ", ", ask_str(budget, "tokenizer"));
+	show_fact(out, ", strategy ", ask_str(budget, "strategy"));
 }
 
 /* --- What the sender wants to know --- */
@@ -197,7 +188,7 @@ void show_envelope_receipt(const struct cli *cli, const struct json *e)
 			   term_off(&cli->out, TERM_CYAN));
 	else
 		buf_puts(&out, "(a dry run: nothing was stored)\n");
-	put_row(cli, &out, "handoff", show_envelope_route(cli, e));
+	put_row(cli, &out, "handoff", show_envelope_from_to(cli, e));
 	term_put_line(&text, ask_str(member(e, "task"), "id"), SIZE_MAX);
 	buf_printf(&text, ", hop %lld of %lld", (long long)ask_int(lineage, "hop", 0),
 		   (long long)ask_int(lineage, "max_hops", 0));
@@ -211,8 +202,7 @@ void show_envelope_receipt(const struct cli *cli, const struct json *e)
 	put_row_of(cli, &out, "redacted", ask_array(member(e, "guard"), "findings"), put_finding);
 	if (id.n)
 		put_row(cli, &out, "prompt", arena_printf(cli->arena, "spine envelope %.*s --prompt", STR_ARG(id)));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	buf_release(&text);
 }
 
@@ -267,7 +257,7 @@ static void put_members(const struct cli *cli, struct buf *out, const char *titl
 		return;
 	put_title(cli, out, title);
 	for (uint32_t i = 0; i < object->count; i++) {
-		put_line(out, "  ", object->members[i].key);
+		show_fact(out, "  ", object->members[i].key);
 		buf_puts(out, ": ");
 		show_envelope_value(out, &object->members[i].value, SIZE_MAX);
 		buf_putc(out, '\n');
@@ -281,64 +271,55 @@ static void put_head(const struct cli *cli, struct buf *out, const struct json *
 	buf_puts(out, term_on(&cli->out, TERM_CYAN));
 	term_put_line(out, ask_str(e, "id"), SIZE_MAX);
 	buf_printf(out, "%s  ", term_off(&cli->out, TERM_CYAN));
-	buf_put(out, show_envelope_route(cli, e));
-	put_line(out, "  ", ask_str(member(e, "task"), "id"));
+	buf_put(out, show_envelope_from_to(cli, e));
+	show_fact(out, "  ", ask_str(member(e, "task"), "id"));
 	buf_printf(out, ", hop %lld of %lld\n%s", (long long)ask_int(lineage, "hop", 0),
 		   (long long)ask_int(lineage, "max_hops", 0), term_on(&cli->out, TERM_DIM));
-	put_line(out, "created ", ask_str(e, "created_at"));
-	put_line(out, ", age ", when_age(cli->arena, ask_str(e, "created_at"), clock_wall_ms()));
-	put_line(out, ", continues ", ask_str(lineage, "parent"));
+	show_fact(out, "created ", ask_str(e, "created_at"));
+	show_fact(out, ", age ", when_age(cli->arena, ask_str(e, "created_at"), clock_wall_ms()));
+	show_fact(out, ", continues ", ask_str(lineage, "parent"));
 	for (uint32_t i = 0; path->count > 2 && i < path->count; i++) {
 		buf_puts(out, i ? " -> " : ", path ");
 		show_envelope_value(out, &path->items[i], SIZE_MAX);
 	}
 	buf_puts(out, "\ntokens ");
 	put_tokens(out, member(e, "budget"));
-	put_line(out, "\n", ask_str(e, "digest"));
+	show_fact(out, "\n", ask_str(e, "digest"));
 	buf_printf(out, "%s\n", term_off(&cli->out, TERM_DIM));
 }
 
-static struct str preview_of(const struct cli *cli, const struct json *ref)
+static struct str cell_text(const struct column_item *item, const char *key)
 {
-	struct str text = ask_str(ref, "text");
+	struct str text = ask_str(item->json, key);
 
 	if (text.n > PREVIEW_BYTES) {
 		text.n = str_utf8_prefix(str_sub(text, 0, PREVIEW_BYTES));
-		return arena_printf(cli->arena, "%.*s…", STR_ARG(text));
+		text = arena_printf(item->arena, "%.*s…", STR_ARG(text));
 	}
-	if (text.p == NULL && !str_is(ask_str(ref, "form"), "ref"))
+	if (text.p == NULL && !str_is(ask_str(item->json, "form"), "ref"))
 		return STR("(forgotten since)");
-	return text;
+	return term_line(item->arena, text);
 }
 
 static void put_refs(const struct cli *cli, struct buf *out, const struct json *refs)
 {
-	static const struct table_column columns[] = {
-		{"ID", false, TERM_CYAN}, {"WHY", false, TERM_PLAIN}, {"FORM", false, TERM_PLAIN},
-		{"TOKENS", true, TERM_PLAIN}, {"IMPORTANCE", false, TERM_PLAIN}, {"TRUST", false, TERM_PLAIN},
-		{"KIND", false, TERM_PLAIN}, {"AGENT", false, TERM_PLAIN}, {"TEXT", false, TERM_PLAIN},
-		{NULL, false, TERM_PLAIN},
+	static const struct column columns[] = {
+		{"ID", NULL, cell_version, .style = TERM_CYAN},
+		{"WHY", "why", .style = TERM_PLAIN},
+		{"FORM", "form", .style = TERM_PLAIN},
+		{"TOKENS", "tokens", cell_number, .right = true},
+		{"IMPORTANCE", "importance", .style = TERM_PLAIN},
+		{"TRUST", "trust", .style = TERM_PLAIN},
+		{"KIND", "kind", .style = TERM_PLAIN},
+		{"AGENT", "agent", .style = TERM_PLAIN},
+		{"TEXT", "text", cell_text, .style = TERM_PLAIN},
+		{0},
 	};
-	static const char *const keys[] = {NULL, "why", "form", NULL, "importance", "trust", "kind", "agent"};
-	struct table table;
 
 	if (refs->count == 0)
 		return;
 	put_title(cli, out, "Memories");
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < refs->count; i++) {
-		const struct json *ref = &refs->items[i];
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, 0, arena_printf(cli->arena, "%.*s@%lld", STR_ARG(ask_str(ref, "id")),
-						       (long long)ask_int(ref, "version", 0)));
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			if (keys[k])
-				table_set(&table, row, k, ask_str(ref, keys[k]));
-		row->cells[3] = arena_printf(cli->arena, "%lld", (long long)ask_int(ref, "tokens", 0));
-		table_set(&table, row, 8, preview_of(cli, ref));
-	}
-	table_print(&table, &cli->out, out);
+	columns_put(cli, cli->arena, refs, columns, out);
 }
 
 void show_envelope(const struct cli *cli, const struct json *e)
@@ -362,6 +343,5 @@ void show_envelope(const struct cli *cli, const struct json *e)
 	put_list(cli, &out, "Redacted", member(member(e, "guard"), "findings"), false, put_finding);
 	put_members(cli, &out, "Extensions", member(e, "extensions"));
 	put_list(cli, &out, "Since then", member(e, "since"), false, put_news);
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 }

@@ -12,7 +12,7 @@ void show_envelope(const struct cli *cli, const struct json *envelope);
 void show_envelope_receipt(const struct cli *cli, const struct json *envelope);
 
 /* "analyst -> code-generator" of an object with `from` and `to`; in the arena, safe to print. */
-struct str show_envelope_route(const struct cli *cli, const struct json *hop);
+struct str show_envelope_from_to(const struct cli *cli, const struct json *hop);
 /* Appends a value in one safe line of at most max_columns: text as it is, everything else as JSON. NULL is "". */
 void show_envelope_value(struct buf *out, const struct json *value, size_t max_columns);
 

@@ -38,14 +38,6 @@ static void put_cell(struct buf *out, struct str text, size_t columns)
 	buf_puts(out, "  ");
 }
 
-static void put_fact(struct buf *out, const char *before, struct str text)
-{
-	if (text.n == 0)
-		return;
-	buf_puts(out, before);
-	term_put_line(out, text, SIZE_MAX);
-}
-
 /* "2026-01-30 12:00:00.123": the day is needed where one looks back. */
 static void put_time(struct buf *out, struct str time)
 {
@@ -61,9 +53,9 @@ static void put_time(struct buf *out, struct str time)
 /* Each part with what divides it from the one before. */
 static void put_data(struct buf *out, const struct json *data)
 {
-	put_fact(out, " for ", ask_str(data, "agent"));
+	show_fact(out, " for ", ask_str(data, "agent"));
 	if (!str_eq(ask_str(data, "agent"), ask_str(data, "actor")))
-		put_fact(out, " by ", ask_str(data, "actor"));
+		show_fact(out, " by ", ask_str(data, "actor"));
 	if (ask_int(data, "attempt", 0) > 1)
 		buf_printf(out, ", attempt %lld", (long long)ask_int(data, "attempt", 0));
 	if (json_get(data, "latency_ms"))
@@ -72,7 +64,7 @@ static void put_data(struct buf *out, const struct json *data)
 		buf_printf(out, ", hop %lld, %.0f %% of the references, %.0f %% of the budget",
 			   (long long)ask_int(data, "hop", 0),
 			   100 * ask_number(data, "completeness"), 100 * ask_number(data, "utilization"));
-	put_fact(out, ": ", ask_str(data, "note"));
+	show_fact(out, ": ", ask_str(data, "note"));
 }
 
 void show_event_line(const struct cli *cli, const struct json *event)
@@ -101,32 +93,19 @@ void show_event_line(const struct cli *cli, const struct json *event)
 	buf_release(&out);
 }
 
-void show_audit(const struct cli *cli, const struct json *entries)
+static struct str cell_actor(const struct column_item *item, const char *key)
 {
-	static const struct table_column columns[] = {
-		{"AT", false, TERM_DIM}, {"BY", false, TERM_CYAN}, {"ACTION", false, TERM_PLAIN},
-		{"OBJECT", false, TERM_CYAN},
-		{"AGENT", false, TERM_PLAIN}, {"NOTE", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
-	};
-	struct table table;
+	struct str actor = ask_str(item->json, key);
 
-	table_init(&table, columns, cli->arena);
-	table_may_cut(&table, 1);
-	table_may_cut(&table, 4);
-	table_may_omit(&table, 4);
-	for (uint32_t i = 0; i < entries->count; i++) {
-		const struct json *e = &entries->items[i];
-		struct table_row *row = table_add(&table);
-		struct str actor = ask_str(e, "actor");
-
-		table_set(&table, row, 0, ask_str(e, "at"));
-		table_set(&table, row, 1, actor.p ? actor : STR("-"));
-		table_set(&table, row, 2, ask_str(e, "action"));
-		table_set(&table, row, 3, ask_str(e, "object"));
-		table_set(&table, row, 4, ask_str(e, "agent"));
-		table_set(&table, row, 5, ask_str(e, "note"));
-	}
-	show_rows(cli, &table);
-	if (entries->count == 0 && cli->out.is_terminal)
-		cli_note(cli, "(nothing)");
+	return term_line(item->arena, actor.p ? actor : STR("-"));
 }
+
+const struct column audit_columns[] = {
+	{"AT", "at", .style = TERM_DIM},
+	{"BY", "actor", cell_actor, TERM_CYAN, .may_cut = true},
+	{"ACTION", "action", .style = TERM_PLAIN},
+	{"OBJECT", "object", .style = TERM_CYAN},
+	{"AGENT", "agent", .may_cut = true, .may_omit = true},
+	{"NOTE", "note", .style = TERM_PLAIN},
+	{0},
+};

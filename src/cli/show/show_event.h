@@ -2,12 +2,11 @@
 #ifndef SPINE_CLI_SHOW_EVENT_H
 #define SPINE_CLI_SHOW_EVENT_H
 
-#include "cli/cli.h"
-#include "codec/json.h"
+#include "cli/show/columns.h"
 
 /* An event (a CloudEvent) in a line: when, what, to what, and what there is to say. */
 void show_event_line(const struct cli *cli, const struct json *event);
 /* Entries of the audit trail, a line for each. */
-void show_audit(const struct cli *cli, const struct json *entries);
+extern const struct column audit_columns[];
 
 #endif

@@ -1,23 +1,13 @@
 #include "cli/show/show_handoff.h"
 
-#include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/show/show.h"
 #include "cli/show/show_envelope.h"
-#include "cli/when.h"
 #include "codec/rfc3339.h"
 
 enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 14, LINE_INDENT = 6 };
 
 /* --- How it stands --- */
-
-static void put_safe(struct buf *out, const char *before, struct str text)
-{
-	if (text.n == 0)
-		return;
-	buf_puts(out, before);
-	term_put_line(out, text, SIZE_MAX);
-}
 
 /* Nothing will happen to it unless somebody decides so: then the reason is why it lies there. */
 static bool is_stuck(struct str state)
@@ -37,12 +27,6 @@ static bool is_overcome(struct str state)
 	return str_is(state, "acked") || str_is(state, "completed");
 }
 
-static struct str attempt_text(const struct cli *cli, const struct json *h)
-{
-	return arena_printf(cli->arena, "%lld/%lld", (long long)ask_int(h, "attempt", 0),
-			    (long long)ask_int(h, "max_attempts", 0));
-}
-
 void show_handoff_line(const struct cli *cli, const struct json *h)
 {
 	struct str id = term_line(cli->arena, ask_str(h, "id")), state = ask_str(h, "state"), to = ask_str(h, "to");
@@ -52,15 +36,15 @@ void show_handoff_line(const struct cli *cli, const struct json *h)
 	buf_init(&out, 2 * (size_t)LINE_MAX_BYTES);
 	term_put_line(&text, state, SIZE_MAX);
 	buf_puts(&text, preposition(state));
-	put_safe(&text, " ", to);
+	show_fact(&text, " ", to);
 	if (!str_eq(to, ask_str(h, "target")))
-		put_safe(&text, " instead of ", ask_str(h, "target"));
-	put_safe(&text, " (", ask_str(h, "envelope_id"));
-	put_safe(&text, " from ", ask_str(h, "from"));
+		show_fact(&text, " instead of ", ask_str(h, "target"));
+	show_fact(&text, " (", ask_str(h, "envelope_id"));
+	show_fact(&text, " from ", ask_str(h, "from"));
 	buf_printf(&text, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
 		   (long long)ask_int(h, "max_attempts", 0));
 	if (!is_overcome(state))
-		put_safe(&text, is_stuck(state) ? ": " : "; last failure: ", ask_str(h, "reason"));
+		show_fact(&text, is_stuck(state) ? ": " : "; last failure: ", ask_str(h, "reason"));
 	buf_printf(&out, "%s%.*s%s  ", term_on(&cli->out, TERM_CYAN), STR_ARG(id), term_off(&cli->out, TERM_CYAN));
 	/* Programs read lines; a person's are as long as the terminal is wide. */
 	if (cli->out.is_terminal)
@@ -82,34 +66,39 @@ struct str show_handoff_about(const struct cli *cli, const struct json *h)
 	return is_stuck(state) ? reason : arena_printf(cli->arena, "last failure: %.*s", STR_ARG(reason));
 }
 
-void show_handoffs(const struct cli *cli, const struct json *handoffs)
+static struct str cell_attempt(const struct column_item *item, const char *key)
 {
-	static const struct table_column columns[] = {
-		{"HANDOFF", false, TERM_CYAN}, {"STATE", false, TERM_YELLOW}, {"AGE", true, TERM_PLAIN},
-		{"ENVELOPE", false, TERM_PLAIN}, {"FROM -> TO", false, TERM_PLAIN}, {"CHANNEL", false, TERM_PLAIN},
-		{"TRY", true, TERM_PLAIN}, {"ABOUT", false, TERM_PLAIN}, {NULL, false, TERM_PLAIN},
-	};
-	int64_t now_ms = clock_wall_ms();
-	struct table table;
-
-	table_init(&table, columns, cli->arena);
-	table_may_cut(&table, 4);
-	table_may_omit(&table, 5);
-	for (uint32_t i = 0; i < handoffs->count; i++) {
-		const struct json *h = &handoffs->items[i];
-		struct table_row *row = table_add(&table);
-
-		table_set(&table, row, 0, ask_str(h, "id"));
-		table_set(&table, row, 1, ask_str(h, "state"));
-		row->cells[2] = when_age(cli->arena, ask_str(h, "created_at"), now_ms);
-		table_set(&table, row, 3, ask_str(h, "envelope_id"));
-		row->cells[4] = show_envelope_route(cli, h);
-		table_set(&table, row, 5, ask_str(h, "channel"));
-		row->cells[6] = attempt_text(cli, h);
-		table_set(&table, row, 7, show_handoff_about(cli, h));
-	}
-	show_rows(cli, &table);
+	return arena_printf(item->arena, "%lld/%lld", (long long)ask_int(item->json, key, 0),
+			    (long long)ask_int(item->json, "max_attempts", 0));
 }
+
+static struct str cell_about(const struct column_item *item, const char *key)
+{
+	(void)key;
+	return term_line(item->arena, show_handoff_about(item->cli, item->json));
+}
+
+const struct column handoff_columns[] = {
+	{"HANDOFF", "id", .style = TERM_CYAN},
+	{"STATE", "state", .style = TERM_YELLOW},
+	{"AGE", "created_at", cell_age, .right = true},
+	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+	{"CHANNEL", "channel", .may_omit = true},
+	{"TRY", "attempt", cell_attempt, .right = true},
+	{"ABOUT", NULL, cell_about, .style = TERM_PLAIN},
+	{0},
+};
+
+const struct column parked_columns[] = {
+	{"HANDOFF", "id", .style = TERM_CYAN},
+	{"AGE", "changed_at", cell_age, .right = true},
+	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+	{"TRIES", "attempts", cell_number, .right = true},
+	{"REASON", "reason", .style = TERM_YELLOW},
+	{0},
+};
 
 /* --- What happened --- */
 
@@ -248,13 +237,12 @@ void show_handoff(const struct cli *cli, const struct json *h)
 
 	show_handoff_line(cli, h);
 	buf_init(&out, 16 * (size_t)LINE_MAX_BYTES);
-	put_row(cli, &out, "route", show_envelope_route(cli, h));
+	put_row(cli, &out, "route", show_envelope_from_to(cli, h));
 	for (const char *const *fact = facts; *fact; fact++)
 		put_value_row(cli, &out, label_of(*fact, ask_str(h, "state")), json_get(h, *fact));
 	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));
 	put_row(cli, &out, "due", term_line(cli->arena, due));
-	cli_write(buf_str(&out));
-	buf_release(&out);
+	cli_write_buf(&out);
 	print_events(cli, ask_array(h, "events"));
 }
 

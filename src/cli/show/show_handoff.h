@@ -2,14 +2,14 @@
 #ifndef SPINE_CLI_SHOW_HANDOFF_H
 #define SPINE_CLI_SHOW_HANDOFF_H
 
-#include "cli/cli.h"
-#include "cli/table.h"
-#include "codec/json.h"
+#include "cli/show/columns.h"
 
 /* How it stands, in a line: "ho-12  queued for coder (env-3 from analyst, attempt 1 of 3)". */
 void show_handoff_line(const struct cli *cli, const struct json *handoff);
 /* A line for each: id, state, age, envelope, who to whom, attempt, and what there is to say. */
-void show_handoffs(const struct cli *cli, const struct json *handoffs);
+extern const struct column handoff_columns[];
+/* The same of those that are parked. */
+extern const struct column parked_columns[];
 /* How far it is, or else what holds it up; empty where nothing does. Not made safe to print. */
 struct str show_handoff_about(const struct cli *cli, const struct json *handoff);
 /* All of one: how it stands, its result, and what happened to it. */

@@ -2,18 +2,18 @@
 
 #include "base/clock.h"
 #include "cli/ask.h"
-#include "cli/show/show.h"
-#include "cli/table.h"
+#include "cli/show/columns.h"
 #include "cli/when.h"
 
 enum { SUMMARY_COLUMNS = 200, BARS_INDENT = 10 };
 
 /* "12 ms", "1.24 s"; "-" where there is none. */
-static void put_ms(struct buf *out, const struct json *obj, const char *key)
+static void put_ms(struct buf *out, const char *before, const struct json *obj, const char *key)
 {
 	const struct json *value = json_get(obj, key);
 	double ms = ask_number(obj, key);
 
+	buf_puts(out, before);
 	if (value == NULL || value->type == JSON_NULL)
 		buf_puts(out, "-");
 	else if (ms < 1000)
@@ -22,11 +22,12 @@ static void put_ms(struct buf *out, const struct json *obj, const char *key)
 		buf_printf(out, "%.*f s", ms < 10000 ? 2 : 1, ms / 1000);
 }
 
-static void put_percent(struct buf *out, const struct json *obj, const char *key)
+static void put_percent(struct buf *out, const char *before, const struct json *obj, const char *key)
 {
 	const struct json *value = json_get(obj, key);
 	double percent = ask_number(obj, key) * 100;
 
+	buf_puts(out, before);
 	if (value == NULL || value->type == JSON_NULL)
 		buf_puts(out, "-");
 	else
@@ -47,8 +48,8 @@ static void put_failed(struct buf *out, const struct json *all)
 	buf_printf(out, "failed %lld", (long long)failed);
 	if (failed == 0)
 		return;
-	buf_printf(out, " of %lld (", (long long)(handoffs > settled ? handoffs : settled));
-	put_percent(out, all, "failure_rate");
+	buf_printf(out, " of %lld", (long long)(handoffs > settled ? handoffs : settled));
+	put_percent(out, " (", all, "failure_rate");
 	buf_putc(out, ')');
 }
 
@@ -69,26 +70,17 @@ void show_stats_overall(const struct cli *cli, const struct json *stats, struct 
 		   term_off(&cli->out, fails ? TERM_RED : TERM_PLAIN), (long long)ask_int(all, "retries", 0),
 		   (long long)ask_int(all, "leases_lost", 0), (long long)ask_int(all, "waivers", 0));
 	put_title(cli, out, "to ack");
-	buf_puts(out, "p50 ");
-	put_ms(out, latency, "p50");
-	buf_puts(out, "  p95 ");
-	put_ms(out, latency, "p95");
-	buf_puts(out, "  p99 ");
-	put_ms(out, latency, "p99");
-	buf_puts(out, "  max ");
-	put_ms(out, latency, "max");
+	put_ms(out, "p50 ", latency, "p50");
+	put_ms(out, "  p95 ", latency, "p95");
+	put_ms(out, "  p99 ", latency, "p99");
+	put_ms(out, "  max ", latency, "max");
 	buf_puts(out, "\n");
 	put_title(cli, out, "envelopes");
-	buf_puts(out, "completeness ");
-	put_percent(out, complete, "mean");
-	buf_puts(out, " (min ");
-	put_percent(out, complete, "min");
-	buf_puts(out, ")  budget used ");
-	put_percent(out, used, "mean");
-	buf_puts(out, " (all of it: ");
-	put_percent(out, used, "pinned");
-	buf_puts(out, ", under 30 %: ");
-	put_percent(out, used, "low");
+	put_percent(out, "completeness ", complete, "mean");
+	put_percent(out, " (min ", complete, "min");
+	put_percent(out, ")  budget used ", used, "mean");
+	put_percent(out, " (all of it: ", used, "pinned");
+	put_percent(out, ", under 30 %: ", used, "low");
 	buf_printf(out, ")  hop %.1f (max %lld)\n", ask_number(hops, "mean"), (long long)ask_int(hops, "max", 0));
 	put_title(cli, out, "now");
 	buf_printf(out, "queued %lld  leased %lld  at work %lld  %sparked %lld%s\n",
@@ -130,90 +122,57 @@ void show_stats_bars(const struct cli *cli, const struct json *stats, struct buf
 	put_bars(cli, points, "p99", "p99", " ms", out);
 }
 
-enum {
-	COL_AGENT,
-	COL_HANDOFFS,
-	COL_ACKED,
-	COL_FAILED,
-	COL_P50,
-	COL_P99,
-	COL_COMPLETE,
-	COL_USED,
-	COL_QUEUE,
-	COL_BREAKER
-};
-
-static struct str ms_cell(struct arena *arena, const struct json *target, const char *key)
+static struct str cell_latency(const struct column_item *item, const char *key)
 {
 	struct buf text;
-	struct str copy;
 
 	buf_init(&text, 256);
-	put_ms(&text, json_get(target, "latency_ms"), key);
-	copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
+	put_ms(&text, "", json_get(item->json, "latency_ms"), key);
+	return cli_keep(item->arena, &text);
 }
 
-static struct str percent_cell(struct arena *arena, const struct json *obj, const char *key)
+static struct str cell_mean(const struct column_item *item, const char *key)
 {
 	struct buf text;
-	struct str copy;
 
 	buf_init(&text, 256);
-	put_percent(&text, obj, key);
-	copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
+	put_percent(&text, "", json_get(item->json, key), "mean");
+	return cli_keep(item->arena, &text);
 }
 
-static void add_target(struct table *table, struct arena *arena, const struct json *target)
+static struct str cell_queue(const struct column_item *item, const char *key)
 {
-	const struct json *queue = json_get(target, "queue");
-	struct table_row *row = table_add(table);
-	struct str breaker = ask_str(target, "breaker");
+	const struct json *queue = json_get(item->json, key);
 
-	table_set(table, row, COL_AGENT, ask_str(target, "agent"));
-	row->cells[COL_HANDOFFS] = arena_printf(arena, "%lld", (long long)ask_int(target, "handoffs", 0));
-	row->cells[COL_ACKED] = arena_printf(arena, "%lld", (long long)ask_int(target, "acked", 0));
-	if (ask_int(target, "failed", 0))
-		row->cells[COL_FAILED] = arena_printf(arena, "%lld", (long long)ask_int(target, "failed", 0));
-	row->cells[COL_P50] = ms_cell(arena, target, "p50");
-	row->cells[COL_P99] = ms_cell(arena, target, "p99");
-	row->cells[COL_COMPLETE] = percent_cell(arena, json_get(target, "completeness"), "mean");
-	row->cells[COL_USED] = percent_cell(arena, json_get(target, "utilization"), "mean");
-	row->cells[COL_QUEUE] = arena_printf(arena, "%lld/%lld/%lld", (long long)ask_int(queue, "queued", 0),
-					     (long long)(ask_int(queue, "leased", 0) + ask_int(queue, "working", 0)),
-					     (long long)ask_int(queue, "parked", 0));
-	if (!str_is(breaker, "closed"))
-		table_set(table, row, COL_BREAKER, breaker);
+	return arena_printf(item->arena, "%lld/%lld/%lld", (long long)ask_int(queue, "queued", 0),
+			    (long long)(ask_int(queue, "leased", 0) + ask_int(queue, "working", 0)),
+			    (long long)ask_int(queue, "parked", 0));
+}
+
+static struct str cell_breaker(const struct column_item *item, const char *key)
+{
+	struct str breaker = ask_str(item->json, key);
+
+	return str_is(breaker, "closed") ? STR("") : term_line(item->arena, breaker);
 }
 
 void show_stats_targets(const struct cli *cli, struct arena *arena, const struct json *stats, struct buf *out)
 {
-	static const struct table_column columns[] = {
-		[COL_AGENT] = {"AGENT", false, TERM_CYAN},
-		[COL_HANDOFFS] = {"HANDOFFS", true, TERM_PLAIN},
-		[COL_ACKED] = {"ACKED", true, TERM_PLAIN},
-		[COL_FAILED] = {"FAILED", true, TERM_RED},
-		[COL_P50] = {"P50", true, TERM_PLAIN},
-		[COL_P99] = {"P99", true, TERM_PLAIN},
-		[COL_COMPLETE] = {"COMPLETE", true, TERM_PLAIN},
-		[COL_USED] = {"BUDGET", true, TERM_PLAIN},
-		[COL_QUEUE] = {"QUEUED/AT WORK/PARKED", true, TERM_PLAIN},
-		[COL_BREAKER] = {"BREAKER", false, TERM_RED},
-		{NULL, false, TERM_PLAIN},
+	static const struct column columns[] = {
+		{"AGENT", "agent", NULL, TERM_CYAN, .may_cut = true},
+		{"HANDOFFS", "handoffs", cell_number, .right = true},
+		{"ACKED", "acked", cell_number, .right = true},
+		{"FAILED", "failed", cell_count, TERM_RED, .right = true},
+		{"P50", "p50", cell_latency, .right = true, .may_omit = true},
+		{"P99", "p99", cell_latency, .right = true},
+		{"COMPLETE", "completeness", cell_mean, .right = true},
+		{"BUDGET", "utilization", cell_mean, .right = true, .may_omit = true},
+		{"QUEUED/AT WORK/PARKED", "queue", cell_queue, .right = true},
+		{"BREAKER", "breaker", cell_breaker, .style = TERM_RED},
+		{0},
 	};
-	const struct json *targets = ask_array(stats, "targets");
-	struct table table;
 
-	table_init(&table, columns, arena);
-	table_may_cut(&table, COL_AGENT);
-	table_may_omit(&table, COL_USED);
-	table_may_omit(&table, COL_P50);
-	for (uint32_t i = 0; i < targets->count; i++)
-		add_target(&table, arena, &targets->items[i]);
-	table_print(&table, &cli->out, out);
+	columns_put(cli, arena, ask_array(stats, "targets"), columns, out);
 }
 
 void show_stats_alert_list(const struct cli *cli, struct arena *arena, const struct json *list, struct buf *out)
@@ -258,13 +217,15 @@ void show_stats_alerts(const struct cli *cli, struct arena *arena, const struct 
 }
 
 /* "above 2 %", "at least 3 handoffs"; "above the usual" where what is usual is not known yet. */
-static struct str limit_cell(struct arena *arena, const struct json *rule)
+static struct str cell_limit(const struct column_item *item, const char *key)
 {
+	struct arena *arena = item->arena;
+	const struct json *rule = item->json;
 	struct str comparison = ask_str(rule, "comparison"), unit = term_line(arena, ask_str(rule, "unit"));
-	const struct json *threshold = json_get(rule, "threshold");
+	const struct json *threshold = json_get(rule, key);
 	bool is_below = str_is(comparison, "below");
 	const char *words = str_is(comparison, "at_least") ? "at least" : is_below ? "below" : "above";
-	double value = ask_number(rule, "threshold");
+	double value = ask_number(rule, key);
 
 	if (threshold == NULL || threshold->type == JSON_NULL)
 		return arena_printf(arena, "%s the usual", words);
@@ -277,32 +238,36 @@ static struct str limit_cell(struct arena *arena, const struct json *rule)
 	return arena_printf(arena, "%s %.4g %.*s", words, value, STR_ARG(unit));
 }
 
+static struct str cell_severity(const struct column_item *item, const char *key)
+{
+	struct str severity = term_line(item->arena, ask_str(item->json, key));
+
+	return arena_printf(item->arena, "%.*s%s", STR_ARG(severity), ask_bool(item->json, "pages") ? ", pages" : "");
+}
+
+static struct str cell_window(const struct column_item *item, const char *key)
+{
+	int64_t window_s = ask_int(item->json, key, 0);
+
+	return window_s ? arena_printf(item->arena, "%lld min", (long long)(window_s / 60)) : STR("");
+}
+
+static struct str cell_samples(const struct column_item *item, const char *key)
+{
+	return ask_int(item->json, key, 1) > 1 ? cell_number(item, key) : STR("");
+}
+
 void show_stats_rules(const struct cli *cli, const struct json *alerts)
 {
-	static const struct table_column columns[] = {
-		{"RULE", false, TERM_CYAN}, {"SEVERITY", false, TERM_PLAIN}, {"FIRES", false, TERM_PLAIN},
-		{"WINDOW", true, TERM_PLAIN}, {"SAMPLES", true, TERM_PLAIN}, {"MEASURES", false, TERM_DIM},
-		{NULL, false, TERM_PLAIN},
+	static const struct column columns[] = {
+		{"RULE", "name", .style = TERM_CYAN},
+		{"SEVERITY", "severity", cell_severity, .style = TERM_PLAIN},
+		{"FIRES", "threshold", cell_limit, .style = TERM_PLAIN},
+		{"WINDOW", "window_s", cell_window, .right = true},
+		{"SAMPLES", "min_samples", cell_samples, .right = true},
+		{"MEASURES", "measures", .style = TERM_DIM},
+		{0},
 	};
-	const struct json *rules = ask_array(alerts, "rules");
-	struct table table;
 
-	table_init(&table, columns, cli->arena);
-	for (uint32_t i = 0; i < rules->count; i++) {
-		const struct json *rule = &rules->items[i];
-		struct table_row *row = table_add(&table);
-		int64_t window_s = ask_int(rule, "window_s", 0);
-
-		table_set(&table, row, 0, ask_str(rule, "name"));
-		row->cells[1] = arena_printf(cli->arena, "%.*s%s",
-					     STR_ARG(term_line(cli->arena, ask_str(rule, "severity"))),
-					     ask_bool(rule, "pages") ? ", pages" : "");
-		row->cells[2] = limit_cell(cli->arena, rule);
-		if (window_s)
-			row->cells[3] = arena_printf(cli->arena, "%lld min", (long long)(window_s / 60));
-		if (ask_int(rule, "min_samples", 1) > 1)
-			row->cells[4] = arena_printf(cli->arena, "%lld", (long long)ask_int(rule, "min_samples", 1));
-		table_set(&table, row, 5, ask_str(rule, "measures"));
-	}
-	show_rows(cli, &table);
+	columns_show(cli, ask_array(alerts, "rules"), columns);
 }

@@ -1,62 +1,34 @@
-/* Alerts, and what is to be watched of delivery, in SQLite. */
+/* Alerts in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
+
+#define ALERT_COLUMNS \
+	"SELECT id, space, name, agent, severity, value, threshold, summary, since, resolved_at, acked_by, " \
+	"acked_at, silenced_until, silenced_by, silenced_why, untold FROM alert "
 
 enum { ALERTS_KEPT = 10000 };
 
-enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_QUEUES);
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-		struct queue_row row = {
-			.agent = sqlite3_column_int64(s, 0),
-			.space = sqlite3_column_int64(s, 1),
-			.name = {(const char *)sqlite3_column_text(s, 2), (size_t)sqlite3_column_bytes(s, 2)},
-			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
-				   sqlite3_column_int64(s, 6)},
-			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
-				   (uint64_t)sqlite3_column_int64(s, 10)},
-		};
-
-		fn(ctx, &row);
-	}
-	sqlite3_reset(s);
-	return sqlite_status(c, rc);
-}
-
-enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_SPACE_NAME);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite_column_str(s, 0, arena);
-	sqlite3_reset(s);
-	return status;
-}
-
 static enum store_status prune(struct store_conn *c, int64_t newest)
 {
-	enum store_status status = sqlite_run_on(c, SQL_ALERT_PRUNE, newest - ALERTS_KEPT, 0);
+	static const char sql[] = "DELETE FROM alert WHERE id <= ?1 AND resolved_at > 0 AND untold = 0";
+	enum store_status status = sqlite_run_on(c, sql, newest - ALERTS_KEPT, 0);
 
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
-enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert)
+static const char alert_insert_sql[] =
+	"INSERT INTO alert (space, name, agent, severity, value, threshold, summary, since, resolved_at, acked_by, "
+	"acked_at, silenced_until, silenced_by, silenced_why, untold) VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
+	"?11, ?12, ?13, ?14, ?15, ?16)";
+static const char alert_update_sql[] =
+	"UPDATE alert SET severity = ?5, value = ?6, threshold = ?7, summary = ?8, resolved_at = ?10, acked_by = "
+	"?11, acked_at = ?12, silenced_until = ?13, silenced_by = ?14, silenced_why = ?15, untold = ?16 WHERE id = ?1";
+
+enum store_status sqlite_alert_put(struct store_conn *c, struct alert_row *alert)
 {
 	bool is_new = alert->id == 0;
-	sqlite3_stmt *s = sqlite_statement(c, is_new ? SQL_ALERT_INSERT : SQL_ALERT_UPDATE);
+	sqlite3_stmt *s = sqlite_statement(c, is_new ? alert_insert_sql : alert_update_sql);
 	enum store_status status;
 
-	if (s == NULL)
-		return STORE_FAILED;
 	if (is_new) {
 		sqlite3_bind_int64(s, 2, alert->space);
 		sqlite_bind_str(s, 3, alert->name);
@@ -79,13 +51,13 @@ enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert)
 	status = sqlite_run(c, s);
 	if (status != STORE_OK || !is_new)
 		return status;
-	alert->id = sqlite3_last_insert_rowid(c->db);
+	alert->id = sqlite_last_id(c);
 	return prune(c, alert->id);
 }
 
-static void read_alert(sqlite3_stmt *s, struct arena *arena, struct alert_row *ret)
+static void read_alert(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	*ret = (struct alert_row){
+	*(struct alert_row *)ret = (struct alert_row){
 		.id = sqlite3_column_int64(s, 0),
 		.space = sqlite3_column_int64(s, 1),
 		.name = sqlite_column_str(s, 2, arena),
@@ -105,58 +77,44 @@ static void read_alert(sqlite3_stmt *s, struct arena *arena, struct alert_row *r
 	};
 }
 
-static enum store_status read_one(struct store_conn *c, sqlite3_stmt *s, struct arena *arena, struct alert_row *ret)
+enum store_status sqlite_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret)
 {
-	enum store_status status = sqlite_step_row(c, s);
+	static const char sql[] = ALERT_COLUMNS "WHERE id = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (status == STORE_OK)
-		read_alert(s, arena, ret);
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_GET);
-
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, id);
-	return read_one(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_alert, arena, ret);
 }
 
-enum store_status store_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
-				   struct arena *arena, struct alert_row *ret)
+enum store_status sqlite_alert_last(struct store_conn *c, int64_t space, struct str name, struct str agent,
+				    struct arena *arena, struct alert_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ALERT_LAST);
+	static const char sql[] =
+		ALERT_COLUMNS
+		"WHERE space = ?1 AND name = ?2 AND agent IS ?3 ORDER BY id DESC LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	sqlite_bind_str(s, 3, agent);
-	return read_one(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_alert, arena, ret);
 }
 
-enum store_status store_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
-			       size_t max, struct arena *arena, struct alert_row *ret, size_t *ret_count)
+#define ALERT_PAGE "id < ?2 AND (?1 = 0 OR space = ?1) ORDER BY id DESC LIMIT ?3"
+
+enum store_status sqlite_alerts(struct store_conn *c, int64_t space, enum alerts_wanted wanted, int64_t before,
+				size_t max, struct arena *arena, struct alert_row *ret, size_t *ret_count)
 {
-	static const enum sqlite_statement statements[] = {
-		[ALERTS_ALL] = SQL_ALERTS, [ALERTS_FIRING] = SQL_ALERTS_FIRING, [ALERTS_RESOLVED] = SQL_ALERTS_RESOLVED,
-		[ALERTS_UNTOLD] = SQL_ALERTS_UNTOLD,
+	static const char *const statements[] = {
+		[ALERTS_ALL] = ALERT_COLUMNS "WHERE " ALERT_PAGE,
+		[ALERTS_FIRING] = ALERT_COLUMNS "WHERE resolved_at = 0 AND " ALERT_PAGE,
+		[ALERTS_RESOLVED] = ALERT_COLUMNS "WHERE resolved_at > 0 AND " ALERT_PAGE,
+		[ALERTS_UNTOLD] = ALERT_COLUMNS "WHERE untold = 1 AND " ALERT_PAGE,
 	};
 	sqlite3_stmt *s = sqlite_statement(c, statements[wanted]);
-	size_t count = 0;
-	int rc;
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite3_bind_int64(s, 2, before ? before : INT64_MAX);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_alert(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_alert, arena, ret, sizeof(*ret), max, ret_count);
 }

@@ -80,37 +80,39 @@ void sqlite_cache_free(struct sqlite_cache *cache)
 	free(cache);
 }
 
-void store_share(struct store_conn *reader, const struct store_conn *writer)
+void sqlite_share(struct store_conn *reader, const struct store_conn *writer)
 {
-	reader->cache = writer->cache;
+	sqlite_of(reader)->cache = sqlite_of(writer)->cache;
 }
 
-void store_set_direct(struct store_conn *c, bool is_direct)
+void sqlite_set_direct(struct store_conn *c, bool is_direct)
 {
-	c->is_direct = is_direct;
+	sqlite_of(c)->is_direct = is_direct;
 }
 
-void store_set_cache(struct store_conn *writer, size_t max_bytes)
+void sqlite_set_cache(struct store_conn *writer, size_t max_bytes)
 {
-	sqlite_cache_free(writer->cache);
-	writer->cache = new_of(max_bytes);
+	sqlite_cache_free(sqlite_of(writer)->cache);
+	sqlite_of(writer)->cache = new_of(max_bytes);
 }
 
-size_t store_cache_bytes(const struct store_conn *writer)
+size_t sqlite_cache_bytes(const struct store_conn *writer)
 {
-	return cache_bytes(writer->cache->rows) + cache_bytes(writer->cache->bodies);
+	const struct sqlite_cache *cache = sqlite_of(writer)->cache;
+
+	return cache_bytes(cache->rows) + cache_bytes(cache->bodies);
 }
 
 static struct cache *cache_of(const struct store_conn *c, const struct sqlite_shape *shape)
 {
-	return shape->is_body ? c->cache->bodies : c->cache->rows;
+	return shape->is_body ? sqlite_of(c)->cache->bodies : sqlite_of(c)->cache->rows;
 }
 
 /* False where a row with this name is not kept. */
 static bool make_key(const struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,
 		     struct key *ret)
 {
-	if (c->cache == NULL || name.n > KEY_NAME_MAX)
+	if (sqlite_of(c)->cache == NULL || name.n > KEY_NAME_MAX)
 		return false;
 	ret->bytes[0] = shape->kind;
 	memcpy(ret->bytes + 1, &id, sizeof(id));
@@ -123,9 +125,11 @@ static bool make_key(const struct store_conn *c, const struct sqlite_shape *shap
 /* The two count the same transactions, so that one number serves for both. */
 uint64_t sqlite_cache_seen(const struct store_conn *c)
 {
-	if (c->cache == NULL)
+	const struct sqlite_conn *own = sqlite_of(c);
+
+	if (own->cache == NULL)
 		return 0;
-	return c->snapshot == SNAPSHOT_NONE ? cache_now(c->cache->rows) : c->snapshot_seen;
+	return own->snapshot == SNAPSHOT_NONE ? cache_now(own->cache->rows) : own->snapshot_seen;
 }
 
 bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,
@@ -134,7 +138,7 @@ bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, in
 	struct key key;
 	struct str rest;
 
-	if (c->is_direct || !make_key(c, shape, id, name, &key) ||
+	if (sqlite_of(c)->is_direct || !make_key(c, shape, id, name, &key) ||
 	    !cache_get(cache_of(c, shape), sqlite_cache_seen(c), key.s, ret, shape->size, arena, &rest))
 		return false;
 	for (size_t i = 0; i < shape->text_count; i++) {
@@ -181,28 +185,28 @@ void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, in
 
 	if (!make_key(c, shape, id, STR_NULL, &key))
 		return;
-	if (c->cache->added_count == ADDED_MAX) {
+	if (sqlite_of(c)->cache->added_count == ADDED_MAX) {
 		cache_change(cache_of(c, shape), key.s);
 		return;
 	}
-	c->cache->added[c->cache->added_count++] = (struct added){shape, id};
+	sqlite_of(c)->cache->added[sqlite_of(c)->cache->added_count++] = (struct added){shape, id};
 	cache_add(cache_of(c, shape), key.s, parts, take_parts(shape, row, parts));
 }
 
 void sqlite_cache_commit(struct store_conn *c)
 {
-	if (c->cache == NULL)
+	if (sqlite_of(c)->cache == NULL)
 		return;
-	c->cache->added_count = 0;
-	cache_commit(c->cache->bodies);
-	cache_commit(c->cache->rows);
+	sqlite_of(c)->cache->added_count = 0;
+	cache_commit(sqlite_of(c)->cache->bodies);
+	cache_commit(sqlite_of(c)->cache->rows);
 }
 
 void sqlite_cache_rollback(struct store_conn *c)
 {
-	if (c->cache == NULL || store_is_reader(c))
+	if (sqlite_of(c)->cache == NULL || c->is_reader)
 		return;
-	for (size_t i = 0; i < c->cache->added_count; i++)
-		sqlite_cache_change(c, c->cache->added[i].shape, c->cache->added[i].id, STR_NULL);
-	c->cache->added_count = 0;
+	for (size_t i = 0; i < sqlite_of(c)->cache->added_count; i++)
+		sqlite_cache_change(c, sqlite_of(c)->cache->added[i].shape, sqlite_of(c)->cache->added[i].id, STR_NULL);
+	sqlite_of(c)->cache->added_count = 0;
 }

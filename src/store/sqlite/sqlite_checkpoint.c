@@ -17,16 +17,16 @@ enum { CHECKPOINT_FRAMES = 1000, BUSY_TIMEOUT_MS = 5000 };
 
 void sqlite_fail(struct store_conn *c)
 {
-	c->failed = true;
+	c->is_failed = true;
 	/* Closing would checkpoint once more. */
-	sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+	sqlite3_db_config(sqlite_of(c)->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
 }
 
 /* The commit is durable, whatever happens here. */
 static int on_commit(void *arg, sqlite3 *db, const char *name, int frames)
 {
 	struct store_conn *c = arg;
-	bool empty = c->forgot;
+	bool empty = sqlite_of(c)->forgot;
 	int rc;
 
 	if (frames < CHECKPOINT_FRAMES && !empty)
@@ -38,7 +38,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int frames)
 	if (empty)
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 	if (rc == SQLITE_OK)
-		c->forgot = false;
+		sqlite_of(c)->forgot = false;
 	else if (rc != SQLITE_BUSY && rc != SQLITE_LOCKED && sqlite_status(c, rc) != STORE_FULL)
 		sqlite_fail(c);
 	return SQLITE_OK;
@@ -46,5 +46,5 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int frames)
 
 void sqlite_checkpoint_start(struct store_conn *c)
 {
-	sqlite3_wal_hook(c->db, on_commit, c);
+	sqlite3_wal_hook(sqlite_of(c)->db, on_commit, c);
 }

@@ -1,14 +1,9 @@
 /* Statements, transactions and error codes of a SQLite connection. */
 #include "store/sqlite/sqlite_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-
-static const char *const statement_texts[] = {
-#define SQLITE_STATEMENT_TEXT(name, text) text,
-	SQLITE_STATEMENTS(SQLITE_STATEMENT_TEXT)
-#undef SQLITE_STATEMENT_TEXT
-};
 
 /* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped,
  * and, in a checkpoint, with a quota or at the limit on the size of a file; those it reports as an I/O error. (For the
@@ -26,12 +21,12 @@ static bool is_full(sqlite3 *db, int rc, int extended)
 
 enum store_status sqlite_status(struct store_conn *c, int rc)
 {
-	int extended = sqlite3_extended_errcode(c->db);
+	int extended = sqlite3_extended_errcode(sqlite_of(c)->db);
 
 	if (rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW)
 		return STORE_OK;
-	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(c->db), extended);
-	if (is_full(c->db, rc, extended))
+	snprintf(c->error, sizeof(c->error), "%s (SQLite code %d)", sqlite3_errmsg(sqlite_of(c)->db), extended);
+	if (is_full(sqlite_of(c)->db, rc, extended))
 		return STORE_FULL;
 	/* The lock is asked for when a transaction begins. A commit that says so has written nothing, and is rolled
 	 * back. */
@@ -46,76 +41,127 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	return STORE_FAILED;
 }
 
-const char *store_error(const struct store_conn *c)
+/* --- Statements --- */
+
+/* Where the statement of this text is, or belongs. Texts are told apart by their place, which never changes. */
+static struct sqlite_prepared *prepared_of(struct sqlite_conn *c, const char *sql)
 {
-	return c->error;
+	size_t at = (size_t)((uint64_t)(uintptr_t)sql * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+
+	_Static_assert(SQLITE_STATEMENTS == 256, ">> 56");
+	while (c->statements[at].sql && c->statements[at].sql != sql)
+		at = (at + 1) % SQLITE_STATEMENTS;
+	return &c->statements[at];
 }
 
-bool store_is_failed(const struct store_conn *c)
+sqlite3_stmt *sqlite_statement(struct store_conn *base, const char *sql)
 {
-	return c->failed;
-}
-
-sqlite3_stmt *sqlite_statement(struct store_conn *c, enum sqlite_statement which)
-{
-	sqlite3_stmt **s = &c->statements[which];
+	struct sqlite_conn *c = sqlite_of(base);
+	struct sqlite_prepared *p;
+	int rc;
 
 	if (c->snapshot == SNAPSHOT_WANTED)
-		sqlite_snapshot_open(c);
-	if (*s == NULL) {
-		int rc = sqlite3_prepare_v3(c->db, statement_texts[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL);
-
-		if (sqlite_status(c, rc) != STORE_OK)
-			return NULL;
-	}
-	return *s;
+		sqlite_snapshot_open(base);
+	p = prepared_of(c, sql);
+	if (p->s)
+		return p->s;
+	assert(p->sql || c->statement_count < SQLITE_STATEMENTS / 4 * 3);
+	c->statement_count += p->sql == NULL;
+	p->sql = sql;
+	rc = sqlite3_prepare_v3(c->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &p->s, NULL);
+	return sqlite_status(base, rc) == STORE_OK ? p->s : NULL;
 }
 
 enum store_status sqlite_run(struct store_conn *c, sqlite3_stmt *s)
 {
-	enum store_status status = sqlite_status(c, sqlite3_step(s));
+	enum store_status status = s ? sqlite_status(c, sqlite3_step(s)) : STORE_FAILED;
 
 	sqlite3_reset(s);
 	return status;
 }
 
-enum store_status sqlite_step_row(struct store_conn *c, sqlite3_stmt *s)
+enum store_status sqlite_run_change(struct store_conn *c, sqlite3_stmt *s)
 {
-	int rc = sqlite3_step(s);
+	enum store_status status = sqlite_run(c, s);
 
-	return rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	return status == STORE_OK && !sqlite_changed(c) ? STORE_NOT_FOUND : status;
+}
+
+enum store_status sqlite_run_on(struct store_conn *c, const char *sql, int64_t key, int64_t value)
+{
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, key);
+	sqlite3_bind_int64(s, 2, value);
+	return sqlite_run_change(c, s);
+}
+
+bool sqlite_changed(struct store_conn *c)
+{
+	return sqlite3_changes(sqlite_of(c)->db) > 0;
+}
+
+int64_t sqlite_last_id(struct store_conn *c)
+{
+	return sqlite3_last_insert_rowid(sqlite_of(c)->db);
+}
+
+/* --- Rows --- */
+
+enum store_status sqlite_read_one(struct store_conn *c, sqlite3_stmt *s, sqlite_read *read, struct arena *arena,
+				  void *ret)
+{
+	int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+	enum store_status status = STORE_FAILED;
+
+	if (s)
+		status = rc == SQLITE_DONE ? STORE_NOT_FOUND : sqlite_status(c, rc);
+	if (status == STORE_OK)
+		read(s, arena, ret);
+	sqlite3_reset(s);
+	return status;
+}
+
+enum store_status sqlite_read_list(struct store_conn *c, sqlite3_stmt *s, sqlite_read *read, struct arena *arena,
+				   void *ret, size_t row_size, size_t max, size_t *ret_count)
+{
+	size_t count = 0;
+	int rc;
+
+	if (s == NULL)
+		return STORE_FAILED;
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
+		read(s, arena, (char *)ret + row_size * count++);
+	sqlite3_reset(s);
+	*ret_count = count;
+	return sqlite_status(c, rc);
+}
+
+void sqlite_read_str(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	*(struct str *)ret = sqlite_column_str(s, 0, arena);
+}
+
+static void read_int(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(int64_t *)ret = sqlite3_column_int64(s, 0);
+}
+
+static void read_num(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(uint64_t *)ret = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
 }
 
 enum store_status sqlite_read_int(struct store_conn *c, sqlite3_stmt *s, int64_t *ret)
 {
-	enum store_status status = sqlite_step_row(c, s);
-
-	if (status == STORE_OK)
-		*ret = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_one(c, s, read_int, NULL, ret);
 }
 
-enum store_status sqlite_run_on(struct store_conn *c, enum sqlite_statement which, int64_t key, int64_t value)
+enum store_status sqlite_read_num(struct store_conn *c, sqlite3_stmt *s, uint64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, which);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, key);
-	sqlite3_bind_int64(s, 2, value);
-	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
-		return STORE_NOT_FOUND;
-	return status;
-}
-
-static enum store_status run_plain(struct store_conn *c, enum sqlite_statement which)
-{
-	sqlite3_stmt *s = sqlite_statement(c, which);
-
-	return s ? sqlite_run(c, s) : STORE_FAILED;
+	return sqlite_read_one(c, s, read_num, NULL, ret);
 }
 
 void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value)
@@ -144,54 +190,65 @@ void sqlite_column_digest(sqlite3_stmt *s, int column, uint8_t ret[32])
 		memcpy(ret, digest, 32);
 }
 
-enum store_status store_begin(struct store_conn *c)
+/* --- Transactions --- */
+
+static enum store_status run_plain(struct store_conn *c, const char *sql)
 {
-	return c->failed ? STORE_FAILED : run_plain(c, SQL_BEGIN);
+	return sqlite_run(c, sqlite_statement(c, sql));
 }
 
-enum store_status store_commit(struct store_conn *c)
+/* Of what the transaction has done nothing is kept, or not all. */
+static void forget_what_is_known(struct store_conn *c)
+{
+	sqlite_cache_rollback(c);
+	sqlite_of(c)->tally = (struct sqlite_tally){0};
+	sqlite_of(c)->last_space = sqlite_of(c)->last_event = 0;
+}
+
+enum store_status sqlite_begin(struct store_conn *c)
+{
+	return c->is_failed ? STORE_FAILED : run_plain(c, "BEGIN IMMEDIATE");
+}
+
+enum store_status sqlite_commit(struct store_conn *c)
 {
 	enum store_status status = sqlite_tally_flush(c);
 
 	if (status == STORE_OK)
-		status = run_plain(c, SQL_COMMIT);
+		status = run_plain(c, "COMMIT");
 	if (status == STORE_OK)
 		sqlite_cache_commit(c);
 	else
-		store_rollback(c);
+		sqlite_rollback(c);
 	if (status == STORE_FAILED)
 		sqlite_fail(c);
 	return status;
 }
 
-void store_rollback(struct store_conn *c)
+void sqlite_rollback(struct store_conn *c)
 {
-	sqlite_cache_rollback(c);
-	c->tally = (struct sqlite_tally){0};
-	c->last_space = c->last_event = 0;
+	forget_what_is_known(c);
 	/* After some errors SQLite has rolled back by itself. */
-	if (!sqlite3_get_autocommit(c->db))
-		run_plain(c, SQL_ROLLBACK);
+	if (!sqlite3_get_autocommit(sqlite_of(c)->db))
+		run_plain(c, "ROLLBACK");
 }
 
-enum store_status store_savepoint(struct store_conn *c)
+enum store_status sqlite_savepoint(struct store_conn *c)
 {
 	enum store_status status = sqlite_tally_flush(c);
 
-	return status == STORE_OK ? run_plain(c, SQL_SAVEPOINT) : status;
+	return status == STORE_OK ? run_plain(c, "SAVEPOINT part") : status;
 }
 
-enum store_status store_release(struct store_conn *c)
+enum store_status sqlite_release(struct store_conn *c)
 {
-	return run_plain(c, SQL_RELEASE);
+	return run_plain(c, "RELEASE part");
 }
 
-enum store_status store_rollback_to(struct store_conn *c)
+enum store_status sqlite_rollback_to(struct store_conn *c)
 {
-	enum store_status status = run_plain(c, SQL_ROLLBACK_TO);
+	enum store_status status = run_plain(c, "ROLLBACK TO part");
 
-	sqlite_cache_rollback(c);
-	c->tally = (struct sqlite_tally){0};
-	c->last_space = c->last_event = 0;
-	return status == STORE_OK ? run_plain(c, SQL_RELEASE) : status;
+	forget_what_is_known(c);
+	return status == STORE_OK ? sqlite_release(c) : status;
 }

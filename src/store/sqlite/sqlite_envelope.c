@@ -1,14 +1,16 @@
-/* Envelopes, tasks, receipts and agents in SQLite. */
+/* Envelopes, tasks and receipts in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
+
+#define ENVELOPE_COLUMNS \
+	"SELECT e.id, t.name, e.parent, e.hop, e.created_at, e.digest, e.body, e.texts, e.body_digest "
 
 /* --- Tasks --- */
 
 static enum store_status find_task(struct store_conn *c, int64_t space, struct str name, int64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_FIND);
+	static const char sql[] = "SELECT id FROM task WHERE space = ?1 AND name = ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	return sqlite_read_int(c, s, ret);
@@ -16,17 +18,17 @@ static enum store_status find_task(struct store_conn *c, int64_t space, struct s
 
 static enum store_status make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_CREATE);
+	static const char sql[] =
+		"INSERT INTO task (space, name, created_at, id) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, row->space);
 	sqlite_bind_str(s, 2, row->task);
 	sqlite3_bind_int64(s, 3, row->created_at_ms);
 	sqlite3_bind_int64(s, 4, sqlite_memory_key(row->space, row->num));
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && !sqlite_changed(c))
 		return STORE_EXISTS;
 	if (status == STORE_OK)
 		*ret = sqlite_memory_key(row->space, row->num);
@@ -50,34 +52,38 @@ static enum store_status find_or_make_task(struct store_conn *c, const struct en
 	return status == STORE_NOT_FOUND ? STORE_EXISTS : status;
 }
 
-enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
-			      struct task_row *ret, size_t *ret_count)
+static void read_task(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TASKS);
-	size_t count = 0;
-	int rc;
+	*(struct task_row *)ret = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
+						    sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+}
 
-	if (s == NULL)
-		return STORE_FAILED;
+enum store_status sqlite_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
+			       struct task_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) "
+		"FROM task t WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
 	sqlite3_bind_int64(s, 2, before ? before : sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
-						 sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_task, arena, ret, sizeof(*ret), max, ret_count);
 }
 
 /* --- Envelopes --- */
 
-enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row)
+enum store_status sqlite_envelope_insert(struct store_conn *c, const struct envelope_row *row)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_INSERT);
+	static const char sql[] =
+		"INSERT INTO envelope (id, task, parent, hop, created_at, digest, body, texts, body_digest, "
+		"considered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	struct envelope_row kept = *row;
 	int64_t task = 0;
 	bool made = false;
-	enum store_status status = s ? find_or_make_task(c, row, &task, &made) : STORE_FAILED;
+	enum store_status status = find_or_make_task(c, row, &task, &made);
 
 	if (status != STORE_OK)
 		return status;
@@ -93,23 +99,26 @@ enum store_status store_envelope_insert(struct store_conn *c, const struct envel
 			  SQLITE_STATIC);
 	sqlite_bind_str(s, 10, row->considered);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0) {
+	if (status == STORE_OK && !sqlite_changed(c)) {
 		/* The number is taken. A task that was made for this envelope must not stay. */
 		if (made)
-			status = sqlite_run_on(c, SQL_TASK_DELETE, task, 0);
+			status = sqlite_run_on(c, "DELETE FROM task WHERE id = ?1", task, 0);
 		return status == STORE_OK ? STORE_EXISTS : status;
 	}
+	/* It is read without what it was chosen from. */
+	kept.considered = STR_NULL;
 	if (status == STORE_OK)
-		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), row);
+		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
 	return status;
 }
 
-/* Reads a row of SQLITE_ENVELOPE_COLUMNS. */
-static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_row *ret)
+/* Reads a row of ENVELOPE_COLUMNS. */
+static void read_envelope(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
+	struct envelope_row *row = ret;
 	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
 
-	*ret = (struct envelope_row){
+	*row = (struct envelope_row){
 		.space = (int64_t)(key >> 40),
 		.num = key & MEMORY_NUM_MAX,
 		.task = sqlite_column_str(s, 1, arena),
@@ -120,13 +129,14 @@ static void read_envelope(sqlite3_stmt *s, struct arena *arena, struct envelope_
 		.texts = sqlite3_column_int64(s, 7),
 		.has_body_digest = sqlite3_column_type(s, 8) != SQLITE_NULL,
 	};
-	sqlite_column_digest(s, 5, ret->digest);
-	sqlite_column_digest(s, 8, ret->body_digest);
+	sqlite_column_digest(s, 5, row->digest);
+	sqlite_column_digest(s, 8, row->body_digest);
 }
 
-enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
-				     struct envelope_row *ret)
+enum store_status sqlite_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				      struct envelope_row *ret)
 {
+	static const char sql[] = ENVELOPE_COLUMNS "FROM envelope e JOIN task t ON t.id = e.task WHERE e.id = ?1";
 	int64_t key = sqlite_memory_key(space, num);
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
@@ -134,104 +144,80 @@ enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64
 
 	if (sqlite_cache_get(c, &sqlite_envelope_shape, key, STR_NULL, arena, ret))
 		return STORE_OK;
-	s = sqlite_statement(c, SQL_ENVELOPE_GET);
-	if (s == NULL)
-		return STORE_FAILED;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, key);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK) {
-		read_envelope(s, arena, ret);
-		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
-	}
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status store_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
-					    struct str *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_CONSIDERED);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
-	status = sqlite_step_row(c, s);
+	status = sqlite_read_one(c, s, read_envelope, arena, ret);
 	if (status == STORE_OK)
-		*ret = sqlite_column_str(s, 0, arena);
-	sqlite3_reset(s);
+		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
 	return status;
 }
 
-enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
+enum store_status sqlite_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+					     struct str *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_ENVELOPE_LAST);
-	enum store_status status;
+	static const char sql[] = "SELECT considered FROM envelope WHERE id = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
+	return sqlite_read_one(c, s, sqlite_read_str, arena, ret);
+}
+
+enum store_status sqlite_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
+{
+	static const char sql[] = "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
-	status = sqlite_status(c, sqlite3_step(s));
-	if (status == STORE_OK)
-		*ret_num = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_num(c, s, ret_num);
 }
 
-enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
-				       struct arena *arena, struct envelope_row *ret, size_t *ret_count)
+enum store_status sqlite_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after,
+					size_t max, struct arena *arena, struct envelope_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_ENVELOPES);
-	size_t count = 0;
-	int rc;
+	static const char sql[] =
+		ENVELOPE_COLUMNS
+		"FROM task t JOIN envelope e ON e.task = t.id WHERE t.space = ?1 AND t.name = ?2 "
+		"AND e.id > ?3 ORDER BY e.id LIMIT ?4";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
 	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, after));
 	sqlite3_bind_int64(s, 4, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_envelope(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_envelope, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_task_find(struct store_conn *c, int64_t space, struct str task)
+enum store_status sqlite_task_find(struct store_conn *c, int64_t space, struct str task)
 {
 	int64_t id;
 
 	return find_task(c, space, task, &id);
 }
 
-enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
-				  struct envelope_row *ret)
+enum store_status sqlite_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
+				   struct envelope_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TASK_LAST);
-	enum store_status status;
+	static const char sql[] =
+		ENVELOPE_COLUMNS
+		"FROM task t JOIN envelope e ON e.task = t.id WHERE t.space = ?1 "
+		"AND t.name = ?2 ORDER BY e.id DESC LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		read_envelope(s, arena, ret);
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_one(c, s, read_envelope, arena, ret);
 }
 
 /* --- Receipts --- */
 
-enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
-				    const struct receipt_row *receipt)
+enum store_status sqlite_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
+				     const struct receipt_row *receipt)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPT_PUT);
+	static const char sql[] =
+		"INSERT INTO receipt (envelope, memory, agent, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, (int64_t)receipt->memory);
 	sqlite_bind_str(s, 3, receipt->agent);
@@ -239,110 +225,20 @@ enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_
 	return sqlite_run(c, s);
 }
 
-enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
-				 struct arena *arena, struct receipt_row *ret, size_t *ret_count)
+static void read_receipt(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_RECEIPTS);
-	size_t count = 0;
-	int rc;
+	*(struct receipt_row *)ret = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0),
+							  sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
+}
 
-	if (s == NULL)
-		return STORE_FAILED;
+enum store_status sqlite_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
+				  struct arena *arena, struct receipt_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT memory, agent, at FROM receipt WHERE envelope = ?1 ORDER BY at, memory, agent LIMIT ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct receipt_row){(uint64_t)sqlite3_column_int64(s, 0),
-						    sqlite_column_str(s, 1, arena), sqlite3_column_int64(s, 2)};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
-}
-
-/* --- Agents --- */
-
-static void read_agent(sqlite3_stmt *s, struct arena *arena, struct agent_row *ret)
-{
-	*ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
-				  sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
-}
-
-/* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
-enum store_status store_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
-				  struct agent_row *ret)
-{
-	uint64_t seen = sqlite_cache_seen(c);
-	enum store_status status;
-	sqlite3_stmt *s;
-
-	if (sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, ret))
-		return ret->name.p ? STORE_OK : STORE_NOT_FOUND;
-	s = sqlite_statement(c, SQL_AGENT_GET);
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, name);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		read_agent(s, arena, ret);
-	if (status == STORE_OK || status == STORE_NOT_FOUND)
-		sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name,
-				 status == STORE_OK ? ret : &(struct agent_row){0});
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_PUT);
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, agent->name);
-	sqlite_bind_str(s, 3, agent->settings);
-	sqlite3_bind_int64(s, 4, agent->created_at_ms);
-	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
-	sqlite_cache_change(c, &sqlite_agent_shape, space, agent->name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, agent->name);
-	return sqlite_run(c, s);
-}
-
-enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
-			       struct agent_row *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS);
-	size_t count = 0;
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, after.p ? after : STR(""));
-	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_agent(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
-}
-
-enum store_status store_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
-				       struct arena *arena, struct agent_place *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENTS_HOLDING);
-	size_t count = 0;
-	int rc;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, after);
-	sqlite_bind_str(s, 2, text);
-	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct agent_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-						    sqlite_column_str(s, 2, arena), sqlite_column_str(s, 3, arena),
-						    sqlite_column_str(s, 4, arena)};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_receipt, arena, ret, sizeof(*ret), max, ret_count);
 }

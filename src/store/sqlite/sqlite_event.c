@@ -1,13 +1,35 @@
 /* Events in SQLite. Rows are only ever added (two triggers see to that), so ids are dense and grow with time. */
 #include "store/sqlite/sqlite_internal.h"
 
-enum store_status store_event_add(struct store_conn *c, struct event_row *event)
+#define EVENT_COLUMNS \
+	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 " \
+	"FROM event "
+
+/* ?2: a set of kinds, ?7 envelope, ?8 memory, ?10 actor, ?11 name; see struct event_filter. */
+#define EVENT_FILTER \
+	" AND (?2 >> kind) & 1 AND (?7 = 0 OR envelope = ?7) AND (?8 = 0 OR memory = ?8 OR ((?9 >> kind) & 1 " \
+	"AND value_1 <= ?8 AND value_2 >= ?8)) AND (?10 IS NULL OR actor = ?10) " \
+	"AND (?11 IS NULL OR ((?12 >> kind) & 1 AND agent = ?11) OR ((?13 >> kind) & 1 " \
+	"AND note = ?11) OR ((?14 >> kind) & 1 AND substr(note, 1, length(?11) + 1) = ?11 || ' ')) "
+
+#define EVENT_PAGE \
+	EVENT_COLUMNS \
+	"WHERE id > ?3 AND id <= ?4 AND (?1 = 0 OR space = ?1)" \
+	EVENT_FILTER
+
+#define EVENT_PAGE_OF_HANDOFF \
+	EVENT_COLUMNS \
+	"WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" \
+	EVENT_FILTER
+
+enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_ADD);
+	static const char sql[] =
+		"INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
+		"value_1, value_2) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, event->space);
 	sqlite3_bind_int64(s, 2, event->at_ms);
 	sqlite3_bind_int(s, 3, event->kind);
@@ -22,81 +44,71 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 	sqlite3_bind_double(s, 12, event->value[1]);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		event->id = c->last_event = sqlite3_last_insert_rowid(c->db);
+		event->id = sqlite_of(c)->last_event = sqlite_last_id(c);
 	if (status == STORE_OK && c->event_added)
 		c->event_added(c->event_ctx, event);
 	return status;
 }
 
-void store_event_listen(struct store_conn *c, void (*fn)(void *ctx, const struct event_row *event), void *ctx)
-{
-	c->event_added = fn;
-	c->event_ctx = ctx;
-}
-
 /* --- Reading --- */
 
-static enum store_status read_rows(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
-				   struct event_row *ret, size_t *ret_count)
+static void read_event(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	size_t count = 0;
-	int rc;
-
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		ret[count++] = (struct event_row){
-			.id = sqlite3_column_int64(s, 0),
-			.space = sqlite3_column_int64(s, 1),
-			.at_ms = sqlite3_column_int64(s, 2),
-			.kind = sqlite3_column_int(s, 3),
-			.handoff = (uint64_t)sqlite3_column_int64(s, 4),
-			.envelope = (uint64_t)sqlite3_column_int64(s, 5),
-			.attempt = sqlite3_column_int64(s, 6),
-			.agent = sqlite_column_str(s, 7, arena),
-			.actor = sqlite_column_str(s, 8, arena),
-			.note = sqlite_column_str(s, 9, arena),
-			.memory = (uint64_t)sqlite3_column_int64(s, 10),
-			.value = {sqlite3_column_double(s, 11), sqlite3_column_double(s, 12)},
-		};
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	*(struct event_row *)ret = (struct event_row){
+		.id = sqlite3_column_int64(s, 0),
+		.space = sqlite3_column_int64(s, 1),
+		.at_ms = sqlite3_column_int64(s, 2),
+		.kind = sqlite3_column_int(s, 3),
+		.handoff = (uint64_t)sqlite3_column_int64(s, 4),
+		.envelope = (uint64_t)sqlite3_column_int64(s, 5),
+		.attempt = sqlite3_column_int64(s, 6),
+		.agent = sqlite_column_str(s, 7, arena),
+		.actor = sqlite_column_str(s, 8, arena),
+		.note = sqlite_column_str(s, 9, arena),
+		.memory = (uint64_t)sqlite3_column_int64(s, 10),
+		.value = {sqlite3_column_double(s, 11), sqlite3_column_double(s, 12)},
+	};
 }
 
-enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
-			       struct arena *arena, struct event_row *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, handoff ? SQL_EVENTS_OF_HANDOFF :
-					      space ? SQL_EVENTS_OF_SPACE : SQL_EVENTS_ALL);
+static const char events_of_handoff_sql[] =
+	EVENT_COLUMNS
+	"WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4";
+static const char events_of_space_sql[] = EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4";
+static const char events_all_sql[] = EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LIMIT ?4";
 
-	if (s == NULL)
-		return STORE_FAILED;
-	if (space)
-		sqlite3_bind_int64(s, 1, space);
-	if (handoff)
-		sqlite3_bind_int64(s, 2, (int64_t)handoff);
+enum store_status sqlite_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
+				struct arena *arena, struct event_row *ret, size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, handoff ? events_of_handoff_sql :
+					      space ? events_of_space_sql : events_all_sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, (int64_t)handoff);
 	sqlite3_bind_int64(s, 3, after);
 	sqlite3_bind_int64(s, 4, (int64_t)max);
-	return read_rows(c, s, max, arena, ret, ret_count);
+	return sqlite_read_list(c, s, read_event, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
-				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
-				   size_t *ret_count)
+static const char event_page_sql[] = EVENT_PAGE "ORDER BY id LIMIT ?5";
+static const char event_page_newest_sql[] = EVENT_PAGE "ORDER BY id DESC LIMIT ?5";
+static const char event_page_of_handoff_sql[] = EVENT_PAGE_OF_HANDOFF "ORDER BY id LIMIT ?5";
+static const char event_page_of_handoff_newest_sql[] = EVENT_PAGE_OF_HANDOFF "ORDER BY id DESC LIMIT ?5";
+
+enum store_status sqlite_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				    int64_t until, size_t max, struct arena *arena, struct event_row *ret,
+				    size_t *ret_count)
 {
-	static const enum sqlite_statement which[2][2] = {
-		{SQL_EVENT_PAGE, SQL_EVENT_PAGE_NEWEST}, {SQL_EVENT_PAGE_OF_HANDOFF, SQL_EVENT_PAGE_OF_HANDOFF_NEWEST},
+	static const char *const which[2][2] = {
+		{event_page_sql, event_page_newest_sql}, {event_page_of_handoff_sql, event_page_of_handoff_newest_sql},
 	};
 	sqlite3_stmt *s = sqlite_statement(c, which[filter->handoff > 0][filter->newest_first]);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, filter->space);
 	sqlite3_bind_int64(s, 2, filter->kinds ? (int64_t)filter->kinds : -1);
 	sqlite3_bind_int64(s, 3, after);
 	sqlite3_bind_int64(s, 4, until);
 	sqlite3_bind_int64(s, 5, (int64_t)max);
-	if (filter->handoff)
-		sqlite3_bind_int64(s, 6, (int64_t)filter->handoff);
+	sqlite3_bind_int64(s, 6, (int64_t)filter->handoff);
 	sqlite3_bind_int64(s, 7, (int64_t)filter->envelope);
 	sqlite3_bind_int64(s, 8, (int64_t)filter->memory);
 	sqlite3_bind_int64(s, 9, (int64_t)filter->range_kinds);
@@ -105,45 +117,44 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 	sqlite3_bind_int64(s, 12, (int64_t)filter->agent_kinds);
 	sqlite3_bind_int64(s, 13, (int64_t)filter->note_kinds);
 	sqlite3_bind_int64(s, 14, (int64_t)filter->word_kinds);
-	return read_rows(c, s, max, arena, ret, ret_count);
+	return sqlite_read_list(c, s, read_event, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
+enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_COUNT);
+	static const char sql[] = "SELECT count(*) FROM event WHERE space = ?1 AND handoff = ?2 AND handoff > 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite3_bind_int64(s, 2, (int64_t)handoff);
 	return sqlite_read_int(c, s, ret);
 }
 
-enum store_status store_event_last(struct store_conn *c, int64_t *ret_id)
+enum store_status sqlite_event_last(struct store_conn *c, int64_t *ret_id)
 {
+	static const char sql[] = "SELECT max(id) FROM event";
 	sqlite3_stmt *s;
 
-	if (c->last_event) {
-		*ret_id = c->last_event;
+	if (sqlite_of(c)->last_event) {
+		*ret_id = sqlite_of(c)->last_event;
 		return STORE_OK;
 	}
-	s = sqlite_statement(c, SQL_EVENT_LAST);
-	return s ? sqlite_read_int(c, s, ret_id) : STORE_FAILED;
+	s = sqlite_statement(c, sql);
+	return sqlite_read_int(c, s, ret_id);
 }
 
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+enum store_status sqlite_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
 {
+	static const char sql[] = "SELECT at FROM event WHERE id >= ?1 ORDER BY id LIMIT 1";
 	int64_t before = 0, behind = 0;
-	enum store_status status = store_event_last(c, &behind);
+	enum store_status status = sqlite_event_last(c, &behind);
 
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {
 		int64_t middle = before + (behind - before) / 2, found_ms = 0;
-		sqlite3_stmt *s = sqlite_statement(c, SQL_EVENT_AT);
+		sqlite3_stmt *s = sqlite_statement(c, sql);
 
-		if (s == NULL)
-			return STORE_FAILED;
 		sqlite3_bind_int64(s, 1, middle);
 		status = sqlite_read_int(c, s, &found_ms);
 		if (status == STORE_OK && found_ms < at_ms)

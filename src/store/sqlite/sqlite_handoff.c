@@ -1,118 +1,61 @@
-/* Handoffs, what came out of them, and how delivery to an agent goes, in SQLite. */
+/* Handoffs, and what came out of them, in SQLite. */
 #include "store/sqlite/sqlite_internal.h"
 
 #include <assert.h>
 
-/* --- Agents --- */
+/* The numbers that the texts of SQL say: states and flags of handoffs, where a result is. They are in the files of all
+ * stores and in the indexes' conditions, so none of them may ever change its meaning; a new state gets a new number. */
+_Static_assert(HANDOFF_QUEUED == 0, "state = 0");
+_Static_assert(HANDOFF_LEASED == 2, "state = 2");
+_Static_assert(HANDOFF_ACKED == 4, "state > 0 AND state < 4: under way, not queued");
+_Static_assert(HANDOFF_PARKED == 6, "state = 6");
+_Static_assert(HANDOFF_DELAYED == 1 && HANDOFF_WORKING == 3 && HANDOFF_COMPLETED == 5, "stored");
+_Static_assert(HANDOFF_EXPIRED == 7 && HANDOFF_DISCARDED == 8 && HANDOFF_STATES == 9, "stored");
+_Static_assert(RESULT_KEPT == 0 && RESULT_TEXT == 1 && RESULT_JSON == 2 && RESULT_LARGE == 3, "stored");
 
-static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_AGENT_MAKE);
-	enum store_status status;
+/* Of a handoff. The index of those untold counts on flags below FLAG_TOLD: nothing that is parked is retried. */
+enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
 
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, name);
-	sqlite3_bind_int64(s, 3, now_ms);
-	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
-	status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite3_last_insert_rowid(c->db);
-	return status;
-}
+_Static_assert(FLAG_EXHAUSTED < 2 && FLAG_TOLD == 2, "flags < 2: not told");
+_Static_assert(FLAG_RETRIED == 4, "flags & 4");
 
-enum store_status store_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
-				 int64_t *ret)
-{
-	uint64_t seen = sqlite_cache_seen(c);
-	enum store_status status;
-	sqlite3_stmt *s;
+/* What the moves of a handoff change. */
+#define HANDOFF_SET \
+	"attempt = ?10, max_attempts = ?11, leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms " \
+	"= ?16, changed_at = ?17, acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, " \
+	"progress = ?23 "
 
-	if (sqlite_cache_get(c, &sqlite_agent_id_shape, space, name, NULL, ret))
-		return STORE_OK;
-	s = sqlite_statement(c, SQL_AGENT_ID);
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, space);
-	sqlite_bind_str(s, 2, name);
-	status = sqlite_read_int(c, s, ret);
-	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
-	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
-}
+#define HANDOFF_COLUMNS \
+	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, " \
+	"h.attempt, h.max_attempts, h.leases, h.due, h.expires_at, h.ack_timeout, h.lease_ms, h.changed_at, " \
+	"h.acked_at, h.flags, h.receiver, h.fallbacks, h.reason, h.progress, CASE WHEN h.target = h.agent THEN " \
+	"NULL ELSE (SELECT name FROM agent WHERE id = h.target) END, (SELECT name " \
+	"FROM agent WHERE id = h.agent), CASE WHEN h.channel = 0 THEN NULL ELSE (SELECT name " \
+	"FROM channel WHERE id = h.channel) END FROM handoff h "
 
-enum store_status store_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
-{
-	uint64_t seen = sqlite_cache_seen(c);
-	struct target_row row = {0};
-	enum store_status status;
-	sqlite3_stmt *s;
+/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold; 0 or NULL: whatever. */
+#define HANDOFF_FILTER \
+	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
+	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
 
-	if (sqlite_cache_get(c, &sqlite_target_shape, agent, STR_NULL, NULL, ret))
-		return STORE_OK;
-	s = sqlite_statement(c, SQL_TARGET_GET);
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, agent);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		row = (struct target_row){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-					  sqlite3_column_int64(s, 2), (uint64_t)sqlite3_column_int64(s, 3)};
-	sqlite3_reset(s);
-	if (status != STORE_OK && status != STORE_NOT_FOUND)
-		return status;
-	sqlite_cache_put(c, &sqlite_target_shape, seen, agent, STR_NULL, &row);
-	*ret = row;
-	return STORE_OK;
-}
+#define HANDOFFS_OF_ENVELOPE \
+	HANDOFF_COLUMNS \
+	"INDEXED BY handoff_envelope WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" \
+	HANDOFF_FILTER
 
-enum store_status store_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_PUT);
+#define HANDOFFS_PARKED \
+	HANDOFF_COLUMNS \
+	"INDEXED BY handoff_parked WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" \
+	HANDOFF_FILTER
 
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, agent);
-	sqlite3_bind_int64(s, 2, target->seen_at_ms);
-	sqlite3_bind_int64(s, 3, target->failures);
-	sqlite3_bind_int64(s, 4, target->open_until_ms);
-	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
-	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
-	return sqlite_run(c, s);
-}
-
-enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_COUNTS);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, agent);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = (struct target_counts){sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1),
-					      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-					      sqlite3_column_int64(s, 4)};
-	sqlite3_reset(s);
-	return status;
-}
-
-enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_TARGET_BUSY);
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, agent);
-	return sqlite_read_int(c, s, ret_ms);
-}
+#define HANDOFFS \
+	HANDOFF_COLUMNS \
+	"WHERE h.id > ?1 AND h.id < ?2" \
+	HANDOFF_FILTER
 
 /* --- Handoffs --- */
 
-/* The columns that HANDOFF_INSERT and HANDOFF_PUT have in common. */
+/* The columns that inserting and changing have in common. */
 static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 {
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(h->space, h->num));
@@ -138,12 +81,13 @@ static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 	sqlite_bind_str(s, 23, h->progress);
 }
 
-static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_row *ret)
+static void read_handoff(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
+	struct handoff_row *h = ret;
 	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
 	int flags = sqlite3_column_int(s, 18);
 
-	*ret = (struct handoff_row){
+	*h = (struct handoff_row){
 		.space = (int64_t)(key >> 40),
 		.num = key & MEMORY_NUM_MAX,
 		.envelope = (uint64_t)sqlite3_column_int64(s, 1) & MEMORY_NUM_MAX,
@@ -174,49 +118,36 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, struct handoff_ro
 		.agent_name = sqlite_column_str(s, 24, arena),
 		.channel_name = sqlite_column_str(s, 25, arena),
 	};
-	if (ret->target == ret->agent)
-		ret->target_name = ret->agent_name;
-}
-
-static enum store_status one_handoff(struct store_conn *c, sqlite3_stmt *s, struct arena *arena,
-				     struct handoff_row *ret)
-{
-	enum store_status status = sqlite_step_row(c, s);
-
-	if (status == STORE_OK)
-		read_handoff(s, arena, ret);
-	sqlite3_reset(s);
-	return status;
+	if (h->target == h->agent)
+		h->target_name = h->agent_name;
 }
 
 static enum store_status last_handoff(struct store_conn *c, int64_t space, uint64_t *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_LAST);
-	enum store_status status;
+	static const char sql[] = "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2";
+	sqlite3_stmt *s;
 
-	if (s == NULL)
-		return STORE_FAILED;
-	if (c->last_space == space) {
-		*ret = c->last_handoff;
+	if (sqlite_of(c)->last_space == space) {
+		*ret = sqlite_of(c)->last_handoff;
 		return STORE_OK;
 	}
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_num(c, s, ret);
 }
 
-enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h)
+enum store_status sqlite_handoff_insert(struct store_conn *c, struct handoff_row *h)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_INSERT);
+	static const char sql[] =
+		"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, sender, state, priority, "
+		"attempt, max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags, "
+		"receiver, fallbacks, reason, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+		"?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 	uint64_t last = 0;
 	enum store_status status = last_handoff(c, h->space, &last);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	if (status != STORE_OK)
 		return status;
 	h->num = last + 1;
@@ -225,184 +156,190 @@ enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row 
 	sqlite3_bind_int64(s, 6, h->created_at_ms);
 	sqlite_bind_str(s, 7, h->from);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && !sqlite_changed(c))
 		return STORE_EXISTS;
 	if (status == STORE_OK) {
-		c->last_space = h->space;
-		c->last_handoff = h->num;
+		sqlite_of(c)->last_space = h->space;
+		sqlite_of(c)->last_handoff = h->num;
 	}
 	return status;
 }
 
-static enum store_status put_handoff(struct store_conn *c, enum sqlite_statement which, const struct handoff_row *h)
+static enum store_status put_handoff(struct store_conn *c, const char *sql, const struct handoff_row *h)
 {
-	sqlite3_stmt *s = sqlite_statement(c, which);
-	enum store_status status;
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	bind_handoff(s, h);
-	status = sqlite_run(c, s);
-	return status == STORE_OK && sqlite3_changes(c->db) == 0 ? STORE_NOT_FOUND : status;
+	return sqlite_run_change(c, s);
 }
+
+static const char handoff_put_sql[] =
+	"UPDATE handoff SET agent = ?4, state = ?8, priority = ?9, "
+	HANDOFF_SET
+	"WHERE id = ?1 AND target = ?3 AND channel = ?5";
+static const char handoff_reroute_sql[] =
+	"UPDATE handoff SET target = ?3, agent = ?4, channel = ?5, state = ?8, priority = ?9, "
+	HANDOFF_SET
+	"WHERE id = ?1";
 
 /* Target and channel seldom change, and SQLite writes the indexes of each column that it is told to set, changed or
  * not. */
-enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h)
+enum store_status sqlite_handoff_put(struct store_conn *c, const struct handoff_row *h)
 {
-	enum store_status status = put_handoff(c, SQL_HANDOFF_PUT, h);
+	enum store_status status = put_handoff(c, handoff_put_sql, h);
 
-	return status == STORE_NOT_FOUND ? put_handoff(c, SQL_HANDOFF_REROUTE, h) : status;
+	return status == STORE_NOT_FOUND ? put_handoff(c, handoff_reroute_sql, h) : status;
 }
 
-enum store_status store_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
-				    struct handoff_row *ret)
+enum store_status sqlite_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				     struct handoff_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_GET);
+	static const char sql[] = HANDOFF_COLUMNS "WHERE h.id = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
-	return one_handoff(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_handoff, arena, ret);
 }
 
-enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
-				     struct arena *arena, struct handoff_row *ret)
+enum store_status sqlite_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
+				      struct arena *arena, struct handoff_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_FIND);
+	static const char sql[] = HANDOFF_COLUMNS "WHERE h.envelope = ?1 AND h.target = ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, target);
-	return one_handoff(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_handoff, arena, ret);
 }
 
-enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
-					 uint64_t but, uint64_t *ret_num)
+enum store_status sqlite_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+					  uint64_t but, uint64_t *ret_num)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_OF_AGENT);
-	enum store_status status;
-	int64_t key = 0;
+	static const char sql[] =
+		"SELECT id FROM handoff INDEXED BY handoff_envelope WHERE envelope = ?1 "
+		"AND (agent = ?2 OR target = ?2) AND id <> ?3 LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, agent);
 	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, but));
-	status = sqlite_read_int(c, s, &key);
-	if (status == STORE_OK)
-		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
-	return status;
+	return sqlite_read_num(c, s, ret_num);
 }
 
-enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+enum store_status sqlite_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT);
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
-	return one_handoff(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_handoff, arena, ret);
 }
 
-enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+enum store_status sqlite_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_PUT_OFF);
-	enum store_status status;
-	int64_t key = 0;
+	static const char sql[] =
+		"SELECT id FROM (SELECT id, due, ack_timeout FROM handoff "
+		"WHERE agent = ?1 AND state = 0 AND (due <> expires_at OR flags & 4) "
+		"ORDER BY priority DESC, id LIMIT 1) WHERE due > ?2 + ack_timeout";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
 	sqlite3_bind_int64(s, 2, now_ms);
-	status = sqlite_read_int(c, s, &key);
-	if (status == STORE_OK)
-		*ret_num = (uint64_t)key & MEMORY_NUM_MAX;
-	return status;
+	return sqlite_read_num(c, s, ret_num);
 }
 
-enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				       struct handoff_row *ret)
+static const char handoff_behind_sql[] =
+	HANDOFF_COLUMNS
+	"WHERE h.agent = ?1 AND h.state = 0 AND h.priority = ?2 AND h.id > ?3 "
+	"AND (h.due <> h.expires_at OR h.flags & 4) ORDER BY h.id LIMIT 1";
+static const char handoff_below_sql[] =
+	HANDOFF_COLUMNS
+	"WHERE h.agent = ?1 AND h.state = 0 AND h.priority < ?2 AND (h.due <> h.expires_at OR h.flags & 4) "
+	"ORDER BY h.priority DESC, h.id LIMIT 1";
+
+enum store_status sqlite_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+					struct handoff_row *ret)
 {
-	static const enum sqlite_statement which[] = {SQL_HANDOFF_BEHIND, SQL_HANDOFF_BELOW};
+	static const char *const which[] = {handoff_behind_sql, handoff_below_sql};
 	enum store_status status = STORE_NOT_FOUND;
 
 	for (int i = 0; i < 2 && status == STORE_NOT_FOUND; i++) {
 		sqlite3_stmt *s = sqlite_statement(c, which[i]);
 
-		if (s == NULL)
-			return STORE_FAILED;
 		sqlite3_bind_int64(s, 1, h->agent);
 		sqlite3_bind_int(s, 2, h->priority);
 		if (i == 0)
 			sqlite3_bind_int64(s, 3, sqlite_memory_key(h->space, h->num));
-		status = one_handoff(c, s, arena, ret);
+		status = sqlite_read_one(c, s, read_handoff, arena, ret);
 	}
 	return status;
 }
 
-enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
-				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+enum store_status sqlite_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
+				       struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFFS_HELD);
-	size_t count = 0;
-	int rc;
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"WHERE h.agent = ?1 AND h.state > 0 AND h.state < 4 AND h.state = 2 "
+		"AND h.receiver = ?2 ORDER BY h.id LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, agent);
 	sqlite_bind_str(s, 2, receiver);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_handoff(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
+enum store_status sqlite_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_DUE);
+	static const char sql[] = HANDOFF_COLUMNS "WHERE h.due > 0 AND h.due <= ?1 ORDER BY h.due LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, now_ms);
-	return one_handoff(c, s, arena, ret);
+	return sqlite_read_one(c, s, read_handoff, arena, ret);
 }
 
-enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
+enum store_status sqlite_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_HANDOFF_NEXT_DUE);
+	static const char sql[] = "SELECT min(due) FROM handoff WHERE due > 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	return s ? sqlite_read_int(c, s, ret_ms) : STORE_FAILED;
+	return sqlite_read_int(c, s, ret_ms);
 }
+
+static const char handoffs_untold_sql[] =
+	HANDOFF_COLUMNS
+	"INDEXED BY handoff_untold WHERE h.state = 6 AND h.flags < 2 AND h.sender = ?7 AND h.id > ?1 "
+	"AND h.id < ?2 ORDER BY h.id LIMIT ?3";
+static const char handoffs_of_envelope_newest_sql[] = HANDOFFS_OF_ENVELOPE "ORDER BY h.id DESC LIMIT ?3";
+static const char handoffs_of_envelope_sql[] = HANDOFFS_OF_ENVELOPE "ORDER BY h.id LIMIT ?3";
+static const char handoffs_parked_newest_sql[] = HANDOFFS_PARKED "ORDER BY h.id DESC LIMIT ?3";
+static const char handoffs_parked_sql[] = HANDOFFS_PARKED "ORDER BY h.id LIMIT ?3";
+static const char handoffs_newest_sql[] = HANDOFFS "ORDER BY h.id DESC LIMIT ?3";
+static const char handoffs_sql[] = HANDOFFS "ORDER BY h.id LIMIT ?3";
 
 /* The statement whose index fits best. */
-static enum sqlite_statement list_statement(const struct handoff_filter *f)
+static const char *list_statement(const struct handoff_filter *f)
 {
 	if (f->untold)
-		return SQL_HANDOFFS_UNTOLD;
+		return handoffs_untold_sql;
 	if (f->envelope)
-		return f->newest_first ? SQL_HANDOFFS_OF_ENVELOPE_NEWEST : SQL_HANDOFFS_OF_ENVELOPE;
+		return f->newest_first ? handoffs_of_envelope_newest_sql : handoffs_of_envelope_sql;
 	if (f->states == 1u << HANDOFF_PARKED)
-		return f->newest_first ? SQL_HANDOFFS_PARKED_NEWEST : SQL_HANDOFFS_PARKED;
-	return f->newest_first ? SQL_HANDOFFS_NEWEST : SQL_HANDOFFS;
+		return f->newest_first ? handoffs_parked_newest_sql : handoffs_parked_sql;
+	return f->newest_first ? handoffs_newest_sql : handoffs_sql;
 }
 
-enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
-				 struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+enum store_status sqlite_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
+				  struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
-	enum sqlite_statement which = list_statement(filter);
-	sqlite3_stmt *s = sqlite_statement(c, which);
+	sqlite3_stmt *s = sqlite_statement(c, list_statement(filter));
 	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
 	int64_t to = sqlite_memory_key(filter->space + 1, 0);
-	size_t count = 0;
-	int rc;
 
 	assert(!filter->newest_first || !filter->untold);
-	if (s == NULL)
-		return STORE_FAILED;
 	if (filter->newest_first && after)
 		to = sqlite_memory_key(filter->space, after);
 	sqlite3_bind_int64(s, 1, from);
@@ -415,20 +352,17 @@ enum store_status store_handoffs(struct store_conn *c, const struct handoff_filt
 	sqlite3_bind_int(s, 8, filter->untold);
 	if (filter->envelope && !filter->untold)
 		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_handoff(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	*ret_count = count;
-	return sqlite_status(c, rc);
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
-				   const struct result_row *result)
+enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+				    const struct result_row *result)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_PUT);
+	static const char sql[] =
+		"INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens, form, memory) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
 	sqlite_bind_str(s, 2, result->result);
 	sqlite_bind_str(s, 3, result->gaps);
@@ -438,40 +372,41 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 	return sqlite_run(c, s);
 }
 
-enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
-				   struct result_row *ret)
+static void read_result(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_GET);
-	enum store_status status;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = (struct result_row){
-			.result = sqlite_column_str(s, 0, arena),
-			.gaps = sqlite_column_str(s, 1, arena),
-			.input_tokens = sqlite3_column_int64(s, 2),
-			.form = (enum result_form)sqlite3_column_int(s, 3),
-			.memory = (uint64_t)sqlite3_column_int64(s, 4),
-		};
-	sqlite3_reset(s);
-	return status;
+	*(struct result_row *)ret = (struct result_row){
+		.result = sqlite_column_str(s, 0, arena),
+		.gaps = sqlite_column_str(s, 1, arena),
+		.input_tokens = sqlite3_column_int64(s, 2),
+		.form = (enum result_form)sqlite3_column_int(s, 3),
+		.memory = (uint64_t)sqlite3_column_int64(s, 4),
+	};
 }
 
-enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+enum store_status sqlite_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+				    struct result_row *ret)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_RESULT_FIND);
-	enum store_status status;
+	static const char sql[] = "SELECT result, gaps, input_tokens, form, memory FROM result WHERE handoff = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		*ret = (struct result_row){.form = (enum result_form)sqlite3_column_int(s, 0),
-					   .memory = (uint64_t)sqlite3_column_int64(s, 1)};
-	sqlite3_reset(s);
-	return status;
+	return sqlite_read_one(c, s, read_result, arena, ret);
+}
+
+static void read_result_place(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct result_row *)ret = (struct result_row){
+		.form = (enum result_form)sqlite3_column_int(s, 0),
+		.memory = (uint64_t)sqlite3_column_int64(s, 1),
+	};
+}
+
+enum store_status sqlite_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+{
+	static const char sql[] = "SELECT form, memory FROM result WHERE handoff = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
+	return sqlite_read_one(c, s, read_result_place, NULL, ret);
 }

@@ -3,12 +3,19 @@
 
 #include <assert.h>
 
+#define MEMORY_COLUMNS \
+	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, " \
+	"v.updated_at, v.expires_at, v.importance, v.trust, v.content, v.summary, v.kind, v.tags, v.agent, v.task, " \
+	"v.metadata, v.digest "
+
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_VERSION_INSERT);
+	static const char sql[] =
+		"INSERT INTO memory_version (memory, version, updated_at, expires_at, importance, trust, content, "
+		"summary, kind, tags, agent, task, metadata, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+		"?10, ?11, ?12, ?13, ?14)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, m->num));
 	sqlite3_bind_int64(s, 2, m->version);
 	sqlite3_bind_int64(s, 3, m->updated_at_ms);
@@ -28,15 +35,15 @@ static enum store_status insert_version(struct store_conn *c, const struct memor
 
 enum store_status sqlite_tally_flush(struct store_conn *c)
 {
-	struct sqlite_tally tally = c->tally;
+	static const char sql[] =
+		"UPDATE space SET memories = memories + ?3, next_memory = max(next_memory, ?2) WHERE id = ?1";
+	struct sqlite_tally tally = sqlite_of(c)->tally;
 	sqlite3_stmt *s;
 
-	c->tally = (struct sqlite_tally){0};
+	sqlite_of(c)->tally = (struct sqlite_tally){0};
 	if (tally.added == 0)
 		return STORE_OK;
-	s = sqlite_statement(c, SQL_SPACE_ADDED);
-	if (s == NULL)
-		return STORE_FAILED;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, tally.space);
 	sqlite3_bind_int64(s, 2, tally.next_memory);
 	sqlite3_bind_int64(s, 3, tally.added);
@@ -46,23 +53,22 @@ enum store_status sqlite_tally_flush(struct store_conn *c)
 /* Makes the tally that of the space. STORE_NOT_FOUND where there is no such space. */
 static enum store_status open_tally(struct store_conn *c, int64_t space)
 {
+	static const char sql[] = "SELECT next_memory FROM space WHERE id = ?1";
 	enum store_status status = STORE_OK;
 	sqlite3_stmt *s;
 	int64_t next;
 
-	assert(!sqlite3_get_autocommit(c->db));
-	if (c->tally.space == space)
+	assert(!sqlite3_get_autocommit(sqlite_of(c)->db));
+	if (sqlite_of(c)->tally.space == space)
 		return STORE_OK;
 	status = sqlite_tally_flush(c);
 	if (status != STORE_OK)
 		return status;
-	s = sqlite_statement(c, SQL_SPACE_NEXT);
-	if (s == NULL)
-		return STORE_FAILED;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
 	status = sqlite_read_int(c, s, &next);
 	if (status == STORE_OK)
-		c->tally = (struct sqlite_tally){.space = space, .next_memory = next};
+		sqlite_of(c)->tally = (struct sqlite_tally){.space = space, .next_memory = next};
 	return status;
 }
 
@@ -73,15 +79,18 @@ static void count_memory(struct sqlite_tally *tally, uint64_t num)
 		tally->next_memory = (int64_t)num + 1;
 }
 
-enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
+enum store_status sqlite_memory_insert(struct store_conn *c, struct memory *m)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_INSERT);
-	enum store_status status = s ? open_tally(c, m->space) : STORE_FAILED;
+	static const char sql[] =
+		"INSERT INTO memory (id, version, pinned, created_at, supersedes) "
+		"VALUES (?1, 1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status = open_tally(c, m->space);
 	uint64_t num;
 
 	if (status != STORE_OK)
 		return status;
-	num = m->num ? m->num : (uint64_t)c->tally.next_memory;
+	num = m->num ? m->num : (uint64_t)sqlite_of(c)->tally.next_memory;
 	if (num > MEMORY_NUM_MAX)
 		return STORE_EXISTS;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, num));
@@ -89,66 +98,72 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m)
 	sqlite3_bind_int64(s, 3, m->created_at_ms);
 	sqlite3_bind_int64(s, 4, (int64_t)m->supersedes);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK && sqlite3_changes(c->db) == 0)
+	if (status == STORE_OK && !sqlite_changed(c))
 		return STORE_EXISTS;
 	if (status != STORE_OK)
 		return status;
-	count_memory(&c->tally, num);
+	count_memory(&sqlite_of(c)->tally, num);
 	m->num = num;
 	m->version = m->current_version = 1;
 	return insert_version(c, m);
 }
 
 /* Changes one column of a memory. */
-static enum store_status set_of_memory(struct store_conn *c, enum sqlite_statement which, int64_t space, uint64_t num,
+static enum store_status set_of_memory(struct store_conn *c, const char *sql, int64_t space, uint64_t num,
 				       int64_t value)
 {
 	int64_t key = sqlite_memory_key(space, num);
 
 	sqlite_cache_change(c, &sqlite_memory_shape, key, STR_NULL);
-	return sqlite_run_on(c, which, key, value);
+	return sqlite_run_on(c, sql, key, value);
 }
 
-enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m)
+enum store_status sqlite_memory_add_version(struct store_conn *c, const struct memory *m)
 {
-	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_VERSION, m->space, m->num, m->version);
+	static const char sql[] = "UPDATE memory SET version = ?2 WHERE id = ?1";
+	enum store_status status = set_of_memory(c, sql, m->space, m->num, m->version);
 
 	assert(m->version > 1);
 	return status == STORE_OK ? insert_version(c, m) : status;
 }
 
-enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
+enum store_status sqlite_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned)
 {
-	return set_of_memory(c, SQL_MEMORY_SET_PINNED, space, num, pinned);
+	return set_of_memory(c, "UPDATE memory SET pinned = ?2 WHERE id = ?1", space, num, pinned);
 }
 
-enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
+enum store_status sqlite_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by)
 {
-	return set_of_memory(c, SQL_MEMORY_SET_SUPERSEDED, space, num, (int64_t)by);
+	return set_of_memory(c, "UPDATE memory SET superseded_by = ?2 WHERE id = ?1", space, num, (int64_t)by);
 }
 
-enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+enum store_status sqlite_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
+	static const char forget[] =
+		"UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0";
+	static const char empty[] =
+		"UPDATE reply SET body = '' WHERE id IN (SELECT reply FROM reply_memory WHERE memory = ?1)";
 	int64_t key = sqlite_memory_key(space, num);
-	enum store_status status = set_of_memory(c, SQL_MEMORY_SET_FORGOTTEN, space, num, now_ms);
+	enum store_status status = set_of_memory(c, forget, space, num, now_ms);
 
 	if (status != STORE_OK)
 		return status;
-	c->forgot = true;
-	status = sqlite_run_on(c, SQL_REPLY_EMPTY_OF, key, 0);
+	sqlite_of(c)->forgot = true;
+	status = sqlite_run_on(c, empty, key, 0);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)	/* most memories have no kept reply */
-		status = sqlite_run_on(c, SQL_VERSION_DELETE, key, 0);
+		status = sqlite_run_on(c, "DELETE FROM memory_version WHERE memory = ?1", key, 0);
 	if (status == STORE_OK)
-		status = sqlite_run_on(c, SQL_SPACE_REMOVED, space, 0);
+		status = sqlite_run_on(c, "UPDATE space SET memories = memories - 1 WHERE id = ?1", space, 0);
 	return status;
 }
 
-/* Reads a row of SQLITE_MEMORY_COLUMNS. */
-static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret)
+/* Reads a row of MEMORY_COLUMNS. */
+static void read_memory(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
+	struct memory *m = ret;
 	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
 
-	*ret = (struct memory){
+	*m = (struct memory){
 		.space = (int64_t)(key >> 40),
 		.num = key & MEMORY_NUM_MAX,
 		.current_version = (uint32_t)sqlite3_column_int64(s, 1),
@@ -170,11 +185,18 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, struct memory *ret
 		.task = sqlite_column_str(s, 17, arena),
 		.metadata = sqlite_column_str(s, 18, arena),
 	};
-	sqlite_column_digest(s, 19, ret->digest);
+	sqlite_column_digest(s, 19, m->digest);
 }
 
-enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
-				   struct arena *arena, struct memory *ret)
+static const char memory_get_version_sql[] =
+	MEMORY_COLUMNS
+	"FROM memory m LEFT JOIN memory_version v ON v.memory = m.id AND v.version = ?2 WHERE m.id = ?1";
+static const char memory_get_sql[] =
+	MEMORY_COLUMNS
+	"FROM memory m LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version WHERE m.id = ?1";
+
+enum store_status sqlite_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
+				    struct arena *arena, struct memory *ret)
 {
 	int64_t key = sqlite_memory_key(space, num);
 	uint64_t seen = sqlite_cache_seen(c);
@@ -188,16 +210,11 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 		*ret = m;
 		return STORE_OK;
 	}
-	s = sqlite_statement(c, version ? SQL_MEMORY_GET_VERSION : SQL_MEMORY_GET);
-	if (s == NULL)
-		return STORE_FAILED;
+	s = sqlite_statement(c, version ? memory_get_version_sql : memory_get_sql);
 	sqlite3_bind_int64(s, 1, key);
 	if (version)
 		sqlite3_bind_int64(s, 2, version);
-	status = sqlite_step_row(c, s);
-	if (status == STORE_OK)
-		read_memory(s, arena, &m);
-	sqlite3_reset(s);
+	status = sqlite_read_one(c, s, read_memory, arena, &m);
 	/* The text of a forgotten memory is gone, its row is not; every other row has its text. */
 	if (status == STORE_OK && m.forgotten_at_ms != 0) {
 		if (version > m.current_version)
@@ -213,43 +230,32 @@ enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t
 	return status;
 }
 
-static enum store_status read_memories(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
-				       struct memory *ret, size_t *ret_count)
+enum store_status sqlite_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
+					 struct arena *arena, struct memory *ret, size_t *ret_count)
 {
-	size_t count = 0;
-	int rc;
+	static const char sql[] =
+		MEMORY_COLUMNS
+		"FROM memory_version v JOIN memory m ON m.id = v.memory WHERE v.memory = ?1 "
+		"AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW && count < max)
-		read_memory(s, arena, &ret[count++]);
-	sqlite3_reset(s);
-	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
-		return sqlite_status(c, rc);
-	*ret_count = count;
-	return STORE_OK;
-}
-
-enum store_status store_memory_versions(struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max,
-					struct arena *arena, struct memory *ret, size_t *ret_count)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_VERSIONS);
-
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, num));
 	sqlite3_bind_int64(s, 2, below ? (int64_t)below : INT64_MAX);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	return read_memories(c, s, max, arena, ret, ret_count);
+	return sqlite_read_list(c, s, read_memory, arena, ret, sizeof(*ret), max, ret_count);
 }
 
-enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
-				    struct arena *arena, struct memory *ret, size_t *ret_count)
+enum store_status sqlite_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+				     struct arena *arena, struct memory *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, SQL_MEMORY_SCAN);
+	static const char sql[] =
+		MEMORY_COLUMNS
+		"FROM memory m CROSS JOIN memory_version v ON v.memory = m.id AND v.version = m.version "
+		"WHERE m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	if (s == NULL)
-		return STORE_FAILED;
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	return read_memories(c, s, max, arena, ret, ret_count);
+	return sqlite_read_list(c, s, read_memory, arena, ret, sizeof(*ret), max, ret_count);
 }

@@ -135,7 +135,7 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 	return ok;
 }
 
-static bool open_database(struct store_conn *c, const char *path, enum store_mode mode, struct buf *error)
+static bool open_database(struct sqlite_conn *c, const char *path, enum store_mode mode, struct buf *error)
 {
 	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	const char *vfs = mode == STORE_WRITE ? sqlite_vfs() : NULL;
@@ -220,18 +220,50 @@ void sqlite_configure(void)
 	pthread_once(&once, configure);
 }
 
-static struct store_conn *new_connection(void)
+static void sqlite_close(struct store_conn *base)
 {
-	struct store_conn *c = mem_zalloc(sizeof(*c));
+	struct sqlite_conn *c = sqlite_of(base);
+
+	for (int i = 0; i < SQLITE_STATEMENTS; i++)
+		sqlite3_finalize(c->statements[i].s);
+	sqlite3_close(c->db);
+	if (c->owns_cache)
+		sqlite_cache_free(c->cache);
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
+	free(c);
+}
+
+static const struct store_verbs sqlite_verbs = {
+	.close = sqlite_close,
+#define SQLITE_VERB(kind, type, name, params, args) .name = sqlite_##name,
+	STORE_VERBS(SQLITE_VERB)
+#undef SQLITE_VERB
+};
+
+static const struct store_embedded sqlite_embedded = {
+	.share = sqlite_share,
+	.set_cache = sqlite_set_cache,
+	.cache_bytes = sqlite_cache_bytes,
+	.set_direct = sqlite_set_direct,
+	.backup = sqlite_backup,
+	.check = sqlite_check,
+};
+
+static struct sqlite_conn *new_connection(enum store_mode mode)
+{
+	struct sqlite_conn *c = mem_zalloc(sizeof(*c));
 
 	sqlite_configure();
+	c->base = (struct store_conn){.verbs = &sqlite_verbs, .embedded = &sqlite_embedded,
+				      .is_reader = mode == STORE_READ};
 	c->lock_fd = -1;
 	return c;
 }
 
-struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct buf *error)
+struct store_conn *sqlite_open(const char *data_dir, enum store_mode mode, struct buf *error)
 {
-	struct store_conn *c = new_connection();
+	struct sqlite_conn *c = new_connection(mode);
 	char *path = sqlite_path(data_dir, "spine.db");
 	bool ok = true;
 
@@ -244,18 +276,18 @@ struct store_conn *store_open(const char *data_dir, enum store_mode mode, struct
 	}
 	ok = ok && open_database(c, path, mode, error);
 	if (ok && mode == STORE_WRITE)
-		sqlite_checkpoint_start(c);
+		sqlite_checkpoint_start(&c->base);
 	free(path);
 	if (ok)
-		return c;
-	store_close(c);
+		return &c->base;
+	sqlite_close(&c->base);
 	return NULL;
 }
 
 struct store_conn *store_open_file(const char *file, struct buf *error)
 {
 	char *path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
-	struct store_conn *c = NULL;
+	struct sqlite_conn *c = NULL;
 	struct stat st;
 
 	if (path == NULL || stat(path, &st) != 0) {
@@ -263,17 +295,17 @@ struct store_conn *store_open_file(const char *file, struct buf *error)
 	} else if (!S_ISREG(st.st_mode)) {
 		buf_printf(error, "not a file%s", S_ISDIR(st.st_mode) ? "; --data names a data directory" : "");
 	} else {
-		c = new_connection();
+		c = new_connection(STORE_READ);
 		if (!open_database(c, path, STORE_READ, error)) {
-			store_close(c);
+			sqlite_close(&c->base);
 			c = NULL;
 		}
 	}
 	free(path);
-	return c;
+	return c ? &c->base : NULL;
 }
 
-bool store_is_missing(const char *data_dir)
+bool sqlite_is_missing(const char *data_dir)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
 	struct stat st;
@@ -283,36 +315,14 @@ bool store_is_missing(const char *data_dir)
 	return missing;
 }
 
-void store_close(struct store_conn *c)
+enum store_status sqlite_info(struct store_conn *c, struct store_info *ret)
 {
-	if (c == NULL)
-		return;
-	for (int i = 0; i < SQL_COUNT; i++)
-		sqlite3_finalize(c->statements[i]);
-	sqlite3_close(c->db);
-	if (c->owns_cache)
-		sqlite_cache_free(c->cache);
-	if (c->lock_fd >= 0)
-		close(c->lock_fd);
-	free(c);
-}
+	static const char sql[] = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int64_t bytes = 0;
+	enum store_status status = sqlite_read_int(c, s, &bytes);
 
-bool store_is_reader(const struct store_conn *c)
-{
-	return c->lock_fd < 0;
-}
-
-enum store_status store_info(struct store_conn *c, struct store_info *ret)
-{
-	sqlite3_stmt *s = sqlite_statement(c, SQL_PAGES);
-	enum store_status status = STORE_FAILED;
-
-	if (s == NULL)
-		return STORE_FAILED;
-	if (sqlite3_step(s) == SQLITE_ROW) {
-		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, sqlite3_column_int64(s, 0)};
-		status = STORE_OK;
-	}
-	sqlite3_reset(s);
+	if (status == STORE_OK)
+		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, bytes};
 	return status;
 }

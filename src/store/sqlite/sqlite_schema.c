@@ -13,6 +13,10 @@
 
 #include <stdio.h>
 
+/* The conditions of the indexes. The flags are sqlite_handoff.c's. */
+_Static_assert(HANDOFF_QUEUED == 0 && HANDOFF_ACKED == 4 && HANDOFF_PARKED == 6, "state = 0, state < 4, state = 6");
+_Static_assert(RESULT_KEPT == 0, "form INTEGER NOT NULL DEFAULT 0");
+
 static const char step_1[] =
 	"CREATE TABLE space ("
 	"  id INTEGER PRIMARY KEY,"

@@ -1,36 +1,30 @@
 /* A read transaction over several statements: without one, each of them takes and gives back the locks of the log. */
 #include "store/sqlite/sqlite_internal.h"
 
-bool store_snapshot_begin(struct store_conn *c)
+bool sqlite_snapshot_begin(struct store_conn *c)
 {
-	if (c->snapshot != SNAPSHOT_NONE || !sqlite3_get_autocommit(c->db))
+	if (sqlite_of(c)->snapshot != SNAPSHOT_NONE || !sqlite3_get_autocommit(sqlite_of(c)->db))
 		return false;
-	c->snapshot_seen = sqlite_cache_seen(c);
-	c->snapshot = SNAPSHOT_WANTED;
+	sqlite_of(c)->snapshot_seen = sqlite_cache_seen(c);
+	sqlite_of(c)->snapshot = SNAPSHOT_WANTED;
 	return true;
 }
 
 void sqlite_snapshot_open(struct store_conn *c)
 {
-	sqlite3_stmt *s;
-
 	/* Where it does not work the reads that follow will say so. */
-	c->snapshot = SNAPSHOT_OPEN;
-	s = sqlite_statement(c, SQL_READ_BEGIN);
-	if (s)
-		sqlite_run(c, s);
+	sqlite_of(c)->snapshot = SNAPSHOT_OPEN;
+	sqlite_run(c, sqlite_statement(c, "BEGIN"));
 }
 
-void store_snapshot_end(struct store_conn *c)
+void sqlite_snapshot_end(struct store_conn *c)
 {
-	enum sqlite_snapshot was = c->snapshot;
-	sqlite3_stmt *s;
+	enum sqlite_snapshot was = sqlite_of(c)->snapshot;
 
-	c->snapshot = SNAPSHOT_NONE;
-	if (was != SNAPSHOT_OPEN || sqlite3_get_autocommit(c->db))
+	sqlite_of(c)->snapshot = SNAPSHOT_NONE;
+	if (was != SNAPSHOT_OPEN || sqlite3_get_autocommit(sqlite_of(c)->db))
 		return;
-	s = sqlite_statement(c, SQL_COMMIT);
 	/* Nothing was written, so that there is nothing to lose; a transaction that stays open would be one. */
-	if (s == NULL || sqlite_run(c, s) != STORE_OK)
-		store_rollback(c);
+	if (sqlite_run(c, sqlite_statement(c, "COMMIT")) != STORE_OK)
+		sqlite_rollback(c);
 }

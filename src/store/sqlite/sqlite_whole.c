@@ -25,7 +25,7 @@ static bool make_target(const char *file, struct buf *error)
 	return true;
 }
 
-enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error)
+enum store_status sqlite_backup(struct store_conn *c, const char *file, struct buf *error)
 {
 	sqlite3_stmt *s = NULL;
 	enum store_status status;
@@ -34,7 +34,7 @@ enum store_status store_backup(struct store_conn *c, const char *file, struct bu
 	if (!make_target(file, error))
 		return STORE_FAILED;
 	path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
-	status = sqlite_status(c, sqlite3_prepare_v2(c->db, "VACUUM INTO ?1", -1, &s, NULL));
+	status = sqlite_status(c, sqlite3_prepare_v2(sqlite_of(c)->db, "VACUUM INTO ?1", -1, &s, NULL));
 	if (status == STORE_OK) {
 		sqlite3_bind_text(s, 1, path ? path : file, -1, SQLITE_STATIC);
 		status = sqlite_status(c, sqlite3_step(s));
@@ -70,7 +70,7 @@ static void add_problem(struct check *k, const char *text)
 static enum store_status check_query(struct check *k, const char *sql)
 {
 	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(k->c->db, sql, -1, &s, NULL);
+	int rc = sqlite3_prepare_v2(sqlite_of(k->c)->db, sql, -1, &s, NULL);
 
 	if (rc == SQLITE_OK) {
 		while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -89,7 +89,7 @@ static enum store_status check_digests(struct check *k)
 {
 	static const char sql[] = "SELECT memory & 1099511627775, version, content, digest FROM memory_version";
 	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(k->c->db, sql, -1, &s, NULL);
+	int rc = sqlite3_prepare_v2(sqlite_of(k->c)->db, sql, -1, &s, NULL);
 	uint8_t digest[SHA256_SIZE];
 	char text[128];
 
@@ -111,6 +111,9 @@ static enum store_status check_digests(struct check *k)
 }
 
 _Static_assert(MEMORY_NUM_MAX == 1099511627775 && MEMORY_NUM_MAX + 1 == (uint64_t)1 << 40, "& 1099511627775, >> 40");
+
+_Static_assert(HANDOFF_QUEUED == 0 && HANDOFF_STATES == 9, "state NOT BETWEEN 0 AND 8");
+_Static_assert(HANDOFF_ACKED == 4, "state < 4: open");
 
 /* What must hold between the tables; every row that a query gives is a problem. */
 static const char *const queries[] = {
@@ -156,7 +159,7 @@ static const char *const queries[] = {
 	"  WHERE c.id IS NULL OR a.id IS NULL",
 };
 
-enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
+enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
 {
 	static const char counts[] =
 		"SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope), (SELECT count(*) FROM handoff)";
@@ -168,7 +171,7 @@ enum store_status store_check(struct store_conn *c, struct store_check *ret, str
 		status = check_query(&k, queries[i]);
 	if (status == STORE_OK)
 		status = check_digests(&k);
-	if (status == STORE_OK && sqlite3_prepare_v2(c->db, counts, -1, &s, NULL) == SQLITE_OK &&
+	if (status == STORE_OK && sqlite3_prepare_v2(sqlite_of(c)->db, counts, -1, &s, NULL) == SQLITE_OK &&
 	    sqlite3_step(s) == SQLITE_ROW) {
 		k.counts.memories = sqlite3_column_int64(s, 0);
 		k.counts.envelopes = sqlite3_column_int64(s, 1);
@@ -202,17 +205,17 @@ static char *immutable_uri(const char *file)
 /* Every text against its digest: SQLite does not see a byte that has changed within one. */
 static bool verify_contents(sqlite3 *db, const char *file, struct buf *error)
 {
-	struct store_conn c = {.db = db};
+	struct sqlite_conn c = {.db = db};
 	struct buf problems;
-	struct check k = {.c = &c, .problems = &problems};
+	struct check k = {.c = &c.base, .problems = &problems};
 	bool ok;
 
 	buf_init(&problems, 1 << 20);
 	ok = check_digests(&k) == STORE_OK && k.counts.problems == 0;
 	if (!ok)
 		buf_printf(error, "%s is damaged: %.*s", file,
-			   problems.len ? (int)strcspn(problems.data, "\n") : (int)strlen(c.error),
-			   problems.len ? problems.data : c.error);
+			   problems.len ? (int)strcspn(problems.data, "\n") : (int)strlen(c.base.error),
+			   problems.len ? problems.data : c.base.error);
 	buf_release(&problems);
 	return ok;
 }

@@ -1,0 +1,230 @@
+/* Handoffs: send, look, list. Receiving and settling are in desc_receive.c and desc_settle.c. */
+#include "api/describe/descriptions.h"
+#include "api/describe/shapes.h"
+#include "core/delivery/delivery.h"
+#include "core/watch/event.h"
+
+enum { SEND_WAIT_MAX_MS = 600000, EVENTS_MAX = 1000 };
+
+/* --- A handoff --- */
+
+static void put_work_lease(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct handoff_row *h = from;
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_put_bool(w, h->state == HANDOFF_WORKING);
+}
+
+static const struct field handoff_row_fields[] = {
+	FIELD_HANDOFF_ID("id", struct handoff_row, num, "Its id."),
+	FIELD_ENVELOPE_ID("envelope_id", struct handoff_row, envelope, "What is handed over."),
+	FIELD_ENUM("state", struct handoff_row, state, &words_handoff_state, 0, "How far it is."),
+	FIELD_TEXT("from", struct handoff_row, from, 0, 0, "Who sent it.", NULLABLE),
+	FIELD_TEXT("to", struct handoff_row, agent_name, 0, 0, "Who has it now."),
+	FIELD_TEXT("target", struct handoff_row, target_name, 0, 0,
+		   "Whom the sender named; another than to where a fallback has taken over."),
+	FIELD_TEXT("channel", struct handoff_row, channel_name, 0, 0, "The channel that it came through.", NULLABLE),
+	FIELD_INT("priority", struct handoff_row, priority, 0, DELIVERY_PRIORITY_MAX, "The higher goes first."),
+	FIELD_INT("attempt", struct handoff_row, attempt, 0, NO_MAX, "Which attempt with this agent it is."),
+	FIELD_INT("max_attempts", struct handoff_row, max_attempts, 1, NO_MAX, "How many there are with each agent."),
+	FIELD_RAW("fallbacks", struct handoff_row, fallbacks, "Who is still to follow.", .raw_unset = "[]",
+		  .schema = "'type':'array','items':{'type':'string'}"),
+	FIELD_TEXT("receiver", struct handoff_row, receiver, 0, 0, "The instance that has taken it.", NULLABLE),
+	FIELD_TEXT("progress", struct handoff_row, progress, 0, 0, "The receiver's last note.", NULLABLE),
+	FIELD_TEXT("reason", struct handoff_row, reason, 0, 0, "Why the last attempt failed, or why it is parked.",
+		   NULLABLE),
+	FIELD_TIME("created_at", struct handoff_row, created_at_ms, "When it was first sent."),
+	FIELD_TIME("changed_at", struct handoff_row, changed_at_ms, "When its state last changed."),
+	FIELD_TIME("acked_at", struct handoff_row, acked_at_ms, "When it was acked.", NULLABLE),
+	FIELD_TIME("due_at", struct handoff_row, due_ms,
+		   "When something happens by itself: the next attempt, or the end of a lease or a timeout.", NULLABLE),
+	DOC_BOOL("work_lease", "Acked, and still to be heard of.", .write = put_work_lease),
+	FIELDS_END,
+};
+const struct shape shape_handoff_row = {.fields = handoff_row_fields, .size = sizeof(struct handoff_row)};
+
+static const struct field handoff_fields[] = {
+	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
+	DOC_MEMORY_ID("result_memory",
+		      "In the answer to a settling, where it is completed: the memory that its result is.", NULLABLE,
+		      MAYBE),
+	FIELDS_END,
+};
+const struct shape shape_handoff = {
+	.name = "HandoffStatus", .says = "One delivery of one envelope to one agent.", .fields = handoff_fields,
+	.size = sizeof(struct handoff_row), .warns = true,
+};
+
+static void put_event_name(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct event_row *event = from;
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_put_cstr(w, event_name(event->kind));
+}
+
+/* It is told with the envelope. */
+static void put_event_attempt(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct event_row *event = from;
+
+	(void)with;
+	if (event->envelope == 0)
+		return;
+	json_key_str(w, f->name);
+	json_put_int(w, event->attempt);
+}
+
+static const struct field event_fields[] = {
+	FIELD_INT("id", struct event_row, id, 1, NO_MAX, "Grows; the position in the history."),
+	FIELD_TIME("at", struct event_row, at_ms, "When."),
+	DOC_TEXT("event", 0, 0, "What.", .schema = "'type':'string','pattern':'^[a-z]+\\\\.[a-z_]+$'",
+		 .write = put_event_name),
+	FIELD_HANDOFF_ID("handoff", struct event_row, handoff, "The handoff that it is about.", MAYBE),
+	FIELD_ENVELOPE_ID("envelope_id", struct event_row, envelope, "The envelope that it is about.", MAYBE),
+	DOC_INT("attempt", 0, NO_MAX, "Which attempt of the handoff it is about.", MAYBE, .write = put_event_attempt),
+	FIELD_TEXT("agent", struct event_row, agent, 0, 0, "Whom it concerns.", NULLABLE),
+	FIELD_TEXT("actor", struct event_row, actor, 0, 0, "Who did it.", NULLABLE),
+	FIELD_TEXT("note", struct event_row, note, 0, 0, "What there is to say about it.", NULLABLE),
+	FIELDS_END,
+};
+const struct shape shape_event = {.name = "Event", .fields = event_fields, .size = sizeof(struct event_row)};
+
+static void put_result_state(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct result_row *r = from;
+
+	(void)with;
+	if (!r->is_forgotten)
+		return;
+	json_key_str(w, f->name);
+	json_put_cstr(w, f->words->list[0]);
+}
+
+static const struct field result_fields[] = {
+	FIELD_RAW("result", struct result_row, result, "What complete was told: any JSON.", MAYBE, .schema = "",
+		  .raw_unset = "null"),
+	FIELD_MEMORY_ID("result_memory", struct result_row, memory, "The memory whose first version is the result.",
+			NULLABLE, MAYBE),
+	DOC_ENUM("result_state", &words_result_forgotten, 0,
+		 "Where that memory was forgotten: result is null then.", MAYBE, .write = put_result_state),
+	FIELD_RAW("gaps", struct result_row, gaps, "What the receiver found missing.", MAYBE,
+		  .schema = "'type':'array'", .raw_unset = "[]"),
+	FIELD_INT("input_tokens", struct result_row, input_tokens, 0, NO_MAX, "What the receiver's model counted.",
+		  NULLABLE, MAYBE, .unset = -1),
+	FIELDS_END,
+};
+const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
+
+static const struct field history_fields[] = {
+	DOC_INCLUDE(&shape_handoff_row),
+	DOC_INCLUDE(&shape_result),
+	DOC_INT("event_count", 1, NO_MAX, "How many events there are of it."),
+	DOC_SHAPES("events", EVENTS_MAX, &shape_event, "In order; of more than 1,000 the newest."),
+	FIELDS_END,
+};
+static const struct shape history = {
+	.name = "HandoffHistory", .says = "With what happened to it, and what came out of it.",
+	.fields = history_fields, .warns = true,
+};
+
+/* --- Sending --- */
+
+static const struct field deliver_fields[] = {
+	DOC_ENVELOPE_ID("envelope_id", "An envelope that is stored. This or envelope.", .usually = "this or the next",
+			.docs = "an envelope that is stored"),
+	DOC_OBJECT("envelope", "Packed and sent with one call, instead of envelope_id.",
+		   .schema = "'anyOf':[{'$ref':'#/components/schemas/Handoff'},"
+			     "{'$ref':'#/components/schemas/Envelope1Input'},"
+			     "{'$ref':'#/components/schemas/Envelope2Input'}]",
+		   .docs = "what `POST /v1/envelopes` takes: it is packed and sent in one transaction"),
+	DOC_AGENT("to", "Who gets it; the envelope's own receiver where absent.", .usually = "the envelope's receiver",
+		  .docs = "an agent"),
+	DOC_SECONDS("wait_s", 0, SEND_WAIT_MAX_MS,
+		    "Wait so long for the ack. A delivery that times out is withdrawn until it is delivered again.",
+		    .otherwise = "0", .docs = "how long to wait for the ack, at most 600"),
+	DOC_SECONDS("ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS,
+		    "How long it may stay in the queue, and a lease last, until the attempt has failed. The agent's "
+		    "setting, or 15, where absent.", .usually = "the agent's, or 15",
+		    .docs = "how long it may stay in the queue, and a lease last, until the attempt has failed; at "
+			    "most 86,400"),
+	DOC_INT("max_attempts", 1, DELIVERY_ATTEMPTS_MAX, "The agent's setting, or 3, where absent.",
+		.usually = "the agent's, or 3", .docs = "1 to 100, with each agent"),
+	DOC_INT("priority", 0, DELIVERY_PRIORITY_MAX, "Higher ones are handed out first.", .otherwise = "5",
+		.docs = "0 to 9; the higher first, and within a priority the oldest first"),
+	DOC_AGENTS("fallbacks", DELIVERY_FALLBACKS_MAX, "Who gets it when the attempts are used up, in order.",
+		   .usually = "the agent's",
+		   .docs = "agents that get it when the attempts are used up, in order; at most 16"),
+	FIELDS_END,
+};
+static const struct shape deliver = {
+	.name = "Deliver", .fields = deliver_fields, .is_input = true,
+	.also = "'anyOf':[{'required':['envelope_id']},{'required':['envelope']}]",
+};
+
+static const struct field notice_fields[] = {
+	DOC_ENUM("event", &words_notice, 0, "What has happened."),
+	DOC_HANDOFF_ID("handoff", "To which handoff."),
+	DOC_ENVELOPE_ID("envelope_id", "Of which envelope."),
+	DOC_TEXT("to", 0, 0, "Who had it."),
+	DOC_TEXT("reason", 0, 0, "Why.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape notice = {
+	.name = "Notice", .says = "A handoff of the caller's that was parked since its last call.",
+	.fields = notice_fields,
+};
+
+static const struct field sent_fields[] = {
+	DOC_INCLUDE(&shape_handoff_row),
+	DOC_SHAPES("notices", 0, &notice, "What the caller was not told yet.", MAYBE, .min = 1),
+	FIELDS_END,
+};
+static const struct shape sent = {.name = "Sent", .fields = sent_fields, .warns = true};
+
+/* --- Operations --- */
+
+const struct description describe_deliver = {
+	.id = "deliver", .tag = "delivery", .scope = SCOPE_WRITE,
+	.summary = "Hand an envelope to an agent, and wait for the ack if asked to",
+	.says = "Delivering the same envelope to the same agent again never makes a second handoff: where it was "
+		"withdrawn it is the next attempt, while it is under way nothing changes, after the ack it returns "
+		"that ack. With wait_s, attempts and fallbacks follow within it where ack_timeout_s or fallbacks are "
+		"given. With wait_s also: 504 ack_timeout, 409 handoff_parked, 503 circuit_open, 503 draining; all but "
+		"circuit_open name the handoff.",
+	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
+	.body = {&deliver},
+	ANSWERS(ANSWER(200, "It was acked.", &sent, .headers = GIVES_LOCATION | GIVES_TRACEPARENT),
+		ANSWER(202, "It is under way.", &sent, .headers = GIVES_LOCATION | GIVES_TRACEPARENT)),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
+		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
+		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_HOP_LIMIT, P_LOOP),
+};
+
+const struct description describe_list_handoffs = {
+	.id = "listHandoffs", .tag = "delivery", .scope = SCOPE_READ,
+	.summary = "List handoffs",
+	.query = INPUT(
+		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.",
+			 .expected = "expected queued, leased, acked, completed, parked, expired or discarded"),
+		DOC_TEXT("to", 0, 0, "Those that this agent has."),
+		DOC_TEXT("from", 0, 0, "Those that this agent has sent."),
+		DOC_ENVELOPE_ID("envelope_id", "Those of this envelope."),
+		DOC_ENUM("order", &words_oldest_newest, 0, "Which comes first.", .otherwise = "'oldest'",
+			 .refusal = "is neither newest nor oldest"),
+		PAGE_SIZE, PAGE_TOKEN),
+	ANSWERS(ANSWER(200, "A page of them.",
+		       OUTPUT(DOC_SHAPES("handoffs", 0, &shape_handoff, "Those that fit."), NEXT_PAGE))),
+	REFUSES(P_INVALID_PAGE_TOKEN),
+};
+
+const struct description describe_read_handoff = {
+	.id = "readHandoff", .tag = "delivery", .scope = SCOPE_READ,
+	.summary = "Read a handoff, with what happened to it and what came out of it",
+	.path = {&path_handoff},
+	ANSWERS(ANSWER(200, "The handoff.", &history)),
+	REFUSES(P_HANDOFF_NOT_FOUND),
+};

@@ -1,0 +1,166 @@
+/* What an envelope is packed from: agent_handoff's arguments, or an envelope of either version. */
+#include "api/describe/read.h"
+#include "api/describe/shapes.h"
+#include "core/delivery/agent.h"
+#include "core/envelope/assemble.h"
+
+enum { TASK_NAME_MAX = 128, WAIVE_REASON_MAX = 2048 };
+
+#define STEPS "'$ref':'#/components/schemas/Step'"
+
+static const struct field waive_fields[] = {
+	DOC_TEXT("key", 1, 0, "The constraint.", .required = "it is the constraint that no longer holds"),
+	DOC_TEXT("reason", 1, WAIVE_REASON_MAX, "Why it no longer holds.", .required = "somebody will ask"),
+	FIELDS_END,
+};
+static const struct shape waiver = {.fields = waive_fields, .is_input = true};
+
+static const struct field resolved_fields[] = {
+	DOC_ANY("decision", "As it stands in open_decisions.", .required = "it is the open decision that was made"),
+	DOC_ANY("outcome", "What was decided."),
+	FIELDS_END,
+};
+static const struct shape resolved = {.fields = resolved_fields, .is_input = true};
+
+/* Each names the decision that it resolves. */
+static enum problem_code read_resolved(const struct field *f, const struct json *value, void *into,
+				       struct shape_reader *r)
+{
+	enum problem_code code = field_read(f, value, into, r);
+
+	for (uint32_t i = 0; code == P_OK && i < value->count; i++) {
+		const struct json *decision = json_get(&value->items[i], "decision");
+
+		if (decision && decision->type != JSON_NULL)
+			continue;
+		code = problem_set(r->problem, P_MISSING_FIELD, "decision", "decision is missing; %s",
+				   resolved_fields[0].required);
+		problem_prefix(r->problem, f->name.p, i);
+	}
+	return code;
+}
+
+static const struct field pack_fields[] = {
+	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.", .usually = "`Spine-Agent`",
+		 .docs = "who hands over"),
+	DOC_NAME("target_agent", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work",
+		 .docs = "who gets the work; `next` asks the [routes](#11-routes)"),
+	DOC_TEXT("task_summary", 1, HANDOFF_TEXT_MAX,
+		 "What the receiver is to accomplish, at most 256 KiB. Memories named in it are cited.",
+		 .required = "it says what the receiver is to accomplish",
+		 .docs = "what the receiver is to accomplish, at most 256 KiB"),
+	DOC_TEXT("intent", 1, HANDOFF_TEXT_MAX, "The user's own words. Set once, at the root.",
+		 .docs = "the user's own words. Set once, at the root (or at the first hop that has them), and "
+			 "inherited word for word; another text at a later hop is 409 `intent_conflict`"),
+	DOC_TEXT("state", 1, HANDOFF_TEXT_MAX, "Where the work stands; the parent's where absent.",
+		 .usually = "the parent's", .docs = "where the work stands"),
+	DOC_NAME("task", TASK_NAME_MAX, "A root's task; a new one where absent.",
+		 .docs = "a root's task; a new one, `task-17`, where it names none. Later hops have the root's; "
+			 "another one is 409 `task_conflict`"),
+	DOC_INT("include_recent", 0, HANDOFF_RECENT_MAX,
+		"Up to how many memories to add by relevance. What is less relevant than a floor stays behind.",
+		.otherwise = "20",
+		.docs = "up to how many memories to add by relevance, 0 to 500: those that are less relevant than 1/13 "
+			"(0.077) stay behind. The rarest words of the summary find them, as many as stand together in "
+			"49,152 memories, but at least three (in a small space all of them), and all of its words rank "
+			"what they find. Of a summary or intent of more than 4,096 bytes the first and the last 2,048 "
+			"are searched with"),
+	DOC_BOOL("include_pins", "Add what is pinned.", .otherwise = "true",
+		 .docs = "add what is pinned in this task, and what is pinned without a task, which is for the whole "
+			 "space"),
+	DOC_OBJECT("constraints", "Key to value of any type. max_tokens is the budget.", .usually = "`{}`",
+		   .docs = "key → value of any JSON type"),
+	DOC_OBJECTS("execution_history", HANDOFF_HISTORY_MAX, "Appended to the parent's.", .usually = "`[]`",
+		    .items = STEPS,
+		    .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to the "
+			    "parent's; entries that are there already are not doubled. One without `at` gets the time "
+			    "of the envelope"),
+	DOC_OBJECT("expected_output", "format, length, schema, criteria, and whatever else the receiver should know.",
+		   .usually = "`{}`",
+		   .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),
+	DOC_ARRAY("open_decisions", HANDOFF_DECISIONS_MAX, "Appended to the parent's.", .usually = "`[]`"),
+	DOC_OBJECTS("waive", HANDOFF_DECISIONS_MAX, "Inherited constraints that no longer hold.", .shape = &waiver,
+		    .usually = "`[]`",
+		    .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold"),
+	DOC_OBJECTS("resolved_decisions", HANDOFF_DECISIONS_MAX, "Taken off the open ones and put into the history.",
+		    .shape = &resolved, .read = read_resolved, .usually = "`[]`",
+		    .docs = "`[{\"decision\",\"outcome\"}]`: takes an open decision off the list and puts it into the "
+			    "history"),
+	DOC_ENVELOPE_ID("parent", "The envelope that this one continues; none makes a root.",
+			.docs = "the envelope that this one continues (`env-17`); none makes a root"),
+	DOC_ENUM("strategy", &words_strategy, 64, "What is kept where not all fits.", .otherwise = "'priority'",
+		 .docs = "`priority`, `full`, `summary`, `lazy`, see below"),
+	DOC_INT("max_hops", 1, HANDOFF_HOPS_MAX,
+		"The parent's, or 12, where absent; a later hop can only lower it.",
+		.usually = "the parent's, or 12",
+		.docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`, and the last "
+			"envelope of the chain is parked (`handoff` in the problem)"),
+	DOC_BOOL("dry_run", "true: answer without storing.", .otherwise = "false", .docs = "answer without storing"),
+	DOC_TEXT("tokenizer", 1, 64, "The receiver's, or o200k_base, where absent.", .words = &words_tokenizer,
+		 .usually = "the receiver's, or `o200k_base`", .docs = "in which tokens are counted"),
+	DOC_ENUM("scope", &words_scope, 64,
+		 "Whose memories may be added by relevance: task, those of this task and those without one; space, "
+		 "those of other tasks, too.", .otherwise = "'task'",
+		 .expected = "expected task (memories of this task and those without one) or space (those of other "
+			     "tasks, too)",
+		 .docs = "whose memories may be added by relevance: `task`, those of this task and those without one; "
+			 "`space`, those of other tasks, too. It holds for this hop and is not inherited. Anything "
+			 "else is 422"),
+	DOC_ARRAY("refs", HANDOFF_REFS_MAX, "Ids, or ranges as text: \"ms-4821 through ms-4825\".", .usually = "`[]`",
+		  .items = "'type':'string'",
+		  .docs = "ids of memories, or ranges as text (`\"ms-4821 through ms-4825\"`)"),
+	FIELDS_END,
+};
+const struct shape shape_pack = {
+	.name = "Handoff", .says = "What the sender says of the work. null is the same as absent.",
+	.fields = pack_fields, .is_input = true,
+};
+
+/* --- Whole envelopes --- */
+
+static const struct field envelope_1_fields[] = {
+	DOC_INT("version", 1, 1, "It says that this is one.", .schema = "'const':1", .required = "it is 1"),
+	DOC_NAME("target", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work"),
+	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
+	DOC_TEXT("summary", 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
+		 .required = "it says what the receiver is to accomplish"),
+	DOC_TEXT("context", 0, HANDOFF_TEXT_MAX, "Becomes the state of the work."),
+	DOC_OBJECT("constraints", "What must hold."),
+	DOC_OBJECTS("history", HANDOFF_HISTORY_MAX, "What was done before.", .items = STEPS),
+	DOC_ARRAY("memory_ids", HANDOFF_REFS_MAX, "Memories that go along.", .items = "'type':'string'"),
+	FIELDS_END,
+};
+const struct shape shape_envelope_1_input = {
+	.name = "Envelope1Input",
+	.says = "A version 1 envelope, from which a new one is packed. Fields that are not known are kept.",
+	.fields = envelope_1_fields, .is_input = true,
+};
+
+static const struct field envelope_2_task_fields[] = {
+	DOC_TEXT("summary", 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
+		 .required = "it says what the receiver is to accomplish"),
+	DOC_TEXT("intent", 1, HANDOFF_TEXT_MAX, "The user's own words."),
+	DOC_TEXT("state", 1, HANDOFF_TEXT_MAX, "Where the work stands."),
+	DOC_ARRAY("open_decisions", 0, "What is still to be decided."),
+	FIELDS_END,
+};
+static const struct shape envelope_2_task = {.fields = envelope_2_task_fields, .is_input = true};
+
+static const struct field envelope_2_fields[] = {
+	DOC_ENUM("envelope_version", &words_envelope_2, 0, "It says that this is one.", .required = "it is \"2\""),
+	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
+	DOC_NAME("to", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work"),
+	DOC_SHAPE("task", &envelope_2_task, "What is to be done.", .required = "it says what is to be done"),
+	DOC_ANY("memory", "refs[].id is read.", .schema = ""),
+	DOC_OBJECTS("history", HANDOFF_HISTORY_MAX, "What was done before.", .items = STEPS),
+	DOC_OBJECT("constraints", "What must hold."),
+	DOC_OBJECT("expected_output", "What is to come out."),
+	DOC_ANY("lineage", "parent is read.", .schema = ""),
+	FIELDS_END,
+};
+const struct shape shape_envelope_2_input = {
+	.name = "Envelope2Input",
+	.says = "A version 2 envelope, from which a new one is packed. Of it these members count; memories are asked "
+		"for by their ids. Fields that are not known are kept.",
+	.fields = envelope_2_fields, .is_input = true,
+};

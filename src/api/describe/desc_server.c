@@ -1,0 +1,165 @@
+/* Spaces, counting, and what the server says of itself. */
+#include "api/describe/descriptions.h"
+#include "api/describe/shapes.h"
+
+enum { GUARD_MAX = 16, TOKENIZER_NAME_MAX = 1024 };
+
+/* --- Spaces --- */
+
+static const struct field space_fields[] = {
+	DOC_TEXT("name", 0, 0, "The space."),
+	DOC_ENUM("guard", &words_guard, 0, "What it does about credentials in handoffs."),
+	COUNT("memories", "That are not forgotten."),
+	FIELDS_END,
+};
+static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
+
+const struct description describe_list_spaces = {
+	.id = "listSpaces", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.summary = "List the spaces of the server",
+	.says = "In the order in which they were made; the first write to a space makes it.",
+	.takes = TAKES_NO_SPACE,
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
+	ANSWERS(ANSWER(200, "A page of spaces.", OUTPUT(DOC_SHAPES("spaces", 0, WITHIN(
+		DOC_TEXT("name", 0, 0, "The space."),
+		COUNT("memories", "That are not forgotten."),
+		COUNT("handoffs_open", "Queued, leased, or being worked on."),
+		COUNT("parked", "Handoffs that wait for a person."),
+		DOC_TIME("created_at", "When it was first written to.")), "In the order in which they were made."),
+		NEXT_PAGE))),
+	REFUSES(P_INVALID_PAGE_TOKEN),
+};
+
+const struct description describe_read_space = {
+	.id = "readSpace", .tag = "spaces", .scope = SCOPE_READ,
+	.summary = "Read the settings of the space",
+	ANSWERS(ANSWER(200, "The space.", &space)),
+};
+
+const struct description describe_set_space = {
+	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.summary = "Set what the space does about credentials in handoffs",
+	.takes = TAKES_KEY | TAKES_BODY,
+	.body = {INPUT(DOC_ENUM("guard", &words_guard, GUARD_MAX, "What it does about credentials in handoffs.",
+				.min = 1, .otherwise = "'off'", .expected = "expected off, redact or refuse",
+				.docs = "what the space does about credentials in handoffs: `off`, `redact` or "
+					"`refuse` (see [6](#6-envelopes))"))},
+	ANSWERS(ANSWER(200, "The space.", &space)),
+};
+
+/* --- Counting --- */
+
+const struct description describe_count_tokens = {
+	.id = "countTokens", .tag = "tokens", .scope = SCOPE_READ,
+	.summary = "Count the tokens of a text",
+	.takes = TAKES_NO_SPACE | TAKES_BODY,
+	.body = {INPUT(
+		DOC_TEXT("text", 0, 0, "The text.", .required = "expected a string"),
+		DOC_TEXT("tokenizer", 0, TOKENIZER_NAME_MAX, "How it is counted.", .words = &words_tokenizer,
+			 .otherwise = "'o200k_base'"))},
+	ANSWERS(ANSWER(200, "The count.", OUTPUT(
+		COUNT("tokens", "How many there are."),
+		DOC_ENUM("tokenizer", &words_tokenizer, 0, "How they were counted."),
+		DOC_BOOL("estimate", "true: not counted but derived from the number of characters.")))),
+	REFUSES(P_UNKNOWN_TOKENIZER),
+};
+
+/* --- Health and status --- */
+
+static const struct field health_fields[] = {
+	DOC_ENUM("status", &words_health, 0, "How it is."),
+	DOC_ENUM("reason", &words_not_ready, 0, "Of 503.", MAYBE),
+	FIELDS_END,
+};
+static const struct shape health = {.name = "Health", .fields = health_fields};
+
+const struct description describe_health = {
+	.id = "health", .tag = "server", .scope = SCOPE_OPEN,
+	.summary = "Does the process serve?",
+	.takes = TAKES_NO_SPACE,
+	ANSWERS(ANSWER(200, "It does.", &health)),
+};
+
+const struct description describe_readiness = {
+	.id = "readiness", .tag = "server", .scope = SCOPE_OPEN,
+	.summary = "Does the server take requests?",
+	.takes = TAKES_NO_SPACE,
+	ANSWERS(ANSWER(200, "It does.", &health), ANSWER(503, "It does not; reason says why.", &health)),
+};
+
+static const struct field dropped_fields[] = {
+	COUNT("refused", "It refused the batch."),
+	COUNT("rejected", "It took the batch but for these."),
+	COUNT("behind", "It took nothing for too long."),
+	COUNT("stopped", "The server stopped."),
+	FIELDS_END,
+};
+static const struct shape dropped = {.fields = dropped_fields};
+
+static const struct field status_fields[] = {
+	DOC_TEXT("version", 0, 0, "Of the server."),
+	DOC_ENUM("status", &words_status, 0, "Whether it takes requests."),
+	DOC_INT("pid", NO_MIN, NO_MAX, "Of the process."),
+	DOC_TIME("started_at", "When it started."),
+	DOC_INT("uptime_s", NO_MIN, NO_MAX, "Since then."),
+	DOC_TEXT("space", 0, 0, "The space that was asked about."),
+	COUNT("memories", "In the space."),
+	DOC_SHAPE("store", WITHIN(
+		DOC_TEXT("engine", 0, 0, "What keeps it."),
+		DOC_INT("schema", NO_MIN, NO_MAX, "The version of its form."),
+		COUNT("bytes", "How large it is."),
+		DOC_TEXT("data", 0, 0, "The folder.")), "Where everything is kept."),
+	DOC_SHAPE("http", WITHIN(
+		COUNT("connections", "Open now."), COUNT("requests", "Since the start."),
+		COUNT("requests_active", "Being answered now."), COUNT("refused", "Before they were read.")),
+		"Connections and requests."),
+	DOC_SHAPE("writer", WITHIN(
+		COUNT("queued", "Waiting now."), COUNT("writes", "Since the start."),
+		COUNT("commits", "Since the start; a commit holds many writes.")), "What writes to the store."),
+	DOC_SHAPE("events", WITHIN(COUNT("streams", "Open now.")), "Those who watch."),
+	DOC_SHAPE("traces", WITHIN(
+		COUNT("exported", "Spans that the collector took."),
+		COUNT("dropped", "Spans that it did not get, for whichever reason."),
+		DOC_SHAPE("dropped_by", &dropped,
+			  "The same by reason: it refused the batch; it took the batch but for some; it took nothing "
+			  "for too long, and they lay too far behind; the server stopped."),
+		COUNT("failed_posts", "Posts that had to be tried again.")), "null where no spans are exported.",
+		NULLABLE),
+	FIELDS_END,
+};
+static const struct shape status = {.name = "Status", .fields = status_fields, .warns = true};
+
+const struct description describe_status = {
+	.id = "status", .tag = "server", .scope = SCOPE_READ, .tool = "spine_status",
+	.summary = "The server, its store, and the space",
+	ANSWERS(ANSWER(200, "The status.", &status)),
+};
+
+/* --- What describes the API --- */
+
+const struct description describe_list_schemas = {
+	.id = "listSchemas", .tag = "server", .scope = SCOPE_OPEN,
+	.summary = "List the JSON Schemas of the envelopes",
+	.takes = TAKES_NO_SPACE,
+	ANSWERS(ANSWER(200, "The schemas.", OUTPUT(DOC_SHAPES("schemas", 0, WITHIN(
+		DOC_TEXT("name", 0, 0, "Its name."),
+		DOC_TEXT("title", 0, 0, "What it describes."),
+		DOC_TEXT("url", 0, 0, "Where it is, on this server.",
+			 .schema = "'type':'string','format':'uri-reference'")), "The newest first.")))),
+};
+
+const struct description describe_read_schema = {
+	.id = "readSchema", .tag = "server", .scope = SCOPE_OPEN,
+	.summary = "Read a JSON Schema (2020-12)",
+	.takes = TAKES_NO_SPACE, .path = {&path_schema},
+	ANSWERS(OTHER(200, "The schema.", .media = "application/schema+json",
+		 .schema = "'type':'object','required':['$schema','$id']")),
+	REFUSES(P_NOT_FOUND),
+};
+
+const struct description describe_openapi = {
+	.id = "openapi", .tag = "server", .scope = SCOPE_OPEN,
+	.summary = "This document",
+	.takes = TAKES_NO_SPACE,
+	ANSWERS(OTHER(200, "OpenAPI 3.1.", .schema = "'type':'object','required':['openapi','info','paths']")),
+};

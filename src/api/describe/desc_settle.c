@@ -1,0 +1,90 @@
+/* What a receiver answers: ack, nack, reject, progress, complete, need. */
+#include "api/describe/descriptions.h"
+#include "api/describe/shapes.h"
+#include "core/delivery/delivery.h"
+#include "core/delivery/handoff_id.h"
+
+enum { NOTE_MAX = 4096, GAPS_MAX = 1000, NEED_MAX = 1000 };
+
+#define LEASE \
+	DOC_TEXT("lease", 1, HANDOFF_ID_SIZE, "What came with the handoff.", .component = "Lease", \
+		 .required = "it came with the handoff, as in ho-12.1", \
+		 .docs = "what came with the handoff, as in `ho-12.1`")
+#define WORK_LEASE \
+	DOC_SECONDS("work_lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, \
+		    "Acked, but to be heard of again by then, or the work comes back.", \
+		    .docs = "acked, but to be heard of again within that time, or the work comes back")
+#define GAPS \
+	DOC_ARRAY("gaps", GAPS_MAX, "What the receiver found missing.", .usually = "`[]`", \
+		  .docs = "what the receiver found missing; at most 1,000"), \
+	DOC_INT("input_tokens", 0, INT32_MAX, "What its model counted.", .docs = "what the receiver's model counted")
+#define REASON(sentence) DOC_TEXT("reason", 0, NOTE_MAX, sentence)
+
+#define SETTLED ANSWERS(ANSWER(200, "The handoff.", &shape_handoff))
+#define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_STALE_LEASE, P_ALREADY_SETTLED)
+
+const struct description describe_ack = {
+	.id = "ack", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "Accept it",
+	.says = "The same ack again is answered as before.",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, WORK_LEASE, GAPS)},
+	SETTLED, SETTLES,
+};
+
+const struct description describe_nack = {
+	.id = "nack", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "Give it back: the attempt has failed",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, REASON("Why not now."),
+		       DOC_SECONDS("delay_s", 0, DELIVERY_TIMEOUT_MAX_MS,
+				   "Until the next attempt; a backoff where absent.", .usually = "a backoff",
+				   .docs = "until the next attempt"))},
+	SETTLED, SETTLES,
+};
+
+const struct description describe_reject = {
+	.id = "reject", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "Refuse it for good: a fallback gets it, or it is parked",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, REASON("Why not by this agent."))},
+	SETTLED, SETTLES,
+};
+
+const struct description describe_progress = {
+	.id = "progress", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "Renew the lease, or the work lease",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, DOC_TEXT("note", 0, NOTE_MAX, "How far it is."), WORK_LEASE)},
+	SETTLED, SETTLES,
+};
+
+const struct description describe_complete = {
+	.id = "complete", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "End it with a result",
+	.says = "Also without an ack before, to whose gaps its own are added. The same again is answered as before; "
+		"with another result it is 409 already_settled.",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, GAPS,
+		       DOC_ANY("result", "Any JSON, at most 1 MiB. It becomes a memory of the task (kind output), "
+			       "unless it says nothing, or no memory may hold it: one that is too large, or text with "
+			       "a NUL character.", .schema = "",
+			       .docs = "any JSON, at most 1 MiB. It becomes a memory: see [Results](#results)"),
+		       DOC_BOOL("remember", "false: it becomes no memory.", .otherwise = "true",
+				.docs = "`false`: the result becomes no memory"))},
+	SETTLED, SETTLES,
+};
+
+const struct description describe_need = {
+	.id = "need", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_need",
+	.summary = "Ask for memories that the envelope does not show",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, DOC_MEMORY_REFS("refs", NEED_MAX, "The memories.",
+					      .required = "it is a list of ids of memories, as in [\"ms-4821\"]",
+					      .docs = "ids of memories, at most 1,000"))},
+	ANSWERS(ANSWER(200, "The handoff.", OUTPUT(
+		DOC_SHAPES("memories", 0, &shape_memory, "What was found."),
+		DOC_SHAPES("missing", 0, &shape_missing, "What was not found.", .component = "NotFound"),
+		DOC_SHAPE("handoff", &shape_handoff, "The handoff, with its lease renewed.")))),
+	SETTLES,
+};

@@ -1,0 +1,49 @@
+#include "api/describe/describe.h"
+
+bool field_is_required(const struct shape *s, const struct field *f)
+{
+	if (s->is_patch)
+		return false;
+	return s->is_input ? f->required != NULL : !f->is_maybe;
+}
+
+bool field_is_nullable(const struct shape *s, const struct field *f)
+{
+	return s->is_input ? f->required == NULL : f->is_nullable;
+}
+
+bool field_is_shown(const struct shape *s, const struct field *f)
+{
+	return !s->is_patch || (!f->is_immutable && !f->is_new_only);
+}
+
+const struct field *shape_find(const struct shape *s, struct str name)
+{
+	const struct field *found = NULL;
+
+	for (const struct field *f = s->fields; f->type != TYPE_END && found == NULL; f++) {
+		if (f->type == TYPE_INCLUDE)
+			found = shape_find(f->shape, name);
+		else if (str_eq(f->name, name))
+			found = f;
+	}
+	return found;
+}
+
+const struct operation *operation_find(const char *id)
+{
+	for (const struct operation *o = operations; o->pattern; o++)
+		if (strcmp(o->description->id, id) == 0)
+			return o;
+	return NULL;
+}
+
+const char *scope_name(enum scope scope)
+{
+	static const char *const names[] = {
+		[SCOPE_OPEN] = "open",       [SCOPE_READ] = "read",   [SCOPE_WRITE] = "write",
+		[SCOPE_RECEIVE] = "receive", [SCOPE_ADMIN] = "admin",
+	};
+
+	return names[scope];
+}

@@ -1,0 +1,53 @@
+/* What several descriptions share: shapes, pieces of addresses, parameters of pages. */
+#ifndef SPINE_API_DESCRIBE_SHAPES_H
+#define SPINE_API_DESCRIBE_SHAPES_H
+
+#include "api/describe/describe.h"
+#include "api/describe/words.h"
+
+/* --- For writing tables --- */
+
+#define FIELDS(...) .fields = (const struct field[]){__VA_ARGS__, FIELDS_END}
+#define ANSWERS(...) .answers = (const struct answer[]){__VA_ARGS__, {.status = 0}}
+#define ANSWER(n, text, what, ...) {.status = (n), .says = (text), .shape = (what), __VA_ARGS__}
+/* One that has no shape; or, without a sentence, another form of the answer before it. */
+#define OTHER(n, text, ...) {.status = (n), .says = (text), __VA_ARGS__}
+#define REFUSES(...) .problems = (const enum problem_code[]){__VA_ARGS__, P_OK}
+/* Parameters, or a body, that only this operation has. */
+#define INPUT(...) &(const struct shape){.is_input = true, FIELDS(__VA_ARGS__)}
+/* An answer that only this operation has. */
+#define OUTPUT(...) &(const struct shape){.warns = true, FIELDS(__VA_ARGS__)}
+/* An object within another. */
+#define WITHIN(...) &(const struct shape){FIELDS(__VA_ARGS__)}
+#define COUNT(name, says, ...) DOC_INT(name, 0, NO_MAX, says, __VA_ARGS__)
+
+/* --- Pages --- */
+
+enum { LIST_SIZE_MAX = 1000 };
+
+#define PAGE_SIZE \
+	DOC_INT("page_size", 1, LIST_SIZE_MAX, "How many to answer at most.", .otherwise = "20", \
+		.component = "PageSize")
+#define PAGE_SIZE_OF_TASK \
+	DOC_INT("page_size", 1, LIST_SIZE_MAX, "How many envelopes to answer at most.", .otherwise = "1000", \
+		.component = "PageSizeOfTask")
+#define PAGE_TOKEN \
+	DOC_TEXT("page_token", 0, 0, "next_page_token of the page before, with the same query.", \
+		 .component = "PageToken")
+#define NEXT_PAGE DOC_TEXT("next_page_token", 0, 0, "Where the next page begins.", .component = "NextPageToken")
+
+/* --- Pieces of addresses --- */
+
+extern const struct field path_memory, path_memory_ref, path_envelope, path_other_envelope, path_task, path_name,
+	path_handoff, path_subscriber, path_alert, path_schema;
+
+/* --- Shapes --- */
+
+extern const struct shape shape_memory, shape_memory_input, shape_memory_patch, shape_found, shape_missing;
+extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_input;
+extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
+extern const struct shape shape_handoff_row;	/* the same for what every handoff says */
+extern const struct shape shape_result;		/* the same for what came of it */
+extern const struct shape shape_handoff, shape_event, shape_decision, shape_queue;
+
+#endif

@@ -1,0 +1,16 @@
+/* Answers, written by their descriptions. */
+#ifndef SPINE_API_DESCRIBE_WRITE_H
+#define SPINE_API_DESCRIBE_WRITE_H
+
+#include "api/describe/describe.h"
+
+/* Writes a struct as an object. What is not set (a text whose p is NULL, an id or a time of 0, a number that is the
+ * field's unset) is absent or null, whichever the field says. A field without a member, and without a function of its
+ * own, is left out. Allocates nothing. */
+void shape_write(const struct shape *s, const void *from, struct json_writer *w);
+/* The same for fields whose functions need something that the struct does not hold; with is handed to them. */
+void shape_write_with(const struct shape *s, const void *from, const void *with, struct json_writer *w);
+/* Only the members, into an object that the caller has begun and ends. */
+void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w);
+
+#endif

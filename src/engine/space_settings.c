@@ -1,0 +1,61 @@
+#include "engine/space_settings.h"
+
+#include "core/watch/event.h"
+#include "engine/engine.h"
+#include "engine/queues.h"
+#include "engine/watch.h"
+
+/* One that does not exist is as one with nothing in it. */
+static enum problem_code read_space(struct op *op, struct store_conn *c)
+{
+	struct space_settings *s = (struct space_settings *)op;
+	int64_t guard = 0;
+	enum store_status status = STORE_OK;
+
+	if (op->space)
+		status = store_space_guard(c, op->space, &guard);
+	if (op->space && status == STORE_OK)
+		status = store_space_count(c, op->space, &s->memories);
+	s->guard = (enum redact_policy)guard;
+	return op_stored(op, status);
+}
+
+static enum problem_code set_space(struct op *op, struct store_conn *c)
+{
+	struct space_settings *s = (struct space_settings *)op;
+	enum store_status status = store_space_set_guard(c, op->space, s->guard);
+
+	op->told = (struct event_row){.kind = EVENT_SPACE_SET};
+	if (status == STORE_OK)
+		status = store_space_count(c, op->space, &s->memories);
+	return op_stored(op, status);
+}
+
+static enum problem_code list_spaces(struct op *op, struct store_conn *c)
+{
+	struct space_list *l = (struct space_list *)op;
+	size_t max = l->page.size + 1, sum_count = 0;
+	struct queues_sum *sums = NULL;
+	struct writer_stats writer;
+	enum store_status status;
+
+	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
+	l->queued = arena_calloc(op->arena, max, sizeof(*l->queued));
+	status = store_spaces(c, (int64_t)l->page.position, max, op->arena, l->rows, &l->count);
+	l->more = page_cut(&l->page, &l->count);
+	writer_stats(op->engine->writer, &writer);
+	if (status == STORE_OK)
+		status = queues_read(watch_queues(op->engine->watch), c, writer.commits, 0, op->arena, NULL, NULL,
+				     &sums, &sum_count);
+	for (size_t i = 0; status == STORE_OK && i < l->count; i++)
+		l->queued[i] = queues_sum_of(sums, sum_count, l->rows[i].id).counts;
+	return op_stored(op, status);
+}
+
+const struct op_kind space_get_kind = {.name = "space_get", .size = sizeof(struct space_settings), .read = read_space};
+const struct op_kind space_set_kind = {
+	.name = "space_set", .size = sizeof(struct space_settings), .flags = OP_CREATES, .run = set_space,
+};
+const struct op_kind space_list_kind = {
+	.name = "space_list", .size = sizeof(struct space_list), .flags = OP_NO_SPACE, .read = list_spaces,
+};

@@ -1,0 +1,17 @@
+/* What an engine says of itself: its store, its writer, and how many memories a space has. */
+#ifndef SPINE_ENGINE_STATUS_GET_H
+#define SPINE_ENGINE_STATUS_GET_H
+
+#include "engine/op.h"
+
+struct status_get {
+	struct op op;
+	/* Out. */
+	struct store_info store;
+	struct writer_stats writer;
+	int64_t memories;		/* of the space */
+};
+
+extern const struct op_kind status_get_kind;
+
+#endif

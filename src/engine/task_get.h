@@ -1,0 +1,45 @@
+/* The envelopes of a task, and what each hop kept of what was there before it. */
+#ifndef SPINE_ENGINE_TASK_GET_H
+#define SPINE_ENGINE_TASK_GET_H
+
+#include "core/envelope/fidelity.h"
+#include "engine/op.h"
+#include "engine/page.h"
+
+/* A page of them. Their memories' texts are not read: what is told here does not need them. */
+struct task_get {
+	struct op op;
+	/* In. */
+	struct str task;
+	struct page page;		/* its position is an envelope */
+	/* Out. */
+	struct envelope *envelopes;
+	size_t count;
+	bool more;
+	struct envelope newest;		/* of all pages */
+};
+
+extern const struct op_kind task_get_kind;
+
+struct task_score {
+	double score;
+	double core;			/* the intent and the constraints alone: what must never be lost */
+};
+
+struct task_hop {
+	bool has_parent, has_root;	/* one that is gone is not compared with */
+	struct fidelity kept;		/* of the parent */
+	struct task_score of_root;
+};
+
+struct task_fidelity {
+	struct task_get task;
+	/* Out. */
+	struct task_hop *hops;		/* one for each envelope of the page */
+	bool has_root;
+	struct task_score score;	/* what the newest envelope has of the first one */
+};
+
+extern const struct op_kind task_fidelity_kind;
+
+#endif

@@ -1,0 +1,26 @@
+/* The tasks of a space, with what a person knows them again by. */
+#ifndef SPINE_ENGINE_TASK_LIST_H
+#define SPINE_ENGINE_TASK_LIST_H
+
+#include "engine/op.h"
+#include "engine/page.h"
+
+struct task_about {
+	struct str intent;	/* p == NULL: nobody said what the user wants */
+	struct str summary;	/* what its first envelope asks for */
+};
+
+struct task_list {
+	struct op op;
+	/* In. */
+	struct page page;	/* its position is a task's id */
+	/* Out. */
+	struct task_row *rows;
+	struct task_about *abouts;
+	size_t count;
+	bool more;
+};
+
+extern const struct op_kind task_list_kind;
+
+#endif

@@ -1,0 +1,397 @@
+/* Handoffs, and what came out of them, in memory. */
+#include "store/ram/ram_internal.h"
+
+#include <assert.h>
+
+/* --- Orders --- */
+
+static bool due_before(const void *a, const void *b)
+{
+	const struct ram_handoff *x = a, *y = b;
+
+	return x->row.due_ms != y->row.due_ms ? x->row.due_ms < y->row.due_ms : ram_compare_handoffs(a, b) < 0;
+}
+
+static void due_set_pos(void *item, size_t pos)
+{
+	((struct ram_handoff *)item)->due_pos = pos;
+}
+
+void ram_due_init(struct ram_store *s)
+{
+	heap_init(&s->due, due_before, due_set_pos);
+}
+
+/* The order of its agent that it stands in; NULL: none. */
+static struct ram_index *place_of(struct ram_agent *a, enum handoff_state state)
+{
+	if (state == HANDOFF_QUEUED)
+		return &a->queue;
+	return state < HANDOFF_ACKED ? &a->flight : NULL;
+}
+
+/* Out of the orders that it stands in, and back into those where it belongs. */
+static void take_out(struct ram_store *s, struct ram_handoff *h)
+{
+	struct ram_agent *a = ram_agent_at(s, h->row.agent);
+	struct ram_index *place = place_of(a, h->row.state);
+
+	a->counts[h->row.state]--;
+	if (place)
+		ram_index_remove(place, h);
+	if (h->row.due_ms > 0)
+		heap_remove(&s->due, h->due_pos);
+}
+
+static void put_in(struct ram_store *s, struct ram_handoff *h)
+{
+	struct ram_agent *a = ram_agent_at(s, h->row.agent);
+	struct ram_index *place = place_of(a, h->row.state);
+
+	a->counts[h->row.state]++;
+	if (place)
+		ram_index_add(s, place, h);
+	if (h->row.due_ms > 0)
+		heap_insert(&s->due, h);
+}
+
+void ram_handoff_restore(struct ram_store *s, struct ram_handoff *h, const struct handoff_row *row)
+{
+	bool is_rerouted = h->row.target != row->target;
+
+	take_out(s, h);
+	if (is_rerouted)
+		ram_index_remove(&s->envelope_handoffs, h);
+	h->row = *row;
+	if (is_rerouted)
+		ram_index_add(s, &s->envelope_handoffs, h);
+	put_in(s, h);
+}
+
+void ram_handoff_withdraw(struct ram_store *s, struct ram_handoff *h)
+{
+	take_out(s, h);
+	ram_index_remove(&s->handoffs, h);
+	ram_index_remove(&s->envelope_handoffs, h);
+}
+
+/* --- Writing --- */
+
+struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uint64_t num)
+{
+	return ram_index_find(&s->handoffs, &(struct ram_handoff){.row = {.space = space, .num = num}});
+}
+
+uint64_t ram_handoff_last(const struct ram_store *s, int64_t space)
+{
+	size_t end = ram_index_from(&s->handoffs, &(struct ram_handoff){.row = {.space = space + 1}});
+	const struct ram_handoff *h = end ? s->handoffs.rows[end - 1] : NULL;
+
+	return h && h->row.space == space ? h->row.num : 0;
+}
+
+static struct ram_handoff *handoff_of(const struct ram_store *s, int64_t space, uint64_t envelope, int64_t target)
+{
+	return ram_index_find(&s->envelope_handoffs, &(struct ram_handoff){
+		.row = {.space = space, .envelope = envelope, .target = target}});
+}
+
+static struct str name_of_agent(const struct ram_store *s, int64_t id)
+{
+	const struct ram_agent *a = ram_agent_at(s, id);
+
+	return a ? a->row.name : STR_NULL;
+}
+
+/* The row with texts that live as long as the store. */
+static struct handoff_row with_own_texts(struct ram_store *s, const struct handoff_row *h)
+{
+	const struct ram_channel *channel = ram_index_at(&s->channels, h->channel);
+	struct handoff_row row = *h;
+
+	row.from = ram_text(s, h->from);
+	row.channel_name = channel ? channel->row.name : STR_NULL;
+	row.target_name = name_of_agent(s, h->target);
+	row.agent_name = name_of_agent(s, h->agent);
+	row.receiver = ram_text(s, h->receiver);
+	row.fallbacks = ram_text(s, h->fallbacks);
+	row.reason = ram_text(s, h->reason);
+	row.progress = ram_text(s, h->progress);
+	return row;
+}
+
+enum store_status ram_handoff_insert(struct store_conn *c, struct handoff_row *h)
+{
+	struct ram_store *s = ram_of(c);
+	struct ram_handoff *made;
+
+	if (handoff_of(s, h->space, h->envelope, h->target))
+		return STORE_EXISTS;
+	h->num = ram_handoff_last(s, h->space) + 1;
+	made = ram_new(s, sizeof(*made));
+	made->row = with_own_texts(s, h);
+	made->due_pos = HEAP_NONE;
+	ram_index_add(s, &s->handoffs, made);
+	ram_index_add(s, &s->envelope_handoffs, made);
+	put_in(s, made);
+	ram_note(s, RAM_HANDOFF_ADDED)->at = made;
+	return STORE_OK;
+}
+
+enum store_status ram_handoff_put(struct store_conn *c, const struct handoff_row *h)
+{
+	struct ram_store *s = ram_of(c);
+	struct ram_handoff *kept = ram_handoff_at(s, h->space, h->num);
+	struct handoff_row row;
+
+	if (kept == NULL)
+		return STORE_NOT_FOUND;
+	row = with_own_texts(s, h);
+	row.envelope = kept->row.envelope;
+	row.created_at_ms = kept->row.created_at_ms;
+	row.from = kept->row.from;
+	if (row.target != kept->row.target && handoff_of(s, row.space, row.envelope, row.target))
+		return STORE_EXISTS;
+	ram_save(s, RAM_HANDOFF, kept, sizeof(kept->row));
+	ram_handoff_restore(s, kept, &row);
+	return STORE_OK;
+}
+
+/* --- Reading --- */
+
+static enum store_status give(const struct ram_handoff *h, struct handoff_row *ret)
+{
+	if (h == NULL)
+		return STORE_NOT_FOUND;
+	*ret = h->row;
+	return STORE_OK;
+}
+
+enum store_status ram_handoff_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
+				  struct handoff_row *ret)
+{
+	(void)arena;
+	return give(ram_handoff_at(ram_of(c), space, num), ret);
+}
+
+enum store_status ram_handoff_find(struct store_conn *c, int64_t space, uint64_t envelope, int64_t target,
+				   struct arena *arena, struct handoff_row *ret)
+{
+	(void)arena;
+	return give(handoff_of(ram_of(c), space, envelope, target), ret);
+}
+
+/* The next handoff of the envelope; *at is where its handoffs begin at first. NULL: that was the last. */
+static const struct ram_handoff *next_of_envelope(const struct ram_store *s, int64_t space, uint64_t envelope,
+						  size_t *at)
+{
+	const struct ram_index *handoffs = &s->envelope_handoffs;
+	const struct ram_handoff *h = *at < handoffs->count ? handoffs->rows[(*at)++] : NULL;
+
+	return h && h->row.space == space && h->row.envelope == envelope ? h : NULL;
+}
+
+static size_t first_of_envelope(const struct ram_store *s, int64_t space, uint64_t envelope)
+{
+	return ram_index_from(&s->envelope_handoffs, &(struct ram_handoff){
+		.row = {.space = space, .envelope = envelope, .target = INT64_MIN}});
+}
+
+enum store_status ram_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
+				       uint64_t but, uint64_t *ret_num)
+{
+	const struct ram_store *s = ram_of(c);
+	size_t at = first_of_envelope(s, space, envelope);
+	const struct ram_handoff *h;
+
+	while ((h = next_of_envelope(s, space, envelope, &at)))
+		if (h->row.num != but && (h->row.agent == agent || h->row.target == agent)) {
+			*ret_num = h->row.num;
+			return STORE_OK;
+		}
+	return STORE_NOT_FOUND;
+}
+
+enum store_status ram_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+
+	(void)arena;
+	return give(a && a->queue.count ? a->queue.rows[0] : NULL, ret);
+}
+
+/* The first in the agent's queue, from a place on, that is not due for its sender's sake alone. */
+static const struct ram_handoff *first_patient(const struct ram_agent *a, size_t from)
+{
+	for (size_t i = from; i < a->queue.count; i++) {
+		const struct ram_handoff *h = a->queue.rows[i];
+
+		if (h->row.due_ms != h->row.expires_at_ms || h->row.is_retried)
+			return h;
+	}
+	return NULL;
+}
+
+enum store_status ram_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	const struct ram_handoff *h = a ? first_patient(a, 0) : NULL;
+
+	if (h == NULL || h->row.due_ms <= now_ms + h->row.ack_timeout_ms)
+		return STORE_NOT_FOUND;
+	*ret_num = h->row.num;
+	return STORE_OK;
+}
+
+enum store_status ram_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
+				     struct handoff_row *ret)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), h->agent);
+	struct ram_handoff from = {.row = {.space = h->space, .num = h->num + 1, .priority = h->priority}};
+
+	(void)arena;
+	return give(a ? first_patient(a, ram_index_from(&a->queue, &from)) : NULL, ret);
+}
+
+enum store_status ram_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
+				    struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	size_t count = 0;
+
+	(void)arena;
+	for (size_t i = 0; a && receiver.p && i < a->flight.count && count < max; i++) {
+		const struct ram_handoff *h = a->flight.rows[i];
+
+		if (h->row.state == HANDOFF_LEASED && h->row.receiver.p && str_eq(h->row.receiver, receiver))
+			ret[count++] = h->row;
+	}
+	*ret_count = count;
+	return STORE_OK;
+}
+
+enum store_status ram_handoff_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *ret)
+{
+	const struct ram_handoff *first = heap_first(&ram_of(c)->due);
+
+	(void)arena;
+	return give(first && first->row.due_ms <= now_ms ? first : NULL, ret);
+}
+
+enum store_status ram_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	const struct ram_handoff *first = heap_first(&ram_of(c)->due);
+
+	*ret_ms = first ? first->row.due_ms : 0;
+	return STORE_OK;
+}
+
+/* --- Lists --- */
+
+/* Nothing but the sender's name counts where the untold are asked for. */
+static bool is_wanted(const struct handoff_filter *f, const struct handoff_row *h)
+{
+	if (f->untold)
+		return h->state == HANDOFF_PARKED && !h->is_told && !h->is_retried && f->from.p && h->from.p &&
+		       str_eq(h->from, f->from);
+	return (f->states == 0 || (f->states >> h->state & 1)) && (f->agent == 0 || h->agent == f->agent) &&
+	       (f->channel == 0 || h->channel == f->channel) &&
+	       (f->envelope == 0 || h->envelope == f->envelope) &&
+	       (f->from.p == NULL || (h->from.p && str_eq(h->from, f->from)));
+}
+
+/* Those of one envelope stand in the order of their targets: each is put where its number belongs. */
+static size_t list_of_envelope(const struct ram_store *s, const struct handoff_filter *f, uint64_t after, size_t max,
+			       struct handoff_row *ret)
+{
+	size_t at = first_of_envelope(s, f->space, f->envelope), count = 0;
+	const struct ram_handoff *h;
+
+	while ((h = next_of_envelope(s, f->space, f->envelope, &at))) {
+		bool is_in = f->newest_first ? after == 0 || h->row.num < after : h->row.num > after;
+		size_t to = count;
+
+		if (!is_in || !is_wanted(f, &h->row))
+			continue;
+		while (to > 0 && (f->newest_first ? ret[to - 1].num < h->row.num : ret[to - 1].num > h->row.num))
+			to--;
+		if (to == max)
+			continue;
+		count += count < max;
+		memmove(ret + to + 1, ret + to, (count - to - 1) * sizeof(*ret));
+		ret[to] = h->row;
+	}
+	return count;
+}
+
+static size_t list_all(const struct ram_store *s, const struct handoff_filter *f, uint64_t after, size_t max,
+		       struct handoff_row *ret)
+{
+	struct ram_handoff edge = {.row = {.space = f->space, .num = f->newest_first ? after : after + 1}};
+	size_t at, count = 0;
+
+	if (f->newest_first && after == 0)
+		edge.row.space++;
+	at = ram_index_from(&s->handoffs, &edge);
+	while (count < max && (f->newest_first ? at > 0 : at < s->handoffs.count)) {
+		const struct ram_handoff *h = s->handoffs.rows[f->newest_first ? --at : at++];
+
+		if (h->row.space != f->space)
+			break;
+		if (is_wanted(f, &h->row))
+			ret[count++] = h->row;
+	}
+	return count;
+}
+
+enum store_status ram_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
+			       struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	bool is_of_envelope = filter->envelope && !filter->untold;
+
+	(void)arena;
+	assert(!filter->newest_first || !filter->untold);
+	*ret_count = (is_of_envelope ? list_of_envelope : list_all)(ram_of(c), filter, after, max, ret);
+	return STORE_OK;
+}
+
+/* --- Results --- */
+
+enum store_status ram_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+				 const struct result_row *result)
+{
+	struct ram_store *s = ram_of(c);
+	struct ram_handoff *h = ram_handoff_at(s, space, handoff);
+
+	assert(h);
+	ram_save(s, RAM_BYTES, &h->result, sizeof(h->result));
+	ram_save(s, RAM_BYTES, &h->has_result, sizeof(h->has_result));
+	h->result = *result;
+	h->result.result = ram_text(s, result->result);
+	h->result.gaps = ram_text(s, result->gaps);
+	h->result.is_forgotten = false;
+	h->has_result = true;
+	return STORE_OK;
+}
+
+enum store_status ram_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
+				 struct result_row *ret)
+{
+	const struct ram_handoff *h = ram_handoff_at(ram_of(c), space, handoff);
+
+	(void)arena;
+	if (h == NULL || !h->has_result)
+		return STORE_NOT_FOUND;
+	*ret = h->result;
+	return STORE_OK;
+}
+
+enum store_status ram_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret)
+{
+	struct result_row row;
+	enum store_status status = ram_result_get(c, space, handoff, NULL, &row);
+
+	if (status == STORE_OK)
+		*ret = (struct result_row){.form = row.form, .memory = row.memory};
+	return status;
+}

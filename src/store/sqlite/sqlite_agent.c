@@ -1,0 +1,254 @@
+/* Agents, and how delivery to them goes, in SQLite. */
+#include "store/sqlite/sqlite_internal.h"
+
+_Static_assert(HANDOFF_QUEUED == 0, "state = 0");
+_Static_assert(HANDOFF_DELAYED == 1, "state = 1, state <> 1");
+_Static_assert(HANDOFF_LEASED == 2 && HANDOFF_WORKING == 3, "state = 2, state = 3");
+_Static_assert(HANDOFF_ACKED == 4, "state > 0 AND state < 4: under way, not queued");
+_Static_assert(HANDOFF_PARKED == 6, "state = 6");
+
+static void read_agent(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	*(struct agent_row *)ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
+						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+}
+
+/* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
+enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
+				   struct agent_row *ret)
+{
+	static const char sql[] =
+		"SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name = ?2";
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status = STORE_OK;
+	struct agent_row row = {0};
+	sqlite3_stmt *s;
+
+	if (!sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, &row)) {
+		s = sqlite_statement(c, sql);
+		sqlite3_bind_int64(s, 1, space);
+		sqlite_bind_str(s, 2, name);
+		status = sqlite_read_one(c, s, read_agent, arena, &row);
+		if (status == STORE_OK || status == STORE_NOT_FOUND)
+			sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name, &row);
+	}
+	if (status == STORE_OK && row.name.p == NULL)
+		status = STORE_NOT_FOUND;
+	if (status == STORE_OK)
+		*ret = row;
+	return status;
+}
+
+enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
+{
+	static const char sql[] =
+		"INSERT INTO agent (space, name, settings, created_at, updated_at) "
+		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (space, name) DO UPDATE "
+		"SET settings = excluded.settings, updated_at = excluded.updated_at";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, agent->name);
+	sqlite_bind_str(s, 3, agent->settings);
+	sqlite3_bind_int64(s, 4, agent->created_at_ms);
+	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
+	sqlite_cache_change(c, &sqlite_agent_shape, space, agent->name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, agent->name);
+	return sqlite_run(c, s);
+}
+
+enum store_status sqlite_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
+				struct agent_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT name, settings, created_at, updated_at FROM agent "
+		"WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, after.p ? after : STR(""));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return sqlite_read_list(c, s, read_agent, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+static void read_place(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	*(struct agent_place *)ret = (struct agent_place){
+		.id = sqlite3_column_int64(s, 0),
+		.space = sqlite3_column_int64(s, 1),
+		.space_name = sqlite_column_str(s, 2, arena),
+		.name = sqlite_column_str(s, 3, arena),
+		.settings = sqlite_column_str(s, 4, arena),
+	};
+}
+
+enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, int64_t after, size_t max,
+					struct arena *arena, struct agent_place *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT a.id, a.space, s.name, a.name, a.settings FROM agent a JOIN space s ON s.id = a.space "
+		"WHERE a.id > ?1 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, after);
+	sqlite_bind_str(s, 2, text);
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return sqlite_read_list(c, s, read_place, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
+{
+	static const char sql[] =
+		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status;
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	sqlite3_bind_int64(s, 3, now_ms);
+	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		*ret = sqlite_last_id(c);
+	return status;
+}
+
+enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
+				  int64_t *ret)
+{
+	static const char sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+	sqlite3_stmt *s;
+
+	if (sqlite_cache_get(c, &sqlite_agent_id_shape, space, name, NULL, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, sql);
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	status = sqlite_read_int(c, s, ret);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
+	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
+}
+
+/* --- Targets --- */
+
+static void read_target(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct target_row *)ret = (struct target_row){
+		.seen_at_ms = sqlite3_column_int64(s, 0),
+		.failures = sqlite3_column_int64(s, 1),
+		.open_until_ms = sqlite3_column_int64(s, 2),
+		.probe = (uint64_t)sqlite3_column_int64(s, 3),
+	};
+}
+
+enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
+{
+	static const char sql[] = "SELECT seen_at, failures, open_until, probe FROM target WHERE agent = ?1";
+	uint64_t seen = sqlite_cache_seen(c);
+	struct target_row row = {0};
+	enum store_status status;
+	sqlite3_stmt *s;
+
+	if (sqlite_cache_get(c, &sqlite_target_shape, agent, STR_NULL, NULL, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, sql);
+	sqlite3_bind_int64(s, 1, agent);
+	status = sqlite_read_one(c, s, read_target, NULL, &row);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return status;
+	sqlite_cache_put(c, &sqlite_target_shape, seen, agent, STR_NULL, &row);
+	*ret = row;
+	return STORE_OK;
+}
+
+enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
+{
+	static const char sql[] =
+		"INSERT INTO target (agent, seen_at, failures, open_until, probe) "
+		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent) DO UPDATE "
+		"SET seen_at = excluded.seen_at, failures = excluded.failures, open_until = excluded.open_until, "
+		"probe = excluded.probe";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, target->seen_at_ms);
+	sqlite3_bind_int64(s, 3, target->failures);
+	sqlite3_bind_int64(s, 4, target->open_until_ms);
+	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
+	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
+	return sqlite_run(c, s);
+}
+
+static void read_counts(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct target_counts *)ret = (struct target_counts){
+		.queued = sqlite3_column_int64(s, 0) + sqlite3_column_int64(s, 1),
+		.leased = sqlite3_column_int64(s, 2),
+		.working = sqlite3_column_int64(s, 3),
+		.parked = sqlite3_column_int64(s, 4),
+	};
+}
+
+enum store_status sqlite_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret)
+{
+	static const char sql[] =
+		"SELECT (SELECT count(*) FROM handoff WHERE agent = ?1 AND state = 0), (SELECT count(*) "
+		"FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 1), (SELECT count(*) "
+		"FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 2), (SELECT count(*) "
+		"FROM handoff WHERE agent = ?1 AND state > 0 AND state < 4 AND state = 3), (SELECT count(*) "
+		"FROM handoff WHERE agent = ?1 AND state = 6)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	return sqlite_read_one(c, s, read_counts, NULL, ret);
+}
+
+enum store_status sqlite_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms)
+{
+	static const char sql[] =
+		"SELECT coalesce(max(due), 0) FROM (SELECT due FROM handoff "
+		"WHERE agent = ?1 AND state > 0 AND state < 4 AND state <> 1 LIMIT 64)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	return sqlite_read_int(c, s, ret_ms);
+}
+
+enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx)
+{
+	static const char sql[] =
+		"SELECT a.id, a.space, a.name, q.queued, q.leased, q.working, q.parked, coalesce(t.seen_at, 0), "
+		"coalesce(t.failures, 0), coalesce(t.open_until, 0), coalesce(t.probe, 0) "
+		"FROM (SELECT agent, sum(queued) AS queued, sum(leased) AS leased, sum(working) AS working, "
+		"sum(parked) AS parked FROM (SELECT agent, count(*) AS queued, 0 AS leased, 0 AS working, 0 AS "
+		"parked FROM handoff WHERE state = 0 GROUP BY agent UNION ALL SELECT agent, sum(state = 1), "
+		"sum(state = 2), sum(state = 3), 0 FROM handoff WHERE state > 0 "
+		"AND state < 4 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, count(*) "
+		"FROM handoff WHERE state = 6 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, 0 "
+		"FROM target WHERE failures > 0 OR open_until > 0) GROUP BY agent) q JOIN agent a ON a.id = q.agent "
+		"LEFT JOIN target t ON t.agent = q.agent ORDER BY q.agent";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int rc;
+
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		struct queue_row row = {
+			.agent = sqlite3_column_int64(s, 0),
+			.space = sqlite3_column_int64(s, 1),
+			.name = {(const char *)sqlite3_column_text(s, 2), (size_t)sqlite3_column_bytes(s, 2)},
+			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
+				   sqlite3_column_int64(s, 6)},
+			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
+				   (uint64_t)sqlite3_column_int64(s, 10)},
+		};
+
+		fn(ctx, &row);
+	}
+	sqlite3_reset(s);
+	return sqlite_status(c, rc);
+}

@@ -1,0 +1,537 @@
+#include "host_internal.h"
+
+#include "base/mem.h"
+#include "store/ram/ram.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVENTS_AT_ONCE = 500, SPACES = 2, RETRY_MS = 1000 };
+
+/* --- Requests --- */
+
+struct request *host_request(struct host *h, enum step_kind kind, int64_t space)
+{
+	struct request *q = h->free_requests;
+
+	if (q) {
+		h->free_requests = q->next_free;
+	} else {
+		q = mem_zalloc(sizeof(*q));
+		q->room = mem_alloc(REQUEST_ROOM);
+		q->host = h;
+	}
+	q->step = (struct step){.kind = kind, .space = space, .max_take = 1};
+	q->serial = ++h->serials;
+	q->ctx = NULL;
+	q->is_with_engine = q->is_gone = false;
+	arena_init_room(&q->arena, q->room, REQUEST_ROOM);
+	return q;
+}
+
+void host_release(struct host *h, struct request *q)
+{
+	arena_release(&q->arena);
+	q->serial = 0;
+	q->next_free = h->free_requests;
+	h->free_requests = q;
+}
+
+struct step *request_step(struct request *q)
+{
+	return &q->step;
+}
+
+void request_set_ctx(struct request *q, void *ctx)
+{
+	q->ctx = ctx;
+}
+
+void *request_ctx(const struct request *q)
+{
+	return q->ctx;
+}
+
+uint64_t request_serial(const struct request *q)
+{
+	return q->serial;
+}
+
+/* --- The owner of the operations --- */
+
+static void post(struct op *op, void (*fn)(void *op))
+{
+	struct host *h = ((struct request *)op->ctx)->host;
+
+	if (h->post_count == h->post_cap) {
+		h->post_cap = h->post_cap ? 2 * h->post_cap : 256;
+		h->posts = mem_reallocarray(h->posts, h->post_cap, sizeof(*h->posts));
+	}
+	h->posts[h->post_count++] = (struct post){op, fn};
+}
+
+/* An answer that was kept is about the same envelope. */
+static void check_replay(struct host *h, const struct request *q)
+{
+	uint64_t num = q->step.row.num, envelope = q->step.envelope ? q->step.envelope : q->step.order.envelope;
+
+	if (num && (num > ram_handoff_count(h->store, q->step.space) ||
+		    ram_handoff(h->store, q->step.space, num)->envelope != envelope))
+		trace_fail(h->trace, "the answer that was kept for env-%llu tells of ho-%llu",
+			   (unsigned long long)envelope, (unsigned long long)num);
+	h->tally->replays++;
+}
+
+static void finish(struct op *op)
+{
+	struct request *q = op->ctx;
+	struct host *h = q->host;
+
+	request_read(q);
+	if (q->step.code == P_STORE_FULL && h->planned != STORE_FULL)
+		trace_fail(h->trace, "the store was called full, and is not");
+	h->refused += q->step.code == P_STORE_FULL;
+	if (q->step.is_replayed)
+		check_replay(h, q);
+	else if (!q->is_gone)
+		check_promise(h->check, &q->step);
+	list_remove(&q->link);
+	q->is_with_engine = false;
+	if (q->ctx)
+		h->world.done(h->world.ctx, q, !q->is_gone);
+	else
+		host_release(h, q);
+}
+
+static bool is_gone(const struct op *op)
+{
+	return ((const struct request *)op->ctx)->is_gone;
+}
+
+static void keep(struct op *op, struct kept_reply *ret)
+{
+	ret->status = 200;
+	ret->body = request_write(op->ctx);
+}
+
+static void wait_for(struct op *op, int64_t wait_ms)
+{
+	struct request *q = op->ctx;
+
+	q->host->world.wait(q->host->world.ctx, q, wait_ms);
+}
+
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+
+void host_submit(struct host *h, struct request *q, int64_t now_ms)
+{
+	h->now_ms = now_ms;
+	if (h->engine == NULL) {
+		h->world.done(h->world.ctx, q, false);
+		return;
+	}
+	request_fill(q);
+	q->u.op.owner = &owner;
+	q->is_with_engine = true;
+	list_init(&q->link);
+	list_add(&h->requests, &q->link);
+	if (q->step.kind == STEP_TAKE || q->step.kind == STEP_JOIN)
+		op_may_wait(&q->u.op, q->step.wait_ms);
+	engine_run(&q->u.op);
+}
+
+void host_wait_is_over(struct host *h, struct request *q, uint64_t serial, bool is_gone)
+{
+	(void)h;
+	if (q->serial != serial || !q->is_with_engine)
+		return;
+	q->is_gone |= is_gone;
+	engine_nudge(&q->u.op);
+}
+
+/* --- Following --- */
+
+static void on_committed(void *ctx, const int64_t *agents, size_t count)
+{
+	struct host *h = ctx;
+
+	(void)agents;
+	(void)count;
+	h->follower_is_woken = true;
+}
+
+static void on_event(struct host *h, const struct event_row *event)
+{
+	if (event->id != h->follower_at + 1)
+		trace_fail(h->trace, "the follower was given event %lld after %lld", (long long)event->id,
+			   (long long)h->follower_at);
+	h->follower_at = event->id;
+}
+
+/* Reads on from its cursor, which a crash does not move. */
+static void follow(struct host *h)
+{
+	struct event_row *page = h->follower_page;
+	struct arena arena;
+	size_t count = EVENTS_AT_ONCE;
+
+	h->follower_is_woken = false;
+	arena_init(&arena);
+	while (count == EVENTS_AT_ONCE) {
+		if (store_events(h->reader->conn, 0, 0, h->follower_at, EVENTS_AT_ONCE, &arena, page, &count) !=
+		    STORE_OK)
+			trace_fail(h->trace, "the follower cannot read");
+		for (size_t i = 0; i < count; i++)
+			on_event(h, &page[i]);
+		arena_release(&arena);
+	}
+}
+
+void host_check_follower(struct host *h)
+{
+	if (h->engine)
+		follow(h);
+	if (h->follower_at != (int64_t)ram_event_total(h->store))
+		trace_fail(h->trace, "the follower is at event %lld of %zu", (long long)h->follower_at,
+			   ram_event_total(h->store));
+}
+
+/* --- Life --- */
+
+static int64_t clock_of(void *ctx)
+{
+	return ((const struct host *)ctx)->now_ms;
+}
+
+static void open_engine(struct host *h)
+{
+	struct engine_config config = {
+		.data_dir = h->address, .log = &h->log, .key_ttl_ms = HOST_KEY_TTL_MS, .max_queue = 100000,
+		.seed = h->seed++, .rules = alert_rules_default, .is_stepped = true, .now_ms = clock_of, .ctx = h,
+	};
+	struct buf error;
+
+	buf_init(&error, 4096);
+	h->engine = engine_open(&config, &error);
+	h->reader = h->engine ? engine_reader_open(h->engine, &error) : NULL;
+	if (h->reader == NULL)
+		trace_fail(h->trace, "the engine cannot be opened: %.*s", STR_ARG(buf_str(&error)));
+	buf_release(&error);
+	record_begin(h, h->engine->store);
+	h->listener.committed = on_committed;
+	h->listener.ctx = h;
+	engine_listen(h->engine, &h->listener);
+	engine_start(h->engine);
+	h->is_behind = true;
+}
+
+static void close_engine(struct host *h)
+{
+	if (h->engine == NULL)
+		return;
+	engine_reader_close(h->reader);
+	engine_free(h->engine);
+	h->engine = NULL;
+	h->reader = NULL;
+}
+
+struct host *host_new(struct trace *trace, struct tally *tally, struct host_world world)
+{
+	struct host *h = mem_zalloc(sizeof(*h));
+
+	h->world = world;
+	h->trace = trace;
+	h->tally = tally;
+	h->follower_page = mem_calloc(EVENTS_AT_ONCE, sizeof(*h->follower_page));
+	log_init(&h->log, open("/dev/null", O_WRONLY | O_CLOEXEC), LOG_ERROR, LOG_TEXT);
+	list_init(&h->requests);
+	record_init(h);
+	return h;
+}
+
+void host_free(struct host *h)
+{
+	close_engine(h);
+	store_close(h->store);
+	while (h->free_requests) {
+		struct request *q = h->free_requests;
+
+		h->free_requests = q->next_free;
+		free(q->room);
+		free(q);
+	}
+	for (size_t i = 0; i <= SPACES; i++)
+		free((void *)(uintptr_t)h->templates[i].body.p);
+	record_release(h);
+	free(h->follower_page);
+	free(h->posts);
+	free(h);
+}
+
+/* After a run that failed nothing is in order: what it had is left behind. */
+struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults)
+{
+	static unsigned stores;
+	struct buf error;
+
+	if (h->has_failed) {
+		h->engine = NULL;
+		h->free_requests = NULL;
+	}
+	close_engine(h);
+	if (h->store && !h->has_failed)
+		store_close(h->store);
+	h->has_failed = true;	/* until host_end says otherwise */
+	h->faults = *faults;
+	h->random = seed;
+	h->seed = seed;
+	h->post_count = 0;
+	h->follower_at = 0;
+	h->planned = STORE_OK;
+	h->is_killed = h->commit_is_kept = false;
+	memset(h->keys, 0, HOST_KEYS * sizeof(*h->keys));
+	list_init(&h->requests);
+	snprintf(h->address, sizeof(h->address), "ram:sim-%u", ++stores);
+	buf_init(&error, 4096);
+	h->store = store_open(h->address, STORE_WRITE, &error);
+	if (h->store == NULL)
+		trace_fail(h->trace, "the store cannot be made: %.*s", STR_ARG(buf_str(&error)));
+	buf_release(&error);
+	return h->store;
+}
+
+void host_end(struct host *h)
+{
+	h->has_failed = false;
+}
+
+/* The engine is the one that writes from here on; who looks must not be in its way. */
+static void look_only(struct host *h)
+{
+	struct buf error;
+	struct store_conn *reader;
+
+	buf_init(&error, 4096);
+	reader = store_open(h->address, STORE_READ, &error);
+	store_close(h->store);
+	h->store = reader;
+	buf_release(&error);
+}
+
+static void run_posts(struct host *h)
+{
+	for (size_t i = 0; i < h->post_count; i++)
+		h->posts[i].fn(h->posts[i].op);
+	h->post_count = 0;
+}
+
+/* A real envelope in each space: others are made in its likeness. */
+static void make_template(struct host *h, int64_t space)
+{
+	struct request *q = host_request(h, STEP_PACK, space);
+	struct envelope_row row;
+	struct arena arena;
+
+	host_submit(h, q, h->now_ms);
+	engine_step(h->engine);
+	run_posts(h);
+	arena_init(&arena);
+	if (store_envelope_get(h->reader->conn, space, 1, &arena, &row) != STORE_OK)
+		trace_fail(h->trace, "no envelope can be packed");
+	free((void *)(uintptr_t)h->templates[space].body.p);
+	row.body.p = mem_strndup(row.body.p, row.body.n);
+	row.task = STR("a task");
+	row.considered = STR_NULL;
+	h->templates[space] = row;
+	arena_release(&arena);
+}
+
+void host_start(struct host *h, struct check *check, int64_t now_ms)
+{
+	h->check = check;
+	h->now_ms = now_ms;
+	look_only(h);
+	check_look(check, h->store);
+	open_engine(h);
+	for (int64_t space = 1; space <= SPACES; space++)
+		make_template(h, space);
+}
+
+struct store_conn *host_store(const struct host *h)
+{
+	return h->store;
+}
+
+void host_calm(struct host *h)
+{
+	h->faults = (struct host_faults){0};
+}
+
+void host_restart(struct host *h, int64_t now_ms)
+{
+	h->now_ms = now_ms;
+	open_engine(h);
+}
+
+bool host_is_up(const struct host *h)
+{
+	return h->engine != NULL;
+}
+
+bool host_has_work(const struct host *h)
+{
+	struct writer_stats stats = {0};
+
+	if (h->engine)
+		writer_stats(h->engine->writer, &stats);
+	return stats.queued > 0 || h->post_count > 0;
+}
+
+int64_t host_wake_at(const struct host *h)
+{
+	return h->engine ? engine_wake_at(h->engine) : 0;
+}
+
+/* Not recorded: it is not what is being looked at. */
+uint64_t host_envelope(struct host *h, int64_t space, int64_t now_ms)
+{
+	struct envelope_row row = h->templates[space];
+	struct store_conn *c = h->engine ? h->engine->store : NULL;
+	static const char *const names[] = {"", "first", "second"};
+
+	if (c == NULL || atomic_load(&h->engine->failed) ||
+	    numbers_next(h->engine->numbers, h->reader->conn, str_of(names[space]), space, &row.num) != STORE_OK)
+		return 0;
+	row.created_at_ms = now_ms;
+	if (h->real_verbs->begin(c) != STORE_OK || store_envelope_insert(c, &row) != STORE_OK ||
+	    h->real_verbs->commit(c) != STORE_OK)
+		trace_fail(h->trace, "env-%llu cannot be stored", (unsigned long long)row.num);
+	return row.num;
+}
+
+/* --- Faults --- */
+
+static void plan_faults(struct host *h)
+{
+	uint64_t dice = random_below(&h->random, 1000000), verb = 1 + random_below(&h->random, 40);
+	bool is_kept = random_chance(&h->random, 500);
+
+	h->is_killed = h->commit_is_kept = h->has_committed = false;
+	h->rollbacks = h->refused = 0;
+	h->planned = STORE_OK;
+	if (dice < h->faults.killed_before + h->faults.verb_failed) {
+		h->is_killed = dice < h->faults.killed_before;
+		h->planned = STORE_FAILED;
+		ram_fail(h->store, STORE_FAILED, verb, 1 << 20);
+		return;
+	}
+	dice -= h->faults.killed_before + h->faults.verb_failed;
+	if (dice < h->faults.full) {
+		h->planned = STORE_FULL;
+		ram_fail(h->store, STORE_FULL, 1 + verb / 3, random_below(&h->random, 12));
+		return;
+	}
+	dice -= h->faults.full;
+	if (dice < h->faults.commit_failed) {
+		h->planned = STORE_FAILED;
+		h->commit_is_kept = is_kept;
+		ram_fail_commit(h->store, is_kept);
+	}
+}
+
+/* The process is gone. Whoever has no answer gets none. */
+static bool die(struct host *h, enum tally_fault fault)
+{
+	static const char *const why[FAULT_KINDS] = {
+		[FAULT_KILLED_BEFORE_COMMIT] = "killed in a transaction",
+		[FAULT_KILLED_AFTER_COMMIT] = "killed before it answered",
+		[FAULT_VERB_FAILED] = "the store failed", [FAULT_COMMIT_FAILED_LOST] = "a commit failed and is lost",
+		[FAULT_COMMIT_FAILED_KEPT] = "a commit failed and is there",
+	};
+
+	trace_note(h->trace, h->now_ms, why[fault], 0);
+	h->tally->faults[fault]++;
+	h->post_count = 0;
+	close_engine(h);
+	ram_heal(h->store);
+	while (!list_is_empty(&h->requests)) {
+		struct request *q = LIST_ELEMENT(h->requests.next, struct request, link);
+
+		list_remove(&q->link);
+		q->is_with_engine = false;
+		h->world.done(h->world.ctx, q, false);
+	}
+	check_whole(h->check);
+	return false;
+}
+
+/* --- Ticks --- */
+
+/* The store has failed: the engine says so to everybody, and is closed. */
+static bool fail(struct host *h)
+{
+	bool is_commit = store_is_failed(h->engine->store);
+
+	if (h->is_killed)
+		return die(h, FAULT_KILLED_BEFORE_COMMIT);
+	run_posts(h);
+	return die(h, !is_commit ? FAULT_VERB_FAILED
+		      : h->commit_is_kept ? FAULT_COMMIT_FAILED_KEPT : FAULT_COMMIT_FAILED_LOST);
+}
+
+/* It may look too early, never too late; where it could not do what was due, a while later. */
+static void check_clock(struct host *h)
+{
+	int64_t due_ms = ram_next_due(h->store), wake_ms = engine_wake_at(h->engine);
+
+	if (due_ms && h->is_behind && due_ms < h->now_ms + RETRY_MS)
+		due_ms = h->now_ms + RETRY_MS;
+	if (due_ms && (wake_ms == 0 || wake_ms > due_ms))
+		trace_fail(h->trace, "something is due at %lld, and the engine wakes at %lld", (long long)due_ms,
+			   (long long)wake_ms);
+}
+
+/* Whoever has no answer waits, and for something that has not happened. Only the one to blame is refused. */
+static void check_requests(struct host *h)
+{
+	if (h->refused > h->rollbacks)
+		trace_fail(h->trace, "%zu were refused, and %zu transactions", h->refused, h->rollbacks);
+	if (host_has_work(h))
+		return;
+	for (struct list *l = h->requests.next; l != &h->requests; l = l->next) {
+		struct request *q = LIST_ELEMENT(l, struct request, link);
+
+		if (!q->u.op.wait.is_waiting)
+			trace_fail(h->trace, "a %s is neither answered nor waits", step_name(q->step.kind));
+		check_waits(h->check, &q->step, q->step.kind == STEP_SEND ? q->u.send.row.num : 0);
+	}
+}
+
+bool host_tick(struct host *h, int64_t now_ms)
+{
+	int64_t wake_ms = host_wake_at(h);
+
+	assert(h->engine);
+	h->now_ms = now_ms;
+	if (!host_has_work(h) && (wake_ms == 0 || wake_ms > now_ms))
+		return true;
+	plan_faults(h);
+	engine_step(h->engine);
+	if (atomic_load(&h->engine->failed))
+		return fail(h);
+	ram_heal(h->store);
+	if (h->planned == STORE_FULL && h->rollbacks)
+		h->tally->faults[FAULT_FULL]++;
+	if (h->has_committed && random_below(&h->random, 1000000) < h->faults.killed_after)
+		return die(h, FAULT_KILLED_AFTER_COMMIT);
+	run_posts(h);
+	check_clock(h);
+	check_requests(h);
+	if (h->follower_is_woken && random_chance(&h->random, 200))
+		follow(h);
+	return true;
+}

@@ -1,0 +1,207 @@
+/* api/describe: every operation is described whole, and what is made of the descriptions is sound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api/describe/descriptions.h"
+#include "api/describe/openapi.h"
+#include "api/describe/openapi_parts.h"
+#include "api/describe/shapes.h"
+#include "api/describe/tables.h"
+
+#include <stdio.h>
+
+/* --- The tables --- */
+
+static void check_shape(const struct shape *s, const char *where, int depth);
+
+static void check_field(const struct field *f, const char *where, int depth)
+{
+	if (f->type != TYPE_INCLUDE) {
+		assert_non_null(f->name.p);
+		if (f->says == NULL || f->says[0] == '\0')
+			fail_msg("%s: %s has no sentence", where, f->name.p);
+		assert_true(f->name.n > 0 && f->name.p[f->name.n] == '\0');
+		for (size_t i = 0; i < f->name.n; i++)
+			assert_true(f->name.p[i] > ' ' && f->name.p[i] != '"' && f->name.p[i] != '\\');
+	}
+	if (f->type == TYPE_ENUM)
+		assert_non_null(f->words);
+	if (f->type == TYPE_RAW)
+		assert_non_null(f->schema);
+	if (f->type == TYPE_SHAPE || f->type == TYPE_SHAPES || f->type == TYPE_INCLUDE)
+		assert_non_null(f->shape);
+	if (f->shape && f->offset != FIELD_NOWHERE && f->type != TYPE_OBJECTS)
+		assert_int_equal(f->item_size, f->shape->size);
+	if (f->shape && depth < 16)
+		check_shape(f->shape, where, depth + 1);
+}
+
+static void check_shape(const struct shape *s, const char *where, int depth)
+{
+	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
+		check_field(f, where, depth);
+		assert_true(f->type == TYPE_INCLUDE || shape_find(s, f->name) == f);	/* no name stands twice */
+	}
+}
+
+static size_t pieces(const char *pattern)
+{
+	size_t count = 0;
+
+	for (; *pattern; pattern++)
+		count += *pattern == '{';
+	return count;
+}
+
+static void check_answers(const struct description *d)
+{
+	size_t good = 0;
+
+	for (const struct answer *a = d->answers; a->status; a++) {
+		bool is_form = a > d->answers && a[-1].status == a->status;
+
+		assert_true(is_form || a->says);
+		assert_true(a->shape || a->schema || a->status == 204);
+		good += a->status >= 200 && a->status < 300;
+		if (a->shape)
+			check_shape(a->shape, d->id, 0);
+	}
+	assert_true(good > 0);
+}
+
+static void every_operation_is_described_whole(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (const struct operation *o = operations; o->pattern; o++, count++) {
+		const struct description *d = o->description;
+
+		assert_true(d->id && d->tag && d->summary && d->summary[0]);
+		assert_true(d->scope >= SCOPE_OPEN && d->scope <= SCOPE_ADMIN && scope_name(d->scope));
+		for (size_t i = 0; i < DESCRIPTION_PATHS_MAX; i++)
+			assert_true((d->path[i] != NULL) == (i < pieces(o->pattern)));
+		assert_true((d->body[0] != NULL) == ((d->takes & (TAKES_BODY | TAKES_BODY_MAYBE)) != 0));
+		for (size_t i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++) {
+			assert_true(d->body[i]->is_input);
+			check_shape(d->body[i], d->id, 0);
+		}
+		if (d->query)
+			check_shape(d->query, d->id, 0);
+		check_answers(d);
+	}
+	assert_int_equal(count, 72);
+}
+
+static void no_two_operations_share_a_name_or_an_address(void **state)
+{
+	(void)state;
+	for (const struct operation *a = operations; a->pattern; a++)
+		for (const struct operation *b = operations; b < a; b++) {
+			assert_string_not_equal(a->description->id, b->description->id);
+			assert_true(a->method != b->method || strcmp(a->pattern, b->pattern) != 0);
+		}
+}
+
+static void every_problem_that_is_named_exists_and_is_named_once(void **state)
+{
+	(void)state;
+	for (const struct operation *o = operations; o->pattern; o++)
+		for (const enum problem_code *p = o->description->problems; p && *p != P_OK; p++) {
+			assert_non_null(problem_kind(*p)->name);
+			for (const enum problem_code *q = o->description->problems; q < p; q++)
+				assert_int_not_equal(*p, *q);
+		}
+}
+
+static void every_tag_is_explained(void **state)
+{
+	(void)state;
+	for (const struct operation *o = operations; o->pattern; o++) {
+		const struct openapi_tag *t = openapi_tags;
+
+		while (t->name && strcmp(t->name, o->description->tag) != 0)
+			t++;
+		assert_non_null(t->name);
+	}
+}
+
+static void every_tool_of_the_protocol_has_an_operation(void **state)
+{
+	static const char *const tools[] = {
+		"memory_store", "memory_search", "memory_get", "memory_pin", "agent_handoff", "handoff_receive",
+		"handoff_settle", "handoff_need", "handoff_trace", "parked_list", "channel_publish", "spine_status",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+		const struct operation *o = operations;
+
+		while (o->pattern && (o->description->tool == NULL || strcmp(o->description->tool, tools[i]) != 0))
+			o++;
+		assert_non_null(o->pattern);
+	}
+}
+
+/* --- What is made of them --- */
+
+static void the_openapi_document_is_json_and_has_every_operation(void **state)
+{
+	const struct json *paths;
+	struct json document;
+	struct json_error error;
+	struct arena arena;
+	struct buf out;
+	size_t count = 0;
+
+	(void)state;
+	arena_init(&arena);
+	buf_init(&out, 16 << 20);
+	openapi_write(&out);
+	assert_true(json_parse(buf_str(&out), JSON_DEPTH_MAX, &arena, &document, &error));
+	buf_release(&out);
+	paths = json_get(&document, "paths");
+	for (uint32_t i = 0; i < paths->count; i++)
+		count += paths->members[i].value.count;
+	assert_int_equal(count, 72);
+	assert_non_null(json_get(json_get(json_get(&document, "components"), "schemas"), "Memory"));
+	arena_release(&arena);
+}
+
+static void tables_of_the_documentation_are_made_anew_between_their_marks(void **state)
+{
+	struct buf out;
+
+	(void)state;
+	buf_init(&out, 65536);
+	assert_null(tables_rewrite(STR("before\n<!-- fields of setSpace -->\nold\n<!-- end -->\nafter\n"), &out));
+	assert_string_equal(out.data, "before\n<!-- fields of setSpace -->\n"
+				      "| field | default | meaning |\n| --- | --- | --- |\n"
+				      "| `guard` | `off` | what the space does about credentials in handoffs: `off`,"
+				      " `redact` "
+				      "or `refuse` (see [6](#6-envelopes)) |\n<!-- end -->\nafter\n");
+	buf_clear(&out);
+	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));
+	buf_clear(&out);
+	assert_non_null(tables_rewrite(STR("<!-- fields of setSpace -->\n"), &out));
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_operation_is_described_whole),
+		cmocka_unit_test(no_two_operations_share_a_name_or_an_address),
+		cmocka_unit_test(every_problem_that_is_named_exists_and_is_named_once),
+		cmocka_unit_test(every_tag_is_explained),
+		cmocka_unit_test(every_tool_of_the_protocol_has_an_operation),
+		cmocka_unit_test(the_openapi_document_is_json_and_has_every_operation),
+		cmocka_unit_test(tables_of_the_documentation_are_made_anew_between_their_marks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

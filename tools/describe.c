@@ -1,0 +1,85 @@
+/* Prints what is made from the descriptions of the protocol's operations.
+ *
+ *   describe openapi        the OpenAPI document
+ *   describe operations     one line an operation: method, address, name, scope, tool
+ *   describe tables FILE    FILE with the tables of fields in it made anew
+ */
+#include "api/describe/describe.h"
+#include "api/describe/openapi.h"
+#include "api/describe/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { OUT_MAX = 16 << 20 };
+
+static int print(struct buf *out)
+{
+	bool ok = !buf_overflowed(out) && fwrite(out->data, 1, out->len, stdout) == out->len && fflush(stdout) == 0;
+
+	buf_release(out);
+	return ok ? 0 : 1;
+}
+
+static int print_openapi(void)
+{
+	struct buf out;
+
+	buf_init(&out, OUT_MAX);
+	openapi_write(&out);
+	return print(&out);
+}
+
+static int print_operations(void)
+{
+	static const char *const methods[] = {
+		[HTTP_GET] = "GET", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH",
+		[HTTP_DELETE] = "DELETE",
+	};
+
+	for (const struct operation *o = operations; o->pattern; o++)
+		printf("%s\t%s\t%s\t%s\t%s\n", methods[o->method], o->pattern, o->description->id,
+		       scope_name(o->description->scope), o->description->tool ? o->description->tool : "-");
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static bool read_file(const char *path, struct buf *ret)
+{
+	FILE *file = fopen(path, "rb");
+	char part[65536];
+	size_t len;
+
+	if (file == NULL)
+		return false;
+	while ((len = fread(part, 1, sizeof(part), file)) > 0)
+		buf_put(ret, (struct str){part, len});
+	return fclose(file) == 0 && !buf_overflowed(ret);
+}
+
+static int print_tables(const char *path)
+{
+	struct buf text, out;
+	const char *wrong;
+
+	buf_init(&text, OUT_MAX);
+	buf_init(&out, OUT_MAX);
+	wrong = read_file(path, &text) ? tables_rewrite(buf_str(&text), &out) : "it cannot be read";
+	buf_release(&text);
+	if (wrong == NULL)
+		return print(&out);
+	fprintf(stderr, "describe: %s: %s\n", path, wrong);
+	buf_release(&out);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "openapi") == 0)
+		return print_openapi();
+	if (argc == 2 && strcmp(argv[1], "operations") == 0)
+		return print_operations();
+	if (argc == 3 && strcmp(argv[1], "tables") == 0)
+		return print_tables(argv[2]);
+	fprintf(stderr, "usage: describe openapi | operations | tables FILE\n");
+	return 2;
+}
