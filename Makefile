@@ -1,6 +1,7 @@
 # Memory Spine.
 #
 #   make run      install what is missing, build, start the server on 127.0.0.1:8788
+#   make check    what to run before every commit: a minute of tests
 #   make test     install what the tests need, build, run every test
 #   make help     the rest
 #
@@ -59,12 +60,15 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
 run: build	## build, then serve on 127.0.0.1:8788
 	@exec $(BIN) serve
+
+check: deps-test	## what to run before every commit: less than a minute of tests after a build
+	@scripts/check
 
 test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, documentation
 	@scripts/test
