@@ -2,8 +2,8 @@
 #include "api/fidelity_json.h"
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
-#include "engine/blame.h"
-#include "engine/envelope_get.h"
+#include "engine/envelope/blame.h"
+#include "engine/envelope/envelope_get.h"
 
 /* --- GET /v1/tasks/{id}/blame --- */
 

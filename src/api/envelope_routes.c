@@ -7,7 +7,7 @@
 #include "api/since_json.h"
 #include "api/traceparent.h"
 #include "core/envelope/render.h"
-#include "engine/envelope_get.h"
+#include "engine/envelope/envelope_get.h"
 
 /* --- POST /v1/envelopes --- */
 

@@ -7,8 +7,8 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/envelope_get.h"
-#include "engine/resolve.h"
+#include "engine/envelope/envelope_get.h"
+#include "engine/envelope/resolve.h"
 
 /* --- POST /v1/envelopes/{id}/resolve --- */
 

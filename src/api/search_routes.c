@@ -6,7 +6,7 @@
 #include "api/routes.h"
 #include "codec/rfc3339.h"
 #include "core/memory/memory.h"
-#include "engine/memory_search.h"
+#include "engine/memory/memory_search.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/task_get.h"
-#include "engine/task_list.h"
+#include "engine/envelope/task_get.h"
+#include "engine/envelope/task_list.h"
 
 /* --- GET /v1/tasks --- */
 

@@ -2,10 +2,10 @@
 #include "temp_store.h"
 
 #include "engine/engine.h"
-#include "engine/memory_search.h"
-#include "engine/memory_store.h"
-#include "engine/receive.h"
-#include "engine/send.h"
+#include "engine/memory/memory_search.h"
+#include "engine/memory/memory_store.h"
+#include "engine/delivery/receive.h"
+#include "engine/delivery/send.h"
 
 #include <semaphore.h>
 
