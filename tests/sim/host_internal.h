@@ -21,6 +21,7 @@ enum { REQUEST_ROOM = 16384, HOST_KEYS = 16384, HOST_KEY_TTL_MS = 60000 };
 struct request {
 	struct list link;			/* of those that the engine has */
 	struct request *next_free;
+	struct request *next;			/* of all */
 	struct host *host;
 	struct step step;
 	void *ctx;
@@ -81,6 +82,7 @@ struct host {
 	struct listener listener;
 	int64_t now_ms;
 	uint64_t serials;
+	struct request *all_requests;
 	struct request *free_requests;
 	struct list requests;			/* that the engine has */
 	struct post *posts;
