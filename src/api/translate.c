@@ -71,6 +71,8 @@ void translate_encode(struct call *call)
 		return;
 	}
 	call->status = d->answers[0].status;
+	if (d->gives)
+		d->gives(call, (const char *)call->op + d->from);
 	if (d->answers[0].shape == NULL)
 		return;
 	json_writer_init(&w, &call->reply);

@@ -19,6 +19,7 @@
 #define OUTPUT(...) &(const struct shape){.warns = true, FIELDS(__VA_ARGS__)}
 /* An object within another. */
 #define WITHIN(...) &(const struct shape){FIELDS(__VA_ARGS__)}
+#define COUNT_OF(name, s, m, says, ...) FIELD_INT(name, s, m, 0, NO_MAX, says, __VA_ARGS__)
 #define COUNT(name, says, ...) DOC_INT(name, 0, NO_MAX, says, __VA_ARGS__)
 
 /* --- Pages --- */

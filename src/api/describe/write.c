@@ -167,6 +167,25 @@ static void put_list(const struct shape *s, const struct field *f, const void *f
 	json_end_array(w);
 }
 
+/* The struct of a shape; NULL: there is none. */
+static const void *struct_of(const struct field *f, const void *from)
+{
+	const void *at = (const char *)from + f->offset;
+
+	return f->kind == MEMBER_POINTER ? *(const void *const *)at : at;
+}
+
+static void put_shape(const struct shape *s, const struct field *f, const void *at, const void *with,
+		      struct json_writer *w)
+{
+	if (at == NULL) {
+		put_none(s, f, w);
+		return;
+	}
+	put_key(w, f->name);
+	shape_write_with(f->shape, at, with, w);
+}
+
 static void put_field(const struct shape *s, const struct field *f, const void *from, const void *with,
 		      struct json_writer *w)
 {
@@ -187,7 +206,10 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 		break;
 	case TYPE_INT:
 	case TYPE_ENUM:
-		put_number(s, f, int_of(f, at), w);
+		if (f->kind == MEMBER_TEXT)
+			put_text(s, f, *(const struct str *)at, w);
+		else
+			put_number(s, f, int_of(f, at), w);
 		break;
 	case TYPE_SECONDS:
 	case TYPE_TIME:
@@ -210,8 +232,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 		put_list(s, f, from, with, w);
 		break;
 	case TYPE_SHAPE:
-		put_key(w, f->name);
-		shape_write_with(f->shape, at, with, w);
+		put_shape(s, f, struct_of(f, from), with, w);
 		break;
 	default:
 		put_json(s, f, at, w);
@@ -220,13 +241,15 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w)
 {
+	if (from == NULL)
+		return;
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
 		if (f->write)
 			f->write(f, from, with, w);
 		else if (f->offset == FIELD_NOWHERE)
 			continue;
 		else if (f->type == TYPE_INCLUDE)
-			shape_write_members(f->shape, (const char *)from + f->offset, with, w);
+			shape_write_members(f->shape, struct_of(f, from), with, w);
 		else
 			put_field(s, f, from, with, w);
 	}
