@@ -25,6 +25,8 @@ void page_put_next(const struct call *call, const struct page *page, struct json
 #define NEXT_PAGE_OF(s, m) \
 	FIELD_ODD(TYPE_TEXT, "next_page_token", "Where the next page begins.", .component = "NextPageToken", NULLABLE, \
 		  .count_offset = offsetof(s, m), .write = page_write_next)
+/* What a description of such a list says of reading it, where it has no parameter but the page's. */
+#define LIST_OF(s) .query_into = INTO(s, op), .query_kind = QUERY_LIST, .page_into = INTO(s, page)
 void page_write_next(const struct field *f, const void *from, const void *call, struct json_writer *w);
 
 #endif
