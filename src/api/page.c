@@ -56,22 +56,10 @@ static bool read_token(const struct call *call, struct str token, struct page *r
 	return ok;
 }
 
-/* What the description says of a page_size that is absent. */
-static uint64_t usual_size(const struct call *call)
-{
-	const struct shape *query = call->route->describes->query;
-	const struct field *f = query ? shape_find(query, STR("page_size")) : NULL;
-	uint64_t size = PAGE_SIZE_DEFAULT;
-
-	if (f && f->otherwise)
-		str_to_u64(str_of(f->otherwise), &size);
-	return size;
-}
-
 enum problem_code page_read(struct call *call, struct page *ret)
 {
 	struct str size_text = call_query(call, "page_size"), token = call_query(call, "page_token");
-	uint64_t size = usual_size(call);
+	uint64_t size = ret->size ? ret->size : PAGE_SIZE_DEFAULT;
 	struct page page = {.time_ms = call->op->now_ms};
 
 	if (size_text.p && (!str_to_u64(size_text, &size) || size < 1 || size > PAGE_SIZE_MAX))

@@ -11,6 +11,7 @@
 
 enum { PAGE_SIZE_DEFAULT = 20, PAGE_SIZE_MAX = 1000 };
 
+/* ret->size, where it is not 0, is how many rows a page has where the caller does not say. */
 enum problem_code page_read(struct call *call, struct page *ret);
 /* The same for a list that takes the parameters named in known (ended by NULL), each once, and no others: one that
  * stands twice is refused, one that is not known is warned of. */
@@ -25,8 +26,6 @@ void page_put_next(const struct call *call, const struct page *page, struct json
 #define NEXT_PAGE_OF(s, m) \
 	FIELD_ODD(TYPE_TEXT, "next_page_token", "Where the next page begins.", .component = "NextPageToken", NULLABLE, \
 		  .count_offset = offsetof(s, m), .write = page_write_next)
-/* What a description of such a list says of reading it, where it has no parameter but the page's. */
-#define LIST_OF(s) .query_into = INTO(s, op), .query_kind = QUERY_LIST, .page_into = INTO(s, page)
 void page_write_next(const struct field *f, const void *from, const void *call, struct json_writer *w);
 
 #endif

@@ -25,7 +25,7 @@ const struct description describe_list_spaces = {
 	.takes = TAKES_NO_SPACE,
 	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
 	ANSWERS(ANSWER(200, "A page of spaces.", OUTPUT(
-		FIELD_SHAPES("spaces", struct space_list, spaces, count, 0, WITHIN(
+		FIELD_SHAPES("spaces", struct space_list, spaces, count, 0, WITHIN_OF(struct space_listed,
 		FIELD_TEXT("name", struct space_listed, row.name, 0, 0, "The space."),
 		COUNT_OF("memories", struct space_listed, row.memories, "That are not forgotten."),
 		COUNT_OF("handoffs_open", struct space_listed, open, "Queued, leased, or being worked on."),
@@ -33,7 +33,7 @@ const struct description describe_list_spaces = {
 		FIELD_TIME("created_at", struct space_listed, row.created_at_ms, "When it was first written to.")),
 		"In the order in which they were made."),
 		NEXT_PAGE_OF(struct space_list, page)))),
-	REFUSES(P_INVALID_PAGE_TOKEN), LIST_OF(struct space_list),
+	REFUSES(P_INVALID_PAGE_TOKEN), LISTS(struct space_list),
 };
 
 const struct description describe_read_space = {

@@ -57,8 +57,10 @@ enum field_type {
 
 /* How the member of a field is kept. */
 enum member_kind {
-	MEMBER_PLAIN, MEMBER_I32, MEMBER_U32, MEMBER_I64, MEMBER_U64, MEMBER_JSON, MEMBER_JSON_POINTER,
-	MEMBER_TEXT,		/* of an enumeration: the word itself; answers only */
+	MEMBER_PLAIN, MEMBER_I32, MEMBER_U32, MEMBER_I64, MEMBER_U64,
+	MEMBER_BOOL,			/* of an enumeration with two words */
+	MEMBER_JSON, MEMBER_JSON_POINTER,
+	MEMBER_TEXT,		/* of an enumeration or an id: its text; answers only */
 	MEMBER_POINTER,		/* of a shape: NULL where it is not set; answers only */
 	MEMBER_LIST,		/* of ids: a pointer and a count; requests only */
 };
@@ -106,6 +108,7 @@ struct field {
 	const char *docs;		/* what docs/protocol.md says in place of the sentence; Markdown */
 	const char *usually;		/* what it says in the column of defaults */
 	const char *raw_unset;		/* of TYPE_RAW: what is written where there is none */
+	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
 	bool is_immutable;		/* refused in a patch */
@@ -234,7 +237,7 @@ const struct operation *operations_all(void);
 	.offset = (uint32_t)offsetof(s, m), \
 	.kind = _Generic(((s *)0)->m, \
 			 int: MEMBER_I32, unsigned: MEMBER_U32, long: MEMBER_I64, unsigned long: MEMBER_U64, \
-			 long long: MEMBER_I64, unsigned long long: MEMBER_U64)
+			 long long: MEMBER_I64, unsigned long long: MEMBER_U64, bool: MEMBER_BOOL)
 #define FIELD_JSON_AT_(s, m) \
 	.offset = (uint32_t)offsetof(s, m), \
 	.kind = _Generic(((s *)0)->m, \
@@ -271,9 +274,10 @@ const struct operation *operations_all(void);
 /* max_bytes 0: a word is looked for whatever its length; otherwise what is longer is too large. */
 #define FIELD_ENUM(n, s, m, w, max_bytes, text, ...) \
 	{FIELD_BASE_(TYPE_ENUM, n, text), FIELD_INT_AT_(s, m), .words = (w), .max = (max_bytes), __VA_ARGS__}
-/* An enumeration whose word is kept as it is. */
-#define FIELD_WORD(n, s, m, w, text, ...) \
-	{FIELD_BASE_(TYPE_ENUM, n, text), FIELD_AT_(s, m, struct str), .kind = MEMBER_TEXT, .words = (w), __VA_ARGS__}
+/* Of an answer: kept as the text that it is told as. */
+#define FIELD_TOLD(t, n, s, m, text, ...) \
+	{FIELD_BASE_(t, n, text), FIELD_AT_(s, m, struct str), .kind = MEMBER_TEXT, __VA_ARGS__}
+#define FIELD_WORD(n, s, m, w, text, ...) FIELD_TOLD(TYPE_ENUM, n, s, m, text, .words = (w), __VA_ARGS__)
 #define FIELD_OBJECT(n, s, m, text, ...) {FIELD_BASE_(TYPE_OBJECT, n, text), FIELD_JSON_AT_(s, m), __VA_ARGS__}
 #define FIELD_ARRAY(n, s, m, hi, text, ...) \
 	{FIELD_BASE_(TYPE_ARRAY, n, text), FIELD_JSON_AT_(s, m), .max = (hi), __VA_ARGS__}

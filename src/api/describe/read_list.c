@@ -126,6 +126,14 @@ static enum problem_code read_texts(const struct field *f, const struct json *va
 
 /* --- Shapes --- */
 
+static enum problem_code check_is_object(const struct shape *s, const struct json *value, struct problem *problem)
+{
+	if (value->type == JSON_OBJECT)
+		return P_OK;
+	return problem_set(problem, P_INVALID_FIELD, NULL, "%s is %s; expected an object",
+			   s->noun ? s->noun : "an item", json_type_name(value->type));
+}
+
 static enum problem_code read_shapes(const struct field *f, const struct json *value, void *into,
 				     struct shape_reader *r)
 {
@@ -137,7 +145,9 @@ static enum problem_code read_shapes(const struct field *f, const struct json *v
 		struct str prefix = f->warns_unnumbered ? arena_printf(r->arena, "%s[].", f->name.p)
 							: arena_printf(r->arena, "%s[%u].", f->name.p, i);
 
-		code = shape_read(f->shape, &value->items[i], prefix.p, items + i * size, r);
+		code = check_is_object(f->shape, &value->items[i], r->problem);
+		if (code == P_OK)
+			code = shape_read(f->shape, &value->items[i], prefix.p, items + i * size, r);
 		if (code != P_OK)
 			problem_prefix(r->problem, f->name.p, i);
 	}
@@ -255,11 +265,10 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 			     struct shape_reader *r)
 {
 	const struct json *around = r->object;
-	enum problem_code code = P_OK;
+	enum problem_code code = obj->type == JSON_NULL ? P_OK : check_is_object(s, obj, r->problem);
 
-	if (obj->type != JSON_OBJECT && obj->type != JSON_NULL)
-		return problem_set(r->problem, P_INVALID_FIELD, NULL, "%s is %s; expected an object",
-				   s->noun ? s->noun : "an item", json_type_name(obj->type));
+	if (code != P_OK)
+		return code;
 	if (r->warn)
 		warn_unknown(s, obj, prefix, r);
 	r->object = obj;

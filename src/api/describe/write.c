@@ -39,6 +39,12 @@ static void put_none(const struct shape *s, const struct field *f, struct json_w
 	json_put_null(w);
 }
 
+static void put_not_given(const struct shape *s, const struct field *f, struct json_writer *w)
+{
+	if (f->type != TYPE_INCLUDE)
+		put_none(s, f, w);
+}
+
 static void put_text(const struct shape *s, const struct field *f, struct str text, struct json_writer *w)
 {
 	if (text.p == NULL && may_be_none(s, f)) {
@@ -68,6 +74,8 @@ static int64_t int_of(const struct field *f, const void *at)
 		return *(const unsigned *)at;
 	case MEMBER_U64:
 		return (int64_t)*(const uint64_t *)at;
+	case MEMBER_BOOL:
+		return *(const bool *)at;
 	default:
 		return *(const int64_t *)at;
 	}
@@ -191,7 +199,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 {
 	const void *at = (const char *)from + f->offset;
 
-	switch (f->type) {
+	switch (f->kind == MEMBER_TEXT ? TYPE_TEXT : f->type) {
 	case TYPE_TEXT:
 	case TYPE_NAME:
 	case TYPE_AGENT:
@@ -206,10 +214,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 		break;
 	case TYPE_INT:
 	case TYPE_ENUM:
-		if (f->kind == MEMBER_TEXT)
-			put_text(s, f, *(const struct str *)at, w);
-		else
-			put_number(s, f, int_of(f, at), w);
+		put_number(s, f, int_of(f, at), w);
 		break;
 	case TYPE_SECONDS:
 	case TYPE_TIME:
@@ -248,6 +253,8 @@ void shape_write_members(const struct shape *s, const void *from, const void *wi
 			f->write(f, from, with, w);
 		else if (f->offset == FIELD_NOWHERE)
 			continue;
+		else if (f->given && !*((const bool *)from + f->given - 1))
+			put_not_given(s, f, w);
 		else if (f->type == TYPE_INCLUDE)
 			shape_write_members(f->shape, struct_of(f, from), with, w);
 		else
