@@ -29,6 +29,7 @@ WORDS(trimmed_form, NULL, NULL, 0, "summary", "ref", "none")
 WORDS(verdict, NULL, NULL, 0, "intact", "forgotten", "damaged", "unchained")
 WORDS(change_kind, NULL, NULL, 0, "intent", "constraint", "decision", "step", "memory")
 WORDS(change_fate, NULL, NULL, 1, "added", "narrowed", "changed", "waived", "dropped")
+WORDS(blamed_fate, NULL, NULL, 0, "kept", "added", "narrowed", "changed", "waived", "dropped")
 WORDS(blame, NULL, NULL, 0, "never there", "still there", "resolved", "lost")
 WORDS(handoff_state, NULL, NULL, 0, "queued", "queued", "leased", "acked", "acked", "completed", "parked", "expired",
       "discarded")

@@ -25,6 +25,7 @@ extern const struct words words_trimmed_form;
 extern const struct words words_verdict;
 extern const struct words words_change_kind;
 extern const struct words words_change_fate;
+extern const struct words words_blamed_fate;
 extern const struct words words_blame;
 extern const struct words words_handoff_state;
 extern const struct words words_handoff_state_asked;
