@@ -19,6 +19,7 @@ extern const struct words words_strategy;
 extern const struct words words_fetch;
 extern const struct words words_envelope_form;
 extern const struct words words_received_form;
+extern const struct words words_why;
 extern const struct words words_fate;
 extern const struct words words_left_out;
 extern const struct words words_trimmed_form;

@@ -160,7 +160,7 @@ static void put_list(const struct shape *s, const struct field *f, const void *f
 	const char *items = *(const char *const *)((const char *)from + f->offset);
 	size_t count = *(const size_t *)((const char *)from + f->count_offset);
 
-	if (items == NULL && may_be_none(s, f)) {
+	if (items == NULL && !f->given && may_be_none(s, f)) {
 		put_none(s, f, w);
 		return;
 	}
