@@ -1,7 +1,7 @@
 #include "api/lookup.h"
 
-#include "api/memory_json.h"
-#include "codec/json_member.h"
+#include "api/describe/shapes.h"
+#include "api/describe/write.h"
 
 enum problem_code lookup_ids(struct call *call, const struct json *list, const char *field, struct memory_id **ret)
 {
@@ -23,18 +23,5 @@ enum problem_code lookup_ids(struct call *call, const struct json *list, const c
 
 void lookup_put(struct call *call, struct json_writer *w, const struct lookup *l)
 {
-	json_key(w, "memories");
-	json_begin_array(w);
-	for (size_t i = 0; i < l->found_count; i++)
-		memory_json_put(w, &l->found[i], call->op->now_ms);
-	json_end_array(w);
-	json_key(w, "missing");
-	json_begin_array(w);
-	for (size_t i = 0; i < l->missing_count; i++) {
-		json_begin_object(w);
-		json_member_str(w, "id", l->missing[i].id);
-		json_member_str(w, "reason", l->missing[i].reason);
-		json_end_object(w);
-	}
-	json_end_array(w);
+	shape_write_members(&shape_found, l, call, w);
 }

@@ -61,20 +61,26 @@ enum problem_code translate_decode(struct call *call)
 	return code == P_OK && call->route->decode ? call->route->decode(call) : code;
 }
 
-void translate_encode(struct call *call)
+void translate_write(struct call *call)
 {
 	const struct description *d = call->route->describes;
 	struct json_writer w;
 
-	if (call->route->encode) {
-		call->route->encode(call);
-		return;
-	}
 	call->status = d->answers[0].status;
+	if (d->gives)
+		d->gives(call, (const char *)call->op + d->from);
 	if (d->answers[0].shape == NULL)
 		return;
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	shape_write_members(d->answers[0].shape, (const char *)call->op + d->from, call, &w);
 	call_end_reply(call, &w);
+}
+
+void translate_encode(struct call *call)
+{
+	if (call->route->encode)
+		call->route->encode(call);
+	else
+		translate_write(call);
 }

@@ -31,24 +31,33 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
+static struct space_listed listed(const struct space_row *row, const struct target_counts *counts)
+{
+	return (struct space_listed){*row, counts->queued + counts->leased + counts->working, counts->parked};
+}
+
 static enum problem_code list_spaces(struct op *op, struct store_conn *c)
 {
 	struct space_list *l = (struct space_list *)op;
 	size_t max = l->page.size + 1, sum_count = 0;
+	struct space_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	struct queues_sum *sums = NULL;
 	struct writer_stats writer;
 	enum store_status status;
 
-	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
-	l->queued = arena_calloc(op->arena, max, sizeof(*l->queued));
-	status = store_spaces(c, (int64_t)l->page.position, max, op->arena, l->rows, &l->count);
-	l->more = page_cut(&l->page, &l->count);
+	l->spaces = arena_calloc(op->arena, max, sizeof(*l->spaces));
+	status = store_spaces(c, (int64_t)l->page.position, max, op->arena, rows, &l->count);
+	l->page.has_more = page_cut(&l->page, &l->count);
+	l->page.next = l->count ? (uint64_t)rows[l->count - 1].id : 0;
 	writer_stats(op->engine->writer, &writer);
 	if (status == STORE_OK)
 		status = queues_read(watch_queues(op->engine->watch), c, writer.commits, 0, op->arena, NULL, NULL,
 				     &sums, &sum_count);
-	for (size_t i = 0; status == STORE_OK && i < l->count; i++)
-		l->queued[i] = queues_sum_of(sums, sum_count, l->rows[i].id).counts;
+	for (size_t i = 0; status == STORE_OK && i < l->count; i++) {
+		struct queues_sum sum = queues_sum_of(sums, sum_count, rows[i].id);
+
+		l->spaces[i] = listed(&rows[i], &sum.counts);
+	}
 	return op_stored(op, status);
 }
 

@@ -17,15 +17,19 @@ struct space_settings {
 extern const struct op_kind space_get_kind;
 extern const struct op_kind space_set_kind;
 
+struct space_listed {
+	struct space_row row;
+	int64_t open;			/* handoffs that are queued or at work */
+	int64_t parked;
+};
+
 struct space_list {
 	struct op op;
 	/* In. */
 	struct page page;		/* its position is a space's id */
 	/* Out. */
-	struct space_row *rows;
-	struct target_counts *queued;	/* of each: what is queued, at work and parked */
+	struct space_listed *spaces;
 	size_t count;
-	bool more;
 };
 
 extern const struct op_kind space_list_kind;

@@ -18,12 +18,14 @@ static enum problem_code unknown_tokenizer(struct op *op, struct str name)
 static enum problem_code count(struct op *op, struct store_conn *c)
 {
 	struct token_count *t = (struct token_count *)op;
+	const struct tokenizer *tokenizer = tokenizer_find(t->name);
 
 	(void)c;
-	t->tokenizer = tokenizer_find(t->name);
-	if (t->tokenizer == NULL)
+	if (tokenizer == NULL)
 		return unknown_tokenizer(op, t->name);
-	t->tokens = tokenizer_count(t->tokenizer, t->text);
+	t->tokens = tokenizer_count(tokenizer, t->text);
+	t->counted_by = str_of(tokenizer_name(tokenizer));
+	t->is_estimate = tokenizer_is_estimate(tokenizer);
 	return P_OK;
 }
 

@@ -11,8 +11,9 @@ struct token_count {
 	struct str text;
 	struct str name;		/* of the tokenizer */
 	/* Out. */
-	const struct tokenizer *tokenizer;
 	size_t tokens;
+	struct str counted_by;		/* the name of the tokenizer, as it is written */
+	bool is_estimate;
 };
 
 extern const struct op_kind token_count_kind;

@@ -12,7 +12,6 @@
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/handoff_json.h"
-#include "api/memory_json.h"
 
 #include <stdio.h>
 
@@ -496,7 +495,7 @@ static void what_is_not_set_is_null_or_absent_as_the_field_says(void **state)
 			    "\"id\":\"env-7\"}");
 }
 
-static void memories_are_written_as_the_routes_write_them(void **state)
+static void a_forgotten_memory_is_written_without_what_it_said(void **state)
 {
 	struct memory all = {
 		.num = 3, .current_version = 2, .version = 1, .pinned = true, .created_at_ms = 5, .updated_at_ms = 6,
@@ -504,20 +503,29 @@ static void memories_are_written_as_the_routes_write_them(void **state)
 		.trust = TRUST_USER, .content = STR("c"), .summary = STR("s"), .kind = STR("k"), .tags = STR("[\"a\"]"),
 		.agent = STR("x"), .task = STR("t"), .metadata = STR("{\"m\":1}"), .digest = {0xab, 0x01},
 	}, none = {.num = 9, .current_version = 1, .version = 1, .forgotten_at_ms = 8};
-	const struct memory *both[] = {&all, &none};
 	struct test *t = *state;
-	int64_t now_ms = 6000;
+	struct op op = {.now_ms = 6000};
+	struct call call = {.op = &op};
 
-	for (size_t i = 0; i < 2; i++) {
-		struct json_writer w;
-		struct buf out;
-
-		buf_init(&out, 65536);
-		json_writer_init(&w, &out);
-		memory_json_put(&w, both[i], now_ms);
-		assert_string_equal(written(t, &shape_memory, both[i], &now_ms).p, out.data);
-		buf_release(&out);
-	}
+	assert_string_equal(
+		written(t, &shape_memory, &all, &call).p,
+		"{\"id\":\"ms-3\",\"version\":1,\"state\":\"superseded\",\"content\":\"c\",\"summary\":\"s\","
+		"\"kind\":\"k\","
+		"\"tags\":[\"a\"],\"importance\":\"high\",\"agent\":\"x\",\"task\":\"t\",\"pinned\":true,"
+		"\"trust\":\"user\","
+		"\"metadata\":{\"m\":1},\"expires_at\":\"1970-01-01T00:00:07.000Z\",\"supersedes\":\"ms-1\","
+		"\"superseded_by\":\"ms-4\","
+		"\"digest\":\"sha256:ab01000000000000000000000000000000000000000000000000000000000000\","
+		"\"created_at\":\"1970-01-01T00:00:00.005Z\",\"updated_at\":\"1970-01-01T00:00:00.006Z\","
+		"\"current_version\":2}");
+	assert_string_equal(
+		written(t, &shape_memory, &none, &call).p,
+		"{\"id\":\"ms-9\",\"version\":1,\"state\":\"forgotten\",\"content\":null,\"summary\":null,"
+		"\"kind\":null,"
+		"\"tags\":[],\"importance\":null,\"agent\":null,\"task\":null,\"pinned\":false,\"trust\":null,"
+		"\"metadata\":{},\"expires_at\":null,\"supersedes\":null,\"superseded_by\":null,\"digest\":null,"
+		"\"created_at\":\"1970-01-01T00:00:00.000Z\",\"updated_at\":\"1970-01-01T00:00:00.008Z\","
+		"\"forgotten_at\":\"1970-01-01T00:00:00.008Z\"}");
 }
 
 static void handoffs_and_events_are_written_as_the_routes_write_them(void **state)
@@ -571,7 +579,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_the_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_set_is_null_or_absent_as_the_field_says, setup, teardown),
-		cmocka_unit_test_setup_teardown(memories_are_written_as_the_routes_write_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_forgotten_memory_is_written_without_what_it_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(handoffs_and_events_are_written_as_the_routes_write_them, setup,
 						teardown),
 	};

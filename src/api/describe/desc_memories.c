@@ -1,10 +1,15 @@
-/* Memories: store, read, change, forget, search. */
+/* Memories: store, read, change, forget. Search is in desc_search.c. */
 #include "api/describe/descriptions.h"
+#include "api/call.h"
+#include "api/describe/read.h"
 #include "api/describe/shapes.h"
+#include "api/page.h"
 #include "codec/json_member.h"
-#include "core/memory/memory.h"
+#include "engine/memory/memory_change.h"
+#include "engine/memory/memory_get.h"
+#include "engine/memory/memory_store.h"
 
-enum { FETCH_MAX = 1000, BATCH_MAX = 1000, QUERY_MAX = 8192 };
+enum { FETCH_MAX = 1000, BATCH_MAX = 1000, REPLY_WITHOUT_TEXT_BYTES = 700 };
 
 /* --- What depends on more than one member --- */
 
@@ -34,11 +39,10 @@ static void put_trust(const struct field *f, const void *from, const void *with,
 	put_word(f, m, (int)m->trust, w);
 }
 
-/* with is the time of the request, an int64_t. */
-static void put_state(const struct field *f, const void *from, const void *with, struct json_writer *w)
+static void put_state(const struct field *f, const void *from, const void *call, struct json_writer *w)
 {
 	json_key_str(w, f->name);
-	json_put_cstr(w, f->words->list[memory_state(from, *(const int64_t *)with)]);
+	json_put_cstr(w, f->words->list[memory_state(from, ((const struct call *)call)->op->now_ms)]);
 }
 
 static void put_digest(const struct field *f, const void *from, const void *with, struct json_writer *w)
@@ -81,25 +85,6 @@ static void put_current_version(const struct field *f, const void *from, const v
 
 /* --- A memory --- */
 
-static const struct field explain_fields[] = {
-	DOC_NUMBER("text", NO_MIN, NO_MAX, "Of its own words: the sum of the terms."),
-	DOC_NUMBER("neighbours", NO_MIN, NO_MAX, "What the memories beside it in its task lend it."),
-	DOC_NUMBER("importance", NO_MIN, NO_MAX, "What its importance adds."),
-	DOC_NUMBER("pinned", NO_MIN, NO_MAX, "What it adds that it is pinned."),
-	DOC_NUMBER("recency", NO_MIN, NO_MAX, "What its newness adds."),
-	DOC_SHAPES("terms", 0, WITHIN(
-		DOC_TEXT("term", 0, 0, "A word of the query, as it is compared."),
-		DOC_NUMBER("score", NO_MIN, NO_MAX, "What it adds."),
-		COUNT("count", "How often the memory has it."),
-		DOC_NUMBER("idf", NO_MIN, NO_MAX, "How rare it is.")), "The words of the query that it has."),
-	FIELDS_END,
-};
-
-static const struct shape explain = {
-	.name = "Explain", .says = "score = (text + neighbours) × (1 + importance + pinned + recency)",
-	.fields = explain_fields,
-};
-
 static const struct field memory_fields[] = {
 	FIELD_MEMORY_ID("id", struct memory, num, "Its id."),
 	FIELD_INT("version", struct memory, version, 1, NO_MAX, "Counts from 1."),
@@ -127,10 +112,7 @@ static const struct field memory_fields[] = {
 	FIELD_TIME("forgotten_at", struct memory, forgotten_at_ms, "Of one that was forgotten.", MAYBE),
 	DOC_INT("current_version", 1, NO_MAX, "The newest version, where this is not it.", MAYBE,
 		.write = put_current_version),
-	DOC_NUMBER("score", NO_MIN, NO_MAX, "Of a search.", MAYBE),
-	DOC_NUMBER("relevance", 0, 1, "Of a search: how well it answers the query, comparable between queries.", MAYBE,
-		   .component = "Share"),
-	DOC_SHAPE("explain", &explain, "How its score came about, where that was asked for.", MAYBE),
+	DOC_INCLUDE(&shape_scored),
 	FIELDS_END,
 };
 
@@ -142,22 +124,105 @@ const struct shape shape_memory = {
 };
 
 static const struct field missing_fields[] = {
-	DOC_MEMORY_REF("id", "As it was asked for."),
-	DOC_ENUM("reason", &words_not_found, 0, "Why it is not there."),
+	FIELD_TOLD(TYPE_MEMORY_REF, "id", struct envelope_missing, id, "As it was asked for."),
+	FIELD_WORD("reason", struct envelope_missing, reason, &words_not_found, "Why it is not there."),
 	FIELDS_END,
 };
 
-const struct shape shape_missing = {.fields = missing_fields};
+const struct shape shape_missing = {.fields = missing_fields, .size = sizeof(struct envelope_missing)};
 
-#define FOUND_FIELDS \
-	DOC_SHAPES("memories", 0, &shape_memory, "What was found."), \
-	DOC_SHAPES("missing", 0, &shape_missing, "What was not found.", .component = "NotFound")
+static const struct field found_fields[] = {
+	FIELD_SHAPES("memories", struct lookup, found, found_count, 0, &shape_memory, "What was found."),
+	FIELD_SHAPES("missing", struct lookup, missing, missing_count, 0, &shape_missing, "What was not found.",
+		     .component = "NotFound"),
+	FIELDS_END,
+};
 
-static const struct field found_fields[] = {FOUND_FIELDS, FIELDS_END};
-
-const struct shape shape_found = {.name = "Found", .fields = found_fields, .warns = true};
+const struct shape shape_found = {
+	.name = "Found", .fields = found_fields, .size = sizeof(struct lookup), .warns = true,
+};
 
 /* --- What is stored, and what is changed --- */
+
+static bool is_repeated(const struct json *items, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++)
+		if (str_eq(items[i].s, items[index].s))
+			return true;
+	return false;
+}
+
+/* Kept as JSON, each once. */
+static enum problem_code read_tags(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct memory_draft *d = into;
+	enum problem_code code = field_read(f, value, into, r);
+	struct json_writer w;
+	struct buf out;
+
+	if (code != P_OK)
+		return code;
+	buf_init(&out, 2 + MEMORY_TAGS_MAX * (6 * MEMORY_TAG_MAX + 3));
+	json_writer_init(&w, &out);
+	json_begin_array(&w);
+	for (uint32_t i = 0; i < value->count; i++)
+		if (!is_repeated(value->items, i))
+			json_put_str(&w, value->items[i].s);
+	json_end_array(&w);
+	d->tags = arena_str(r->arena, buf_str(&out));
+	buf_release(&out);
+	return P_OK;
+}
+
+static enum problem_code read_metadata(const struct field *f, const struct json *value, void *into,
+				       struct shape_reader *r)
+{
+	struct memory_draft *d = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK)
+		d->metadata = json_canonical(value, MEMORY_METADATA_MAX, r->arena);
+	if (code == P_OK && d->metadata.p == NULL)
+		code = problem_set(r->problem, P_TOO_LARGE, "metadata", "metadata is larger than %d bytes as JSON",
+				   MEMORY_METADATA_MAX);
+	return code;
+}
+
+/* 0 stands for never; 1970 is long past either way. */
+static enum problem_code read_expires_at(const struct field *f, const struct json *value, void *into,
+					 struct shape_reader *r)
+{
+	struct memory_draft *d = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (d->expires_at_ms == 0)
+		d->expires_at_ms = 1;
+	return code;
+}
+
+static enum problem_code read_ttl(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	const struct memory_draft *d = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK && (d->has & MEMORY_HAS_EXPIRES_AT))
+		code = problem_set(r->problem, P_INVALID_FIELD, "ttl_s",
+				   "expires_at and ttl_s were both given; give one of them");
+	return code;
+}
+
+/* A new memory that says it is for the whole space is given no task: it does not get that of the work under way. */
+static enum problem_code read_scope(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct memory_draft *d = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK && (d->has & MEMORY_HAS_TASK))
+		code = problem_set(r->problem, P_INVALID_FIELD, "scope", "task and scope were both given; scope "
+				   "\"space\" is for what belongs to no task");
+	d->has |= MEMORY_HAS_TASK;
+	return code;
+}
 
 static const struct field memory_input_fields[] = {
 	FIELD_MEMORY_ID("id", struct memory_draft, num, "A free number; the server counts up where it is absent.",
@@ -183,19 +248,21 @@ static const struct field memory_input_fields[] = {
 		   .docs = "`note`, `fact`, `decision`, `observation`, `output` (also what [results](#results) "
 			   "become), or any text up to 64 bytes without control characters"),
 	DOC_NAMES("tags", MEMORY_TAGS_MAX, MEMORY_TAG_MAX, "Duplicates are dropped, the order is kept.",
-		  .bit = MEMORY_HAS_TAGS, .usually = "`[]`",
+		  .bit = MEMORY_HAS_TAGS, .read = read_tags, .usually = "`[]`",
 		  .docs = "at most 64, each 1 to 128 bytes without control characters; duplicates are dropped, order "
 			  "is kept"),
 	FIELD_ENUM("importance", struct memory_draft, importance, &words_importance, 0, "How much it matters.",
 		   .bit = MEMORY_HAS_IMPORTANCE, .otherwise = "'medium'"),
 	FIELD_ENUM("trust", struct memory_draft, trust, &words_trust, 0, "Where it comes from.",
 		   .bit = MEMORY_HAS_TRUST, .otherwise = "'agent'"),
-	DOC_OBJECT("metadata", "At most 16 KiB as JSON.", .bit = MEMORY_HAS_METADATA, .usually = "`{}`",
+	DOC_OBJECT("metadata", "At most 16 KiB as JSON.", .bit = MEMORY_HAS_METADATA, .read = read_metadata,
+		   .usually = "`{}`",
 		   .docs = "an object, at most 16 KiB as JSON"),
 	FIELD_TIME("expires_at", struct memory_draft, expires_at_ms, "Any offset is read. This or ttl_s.",
-		   .bit = MEMORY_HAS_EXPIRES_AT, .usually = "never", .docs = "a time; this or `ttl_s`"),
+		   .bit = MEMORY_HAS_EXPIRES_AT, .read = read_expires_at, .usually = "never",
+		   .docs = "a time; this or `ttl_s`"),
 	FIELD_INT("ttl_s", struct memory_draft, ttl_s, 1, MEMORY_TTL_MAX_S, "Seconds from now. This or expires_at.",
-		  .bit = MEMORY_HAS_TTL, .is_null_absent = true,
+		  .bit = MEMORY_HAS_TTL, .read = read_ttl, .is_null_absent = true,
 		  .docs = "seconds from now, 1 to 3,155,760,000; this or `expires_at`"),
 	FIELD_BOOL("pinned", struct memory_draft, pinned,
 		   "A pinned memory goes with every handoff and ranks higher. Pinning makes no version.",
@@ -210,59 +277,59 @@ static const struct field memory_input_fields[] = {
 			   "knowledge of the whole space"),
 	DOC_ENUM("scope", &words_of_no_task, 0,
 		 "space: it belongs to no task, whatever Spine-Task says. Not with task.", .is_new_only = true,
+		 .read = read_scope,
 		 .expected = "expected one of space (for what belongs to no task); leave it out otherwise",
 		 .docs = "`space`: it belongs to no task, whatever `Spine-Task` says. Not together with `task`; on "
 			 "creation"),
 	FIELDS_END,
 };
 
+static const struct memory_draft usual = {
+	.kind = {"note", 4}, .tags = {"[]", 2}, .metadata = {"{}", 2}, .importance = IMPORTANCE_MEDIUM,
+	.trust = TRUST_AGENT,
+};
+
 const struct shape shape_memory_input = {
 	.name = "MemoryInput", .says = "A memory to store. null is the same as absent.", .noun = "a memory",
-	.fields = memory_input_fields, .size = sizeof(struct memory_draft), .is_input = true,
+	.fields = memory_input_fields, .size = sizeof(struct memory_draft), .is_input = true, .defaults = &usual,
 	SHAPE_HAS(struct memory_draft, has),
 };
 
 const struct shape shape_memory_patch = {
 	.name = "MemoryPatch", .says = "What to change. null clears a field.", .noun = "a memory",
 	.fields = memory_input_fields, .size = sizeof(struct memory_draft), .is_input = true, .is_patch = true,
-	SHAPE_HAS(struct memory_draft, has),
+	.defaults = &usual, SHAPE_HAS(struct memory_draft, has),
 };
 
 /* --- Operations --- */
 
+static void give_tag(struct call *call, const void *from)
+{
+	const struct memory *m = from;
+	char tag[MEMORY_ID_SIZE + 2] = "\"";
+	size_t len = 1 + memory_id_format(m->num, m->version, tag + 1);
+
+	tag[len++] = '"';
+	call->etag = arena_str(call->op->arena, (struct str){tag, len});
+	/* All at once for most memories, instead of growing with what is written. */
+	buf_reserve(&call->reply, REPLY_WITHOUT_TEXT_BYTES + m->content.n + m->summary.n + m->tags.n + m->metadata.n);
+}
+
+static void give_place(struct call *call, const void *from)
+{
+	static const char path[] = "/v1/memories/";
+	char *at = arena_alloc(call->op->arena, sizeof(path) + MEMORY_ID_SIZE);
+
+	memcpy(at, path, sizeof(path));
+	call->location = (struct str){at, sizeof(path) - 1};
+	call->location.n += memory_id_format(((const struct memory *)from)->num, 0, at + sizeof(path) - 1);
+	give_tag(call, from);
+}
+
+#define CHANGES .path_into = {INTO(struct memory_change, num)}, .from = FROM(struct memory_change, memory), \
+		.gives = give_tag
+
 #define ONE_MEMORY ANSWER(200, "The memory.", &shape_memory, .headers = GIVES_ETAG, .component = "Memory")
-
-static const struct field page_fields[] = {
-	DOC_SHAPES("memories", 0, &shape_memory, "Those that fit."), NEXT_PAGE, FIELDS_END,
-};
-static const struct shape memory_page = {.name = "MemoryPage", .fields = page_fields, .warns = true};
-
-const struct description describe_list_memories = {
-	.id = "listMemories", .tag = "memories", .scope = SCOPE_READ, .tool = "memory_search",
-	.summary = "List memories, or search them",
-	.says = "Without query: a listing, the newest first. With it: a search, the highest score first. A parameter "
-		"metadata.KEY asks for a value of a top-level member of the metadata.",
-	.query = INPUT(
-		DOC_TEXT("query", 0, QUERY_MAX,
-			 "Words to look for in content, summary and tags. Any text is a query; at most 8 KiB."),
-		DOC_TEXT("tag", 0, 0, "All of them must be there.", .is_repeated = true),
-		DOC_TEXT("kind", 0, 0, "Any of them.", .is_repeated = true),
-		DOC_TEXT("agent", 0, 0, "Any of them.", .is_repeated = true),
-		DOC_TEXT("task", 0, 0, "Any of them.", .is_repeated = true),
-		DOC_ENUM("importance", &words_importance, 0, "Any of them.", .is_repeated = true),
-		DOC_ENUM("trust", &words_trust, 0, "Any of them.", .is_repeated = true),
-		DOC_BOOL("pinned", "Only those that are pinned, or only those that are not."),
-		DOC_ENUM("state", &words_searched_state, 0, "What has become of them.", .otherwise = "'active'",
-			 .expected = "expected active, superseded, expired or any"),
-		DOC_TIME("created_after", "Inclusive."), DOC_TIME("created_before", "Exclusive."),
-		DOC_ENUM("order", &words_newest_oldest, 0, "Of a listing, by id.", .otherwise = "'newest'",
-			 .expected = "expected newest or oldest"),
-		DOC_BOOL("explain", "true: each result of a search tells how its score came about.",
-			 .otherwise = "false"),
-		PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of memories.", &memory_page)),
-	REFUSES(P_INVALID_PAGE_TOKEN),
-};
 
 const struct description describe_store_memory = {
 	.id = "storeMemory", .tag = "memories", .scope = SCOPE_WRITE, .tool = "memory_store",
@@ -271,34 +338,46 @@ const struct description describe_store_memory = {
 	.body = {&shape_memory_input},
 	ANSWERS(ANSWER(201, "The memory, stored.", &shape_memory, .headers = GIVES_ETAG | GIVES_LOCATION)),
 	REFUSES(P_ID_TAKEN, P_MEMORY_NOT_FOUND, P_ALREADY_SUPERSEDED, P_MEMORY_FORGOTTEN, P_TASK_NOT_FOUND),
+	.body_into = INTO(struct memory_store, draft), .from = FROM(struct memory_store, made), .gives = give_place,
 };
+
+/* How many there may be is a setting of the server. */
+static enum problem_code read_batch(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct field bounded = *f;
+
+	bounded.max = (int64_t)((const struct call *)r->ctx)->api->limits.max_batch;
+	return field_read(&bounded, value, into, r);
+}
 
 const struct description describe_store_memories = {
 	.id = "storeMemories", .tag = "memories", .scope = SCOPE_WRITE,
 	.summary = "Store many memories, all or none",
 	.takes = TAKES_AGENT | TAKES_TASK | TAKES_KEY | TAKES_BODY,
-	.body = {INPUT(DOC_SHAPES("memories", BATCH_MAX, &shape_memory_input, "Each as one that is stored alone.",
-				  .min = 1, .warns_unnumbered = true,
-				  .required = "it is the list of memories to store"))},
-	ANSWERS(ANSWER(201, "All of them, in their order.",
-		       OUTPUT(DOC_SHAPES("memories", 0, &shape_memory, "As they are stored.")))),
+	.body_into = INTO(struct memory_batch, op),
+	.body = {INPUT(FIELD_SHAPES("memories", struct memory_batch, drafts, count, BATCH_MAX, &shape_memory_input,
+				    "Each as one that is stored alone.", .min = 1, .warns_unnumbered = true,
+				    .read = read_batch, .required = "it is the list of memories to store"))},
+	ANSWERS(ANSWER(201, "All of them, in their order.", OUTPUT(
+		FIELD_SHAPES("memories", struct memory_batch, made, count, 0, &shape_memory, "As they are stored.")))),
 	REFUSES(P_ID_TAKEN, P_MEMORY_NOT_FOUND, P_ALREADY_SUPERSEDED, P_MEMORY_FORGOTTEN, P_TASK_NOT_FOUND),
 };
 
 const struct description describe_fetch_memories = {
 	.id = "fetchMemories", .tag = "memories", .scope = SCOPE_READ,
 	.summary = "Read many memories by their ids",
-	.takes = TAKES_BODY,
-	.body = {INPUT(DOC_MEMORY_REFS("ids", FETCH_MAX, "Duplicates are answered once.",
-				       .required = "it is the list of ids to fetch"))},
+	.takes = TAKES_BODY, .body_into = INTO(struct memory_fetch, op), .from = FROM(struct memory_fetch, lookup),
+	.body = {INPUT(FIELD_MEMORY_IDS("ids", struct memory_fetch, ids, count, FETCH_MAX,
+					"Duplicates are answered once.",
+					.required = "it is the list of ids to fetch"))},
 	ANSWERS(ANSWER(200, "What was found, in the order of the ids, each once, and what was not.", &shape_found)),
 };
 
 const struct description describe_read_memory = {
 	.id = "readMemory", .tag = "memories", .scope = SCOPE_READ, .tool = "memory_get",
 	.summary = "Read a memory, in its newest version or in another",
-	.path = {&path_memory_ref},
-	ANSWERS(ONE_MEMORY),
+	.path = {&path_memory_ref}, .path_into = {INTO(struct memory_get, id)},
+	ANSWERS(ONE_MEMORY), .from = FROM(struct memory_get, memory), .gives = give_tag,
 	REFUSES(P_MEMORY_NOT_FOUND),
 };
 
@@ -308,8 +387,8 @@ const struct description describe_change_memory = {
 	.says = "The fields given replace the old ones and make a new version; null clears a field. Where nothing "
 		"would change, no version is made.",
 	.takes = TAKES_IF_MATCH | TAKES_BODY, .path = {&path_memory},
-	.body = {&shape_memory_patch},
-	ANSWERS(ONE_MEMORY),
+	.body = {&shape_memory_patch}, .body_into = INTO(struct memory_change, draft),
+	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_MEMORY_FORGOTTEN, P_PRECONDITION_FAILED, P_IMMUTABLE_FIELD),
 };
 
@@ -318,34 +397,45 @@ const struct description describe_forget_memory = {
 	.summary = "Forget a memory for good",
 	.says = "What every version said is removed; id, version and times stay. Forgetting again answers the same.",
 	.takes = TAKES_IF_MATCH, .path = {&path_memory},
-	ANSWERS(ONE_MEMORY),
+	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_PRECONDITION_FAILED),
 };
 
 const struct description describe_list_versions = {
 	.id = "listVersions", .tag = "memories", .scope = SCOPE_READ,
 	.summary = "List the versions of a memory, the newest first",
-	.path = {&path_memory},
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of versions.",
-		       OUTPUT(DOC_SHAPES("versions", 0, &shape_memory, "The memory as it was in each."),
-			      NEXT_PAGE))),
+	.path = {&path_memory}, .path_into = {INTO(struct memory_versions, num)},
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct memory_versions),
+	ANSWERS(ANSWER(200, "A page of versions.", OUTPUT(
+		FIELD_SHAPES("versions", struct memory_versions, versions, count, 0, &shape_memory,
+			     "The memory as it was in each."),
+		NEXT_PAGE_OF(struct memory_versions, page)))),
 	REFUSES(P_MEMORY_NOT_FOUND, P_INVALID_PAGE_TOKEN),
 };
+
+static void as_unpinned(void *op)
+{
+	((struct memory_change *)op)->draft = (struct memory_draft){.has = MEMORY_HAS_PINNED};
+}
+
+static void as_pinned(void *op)
+{
+	((struct memory_change *)op)->draft = (struct memory_draft){.has = MEMORY_HAS_PINNED, .pinned = true};
+}
 
 const struct description describe_pin_memory = {
 	.id = "pinMemory", .tag = "memories", .scope = SCOPE_WRITE, .tool = "memory_pin",
 	.summary = "Pin a memory: it goes with every handoff",
-	.takes = TAKES_IF_MATCH, .path = {&path_memory},
-	ANSWERS(ONE_MEMORY),
+	.takes = TAKES_IF_MATCH, .path = {&path_memory}, .defaults = as_pinned,
+	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_MEMORY_FORGOTTEN, P_PRECONDITION_FAILED),
 };
 
 const struct description describe_unpin_memory = {
 	.id = "unpinMemory", .tag = "memories", .scope = SCOPE_WRITE, .tool = "memory_pin",
 	.summary = "Unpin a memory",
-	.takes = TAKES_IF_MATCH, .path = {&path_memory},
-	ANSWERS(ONE_MEMORY),
+	.takes = TAKES_IF_MATCH, .path = {&path_memory}, .defaults = as_unpinned,
+	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_MEMORY_FORGOTTEN, P_PRECONDITION_FAILED),
 };
 
@@ -353,8 +443,9 @@ const struct description describe_revert_memory = {
 	.id = "revertMemory", .tag = "memories", .scope = SCOPE_WRITE,
 	.summary = "Make a new version that says what an old one said",
 	.takes = TAKES_IF_MATCH | TAKES_BODY, .path = {&path_memory},
-	.body = {INPUT(DOC_INT("version", 1, UINT32_MAX, "The version that is to hold again.",
-			       .required = "it is the version to go back to"))},
-	ANSWERS(ONE_MEMORY),
+	.body_into = INTO(struct memory_change, op),
+	.body = {INPUT(FIELD_INT("version", struct memory_change, to_version, 1, UINT32_MAX,
+				 "The version that is to hold again.", .required = "it is the version to go back to"))},
+	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_MEMORY_FORGOTTEN, P_PRECONDITION_FAILED),
 };

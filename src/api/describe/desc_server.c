@@ -1,15 +1,19 @@
 /* Spaces, counting, and what the server says of itself. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
+#include "api/page.h"
+#include "engine/space_settings.h"
+#include "engine/token_count.h"
 
 enum { GUARD_MAX = 16, TOKENIZER_NAME_MAX = 1024 };
 
 /* --- Spaces --- */
 
 static const struct field space_fields[] = {
-	DOC_TEXT("name", 0, 0, "The space."),
-	DOC_ENUM("guard", &words_guard, 0, "What it does about credentials in handoffs."),
-	COUNT("memories", "That are not forgotten."),
+	FIELD_TEXT("name", struct space_settings, op.space_name, 0, 0, "The space."),
+	FIELD_ENUM("guard", struct space_settings, guard, &words_guard, 0,
+		   "What it does about credentials in handoffs."),
+	COUNT_OF("memories", struct space_settings, memories, "That are not forgotten."),
 	FIELDS_END,
 };
 static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
@@ -20,14 +24,16 @@ const struct description describe_list_spaces = {
 	.says = "In the order in which they were made; the first write to a space makes it.",
 	.takes = TAKES_NO_SPACE,
 	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of spaces.", OUTPUT(DOC_SHAPES("spaces", 0, WITHIN(
-		DOC_TEXT("name", 0, 0, "The space."),
-		COUNT("memories", "That are not forgotten."),
-		COUNT("handoffs_open", "Queued, leased, or being worked on."),
-		COUNT("parked", "Handoffs that wait for a person."),
-		DOC_TIME("created_at", "When it was first written to.")), "In the order in which they were made."),
-		NEXT_PAGE))),
-	REFUSES(P_INVALID_PAGE_TOKEN),
+	ANSWERS(ANSWER(200, "A page of spaces.", OUTPUT(
+		FIELD_SHAPES("spaces", struct space_list, spaces, count, 0, WITHIN_OF(struct space_listed,
+		FIELD_TEXT("name", struct space_listed, row.name, 0, 0, "The space."),
+		COUNT_OF("memories", struct space_listed, row.memories, "That are not forgotten."),
+		COUNT_OF("handoffs_open", struct space_listed, open, "Queued, leased, or being worked on."),
+		COUNT_OF("parked", struct space_listed, parked, "Handoffs that wait for a person."),
+		FIELD_TIME("created_at", struct space_listed, row.created_at_ms, "When it was first written to.")),
+		"In the order in which they were made."),
+		NEXT_PAGE_OF(struct space_list, page)))),
+	REFUSES(P_INVALID_PAGE_TOKEN), LISTS(struct space_list),
 };
 
 const struct description describe_read_space = {
@@ -40,27 +46,36 @@ const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
 	.summary = "Set what the space does about credentials in handoffs",
 	.takes = TAKES_KEY | TAKES_BODY,
-	.body = {INPUT(DOC_ENUM("guard", &words_guard, GUARD_MAX, "What it does about credentials in handoffs.",
-				.min = 1, .otherwise = "'off'", .expected = "expected off, redact or refuse",
-				.docs = "what the space does about credentials in handoffs: `off`, `redact` or "
-					"`refuse` (see [6](#6-envelopes))"))},
+	.body_into = INTO(struct space_settings, op),
+	.body = {INPUT(FIELD_ENUM("guard", struct space_settings, guard, &words_guard, GUARD_MAX,
+				  "What it does about credentials in handoffs.", .min = 1,
+				  .otherwise = "'off'", .expected = "expected off, redact or refuse",
+				  .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
+					  "`refuse` (see [6](#6-envelopes))"))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 
 /* --- Counting --- */
 
+static void as_usual(void *op)
+{
+	((struct token_count *)op)->name = STR(TOKENIZER_DEFAULT);
+}
+
 const struct description describe_count_tokens = {
 	.id = "countTokens", .tag = "tokens", .scope = SCOPE_READ,
 	.summary = "Count the tokens of a text",
 	.takes = TAKES_NO_SPACE | TAKES_BODY,
+	.defaults = as_usual, .body_into = INTO(struct token_count, op),
 	.body = {INPUT(
-		DOC_TEXT("text", 0, 0, "The text.", .required = "expected a string"),
-		DOC_TEXT("tokenizer", 0, TOKENIZER_NAME_MAX, "How it is counted.", .words = &words_tokenizer,
-			 .otherwise = "'o200k_base'"))},
+		FIELD_TEXT("text", struct token_count, text, 0, 0, "The text.", .required = "expected a string"),
+		FIELD_TEXT("tokenizer", struct token_count, name, 0, TOKENIZER_NAME_MAX, "How it is counted.",
+			   .words = &words_tokenizer, .otherwise = "'o200k_base'"))},
 	ANSWERS(ANSWER(200, "The count.", OUTPUT(
-		COUNT("tokens", "How many there are."),
-		DOC_ENUM("tokenizer", &words_tokenizer, 0, "How they were counted."),
-		DOC_BOOL("estimate", "true: not counted but derived from the number of characters.")))),
+		COUNT_OF("tokens", struct token_count, tokens, "How many there are."),
+		FIELD_WORD("tokenizer", struct token_count, counted_by, &words_tokenizer, "How they were counted."),
+		FIELD_BOOL("estimate", struct token_count, is_estimate,
+			   "true: not counted but derived from the number of characters.")))),
 	REFUSES(P_UNKNOWN_TOKENIZER),
 };
 

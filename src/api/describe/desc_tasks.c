@@ -1,44 +1,86 @@
 /* Tasks: chains of envelopes, what each hop kept, and what happened to them. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
+#include "api/describe/write.h"
+#include "api/page.h"
+#include "engine/envelope/blame.h"
+#include "engine/envelope/envelope_get.h"
+#include "engine/envelope/task_get.h"
+#include "engine/envelope/task_list.h"
 
 /* --- Which envelope --- */
 
 static const struct field hop_fields[] = {
-	DOC_ENVELOPE_ID("envelope", "The envelope."),
-	DOC_ENVELOPE_ID("parent", "The one that it continues; null: it is the root.", NULLABLE),
-	DOC_INT("hop", 1, NO_MAX, "Counts from 1, the root."),
-	DOC_TEXT("from", 0, 0, "Who handed over.", NULLABLE),
-	DOC_TEXT("to", 0, 0, "Who got the work."),
-	DOC_TIME("created_at", "When it was packed."),
+	FIELD_ENVELOPE_ID("envelope", struct envelope, num, "The envelope."),
+	FIELD_ENVELOPE_ID("parent", struct envelope, parent, "The one that it continues; null: it is the root.",
+			  NULLABLE),
+	FIELD_INT("hop", struct envelope, hop, 1, NO_MAX, "Counts from 1, the root."),
+	FIELD_TEXT("from", struct envelope, from, 0, 0, "Who handed over.", NULLABLE),
+	FIELD_TEXT("to", struct envelope, to, 0, 0, "Who got the work."),
+	FIELD_TIME("created_at", struct envelope, created_at_ms, "When it was packed."),
 	FIELDS_END,
 };
-const struct shape shape_hop = {.fields = hop_fields};
+const struct shape shape_hop = {.fields = hop_fields, .size = sizeof(struct envelope)};
 
 /* --- What was kept --- */
 
+static void put_canonical(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct json *value = *(const struct json *const *)((const char *)from + f->offset);
+
+	(void)with;
+	if (value == NULL)
+		return;
+	json_key_str(w, f->name);
+	json_put_canonical(w, value);
+}
+
 static const struct field change_fields[] = {
-	DOC_ENUM("kind", &words_change_kind, 0, "What kind of thing it is."),
-	DOC_ENUM("fate", &words_change_fate, 0, "What became of it."),
-	DOC_TEXT("key", 0, 0, "A constraint's key, a memory's id, the text of a decision or step.", MAYBE),
-	DOC_ANY("before", "Of a constraint.", MAYBE),
-	DOC_ANY("after", "Of a constraint.", MAYBE),
-	DOC_TEXT("reason", 0, 0, "Why it was waived.", MAYBE),
-	DOC_TEXT("by", 0, 0, "Who waived it.", MAYBE),
+	FIELD_ENUM("kind", struct fidelity_item, kind, &words_change_kind, 0, "What kind of thing it is."),
+	FIELD_ENUM("fate", struct fidelity_item, fate, &words_change_fate, 0, "What became of it."),
+	FIELD_TEXT("key", struct fidelity_item, key, 0, 0,
+		   "A constraint's key, a memory's id, the text of a decision or step.", MAYBE),
+	FIELD_ANY("before", struct fidelity_item, before, "Of a constraint.", MAYBE, .write = put_canonical),
+	FIELD_ANY("after", struct fidelity_item, after, "Of a constraint.", MAYBE, .write = put_canonical),
+	FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
+	FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE),
 	FIELDS_END,
 };
 static const struct shape change = {
 	.name = "Change", .says = "What became of one thing on the way from one envelope to the other.",
-	.fields = change_fields,
+	.fields = change_fields, .size = sizeof(struct fidelity_item),
 };
 
+static void put_changes(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct fidelity *kept = from;
+
+	json_key_str(w, f->name);
+	json_begin_array(w);
+	for (size_t i = 0; i < kept->count; i++)
+		if (kept->items[i].fate != FATE_KEPT)
+			shape_write_with(&change, &kept->items[i], with, w);
+	json_end_array(w);
+}
+
+#define KEPT(of_score, of_kept, of_total, ...) \
+	FIELD_NUMBER("score", struct fidelity, score, 0, 1, of_score, .component = "Share", .unset = -1, \
+		     __VA_ARGS__), \
+	COUNT_OF("kept", struct fidelity, kept, of_kept, .unset = -1, __VA_ARGS__), \
+	COUNT_OF("total", struct fidelity, total, of_total, .unset = -1, __VA_ARGS__), \
+	DOC_SHAPES("changes", 0, &change, "All that is not as it was.", .write = put_changes, __VA_ARGS__)
+
+static const struct field kept_fields[] = {
+	KEPT("kept / total; 1 where there was nothing to keep.",
+	     "How many things of the earlier one the later one has.", "How many the earlier one had."),
+	FIELDS_END,
+};
+static const struct shape kept_shape = {.fields = kept_fields, .size = sizeof(struct fidelity)};
+
 static const struct field difference_fields[] = {
-	DOC_ENVELOPE_ID("from", "The earlier one."),
-	DOC_ENVELOPE_ID("to", "The later one."),
-	DOC_NUMBER("score", 0, 1, "kept / total; 1 where there was nothing to keep.", .component = "Share"),
-	COUNT("kept", "How many things of the earlier one the later one has."),
-	COUNT("total", "How many the earlier one had."),
-	DOC_SHAPES("changes", 0, &change, "All that is not as it was."),
+	FIELD_ENVELOPE_ID("from", struct envelope_diff, nums[0], "The earlier one."),
+	FIELD_ENVELOPE_ID("to", struct envelope_diff, nums[1], "The later one."),
+	FIELD_INCLUDE(struct envelope_diff, kept, &kept_shape),
 	FIELDS_END,
 };
 static const struct shape difference = {.name = "Difference", .fields = difference_fields, .warns = true};
@@ -46,76 +88,89 @@ static const struct shape difference = {.name = "Difference", .fields = differen
 /* --- A task --- */
 
 static const struct field task_envelope_fields[] = {
-	DOC_INCLUDE(&shape_hop),
-	DOC_TEXT("state", 0, 0, "Where the work stood.", NULLABLE),
-	COUNT("token_count", "What its prompt takes."),
-	DOC_INT("max_tokens", 1, NO_MAX, "Its budget."),
-	COUNT("refs", "How many."),
-	COUNT("missing", "How many."),
-	COUNT("trimmed", "How many."),
+	FIELD_INCLUDE_SAME(struct envelope, &shape_hop),
+	FIELD_TEXT("state", struct envelope, state, 0, 0, "Where the work stood.", NULLABLE),
+	COUNT_OF("token_count", struct envelope, token_count, "What its prompt takes."),
+	FIELD_INT("max_tokens", struct envelope, max_tokens, 1, NO_MAX, "Its budget."),
+	COUNT_OF("refs", struct envelope, ref_count, "How many."),
+	COUNT_OF("missing", struct envelope, missing_count, "How many."),
+	COUNT_OF("trimmed", struct envelope, trim_count, "How many."),
 	FIELDS_END,
 };
-static const struct shape task_envelope = {.fields = task_envelope_fields};
+static const struct shape task_envelope = {.fields = task_envelope_fields, .size = sizeof(struct envelope)};
 
 static const struct field task_fields[] = {
-	DOC_TEXT("id", 0, 0, "The task."),
-	DOC_TEXT("intent", 0, 0, "What the user wants, as the newest envelope has it.", NULLABLE),
-	DOC_SHAPES("envelopes", 0, &task_envelope, "The first one first.", .min = 1),
-	NEXT_PAGE,
+	FIELD_TEXT("id", struct task_get, task, 0, 0, "The task."),
+	FIELD_TEXT("intent", struct task_get, newest.intent, 0, 0,
+		   "What the user wants, as the newest envelope has it.", NULLABLE),
+	FIELD_SHAPES("envelopes", struct task_get, envelopes, count, 0, &task_envelope, "The first one first.",
+		     .min = 1),
+	NEXT_PAGE_OF(struct task_get, page),
 	FIELDS_END,
 };
 static const struct shape task = {.name = "Task", .fields = task_fields, .warns = true};
 
-#define SCORES(of) \
-	DOC_NUMBER("score", 0, 1, "What the newest envelope has of its root.", of, .component = "Share"), \
-	DOC_NUMBER("intent_and_constraints", 0, 1, "The same for what must never be lost.", of, .component = "Share")
+#define SCORES(says, ...) \
+	FIELD_NUMBER("score", struct task_score, score, 0, 1, says, .component = "Share", .unset = -1, __VA_ARGS__), \
+	FIELD_NUMBER("intent_and_constraints", struct task_score, core, 0, 1, "The same for what must never be lost.", \
+		     .component = "Share", .unset = -1, __VA_ARGS__)
 
-static const struct field against_root_fields[] = {
-	DOC_NUMBER("score", 0, 1, "What it has of its root.", .component = "Share"),
-	DOC_NUMBER("intent_and_constraints", 0, 1, "The same for what must never be lost.", .component = "Share"),
+static const struct field against_root_fields[] = {SCORES("What it has of its root."), FIELDS_END};
+static const struct shape against_root = {.fields = against_root_fields, .size = sizeof(struct task_score)};
+
+static const struct field hop_kept_fields[] = {
+	KEPT("What it kept of its parent.", "How many things of its parent it has.", "How many its parent had.", MAYBE),
 	FIELDS_END,
 };
-static const struct shape against_root = {.fields = against_root_fields};
+static const struct shape hop_kept = {.fields = hop_kept_fields, .size = sizeof(struct fidelity)};
 
 static const struct field fidelity_hop_fields[] = {
-	DOC_INCLUDE(&shape_hop),
-	DOC_NUMBER("score", 0, 1, "What it kept of its parent.", MAYBE, .component = "Share"),
-	COUNT("kept", "How many things of its parent it has.", MAYBE),
-	COUNT("total", "How many its parent had.", MAYBE),
-	DOC_SHAPES("changes", 0, &change, "All that is not as it was.", MAYBE),
-	DOC_SHAPE("against_root", &against_root, "The same, compared with its root.", MAYBE),
+	FIELD_INCLUDE_AT(struct task_hop, envelope, &shape_hop),
+	FIELD_INCLUDE_AT(struct task_hop, kept, &hop_kept),
+	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root, "The same, compared with its root.",
+		       MAYBE),
 	FIELDS_END,
 };
 static const struct shape fidelity_hop = {
 	.says = "The root has no score: there is nothing before it.", .fields = fidelity_hop_fields,
+	.size = sizeof(struct task_hop),
 };
 
+static const struct field newest_fields[] = {SCORES("What the newest envelope has of its root.", MAYBE), FIELDS_END};
+static const struct shape newest = {.fields = newest_fields, .size = sizeof(struct task_score)};
+
 static const struct field fidelity_fields[] = {
-	DOC_TEXT("task", 0, 0, "The task."),
-	SCORES(MAYBE),
-	DOC_SHAPES("hops", 0, &fidelity_hop, "The first one first.", .min = 1),
-	NEXT_PAGE,
+	FIELD_TEXT("task", struct task_fidelity, task.task, 0, 0, "The task."),
+	FIELD_INCLUDE_AT(struct task_fidelity, score, &newest),
+	FIELD_SHAPES("hops", struct task_fidelity, hops, task.count, 0, &fidelity_hop, "The first one first.",
+		     .min = 1),
+	NEXT_PAGE_OF(struct task_fidelity, task.page),
 	FIELDS_END,
 };
 static const struct shape fidelity = {.name = "Fidelity", .fields = fidelity_fields, .warns = true};
 
 static const struct field blamed_hop_fields[] = {
-	DOC_INCLUDE(&shape_hop),
-	DOC_TEXT("fate", 0, 0, "Where it was lost: how.", MAYBE),
-	DOC_TEXT("reason", 0, 0, "Why it was waived.", MAYBE),
-	DOC_TEXT("by", 0, 0, "Who waived it.", MAYBE),
+	FIELD_INCLUDE(struct blame_hop, envelope, &shape_hop),
+	FIELD_INCLUDE_AT(struct blame_hop, fate, WITHIN_OF(struct fidelity_item,
+		FIELD_ENUM("fate", struct fidelity_item, fate, &words_blamed_fate, 0, "Where it was lost: how.", MAYBE,
+			   .unset = -1, .schema = "'type':'string'"),
+		FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
+		FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE))),
 	FIELDS_END,
 };
-static const struct shape blamed_hop = {.name = "BlamedHop", .fields = blamed_hop_fields};
+static const struct shape blamed_hop = {
+	.name = "BlamedHop", .fields = blamed_hop_fields, .size = sizeof(struct blame_hop),
+};
 
 static const struct field blame_fields[] = {
-	DOC_TEXT("task", 0, 0, "The task."),
-	DOC_TEXT("key", 0, 0, "What was asked for."),
-	DOC_ENUM("verdict", &words_blame, 0, "What became of it."),
-	DOC_SHAPE("introduced", &blamed_hop, "Absent where it was never there.", MAYBE),
-	DOC_SHAPE("lost", &blamed_hop, "Absent where it was not lost.", MAYBE),
-	DOC_SHAPE("resolved", &blamed_hop, "Where an open decision was made.", MAYBE),
-	DOC_SHAPE("left_out", &blamed_hop, "The first hop without it, where a later one has it again.", MAYBE),
+	FIELD_TEXT("task", struct blame, task, 0, 0, "The task."),
+	FIELD_TEXT("key", struct blame, key, 0, 0, "What was asked for."),
+	FIELD_ENUM("verdict", struct blame, verdict, &words_blame, 0, "What became of it."),
+	FIELD_SHAPE_AT("introduced", struct blame, introduced, &blamed_hop, "Absent where it was never there.", MAYBE),
+	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop, "Absent where it was not lost.", MAYBE),
+	FIELD_SHAPE_AT("resolved", struct blame, resolved, &blamed_hop, "Where an open decision was made.", MAYBE),
+	FIELD_SHAPE_AT("left_out", struct blame, left_out, &blamed_hop,
+		       "The first hop without it, where a later one has it again.", MAYBE),
 	FIELDS_END,
 };
 static const struct shape blame = {.name = "Blame", .fields = blame_fields, .warns = true};
@@ -155,6 +210,7 @@ const struct description describe_compare_envelopes = {
 	.id = "compareEnvelopes", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "What one envelope kept of another",
 	.path = {&path_envelope, &path_other_envelope},
+	.path_into = {INTO(struct envelope_diff, nums[0]), INTO(struct envelope_diff, nums[1])},
 	ANSWERS(ANSWER(200, "The difference.", &difference)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
 };
@@ -162,23 +218,36 @@ const struct description describe_compare_envelopes = {
 const struct description describe_list_tasks = {
 	.id = "listTasks", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "List tasks, the newest first",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of tasks.", OUTPUT(DOC_SHAPES("tasks", 0, WITHIN(
-		DOC_TEXT("id", 0, 0, "The task."),
-		DOC_TIME("created_at", "When its first envelope was packed."),
-		DOC_INT("envelopes", 1, NO_MAX, "How many it has."),
-		DOC_TEXT("intent", 0, 0, "What the user wants, as its newest envelope has it: the first 200 "
-			 "characters. Null where nobody said it.", NULLABLE),
-		DOC_TEXT("summary", 0, 0, "What its first envelope asks for: the first 200 characters.", NULLABLE)),
-		"Those of the page."), NEXT_PAGE))),
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct task_list),
+	ANSWERS(ANSWER(200, "A page of tasks.", OUTPUT(
+		FIELD_SHAPES("tasks", struct task_list, tasks, count, 0, WITHIN_OF(struct task_listed,
+			FIELD_TEXT("id", struct task_listed, row.name, 0, 0, "The task."),
+			FIELD_TIME("created_at", struct task_listed, row.created_at_ms,
+				   "When its first envelope was packed."),
+			FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
+			FIELD_TEXT("intent", struct task_listed, intent, 0, 0,
+				   "What the user wants, as its newest envelope has it: the first 200 characters. Null "
+				   "where nobody said it.", NULLABLE),
+			FIELD_TEXT("summary", struct task_listed, summary, 0, 0,
+				   "What its first envelope asks for: the first 200 characters.", NULLABLE)),
+			"Those of the page."),
+		NEXT_PAGE_OF(struct task_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
+
+/* A chain is mostly read whole, so that a page is as large as can be where the caller does not say. */
+static void as_whole(void *op)
+{
+	((struct task_get *)op)->page.size = LIST_SIZE_MAX;
+}
+
+#define READS_TASK .path_into = {INTO(struct task_get, task)}, LISTS(struct task_get), .defaults = as_whole
 
 const struct description describe_read_task = {
 	.id = "readTask", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "The envelopes of a task",
 	.path = {&path_task}, .query = INPUT(PAGE_SIZE_OF_TASK, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "The task.", &task)),
+	ANSWERS(ANSWER(200, "The task.", &task)), READS_TASK,
 	REFUSES(P_TASK_NOT_FOUND, P_INVALID_PAGE_TOKEN),
 };
 
@@ -186,17 +255,18 @@ const struct description describe_read_fidelity = {
 	.id = "readFidelity", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "What each hop of a task kept",
 	.path = {&path_task}, .query = INPUT(PAGE_SIZE_OF_TASK, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "The scores, hop by hop.", &fidelity)),
+	ANSWERS(ANSWER(200, "The scores, hop by hop.", &fidelity)), READS_TASK,
 	REFUSES(P_TASK_NOT_FOUND, P_INVALID_PAGE_TOKEN),
 };
 
 const struct description describe_blame = {
 	.id = "blame", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "Where something came into a task, and where it was lost",
-	.path = {&path_task},
-	.query = INPUT(DOC_TEXT("key", 1, 0,
-				"The key of a constraint, the id of a memory, an open decision, or intent.",
-				.required = "it names a constraint, a memory (ms-4821), an open decision, or intent")),
+	.path = {&path_task}, .path_into = {INTO(struct blame, task)}, .query_into = INTO(struct blame, op),
+	.query = INPUT(FIELD_TEXT("key", struct blame, key, 1, 0,
+				  "The key of a constraint, the id of a memory, an open decision, or intent.",
+				  .required = "it names a constraint, a memory (ms-4821), an open decision, or "
+					      "intent")),
 	ANSWERS(ANSWER(200, "The verdict.", &blame)),
 	REFUSES(P_TASK_NOT_FOUND),
 };

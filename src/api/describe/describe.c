@@ -24,7 +24,8 @@ const struct field *shape_find(const struct shape *s, struct str name)
 	for (const struct field *f = s->fields; f->type != TYPE_END && found == NULL; f++) {
 		if (f->type == TYPE_INCLUDE)
 			found = shape_find(f->shape, name);
-		else if (str_eq(f->name, name))
+		else if (str_eq(f->name, name) ||
+			 (f->is_prefix && str_has_prefix(name, f->name) && name.n > f->name.n))
 			found = f;
 	}
 	return found;

@@ -20,6 +20,7 @@
 #include "core/problem.h"
 #include "net/http.h"
 
+struct call;
 struct field;
 struct shape;
 struct shape_reader;
@@ -55,7 +56,14 @@ enum field_type {
 };
 
 /* How the member of a field is kept. */
-enum member_kind { MEMBER_PLAIN, MEMBER_I32, MEMBER_U32, MEMBER_I64, MEMBER_U64, MEMBER_JSON, MEMBER_JSON_POINTER };
+enum member_kind {
+	MEMBER_PLAIN, MEMBER_I32, MEMBER_U32, MEMBER_I64, MEMBER_U64,
+	MEMBER_BOOL,			/* of an enumeration with two words */
+	MEMBER_JSON, MEMBER_JSON_POINTER,
+	MEMBER_TEXT,		/* of an enumeration or an id: its text; answers only */
+	MEMBER_POINTER,		/* of a shape: NULL where it is not set; answers only */
+	MEMBER_LIST,		/* of ids: a pointer and a count; requests only */
+};
 
 #define FIELD_NOWHERE UINT32_MAX
 #define NO_MIN INT64_MIN
@@ -100,12 +108,14 @@ struct field {
 	const char *docs;		/* what docs/protocol.md says in place of the sentence; Markdown */
 	const char *usually;		/* what it says in the column of defaults */
 	const char *raw_unset;		/* of TYPE_RAW: what is written where there is none */
+	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
 	bool is_immutable;		/* refused in a patch */
 	bool is_new_only;		/* not known in a patch */
 	bool is_null_absent;		/* null is the same as absent in a patch, too */
 	bool is_repeated;		/* of a query: may stand more than once */
+	bool is_prefix;			/* of a query: stands for all names that begin with it */
 	bool warns_unnumbered;		/* unknown fields of its items are "memories[].x", not "memories[3].x" */
 	field_read_fn *read;		/* instead of what the type does */
 	field_write_fn *write;		/* the same; writes the name, too */
@@ -125,6 +135,7 @@ struct shape {
 	bool is_input;			/* a request: what is not required may be absent or null */
 	bool is_patch;			/* a request that changes: nothing is required, null clears */
 	bool warns;			/* an answer that may end with warnings */
+	const void *defaults;		/* of a request: what the struct is before it is read; NULL: as it was */
 	uint32_t has_offset;		/* of the unsigned that collects the bits of what was given; SHAPE_HAS */
 };
 #define SHAPE_HAS(s, m) .has_offset = _Generic(((s *)0)->m, unsigned: (uint32_t)offsetof(s, m))
@@ -199,6 +210,7 @@ struct description {
 	uint32_t query_into;		/* INTO what the parameters go; 0: the route reads them */
 	uint32_t body_into;		/* INTO what the first of the bodies goes; 0: the route reads it */
 	void (*defaults)(void *op);	/* what holds where a field is absent; NULL: zero */
+	void (*gives)(struct call *call, const void *from);	/* sets the headers of the first answer; NULL: none */
 	uint32_t from;			/* FROM which member the first answer is written; 0: the operation itself */
 };
 
@@ -225,7 +237,7 @@ const struct operation *operations_all(void);
 	.offset = (uint32_t)offsetof(s, m), \
 	.kind = _Generic(((s *)0)->m, \
 			 int: MEMBER_I32, unsigned: MEMBER_U32, long: MEMBER_I64, unsigned long: MEMBER_U64, \
-			 long long: MEMBER_I64, unsigned long long: MEMBER_U64)
+			 long long: MEMBER_I64, unsigned long long: MEMBER_U64, bool: MEMBER_BOOL)
 #define FIELD_JSON_AT_(s, m) \
 	.offset = (uint32_t)offsetof(s, m), \
 	.kind = _Generic(((s *)0)->m, \
@@ -262,6 +274,10 @@ const struct operation *operations_all(void);
 /* max_bytes 0: a word is looked for whatever its length; otherwise what is longer is too large. */
 #define FIELD_ENUM(n, s, m, w, max_bytes, text, ...) \
 	{FIELD_BASE_(TYPE_ENUM, n, text), FIELD_INT_AT_(s, m), .words = (w), .max = (max_bytes), __VA_ARGS__}
+/* Of an answer: kept as the text that it is told as. */
+#define FIELD_TOLD(t, n, s, m, text, ...) \
+	{FIELD_BASE_(t, n, text), FIELD_AT_(s, m, struct str), .kind = MEMBER_TEXT, __VA_ARGS__}
+#define FIELD_WORD(n, s, m, w, text, ...) FIELD_TOLD(TYPE_ENUM, n, s, m, text, .words = (w), __VA_ARGS__)
 #define FIELD_OBJECT(n, s, m, text, ...) {FIELD_BASE_(TYPE_OBJECT, n, text), FIELD_JSON_AT_(s, m), __VA_ARGS__}
 #define FIELD_ARRAY(n, s, m, hi, text, ...) \
 	{FIELD_BASE_(TYPE_ARRAY, n, text), FIELD_JSON_AT_(s, m), .max = (hi), __VA_ARGS__}
@@ -274,16 +290,26 @@ const struct operation *operations_all(void);
 	{FIELD_BASE_(TYPE_AGENTS, n, text), FIELD_JSON_AT_(s, m), .max = (hi), __VA_ARGS__}
 #define FIELD_MEMORY_REFS(n, s, m, hi, text, ...) \
 	{FIELD_BASE_(TYPE_MEMORY_REFS, n, text), FIELD_JSON_AT_(s, m), .max = (hi), __VA_ARGS__}
+/* The same, read into a pointer to struct memory_id and a count. */
+#define FIELD_MEMORY_IDS(n, s, m, c, hi, text, ...) \
+	{FIELD_BASE_(TYPE_MEMORY_REFS, n, text), FIELD_LIST_AT_(s, m, c), .kind = MEMBER_LIST, .max = (hi), __VA_ARGS__}
 #define FIELD_RAW(n, s, m, text, ...) {FIELD_BASE_(TYPE_RAW, n, text), FIELD_AT_(s, m, struct str), __VA_ARGS__}
 #define FIELD_TEXTS(n, s, m, c, text, ...) \
 	{FIELD_BASE_(TYPE_TEXTS, n, text), FIELD_LIST_AT_(s, m, c), __VA_ARGS__}
 #define FIELD_SHAPE(n, s, m, sh, text, ...) \
 	{FIELD_BASE_(TYPE_SHAPE, n, text), .offset = (uint32_t)offsetof(s, m), .item_size = sizeof(((s *)0)->m), \
 	 .shape = (sh), __VA_ARGS__}
+/* The member is a pointer to the struct; NULL: there is none. */
+#define FIELD_SHAPE_AT(n, s, m, sh, text, ...) \
+	{FIELD_BASE_(TYPE_SHAPE, n, text), .offset = (uint32_t)offsetof(s, m), .kind = MEMBER_POINTER, \
+	 .item_size = sizeof(*((s *)0)->m), .shape = (sh), __VA_ARGS__}
 #define FIELD_SHAPES(n, s, m, c, hi, sh, text, ...) \
 	{FIELD_BASE_(TYPE_SHAPES, n, text), FIELD_LIST_AT_(s, m, c), .max = (hi), .shape = (sh), __VA_ARGS__}
 #define FIELD_INCLUDE(s, m, sh) \
 	{.type = TYPE_INCLUDE, .offset = (uint32_t)offsetof(s, m), .item_size = sizeof(((s *)0)->m), .shape = (sh)}
+#define FIELD_INCLUDE_AT(s, m, sh) \
+	{.type = TYPE_INCLUDE, .offset = (uint32_t)offsetof(s, m), .kind = MEMBER_POINTER, \
+	 .item_size = sizeof(*((s *)0)->m), .shape = (sh)}
 /* The struct itself is of that shape, too. */
 #define FIELD_INCLUDE_SAME(s, sh) {.type = TYPE_INCLUDE, .offset = 0, .item_size = sizeof(s), .shape = (sh)}
 /* What only the functions at its end know how to read or write. */

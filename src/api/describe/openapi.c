@@ -113,7 +113,8 @@ static void put_use(struct json_writer *w, const char *in, const struct field *f
 static void put_uses(struct json_writer *w, const char *in, const struct shape *s)
 {
 	for (const struct field *f = s ? s->fields : NULL; f && f->type != TYPE_END; f++)
-		put_use(w, in, f);
+		if (!f->is_prefix)
+			put_use(w, in, f);
 }
 
 static void put_parameters(struct json_writer *w, const struct description *d)

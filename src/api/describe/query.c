@@ -71,12 +71,10 @@ static enum problem_code read_number(const struct field *f, struct str value, vo
 	return field_read(f, &json, into, r);
 }
 
-static enum problem_code read_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
+enum problem_code query_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
 {
 	const struct json json = {.type = JSON_STRING, .s = value};
 
-	if (f->read)
-		return f->read(f, &json, into, r);
 	switch (f->type) {
 	case TYPE_BOOL:
 		return read_bool(f, value, into, r);
@@ -92,6 +90,13 @@ static enum problem_code read_value(const struct field *f, struct str value, voi
 	default:
 		return field_read(f, &json, into, r);
 	}
+}
+
+static enum problem_code read_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
+{
+	const struct json json = {.type = JSON_STRING, .s = value};
+
+	return f->read ? f->read(f, &json, into, r) : query_value(f, value, into, r);
 }
 
 /* --- All of them --- */
@@ -127,7 +132,13 @@ static enum problem_code read_in_order(const struct shape *s, const struct query
 
 	for (size_t i = 0; code == P_OK && i < count; i++) {
 		const struct field *f = shape_find(s, pairs[i].name);
+		struct field named;
 
+		if (f && f->is_prefix) {
+			named = *f;
+			named.name = pairs[i].name;
+			f = &named;
+		}
 		if (f)
 			code = read_value(f, pairs[i].value, into, r);
 	}

@@ -62,6 +62,9 @@ void read_keep_int(const struct field *f, void *into, int64_t value)
 	case MEMBER_U64:
 		*(uint64_t *)at = (uint64_t)value;
 		break;
+	case MEMBER_BOOL:
+		*(bool *)at = value != 0;
+		break;
 	default:
 		*(int64_t *)at = value;
 	}
@@ -235,10 +238,10 @@ static enum problem_code path_memory(const struct field *f, struct str piece, vo
 	struct memory_id id;
 
 	if (!memory_id_parse(piece, &id))
-		return problem_set(problem, P_MEMORY_NOT_FOUND, f->name.p, "\"%.*s\" is not an id of a memory; ids "
+		return problem_set(problem, P_MEMORY_NOT_FOUND, "id", "\"%.*s\" is not an id of a memory; ids "
 				   "look like ms-4821", (int)(piece.n < SHOWN ? piece.n : SHOWN), piece.p);
 	if (id.version && f->type == TYPE_MEMORY_ID)
-		return problem_set(problem, P_INVALID_FIELD, f->name.p, "only the memory as a whole can be changed; "
+		return problem_set(problem, P_INVALID_FIELD, "id", "only the memory as a whole can be changed; "
 				   "leave out \"@%u\"", id.version);
 	if (f->type == TYPE_MEMORY_ID)
 		*(uint64_t *)ret = id.num;
@@ -254,12 +257,17 @@ enum problem_code path_read(const struct field *f, struct str piece, void *ret, 
 
 	if (f->type == TYPE_MEMORY_ID || f->type == TYPE_MEMORY_REF)
 		return path_memory(f, piece, ret, problem);
-	if (f->type == TYPE_TEXT || f->type == TYPE_NAME || f->type == TYPE_AGENT)
+	if (f->type == TYPE_NAME || f->type == TYPE_AGENT)
 		return read_text(f, &value, ret, problem);
+	/* Whatever it is: what cannot be there is not found. */
+	if (f->type == TYPE_TEXT) {
+		*(struct str *)ret = piece;
+		return P_OK;
+	}
 	kind = id_kind_of(f->type);
 	if (kind->parse(piece, ret))
 		return P_OK;
-	return problem_set(problem, kind->not_found, f->name.p, "\"%.*s\" is not %s",
+	return problem_set(problem, kind->not_found, "id", "\"%.*s\" is not %s",
 			   (int)(piece.n < SHOWN ? piece.n : SHOWN), piece.p, kind->path_says);
 }
 

@@ -22,11 +22,10 @@ static enum problem_code read_array(const struct field *f, const struct json *va
 	return P_OK;
 }
 
-static enum problem_code check_ref(const struct field *f, const struct json *item, uint32_t i, struct problem *problem)
+static enum problem_code read_ref(const struct field *f, const struct json *item, uint32_t i, struct memory_id *ret,
+				  struct problem *problem)
 {
-	struct memory_id id;
-
-	if (item->type == JSON_STRING && memory_id_parse(item->s, &id))
+	if (item->type == JSON_STRING && memory_id_parse(item->s, ret))
 		return P_OK;
 	problem_set(problem, P_INVALID_FIELD, NULL, "%s[%u] is not an id of a memory; expected one as in ms-4821 or "
 		    "ms-4821@2", f->name.p, i);
@@ -61,8 +60,6 @@ static enum problem_code check_item(const struct field *f, const struct json *it
 	switch (f->type) {
 	case TYPE_OBJECTS:
 		return check_object(f, item, i, problem);
-	case TYPE_MEMORY_REFS:
-		return check_ref(f, item, i, problem);
 	case TYPE_NAMES:
 	case TYPE_AGENTS:
 		return check_name(f, item, i, problem);
@@ -87,6 +84,28 @@ static enum problem_code read_items(const struct field *f, const struct json *va
 	return code;
 }
 
+static void keep_list(const struct field *f, void *into, void *items, size_t count)
+{
+	if (f->offset == FIELD_NOWHERE)
+		return;
+	*(void **)((char *)into + f->offset) = items;
+	*(size_t *)((char *)into + f->count_offset) = count;
+}
+
+static enum problem_code read_refs(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	enum problem_code code = read_array(f, value, r->problem);
+	struct memory_id *ids = arena_calloc(r->arena, code == P_OK ? value->count + 1 : 1, sizeof(*ids));
+
+	for (uint32_t i = 0; code == P_OK && i < value->count; i++)
+		code = read_ref(f, &value->items[i], i, &ids[i], r->problem);
+	if (code == P_OK && f->kind == MEMBER_LIST)
+		keep_list(f, into, ids, value->count);
+	else if (code == P_OK)
+		read_keep_json(f, into, value);
+	return code;
+}
+
 static enum problem_code read_texts(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
 {
 	enum problem_code code = read_array(f, value, r->problem);
@@ -100,14 +119,20 @@ static enum problem_code read_texts(const struct field *f, const struct json *va
 			return read_wrong_type(&value->items[i], place, "a string", r->problem);
 		list[i] = value->items[i].s;
 	}
-	if (code == P_OK && f->offset != FIELD_NOWHERE) {
-		*(struct str **)((char *)into + f->offset) = list;
-		*(size_t *)((char *)into + f->count_offset) = value->count;
-	}
+	if (code == P_OK)
+		keep_list(f, into, list, value->count);
 	return code;
 }
 
 /* --- Shapes --- */
+
+static enum problem_code check_is_object(const struct shape *s, const struct json *value, struct problem *problem)
+{
+	if (value->type == JSON_OBJECT)
+		return P_OK;
+	return problem_set(problem, P_INVALID_FIELD, NULL, "%s is %s; expected an object",
+			   s->noun ? s->noun : "an item", json_type_name(value->type));
+}
 
 static enum problem_code read_shapes(const struct field *f, const struct json *value, void *into,
 				     struct shape_reader *r)
@@ -120,14 +145,14 @@ static enum problem_code read_shapes(const struct field *f, const struct json *v
 		struct str prefix = f->warns_unnumbered ? arena_printf(r->arena, "%s[].", f->name.p)
 							: arena_printf(r->arena, "%s[%u].", f->name.p, i);
 
-		code = shape_read(f->shape, &value->items[i], prefix.p, items + i * size, r);
+		code = check_is_object(f->shape, &value->items[i], r->problem);
+		if (code == P_OK)
+			code = shape_read(f->shape, &value->items[i], prefix.p, items + i * size, r);
 		if (code != P_OK)
 			problem_prefix(r->problem, f->name.p, i);
 	}
-	if (code == P_OK && f->offset != FIELD_NOWHERE) {
-		*(void **)((char *)into + f->offset) = items;
-		*(size_t *)((char *)into + f->count_offset) = value->count;
-	}
+	if (code == P_OK)
+		keep_list(f, into, items, value->count);
 	return code;
 }
 
@@ -158,6 +183,8 @@ enum problem_code read_list(const struct field *f, const struct json *value, voi
 		return read_shapes(f, value, into, r);
 	case TYPE_TEXTS:
 		return read_texts(f, value, into, r);
+	case TYPE_MEMORY_REFS:
+		return read_refs(f, value, into, r);
 	case TYPE_OBJECT:
 		if (value->type != JSON_OBJECT)
 			return read_wrong_type(value, f->name.p, "an object", r->problem);
@@ -238,14 +265,15 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 			     struct shape_reader *r)
 {
 	const struct json *around = r->object;
-	enum problem_code code = P_OK;
+	enum problem_code code = obj->type == JSON_NULL ? P_OK : check_is_object(s, obj, r->problem);
 
-	if (obj->type != JSON_OBJECT && obj->type != JSON_NULL)
-		return problem_set(r->problem, P_INVALID_FIELD, NULL, "%s is %s; expected an object",
-				   s->noun ? s->noun : "an item", json_type_name(obj->type));
+	if (code != P_OK)
+		return code;
 	if (r->warn)
 		warn_unknown(s, obj, prefix, r);
 	r->object = obj;
+	if (s->defaults)
+		memcpy(into, s->defaults, s->size);
 	if (s->is_patch)
 		code = check_immutable(s, obj, r->problem);
 	if (code == P_OK)

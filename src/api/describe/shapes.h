@@ -19,6 +19,9 @@
 #define OUTPUT(...) &(const struct shape){.warns = true, FIELDS(__VA_ARGS__)}
 /* An object within another. */
 #define WITHIN(...) &(const struct shape){FIELDS(__VA_ARGS__)}
+/* The same for one that is written from a struct. */
+#define WITHIN_OF(s, ...) &(const struct shape){FIELDS(__VA_ARGS__), .size = sizeof(s)}
+#define COUNT_OF(name, s, m, says, ...) FIELD_INT(name, s, m, 0, NO_MAX, says, __VA_ARGS__)
 #define COUNT(name, says, ...) DOC_INT(name, 0, NO_MAX, says, __VA_ARGS__)
 
 /* --- Pages --- */
@@ -34,6 +37,8 @@ enum { LIST_SIZE_MAX = 1000 };
 #define PAGE_TOKEN \
 	DOC_TEXT("page_token", 0, 0, "next_page_token of the page before, with the same query.", \
 		 .component = "PageToken")
+/* The query of a list whose struct has a member page. */
+#define LISTS(s) .query_kind = QUERY_LIST, .query_into = INTO(s, op), .page_into = INTO(s, page)
 #define NEXT_PAGE DOC_TEXT("next_page_token", 0, 0, "Where the next page begins.", .component = "NextPageToken")
 
 /* --- Pieces of addresses --- */
@@ -44,6 +49,7 @@ extern const struct field path_memory, path_memory_ref, path_envelope, path_othe
 /* --- Shapes --- */
 
 extern const struct shape shape_memory, shape_memory_input, shape_memory_patch, shape_found, shape_missing;
+extern const struct shape shape_scored;		/* what a search says of a memory: included by it */
 extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_input;
 extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
 extern const struct shape shape_handoff_row;	/* the same for what every handoff says */

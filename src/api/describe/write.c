@@ -39,6 +39,12 @@ static void put_none(const struct shape *s, const struct field *f, struct json_w
 	json_put_null(w);
 }
 
+static void put_not_given(const struct shape *s, const struct field *f, struct json_writer *w)
+{
+	if (f->type != TYPE_INCLUDE)
+		put_none(s, f, w);
+}
+
 static void put_text(const struct shape *s, const struct field *f, struct str text, struct json_writer *w)
 {
 	if (text.p == NULL && may_be_none(s, f)) {
@@ -68,6 +74,8 @@ static int64_t int_of(const struct field *f, const void *at)
 		return *(const unsigned *)at;
 	case MEMBER_U64:
 		return (int64_t)*(const uint64_t *)at;
+	case MEMBER_BOOL:
+		return *(const bool *)at;
 	default:
 		return *(const int64_t *)at;
 	}
@@ -152,7 +160,7 @@ static void put_list(const struct shape *s, const struct field *f, const void *f
 	const char *items = *(const char *const *)((const char *)from + f->offset);
 	size_t count = *(const size_t *)((const char *)from + f->count_offset);
 
-	if (items == NULL && may_be_none(s, f)) {
+	if (items == NULL && !f->given && may_be_none(s, f)) {
 		put_none(s, f, w);
 		return;
 	}
@@ -167,12 +175,31 @@ static void put_list(const struct shape *s, const struct field *f, const void *f
 	json_end_array(w);
 }
 
+/* The struct of a shape; NULL: there is none. */
+static const void *struct_of(const struct field *f, const void *from)
+{
+	const void *at = (const char *)from + f->offset;
+
+	return f->kind == MEMBER_POINTER ? *(const void *const *)at : at;
+}
+
+static void put_shape(const struct shape *s, const struct field *f, const void *at, const void *with,
+		      struct json_writer *w)
+{
+	if (at == NULL) {
+		put_none(s, f, w);
+		return;
+	}
+	put_key(w, f->name);
+	shape_write_with(f->shape, at, with, w);
+}
+
 static void put_field(const struct shape *s, const struct field *f, const void *from, const void *with,
 		      struct json_writer *w)
 {
 	const void *at = (const char *)from + f->offset;
 
-	switch (f->type) {
+	switch (f->kind == MEMBER_TEXT ? TYPE_TEXT : f->type) {
 	case TYPE_TEXT:
 	case TYPE_NAME:
 	case TYPE_AGENT:
@@ -210,8 +237,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 		put_list(s, f, from, with, w);
 		break;
 	case TYPE_SHAPE:
-		put_key(w, f->name);
-		shape_write_with(f->shape, at, with, w);
+		put_shape(s, f, struct_of(f, from), with, w);
 		break;
 	default:
 		put_json(s, f, at, w);
@@ -220,13 +246,17 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w)
 {
+	if (from == NULL)
+		return;
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
 		if (f->write)
 			f->write(f, from, with, w);
 		else if (f->offset == FIELD_NOWHERE)
 			continue;
+		else if (f->given && !*((const bool *)from + f->given - 1))
+			put_not_given(s, f, w);
 		else if (f->type == TYPE_INCLUDE)
-			shape_write_members(f->shape, (const char *)from + f->offset, with, w);
+			shape_write_members(f->shape, struct_of(f, from), with, w);
 		else
 			put_field(s, f, from, with, w);
 	}

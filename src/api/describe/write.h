@@ -10,7 +10,7 @@
 void shape_write(const struct shape *s, const void *from, struct json_writer *w);
 /* The same for fields whose functions need something that the struct does not hold; with is handed to them. */
 void shape_write_with(const struct shape *s, const void *from, const void *with, struct json_writer *w);
-/* Only the members, into an object that the caller has begun and ends. */
+/* Only the members, into an object that the caller has begun and ends. from NULL: none. */
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w);
 
 #endif

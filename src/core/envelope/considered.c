@@ -197,6 +197,8 @@ enum store_status considered_read(struct store_conn *c, int64_t space, const str
 	if (has_passed)
 		add_passed(passed, &all);
 	add_repeats(json_get(&value, "repeats"), &all);
+	for (size_t i = 0; i < all.count; i++)
+		all.items[i].relevance = round(all.items[i].relevance * 1000) / 1000;
 	for (size_t i = e->ref_count; status == STORE_OK && i < all.count; i++)
 		status = read_text(c, space, e, &all.items[i], arena);
 	*ret = all;

@@ -11,7 +11,7 @@
 struct considered_item {
 	uint64_t num;
 	enum envelope_why why;
-	double relevance;
+	double relevance;	/* in thousandths */
 	int64_t tokens;		/* that it takes, or would have taken; 0: not known */
 	struct str fate;	/* "full", "summary", "ref", "left_out" (no room), "passed_over" (not chosen at all) */
 	struct str reason;	/* p == NULL: it is there in full. "budget", "repetition", "not_relevant", … */

@@ -23,7 +23,7 @@ static struct fidelity_item *add(struct fidelity *f, enum fidelity_kind kind, en
 {
 	struct fidelity_item *item = &f->items[f->count++];
 
-	*item = (struct fidelity_item){.kind = kind, .fate = fate, .key = key};
+	*item = (struct fidelity_item){.kind = kind, .fate = fate, .key = key.n ? key : STR_NULL};
 	if (fate != FATE_ADDED)
 		f->total++;
 	if (fate == FATE_KEPT || fate == FATE_NARROWED || fate == FATE_WAIVED)

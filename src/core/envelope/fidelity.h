@@ -13,7 +13,7 @@ enum fidelity_kind { KIND_INTENT, KIND_CONSTRAINT, KIND_DECISION, KIND_STEP, KIN
 struct fidelity_item {
 	enum fidelity_kind kind;
 	enum fidelity_fate fate;
-	struct str key;			/* a constraint's key, a memory's id, a text; "" for the intent */
+	struct str key;			/* a constraint's key, a memory's id, a text; p == NULL for the intent */
 	const struct json *before;	/* of constraints; NULL where there was none */
 	const struct json *after;
 	struct str reason;		/* of what was waived or dropped; p == NULL: none is known */

@@ -31,8 +31,8 @@ bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 
 /* What a caller wants a memory to say. The bits of `has` tell which fields were given; given text with p == NULL clears
- * the field. Field values have been checked one by one (see api/memory_decode.h); what depends on other memories or on
- * the time has not. */
+ * the field. Field values have been checked one by one (api/describe/desc_memories.c); what depends on other memories
+ * or on the time has not. */
 enum memory_field {
 	MEMORY_HAS_ID = 1 << 0,
 	MEMORY_HAS_CONTENT = 1 << 1,

@@ -57,10 +57,11 @@ static enum problem_code look_at(struct op *op, struct search *s, const struct e
 	if (one.lost && s->left_out == 0)
 		s->left_out = one.lost;
 	s->seen[s->count++] = one;
-	if (!one.has || b->introduced.num)
+	if (!one.has || b->introduced)
 		return P_OK;
 	kept.body = arena_str(op->arena, row->body);
-	return unpack_skeleton(&kept, op->arena, &b->introduced, &op->problem);
+	b->introduced = &b->first;
+	return unpack_skeleton(&kept, op->arena, &b->first.envelope, &op->problem);
 }
 
 static enum problem_code look_through(struct op *op, struct store_conn *c, struct search *s)
@@ -115,18 +116,37 @@ static enum problem_code read_skeleton(struct op *op, struct store_conn *c, uint
 static enum problem_code read_fate(struct op *op, struct store_conn *c, uint64_t without)
 {
 	struct blame *b = (struct blame *)op;
+	struct blame_hop *hop = &b->without;
 	struct envelope *before = arena_zalloc(op->arena, sizeof(*before));
-	enum problem_code code = read_skeleton(op, c, without, &b->without);
+	enum problem_code code = read_skeleton(op, c, without, &hop->envelope);
 	struct fidelity f = {0};
 
 	if (code == P_OK)
-		code = read_skeleton(op, c, b->without.parent, before);
+		code = read_skeleton(op, c, hop->envelope.parent, before);
 	if (code == P_OK)
-		fidelity_compare(before, &b->without, op->arena, &f);
-	for (size_t i = 0; i < f.count && b->fate == NULL; i++)
+		fidelity_compare(before, &hop->envelope, op->arena, &f);
+	for (size_t i = 0; i < f.count && hop->fate == NULL; i++)
 		if (str_eq(f.items[i].key, b->key) || (f.items[i].kind == KIND_INTENT && str_is(b->key, "intent")))
-			b->fate = &f.items[i];
+			hop->fate = &f.items[i];
 	return code;
+}
+
+/* An open decision that was made is in the history now. */
+static void judge(struct blame *b, bool is_lost, bool is_left_out)
+{
+	struct blame_hop *hop = &b->without;
+
+	b->verdict = b->introduced ? BLAME_STILL : BLAME_NEVER;
+	if (is_lost && hop->fate && hop->fate->fate == FATE_KEPT) {
+		b->verdict = BLAME_RESOLVED;
+		b->resolved = hop;
+		hop->fate = NULL;
+	} else if (is_lost) {
+		b->verdict = BLAME_LOST;
+		b->lost = hop;
+	} else if (is_left_out) {
+		b->left_out = hop;
+	}
 }
 
 static enum problem_code find_blame(struct op *op, struct store_conn *c)
@@ -138,10 +158,7 @@ static enum problem_code find_blame(struct op *op, struct store_conn *c)
 
 	if (code == P_OK && without)
 		code = read_fate(op, c, without);
-	b->verdict = lost ? BLAME_LOST : b->introduced.num ? BLAME_STILL : BLAME_NEVER;
-	/* An open decision that was made is in the history now. */
-	if (lost && b->fate && b->fate->fate == FATE_KEPT)
-		b->verdict = BLAME_RESOLVED;
+	judge(b, lost != 0, without != 0);
 	return code;
 }
 

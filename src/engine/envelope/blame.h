@@ -7,7 +7,11 @@
 
 enum blame_verdict { BLAME_NEVER, BLAME_STILL, BLAME_RESOLVED, BLAME_LOST };
 
-/* num 0 where there is no such envelope. */
+struct blame_hop {
+	struct envelope envelope;	/* num 0: none */
+	const struct fidelity_item *fate;	/* of the thing, in it; NULL: not mentioned */
+};
+
 struct blame {
 	struct op op;
 	/* In. */
@@ -15,9 +19,12 @@ struct blame {
 	struct str key;			/* a constraint, a memory's id, an open decision, or "intent" */
 	/* Out. */
 	enum blame_verdict verdict;
-	struct envelope introduced;
-	struct envelope without;	/* the one to blame, or the first of those that were made good */
-	const struct fidelity_item *fate;	/* in it; NULL: not mentioned */
+	const struct blame_hop *introduced;	/* NULL: there is no such hop; the same for the next */
+	const struct blame_hop *lost;		/* the one to blame */
+	const struct blame_hop *resolved;
+	const struct blame_hop *left_out;	/* the first of those that were made good */
+	/* Between. */
+	struct blame_hop first, without;
 };
 
 extern const struct op_kind blame_kind;

@@ -12,7 +12,7 @@ static enum problem_code read_envelope(struct op *op, struct store_conn *c)
 	struct envelope_get *g = (struct envelope_get *)op;
 	enum problem_code code = find(op, c, g->num, &g->envelope);
 
-	if (code == P_OK && g->with_results)
+	if (code == P_OK && g->format == ENVELOPE_AS_JSON)
 		code = since_results(c, op->space, &g->envelope, op->now_ms, op->arena, &g->results, &g->result_count,
 				     &op->problem);
 	return code;
@@ -22,7 +22,12 @@ static enum problem_code verify(struct op *op, struct store_conn *c)
 {
 	struct envelope_verify *v = (struct envelope_verify *)op;
 
-	return unpack_verify(c, op->space, v->num, op->arena, &v->verdict, &v->at, &v->checked, &op->problem);
+	enum problem_code code = unpack_verify(c, op->space, v->num, op->arena, &v->verdict, &v->at, &v->checked,
+					       &op->problem);
+
+	v->is_ok = v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN;
+	v->at = v->is_ok ? 0 : v->at;
+	return code;
 }
 
 static enum problem_code read_receipts(struct op *op, struct store_conn *c)

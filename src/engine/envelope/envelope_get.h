@@ -8,14 +8,16 @@
 #include "core/envelope/unpack.h"
 #include "engine/op.h"
 
+enum envelope_format { ENVELOPE_AS_JSON, ENVELOPE_AS_PROMPT, ENVELOPE_AS_V1, ENVELOPE_AS_BOTH };
+
 struct envelope_get {
 	struct op op;
 	/* In. */
 	uint64_t num;
-	bool with_results;		/* that have come since */
+	enum envelope_format format;
 	/* Out. */
 	struct envelope envelope;
-	struct since_result *results;
+	struct since_result *results;	/* of ENVELOPE_AS_JSON: those that have come since */
 	size_t result_count;
 };
 
@@ -28,7 +30,8 @@ struct envelope_verify {
 	uint64_t num;
 	/* Out. */
 	enum unpack_verdict verdict;
-	uint64_t at;			/* the first that is not intact */
+	bool is_ok;			/* intact, but for what was forgotten */
+	uint64_t at;			/* the first that is not; 0: there is none */
 	size_t checked;
 };
 

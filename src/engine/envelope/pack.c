@@ -10,7 +10,8 @@
 #include "engine/engine.h"
 #include "engine/waiting.h"
 
-const int64_t pack_dry_budgets[PACK_DRY_RUNS] = {2000, 4000, 8000};
+/* The usual ones, for a dry run. */
+static const int64_t dry_budgets[] = {2000, 4000, 8000};
 
 static enum problem_code find_tokenizer(struct op *op, const struct packing *p, const struct agent *agent,
 					const struct tokenizer **ret)
@@ -40,9 +41,15 @@ static void run_dry(const struct assemble_tools *tools, const struct assemble_in
 			members[count++] = draft.constraints.members[i];
 	draft.constraints = (struct json){.type = JSON_OBJECT, .count = count, .members = members};
 	in.draft = &draft;
-	for (size_t i = 0; i < PACK_DRY_RUNS; i++) {
-		in.max_tokens = pack_dry_budgets[i];
-		assemble(tools, &in, &p->dry[i].envelope, &p->dry[i].problem);
+	p->dry_count = sizeof(dry_budgets) / sizeof(dry_budgets[0]);
+	p->dry = arena_calloc(tools->arena, p->dry_count, sizeof(*p->dry));
+	for (size_t i = 0; i < p->dry_count; i++) {
+		struct pack_dry *d = &p->dry[i];
+
+		d->max_tokens = in.max_tokens = dry_budgets[i];
+		assemble(tools, &in, &d->envelope, &d->problem);
+		d->fits = d->problem.code == P_OK;
+		d->refusal = d->fits ? NULL : &d->problem;
 	}
 }
 

@@ -6,14 +6,13 @@
 #include "core/envelope/considered.h"
 #include "engine/op.h"
 
-enum { PACK_DRY_RUNS = 3 };
-
-/* The usual budgets, for a dry run. */
-extern const int64_t pack_dry_budgets[PACK_DRY_RUNS];
-
+/* What one of the usual budgets would lose. */
 struct pack_dry {
+	int64_t max_tokens;
+	bool fits;
 	struct envelope envelope;
 	struct problem problem;
+	const struct problem *refusal;	/* NULL: it fits */
 };
 
 /* An envelope on its way; a part of every operation that makes one. */
@@ -31,7 +30,8 @@ struct packing {
 	bool has_texts;			/* of memories, which may be forgotten: then the next is set */
 	uint8_t body_digest[32];
 	struct problem refusal;		/* the chain may not go on: its last envelope is parked when that is written */
-	struct pack_dry dry[PACK_DRY_RUNS];
+	struct pack_dry *dry;
+	size_t dry_count;
 	struct considered dry_considered;
 };
 

@@ -25,9 +25,10 @@ static enum problem_code read_task(struct op *op, struct store_conn *c)
 	size_t count = 0;
 
 	if (code == P_OK)
-		code = task_page(op, c, t->task, &t->page, rows, &count, &t->more);
+		code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
 	if (code != P_OK)
 		return code;
+	t->page.next = count ? rows[count - 1].num : 0;
 	t->envelopes = arena_calloc(op->arena, count, sizeof(*t->envelopes));
 	for (; code == P_OK && t->count < count; t->count++)
 		code = unpack_skeleton(&rows[t->count], op->arena, &t->envelopes[t->count], &op->problem);
@@ -76,8 +77,9 @@ static enum problem_code find_other(struct op *op, struct store_conn *c, struct 
 	return code;
 }
 
-static struct task_score score_of(struct op *op, const struct envelope *root, const struct envelope *e)
+static const struct task_score *score_of(struct op *op, const struct envelope *root, const struct envelope *e)
 {
+	struct task_score *score = arena_alloc(op->arena, sizeof(*score));
 	struct fidelity f;
 	size_t total = 0, kept = 0;
 
@@ -90,7 +92,8 @@ static struct task_score score_of(struct op *op, const struct envelope *root, co
 		total++;
 		kept += item->fate == FATE_KEPT || item->fate == FATE_NARROWED || item->fate == FATE_WAIVED;
 	}
-	return (struct task_score){f.score, total ? (double)(kept * 10000 / total) / 10000.0 : 1.0};
+	*score = (struct task_score){f.score, total ? (double)(kept * 10000 / total) / 10000.0 : 1.0};
+	return score;
 }
 
 static enum problem_code read_hop(struct op *op, struct store_conn *c, struct others *others, const struct envelope *e,
@@ -98,14 +101,16 @@ static enum problem_code read_hop(struct op *op, struct store_conn *c, struct ot
 {
 	const struct envelope *parent, *root = NULL;
 	enum problem_code code = find_other(op, c, others, e->parent, &parent);
+	struct fidelity *kept;
 
+	ret->envelope = e;
 	if (code == P_OK)
 		code = find_other(op, c, others, e->root, &root);
 	if (code != P_OK || parent == NULL)
 		return code;
-	ret->has_parent = true;
-	fidelity_compare(parent, e, op->arena, &ret->kept);
-	ret->has_root = root != NULL;
+	kept = arena_alloc(op->arena, sizeof(*kept));
+	fidelity_compare(parent, e, op->arena, kept);
+	ret->kept = kept;
 	if (root)
 		ret->of_root = score_of(op, root, e);
 	return P_OK;
@@ -124,7 +129,6 @@ static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 		code = read_hop(op, c, &others, &t->envelopes[i], &f->hops[i]);
 	if (code == P_OK)
 		code = find_other(op, c, &others, t->newest.root, &root);
-	f->has_root = root != NULL;
 	if (root)
 		f->score = score_of(op, root, &t->newest);
 	return code;

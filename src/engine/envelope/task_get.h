@@ -15,7 +15,6 @@ struct task_get {
 	/* Out. */
 	struct envelope *envelopes;
 	size_t count;
-	bool more;
 	struct envelope newest;		/* of all pages */
 };
 
@@ -26,18 +25,18 @@ struct task_score {
 	double core;			/* the intent and the constraints alone: what must never be lost */
 };
 
+/* What there is none of, or what is gone, is not compared with: NULL. */
 struct task_hop {
-	bool has_parent, has_root;	/* one that is gone is not compared with */
-	struct fidelity kept;		/* of the parent */
-	struct task_score of_root;
+	const struct envelope *envelope;
+	const struct fidelity *kept;		/* of the parent */
+	const struct task_score *of_root;
 };
 
 struct task_fidelity {
 	struct task_get task;
 	/* Out. */
-	struct task_hop *hops;		/* one for each envelope of the page */
-	bool has_root;
-	struct task_score score;	/* what the newest envelope has of the first one */
+	struct task_hop *hops;			/* one for each envelope of the page */
+	const struct task_score *score;		/* what the newest envelope has of the first one */
 };
 
 extern const struct op_kind task_fidelity_kind;

@@ -17,9 +17,9 @@ static struct str beginning(struct arena *arena, struct str text)
 
 /* An envelope can be large, and a page has many tasks: no more than the beginnings is kept of them, and *bytes says how
  * much was read. What cannot be read is not told here: spine check and verify say what is wrong with it. */
-static enum store_status read_about(struct op *op, struct store_conn *c, const struct task_row *task,
-				    struct task_about *ret, size_t *bytes)
+static enum store_status read_about(struct op *op, struct store_conn *c, struct task_listed *ret, size_t *bytes)
 {
+	const struct task_row *task = &ret->row;
 	struct envelope_row row = {0};
 	struct envelope e;
 	struct problem problem = {0};
@@ -48,20 +48,22 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 {
 	struct task_list *l = (struct task_list *)op;
 	size_t max = l->page.size + 1, bytes = 0;
+	struct task_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	enum store_status status = STORE_OK;
 
-	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
-	l->abouts = arena_calloc(op->arena, max, sizeof(*l->abouts));
+	l->tasks = arena_calloc(op->arena, max, sizeof(*l->tasks));
 	if (op->space)
-		status = store_tasks(c, op->space, (int64_t)l->page.position, max, op->arena, l->rows, &l->count);
-	l->more = page_cut(&l->page, &l->count);
+		status = store_tasks(c, op->space, (int64_t)l->page.position, max, op->arena, rows, &l->count);
+	l->page.has_more = page_cut(&l->page, &l->count);
 	for (size_t i = 0; status == STORE_OK && i < l->count; i++) {
-		status = read_about(op, c, &l->rows[i], &l->abouts[i], &bytes);
+		l->tasks[i].row = rows[i];
+		status = read_about(op, c, &l->tasks[i], &bytes);
 		/* A page of large envelopes ends earlier. */
 		if (bytes > TASK_PAGE_BYTES && i + 1 < l->count) {
 			l->count = i + 1;
-			l->more = true;
+			l->page.has_more = true;
 		}
+		l->page.next = (uint64_t)rows[i].id;
 	}
 	return op_stored(op, status);
 }

@@ -5,7 +5,8 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
-struct task_about {
+struct task_listed {
+	struct task_row row;
 	struct str intent;	/* p == NULL: nobody said what the user wants */
 	struct str summary;	/* what its first envelope asks for */
 };
@@ -15,10 +16,8 @@ struct task_list {
 	/* In. */
 	struct page page;	/* its position is a task's id */
 	/* Out. */
-	struct task_row *rows;
-	struct task_about *abouts;
+	struct task_listed *tasks;
 	size_t count;
-	bool more;
 };
 
 extern const struct op_kind task_list_kind;

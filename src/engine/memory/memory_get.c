@@ -21,7 +21,8 @@ static enum problem_code read_versions(struct op *op, struct store_conn *c)
 	v->versions = arena_calloc(op->arena, max, sizeof(*v->versions));
 	status = store_memory_versions(c, op->space, v->num, (uint32_t)v->page.position, max, op->arena, v->versions,
 				       &v->count);
-	v->more = page_cut(&v->page, &v->count);
+	v->page.has_more = page_cut(&v->page, &v->count);
+	v->page.next = v->page.has_more ? v->versions[v->count - 1].version : 0;
 	return op_stored(op, status);
 }
 

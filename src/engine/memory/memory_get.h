@@ -24,7 +24,6 @@ struct memory_versions {
 	/* Out. */
 	struct memory *versions;
 	size_t count;
-	bool more;
 };
 
 extern const struct op_kind memory_versions_kind;

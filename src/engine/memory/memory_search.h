@@ -6,6 +6,24 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
+/* score = (text + neighbours) * (1 + importance + pinned + recency) */
+struct memory_explained {
+	double text;			/* of its own words */
+	double neighbours;		/* what those beside it lend it */
+	double importance;
+	double pinned;
+	double recency;
+	const struct recall_term *terms;
+	size_t term_count;
+};
+
+struct memory_found {
+	struct memory memory;
+	double score;			/* -1 in a listing; the same for the next */
+	double relevance;		/* in thousandths */
+	const struct memory_explained *explained;	/* NULL: nobody asked */
+};
+
 struct memory_search {
 	struct op op;
 	/* In. */
@@ -13,10 +31,8 @@ struct memory_search {
 	struct recall_filter filters[RECALL_FILTERS_MAX];	/* query.filter_count of them */
 	struct page page;		/* position: the last memory before it; extra: the bits of its score */
 	/* Out. */
-	struct recall_hit *hits;
-	struct memory *memories;	/* num 0: gone since the index was asked */
+	struct memory_found *found;	/* without those that are gone since the index was asked */
 	size_t count;
-	bool more;
 };
 
 extern const struct op_kind memory_search_kind;

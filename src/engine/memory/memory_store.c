@@ -71,14 +71,6 @@ static void done_store(struct op *op)
 
 /* --- Many --- */
 
-void memory_batch_init(struct memory_batch *b, size_t count)
-{
-	b->count = count;
-	b->drafts = arena_calloc(b->op.arena, count, sizeof(*b->drafts));
-	b->made = arena_calloc(b->op.arena, count, sizeof(*b->made));
-	b->nums = arena_calloc(b->op.arena, count, sizeof(*b->nums));
-}
-
 /* A later memory of the batch may supersede an earlier one. */
 static void mark_superseded(struct memory_batch *b)
 {
@@ -116,6 +108,8 @@ static enum problem_code run_batch(struct op *op, struct store_conn *c)
 	struct memory_batch *b = (struct memory_batch *)op;
 	enum problem_code code;
 
+	b->made = arena_calloc(op->arena, b->count, sizeof(*b->made));
+	b->nums = arena_calloc(op->arena, b->count, sizeof(*b->nums));
 	for (size_t i = 0; i < b->count; i++)
 		fill_in(op, &b->drafts[i]);
 	code = task_check(op, c);

@@ -29,7 +29,4 @@ struct memory_batch {
 /* All of them or none. */
 extern const struct op_kind memory_batch_kind;
 
-/* Makes room for the drafts, which the caller fills in, and for what comes of them. */
-void memory_batch_init(struct memory_batch *b, size_t count);
-
 #endif
