@@ -59,7 +59,7 @@ static bool read_token(const struct call *call, struct str token, struct page *r
 enum problem_code page_read(struct call *call, struct page *ret)
 {
 	struct str size_text = call_query(call, "page_size"), token = call_query(call, "page_token");
-	uint64_t size = PAGE_SIZE_DEFAULT;
+	uint64_t size = ret->size ? ret->size : PAGE_SIZE_DEFAULT;
 	struct page page = {.time_ms = call->op->now_ms};
 
 	if (size_text.p && (!str_to_u64(size_text, &size) || size < 1 || size > PAGE_SIZE_MAX))

@@ -1,8 +1,11 @@
 /* Handoffs: send, look, list. Receiving and settling are in desc_receive.c and desc_settle.c. */
+#include "api/call.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
+#include "api/describe/write.h"
 #include "core/delivery/delivery.h"
 #include "core/watch/event.h"
+#include "engine/settle.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, EVENTS_MAX = 1000 };
 
@@ -45,11 +48,23 @@ static const struct field handoff_row_fields[] = {
 };
 const struct shape shape_handoff_row = {.fields = handoff_row_fields, .size = sizeof(struct handoff_row)};
 
+/* Only a settling knows it. */
+static void put_result_memory(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct call *call = with;
+	const struct settle *s = call ? call_op(call) : NULL;
+
+	if (s && (s->op.kind == &settle_kind || s->op.kind == &settle_complete_kind) &&
+	    s->row.state == HANDOFF_COMPLETED)
+		field_write(f, &s->result_memory, w);
+	(void)from;
+}
+
 static const struct field handoff_fields[] = {
 	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
 	DOC_MEMORY_ID("result_memory",
 		      "In the answer to a settling, where it is completed: the memory that its result is.", NULLABLE,
-		      MAYBE),
+		      MAYBE, .write = put_result_memory),
 	FIELDS_END,
 };
 const struct shape shape_handoff = {

@@ -62,6 +62,9 @@ void read_keep_int(const struct field *f, void *into, int64_t value)
 	case MEMBER_U64:
 		*(uint64_t *)at = (uint64_t)value;
 		break;
+	case MEMBER_BOOL:
+		*(bool *)at = value != 0;
+		break;
 	default:
 		*(int64_t *)at = value;
 	}

@@ -71,8 +71,6 @@ static enum problem_code check_item(const struct field *f, const struct json *it
 	}
 }
 
-static void warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r);
-
 /* An array that is kept as it came. */
 static enum problem_code read_items(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
 {
@@ -81,7 +79,7 @@ static enum problem_code read_items(const struct field *f, const struct json *va
 	for (uint32_t i = 0; code == P_OK && i < value->count; i++)
 		code = check_item(f, &value->items[i], i, r->problem);
 	for (uint32_t i = 0; code == P_OK && f->shape && r->warn && i < value->count; i++)
-		warn_unknown(f->shape, &value->items[i], arena_printf(r->arena, "%s[%u].", f->name.p, i).p, r);
+		shape_warn_unknown(f->shape, &value->items[i], arena_printf(r->arena, "%s[%u].", f->name.p, i).p, r);
 	if (code == P_OK)
 		read_keep_json(f, into, value);
 	return code;
@@ -173,7 +171,7 @@ enum problem_code read_list(const struct field *f, const struct json *value, voi
 
 /* --- An object --- */
 
-static void warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r)
+void shape_warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r)
 {
 	for (uint32_t i = 0; obj->type == JSON_OBJECT && i < obj->count; i++) {
 		struct str key = obj->members[i].key;
@@ -211,7 +209,7 @@ static enum problem_code read_field(const struct shape *s, const struct field *f
 	bool is_null = value && value->type == JSON_NULL;
 
 	if (value == NULL || (is_null && (!s->is_patch || f->is_null_absent)))
-		return absent(s, f, r->problem);
+		return f->absent ? f->absent(f, into, r) : absent(s, f, r->problem);
 	if (f->bit)
 		*(unsigned *)((char *)into + s->has_offset) |= f->bit;
 	if (is_null)
@@ -244,7 +242,7 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 		return problem_set(r->problem, P_INVALID_FIELD, NULL, "%s is %s; expected an object",
 				   s->noun ? s->noun : "an item", json_type_name(obj->type));
 	if (r->warn)
-		warn_unknown(s, obj, prefix, r);
+		shape_warn_unknown(s, obj, prefix, r);
 	r->object = obj;
 	if (s->is_patch)
 		code = check_immutable(s, obj, r->problem);

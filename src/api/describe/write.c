@@ -39,6 +39,12 @@ static void put_none(const struct shape *s, const struct field *f, struct json_w
 	json_put_null(w);
 }
 
+static void put_not_given(const struct shape *s, const struct field *f, struct json_writer *w)
+{
+	if (f->type != TYPE_INCLUDE)
+		put_none(s, f, w);
+}
+
 static void put_text(const struct shape *s, const struct field *f, struct str text, struct json_writer *w)
 {
 	if (text.p == NULL && may_be_none(s, f)) {
@@ -68,6 +74,8 @@ static int64_t int_of(const struct field *f, const void *at)
 		return *(const unsigned *)at;
 	case MEMBER_U64:
 		return (int64_t)*(const uint64_t *)at;
+	case MEMBER_BOOL:
+		return *(const bool *)at;
 	default:
 		return *(const int64_t *)at;
 	}
@@ -138,12 +146,17 @@ static void put_json(const struct shape *s, const struct field *f, const void *a
 {
 	const struct json *value = f->kind == MEMBER_JSON ? at : *(const struct json *const *)at;
 
-	if (value == NULL || value->type == JSON_NULL) {
+	bool is_none = value == NULL || value->type == JSON_NULL;
+
+	if (is_none && f->raw_unset == NULL) {
 		put_none(s, f, w);
 		return;
 	}
 	put_key(w, f->name);
-	json_put(w, value);
+	if (is_none)
+		json_put_raw(w, str_of(f->raw_unset));
+	else
+		json_put(w, value);
 }
 
 static void put_list(const struct shape *s, const struct field *f, const void *from, const void *with,
@@ -176,7 +189,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 	case TYPE_TEXT:
 	case TYPE_NAME:
 	case TYPE_AGENT:
-		put_text(s, f, *(const struct str *)at, w);
+		put_text(s, f, f->kind == MEMBER_CSTR ? str_of(*(const char *const *)at) : *(const struct str *)at, w);
 		break;
 	case TYPE_RAW:
 		put_raw(s, f, *(const struct str *)at, w);
@@ -225,6 +238,8 @@ void shape_write_members(const struct shape *s, const void *from, const void *wi
 			f->write(f, from, with, w);
 		else if (f->offset == FIELD_NOWHERE)
 			continue;
+		else if (f->given && !*((const bool *)from + f->given - 1))
+			put_not_given(s, f, w);
 		else if (f->type == TYPE_INCLUDE)
 			shape_write_members(f->shape, (const char *)from + f->offset, with, w);
 		else
@@ -242,4 +257,13 @@ void shape_write_with(const struct shape *s, const void *from, const void *with,
 void shape_write(const struct shape *s, const void *from, struct json_writer *w)
 {
 	shape_write_with(s, from, NULL, w);
+}
+
+void field_write(const struct field *f, const void *value, struct json_writer *w)
+{
+	const struct shape none = {0};
+	struct field here = *f;
+
+	here.offset = 0;
+	put_field(&none, &here, value, NULL, w);
 }
