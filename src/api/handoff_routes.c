@@ -3,11 +3,9 @@
 #include "api/envelope_decode.h"
 #include "api/handoff_json.h"
 #include "api/notices.h"
-#include "api/page.h"
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "api/traceparent.h"
-#include "core/delivery/handoff_id.h"
 #include "engine/handoff_get.h"
 #include "engine/handoff_list.h"
 #include "engine/send.h"
@@ -83,121 +81,10 @@ static void encode_send(struct call *call)
 	call_end_reply(call, &w);
 }
 
-/* --- GET /v1/handoffs/{id} --- */
-
-static enum problem_code decode_look(struct call *call)
-{
-	struct handoff_get *l = call_op(call);
-
-	return handoff_path_id(call, &l->num);
-}
-
-static void encode_look(struct call *call)
-{
-	struct handoff_get *l = call_op(call);
-	struct json_writer w;
-
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	handoff_json_members(&w, &l->row);
-	if (l->has_result)
-		handoff_json_result(&w, &l->result);
-	json_member_int(&w, "event_count", l->event_count);
-	json_key(&w, "events");
-	json_begin_array(&w);
-	for (size_t i = l->shown; i > 0; i--)
-		handoff_json_put_event(&w, &l->events[i - 1]);
-	json_end_array(&w);
-	call_end_reply(call, &w);
-}
-
-/* --- GET /v1/handoffs, GET /v1/parked --- */
-
-/* "state" and "order" are the last of the parameters: a list of one state does not know them. */
-static enum problem_code decode_listing(struct call *call, bool of_all_states)
-{
-	const char *const known[] = {"to", "from", "envelope_id", of_all_states ? "state" : NULL, "order", NULL};
-	struct handoff_list *l = call_op(call);
-	struct str envelope = call_query(call, "envelope_id");
-	enum problem_code code = page_read_only(call, known, &l->page);
-
-	l->to = call_query(call, "to");
-	l->filter.from = call_query(call, "from");
-	if (code == P_OK && envelope.p && !envelope_id_parse(envelope, &l->filter.envelope))
-		code = call_refuse(call, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
-				   "envelope; expected one as in env-17");
-	return code;
-}
-
-static enum problem_code decode_list(struct call *call)
-{
-	enum problem_code code = decode_listing(call, true);
-	struct handoff_list *l = call_op(call);
-	struct str state = call_query(call, "state"), order = call_query(call, "order");
-
-	if (code == P_OK && order.p && !str_is(order, "newest") && !str_is(order, "oldest"))
-		code = call_refuse(call, P_INVALID_FIELD, "order", "order is neither newest nor oldest");
-	l->filter.newest_first = str_is(order, "newest");
-	if (code == P_OK && state.p && (l->filter.states = handoff_state_set(state)) == 0)
-		code = call_refuse(call, P_INVALID_FIELD, "state", "state is \"%.*s\"; expected queued, "
-				   "leased, acked, completed, parked, expired or discarded",
-				   (int)(state.n < 64 ? state.n : 64), state.p);
-	return code;
-}
-
-static enum problem_code decode_parked(struct call *call)
-{
-	enum problem_code code = decode_listing(call, false);
-	struct handoff_list *l = call_op(call);
-
-	l->filter.states = 1u << HANDOFF_PARKED;
-	return code;
-}
-
-static void put_parked(struct json_writer *w, const struct handoff_row *h)
-{
-	json_begin_object(w);
-	handoff_json_members(w, h);
-	json_member_int(w, "attempts", h->attempt);
-	json_key(w, "remedies");
-	json_begin_array(w);
-	for (const char *const *r = delivery_remedies(h->state); *r; r++)
-		json_put_cstr(w, *r);
-	json_end_array(w);
-	json_end_object(w);
-}
-
-static void encode_rows(struct call *call, const char *name, void (*put)(struct json_writer *w, const struct handoff_row *h))
-{
-	struct handoff_list *l = call_op(call);
-	size_t shown = l->count < l->page.size ? l->count : l->page.size;
-	struct json_writer w;
-
-	json_writer_init(&w, &call->reply);
-	json_begin_object(&w);
-	json_key(&w, name);
-	json_begin_array(&w);
-	for (size_t i = 0; i < shown; i++)
-		put(&w, &l->rows[i]);
-	json_end_array(&w);
-	page_put_next(call, &l->page, &w, l->count > shown, shown ? l->rows[shown - 1].num : 0, 0);
-	call_end_reply(call, &w);
-}
-
-static void encode_list(struct call *call)
-{
-	encode_rows(call, "handoffs", handoff_json_put);
-}
-
-static void encode_parked(struct call *call)
-{
-	encode_rows(call, "parked", put_parked);
-}
-
 const struct route handoff_routes[] = {
 	{HTTP_POST, "/v1/handoffs", &send_kind, &describe_deliver, decode_send, encode_send},
-	{HTTP_GET, "/v1/handoffs", &handoff_list_kind, &describe_list_handoffs, decode_list, encode_list},
-	{HTTP_GET, "/v1/parked", &handoff_list_kind, &describe_list_parked, decode_parked, encode_parked},
-	{HTTP_GET, "/v1/handoffs/{}", &handoff_get_kind, &describe_read_handoff, decode_look, encode_look},
+	{HTTP_GET, "/v1/handoffs", &handoff_list_kind, &describe_list_handoffs, NULL, NULL},
+	{HTTP_GET, "/v1/parked", &handoff_list_kind, &describe_list_parked, NULL, NULL},
+	{HTTP_GET, "/v1/handoffs/{}", &handoff_get_kind, &describe_read_handoff, NULL, NULL},
 	{0},
 };

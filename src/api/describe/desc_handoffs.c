@@ -1,10 +1,14 @@
 /* Handoffs: send, look, list. Receiving and settling are in desc_receive.c and desc_settle.c. */
 #include "api/call.h"
 #include "api/describe/descriptions.h"
+#include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
+#include "api/page.h"
 #include "core/delivery/delivery.h"
 #include "core/watch/event.h"
+#include "engine/handoff_get.h"
+#include "engine/handoff_list.h"
 #include "engine/settle.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, EVENTS_MAX = 1000 };
@@ -135,10 +139,11 @@ static const struct field result_fields[] = {
 const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
 
 static const struct field history_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	DOC_INCLUDE(&shape_result),
-	DOC_INT("event_count", 1, NO_MAX, "How many events there are of it."),
-	DOC_SHAPES("events", EVENTS_MAX, &shape_event, "In order; of more than 1,000 the newest."),
+	FIELD_INCLUDE(struct handoff_get, row, &shape_handoff_row),
+	FIELD_INCLUDE_GIVEN(struct handoff_get, result, has_result, &shape_result),
+	FIELD_INT("event_count", struct handoff_get, event_count, 1, NO_MAX, "How many events there are of it."),
+	FIELD_SHAPES("events", struct handoff_get, events, shown, EVENTS_MAX, &shape_event,
+		     "In order; of more than 1,000 the newest."),
 	FIELDS_END,
 };
 static const struct shape history = {
@@ -219,27 +224,37 @@ const struct description describe_deliver = {
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_HOP_LIMIT, P_LOOP),
 };
 
+static enum problem_code read_states(const struct field *f, const struct json *value, void *into,
+				     struct shape_reader *r)
+{
+	((struct handoff_list *)into)->filter.states = handoff_state_set(value->s);
+	return query_read_word(f, value->s, into, r);
+}
+
 const struct description describe_list_handoffs = {
 	.id = "listHandoffs", .tag = "delivery", .scope = SCOPE_READ,
 	.summary = "List handoffs",
 	.query = INPUT(
-		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.",
+		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.", .read = read_states,
 			 .expected = "expected queued, leased, acked, completed, parked, expired or discarded"),
-		DOC_TEXT("to", 0, 0, "Those that this agent has."),
-		DOC_TEXT("from", 0, 0, "Those that this agent has sent."),
-		DOC_ENVELOPE_ID("envelope_id", "Those of this envelope."),
-		DOC_ENUM("order", &words_oldest_newest, 0, "Which comes first.", .otherwise = "'oldest'",
-			 .refusal = "is neither newest nor oldest"),
+		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "Those that this agent has."),
+		FIELD_TEXT("from", struct handoff_list, filter.from, 0, 0, "Those that this agent has sent."),
+		FIELD_ENVELOPE_ID("envelope_id", struct handoff_list, filter.envelope, "Those of this envelope.",
+				  NOT_AN_ENVELOPE),
+		FIELD_ENUM("order", struct handoff_list, filter.newest_first, &words_oldest_newest, 0,
+			   "Which comes first.", .otherwise = "'oldest'", .refusal = "is neither newest nor oldest"),
 		PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of them.",
-		       OUTPUT(DOC_SHAPES("handoffs", 0, &shape_handoff, "Those that fit."), NEXT_PAGE))),
+	LISTS(struct handoff_list),
+	ANSWERS(ANSWER(200, "A page of them.", OUTPUT(
+		FIELD_SHAPES("handoffs", struct handoff_list, rows, count, 0, &shape_handoff, "Those that fit."),
+		NEXT_PAGE_OF(struct handoff_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
 const struct description describe_read_handoff = {
 	.id = "readHandoff", .tag = "delivery", .scope = SCOPE_READ,
 	.summary = "Read a handoff, with what happened to it and what came out of it",
-	.path = {&path_handoff},
+	.path = {&path_handoff}, .path_into = {INTO(struct handoff_get, num)},
 	ANSWERS(ANSWER(200, "The handoff.", &history)),
 	REFUSES(P_HANDOFF_NOT_FOUND),
 };

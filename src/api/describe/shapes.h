@@ -34,7 +34,11 @@ enum { LIST_SIZE_MAX = 1000 };
 #define PAGE_TOKEN \
 	DOC_TEXT("page_token", 0, 0, "next_page_token of the page before, with the same query.", \
 		 .component = "PageToken")
+/* The query of a list whose struct has a member page. */
+#define LISTS(s) .query_kind = QUERY_LIST, .query_into = INTO(s, op), .page_into = INTO(s, page)
 #define NEXT_PAGE DOC_TEXT("next_page_token", 0, 0, "Where the next page begins.", .component = "NextPageToken")
+
+#define NOT_AN_ENVELOPE .refusal = "is not an id of an envelope; expected one as in env-17"
 
 /* --- Pieces of addresses --- */
 
