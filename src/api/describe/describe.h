@@ -100,6 +100,7 @@ struct field {
 	const char *otherwise;		/* what holds where it is absent, as JSON */
 	const char *expected;		/* ends `x is "y"; …`; NULL: "expected one of" and the words */
 	const char *refusal;		/* the whole sentence but the name, of a parameter: "is not a number …" */
+	const char *called;		/* of a piece of an address: what problems call it; NULL: its name */
 	const char *component;		/* the type's name in the OpenAPI document */
 	const char *schema;		/* members of its JSON Schema instead of what the type says; ' stands for " */
 	const char *items;		/* the same for the items of an array */
