@@ -85,36 +85,29 @@ enum problem_code translate_decode(struct call *call)
 
 /* --- Answers --- */
 
-static void give_headers(struct call *call, const struct answer *a)
+static void write_answer(struct call *call, const struct description *d, const struct answer *a)
 {
-	call->status = a->status;
-	call->content_type = a->media;
-	if (a->location)
-		call->location = arena_printf(call->op->arena, "%s%llu", a->location,
-					      (unsigned long long)*(const uint64_t *)member(call, a->location_of + 1));
-	if (a->etag_of)
-		call->etag = *(const struct str *)member(call, a->etag_of);
-}
-
-void translate_write(struct call *call)
-{
-	const struct description *d = call->route->describes;
-	const struct answer *a = &d->answers[d->which ? d->which(call->op) : 0];
+	const char *from = (const char *)call->op + d->from;
 	struct json_writer w;
 
-	give_headers(call, a);
+	call->status = a->status;
+	call->content_type = a->media;
+	if (d->gives)
+		d->gives(call, from);
 	if (a->shape == NULL)
 		return;
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
-	shape_write_members(a->shape, (const char *)call->op + d->from, call, &w);
+	shape_write_members(a->shape, from, call, &w);
 	call_end_reply(call, &w);
 }
 
 void translate_encode(struct call *call)
 {
+	const struct description *d = call->route->describes;
+
 	if (call->route->encode)
 		call->route->encode(call);
 	else
-		translate_write(call);
+		write_answer(call, d, &d->answers[d->which ? d->which(call->op) : 0]);
 }

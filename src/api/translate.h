@@ -9,7 +9,5 @@
 enum problem_code translate_decode(struct call *call);
 /* Writes the reply: by the route, or by the description. */
 void translate_encode(struct call *call);
-/* By the description, for a route that only adds to that. */
-void translate_write(struct call *call);
 
 #endif

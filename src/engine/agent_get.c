@@ -41,8 +41,6 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 
 	if (code == P_OK && g->view.agent.created_at_ms == 0)
 		code = problem_set(&op->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
-	if (code == P_OK)
-		g->view.tag = agent_tag(&g->view.agent, op->arena);
 	return code;
 }
 

@@ -19,7 +19,6 @@ struct agent_view {
 	enum breaker_state breaker;
 	int64_t reset_at_ms;		/* 0: the breaker is not open */
 	struct str secret;		/* told where it is set only; p == NULL: not told */
-	struct str tag;			/* not in a list */
 };
 
 struct agent_get {

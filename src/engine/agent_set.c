@@ -93,7 +93,6 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	code = agent_write(c, op->space, s->name, &settings, op->now_ms, op->arena, &s->view.agent, &op->problem);
 	if (code != P_OK)
 		return code;
-	s->view.tag = agent_tag(&s->view.agent, op->arena);
 	if (s->view.agent.webhook.p)
 		s->view.secret = s->view.agent.webhook_secret;
 	return agent_get_delivery(op, c, &s->view);

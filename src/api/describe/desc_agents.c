@@ -108,6 +108,11 @@ static const struct shape agent = {
 
 /* --- Operations --- */
 
+static void give_tag(struct call *call, const void *from)
+{
+	call->etag = agent_tag(&((const struct agent_view *)from)->agent, call->op->arena);
+}
+
 const struct description describe_list_agents = {
 	.id = "listAgents", .tag = "agents", .scope = SCOPE_READ,
 	.summary = "List registered agents",
@@ -122,8 +127,8 @@ const struct description describe_read_agent = {
 	.id = "readAgent", .tag = "agents", .scope = SCOPE_READ,
 	.summary = "Read what is registered of an agent",
 	.path = {&path_name}, .path_into = {INTO(struct agent_get, name)}, .from = FROM(struct agent_get, view),
-	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent",
-		       .etag_of = INTO(struct agent_get, view.tag))),
+	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent")),
+	.gives = give_tag,
 	REFUSES(P_AGENT_NOT_FOUND),
 };
 
@@ -133,7 +138,6 @@ const struct description describe_register_agent = {
 	.takes = TAKES_KEY | TAKES_IF_MATCH | TAKES_BODY, .path = {&path_agent},
 	.path_into = {INTO(struct agent_set, name)},
 	.body = {&settings}, .body_whole = INTO(struct agent_set, settings), .from = FROM(struct agent_set, view),
-	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG,
-		       .etag_of = INTO(struct agent_set, view.tag))),
+	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG)), .gives = give_tag,
 	REFUSES(P_PRECONDITION_FAILED, P_UNKNOWN_TOKENIZER, P_UNSUPPORTED_VERSION),
 };

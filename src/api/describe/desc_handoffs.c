@@ -6,6 +6,7 @@
 #include "api/describe/write.h"
 #include "api/envelope_decode.h"
 #include "api/page.h"
+#include "api/traceparent.h"
 #include "core/delivery/delivery.h"
 #include "core/watch/event.h"
 #include "engine/handoff_get.h"
@@ -271,8 +272,17 @@ static size_t how_sent(const void *op)
 	return ((const struct send *)op)->row.state >= HANDOFF_WORKING ? 0 : 1;
 }
 
-#define SENT .headers = GIVES_LOCATION | GIVES_TRACEPARENT, .location = "/v1/handoffs/ho-", \
-	.location_of = FROM(struct send, row.num)
+/* Where the envelope was packed with it the client goes on in its trace. */
+static void give_sent(struct call *call, const void *from)
+{
+	const struct send *s = from;
+
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
+	if (s->pack && s->pack->envelope.num == s->row.envelope)
+		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->op->arena);
+}
+
+#define SENT .headers = GIVES_LOCATION | GIVES_TRACEPARENT
 
 /* --- Operations --- */
 
@@ -286,6 +296,7 @@ const struct description describe_deliver = {
 		"circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
 	.body = {&deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
+	.gives = give_sent,
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
@@ -296,7 +307,7 @@ static enum problem_code read_states(const struct field *f, const struct json *v
 				     struct shape_reader *r)
 {
 	((struct handoff_list *)into)->filter.states = handoff_state_set(value->s);
-	return query_read_word(f, value->s, into, r);
+	return query_value(f, value->s, into, r);
 }
 
 const struct description describe_list_handoffs = {

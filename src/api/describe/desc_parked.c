@@ -103,6 +103,13 @@ const struct description describe_reroute = {
 	REFUSES(OUT_OF_PARKED, P_ALREADY_SENT), DECIDES,
 };
 
+static void give_new_handoff(struct call *call, const void *from)
+{
+	const struct handoff_row *h = &((const struct shrink *)from)->decision.row;
+
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)h->num);
+}
+
 const struct description describe_shrink = {
 	.id = "shrink", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Out of parked: a new, smaller envelope instead",
@@ -112,8 +119,7 @@ const struct description describe_shrink = {
 		       FIELD_INT("max_tokens", struct shrink, max_tokens, 1, HANDOFF_TOKENS_MAX,
 				 "Less than the budget of the envelope.",
 				 .required = "it is the budget that the new envelope must fit"))},
-	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION, .location = "/v1/handoffs/ho-",
-		       .location_of = FROM(struct shrink, decision.row.num))),
+	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION)), .gives = give_new_handoff,
 	REFUSES(OUT_OF_PARKED, P_ENVELOPE_DAMAGED, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_HOP_LIMIT, P_LOOP),
 };
 

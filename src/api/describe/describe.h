@@ -20,6 +20,7 @@
 #include "core/problem.h"
 #include "net/http.h"
 
+struct call;
 struct field;
 struct shape;
 struct shape_reader;
@@ -181,9 +182,6 @@ struct answer {
 	const char *media;		/* NULL: application/json */
 	const char *schema;		/* of what has no shape; ' stands for "; NULL: nothing is answered */
 	unsigned headers;		/* enum gives */
-	const char *location;		/* "/v1/handoffs/ho-", and the number follows; NULL: none */
-	uint32_t location_of;		/* FROM a uint64_t of the operation */
-	uint32_t etag_of;		/* INTO a text of the operation, with its quotes; 0: none */
 	const char *component;		/* in the OpenAPI document; NULL: it is told where it is used */
 };
 
@@ -215,6 +213,7 @@ struct description {
 	uint32_t body_whole;		/* INTO a const struct json *: the operation checks the body itself; 0: no */
 	uint32_t wait_into;		/* INTO how many ms the operation may wait; 0: it does not, or knows itself */
 	void (*defaults)(void *op);	/* what holds where a field is absent; NULL: zero */
+	void (*gives)(struct call *call, const void *from);	/* sets the headers of the answer; NULL: none */
 	uint32_t from;			/* FROM which member the answer is written; 0: the operation itself */
 	size_t (*which)(const void *op);	/* of the answers; NULL: the first */
 };

@@ -50,7 +50,7 @@ static enum problem_code read_time(const struct field *f, struct str value, void
 	return field_read(f, &json, into, r);
 }
 
-enum problem_code query_read_word(const struct field *f, struct str value, void *into, struct shape_reader *r)
+static enum problem_code read_word_of(const struct field *f, struct str value, void *into, struct shape_reader *r)
 {
 	int place = read_word(f->words, value);
 
@@ -71,13 +71,11 @@ static enum problem_code read_number(const struct field *f, struct str value, vo
 	return field_read(f, &json, into, r);
 }
 
-static enum problem_code read_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
+enum problem_code query_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
 {
 	const struct json json = {.type = JSON_STRING, .s = value};
 	enum problem_code code;
 
-	if (f->read)
-		return f->read(f, &json, into, r);
 	switch (f->type) {
 	case TYPE_BOOL:
 		return read_bool(f, value, into, r);
@@ -86,7 +84,7 @@ static enum problem_code read_value(const struct field *f, struct str value, voi
 	case TYPE_TIME:
 		return read_time(f, value, into, r);
 	case TYPE_ENUM:
-		return query_read_word(f, value, into, r);
+		return read_word_of(f, value, into, r);
 	case TYPE_NUMBER:
 	case TYPE_SECONDS:
 		return read_number(f, value, into, r);
@@ -94,6 +92,13 @@ static enum problem_code read_value(const struct field *f, struct str value, voi
 		code = field_read(f, &json, into, r);
 		return code != P_OK && f->refusal ? refuse(f, value, NULL, r->problem) : code;
 	}
+}
+
+static enum problem_code read_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
+{
+	const struct json json = {.type = JSON_STRING, .s = value};
+
+	return f->read ? f->read(f, &json, into, r) : query_value(f, value, into, r);
 }
 
 /* --- All of them --- */

@@ -10,7 +10,7 @@ struct query_pair;
 enum problem_code query_read(const struct shape *s, enum query_kind kind, const struct query_pair *pairs, size_t count,
 			     void *into, struct shape_reader *r);
 
-/* One word, with the refusal of a parameter; for functions of fields that only add to that. */
-enum problem_code query_read_word(const struct field *f, struct str value, void *into, struct shape_reader *r);
+/* Reads one value as its type does, for functions of fields that only add to that. */
+enum problem_code query_value(const struct field *f, struct str value, void *into, struct shape_reader *r);
 
 #endif
