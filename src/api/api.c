@@ -118,7 +118,10 @@ static enum problem_code read_if_match(struct call *call)
 		return P_OK;
 	if (call->route->describes->path[0] != &path_memory) {
 		call->op->if_tag = tag;
-		return P_OK;
+		if (str_is(tag, "*") || (tag.n >= 2 && tag.p[0] == '"' && tag.p[tag.n - 1] == '"'))
+			return P_OK;
+		return call_refuse(call, P_INVALID_FIELD, "If-Match", "If-Match is not an ETag of an agent; expected "
+				   "one of an answer, with the quotes");
 	}
 	if (str_is(tag, "*"))
 		return P_OK;

@@ -1,10 +1,9 @@
 #include "api/taken_json.h"
 
-#include "api/handoff_json.h"
+#include "api/describe/write.h"
 #include "api/since_json.h"
 #include "api/traceparent.h"
 #include "codec/json_member.h"
-#include "core/delivery/handoff_id.h"
 #include "core/envelope/render.h"
 #include "core/envelope/unpack.h"
 
@@ -27,9 +26,11 @@ static void put_since(struct json_writer *w, const struct envelope *e, const str
 
 /* The envelope in the newest form that the agent accepts, the news, and the prompt, which ends with them. A damaged
  * envelope is no reason to lose the others. */
-static void put_envelope(struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
-			 struct taken_form form, struct arena *arena)
+void taken_write_envelope(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
+	const struct handoff_row *h = from;
+	const struct taken_form *form = with;
+	struct arena *arena = form->arena;
 	struct problem problem = {0};
 	struct envelope_row row = {.texts = -1};
 	struct since_result *results = NULL;
@@ -37,29 +38,30 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 	struct envelope e;
 	struct buf text;
 
-	if (!form.with_envelope && !form.with_prompt)
+	(void)f;
+	if (!form->with_envelope && !form->with_prompt)
 		return;
 	/* What is stored is the envelope as it is, where no text has to be put back; of a root there are no news. */
-	if (store_envelope_get(c, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 &&
-	    row.parent == 0 && !form.is_v1 && !form.with_prompt) {
+	if (store_envelope_get(form->conn, h->space, h->envelope, arena, &row) == STORE_OK && row.texts == 0 &&
+	    row.parent == 0 && !form->is_v1 && !form->with_prompt) {
 		json_key(w, "envelope");
 		json_put_raw(w, row.body);
 		return;
 	}
-	if (row.body.p == NULL || unpack_row(c, &row, arena, &e, &problem) != P_OK) {
+	if (row.body.p == NULL || unpack_row(form->conn, &row, arena, &e, &problem) != P_OK) {
 		json_key(w, "envelope");
 		json_put_null(w);
 		json_member_cstr(w, "problem", row.body.p ? problem.detail : "the envelope cannot be read");
 		return;
 	}
-	if (form.ret_traceparent)
-		*form.ret_traceparent = traceparent_of(form.api, &e, h->num, h->leases, arena);
+	if (form->ret_traceparent)
+		*form->ret_traceparent = traceparent_of(form->api, &e, h->num, h->leases, arena);
 	/* That the news cannot be read is no reason not to give the work. */
-	if (since_results(c, h->space, &e, h->changed_at_ms, arena, &results, &count, &problem) != P_OK)
+	if (since_results(form->conn, h->space, &e, h->changed_at_ms, arena, &results, &count, &problem) != P_OK)
 		count = 0;
 	buf_init(&text, RENDER_MAX_BYTES);
-	if (form.with_envelope) {
-		if (form.is_v1)
+	if (form->with_envelope) {
+		if (form->is_v1)
 			render_v1(&e, &text);
 		else
 			envelope_write(&e, ENVELOPE_WHOLE, &text);
@@ -68,7 +70,7 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 		buf_clear(&text);
 	}
 	put_since(w, &e, results, count, h->changed_at_ms);
-	if (form.with_prompt) {
+	if (form->with_prompt) {
 		render_prompt(&e, &text);
 		since_render(&e, results, count, &text);
 		json_member_str(w, "prompt", buf_str(&text));
@@ -76,28 +78,13 @@ static void put_envelope(struct json_writer *w, struct store_conn *c, const stru
 	buf_release(&text);
 }
 
-void taken_json_put(struct json_writer *w, struct store_conn *c, const struct handoff_row *h, struct taken_form form,
-		    struct arena *arena)
-{
-	char lease[HANDOFF_ID_SIZE];
-
-	json_begin_object(w);
-	handoff_json_members(w, h);
-	handoff_lease_format(h->num, h->leases, lease);
-	json_member_cstr(w, "lease", lease);
-	json_member_time(w, "lease_expires_at", h->due_ms);
-	json_member_bool(w, "redelivered", h->leases > 1);
-	put_envelope(w, c, h, form, arena);
-	json_end_object(w);
-}
-
 void taken_json_put_posted(void *ctx, struct json_writer *w, struct store_conn *c, const struct handoff_row *h,
 			   bool is_v1, struct arena *arena, struct str *ret_traceparent)
 {
 	struct taken_form form = {
-		.with_envelope = true, .with_prompt = true, .is_v1 = is_v1,
+		.conn = c, .arena = arena, .with_envelope = true, .with_prompt = true, .is_v1 = is_v1,
 		.api = ctx, .ret_traceparent = ret_traceparent,
 	};
 
-	taken_json_put(w, c, h, form, arena);
+	shape_write_with(&shape_taken, h, &form, w);
 }

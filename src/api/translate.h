@@ -5,9 +5,9 @@
 
 #include "api/call.h"
 
-/* Fills in the operation: defaults, address, query, body; then what the route adds. */
+/* Fills in the operation: defaults, address, query, body, wait; then what the route adds. */
 enum problem_code translate_decode(struct call *call);
-/* Writes the reply: by the route, or the first answer of the description. */
+/* Writes the reply: by the route, or by the description. */
 void translate_encode(struct call *call);
 /* By the description, for a route that only adds to that. */
 void translate_write(struct call *call);

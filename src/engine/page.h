@@ -44,4 +44,11 @@ static inline size_t page_skip(const struct page *page, size_t *count)
 	return skipped;
 }
 
+/* The same list: the page ends, and the next one starts behind it. */
+static inline void page_end(struct page *page, size_t *count)
+{
+	page->has_more = page_cut(page, count);
+	page->next = page->position + page->size;
+}
+
 #endif

@@ -1,10 +1,11 @@
 /* Agents: what is known of who gets the work. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "core/delivery/delivery.h"
+#include "api/page.h"
 #include "core/envelope/assemble.h"
+#include "engine/delivery/agent_set.h"
 
-enum { WEBHOOK_MAX = 2048 };
+enum { WEBHOOK_MAX = 2048, LISTED_MAX = 1000000 };
 
 /* --- Settings --- */
 
@@ -43,70 +44,100 @@ static const struct shape settings = {.name = "AgentSettings", .fields = setting
 /* --- An agent --- */
 
 static const struct field queue_fields[] = {
-	COUNT("queued", "Handoffs that wait."),
-	COUNT("leased", "Handoffs that were taken and are not acked."),
-	COUNT("working", "Acked, and still to be heard of."),
-	COUNT("parked", "Handoffs that wait for a person."),
+	FIELD_INT("queued", struct target_counts, queued, 0, NO_MAX, "Handoffs that wait."),
+	FIELD_INT("leased", struct target_counts, leased, 0, NO_MAX, "Handoffs that were taken and are not acked."),
+	FIELD_INT("working", struct target_counts, working, 0, NO_MAX, "Acked, and still to be heard of."),
+	FIELD_INT("parked", struct target_counts, parked, 0, NO_MAX, "Handoffs that wait for a person."),
 	FIELDS_END,
 };
-const struct shape shape_queue = {.fields = queue_fields};
+const struct shape shape_queue = {.fields = queue_fields, .size = sizeof(struct target_counts)};
 
 static const struct field breaker_fields[] = {
-	DOC_ENUM("state", &words_breaker, 0, "Whether handoffs are let through."),
-	COUNT("failures", "Handoffs in a row that used up their attempts."),
-	DOC_TIME("reset_at", "When the next one is let through.", NULLABLE),
+	FIELD_ENUM("state", struct agent_view, breaker, &words_breaker, 0, "Whether handoffs are let through."),
+	FIELD_INT("failures", struct agent_view, target.failures, 0, NO_MAX,
+		  "Handoffs in a row that used up their attempts."),
+	FIELD_TIME("reset_at", struct agent_view, reset_at_ms, "When the next one is let through.", NULLABLE),
 	FIELDS_END,
 };
-static const struct shape breaker = {.fields = breaker_fields};
+static const struct shape breaker = {.fields = breaker_fields, .size = sizeof(struct agent_view)};
+
+static void put_accepts(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct agent *a = &((const struct agent_view *)from)->agent;
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_begin_array(w);
+	if (a->accepts_v2)
+		json_put_cstr(w, "2");
+	if (a->accepts_v1)
+		json_put_cstr(w, "1");
+	json_end_array(w);
+}
 
 static const struct field agent_fields[] = {
-	DOC_TEXT("name", 0, 0, "The agent."),
-	DOC_ARRAY("accepts", 0, "The envelope versions that it reads.", .items = "'enum':['1','2']"),
-	DOC_ENUM("tokenizer", &words_tokenizer, 0, "null: the default, o200k_base.", NULLABLE),
-	DOC_INT("max_tokens", 1, NO_MAX, "null: the default, 8000.", NULLABLE),
-	DOC_TEXT("description", 0, 0, "For people.", NULLABLE),
-	DOC_ENUM("fetch_hint", &words_fetch, 0, "null: not said.", NULLABLE),
-	DOC_SECONDS("ack_timeout_s", NO_MIN, NO_MAX, "How long an attempt may take until its ack."),
-	DOC_INT("max_attempts", 1, NO_MAX, "How many attempts a handoff has with it."),
-	DOC_ARRAY("fallbacks", 0, "Who gets what it does not, in order.", .items = "'type':'string'"),
-	DOC_TEXT("webhook", 0, 0, "Where handoffs are posted to.", NULLABLE),
-	DOC_TEXT("webhook_secret", 0, 0,
-		 "What signs the posts to the webhook; told where the agent is registered, null elsewhere.", NULLABLE),
-	DOC_SHAPE("queue", &shape_queue, "How many handoffs it has."),
-	DOC_SHAPE("breaker", &breaker, "Its circuit breaker."),
-	DOC_TIME("last_seen_at", "When it last took or settled something.", NULLABLE),
-	DOC_TIME("created_at", "When it was first registered."),
-	DOC_TIME("updated_at", "When its settings last changed."),
+	FIELD_TEXT("name", struct agent_view, agent.name, 0, 0, "The agent."),
+	DOC_ARRAY("accepts", 0, "The envelope versions that it reads.", .items = "'enum':['1','2']",
+		  .write = put_accepts),
+	FIELD_TEXT("tokenizer", struct agent_view, agent.tokenizer, 0, 0, "null: the default, o200k_base.",
+		   .words = &words_tokenizer, NULLABLE),
+	FIELD_INT("max_tokens", struct agent_view, agent.max_tokens, 1, NO_MAX, "null: the default, 8000.", NULLABLE),
+	FIELD_TEXT("description", struct agent_view, description, 0, 0, "For people.", NULLABLE),
+	FIELD_ENUM("fetch_hint", struct agent_view, agent.fetch_hint, &words_fetch, 0, "null: not said.", NULLABLE),
+	FIELD_SECONDS("ack_timeout_s", struct agent_view, ack_timeout_ms, NO_MIN, NO_MAX,
+		      "How long an attempt may take until its ack."),
+	FIELD_INT("max_attempts", struct agent_view, max_attempts, 1, NO_MAX,
+		  "How many attempts a handoff has with it."),
+	FIELD_ARRAY("fallbacks", struct agent_view, agent.fallbacks, 0, "Who gets what it does not, in order.",
+		    .items = "'type':'string'", .raw_unset = "[]"),
+	FIELD_TEXT("webhook", struct agent_view, agent.webhook, 0, 0, "Where handoffs are posted to.", NULLABLE),
+	FIELD_TEXT("webhook_secret", struct agent_view, secret, 0, 0,
+		   "What signs the posts to the webhook; told where the agent is registered, null elsewhere.",
+		   NULLABLE),
+	FIELD_SHAPE("queue", struct agent_view, counts, &shape_queue, "How many handoffs it has."),
+	FIELD_SHAPE_SAME("breaker", struct agent_view, &breaker, "Its circuit breaker."),
+	FIELD_TIME("last_seen_at", struct agent_view, target.seen_at_ms, "When it last took or settled something.",
+		   NULLABLE),
+	FIELD_TIME("created_at", struct agent_view, agent.created_at_ms, "When it was first registered."),
+	FIELD_TIME("updated_at", struct agent_view, agent.updated_at_ms, "When its settings last changed."),
 	FIELDS_END,
 };
-static const struct shape agent = {.name = "Agent", .fields = agent_fields, .warns = true};
+static const struct shape agent = {
+	.name = "Agent", .fields = agent_fields, .size = sizeof(struct agent_view), .warns = true,
+};
 
 /* --- Operations --- */
 
-#define ONE_AGENT ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent")
+static void give_tag(struct call *call, const void *from)
+{
+	call->etag = agent_tag(&((const struct agent_view *)from)->agent, call->op->arena);
+}
 
 const struct description describe_list_agents = {
 	.id = "listAgents", .tag = "agents", .scope = SCOPE_READ,
 	.summary = "List registered agents",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of agents.",
-		       OUTPUT(DOC_SHAPES("agents", 0, &agent, "By their names."), NEXT_PAGE))),
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct agent_list), .page_max = LISTED_MAX,
+	ANSWERS(ANSWER(200, "A page of agents.", OUTPUT(
+		FIELD_SHAPES("agents", struct agent_list, agents, count, 0, &agent, "By their names."),
+		NEXT_PAGE_OF(struct agent_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
 const struct description describe_read_agent = {
 	.id = "readAgent", .tag = "agents", .scope = SCOPE_READ,
 	.summary = "Read what is registered of an agent",
-	.path = {&path_name},
-	ANSWERS(ONE_AGENT),
+	.path = {&path_name}, .path_into = {INTO(struct agent_get, name)}, .from = FROM(struct agent_get, view),
+	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent")),
+	.gives = give_tag,
 	REFUSES(P_AGENT_NOT_FOUND),
 };
 
 const struct description describe_register_agent = {
 	.id = "registerAgent", .tag = "agents", .scope = SCOPE_ADMIN,
 	.summary = "Register an agent, or replace its settings",
-	.takes = TAKES_KEY | TAKES_IF_MATCH | TAKES_BODY, .path = {&path_name},
-	.body = {&settings},
-	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG)),
+	.takes = TAKES_KEY | TAKES_IF_MATCH | TAKES_BODY, .path = {&path_agent},
+	.path_into = {INTO(struct agent_set, name)},
+	.body = {&settings}, .body_whole = INTO(struct agent_set, settings), .from = FROM(struct agent_set, view),
+	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG)), .gives = give_tag,
 	REFUSES(P_PRECONDITION_FAILED, P_UNKNOWN_TOKENIZER, P_UNSUPPORTED_VERSION),
 };

@@ -1,8 +1,18 @@
 /* Handoffs: send, look, list. Receiving and settling are in desc_receive.c and desc_settle.c. */
+#include "api/call.h"
 #include "api/describe/descriptions.h"
+#include "api/describe/query.h"
 #include "api/describe/shapes.h"
+#include "api/describe/write.h"
+#include "api/envelope_decode.h"
+#include "api/page.h"
+#include "api/traceparent.h"
 #include "core/delivery/delivery.h"
 #include "core/watch/event.h"
+#include "engine/delivery/handoff_get.h"
+#include "engine/delivery/handoff_list.h"
+#include "engine/delivery/send.h"
+#include "engine/delivery/settle.h"
 
 enum { SEND_WAIT_MAX_MS = 600000, EVENTS_MAX = 1000 };
 
@@ -45,11 +55,23 @@ static const struct field handoff_row_fields[] = {
 };
 const struct shape shape_handoff_row = {.fields = handoff_row_fields, .size = sizeof(struct handoff_row)};
 
+/* Only a settling knows it. */
+static void put_result_memory(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct call *call = with;
+	const struct settle *s = call ? call_op(call) : NULL;
+
+	if (s && (s->op.kind == &settle_kind || s->op.kind == &settle_complete_kind) &&
+	    s->row.state == HANDOFF_COMPLETED)
+		field_write(f, &s->result_memory, w);
+	(void)from;
+}
+
 static const struct field handoff_fields[] = {
 	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
 	DOC_MEMORY_ID("result_memory",
 		      "In the answer to a settling, where it is completed: the memory that its result is.", NULLABLE,
-		      MAYBE),
+		      MAYBE, .write = put_result_memory),
 	FIELDS_END,
 };
 const struct shape shape_handoff = {
@@ -120,10 +142,11 @@ static const struct field result_fields[] = {
 const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
 
 static const struct field history_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	DOC_INCLUDE(&shape_result),
-	DOC_INT("event_count", 1, NO_MAX, "How many events there are of it."),
-	DOC_SHAPES("events", EVENTS_MAX, &shape_event, "In order; of more than 1,000 the newest."),
+	FIELD_INCLUDE(struct handoff_get, row, &shape_handoff_row),
+	FIELD_INCLUDE_GIVEN(struct handoff_get, result, has_result, &shape_result),
+	FIELD_INT("event_count", struct handoff_get, event_count, 1, NO_MAX, "How many events there are of it."),
+	FIELD_SHAPES("events", struct handoff_get, events, shown, EVENTS_MAX, &shape_event,
+		     "In order; of more than 1,000 the newest."),
 	FIELDS_END,
 };
 static const struct shape history = {
@@ -133,57 +156,133 @@ static const struct shape history = {
 
 /* --- Sending --- */
 
+/* Stands behind envelope_id in the table: one of the two must be there. */
+static enum problem_code lacks_envelope(const struct field *f, void *into, struct shape_reader *r)
+{
+	struct send *s = into;
+
+	(void)f;
+	s->op.skips_index = true;
+	return s->order.envelope ? P_OK : problem_set(r->problem, P_MISSING_FIELD, "envelope_id", "envelope_id is "
+		"missing; POST /v1/envelopes packs an envelope and tells its id, as in env-17; or give the envelope "
+		"itself as \"envelope\"");
+}
+
+static enum problem_code read_envelope(const struct field *f, const struct json *value, void *into,
+				       struct shape_reader *r)
+{
+	struct send *s = into;
+	enum problem_code code;
+
+	(void)f;
+	if (s->order.envelope)
+		return problem_set(r->problem, P_INVALID_FIELD, "envelope", "envelope and envelope_id cannot both be "
+				   "given");
+	if (value->type != JSON_OBJECT)
+		return problem_set(r->problem, P_INVALID_FIELD, "envelope", "envelope is %s; expected an object, as "
+				   "POST /v1/envelopes takes it", json_type_name(value->type));
+	s->pack = arena_zalloc(r->arena, sizeof(*s->pack));
+	code = envelope_decode(r->ctx, value, s->pack);
+	if (code == P_OK && s->pack->dry_run)
+		code = problem_set(r->problem, P_INVALID_FIELD, "envelope.dry_run", "a dry run is not sent; ask POST "
+				   "/v1/envelopes for it");
+	return code;
+}
+
+static enum problem_code read_to(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct send *s = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	s->given_to = s->order.to;
+	return code;
+}
+
 static const struct field deliver_fields[] = {
-	DOC_ENVELOPE_ID("envelope_id", "An envelope that is stored. This or envelope.", .usually = "this or the next",
-			.docs = "an envelope that is stored"),
+	FIELD_ENVELOPE_ID("envelope_id", struct send, order.envelope, "An envelope that is stored. This or envelope.",
+			  .usually = "this or the next", .docs = "an envelope that is stored"),
 	DOC_OBJECT("envelope", "Packed and sent with one call, instead of envelope_id.",
+		   .read = read_envelope, .absent = lacks_envelope,
 		   .schema = "'anyOf':[{'$ref':'#/components/schemas/Handoff'},"
 			     "{'$ref':'#/components/schemas/Envelope1Input'},"
 			     "{'$ref':'#/components/schemas/Envelope2Input'}]",
 		   .docs = "what `POST /v1/envelopes` takes: it is packed and sent in one transaction"),
-	DOC_AGENT("to", "Who gets it; the envelope's own receiver where absent.", .usually = "the envelope's receiver",
-		  .docs = "an agent"),
-	DOC_SECONDS("wait_s", 0, SEND_WAIT_MAX_MS,
-		    "Wait so long for the ack. A delivery that times out is withdrawn until it is delivered again.",
-		    .otherwise = "0", .docs = "how long to wait for the ack, at most 600"),
-	DOC_SECONDS("ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS,
-		    "How long it may stay in the queue, and a lease last, until the attempt has failed. The agent's "
-		    "setting, or 15, where absent.", .usually = "the agent's, or 15",
-		    .docs = "how long it may stay in the queue, and a lease last, until the attempt has failed; at "
-			    "most 86,400"),
-	DOC_INT("max_attempts", 1, DELIVERY_ATTEMPTS_MAX, "The agent's setting, or 3, where absent.",
-		.usually = "the agent's, or 3", .docs = "1 to 100, with each agent"),
-	DOC_INT("priority", 0, DELIVERY_PRIORITY_MAX, "Higher ones are handed out first.", .otherwise = "5",
-		.docs = "0 to 9; the higher first, and within a priority the oldest first"),
-	DOC_AGENTS("fallbacks", DELIVERY_FALLBACKS_MAX, "Who gets it when the attempts are used up, in order.",
-		   .usually = "the agent's",
-		   .docs = "agents that get it when the attempts are used up, in order; at most 16"),
+	FIELD_AGENT("to", struct send, order.to, "Who gets it; the envelope's own receiver where absent.",
+		    .read = read_to, .usually = "the envelope's receiver", .docs = "an agent"),
+	FIELD_SECONDS("wait_s", struct send, order.wait_ms, 0, SEND_WAIT_MAX_MS,
+		      "Wait so long for the ack. A delivery that times out is withdrawn until it is delivered again.",
+		      .otherwise = "0", .docs = "how long to wait for the ack, at most 600"),
+	FIELD_SECONDS("ack_timeout_s", struct send, order.ack_timeout_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
+		      "How long it may stay in the queue, and a lease last, until the attempt has failed. The agent's "
+		      "setting, or 15, where absent.", .usually = "the agent's, or 15",
+		      .docs = "how long it may stay in the queue, and a lease last, until the attempt has failed; at "
+			      "most 86,400"),
+	FIELD_INT("max_attempts", struct send, order.max_attempts, 1, DELIVERY_ATTEMPTS_MAX,
+		  "The agent's setting, or 3, where absent.",
+		  .usually = "the agent's, or 3", .docs = "1 to 100, with each agent"),
+	FIELD_INT("priority", struct send, order.priority, 0, DELIVERY_PRIORITY_MAX,
+		  "Higher ones are handed out first.", .otherwise = "5",
+		  .docs = "0 to 9; the higher first, and within a priority the oldest first"),
+	FIELD_AGENTS("fallbacks", struct send, order.fallbacks, DELIVERY_FALLBACKS_MAX,
+		     "Who gets it when the attempts are used up, in order.", .usually = "the agent's",
+		     .docs = "agents that get it when the attempts are used up, in order; at most 16"),
 	FIELDS_END,
 };
 static const struct shape deliver = {
-	.name = "Deliver", .fields = deliver_fields, .is_input = true,
+	.name = "Deliver", .fields = deliver_fields, .size = sizeof(struct send), .is_input = true,
 	.also = "'anyOf':[{'required':['envelope_id']},{'required':['envelope']}]",
 };
 
+static void put_parked(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)from;
+	(void)with;
+	field_write(f, &(int64_t){0}, w);
+}
+
 static const struct field notice_fields[] = {
-	DOC_ENUM("event", &words_notice, 0, "What has happened."),
-	DOC_HANDOFF_ID("handoff", "To which handoff."),
-	DOC_ENVELOPE_ID("envelope_id", "Of which envelope."),
-	DOC_TEXT("to", 0, 0, "Who had it."),
-	DOC_TEXT("reason", 0, 0, "Why.", NULLABLE),
+	DOC_ENUM("event", &words_notice, 0, "What has happened.", .write = put_parked),
+	FIELD_HANDOFF_ID("handoff", struct handoff_row, num, "To which handoff."),
+	FIELD_ENVELOPE_ID("envelope_id", struct handoff_row, envelope, "Of which envelope."),
+	FIELD_TEXT("to", struct handoff_row, target_name, 0, 0, "Who had it."),
+	FIELD_TEXT("reason", struct handoff_row, reason, 0, 0, "Why.", NULLABLE),
 	FIELDS_END,
 };
 static const struct shape notice = {
 	.name = "Notice", .says = "A handoff of the caller's that was parked since its last call.",
-	.fields = notice_fields,
+	.fields = notice_fields, .size = sizeof(struct handoff_row),
 };
 
 static const struct field sent_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	DOC_SHAPES("notices", 0, &notice, "What the caller was not told yet.", MAYBE, .min = 1),
+	FIELD_INCLUDE(struct send, row, &shape_handoff_row),
+	FIELD_SHAPES("notices", struct send, notices.rows, notices.count, 0, &notice,
+		     "What the caller was not told yet.", MAYBE, .min = 1),
 	FIELDS_END,
 };
 static const struct shape sent = {.name = "Sent", .fields = sent_fields, .warns = true};
+
+static void usual_priority(void *op)
+{
+	((struct send *)op)->order.priority = DELIVERY_PRIORITY;
+}
+
+/* It was acked, or it is under way. */
+static size_t how_sent(const void *op)
+{
+	return ((const struct send *)op)->row.state >= HANDOFF_WORKING ? 0 : 1;
+}
+
+/* Where the envelope was packed with it the client goes on in its trace. */
+static void give_sent(struct call *call, const void *from)
+{
+	const struct send *s = from;
+
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)s->row.num);
+	if (s->pack && s->pack->envelope.num == s->row.envelope)
+		call->traceparent = traceparent_of(call->api, &s->pack->envelope, 0, 0, call->op->arena);
+}
+
+#define SENT .headers = GIVES_LOCATION | GIVES_TRACEPARENT
 
 /* --- Operations --- */
 
@@ -196,35 +295,45 @@ const struct description describe_deliver = {
 		"given. With wait_s also: 504 ack_timeout, 409 handoff_parked, 503 circuit_open, 503 draining; all but "
 		"circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
-	.body = {&deliver},
-	ANSWERS(ANSWER(200, "It was acked.", &sent, .headers = GIVES_LOCATION | GIVES_TRACEPARENT),
-		ANSWER(202, "It is under way.", &sent, .headers = GIVES_LOCATION | GIVES_TRACEPARENT)),
+	.body = {&deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
+	.gives = give_sent,
+	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_HOP_LIMIT, P_LOOP),
 };
 
+static enum problem_code read_states(const struct field *f, const struct json *value, void *into,
+				     struct shape_reader *r)
+{
+	((struct handoff_list *)into)->filter.states = handoff_state_set(value->s);
+	return query_value(f, value->s, into, r);
+}
+
 const struct description describe_list_handoffs = {
 	.id = "listHandoffs", .tag = "delivery", .scope = SCOPE_READ,
 	.summary = "List handoffs",
 	.query = INPUT(
-		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.",
+		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.", .read = read_states,
 			 .expected = "expected queued, leased, acked, completed, parked, expired or discarded"),
-		DOC_TEXT("to", 0, 0, "Those that this agent has."),
-		DOC_TEXT("from", 0, 0, "Those that this agent has sent."),
-		DOC_ENVELOPE_ID("envelope_id", "Those of this envelope."),
-		DOC_ENUM("order", &words_oldest_newest, 0, "Which comes first.", .otherwise = "'oldest'",
-			 .refusal = "is neither newest nor oldest"),
+		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "Those that this agent has."),
+		FIELD_TEXT("from", struct handoff_list, filter.from, 0, 0, "Those that this agent has sent."),
+		FIELD_ENVELOPE_ID("envelope_id", struct handoff_list, filter.envelope, "Those of this envelope.",
+				  NOT_AN_ENVELOPE),
+		FIELD_ENUM("order", struct handoff_list, filter.newest_first, &words_oldest_newest, 0,
+			   "Which comes first.", .otherwise = "'oldest'", .refusal = "is neither newest nor oldest"),
 		PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of them.",
-		       OUTPUT(DOC_SHAPES("handoffs", 0, &shape_handoff, "Those that fit."), NEXT_PAGE))),
+	LISTS(struct handoff_list),
+	ANSWERS(ANSWER(200, "A page of them.", OUTPUT(
+		FIELD_SHAPES("handoffs", struct handoff_list, rows, count, 0, &shape_handoff, "Those that fit."),
+		NEXT_PAGE_OF(struct handoff_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
 const struct description describe_read_handoff = {
 	.id = "readHandoff", .tag = "delivery", .scope = SCOPE_READ,
 	.summary = "Read a handoff, with what happened to it and what came out of it",
-	.path = {&path_handoff},
+	.path = {&path_handoff}, .path_into = {INTO(struct handoff_get, num)},
 	ANSWERS(ANSWER(200, "The handoff.", &history)),
 	REFUSES(P_HANDOFF_NOT_FOUND),
 };

@@ -1,52 +1,83 @@
 /* What cannot go on by itself, and what a person does with it; and the breaker, which a person may close. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
+#include "api/page.h"
 #include "core/envelope/assemble.h"
+#include "engine/delivery/handoff_list.h"
+#include "engine/delivery/reset.h"
+#include "engine/delivery/shrink.h"
 
 enum { PERSON_MAX = 128, WHY_MAX = 4096 };
 
-#define BY DOC_NAME("by", PERSON_MAX, "Who; the caller where absent.")
+#define BY FIELD_NAME("by", struct decide, by, PERSON_MAX, "Who; the caller where absent.")
 
 static const struct field decision_fields[] = {
-	DOC_TEXT("why", 1, WHY_MAX, "Why; it stays in the events."), BY, FIELDS_END,
+	FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events."), BY, FIELDS_END,
 };
-const struct shape shape_decision = {.name = "Decision", .fields = decision_fields, .is_input = true};
+const struct shape shape_decision = {
+	.name = "Decision", .fields = decision_fields, .size = sizeof(struct decide), .is_input = true,
+};
+
+static void put_remedies(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct handoff_row *h = from;
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_begin_array(w);
+	for (const char *const *r = delivery_remedies(h->state); *r; r++)
+		json_put_cstr(w, *r);
+	json_end_array(w);
+}
 
 static const struct field parked_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	COUNT("attempts", "How many there were with the last agent."),
-	DOC_TEXTS("remedies", "What can be done about it.", .words = &words_remedy),
+	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
+	FIELD_INT("attempts", struct handoff_row, attempt, 0, NO_MAX, "How many there were with the last agent."),
+	DOC_TEXTS("remedies", "What can be done about it.", .words = &words_remedy, .write = put_remedies),
 	FIELDS_END,
 };
 static const struct shape parked = {.name = "Parked", .fields = parked_fields};
 
 static const struct field shrunk_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	DOC_HANDOFF_ID("replaces", "The one that was parked."),
-	DOC_INT("token_count", 1, NO_MAX, "What the new envelope takes."),
+	FIELD_INCLUDE(struct shrink, decision.row, &shape_handoff_row),
+	FIELD_HANDOFF_ID("replaces", struct shrink, old.num, "The one that was parked."),
+	FIELD_INT("token_count", struct shrink, pack.envelope.token_count, 1, NO_MAX, "What the new envelope takes."),
 	FIELDS_END,
 };
 static const struct shape shrunk = {.fields = shrunk_fields, .warns = true};
+
+/* An answer to a decision, and what it is about. */
+#define DECIDES .path_into = {INTO(struct decide, num)}, .body_into = INTO(struct decide, op), \
+	.from = FROM(struct decide, row)
 
 const struct description describe_park = {
 	.id = "park", .tag = "delivery", .scope = SCOPE_WRITE,
 	.summary = "Park an envelope for a person",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .path = {&path_envelope},
-	.body = {INPUT(DOC_TEXT("reason", 1, WHY_MAX, "What a person reads first.",
-				.required = "it is what a person reads first"), BY)},
+	.body = {INPUT(FIELD_TEXT("reason", struct decide, why, 1, WHY_MAX, "What a person reads first.",
+				  .required = "it is what a person reads first"), BY)},
 	ANSWERS(ANSWER(200, "The handoff, parked.", &shape_handoff)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ALREADY_SETTLED, P_HANDOFF_PARKED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ALREADY_SETTLED, P_HANDOFF_PARKED), DECIDES,
 };
+
+static void only_parked(void *op)
+{
+	((struct handoff_list *)op)->filter.states = 1u << HANDOFF_PARKED;
+}
 
 const struct description describe_list_parked = {
 	.id = "listParked", .tag = "delivery", .scope = SCOPE_READ, .tool = "parked_list",
 	.summary = "List what is parked",
 	.query = INPUT(
-		DOC_TEXT("to", 0, 0, "What this agent had."),
-		DOC_TEXT("from", 0, 0, "What this agent has sent."),
-		DOC_ENVELOPE_ID("envelope_id", "What is of this envelope."),
+		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "What this agent had."),
+		FIELD_TEXT("from", struct handoff_list, filter.from, 0, 0, "What this agent has sent."),
+		FIELD_ENVELOPE_ID("envelope_id", struct handoff_list, filter.envelope, "What is of this envelope.",
+				  NOT_AN_ENVELOPE),
 		PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of it.", OUTPUT(DOC_SHAPES("parked", 0, &parked, "What fits."), NEXT_PAGE))),
+	LISTS(struct handoff_list), .defaults = only_parked,
+	ANSWERS(ANSWER(200, "A page of it.", OUTPUT(
+		FIELD_SHAPES("parked", struct handoff_list, rows, count, 0, &parked, "What fits."),
+		NEXT_PAGE_OF(struct handoff_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
@@ -58,28 +89,37 @@ const struct description describe_redrive = {
 	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},
 	.body = {&shape_decision},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
-	REFUSES(OUT_OF_PARKED),
+	REFUSES(OUT_OF_PARKED), DECIDES,
 };
 
 const struct description describe_reroute = {
 	.id = "reroute", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Out of parked: to another agent",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(DOC_INCLUDE(&shape_decision),
-		       DOC_AGENT("to", "Who gets the work instead.",
-				 .required = "it is the agent that gets the work instead"))},
+	.body = {INPUT(FIELD_INCLUDE_SAME(struct decide, &shape_decision),
+		       FIELD_AGENT("to", struct decide, to, "Who gets the work instead.",
+				   .required = "it is the agent that gets the work instead"))},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
-	REFUSES(OUT_OF_PARKED, P_ALREADY_SENT),
+	REFUSES(OUT_OF_PARKED, P_ALREADY_SENT), DECIDES,
 };
+
+static void give_new_handoff(struct call *call, const void *from)
+{
+	const struct handoff_row *h = &((const struct shrink *)from)->decision.row;
+
+	call->location = arena_printf(call->op->arena, "/v1/handoffs/ho-%llu", (unsigned long long)h->num);
+}
 
 const struct description describe_shrink = {
 	.id = "shrink", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Out of parked: a new, smaller envelope instead",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(DOC_INCLUDE(&shape_decision),
-		       DOC_INT("max_tokens", 1, HANDOFF_TOKENS_MAX, "Less than the budget of the envelope.",
-			       .required = "it is the budget that the new envelope must fit"))},
-	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION)),
+	.path_into = {INTO(struct shrink, decision.num)}, .body_into = INTO(struct shrink, decision),
+	.body = {INPUT(FIELD_INCLUDE(struct shrink, decision, &shape_decision),
+		       FIELD_INT("max_tokens", struct shrink, max_tokens, 1, HANDOFF_TOKENS_MAX,
+				 "Less than the budget of the envelope.",
+				 .required = "it is the budget that the new envelope must fit"))},
+	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION)), .gives = give_new_handoff,
 	REFUSES(OUT_OF_PARKED, P_ENVELOPE_DAMAGED, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_HOP_LIMIT, P_LOOP),
 };
 
@@ -87,19 +127,19 @@ const struct description describe_discard = {
 	.id = "discard", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Out of parked: for good",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(DOC_TEXT("why", 1, WHY_MAX, "Why; it stays in the events.",
-				.required = "what is discarded is gone from the queue for good, and somebody will ask"),
+	.body = {INPUT(FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events.",
+				  .required = "what is discarded is gone from the queue for good, and somebody will ask"),
 		       BY)},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
-	REFUSES(OUT_OF_PARKED),
+	REFUSES(OUT_OF_PARKED), DECIDES,
 };
 
 const struct description describe_reset_breaker = {
 	.id = "resetBreaker", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Close the circuit breaker of an agent",
-	.takes = TAKES_AGENT, .path = {&path_name},
+	.takes = TAKES_AGENT, .path = {&path_name}, .path_into = {INTO(struct reset, agent)},
 	ANSWERS(ANSWER(200, "It is closed.", OUTPUT(
-		DOC_TEXT("name", 0, 0, "The agent."),
-		DOC_ENUM("breaker", &words_breaker_closed, 0, "Its breaker.")))),
+		FIELD_TEXT("name", struct reset, agent, 0, 0, "The agent."),
+		FIELD_ENUM("breaker", struct reset, breaker, &words_breaker_closed, 0, "Its breaker.")))),
 	REFUSES(P_AGENT_NOT_FOUND),
 };

@@ -1,18 +1,41 @@
 /* Receivers: they take what is queued for their agent, or wait for it. */
 #include "api/describe/descriptions.h"
+#include "api/describe/read.h"
 #include "api/describe/shapes.h"
+#include "api/describe/write.h"
+#include "api/taken_json.h"
 #include "core/delivery/delivery.h"
+#include "core/delivery/handoff_id.h"
+#include "engine/delivery/receive.h"
 
 enum { INSTANCE_MAX = 128, RECEIVE_WAIT_MAX_MS = 60000, RECEIVE_MAX = 100 };
 
 #define NEWS "'$ref':'/v1/schemas/envelope-2.json#/$defs/news'"
 
+static void put_lease(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct handoff_row *h = from;
+	char lease[HANDOFF_ID_SIZE];
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_put_str(w, (struct str){lease, handoff_lease_format(h->num, h->leases, lease)});
+}
+
+static void put_redelivered(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)with;
+	json_key_str(w, f->name);
+	json_put_bool(w, ((const struct handoff_row *)from)->leases > 1);
+}
+
+/* What comes with it is written with the envelope. */
 static const struct field taken_fields[] = {
-	DOC_INCLUDE(&shape_handoff_row),
-	DOC_TEXT("lease", 0, 0, "What settles it.", .component = "Lease"),
-	DOC_TIME("lease_expires_at", "When somebody else may get it."),
-	DOC_BOOL("redelivered", "Somebody has had it before."),
-	DOC_OBJECT("envelope", "In the newest version that the agent accepts.", MAYBE,
+	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
+	DOC_TEXT("lease", 0, 0, "What settles it.", .component = "Lease", .write = put_lease),
+	FIELD_TIME("lease_expires_at", struct handoff_row, due_ms, "When somebody else may get it."),
+	DOC_BOOL("redelivered", "Somebody has had it before.", .write = put_redelivered),
+	DOC_OBJECT("envelope", "In the newest version that the agent accepts.", MAYBE, .write = taken_write_envelope,
 		   .schema = "'anyOf':[{'$ref':'/v1/schemas/envelope-2.json'},"
 			     "{'$ref':'/v1/schemas/envelope-1.json'},{'type':'null'}]"),
 	DOC_ARRAY("since", 0, "What has happened since the envelope was packed: to its memories, and what the handoffs "
@@ -22,32 +45,58 @@ static const struct field taken_fields[] = {
 	DOC_TEXT("problem", 0, 0, "Why there is no envelope.", MAYBE),
 	FIELDS_END,
 };
-static const struct shape taken = {
+const struct shape shape_taken = {
 	.name = "Taken", .says = "A handoff, as a receiver gets it.", .fields = taken_fields,
+	.size = sizeof(struct handoff_row),
 };
 
-#define FORMS .otherwise = "'both'", .expected = "expected envelope, prompt, both or none"
+static enum problem_code read_format(const struct field *f, const struct json *value, void *into,
+				     struct shape_reader *r)
+{
+	struct receive *taking = into;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code != P_OK)
+		return code;
+	taking->with_envelope = str_is(value->s, "both") || str_is(value->s, "envelope");
+	taking->with_prompt = str_is(value->s, "both") || str_is(value->s, "prompt");
+	return P_OK;
+}
+
+static void take_one_with_both(void *op)
+{
+	struct receive *r = op;
+
+	r->max = 1;
+	r->with_envelope = r->with_prompt = true;
+}
+
+#define INSTANCE FIELD_NAME("instance", struct receive, instance, INSTANCE_MAX, "Which of the agent's instances asks.")
+#define FORMS .read = read_format, .otherwise = "'both'", .expected = "expected envelope, prompt, both or none"
 
 const struct description describe_receive = {
 	.id = "receive", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_receive",
 	.summary = "Take what is queued for an agent, or wait for it",
-	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_name},
+	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_receiver}, .path_into = {INTO(struct receive, agent)},
+	.body_into = INTO(struct receive, op), .wait_into = INTO(struct receive, wait_ms),
+	.defaults = take_one_with_both,
 	.body = {INPUT(
-		DOC_SECONDS("wait_s", 0, RECEIVE_WAIT_MAX_MS, "Wait so long for something to come.", .otherwise = "0",
-			    .docs = "how long to wait for something to come, at most 60"),
-		DOC_SECONDS("lease_s", 1, DELIVERY_TIMEOUT_MAX_MS,
-			    "How long the lease lasts; the handoff's ack timeout where absent.",
-			    .usually = "the handoff's ack timeout",
-			    .docs = "how long the lease lasts (15 seconds unless the sender or the agent's settings "
-				    "say otherwise); whoever works longer before the ack asks for more, or sends "
-				    "`progress`"),
-		DOC_INT("max", 1, RECEIVE_MAX, "How many to take.", .otherwise = "1",
-			.docs = "how many to take, at most 100; fewer are given where their envelopes are large"),
-		DOC_NAME("instance", INSTANCE_MAX, "Which of the agent's instances asks."),
+		FIELD_SECONDS("wait_s", struct receive, wait_ms, 0, RECEIVE_WAIT_MAX_MS,
+			      "Wait so long for something to come.", .otherwise = "0",
+			      .docs = "how long to wait for something to come, at most 60"),
+		FIELD_SECONDS("lease_s", struct receive, lease_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
+			      "How long the lease lasts; the handoff's ack timeout where absent.",
+			      .usually = "the handoff's ack timeout",
+			      .docs = "how long the lease lasts (15 seconds unless the sender or the agent's settings "
+				      "say otherwise); whoever works longer before the ack asks for more, or sends "
+				      "`progress`"),
+		FIELD_INT("max", struct receive, max, 1, RECEIVE_MAX, "How many to take.", .otherwise = "1",
+			  .docs = "how many to take, at most 100; fewer are given where their envelopes are large"),
+		INSTANCE,
 		DOC_ENUM("format", &words_received_form, 16, "What comes with the handoff.", .min = 1, FORMS,
 			 .docs = "what comes with the handoff: `both`, `envelope`, `prompt` or `none`"))},
 	ANSWERS(ANSWER(200, "What was taken; none where the wait is over.",
-		       OUTPUT(DOC_SHAPES("handoffs", 0, &taken, "Each is the receiver's until its lease ends.")))),
+		       OUTPUT(DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends.")))),
 };
 
 const struct description describe_stream_handoffs = {
@@ -56,11 +105,13 @@ const struct description describe_stream_handoffs = {
 	.says = "Server-sent events. An event handoff has the lease as its id and, as its data, what receive gives for "
 		"one handoff (Taken); the next comes when it was settled or taken back. An event problem is the last "
 		"one.",
-	.takes = TAKES_AGENT, .path = {&path_name},
+	.takes = TAKES_AGENT, .path = {&path_receiver}, .path_into = {INTO(struct receive, agent)},
+	.query_into = INTO(struct receive, op), .defaults = take_one_with_both,
 	.query = INPUT(
-		DOC_NAME("instance", INSTANCE_MAX, "Which of the agent's instances asks."),
+		INSTANCE,
 		DOC_ENUM("format", &words_received_form, 0, "What comes with each handoff.", FORMS),
-		DOC_SECONDS("lease_s", 1, DELIVERY_TIMEOUT_MAX_MS, "How long each lease lasts.")),
+		FIELD_SECONDS("lease_s", struct receive, lease_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
+			      "How long each lease lasts.")),
 	ANSWERS(OTHER(200, "Events, without an end.", .media = "text/event-stream", .schema = "'type':'string'")),
 	REFUSES(P_DRAINING),
 };

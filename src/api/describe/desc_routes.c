@@ -1,7 +1,10 @@
 /* Routes: who comes next, by configuration. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
+#include "api/page.h"
 #include "core/delivery/agent.h"
+#include "core/delivery/successor.h"
+#include "engine/delivery/route_rules.h"
 
 enum { ORDER_MAX = 1000000, HOP_MAX = 64 };
 
@@ -37,32 +40,50 @@ static const struct field settings_fields[] = {
 };
 static const struct shape settings = {.name = "RouteSettings", .fields = settings_fields, .is_input = true};
 
+static void put_when(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct json *when = ((const struct route_view *)from)->when;
+
+	(void)with;
+	json_key_str(w, f->name);
+	if (when)
+		json_put(w, when);
+	else
+		json_put_null(w);
+}
+
 static const struct field route_fields[] = {
-	DOC_TEXT("name", 0, 0, "The route."),
-	DOC_TEXT("from", 0, 0, "Whose work it is; null: anybody's.", NULLABLE),
-	DOC_TEXT("to", 0, 0, "Who comes next."),
-	DOC_SHAPE("when", &condition, "All of it must hold.", NULLABLE),
-	DOC_INT("order", NO_MIN, NO_MAX, "The lowest that fits is taken."),
-	DOC_TEXT("description", 0, 0, "For people.", NULLABLE),
-	DOC_TIME("created_at", "When it was made."),
-	DOC_TIME("updated_at", "When it was last set."),
+	FIELD_TEXT("name", struct route_view, row.name, 0, 0, "The route."),
+	FIELD_TEXT("from", struct route_view, from, 0, 0, "Whose work it is; null: anybody's.", NULLABLE),
+	FIELD_TEXT("to", struct route_view, to, 0, 0, "Who comes next."),
+	DOC_SHAPE("when", &condition, "All of it must hold.", NULLABLE, .write = put_when),
+	FIELD_INT("order", struct route_view, order, NO_MIN, NO_MAX, "The lowest that fits is taken."),
+	FIELD_TEXT("description", struct route_view, description, 0, 0, "For people.", NULLABLE),
+	FIELD_TIME("created_at", struct route_view, row.created_at_ms, "When it was made."),
+	FIELD_TIME("updated_at", struct route_view, row.updated_at_ms, "When it was last set."),
 	FIELDS_END,
 };
-static const struct shape route = {.name = "Route", .fields = route_fields, .warns = true};
+static const struct shape route = {
+	.name = "Route", .fields = route_fields, .size = sizeof(struct route_view), .warns = true,
+};
+
+#define ONE_ROUTE \
+	.path = {&path_name}, .path_into = {INTO(struct route_rule, name)}, .from = FROM(struct route_rule, view)
 
 const struct description describe_list_routes = {
 	.id = "listRoutes", .tag = "routes", .scope = SCOPE_READ,
 	.summary = "List routes",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN),
-	ANSWERS(ANSWER(200, "A page of them.",
-		       OUTPUT(DOC_SHAPES("routes", 0, &route, "By their names."), NEXT_PAGE))),
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct route_rule_list), .page_max = SUCCESSOR_ROUTES_MAX,
+	ANSWERS(ANSWER(200, "A page of them.", OUTPUT(
+		FIELD_SHAPES("routes", struct route_rule_list, routes, count, 0, &route, "By their names."),
+		NEXT_PAGE_OF(struct route_rule_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
 const struct description describe_read_route = {
 	.id = "readRoute", .tag = "routes", .scope = SCOPE_READ,
 	.summary = "Read a route",
-	.path = {&path_name},
+	ONE_ROUTE,
 	ANSWERS(ANSWER(200, "The route.", &route)),
 	REFUSES(P_ROUTE_NOT_FOUND),
 };
@@ -70,15 +91,15 @@ const struct description describe_read_route = {
 const struct description describe_put_route = {
 	.id = "putRoute", .tag = "routes", .scope = SCOPE_ADMIN,
 	.summary = "Say who comes next",
-	.takes = TAKES_KEY | TAKES_BODY, .path = {&path_name},
-	.body = {&settings},
+	.takes = TAKES_KEY | TAKES_BODY, ONE_ROUTE,
+	.body = {&settings}, .body_whole = INTO(struct route_rule, settings),
 	ANSWERS(ANSWER(200, "The route.", &route)),
 };
 
 const struct description describe_delete_route = {
 	.id = "deleteRoute", .tag = "routes", .scope = SCOPE_ADMIN,
 	.summary = "Remove a route",
-	.path = {&path_name},
+	ONE_ROUTE,
 	ANSWERS(OTHER(204, "It is gone.")),
 	REFUSES(P_ROUTE_NOT_FOUND),
 };

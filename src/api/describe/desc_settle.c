@@ -2,10 +2,12 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
 #include "api/describe/read.h"
+#include "codec/json_member.h"
 #include "core/delivery/handoff_id.h"
+#include "core/envelope/result.h"
 #include "engine/delivery/settle.h"
 
-enum { NOTE_MAX = 4096, GAPS_MAX = 1000, NEED_MAX = 1000 };
+enum { NOTE_MAX = 4096, GAPS_BYTES_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
 
 /* The token names the handoff, too, and that must be the one of the address. */
 static enum problem_code read_lease(const struct field *f, const struct json *value, void *into,
@@ -21,6 +23,53 @@ static enum problem_code read_lease(const struct field *f, const struct json *va
 	return code;
 }
 
+/* Kept as it is stored. */
+static enum problem_code read_gaps(const struct field *f, const struct json *value, void *into,
+				   struct shape_reader *r)
+{
+	struct delivery_answer *a = &((struct settle *)into)->answer;
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code != P_OK)
+		return code;
+	a->has_result = true;
+	a->result.gaps = json_canonical(value, GAPS_BYTES_MAX, r->arena);
+	return a->result.gaps.p ? P_OK : problem_set(r->problem, P_TOO_LARGE, "gaps", "the gaps are larger than %d "
+						     "bytes", GAPS_BYTES_MAX);
+}
+
+static enum problem_code read_input_tokens(const struct field *f, const struct json *value, void *into,
+					   struct shape_reader *r)
+{
+	((struct settle *)into)->answer.has_result = true;
+	return field_read(f, value, into, r);
+}
+
+/* The same, and it is to be remembered. */
+static enum problem_code read_result(const struct field *f, const struct json *value, void *into,
+				     struct shape_reader *r)
+{
+	struct settle *s = into;
+
+	s->answer.has_result = true;
+	s->answer.result.result = json_canonical(value, RESULT_MAX_BYTES, r->arena);
+	if (s->answer.result.result.p == NULL)
+		return problem_set(r->problem, P_TOO_LARGE, "result", "the result is larger than %d bytes; keep it "
+				   "elsewhere, or store it as memories, and say where it is", RESULT_MAX_BYTES);
+	return field_read(f, value, into, r);
+}
+
+/* Stands behind the result in the table. */
+static enum problem_code read_remember(const struct field *f, const struct json *value, void *into,
+				       struct shape_reader *r)
+{
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK && !value->boolean)
+		((struct settle *)into)->result = NULL;
+	return code;
+}
+
 #define LEASE \
 	DOC_TEXT("lease", 1, HANDOFF_ID_SIZE, "What came with the handoff.", .component = "Lease", .read = read_lease, \
 		 .required = "it came with the handoff, as in ho-12.1", \
@@ -30,14 +79,20 @@ static enum problem_code read_lease(const struct field *f, const struct json *va
 		    "Acked, but to be heard of again by then, or the work comes back.", \
 		    .docs = "acked, but to be heard of again within that time, or the work comes back")
 #define GAPS \
-	DOC_ARRAY("gaps", GAPS_MAX, "What the receiver found missing.", .usually = "`[]`", \
+	DOC_ARRAY("gaps", GAPS_MAX, "What the receiver found missing.", .usually = "`[]`", .read = read_gaps, \
 		  .docs = "what the receiver found missing; at most 1,000"), \
-	DOC_INT("input_tokens", 0, INT32_MAX, "What its model counted.", .docs = "what the receiver's model counted")
+	FIELD_INT("input_tokens", struct settle, answer.result.input_tokens, 0, INT32_MAX, "What its model counted.", \
+		  .read = read_input_tokens, .docs = "what the receiver's model counted")
 #define REASON(sentence) FIELD_TEXT("reason", struct settle, answer.text, 0, NOTE_MAX, sentence)
 
 static void settle_as(struct settle *s, enum handoff_verb verb)
 {
 	s->answer = (struct delivery_answer){.verb = verb, .delay_ms = -1, .result = {.input_tokens = -1}};
+}
+
+static void as_ack(void *op)
+{
+	settle_as(op, VERB_ACK);
 }
 
 static void as_nack(void *op)
@@ -55,7 +110,12 @@ static void as_progress(void *op)
 	settle_as(op, VERB_PROGRESS);
 }
 
-#define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op)
+static void as_complete(void *op)
+{
+	settle_as(op, VERB_COMPLETE);
+}
+
+#define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op), .from = FROM(struct settle, row)
 #define SETTLED ANSWERS(ANSWER(200, "The handoff.", &shape_handoff))
 #define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_STALE_LEASE, P_ALREADY_SETTLED)
 
@@ -65,7 +125,7 @@ const struct description describe_ack = {
 	.says = "The same ack again is answered as before.",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, WORK_LEASE, GAPS)},
-	SETTLED, SETTLES,
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_ack,
 };
 
 const struct description describe_nack = {
@@ -102,13 +162,14 @@ const struct description describe_complete = {
 		"with another result it is 409 already_settled.",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, GAPS,
-		       DOC_ANY("result", "Any JSON, at most 1 MiB. It becomes a memory of the task (kind output), "
-			       "unless it says nothing, or no memory may hold it: one that is too large, or text with "
-			       "a NUL character.", .schema = "",
+		       FIELD_ANY("result", struct settle, result,
+				 "Any JSON, at most 1 MiB. It becomes a memory of the task (kind output), unless it "
+				 "says nothing, or no memory may hold it: one that is too large, or text with a NUL "
+				 "character.", .schema = "", .read = read_result,
 			       .docs = "any JSON, at most 1 MiB. It becomes a memory: see [Results](#results)"),
-		       DOC_BOOL("remember", "false: it becomes no memory.", .otherwise = "true",
+		       DOC_BOOL("remember", "false: it becomes no memory.", .otherwise = "true", .read = read_remember,
 				.docs = "`false`: the result becomes no memory"))},
-	SETTLED, SETTLES,
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_complete,
 };
 
 const struct description describe_need = {

@@ -63,6 +63,7 @@ enum member_kind {
 	MEMBER_TEXT,		/* of an enumeration or an id: its text; answers only */
 	MEMBER_POINTER,		/* of a shape: NULL where it is not set; answers only */
 	MEMBER_LIST,		/* of ids: a pointer and a count; requests only */
+	MEMBER_CSTR,			/* of a text; answers only */
 };
 
 #define FIELD_NOWHERE UINT32_MAX
@@ -80,6 +81,7 @@ struct words {
 
 typedef enum problem_code field_read_fn(const struct field *f, const struct json *value, void *into,
 					struct shape_reader *r);
+typedef enum problem_code field_absent_fn(const struct field *f, void *into, struct shape_reader *r);
 typedef void field_write_fn(const struct field *f, const void *from, const void *with, struct json_writer *w);
 
 struct field {
@@ -102,12 +104,13 @@ struct field {
 	const char *otherwise;		/* what holds where it is absent, as JSON */
 	const char *expected;		/* ends `x is "y"; …`; NULL: "expected one of" and the words */
 	const char *refusal;		/* the whole sentence but the name, of a parameter: "is not a number …" */
+	const char *called;		/* of a piece of an address: what problems call it; NULL: its name */
 	const char *component;		/* the type's name in the OpenAPI document */
 	const char *schema;		/* members of its JSON Schema instead of what the type says; ' stands for " */
 	const char *items;		/* the same for the items of an array */
 	const char *docs;		/* what docs/protocol.md says in place of the sentence; Markdown */
 	const char *usually;		/* what it says in the column of defaults */
-	const char *raw_unset;		/* of TYPE_RAW: what is written where there is none */
+	const char *raw_unset;		/* of TYPE_RAW, and of JSON: what is written where there is none */
 	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
@@ -118,6 +121,7 @@ struct field {
 	bool is_prefix;			/* of a query: stands for all names that begin with it */
 	bool warns_unnumbered;		/* unknown fields of its items are "memories[].x", not "memories[3].x" */
 	field_read_fn *read;		/* instead of what the type does */
+	field_absent_fn *absent;	/* of a body: what to make of its absence */
 	field_write_fn *write;		/* the same; writes the name, too */
 };
 
@@ -205,16 +209,21 @@ struct description {
 
 	/* How it is read into its operation, and written from it (api/translate.h). */
 	uint32_t path_into[DESCRIPTION_PATHS_MAX];	/* INTO a member for each piece of the address; 0: none */
-	uint32_t page_into;		/* INTO a struct page: the query is a list's; 0: it is none */
+	uint32_t page_into;		/* INTO a struct page: the query is a list's; 0: it is none. Its size is the
+					 * default's where defaults sets it */
+	uint64_t page_max;		/* of a list that is read from its start: so deep at most; 0: it is not */
 	enum query_kind query_kind;
 	uint32_t query_into;		/* INTO what the parameters go; 0: the route reads them */
 	uint32_t body_into;		/* INTO what the first of the bodies goes; 0: the route reads it */
+	uint32_t body_whole;		/* INTO a const struct json *: the operation checks the body itself; 0: no */
+	uint32_t wait_into;		/* INTO how many ms the operation may wait; 0: it does not, or knows itself */
 	void (*defaults)(void *op);	/* what holds where a field is absent; NULL: zero */
-	void (*gives)(struct call *call, const void *from);	/* sets the headers of the first answer; NULL: none */
-	uint32_t from;			/* FROM which member the first answer is written; 0: the operation itself */
+	void (*gives)(struct call *call, const void *from);	/* sets the headers of the answer; NULL: none */
+	uint32_t from;			/* FROM which member the answer is written; 0: the operation itself */
+	size_t (*which)(const void *op);	/* of the answers; NULL: the first */
 };
 
-/* A member of the struct of an operation; INTO(struct x, op) is all of it. */
+/* A member of a struct; INTO(struct x, op) is all of it. */
 #define INTO(s, m) ((uint32_t)offsetof(s, m) + 1)
 #define FROM(s, m) ((uint32_t)offsetof(s, m))
 
@@ -249,6 +258,9 @@ const struct operation *operations_all(void);
 
 #define FIELD_TEXT(n, s, m, lo, hi, text, ...) \
 	{FIELD_BASE_(TYPE_TEXT, n, text), FIELD_AT_(s, m, struct str), .min = (lo), .max = (hi), __VA_ARGS__}
+/* Of an answer: a C string that is always there. */
+#define FIELD_CSTR(n, s, m, text, ...) \
+	{FIELD_BASE_(TYPE_TEXT, n, text), FIELD_AT_(s, m, const char *), .kind = MEMBER_CSTR, __VA_ARGS__}
 #define FIELD_NAME(n, s, m, hi, text, ...) \
 	{FIELD_BASE_(TYPE_NAME, n, text), FIELD_AT_(s, m, struct str), .min = 1, .max = (hi), __VA_ARGS__}
 #define FIELD_AGENT(n, s, m, text, ...) \
@@ -310,8 +322,15 @@ const struct operation *operations_all(void);
 #define FIELD_INCLUDE_AT(s, m, sh) \
 	{.type = TYPE_INCLUDE, .offset = (uint32_t)offsetof(s, m), .kind = MEMBER_POINTER, \
 	 .item_size = sizeof(*((s *)0)->m), .shape = (sh)}
+/* The same where that bool is true. */
+#define FIELD_INCLUDE_GIVEN(s, m, b, sh) \
+	{.type = TYPE_INCLUDE, .offset = (uint32_t)offsetof(s, m), .item_size = sizeof(((s *)0)->m), .shape = (sh), \
+	 .given = INTO(s, b)}
 /* The struct itself is of that shape, too. */
 #define FIELD_INCLUDE_SAME(s, sh) {.type = TYPE_INCLUDE, .offset = 0, .item_size = sizeof(s), .shape = (sh)}
+/* An object of members of the struct itself. */
+#define FIELD_SHAPE_SAME(n, s, sh, text, ...) \
+	{FIELD_BASE_(TYPE_SHAPE, n, text), .offset = 0, .item_size = sizeof(s), .shape = (sh), __VA_ARGS__}
 /* What only the functions at its end know how to read or write. */
 #define FIELD_ODD(t, n, text, ...) {FIELD_BASE_(t, n, text), FIELD_NONE_, __VA_ARGS__}
 

@@ -74,6 +74,7 @@ static enum problem_code read_number(const struct field *f, struct str value, vo
 enum problem_code query_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
 {
 	const struct json json = {.type = JSON_STRING, .s = value};
+	enum problem_code code;
 
 	switch (f->type) {
 	case TYPE_BOOL:
@@ -88,7 +89,8 @@ enum problem_code query_value(const struct field *f, struct str value, void *int
 	case TYPE_SECONDS:
 		return read_number(f, value, into, r);
 	default:
-		return field_read(f, &json, into, r);
+		code = field_read(f, &json, into, r);
+		return code != P_OK && f->refusal ? refuse(f, value, NULL, r->problem) : code;
 	}
 }
 

@@ -253,12 +253,15 @@ static enum problem_code path_memory(const struct field *f, struct str piece, vo
 enum problem_code path_read(const struct field *f, struct str piece, void *ret, struct problem *problem)
 {
 	const struct json value = {.type = JSON_STRING, .s = piece};
+	struct field named = *f;
 	const struct id_kind *kind;
 
+	if (f->called)
+		named.name = str_of(f->called);
 	if (f->type == TYPE_MEMORY_ID || f->type == TYPE_MEMORY_REF)
 		return path_memory(f, piece, ret, problem);
 	if (f->type == TYPE_NAME || f->type == TYPE_AGENT)
-		return read_text(f, &value, ret, problem);
+		return read_text(&named, &value, ret, problem);
 	/* Whatever it is: what cannot be there is not found. */
 	if (f->type == TYPE_TEXT) {
 		*(struct str *)ret = piece;

@@ -21,6 +21,9 @@ struct shape_reader {
 enum problem_code shape_read(const struct shape *s, const struct json *obj, const char *prefix, void *into,
 			     struct shape_reader *r);
 
+/* Warns of what is not known, and reads nothing. */
+void shape_warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r);
+
 /* Reads one value into the field's member, whatever stands beside it; for functions of fields that only add to that. */
 enum problem_code field_read(const struct field *f, const struct json *value, void *into, struct shape_reader *r);
 

@@ -68,8 +68,6 @@ static enum problem_code check_item(const struct field *f, const struct json *it
 	}
 }
 
-static void warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r);
-
 /* An array that is kept as it came. */
 static enum problem_code read_items(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
 {
@@ -78,7 +76,7 @@ static enum problem_code read_items(const struct field *f, const struct json *va
 	for (uint32_t i = 0; code == P_OK && i < value->count; i++)
 		code = check_item(f, &value->items[i], i, r->problem);
 	for (uint32_t i = 0; code == P_OK && f->shape && r->warn && i < value->count; i++)
-		warn_unknown(f->shape, &value->items[i], arena_printf(r->arena, "%s[%u].", f->name.p, i).p, r);
+		shape_warn_unknown(f->shape, &value->items[i], arena_printf(r->arena, "%s[%u].", f->name.p, i).p, r);
 	if (code == P_OK)
 		read_keep_json(f, into, value);
 	return code;
@@ -200,7 +198,7 @@ enum problem_code read_list(const struct field *f, const struct json *value, voi
 
 /* --- An object --- */
 
-static void warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r)
+void shape_warn_unknown(const struct shape *s, const struct json *obj, const char *prefix, struct shape_reader *r)
 {
 	for (uint32_t i = 0; obj->type == JSON_OBJECT && i < obj->count; i++) {
 		struct str key = obj->members[i].key;
@@ -238,7 +236,7 @@ static enum problem_code read_field(const struct shape *s, const struct field *f
 	bool is_null = value && value->type == JSON_NULL;
 
 	if (value == NULL || (is_null && (!s->is_patch || f->is_null_absent)))
-		return absent(s, f, r->problem);
+		return f->absent ? f->absent(f, into, r) : absent(s, f, r->problem);
 	if (f->bit)
 		*(unsigned *)((char *)into + s->has_offset) |= f->bit;
 	if (is_null)
@@ -270,7 +268,7 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 	if (code != P_OK)
 		return code;
 	if (r->warn)
-		warn_unknown(s, obj, prefix, r);
+		shape_warn_unknown(s, obj, prefix, r);
 	r->object = obj;
 	if (s->defaults)
 		memcpy(into, s->defaults, s->size);

@@ -41,10 +41,12 @@ enum { LIST_SIZE_MAX = 1000 };
 #define LISTS(s) .query_kind = QUERY_LIST, .query_into = INTO(s, op), .page_into = INTO(s, page)
 #define NEXT_PAGE DOC_TEXT("next_page_token", 0, 0, "Where the next page begins.", .component = "NextPageToken")
 
+#define NOT_AN_ENVELOPE .refusal = "is not an id of an envelope; expected one as in env-17"
+
 /* --- Pieces of addresses --- */
 
 extern const struct field path_memory, path_memory_ref, path_envelope, path_other_envelope, path_task, path_name,
-	path_handoff, path_subscriber, path_alert, path_schema;
+	path_agent, path_receiver, path_handoff, path_subscriber, path_alert, path_schema;
 
 /* --- Shapes --- */
 

@@ -49,7 +49,7 @@ WORDS(alert, NULL, NULL, 0, "handoff_failed", "consecutive_failures", "completen
       "hop_depth_high")
 WORDS(severity, NULL, NULL, 0, "info", "warning", "critical")
 WORDS(alert_state, NULL, NULL, 0, "firing", "resolved")
-WORDS(alert_state_asked, NULL, NULL, 0, "firing", "resolved", "all")
+WORDS(alert_state_asked, NULL, NULL, 0, "all", "firing", "resolved")
 WORDS(alert_of, NULL, NULL, 0, "agent", "space")
 WORDS(unit, NULL, NULL, 0, "handoffs", "share", "ms", "hops")
 WORDS(comparison, NULL, NULL, 0, "above", "below", "at_least")

@@ -146,12 +146,17 @@ static void put_json(const struct shape *s, const struct field *f, const void *a
 {
 	const struct json *value = f->kind == MEMBER_JSON ? at : *(const struct json *const *)at;
 
-	if (value == NULL || value->type == JSON_NULL) {
+	bool is_none = value == NULL || value->type == JSON_NULL;
+
+	if (is_none && f->raw_unset == NULL) {
 		put_none(s, f, w);
 		return;
 	}
 	put_key(w, f->name);
-	json_put(w, value);
+	if (is_none)
+		json_put_raw(w, str_of(f->raw_unset));
+	else
+		json_put(w, value);
 }
 
 static void put_list(const struct shape *s, const struct field *f, const void *from, const void *with,
@@ -203,7 +208,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 	case TYPE_TEXT:
 	case TYPE_NAME:
 	case TYPE_AGENT:
-		put_text(s, f, *(const struct str *)at, w);
+		put_text(s, f, f->kind == MEMBER_CSTR ? str_of(*(const char *const *)at) : *(const struct str *)at, w);
 		break;
 	case TYPE_RAW:
 		put_raw(s, f, *(const struct str *)at, w);
@@ -272,4 +277,13 @@ void shape_write_with(const struct shape *s, const void *from, const void *with,
 void shape_write(const struct shape *s, const void *from, struct json_writer *w)
 {
 	shape_write_with(s, from, NULL, w);
+}
+
+void field_write(const struct field *f, const void *value, struct json_writer *w)
+{
+	const struct shape none = {0};
+	struct field here = *f;
+
+	here.offset = 0;
+	put_field(&none, &here, value, NULL, w);
 }

@@ -13,4 +13,8 @@ void shape_write_with(const struct shape *s, const void *from, const void *with,
 /* Only the members, into an object that the caller has begun and ends. from NULL: none. */
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w);
 
+/* One field, of a value that stands elsewhere than in its struct: what its type says (a number or a word as int64_t).
+ * For functions of fields. */
+void field_write(const struct field *f, const void *value, struct json_writer *w);
+
 #endif

@@ -237,8 +237,9 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 			.kind = (enum alert_kind)kind, .severity = kinds[kind].severity,
 			.measures = measured[kind].measures, .unit = measured[kind].unit,
 			.comparison = measured[kind].comparison, .has_threshold = true,
-			.threshold = thresholds[kind], .is_of_window = measured[kind].is_of_window,
-			.needs_samples = measured[kind].needs_samples,
+			.threshold = thresholds[kind],
+			.window_s = measured[kind].is_of_window ? stats_window_ms(r->window) / 1000 : 0,
+			.min_samples = measured[kind].needs_samples ? r->min_samples : 1,
 		};
 		if (kind == ALERT_HOP_DEPTH_HIGH)
 			rule->has_threshold = hop_threshold(r, view ? view : &nothing, day ? day : &nothing,

@@ -98,8 +98,9 @@ struct alert_rule {
 	enum alert_comparison comparison;
 	bool has_threshold;		/* false where it depends on what is usual, and nothing is yet */
 	double threshold;
-	bool is_of_window;		/* judged by the figures of the rules' window */
-	bool needs_samples;		/* by min_samples of them at least */
+	int64_t window_s;		/* judged by the figures of so long; 0: it is a fact of now */
+	int64_t min_samples;		/* by so many of them at least */
+	int64_t hold_s;			/* 0: what is judged by a window is old enough, the rest is a fact */
 };
 
 /* One more than kinds: the failure rate has a threshold for each of its severities. */

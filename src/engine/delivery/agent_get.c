@@ -1,5 +1,18 @@
 #include "engine/delivery/agent_get.h"
 
+static void show(struct agent_view *v, int64_t now_ms)
+{
+	const struct agent *a = &v->agent;
+	const struct json *description = json_get(&a->settings, "description");
+
+	if (description && description->type == JSON_STRING)
+		v->description = description->s;
+	v->ack_timeout_ms = a->ack_timeout_ms ? a->ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
+	v->max_attempts = a->max_attempts ? a->max_attempts : DELIVERY_ATTEMPTS;
+	v->breaker = breaker_state(&v->target, now_ms);
+	v->reset_at_ms = v->breaker == BREAKER_OPEN ? v->target.open_until_ms : 0;
+}
+
 enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct agent_view *view)
 {
 	enum store_status status = STORE_NOT_FOUND;
@@ -10,6 +23,7 @@ enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct
 		status = store_target_get(c, view->id, &view->target);
 	if (status == STORE_OK)
 		status = store_target_counts(c, view->id, &view->counts);
+	show(view, op->now_ms);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
@@ -40,7 +54,7 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	if (op->space)
 		code = op_stored(op, store_agents(c, op->space, STR_NULL, max, op->arena, rows, &l->count));
 	rows += page_skip(&l->page, &l->count);
-	l->has_more = page_cut(&l->page, &l->count);
+	page_end(&l->page, &l->count);
 	l->agents = arena_calloc(op->arena, l->count, sizeof(*l->agents));
 	for (size_t i = 0; code == P_OK && i < l->count; i++)
 		code = read_view(op, c, rows[i].name, &l->agents[i]);

@@ -3,6 +3,7 @@
 #define SPINE_ENGINE_AGENT_GET_H
 
 #include "core/delivery/agent.h"
+#include "core/delivery/delivery.h"
 #include "engine/op.h"
 #include "engine/page.h"
 
@@ -11,6 +12,13 @@ struct agent_view {
 	int64_t id;			/* 0: not known yet */
 	struct target_row target;
 	struct target_counts counts;
+	/* What holds, and what is shown of it. */
+	struct str description;		/* p == NULL: none */
+	int64_t ack_timeout_ms;
+	int64_t max_attempts;
+	enum breaker_state breaker;
+	int64_t reset_at_ms;		/* 0: the breaker is not open */
+	struct str secret;		/* told where it is set only; p == NULL: not told */
 };
 
 struct agent_get {
@@ -30,7 +38,6 @@ struct agent_list {
 	/* Out. */
 	struct agent_view *agents;
 	size_t count;
-	bool has_more;
 };
 
 extern const struct op_kind agent_list_kind;

@@ -91,7 +91,11 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	settings = has_secret ? *s->settings : settings_with_secret(s, &present);
 	op->told = (struct event_row){.kind = EVENT_AGENT_SET, .agent = s->name};
 	code = agent_write(c, op->space, s->name, &settings, op->now_ms, op->arena, &s->view.agent, &op->problem);
-	return code == P_OK ? agent_get_delivery(op, c, &s->view) : code;
+	if (code != P_OK)
+		return code;
+	if (s->view.agent.webhook.p)
+		s->view.secret = s->view.agent.webhook_secret;
+	return agent_get_delivery(op, c, &s->view);
 }
 
 static void tell_webhooks(struct op *op)

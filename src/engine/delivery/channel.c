@@ -90,7 +90,7 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	if (op->space)
 		status = store_channels(c, op->space, STR_NULL, max, op->arena, l->rows, &l->count);
 	l->rows += page_skip(&l->page, &l->count);
-	l->has_more = page_cut(&l->page, &l->count);
+	page_end(&l->page, &l->count);
 	return op_stored(op, status);
 }
 

@@ -31,7 +31,6 @@ struct channel_list {
 	/* Out. */
 	struct channel_row *rows;
 	size_t count;
-	bool has_more;
 };
 
 extern const struct op_kind channel_list_kind;

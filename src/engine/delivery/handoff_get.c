@@ -12,6 +12,12 @@ static enum store_status read_events(struct op *op, struct store_conn *c, struct
 
 	l->events = arena_calloc(op->arena, EVENTS_MAX, sizeof(*l->events));
 	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, op->arena, l->events, &l->shown);
+	for (size_t i = 0, k = l->shown; i + 1 < k; i++) {
+		struct event_row newer = l->events[i];
+
+		l->events[i] = l->events[--k];
+		l->events[k] = newer;
+	}
 	l->event_count = (int64_t)l->shown;
 	if (status == STORE_OK && l->shown == EVENTS_MAX)
 		status = store_event_count(c, op->space, l->num, &l->event_count);

@@ -12,7 +12,7 @@ struct handoff_get {
 	struct handoff_row row;
 	struct result_row result;
 	bool has_result;
-	struct event_row *events;	/* the newest first */
+	struct event_row *events;	/* in order; of many the newest */
 	size_t shown;
 	int64_t event_count;
 };

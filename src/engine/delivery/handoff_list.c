@@ -14,6 +14,8 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
 	if (status == STORE_OK)
 		status = store_handoffs(c, &l->filter, l->page.position, max, op->arena, l->rows, &l->count);
+	l->page.has_more = page_cut(&l->page, &l->count);
+	l->page.next = l->count ? l->rows[l->count - 1].num : 0;
 	return op_stored(op, status);
 }
 

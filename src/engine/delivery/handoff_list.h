@@ -11,7 +11,7 @@ struct handoff_list {
 	struct page page;
 	struct handoff_filter filter;
 	struct str to;			/* p == NULL: any agent */
-	/* Out: one more than the page holds shows that there are more. */
+	/* Out. */
 	struct handoff_row *rows;
 	size_t count;
 };

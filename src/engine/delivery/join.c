@@ -48,14 +48,18 @@ static enum problem_code judge(struct op *op, struct join *j)
 /* What the answer shows. */
 static enum store_status read_results(struct op *op, struct store_conn *c, struct join *j)
 {
-	enum store_status status = publish_members(c, op->space, j->envelope, j->channel.id, op->arena, &j->rows,
+	struct handoff_row *rows;
+	enum store_status status = publish_members(c, op->space, j->envelope, j->channel.id, op->arena, &rows,
 						&j->count);
 
 	j->results = arena_calloc(op->arena, j->count + 1, sizeof(*j->results));
-	j->has_result = arena_calloc(op->arena, j->count + 1, sizeof(*j->has_result));
+	j->needed = j->need ? j->need : (int64_t)j->count;
 	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
-		status = result_read(c, op->space, j->rows[i].num, op->arena, &j->results[i]);
-		j->has_result[i] = status == STORE_OK;
+		struct joined *one = &j->results[i];
+
+		one->row = rows[i];
+		status = result_read(c, op->space, one->row.num, op->arena, &one->result);
+		one->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
 	return status;

@@ -6,21 +6,28 @@
 
 enum join_state { JOIN_WAITING, JOIN_JOINED, JOIN_FAILED, JOIN_DEADLINE };
 
+/* The handoff of a receiver, with what came of it. */
+struct joined {
+	struct handoff_row row;
+	struct result_row result;
+	bool has_result;
+};
+
 struct join {
 	struct op op;
 	/* In. */
 	struct str name;		/* of the channel */
 	uint64_t envelope;
 	int64_t need;			/* how many must have completed; 0: all */
+	int64_t wait_ms;		/* for op_may_wait */
 	int64_t deadline_ms;		/* 0: none */
 	/* Out. */
 	enum join_state state;
 	struct channel_row channel;
 	struct wait_tally tally;
-	struct handoff_row *rows;	/* read when it answers */
+	int64_t needed;			/* how many must have completed, of all */
+	struct joined *results;		/* read when it answers */
 	size_t count;
-	struct result_row *results;
-	bool *has_result;
 };
 
 extern const struct op_kind join_kind;

@@ -4,6 +4,33 @@
 #include "core/delivery/successor.h"
 #include "core/watch/event.h"
 
+enum { DEPTH = 1000 };
+
+static struct str text_of(const struct json *settings, const char *name)
+{
+	const struct json *value = json_get(settings, name);
+
+	return value && value->type == JSON_STRING ? value->s : STR_NULL;
+}
+
+static void show(struct op *op, const struct route_row *row, struct route_view *ret)
+{
+	struct json settings = {.type = JSON_OBJECT};
+	struct json_error error;
+	const struct json *order;
+
+	if (!json_parse(row->settings, DEPTH, op->arena, &settings, &error))
+		settings = (struct json){.type = JSON_OBJECT};
+	*ret = (struct route_view){
+		.row = *row, .from = text_of(&settings, "from"), .to = text_of(&settings, "to"),
+		.description = text_of(&settings, "description"), .when = json_get(&settings, "when"),
+		.order = SUCCESSOR_ORDER_DEFAULT,
+	};
+	order = json_get(&settings, "order");
+	if (order)
+		json_as_int(order, &ret->order);
+}
+
 /* All routes of the space: they are few. *ret is the one of that name; *ret_count says how many there are. */
 static enum store_status look_through(struct route_rule *r, struct store_conn *c, struct route_row *ret,
 				      size_t *ret_count)
@@ -25,9 +52,12 @@ static enum store_status look_through(struct route_rule *r, struct store_conn *c
 static enum problem_code get(struct op *op, struct store_conn *c)
 {
 	struct route_rule *r = (struct route_rule *)op;
+	struct route_row row = {0};
 	size_t count;
-	enum store_status status = look_through(r, c, &r->row, &count);
+	enum store_status status = look_through(r, c, &row, &count);
 
+	if (status == STORE_OK)
+		show(op, &row, &r->view);
 	if (status == STORE_NOT_FOUND)
 		return problem_set(&op->problem, P_ROUTE_NOT_FOUND, "name", "there is no route \"%.*s\" in this space",
 				   STR_ARG(r->name));
@@ -37,13 +67,26 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 /* One that nobody looks at would be a route that silently does not lead anywhere. */
 static enum problem_code check_room(struct route_rule *r, struct store_conn *c)
 {
+	struct route_row row;
 	size_t count;
-	enum store_status status = look_through(r, c, &r->row, &count);
+	enum store_status status = look_through(r, c, &row, &count);
 
 	if (status == STORE_NOT_FOUND && count == SUCCESSOR_ROUTES_MAX)
 		return problem_set(&r->op.problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no "
 				   "more", SUCCESSOR_ROUTES_MAX);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(&r->op, status);
+}
+
+static enum problem_code check(struct op *op, struct store_conn *c)
+{
+	const struct json *settings = ((struct route_rule *)op)->settings;
+	const struct json *description = json_get(settings, "description");
+
+	(void)c;
+	if (description && description->type != JSON_STRING && description->type != JSON_NULL)
+		return problem_set(&op->problem, P_INVALID_FIELD, "description", "description is %s; expected a string",
+				   json_type_name(description->type));
+	return successor_check(settings, &op->problem);
 }
 
 static enum problem_code set(struct op *op, struct store_conn *c)
@@ -77,19 +120,22 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 {
 	struct route_rule_list *l = (struct route_rule_list *)op;
 	size_t max = page_reach(&l->page);
+	struct route_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	enum store_status status = STORE_OK;
 
-	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
 	if (op->space)
-		status = store_routes(c, op->space, STR_NULL, max, op->arena, l->rows, &l->count);
-	l->rows += page_skip(&l->page, &l->count);
-	l->has_more = page_cut(&l->page, &l->count);
+		status = store_routes(c, op->space, STR_NULL, max, op->arena, rows, &l->count);
+	rows += page_skip(&l->page, &l->count);
+	page_end(&l->page, &l->count);
+	l->routes = arena_calloc(op->arena, l->count, sizeof(*l->routes));
+	for (size_t i = 0; i < l->count; i++)
+		show(op, &rows[i], &l->routes[i]);
 	return op_stored(op, status);
 }
 
 const struct op_kind route_rule_get_kind = {.name = "route_rule_get", .size = sizeof(struct route_rule), .read = get};
 const struct op_kind route_rule_set_kind = {
-	.name = "route_rule_set", .size = sizeof(struct route_rule), .flags = OP_CREATES, .run = set,
+	.name = "route_rule_set", .size = sizeof(struct route_rule), .flags = OP_CREATES, .prepare = check, .run = set,
 };
 const struct op_kind route_rule_delete_kind = {
 	.name = "route_rule_delete", .size = sizeof(struct route_rule), .run = delete,

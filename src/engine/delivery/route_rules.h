@@ -6,13 +6,21 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
+/* A route, with what its settings say; p == NULL and NULL: nothing. */
+struct route_view {
+	struct route_row row;
+	struct str from, to, description;
+	const struct json *when;
+	int64_t order;
+};
+
 struct route_rule {
 	struct op op;
 	/* In. */
 	struct str name;
-	const struct json *settings;	/* to set; successor_check has found them good */
+	const struct json *settings;	/* to set */
 	/* Out. */
-	struct route_row row;
+	struct route_view view;
 };
 
 extern const struct op_kind route_rule_get_kind;
@@ -24,9 +32,8 @@ struct route_rule_list {
 	/* In. */
 	struct page page;
 	/* Out. */
-	struct route_row *rows;
+	struct route_view *routes;
 	size_t count;
-	bool has_more;
 };
 
 extern const struct op_kind route_rule_list_kind;

@@ -15,7 +15,7 @@ static void read_rules(struct alert_list *l)
 	stats_view(series, rules->window, l->op.now_ms, &view);
 	stats_view(series, STATS_24H, l->op.now_ms, &day);
 	watch_unlock(watch);
-	l->judged_by = rules;
+	l->rules = arena_calloc(l->op.arena, ALERT_RULES_MAX, sizeof(*l->rules));
 	l->rule_count = alert_rules_list(rules, &view, &day, l->rules);
 }
 
@@ -30,7 +30,8 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	l->rows = arena_calloc(op->arena, l->page.size + 1, sizeof(*l->rows));
 	status = store_alerts(c, op->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, op->arena, l->rows,
 			      &l->count);
-	l->has_more = page_cut(&l->page, &l->count);
+	l->page.has_more = page_cut(&l->page, &l->count);
+	l->page.next = l->count ? (uint64_t)l->rows[l->count - 1].id : 0;
 	return op_stored(op, status);
 }
 

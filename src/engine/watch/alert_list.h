@@ -14,10 +14,8 @@ struct alert_list {
 	/* Out. */
 	struct alert_row *rows;
 	size_t count;
-	bool has_more;
-	struct alert_rule rules[ALERT_RULES_MAX];	/* as they are in force for the space */
+	struct alert_rule *rules;	/* as they are in force for the space */
 	size_t rule_count;
-	const struct alert_rules *judged_by;		/* borrowed */
 };
 
 extern const struct op_kind alert_list_kind;

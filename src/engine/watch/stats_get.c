@@ -1,5 +1,6 @@
 #include "engine/watch/stats_get.h"
 
+#include "core/delivery/delivery.h"
 #include "engine/engine.h"
 #include "engine/watch/queues.h"
 #include "engine/watch/watch.h"
@@ -33,7 +34,7 @@ static void read_figures(struct stats_get *g)
 	struct stats_series *series;
 	size_t iterator = 0;
 
-	stats_view(whole, g->window, g->op.now_ms, &g->overall);
+	stats_view(whole, g->window, g->op.now_ms, &g->overall.view);
 	g->point_count = stats_points(whole, g->window, g->op.now_ms, g->points);
 	while ((series = stats_next(s, &iterator)) != NULL) {
 		int64_t space = stats_series_space(series);
@@ -67,14 +68,14 @@ static enum problem_code read_queues(struct stats_get *g, struct store_conn *c)
 			     &sums, &sum_count);
 	if (status != STORE_OK)
 		return problem_of_store(&g->op.problem, status);
-	g->counts = queues_sum_of(sums, sum_count, space).counts;
-	g->points[g->point_count - 1].queued = g->counts.queued;
+	g->overall.counts = queues_sum_of(sums, sum_count, space).counts;
+	g->points[g->point_count - 1].queued = g->overall.counts.queued;
 	for (size_t i = 0; i < count; i++) {
 		struct stats_target *t = add_target(g, rows[i].space, rows[i].name);
 
 		if (t) {
 			t->counts = rows[i].counts;
-			t->state = rows[i].target;
+			t->breaker = (int)breaker_state(&rows[i].target, g->op.now_ms);
 		}
 	}
 	return P_OK;
@@ -94,16 +95,17 @@ static enum problem_code read_stats(struct op *op, struct store_conn *c)
 	enum problem_code code;
 
 	g->targets = arena_calloc(g->op.arena, TARGETS_MAX, sizeof(*g->targets));
+	g->points = arena_calloc(g->op.arena, STATS_POINTS_MAX, sizeof(*g->points));
+	g->step_s = stats_step_ms(g->window) / 1000;
+	g->overall.breaker = -1;
 	read_figures(g);
 	code = read_queues(g, c);
 	if (code != P_OK)
 		return code;
-	for (size_t i = 0; i < g->target_count; i++) {
+	for (size_t i = 0; g->all_spaces && i < g->target_count; i++) {
 		struct stats_target *t = &g->targets[i];
 
-		if (!g->all_spaces)
-			t->space_name = g->op.space_name;
-		else if (i && t->space == t[-1].space)
+		if (i && t->space == t[-1].space)
 			t->space_name = t[-1].space_name;
 		else if (t->space < 0 || store_space_name(c, t->space, g->op.arena, &t->space_name) != STORE_OK)
 			t->space_name = STR(STATS_OTHER);

@@ -5,14 +5,14 @@
 #include "core/watch/stats.h"
 #include "engine/op.h"
 
-/* Of one agent. */
+/* Of one agent, or of all together. */
 struct stats_target {
 	int64_t space;
-	struct str space_name;
-	struct str agent;
+	struct str space_name;		/* p == NULL: the one that was asked for */
+	struct str agent;		/* p == NULL: all */
 	struct stats_view view;
 	struct target_counts counts;
-	struct target_row state;
+	int breaker;			/* enum breaker_state; -1: of all together there is none */
 };
 
 struct stats_get {
@@ -21,12 +21,12 @@ struct stats_get {
 	enum stats_window window;
 	bool all_spaces;
 	/* Out. */
-	struct stats_view overall;
-	struct target_counts counts;
+	struct stats_target overall;
 	struct stats_target *targets;	/* by space, then by agent */
 	size_t target_count;
-	struct stats_point points[STATS_POINTS_MAX];
+	struct stats_point *points;
 	size_t point_count;
+	int64_t step_s;
 };
 
 extern const struct op_kind stats_get_kind;
