@@ -14,6 +14,13 @@ static void warn_unknown(void *ctx, struct str field)
 	call_warn_unknown(ctx, field);
 }
 
+struct shape_reader translate_reader(struct call *call)
+{
+	return (struct shape_reader){
+		.arena = call->op->arena, .problem = &call->op->problem, .warn = warn_unknown, .ctx = call,
+	};
+}
+
 static enum problem_code read_address(struct call *call, const struct description *d)
 {
 	enum problem_code code = P_OK;
@@ -45,9 +52,7 @@ static enum problem_code read_body(struct call *call, const struct description *
 enum problem_code translate_decode(struct call *call)
 {
 	const struct description *d = call->route->describes;
-	struct shape_reader reader = {
-		.arena = call->op->arena, .problem = &call->op->problem, .warn = warn_unknown, .ctx = call,
-	};
+	struct shape_reader reader = translate_reader(call);
 	enum problem_code code = P_OK;
 
 	if (d && d->defaults)
