@@ -1,6 +1,7 @@
 # Memory Spine.
 #
 #   make run      install what is missing, build, start the server on 127.0.0.1:8788
+#   make check    what to run before every commit: a minute of tests
 #   make test     install what the tests need, build, run every test
 #   make help     the rest
 #
@@ -59,12 +60,15 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
 run: build	## build, then serve on 127.0.0.1:8788
 	@exec $(BIN) serve
+
+check: deps-test	## what to run before every commit: less than a minute of tests after a build
+	@scripts/check
 
 test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, documentation
 	@scripts/test
@@ -127,6 +131,8 @@ BIN := $(OUT)/spine
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
+# The parts of the suite that every engine of the store must pass, and what it shares with another test.
+CONFORMANCE_OBJ := $(patsubst tests/unit/test_store_conformance/%.c,$(OUT)/conformance/%.o,$(wildcard tests/unit/test_store_conformance/*.c))
 
 .PHONY: binary unit-tests token-count
 binary: $(BIN)
@@ -157,7 +163,14 @@ $(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
 $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -o $(OUT)/tests/$*.o -c $<
-	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(LIB) $(ALL_LIBS) -lcmocka
+	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(filter %.o,$^) $(LIB) $(ALL_LIBS) -lcmocka
+
+$(OUT)/tests/test_store_conformance: $(CONFORMANCE_OBJ)
+$(OUT)/tests/test_store_differential: $(addprefix $(OUT)/conformance/,changes.o questions.o show.o)
+
+$(OUT)/conformance/%.o: tests/unit/test_store_conformance/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
 
 # What the program says about itself: pages that people and shells read at these places. The binary that users get
 # writes them whenever it is built; one that says the same as before keeps its content.

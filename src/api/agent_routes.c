@@ -6,7 +6,7 @@
 #include "api/stats_json.h"
 #include "codec/json_member.h"
 #include "core/delivery/delivery.h"
-#include "engine/agent_set.h"
+#include "engine/delivery/agent_set.h"
 
 enum { AGENTS_LISTED_MAX = 1000000 };
 

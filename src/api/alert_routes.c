@@ -5,8 +5,8 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/alert_decide.h"
-#include "engine/alert_list.h"
+#include "engine/watch/alert_decide.h"
+#include "engine/watch/alert_list.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/channel.h"
+#include "engine/delivery/channel.h"
 
 enum { DESCRIPTION_MAX = 4096, LISTED_MAX = 1000000 };
 

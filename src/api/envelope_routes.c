@@ -6,7 +6,7 @@
 #include "api/traceparent.h"
 #include "api/translate.h"
 #include "core/envelope/render.h"
-#include "engine/envelope_get.h"
+#include "engine/envelope/envelope_get.h"
 
 /* --- POST /v1/envelopes --- */
 

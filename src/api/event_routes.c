@@ -15,7 +15,7 @@
 #include "codec/json_member.h"
 #include "codec/rfc3339.h"
 #include "core/watch/event.h"
-#include "engine/event_list.h"
+#include "engine/watch/event_list.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NAME_MAX_BYTES = 128, OBJECT_MAX_BYTES = 256 };
 

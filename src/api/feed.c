@@ -4,7 +4,7 @@
 #include "api/reply.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/event_list.h"
+#include "engine/watch/event_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

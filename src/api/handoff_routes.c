@@ -8,9 +8,9 @@
 #include "api/routes.h"
 #include "api/traceparent.h"
 #include "core/delivery/handoff_id.h"
-#include "engine/handoff_get.h"
-#include "engine/handoff_list.h"
-#include "engine/send.h"
+#include "engine/delivery/handoff_get.h"
+#include "engine/delivery/handoff_list.h"
+#include "engine/delivery/send.h"
 
 enum { SEND_WAIT_MAX_MS = 600000 };
 

@@ -3,7 +3,7 @@
 #define SPINE_API_LOOKUP_H
 
 #include "api/call.h"
-#include "engine/lookup.h"
+#include "engine/memory/lookup.h"
 
 /* The ids of an array of texts, the field of that name; the problem names the item that is not one. */
 enum problem_code lookup_ids(struct call *call, const struct json *list, const char *field, struct memory_id **ret);

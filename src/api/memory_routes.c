@@ -1,9 +1,9 @@
 /* Storing, reading and changing memories. */
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
-#include "engine/memory_change.h"
-#include "engine/memory_get.h"
-#include "engine/memory_store.h"
+#include "engine/memory/memory_change.h"
+#include "engine/memory/memory_get.h"
+#include "engine/memory/memory_store.h"
 
 const struct route memory_routes[] = {
 	{HTTP_POST, "/v1/memories", &memory_store_kind, &describe_store_memory, NULL, NULL},

@@ -6,7 +6,7 @@
 #include "api/feed.h"
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
-#include "engine/metrics_collect.h"
+#include "engine/watch/metrics_collect.h"
 #include "outbound/alert_post.h"
 #include "outbound/exporter.h"
 

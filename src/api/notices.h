@@ -3,7 +3,7 @@
 #define SPINE_API_NOTICES_H
 
 #include "codec/json.h"
-#include "engine/notices.h"
+#include "engine/delivery/notices.h"
 
 /* The member "notices", where there are any. */
 void notices_put(const struct notices *n, struct json_writer *w);

@@ -5,8 +5,8 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "core/delivery/handoff_id.h"
-#include "engine/reset.h"
-#include "engine/shrink.h"
+#include "engine/delivery/reset.h"
+#include "engine/delivery/shrink.h"
 
 enum { NAME_MAX_BYTES = 128, WHY_MAX = 4096 };
 

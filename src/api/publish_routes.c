@@ -5,9 +5,9 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/channel.h"
-#include "engine/join.h"
-#include "engine/publish.h"
+#include "engine/delivery/channel.h"
+#include "engine/delivery/join.h"
+#include "engine/delivery/publish.h"
 
 enum { JOIN_WAIT_MAX_MS = 60000 };
 

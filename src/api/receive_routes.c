@@ -12,7 +12,7 @@
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
-#include "engine/receive.h"
+#include "engine/delivery/receive.h"
 
 enum { NAME_MAX_BYTES = 128, WAIT_MAX_MS = 60000, TAKE_MAX = 100 };
 

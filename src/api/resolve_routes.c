@@ -1,8 +1,8 @@
 /* What an envelope left out or missed, fetched later; who opened what; and what it was chosen from. */
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
-#include "engine/envelope_get.h"
-#include "engine/resolve.h"
+#include "engine/envelope/envelope_get.h"
+#include "engine/envelope/resolve.h"
 
 const struct route resolve_routes[] = {
 	{HTTP_POST, "/v1/envelopes/{}/resolve", &resolve_kind, &describe_resolve_envelope, NULL, NULL},

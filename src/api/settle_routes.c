@@ -7,7 +7,7 @@
 #include "codec/json_member.h"
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/result.h"
-#include "engine/need.h"
+#include "engine/delivery/need.h"
 
 enum { TEXT_MAX = 4096, GAPS_BYTES_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
 

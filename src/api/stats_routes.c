@@ -5,7 +5,7 @@
 #include "api/stats_json.h"
 #include "codec/json_member.h"
 #include "core/delivery/delivery.h"
-#include "engine/stats_get.h"
+#include "engine/watch/stats_get.h"
 
 static enum problem_code decode_stats(struct call *call)
 {

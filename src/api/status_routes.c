@@ -3,7 +3,7 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/status_get.h"
+#include "engine/watch/status_get.h"
 #include "outbound/exporter.h"
 
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "codec/json_member.h"
 #include "core/delivery/successor.h"
-#include "engine/route_rules.h"
+#include "engine/delivery/route_rules.h"
 
 enum { NAME_MAX_BYTES = 128, DEPTH = 1000 };
 

@@ -1,8 +1,8 @@
 /* Tasks: their envelopes, and what each hop kept. (Where something was lost is in blame_routes.c.) */
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
-#include "engine/task_get.h"
-#include "engine/task_list.h"
+#include "engine/envelope/task_get.h"
+#include "engine/envelope/task_list.h"
 
 const struct route task_routes[] = {
 	{HTTP_GET, "/v1/tasks", &task_list_kind, &describe_list_tasks, NULL, NULL},

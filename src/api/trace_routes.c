@@ -5,7 +5,7 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
-#include "engine/trace_get.h"
+#include "engine/watch/trace_get.h"
 
 enum { ENVELOPES_MAX = 200 };
 

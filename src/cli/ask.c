@@ -59,11 +59,6 @@ const char *ask_path(struct arena *arena, const char *prefix, const char *id, co
 	return path;
 }
 
-const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix)
-{
-	return ask_path(arena, "/v1/memories/", id, suffix);
-}
-
 /* --- Calling --- */
 
 /* The table of exit codes, applied to a refusal. */

@@ -52,8 +52,6 @@ struct str ask_problem(const struct cli *cli, const struct ask *ask);
 
 /* The prefix as it is, the id encoded, and the suffix as it is: "/v1/tasks/", "task-17", "/fidelity". In the arena. */
 const char *ask_path(struct arena *arena, const char *prefix, const char *id, const char *suffix);
-/* The same with "/v1/memories/" before. */
-const char *ask_memory_path(struct arena *arena, const char *id, const char *suffix);
 
 /* --- Reading replies, whose shape is not trusted --- */
 

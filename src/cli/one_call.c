@@ -122,6 +122,8 @@ static int call_once(struct cli *cli, const struct one_call *row, size_t first, 
 	put_path(cli, row, first, &path);
 	code = put_query(cli, row, &path);
 	request = request_of(row, &path, body);
+	if (code == CLI_OK && row->prepare)
+		code = row->prepare(cli, &request);
 	if (code == CLI_OK)
 		code = ask_run(cli, &request, &ask);
 	if (code == CLI_OK) {

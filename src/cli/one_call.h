@@ -12,6 +12,7 @@
 
 struct buf;
 struct cli;
+struct client_request;
 struct column;
 struct json;
 struct json_writer;
@@ -34,6 +35,8 @@ struct one_call {
 	int (*put)(struct cli *cli, struct json_writer *w);
 	/* Appends more parameters, in the same way. */
 	int (*query)(struct cli *cli, struct buf *path);
+	/* Says what else the request is: its headers, how long the server may wait. In the same way. */
+	int (*prepare)(struct cli *cli, struct client_request *request);
 	/* An option that must be given, and why: "who gets the work instead". --why will do for --reason. */
 	const char *needs;
 	const char *needs_why;

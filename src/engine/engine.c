@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "engine/indexer.h"
 #include "engine/waiting.h"
-#include "engine/watch.h"
+#include "engine/watch/watch.h"
 #include "token/token_cache.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 
 #include "core/watch/event.h"
 #include "engine/engine.h"
-#include "engine/queues.h"
-#include "engine/watch.h"
+#include "engine/watch/queues.h"
+#include "engine/watch/watch.h"
 
 /* One that does not exist is as one with nothing in it. */
 static enum problem_code read_space(struct op *op, struct store_conn *c)

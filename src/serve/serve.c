@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/waiting.h"
-#include "engine/watch.h"
+#include "engine/watch/watch.h"
 #include "outbound/alert_post.h"
 #include "outbound/exporter.h"
 #include "outbound/webhook.h"

@@ -162,7 +162,8 @@ struct handoff_filter {
 	int64_t channel;
 	uint64_t envelope;
 	struct str from;
-	bool untold;			/* only those whose sender does not know yet */
+	bool untold;			/* only what is parked and its sender, who is named, does not know yet; of the
+					 * others space alone counts then */
 	bool newest_first;		/* not with untold */
 };
 

@@ -253,8 +253,8 @@ enum store_status store_queues(struct store_conn *c, void (*fn)(void *ctx, const
 /* The name of a space. */
 enum store_status store_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret);
 
-/* Makes it where the id is 0, and sets that; otherwise writes all that may change. Of those that were resolved the
- * newest ten thousand or so are kept. */
+/* Makes it where the id is 0, and sets that; otherwise writes all that may change, or nothing where it is not kept any
+ * more. Of those that were resolved the newest ten thousand or so are kept. */
 enum store_status store_alert_put(struct store_conn *c, struct alert_row *alert);
 enum store_status store_alert_get(struct store_conn *c, int64_t id, struct arena *arena, struct alert_row *ret);
 /* The newest of that name and subject (agent.p == NULL: the space as a whole). */

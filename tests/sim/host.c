@@ -24,6 +24,8 @@ struct request *host_request(struct host *h, enum step_kind kind, int64_t space)
 		q = mem_zalloc(sizeof(*q));
 		q->room = mem_alloc(REQUEST_ROOM);
 		q->host = h;
+		q->next = h->all_requests;
+		h->all_requests = q;
 	}
 	q->step = (struct step){.kind = kind, .space = space, .max_take = 1};
 	q->serial = ++h->serials;
@@ -257,10 +259,11 @@ void host_free(struct host *h)
 {
 	close_engine(h);
 	store_close(h->store);
-	while (h->free_requests) {
-		struct request *q = h->free_requests;
+	while (h->all_requests) {
+		struct request *q = h->all_requests;
 
-		h->free_requests = q->next_free;
+		h->all_requests = q->next;
+		arena_release(&q->arena);
 		free(q->room);
 		free(q);
 	}
@@ -272,6 +275,14 @@ void host_free(struct host *h)
 	free(h);
 }
 
+/* Whoever waits at the end of a run is not answered any more. */
+static void take_back_requests(struct host *h)
+{
+	h->free_requests = NULL;
+	for (struct request *q = h->all_requests; q; q = q->next)
+		host_release(h, q);
+}
+
 /* After a run that failed nothing is in order: what it had is left behind. */
 struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults)
 {
@@ -280,7 +291,7 @@ struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_f
 
 	if (h->has_failed) {
 		h->engine = NULL;
-		h->free_requests = NULL;
+		h->all_requests = NULL;
 	}
 	close_engine(h);
 	if (h->store && !h->has_failed)
@@ -293,6 +304,7 @@ struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_f
 	h->follower_at = 0;
 	h->planned = STORE_OK;
 	h->is_killed = h->commit_is_kept = false;
+	take_back_requests(h);
 	memset(h->keys, 0, HOST_KEYS * sizeof(*h->keys));
 	list_init(&h->requests);
 	snprintf(h->address, sizeof(h->address), "ram:sim-%u", ++stores);

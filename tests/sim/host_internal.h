@@ -2,16 +2,16 @@
 #ifndef SPINE_TESTS_SIM_HOST_INTERNAL_H
 #define SPINE_TESTS_SIM_HOST_INTERNAL_H
 
-#include "engine/decide.h"
+#include "engine/delivery/decide.h"
 #include "engine/engine.h"
-#include "engine/handoff_get.h"
-#include "engine/join.h"
-#include "engine/publish.h"
-#include "engine/receive.h"
-#include "engine/reset.h"
-#include "engine/send.h"
-#include "engine/settle.h"
-#include "engine/shrink.h"
+#include "engine/delivery/handoff_get.h"
+#include "engine/delivery/join.h"
+#include "engine/delivery/publish.h"
+#include "engine/delivery/receive.h"
+#include "engine/delivery/reset.h"
+#include "engine/delivery/send.h"
+#include "engine/delivery/settle.h"
+#include "engine/delivery/shrink.h"
 #include "host.h"
 #include "random.h"
 #include "store/verbs.h"
@@ -21,6 +21,7 @@ enum { REQUEST_ROOM = 16384, HOST_KEYS = 16384, HOST_KEY_TTL_MS = 60000 };
 struct request {
 	struct list link;			/* of those that the engine has */
 	struct request *next_free;
+	struct request *next;			/* of all */
 	struct host *host;
 	struct step step;
 	void *ctx;
@@ -81,6 +82,7 @@ struct host {
 	struct listener listener;
 	int64_t now_ms;
 	uint64_t serials;
+	struct request *all_requests;
 	struct request *free_requests;
 	struct list requests;			/* that the engine has */
 	struct post *posts;

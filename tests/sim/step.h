@@ -3,7 +3,7 @@
 #define SPINE_TESTS_SIM_STEP_H
 
 #include "core/delivery/delivery.h"
-#include "engine/join.h"
+#include "engine/delivery/join.h"
 #include "store/ram/ram_faults.h"
 #include "store/ram/ram_inspect.h"
 

@@ -50,6 +50,21 @@ static void a_changed_memory_is_seen_from_the_commit_on(void **state)
 	store_close(s.reader);
 }
 
+static void a_new_memory_that_the_writer_has_read_is_not_seen_before_the_commit(void **state)
+{
+	struct shared s = open_shared(state);
+	struct temp_store *t = s.t;
+	struct memory m = temp_memory(t->space, "new"), r;
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	must(store_memory_get(t->c, t->space, m.num, 0, &t->arena, &r));
+	assert_int_equal(store_memory_get(s.reader, t->space, m.num, 0, &t->arena, &r), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	assert_str(read_memory(&s, m.num).content, "new");
+	store_close(s.reader);
+}
+
 static void each_state_of_a_memory_is_seen(void **state)
 {
 	struct shared s = open_shared(state);
@@ -244,6 +259,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_changed_memory_is_seen_from_the_commit_on),
+		TEST(a_new_memory_that_the_writer_has_read_is_not_seen_before_the_commit),
 		TEST(each_state_of_a_memory_is_seen),
 		TEST(what_is_rolled_back_is_never_seen),
 		TEST(an_envelope_whose_number_is_taken_leaves_no_task_behind),

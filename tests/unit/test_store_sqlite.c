@@ -205,6 +205,33 @@ static void what_a_reader_still_held_is_gone_after_a_later_commit(void **state)
 	assert_nowhere(t, "zqcontent");
 }
 
+/* Not even somebody with the file in his hands changes it by mistake. */
+static void an_event_is_never_changed_or_removed(void **state)
+{
+	struct temp_store *t = *state;
+	static const char *const attempts[] = {
+		"UPDATE event SET actor = 'nobody'", "DELETE FROM event", "DELETE FROM event WHERE id = 1",
+		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
+	};
+	struct event_row e = {.space = t->space, .kind = 1, .actor = STR("ann")};
+	sqlite3 *db;
+	size_t n;
+
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	store_close(t->c);
+	t->c = NULL;
+	assert_int_equal(sqlite3_open(data_path(t, "spine.db"), &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
+		if ((sqlite3_exec(db, attempts[i], NULL, NULL, NULL) & 0xff) != SQLITE_CONSTRAINT)
+			fail_msg("not refused: %s", attempts[i]);
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	must(store_events(t->c, 0, 0, 0, 1, &t->arena, &e, &n));
+	assert_true(n == 1 && str_is(e.actor, "ann"));
+}
+
 /* --- Refused, untouched --------------------------------------------------------------------------- */
 
 /* Opening must fail with these words and leave every byte and the mode of the file as they are. */
@@ -639,6 +666,7 @@ int main(void)
 		with_store(a_reader_makes_no_store),
 		with_store(what_is_forgotten_is_gone_from_every_file),
 		with_store(what_a_reader_still_held_is_gone_after_a_later_commit),
+		with_store(an_event_is_never_changed_or_removed),
 		with_store(a_newer_store_is_refused_by_name_and_left_untouched),
 		with_store(a_newer_store_with_a_log_is_left_untouched),
 		with_store(another_programs_database_is_refused_and_left_untouched),

@@ -1,4 +1,4 @@
-/* store/store.h: transactions, and what is done to the whole store. See test_store.c. */
+/* store/embedded.h: what is done to the whole of a store with files; and what its readers see of a transaction. */
 #include "temp_store.h"
 
 #include <pthread.h>
@@ -47,26 +47,6 @@ static enum store_status insert_as(struct temp_store *t, uint64_t num, const cha
 	return status;
 }
 
-static void put_reply(struct temp_store *t, int64_t space, const char *key, const char *body, int64_t at_ms,
-		      const uint64_t *nums, size_t num_count)
-{
-	struct kept_reply reply = {.status = 201, .etag = STR("\"e\""), .body = str_of(body), .at_ms = at_ms};
-
-	memset(reply.request_digest, 7, sizeof(reply.request_digest));
-	must(store_begin(t->c));
-	must(store_reply_put(t->c, space, str_of(key), &reply, nums, num_count));
-	must(store_commit(t->c));
-}
-
-static bool has_reply(struct temp_store *t, int64_t space, const char *key)
-{
-	struct kept_reply reply;
-	enum store_status status = store_reply_get(t->c, space, str_of(key), &t->arena, &reply);
-
-	assert_true(status == STORE_OK || status == STORE_NOT_FOUND);
-	return status == STORE_OK;
-}
-
 /* --- Transactions --------------------------------------------------------------------------------- */
 
 static void nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after(void **state)
@@ -93,136 +73,23 @@ static void nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after(voi
 	store_close(reader);
 }
 
-static void a_rollback_undoes_every_verb(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t num = temp_insert(t, t->space, "one"), other = temp_insert(t, t->space, "other");
-	struct kept_reply reply = {.body = STR("x")};
-	struct memory m = temp_memory(t->space, "new");
-	int64_t id;
-
-	put_reply(t, t->space, "kept", "kept", T0, NULL, 0);
-	must(store_begin(t->c));
-	must(store_memory_insert(t->c, &m));
-	must(store_space_create(t->c, STR("new"), T0, &id));
-	must(store_memory_set_pinned(t->c, t->space, num, true));
-	must(store_memory_set_superseded(t->c, t->space, num, m.num));
-	must(store_memory_forget(t->c, t->space, other, T0));
-	must(store_reply_put(t->c, t->space, STR("key"), &reply, NULL, 0));
-	must(store_reply_prune(t->c, T0 + 1, 10));
-	m = get(t, t->c, t->space, num, 0);
-	m.version = 2;
-	must(store_memory_add_version(t->c, &m));
-	store_rollback(t->c);
-
-	m = get(t, t->c, t->space, num, 0);
-	assert_int_equal(m.current_version, 1);
-	assert_false(m.pinned);
-	assert_int_equal(m.superseded_by, 0);
-	assert_str(get(t, t->c, t->space, other, 0).content, "other");
-	assert_int_equal(store_memory_get(t->c, t->space, other + 1, 0, &t->arena, &m), STORE_NOT_FOUND);
-	assert_int_equal(store_space_find(t->c, STR("new"), &id), STORE_NOT_FOUND);
-	assert_false(has_reply(t, t->space, "key"));
-	assert_true(has_reply(t, t->space, "kept"));
-	assert_int_equal(count(t->c, t->space), 2);
-	store_rollback(t->c);	/* without a transaction: nothing */
-	assert_int_equal(temp_insert(t, t->space, "next"), other + 1);
-}
-
-static void a_savepoint_undoes_its_part_alone(void **state)
-{
-	struct temp_store *t = *state;
-	struct memory a = temp_memory(t->space, "a"), b = temp_memory(t->space, "b"), c = temp_memory(t->space, "c"), r;
-
-	must(store_begin(t->c));
-	must(store_memory_insert(t->c, &a));
-	must(store_savepoint(t->c));
-	must(store_memory_insert(t->c, &b));
-	must(store_rollback_to(t->c));
-	must(store_memory_insert(t->c, &c));
-	must(store_commit(t->c));
-	assert_int_equal(b.num, c.num);
-	assert_str(get(t, t->c, t->space, a.num, 0).content, "a");
-	assert_str(get(t, t->c, t->space, c.num, 0).content, "c");
-	assert_int_equal(store_memory_get(t->c, t->space, c.num + 1, 0, &t->arena, &r), STORE_NOT_FOUND);
-	assert_int_equal(count(t->c, t->space), 2);
-}
-
-static void savepoints_nest(void **state)
-{
-	struct temp_store *t = *state;
-	const char *names[] = {"outer", "middle", "inner"};
-	int64_t id;
-
-	/* The inner part is undone, the middle one kept. */
-	must(store_begin(t->c));
-	for (int i = 0; i < 3; i++) {
-		must(store_savepoint(t->c));
-		must(store_space_create(t->c, str_of(names[i]), T0, &id));
-	}
-	must(store_rollback_to(t->c));
-	must(store_release(t->c));
-	must(store_release(t->c));
-	must(store_commit(t->c));
-	must(store_space_find(t->c, STR("outer"), &id));
-	must(store_space_find(t->c, STR("middle"), &id));
-	assert_int_equal(store_space_find(t->c, STR("inner"), &id), STORE_NOT_FOUND);
-
-	/* What was released goes with the part around it. */
-	must(store_begin(t->c));
-	must(store_savepoint(t->c));
-	must(store_savepoint(t->c));
-	must(store_space_create(t->c, STR("released"), T0, &id));
-	must(store_release(t->c));
-	must(store_rollback_to(t->c));
-	must(store_commit(t->c));
-	assert_int_equal(store_space_find(t->c, STR("released"), &id), STORE_NOT_FOUND);
-
-	/* An undone part is over: the next undoing is that of the part around it. */
-	must(store_begin(t->c));
-	must(store_savepoint(t->c));
-	must(store_space_create(t->c, STR("around"), T0, &id));
-	must(store_savepoint(t->c));
-	must(store_space_create(t->c, STR("within"), T0, &id));
-	must(store_rollback_to(t->c));
-	must(store_rollback_to(t->c));
-	must(store_commit(t->c));
-	assert_int_equal(store_space_find(t->c, STR("around"), &id), STORE_NOT_FOUND);
-	assert_int_equal(store_space_find(t->c, STR("within"), &id), STORE_NOT_FOUND);
-}
-
-static void what_was_committed_is_there_after_reopening_and_what_was_not_is_gone(void **state)
-{
-	struct temp_store *t = *state;
-	uint64_t num = temp_insert(t, t->space, "committed");
-	struct memory m = temp_memory(t->space, "open"), r;
-	int64_t found;
-
-	must(store_begin(t->c));
-	must(store_memory_insert(t->c, &m));
-	temp_store_reopen(t);
-	must(store_space_find(t->c, STR("default"), &found));
-	assert_int_equal(found, t->space);
-	assert_str(get(t, t->c, t->space, num, 0).content, "committed");
-	assert_int_equal(store_memory_get(t->c, t->space, m.num, 0, &t->arena, &r), STORE_NOT_FOUND);
-	assert_int_equal(temp_insert(t, t->space, "next"), num + 1);
-}
-
-static void a_reader_never_writes(void **state)
+static void reads_of_a_snapshot_see_one_state_and_the_next_read_sees_the_new_one(void **state)
 {
 	struct temp_store *t = *state;
 	struct store_conn *reader = temp_store_open(t, STORE_READ);
-	struct memory m = temp_memory(t->space, "a"), r;
-	int64_t id;
+	uint64_t num = temp_insert(t, t->space, "one");
+	struct memory m;
 
-	store_begin(reader);
-	assert_int_not_equal(store_memory_insert(reader, &m), STORE_OK);
-	assert_true(strlen(store_error(reader)) > 0);
-	assert_int_not_equal(store_space_create(reader, STR("new"), T0, &id), STORE_OK);
-	store_rollback(reader);
-	assert_int_equal(store_memory_get(t->c, t->space, 1, 0, &t->arena, &r), STORE_NOT_FOUND);
-	assert_int_equal(temp_insert(t, t->space, "the writer is not in its way"), 1);
-	assert_int_equal(count(reader, t->space), 1);
+	assert_true(store_snapshot_begin(reader));
+	must(store_memory_get(reader, t->space, num, 0, &t->arena, &m));
+	must(store_begin(t->c));
+	must(store_memory_set_pinned(t->c, t->space, num, true));
+	must(store_commit(t->c));
+	must(store_memory_get(reader, t->space, num, 0, &t->arena, &m));
+	assert_false(m.pinned);
+	store_snapshot_end(reader);
+	must(store_memory_get(reader, t->space, num, 0, &t->arena, &m));
+	assert_true(m.pinned);
 	store_close(reader);
 }
 
@@ -498,11 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest store_whole[] = {
 		with_store(nothing_is_seen_by_readers_before_the_commit_and_all_of_it_after),
-		with_store(a_rollback_undoes_every_verb),
-		with_store(a_savepoint_undoes_its_part_alone),
-		with_store(savepoints_nest),
-		with_store(what_was_committed_is_there_after_reopening_and_what_was_not_is_gone),
-		with_store(a_reader_never_writes),
+		with_store(reads_of_a_snapshot_see_one_state_and_the_next_read_sees_the_new_one),
 		with_store(a_store_says_what_it_is),
 		with_store(a_check_finds_nothing_wrong_with_what_the_verbs_made),
 		with_store(a_backup_holds_what_was_committed_and_can_be_restored),

@@ -125,7 +125,7 @@ class Fake(http.server.ThreadingHTTPServer):
         self.answers = list(answers)
         self.requests = []
         super().__init__(("127.0.0.1", 0), FakeHandler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def url(self):

@@ -36,9 +36,14 @@ def _whole(path: str, lists: Tuple[str, ...], parse: Callable[[Mapping[str, Any]
     return response.read(parse)
 
 
+def _number(event: Mapping[str, Any]) -> int:
+    number: int = event["id"]
+    return number
+
+
 def _in_order(answer: Mapping[str, Any]) -> Trace:
     """Each page of a trace is in order; together they are by the events' numbers."""
-    return Trace.from_wire({**answer, "events": sorted(answer["events"], key=lambda event: event["id"])})
+    return Trace.from_wire({**answer, "events": sorted(answer["events"], key=_number)})
 
 
 def task(id: str) -> Steps[Task]:

@@ -105,7 +105,9 @@ class _Connection:
         self._sock.deadline = deadline
         self.reusable = False
         self._http.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
-        for name, value in http1.request_headers(self._settings, request):
+        # http.client sends bytes as they are, but the types of it that come with mypy 1.0 know only text.
+        headers: list[tuple[str, Any]] = [*http1.request_headers(self._settings, request)]
+        for name, value in headers:
             self._http.putheader(name, value)
         lost: Optional[OSError] = None
         try:

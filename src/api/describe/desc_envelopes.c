@@ -5,9 +5,9 @@
 #include "codec/json_member.h"
 #include "core/envelope/render.h"
 #include "core/memory/mention.h"
-#include "engine/envelope_get.h"
-#include "engine/pack.h"
-#include "engine/resolve.h"
+#include "engine/envelope/envelope_get.h"
+#include "engine/envelope/pack.h"
+#include "engine/envelope/resolve.h"
 
 #define ENVELOPE_2 "'$ref':'/v1/schemas/envelope-2.json'"
 #define ENVELOPE_1 "'$ref':'/v1/schemas/envelope-1.json'"

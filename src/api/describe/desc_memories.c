@@ -5,9 +5,9 @@
 #include "api/describe/shapes.h"
 #include "api/page.h"
 #include "codec/json_member.h"
-#include "engine/memory_change.h"
-#include "engine/memory_get.h"
-#include "engine/memory_store.h"
+#include "engine/memory/memory_change.h"
+#include "engine/memory/memory_get.h"
+#include "engine/memory/memory_store.h"
 
 enum { FETCH_MAX = 1000, BATCH_MAX = 1000, REPLY_WITHOUT_TEXT_BYTES = 700 };
 

@@ -3,7 +3,7 @@
 #include "api/describe/shapes.h"
 #include "core/delivery/agent.h"
 #include "core/memory/mention.h"
-#include "engine/pack.h"
+#include "engine/envelope/pack.h"
 
 enum { TASK_NAME_MAX = 128, WAIVE_REASON_MAX = 2048 };
 

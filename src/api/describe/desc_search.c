@@ -4,7 +4,7 @@
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/page.h"
-#include "engine/memory_search.h"
+#include "engine/memory/memory_search.h"
 
 enum { QUERY_MAX = 8192 };
 

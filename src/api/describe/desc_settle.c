@@ -3,7 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/describe/read.h"
 #include "core/delivery/handoff_id.h"
-#include "engine/settle.h"
+#include "engine/delivery/settle.h"
 
 enum { NOTE_MAX = 4096, GAPS_MAX = 1000, NEED_MAX = 1000 };
 

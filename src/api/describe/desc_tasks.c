@@ -3,10 +3,10 @@
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/page.h"
-#include "engine/blame.h"
-#include "engine/envelope_get.h"
-#include "engine/task_get.h"
-#include "engine/task_list.h"
+#include "engine/envelope/blame.h"
+#include "engine/envelope/envelope_get.h"
+#include "engine/envelope/task_get.h"
+#include "engine/envelope/task_list.h"
 
 /* --- Which envelope --- */
 

@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 
-enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024 };
 
 static const struct option send_options[] = {
 	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
@@ -26,18 +26,6 @@ static const struct option send_options[] = {
 };
 
 static const struct option_table send_table = {"Delivery", send_options, OPTION_COUNT(send_options)};
-
-static int put_delivery(const struct cli *cli, struct json_writer *w)
-{
-	static const struct call_member members[] = {
-		{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
-		{"fallback", "fallbacks"}, {NULL, NULL},
-	};
-
-	if (options_int(&cli->options, "wait") > 0)
-		body_put(cli, "wait", "wait_s", w);
-	return body_put_members(cli, members, w);
-}
 
 /* One that is there. */
 static int put_envelope_id(const struct cli *cli, const char *id, struct json_writer *w)
@@ -78,30 +66,20 @@ static void print_sent(const struct cli *cli, const struct json *answer)
 	show_handoff_notices(cli, answer);
 }
 
-static int exec_send(struct cli *cli)
+static int put_send(struct cli *cli, struct json_writer *w)
 {
 	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
-	struct client_request request = {
-		.method = "POST", .path = "/v1/handoffs", .creates = true,
-		.wait_ms = options_int(&cli->options, "wait"),
-		.idempotency_key = options_text(&cli->options, "idempotency-key"),
-	};
-	struct json_writer w;
-	struct buf body;
-	int code;
 
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	code = pack_is_envelope(arg) ? put_envelope_id(cli, arg, &w) : put_new_envelope(cli, arg, &w);
-	if (code == CLI_OK)
-		code = put_delivery(cli, &w);
-	json_end_object(&w);
-	request.body = buf_str(&body);
-	if (code == CLI_OK)
-		code = ask_print(cli, &request, print_sent);
-	buf_release(&body);
-	return code;
+	if (options_int(&cli->options, "wait") > 0)
+		body_put(cli, "wait", "wait_s", w);
+	return pack_is_envelope(arg) ? put_envelope_id(cli, arg, w) : put_new_envelope(cli, arg, w);
+}
+
+static int prepare_send(struct cli *cli, struct client_request *request)
+{
+	request->wait_ms = options_int(&cli->options, "wait");
+	request->idempotency_key = options_text(&cli->options, "idempotency-key");
+	return CLI_OK;
 }
 
 const struct command cmd_send = {
@@ -126,5 +104,12 @@ const struct command cmd_send = {
 		"spine send env-1 --to reviewer --fallback tester --attempts 2 --priority 9",
 	},
 	.tables = {&send_table, &pack_task_table, &pack_memory_table, &client_table},
-	.exec = exec_send,
+	.call = {
+		.method = "POST", .path = "/v1/handoffs", .creates = true, .put = put_send, .prepare = prepare_send,
+		.members = {
+			{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
+			{"fallback", "fallbacks"},
+		},
+		.show = print_sent,
+	},
 };

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
 
 static const struct option store_options[] = {
 	{.name = "pin", .letter = 'p', .type = OPTION_FLAG,
@@ -22,26 +22,36 @@ static const struct option store_options[] = {
 
 static const struct option_table store_table = {"Storing", store_options, OPTION_COUNT(store_options)};
 
-static int put_body(const struct cli *cli, struct str content, struct buf *out)
+static int put_text(const struct cli *cli, struct json_writer *w)
 {
-	static const struct call_member members[] = {{"id", "id"}, {"supersedes", "supersedes"}, {NULL, NULL}};
-	struct json_writer w;
-	int code = body_check_text(cli, "the text", content);
+	struct buf text;
+	int code;
 
-	json_writer_init(&w, out);
-	json_begin_object(&w);
+	buf_init(&text, TEXT_MAX_BYTES);
+	code = body_read_text(cli, cli->options.arg_count ? cli->options.args[0] : NULL, &text);
+	if (code == CLI_OK && text.len == 0)
+		code = cli_usage(cli, "there is no text to store");
 	if (code == CLI_OK)
-		code = body_put_members(cli, members, &w);
-	if (code == CLI_OK) {
-		json_member_str(&w, "content", content);
-		code = fields_put(cli, &w);
-	}
-	if (options_flag(&cli->options, "shared"))
-		json_member_cstr(&w, "scope", "space");
-	if (options_flag(&cli->options, "pin"))
-		json_member_bool(&w, "pinned", true);
-	json_end_object(&w);
+		code = body_check_text(cli, "the text", buf_str(&text));
+	if (code == CLI_OK)
+		json_member_str(w, "content", buf_str(&text));
+	buf_release(&text);
 	return code;
+}
+
+static int put_memory(struct cli *cli, struct json_writer *w)
+{
+	bool is_shared = options_flag(&cli->options, "shared");
+	int code;
+
+	if (is_shared && options_text(&cli->options, "task"))
+		return cli_usage(cli, "--shared and --task cannot be given together");
+	code = put_text(cli, w);
+	if (is_shared)
+		json_member_cstr(w, "scope", "space");
+	if (options_flag(&cli->options, "pin"))
+		json_member_bool(w, "pinned", true);
+	return code == CLI_OK ? fields_put(cli, w) : code;
 }
 
 static void print_id(const struct cli *cli, const struct json *memory)
@@ -76,36 +86,10 @@ static int find_task(const struct cli *cli, const char **ret)
 	return CLI_OK;
 }
 
-static int send_body(struct cli *cli, const struct buf *body)
+static int prepare_store(struct cli *cli, struct client_request *request)
 {
-	struct client_request request = {
-		.method = "POST", .path = "/v1/memories", .body = buf_str(body), .creates = true,
-		.idempotency_key = options_text(&cli->options, "idempotency-key"),
-	};
-	int code = find_task(cli, &request.task);
-
-	return code == CLI_OK ? ask_print(cli, &request, print_id) : code;
-}
-
-static int exec_store(struct cli *cli)
-{
-	struct buf text, body;
-	int code;
-
-	if (options_flag(&cli->options, "shared") && options_text(&cli->options, "task"))
-		return cli_usage(cli, "--shared and --task cannot be given together");
-	buf_init(&text, TEXT_MAX_BYTES);
-	buf_init(&body, BODY_MAX_BYTES);
-	code = body_read_text(cli, cli->options.arg_count ? cli->options.args[0] : NULL, &text);
-	if (code == CLI_OK && text.len == 0)
-		code = cli_usage(cli, "there is no text to store");
-	if (code == CLI_OK)
-		code = put_body(cli, buf_str(&text), &body);
-	if (code == CLI_OK)
-		code = send_body(cli, &body);
-	buf_release(&text);
-	buf_release(&body);
-	return code;
+	request->idempotency_key = options_text(&cli->options, "idempotency-key");
+	return find_task(cli, &request->task);
 }
 
 const struct command cmd_store = {
@@ -122,5 +106,8 @@ const struct command cmd_store = {
 		"spine store \"Retry-After is in milliseconds.\" --supersedes ms-1",
 	},
 	.tables = {&fields_table, &store_table, &client_table},
-	.exec = exec_store,
+	.call = {
+		.method = "POST", .path = "/v1/memories", .creates = true, .put = put_memory, .prepare = prepare_store,
+		.members = {{"id", "id"}, {"supersedes", "supersedes"}}, .show = print_id,
+	},
 };

@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 
-enum { TEXT_MAX_BYTES = 8 * 1024 * 1024, BODY_MAX_BYTES = 64 * 1024 * 1024 };
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
 
 static const struct option version_match_options[] = {
 	{.name = "if-version", .arg = "N", .type = OPTION_INT, .min = 1, .max = INT32_MAX,
@@ -76,40 +76,21 @@ static int put_content(const struct cli *cli, struct json_writer *w)
 	return code;
 }
 
-static int send_patch(struct cli *cli, const struct buf *body)
+static int put_update(struct cli *cli, struct json_writer *w)
 {
-	const char *id = cli->options.args[0];
-	struct client_request request = {
-		.method = "PATCH",
-		.path = ask_memory_path(cli->arena, id, ""),
-		.body = buf_str(body),
-		.if_match = version_match(cli, id),
-	};
+	int code = put_content(cli, w);
 
-	/* A second time changes nothing, but would not find the old version any more. */
-	request.repeatable = request.if_match == NULL;
-	return ask_print(cli, &request, show_version);
+	if (code == CLI_OK)
+		code = fields_put(cli, w);
+	return code == CLI_OK ? put_cleared(cli, w) : code;
 }
 
-static int exec_update(struct cli *cli)
+/* A second time changes nothing, but would not find the old version any more. */
+static int prepare_update(struct cli *cli, struct client_request *request)
 {
-	struct json_writer w;
-	struct buf body;
-	int code;
-
-	buf_init(&body, BODY_MAX_BYTES);
-	json_writer_init(&w, &body);
-	json_begin_object(&w);
-	code = put_content(cli, &w);
-	if (code == CLI_OK)
-		code = fields_put(cli, &w);
-	if (code == CLI_OK)
-		code = put_cleared(cli, &w);
-	json_end_object(&w);
-	if (code == CLI_OK)
-		code = send_patch(cli, &body);
-	buf_release(&body);
-	return code;
+	request->if_match = version_match(cli, cli->options.args[0]);
+	request->repeatable = request->if_match == NULL;
+	return CLI_OK;
 }
 
 const struct command cmd_update = {
@@ -125,7 +106,10 @@ const struct command cmd_update = {
 		"spine update ms-1 --clear summary --if-version 3",
 	},
 	.tables = {&fields_table, &update_table, &version_match_table, &client_table},
-	.exec = exec_update,
+	.call = {
+		.method = "PATCH", .path = "/v1/memories/{0}", .put = put_update, .prepare = prepare_update,
+		.show = show_version,
+	},
 };
 
 /* --- Revert --- */
@@ -155,7 +139,7 @@ static int exec_revert(struct cli *cli)
 
 	if (!read_target(cli, &id, &version))
 		return cli_usage(cli, "expected an id and a version: spine revert ms-1 2, or ms-1@2");
-	request.path = ask_memory_path(cli->arena, id, "/revert");
+	request.path = ask_path(cli->arena, "/v1/memories/", id, "/revert");
 	request.body = arena_printf(cli->arena, "{\"version\":%llu}", (unsigned long long)version);
 	request.if_match = version_match(cli, id);
 	return ask_print(cli, &request, show_version);

@@ -3,7 +3,7 @@
 #include "cli/ask.h"
 #include "cli/show/show.h"
 #include "cli/show/show_envelope.h"
-#include "codec/rfc3339.h"
+#include "cli/show/show_trace.h"
 
 enum { LINE_MAX_BYTES = 1 << 20, RESULT_COLUMNS = 2000, LABEL_COLUMNS = 14, LINE_INDENT = 6 };
 
@@ -100,98 +100,6 @@ const struct column parked_columns[] = {
 	{0},
 };
 
-/* --- What happened --- */
-
-const struct table_column show_event_columns[] = {
-	[EVENT_COL_TIME] = {"TIME", true, TERM_DIM},
-	[EVENT_COL_ID] = {"ID", false, TERM_CYAN},
-	[EVENT_COL_TRY] = {"TRY", true, TERM_PLAIN},
-	[EVENT_COL_WHAT] = {"WHAT", false, TERM_BOLD},
-	[EVENT_COL_AGENT] = {"AGENT", false, TERM_PLAIN},
-	[EVENT_COL_BY] = {"BY", false, TERM_PLAIN},
-	[EVENT_COL_NOTE] = {"WHY", false, TERM_PLAIN},
-	{NULL, false, TERM_PLAIN},
-};
-
-struct event_words {
-	const char *event;
-	const char *words;
-};
-
-static const struct event_words event_words[] = {
-	{"handoff.queued", "queued for"},
-	{"handoff.leased", "taken by"},
-	{"handoff.released", "given back by"},
-	{"handoff.acked", "acked by"},
-	{"handoff.nacked", "nacked by"},
-	{"handoff.rejected", "rejected by"},
-	{"handoff.progress", "worked on by"},
-	{"handoff.completed", "completed by"},
-	{"handoff.ack_timeout", "not taken by"},
-	{"handoff.lease_lost", "not answered by"},
-	{"handoff.work_lost", "abandoned by"},
-	{"handoff.expired", "withdrawn from"},
-	{"handoff.fallback", "falls back to"},
-	{"handoff.parked", "parked, was for"},
-	{"handoff.redriven", "redriven to"},
-	{"handoff.rerouted", "rerouted to"},
-	{"handoff.shrunk", "shrunk, was for"},
-	{"handoff.discarded", "discarded, was for"},
-	{"breaker.opened", "breaker opened of"},
-	{"breaker.closed", "breaker closed of"},
-	{"breaker.reset", "breaker reset of"},
-	{NULL, NULL},
-};
-
-static struct str words_of(struct str event)
-{
-	for (const struct event_words *e = event_words; e->event; e++)
-		if (str_is(event, e->event))
-			return str_of(e->words);
-	return event;
-}
-
-struct str show_event_time(const struct cli *cli, struct str time, int64_t start_ms)
-{
-	int64_t at_ms;
-
-	if (!rfc3339_parse(time, &at_ms))
-		return STR("");
-	return arena_printf(cli->arena, "%+.3f", (double)(at_ms - start_ms) / 1000);
-}
-
-void show_event_add(const struct cli *cli, struct table *table, const struct json *event, int64_t start_ms)
-{
-	struct table_row *row = table_add(table);
-	struct str agent = ask_str(event, "agent"), actor = ask_str(event, "actor");
-
-	row->cells[EVENT_COL_TIME] = show_event_time(cli, ask_str(event, "at"), start_ms);
-	table_set(table, row, EVENT_COL_ID, ask_str(event, "handoff"));
-	if (ask_int(event, "attempt", 0))
-		row->cells[EVENT_COL_TRY] = arena_printf(cli->arena, "%lld", (long long)ask_int(event, "attempt", 0));
-	table_set(table, row, EVENT_COL_WHAT, words_of(ask_str(event, "event")));
-	table_set(table, row, EVENT_COL_AGENT, agent);
-	/* Who did it is worth a word only where it was somebody else. */
-	if (!str_eq(agent, actor))
-		table_set(table, row, EVENT_COL_BY, actor);
-	table_set(table, row, EVENT_COL_NOTE, ask_str(event, "note"));
-}
-
-static void print_events(const struct cli *cli, const struct json *events)
-{
-	struct table table;
-	int64_t start_ms = 0;
-
-	if (events->count == 0)
-		return;
-	rfc3339_parse(ask_str(&events->items[0], "at"), &start_ms);
-	table_init(&table, show_event_columns, cli->arena);
-	for (uint32_t i = 0; i < events->count; i++)
-		show_event_add(cli, &table, &events->items[i], start_ms);
-	cli_write(STR("\n"));
-	show_rows(cli, &table);
-}
-
 /* --- All of one --- */
 
 static void put_row(const struct cli *cli, struct buf *out, const char *label, struct str text)
@@ -243,7 +151,7 @@ void show_handoff(const struct cli *cli, const struct json *h)
 	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));
 	put_row(cli, &out, "due", term_line(cli->arena, due));
 	cli_write_buf(&out);
-	print_events(cli, ask_array(h, "events"));
+	show_trace_events(cli, ask_array(h, "events"));
 }
 
 void show_handoff_notices(const struct cli *cli, const struct json *answer)

@@ -17,13 +17,4 @@ void show_handoff(const struct cli *cli, const struct json *handoff);
 /* Handoffs that were parked and not told of before, on standard error: the "notices" of an answer. */
 void show_handoff_notices(const struct cli *cli, const struct json *answer);
 
-/* --- What happened, a row for each event. Times count from start_ms. --- */
-
-extern const struct table_column show_event_columns[];
-void show_event_add(const struct cli *cli, struct table *table, const struct json *event, int64_t start_ms);
-/* "+0.012"; in the arena. "" where time is not RFC 3339. */
-struct str show_event_time(const struct cli *cli, struct str time, int64_t start_ms);
-
-enum { EVENT_COL_TIME, EVENT_COL_ID, EVENT_COL_TRY, EVENT_COL_WHAT, EVENT_COL_AGENT, EVENT_COL_BY, EVENT_COL_NOTE };
-
 #endif

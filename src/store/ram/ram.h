@@ -1,4 +1,4 @@
-/* The engine that keeps a store in the memory of this process. The functions are store_open's and store_is_missing's. */
+/* The engine that keeps a store in the memory of this process: what store_open and store_is_missing call. */
 #ifndef SPINE_STORE_RAM_H
 #define SPINE_STORE_RAM_H
 

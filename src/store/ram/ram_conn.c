@@ -65,7 +65,8 @@ void ram_clear(struct store_conn *c)
 	ram_indexes_init(s);
 	s->due.len = s->event_count = s->text_count = s->mark_at = 0;
 	s->mark = 0;
-	memset(s->texts, 0, s->text_cap * sizeof(*s->texts));
+	if (s->texts)
+		memset(s->texts, 0, s->text_cap * sizeof(*s->texts));
 	arena_release(&s->arena);
 	ram_heal(c);
 }
@@ -84,9 +85,9 @@ enum store_status ram_begin(struct store_conn *c)
 {
 	struct ram_store *s = ram_of(c);
 
-	assert(!c->is_reader && !s->in_transaction);
-	if (c->is_failed)
+	if (c->is_failed || c->is_reader)
 		return STORE_FAILED;
+	assert(!s->in_transaction);
 	pthread_rwlock_wrlock(&s->lock);
 	s->owner = (uintptr_t)pthread_self();
 	s->in_transaction = true;
@@ -114,7 +115,7 @@ void ram_rollback(struct store_conn *c)
 {
 	struct ram_store *s = ram_of(c);
 
-	if (!s->in_transaction)
+	if (!s->in_transaction || c->is_reader)
 		return;
 	ram_undo_to(s, 0);
 	end_transaction(s);
@@ -213,8 +214,7 @@ static void ram_close(struct store_conn *c)
 {
 	struct ram_store *s = ram_of(c);
 
-	if (!c->is_reader)
-		ram_rollback(c);
+	ram_rollback(c);
 	pthread_mutex_lock(&stores_lock);
 	if (!c->is_reader)
 		s->has_writer = false;

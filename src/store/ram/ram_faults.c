@@ -34,7 +34,11 @@ enum store_status ram_enter(struct store_conn *c, bool writes)
 {
 	struct ram_store *s = ram_of(c);
 
-	assert(!writes || (s->in_transaction && !c->is_reader));
+	if (writes && c->is_reader) {
+		snprintf(c->error, sizeof(c->error), "the connection is for reading");
+		return STORE_FAILED;
+	}
+	assert(!writes || s->in_transaction);
 	if (c->is_reader || s->fail_after == 0 || (s->fail_status == STORE_FULL && !writes))
 		return STORE_OK;
 	if (s->fail_after > 1) {

@@ -1,4 +1,4 @@
-/* The engine that keeps a store in files of a data directory. The functions are store_open's and store_is_missing's. */
+/* The engine that keeps a store in files of a data directory. What store_open and store_is_missing call. */
 #ifndef SPINE_STORE_SQLITE_H
 #define SPINE_STORE_SQLITE_H
 

@@ -102,6 +102,8 @@ enum store_status sqlite_memory_insert(struct store_conn *c, struct memory *m)
 		return STORE_EXISTS;
 	if (status != STORE_OK)
 		return status;
+	/* Who reads it before the end of the transaction must not keep it for others. */
+	sqlite_cache_change(c, &sqlite_memory_shape, sqlite_memory_key(m->space, num), STR_NULL);
 	count_memory(&sqlite_of(c)->tally, num);
 	m->num = num;
 	m->version = m->current_version = 1;

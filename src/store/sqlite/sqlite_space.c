@@ -21,9 +21,11 @@ enum store_status sqlite_space_create(struct store_conn *c, struct str name, int
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && sqlite_last_id(c) > SQLITE_SPACE_MAX)
 		return STORE_FULL;
-	if (status == STORE_OK)
-		*ret_id = sqlite_last_id(c);
-	return status;
+	if (status != STORE_OK)
+		return status;
+	*ret_id = sqlite_last_id(c);
+	sqlite_cache_change(c, &sqlite_guard_shape, *ret_id, STR_NULL);
+	return STORE_OK;
 }
 
 enum store_status sqlite_space_count(struct store_conn *c, int64_t space, int64_t *ret_memories)

@@ -1,0 +1,51 @@
+#include "engine/delivery/agent_get.h"
+
+enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct agent_view *view)
+{
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (op->space)
+		status = store_agent_id(c, op->space, view->agent.name, false, op->now_ms, &view->id);
+	if (status == STORE_OK)
+		status = store_target_get(c, view->id, &view->target);
+	if (status == STORE_OK)
+		status = store_target_counts(c, view->id, &view->counts);
+	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+}
+
+static enum problem_code read_view(struct op *op, struct store_conn *c, struct str name, struct agent_view *view)
+{
+	enum problem_code code = agent_read(c, op->space, name, op->arena, &view->agent, &op->problem);
+
+	return code == P_OK ? agent_get_delivery(op, c, view) : code;
+}
+
+static enum problem_code get(struct op *op, struct store_conn *c)
+{
+	struct agent_get *g = (struct agent_get *)op;
+	enum problem_code code = read_view(op, c, g->name, &g->view);
+
+	if (code == P_OK && g->view.agent.created_at_ms == 0)
+		code = problem_set(&op->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
+	return code;
+}
+
+static enum problem_code list(struct op *op, struct store_conn *c)
+{
+	struct agent_list *l = (struct agent_list *)op;
+	size_t max = page_reach(&l->page);
+	struct agent_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
+	enum problem_code code = P_OK;
+
+	if (op->space)
+		code = op_stored(op, store_agents(c, op->space, STR_NULL, max, op->arena, rows, &l->count));
+	rows += page_skip(&l->page, &l->count);
+	l->has_more = page_cut(&l->page, &l->count);
+	l->agents = arena_calloc(op->arena, l->count, sizeof(*l->agents));
+	for (size_t i = 0; code == P_OK && i < l->count; i++)
+		code = read_view(op, c, rows[i].name, &l->agents[i]);
+	return code;
+}
+
+const struct op_kind agent_get_kind = {.name = "agent_get", .size = sizeof(struct agent_get), .read = get};
+const struct op_kind agent_list_kind = {.name = "agent_list", .size = sizeof(struct agent_list), .read = list};

@@ -1,0 +1,80 @@
+#include "engine/delivery/decide.h"
+
+#include "core/envelope/unpack.h"
+#include "engine/envelope/over_budget.h"
+#include "engine/waiting.h"
+
+struct delivery decide_delivery(struct op *op, struct store_conn *c)
+{
+	const struct decide *in = (const struct decide *)op;
+	struct delivery d = waiting_delivery(op, c);
+
+	if (in->by.p)
+		d.actor = in->by;
+	return d;
+}
+
+static enum problem_code prepare_park(struct op *op, struct store_conn *c)
+{
+	struct decide *d = (struct decide *)op;
+	struct envelope_row row;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, op->space, d->num, "id", op->arena, &row, &op->problem);
+
+	if (code == P_OK)
+		code = unpack_skeleton(&row, op->arena, &e, &op->problem);
+	if (code != P_OK)
+		return code;
+	d->to = e.to;
+	d->from = e.from;
+	return P_OK;
+}
+
+static enum problem_code write_park(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_park(&d, in->num, in->to, in->from, in->why, false, &in->row, &op->problem);
+}
+
+/* Only to warn: whether it can be done is known when it is written. */
+static enum problem_code prepare_reroute(struct op *op, struct store_conn *c)
+{
+	struct decide *d = (struct decide *)op;
+	struct problem problem = {0};
+	struct envelope_row row;
+	struct handoff_row h;
+	struct envelope e;
+
+	if (op->space && store_handoff_get(c, op->space, d->num, op->arena, &h) == STORE_OK &&
+	    store_envelope_get(c, op->space, h.envelope, op->arena, &row) == STORE_OK &&
+	    unpack_skeleton(&row, op->arena, &e, &problem) == P_OK)
+		over_budget_warn(op, c, &e, "to", &d->to, 1);
+	return P_OK;
+}
+
+static enum problem_code write_redrive(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &op->problem);
+}
+
+static enum problem_code write_discard(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &op->problem);
+}
+
+const struct op_kind decide_park_kind = {
+	.name = "park", .size = sizeof(struct decide), .flags = OP_CREATES, .prepare = prepare_park, .run = write_park,
+};
+const struct op_kind decide_redrive_kind = {.name = "redrive", .size = sizeof(struct decide), .run = write_redrive};
+const struct op_kind decide_reroute_kind = {
+	.name = "reroute", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_redrive,
+};
+const struct op_kind decide_discard_kind = {.name = "discard", .size = sizeof(struct decide), .run = write_discard};

@@ -1,0 +1,40 @@
+#include "engine/delivery/handoff_get.h"
+
+#include "core/envelope/result.h"
+
+enum { EVENTS_MAX = 1000 };
+
+/* Somebody who looks at a long history looks for what happened last. */
+static enum store_status read_events(struct op *op, struct store_conn *c, struct handoff_get *l)
+{
+	struct event_filter filter = {.space = op->space, .handoff = l->num, .newest_first = true};
+	enum store_status status;
+
+	l->events = arena_calloc(op->arena, EVENTS_MAX, sizeof(*l->events));
+	status = store_event_page(c, &filter, 0, INT64_MAX, EVENTS_MAX, op->arena, l->events, &l->shown);
+	l->event_count = (int64_t)l->shown;
+	if (status == STORE_OK && l->shown == EVENTS_MAX)
+		status = store_event_count(c, op->space, l->num, &l->event_count);
+	return status;
+}
+
+static enum problem_code read_handoff(struct op *op, struct store_conn *c)
+{
+	struct handoff_get *l = (struct handoff_get *)op;
+	enum store_status status = op->space ? store_handoff_get(c, op->space, l->num, op->arena, &l->row)
+					       : STORE_NOT_FOUND;
+
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
+				   (unsigned long long)l->num);
+	if (status == STORE_OK)
+		status = read_events(op, c, l);
+	if (status == STORE_OK) {
+		status = result_read(c, op->space, l->num, op->arena, &l->result);
+		l->has_result = status == STORE_OK;
+		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+	}
+	return op_stored(op, status);
+}
+
+const struct op_kind handoff_get_kind = {.name = "handoff", .size = sizeof(struct handoff_get), .read = read_handoff};

@@ -1,0 +1,90 @@
+#include "engine/delivery/join.h"
+
+#include "core/envelope/result.h"
+#include "engine/delivery/channel.h"
+#include "engine/delivery/publish.h"
+#include "engine/waiting.h"
+
+/* Reads every handoff, and forgets them: only the numbers stay until the answer. */
+static enum store_status count_members(struct op *op, struct store_conn *c, struct join *j)
+{
+	struct handoff_row *rows = NULL;
+	struct arena look;
+	size_t count = 0;
+	enum store_status status;
+
+	arena_init(&look);
+	status = publish_members(c, op->space, j->envelope, j->channel.id, &look, &rows, &count);
+	j->tally = (struct wait_tally){.channel = j->channel.id};
+	for (size_t i = 0; status == STORE_OK && i < count; i++)
+		wait_tally_add(&j->tally, rows[i].state, 1);
+	arena_release(&look);
+	if (status == STORE_OK)
+		waiting_keep_tally(op, &j->tally);
+	return status;
+}
+
+/* Joined: enough have completed. Failed: enough never will, because too many were parked or discarded. */
+static enum problem_code judge(struct op *op, struct join *j)
+{
+	const struct wait_tally *t = &j->tally;
+	size_t need = j->need ? (size_t)j->need : t->count;
+
+	if (t->count == 0)
+		return problem_set(&op->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
+				   "this channel", (unsigned long long)j->envelope);
+	if (need > t->count)
+		return problem_set(&op->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
+				   need, t->count);
+	if (t->completed >= need)
+		j->state = JOIN_JOINED;
+	else if (t->count - (t->ended - t->completed) < need)
+		j->state = JOIN_FAILED;
+	else
+		j->state = j->deadline_ms && j->deadline_ms <= op->now_ms ? JOIN_DEADLINE : JOIN_WAITING;
+	return P_OK;
+}
+
+/* What the answer shows. */
+static enum store_status read_results(struct op *op, struct store_conn *c, struct join *j)
+{
+	enum store_status status = publish_members(c, op->space, j->envelope, j->channel.id, op->arena, &j->rows,
+						&j->count);
+
+	j->results = arena_calloc(op->arena, j->count + 1, sizeof(*j->results));
+	j->has_result = arena_calloc(op->arena, j->count + 1, sizeof(*j->has_result));
+	for (size_t i = 0; status == STORE_OK && i < j->count; i++) {
+		status = result_read(c, op->space, j->rows[i].num, op->arena, &j->results[i]);
+		j->has_result[i] = status == STORE_OK;
+		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+	}
+	return status;
+}
+
+/* A join of ten thousand receivers looks ten thousand times: it reads their handoffs when it begins and when it
+ * answers, and in between it only looks at numbers. */
+static enum problem_code run(struct op *op, struct store_conn *c)
+{
+	struct join *j = (struct join *)op;
+	int64_t id = waiting_id(op->space, j->envelope);
+	enum problem_code code = op->wait.is_again ? P_OK : channel_find(op, c, j->name, &j->channel);
+	enum store_status status = STORE_OK;
+
+	if (code != P_OK)
+		return code;
+	j->tally.channel = j->channel.id;
+	if (!waiting_knows_tally(op, id, &j->tally))
+		status = count_members(op, c, j);
+	code = status == STORE_OK ? judge(op, j) : problem_of_store(&op->problem, status);
+	if (code != P_OK)
+		return code;
+	if (j->state == JOIN_WAITING && !op->wait.is_over) {
+		op->wait.tally = &j->tally;
+		waiting_for(op, WAIT_ENVELOPE, id);
+		return P_OK;
+	}
+	status = read_results(op, c, j);
+	return op_stored(op, status);
+}
+
+const struct op_kind join_kind = {.name = "join", .size = sizeof(struct join), .run = run};

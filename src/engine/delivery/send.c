@@ -1,0 +1,185 @@
+#include "engine/delivery/send.h"
+
+#include "core/envelope/unpack.h"
+#include "engine/engine.h"
+#include "engine/envelope/over_budget.h"
+#include "engine/waiting.h"
+
+enum { GRACE_MS = 5000 };
+
+/* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps a
+ * later deadline, or has none: there the timer is what ends the wait. */
+static void prepare_wait(struct op *op, struct send *s, bool is_under_way)
+{
+	if (s->order.wait_ms)
+		op_may_wait(op, s->order.wait_ms + (is_under_way ? 0 : GRACE_MS));
+}
+
+static bool is_under_way(struct op *op, struct store_conn *c, const struct send *s)
+{
+	struct handoff_row h;
+	int64_t target;
+
+	return s->order.wait_ms && store_agent_id(c, op->space, s->order.to, false, 0, &target) == STORE_OK &&
+	       store_handoff_find(c, op->space, s->order.envelope, target, op->arena, &h) == STORE_OK &&
+	       handoff_is_open(h.state) &&
+	       (h.expires_at_ms == 0 || h.expires_at_ms >= op->now_ms + s->order.wait_ms);
+}
+
+static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struct send *s)
+{
+	enum problem_code code = pack_prepare(op, c, s->pack);
+
+	if (code != P_OK)
+		return code;
+	s->order.envelope = s->pack->envelope.num;
+	s->order.is_new = true;
+	s->order.from = s->pack->draft.from;
+	s->order.to = s->order.to.p ? s->order.to : s->pack->draft.to;
+	s->packed_order = s->order;
+	over_budget_warn(op, c, &s->pack->envelope, "to", &s->order.to, 1);
+	prepare_wait(op, s, false);
+	return P_OK;
+}
+
+/* The envelope must be there; whom it is for, where the request does not say, and who packed it, is in it. */
+static enum problem_code find_envelope(struct op *op, struct store_conn *c, struct send *s, struct envelope *ret)
+{
+	struct envelope_row row;
+	enum problem_code code = unpack_find(c, op->space, s->order.envelope, "envelope_id", op->arena, &row,
+					     &op->problem);
+
+	if (code == P_OK)
+		code = unpack_skeleton(&row, op->arena, ret, &op->problem);
+	if (code != P_OK)
+		return code;
+	s->order.to = s->order.to.p ? s->order.to : ret->to;
+	s->order.from = op->agent.p ? op->agent : ret->from;
+	return P_OK;
+}
+
+/* A request with the same key has packed the envelope already, and went away before it was answered, or still waits:
+ * this is the same handoff. */
+static enum problem_code go_on(struct op *op, struct store_conn *c, struct send *s)
+{
+	struct envelope e;
+
+	envelope_id_parse(op->claim, &s->order.envelope);
+	s->order.is_new = false;
+	s->order.to = s->given_to;
+	return find_envelope(op, c, s, &e);
+}
+
+static enum problem_code prepare(struct op *op, struct store_conn *c)
+{
+	struct send *s = (struct send *)op;
+	struct envelope e;
+	enum problem_code code;
+
+	if (op->claim.p) {
+		code = go_on(op, c, s);
+	} else if (s->pack) {
+		return prepare_pack(op, c, s);
+	} else {
+		code = find_envelope(op, c, s, &e);
+		if (code == P_OK)
+			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
+	}
+	if (code == P_OK)
+		prepare_wait(op, s, is_under_way(op, c, s));
+	return code;
+}
+
+/* What a sender that waits is told, or that it must go on waiting. */
+static enum problem_code tell_sender(struct op *op, const struct handoff_row *h)
+{
+	struct problem *p = &op->problem;
+	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
+
+	switch (h->state) {
+	case HANDOFF_QUEUED:
+	case HANDOFF_DELAYED:
+	case HANDOFF_LEASED:
+		if (!op->wait.is_over) {
+			waiting_for(op, WAIT_HANDOFF, waiting_id(h->space, h->num));
+			return P_OK;
+		}
+		if (atomic_load(&op->engine->draining))
+			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it "
+				    "again after the restart and it goes on");
+		else
+			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
+				    "was under way before, sent by somebody who waits longer or not at all",
+				    STR_ARG(h->agent_name));
+		break;
+	case HANDOFF_EXPIRED:
+		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next "
+			    "attempt, or park the envelope", STR_ARG(h->agent_name), reason, h->reason.p);
+		break;
+	case HANDOFF_PARKED:
+	case HANDOFF_DISCARDED:
+		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
+			    handoff_state_name(h->state), reason, h->reason.p);
+		p->remedies = delivery_remedies(h->state);
+		break;
+	default:
+		return P_OK;
+	}
+	p->handoff = h->num;
+	return p->code;
+}
+
+/* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint
+ * would do, too, and would copy every page that is touched.) */
+static enum problem_code send_packed(struct op *op, struct store_conn *c, struct send *s)
+{
+	struct delivery d = waiting_delivery(op, c);
+	struct delivery_plan plan;
+	enum problem_code code;
+
+	if (s->pack->refusal.code != P_OK)
+		return pack_write(op, c, s->pack);
+	code = delivery_plan(&d, &s->order, &plan, &op->problem);
+	if (code == P_OK)
+		code = pack_write(op, c, s->pack);
+	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &op->problem) : code;
+}
+
+static enum problem_code send_first(struct op *op, struct store_conn *c, struct send *s)
+{
+	struct delivery d = waiting_delivery(op, c);
+	enum problem_code code = P_OK;
+
+	/* Where the two came at the same time. A claim that is gone again was never committed. */
+	if (op->claim.p)
+		code = go_on(op, c, s);
+	else if (s->pack && s->packed_order.is_new)
+		s->order = s->packed_order;
+	if (code == P_OK)
+		code = s->pack && op->claim.p == NULL ? send_packed(op, c, s)
+							: delivery_send(&d, &s->order, &s->row, &op->problem);
+	if (code == P_OK && s->order.wait_ms && op->claim.p == NULL)
+		code = op_claim(op, c, arena_printf(op->arena, "env-%llu", (unsigned long long)s->row.envelope));
+	return code;
+}
+
+static enum problem_code run(struct op *op, struct store_conn *c)
+{
+	struct send *s = (struct send *)op;
+	enum problem_code code = op->wait.is_again ? P_OK : send_first(op, c, s);
+
+	if (code == P_OK && op->wait.is_again) {
+		enum store_status status = store_handoff_get(c, op->space, s->row.num, op->arena, &s->row);
+
+		code = status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
+	}
+	if (code == P_OK && s->order.wait_ms)
+		code = tell_sender(op, &s->row);
+	if (code == P_OK && !op->wait.is_waiting)
+		code = notices_take(op, c, &s->notices);
+	return code;
+}
+
+const struct op_kind send_kind = {
+	.name = "send", .size = sizeof(struct send), .flags = OP_CREATES | OP_INDEX, .prepare = prepare, .run = run,
+};

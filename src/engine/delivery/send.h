@@ -1,0 +1,24 @@
+/* Delivering an envelope, one that is there or one that is packed with the same operation; and waiting for its ack. */
+#ifndef SPINE_ENGINE_SEND_H
+#define SPINE_ENGINE_SEND_H
+
+#include "core/delivery/delivery.h"
+#include "engine/delivery/notices.h"
+#include "engine/envelope/pack.h"
+
+struct send {
+	struct op op;
+	/* In. */
+	struct delivery_order order;
+	struct packing *pack;		/* the envelope is packed first; NULL: it is there */
+	struct str given_to;		/* p == NULL: whom the envelope is for */
+	/* Out. */
+	struct handoff_row row;
+	struct notices notices;
+	/* send.c's own: the order for what is packed. */
+	struct delivery_order packed_order;
+};
+
+extern const struct op_kind send_kind;
+
+#endif

@@ -1,0 +1,140 @@
+#include "engine/envelope/task_get.h"
+
+#include "core/envelope/unpack.h"
+#include "engine/envelope/task.h"
+
+static enum problem_code read_newest(struct op *op, struct store_conn *c, struct task_get *t)
+{
+	struct envelope_row row;
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (op->space)
+		status = store_task_last(c, op->space, t->task, op->arena, &row);
+	if (status == STORE_NOT_FOUND)
+		return task_unknown(op, t->task);
+	if (status != STORE_OK)
+		return op_stored(op, status);
+	return unpack_skeleton(&row, op->arena, &t->newest, &op->problem);
+}
+
+static enum problem_code read_task(struct op *op, struct store_conn *c)
+{
+	struct task_get *t = (struct task_get *)op;
+	struct envelope_row *rows = arena_calloc(op->arena, t->page.size + 1, sizeof(*rows));
+	enum problem_code code = read_newest(op, c, t);
+	size_t count = 0;
+
+	if (code == P_OK)
+		code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
+	if (code != P_OK)
+		return code;
+	t->page.next = count ? rows[count - 1].num : 0;
+	t->envelopes = arena_calloc(op->arena, count, sizeof(*t->envelopes));
+	for (; code == P_OK && t->count < count; t->count++)
+		code = unpack_skeleton(&rows[t->count], op->arena, &t->envelopes[t->count], &op->problem);
+	return code;
+}
+
+/* --- Fidelity --- */
+
+/* Envelopes to compare with that are not on the page. */
+struct others {
+	struct envelope *list;
+	size_t count;
+};
+
+static const struct envelope *find(const struct envelope *list, size_t count, uint64_t num)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].num == num)
+			return &list[i];
+	return NULL;
+}
+
+/* NULL in *ret where there is none, or it is gone. */
+static enum problem_code find_other(struct op *op, struct store_conn *c, struct others *others, uint64_t num,
+				    const struct envelope **ret)
+{
+	const struct task_get *t = (const struct task_get *)op;
+	struct envelope *e = &others->list[others->count];
+	struct envelope_row row;
+	enum store_status status;
+	enum problem_code code;
+
+	*ret = num ? find(t->envelopes, t->count, num) : NULL;
+	if (*ret == NULL && num)
+		*ret = find(others->list, others->count, num);
+	if (*ret || num == 0)
+		return P_OK;
+	status = store_envelope_get(c, op->space, num, op->arena, &row);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	code = unpack_skeleton(&row, op->arena, e, &op->problem);
+	if (code == P_OK) {
+		others->count++;
+		*ret = e;
+	}
+	return code;
+}
+
+static const struct task_score *score_of(struct op *op, const struct envelope *root, const struct envelope *e)
+{
+	struct task_score *score = arena_alloc(op->arena, sizeof(*score));
+	struct fidelity f;
+	size_t total = 0, kept = 0;
+
+	fidelity_compare(root, e, op->arena, &f);
+	for (size_t i = 0; i < f.count; i++) {
+		const struct fidelity_item *item = &f.items[i];
+
+		if ((item->kind != KIND_INTENT && item->kind != KIND_CONSTRAINT) || item->fate == FATE_ADDED)
+			continue;
+		total++;
+		kept += item->fate == FATE_KEPT || item->fate == FATE_NARROWED || item->fate == FATE_WAIVED;
+	}
+	*score = (struct task_score){f.score, total ? (double)(kept * 10000 / total) / 10000.0 : 1.0};
+	return score;
+}
+
+static enum problem_code read_hop(struct op *op, struct store_conn *c, struct others *others, const struct envelope *e,
+				  struct task_hop *ret)
+{
+	const struct envelope *parent, *root = NULL;
+	enum problem_code code = find_other(op, c, others, e->parent, &parent);
+	struct fidelity *kept;
+
+	ret->envelope = e;
+	if (code == P_OK)
+		code = find_other(op, c, others, e->root, &root);
+	if (code != P_OK || parent == NULL)
+		return code;
+	kept = arena_alloc(op->arena, sizeof(*kept));
+	fidelity_compare(parent, e, op->arena, kept);
+	ret->kept = kept;
+	if (root)
+		ret->of_root = score_of(op, root, e);
+	return P_OK;
+}
+
+static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
+{
+	struct task_fidelity *f = (struct task_fidelity *)op;
+	struct task_get *t = &f->task;
+	enum problem_code code = read_task(op, c);
+	const struct envelope *root = NULL;
+	struct others others = {arena_calloc(op->arena, 2 * t->count + 1, sizeof(*others.list)), 0};
+
+	f->hops = arena_calloc(op->arena, t->count, sizeof(*f->hops));
+	for (size_t i = 0; code == P_OK && i < t->count; i++)
+		code = read_hop(op, c, &others, &t->envelopes[i], &f->hops[i]);
+	if (code == P_OK)
+		code = find_other(op, c, &others, t->newest.root, &root);
+	if (root)
+		f->score = score_of(op, root, &t->newest);
+	return code;
+}
+
+const struct op_kind task_get_kind = {.name = "task_get", .size = sizeof(struct task_get), .read = read_task};
+const struct op_kind task_fidelity_kind = {
+	.name = "task_fidelity", .size = sizeof(struct task_fidelity), .read = read_fidelity,
+};

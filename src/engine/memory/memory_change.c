@@ -1,0 +1,77 @@
+#include "engine/memory/memory_change.h"
+
+#include "core/watch/event.h"
+#include "engine/engine.h"
+
+/* A change that changed nothing is not told. */
+static void tell(struct op *op, enum event_kind kind, struct str note)
+{
+	const struct memory_change *m = (const struct memory_change *)op;
+
+	if (m->changed)
+		op->told = (struct event_row){.kind = kind, .memory = m->num, .note = note};
+}
+
+static enum problem_code run_update(struct op *op, struct store_conn *c)
+{
+	struct memory_change *m = (struct memory_change *)op;
+	enum problem_code code = memory_update(c, op->space, m->num, op->if_version, &m->draft, op->now_ms, op->arena,
+					       &m->memory, &m->changed, &op->problem);
+
+	if (code != P_OK)
+		return code;
+	if (m->draft.has == MEMORY_HAS_PINNED)
+		tell(op, m->draft.pinned ? EVENT_MEMORY_PINNED : EVENT_MEMORY_UNPINNED, STR_NULL);
+	else
+		tell(op, EVENT_MEMORY_UPDATED, arena_printf(op->arena, "version %u", m->memory.version));
+	return P_OK;
+}
+
+static enum problem_code run_revert(struct op *op, struct store_conn *c)
+{
+	struct memory_change *m = (struct memory_change *)op;
+	enum problem_code code = memory_revert(c, op->space, m->num, op->if_version, m->to_version, op->now_ms,
+					       op->arena, &m->memory, &m->changed, &op->problem);
+
+	if (code == P_OK)
+		tell(op, EVENT_MEMORY_REVERTED, arena_printf(op->arena, "version %u, as version %u was",
+							     m->memory.version, m->to_version));
+	return code;
+}
+
+static enum problem_code run_forget(struct op *op, struct store_conn *c)
+{
+	struct memory_change *m = (struct memory_change *)op;
+	enum problem_code code = memory_forget(c, op->space, m->num, op->if_version, op->now_ms, op->arena, &m->memory,
+					       &m->changed, &op->problem);
+
+	if (code == P_OK)
+		tell(op, EVENT_MEMORY_FORGOTTEN, STR_NULL);
+	return code;
+}
+
+static void index_changed(struct op *op)
+{
+	const struct memory_change *m = (const struct memory_change *)op;
+
+	if (m->changed)
+		recall_put(op->engine->recall, &m->memory);
+}
+
+static void index_forgotten(struct op *op)
+{
+	const struct memory_change *m = (const struct memory_change *)op;
+
+	if (m->changed)
+		recall_remove(op->engine->recall, op->space, m->num);
+}
+
+const struct op_kind memory_update_kind = {
+	.name = "memory_update", .size = sizeof(struct memory_change), .run = run_update, .done = index_changed,
+};
+const struct op_kind memory_revert_kind = {
+	.name = "memory_revert", .size = sizeof(struct memory_change), .run = run_revert, .done = index_changed,
+};
+const struct op_kind memory_forget_kind = {
+	.name = "memory_forget", .size = sizeof(struct memory_change), .run = run_forget, .done = index_forgotten,
+};

@@ -1,0 +1,91 @@
+#include "engine/watch/event_list.h"
+
+#include "engine/engine.h"
+
+/* How many events, of all kinds and spaces, one read goes through: of somebody who asks, and of one who follows. */
+enum { SCAN_MAX = 20000, WINDOW = 2048 };
+
+/* --- Asking --- */
+
+/* Where to begin and to stop, by ids; sets l->after. */
+static enum store_status find_bounds(struct store_conn *c, struct event_list *l, int64_t *ret_until)
+{
+	int64_t last = 0, before = 0;
+	enum store_status status = store_event_last(c, &last);
+
+	if (status == STORE_OK && l->since_ms)
+		status = store_event_before(c, l->since_ms, &before);
+	if (l->after < before)
+		l->after = before;
+	if (status == STORE_OK && l->until_ms)
+		status = store_event_before(c, l->until_ms, &last);
+	if (l->after > last)
+		l->after = last;
+	*ret_until = last;
+	return status;
+}
+
+static enum store_status read_between(struct store_conn *c, struct event_list *l, int64_t after, int64_t until)
+{
+	bool is_backwards = l->filter.newest_first;
+
+	l->has_more = l->filter.handoff == 0 && until - after > SCAN_MAX;
+	if (l->has_more && is_backwards)
+		after = until - SCAN_MAX;
+	else if (l->has_more)
+		until = after + SCAN_MAX;
+	l->next = is_backwards ? after + 1 : until;
+	l->rows = arena_calloc(l->op.arena, l->limit + 1, sizeof(*l->rows));
+	if (l->op.space == 0)
+		return STORE_OK;
+	return store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
+}
+
+static enum problem_code list(struct op *op, struct store_conn *c)
+{
+	struct event_list *l = (struct event_list *)op;
+	bool has_snapshot = store_snapshot_begin(c);
+	int64_t last = 0;
+	enum store_status status = find_bounds(c, l, &last);
+
+	l->filter.space = op->space;
+	if (l->before && l->before <= last)
+		last = l->before - 1;
+	if (status == STORE_OK && l->limit)
+		status = read_between(c, l, l->after < last ? l->after : last, last);
+	if (has_snapshot)
+		store_snapshot_end(c);
+	if (l->count > l->limit) {
+		l->has_more = true;
+		l->count = l->limit;
+		l->next = l->rows[l->count - 1].id;
+	}
+	return op_stored(op, status);
+}
+
+const struct op_kind event_list_kind = {.name = "event_list", .size = sizeof(struct event_list), .read = list};
+
+/* --- Following --- */
+
+enum store_status event_list_begin(struct engine_reader *r, struct event_reading *ret, int64_t *ret_last)
+{
+	*ret = (struct event_reading){r->conn, store_snapshot_begin(r->conn)};
+	return store_event_last(r->conn, ret_last);
+}
+
+void event_list_end(const struct event_reading *reading)
+{
+	if (reading->has_snapshot)
+		store_snapshot_end(reading->conn);
+}
+
+enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,
+				    int64_t cursor, int64_t last, size_t max, struct arena *arena,
+				    struct event_row *ret, size_t *ret_count, int64_t *ret_until)
+{
+	int64_t until = last - cursor > WINDOW ? cursor + WINDOW : last;
+	enum store_status status = store_event_page(reading->conn, filter, cursor, until, max, arena, ret, ret_count);
+
+	*ret_until = status == STORE_OK && *ret_count == max ? ret[max - 1].id : until;
+	return status;
+}

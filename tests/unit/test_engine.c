@@ -1,0 +1,272 @@
+/* engine/engine.h: several engines in one process, each over its own store, on any kind of it; with threads and without. */
+#include "temp_store.h"
+
+#include "engine/engine.h"
+#include "engine/memory/memory_search.h"
+#include "engine/memory/memory_store.h"
+#include "engine/delivery/receive.h"
+#include "engine/delivery/send.h"
+
+#include <semaphore.h>
+
+enum { ENGINES = 3 };
+
+/* --- An owner: operations of a test, each waited for --- */
+
+struct owned {
+	sem_t done;
+	bool is_stepped;
+	struct arena arena;
+	int waits;
+};
+
+static void post(struct op *op, void (*fn)(void *op))
+{
+	fn(op);
+}
+
+static void finish(struct op *op)
+{
+	sem_post(&((struct owned *)op->ctx)->done);
+}
+
+static bool is_gone(const struct op *op)
+{
+	(void)op;
+	return false;
+}
+
+static void keep(struct op *op, struct kept_reply *ret)
+{
+	ret->status = 201;
+	ret->body = arena_str(op->arena, STR("kept"));
+}
+
+static void wait_for(struct op *op, int64_t wait_ms)
+{
+	(void)wait_ms;
+	((struct owned *)op->ctx)->waits++;
+}
+
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+
+static struct owned *owned_new(void)
+{
+	struct owned *o = mem_zalloc(sizeof(*o));
+
+	sem_init(&o->done, 0, 0);
+	arena_init(&o->arena);
+	return o;
+}
+
+static void owned_free(struct owned *o)
+{
+	sem_destroy(&o->done);
+	arena_release(&o->arena);
+	free(o);
+}
+
+static void set_op(struct op *op, const struct op_kind *kind, struct engine *e, struct engine_reader *reader,
+		   struct owned *o)
+{
+	op->kind = kind;
+	op->owner = &owner;
+	op->ctx = o;
+	op->engine = e;
+	op->reader = reader;
+	op->arena = &o->arena;
+	op->now_ms = T0;
+	op->space_name = STR("default");
+}
+
+static bool is_done(struct owned *o)
+{
+	return sem_trywait(&o->done) == 0;
+}
+
+/* --- Engines --- */
+
+static int64_t clock_now(void *ctx)
+{
+	(void)ctx;
+	return T0;
+}
+
+static struct engine *open_engine(const char *address, bool is_stepped)
+{
+	static struct log log;
+	struct engine_config config = {
+		.data_dir = address, .log = &log, .key_ttl_ms = 60000, .max_queue = 100, .seed = 7,
+		.rules = alert_rules_default, .is_stepped = is_stepped, .now_ms = clock_now,
+	};
+	struct buf error;
+	struct engine *e;
+
+	log_init(&log, STDERR_FILENO, LOG_ERROR, LOG_TEXT);
+	buf_init(&error, 4096);
+	e = engine_open(&config, &error);
+	if (e == NULL)
+		print_error("%s\n", error.data);
+	assert_non_null(e);
+	buf_release(&error);
+	engine_start(e);
+	return e;
+}
+
+static struct engine_reader *open_reader(struct engine *e)
+{
+	struct engine_reader *r;
+	struct buf error;
+
+	buf_init(&error, 4096);
+	r = engine_reader_open(e, &error);
+	assert_non_null(r);
+	buf_release(&error);
+	return r;
+}
+
+static void close_engine(struct engine *e, struct engine_reader *r)
+{
+	engine_reader_close(r);
+	engine_stop(e);
+	engine_free(e);
+}
+
+/* Stores a memory, with a key where there is one; returns its number, 0 where the answer was kept from before. */
+static uint64_t store_text(struct engine *e, struct engine_reader *r, const char *text, const char *key)
+{
+	struct owned *o = owned_new();
+	struct memory_store op = {.draft = {.has = MEMORY_HAS_CONTENT, .content = str_of(text)}};
+	uint64_t num;
+
+	set_op(&op.op, &memory_store_kind, e, r, o);
+	op.op.key = key ? str_of(key) : STR_NULL;
+	engine_run(&op.op);
+	if (e->config.is_stepped)
+		engine_step(e);
+	while (sem_wait(&o->done) != 0)
+		;
+	assert_int_equal(op.op.problem.code, P_OK);
+	num = op.op.is_replayed ? 0 : op.made.num;
+	owned_free(o);
+	return num;
+}
+
+static size_t find_text(struct engine *e, struct engine_reader *r, const char *text)
+{
+	struct owned *o = owned_new();
+	struct memory_search *op = mem_zalloc(sizeof(*op));
+	size_t count;
+
+	set_op(&op->op, &memory_search_kind, e, r, o);
+	op->query.text = str_of(text);
+	op->page.size = op->page.first_size = 10;
+	op->page.time_ms = T0;
+	engine_run(&op->op);
+	while (sem_wait(&o->done) != 0)
+		;
+	assert_int_equal(op->op.problem.code, P_OK);
+	count = op->count;
+	free(op);
+	owned_free(o);
+	return count;
+}
+
+/* --- Tests --- */
+
+static void engines_of_one_process_know_nothing_of_each_other(void **state)
+{
+	static const char *const words[ENGINES] = {"gateway", "invoice", "harbour"};
+	struct temp_store *t = *state;
+	struct engine *e[ENGINES];
+	struct engine_reader *r[ENGINES];
+
+	store_close(t->c);
+	t->c = NULL;
+	e[0] = open_engine("ram:test-engine-a", true);
+	e[1] = open_engine("ram:test-engine-b", true);
+	e[2] = open_engine(t->dir, false);
+	for (int i = 0; i < ENGINES; i++)
+		r[i] = open_reader(e[i]);
+	for (int i = 0; i < ENGINES; i++)
+		assert_int_equal(store_text(e[i], r[i], words[i], NULL), 1);
+	for (int i = 0; i < ENGINES; i++)
+		for (int k = 0; k < ENGINES; k++)
+			assert_int_equal(find_text(e[i], r[i], words[k]), i == k);
+	for (int i = 0; i < ENGINES; i++)
+		close_engine(e[i], r[i]);
+}
+
+static void a_key_is_answered_once_on_every_kind_of_store(void **state)
+{
+	struct temp_store *t = *state;
+	struct engine *e[2];
+
+	store_close(t->c);
+	t->c = NULL;
+	e[0] = open_engine("ram:test-engine-key", true);
+	e[1] = open_engine(t->dir, false);
+	for (int i = 0; i < 2; i++) {
+		struct engine_reader *r = open_reader(e[i]);
+
+		assert_int_equal(store_text(e[i], r, "once", "key"), 1);
+		assert_int_equal(store_text(e[i], r, "once", "key"), 0);
+		assert_int_equal(store_text(e[i], r, "twice", NULL), 2);
+		close_engine(e[i], r);
+	}
+}
+
+/* What is sent to one engine reaches the receiver that waits there, in the same step, and nobody who waits elsewhere. */
+static void a_waiting_receiver_is_served_by_its_own_engine(void **state)
+{
+	struct engine *e[2] = {open_engine("ram:test-engine-w1", true), open_engine("ram:test-engine-w2", true)};
+	struct engine_reader *r[2] = {open_reader(e[0]), open_reader(e[1])};
+	struct owned *waits[2] = {owned_new(), owned_new()}, *sends = owned_new();
+	struct receive receivers[2] = {{.agent = STR("worker"), .max = 1, .wait_ms = 1000},
+				       {.agent = STR("worker"), .max = 1, .wait_ms = 1000}};
+	struct packing *packing = mem_zalloc(sizeof(*packing));
+	struct send send = {.pack = packing, .order = {.priority = -1}};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		set_op(&receivers[i].op, &receive_kind, e[i], r[i], waits[i]);
+		op_may_wait(&receivers[i].op, receivers[i].wait_ms);
+		engine_run(&receivers[i].op);
+		engine_step(e[i]);
+		assert_false(is_done(waits[i]));
+		assert_int_equal(waits[i]->waits, 1);
+	}
+	packing->draft = (struct handoff_draft){.from = STR("boss"), .to = STR("worker"), .summary = STR("do it")};
+	set_op(&send.op, &send_kind, e[0], r[0], sends);
+	engine_run(&send.op);
+	engine_step(e[0]);
+	engine_step(e[1]);
+	assert_true(is_done(sends));
+	assert_int_equal(send.op.problem.code, P_OK);
+	assert_true(is_done(waits[0]));
+	assert_int_equal(receivers[0].count, 1);
+	assert_false(is_done(waits[1]));
+	engine_nudge(&receivers[1].op);
+	engine_step(e[1]);
+	assert_true(is_done(waits[1]));
+	assert_int_equal(receivers[1].count, 0);
+	for (int i = 0; i < 2; i++) {
+		close_engine(e[i], r[i]);
+		owned_free(waits[i]);
+	}
+	owned_free(sends);
+	free(packing);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(engines_of_one_process_know_nothing_of_each_other, temp_store_setup,
+						temp_store_teardown),
+		cmocka_unit_test_setup_teardown(a_key_is_answered_once_on_every_kind_of_store, temp_store_setup,
+						temp_store_teardown),
+		cmocka_unit_test(a_waiting_receiver_is_served_by_its_own_engine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* The history, and pages of it. */
+#include "conformance.h"
+
+enum { KIND_PLAIN = 1, KIND_RANGE = 22, KIND_AGENT = 30, KIND_NOTE = 32, KIND_WORD = 38, ROWS = 16 };
+
+#define BIT(kind) (UINT64_C(1) << (kind))
+
+static int64_t add(struct temp_store *t, struct event_row e)
+{
+	if (e.space == 0)
+		e.space = t->space;
+	if (e.kind == 0)
+		e.kind = KIND_PLAIN;
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	return e.id;
+}
+
+/* The ids of a page, as text. */
+static const char *page(struct temp_store *t, struct event_filter filter, int64_t after, int64_t until, size_t max)
+{
+	struct event_row rows[ROWS];
+	struct buf text;
+	const char *result;
+	size_t n = 99;
+
+	buf_init(&text, 4096);
+	must(store_event_page(t->c, &filter, after, until, max, &t->arena, rows, &n));
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&text, "%s%lld", i ? " " : "", (long long)rows[i].id);
+	result = arena_cstr(&t->arena, buf_str(&text));
+	buf_release(&text);
+	return result;
+}
+
+static void a_page_is_a_stretch_of_the_history_in_either_order(void **state)
+{
+	struct temp_store *t = *state;
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(add(t, (struct event_row){.at_ms = T0 + i}), i + 1);
+	assert_string_equal(page(t, (struct event_filter){0}, 0, 100, ROWS), "1 2 3 4 5 6");
+	assert_string_equal(page(t, (struct event_filter){0}, 2, 5, ROWS), "3 4 5");
+	assert_string_equal(page(t, (struct event_filter){0}, 2, 5, 2), "3 4");
+	assert_string_equal(page(t, (struct event_filter){.newest_first = true}, 2, 5, 2), "5 4");
+	assert_string_equal(page(t, (struct event_filter){0}, 6, 100, ROWS), "");
+}
+
+static void a_filter_holds_what_it_says(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+
+	add(t, (struct event_row){.handoff = 7, .envelope = 3, .actor = STR("ann")});				/* 1 */
+	add(t, (struct event_row){.handoff = 8, .envelope = 3, .actor = STR("ben")});				/* 2 */
+	add(t, (struct event_row){.handoff = 7, .envelope = 4, .space = other, .actor = STR("ann")});		/* 3 */
+	add(t, (struct event_row){.kind = KIND_RANGE, .memory = 10, .value = {10, 20}});			/* 4 */
+	add(t, (struct event_row){.kind = 23, .memory = 15, .value = {0, 99}});					/* 5 */
+	add(t, (struct event_row){.kind = KIND_AGENT, .agent = STR("docs")});					/* 6 */
+	add(t, (struct event_row){.kind = KIND_NOTE, .note = STR("docs"), .agent = STR("ann")});		/* 7 */
+	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docs are late"), .agent = STR("ann")});	/* 8 */
+	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docsish"), .handoff = 7});			/* 9 */
+	assert_string_equal(page(t, (struct event_filter){.space = other}, 0, 100, ROWS), "3");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7}, 0, 100, ROWS), "1 9");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7, .newest_first = true}, 0,
+				 100, ROWS), "9 1");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, 100, ROWS), "1 2");
+	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1 3");
+	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(23) | BIT(KIND_AGENT)}, 0, 100, ROWS), "5 6");
+	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(63)}, 0, 100, ROWS), "");
+	assert_string_equal(page(t, (struct event_filter){.memory = 15, .range_kinds = BIT(KIND_RANGE)}, 0, 100,
+				 ROWS), "4 5");
+	assert_string_equal(page(t, (struct event_filter){.memory = 21, .range_kinds = BIT(KIND_RANGE)}, 0, 100,
+				 ROWS), "");
+	assert_string_equal(page(t, (struct event_filter){.name = STR("docs"), .agent_kinds = BIT(KIND_AGENT),
+							  .note_kinds = BIT(KIND_NOTE),
+							  .word_kinds = BIT(KIND_WORD)}, 0, 100, ROWS), "6 7 8");
+	assert_string_equal(page(t, (struct event_filter){.name = STR("docs")}, 0, 100, ROWS), "");
+}
+
+static int64_t add_event(struct temp_store *t, int64_t space, uint64_t handoff, int kind)
+{
+	struct event_row e = {.space = space, .at_ms = T0 + kind, .kind = kind, .handoff = handoff, .envelope = 3,
+			      .attempt = 2,
+			      .agent = STR("ann"), .note = STR("ü")};
+
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_commit(t->c));
+	return e.id;
+}
+
+static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), last = 77, first;
+	struct event_row e[8];
+	size_t n = 99;
+
+	must(store_event_last(t->c, &last));
+	assert_int_equal(last, 0);
+	first = add_event(t, t->space, 1, 11);
+	add_event(t, t->space, 2, 12);
+	add_event(t, other, 1, 13);
+	add_event(t, t->space, 0, 14);
+	last = add_event(t, t->space, 1, 15);
+	assert_true(last > first);
+	conformance_reopen(t);
+	must(store_events(t->c, 0, 0, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 5);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(e[i].kind, 11 + (int)i);
+	assert_int_equal(e[0].id, first);
+	assert_int_equal(e[0].space, t->space);
+	assert_int_equal(e[0].at_ms, T0 + 11);
+	assert_int_equal(e[0].handoff, 1);
+	assert_int_equal(e[0].envelope, 3);
+	assert_int_equal(e[0].attempt, 2);
+	assert_str(e[0].agent, "ann");
+	assert_null(e[0].actor.p);
+	assert_str(e[0].note, "ü");
+	must(store_events(t->c, t->space, 0, 0, 3, &t->arena, e, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(e[2].kind, 14);
+	must(store_events(t->c, t->space, 0, e[2].id, 3, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(e[0].kind, 15);
+	must(store_events(t->c, t->space, 1, 0, 8, &t->arena, e, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(e[0].kind, 11);
+	assert_int_equal(e[1].kind, 15);
+	must(store_events(t->c, t->space, 1, first, 8, &t->arena, e, &n));
+	assert_int_equal(n, 1);
+	must(store_event_last(t->c, &first));
+	assert_int_equal(first, last);
+}
+
+static void the_last_event_before_a_time_is_found(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 99;
+
+	must(store_event_before(t->c, T0, &id));
+	assert_int_equal(id, 0);
+	for (int i = 0; i < 100; i++)
+		add(t, (struct event_row){.at_ms = T0 + i / 3 * 10});
+	for (int i = 0; i <= 34; i++) {
+		must(store_event_before(t->c, T0 + i * 10, &id));
+		assert_int_equal(id, i * 3 < 100 ? i * 3 : 100);
+	}
+	must(store_event_before(t->c, T0 - 1, &id));
+	assert_int_equal(id, 0);
+	must(store_event_before(t->c, INT64_MAX, &id));
+	assert_int_equal(id, 100);
+}
+
+static const struct CMUnitTest events[] = {
+	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
+	with_engine(a_filter_holds_what_it_says),
+	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
+	with_engine(the_last_event_before_a_time_is_found),
+};
+
+CONFORMANCE_PART(events);

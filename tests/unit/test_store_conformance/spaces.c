@@ -1,0 +1,128 @@
+/* Spaces. */
+#include "conformance.h"
+
+static int64_t count(struct store_conn *c, int64_t space)
+{
+	int64_t n = -1;
+
+	must(store_space_count(c, space, &n));
+	return n;
+}
+
+static void a_space_is_found_by_its_name_once_it_was_made(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = temp_space(t, "other"), found = 0;
+
+	must(store_space_find(t->c, STR("other"), &found));
+	assert_int_equal(found, id);
+	assert_int_not_equal(id, t->space);
+	assert_int_equal(count(t->c, id), 0);
+}
+
+static void an_unknown_space_is_not_found(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 77;
+
+	assert_int_equal(store_space_find(t->c, STR("nowhere"), &id), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR(""), &id), STORE_NOT_FOUND);
+	assert_int_equal(store_space_find(t->c, STR("defaul"), &id), STORE_NOT_FOUND);
+	assert_int_equal(id, 77);
+}
+
+static void a_space_cannot_be_made_twice(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t id = 77, found;
+
+	must(store_begin(t->c));
+	assert_int_equal(store_space_create(t->c, STR("default"), T0, &id), STORE_EXISTS);
+	assert_int_equal(id, 77);
+	must(store_space_create(t->c, STR("another"), T0, &id));
+	must(store_commit(t->c));
+	must(store_space_find(t->c, STR("default"), &found));
+	assert_int_equal(found, t->space);
+	must(store_space_find(t->c, STR("another"), &found));
+	assert_int_equal(found, id);
+}
+
+static void spaces_are_listed_in_order_and_in_pieces_with_what_they_hold(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t second = temp_space(t, "second"), third = temp_space(t, "third");
+	struct store_conn *reader;
+	struct space_row rows[4];
+	size_t n = 77;
+
+	temp_insert(t, second, "one");
+	temp_insert(t, second, "two");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, second, 1, T0));
+	must(store_commit(t->c));
+	reader = conformance_open(t, STORE_READ);
+	must(store_spaces(reader, 0, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 3);
+	assert_str(rows[0].name, "default");
+	assert_str(rows[1].name, "second");
+	assert_str(rows[2].name, "third");
+	assert_int_equal(rows[1].id, second);
+	assert_int_equal(rows[1].memories, 1);
+	assert_int_equal(rows[1].created_at_ms, T0);
+	assert_int_equal(rows[2].memories, 0);
+	must(store_spaces(reader, second, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(rows[0].id, third);
+	must(store_spaces(reader, 0, 2, &t->arena, rows, &n));
+	assert_int_equal(n, 2);
+	must(store_spaces(reader, third, 4, &t->arena, rows, &n));
+	assert_int_equal(n, 0);
+	store_close(reader);
+	/* The writer sees its own transaction. */
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, second, 2, T0));
+	must(store_spaces(t->c, 0, 4, &t->arena, rows, &n));
+	assert_int_equal(rows[1].memories, 0);
+	store_rollback(t->c);
+}
+
+static void a_space_keeps_its_policy(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), guard = 77;
+
+	must(store_space_guard(t->c, t->space, &guard));
+	assert_int_equal(guard, 0);
+	must(store_begin(t->c));
+	must(store_space_set_guard(t->c, t->space, 2));
+	assert_int_equal(store_space_set_guard(t->c, other + 1, 2), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	must(store_space_guard(t->c, t->space, &guard));
+	assert_int_equal(guard, 2);
+	must(store_space_guard(t->c, other, &guard));
+	assert_int_equal(guard, 0);
+	assert_int_equal(store_space_guard(t->c, other + 1, &guard), STORE_NOT_FOUND);
+}
+
+static void a_space_has_its_name(void **state)
+{
+	struct temp_store *t = *state;
+	struct str name = STR("untouched");
+
+	assert_int_equal(store_space_name(t->c, t->space + 1, &t->arena, &name), STORE_NOT_FOUND);
+	assert_str(name, "untouched");
+	must(store_space_name(t->c, t->space, &t->arena, &name));
+	assert_str(name, "default");
+}
+
+static const struct CMUnitTest spaces[] = {
+	with_engine(a_space_is_found_by_its_name_once_it_was_made),
+	with_engine(an_unknown_space_is_not_found),
+	with_engine(a_space_cannot_be_made_twice),
+	with_engine(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
+	with_engine(a_space_keeps_its_policy),
+	with_engine(a_space_has_its_name),
+};
+
+CONFORMANCE_PART(spaces);
