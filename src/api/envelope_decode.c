@@ -1,6 +1,8 @@
 #include "api/envelope_decode.h"
 
 #include "api/decode.h"
+#include "api/describe/shapes.h"
+#include "api/translate.h"
 #include "core/delivery/agent.h"
 #include "core/memory/mention.h"
 #include "core/envelope/repack.h"
@@ -67,51 +69,6 @@ static enum problem_code read_objects(const struct json *obj, const char *name, 
 	return code;
 }
 
-/* Ids as a list of texts; each may also be a range ("ms-4821 through ms-4825"). */
-static enum problem_code read_refs(struct call *call, const struct json *obj, const char *name, struct handoff_draft *d)
-{
-	const struct json *list = NULL;
-	struct mention_list ids = {0};
-	enum problem_code code = decode_array(obj, name, HANDOFF_REFS_MAX, &list, &call->op->problem);
-
-	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
-		size_t before = ids.count;
-
-		struct memory_id id;
-		bool is_one = list->items[i].type == JSON_STRING && memory_id_parse(list->items[i].s, &id);
-
-		if (is_one)
-			mention_add(&ids, id, call->op->arena);
-		else if (list->items[i].type == JSON_STRING)
-			mention_collect(&ids, list->items[i].s, call->op->arena);
-		if (!is_one && ids.count == before) {
-			code = call_refuse(call, P_INVALID_FIELD, NULL, "not an id of a memory; expected ids "
-					   "as in ms-4821");
-			problem_prefix(&call->op->problem, name, i);
-		}
-	}
-	if (code == P_OK && ids.truncated)
-		code = call_refuse(call, P_TOO_LARGE, name, "%s names more than %d memories", name,
-				   MENTION_MAX);
-	d->refs = ids.ids;
-	d->ref_count = ids.count;
-	return code;
-}
-
-/* Each names the decision that it resolves. */
-static enum problem_code check_resolved(const struct json *list, struct problem *p)
-{
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (decode_member(&list->items[i], "decision"))
-			continue;
-		problem_set(p, P_MISSING_FIELD, "decision", "decision is missing; it is the open decision that was "
-			    "made");
-		problem_prefix(p, "resolved_decisions", i);
-		return p->code;
-	}
-	return P_OK;
-}
-
 static enum problem_code read_parent(const struct json *obj, const char *name, uint64_t *ret, struct problem *p)
 {
 	struct str text = STR_NULL;
@@ -134,76 +91,9 @@ static enum problem_code read_strategy(const struct json *obj, struct handoff_dr
 	return code;
 }
 
-/* Whose memories may come along by relevance. */
-static enum problem_code read_scope(const struct json *obj, struct handoff_draft *d, struct problem *p)
-{
-	struct str name = STR_NULL;
-	enum problem_code code = decode_str(obj, "scope", 0, 64, &name, p);
-
-	if (code == P_OK && name.p && !str_is(name, "task") && !str_is(name, "space"))
-		code = problem_set(p, P_INVALID_FIELD, "scope", "scope is \"%.*s\"; expected task (memories of this "
-				   "task and those without one) or space (those of other tasks, too)", STR_ARG(name));
-	d->whole_space = code == P_OK && str_is(name, "space");
-	return code;
-}
-
 static enum problem_code require(struct str value, const char *name, const char *what, struct problem *p)
 {
 	return value.p ? P_OK : problem_set(p, P_MISSING_FIELD, name, "%s is missing; %s", name, what);
-}
-
-/* --- agent_handoff's arguments --- */
-
-static const char *const request_fields[] = {
-	"from", "target_agent", "task_summary", "include_recent", "include_pins", "constraints", "execution_history",
-	"expected_output", "intent", "state", "open_decisions", "resolved_decisions", "parent", "task", "strategy",
-	"refs", "max_hops", "waive", "dry_run", "tokenizer", "scope", NULL,
-};
-
-static void warn_unknown_of_items(struct call *call, const struct json *list, const char *const *known,
-				  const char *name)
-{
-	for (uint32_t i = 0; list->type == JSON_ARRAY && i < list->count; i++)
-		call_warn_unknown_members(call, &list->items[i], known,
-					  arena_printf(call->op->arena, "%s[%u].", name, i).p);
-}
-
-static enum problem_code read_request(struct call *call, const struct json *b, struct packing *in)
-{
-	static const char *const waive_fields[] = {"key", "reason", NULL};
-	static const char *const decision_fields[] = {"decision", "outcome", NULL};
-	struct handoff_draft *d = &in->draft;
-	struct problem *p = &call->op->problem;
-	enum problem_code code;
-
-	call_warn_unknown_members(call, b, request_fields, "");
-	if ((code = read_agent(b, "from", &d->from, p)) != P_OK ||
-	    (code = read_agent(b, "target_agent", &d->to, p)) != P_OK ||
-	    (code = require(d->to, "target_agent", "it is who gets the work", p)) != P_OK ||
-	    (code = decode_str(b, "task_summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
-	    (code = require(d->summary, "task_summary", "it says what the receiver is to accomplish", p)) != P_OK ||
-	    (code = decode_str(b, "intent", 1, HANDOFF_TEXT_MAX, &d->intent, p)) != P_OK ||
-	    (code = decode_str(b, "state", 1, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
-	    (code = decode_str(b, "task", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
-	    (code = d->task.p ? decode_check_name(d->task, "task", TASK_NAME_MAX, p) : P_OK) != P_OK ||
-	    (code = decode_int(b, "include_recent", 0, HANDOFF_RECENT_MAX, &d->include_recent, p)) != P_OK ||
-	    (code = decode_bool(b, "include_pins", &d->include_pins, p)) != P_OK ||
-	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
-	    (code = read_objects(b, "execution_history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
-	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
-	    (code = read_tree(b, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
-	    (code = read_objects(b, "resolved_decisions", HANDOFF_DECISIONS_MAX, &d->resolved_decisions, p)) != P_OK ||
-	    (code = check_resolved(&d->resolved_decisions, p)) != P_OK ||
-	    (code = read_objects(b, "waive", HANDOFF_DECISIONS_MAX, &d->waive, p)) != P_OK ||
-	    (code = read_parent(b, "parent", &in->parent, p)) != P_OK || (code = read_strategy(b, d, p)) != P_OK ||
-	    (code = decode_int(b, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
-	    (code = decode_bool(b, "dry_run", &in->dry_run, p)) != P_OK ||
-	    (code = decode_str(b, "tokenizer", 1, 64, &in->tokenizer, p)) != P_OK ||
-	    (code = read_scope(b, d, p)) != P_OK)
-		return code;
-	warn_unknown_of_items(call, &d->waive, waive_fields, "waive");
-	warn_unknown_of_items(call, &d->resolved_decisions, decision_fields, "resolved_decisions");
-	return read_refs(call, b, "refs", d);
 }
 
 /* --- Version 1, and version 2 as a whole --- */
@@ -326,26 +216,15 @@ static enum problem_code read_v1(struct call *call, const struct json *b, struct
 	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
 					    "from", "context", "extensions", "parent", "envelope_id",
 					    "digest", NULL};
-	struct handoff_draft *d = &in->draft;
-	struct problem *p = &call->op->problem;
+	struct shape_reader reader = translate_reader(call);
 	enum problem_code code;
 
-	d->include_recent = 0;
-	d->extensions = keep_unknown(call, b, known, STR("v1"));
-	if ((code = read_agent(b, "target", &d->to, p)) != P_OK ||
-	    (code = require(d->to, "target", "it is who gets the work", p)) != P_OK ||
-	    (code = read_agent(b, "from", &d->from, p)) != P_OK ||
-	    (code = decode_str(b, "summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
-	    (code = require(d->summary, "summary", "it says what the receiver is to accomplish", p)) != P_OK ||
-	    (code = decode_str(b, "context", 0, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
-	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
-	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK)
-		return code;
-	if (d->state.n == 0)
-		d->state = STR_NULL;
+	reader.warn = NULL;
+	in->draft.include_recent = 0;
+	in->draft.extensions = keep_unknown(call, b, known, STR("v1"));
 	in->is_v1 = true;
-	code = read_v1_parent(b, in, p);
-	return code == P_OK ? read_refs(call, b, "memory_ids", d) : code;
+	code = shape_read(&shape_envelope_1_input, b, "", in, &reader);
+	return code == P_OK ? read_v1_parent(b, in, &call->op->problem) : code;
 }
 
 static struct str item_id(const struct json *item)
@@ -477,6 +356,7 @@ enum problem_code envelope_decode(struct call *call, const struct json *body, st
 {
 	const struct json *v1 = json_get(body, "version"), *v2 = json_get(body, "envelope_version");
 	struct packing in = {.draft = {.include_recent = 20, .include_pins = true}};
+	struct shape_reader reader = translate_reader(call);
 	enum problem_code code;
 
 	if (v2 && v2->type == JSON_STRING && str_is(v2->s, ENVELOPE_VERSION))
@@ -488,7 +368,7 @@ enum problem_code envelope_decode(struct call *call, const struct json *body, st
 	else if (v1)
 		code = unsupported(call, v1);
 	else
-		code = read_request(call, body, &in);
+		code = shape_read(&shape_pack, body, "", &in, &reader);
 	if (code != P_OK)
 		return code;
 	if (in.draft.from.p == NULL)

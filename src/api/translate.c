@@ -16,6 +16,13 @@ static void warn_unknown(void *ctx, struct str field)
 	call_warn_unknown(ctx, field);
 }
 
+struct shape_reader translate_reader(struct call *call)
+{
+	return (struct shape_reader){
+		.arena = call->op->arena, .problem = &call->op->problem, .warn = warn_unknown, .ctx = call,
+	};
+}
+
 static enum problem_code read_address(struct call *call, const struct description *d)
 {
 	enum problem_code code = P_OK;
@@ -58,9 +65,7 @@ static enum problem_code read_body(struct call *call, const struct description *
 
 static enum problem_code read_request(struct call *call, const struct description *d)
 {
-	struct shape_reader reader = {
-		.arena = call->op->arena, .problem = &call->op->problem, .warn = warn_unknown, .ctx = call,
-	};
+	struct shape_reader reader = translate_reader(call);
 	enum problem_code code;
 
 	if (d->defaults)

@@ -4,7 +4,10 @@
 #define SPINE_API_TRANSLATE_H
 
 #include "api/call.h"
+#include "api/describe/read.h"
 
+/* What reads the call by its description, and warns of what is not known. */
+struct shape_reader translate_reader(struct call *call);
 /* Fills in the operation: defaults, address, query, body, wait; then what the route adds. */
 enum problem_code translate_decode(struct call *call);
 /* Writes the reply: by the route, or by the description. */

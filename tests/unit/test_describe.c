@@ -44,7 +44,8 @@ static void check_shape(const struct shape *s, const char *where, int depth)
 {
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
 		check_field(f, where, depth);
-		assert_true(f->type == TYPE_INCLUDE || shape_find(s, f->name) == f);	/* no name stands twice */
+		/* No name stands twice. */
+		assert_true(f->type == TYPE_INCLUDE || f->is_prefix || shape_find(s, f->name) == f);
 	}
 }
 

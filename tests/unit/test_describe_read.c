@@ -337,13 +337,60 @@ static void pieces_of_an_address_are_read_and_what_is_no_id_is_not_found(void **
 
 /* --- Queries --- */
 
+struct listed {
+	const struct memory_id *ids;
+	size_t count;
+	struct part *parts;
+	size_t part_count;
+	bool is_last;
+};
+
+static void lists_become_pointers_and_items_begin_with_their_defaults(void **state)
+{
+	static const struct part usual = {.label = {"usual", 5}};
+	static const struct shape item = {
+		.fields = part_fields, .size = sizeof(struct part), .noun = "a part", .is_input = true,
+		.defaults = &usual,
+	};
+	static const char *const ends[] = {"first", "last", NULL};
+	static const struct words words = {.list = ends};
+	static const struct field fields[] = {
+		FIELD_MEMORY_IDS("ids", struct listed, ids, count, 9, "Memories."),
+		FIELD_SHAPES("parts", struct listed, parts, part_count, 9, &item, "Parts."),
+		FIELD_ENUM("end", struct listed, is_last, &words, 0, "Which end."),
+		FIELDS_END,
+	};
+	static const struct shape listed = {.fields = fields, .size = sizeof(struct listed), .is_input = true};
+	struct test *t = *state;
+	struct listed in = {0};
+
+	assert_int_equal(read_as(t, &listed, "{\"ids\":[\"ms-4\",\"ms-5@2\"],\"end\":\"last\",\"parts\":"
+				 "[{\"size\":1},{\"size\":2,\"label\":\"own\"}]}", &in), P_OK);
+	assert_true(in.count == 2 && in.ids[0].num == 4 && in.ids[1].version == 2 && in.is_last);
+	assert_true(in.part_count == 2 && str_is(in.parts[0].label, "usual") && str_is(in.parts[1].label, "own"));
+	assert_int_equal(read_as(t, &listed, "{\"parts\":[{\"size\":1},null]}", &in), P_INVALID_FIELD);
+	assert_string_equal(t->problem.detail, "a part is null; expected an object");
+	assert_string_equal(t->problem.field, "parts[1]");
+}
+
 struct asked {
 	bool flag;
 	int64_t limit, wait_ms, at_ms;
 	enum colour colour, plain;
 	uint64_t envelope;
 	struct str key;
+	struct str extra, extra_value;
 };
+
+static enum problem_code read_extra(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct asked *in = into;
+
+	(void)r;
+	in->extra = f->name;
+	in->extra_value = value->s;
+	return P_OK;
+}
 
 static const struct field asked_fields[] = {
 	FIELD_TEXT("key", struct asked, key, 1, 0, "A key.", .required = "it is a key"),
@@ -354,6 +401,7 @@ static const struct field asked_fields[] = {
 	FIELD_ENUM("colour", struct asked, colour, &colours, 0, "A colour.", .expected = "expected red, green or blue"),
 	FIELD_ENUM("plain", struct asked, plain, &colours, 0, "A colour.", .refusal = "is no colour"),
 	FIELD_ENVELOPE_ID("envelope_id", struct asked, envelope, "An envelope."),
+	DOC_TEXT("extra.", 0, 0, "Anything else.", .is_prefix = true, .read = read_extra),
 	FIELDS_END,
 };
 static const struct shape asked = {.fields = asked_fields, .size = sizeof(struct asked), .is_input = true};
@@ -427,6 +475,9 @@ static void a_list_warns_of_what_it_does_not_know_and_others_ignore_it(void **st
 	assert_int_equal(ask(t, QUERY_OPEN, "odd=1&key=k&key=l", &in), P_OK);
 	assert_string_equal(t->warned, "odd ");
 	assert_true(str_is(in.key, "l"));
+	assert_int_equal(ask(t, QUERY_OPEN, "extra.=1&extra.x=2", &in), P_OK);
+	assert_string_equal(t->warned, "extra. ");
+	assert_true(str_is(in.extra, "extra.x") && str_is(in.extra_value, "2"));
 }
 
 /* --- Writing --- */
@@ -493,6 +544,40 @@ static void what_is_not_set_is_null_or_absent_as_the_field_says(void **state)
 			    "{\"always\":\"a\",\"nullable\":\"b\",\"maybe\":\"c\",\"number\":0,"
 			    "\"first\":\"1970-01-01T00:00:01.000Z\",\"at\":\"1970-01-01T00:00:01.000Z\","
 			    "\"id\":\"env-7\"}");
+}
+
+struct around {
+	const struct part *part, *members;
+	struct str word, id;
+	bool has_size;
+	int64_t size;
+	struct part *list;
+	size_t list_count;
+};
+
+static void what_a_pointer_or_a_bool_says_is_not_there_is_not_written(void **state)
+{
+	static const struct field fields[] = {
+		FIELD_SHAPE_AT("part", struct around, part, &part, "A part.", MAYBE),
+		FIELD_INCLUDE_AT(struct around, members, &part),
+		FIELD_WORD("word", struct around, word, &colours, "A word.", NULLABLE),
+		FIELD_TOLD(TYPE_MEMORY_REF, "id", struct around, id, "An id."),
+		FIELD_INT("all", struct around, size, 0, 9, "A number.", MAYBE, .unset = -1,
+			  .given = INTO(struct around, has_size)),
+		FIELD_SHAPES("list", struct around, list, list_count, 0, &part, "A list.", MAYBE,
+			     .given = INTO(struct around, has_size)),
+		FIELDS_END,
+	};
+	static const struct shape around = {.fields = fields, .size = sizeof(struct around)};
+	const struct part one = {3, STR("l")};
+	struct test *t = *state;
+
+	assert_string_equal(written(t, &around, &(struct around){.id = STR("ms-1@2")}, NULL).p,
+			    "{\"word\":null,\"id\":\"ms-1@2\"}");
+	assert_string_equal(written(t, &around, &(struct around){.part = &one, .members = &one, .word = STR("red"),
+								 .id = STR("ms-1"), .has_size = true}, NULL).p,
+			    "{\"part\":{\"size\":3,\"label\":\"l\"},\"size\":3,\"label\":\"l\",\"word\":\"red\","
+			    "\"id\":\"ms-1\",\"all\":0,\"list\":[]}");
 }
 
 static void a_forgotten_memory_is_written_without_what_it_said(void **state)
@@ -579,6 +664,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_reads_back_the_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_set_is_null_or_absent_as_the_field_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(lists_become_pointers_and_items_begin_with_their_defaults, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_a_pointer_or_a_bool_says_is_not_there_is_not_written, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_forgotten_memory_is_written_without_what_it_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(handoffs_and_events_are_written_as_the_routes_write_them, setup,
 						teardown),

@@ -2,7 +2,8 @@
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
 #include "core/delivery/agent.h"
-#include "core/envelope/assemble.h"
+#include "core/memory/mention.h"
+#include "engine/envelope/pack.h"
 
 enum { TASK_NAME_MAX = 128, WAIVE_REASON_MAX = 2048 };
 
@@ -40,100 +41,168 @@ static enum problem_code read_resolved(const struct field *f, const struct json 
 	return code;
 }
 
+/* Any number of them: what there may be in the end is said when all of the chain is known. */
+static enum problem_code read_unbounded(const struct field *f, const struct json *value, void *into,
+					struct shape_reader *r)
+{
+	struct field unbounded = *f;
+
+	unbounded.max = 0;
+	return field_read(&unbounded, value, into, r);
+}
+
+/* One id, or a range ("ms-4821 through ms-4825"). */
+static bool collect(struct mention_list *ids, const struct json *item, struct arena *arena)
+{
+	struct memory_id id;
+	size_t before = ids->count;
+
+	if (item->type != JSON_STRING)
+		return false;
+	if (memory_id_parse(item->s, &id)) {
+		mention_add(ids, id, arena);
+		return true;
+	}
+	mention_collect(ids, item->s, arena);
+	return ids->count > before;
+}
+
+static enum problem_code read_refs(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
+{
+	struct handoff_draft *d = &((struct packing *)into)->draft;
+	struct mention_list ids = {0};
+	enum problem_code code = field_read(f, value, into, r);
+
+	for (uint32_t i = 0; code == P_OK && i < value->count; i++) {
+		if (collect(&ids, &value->items[i], r->arena))
+			continue;
+		code = problem_set(r->problem, P_INVALID_FIELD, NULL,
+				   "not an id of a memory; expected ids as in ms-4821");
+		problem_prefix(r->problem, f->name.p, i);
+	}
+	if (code == P_OK && ids.truncated)
+		code = problem_set(r->problem, P_TOO_LARGE, f->name.p, "%s names more than %d memories", f->name.p,
+				   MENTION_MAX);
+	d->refs = ids.ids;
+	d->ref_count = ids.count;
+	return code;
+}
+
 static const struct field pack_fields[] = {
-	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.", .usually = "`Spine-Agent`",
-		 .docs = "who hands over"),
-	DOC_NAME("target_agent", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work",
-		 .docs = "who gets the work; `next` asks the [routes](#11-routes)"),
-	DOC_TEXT("task_summary", 1, HANDOFF_TEXT_MAX,
-		 "What the receiver is to accomplish, at most 256 KiB. Memories named in it are cited.",
-		 .required = "it says what the receiver is to accomplish",
-		 .docs = "what the receiver is to accomplish, at most 256 KiB"),
-	DOC_TEXT("intent", 1, HANDOFF_TEXT_MAX, "The user's own words. Set once, at the root.",
-		 .docs = "the user's own words. Set once, at the root (or at the first hop that has them), and "
-			 "inherited word for word; another text at a later hop is 409 `intent_conflict`"),
-	DOC_TEXT("state", 1, HANDOFF_TEXT_MAX, "Where the work stands; the parent's where absent.",
-		 .usually = "the parent's", .docs = "where the work stands"),
-	DOC_NAME("task", TASK_NAME_MAX, "A root's task; a new one where absent.",
-		 .docs = "a root's task; a new one, `task-17`, where it names none. Later hops have the root's; "
-			 "another one is 409 `task_conflict`"),
-	DOC_INT("include_recent", 0, HANDOFF_RECENT_MAX,
-		"Up to how many memories to add by relevance. What is less relevant than a floor stays behind.",
-		.otherwise = "20",
-		.docs = "up to how many memories to add by relevance, 0 to 500: those that are less relevant than 1/13 "
-			"(0.077) stay behind. The rarest words of the summary find them, as many as stand together in "
-			"49,152 memories, but at least three (in a small space all of them), and all of its words rank "
-			"what they find. Of a summary or intent of more than 4,096 bytes the first and the last 2,048 "
-			"are searched with"),
-	DOC_BOOL("include_pins", "Add what is pinned.", .otherwise = "true",
-		 .docs = "add what is pinned in this task, and what is pinned without a task, which is for the whole "
-			 "space"),
-	DOC_OBJECT("constraints", "Key to value of any type. max_tokens is the budget.", .usually = "`{}`",
-		   .docs = "key → value of any JSON type"),
-	DOC_OBJECTS("execution_history", HANDOFF_HISTORY_MAX, "Appended to the parent's.", .usually = "`[]`",
-		    .items = STEPS,
-		    .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to the "
-			    "parent's; entries that are there already are not doubled. One without `at` gets the time "
-			    "of the envelope"),
-	DOC_OBJECT("expected_output", "format, length, schema, criteria, and whatever else the receiver should know.",
-		   .usually = "`{}`",
-		   .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),
-	DOC_ARRAY("open_decisions", HANDOFF_DECISIONS_MAX, "Appended to the parent's.", .usually = "`[]`"),
-	DOC_OBJECTS("waive", HANDOFF_DECISIONS_MAX, "Inherited constraints that no longer hold.", .shape = &waiver,
-		    .usually = "`[]`",
-		    .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold"),
-	DOC_OBJECTS("resolved_decisions", HANDOFF_DECISIONS_MAX, "Taken off the open ones and put into the history.",
-		    .shape = &resolved, .read = read_resolved, .usually = "`[]`",
-		    .docs = "`[{\"decision\",\"outcome\"}]`: takes an open decision off the list and puts it into the "
-			    "history"),
-	DOC_ENVELOPE_ID("parent", "The envelope that this one continues; none makes a root.",
-			.docs = "the envelope that this one continues (`env-17`); none makes a root"),
-	DOC_ENUM("strategy", &words_strategy, 64, "What is kept where not all fits.", .otherwise = "'priority'",
-		 .docs = "`priority`, `full`, `summary`, `lazy`, see below"),
-	DOC_INT("max_hops", 1, HANDOFF_HOPS_MAX,
-		"The parent's, or 12, where absent; a later hop can only lower it.",
-		.usually = "the parent's, or 12",
-		.docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`, and the last "
-			"envelope of the chain is parked (`handoff` in the problem)"),
-	DOC_BOOL("dry_run", "true: answer without storing.", .otherwise = "false", .docs = "answer without storing"),
-	DOC_TEXT("tokenizer", 1, 64, "The receiver's, or o200k_base, where absent.", .words = &words_tokenizer,
-		 .usually = "the receiver's, or `o200k_base`", .docs = "in which tokens are counted"),
-	DOC_ENUM("scope", &words_scope, 64,
-		 "Whose memories may be added by relevance: task, those of this task and those without one; space, "
-		 "those of other tasks, too.", .otherwise = "'task'",
-		 .expected = "expected task (memories of this task and those without one) or space (those of other "
-			     "tasks, too)",
-		 .docs = "whose memories may be added by relevance: `task`, those of this task and those without one; "
-			 "`space`, those of other tasks, too. It holds for this hop and is not inherited. Anything "
-			 "else is 422"),
+	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.",
+		   .usually = "`Spine-Agent`", .docs = "who hands over"),
+	FIELD_NAME("target_agent", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
+		   .required = "it is who gets the work",
+		   .docs = "who gets the work; `next` asks the [routes](#11-routes)"),
+	FIELD_TEXT("task_summary", struct packing, draft.summary, 1, HANDOFF_TEXT_MAX,
+		   "What the receiver is to accomplish, at most 256 KiB. Memories named in it are cited.",
+		   .required = "it says what the receiver is to accomplish",
+		   .docs = "what the receiver is to accomplish, at most 256 KiB"),
+	FIELD_TEXT("intent", struct packing, draft.intent, 1, HANDOFF_TEXT_MAX,
+		   "The user's own words. Set once, at the root.",
+		   .docs = "the user's own words. Set once, at the root (or at the first hop that has them), and "
+			   "inherited word for word; another text at a later hop is 409 `intent_conflict`"),
+	FIELD_TEXT("state", struct packing, draft.state, 1, HANDOFF_TEXT_MAX,
+		   "Where the work stands; the parent's where absent.", .usually = "the parent's",
+		   .docs = "where the work stands"),
+	FIELD_NAME("task", struct packing, draft.task, TASK_NAME_MAX, "A root's task; a new one where absent.",
+		   .docs = "a root's task; a new one, `task-17`, where it names none. Later hops have the root's; "
+			   "another one is 409 `task_conflict`"),
+	FIELD_INT("include_recent", struct packing, draft.include_recent, 0, HANDOFF_RECENT_MAX,
+		  "Up to how many memories to add by relevance. What is less relevant than a floor stays behind.",
+		  .otherwise = "20",
+		  .docs = "up to how many memories to add by relevance, 0 to 500: those that are less relevant than "
+			  "1/13 (0.077) stay behind. The rarest words of the summary find them, as many as stand "
+			  "together in 49,152 memories, but at least three (in a small space all of them), and all of "
+			  "its words rank what they find. Of a summary or intent of more than 4,096 bytes the first "
+			  "and the last 2,048 are searched with"),
+	FIELD_BOOL("include_pins", struct packing, draft.include_pins, "Add what is pinned.", .otherwise = "true",
+		   .docs = "add what is pinned in this task, and what is pinned without a task, which is for the whole "
+			   "space"),
+	FIELD_OBJECT("constraints", struct packing, draft.constraints,
+		     "Key to value of any type. max_tokens is the budget.", .usually = "`{}`",
+		     .docs = "key → value of any JSON type"),
+	FIELD_OBJECTS("execution_history", struct packing, draft.history, HANDOFF_HISTORY_MAX,
+		      "Appended to the parent's.", .usually = "`[]`", .items = STEPS,
+		      .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to "
+			      "the parent's; entries that are there already are not doubled. One without `at` gets the "
+			      "time of the envelope"),
+	FIELD_OBJECT("expected_output", struct packing, draft.expected_output,
+		     "format, length, schema, criteria, and whatever else the receiver should know.", .usually = "`{}`",
+		     .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),
+	FIELD_ARRAY("open_decisions", struct packing, draft.open_decisions, HANDOFF_DECISIONS_MAX,
+		    "Appended to the parent's.", .read = read_unbounded, .usually = "`[]`"),
+	FIELD_OBJECTS("waive", struct packing, draft.waive, HANDOFF_DECISIONS_MAX,
+		      "Inherited constraints that no longer hold.", .shape = &waiver, .usually = "`[]`",
+		      .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold"),
+	FIELD_OBJECTS("resolved_decisions", struct packing, draft.resolved_decisions, HANDOFF_DECISIONS_MAX,
+		      "Taken off the open ones and put into the history.", .shape = &resolved, .read = read_resolved,
+		      .usually = "`[]`",
+		      .docs = "`[{\"decision\",\"outcome\"}]`: takes an open decision off the list and puts it into "
+			      "the history"),
+	FIELD_ENVELOPE_ID("parent", struct packing, parent, "The envelope that this one continues; none makes a root.",
+			  .docs = "the envelope that this one continues (`env-17`); none makes a root"),
+	FIELD_ENUM("strategy", struct packing, draft.strategy, &words_strategy, 64, "What is kept where not all fits.",
+		   .otherwise = "'priority'", .docs = "`priority`, `full`, `summary`, `lazy`, see below"),
+	FIELD_INT("max_hops", struct packing, draft.max_hops, 1, HANDOFF_HOPS_MAX,
+		  "The parent's, or 12, where absent; a later hop can only lower it.", .usually = "the parent's, or 12",
+		  .docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`, and the last "
+			  "envelope of the chain is parked (`handoff` in the problem)"),
+	FIELD_BOOL("dry_run", struct packing, dry_run, "true: answer without storing.", .otherwise = "false",
+		   .docs = "answer without storing"),
+	FIELD_TEXT("tokenizer", struct packing, tokenizer, 1, 64, "The receiver's, or o200k_base, where absent.",
+		   .words = &words_tokenizer, .usually = "the receiver's, or `o200k_base`",
+		   .docs = "in which tokens are counted"),
+	FIELD_ENUM("scope", struct packing, draft.whole_space, &words_scope, 64,
+		   "Whose memories may be added by relevance: task, those of this task and those without one; space, "
+		   "those of other tasks, too.", .otherwise = "'task'",
+		   .expected = "expected task (memories of this task and those without one) or space (those of other "
+			       "tasks, too)",
+		   .docs = "whose memories may be added by relevance: `task`, those of this task and those without "
+			   "one; `space`, those of other tasks, too. It holds for this hop and is not inherited. "
+			   "Anything else is 422"),
 	DOC_ARRAY("refs", HANDOFF_REFS_MAX, "Ids, or ranges as text: \"ms-4821 through ms-4825\".", .usually = "`[]`",
-		  .items = "'type':'string'",
+		  .read = read_refs, .items = "'type':'string'",
 		  .docs = "ids of memories, or ranges as text (`\"ms-4821 through ms-4825\"`)"),
 	FIELDS_END,
 };
 const struct shape shape_pack = {
 	.name = "Handoff", .says = "What the sender says of the work. null is the same as absent.",
-	.fields = pack_fields, .is_input = true,
+	.fields = pack_fields, .size = sizeof(struct packing), .is_input = true,
 };
 
 /* --- Whole envelopes --- */
 
+static enum problem_code read_context(const struct field *f, const struct json *value, void *into,
+				      struct shape_reader *r)
+{
+	enum problem_code code = field_read(f, value, into, r);
+
+	if (code == P_OK && value->s.n == 0)
+		((struct packing *)into)->draft.state = STR_NULL;
+	return code;
+}
+
 static const struct field envelope_1_fields[] = {
 	DOC_INT("version", 1, 1, "It says that this is one.", .schema = "'const':1", .required = "it is 1"),
-	DOC_NAME("target", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work"),
-	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
-	DOC_TEXT("summary", 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
-		 .required = "it says what the receiver is to accomplish"),
-	DOC_TEXT("context", 0, HANDOFF_TEXT_MAX, "Becomes the state of the work."),
-	DOC_OBJECT("constraints", "What must hold."),
-	DOC_OBJECTS("history", HANDOFF_HISTORY_MAX, "What was done before.", .items = STEPS),
-	DOC_ARRAY("memory_ids", HANDOFF_REFS_MAX, "Memories that go along.", .items = "'type':'string'"),
+	FIELD_NAME("target", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
+		   .required = "it is who gets the work"),
+	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
+	FIELD_TEXT("summary", struct packing, draft.summary, 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
+		   .required = "it says what the receiver is to accomplish"),
+	FIELD_TEXT("context", struct packing, draft.state, 0, HANDOFF_TEXT_MAX, "Becomes the state of the work.",
+		   .read = read_context),
+	FIELD_OBJECT("constraints", struct packing, draft.constraints, "What must hold."),
+	FIELD_OBJECTS("history", struct packing, draft.history, HANDOFF_HISTORY_MAX, "What was done before.",
+		      .items = STEPS),
+	DOC_ARRAY("memory_ids", HANDOFF_REFS_MAX, "Memories that go along.", .read = read_refs,
+		  .items = "'type':'string'"),
 	FIELDS_END,
 };
 const struct shape shape_envelope_1_input = {
 	.name = "Envelope1Input",
 	.says = "A version 1 envelope, from which a new one is packed. Fields that are not known are kept.",
-	.fields = envelope_1_fields, .is_input = true,
+	.fields = envelope_1_fields, .size = sizeof(struct packing), .is_input = true,
 };
 
 static const struct field envelope_2_task_fields[] = {

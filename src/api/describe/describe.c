@@ -24,8 +24,7 @@ const struct field *shape_find(const struct shape *s, struct str name)
 	for (const struct field *f = s->fields; f->type != TYPE_END && found == NULL; f++) {
 		if (f->type == TYPE_INCLUDE)
 			found = shape_find(f->shape, name);
-		else if (str_eq(f->name, name) ||
-			 (f->is_prefix && str_has_prefix(name, f->name) && name.n > f->name.n))
+		else if (f->is_prefix ? name.n > f->name.n && str_has_prefix(name, f->name) : str_eq(f->name, name))
 			found = f;
 	}
 	return found;

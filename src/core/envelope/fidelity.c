@@ -6,19 +6,6 @@
 
 #include <stdlib.h>
 
-static const char *const fate_names[] = {"kept", "added", "narrowed", "changed", "waived", "dropped"};
-static const char *const kind_names[] = {"intent", "constraint", "decision", "step", "memory"};
-
-const char *fidelity_fate_name(enum fidelity_fate fate)
-{
-	return fate_names[fate];
-}
-
-const char *fidelity_kind_name(enum fidelity_kind kind)
-{
-	return kind_names[kind];
-}
-
 static struct fidelity_item *add(struct fidelity *f, enum fidelity_kind kind, enum fidelity_fate fate, struct str key)
 {
 	struct fidelity_item *item = &f->items[f->count++];

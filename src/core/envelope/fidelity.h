@@ -5,6 +5,7 @@
 
 #include "core/envelope/envelope.h"
 
+/* Their words are in api/describe/words.c, in this order. */
 enum fidelity_fate { FATE_KEPT, FATE_ADDED, FATE_NARROWED, FATE_CHANGED, FATE_WAIVED, FATE_DROPPED };
 
 enum fidelity_kind { KIND_INTENT, KIND_CONSTRAINT, KIND_DECISION, KIND_STEP, KIND_REF };
@@ -27,9 +28,6 @@ struct fidelity {
 	size_t kept;			/* of them, those that are kept, narrowed, or waived with a reason */
 	double score;			/* kept / total; 1 where there was nothing */
 };
-
-const char *fidelity_fate_name(enum fidelity_fate fate);
-const char *fidelity_kind_name(enum fidelity_kind kind);
 
 /* Everything that is in one of them; borrows from both. */
 void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,

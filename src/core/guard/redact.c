@@ -13,17 +13,6 @@ const char *redact_policy_name(enum redact_policy policy)
 	return policy_names[policy];
 }
 
-bool redact_policy_parse(struct str name, enum redact_policy *ret)
-{
-	for (int i = 0; i < 3; i++) {
-		if (!str_is(name, policy_names[i]))
-			continue;
-		*ret = (enum redact_policy)i;
-		return true;
-	}
-	return false;
-}
-
 static bool contains_ignoring_case(struct str text, struct str part)
 {
 	for (size_t i = 0; i + part.n <= text.n; i++)

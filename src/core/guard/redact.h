@@ -12,7 +12,6 @@
 enum redact_policy { REDACT_OFF, REDACT_BLANK, REDACT_REFUSE };
 
 const char *redact_policy_name(enum redact_policy policy);	/* "off", "redact", "refuse" */
-bool redact_policy_parse(struct str name, enum redact_policy *ret);
 
 /* What the constraints and the space's policy ask for together. */
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space);
