@@ -295,7 +295,8 @@ const struct description describe_watch_events = {
 	.headers = INPUT(DOC_TEXT("Last-Event-ID", 0, 0, "Go on behind this event. Comes before after.",
 				  .schema = "'type':'string','pattern':'^[0-9]+$'")),
 	.query = INPUT(
-		FIELD_INT("after", struct event_list, after, 0, NO_MAX, "Go on behind this event; 0: from the first on.",
+		FIELD_INT("after", struct event_list, after, 0, NO_MAX,
+			  "Go on behind this event; 0: from the first on.",
 			  .read = read_after, NOT_AN_EVENT),
 		DOC_TEXT("types", 0, 0, "Beginnings of types without com.memoryspine., separated by commas: "
 			 "handoff.,breaker.opened", .read = read_types),

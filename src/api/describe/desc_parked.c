@@ -128,7 +128,8 @@ const struct description describe_discard = {
 	.summary = "Out of parked: for good",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events.",
-				  .required = "what is discarded is gone from the queue for good, and somebody will ask"),
+				  .required = "what is discarded is gone from the queue for good, and somebody will "
+					      "ask"),
 		       BY)},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
 	REFUSES(OUT_OF_PARKED), DECIDES,

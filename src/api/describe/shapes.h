@@ -19,6 +19,8 @@
 #define OUTPUT(...) &(const struct shape){.warns = true, FIELDS(__VA_ARGS__)}
 /* An object within another. */
 #define WITHIN(...) &(const struct shape){FIELDS(__VA_ARGS__)}
+/* The same for one that is written from a struct. */
+#define WITHIN_OF(s, ...) &(const struct shape){FIELDS(__VA_ARGS__), .size = sizeof(s)}
 #define COUNT(name, says, ...) DOC_INT(name, 0, NO_MAX, says, __VA_ARGS__)
 
 /* --- Pages --- */
