@@ -1,5 +1,6 @@
 #include "api/feed.h"
 
+#include "api/describe/write.h"
 #include "api/event_json.h"
 #include "api/reply.h"
 #include "base/clock.h"
@@ -116,7 +117,7 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 
 	buf_printf(out, "id: %lld\ndata: ", (long long)event->id);
 	json_writer_init(&w, out);
-	event_json_put(&w, event, space_name, arena);
+	shape_write_with(&shape_cloud_event, event, &(struct event_place){space_name, arena}, &w);
 	buf_puts(out, "\n\n");
 }
 

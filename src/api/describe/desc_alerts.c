@@ -126,7 +126,8 @@ const struct description describe_list_alerts = {
 	.says = "The newest first. The rules are those in force for the space, in every answer.",
 	.query = INPUT(
 		FIELD_ENUM("state", struct alert_list, wanted, &words_alert_state_asked, 0, "Which of them.",
-			   .read = read_wanted, .otherwise = "'firing'", .expected = "expected firing, resolved or all"),
+			   .read = read_wanted, .otherwise = "'firing'",
+			   .expected = "expected firing, resolved or all"),
 		DOC_INT("page_size", 1, LIST_SIZE_MAX,
 			"Where absent: 1000 of what fires, 100 where what is over was asked for."),
 		PAGE_TOKEN),
@@ -157,7 +158,8 @@ static void silences(void *op)
 	FIELD_NAME("by", struct alert_decide, by, BY_MAX, "Who; Spine-Agent where absent.", .absent = by_caller, \
 		   .usually = "`Spine-Agent`", .docs = "who")
 #define DECIDES \
-	.path = {&path_alert}, .path_into = {INTO(struct alert_decide, id)}, .body_into = INTO(struct alert_decide, op), \
+	.path = {&path_alert}, .path_into = {INTO(struct alert_decide, id)}, \
+	.body_into = INTO(struct alert_decide, op), \
 	.from = FROM(struct alert_decide, row)
 
 const struct description describe_ack_alert = {

@@ -65,7 +65,8 @@ static const struct shape joined = {.name = "Joined", .fields = joined_fields, .
 	.path_into = {INTO(struct channel, name)}, .from = FROM(struct channel, row), \
 	ANSWERS(ANSWER(200, "The channel.", &channel))
 #define OF_SUBSCRIBER \
-	.path = {&path_name, &path_subscriber}, .path_into = {INTO(struct channel, name), INTO(struct channel, agent)}, \
+	.path = {&path_name, &path_subscriber}, \
+	.path_into = {INTO(struct channel, name), INTO(struct channel, agent)}, \
 	.from = FROM(struct channel, row), ANSWERS(ANSWER(200, "The channel.", &channel))
 
 const struct description describe_list_channels = {

@@ -36,7 +36,7 @@ static const struct field parked_fields[] = {
 	DOC_TEXTS("remedies", "What can be done about it.", .words = &words_remedy, .write = put_remedies),
 	FIELDS_END,
 };
-static const struct shape parked = {.name = "Parked", .fields = parked_fields};
+static const struct shape parked = {.name = "Parked", .fields = parked_fields, .size = sizeof(struct handoff_row)};
 
 static const struct field shrunk_fields[] = {
 	FIELD_INCLUDE(struct shrink, decision.row, &shape_handoff_row),
@@ -128,7 +128,8 @@ const struct description describe_discard = {
 	.summary = "Out of parked: for good",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events.",
-				  .required = "what is discarded is gone from the queue for good, and somebody will ask"),
+				  .required = "what is discarded is gone from the queue for good, and somebody will "
+					      "ask"),
 		       BY)},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
 	REFUSES(OUT_OF_PARKED), DECIDES,

@@ -95,8 +95,8 @@ const struct description describe_receive = {
 		INSTANCE,
 		DOC_ENUM("format", &words_received_form, 16, "What comes with the handoff.", .min = 1, FORMS,
 			 .docs = "what comes with the handoff: `both`, `envelope`, `prompt` or `none`"))},
-	ANSWERS(ANSWER(200, "What was taken; none where the wait is over.",
-		       OUTPUT(DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends.")))),
+	ANSWERS(ANSWER(200, "What was taken; none where the wait is over.", OUTPUT(
+		DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends.")))),
 };
 
 const struct description describe_stream_handoffs = {

@@ -5,7 +5,7 @@
 #include "codec/json_member.h"
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/result.h"
-#include "engine/delivery/settle.h"
+#include "engine/delivery/need.h"
 
 enum { NOTE_MAX = 4096, GAPS_BYTES_MAX = 256 * 1024, GAPS_MAX = 1000, NEED_MAX = 1000 };
 
@@ -115,7 +115,8 @@ static void as_complete(void *op)
 	settle_as(op, VERB_COMPLETE);
 }
 
-#define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op), .from = FROM(struct settle, row)
+#define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op), \
+	.from = FROM(struct settle, row)
 #define SETTLED ANSWERS(ANSWER(200, "The handoff.", &shape_handoff))
 #define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_STALE_LEASE, P_ALREADY_SETTLED)
 
@@ -151,7 +152,8 @@ const struct description describe_progress = {
 	.id = "progress", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
 	.summary = "Renew the lease, or the work lease",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(LEASE, FIELD_TEXT("note", struct settle, answer.text, 0, NOTE_MAX, "How far it is."), WORK_LEASE)},
+	.body = {INPUT(LEASE, FIELD_TEXT("note", struct settle, answer.text, 0, NOTE_MAX, "How far it is."),
+		       WORK_LEASE)},
 	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_progress,
 };
 
@@ -172,11 +174,29 @@ const struct description describe_complete = {
 	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_complete,
 };
 
+static enum problem_code read_refs(const struct field *f, const struct json *value, void *into,
+				   struct shape_reader *r)
+{
+	struct need *n = into;
+	enum problem_code code = field_read(f, value, into, r);
+	struct memory_id *ids;
+
+	if (code != P_OK)
+		return code;
+	ids = arena_calloc(r->arena, value->count + 1, sizeof(*ids));
+	for (uint32_t i = 0; i < value->count; i++)
+		memory_id_parse(value->items[i].s, &ids[i]);
+	n->ids = ids;
+	n->count = value->count;
+	return P_OK;
+}
+
 const struct description describe_need = {
 	.id = "need", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_need",
 	.summary = "Ask for memories that the envelope does not show",
-	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
-	.body = {INPUT(LEASE, DOC_MEMORY_REFS("refs", NEED_MAX, "The memories.",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff}, .path_into = {INTO(struct need, settle.num)},
+	.body_into = INTO(struct need, settle), .defaults = as_progress,
+	.body = {INPUT(LEASE, DOC_MEMORY_REFS("refs", NEED_MAX, "The memories.", .read = read_refs,
 					      .required = "it is a list of ids of memories, as in [\"ms-4821\"]",
 					      .docs = "ids of memories, at most 1,000"))},
 	ANSWERS(ANSWER(200, "The handoff.", OUTPUT(

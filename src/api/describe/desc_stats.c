@@ -87,17 +87,17 @@ static const struct field figures_fields[] = {
 	FIELD_NUMBER("failure_rate", struct stats_target, view.failure_rate, 0, 1,
 		     "Of the handoffs, or of those settled in the window where these are more.", NULLABLE,
 		     .write = put_failure_rate),
-	FIELD_SHAPE("latency_ms", struct stats_target, view, WITHIN(
+	FIELD_SHAPE("latency_ms", struct stats_target, view, WITHIN_OF(struct stats_view,
 		COUNTED("count", acked, "How many were acked."),
 		FIGURE("p50", latency_p50_ms, put_of_acked, "Half of them took at most that."),
 		FIGURE("p95", latency_p95_ms, put_of_acked, "95 of 100 took at most that."),
 		FIGURE("p99", latency_p99_ms, put_of_acked, "99 of 100 took at most that."),
 		FIGURE("max", latency_max_ms, put_of_acked, "The longest.")), "From initiating to the ack."),
-	FIELD_SHAPE("completeness", struct stats_target, view, WITHIN(
+	FIELD_SHAPE("completeness", struct stats_target, view, WITHIN_OF(struct stats_view,
 		COUNTED("count", packed, "How many were packed."),
 		FIGURE("mean", completeness_mean, put_of_packed, "Of all of them."),
 		FIGURE("min", completeness_min, put_of_packed, "Of the worst.")), "Of the envelopes packed."),
-	FIELD_SHAPE("utilization", struct stats_target, view, WITHIN(
+	FIELD_SHAPE("utilization", struct stats_target, view, WITHIN_OF(struct stats_view,
 		COUNTED("count", packed, "How many were packed."),
 		FIGURE("mean", utilization_mean, put_of_packed, "Of all of them."),
 		FIGURE("p50", utilization_p50, put_of_packed, "Half of them use at most that."),
@@ -105,7 +105,7 @@ static const struct field figures_fields[] = {
 			      "Share of envelopes that use 99.5 % of their budget or more."),
 		SHARE_OR_NULL("low", utilization_low, put_of_packed, "Share of envelopes that use less than 30 %.")),
 		"What the envelopes packed use of their budgets."),
-	FIELD_SHAPE("hops", struct stats_target, view, WITHIN(
+	FIELD_SHAPE("hops", struct stats_target, view, WITHIN_OF(struct stats_view,
 		COUNTED("count", packed, "How many were packed."),
 		FIGURE("mean", hop_mean, put_of_packed, "Of all of them."),
 		DOC_NUMBER("max", 0, NO_MAX, "The last hop.", .component = "StatsNumber", .write = put_hop_max),
@@ -183,7 +183,7 @@ static const struct field stats_fields[] = {
 	FIELD_TIME("now", struct stats_get, op.now_ms, "When the window ends."),
 	FIELD_SHAPE("overall", struct stats_get, overall, &figures, "Of the space."),
 	FIELD_SHAPES("targets", struct stats_get, targets, target_count, 0, &figures, "Of each agent."),
-	FIELD_SHAPE_SAME("series", struct stats_get, WITHIN(
+	FIELD_SHAPE_SAME("series", struct stats_get, WITHIN_OF(struct stats_get,
 		FIELD_INT("step_s", struct stats_get, step_s, 1, NO_MAX, "How far apart the points are."),
 		FIELD_SHAPES("points", struct stats_get, points, point_count, 0, &point, "In order.")), "For plots."),
 	FIELDS_END,
@@ -213,7 +213,8 @@ const struct description describe_stats = {
 		FIELD_ENUM("window", struct stats_get, window, &words_window, 0, "How far back the figures go.",
 			   .otherwise = "'5m'", .expected = "expected 1m, 5m, 1h or 24h"),
 		DOC_ENUM("space", &words_all_spaces, 0, "All spaces together, instead of the one of Spine-Space.",
-			 .read = read_all_spaces, .expected = "expected all, or nothing: the header Spine-Space names the space")),
+			 .read = read_all_spaces,
+			 .expected = "expected all, or nothing: the header Spine-Space names the space")),
 	.query_into = INTO(struct stats_get, op), .defaults = five_minutes,
 	ANSWERS(ANSWER(200, "The figures.", &stats)),
 };

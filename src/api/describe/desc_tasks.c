@@ -7,6 +7,7 @@
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"
 #include "engine/envelope/task_list.h"
+#include "engine/watch/trace_get.h"
 
 /* --- Which envelope --- */
 
@@ -178,31 +179,39 @@ static const struct shape blame = {.name = "Blame", .fields = blame_fields, .war
 /* --- What happened --- */
 
 static const struct field trace_envelope_fields[] = {
-	DOC_ENVELOPE_ID("id", "The envelope."),
-	DOC_TEXT("from", 0, 0, "Who handed over.", NULLABLE),
-	DOC_TEXT("to", 0, 0, "Who got the work."),
-	DOC_ENVELOPE_ID("parent", "The one that it continues; null: it is the root.", NULLABLE),
-	DOC_INT("hop", 1, NO_MAX, "Counts from 1, the root."),
-	DOC_TIME("created_at", "When it was packed."),
-	DOC_INT("token_count", NO_MIN, NO_MAX, "What its prompt takes."),
-	DOC_INT("max_tokens", NO_MIN, NO_MAX, "Its budget."),
-	DOC_TEXT("summary", 0, 0, "What is to be done."),
-	DOC_INT("refs", NO_MIN, NO_MAX, "How many."),
-	DOC_INT("missing", NO_MIN, NO_MAX, "How many."),
-	DOC_INT("trimmed", NO_MIN, NO_MAX, "How many."),
+	FIELD_ENVELOPE_ID("id", struct envelope, num, "The envelope."),
+	FIELD_TEXT("from", struct envelope, from, 0, 0, "Who handed over.", NULLABLE),
+	FIELD_TEXT("to", struct envelope, to, 0, 0, "Who got the work."),
+	FIELD_ENVELOPE_ID("parent", struct envelope, parent, "The one that it continues; null: it is the root.",
+			  NULLABLE),
+	FIELD_INT("hop", struct envelope, hop, 1, NO_MAX, "Counts from 1, the root."),
+	FIELD_TIME("created_at", struct envelope, created_at_ms, "When it was packed."),
+	FIELD_INT("token_count", struct envelope, token_count, NO_MIN, NO_MAX, "What its prompt takes."),
+	FIELD_INT("max_tokens", struct envelope, max_tokens, NO_MIN, NO_MAX, "Its budget."),
+	FIELD_TEXT("summary", struct envelope, summary, 0, 0, "What is to be done."),
+	FIELD_INT("refs", struct envelope, ref_count, NO_MIN, NO_MAX, "How many."),
+	FIELD_INT("missing", struct envelope, missing_count, NO_MIN, NO_MAX, "How many."),
+	FIELD_INT("trimmed", struct envelope, trim_count, NO_MIN, NO_MAX, "How many."),
 	FIELDS_END,
 };
-static const struct shape trace_envelope = {.fields = trace_envelope_fields};
+static const struct shape trace_envelope = {.fields = trace_envelope_fields, .size = sizeof(struct envelope)};
 
 static const struct field trace_fields[] = {
-	DOC_TEXT("task", 0, 0, "The task."),
-	DOC_SHAPES("envelopes", 0, &trace_envelope, "The first one first."),
-	DOC_SHAPES("handoffs", 0, &shape_handoff, "Of these envelopes."),
-	DOC_SHAPES("events", 0, &shape_event, "Of these handoffs, in order."),
-	NEXT_PAGE,
+	FIELD_TEXT("task", struct trace_get, task, 0, 0, "The task."),
+	FIELD_SHAPES("envelopes", struct trace_get, envelopes, envelope_count, 0, &trace_envelope,
+		     "The first one first."),
+	FIELD_SHAPES("handoffs", struct trace_get, handoffs, handoff_count, 0, &shape_handoff, "Of these envelopes."),
+	FIELD_SHAPES("events", struct trace_get, events, event_count, 0, &shape_event,
+		     "Of these handoffs, in order."),
+	NEXT_PAGE_OF(struct trace_get, page),
 	FIELDS_END,
 };
 static const struct shape trace = {.name = "Trace", .fields = trace_fields, .warns = true};
+
+static void all_that_a_trace_shows(void *op)
+{
+	((struct trace_get *)op)->page.size = TRACE_ENVELOPES_MAX;
+}
 
 /* --- Operations --- */
 
@@ -274,10 +283,11 @@ const struct description describe_blame = {
 const struct description describe_trace_task = {
 	.id = "traceTask", .tag = "tasks", .scope = SCOPE_READ, .tool = "handoff_trace",
 	.summary = "Everything that happened to a task, in order",
-	.path = {&path_task},
+	.path = {&path_task}, .path_into = {INTO(struct trace_get, task)},
 	.query = INPUT(DOC_INT("page_size", 1, LIST_SIZE_MAX, "At most 200 envelopes are shown at a time.",
 			       .otherwise = "200"),
 		       PAGE_TOKEN),
+	LISTS(struct trace_get), .defaults = all_that_a_trace_shows,
 	ANSWERS(ANSWER(200, "A page of its envelopes, with their handoffs and events.", &trace)),
 	REFUSES(P_TASK_NOT_FOUND, P_INVALID_PAGE_TOKEN),
 };

@@ -7,6 +7,16 @@ enum { SCAN_MAX = 20000, WINDOW = 2048 };
 
 /* --- Asking --- */
 
+/* A page goes on where the one before ended. */
+static void turn_to_page(struct event_list *l)
+{
+	l->limit = l->page.size;
+	if (l->page.position && l->filter.newest_first)
+		l->before = (int64_t)l->page.position;
+	else if (l->page.position)
+		l->after = (int64_t)l->page.position;
+}
+
 /* Where to begin and to stop, by ids; sets l->after. */
 static enum store_status find_bounds(struct store_conn *c, struct event_list *l, int64_t *ret_until)
 {
@@ -46,8 +56,11 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	struct event_list *l = (struct event_list *)op;
 	bool has_snapshot = store_snapshot_begin(c);
 	int64_t last = 0;
-	enum store_status status = find_bounds(c, l, &last);
+	enum store_status status;
 
+	if (l->page.size)
+		turn_to_page(l);
+	status = find_bounds(c, l, &last);
 	l->filter.space = op->space;
 	if (l->before && l->before <= last)
 		last = l->before - 1;
@@ -60,6 +73,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 		l->count = l->limit;
 		l->next = l->rows[l->count - 1].id;
 	}
+	l->page.has_more = l->has_more;
+	l->page.next = (uint64_t)l->next;
 	return op_stored(op, status);
 }
 

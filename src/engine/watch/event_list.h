@@ -6,6 +6,7 @@
 #define SPINE_ENGINE_EVENT_LIST_H
 
 #include "engine/op.h"
+#include "engine/page.h"
 
 struct event_list {
 	struct op op;
@@ -16,6 +17,7 @@ struct event_list {
 	int64_t since_ms;		/* 0: whenever */
 	int64_t until_ms;
 	size_t limit;			/* 0: nothing is read, but `after` is set */
+	struct page page;		/* where its size is not 0: instead of the limit and of where to begin */
 	/* Out. */
 	struct event_row *rows;
 	size_t count;

@@ -69,10 +69,14 @@ static int compare_events(const void *a, const void *b)
 static enum problem_code get(struct op *op, struct store_conn *c)
 {
 	struct trace_get *t = (struct trace_get *)op;
-	struct envelope_row *rows = arena_calloc(op->arena, t->page.size + 1, sizeof(*rows));
+	struct envelope_row *rows = arena_calloc(op->arena, TRACE_ENVELOPES_MAX + 1, sizeof(*rows));
 	size_t count = 0;
-	enum problem_code code = task_page(op, c, t->task, &t->page, rows, &count, &t->has_more);
+	enum problem_code code;
 
+	if (t->page.size > TRACE_ENVELOPES_MAX)
+		t->page.size = TRACE_ENVELOPES_MAX;
+	code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
+	t->page.next = count ? rows[count - 1].num : 0;
 	if (code == P_OK && count == 0 && t->page.position == 0)
 		code = task_unknown(op, t->task);
 	if (code != P_OK)

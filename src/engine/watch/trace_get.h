@@ -6,6 +6,8 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
+enum { TRACE_ENVELOPES_MAX = 200 };	/* of a page */
+
 struct trace_get {
 	struct op op;
 	/* In. */
@@ -14,7 +16,6 @@ struct trace_get {
 	/* Out. */
 	struct envelope *envelopes;	/* without the memories' text */
 	size_t envelope_count;
-	bool has_more;
 	struct handoff_row *handoffs;	/* of these envelopes */
 	size_t handoff_count;
 	struct event_row *events;	/* of these handoffs, in the order of their happening */
