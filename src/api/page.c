@@ -98,17 +98,6 @@ enum problem_code page_read_only(struct call *call, const char *const *known, st
 	return page_read(call, ret);
 }
 
-enum problem_code page_read_counted(struct call *call, uint64_t max, struct page *ret)
-{
-	static const char *const known[] = {NULL};
-	enum problem_code code = page_read_only(call, known, ret);
-
-	if (code == P_OK && ret->position > max)
-		code = call_refuse(call, P_INVALID_PAGE_TOKEN, "page_token",
-				   "page_token is not one of this list");
-	return code;
-}
-
 void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
 		   uint64_t extra)
 {

@@ -16,8 +16,6 @@ enum problem_code page_read(struct call *call, struct page *ret);
 /* The same for a list that takes the parameters named in known (ended by NULL), each once, and no others: one that
  * stands twice is refused, one that is not known is warned of. */
 enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret);
-/* The same for a list that takes no parameter and is read from its start (engine/page.h): at most max rows deep. */
-enum problem_code page_read_counted(struct call *call, uint64_t max, struct page *ret);
 /* Writes next_page_token; null where there is no more. */
 void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
 		   uint64_t extra);

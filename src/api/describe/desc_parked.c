@@ -36,7 +36,9 @@ static const struct field parked_fields[] = {
 	DOC_TEXTS("remedies", "What can be done about it.", .words = &words_remedy, .write = put_remedies),
 	FIELDS_END,
 };
-static const struct shape parked = {.name = "Parked", .fields = parked_fields, .size = sizeof(struct handoff_row)};
+static const struct shape parked = {
+	.name = "Parked", .fields = parked_fields, .size = sizeof(struct handoff_row),
+};
 
 static const struct field shrunk_fields[] = {
 	FIELD_INCLUDE(struct shrink, decision.row, &shape_handoff_row),

@@ -13,11 +13,6 @@ enum breaker_state breaker_state(const struct target_row *target, int64_t now_ms
 	return now_ms < target->open_until_ms ? BREAKER_OPEN : BREAKER_HALF_OPEN;
 }
 
-const char *breaker_name(enum breaker_state state)
-{
-	return state == BREAKER_CLOSED ? "closed" : state == BREAKER_OPEN ? "open" : "half_open";
-}
-
 static enum problem_code tell(struct delivery *d, struct str agent, enum event_kind kind, struct problem *problem)
 {
 	struct event_row event = {

@@ -151,8 +151,6 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };
 
 enum breaker_state breaker_state(const struct target_row *target, int64_t now_ms);
-/* "closed", "open", "half_open". */
-const char *breaker_name(enum breaker_state state);
 enum problem_code breaker_reset(struct delivery *d, struct str agent, struct problem *problem);
 
 #endif

@@ -254,11 +254,6 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 	return count;
 }
 
-const char *alert_comparison_name(enum alert_comparison comparison)
-{
-	return comparison == ALERT_ABOVE ? "above" : comparison == ALERT_BELOW ? "below" : "at_least";
-}
-
 /* --- Saying it --- */
 
 static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, struct str agent,

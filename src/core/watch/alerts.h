@@ -137,8 +137,6 @@ bool alert_kind_is_of_agent(enum alert_kind kind);
  * there are. */
 size_t alert_rules_list(const struct alert_rules *rules, const struct stats_view *view, const struct stats_view *day,
 			struct alert_rule ret[ALERT_RULES_MAX]);
-/* "above", "below", "at_least". */
-const char *alert_comparison_name(enum alert_comparison comparison);
 /* "info", "warning", "critical". */
 const char *alert_severity_name(int severity);
 
