@@ -1,6 +1,6 @@
 /* Agents: register, read, list. */
 #include "api/describe/descriptions.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "engine/delivery/agent_set.h"
 
 const struct route agent_routes[] = {

@@ -8,7 +8,7 @@
  * Each file is kept plain and as gzip; which one is sent depends on Accept-Encoding. The page may load and call only
  * what this server gives, and no other page may frame it.
  */
-#include "api/routes.h"
+#include "api/http/routes.h"
 
 extern const char dashboard_version_start[], dashboard_version_end[];
 extern const char dashboard_index_start[], dashboard_index_end[];

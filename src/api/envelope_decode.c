@@ -2,7 +2,7 @@
 
 #include "api/decode.h"
 #include "api/describe/shapes.h"
-#include "api/translate.h"
+#include "api/http/translate.h"
 #include "core/delivery/agent.h"
 #include "core/memory/mention.h"
 #include "core/envelope/repack.h"

@@ -5,10 +5,10 @@
  *
  * Both read the one history that every write leaves a line in (engine/event_list.h).
  */
-#include "api/feed.h"
-#include "api/reply.h"
+#include "api/http/feed.h"
+#include "api/http/reply.h"
 #include "api/describe/descriptions.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "engine/watch/event_list.h"
 
 /* A client that names only JSON wants a page; one that does not care, the stream. */

@@ -21,7 +21,7 @@ enum problem_code lookup_ids(struct call *call, const struct json *list, const c
 	return P_OK;
 }
 
-void lookup_put(struct call *call, struct json_writer *w, const struct lookup *l)
+void lookup_put(struct call *call, struct json_writer *w, const struct memory_lookup *l)
 {
 	shape_write_members(&shape_found, l, call, w);
 }

@@ -3,9 +3,9 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
-#include "api/feed.h"
+#include "api/http/feed.h"
 #include "api/describe/descriptions.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "engine/watch/metrics_collect.h"
 #include "outbound/alert_post.h"
 #include "outbound/exporter.h"

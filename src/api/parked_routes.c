@@ -1,6 +1,6 @@
 /* Parking an envelope, and what a person does with what is parked; and the breaker, which a person may close. */
 #include "api/describe/descriptions.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "engine/delivery/reset.h"
 #include "engine/delivery/shrink.h"
 

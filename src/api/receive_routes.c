@@ -5,9 +5,9 @@
  *                                       settled
  */
 #include "api/describe/write.h"
-#include "api/reply.h"
+#include "api/http/reply.h"
 #include "api/describe/descriptions.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"

@@ -3,7 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/lookup.h"
-#include "api/routes.h"
+#include "api/http/routes.h"
 #include "engine/delivery/need.h"
 
 static void encode_need(struct call *call)

@@ -89,7 +89,7 @@ static void make_parts(struct engine *e)
 
 	store_set_cache(e->store, e->config.cache_bytes);
 	e->spaces = spaces_new();
-	e->numbers = numbers_new();
+	e->numbers = envelope_numbers_new();
 	e->recall = recall_new(e->config.seed);
 	e->tokens = token_cache_new(TOKEN_CACHE_ENTRIES, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
@@ -154,7 +154,7 @@ void engine_free(struct engine *e)
 	waiting_free(e->waiting);
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
-	numbers_free(e->numbers);
+	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
 	store_close(e->store);
 	free(e);

@@ -16,7 +16,7 @@
 #include "core/memory/recall.h"
 #include "core/problem.h"
 #include "core/watch/alerts.h"
-#include "engine/numbers.h"
+#include "engine/envelope_numbers.h"
 #include "engine/spaces.h"
 #include "engine/writer.h"
 
@@ -57,7 +57,7 @@ struct engine {
 	struct store_conn *store;	/* the writer's: others only share its rows, and ask what they take */
 	struct writer *writer;
 	struct spaces *spaces;
-	struct numbers *numbers;
+	struct envelope_numbers *numbers;
 	struct recall *recall;
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;	/* NULL: stepped */

@@ -1,8 +1,8 @@
 #include "serve/serve.h"
 
-#include "api/api.h"
-#include "api/feed.h"
-#include "api/guard.h"
+#include "api/http/api.h"
+#include "api/http/feed.h"
+#include "api/http/guard.h"
 #include "api/taken_json.h"
 #include "base/clock.h"
 #include "base/mem.h"

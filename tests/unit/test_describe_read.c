@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "api/call.h"
+#include "api/http/call.h"
 #include "api/describe/query.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"

@@ -1,4 +1,4 @@
-/* api/guard.h: who may reach the server at all. */
+/* api/http/guard.h: who may reach the server at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "api/guard.h"
+#include "api/http/guard.h"
 
 static const char *const loopback[] = {
 	"127.0.0.1", "127.0.0.1:8788", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65535", "127.1.2.3", "127.255.255.255:1",

@@ -1,11 +1,11 @@
 /* What happens, and what has happened. */
-#include "api/call.h"
+#include "api/http/call.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/event_json.h"
-#include "api/page.h"
+#include "api/http/page.h"
 #include "core/watch/event.h"
 #include "engine/watch/event_list.h"
 

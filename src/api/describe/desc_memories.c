@@ -1,9 +1,9 @@
 /* Memories: store, read, change, forget. Search is in desc_search.c. */
 #include "api/describe/descriptions.h"
-#include "api/call.h"
+#include "api/http/call.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
-#include "api/page.h"
+#include "api/http/page.h"
 #include "codec/json_member.h"
 #include "engine/memory/memory_change.h"
 #include "engine/memory/memory_get.h"
@@ -132,14 +132,14 @@ static const struct field missing_fields[] = {
 const struct shape shape_missing = {.fields = missing_fields, .size = sizeof(struct envelope_missing)};
 
 static const struct field found_fields[] = {
-	FIELD_SHAPES("memories", struct lookup, found, found_count, 0, &shape_memory, "What was found."),
-	FIELD_SHAPES("missing", struct lookup, missing, missing_count, 0, &shape_missing, "What was not found.",
+	FIELD_SHAPES("memories", struct memory_lookup, found, found_count, 0, &shape_memory, "What was found."),
+	FIELD_SHAPES("missing", struct memory_lookup, missing, missing_count, 0, &shape_missing, "What was not found.",
 		     .component = "NotFound"),
 	FIELDS_END,
 };
 
 const struct shape shape_found = {
-	.name = "Found", .fields = found_fields, .size = sizeof(struct lookup), .warns = true,
+	.name = "Found", .fields = found_fields, .size = sizeof(struct memory_lookup), .warns = true,
 };
 
 /* --- What is stored, and what is changed --- */

@@ -1,7 +1,7 @@
 /* What cannot go on by itself, and what a person does with it; and the breaker, which a person may close. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/page.h"
+#include "api/http/page.h"
 #include "core/envelope/assemble.h"
 #include "engine/delivery/handoff_list.h"
 #include "engine/delivery/reset.h"

@@ -1,7 +1,7 @@
 /* Spaces, counting, and what the server says of itself. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/page.h"
+#include "api/http/page.h"
 #include "engine/space_settings.h"
 #include "engine/token_count.h"
 

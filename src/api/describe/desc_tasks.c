@@ -2,7 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
-#include "api/page.h"
+#include "api/http/page.h"
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"

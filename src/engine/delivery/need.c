@@ -3,7 +3,7 @@
 static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct need *n = (struct need *)op;
-	enum problem_code code = lookup_all(op, c, n->ids, n->count, &n->lookup);
+	enum problem_code code = memory_lookup_all(op, c, n->ids, n->count, &n->lookup);
 	struct handoff_row row;
 	enum store_status status;
 
@@ -13,7 +13,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	/* That there is no such handoff is for the run to say. */
 	if (status == STORE_NOT_FOUND)
 		return P_OK;
-	return status == STORE_OK ? lookup_guard(op, c, row.envelope, &n->lookup) : op_stored(op, status);
+	return status == STORE_OK ? memory_lookup_guard(op, c, row.envelope, &n->lookup) : op_stored(op, status);
 }
 
 /* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */
@@ -29,7 +29,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 		.kind = EVENT_ENVELOPE_RESOLVED, .handoff = row->num, .envelope = row->envelope,
 		.attempt = row->attempt, .agent = row->agent_name, .actor = row->agent_name,
 	};
-	return lookup_note(op, c, row->envelope, row->agent_name, &n->lookup);
+	return memory_lookup_note(op, c, row->envelope, row->agent_name, &n->lookup);
 }
 
 const struct op_kind need_kind = {.name = "need", .size = sizeof(struct need), .prepare = prepare, .run = run};

@@ -2,7 +2,7 @@
 #ifndef SPINE_ENGINE_NEED_H
 #define SPINE_ENGINE_NEED_H
 
-#include "engine/memory/lookup.h"
+#include "engine/memory/memory_lookup.h"
 #include "engine/delivery/settle.h"
 
 struct need {
@@ -11,7 +11,7 @@ struct need {
 	const struct memory_id *ids;
 	size_t count;
 	/* Out. */
-	struct lookup lookup;
+	struct memory_lookup lookup;
 };
 
 extern const struct op_kind need_kind;

@@ -85,8 +85,8 @@ static enum problem_code pack_now(struct op *op, struct store_conn *c, struct pa
 	enum store_status status;
 
 	/* A dry run counts with the number that it would get, so that its figures are those of the handoff itself. */
-	status = p->dry_run ? numbers_peek(op->engine->numbers, c, op->space_name, op->space, &in->num)
-			       : numbers_next(op->engine->numbers, c, op->space_name, op->space, &in->num);
+	status = p->dry_run ? envelope_numbers_peek(op->engine->numbers, c, op->space_name, op->space, &in->num)
+			       : envelope_numbers_next(op->engine->numbers, c, op->space_name, op->space, &in->num);
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
 	in->new_task = arena_printf(op->arena, "task-%llu", (unsigned long long)in->num);

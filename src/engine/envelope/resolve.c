@@ -35,7 +35,7 @@ static enum problem_code find_named(struct op *op, struct store_conn *c, struct 
 		problem_prefix(&op->problem, "ids", i);
 		return op->problem.code;
 	}
-	return lookup_all(op, c, r->ids, r->count, &r->lookup);
+	return memory_lookup_all(op, c, r->ids, r->count, &r->lookup);
 }
 
 static enum problem_code find_rest(struct op *op, struct store_conn *c, struct resolve *r, const struct envelope *e)
@@ -44,10 +44,10 @@ static enum problem_code find_rest(struct op *op, struct store_conn *c, struct r
 	enum problem_code code = P_OK;
 	struct memory_id id;
 
-	lookup_init(op, count < MENTION_MAX ? count : MENTION_MAX, &r->lookup);
+	memory_lookup_init(op, count < MENTION_MAX ? count : MENTION_MAX, &r->lookup);
 	for (size_t i = 0; code == P_OK && i < count; i++)
 		if (absent_id(e, i, &id))
-			code = lookup_one(op, c, id, &r->lookup);
+			code = memory_lookup_one(op, c, id, &r->lookup);
 	return code;
 }
 
@@ -61,7 +61,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		return code;
 	code = r->ids ? find_named(op, c, r, &e) : find_rest(op, c, r, &e);
 	if (code == P_OK)
-		code = lookup_guard(op, c, r->num, &r->lookup);
+		code = memory_lookup_guard(op, c, r->num, &r->lookup);
 	op->is_answered = r->lookup.found_count == 0;
 	return code;
 }
@@ -71,7 +71,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	struct resolve *r = (struct resolve *)op;
 
 	op->told = (struct event_row){.kind = EVENT_ENVELOPE_RESOLVED, .envelope = r->num};
-	return lookup_note(op, c, r->num, op->agent.p ? op->agent : STR("unknown"), &r->lookup);
+	return memory_lookup_note(op, c, r->num, op->agent.p ? op->agent : STR("unknown"), &r->lookup);
 }
 
 const struct op_kind resolve_kind = {.name = "resolve", .size = sizeof(struct resolve), .prepare = prepare, .run = run};

@@ -2,7 +2,7 @@
 #ifndef SPINE_ENGINE_RESOLVE_H
 #define SPINE_ENGINE_RESOLVE_H
 
-#include "engine/memory/lookup.h"
+#include "engine/memory/memory_lookup.h"
 
 struct resolve {
 	struct op op;
@@ -11,7 +11,7 @@ struct resolve {
 	const struct memory_id *ids;	/* which must be the envelope's; NULL: all that is not there in full */
 	size_t count;
 	/* Out. */
-	struct lookup lookup;
+	struct memory_lookup lookup;
 };
 
 extern const struct op_kind resolve_kind;

@@ -30,7 +30,7 @@ static enum problem_code read_fetch(struct op *op, struct store_conn *c)
 {
 	struct memory_fetch *f = (struct memory_fetch *)op;
 
-	return lookup_all(op, c, f->ids, f->count, &f->lookup);
+	return memory_lookup_all(op, c, f->ids, f->count, &f->lookup);
 }
 
 const struct op_kind memory_get_kind = {.name = "memory_get", .size = sizeof(struct memory_get), .read = read_memory};

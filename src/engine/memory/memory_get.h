@@ -3,7 +3,7 @@
 #define SPINE_ENGINE_MEMORY_GET_H
 
 #include "core/memory/memory.h"
-#include "engine/memory/lookup.h"
+#include "engine/memory/memory_lookup.h"
 #include "engine/page.h"
 
 struct memory_get {
@@ -34,7 +34,7 @@ struct memory_fetch {
 	const struct memory_id *ids;
 	size_t count;
 	/* Out. */
-	struct lookup lookup;
+	struct memory_lookup lookup;
 };
 
 extern const struct op_kind memory_fetch_kind;

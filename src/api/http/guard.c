@@ -1,4 +1,4 @@
-#include "api/guard.h"
+#include "api/http/guard.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

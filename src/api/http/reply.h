@@ -1,8 +1,8 @@
 /* Problems as RFC 9457 documents, and the reply to a call. */
-#ifndef SPINE_API_REPLY_H
-#define SPINE_API_REPLY_H
+#ifndef SPINE_API_HTTP_REPLY_H
+#define SPINE_API_HTTP_REPLY_H
 
-#include "api/call.h"
+#include "api/http/call.h"
 
 /* The most that a reply may hold. */
 enum { REPLY_MAX = 512 * 1024 * 1024 };

@@ -1,4 +1,4 @@
-#include "engine/numbers.h"
+#include "engine/envelope_numbers.h"
 
 #include "base/mem.h"
 
@@ -12,21 +12,21 @@ struct counter {
 };
 
 /* Sorted by name: spaces are few, and are asked for far more often than made. */
-struct numbers {
+struct envelope_numbers {
 	pthread_mutex_t lock;
 	struct counter *counters;
 	size_t count;
 };
 
-struct numbers *numbers_new(void)
+struct envelope_numbers *envelope_numbers_new(void)
 {
-	struct numbers *n = mem_zalloc(sizeof(*n));
+	struct envelope_numbers *n = mem_zalloc(sizeof(*n));
 
 	pthread_mutex_init(&n->lock, NULL);
 	return n;
 }
 
-void numbers_free(struct numbers *n)
+void envelope_numbers_free(struct envelope_numbers *n)
 {
 	if (n == NULL)
 		return;
@@ -38,7 +38,7 @@ void numbers_free(struct numbers *n)
 }
 
 /* Position of the name, or where it belongs. */
-static size_t find(const struct numbers *n, struct str name, bool *ret_found)
+static size_t find(const struct envelope_numbers *n, struct str name, bool *ret_found)
 {
 	size_t from = 0, to = n->count;
 
@@ -59,7 +59,7 @@ static size_t find(const struct numbers *n, struct str name, bool *ret_found)
 	return from;
 }
 
-static void insert(struct numbers *n, size_t at, struct str name, uint64_t next)
+static void insert(struct envelope_numbers *n, size_t at, struct str name, uint64_t next)
 {
 	n->counters = mem_reallocarray(n->counters, n->count + 1, sizeof(*n->counters));
 	memmove(&n->counters[at + 1], &n->counters[at], (n->count - at) * sizeof(*n->counters));
@@ -67,7 +67,7 @@ static void insert(struct numbers *n, size_t at, struct str name, uint64_t next)
 	n->count++;
 }
 
-static enum store_status look_up(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+static enum store_status look_up(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
 				 unsigned take, uint64_t *ret)
 {
 	enum store_status status = STORE_OK;
@@ -92,13 +92,13 @@ static enum store_status look_up(struct numbers *n, struct store_conn *c, struct
 	return status;
 }
 
-enum store_status numbers_next(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
 			       uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 1, ret);
 }
 
-enum store_status numbers_peek(struct numbers *n, struct store_conn *c, struct str space_name, int64_t space,
+enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
 			       uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 0, ret);

@@ -1,4 +1,4 @@
-#include "api/traceparent.h"
+#include "api/http/traceparent.h"
 
 #include "core/watch/span.h"
 

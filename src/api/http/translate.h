@@ -1,9 +1,9 @@
 /* What an operation's description says of reading and writing it, carried out. A route that needs no more has no code
  * of its own. */
-#ifndef SPINE_API_TRANSLATE_H
-#define SPINE_API_TRANSLATE_H
+#ifndef SPINE_API_HTTP_TRANSLATE_H
+#define SPINE_API_HTTP_TRANSLATE_H
 
-#include "api/call.h"
+#include "api/http/call.h"
 #include "api/describe/read.h"
 
 /* What reads the call by its description, and warns of what is not known. */

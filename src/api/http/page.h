@@ -3,10 +3,10 @@
  * A token holds where the next page starts and a digest of the query that it came from, so that a token cannot be used
  * with another query.
  */
-#ifndef SPINE_API_PAGE_H
-#define SPINE_API_PAGE_H
+#ifndef SPINE_API_HTTP_PAGE_H
+#define SPINE_API_HTTP_PAGE_H
 
-#include "api/call.h"
+#include "api/http/call.h"
 #include "engine/page.h"
 
 enum { PAGE_SIZE_DEFAULT = 20, PAGE_SIZE_MAX = 1000 };

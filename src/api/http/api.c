@@ -1,13 +1,13 @@
 /* The way of a request, step by step; see call.h for the picture. */
-#include "api/api.h"
+#include "api/http/api.h"
 
-#include "api/call.h"
+#include "api/http/call.h"
 #include "api/decode.h"
 #include "api/describe/shapes.h"
-#include "api/guard.h"
-#include "api/reply.h"
-#include "api/routes.h"
-#include "api/translate.h"
+#include "api/http/guard.h"
+#include "api/http/reply.h"
+#include "api/http/routes.h"
+#include "api/http/translate.h"
 #include "codec/sha256.h"
 #include "core/memory/memory.h"
 

@@ -1,4 +1,4 @@
-#include "api/page.h"
+#include "api/http/page.h"
 
 #include "codec/base64.h"
 #include "codec/sha256.h"

@@ -1,8 +1,8 @@
 /* The table of routes: every call of the protocol, once. */
-#ifndef SPINE_API_ROUTES_H
-#define SPINE_API_ROUTES_H
+#ifndef SPINE_API_HTTP_ROUTES_H
+#define SPINE_API_HTTP_ROUTES_H
 
-#include "api/call.h"
+#include "api/http/call.h"
 
 /* Finds the route for a method and a raw path and puts the raw pieces that stand for "{}" into params. Where the
  * path exists but not for this method: NULL, and *ret_allow is a list for the Allow header (otherwise NULL). */

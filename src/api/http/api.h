@@ -1,6 +1,6 @@
 /* The protocol over HTTP: finds the route, decodes, lets the core decide, encodes. */
-#ifndef SPINE_API_API_H
-#define SPINE_API_API_H
+#ifndef SPINE_API_HTTP_API_H
+#define SPINE_API_HTTP_API_H
 
 #include "base/log.h"
 #include "engine/engine.h"

@@ -1,8 +1,8 @@
-#include "api/feed.h"
+#include "api/http/feed.h"
 
 #include "api/describe/write.h"
 #include "api/event_json.h"
-#include "api/reply.h"
+#include "api/http/reply.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/watch/event_list.h"

@@ -6,8 +6,8 @@
  * sends no Origin, but says that the request is cross-site; a link to the dashboard is the one such request that is
  * answered.
  */
-#ifndef SPINE_API_GUARD_H
-#define SPINE_API_GUARD_H
+#ifndef SPINE_API_HTTP_GUARD_H
+#define SPINE_API_HTTP_GUARD_H
 
 #include "core/problem.h"
 

@@ -1,20 +1,20 @@
-#include "engine/memory/lookup.h"
+#include "engine/memory/memory_lookup.h"
 
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
 
 #include <assert.h>
 
-void lookup_init(struct op *op, size_t room, struct lookup *ret)
+void memory_lookup_init(struct op *op, size_t room, struct memory_lookup *ret)
 {
 	assert(room <= MENTION_MAX);
-	*ret = (struct lookup){
+	*ret = (struct memory_lookup){
 		.found = arena_calloc(op->arena, room + 1, sizeof(*ret->found)),
 		.missing = arena_calloc(op->arena, room + 1, sizeof(*ret->missing)),
 	};
 }
 
-enum problem_code lookup_one(struct op *op, struct store_conn *c, struct memory_id id, struct lookup *l)
+enum problem_code memory_lookup_one(struct op *op, struct store_conn *c, struct memory_id id, struct memory_lookup *l)
 {
 	size_t before = l->seen.count;
 	struct memory *m = &l->found[l->found_count];
@@ -39,18 +39,18 @@ enum problem_code lookup_one(struct op *op, struct store_conn *c, struct memory_
 	return P_OK;
 }
 
-enum problem_code lookup_all(struct op *op, struct store_conn *c, const struct memory_id *ids, size_t count,
-			     struct lookup *ret)
+enum problem_code memory_lookup_all(struct op *op, struct store_conn *c, const struct memory_id *ids, size_t count,
+			     struct memory_lookup *ret)
 {
 	enum problem_code code = P_OK;
 
-	lookup_init(op, count, ret);
+	memory_lookup_init(op, count, ret);
 	for (size_t i = 0; code == P_OK && i < count; i++)
-		code = lookup_one(op, c, ids[i], ret);
+		code = memory_lookup_one(op, c, ids[i], ret);
 	return code;
 }
 
-enum problem_code lookup_guard(struct op *op, struct store_conn *c, uint64_t envelope, struct lookup *l)
+enum problem_code memory_lookup_guard(struct op *op, struct store_conn *c, uint64_t envelope, struct memory_lookup *l)
 {
 	struct envelope_row row;
 	struct envelope e;
@@ -63,8 +63,8 @@ enum problem_code lookup_guard(struct op *op, struct store_conn *c, uint64_t env
 	return code;
 }
 
-enum problem_code lookup_note(struct op *op, struct store_conn *c, uint64_t envelope, struct str agent,
-			      const struct lookup *l)
+enum problem_code memory_lookup_note(struct op *op, struct store_conn *c, uint64_t envelope, struct str agent,
+			      const struct memory_lookup *l)
 {
 	enum store_status status = STORE_OK;
 

@@ -1,8 +1,8 @@
-#include "api/translate.h"
+#include "api/http/translate.h"
 
 #include "api/describe/query.h"
 #include "api/describe/write.h"
-#include "api/page.h"
+#include "api/http/page.h"
 
 static void *member(const struct call *call, uint32_t into)
 {

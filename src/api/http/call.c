@@ -1,4 +1,4 @@
-#include "api/call.h"
+#include "api/http/call.h"
 
 void call_warn(struct call *call, const char *code, struct str field, struct str detail)
 {

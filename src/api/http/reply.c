@@ -1,4 +1,4 @@
-#include "api/reply.h"
+#include "api/http/reply.h"
 
 #include "core/delivery/handoff_id.h"
 

@@ -6,10 +6,10 @@
  *
  * A step that returns a problem ends the way: the problem is the reply. Everything hangs on the request's arena.
  */
-#ifndef SPINE_API_CALL_H
-#define SPINE_API_CALL_H
+#ifndef SPINE_API_HTTP_CALL_H
+#define SPINE_API_HTTP_CALL_H
 
-#include "api/api.h"
+#include "api/http/api.h"
 #include "api/describe/describe.h"
 #include "codec/json.h"
 #include "core/problem.h"

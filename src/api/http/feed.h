@@ -13,10 +13,10 @@
  * being written, one part in thirty-two of a thread's time goes into its streams, however many there are and however
  * much happens. Under more load than that they lag, and catch up when it is over.
  */
-#ifndef SPINE_API_FEED_H
-#define SPINE_API_FEED_H
+#ifndef SPINE_API_HTTP_FEED_H
+#define SPINE_API_HTTP_FEED_H
 
-#include "api/call.h"
+#include "api/http/call.h"
 
 struct feed;
 

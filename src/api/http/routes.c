@@ -1,4 +1,4 @@
-#include "api/routes.h"
+#include "api/http/routes.h"
 
 #include <pthread.h>
 #include <stdio.h>
