@@ -122,6 +122,7 @@ static void stream_finish(struct call *call)
 
 const struct route receive_routes[] = {
 	{HTTP_POST, "/v1/agents/{}/receive", &receive_kind, &describe_receive, NULL, encode_receive},
-	{HTTP_GET, "/v1/agents/{}/stream", &receive_stream_kind, &describe_stream_handoffs, decode_stream, encode_receive},
+	{HTTP_GET, "/v1/agents/{}/stream", &receive_stream_kind, &describe_stream_handoffs, decode_stream,
+	 encode_receive},
 	{0},
 };

@@ -92,14 +92,14 @@ static enum store_status look_up(struct envelope_numbers *n, struct store_conn *
 	return status;
 }
 
-enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
-			       uint64_t *ret)
+enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
+					    int64_t space, uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 1, ret);
 }
 
-enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
-			       uint64_t *ret)
+enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
+					    int64_t space, uint64_t *ret)
 {
 	return look_up(n, c, space_name, space, 0, ret);
 }

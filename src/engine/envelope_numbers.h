@@ -10,11 +10,11 @@ struct envelope_numbers;
 struct envelope_numbers *envelope_numbers_new(void);
 void envelope_numbers_free(struct envelope_numbers *n);
 /* The next number of the space with that name; space is 0 where it does not exist yet. */
-enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
-			       uint64_t *ret);
+enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
+					    int64_t space, uint64_t *ret);
 
 /* The number that envelope_numbers_next would give, without taking it. */
-enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name, int64_t space,
-			       uint64_t *ret);
+enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
+					    int64_t space, uint64_t *ret);
 
 #endif

@@ -416,7 +416,8 @@ uint64_t host_envelope(struct host *h, int64_t space, int64_t now_ms)
 	static const char *const names[] = {"", "first", "second"};
 
 	if (c == NULL || atomic_load(&h->engine->failed) ||
-	    envelope_numbers_next(h->engine->numbers, h->reader->conn, str_of(names[space]), space, &row.num) != STORE_OK)
+	    envelope_numbers_next(h->engine->numbers, h->reader->conn, str_of(names[space]), space, &row.num) !=
+		    STORE_OK)
 		return 0;
 	row.created_at_ms = now_ms;
 	if (h->real_verbs->begin(c) != STORE_OK || store_envelope_insert(c, &row) != STORE_OK ||

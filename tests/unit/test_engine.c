@@ -1,4 +1,4 @@
-/* engine/engine.h: several engines in one process, each over its own store, on any kind of it; with threads and without. */
+/* engine/engine.h: several engines in one process, each over its own store; with threads and without. */
 #include "temp_store.h"
 
 #include "engine/engine.h"
@@ -216,7 +216,7 @@ static void a_key_is_answered_once_on_every_kind_of_store(void **state)
 	}
 }
 
-/* What is sent to one engine reaches the receiver that waits there, in the same step, and nobody who waits elsewhere. */
+/* What is sent to one engine reaches the receiver that waits there, in the same step, and nobody elsewhere. */
 static void a_waiting_receiver_is_served_by_its_own_engine(void **state)
 {
 	struct engine *e[2] = {open_engine("ram:test-engine-w1", true), open_engine("ram:test-engine-w2", true)};

@@ -98,8 +98,8 @@ enum problem_code page_read_only(struct call *call, const char *const *known, st
 	return page_read(call, ret);
 }
 
-void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
-		   uint64_t extra)
+void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more,
+		   uint64_t position, uint64_t extra)
 {
 	struct buf text, token;
 

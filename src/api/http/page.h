@@ -17,8 +17,8 @@ enum problem_code page_read(struct call *call, struct page *ret);
  * stands twice is refused, one that is not known is warned of. */
 enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret);
 /* Writes next_page_token; null where there is no more. */
-void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more, uint64_t position,
-		   uint64_t extra);
+void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more,
+		   uint64_t position, uint64_t extra);
 
 /* The field next_page_token of an answer whose struct has a struct page as that member. */
 #define NEXT_PAGE_OF(s, m) \

@@ -96,7 +96,8 @@ static void send_problem(struct call *call)
 	buf_init(&body, 65536);
 	reply_problem_body(&call->op->problem, &body);
 	if (call->op->problem.retry_after_ms) {
-		snprintf(seconds, sizeof(seconds), "%lld", (long long)((call->op->problem.retry_after_ms + 999) / 1000));
+		snprintf(seconds, sizeof(seconds), "%lld",
+			 (long long)((call->op->problem.retry_after_ms + 999) / 1000));
 		headers[0] = (struct http_header){"Retry-After", str_of(seconds)};
 	} else if (call->op->problem.code == P_METHOD_NOT_ALLOWED) {
 		headers[0] = (struct http_header){"Allow", call->location};

@@ -114,7 +114,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct shrink *s = (struct shrink *)op;
-	struct delivery d = decide_delivery(op, c), sending = d;	/* whose actor is the sender where nobody is named */
+	/* The sender is the actor of the second where nobody is named. */
+	struct delivery d = decide_delivery(op, c), sending = d;
 	struct delivery_order order = {.envelope = s->pack.envelope.num, .is_new = true, .is_forced = true};
 	struct delivery_plan plan;
 	struct str why = s->decision.why;
