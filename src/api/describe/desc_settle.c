@@ -174,34 +174,17 @@ const struct description describe_complete = {
 	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_complete,
 };
 
-static enum problem_code read_refs(const struct field *f, const struct json *value, void *into,
-				   struct shape_reader *r)
-{
-	struct need *n = into;
-	enum problem_code code = field_read(f, value, into, r);
-	struct memory_id *ids;
-
-	if (code != P_OK)
-		return code;
-	ids = arena_calloc(r->arena, value->count + 1, sizeof(*ids));
-	for (uint32_t i = 0; i < value->count; i++)
-		memory_id_parse(value->items[i].s, &ids[i]);
-	n->ids = ids;
-	n->count = value->count;
-	return P_OK;
-}
-
 const struct description describe_need = {
 	.id = "need", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_need",
 	.summary = "Ask for memories that the envelope does not show",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff}, .path_into = {INTO(struct need, settle.num)},
 	.body_into = INTO(struct need, settle), .defaults = as_progress,
-	.body = {INPUT(LEASE, DOC_MEMORY_REFS("refs", NEED_MAX, "The memories.", .read = read_refs,
-					      .required = "it is a list of ids of memories, as in [\"ms-4821\"]",
-					      .docs = "ids of memories, at most 1,000"))},
+	.body = {INPUT(LEASE, FIELD_MEMORY_IDS("refs", struct need, ids, count, NEED_MAX, "The memories.",
+					       .required = "it is a list of ids of memories, as in [\"ms-4821\"]",
+					       .docs = "ids of memories, at most 1,000"))},
 	ANSWERS(ANSWER(200, "The handoff.", OUTPUT(
-		DOC_SHAPES("memories", 0, &shape_memory, "What was found."),
-		DOC_SHAPES("missing", 0, &shape_missing, "What was not found.", .component = "NotFound"),
-		DOC_SHAPE("handoff", &shape_handoff, "The handoff, with its lease renewed.")))),
+		FIELD_INCLUDE(struct need, lookup, &shape_found),
+		FIELD_SHAPE("handoff", struct need, settle.row, &shape_handoff,
+			    "The handoff, with its lease renewed.")))),
 	SETTLES,
 };
