@@ -78,18 +78,6 @@ enum problem_code decode_str(const struct json *obj, const char *name, size_t mi
 	return code;
 }
 
-enum problem_code decode_bool(const struct json *obj, const char *name, bool *ret, struct problem *problem)
-{
-	const struct json *value = decode_member(obj, name);
-
-	if (value == NULL)
-		return P_OK;
-	if (value->type != JSON_BOOL)
-		return wrong_type(value, name, "true or false", problem);
-	*ret = value->boolean;
-	return P_OK;
-}
-
 enum problem_code decode_int(const struct json *obj, const char *name, int64_t min, int64_t max, int64_t *ret,
 			     struct problem *problem)
 {
@@ -107,36 +95,6 @@ enum problem_code decode_int(const struct json *obj, const char *name, int64_t m
 	return P_OK;
 }
 
-enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms,
-				 int64_t *ret_ms, struct problem *problem)
-{
-	const struct json *value = decode_member(obj, name);
-	double seconds;
-
-	if (value == NULL)
-		return P_OK;
-	if (value->type != JSON_INT && value->type != JSON_DOUBLE)
-		return wrong_type(value, name, "a number of seconds", problem);
-	seconds = value->type == JSON_INT ? (double)value->i : value->d;
-	if (!(seconds * 1000 >= (double)min_ms && seconds * 1000 <= (double)max_ms))
-		return problem_set(problem, P_INVALID_FIELD, name, "%s is %g; expected %g to %g seconds", name, seconds,
-				   (double)min_ms / 1000, (double)max_ms / 1000);
-	*ret_ms = (int64_t)(seconds * 1000 + 0.5);
-	return P_OK;
-}
-
-enum problem_code decode_time(const struct json *obj, const char *name, int64_t *ret_ms, struct problem *problem)
-{
-	const struct json *value = decode_member(obj, name);
-
-	if (value == NULL)
-		return P_OK;
-	if (value->type != JSON_STRING || !rfc3339_parse(value->s, ret_ms))
-		return problem_set(problem, P_INVALID_FIELD, name, "%s is not a time of the years 1970 to 9999; "
-				   "expected RFC 3339, as in 2026-01-30T12:00:00Z", name);
-	return P_OK;
-}
-
 enum problem_code decode_array(const struct json *obj, const char *name, size_t max, const struct json **ret,
 			       struct problem *problem)
 {
@@ -151,36 +109,4 @@ enum problem_code decode_array(const struct json *obj, const char *name, size_t 
 				   value->count, max);
 	*ret = value;
 	return P_OK;
-}
-
-enum problem_code decode_agent(const struct json *obj, const char *name, struct str *ret, struct problem *problem)
-{
-	struct str agent = STR_NULL;
-	enum problem_code code = decode_str(obj, name, 1, AGENT_NAME_MAX, &agent, problem);
-
-	if (code == P_OK && agent.p) {
-		code = decode_check_agent(agent, name, problem);
-		if (code == P_OK)
-			*ret = agent;
-	}
-	return code;
-}
-
-enum problem_code decode_agents(const struct json *obj, const char *name, size_t max, const struct json **ret,
-				struct problem *problem)
-{
-	const struct json *list = NULL;
-	enum problem_code code = decode_array(obj, name, max, &list, problem);
-
-	for (uint32_t i = 0; code == P_OK && list && i < list->count; i++) {
-		const struct json *item = &list->items[i];
-		char place[64];
-
-		snprintf(place, sizeof(place), "%s[%u]", name, i);
-		code = item->type == JSON_STRING ? decode_check_agent(item->s, place, problem)
-						 : wrong_type(item, place, "the name of an agent", problem);
-	}
-	if (code == P_OK && list)
-		*ret = list;
-	return code;
 }

@@ -11,20 +11,10 @@ const struct json *decode_member(const struct json *obj, const char *name);
 
 enum problem_code decode_str(const struct json *obj, const char *name, size_t min, size_t max, struct str *ret,
 			     struct problem *problem);
-enum problem_code decode_bool(const struct json *obj, const char *name, bool *ret, struct problem *problem);
 enum problem_code decode_int(const struct json *obj, const char *name, int64_t min, int64_t max, int64_t *ret,
 			     struct problem *problem);
-/* A number of seconds, whole or not, in milliseconds. */
-enum problem_code decode_seconds(const struct json *obj, const char *name, int64_t min_ms, int64_t max_ms,
-				 int64_t *ret_ms, struct problem *problem);
-enum problem_code decode_time(const struct json *obj, const char *name, int64_t *ret_ms, struct problem *problem);
 enum problem_code decode_array(const struct json *obj, const char *name, size_t max, const struct json **ret,
 			       struct problem *problem);
-
-/* The name of an agent that work can go to, and a list of them. */
-enum problem_code decode_agent(const struct json *obj, const char *name, struct str *ret, struct problem *problem);
-enum problem_code decode_agents(const struct json *obj, const char *name, size_t max, const struct json **ret,
-				struct problem *problem);
 
 /* The checks themselves, for values that come from elsewhere (a header, the query). */
 enum problem_code decode_check_text(struct str value, const char *name, size_t min, size_t max,

@@ -9,25 +9,6 @@
 
 enum { TASK_NAME_MAX = 128, ENVELOPE_ID_MAX = 64 };
 
-enum problem_code envelope_body_id(struct call *call, uint64_t *ret)
-{
-	struct str id = STR_NULL;
-	enum problem_code code = decode_str(&call->body, "envelope_id", 1, ENVELOPE_ID_MAX, &id, &call->op->problem);
-
-	if (code == P_OK && id.p && !envelope_id_parse(id, ret))
-		code = call_refuse(call, P_INVALID_FIELD, "envelope_id", "envelope_id is not an id of an "
-				   "envelope; expected one as in env-17");
-	return code;
-}
-
-enum problem_code envelope_path_id(struct call *call, uint64_t *ret)
-{
-	if (envelope_id_parse(call->params[0], ret))
-		return P_OK;
-	return call_refuse(call, P_ENVELOPE_NOT_FOUND, "id", "\"%.*s\" is not an id of an envelope; ids look "
-			   "like env-17", (int)(call->params[0].n < 64 ? call->params[0].n : 64), call->params[0].p);
-}
-
 /* --- Fields of any of the three forms --- */
 
 static enum problem_code read_agent(const struct json *obj, const char *name, struct str *ret, struct problem *p)

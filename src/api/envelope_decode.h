@@ -8,9 +8,4 @@
 /* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */
 enum problem_code envelope_decode(struct call *call, const struct json *body, struct packing *ret);
 
-/* The member "envelope_id" of the body; *ret is left as it is where that is absent. */
-enum problem_code envelope_body_id(struct call *call, uint64_t *ret);
-/* The envelope's id in the address. */
-enum problem_code envelope_path_id(struct call *call, uint64_t *ret);
-
 #endif

@@ -274,11 +274,6 @@ void shape_write_with(const struct shape *s, const void *from, const void *with,
 	json_end_object(w);
 }
 
-void shape_write(const struct shape *s, const void *from, struct json_writer *w)
-{
-	shape_write_with(s, from, NULL, w);
-}
-
 void field_write(const struct field *f, const void *value, struct json_writer *w)
 {
 	const struct shape none = {0};

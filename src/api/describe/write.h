@@ -6,9 +6,8 @@
 
 /* Writes a struct as an object. What is not set (a text whose p is NULL, an id or a time of 0, a number that is the
  * field's unset) is absent or null, whichever the field says. A field without a member, and without a function of its
- * own, is left out. Allocates nothing. */
-void shape_write(const struct shape *s, const void *from, struct json_writer *w);
-/* The same for fields whose functions need something that the struct does not hold; with is handed to them. */
+ * own, is left out. `with` is handed to such functions: what they need and the struct does not hold. Allocates
+ * nothing. */
 void shape_write_with(const struct shape *s, const void *from, const void *with, struct json_writer *w);
 /* Only the members, into an object that the caller has begun and ends. from NULL: none. */
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w);

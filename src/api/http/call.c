@@ -10,20 +10,6 @@ void call_warn_unknown(struct call *call, struct str field)
 	call_warn(call, "unknown_field", field, STR("this field is not known here and was ignored"));
 }
 
-void call_warn_unknown_members(struct call *call, const struct json *obj, const char *const *known, const char *prefix)
-{
-	for (uint32_t i = 0; obj->type == JSON_OBJECT && i < obj->count; i++) {
-		struct str key = obj->members[i].key;
-		const char *const *k = known;
-
-		while (*k && !str_is(key, *k))
-			k++;
-		if (*k == NULL)
-			call_warn_unknown(call, arena_printf(call->op->arena, "%s%.*s", prefix,
-							     (int)(key.n < 200 ? key.n : 200), key.p));
-	}
-}
-
 /* A name that was cut within a character must not make the reply invalid. */
 static struct str whole_characters(struct str s)
 {

@@ -74,8 +74,6 @@ static inline void *call_op(const struct call *call)
 void call_warn(struct call *call, const char *code, struct str field, struct str detail);
 /* Says that a field of the request was not understood. */
 void call_warn_unknown(struct call *call, struct str field);
-/* Warns of every member of obj that is not in the NULL-terminated list. prefix is put before the name. */
-void call_warn_unknown_members(struct call *call, const struct json *obj, const char *const *known, const char *prefix);
 /* Ends the reply's object, with the warnings in it. */
 void call_end_reply(struct call *call, struct json_writer *w);
 /* The first value of a query parameter; p == NULL where it is absent. */

@@ -74,30 +74,6 @@ enum problem_code page_read(struct call *call, struct page *ret)
 	return P_OK;
 }
 
-static bool is_known(struct str name, const char *const *known)
-{
-	while (*known && !str_is(name, *known))
-		known++;
-	return *known || str_is(name, "page_size") || str_is(name, "page_token");
-}
-
-enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret)
-{
-	for (size_t i = 0; i < call->query_count; i++) {
-		struct str name = call->query[i].name;
-
-		if (!is_known(name, known)) {
-			call_warn_unknown(call, name);
-			continue;
-		}
-		for (size_t k = 0; k < i; k++)
-			if (str_eq(call->query[k].name, name))
-				return call_refuse(call, P_INVALID_FIELD, arena_cstr(call->op->arena, name),
-						   "%.*s was given twice; give it once", STR_ARG(name));
-	}
-	return page_read(call, ret);
-}
-
 void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more,
 		   uint64_t position, uint64_t extra)
 {

@@ -13,9 +13,6 @@ enum { PAGE_SIZE_DEFAULT = 20, PAGE_SIZE_MAX = 1000 };
 
 /* ret->size, where it is not 0, is how many rows a page has where the caller does not say. */
 enum problem_code page_read(struct call *call, struct page *ret);
-/* The same for a list that takes the parameters named in known (ended by NULL), each once, and no others: one that
- * stands twice is refused, one that is not known is warned of. */
-enum problem_code page_read_only(struct call *call, const char *const *known, struct page *ret);
 /* Writes next_page_token; null where there is no more. */
 void page_put_next(const struct call *call, const struct page *page, struct json_writer *w, bool more,
 		   uint64_t position, uint64_t extra);
