@@ -2,7 +2,7 @@
 
 #include "codec/rfc3339.h"
 #include "core/delivery/agent.h"
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 
 #include <stdio.h>
 
@@ -56,8 +56,8 @@ enum problem_code decode_check_agent(struct str value, const char *name, struct 
 {
 	enum problem_code code = decode_check_name(value, name, AGENT_NAME_MAX, problem);
 
-	if (code == P_OK && successor_is_next(value))
-		code = problem_set(problem, P_INVALID_FIELD, name, "%s is \"" SUCCESSOR_NEXT "\", which no agent is "
+	if (code == P_OK && route_rule_is_next(value))
+		code = problem_set(problem, P_INVALID_FIELD, name, "%s is \"" ROUTE_RULE_NEXT "\", which no agent is "
 				   "called: an envelope that is packed for it asks the routes", name);
 	return code;
 }

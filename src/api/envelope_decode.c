@@ -61,7 +61,7 @@ static enum problem_code read_parent(const struct json *obj, const char *name, u
 	return code;
 }
 
-static enum problem_code read_strategy(const struct json *obj, struct handoff_draft *d, struct problem *p)
+static enum problem_code read_strategy(const struct json *obj, struct envelope_draft *d, struct problem *p)
 {
 	struct str name = STR_NULL;
 	enum problem_code code = decode_str(obj, "strategy", 0, 64, &name, p);
@@ -227,7 +227,7 @@ static bool is_found_item(const struct json *item)
  * What it had no room for or could not find is asked for again: it must not be lost because there is another
  * envelope between. */
 static void read_v2_refs(struct call *call, const struct json *memory, const struct json *budget,
-			 struct handoff_draft *d)
+			 struct envelope_draft *d)
 {
 	const struct json *lists[] = {json_get(memory, "refs"), json_get(memory, "missing"),
 				      json_get(budget, "trimmed")};
@@ -254,9 +254,9 @@ static void read_v2_refs(struct call *call, const struct json *memory, const str
 static enum problem_code read_v2_own(struct call *call, const struct json *b, struct packing *in)
 {
 	const struct json *lineage = json_get(b, "lineage");
-	struct handoff_draft *d = &in->draft;
+	struct envelope_draft *d = &in->draft;
 	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
-	enum problem_code code = read_objects(b, "waived", HANDOFF_DECISIONS_MAX, &waived, &call->op->problem);
+	enum problem_code code = read_objects(b, "waived", PACK_DECISIONS_MAX, &waived, &call->op->problem);
 	int64_t hop;
 
 	if (code != P_OK || in->parent == 0 || !json_as_int(json_get(lineage, "hop"), &hop))
@@ -276,7 +276,7 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 					    "extensions", "guard", "fetch_hint", "since", NULL};
 	const struct json *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");
-	struct handoff_draft *d = &in->draft;
+	struct envelope_draft *d = &in->draft;
 	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
@@ -284,18 +284,18 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 	d->extensions = keep_unknown(call, b, known, STR("v2"));
 	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "to", &d->to, p)) != P_OK ||
 	    (code = require(d->to, "to", "it is who gets the work", p)) != P_OK ||
-	    (code = decode_str(task, "summary", 1, HANDOFF_TEXT_MAX, &d->summary, p)) != P_OK ||
+	    (code = decode_str(task, "summary", 1, PACK_TEXT_MAX, &d->summary, p)) != P_OK ||
 	    (code = require(d->summary, "task.summary", "it says what the receiver is to accomplish", p)) != P_OK ||
-	    (code = decode_str(task, "intent", 1, HANDOFF_TEXT_MAX, &d->intent, p)) != P_OK ||
-	    (code = decode_str(task, "state", 1, HANDOFF_TEXT_MAX, &d->state, p)) != P_OK ||
+	    (code = decode_str(task, "intent", 1, PACK_TEXT_MAX, &d->intent, p)) != P_OK ||
+	    (code = decode_str(task, "state", 1, PACK_TEXT_MAX, &d->state, p)) != P_OK ||
 	    (code = read_tree(task, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
 	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
-	    (code = read_objects(b, "history", HANDOFF_HISTORY_MAX, &d->history, p)) != P_OK ||
+	    (code = read_objects(b, "history", PACK_HISTORY_MAX, &d->history, p)) != P_OK ||
 	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
 	    (code = decode_str(task, "id", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
 	    (code = d->task.p ? decode_check_name(d->task, "task.id", TASK_NAME_MAX, p) : P_OK) != P_OK ||
 	    (code = read_strategy(budget, d, p)) != P_OK ||
-	    (code = decode_int(lineage, "max_hops", 1, HANDOFF_HOPS_MAX, &d->max_hops, p)) != P_OK ||
+	    (code = decode_int(lineage, "max_hops", 1, PACK_HOPS_MAX, &d->max_hops, p)) != P_OK ||
 	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
 		return code;
 	read_v2_refs(call, json_get(b, "memory"), budget, d);

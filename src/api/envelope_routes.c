@@ -10,7 +10,7 @@
 
 /* --- POST /v1/envelopes --- */
 
-static enum problem_code decode_handoff(struct call *call)
+static enum problem_code decode_pack(struct call *call)
 {
 	struct pack *p = call_op(call);
 
@@ -19,7 +19,7 @@ static enum problem_code decode_handoff(struct call *call)
 
 /* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover
  * them. */
-static void encode_handoff(struct call *call)
+static void encode_pack(struct call *call)
 {
 	const struct packing *h = &((struct pack *)call_op(call))->packing;
 	struct json_writer w;
@@ -84,7 +84,7 @@ static void encode_get(struct call *call)
 }
 
 const struct route envelope_routes[] = {
-	{HTTP_POST, "/v1/envelopes", &pack_kind, &describe_hand_off, decode_handoff, encode_handoff},
+	{HTTP_POST, "/v1/envelopes", &pack_kind, &describe_pack, decode_pack, encode_pack},
 	{HTTP_GET, "/v1/envelopes/{}", &envelope_get_kind, &describe_read_envelope, NULL, encode_get},
 	{HTTP_GET, "/v1/envelopes/{}/verify", &envelope_verify_kind, &describe_verify_envelope, NULL, NULL},
 	{0},

@@ -85,7 +85,7 @@ static void fill_input(struct request *q)
 		fill_settle(q);
 		break;
 	case STEP_PACK:
-		q->u.pack.packing.draft = (struct handoff_draft){
+		q->u.pack.packing.draft = (struct envelope_draft){
 			.from = STR("sender"), .to = STR("agent1"), .summary = STR("do it"), .max_hops = 1,
 		};
 		q->u.pack.packing.parent = s->envelope;

@@ -236,7 +236,7 @@ static void a_waiting_receiver_is_served_by_its_own_engine(void **state)
 		assert_false(is_done(waits[i]));
 		assert_int_equal(waits[i]->waits, 1);
 	}
-	packing->draft = (struct handoff_draft){.from = STR("boss"), .to = STR("worker"), .summary = STR("do it")};
+	packing->draft = (struct envelope_draft){.from = STR("boss"), .to = STR("worker"), .summary = STR("do it")};
 	set_op(&send.op, &send_kind, e[0], r[0], sends);
 	engine_run(&send.op);
 	engine_step(e[0]);

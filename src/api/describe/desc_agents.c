@@ -15,7 +15,7 @@ static const struct field settings_fields[] = {
 		  .docs = "versions of the envelope that it reads; it gets the newest of them"),
 	DOC_ENUM("tokenizer", &words_tokenizer, 0, "In which its tokens are counted.", .otherwise = "'o200k_base'",
 		 .docs = "in which its tokens are counted, where the sender does not say"),
-	DOC_INT("max_tokens", 1, HANDOFF_TOKENS_MAX, "Its budget where a handoff does not say.", .otherwise = "8000",
+	DOC_INT("max_tokens", 1, PACK_TOKENS_MAX, "Its budget where a handoff does not say.", .otherwise = "8000",
 		.docs = "its budget, where the sender gives none"),
 	DOC_TEXT("description", 0, 0, "For people."),
 	DOC_ENUM("fetch_hint", &words_fetch, 0,

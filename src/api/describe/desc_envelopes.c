@@ -181,7 +181,7 @@ static const struct shape verdict = {.name = "Verdict", .fields = verdict_fields
 
 /* --- Operations --- */
 
-const struct description describe_hand_off = {
+const struct description describe_pack = {
 	.id = "handOff", .tag = "envelopes", .scope = SCOPE_WRITE, .tool = "agent_handoff",
 	.summary = "Pack an envelope for another agent",
 	.says = "The body is a handoff, or a whole envelope of version 1 or 2 from which a new one is packed.",

@@ -286,7 +286,7 @@ static void give_sent(struct call *call, const void *from)
 
 /* --- Operations --- */
 
-const struct description describe_deliver = {
+const struct description describe_send = {
 	.id = "deliver", .tag = "delivery", .scope = SCOPE_WRITE,
 	.summary = "Hand an envelope to an agent, and wait for the ack if asked to",
 	.says = "Delivering the same envelope to the same agent again never makes a second handoff: where it was "

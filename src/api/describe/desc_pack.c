@@ -69,7 +69,7 @@ static bool collect(struct mention_list *ids, const struct json *item, struct ar
 
 static enum problem_code read_refs(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
 {
-	struct handoff_draft *d = &((struct packing *)into)->draft;
+	struct envelope_draft *d = &((struct packing *)into)->draft;
 	struct mention_list ids = {0};
 	enum problem_code code = field_read(f, value, into, r);
 
@@ -94,21 +94,21 @@ static const struct field pack_fields[] = {
 	FIELD_NAME("target_agent", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
 		   .required = "it is who gets the work",
 		   .docs = "who gets the work; `next` asks the [routes](#11-routes)"),
-	FIELD_TEXT("task_summary", struct packing, draft.summary, 1, HANDOFF_TEXT_MAX,
+	FIELD_TEXT("task_summary", struct packing, draft.summary, 1, PACK_TEXT_MAX,
 		   "What the receiver is to accomplish, at most 256 KiB. Memories named in it are cited.",
 		   .required = "it says what the receiver is to accomplish",
 		   .docs = "what the receiver is to accomplish, at most 256 KiB"),
-	FIELD_TEXT("intent", struct packing, draft.intent, 1, HANDOFF_TEXT_MAX,
+	FIELD_TEXT("intent", struct packing, draft.intent, 1, PACK_TEXT_MAX,
 		   "The user's own words. Set once, at the root.",
 		   .docs = "the user's own words. Set once, at the root (or at the first hop that has them), and "
 			   "inherited word for word; another text at a later hop is 409 `intent_conflict`"),
-	FIELD_TEXT("state", struct packing, draft.state, 1, HANDOFF_TEXT_MAX,
+	FIELD_TEXT("state", struct packing, draft.state, 1, PACK_TEXT_MAX,
 		   "Where the work stands; the parent's where absent.", .usually = "the parent's",
 		   .docs = "where the work stands"),
 	FIELD_NAME("task", struct packing, draft.task, TASK_NAME_MAX, "A root's task; a new one where absent.",
 		   .docs = "a root's task; a new one, `task-17`, where it names none. Later hops have the root's; "
 			   "another one is 409 `task_conflict`"),
-	FIELD_INT("include_recent", struct packing, draft.include_recent, 0, HANDOFF_RECENT_MAX,
+	FIELD_INT("include_recent", struct packing, draft.include_recent, 0, PACK_RECENT_MAX,
 		  "Up to how many memories to add by relevance. What is less relevant than a floor stays behind.",
 		  .otherwise = "20",
 		  .docs = "up to how many memories to add by relevance, 0 to 500: those that are less relevant than "
@@ -122,7 +122,7 @@ static const struct field pack_fields[] = {
 	FIELD_OBJECT("constraints", struct packing, draft.constraints,
 		     "Key to value of any type. max_tokens is the budget.", .usually = "`{}`",
 		     .docs = "key → value of any JSON type"),
-	FIELD_OBJECTS("execution_history", struct packing, draft.history, HANDOFF_HISTORY_MAX,
+	FIELD_OBJECTS("execution_history", struct packing, draft.history, PACK_HISTORY_MAX,
 		      "Appended to the parent's.", .usually = "`[]`", .items = STEPS,
 		      .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to "
 			      "the parent's; entries that are there already are not doubled. One without `at` gets the "
@@ -130,12 +130,12 @@ static const struct field pack_fields[] = {
 	FIELD_OBJECT("expected_output", struct packing, draft.expected_output,
 		     "format, length, schema, criteria, and whatever else the receiver should know.", .usually = "`{}`",
 		     .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),
-	FIELD_ARRAY("open_decisions", struct packing, draft.open_decisions, HANDOFF_DECISIONS_MAX,
+	FIELD_ARRAY("open_decisions", struct packing, draft.open_decisions, PACK_DECISIONS_MAX,
 		    "Appended to the parent's.", .read = read_unbounded, .usually = "`[]`"),
-	FIELD_OBJECTS("waive", struct packing, draft.waive, HANDOFF_DECISIONS_MAX,
+	FIELD_OBJECTS("waive", struct packing, draft.waive, PACK_DECISIONS_MAX,
 		      "Inherited constraints that no longer hold.", .shape = &waiver, .usually = "`[]`",
 		      .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold"),
-	FIELD_OBJECTS("resolved_decisions", struct packing, draft.resolved_decisions, HANDOFF_DECISIONS_MAX,
+	FIELD_OBJECTS("resolved_decisions", struct packing, draft.resolved_decisions, PACK_DECISIONS_MAX,
 		      "Taken off the open ones and put into the history.", .shape = &resolved, .read = read_resolved,
 		      .usually = "`[]`",
 		      .docs = "`[{\"decision\",\"outcome\"}]`: takes an open decision off the list and puts it into "
@@ -144,7 +144,7 @@ static const struct field pack_fields[] = {
 			  .docs = "the envelope that this one continues (`env-17`); none makes a root"),
 	FIELD_ENUM("strategy", struct packing, draft.strategy, &words_strategy, 64, "What is kept where not all fits.",
 		   .otherwise = "'priority'", .docs = "`priority`, `full`, `summary`, `lazy`, see below"),
-	FIELD_INT("max_hops", struct packing, draft.max_hops, 1, HANDOFF_HOPS_MAX,
+	FIELD_INT("max_hops", struct packing, draft.max_hops, 1, PACK_HOPS_MAX,
 		  "The parent's, or 12, where absent; a later hop can only lower it.", .usually = "the parent's, or 12",
 		  .docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`, and the last "
 			  "envelope of the chain is parked (`handoff` in the problem)"),
@@ -161,7 +161,7 @@ static const struct field pack_fields[] = {
 		   .docs = "whose memories may be added by relevance: `task`, those of this task and those without "
 			   "one; `space`, those of other tasks, too. It holds for this hop and is not inherited. "
 			   "Anything else is 422"),
-	DOC_ARRAY("refs", HANDOFF_REFS_MAX, "Ids, or ranges as text: \"ms-4821 through ms-4825\".", .usually = "`[]`",
+	DOC_ARRAY("refs", PACK_REFS_MAX, "Ids, or ranges as text: \"ms-4821 through ms-4825\".", .usually = "`[]`",
 		  .read = read_refs, .items = "'type':'string'",
 		  .docs = "ids of memories, or ranges as text (`\"ms-4821 through ms-4825\"`)"),
 	FIELDS_END,
@@ -188,14 +188,14 @@ static const struct field envelope_1_fields[] = {
 	FIELD_NAME("target", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
 		   .required = "it is who gets the work"),
 	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
-	FIELD_TEXT("summary", struct packing, draft.summary, 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
+	FIELD_TEXT("summary", struct packing, draft.summary, 1, PACK_TEXT_MAX, "What the receiver is to accomplish.",
 		   .required = "it says what the receiver is to accomplish"),
-	FIELD_TEXT("context", struct packing, draft.state, 0, HANDOFF_TEXT_MAX, "Becomes the state of the work.",
+	FIELD_TEXT("context", struct packing, draft.state, 0, PACK_TEXT_MAX, "Becomes the state of the work.",
 		   .read = read_context),
 	FIELD_OBJECT("constraints", struct packing, draft.constraints, "What must hold."),
-	FIELD_OBJECTS("history", struct packing, draft.history, HANDOFF_HISTORY_MAX, "What was done before.",
+	FIELD_OBJECTS("history", struct packing, draft.history, PACK_HISTORY_MAX, "What was done before.",
 		      .items = STEPS),
-	DOC_ARRAY("memory_ids", HANDOFF_REFS_MAX, "Memories that go along.", .read = read_refs,
+	DOC_ARRAY("memory_ids", PACK_REFS_MAX, "Memories that go along.", .read = read_refs,
 		  .items = "'type':'string'"),
 	FIELDS_END,
 };
@@ -206,10 +206,10 @@ const struct shape shape_envelope_1_input = {
 };
 
 static const struct field envelope_2_task_fields[] = {
-	DOC_TEXT("summary", 1, HANDOFF_TEXT_MAX, "What the receiver is to accomplish.",
+	DOC_TEXT("summary", 1, PACK_TEXT_MAX, "What the receiver is to accomplish.",
 		 .required = "it says what the receiver is to accomplish"),
-	DOC_TEXT("intent", 1, HANDOFF_TEXT_MAX, "The user's own words."),
-	DOC_TEXT("state", 1, HANDOFF_TEXT_MAX, "Where the work stands."),
+	DOC_TEXT("intent", 1, PACK_TEXT_MAX, "The user's own words."),
+	DOC_TEXT("state", 1, PACK_TEXT_MAX, "Where the work stands."),
 	DOC_ARRAY("open_decisions", 0, "What is still to be decided."),
 	FIELDS_END,
 };
@@ -221,7 +221,7 @@ static const struct field envelope_2_fields[] = {
 	DOC_NAME("to", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work"),
 	DOC_SHAPE("task", &envelope_2_task, "What is to be done.", .required = "it says what is to be done"),
 	DOC_ANY("memory", "refs[].id is read.", .schema = ""),
-	DOC_OBJECTS("history", HANDOFF_HISTORY_MAX, "What was done before.", .items = STEPS),
+	DOC_OBJECTS("history", PACK_HISTORY_MAX, "What was done before.", .items = STEPS),
 	DOC_OBJECT("constraints", "What must hold."),
 	DOC_OBJECT("expected_output", "What is to come out."),
 	DOC_ANY("lineage", "parent is read.", .schema = ""),

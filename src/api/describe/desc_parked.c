@@ -118,7 +118,7 @@ const struct description describe_shrink = {
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .path = {&path_handoff},
 	.path_into = {INTO(struct shrink, decision.num)}, .body_into = INTO(struct shrink, decision),
 	.body = {INPUT(FIELD_INCLUDE(struct shrink, decision, &shape_decision),
-		       FIELD_INT("max_tokens", struct shrink, max_tokens, 1, HANDOFF_TOKENS_MAX,
+		       FIELD_INT("max_tokens", struct shrink, max_tokens, 1, PACK_TOKENS_MAX,
 				 "Less than the budget of the envelope.",
 				 .required = "it is the budget that the new envelope must fit"))},
 	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION)), .gives = give_new_handoff,

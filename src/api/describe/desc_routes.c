@@ -3,7 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
 #include "core/delivery/agent.h"
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 #include "engine/delivery/route_rules.h"
 
 enum { ORDER_MAX = 1000000, HOP_MAX = 64 };
@@ -73,7 +73,7 @@ static const struct shape route = {
 const struct description describe_list_routes = {
 	.id = "listRoutes", .tag = "routes", .scope = SCOPE_READ,
 	.summary = "List routes",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct route_rule_list), .page_max = SUCCESSOR_ROUTES_MAX,
+	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct route_rule_list), .page_max = ROUTE_RULE_ROUTES_MAX,
 	ANSWERS(ANSWER(200, "A page of them.", OUTPUT(
 		FIELD_SHAPES("routes", struct route_rule_list, routes, count, 0, &route, "By their names."),
 		NEXT_PAGE_OF(struct route_rule_list, page)))),

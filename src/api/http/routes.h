@@ -24,7 +24,7 @@ extern const struct route settle_routes[];
 extern const struct route parked_routes[];
 extern const struct route channel_routes[];
 extern const struct route publish_routes[];
-extern const struct route successor_routes[];
+extern const struct route route_rule_routes[];
 extern const struct route trace_routes[];
 extern const struct route space_routes[];
 extern const struct route token_routes[];

@@ -2,7 +2,7 @@
 
 #include "codec/base64.h"
 #include "codec/sha256.h"
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 #include "token/token.h"
 
 #include <assert.h>
@@ -60,7 +60,7 @@ static enum problem_code read_fallbacks(const struct json *list, struct agent *a
 		return problem_set(problem, P_INVALID_FIELD, "fallbacks", "fallbacks is a list of at most %d names of "
 				   "agents, in the order in which they take over", AGENT_FALLBACKS_MAX);
 	for (uint32_t i = 0; i < list->count; i++)
-		if (successor_is_next(list->items[i].s))
+		if (route_rule_is_next(list->items[i].s))
 			return problem_set(problem, P_INVALID_FIELD, "fallbacks", "no agent is called \"next\": it "
 					   "asks the routes, and a fallback cannot");
 	a->fallbacks = list->count ? list : NULL;

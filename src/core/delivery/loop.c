@@ -83,7 +83,7 @@ enum problem_code loop_check(struct store_conn *c, int64_t space, const struct e
 {
 	struct envelope ancestor = *parent;
 
-	for (int hops = 0; hops < HANDOFF_HOPS_MAX; hops++) {
+	for (int hops = 0; hops < PACK_HOPS_MAX; hops++) {
 		struct envelope_row row;
 		enum store_status status;
 

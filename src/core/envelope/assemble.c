@@ -234,7 +234,7 @@ static void inherit_path(const struct assemble_input *in, struct envelope *e, st
 static enum problem_code inherit_constraints(const struct assemble_input *in, struct envelope *e, struct arena *arena,
 					     struct problem *problem)
 {
-	const struct handoff_draft *d = in->draft;
+	const struct envelope_draft *d = in->draft;
 	struct constraints_input ci = {
 		.inherited = in->parent ? &in->parent->constraints : NULL,
 		.waived = in->parent ? &in->parent->waived : NULL,
@@ -252,7 +252,7 @@ static enum problem_code inherit_constraints(const struct assemble_input *in, st
 
 static void inherit_work(const struct assemble_input *in, struct envelope *e, struct arena *arena)
 {
-	const struct handoff_draft *d = in->draft;
+	const struct envelope_draft *d = in->draft;
 	const struct envelope *p = in->parent;
 	struct json history = or_empty(d->history, &empty_array), made = decisions_made(in, arena);
 	struct json open = or_empty(d->open_decisions, &empty_array);
@@ -271,14 +271,14 @@ static void inherit_work(const struct assemble_input *in, struct envelope *e, st
 
 static enum problem_code check_sizes(const struct envelope *e, struct problem *problem)
 {
-	if (e->history.count > HANDOFF_HISTORY_MAX)
+	if (e->history.count > PACK_HISTORY_MAX)
 		return problem_set(problem, P_TOO_LARGE, "execution_history",
 				   "the chain's history would have %u entries; at most %d are allowed",
-				   e->history.count, HANDOFF_HISTORY_MAX);
-	if (e->open_decisions.count > HANDOFF_DECISIONS_MAX)
+				   e->history.count, PACK_HISTORY_MAX);
+	if (e->open_decisions.count > PACK_DECISIONS_MAX)
 		return problem_set(problem, P_TOO_LARGE, "open_decisions",
 				   "there would be %u open decisions; at most %d are allowed", e->open_decisions.count,
-				   HANDOFF_DECISIONS_MAX);
+				   PACK_DECISIONS_MAX);
 	return P_OK;
 }
 
@@ -288,9 +288,9 @@ static enum problem_code read_budget(const struct assemble_input *in, struct env
 	int64_t tokens;
 
 	e->max_tokens = in->max_tokens ? in->max_tokens : HANDOFF_TOKENS_DEFAULT;
-	if (given && (!json_as_int(given, &tokens) || tokens < 1 || tokens > HANDOFF_TOKENS_MAX))
+	if (given && (!json_as_int(given, &tokens) || tokens < 1 || tokens > PACK_TOKENS_MAX))
 		return problem_set(problem, P_INVALID_FIELD, "constraints.max_tokens",
-				   "max_tokens is not a whole number from 1 to %d", HANDOFF_TOKENS_MAX);
+				   "max_tokens is not a whole number from 1 to %d", PACK_TOKENS_MAX);
 	if (given)
 		e->max_tokens = tokens;
 	return P_OK;
@@ -318,8 +318,8 @@ static enum problem_code inherit(const struct assemble_tools *tools, const struc
 enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
 			   struct problem *problem)
 {
-	struct handoff_draft with_results = *in->draft;
-	const struct handoff_draft *d = &with_results;
+	struct envelope_draft with_results = *in->draft;
+	const struct envelope_draft *d = &with_results;
 	struct assemble_input whole = *in;
 	struct envelope e = {
 		.num = in->num,

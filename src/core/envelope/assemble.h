@@ -17,24 +17,24 @@
 #define HANDOFF_RELEVANCE_MIN (1.0 / 13)
 
 enum {
-	HANDOFF_TEXT_MAX = 256 * 1024,
-	HANDOFF_REFS_MAX = 10000,
-	HANDOFF_RECENT_MAX = 500,
-	HANDOFF_QUERY_MAX = 4096,
+	PACK_TEXT_MAX = 256 * 1024,
+	PACK_REFS_MAX = 10000,
+	PACK_RECENT_MAX = 500,
+	PACK_QUERY_MAX = 4096,
 	/* What the search for a summary looks at: its rarest words, as many as that allows. */
 	HANDOFF_QUERY_POSTINGS = 3 << 14,
 	HANDOFF_DECISIONS_KEPT = 100,	/* memories of the kind "decision" of a task that are inherited, the newest */
-	HANDOFF_HISTORY_MAX = 10000,
-	HANDOFF_DECISIONS_MAX = 1000,
-	HANDOFF_HOPS_MAX = 64,
+	PACK_HISTORY_MAX = 10000,
+	PACK_DECISIONS_MAX = 1000,
+	PACK_HOPS_MAX = 64,
 	HANDOFF_HOPS_DEFAULT = 12,
 	HANDOFF_TOKENS_DEFAULT = 8000,
-	HANDOFF_TOKENS_MAX = 10000000,
+	PACK_TOKENS_MAX = 10000000,
 };
 
 /* What the sender asked for. Trees are of the right type (checked by whoever decoded them) or JSON_NULL where absent.
  */
-struct handoff_draft {
+struct envelope_draft {
 	struct str from;		/* p == NULL: unknown */
 	struct str to;
 	struct str summary;
@@ -60,7 +60,7 @@ struct handoff_draft {
 };
 
 struct assemble_input {
-	const struct handoff_draft *draft;
+	const struct envelope_draft *draft;
 	const struct envelope *parent;	/* NULL: a root */
 	int64_t space;			/* 0: there is nothing in it */
 	struct str space_name;

@@ -18,14 +18,14 @@ void collection_note(struct collection *c, size_t from, enum envelope_why why)
 }
 
 /* What an envelope that is packed again had found by relevance is no more than that. */
-static void collect_refs(struct collection *c, const struct handoff_draft *d, bool found)
+static void collect_refs(struct collection *c, const struct envelope_draft *d, bool found)
 {
 	for (size_t i = 0; i < d->ref_count; i++)
 		if ((d->ref_is_found && d->ref_is_found[i]) == found)
 			mention_add(&c->ids, d->refs[i], c->arena);
 }
 
-static void collect_cited(struct collection *c, const struct handoff_draft *d)
+static void collect_cited(struct collection *c, const struct envelope_draft *d)
 {
 	size_t cited;
 
@@ -109,10 +109,10 @@ static void collect_decided(struct collection *c, const struct envelope *parent)
 static enum store_status collect_opened(const struct assemble_tools *t, const struct assemble_input *in,
 					struct collection *c)
 {
-	struct receipt_row *rows = arena_calloc(t->arena, HANDOFF_RECENT_MAX, sizeof(*rows));
+	struct receipt_row *rows = arena_calloc(t->arena, PACK_RECENT_MAX, sizeof(*rows));
 	size_t count = 0;
 	enum store_status status =
-		store_receipts(t->conn, in->space, in->parent->num, HANDOFF_RECENT_MAX, t->arena, rows, &count);
+		store_receipts(t->conn, in->space, in->parent->num, PACK_RECENT_MAX, t->arena, rows, &count);
 
 	for (size_t i = 0; status == STORE_OK && i < count; i++)
 		add_newest(c, rows[i].memory);

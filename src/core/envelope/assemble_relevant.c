@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* How many a search is for: most handoffs take the first size alone. */
-static const size_t search_sizes[] = {20, 60, 180, HANDOFF_RECENT_MAX};
+static const size_t search_sizes[] = {20, 60, 180, PACK_RECENT_MAX};
 
 /* Of what was passed over so many are recorded. Each search finds a few more than could be taken: who asks why
  * something is not there wants to know what came next. */
@@ -42,9 +42,9 @@ static struct str without_ids(struct arena *arena, struct str text)
 /* Of a long text the beginning and the end: what is to be done stands in one of them. */
 static struct str query_text(struct arena *arena, struct str text)
 {
-	if (text.n > HANDOFF_QUERY_MAX)
-		text = arena_printf(arena, "%.*s %.*s", HANDOFF_QUERY_MAX / 2, text.p, HANDOFF_QUERY_MAX / 2,
-				    text.p + text.n - HANDOFF_QUERY_MAX / 2);
+	if (text.n > PACK_QUERY_MAX)
+		text = arena_printf(arena, "%.*s %.*s", PACK_QUERY_MAX / 2, text.p, PACK_QUERY_MAX / 2,
+				    text.p + text.n - PACK_QUERY_MAX / 2);
 	return without_ids(arena, text);
 }
 

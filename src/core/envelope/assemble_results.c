@@ -66,7 +66,7 @@ static bool is_there(const struct assemble_tools *t, const struct assemble_input
 }
 
 static void add_results(const struct assemble_tools *t, const struct assemble_input *in,
-			const struct past_result *results, size_t count, struct handoff_draft *draft)
+			const struct past_result *results, size_t count, struct envelope_draft *draft)
 {
 	struct json *steps = arena_calloc(t->arena, draft->history.count + count, sizeof(*steps));
 	struct memory_id *refs = arena_calloc(t->arena, draft->ref_count + count, sizeof(*refs));
@@ -100,7 +100,7 @@ static void add_results(const struct assemble_tools *t, const struct assemble_in
 }
 
 enum problem_code assemble_results(const struct assemble_tools *tools, const struct assemble_input *in,
-				   struct handoff_draft *draft, int64_t *ret_reserve, struct problem *problem)
+				   struct envelope_draft *draft, int64_t *ret_reserve, struct problem *problem)
 {
 	struct past_result *results;
 	size_t count = 0;

@@ -28,7 +28,7 @@ static void put_repeats(struct json_writer *w, const struct envelope *e)
 
 /* {"floor":0.077,"include_recent":20,"passed":[[number, relevance in thousandths, why],…],
  *  "repeats":[[number, number of what it repeats],…],"scope":"task"} */
-struct str considered_record(const struct envelope *e, const struct handoff_draft *draft, struct arena *arena)
+struct str considered_record(const struct envelope *e, const struct envelope_draft *draft, struct arena *arena)
 {
 	struct json_writer w;
 	struct buf out;

@@ -29,7 +29,7 @@ struct considered {
 };
 
 /* The record of an envelope that was just packed, in the arena. */
-struct str considered_record(const struct envelope *e, const struct handoff_draft *draft, struct arena *arena);
+struct str considered_record(const struct envelope *e, const struct envelope_draft *draft, struct arena *arena);
 
 /* All of it. record: what store_envelope_considered gives. Everything lives in the arena. */
 enum store_status considered_read(struct store_conn *c, int64_t space, const struct envelope *e, struct str record,

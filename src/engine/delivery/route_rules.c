@@ -1,7 +1,7 @@
 #include "engine/delivery/route_rules.h"
 
 #include "codec/json_member.h"
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 #include "core/watch/event.h"
 
 enum { DEPTH = 1000 };
@@ -24,7 +24,7 @@ static void show(struct op *op, const struct route_row *row, struct route_view *
 	*ret = (struct route_view){
 		.row = *row, .from = text_of(&settings, "from"), .to = text_of(&settings, "to"),
 		.description = text_of(&settings, "description"), .when = json_get(&settings, "when"),
-		.order = SUCCESSOR_ORDER_DEFAULT,
+		.order = ROUTE_RULE_ORDER_DEFAULT,
 	};
 	order = json_get(&settings, "order");
 	if (order)
@@ -35,12 +35,12 @@ static void show(struct op *op, const struct route_row *row, struct route_view *
 static enum store_status look_through(struct route_rule *r, struct store_conn *c, struct route_row *ret,
 				      size_t *ret_count)
 {
-	struct route_row *rows = arena_calloc(r->op.arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
+	struct route_row *rows = arena_calloc(r->op.arena, ROUTE_RULE_ROUTES_MAX, sizeof(*rows));
 	enum store_status status = STORE_OK;
 
 	*ret_count = 0;
 	if (r->op.space)
-		status = store_routes(c, r->op.space, STR_NULL, SUCCESSOR_ROUTES_MAX, r->op.arena, rows, ret_count);
+		status = store_routes(c, r->op.space, STR_NULL, ROUTE_RULE_ROUTES_MAX, r->op.arena, rows, ret_count);
 	for (size_t i = 0; status == STORE_OK && i < *ret_count; i++)
 		if (str_eq(rows[i].name, r->name)) {
 			*ret = rows[i];
@@ -71,9 +71,9 @@ static enum problem_code check_room(struct route_rule *r, struct store_conn *c)
 	size_t count;
 	enum store_status status = look_through(r, c, &row, &count);
 
-	if (status == STORE_NOT_FOUND && count == SUCCESSOR_ROUTES_MAX)
+	if (status == STORE_NOT_FOUND && count == ROUTE_RULE_ROUTES_MAX)
 		return problem_set(&r->op.problem, P_TOO_LARGE, "name", "this space has %d routes, and there may be no "
-				   "more", SUCCESSOR_ROUTES_MAX);
+				   "more", ROUTE_RULE_ROUTES_MAX);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(&r->op, status);
 }
 
@@ -86,7 +86,7 @@ static enum problem_code check(struct op *op, struct store_conn *c)
 	if (description && description->type != JSON_STRING && description->type != JSON_NULL)
 		return problem_set(&op->problem, P_INVALID_FIELD, "description", "description is %s; expected a string",
 				   json_type_name(description->type));
-	return successor_check(settings, &op->problem);
+	return route_rule_check(settings, &op->problem);
 }
 
 static enum problem_code set(struct op *op, struct store_conn *c)
@@ -98,10 +98,10 @@ static enum problem_code set(struct op *op, struct store_conn *c)
 
 	if (code != P_OK)
 		return code;
-	row.settings = json_canonical(r->settings, SUCCESSOR_SETTINGS_MAX, op->arena);
+	row.settings = json_canonical(r->settings, ROUTE_RULE_SETTINGS_MAX, op->arena);
 	if (row.settings.p == NULL)
 		return problem_set(&op->problem, P_TOO_LARGE, NULL, "the route is larger than %d bytes",
-				   SUCCESSOR_SETTINGS_MAX);
+				   ROUTE_RULE_SETTINGS_MAX);
 	op->told = (struct event_row){.kind = EVENT_ROUTE_SET, .note = r->name};
 	status = store_route_put(c, op->space, &row);
 	return status == STORE_OK ? get(op, c) : op_stored(op, status);

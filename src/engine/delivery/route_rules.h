@@ -1,4 +1,4 @@
-/* The routes of a space: rules that say who comes next (core/delivery/successor.h). */
+/* The routes of a space: rules that say who comes next (core/delivery/route_rule.h). */
 #ifndef SPINE_ENGINE_ROUTE_RULES_H
 #define SPINE_ENGINE_ROUTE_RULES_H
 

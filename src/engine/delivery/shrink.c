@@ -38,7 +38,7 @@ static void add_memories(struct mention_list *ids, const struct envelope *e, boo
 }
 
 /* Every memory that the envelope names, whether it had room for it or not, and whether it was only found. */
-static void name_memories(struct op *op, const struct envelope *e, struct handoff_draft *draft)
+static void name_memories(struct op *op, const struct envelope *e, struct envelope_draft *draft)
 {
 	struct mention_list ids = {0};
 	bool *found;

@@ -5,7 +5,7 @@
 #include "core/delivery/loop.h"
 #include "core/envelope/render.h"
 #include "core/envelope/repack.h"
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 #include "core/envelope/unpack.h"
 #include "engine/engine.h"
 #include "engine/waiting.h"
@@ -31,7 +31,7 @@ static enum problem_code find_tokenizer(struct op *op, const struct packing *p, 
 /* What the usual budgets would lose. A budget that is too small is an answer, too. */
 static void run_dry(const struct assemble_tools *tools, const struct assemble_input *base, struct packing *p)
 {
-	struct handoff_draft draft = *base->draft;
+	struct envelope_draft draft = *base->draft;
 	struct assemble_input in = *base;
 	struct json_member *members = arena_calloc(tools->arena, draft.constraints.count + 1, sizeof(*members));
 	uint32_t count = 0;
@@ -66,14 +66,14 @@ static enum problem_code refuse_later(struct op *op, struct packing *p, enum pro
 	return P_OK;
 }
 
-static enum problem_code find_successor(struct op *op, struct store_conn *c, struct packing *p,
+static enum problem_code find_next_agent(struct op *op, struct store_conn *c, struct packing *p,
 					const struct envelope *parent)
 {
-	struct handoff_draft *draft = &p->draft;
+	struct envelope_draft *draft = &p->draft;
 
-	if (!str_is(draft->to, SUCCESSOR_NEXT))
+	if (!str_is(draft->to, ROUTE_RULE_NEXT))
 		return P_OK;
-	return successor_find(c, op->space, draft, parent, op->arena, &draft->to, &op->problem);
+	return route_rule_find(c, op->space, draft, parent, op->arena, &draft->to, &op->problem);
 }
 
 /* Written here and not by the writer, which has enough to do. */
@@ -142,7 +142,7 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 		code = find_parent(op, c, p, &parent);
 	in.parent = p->parent ? &parent : NULL;
 	if (code == P_OK)
-		code = find_successor(op, c, p, in.parent);
+		code = find_next_agent(op, c, p, in.parent);
 	if (code == P_OK)
 		code = agent_read(c, op->space, p->draft.to, op->arena, &agent, &op->problem);
 	if (code == P_OK)

@@ -18,7 +18,7 @@ struct pack_dry {
 /* An envelope on its way; a part of every operation that makes one. */
 struct packing {
 	/* In. */
-	struct handoff_draft draft;
+	struct envelope_draft draft;
 	uint64_t parent;		/* 0: none */
 	struct str parent_digest;	/* p == NULL: it must be there; else only where it is this one */
 	bool is_v1;
@@ -42,7 +42,7 @@ struct pack {
 
 extern const struct op_kind pack_kind;
 
-/* For operations that pack something themselves. Finds the successor where it is asked for, and packs the envelope. */
+/* For operations that pack something themselves. Finds the next agent where it is asked for, and packs the envelope. */
 enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p);
 /* Stores it. Where the chain may not go on (hop limit, loop) its last envelope is parked instead, and that is the
  * problem. */

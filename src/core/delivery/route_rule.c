@@ -1,4 +1,4 @@
-#include "core/delivery/successor.h"
+#include "core/delivery/route_rule.h"
 
 #include "core/delivery/agent.h"
 #include "core/memory/mention.h"
@@ -16,17 +16,17 @@ static enum problem_code check_hop(const struct json *hop, struct problem *probl
 {
 	static const char *const names[] = {"min", "max"};
 	bool ok = hop->type == JSON_OBJECT && hop->count > 0;
-	int64_t limits[2] = {1, HANDOFF_HOPS_MAX};
+	int64_t limits[2] = {1, PACK_HOPS_MAX};
 
 	for (uint32_t i = 0; ok && i < hop->count; i++) {
 		int64_t *limit = &limits[str_is(hop->members[i].key, names[1])];
 
 		ok = (str_is(hop->members[i].key, names[0]) || str_is(hop->members[i].key, names[1])) &&
-		     json_as_int(&hop->members[i].value, limit) && *limit >= 1 && *limit <= HANDOFF_HOPS_MAX;
+		     json_as_int(&hop->members[i].value, limit) && *limit >= 1 && *limit <= PACK_HOPS_MAX;
 	}
 	if (!ok)
 		return problem_set(problem, P_INVALID_FIELD, "when.hop", "hop is not of the form "
-				   "{\"min\":1,\"max\":3}, with numbers from 1 to %d", HANDOFF_HOPS_MAX);
+				   "{\"min\":1,\"max\":3}, with numbers from 1 to %d", PACK_HOPS_MAX);
 	if (limits[0] > limits[1])
 		return problem_set(problem, P_INVALID_FIELD, "when.hop", "no hop is from %lld to %lld; the route would "
 				   "never fit", (long long)limits[0], (long long)limits[1]);
@@ -62,7 +62,7 @@ static enum problem_code check_when(const struct json *when, struct problem *pro
 	return P_OK;
 }
 
-enum problem_code successor_check(const struct json *settings, struct problem *problem)
+enum problem_code route_rule_check(const struct json *settings, struct problem *problem)
 {
 	const struct json *from = json_get(settings, "from"), *to = json_get(settings, "to"),
 		*when = json_get(settings, "when");
@@ -71,7 +71,7 @@ enum problem_code successor_check(const struct json *settings, struct problem *p
 
 	if (to == NULL || to->type == JSON_NULL)
 		return problem_set(problem, P_MISSING_FIELD, "to", "to is missing; it is the agent that comes next");
-	if (!is_name(to) || successor_is_next(to->s))
+	if (!is_name(to) || route_rule_is_next(to->s))
 		return problem_set(problem, P_INVALID_FIELD, "to", "to is not the name of an agent");
 	if (from && from->type != JSON_NULL && !is_name(from))
 		return problem_set(problem, P_INVALID_FIELD, "from", "from is not the name of an agent; leave it out "
@@ -86,7 +86,7 @@ enum problem_code successor_check(const struct json *settings, struct problem *p
 struct choice {
 	struct store_conn *conn;
 	int64_t space;
-	const struct handoff_draft *draft;
+	const struct envelope_draft *draft;
 	const struct envelope *parent;
 	struct arena *arena;
 };
@@ -195,22 +195,22 @@ static enum problem_code holds(const struct choice *c, const struct json *route,
 static int64_t order_of(const struct json *route)
 {
 	const struct json *order = json_get(route, "order");
-	int64_t value = SUCCESSOR_ORDER_DEFAULT;
+	int64_t value = ROUTE_RULE_ORDER_DEFAULT;
 
 	if (order)
 		json_as_int(order, &value);
 	return value;
 }
 
-enum problem_code successor_find(struct store_conn *c, int64_t space, const struct handoff_draft *draft,
+enum problem_code route_rule_find(struct store_conn *c, int64_t space, const struct envelope_draft *draft,
 				 const struct envelope *parent, struct arena *arena, struct str *ret,
 				 struct problem *problem)
 {
 	struct choice choice = {c, space, draft, parent, arena};
-	struct route_row *rows = arena_calloc(arena, SUCCESSOR_ROUTES_MAX, sizeof(*rows));
+	struct route_row *rows = arena_calloc(arena, ROUTE_RULE_ROUTES_MAX, sizeof(*rows));
 	const struct json *best = NULL;
 	size_t count = 0;
-	enum store_status status = space ? store_routes(c, space, STR_NULL, SUCCESSOR_ROUTES_MAX, arena, rows, &count)
+	enum store_status status = space ? store_routes(c, space, STR_NULL, ROUTE_RULE_ROUTES_MAX, arena, rows, &count)
 					 : STORE_OK;
 	enum problem_code code = P_OK;
 
