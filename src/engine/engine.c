@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* The token cache takes 16 MB when it is full, and nothing before it is used. */
-enum { TOKEN_CACHE_ENTRIES = 1 << 20 };
-
 int64_t engine_now_ms(const struct engine *e)
 {
 	return e->config.now_ms(e->config.ctx);
@@ -91,7 +88,7 @@ static void make_parts(struct engine *e)
 	e->spaces = spaces_new();
 	e->numbers = envelope_numbers_new();
 	e->recall = recall_new(e->config.seed);
-	e->tokens = token_cache_new(TOKEN_CACHE_ENTRIES, e->config.seed + 1);
+	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
 	e->writer = writer_new(&writer);
 }

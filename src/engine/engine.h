@@ -34,6 +34,7 @@ struct engine_config {
 	int64_t key_ttl_ms;		/* so long an answer is kept for its key */
 	size_t max_queue;		/* of operations that wait for the writer */
 	size_t cache_bytes;		/* of rows that are kept in memory */
+	size_t token_entries;		/* of counts of tokens that are remembered */
 	uint64_t seed;			/* of everything that is left to chance */
 	struct alert_rules rules;
 	bool is_stepped;		/* no threads: engine_step runs it */

@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 100, HOST_MAX = 64 };
+/* The token cache takes 16 MB when it is full, and nothing before it is used. */
+enum { MAX_HEADERS = 100, HOST_MAX = 64, TOKEN_CACHE_ENTRIES = 1 << 20 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -238,8 +239,8 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 	const struct serve_config *c = s->config;
 	struct engine_config config = {
 		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
-		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes, .seed = random_seed(),
-		.rules = alert_rules(s), .now_ms = now_ms,
+		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
+		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s), .now_ms = now_ms,
 	};
 
 	return engine_open(&config, error);

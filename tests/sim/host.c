@@ -213,6 +213,7 @@ static void open_engine(struct host *h)
 {
 	struct engine_config config = {
 		.data_dir = h->address, .log = &h->log, .key_ttl_ms = HOST_KEY_TTL_MS, .max_queue = 100000,
+		.token_entries = 1 << 10,
 		.seed = h->seed++, .rules = alert_rules_default, .is_stepped = true, .now_ms = clock_of, .ctx = h,
 	};
 	struct buf error;

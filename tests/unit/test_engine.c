@@ -97,6 +97,7 @@ static struct engine *open_engine(const char *address, bool is_stepped)
 	static struct log log;
 	struct engine_config config = {
 		.data_dir = address, .log = &log, .key_ttl_ms = 60000, .max_queue = 100, .seed = 7,
+		.token_entries = 1 << 10,
 		.rules = alert_rules_default, .is_stepped = is_stepped, .now_ms = clock_now,
 	};
 	struct buf error;
