@@ -4,16 +4,21 @@
 
 #include "core/delivery/delivery.h"
 
-/* delivery.c */
+/* delivery_send.c */
 
 enum { DELIVERY_NAMES_MAX = 1 << 16 };
 
 /* A list of agents as it is kept; p == NULL where it is empty. */
 struct str delivery_names(struct arena *arena, const struct json *names);
 
+/* delivery.c */
+
 /* Moves h to a state, writes it, tells of it. Asserts that the table allows it. */
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				enum handoff_state to, struct problem *problem);
+/* Writes h, which was in that state before, and tells of it. */
+enum problem_code delivery_put(struct delivery *d, const struct handoff_row *h, enum handoff_state before,
+			       struct problem *problem);
 /* Writes h, whose state stays, and tells of it. */
 enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem);
 /* Adds an event about h. note.p may be NULL. */
@@ -26,6 +31,9 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem);
 /* When a deadline of the current state ends, or the sender's patience, whichever is first. */
 int64_t delivery_due_at(const struct handoff_row *h, int64_t deadline_ms);
+/* How long what is queued waits for a receiver. A sender that waits decides that itself, unless it asked for more than
+ * one attempt in its time. */
+int64_t delivery_offered_until(const struct delivery *d, const struct handoff_row *h);
 /* The sender does not wait any more. */
 void delivery_end_wait(struct handoff_row *h);
 /* Offers h to its agent from now on: queued, with a deadline. Moves it. */
