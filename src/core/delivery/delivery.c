@@ -101,11 +101,26 @@ int64_t delivery_due_at(const struct handoff_row *h, int64_t deadline_ms)
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
 
+int64_t delivery_patience_ms(const struct handoff_row *h)
+{
+	if (h->expires_at_ms)
+		return h->is_retried ? h->ack_timeout_ms : 0;
+	return h->fallbacks.p || h->agent != h->target ? h->max_attempts * h->ack_timeout_ms : 0;
+}
+
 int64_t delivery_offered_until(const struct delivery *d, const struct handoff_row *h)
 {
-	if (h->expires_at_ms && !h->is_retried)
-		return h->expires_at_ms;
-	return delivery_due_at(h, d->now_ms + h->ack_timeout_ms);
+	int64_t until_ms = h->expires_at_ms ? h->expires_at_ms : h->queue_until_ms;
+	int64_t patience_ms = delivery_patience_ms(h);
+
+	return patience_ms && d->now_ms + patience_ms < until_ms ? d->now_ms + patience_ms : until_ms;
+}
+
+void delivery_begin_queue(const struct delivery *d, struct handoff_row *h, int64_t from_ms)
+{
+	if (h->queue_timeout_ms == 0)
+		h->queue_timeout_ms = d->queue_timeout_ms ? d->queue_timeout_ms : DELIVERY_QUEUE_TIMEOUT_MS;
+	h->queue_until_ms = from_ms + h->queue_timeout_ms;
 }
 
 void delivery_end_wait(struct handoff_row *h)
@@ -127,14 +142,15 @@ enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t le
 				struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
+	enum breaker_gives gives;
 	int64_t id;
 	enum store_status status = store_agent_id(d->conn, d->space, agent, true, d->now_ms, &id);
 	enum problem_code code =
-		status == STORE_OK ? breaker_seen(d, NULL, id, false, problem) : problem_of_store(problem, status);
+		status == STORE_OK ? breaker_take(d, id, &gives, problem) : problem_of_store(problem, status);
 
 	if (code != P_OK)
 		return code;
-	status = store_handoff_next(d->conn, id, d->arena, &h);
+	status = store_handoff_next(d->conn, id, gives == BREAKER_GIVES_PASSING, d->arena, &h);
 	if (status == STORE_NOT_FOUND) {
 		*ret = (struct handoff_row){.agent = id};
 		return P_OK;
@@ -147,6 +163,8 @@ enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t le
 	h.receiver = receiver;
 	h.progress = STR_NULL;
 	code = delivery_move(d, &h, VERB_TAKE, HANDOFF_LEASED, problem);
+	if (code == P_OK && gives == BREAKER_GIVES_PROBE)
+		code = breaker_probe(d, id, h.num, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, EVENT_TAKEN, receiver, problem);
 	if (code == P_OK)
@@ -162,9 +180,9 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
 		return code;
 	code = delivery_offer(d, &h, VERB_RELEASE, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem);
-	return code == P_OK ? delivery_rouse(d, h.agent, problem) : code;
+	return code == P_OK ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"),
+					    problem)
+			    : code;
 }
 
 /* --- Settling --- */
@@ -353,7 +371,6 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 {
 	struct handoff_row h;
 	enum problem_code code = delivery_get(d, num, &h, problem);
-	int64_t agent = code == P_OK ? h.agent : 0;
 
 	if (code != P_OK)
 		return code;
@@ -367,7 +384,7 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		return stale(&h, answer->lease, problem);
 	if (d->actor.p == NULL)
 		d->actor = h.agent_name;
-	code = breaker_seen(d, &h, h.agent, answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE, problem);
+	code = breaker_seen(d, &h, answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE, problem);
 	if (code != P_OK)
 		return code;
 	if (answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE)
@@ -376,8 +393,6 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		code = go_on(d, answer, &h, problem);
 	else
 		code = refuse(d, answer, &h, problem);
-	if (code == P_OK && answer->verb != VERB_PROGRESS)
-		code = delivery_rouse(d, agent, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

@@ -22,7 +22,7 @@ static enum problem_code circuit_open(struct delivery *d, struct str agent, int6
 	return problem->code;
 }
 
-/* An expired handoff is the sender's to send again, as long as the breaker lets it. */
+/* An expired handoff is the sender's to send again; where it waits, as long as the breaker lets it. */
 static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				struct problem *problem)
 {
@@ -30,9 +30,11 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	int64_t reset_ms = 0;
 	enum problem_code code = P_OK;
 
-	if (o->channel == 0 && !o->is_forced)
+	h->passes = o->channel || o->is_forced;
+	delivery_begin_queue(d, h, d->now_ms);
+	if (!h->passes)
 		code = breaker_admits(d, h->agent, &admitted, &is_probe, &reset_ms, problem);
-	if (code == P_OK && !admitted)
+	if (code == P_OK && !admitted && o->wait_ms)
 		code = circuit_open(d, h->agent_name, reset_ms, problem);
 	if (code == P_OK && is_probe)
 		code = breaker_probe(d, h->agent, h->num, problem);
@@ -86,6 +88,8 @@ static enum problem_code send_again(struct delivery *d, const struct delivery_or
 		return be_patient(d, o, h, problem);
 	if (o->ack_timeout_ms)
 		h->ack_timeout_ms = o->ack_timeout_ms;
+	if (o->queue_timeout_ms)
+		h->queue_timeout_ms = o->queue_timeout_ms;
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
 	if (o->fallbacks)
@@ -102,6 +106,7 @@ static enum problem_code join_channel(struct delivery *d, const struct delivery_
 		return P_OK;
 	h->channel = o->channel;
 	h->channel_name = o->channel_name;
+	h->passes = true;
 	return delivery_put(d, h, HANDOFF_STATES, problem);
 }
 
@@ -111,16 +116,18 @@ struct str delivery_names(struct arena *arena, const struct json *names)
 	return names && names->count ? json_canonical(names, DELIVERY_NAMES_MAX, arena) : STR_NULL;
 }
 
-/* The breaker of the target does not let it through: a fallback takes it, or it is refused. */
-static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool *ret_is_probe,
-				struct problem *problem)
+/* The breaker of the target does not let it through: a fallback takes it, or it is held; where its sender waits it is
+ * refused. */
+static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool waits,
+				bool *ret_is_probe, struct problem *problem)
 {
-	int64_t target = h->agent;
+	struct str fallbacks = h->fallbacks;
 	enum problem_code code = delivery_next_fallback(d, h, ret_is_probe, problem);
 
-	if (code != P_OK || h->agent != target)
+	if (code != P_OK || h->agent != h->target)
 		return code;
-	return circuit_open(d, h->target_name, reset_ms, problem);
+	h->fallbacks = fallbacks;
+	return waits ? circuit_open(d, h->target_name, reset_ms, problem) : P_OK;
 }
 
 static enum problem_code fill_from_agent(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
@@ -137,10 +144,24 @@ static enum problem_code fill_from_agent(struct delivery *d, const struct delive
 			h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
 		if (h->max_attempts == 0)
 			h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
+		if (h->queue_timeout_ms == 0)
+			h->queue_timeout_ms = agent.queue_timeout_ms;
 		h->fallbacks = delivery_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
 	}
 	arena_release(&arena);
 	return code;
+}
+
+/* Now, or when it may be taken. */
+static void enqueue(const struct delivery *d, struct handoff_row *h)
+{
+	bool is_later = h->not_before_ms > d->now_ms;
+
+	if (!is_later)
+		h->not_before_ms = 0;
+	h->state = is_later ? HANDOFF_DELAYED : HANDOFF_QUEUED;
+	delivery_begin_queue(d, h, is_later ? h->not_before_ms : d->now_ms);
+	h->due_ms = is_later ? h->not_before_ms : delivery_offered_until(d, h);
 }
 
 /* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
@@ -157,11 +178,13 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 		.target_name = o->to,
 		.agent = target,
 		.agent_name = o->to,
-		.state = HANDOFF_QUEUED,
+		.passes = o->channel || o->is_forced,
 		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
 		.attempt = 1,
 		.max_attempts = o->max_attempts,
 		.ack_timeout_ms = o->ack_timeout_ms,
+		.queue_timeout_ms = o->queue_timeout_ms,
+		.not_before_ms = o->not_before_ms,
 		.created_at_ms = d->now_ms,
 		.changed_at_ms = d->now_ms,
 	};
@@ -169,14 +192,14 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 	int64_t reset_ms = 0;
 	enum problem_code code = fill_from_agent(d, o, &h, problem);
 
-	if (code == P_OK && o->channel == 0 && !o->is_forced)
+	if (code == P_OK && !h.passes && h.not_before_ms <= d->now_ms)
 		code = breaker_admits(d, target, &admitted, &is_probe, &reset_ms, problem);
 	if (code == P_OK && !admitted)
-		code = divert(d, &h, reset_ms, &is_probe, problem);
+		code = divert(d, &h, reset_ms, o->wait_ms > 0, &is_probe, problem);
 	if (code != P_OK)
 		return code;
 	begin_wait(d, o, &h);
-	h.due_ms = delivery_offered_until(d, &h);
+	enqueue(d, &h);
 	*ret = (struct delivery_plan){.order = o, .row = h, .is_probe = is_probe};
 	return P_OK;
 }
@@ -198,8 +221,10 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 		return code;
 	if (d->changed)
 		d->changed(d->ctx, &h, HANDOFF_STATES);
-	*ret = h;
-	return P_OK;
+	code = delivery_look(d->conn, d->now_ms, d->arena, &h, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
 }
 
 enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret,
@@ -207,8 +232,14 @@ enum problem_code delivery_plan(struct delivery *d, const struct delivery_order 
 {
 	struct handoff_row h;
 	int64_t target;
-	enum store_status status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &target);
+	enum store_status status;
 
+	if (order->not_before_ms && order->wait_ms)
+		return problem_set(problem, P_INVALID_FIELD, "not_before", "nobody can take it before not_before, so "
+				   "that there is nothing to wait for; give not_before or wait_s, not both");
+	if (order->not_before_ms > d->now_ms + DELIVERY_LATER_MAX_MS)
+		return problem_set(problem, P_INVALID_FIELD, "not_before", "not_before is more than 366 days away");
+	status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &target);
 	if (d->actor.p == NULL)
 		d->actor = order->from;
 	if (status == STORE_OK)
@@ -233,6 +264,8 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 	code = join_channel(d, plan->order, &h, problem);
 	if (code == P_OK)
 		code = send_again(d, plan->order, &h, problem);
+	if (code == P_OK)
+		code = delivery_look(d->conn, d->now_ms, d->arena, &h, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;
