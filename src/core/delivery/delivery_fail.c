@@ -249,7 +249,9 @@ static enum problem_code pass_on(struct delivery *d, struct handoff_row *h, stru
 	if (code == P_OK && h->agent == was.agent && h->agent == h->target) {
 		/* None of them may have it just now. */
 		h->fallbacks = was.fallbacks;
-		return look_again(d, h, d->now_ms + patience_ms, problem);
+		return look_again(d, h,
+				  d->now_ms + (patience_ms > DELIVERY_LOOK_MS ? patience_ms : DELIVERY_LOOK_MS),
+				  problem);
 	}
 	if (code == P_OK && h->agent == was.agent) {
 		h->agent = h->target;
@@ -298,6 +300,8 @@ static enum problem_code end_of_time(struct delivery *d, struct handoff_row *h, 
 	case HANDOFF_QUEUED:
 		return untaken(d, h, problem);
 	case HANDOFF_DELAYED:
+		/* From now on: the server may have been down when its time came. */
+		delivery_begin_queue(d, h, d->now_ms);
 		return delivery_offer(d, h, VERB_TIMEOUT, problem);
 	case HANDOFF_LEASED:
 	case HANDOFF_WORKING:
@@ -357,11 +361,12 @@ enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms)
 enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem)
 {
 	size_t done = 0;
-	enum problem_code code = due_handoffs(d, max, &done, problem);
+	/* Agents first: what is parked in this step does not come back in it. */
+	enum problem_code code = due_targets(d, max, &done, problem);
 	enum store_status status;
 
 	if (code == P_OK)
-		code = due_targets(d, max, &done, problem);
+		code = due_handoffs(d, max, &done, problem);
 	if (code != P_OK)
 		return code;
 	status = delivery_next_due(d->conn, ret_next_ms);

@@ -55,6 +55,7 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 	enum problem_code code;
 
 	h.agent = h.target;
+	delivery_begin_queue(d, &h, d->now_ms);
 	if (status == STORE_OK)
 		status = store_handoff_insert(d->conn, &h);
 	if (status != STORE_OK)
