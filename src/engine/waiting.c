@@ -209,7 +209,8 @@ struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct are
 {
 	return (struct delivery){
 		.conn = c, .arena = arena, .space = space, .now_ms = now_ms, .random = &w->random,
-		.queue_timeout_ms = w->engine->config.queue_timeout_ms, .changed = on_changed, .ready = on_ready,
+		.queue_timeout_ms = w->engine->config.queue_timeout_ms,
+		.breaker_open_ms = w->engine->config.breaker_open_ms, .changed = on_changed, .ready = on_ready,
 		.ctx = w,
 	};
 }

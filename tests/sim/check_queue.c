@@ -137,7 +137,7 @@ static void bring_back(struct check *k, struct shadow *s)
 
 	CHECK(k, s->row.state == HANDOFF_PARKED && !s->row.is_redriven && !s->row.is_touched,
 	      "ho-%llu is no handoff that comes back by itself", (unsigned long long)s->row.num);
-	w.row.place = k->spaces[s->row.space].count;
+	w.row.place = k->spaces[s->row.space].count + 1;
 	w.row.attempt = 1;
 	w.row.is_exhausted = w.row.is_outage = false;
 	w.row.is_redriven = true;

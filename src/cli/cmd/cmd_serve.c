@@ -102,6 +102,9 @@ static const struct option limit_options[] = {
 	 .type = OPTION_DURATION, .fallback = "24h", .min = 1, .max = 366LL * DAY_MS,
 	 .help = "how long nobody may take a handoff from its queue until it is parked, where neither its sender nor "
 		 "its agent says"},
+	{.name = "breaker-reset", .arg = "TIME", .env = "SPINE_BREAKER_RESET", .key = "breaker_reset",
+	 .type = OPTION_DURATION, .fallback = "60s", .min = 1, .max = DAY_MS,
+	 .help = "how long the circuit breaker of an agent holds its work until it lets one handoff through"},
 };
 
 static const struct option_table limit_table = {"Limits", limit_options, OPTION_COUNT(limit_options)};
@@ -221,6 +224,7 @@ static int exec_serve(struct cli *cli)
 		.heartbeat_ms = options_int(o, "heartbeat"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.queue_timeout_ms = options_int(o, "queue-timeout"),
+		.breaker_open_ms = options_int(o, "breaker-reset"),
 		.alerts = alert_options_read(o),
 	};
 	int code;

@@ -257,7 +257,7 @@ enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h
 	/* While it is open, what still fails changes nothing: senders were told when it lets one through. */
 	opens = !was_open && (target.open_until_ms || target.failures >= BREAKER_FAILURES);
 	if (opens) {
-		target.open_until_ms = d->now_ms + BREAKER_OPEN_MS;
+		target.open_until_ms = d->now_ms + (d->breaker_open_ms ? d->breaker_open_ms : BREAKER_OPEN_MS);
 		target.has_opened = true;
 		target.probe = 0;
 		target.due_ms = due_of(&target, d->now_ms);

@@ -61,6 +61,7 @@ struct delivery {
 	int64_t now_ms;
 	uint64_t *random;			/* the state of a generator; any value but 0 */
 	int64_t queue_timeout_ms;		/* the server's; 0: DELIVERY_QUEUE_TIMEOUT_MS */
+	int64_t breaker_open_ms;		/* the same; 0: BREAKER_OPEN_MS */
 	struct str actor;			/* who asked; p == NULL: unknown */
 	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
 	 * HANDOFF_STATES: it is new, or new to its channel. */

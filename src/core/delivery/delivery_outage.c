@@ -36,7 +36,7 @@ enum problem_code delivery_bring_back(struct delivery *d, const struct target_du
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
 	for (size_t i = 0; code == P_OK && i < *ret_count; i++)
-		code = bring_back(d, &rows[i], last, problem);
+		code = bring_back(d, &rows[i], last + 1, problem);
 	*ret_has_more = *ret_count == DELIVERY_BRING_BACK_MAX;
 	return code;
 }
