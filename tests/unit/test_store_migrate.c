@@ -257,8 +257,8 @@ static void make_store_of(struct temp_store *t, int version, const char *sql)
 }
 
 #define OLD_HANDOFF \
-	"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, state, priority, attempt, max_attempts, " \
-	"leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags) VALUES "
+	"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, state, priority, attempt, " \
+	"max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags) VALUES "
 
 /* A result was always in its row before schema 5, and nothing was handed on with it before schema 6. */
 static void results_stay_where_they_were(void **state)
@@ -266,7 +266,8 @@ static void results_stay_where_they_were(void **state)
 	struct temp_store *t = *state;
 	struct result_row r;
 
-	make_store_of(t, 4, OLD_HANDOFF "(1 << 40 | 1, 1 << 40 | 1, 1, 1, 0, 5, 5, 5, 1, 3, 1, 0, 0, 15000, 0, 5, 5, 0);"
+	make_store_of(t, 4, OLD_HANDOFF
+		      "(1 << 40 | 1, 1 << 40 | 1, 1, 1, 0, 5, 5, 5, 1, 3, 1, 0, 0, 15000, 0, 5, 5, 0);"
 		      "INSERT INTO result (handoff, result, input_tokens) VALUES (1 << 40 | 1, '\"done\"', 7)");
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "\"done\"");
