@@ -203,13 +203,13 @@ struct target_row {
 	int64_t open_until_ms;		/* the breaker; 0: closed */
 	uint64_t probe;			/* the one handoff that a half-open breaker let through; 0: none */
 	int64_t failing_since_ms;	/* when the first of the failures in a row was; 0: there is none */
-	bool has_opened;		/* the breaker has, since then */
+	bool has_opened;		/* since then the breaker has, or that of another agent of the space */
 	int64_t redrive_from_ms;	/* what was parked from then to then is being redriven; 0: nothing is */
 	int64_t redrive_to_ms;
 	int64_t due_ms;			/* when something happens to it by itself; 0: never */
 };
 
-/* An agent whose time has come. */
+/* An agent whose time has come, or that fails. */
 struct target_due {
 	int64_t agent;			/* its id */
 	int64_t space;

@@ -182,6 +182,10 @@ enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, i
 enum store_status store_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret);
 /* When store_target_due has something next; 0: never. */
 enum store_status store_target_next_due(struct store_conn *c, int64_t *ret_ms);
+/* The agents of the space that fail, or whose breaker is not closed; in the order of their ids, at most max. Costs as many
+ * steps as agents fail in all spaces. */
+enum store_status store_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+					struct target_due *ret, size_t *ret_count);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */

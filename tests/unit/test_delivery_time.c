@@ -228,8 +228,8 @@ static void an_empty_chair_passes_the_work_on_and_the_last_one_gives_it_back(voi
 	must(store_commit(desk.t->c));
 }
 
-/* A long queue with fallbacks waits behind an agent at work: it is looked at once in the time that it would be passed on
- * after, and not passed on. */
+/* A long queue with fallbacks waits behind an agent at work: it is looked at once in the time that it would be passed
+ * on after, and not passed on. */
 static void an_agent_at_work_is_no_empty_chair(void **state)
 {
 	static const struct json names[] = {{.type = JSON_STRING, .s = {"bob", 3}}};
