@@ -92,8 +92,10 @@ static void send(struct day *day, const char *from, const char *to)
 
 static void settle(struct day *day, struct worker *w, enum handoff_verb verb, struct str text)
 {
-	struct settle settle = {.num = w->held.num,
-				.answer = {.verb = verb, .lease = w->held.leases, .delay_ms = -1, .text = text}};
+	struct settle settle = {.one = {
+		.num = w->held.num,
+		.answer = {.verb = verb, .lease = w->held.leases, .delay_ms = -1, .text = text},
+	}};
 
 	assert_int_equal(run(day, &settle.op, &settle_kind), P_OK);
 	w->held.num = 0;

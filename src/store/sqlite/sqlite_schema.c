@@ -232,6 +232,12 @@ static const char step_5[] =
 	"ALTER TABLE envelope ADD COLUMN considered TEXT;";
 
 static const char step_6[] =
+	/* What was handed on when the handoff was settled: the number of that handoff, 0: nothing; and the SHA-256 of
+	 * what was asked for, so that the same settling again is told from another. */
+	"ALTER TABLE result ADD COLUMN then_handoff INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE result ADD COLUMN then_digest BLOB;";
+
+static const char step_7[] =
 	/* Within its priority the lower place is first; what was queued before comes first, in its order. */
 	"ALTER TABLE handoff ADD COLUMN place INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE handoff ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;"
@@ -258,7 +264,7 @@ static const char step_6[] =
 	"UPDATE target SET due = open_until;"
 	"CREATE INDEX target_due ON target (due) WHERE due > 0;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6};
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {
@@ -332,13 +338,13 @@ static bool run_step(sqlite3 *db, int to, struct buf *error)
 	return ok;
 }
 
-bool sqlite_schema_migrate(sqlite3 *db, struct buf *error)
+bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error)
 {
 	int version;
 
 	if (!sqlite_schema_read(db, &version, error))
 		return false;
-	while (version < SQLITE_SCHEMA_NOW) {
+	while (version < to) {
 		version++;
 		if (!run_step(db, version, error))
 			return false;
