@@ -153,7 +153,7 @@ struct handoff_row {
 	uint64_t place;			/* within its priority, the lower first; its number, unless it went behind */
 	int64_t not_before_ms;		/* nobody gets it before; 0: at once */
 	int64_t queue_timeout_ms;	/* how long nobody may take it until it is parked; 0: the server's */
-	int64_t queue_until_ms;		/* when that is over; 0: it was queued before schema 6 */
+	int64_t queue_until_ms;		/* when that is over; 0: queued before there was such a thing */
 	bool passes;			/* an open breaker does not hold it */
 	bool is_outage;			/* it is parked, and comes back when its agent's breaker closes */
 	bool is_redriven;		/* it came back so, once */

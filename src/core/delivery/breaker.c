@@ -187,7 +187,7 @@ enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_g
 	return code;
 }
 
-/* What was parked since the first failure comes back; together with what is still to come back from an outage before. */
+/* What was parked since the first failure comes back, with what is still to come back from an outage before. */
 static void close(struct delivery *d, struct target_row *target)
 {
 	if (target->has_opened) {
