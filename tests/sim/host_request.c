@@ -15,7 +15,8 @@ static const struct op_kind *kind_of(const struct step *s)
 		[STEP_SEND] = &send_kind, [STEP_PUBLISH] = &publish_kind, [STEP_TAKE] = &receive_kind,
 		[STEP_SETTLE] = &settle_kind, [STEP_PARK] = &decide_park_kind, [STEP_REDRIVE] = &decide_redrive_kind,
 		[STEP_DISCARD] = &decide_discard_kind,
-		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
+		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind,
+		[STEP_PACK] = &pack_kind,
 		[STEP_RESET] = &reset_kind, [STEP_JOIN] = &join_kind, [STEP_GET] = &handoff_get_kind,
 	};
 

@@ -45,7 +45,7 @@ struct step {
 	struct step *item;		/* TAKE: this is settled first; NULL: nothing is */
 	uint64_t num;			/* of the handoff in question */
 	uint64_t envelope;		/* PARK, JOIN; PACK: the parent */
-	struct str agent;		/* TAKE, RESET: the agent; REDRIVE, MOVE: to whom; PARK, SHRINK: set by the step */
+	struct str agent;		/* TAKE, RESET: the agent; REDRIVE, MOVE: to whom; PARK, SHRINK: set by it */
 	struct str text;		/* PARK: the reason; REDRIVE, DISCARD: why; TAKE: the receiver */
 	int64_t lease_ms;		/* TAKE */
 	int64_t max_take;
