@@ -6,6 +6,7 @@ static const char *const verb_names[HANDOFF_VERBS] = {
 	[VERB_REJECT] = "reject", [VERB_PROGRESS] = "progress", [VERB_COMPLETE] = "complete",
 			[VERB_TIMEOUT] = "timeout",
 	[VERB_PARK] = "park", [VERB_REDRIVE] = "redrive", [VERB_DISCARD] = "discard",
+	[VERB_RESTORE] = "restore",
 };
 
 static const char *const state_names[HANDOFF_STATES] = {

@@ -234,6 +234,12 @@ static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(
 	buf_release(&problems);
 }
 
+/* Back to the tables of schema 5. */
+#define SCHEMA_5 \
+	"ALTER TABLE task DROP COLUMN hops; ALTER TABLE task DROP COLUMN tokens; " \
+	"ALTER TABLE task DROP COLUMN intent; ALTER TABLE task DROP COLUMN summary; " \
+	"ALTER TABLE agent DROP COLUMN status; "
+
 /* A result was always in its row before schema 5. */
 static void results_stay_where_they_were(void **state)
 {
@@ -248,12 +254,58 @@ static void results_stay_where_they_were(void **state)
 	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
 	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
 		"ALTER TABLE envelope DROP COLUMN considered; "
+		SCHEMA_5
 		    "PRAGMA user_version = 4");
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "\"done\"");
 	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0);
+}
+
+/* Before schema 6 nothing was kept of what a task is about, and a name that was only used was as good as registered. */
+static void tasks_are_known_by_their_newest_words_and_agents_by_how_they_came(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row e = {.space = t->space, .num = 1, .task = STR("t"), .hop = 1, .created_at_ms = T0,
+		.body = STR("{\"budget\":{\"token_count\":40},\"task\":{\"intent\":\"all\",\"summary\":\"first\"}}")};
+	struct agent_row agent = {.name = STR("set"), .settings = STR("{\"max_tokens\":5}"), .created_at_ms = T0,
+				  .updated_at_ms = T0};
+	struct task_row row;
+	int64_t id;
+	size_t count;
+	sqlite3 *db;
+
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &e));
+	e.num = 2;
+	e.parent = 1;
+	e.hop = 2;
+	e.body = STR("{\"budget\":{\"token_count\":2},\"task\":{\"intent\":\"all\",\"summary\":\"second\"}}");
+	must(store_envelope_insert(t->c, &e));
+	e.task = STR("odd");
+	e.num = 3;
+	e.parent = 0;
+	e.body = STR("not JSON");
+	must(store_envelope_insert(t->c, &e));
+	must(store_agent_put(t->c, t->space, &agent));
+	must(store_agent_id(t->c, t->space, STR("used"), true, T0, &id));
+	must(store_commit(t->c));
+	store_close(t->c);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	run_sql(db, SCHEMA_5 "PRAGMA user_version = 5");
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	must(store_tasks(t->c, t->space, 0, 1, &t->arena, &row, &count));
+	assert_true(row.summary.p == NULL && row.tokens == 0 && row.hops == 2);
+	must(store_tasks(t->c, t->space, row.id, 1, &t->arena, &row, &count));
+	assert_str(row.summary, "second");
+	assert_str(row.intent, "all");
+	assert_true(row.tokens == 42 && row.hops == 2 && row.envelopes == 2);
+	must(store_agent_get(t->c, t->space, STR("set"), &t->arena, &agent));
+	assert_true(agent.is_registered);
+	must(store_agent_get(t->c, t->space, STR("used"), &t->arena, &agent));
+	assert_false(agent.is_registered);
 }
 
 int main(void)
@@ -263,6 +315,7 @@ int main(void)
 		TEST(memories_keep_their_versions_and_get_new_ones),
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
 		TEST(results_stay_where_they_were),
+		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

@@ -56,6 +56,9 @@ extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_i
 extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
 extern const struct shape shape_handoff_row;	/* the same for what every handoff says */
 extern const struct shape shape_result;		/* the same for what came of it */
+extern const struct shape shape_about;		/* the same for what a handoff is about */
+extern const struct shape shape_presence;	/* the same for where an agent is */
+extern const struct shape shape_breaker;
 extern const struct shape shape_handoff, shape_event, shape_decision, shape_queue;
 
 #endif

@@ -146,6 +146,14 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
 				   struct handoff_row *ret, struct problem *problem);
 
+/* Undoes what a person decided last: one that was discarded is parked again, and so is one that was redriven or
+ * rerouted and that nobody has taken since. It stays with the agent that it is with. */
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem);
+/* Only asks: *ret is the handoff as it is. */
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem);
+
 /* --- The circuit breaker of an agent --- */
 
 enum breaker_state { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN };

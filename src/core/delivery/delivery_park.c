@@ -6,7 +6,7 @@ enum { PARK_PAGE = 64 };
 const char *const *delivery_remedies(enum handoff_state state)
 {
 	static const char *const of_parked[] = {"redrive", "reroute", "shrink", "discard", NULL};
-	static const char *const of_discarded[] = {"send_to_other", "pack_again", NULL};
+	static const char *const of_discarded[] = {"restore", "send_to_other", "pack_again", NULL};
 
 	return state == HANDOFF_DISCARDED ? of_discarded : of_parked;
 }
@@ -194,6 +194,67 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 		code = delivery_move(d, &h, VERB_DISCARD, HANDOFF_DISCARDED, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, kind, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+/* What happened to it last; 0: nothing is known. */
+static enum problem_code last_event(struct delivery *d, uint64_t num, int *ret_kind, struct problem *problem)
+{
+	struct event_filter filter = {.space = d->space, .handoff = num, .newest_first = true};
+	struct event_row event;
+	size_t count = 0;
+	enum store_status status = store_event_page(d->conn, &filter, 0, INT64_MAX, 1, d->arena, &event, &count);
+
+	*ret_kind = count ? event.kind : 0;
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+static enum problem_code not_restorable(const struct handoff_row *h, int last, struct problem *problem)
+{
+	const char *why = "only what was discarded, or redriven or rerouted and not taken since, can be brought back";
+
+	if (h->state == HANDOFF_PARKED)
+		why = "it is parked already";
+	else if (last == EVENT_SHRUNK)
+		why = "a smaller envelope was sent instead of it";
+	return problem_set(problem, P_NOT_RESTORABLE, "id", "ho-%llu is %s and cannot be restored: %s",
+			   (unsigned long long)h->num, handoff_state_name(h->state), why);
+}
+
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem)
+{
+	enum problem_code code = delivery_get(d, num, ret, problem);
+	int last = 0;
+
+	if (code == P_OK)
+		code = last_event(d, num, &last, problem);
+	if (code != P_OK)
+		return code;
+	if ((ret->state == HANDOFF_QUEUED && (last == EVENT_REDRIVEN || last == EVENT_REROUTED)) ||
+	    (ret->state == HANDOFF_DISCARDED && last == EVENT_DISCARDED))
+		return P_OK;
+	return not_restorable(ret, last, problem);
+}
+
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_may_restore(d, num, &h, problem);
+	bool was_queued = code == P_OK && h.state == HANDOFF_QUEUED;
+
+	if (code != P_OK)
+		return code;
+	h.due_ms = 0;
+	delivery_end_wait(&h);
+	code = delivery_move(d, &h, VERB_RESTORE, HANDOFF_PARKED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_RESTORED, why, problem);
+	if (code == P_OK && was_queued)
+		code = delivery_rouse(d, h.agent, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

@@ -19,6 +19,7 @@ static const struct {
 	[VERB_PARK] = {IN(QUEUED) | IN(DELAYED) | IN(LEASED) | IN(WORKING) | IN(ACKED) | IN(EXPIRED), IN(PARKED)},
 	[VERB_REDRIVE] = {IN(PARKED), IN(QUEUED)},
 	[VERB_DISCARD] = {IN(PARKED), IN(DISCARDED)},
+	[VERB_RESTORE] = {IN(DISCARDED) | IN(QUEUED), IN(PARKED)},
 };
 
 static const char *const names[HANDOFF_STATES] = {

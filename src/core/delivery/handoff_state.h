@@ -18,6 +18,7 @@ enum handoff_verb {
 	VERB_PARK,
 	VERB_REDRIVE,		/* to the same agent or to another */
 	VERB_DISCARD,
+	VERB_RESTORE,		/* what a person decided last is undone */
 	HANDOFF_VERBS
 };
 
