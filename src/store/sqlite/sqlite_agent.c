@@ -160,9 +160,12 @@ enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struc
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	sqlite_cache_change(c, &sqlite_target_shape, id, STR_NULL);
 	status = sqlite_run_on(c, sql, id, 0);
+	/* It may have neither. */
 	if (status == STORE_OK)
 		status = sqlite_run_on(c, "DELETE FROM target WHERE agent = ?1", id, 0);
-	return status == STORE_OK ? sqlite_run_on(c, "DELETE FROM subscriber WHERE agent = ?1", id, 0) : status;
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = sqlite_run_on(c, "DELETE FROM subscriber WHERE agent = ?1", id, 0);
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
 /* --- Targets --- */
