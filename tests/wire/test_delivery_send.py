@@ -40,6 +40,7 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     seen = desk.look(handoff)
     assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
     assert seen.pop("event_count") == 1
+    assert [seen.pop(name) for name in ("task", "summary", "lease", "attempts")] == ["task-1", "do the work", None, []]
     assert seen == handoff
 
 

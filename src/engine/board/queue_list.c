@@ -4,23 +4,8 @@
 #include "engine/watch/queues.h"
 #include "engine/watch/watch.h"
 
-/* FIRST: who waits longest stands at the front, or was put there again; so many of them are looked at. In a page's
- * token: what is queued counts by its priority, and behind it comes what waits for later. */
-enum { FIRST = 16, PLACE_FIRST = 0, PLACE_LATER = 1, PLACE_QUEUED = 2 };
-
-enum store_status queue_waiting_since(struct store_conn *c, int64_t agent, struct arena *arena, int64_t *ret_ms)
-{
-	struct handoff_row rows[FIRST];
-	size_t count = 0;
-	enum store_status status =
-		store_handoffs_queued(c, agent, DELIVERY_PRIORITY_MAX, 0, FIRST, arena, rows, &count);
-
-	*ret_ms = 0;
-	for (size_t i = 0; i < count; i++)
-		if (*ret_ms == 0 || rows[i].changed_at_ms < *ret_ms)
-			*ret_ms = rows[i].changed_at_ms;
-	return status;
-}
+/* In a page's token: what is queued counts by its priority, and behind it comes what waits for later. */
+enum { PLACE_FIRST = 0, PLACE_LATER = 1, PLACE_QUEUED = 2 };
 
 /* --- All queues --- */
 
@@ -35,7 +20,7 @@ static enum store_status read_first(struct op *op, struct store_conn *c, struct 
 	if (status == STORE_OK)
 		status = store_target_busy_until(c, q->view.id, &busy_until_ms);
 	if (status == STORE_OK)
-		status = queue_waiting_since(c, q->view.id, op->arena, &q->oldest_at_ms);
+		status = queues_waiting_since(c, q->view.id, op->arena, &q->oldest_at_ms);
 	q->has_first = true;
 	q->why = queue_why(&h, &q->view.target, busy_until_ms, op->now_ms, &q->until_ms);
 	return status;

@@ -48,7 +48,4 @@ struct queue_get {
 
 extern const struct op_kind queue_get_kind;
 
-/* Since when the first of the agent's queue wait; 0: nothing does. */
-enum store_status queue_waiting_since(struct store_conn *c, int64_t agent, struct arena *arena, int64_t *ret_ms);
-
 #endif
