@@ -138,10 +138,11 @@ static const struct field filter_fields[] = {
 	FIELD_TEXT("reason", struct bulk, filter.reason, 1, REASON_MAX,
 		   "Whose reason holds this text, in upper or lower case."),
 	FIELD_TEXT("task", struct bulk, filter.task, 1, 0, "What is of this task."),
-	FIELD_TIME("since", struct bulk, filter.since_ms, "Parked since then."),
-	FIELD_TIME("before", struct bulk, filter.before_ms, "Parked before then."),
+	FIELD_TIME("since", struct bulk, filter.since_ms, "Parked, or queued, since then."),
+	FIELD_TIME("before", struct bulk, filter.before_ms, "Parked, or queued, before then."),
 	IDS(),
-	FIELD_BOOL("all", struct bulk, is_all, "Everything that is parked; must be said where there is no filter.",
+	FIELD_BOOL("all", struct bulk, is_all,
+		   "Everything that is parked, or queued; must be said where there is no filter.",
 		   .read = read_all, .absent = without_all),
 	HOW_MANY,
 	FIELDS_END,
@@ -214,6 +215,21 @@ const struct description describe_discard_many = {
 
 const struct description describe_restore_many = {
 	.id = "restoreMany", BULK,
-	.summary = "Undo: parked again, what was discarded, or redriven and not taken since", .says = BOUNDED,
+	.summary = "Undo: parked, what was discarded or cancelled, or redriven and not taken since", .says = BOUNDED,
 	.body = {INPUT(IDS(.min = 1, .required = "they are the handoffs to bring back"), HOW_MANY, WHY())},
+};
+
+const struct description describe_cancel_many = {
+	.id = "cancelMany", BULK,
+	.summary = "Take back all that is queued and fits: nobody gets it any more",
+	.says = BOUNDED " It can be undone: see restoreMany.",
+	.body = {INPUT(FIELD_INCLUDE_SAME(struct bulk, &filter), WHY())},
+};
+
+const struct description describe_move_many = {
+	.id = "moveMany", BULK,
+	.summary = "Give all that is queued and fits to another agent, without parking it", .says = BOUNDED,
+	.body = {INPUT(FIELD_INCLUDE_SAME(struct bulk, &filter), WHY(),
+		       FIELD_AGENT("move_to", struct bulk, other, "Who gets the work instead.",
+				   .required = "it is the agent that gets the work instead"))},
 };

@@ -42,7 +42,7 @@ WORDS(presence, "Presence", NULL, 0, "never_seen", "waiting", "working", "away")
 WORDS(queue_why, "QueueWhy", NULL, 0, "empty_chair", "busy", "held", "backoff", "deferred")
 WORDS(attempt, NULL, NULL, 0, "under_way", "acked", "completed", "nacked", "rejected", "lease_lost", "work_lost",
       "not_taken", "released", "expired", "parked")
-WORDS(bulk, NULL, NULL, 0, "redrive", "reroute", "discard", "restore")
+WORDS(bulk, NULL, NULL, 0, "redrive", "reroute", "discard", "restore", "cancel", "move")
 WORDS(notice, NULL, NULL, 0, "handoff.parked")
 WORDS(remedy, NULL, NULL, 0, "redrive", "reroute", "shrink", "discard")
 WORDS(breaker, NULL, NULL, 0, "closed", "open", "half_open")

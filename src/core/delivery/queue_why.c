@@ -1,7 +1,5 @@
 #include "core/delivery/queue_why.h"
 
-#include "core/delivery/delivery.h"
-
 enum queue_why queue_why(const struct handoff_row *h, const struct target_row *target, int64_t busy_until_ms,
 			 int64_t now_ms, int64_t *ret_until_ms)
 {
@@ -10,10 +8,10 @@ enum queue_why queue_why(const struct handoff_row *h, const struct target_row *t
 	*ret_until_ms = 0;
 	if (h->state == HANDOFF_DELAYED) {
 		*ret_until_ms = h->due_ms;
-		return h->leases || h->attempt > 1 ? QUEUE_BACKOFF : QUEUE_DEFERRED;
+		return h->not_before_ms > now_ms ? QUEUE_DEFERRED : QUEUE_BACKOFF;
 	}
-	if (breaker_state(target, now_ms) == BREAKER_OPEN) {
-		*ret_until_ms = target->open_until_ms;
+	if (h->held_until_ms) {
+		*ret_until_ms = h->held_until_ms;
 		return QUEUE_HELD;
 	}
 	/* As delivery has it: who holds a lease, or was seen within the ack timeout, is at work. */

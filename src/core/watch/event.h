@@ -57,6 +57,8 @@
 	X(ALERT_SILENCED, 41, "alert.silenced") \
 	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
 	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
+	X(CANCELLED, 44, "handoff.cancelled") \
+	X(MOVED, 45, "handoff.moved") \
 	X(RESTORED, 52, "handoff.restored") \
 	X(AGENT_DELETED, 53, "agent.deleted")
 

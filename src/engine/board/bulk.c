@@ -35,12 +35,27 @@ static enum problem_code restore(struct delivery *d, const struct bulk *b, uint6
 	return delivery_restore(d, num, b->why, ret, problem);
 }
 
-/* A further one, also for what is queued, is a row here. */
+static enum problem_code cancel(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
+				struct problem *problem)
+{
+	return delivery_cancel(d, num, b->why, ret, problem);
+}
+
+static enum problem_code move(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
+			      struct problem *problem)
+{
+	return delivery_hand_over(d, num, b->other, b->why, ret, problem);
+}
+
+enum { QUEUED_STATES = 1u << HANDOFF_QUEUED | 1u << HANDOFF_DELAYED };
+
 static const struct action actions[] = {
 	{"redrive", &bulk_redrive_kind, 1u << HANDOFF_PARKED, redrive},
 	{"reroute", &bulk_reroute_kind, 1u << HANDOFF_PARKED, redrive},
 	{"discard", &bulk_discard_kind, 1u << HANDOFF_PARKED, discard},
 	{"restore", &bulk_restore_kind, 0, restore},
+	{"cancel", &bulk_cancel_kind, QUEUED_STATES, cancel},
+	{"move", &bulk_move_kind, QUEUED_STATES, move},
 };
 
 static const struct action *action_of(const struct op *op)
@@ -129,11 +144,12 @@ static enum problem_code rehearse(struct delivery *d, const struct bulk *b, cons
 
 	if (a->states == 0)
 		return delivery_may_restore(d, num, ret, problem);
-	code = delivery_get_parked(d, num, ret, problem);
+	code = a->states == QUEUED_STATES ? delivery_get_queued(d, num, a->act == move ? "moved" : "cancelled", ret, problem)
+					  : delivery_get_parked(d, num, ret, problem);
 	if (code == P_OK && b->other.p &&
 	    store_agent_id(d->conn, d->space, b->other, false, 0, &agent) == STORE_OK &&
 	    store_handoff_of_agent(d->conn, d->space, ret->envelope, agent, num, &other) == STORE_OK)
-		code = problem_set(problem, P_ALREADY_SENT, "reroute_to",
+		code = problem_set(problem, P_ALREADY_SENT, a->act == move ? "move_to" : "reroute_to",
 				   "env-%llu was handed to %.*s already: that is ho-%llu",
 				   (unsigned long long)ret->envelope, STR_ARG(b->other), (unsigned long long)other);
 	return code;
@@ -195,7 +211,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	struct bulk *b = (struct bulk *)op;
 
 	if (b->other.p)
-		unknown_agent_warn(op, c, "reroute_to", b->other);
+		unknown_agent_warn(op, c, op->kind == &bulk_move_kind ? "move_to" : "reroute_to", b->other);
 	op->is_answered = b->dry_run;
 	return b->dry_run ? carry_out(op, c) : P_OK;
 }
@@ -209,3 +225,5 @@ BULK_KIND(redrive);
 BULK_KIND(reroute);
 BULK_KIND(discard);
 BULK_KIND(restore);
+BULK_KIND(cancel);
+BULK_KIND(move);

@@ -41,5 +41,7 @@ struct bulk {
 };
 
 extern const struct op_kind bulk_redrive_kind, bulk_reroute_kind, bulk_discard_kind, bulk_restore_kind;
+/* Of what is queued. */
+extern const struct op_kind bulk_cancel_kind, bulk_move_kind;
 
 #endif

@@ -4,8 +4,8 @@
 #include "engine/watch/queues.h"
 #include "engine/watch/watch.h"
 
-/* In a page's token: what is queued counts by its priority, and behind it comes what waits for later. */
-enum { PLACE_FIRST = 0, PLACE_LATER = 1, PLACE_QUEUED = 2 };
+/* In a page's token: where it ends. What is queued comes first, then what waits for later. */
+enum { PLACE_FIRST, PLACE_QUEUED, PLACE_LATER };
 
 /* --- All queues --- */
 
@@ -13,10 +13,13 @@ static enum store_status read_first(struct op *op, struct store_conn *c, struct 
 {
 	struct handoff_row h;
 	int64_t busy_until_ms = 0;
-	enum store_status status = store_handoff_next(c, q->view.id, op->arena, &h);
+	struct problem problem = {0};
+	enum store_status status = store_handoff_next(c, q->view.id, false, op->arena, &h);
 
 	if (status == STORE_NOT_FOUND)
 		return STORE_OK;
+	if (status == STORE_OK)
+		status = problem_store_status(delivery_look(c, op->now_ms, op->arena, &h, &problem));
 	if (status == STORE_OK)
 		status = store_target_busy_until(c, q->view.id, &busy_until_ms);
 	if (status == STORE_OK)
@@ -67,34 +70,24 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 
 /* --- One queue --- */
 
-/* Where a page ends: what is queued first, then what waits for later. */
-struct place {
-	int kind;
-	int priority;
-	uint64_t num;
-};
-
-static struct place place_of(const struct page *page)
-{
-	if (page->extra == PLACE_FIRST)
-		return (struct place){PLACE_QUEUED, DELIVERY_PRIORITY_MAX, 0};
-	return (struct place){page->extra == PLACE_LATER ? PLACE_LATER : PLACE_QUEUED,
-			      (int)page->extra - PLACE_QUEUED, page->position & MEMORY_NUM_MAX};
-}
-
+/* The last one of the page before: what it was says where to go on, wherever it is by now. */
 static enum store_status read_rows(struct op *op, struct store_conn *c, struct queue_get *g, struct handoff_row *rows,
 				   size_t max)
 {
-	struct place at = place_of(&g->page);
+	struct handoff_row behind = {.num = g->page.position & MEMORY_NUM_MAX};
 	int64_t agent = g->queue.view.id;
 	size_t more = 0;
 	enum store_status status = STORE_OK;
 
-	if (at.kind == PLACE_QUEUED)
-		status = store_handoffs_queued(c, agent, at.priority, at.num, max, op->arena, rows, &g->count);
+	if (g->page.extra == PLACE_QUEUED)
+		status = store_handoff_get(c, op->space, behind.num, op->arena, &behind);
+	if (status == STORE_OK && g->page.extra != PLACE_LATER)
+		status = store_handoffs_queued(c, agent, g->page.extra == PLACE_FIRST ? NULL : &behind, max,
+					       op->arena, rows, &g->count);
 	if (status == STORE_OK && g->count < max)
-		status = store_handoffs_flight(c, agent, 1u << HANDOFF_DELAYED, at.kind == PLACE_LATER ? at.num : 0,
-					       max - g->count, op->arena, rows + g->count, &more);
+		status = store_handoffs_flight(c, agent, 1u << HANDOFF_DELAYED,
+					       g->page.extra == PLACE_LATER ? behind.num : 0, max - g->count,
+					       op->arena, rows + g->count, &more);
 	g->count += more;
 	return status;
 }
@@ -108,7 +101,27 @@ static void turn_page(struct queue_get *g, const struct handoff_row *rows)
 	if (last == NULL)
 		return;
 	g->page.next = (before + g->count) << 40 | last->num;
-	g->page.next_extra = last->state == HANDOFF_DELAYED ? PLACE_LATER : PLACE_QUEUED + (uint64_t)last->priority;
+	g->page.next_extra = last->state == HANDOFF_DELAYED ? PLACE_LATER : PLACE_QUEUED;
+}
+
+static enum problem_code read_entries(struct op *op, struct store_conn *c, struct queue_get *g,
+				      const struct handoff_row *rows)
+{
+	int64_t busy_until_ms = 0;
+	enum problem_code code = op_stored(op, store_target_busy_until(c, g->queue.view.id, &busy_until_ms));
+
+	g->entries = arena_calloc(op->arena, g->count, sizeof(*g->entries));
+	for (size_t i = 0; code == P_OK && i < g->count; i++) {
+		struct queue_entry *e = &g->entries[i];
+
+		e->row = rows[i];
+		e->position = (int64_t)(g->page.position >> 40) + (int64_t)i + 1;
+		code = delivery_look(c, op->now_ms, op->arena, &e->row, &op->problem);
+		e->why = queue_why(&e->row, &g->queue.view.target, busy_until_ms, op->now_ms, &e->until_ms);
+		if (code == P_OK)
+			code = op_stored(op, about_read(op, c, rows[i].envelope, &e->about));
+	}
+	return code;
 }
 
 static enum problem_code read_one(struct op *op, struct store_conn *c)
@@ -116,30 +129,18 @@ static enum problem_code read_one(struct op *op, struct store_conn *c)
 	struct queue_get *g = (struct queue_get *)op;
 	size_t max = g->page.size + 1;
 	struct handoff_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
-	int64_t busy_until_ms = 0;
 	enum problem_code code = read_queue(op, c, g->agent, &g->queue);
-	enum store_status status = STORE_OK;
 
 	if (code == P_OK && g->queue.view.id == 0)
 		code = problem_set(&op->problem, P_AGENT_NOT_FOUND, "agent", "there is no agent \"%.*s\" in this space",
 				   STR_ARG(g->agent));
+	if (code == P_OK)
+		code = op_stored(op, read_rows(op, c, g, rows, max));
 	if (code != P_OK)
 		return code;
-	status = read_rows(op, c, g, rows, max);
 	g->page.has_more = page_cut(&g->page, &g->count);
 	turn_page(g, rows);
-	if (status == STORE_OK)
-		status = store_target_busy_until(c, g->queue.view.id, &busy_until_ms);
-	g->entries = arena_calloc(op->arena, g->count, sizeof(*g->entries));
-	for (size_t i = 0; status == STORE_OK && i < g->count; i++) {
-		struct queue_entry *e = &g->entries[i];
-
-		e->row = rows[i];
-		e->position = (int64_t)(g->page.position >> 40) + (int64_t)i + 1;
-		e->why = queue_why(&rows[i], &g->queue.view.target, busy_until_ms, op->now_ms, &e->until_ms);
-		status = about_read(op, c, rows[i].envelope, &e->about);
-	}
-	return op_stored(op, status);
+	return read_entries(op, c, g, rows);
 }
 
 const struct op_kind queue_list_kind = {.name = "queues", .size = sizeof(struct queue_list), .read = read_list};

@@ -10,11 +10,27 @@ enum { SCAN_MAX = 50000, FOUND_MAX = 2000, LOOKED_MAX = 5000 };
 
 /* --- One task --- */
 
-enum store_status task_state_of(struct store_conn *c, const struct task_work *work, int64_t now_ms,
-				enum task_state *ret)
+/* Is what is queued held by the breaker of its agent? */
+static enum store_status is_held(struct op *op, struct store_conn *c, uint64_t num, bool *ret)
 {
-	struct target_row target;
+	struct problem problem = {0};
+	struct handoff_row h;
+	enum store_status status = store_handoff_get(c, op->space, num, op->arena, &h);
+
+	*ret = false;
+	if (status == STORE_OK)
+		status = problem_store_status(delivery_look(c, op->now_ms, op->arena, &h, &problem));
+	if (status == STORE_OK)
+		*ret = h.held_until_ms != 0;
+	return status;
+}
+
+/* How the task stands, by the handoff that decides and the breaker of its agent. */
+static enum store_status state_of(struct op *op, struct store_conn *c, const struct task_work *work,
+				  enum task_state *ret)
+{
 	enum store_status status = STORE_OK;
+	bool held;
 
 	switch (work->handoff ? work->state : HANDOFF_COMPLETED) {
 	case HANDOFF_PARKED:
@@ -25,8 +41,8 @@ enum store_status task_state_of(struct store_conn *c, const struct task_work *wo
 		*ret = TASK_WORKING;
 		break;
 	case HANDOFF_QUEUED:
-		status = store_target_get(c, work->agent, &target);
-		*ret = status == STORE_OK && breaker_state(&target, now_ms) == BREAKER_OPEN ? TASK_HELD : TASK_WAITING;
+		status = is_held(op, c, work->handoff, &held);
+		*ret = held ? TASK_HELD : TASK_WAITING;
 		break;
 	case HANDOFF_DELAYED:
 		*ret = TASK_WAITING;
@@ -64,7 +80,7 @@ static enum store_status consider(struct gathering *g, int64_t id, bool *ret_fit
 	if (status == STORE_OK)
 		status = store_task_work(g->c, id, l->op.arena, &t->work);
 	if (status == STORE_OK)
-		status = task_state_of(g->c, &t->work, l->op.now_ms, &t->state);
+		status = state_of(&l->op, g->c, &t->work, &t->state);
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? STORE_OK : status;
 	t->changed_at_ms = t->work.changed_at_ms ? t->work.changed_at_ms : t->row.created_at_ms;
@@ -148,7 +164,7 @@ static enum store_status gather_open(struct gathering *g)
 
 	while (status == STORE_OK && got == want && l->count < g->max && looked < LOOKED_MAX) {
 		want = g->max - l->count;
-		status = store_tasks_open(g->c, l->op.space, l->states, g->agent, l->op.now_ms,
+		status = store_tasks_open(g->c, l->op.space, l->states, g->agent,
 					  is_first ? NULL : &behind, want, places, &got);
 		for (size_t i = 0; status == STORE_OK && i < got; i++) {
 			bool is_kept;

@@ -35,8 +35,4 @@ struct task_list {
 
 extern const struct op_kind task_list_kind;
 
-/* How the task stands, by the handoff that decides and the breaker of its agent. */
-enum store_status task_state_of(struct store_conn *c, const struct task_work *work, int64_t now_ms,
-				enum task_state *ret);
-
 #endif

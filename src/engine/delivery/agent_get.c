@@ -3,7 +3,7 @@
 #include "engine/engine.h"
 #include "engine/waiting.h"
 
-static void show(struct agent_view *v, int64_t now_ms)
+static void show(struct agent_view *v, int64_t now_ms, int64_t queue_timeout_ms)
 {
 	const struct agent *a = &v->agent;
 	const struct json *description = json_get(&a->settings, "description");
@@ -12,6 +12,7 @@ static void show(struct agent_view *v, int64_t now_ms)
 		v->description = description->s;
 	v->ack_timeout_ms = a->ack_timeout_ms ? a->ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
 	v->max_attempts = a->max_attempts ? a->max_attempts : DELIVERY_ATTEMPTS;
+	v->queue_timeout_ms = a->queue_timeout_ms ? a->queue_timeout_ms : queue_timeout_ms;
 	v->breaker = breaker_state(&v->target, now_ms);
 	v->reset_at_ms = v->breaker == BREAKER_OPEN ? v->target.open_until_ms : 0;
 	if (v->counts.leased + v->counts.working)
@@ -47,7 +48,8 @@ enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct
 		status = read_work(op, c, view);
 	if (status == STORE_OK)
 		view->receivers = (int64_t)waiting_receivers(op->engine->waiting, view->id);
-	show(view, op->now_ms);
+	show(view, op->now_ms, op->engine->config.queue_timeout_ms ? op->engine->config.queue_timeout_ms
+								  : DELIVERY_QUEUE_TIMEOUT_MS);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 

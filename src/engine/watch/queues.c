@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/delivery/delivery.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -171,7 +170,7 @@ enum store_status queues_waiting_since(struct store_conn *c, int64_t agent, stru
 	struct handoff_row rows[FIRST];
 	size_t count = 0;
 	enum store_status status =
-		store_handoffs_queued(c, agent, DELIVERY_PRIORITY_MAX, 0, FIRST, arena, rows, &count);
+		store_handoffs_queued(c, agent, NULL, FIRST, arena, rows, &count);
 
 	*ret_ms = 0;
 	for (size_t i = 0; i < count; i++)

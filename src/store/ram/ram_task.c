@@ -160,7 +160,7 @@ enum store_status ram_tasks_changed(struct store_conn *c, int64_t space, int64_t
 /* --- By what they wait for, and by their words --- */
 
 /* The bits of enum task_state that the handoff alone stands for. */
-static unsigned states_of(const struct ram_store *s, const struct handoff_row *h, int64_t now_ms)
+static unsigned states_of(const struct ram_store *s, const struct handoff_row *h)
 {
 	const struct ram_agent *a = ram_agent_at(s, h->agent);
 
@@ -171,7 +171,7 @@ static unsigned states_of(const struct ram_store *s, const struct handoff_row *h
 	case HANDOFF_WORKING:
 		return 1u << TASK_WORKING;
 	case HANDOFF_QUEUED:
-		return 1u << (a && a->target.open_until_ms > now_ms ? TASK_HELD : TASK_WAITING);
+		return 1u << TASK_WAITING | (a && a->target.open_until_ms && !h->passes ? 1u << TASK_HELD : 0);
 	case HANDOFF_DELAYED:
 		return 1u << TASK_WAITING;
 	default:
@@ -184,7 +184,7 @@ static bool comes_before(struct task_place a, struct task_place b)
 	return a.at != b.at ? a.at > b.at : a.id > b.id;
 }
 
-enum store_status ram_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent, int64_t now_ms,
+enum store_status ram_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
 				 const struct task_place *behind, size_t max, struct task_place *ret,
 				 size_t *ret_count)
 {
@@ -201,7 +201,7 @@ enum store_status ram_tasks_open(struct store_conn *c, int64_t space, unsigned s
 		if (task->space != space)
 			continue;
 		while ((h = next_handoff(&w)))
-			if ((states_of(s, &h->row, now_ms) & states) && (agent == 0 || h->row.agent == agent) &&
+			if ((states_of(s, &h->row) & states) && (agent == 0 || h->row.agent == agent) &&
 			    h->row.changed_at_ms > place.at)
 				place.at = h->row.changed_at_ms;
 		if (place.at == INT64_MIN || (behind && !comes_before(*behind, place)))

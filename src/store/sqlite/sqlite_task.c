@@ -163,8 +163,8 @@ static void read_place(sqlite3_stmt *s, struct arena *arena, void *ret)
 	*(struct task_place *)ret = (struct task_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
 }
 
-/* ?1 and ?2: the bounds of the space; ?3 the states, ?4 the agent, ?5 now; ?6 and ?7 the place to go on behind. Each
- * of the three is read by its index, and only where it is asked for. */
+/* ?1 and ?2: the bounds of the space; ?3 the states, ?4 the agent, ?5 and ?6 the place to go on behind. Each of the
+ * three is read by its index, and only where it is asked for. */
 static const char tasks_open_sql[] =
 	"SELECT task, at FROM (SELECT e.task AS task, max(h.changed_at) AS at FROM ("
 	"SELECT envelope, changed_at FROM handoff INDEXED BY handoff_parked WHERE ?3 & 1 AND state = 6 "
@@ -172,15 +172,15 @@ static const char tasks_open_sql[] =
 	"UNION ALL SELECT envelope, changed_at FROM handoff INDEXED BY handoff_flight WHERE ?3 & 10 AND state > 0 "
 	"AND state < 4 AND ?3 & (CASE WHEN state > 1 THEN 2 ELSE 8 END) AND id > ?1 AND id < ?2 "
 	"AND (?4 = 0 OR agent = ?4) "
-	"UNION ALL SELECT envelope, changed_at FROM handoff INDEXED BY handoff_queued WHERE ?3 & 12 AND state = 0 "
-	"AND ?3 & (CASE WHEN agent IN (SELECT agent FROM target WHERE open_until > ?5 AND (failures > 0 "
-	"OR open_until > 0)) THEN 4 ELSE 8 END) AND id > ?1 AND id < ?2 AND (?4 = 0 OR agent = ?4)"
+	"UNION ALL SELECT envelope, changed_at FROM handoff INDEXED BY handoff_queue WHERE ?3 & 12 AND state = 0 "
+	"AND ?3 & (CASE WHEN passes = 0 AND agent IN (SELECT agent FROM target WHERE open_until > 0 "
+	"AND (failures > 0 OR open_until > 0)) THEN 12 ELSE 8 END) AND id > ?1 AND id < ?2 AND (?4 = 0 OR agent = ?4)"
 	") h JOIN envelope e ON e.id = h.envelope GROUP BY e.task) "
-	"WHERE at < ?6 OR (at = ?6 AND task < ?7) ORDER BY at DESC, task DESC LIMIT ?8";
+	"WHERE at < ?5 OR (at = ?5 AND task < ?6) ORDER BY at DESC, task DESC LIMIT ?7";
 
 _Static_assert(TASK_PARKED == 0 && TASK_WORKING == 1 && TASK_HELD == 2 && TASK_WAITING == 3, "?3 & 1, 2, 4, 8");
 
-enum store_status sqlite_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent, int64_t now_ms,
+enum store_status sqlite_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
 				    const struct task_place *behind, size_t max, struct task_place *ret,
 				    size_t *ret_count)
 {
@@ -190,10 +190,9 @@ enum store_status sqlite_tasks_open(struct store_conn *c, int64_t space, unsigne
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, states);
 	sqlite3_bind_int64(s, 4, agent);
-	sqlite3_bind_int64(s, 5, now_ms);
-	sqlite3_bind_int64(s, 6, behind ? behind->at : INT64_MAX);
-	sqlite3_bind_int64(s, 7, behind ? behind->id : INT64_MAX);
-	sqlite3_bind_int64(s, 8, (int64_t)max);
+	sqlite3_bind_int64(s, 5, behind ? behind->at : INT64_MAX);
+	sqlite3_bind_int64(s, 6, behind ? behind->id : INT64_MAX);
+	sqlite3_bind_int64(s, 7, (int64_t)max);
 	return sqlite_read_list(c, s, read_place, NULL, ret, sizeof(*ret), max, ret_count);
 }
 
