@@ -113,11 +113,12 @@ static bool is_listed(const struct task_place *list, size_t count, int64_t id)
 	return false;
 }
 
-static bool is_newest(const struct ram_store *s, int64_t task, int64_t before)
+static bool is_newest(const struct ram_store *s, int64_t space, int64_t task, int64_t before)
 {
 	for (size_t i = before > 0 ? (size_t)before - 1 : 0; i < s->event_count; i++) {
 		const struct event_row *e = &s->events[i];
-		const struct ram_envelope *of = e->handoff ? ram_envelope_at(s, e->space, e->envelope) : NULL;
+		const struct ram_handoff *h = e->space == space ? ram_handoff_at(s, space, e->handoff) : NULL;
+		const struct ram_envelope *of = h ? ram_envelope_at(s, space, h->row.envelope) : NULL;
 
 		if (of && of->task->row.id == task)
 			return false;
@@ -150,7 +151,7 @@ enum store_status ram_tasks_changed(struct store_conn *c, int64_t space, int64_t
 			of = ram_envelope_at(s, space, e->envelope);
 		if (of == NULL || is_listed(ret, count, of->task->row.id))
 			continue;
-		if (e->handoff ? before == 0 || is_newest(s, of->task->row.id, before) : is_newest_unsent(s, of))
+		if (e->handoff ? before == 0 || is_newest(s, space, of->task->row.id, before) : is_newest_unsent(s, of))
 			ret[count++] = (struct task_place){of->task->row.id, id};
 	}
 	*ret_count = count;
