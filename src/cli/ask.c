@@ -324,15 +324,6 @@ void ask_write_value(const struct cli *cli, const struct json *value)
 	cli_write_json_buf(cli, &text);
 }
 
-void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask)
-{
-	struct str next = ask_str(&ask->json, "next_page_token");
-
-	if (next.n && !cli_is_json(cli))
-		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
-			 STR_ARG(next));
-}
-
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer))
 {
@@ -343,8 +334,6 @@ int ask_print(struct cli *cli, const struct client_request *request,
 		ask_write(cli, &ask);
 	else if (code == CLI_OK)
 		show(cli, &ask.json);
-	if (code == CLI_OK)
-		ask_tell_rest(cli, request, &ask);
 	ask_release(&ask);
 	return code;
 }

@@ -107,10 +107,9 @@ void cli_note(const struct cli *cli, const char *format, ...)
 
 bool cli_is_json(const struct cli *cli)
 {
-	for (size_t i = 0; i < cli->options.count; i++)
-		if (strcmp(cli->options.values[i].option->name, "json") == 0)
-			return cli->options.values[i].boolean;
-	return false;
+	const struct option_value *json = options_find(&cli->options, "json");
+
+	return json && json->boolean;
 }
 
 void cli_write(struct str bytes)

@@ -29,10 +29,7 @@ static const struct option client_options[] = {
 
 const struct option_table client_table = {"Connection and output", client_options, OPTION_COUNT(client_options)};
 
-static const struct option data_options[] = {
-	{.name = "data", .arg = "DIR", .env = "SPINE_DATA", .key = "data", .type = OPTION_PATH,
-	 .fallback = "${XDG_DATA_HOME:-~/.local/share}/memory-spine", .help = "the data directory"},
-};
+static const struct option data_options[] = {DATA_OPTION};
 
 const struct option_table data_table = {"Data", data_options, OPTION_COUNT(data_options)};
 

@@ -668,5 +668,7 @@ def test_a_trace_that_is_not_whole_says_so(spine, server):
             {"target_agent": f"agent-{number}", "task_summary": "go", "task": "wide", "include_recent": 0},
             status=201,
         )
-    assert "this is not all" in spine.ok("trace", "wide").err
-    assert "this is not all" not in spine.ok("task", "wide").err
+    told = spine.ok("trace", "wide").err
+    token = re.fullmatch(r"\(there are more: --page-token (\S+) goes on here\)\n", told)[1]
+    assert spine.ok("trace", "wide", "--page-token", token).err == ""
+    assert spine.ok("task", "wide").err == ""

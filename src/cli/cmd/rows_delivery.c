@@ -55,8 +55,8 @@ const struct command cmd_trace = {
 	.about = "Who packed what for whom, who took it, who acked, failed or completed it, when, at which attempt, "
 		 "and why. Times count in seconds from the first step.",
 	.examples = {"spine trace task-1", "spine trace task-1 --json | jq '.events[].event'"},
-	.tables = {&client_table},
-	.call = {.path = "/v1/tasks/{0}/trace?page_size=1000", .show = show_trace},
+	.tables = {&rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}/trace?page_size=1000", .is_paged = true, .show = show_trace},
 };
 
 /* --- Parking --- */
