@@ -91,7 +91,7 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 			   enum client_status status, const char *why)
 {
 	const char *url = client_url(cli->client);
-	int64_t timeout_ms = options_int(&cli->options, "timeout") + request->wait_ms;
+	int64_t timeout_ms = cli_timeout_ms(cli) + request->wait_ms;
 
 	ask->exit = status == CLIENT_BAD_REPLY || status == CLIENT_STOPPED ? CLI_FAILED : CLI_UNREACHABLE;
 	if (status == CLIENT_STOPPED) {

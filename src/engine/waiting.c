@@ -179,6 +179,8 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 			l->changed(l->ctx, h);
 	if (h->state == HANDOFF_QUEUED) {
 		touch(w, WAIT_AGENT, h->agent);
+		touch(w, WAIT_QUEUE, h->agent);
+		touch(w, WAIT_QUEUE, 0);
 		note_queued(w, h->agent);
 	}
 	if (h->state != HANDOFF_LEASED)
@@ -271,7 +273,8 @@ static enum store_status serve(struct waiting *w, struct op *op, struct store_co
 	return status;
 }
 
-/* Serves those who wait for this. Of receivers only as many as there is something for. */
+/* Serves those who wait for this. Of receivers only as many as there is something for; those who look at one queue all
+ * see the same. */
 static enum store_status serve_all(struct waiting *w, struct touched key, struct store_conn *c)
 {
 	struct list *bucket = bucket_of(w, key.kind, key.id), *link, *next;
@@ -284,7 +287,7 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 		if (op->wait.kind != key.kind || op->wait.id != key.id)
 			continue;
 		status = serve(w, op, c);
-		if (op->wait.is_waiting && key.kind == WAIT_AGENT)
+		if (op->wait.is_waiting && (key.kind == WAIT_AGENT || (key.kind == WAIT_QUEUE && key.id)))
 			break;
 	}
 	return status;

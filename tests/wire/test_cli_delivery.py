@@ -31,7 +31,7 @@ from cli_delivery import events, nothing_is_left_running, parked, sent, start, s
 from server import ROOT, binary
 
 COMMANDS = (
-    "send receive ack progress need complete nack reject handoffs trace parked park channels routes"
+    "send receive wait ack progress need complete nack reject handoffs trace parked park channels routes"
 ).split()
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 

@@ -45,6 +45,7 @@ extern const struct description describe_reroute;
 extern const struct description describe_shrink;
 extern const struct description describe_discard;
 extern const struct description describe_receive;
+extern const struct description describe_peek;
 extern const struct description describe_stream_handoffs;
 extern const struct description describe_reset_breaker;
 extern const struct description describe_list_channels;
