@@ -273,6 +273,7 @@ static void set_api(struct server *s)
 	api->log = &s->log;
 	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
 	api->started_at_ms = clock_wall_ms();
+	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
 }

@@ -5,7 +5,7 @@
 #include "cli/show/show.h"
 #include "cli/show/show_stats.h"
 
-enum { DELIVERY_MAX_BYTES = 1 << 20 };
+enum { DELIVERY_MAX_BYTES = 1 << 20, CLIENTS_MAX_BYTES = 16 * 1024 };
 
 /* A server that answers but takes no more work is not well. */
 static int check_ready(struct cli *cli, struct ask *ready)
@@ -55,6 +55,29 @@ static const struct show_word status_words[] = {
 	{NULL, NULL, NULL},
 };
 
+/* "memory-spine 1.4.0, memory-spine-python 1.3.2", in the place of the list. */
+static struct json with_clients_in_words(const struct cli *cli, const struct json *status)
+{
+	const struct json *clients = ask_array(status, "clients");
+	struct json copy = *status, text = {.type = JSON_STRING};
+	struct buf words;
+
+	if (status->type != JSON_OBJECT)
+		return copy;
+	buf_init(&words, CLIENTS_MAX_BYTES);
+	for (uint32_t i = 0; i < clients->count; i++)
+		buf_printf(&words, "%s%.*s %.*s", i ? ", " : "", STR_ARG(ask_str(&clients->items[i], "name")),
+			   STR_ARG(ask_str(&clients->items[i], "version")));
+	text.s = cli_keep(cli->arena, &words);
+	copy.members = arena_calloc(cli->arena, copy.count, sizeof(*copy.members));
+	for (uint32_t i = 0; i < copy.count; i++) {
+		copy.members[i] = status->members[i];
+		if (&status->members[i].value == clients)
+			copy.members[i].value = text;
+	}
+	return copy;
+}
+
 /* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
 static void print_delivery(struct cli *cli)
 {
@@ -88,8 +111,10 @@ static int exec_status(struct cli *cli)
 		if (cli_is_json(cli)) {
 			cli_write_json(cli, buf_str(&status.reply.body));
 		} else {
+			struct json shown = with_clients_in_words(cli, &status.json);
+
 			print_verdict(cli, code == CLI_OK);
-			show_object_as(cli, &status.json, status_words);
+			show_object_as(cli, &shown, status_words);
 			print_delivery(cli);
 		}
 	}

@@ -1,4 +1,4 @@
-/* spine wait: blocks until there is work for an agent, and takes none of it. For hooks: its exit codes are its answer. */
+/* spine wait: blocks until there is work for an agent, and takes none of it. For hooks: the exit code is the answer. */
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
@@ -35,10 +35,10 @@ static void look(struct cli *cli, struct waiter *w, struct ask *ret)
 {
 	int64_t left_ms = w->was_reached ? (w->deadline_ns - clock_mono_ns()) / 1000000 : 0;
 	int64_t wait_ms = left_ms < 0 ? 0 : left_ms > POLL_MAX_MS ? POLL_MAX_MS : left_ms;
+	const char *how = arena_printf(cli->arena, "/peek?wait_s=%.3f", (double)wait_ms / 1000).p;
 	struct client_request request = {
-		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", w->agent,
-						  arena_printf(cli->arena, "/peek?wait_s=%.3f", (double)wait_ms / 1000).p),
-		.wait_ms = wait_ms, .is_stopped = stop_is_asked, .stop_arg = &w->stop,
+		.method = "GET", .path = ask_path(cli->arena, "/v1/agents/", w->agent, how), .wait_ms = wait_ms,
+		.is_stopped = stop_is_asked, .stop_arg = &w->stop,
 	};
 
 	ask_make(cli, &request, cli->arena, ret);

@@ -15,7 +15,7 @@
 	 .help = "go on where an answer ended: its next_page_token"}
 
 extern const struct option_table pages_table;	/* --limit, --page-token */
-extern const struct option_table rest_table;	/* --page-token: where a page is so large that hardly anybody needs it */
+extern const struct option_table rest_table;	/* --page-token: where a page holds all that most will ever need */
 
 /* Appends those that the command has to the query of the path. */
 void pages_add(const struct cli *cli, struct buf *path);
