@@ -22,7 +22,7 @@ static const struct command *const delivery_commands[] = {
 
 static const struct command *const server_commands[] = {
 	&cmd_serve, &cmd_demo, &cmd_status, &cmd_doctor, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces,
-	&cmd_space, NULL,
+	&cmd_space, &cmd_bench, NULL,
 };
 
 static const struct command *const data_commands[] = {
