@@ -199,7 +199,7 @@ static int exec_bench(struct cli *cli)
 
 const struct command cmd_bench = {
 	.name = "bench",
-	.summary = "Puts a running server under load, and says how long each stage of a handoff takes",
+	.summary = "Puts a server under load, and measures each stage of a handoff",
 	.usage = "",
 	.about = "In a space of its own, which is removed afterwards: memories are stored; then N senders pack "
 		 "envelopes that cite some of them and find others, each for a receiver that waits, and the receivers "

@@ -141,17 +141,37 @@ void body_add_parameters(const struct cli *cli, const struct call_member *member
 		add_parameter(options_value(&cli->options, m->option), m->name, path);
 }
 
-int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path)
+/* Empty where the option was not given. */
+static int read_time(const struct cli *cli, const char *option, char ret[CLOCK_TEXT_SIZE])
 {
 	const char *text = options_text(&cli->options, option);
-	char time[CLOCK_TEXT_SIZE];
 	int64_t ms;
 
+	ret[0] = '\0';
 	if (text == NULL)
 		return CLI_OK;
 	if (!when_parse(str_of(text), clock_wall_ms(), &ms))
 		return cli_usage(cli, "--%s is \"%.80s\"; expected " WHEN_EXPECTED, option, text);
-	clock_format(ms, time);
-	url_add(path, name, str_of(time));
+	clock_format(ms, ret);
 	return CLI_OK;
+}
+
+int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path)
+{
+	char time[CLOCK_TEXT_SIZE];
+	int code = read_time(cli, option, time);
+
+	if (time[0])
+		url_add(path, name, str_of(time));
+	return code;
+}
+
+int body_put_time(const struct cli *cli, const char *option, const char *name, struct json_writer *w)
+{
+	char time[CLOCK_TEXT_SIZE];
+	int code = read_time(cli, option, time);
+
+	if (time[0])
+		json_member_cstr(w, name, time);
+	return code;
 }

@@ -19,6 +19,8 @@ int body_put_ids(struct cli *cli, const char *name, size_t first, const char *ex
 #define BODY_ID_EXPECTED "; expected ms- and a number, such as ms-4821"
 /* The parameter of a time as people type it. CLI_USAGE with the reason told where it is none. */
 int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path);
+/* The same as a member. */
+int body_put_time(const struct cli *cli, const char *option, const char *name, struct json_writer *w);
 /* A member in seconds for a time in milliseconds. */
 void body_put_seconds(struct json_writer *w, const char *name, int64_t ms);
 /* A text that goes into JSON must be UTF-8; what says which text. CLI_OK or CLI_USAGE. */

@@ -95,6 +95,7 @@ const struct column parked_columns[] = {
 	{"AGE", "changed_at", cell_age, .right = true},
 	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
 	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+	{"TASK", "task", .may_cut = true, .may_omit = true},
 	{"TRIES", "attempts", cell_number, .right = true},
 	{"REASON", "reason", .style = TERM_YELLOW},
 	{0},
