@@ -184,6 +184,7 @@ static const struct hint hints[] = {
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},
 	{"not_parked", "What is parked: spine parked"},
+	{"not_queued", "What is queued: spine handoffs --state queued"},
 	{"circuit_open", "To try it at once all the same: spine agent NAME --reset-breaker"},
 	{"no_route", "Name the receiver, or make a route: spine routes put --help"},
 	{"loop", "What happened so far: spine trace TASK; the work is parked: spine parked"},
