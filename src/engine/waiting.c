@@ -156,6 +156,14 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
+/* There may be something to take: for receivers first, then for those who only look. */
+static void touch_agent(struct waiting *w, int64_t agent)
+{
+	touch(w, WAIT_AGENT, agent);
+	touch(w, WAIT_QUEUE, agent);
+	touch(w, WAIT_QUEUE, 0);
+}
+
 static void note_queued(struct waiting *w, int64_t agent)
 {
 	if (w->queued_count && w->queued[w->queued_count - 1] == agent)
@@ -178,9 +186,7 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 		if (l->changed)
 			l->changed(l->ctx, h);
 	if (h->state == HANDOFF_QUEUED) {
-		touch(w, WAIT_AGENT, h->agent);
-		touch(w, WAIT_QUEUE, h->agent);
-		touch(w, WAIT_QUEUE, 0);
+		touch_agent(w, h->agent);
 		note_queued(w, h->agent);
 	}
 	if (h->state != HANDOFF_LEASED)

@@ -7,19 +7,13 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct peek *p = (struct peek *)op;
 	struct handoff_row *row = arena_zalloc(op->arena, sizeof(*row));
-	enum store_status status = STORE_NOT_FOUND;
-	int64_t agent = 0;
+	struct delivery d = waiting_delivery(op, c);
+	enum problem_code code = delivery_peek(&d, p->agent, row, &op->problem);
 
-	p->next = NULL;
-	if (op->space)
-		status = store_agent_id(c, op->space, p->agent, false, op->now_ms, &agent);
-	if (status == STORE_OK)
-		status = store_handoff_next(c, agent, op->arena, row);
-	if (status == STORE_OK)
-		p->next = row;
-	else if (status == STORE_NOT_FOUND && !op->wait.is_over)
-		waiting_for(op, WAIT_QUEUE, agent);
-	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	p->next = code == P_OK && row->num ? row : NULL;
+	if (code == P_OK && row->num == 0 && !op->wait.is_over)
+		waiting_for(op, WAIT_QUEUE, row->agent);
+	return code;
 }
 
 const struct op_kind peek_kind = {.name = "peek", .size = sizeof(struct peek), .run = run};
