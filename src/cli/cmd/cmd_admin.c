@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/data_dir.h"
 #include "cli/shared_options.h"
-#include "codec/json.h"
+#include "codec/json_member.h"
 
 enum { PROBLEMS_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 64 * 1024, ERROR_MAX_BYTES = 8192 };
 
@@ -133,11 +133,7 @@ static void print_restored(const struct cli *cli, const char *data, struct str k
 	json_writer_init(&w, &out);
 	json_begin_object(&w);
 	json_member_str(&w, "data", term_line(cli->arena, str_of(data)));
-	json_key(&w, "kept");
-	if (kept.n)
-		json_put_str(&w, term_line(cli->arena, kept));
-	else
-		json_put_null(&w);
+	json_member_optional(&w, "kept", kept.n ? term_line(cli->arena, kept) : STR_NULL);
 	json_end_object(&w);
 	cli_write_json_buf(cli, &out);
 }

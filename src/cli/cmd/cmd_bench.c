@@ -5,7 +5,6 @@
 #include "cli/request/body.h"
 #include "cli/shared_options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -109,7 +108,6 @@ static void put_memories(struct json_writer *w)
 static int fill_space(struct bench *b)
 {
 	struct client_request store = {.method = "POST", .path = "/v1/memories/batch", .creates = true};
-	struct client_request look = {.method = "GET", .path = "/v1/memories?query=retry+policy", .repeatable = true};
 	struct json_writer w;
 	struct buf body;
 	struct ask ask;
@@ -125,7 +123,7 @@ static int fill_space(struct bench *b)
 	if (code != CLI_OK)
 		return code;
 	/* The first search builds the index: that is not what is measured. */
-	code = ask_run(b->cli, &look, &ask);
+	code = ask_run_get(b->cli, "/v1/memories?query=retry+policy", &ask);
 	ask_release(&ask);
 	return code;
 }
@@ -188,10 +186,8 @@ static int exec_bench(struct cli *cli)
 	if (!client_is_local(cli->client) && !options_flag(&cli->options, "yes-remote"))
 		return cli_usage(cli, "%s is not on this machine, and others may be working with it; if it is to be "
 				 "put under load all the same, say --yes-remote", client_url(cli->client));
-	if (!stop_init(&b.stop)) {
-		cli_error(cli, "cannot wait for signals: %s", strerror(errno));
+	if (!stop_init(&b.stop, cli))
 		return CLI_FAILED;
-	}
 	code = run(&b);
 	stop_release(&b.stop);
 	return code;

@@ -10,10 +10,9 @@ enum { DELIVERY_MAX_BYTES = 1 << 20, CLIENTS_MAX_BYTES = 16 * 1024 };
 /* A server that answers but takes no more work is not well. */
 static int check_ready(struct cli *cli, struct ask *ready)
 {
-	struct client_request request = {.method = "GET", .path = "/readyz"};
 	struct str reason;
 
-	ask_make(cli, &request, cli->arena, ready);
+	ask_make_get(cli, "/readyz", ready);
 	if (ready->exit == CLI_OK)
 		return CLI_OK;
 	reason = ask_str(&ready->json, "reason");
@@ -81,13 +80,11 @@ static struct json with_clients_in_words(const struct cli *cli, const struct jso
 /* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
 static void print_delivery(struct cli *cli)
 {
-	struct client_request stats_request = {.method = "GET", .path = "/v1/stats"};
-	struct client_request alerts_request = {.method = "GET", .path = "/v1/alerts"};
 	struct ask stats, alerts;
 	struct buf out;
 
-	ask_make(cli, &stats_request, cli->arena, &stats);
-	ask_make(cli, &alerts_request, cli->arena, &alerts);
+	ask_make_get(cli, "/v1/stats", &stats);
+	ask_make_get(cli, "/v1/alerts", &alerts);
 	buf_init(&out, DELIVERY_MAX_BYTES);
 	if (stats.exit == CLI_OK) {
 		buf_puts(&out, "\nThe last five minutes:\n");
@@ -102,9 +99,8 @@ static void print_delivery(struct cli *cli)
 
 static int exec_status(struct cli *cli)
 {
-	struct client_request request = {.method = "GET", .path = "/v1/status"};
 	struct ask status, ready = {0};
-	int code = ask_run(cli, &request, &status);
+	int code = ask_run_get(cli, "/v1/status", &status);
 
 	if (code == CLI_OK) {
 		code = check_ready(cli, &ready);

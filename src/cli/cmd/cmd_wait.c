@@ -5,14 +5,10 @@
 #include "cli/shared_options.h"
 #include "cli/stop.h"
 
-#include <errno.h>
-
 enum {
 	WAIT_WORK = 2,			/* the exit code that wakes */
 	POLL_MAX_MS = 60000,		/* the server waits no longer */
 	CALL_TIMEOUT_MS = 30000,	/* beyond the wait, as --timeout is for other commands */
-	PAUSE_FIRST_MS = 500,
-	PAUSE_MAX_MS = 30000,
 };
 
 static const struct option wait_options[] = {
@@ -60,11 +56,9 @@ static bool is_worth_waiting(struct waiter *w, const struct ask *ask)
 {
 	if (ask->exit != CLI_UNREACHABLE || !w->was_reached || stop_count(&w->stop))
 		return false;
-	w->pause_ms = w->pause_ms == 0 ? PAUSE_FIRST_MS : w->pause_ms * 2;
-	w->pause_ms = w->pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : w->pause_ms;
-	if (clock_mono_ns() + w->pause_ms * 1000000 >= w->deadline_ns)
+	if (clock_mono_ns() >= w->deadline_ns)
 		return false;
-	stop_pause(&w->stop, w->pause_ms);
+	stop_pause_longer(&w->stop, &w->pause_ms);
 	return true;
 }
 
@@ -108,10 +102,8 @@ static int exec_wait(struct cli *cli)
 	int code = CLI_OK;
 
 	cli->timeout_ms = CALL_TIMEOUT_MS;
-	if (!stop_init(&w.stop)) {
-		cli_error(cli, "cannot wait for signals: %s", strerror(errno));
+	if (!stop_init(&w.stop, cli))
 		return CLI_FAILED;
-	}
 	while (more)
 		code = look_once(cli, &w, &more);
 	stop_release(&w.stop);

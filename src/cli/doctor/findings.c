@@ -1,6 +1,7 @@
 #include "cli/doctor/findings.h"
 
 #include "cli/show/show.h"
+#include "codec/json_member.h"
 
 #include <stdarg.h>
 
@@ -51,11 +52,7 @@ static void print_json(const struct findings *f)
 		json_member_cstr(&w, "about", one->about);
 		json_member_cstr(&w, "level", level_names[one->level]);
 		json_member_str(&w, "says", term_line(f->cli->arena, one->says));
-		json_key(&w, "do");
-		if (one->todo.n)
-			json_put_str(&w, term_line(f->cli->arena, one->todo));
-		else
-			json_put_null(&w);
+		json_member_optional(&w, "do", one->todo.n ? term_line(f->cli->arena, one->todo) : STR_NULL);
 		json_end_object(&w);
 	}
 	json_end_array(&w);

@@ -5,6 +5,8 @@
 #include "cli/when.h"
 #include "client/url.h"
 
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
+
 void body_put_seconds(struct json_writer *w, const char *name, int64_t ms)
 {
 	json_member_double(w, name, (double)ms / 1000);
@@ -26,6 +28,23 @@ int body_read_text(const struct cli *cli, const char *arg, struct buf *ret)
 		code = CLI_FAILED;
 	}
 	buf_release(&error);
+	return code;
+}
+
+int body_put_content(const struct cli *cli, const char *arg, const char *none, struct json_writer *w)
+{
+	struct buf text;
+	int code;
+
+	buf_init(&text, TEXT_MAX_BYTES);
+	code = body_read_text(cli, arg, &text);
+	if (code == CLI_OK && text.len == 0)
+		code = cli_usage(cli, "%s", none);
+	if (code == CLI_OK)
+		code = body_check_text(cli, "the text", buf_str(&text));
+	if (code == CLI_OK)
+		json_member_str(w, "content", buf_str(&text));
+	buf_release(&text);
 	return code;
 }
 

@@ -28,6 +28,8 @@ int body_check_text(const struct cli *cli, const char *what, struct str text);
 
 /* Appends the text that a command was given (see input_text()). CLI_OK, or CLI_FAILED with the reason told. */
 int body_read_text(const struct cli *cli, const char *arg, struct buf *ret);
+/* The same as the member "content"; none is what is wrong where it is empty. */
+int body_put_content(const struct cli *cli, const char *arg, const char *none, struct json_writer *w);
 /* All arguments as one text, with spaces between them. */
 void body_join_arguments(const struct cli *cli, struct buf *ret);
 /* Any option of the table was given. */
