@@ -14,14 +14,13 @@ static const struct op_kind *kind_of(const struct step *s)
 	static const struct op_kind *const kinds[STEP_KINDS] = {
 		[STEP_SEND] = &send_kind, [STEP_PUBLISH] = &publish_kind, [STEP_TAKE] = &receive_kind,
 		[STEP_SETTLE] = &settle_kind, [STEP_PARK] = &decide_park_kind, [STEP_REDRIVE] = &decide_redrive_kind,
-		[STEP_DISCARD] = &decide_discard_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
+		[STEP_DISCARD] = &decide_discard_kind,
+		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
 		[STEP_RESET] = &reset_kind, [STEP_JOIN] = &join_kind, [STEP_GET] = &handoff_get_kind,
 	};
 
 	if (s->kind == STEP_REDRIVE && s->agent.p)
 		return &decide_reroute_kind;
-	if (s->kind == STEP_SETTLE && s->has_result)
-		return &settle_complete_kind;
 	return kinds[s->kind];
 }
 
@@ -31,8 +30,9 @@ static void fill_settle(struct request *q)
 {
 	static struct json_member done = {{"done", 4}, {.type = JSON_BOOL, .boolean = true}};
 	static const struct json result = {.type = JSON_OBJECT, .count = 1, .members = &done};
-	struct settle *s = &q->u.settle;
+	struct settling *s = &q->u.settle.one;
 
+	q->u.op.skips_index = true;
 	s->num = q->step.num;
 	s->answer = q->step.answer;
 	if (q->step.has_result)
@@ -45,7 +45,7 @@ static void fill_decision(struct request *q)
 
 	d->num = q->step.kind == STEP_PARK ? q->step.envelope : q->step.num;
 	d->why = q->step.text;
-	if (q->step.kind == STEP_REDRIVE)
+	if (q->step.kind == STEP_REDRIVE || q->step.kind == STEP_MOVE)
 		d->to = q->step.agent;
 	if (q->step.kind == STEP_SHRINK)
 		q->u.shrink.max_tokens = SHRUNK_TOKENS;
@@ -55,6 +55,7 @@ static void fill_receive(struct request *q)
 {
 	struct receive *r = &q->u.receive;
 
+	q->u.op.skips_index = true;
 	r->agent = q->step.agent;
 	r->instance = q->step.text;
 	r->lease_ms = q->step.lease_ms;
@@ -181,8 +182,8 @@ static void read_output(struct request *q)
 		read_taken(q);
 		break;
 	case STEP_SETTLE:
-		s->row = q->u.settle.row;
-		s->answer = q->u.settle.answer;
+		s->row = q->u.settle.one.row;
+		s->answer = q->u.settle.one.answer;
 		break;
 	case STEP_SHRINK:
 		s->row = q->u.shrink.decision.row;
@@ -206,6 +207,8 @@ static void read_output(struct request *q)
 		break;
 	case STEP_REDRIVE:
 	case STEP_DISCARD:
+	case STEP_CANCEL:
+	case STEP_MOVE:
 		s->row = q->u.decide.row;
 		break;
 	default:
