@@ -8,7 +8,7 @@ import pytest
 
 from cli import Cli, Fake, answer, offline, spine  # noqa: F401
 from cli import CONFLICT, OK, USAGE
-from cli_delivery import nothing_is_left_running, sent, state, taken  # noqa: F401
+from cli_delivery import nothing_is_left_running, sent, start, state, taken, wait_for  # noqa: F401
 
 HANDOFF = {"id": "ho-1", "state": "queued", "to": "b", "target": "a", "envelope_id": "env-1", "attempt": 1,
            "max_attempts": 3}
@@ -86,6 +86,23 @@ def test_what_is_sent_for_later_is_not_there_yet(mending):
     assert mending.ok("doctor", "--json").json["ok"] is True
     now = sent(mending, "coder")
     assert mending("wait", "coder", "--timeout", "0").code == 2 and taken(mending)["id"] == now["id"]
+
+
+def test_what_nobody_takes_is_parked_when_it_has_waited_for_so_long(mending):
+    sent(mending, "coder", "Go.", "--queue-timeout", "1s", "--attempts", "2")
+    wait_for(lambda: state(mending)["state"] == "parked", "it was parked")
+    assert state(mending)["attempt"] == 1
+
+
+def test_what_is_held_behind_a_breaker_is_no_work_yet(mending):
+    for _ in range(3):
+        sent(mending, "coder", "Go.", "--attempts", "1")
+        mending.ok("nack", taken(mending)["lease"], "broken")
+    held = sent(mending, "coder")
+    assert mending("wait", "coder", "--timeout", "0").code == OK
+    process = start(mending, "wait", "coder", "--timeout", "60s")
+    mending.ok("agent", "coder", "--reset-breaker")
+    assert process.wait(30) == 2 and process.stderr.read().startswith(held["id"])
 
 
 def test_an_agent_has_a_queue_timeout_that_stays(mending):

@@ -370,10 +370,11 @@ const struct command cmd_parked = {
 	.summary = "Lists what is parked, and gets it out of there, one or many at a time",
 	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID...]",
 	.max_args = IDS_MAX + 1,
-	.about = "A handoff that nobody took, that used up its attempts and fallbacks, or that was rejected is parked, "
-		 "with the reason. It stays there until somebody decides: redrive tries the same agent again, reroute "
-		 "gives it to another one, shrink packs a smaller envelope and delivers that, discard drops it for "
-		 "good. Who and why is kept.\n\n"
+	.about = "A handoff that used up its attempts and fallbacks, that was rejected, or that nobody took within its "
+		 "queue timeout is parked, with the reason. What an outage parked comes back by itself, once, when "
+		 "the agent's breaker closes. All else stays there until somebody decides: redrive tries the same "
+		 "agent again, reroute gives it to another one, shrink packs a smaller envelope and delivers that, "
+		 "discard drops it for good. Who and why is kept.\n\n"
 		 "Without ids, redrive, reroute and discard are about many: all that fit --to, --from, --reason (a "
 		 "part of why it was parked), --task, --since and --before together, or --all. There --reason says "
 		 "which ones and --why says why; reroute names the new agent with --reroute-to. --dry-run shows what "
