@@ -82,6 +82,7 @@ def test_what_is_queued_is_moved(mending):
 def test_what_is_sent_for_later_is_not_there_yet(mending):
     later = sent(mending, "coder", "Go.", "--not-before", "1h", "--queue-timeout", "1d")
     assert later["not_before"] and later["queue_timeout_s"] == 86400
+    assert f", not before {later['not_before']}" in mending.ok("get", "ho-1").out
     assert mending("wait", "coder", "--timeout", "0").code == OK
     assert mending.ok("doctor", "--json").json["ok"] is True
     now = sent(mending, "coder")
@@ -99,6 +100,7 @@ def test_what_is_held_behind_a_breaker_is_no_work_yet(mending):
         sent(mending, "coder", "Go.", "--attempts", "1")
         mending.ok("nack", taken(mending)["lease"], "broken")
     held = sent(mending, "coder")
+    assert f", held until {held['held_until']}" in mending.ok("parked", "show", held["id"]).out
     assert mending("wait", "coder", "--timeout", "0").code == OK
     process = start(mending, "wait", "coder", "--timeout", "60s")
     mending.ok("agent", "coder", "--reset-breaker")
