@@ -70,8 +70,8 @@ struct cli {
 	struct term out;		/* standard output */
 	struct term err;		/* standard error */
 	struct client *client;		/* NULL until cli_client() */
+	const char *space;		/* set before cli_client(): the space, instead of what --space says */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
-	const char *space;		/* set before cli_client(): instead of --space; NULL: that one */
 	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */

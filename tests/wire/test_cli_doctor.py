@@ -162,6 +162,9 @@ def test_growth_and_a_disk_that_will_be_full_are_told(tmp_path):
     slow = sick(tmp_path, v1_status=of(55 << 20), v1_spaces=spaces)
     assert found(slow, "disk") == []
     assert any("5.5 MiB a day on average" in one["says"] for one in slow.json["findings"])
+    known = sick(tmp_path, v1_spaces=spaces, v1_status=lambda status: {
+        **status, "store": {"data": str(tmp_path), "bytes": 9, "growth": {"bytes": 6 << 20, "since": ago(days=2)}}})
+    assert any("3.0 MiB a day on average" in one["says"] for one in known.json["findings"])
 
 
 def test_an_alert_that_only_informs_is_nothing_to_do(tmp_path):

@@ -94,19 +94,31 @@ static void look_at_clock(struct findings *f)
 
 /* --- Store and disk --- */
 
-/* Since the first space was made, on average; 0 where that is too short ago to say. */
-static int64_t bytes_a_day(struct findings *f, int64_t bytes)
+/* The pace since then; 0 where that is too short ago to say. */
+static int64_t bytes_a_day(int64_t bytes, struct str since)
 {
-	int64_t since_ms = 0, now_ms = clock_wall_ms(), grown = 0;
+	int64_t since_ms, now_ms = clock_wall_ms();
+
+	if (!rfc3339_parse(since, &since_ms) || now_ms - since_ms < GROWTH_MIN_MS)
+		return 0;
+	return (int64_t)((double)bytes / ((double)(now_ms - since_ms) / 86400000));
+}
+
+/* As the server has seen it grow, or else on average since its first space was made. */
+static int64_t growth(struct findings *f, const struct json *store)
+{
+	const struct json *seen = json_get(store, "growth");
+	int64_t daily = bytes_a_day(ask_int(seen, "bytes", 0), ask_str(seen, "since"));
 	struct ask spaces;
 
+	if (daily > 0)
+		return daily;
 	ask_make_get(f->cli, "/v1/spaces?page_size=1", &spaces);
-	if (spaces.exit == CLI_OK && ask_array(&spaces.json, "spaces")->count &&
-	    rfc3339_parse(ask_str(&ask_array(&spaces.json, "spaces")->items[0], "created_at"), &since_ms) &&
-	    now_ms - since_ms >= GROWTH_MIN_MS)
-		grown = (int64_t)((double)bytes / ((double)(now_ms - since_ms) / 86400000));
+	if (ask_array(&spaces.json, "spaces")->count)
+		daily = bytes_a_day(ask_int(store, "bytes", 0),
+				    ask_str(&ask_array(&spaces.json, "spaces")->items[0], "created_at"));
 	ask_release(&spaces);
-	return grown;
+	return daily;
 }
 
 static void look_at_disk(struct findings *f, const char *dir, int64_t bytes, int64_t daily)
@@ -163,7 +175,7 @@ static void look_at_store(struct findings *f, const struct json *status)
 {
 	const struct json *store = json_get(status, "store");
 	const char *dir = arena_cstr(f->cli->arena, ask_str(store, "data"));
-	int64_t bytes = ask_int(store, "bytes", 0), daily = bytes_a_day(f, bytes);
+	int64_t bytes = ask_int(store, "bytes", 0), daily = growth(f, store);
 	struct str size = show_size(f->cli->arena, bytes), pace = show_size(f->cli->arena, daily);
 
 	if (daily > 0)
