@@ -246,7 +246,7 @@ def test_get_shows_a_handoff_and_an_envelope(spine):
     text = spine.ok("get", "ho-1").out
     assert text.startswith("ho-1  completed by coder")
     assert re.search(r"^result +the result$", text, re.M)
-    assert re.search(r"^\+0\.0\d+ +ho-1 +1 +taken by +coder +one$", text, re.M)
+    assert re.search(r"^\+\d+\.\d+ +ho-1 +1 +taken by +coder +one$", text, re.M)
     assert spine.ok("get", "env-1").out == spine.ok("envelope", "env-1").out
     assert spine("get", "ho-9").code == NOT_FOUND and spine("get", "env-9").code == NOT_FOUND
 
