@@ -118,6 +118,9 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
  * ret->num is 0. */
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem);
+/* The one that it would give now; ret->num is 0 where there is none, and ret->agent 0 where nobody knows the agent.
+ * Writes nothing. */
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem);
 /* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the
  * lease is stale. */
 enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem);
