@@ -248,12 +248,41 @@ static void results_stay_where_they_were(void **state)
 	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
 	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
 		"ALTER TABLE envelope DROP COLUMN considered; "
+		"DROP TABLE waiver; ALTER TABLE space DROP COLUMN locked; "
 		    "PRAGMA user_version = 4");
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "\"done\"");
 	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0);
+}
+
+/* Nothing was locked or waived for a task before schema 6. */
+static void a_task_of_before_can_be_waived_for(void **state)
+{
+	struct temp_store *t = *state;
+	struct waiver_row row = {.key = STR("k"), .reason = STR("why"), .by = STR("kim")}, rows[2];
+	struct str locked = STR("x");
+	size_t n;
+	sqlite3 *db;
+
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &(struct envelope_row){
+		.space = t->space, .num = 1, .task = STR("a"), .hop = 1, .body = STR("{}"),
+	}));
+	must(store_commit(t->c));
+	store_close(t->c);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	run_sql(db, "DROP TABLE waiver; ALTER TABLE space DROP COLUMN locked; PRAGMA user_version = 5");
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	must(store_space_locked(t->c, t->space, &t->arena, &locked));
+	assert_null(locked.p);
+	must(store_begin(t->c));
+	must(store_waiver_add(t->c, t->space, STR("a"), &row));
+	must(store_commit(t->c));
+	must(store_waivers(t->c, t->space, STR("a"), 2, &t->arena, rows, &n));
+	assert_true(n == 1 && str_is(rows[0].key, "k"));
 }
 
 int main(void)
@@ -263,6 +292,7 @@ int main(void)
 		TEST(memories_keep_their_versions_and_get_new_ones),
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
 		TEST(results_stay_where_they_were),
+		TEST(a_task_of_before_can_be_waived_for),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

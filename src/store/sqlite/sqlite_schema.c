@@ -231,7 +231,20 @@ static const char step_5[] =
 	/* What it was chosen from. */
 	"ALTER TABLE envelope ADD COLUMN considered TEXT;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5};
+static const char step_6[] =
+	/* Keys of constraints that the space locks, a JSON array. */
+	"ALTER TABLE space ADD COLUMN locked TEXT;"
+	/* What persons waived for a task. */
+	"CREATE TABLE waiver ("
+	"  id INTEGER PRIMARY KEY,"
+	"  task INTEGER NOT NULL,"
+	"  key TEXT NOT NULL,"
+	"  reason TEXT NOT NULL,"
+	"  author TEXT NOT NULL,"
+	"  at INTEGER NOT NULL);"
+	"CREATE INDEX waiver_task ON waiver (task);";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {
