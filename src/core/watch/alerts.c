@@ -168,6 +168,16 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		if (hop_threshold(r, v, day, &threshold))
 			judge_above(&j, v->hop_mean, threshold, packed, r->min_samples);
 		break;
+	case ALERT_ENVELOPE_REFUSED:
+		j.value = (double)v->counts.refused;
+		j.threshold = 1;
+		j.verdict = v->counts.refused ? BAD : GOOD;
+		break;
+	case ALERT_CONSTRAINT_WAIVED:
+		j.value = (double)v->counts.waivers;
+		j.threshold = 1;
+		j.verdict = v->counts.waivers ? BAD : GOOD;
+		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
 	}
@@ -212,6 +222,11 @@ static const struct {
 		true, true,
 	},
 	[ALERT_HOP_DEPTH_HIGH] = {"mean hop of all envelopes", "hops", ALERT_ABOVE, true, true},
+	[ALERT_ENVELOPE_REFUSED] = {
+		"envelopes to the agent that were refused: a loop, the hop limit, a credential", "envelopes",
+		ALERT_AT_LEAST, true, false,
+	},
+	[ALERT_CONSTRAINT_WAIVED] = {"constraints that were waived", "constraints", ALERT_AT_LEAST, true, false},
 };
 
 size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
@@ -227,6 +242,8 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 		[ALERT_LATENCY_HIGH] = r->latency_p99_ms,
 		[ALERT_UTILIZATION_PINNED] = r->pinned_share,
 		[ALERT_UTILIZATION_LOW] = r->low_share,
+		[ALERT_ENVELOPE_REFUSED] = 1,
+		[ALERT_CONSTRAINT_WAIVED] = 1,
 	};
 	size_t count = 0;
 
@@ -308,6 +325,13 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 		return arena_printf(
 			arena, "envelopes of the last %s are at hop %.1f in the mean, above the usual: more than %.1f",
 			window, j->value, j->threshold);
+	case ALERT_ENVELOPE_REFUSED:
+		return arena_printf(arena, "%.0f envelope%s to %.*s %s refused in the last %s (loop, hop limit or "
+				    "credentials): the sender still holds the work", j->value,
+				    j->value == 1 ? "" : "s", STR_ARG(agent), j->value == 1 ? "was" : "were", window);
+	case ALERT_CONSTRAINT_WAIVED:
+		return arena_printf(arena, "%.0f constraint%s waived in the last %s", j->value,
+				    j->value == 1 ? " was" : "s were", window);
 	case ALERT_KIND_COUNT:
 		break;
 	}

@@ -6,7 +6,8 @@
  * last one with the agent, so that the handoff has failed there; expired and parked have that second value, too;
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
  * share of the budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored
- * of a batch the lowest and the highest number. */
+ * of a batch the lowest and the highest number. constraint.waived has "KEY: reason" in its note, envelope.refused
+ * "code: why". */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -56,7 +57,8 @@
 	X(ALERT_ACKED, 40, "alert.acked") \
 	X(ALERT_SILENCED, 41, "alert.silenced") \
 	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
-	X(ENVELOPE_REFUSED, 43, "envelope.refused")
+	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
+	X(CONSTRAINT_WAIVED, 50, "constraint.waived")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),
