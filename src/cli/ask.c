@@ -187,8 +187,10 @@ static const struct hint hints[] = {
 	{"not_queued", "What is queued: spine handoffs --state queued"},
 	{"circuit_open", "To try it at once all the same: spine agent NAME --reset-breaker"},
 	{"no_route", "Name the receiver, or make a route: spine routes put --help"},
-	{"loop", "What happened so far: spine trace TASK; the work is parked: spine parked"},
-	{"hop_limit", "What happened so far: spine trace TASK; the work is parked: spine parked"},
+	{"loop", "What happened so far: spine trace TASK"},
+	{"hop_limit", "What happened so far: spine trace TASK"},
+	{"constraint_locked", "A person may waive it: spine waive --help"},
+	{"parent_unclear", "The envelopes of a task: spine task TASK"},
 	{NULL, NULL},
 };
 

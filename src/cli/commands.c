@@ -11,7 +11,7 @@ static const struct command *const memory_commands[] = {
 
 static const struct command *const envelope_commands[] = {
 	&cmd_pack, &cmd_recall, &cmd_envelope, &cmd_resolve, &cmd_receipts, &cmd_verify, &cmd_tasks, &cmd_task,
-	&cmd_fidelity, &cmd_diff, &cmd_blame, &cmd_agents, &cmd_agent, NULL,
+	&cmd_fidelity, &cmd_diff, &cmd_blame, &cmd_waive, &cmd_agents, &cmd_agent, NULL,
 };
 
 static const struct command *const delivery_commands[] = {

@@ -11,7 +11,7 @@ extern const struct command cmd_ack, cmd_agent, cmd_agents, cmd_alerts, cmd_audi
 	cmd_progress, cmd_recall, cmd_receipts, cmd_receive, cmd_reject, cmd_resolve, cmd_restore, cmd_revert,
 	cmd_routes, cmd_search, cmd_send, cmd_serve, cmd_space, cmd_spaces, cmd_status, cmd_store, cmd_tail,
 	cmd_task, cmd_tasks, cmd_tokens, cmd_top, cmd_trace, cmd_unpin, cmd_update, cmd_verify, cmd_version,
-	cmd_versions, cmd_wait;
+	cmd_versions, cmd_wait, cmd_waive;
 
 /* What belongs together in the help. */
 struct command_group {

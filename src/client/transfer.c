@@ -90,6 +90,7 @@ static struct curl_slist *headers_of(const struct client *client, const struct c
 	list = add_header(list, "Spine-Space", client->space);
 	list = add_header(list, "Spine-Agent", client->agent);
 	list = add_header(list, "Spine-Task", request->task);
+	list = add_header(list, "Spine-Person", request->person);
 	list = add_header(list, "Idempotency-Key", key);
 	list = add_header(list, "If-Match", request->if_match);
 	if (request->body.p)

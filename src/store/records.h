@@ -70,6 +70,21 @@ struct envelope_row {
 	int64_t tokens;			/* that its prompt takes */
 };
 
+/* An envelope and the one that it continues. */
+struct envelope_link {
+	uint64_t num;
+	uint64_t parent;		/* 0: none */
+};
+
+/* A constraint that a person waived for a task. */
+struct waiver_row {
+	int64_t id;			/* grows; over all spaces */
+	struct str key;
+	struct str reason;
+	struct str by;
+	int64_t at_ms;
+};
+
 /* A task, as the list of tasks shows it. */
 struct task_row {
 	int64_t id;			/* grows; for pages */

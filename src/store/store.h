@@ -99,6 +99,9 @@ enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, 
 /* The space's policy about credentials, a number that the core gives a meaning. */
 enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard);
 enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard);
+/* The keys of constraints that the space locks, a JSON array; p == NULL: none was ever set. */
+enum store_status store_space_locked(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret);
+enum store_status store_space_set_locked(struct store_conn *c, int64_t space, struct str locked);
 
 /* --- Memories --- */
 
@@ -147,6 +150,14 @@ enum store_status store_task_find(struct store_conn *c, int64_t space, struct st
 /* The newest envelope of a task. */
 enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret);
+/* The numbers of the envelopes of a task above after, in order, at most max of them, and what each continues. */
+enum store_status store_task_links(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+				   struct envelope_link *ret, size_t *ret_count);
+/* Sets waiver->id. STORE_NOT_FOUND where there is no such task. */
+enum store_status store_waiver_add(struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver);
+/* What was waived for a task, in order, at most max of them. */
+enum store_status store_waivers(struct store_conn *c, int64_t space, struct str task, size_t max, struct arena *arena,
+				struct waiver_row *ret, size_t *ret_count);
 /* The tasks, the newest first, of those with ids below `before` (0: all). */
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);

@@ -39,6 +39,10 @@
 	  (struct store_conn *c, int64_t space, int64_t *ret_guard), (c, space, ret_guard)) \
 	X(WRITE, enum store_status, space_set_guard, \
 	  (struct store_conn *c, int64_t space, int64_t guard), (c, space, guard)) \
+	X(READ, enum store_status, space_locked, \
+	  (struct store_conn *c, int64_t space, struct arena *arena, struct str *ret), (c, space, arena, ret)) \
+	X(WRITE, enum store_status, space_set_locked, \
+	  (struct store_conn *c, int64_t space, struct str locked), (c, space, locked)) \
 	X(READ, enum store_status, memory_next, \
 	  (struct store_conn *c, int64_t space, uint64_t *ret), (c, space, ret)) \
 	X(WRITE, enum store_status, memory_insert, (struct store_conn *c, struct memory *m), (c, m)) \
@@ -78,6 +82,15 @@
 	X(READ, enum store_status, task_last, \
 	  (struct store_conn *c, int64_t space, struct str task, struct arena *arena, \
 	  struct envelope_row *ret), (c, space, task, arena, ret)) \
+	X(READ, enum store_status, task_links, \
+	  (struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max, \
+	  struct envelope_link *ret, size_t *ret_count), (c, space, task, after, max, ret, ret_count)) \
+	X(WRITE, enum store_status, waiver_add, \
+	  (struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver), (c, space, task, \
+	  waiver)) \
+	X(READ, enum store_status, waivers, \
+	  (struct store_conn *c, int64_t space, struct str task, size_t max, struct arena *arena, \
+	  struct waiver_row *ret, size_t *ret_count), (c, space, task, max, arena, ret, ret_count)) \
 	X(READ, enum store_status, tasks, \
 	  (struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena, \
 	  struct task_row *ret, size_t *ret_count), (c, space, before, max, arena, ret, ret_count)) \

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { OPERATIONS = 85 };
+enum { OPERATIONS = 86 };
 
 /* --- The tables --- */
 
@@ -186,7 +186,9 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 				      "| field | default | meaning |\n| --- | --- | --- |\n"
 				      "| `guard` | `off` | what the space does about credentials in handoffs: `off`,"
 				      " `redact` "
-				      "or `refuse` (see [6](#6-envelopes)) |\n<!-- end -->\nafter\n");
+				      "or `refuse` (see [6](#6-envelopes)); as it is where only `locked` is said |\n"
+				      "| `locked` | as it is | keys of constraints that no agent may waive in any "
+				      "chain of the space, however they are spelled |\n<!-- end -->\nafter\n");
 	buf_clear(&out);
 	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));
 	buf_clear(&out);

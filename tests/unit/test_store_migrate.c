@@ -322,6 +322,24 @@ static void tasks_are_known_by_their_newest_words_and_agents_by_how_they_came(vo
 	assert_false(agent.is_registered);
 }
 
+/* Nothing was locked or waived for a task before schema 9. */
+static void a_task_of_before_can_be_waived_for(void **state)
+{
+	struct temp_store *t = *state;
+	struct waiver_row row = {.key = STR("k"), .reason = STR("why"), .by = STR("kim")}, rows[2];
+	struct str locked = STR("x");
+	size_t n;
+
+	make_store_of(t, 8, "INSERT INTO task (id, space, name, created_at) VALUES (1 << 40 | 1, 1, 'a', 5)");
+	must(store_space_locked(t->c, t->space, &t->arena, &locked));
+	assert_null(locked.p);
+	must(store_begin(t->c));
+	must(store_waiver_add(t->c, t->space, STR("a"), &row));
+	must(store_commit(t->c));
+	must(store_waivers(t->c, t->space, STR("a"), 2, &t->arena, rows, &n));
+	assert_true(n == 1 && str_is(rows[0].key, "k"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
@@ -331,6 +349,7 @@ int main(void)
 		TEST(results_stay_where_they_were),
 		TEST(what_was_queued_is_taken_in_its_order),
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
+		TEST(a_task_of_before_can_be_waived_for),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

@@ -377,10 +377,12 @@ def test_the_rules_in_force_are_told_for_every_row_of_the_table(start):
         ("hop_depth_high", "warning", "space", "hops", "above", None),
         ("handoffs_parked", "warning", "agent", "handoffs", "at_least", 1),
         ("queue_stuck", "warning", "agent", "ms", "at_least", 300000),
+        ("envelope_refused", "warning", "agent", "envelopes", "at_least", 1),
+        ("constraint_waived", "info", "space", "constraints", "at_least", 1),
     ]
     now = {"consecutive_failures", "breaker_open", "handoffs_parked", "queue_stuck"}
     assert all(rule["window_s"] == (None if rule["name"] in now else 60) for rule in rules)
-    assert all(rule["min_samples"] == (1 if rule["name"] in now | {"handoff_failed"} else 9) for rule in rules)
+    assert all(rule["min_samples"] == (1 if rule["name"] in now | {"handoff_failed", "envelope_refused", "constraint_waived"} else 9) for rule in rules)
     assert all(rule["hold_s"] == 0 and rule["measures"] for rule in rules)
     assert {rule["name"] for rule in rules if rule["pages"]} == {"breaker_open", "completeness_critical"}
     # A space that is not there yet, and a page behind the first, have them, too.

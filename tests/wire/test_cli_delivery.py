@@ -665,7 +665,7 @@ def test_a_trace_that_is_not_whole_says_so(spine, server):
         api.ok(
             "POST",
             "/v1/envelopes",
-            {"target_agent": f"agent-{number}", "task_summary": "go", "task": "wide", "include_recent": 0},
+            {"target_agent": f"agent-{number}", "task_summary": "go", "task": "wide", "include_recent": 0, "new_root": True},
             status=201,
         )
     told = spine.ok("trace", "wide").err

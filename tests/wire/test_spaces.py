@@ -33,6 +33,7 @@ ROUTES = [
     ("GET", "/v1/envelopes/env-1/diff/env-1", None), ("GET", "/v1/tasks", None),
     ("GET", f"/v1/tasks/{SECRET}-task", None),
     ("GET", f"/v1/tasks/{SECRET}-task/fidelity", None), ("GET", f"/v1/tasks/{SECRET}-task/blame?key=intent", None),
+    ("POST", f"/v1/tasks/{SECRET}-task/waive", {"key": "k", "reason": "r"}),
     ("GET", "/v1/agents", None), ("GET", f"/v1/agents/{SECRET}-agent", None),
     ("PUT", f"/v1/agents/{SECRET}-agent", {"description": "mine"}),
     ("GET", "/v1/space", None), ("PUT", "/v1/space", {}),

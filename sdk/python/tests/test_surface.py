@@ -194,7 +194,8 @@ ROUTES = {
     "readiness": [MemorySpine.ready],
 }
 # What is not for a program of an agent. The stream of handoffs is what `inbox` does, with receive.
-NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
+# Waiving for a whole task is for persons.
+NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi", "waive"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}

@@ -8,6 +8,7 @@
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"
+#include "engine/envelope/waive.h"
 #include "engine/board/task_list.h"
 #include "engine/watch/trace_get.h"
 
@@ -38,6 +39,13 @@ static void put_canonical(const struct field *f, const void *from, const void *w
 	json_put_canonical(w, value);
 }
 
+static void put_if_true(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)with;
+	if (*(const bool *)((const char *)from + f->offset))
+		field_write(f, (const char *)from + f->offset, w);
+}
+
 static const struct field change_fields[] = {
 	FIELD_ENUM("kind", struct fidelity_item, kind, &words_change_kind, 0, "What kind of thing it is."),
 	FIELD_ENUM("fate", struct fidelity_item, fate, &words_change_fate, 0, "What became of it."),
@@ -47,6 +55,8 @@ static const struct field change_fields[] = {
 	FIELD_ANY("after", struct fidelity_item, after, "Of a constraint.", MAYBE, .write = put_canonical),
 	FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
 	FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE),
+	FIELD_BOOL("unauthenticated", struct fidelity_item, unauthenticated,
+		   "Of what a person waived: nobody has checked who that was.", MAYBE, .write = put_if_true),
 	FIELDS_END,
 };
 static const struct shape change = {
@@ -70,6 +80,9 @@ static void put_changes(const struct field *f, const void *from, const void *wit
 	FIELD_NUMBER("score", struct fidelity, score, 0, 1, of_score, .component = "Share", .unset = -1, \
 		     __VA_ARGS__), \
 	COUNT_OF("kept", struct fidelity, kept, of_kept, .unset = -1, __VA_ARGS__), \
+	COUNT_OF("waived", struct fidelity, waived, \
+		 "How many of the rest were given up by name and with a reason; what is left was lost.", .unset = -1, \
+		 __VA_ARGS__), \
 	COUNT_OF("total", struct fidelity, total, of_total, .unset = -1, __VA_ARGS__), \
 	DOC_SHAPES("changes", 0, &change, "All that is not as it was.", .write = put_changes, __VA_ARGS__)
 
@@ -129,8 +142,11 @@ static const struct shape hop_kept = {.fields = hop_kept_fields, .size = sizeof(
 
 static const struct field fidelity_hop_fields[] = {
 	FIELD_INCLUDE_AT(struct task_hop, envelope, &shape_hop),
+	FIELD_BOOL("new_root", struct task_hop, is_new_root, "true: it begins another chain in the task.", MAYBE,
+		   .write = put_if_true),
 	FIELD_INCLUDE_AT(struct task_hop, kept, &hop_kept),
-	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root, "The same, compared with its root.",
+	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root,
+		       "The same, compared with its root; of one that begins another chain, with the task's first.",
 		       MAYBE),
 	FIELDS_END,
 };
@@ -139,7 +155,8 @@ static const struct shape fidelity_hop = {
 	.size = sizeof(struct task_hop),
 };
 
-static const struct field newest_fields[] = {SCORES("What the newest envelope has of its root.", MAYBE), FIELDS_END};
+static const struct field newest_fields[] = {SCORES("What the newest envelope has of the task's "
+	"first.", MAYBE), FIELDS_END};
 static const struct shape newest = {.fields = newest_fields, .size = sizeof(struct task_score)};
 
 static const struct field fidelity_fields[] = {
@@ -158,7 +175,10 @@ static const struct field blamed_hop_fields[] = {
 		FIELD_ENUM("fate", struct fidelity_item, fate, &words_blamed_fate, 0, "Where it was lost: how.", MAYBE,
 			   .unset = -1, .schema = "'type':'string'"),
 		FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
-		FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE))),
+		FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE),
+		FIELD_BOOL("unauthenticated", struct fidelity_item, unauthenticated,
+			   "Of what a person waived: nobody has checked who that was.", MAYBE,
+			   .write = put_if_true))),
 	FIELDS_END,
 };
 static const struct shape blamed_hop = {
@@ -170,7 +190,9 @@ static const struct field blame_fields[] = {
 	FIELD_TEXT("key", struct blame, key, 0, 0, "What was asked for."),
 	FIELD_ENUM("verdict", struct blame, verdict, &words_blame, 0, "What became of it."),
 	FIELD_SHAPE_AT("introduced", struct blame, introduced, &blamed_hop, "Absent where it was never there.", MAYBE),
-	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop, "Absent where it was not lost.", MAYBE),
+	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop,
+		       "The hop that has it no more: lost, waived, or left behind by another chain. Else "
+		       "absent.", MAYBE),
 	FIELD_SHAPE_AT("resolved", struct blame, resolved, &blamed_hop, "Where an open decision was made.", MAYBE),
 	FIELD_SHAPE_AT("left_out", struct blame, left_out, &blamed_hop,
 		       "The first hop without it, where a later one has it again.", MAYBE),
@@ -327,6 +349,31 @@ const struct description describe_blame = {
 					      "intent")),
 	ANSWERS(ANSWER(200, "The verdict.", &blame)),
 	REFUSES(P_TASK_NOT_FOUND),
+};
+
+const struct description describe_waive = {
+	.id = "waive", .tag = "tasks", .scope = SCOPE_ADMIN,
+	.summary = "A person waives a constraint for a task, locked or not",
+	.says = "The next envelope of each line of the task goes without it, and says who waived it; envelopes that "
+		"are there stay as they are.",
+	.takes = TAKES_PERSON | TAKES_KEY | TAKES_BODY,
+	.path = {&path_task}, .path_into = {INTO(struct waive, task)}, .body_into = INTO(struct waive, op),
+	.body = {INPUT(
+		FIELD_TEXT("key", struct waive, key, 1, 0, "The constraint, as it is spelled in the task's envelopes.",
+			   .required = "it is the constraint that no longer holds"),
+		FIELD_TEXT("reason", struct waive, reason, 1, WAIVER_REASON_MAX, "Why it no longer holds.",
+			   .required = "somebody will ask"))},
+	ANSWERS(ANSWER(201, "The waiver.", OUTPUT(
+		FIELD_TEXT("task", struct waive, task, 0, 0, "The task."),
+		FIELD_INT("waiver", struct waive, row.id, 1, NO_MAX, "Its number; waived[] of an envelope names it."),
+		FIELD_TEXT("key", struct waive, row.key, 0, 0, "The constraint."),
+		FIELD_ANY("value", struct waive, value, "What it says in the envelope.", .schema = ""),
+		FIELD_ENVELOPE_ID("envelope", struct waive, envelope, "The newest end of the task that has it."),
+		FIELD_TEXT("reason", struct waive, row.reason, 0, 0, "Why."),
+		FIELD_TEXT("by", struct waive, row.by, 0, 0, "Who, by their own word."),
+		FIELD_BOOL("unauthenticated", struct waive, unauthenticated, "Nobody has checked who that was."),
+		FIELD_TIME("at", struct waive, row.at_ms, "When.")))),
+	REFUSES(P_PERSON_REQUIRED, P_TASK_NOT_FOUND, P_ENVELOPE_DAMAGED),
 };
 
 const struct description describe_trace_task = {

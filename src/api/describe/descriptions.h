@@ -26,6 +26,7 @@ extern const struct description describe_list_tasks;
 extern const struct description describe_read_task;
 extern const struct description describe_read_fidelity;
 extern const struct description describe_blame;
+extern const struct description describe_waive;
 extern const struct description describe_list_agents;
 extern const struct description describe_read_agent;
 extern const struct description describe_register_agent;

@@ -167,10 +167,10 @@ enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str w
 enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
 				     struct handoff_row *ret, struct problem *problem);
 
-/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. with_acked:
- * also what was acked, because the chain cannot go on. *ret is the last one parked. */
+/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. What was
+ * acked is its receiver's, and stays. *ret is the last one parked. */
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
+				struct str reason, struct handoff_row *ret, struct problem *problem);
 /* What can be done about one that is parked, or was discarded; NULL-terminated. */
 const char *const *delivery_remedies(enum handoff_state state);
 /* A handoff of the space that is parked; the problem says where it is not, or not any more. */

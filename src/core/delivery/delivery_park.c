@@ -78,15 +78,14 @@ struct parking {
 };
 
 static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason,
-				   bool with_acked, struct parking *all, struct problem *problem)
+				   struct parking *all, struct problem *problem)
 {
 	enum problem_code code = P_OK;
 
 	for (size_t i = 0; code == P_OK && i < count; i++) {
 		struct handoff_row *h = &page[i];
-		bool acked = h->state == HANDOFF_ACKED || h->state == HANDOFF_WORKING;
 
-		if (handoff_allows(VERB_PARK, h->state) && (with_acked || !acked))
+		if (handoff_allows(VERB_PARK, h->state))
 			code = park_one(d, h, reason, problem);
 		if (h->state == HANDOFF_PARKED) {
 			all->last = *h;
@@ -100,7 +99,7 @@ static enum problem_code park_page(struct delivery *d, struct handoff_row *page,
 }
 
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem)
+				struct str reason, struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row *page = arena_calloc(d->arena, PARK_PAGE, sizeof(*page));
 	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
@@ -117,7 +116,7 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 			return problem_of_store(problem, status);
 		if (count)
 			after = page[count - 1].num;
-		code = park_page(d, page, count, reason, with_acked, &all, problem);
+		code = park_page(d, page, count, reason, &all, problem);
 	}
 	if (code != P_OK)
 		return code;

@@ -184,6 +184,16 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		j.threshold = (double)r->stuck_ms;
 		j.verdict = s->untaken_ms >= r->stuck_ms ? BAD : GOOD;
 		break;
+	case ALERT_ENVELOPE_REFUSED:
+		j.value = (double)v->counts.refused;
+		j.threshold = 1;
+		j.verdict = v->counts.refused ? BAD : GOOD;
+		break;
+	case ALERT_CONSTRAINT_WAIVED:
+		j.value = (double)v->counts.waivers;
+		j.threshold = 1;
+		j.verdict = v->counts.waivers ? BAD : GOOD;
+		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
 	}
@@ -234,6 +244,11 @@ static const struct {
 	[ALERT_QUEUE_STUCK] = {
 		"how long nobody has taken what is queued for the agent", "ms", ALERT_AT_LEAST, false, false,
 	},
+	[ALERT_ENVELOPE_REFUSED] = {
+		"envelopes to the agent that were refused: a loop, the hop limit, a credential", "envelopes",
+		ALERT_AT_LEAST, true, false,
+	},
+	[ALERT_CONSTRAINT_WAIVED] = {"constraints that were waived", "constraints", ALERT_AT_LEAST, true, false},
 };
 
 size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
@@ -251,6 +266,8 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 		[ALERT_UTILIZATION_LOW] = r->low_share,
 		[ALERT_HANDOFFS_PARKED] = 1,
 		[ALERT_QUEUE_STUCK] = (double)r->stuck_ms,
+		[ALERT_ENVELOPE_REFUSED] = 1,
+		[ALERT_CONSTRAINT_WAIVED] = 1,
 	};
 	size_t count = 0;
 
@@ -357,6 +374,13 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 				    STR_ARG(handoffs(s->parked, arena)), STR_ARG(agent), s->parked == 1 ? "is" : "are");
 	case ALERT_QUEUE_STUCK:
 		return stuck_summary(s, arena);
+	case ALERT_ENVELOPE_REFUSED:
+		return arena_printf(arena, "%.0f envelope%s to %.*s %s refused in the last %s (loop, hop limit or "
+				    "credentials): the sender still holds the work", j->value,
+				    j->value == 1 ? "" : "s", STR_ARG(agent), j->value == 1 ? "was" : "were", window);
+	case ALERT_CONSTRAINT_WAIVED:
+		return arena_printf(arena, "%.0f constraint%s waived in the last %s", j->value,
+				    j->value == 1 ? " was" : "s were", window);
 	case ALERT_KIND_COUNT:
 		break;
 	}

@@ -37,7 +37,9 @@ enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 	X(UTILIZATION_LOW, "utilization_low", ALERT_INFO, 0, 1) \
 	X(HOP_DEPTH_HIGH, "hop_depth_high", ALERT_WARNING, 0, 0) \
 	X(HANDOFFS_PARKED, "handoffs_parked", ALERT_WARNING, 0, 1) \
-	X(QUEUE_STUCK, "queue_stuck", ALERT_WARNING, 0, 1)
+	X(QUEUE_STUCK, "queue_stuck", ALERT_WARNING, 0, 1) \
+	X(ENVELOPE_REFUSED, "envelope_refused", ALERT_WARNING, 0, 1) \
+	X(CONSTRAINT_WAIVED, "constraint_waived", ALERT_INFO, 0, 0)
 
 enum alert_kind {
 #define ALERT_KIND(kind, name, severity, pages, is_of_agent) ALERT_##kind,
@@ -102,7 +104,7 @@ struct alert_rule {
 	enum alert_kind kind;
 	enum alert_severity severity;
 	const char *measures;		/* in words */
-	const char *unit;		/* "handoffs", "share" (0 to 1), "ms", "hops" */
+	const char *unit;		/* "handoffs", "share" (0 to 1), "ms", "hops", "envelopes", "constraints" */
 	enum alert_comparison comparison;
 	bool has_threshold;		/* false where it depends on what is usual, and nothing is yet */
 	double threshold;

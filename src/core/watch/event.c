@@ -65,7 +65,7 @@ static const struct {
 	{EVENT_MEMORY_REVERTED, "memory.revert"}, {EVENT_MEMORY_FORGOTTEN, "memory.forget"},
 	{EVENT_MEMORY_SUPERSEDED, "memory.supersede"},
 	{EVENT_ENVELOPE_PACKED, "envelope.pack"}, {EVENT_ENVELOPE_RESOLVED, "envelope.resolve"},
-	{EVENT_ENVELOPE_REFUSED, "envelope.refuse"},
+	{EVENT_ENVELOPE_REFUSED, "envelope.refuse"}, {EVENT_CONSTRAINT_WAIVED, "constraint.waive"},
 	{EVENT_CHANNEL_PUBLISHED, "channel.publish"},
 	{EVENT_CHANNEL_SUBSCRIBED, "channel.subscribe"}, {EVENT_CHANNEL_UNSUBSCRIBED, "channel.unsubscribe"},
 	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"},

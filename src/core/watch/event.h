@@ -6,7 +6,8 @@
  * last one with the agent, so that the handoff has failed there; expired and parked have that second value, too;
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
  * share of the budget that is used (below 0 where nobody chose the budget: the default holds), with the hop as its
- * attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest number. */
+ * attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest number.
+ * constraint.waived has "KEY: reason" in its note, envelope.refused "code: why". */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -60,7 +61,8 @@
 	X(CANCELLED, 44, "handoff.cancelled") \
 	X(MOVED, 45, "handoff.moved") \
 	X(RESTORED, 52, "handoff.restored") \
-	X(AGENT_DELETED, 53, "agent.deleted")
+	X(AGENT_DELETED, 53, "agent.deleted") \
+	X(CONSTRAINT_WAIVED, 50, "constraint.waived")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

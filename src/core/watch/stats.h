@@ -44,6 +44,7 @@ struct stats_counts {
 	int64_t retries;
 	int64_t leases_lost;	/* of receivers and of workers */
 	int64_t waivers;
+	int64_t refused;	/* envelopes that were not packed: hop limit, loop, credentials */
 	int64_t packed;		/* envelopes */
 };
 

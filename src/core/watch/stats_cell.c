@@ -58,6 +58,7 @@ void stats_cell_add(struct stats_cell *cell, const struct stats_sample *sample)
 	cell->retries += (uint32_t)counts->retries;
 	cell->leases_lost += (uint32_t)counts->leases_lost;
 	cell->waivers += (uint32_t)counts->waivers;
+	cell->refused += (uint32_t)counts->refused;
 	if (counts->acked) {
 		cell->latency_max_ms = fmax(cell->latency_max_ms, sample->latency_ms);
 		sketch_add(&cell->latency, sample->latency_key, 1);
@@ -89,6 +90,7 @@ void stats_cell_merge(struct stats_cell *to, const struct stats_cell *from)
 	to->retries += from->retries;
 	to->leases_lost += from->leases_lost;
 	to->waivers += from->waivers;
+	to->refused += from->refused;
 	to->latency_max_ms = fmax(to->latency_max_ms, from->latency_max_ms);
 	sketch_merge(&to->latency, &from->latency);
 	if (from->packed == 0)
@@ -234,6 +236,7 @@ static void put_cell(struct out *o, const struct stats_cell *cell)
 	put_whole(o, cell->retries);
 	put_whole(o, cell->leases_lost);
 	put_whole(o, cell->waivers);
+	put_whole(o, cell->refused);
 	put_whole(o, cell->packed);
 	if (cell->acked) {
 		put_sum(o, cell->latency_max_ms);
@@ -282,6 +285,7 @@ void stats_cell_unpack(const struct stats_packed *packed, struct stats_cell *cel
 	cell->retries = (uint32_t)take_whole(&p);
 	cell->leases_lost = (uint32_t)take_whole(&p);
 	cell->waivers = (uint32_t)take_whole(&p);
+	cell->refused = (uint32_t)take_whole(&p);
 	cell->packed = (uint32_t)take_whole(&p);
 	if (cell->acked) {
 		cell->latency_max_ms = take_sum(&p);

@@ -21,7 +21,7 @@ struct stats_sample {
 /* One step of a window. Its number tells which step it holds. */
 struct stats_cell {
 	int64_t number;
-	uint32_t handoffs, acked, completed, failed, retries, leases_lost, waivers, packed;
+	uint32_t handoffs, acked, completed, failed, retries, leases_lost, waivers, refused, packed;
 	uint32_t pinned, low, chosen, chosen_low;
 	uint32_t hop_max;
 	double latency_max_ms;

@@ -151,6 +151,7 @@ static void add_to_totals(struct stats_totals *t, const struct stats_sample *sam
 	t->counts.retries += counts->retries;
 	t->counts.leases_lost += counts->leases_lost;
 	t->counts.waivers += counts->waivers;
+	t->counts.refused += counts->refused;
 	t->counts.packed += counts->packed;
 	if (counts->acked)
 		add_to_distribution(&t->latency_s, stats_latency_bounds_s, sample->latency_ms / 1000);
@@ -256,6 +257,7 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	counts->retries += cell->retries;
 	counts->leases_lost += cell->leases_lost;
 	counts->waivers += cell->waivers;
+	counts->refused += cell->refused;
 	if (cell->latency_max_ms > v->latency_max_ms)
 		v->latency_max_ms = cell->latency_max_ms;
 	sketch_sum_add(&a->sums.latency, &cell->latency);

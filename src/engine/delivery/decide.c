@@ -36,7 +36,7 @@ static enum problem_code write_park(struct op *op, struct store_conn *c)
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
 
-	return delivery_park(&d, in->num, in->to, in->from, in->why, false, &in->row, &op->problem);
+	return delivery_park(&d, in->num, in->to, in->from, in->why, &in->row, &op->problem);
 }
 
 /* Only to warn: whether it can be done is known when it is written. */

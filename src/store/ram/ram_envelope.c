@@ -126,6 +126,25 @@ enum store_status ram_task_envelopes(struct store_conn *c, int64_t space, struct
 	return STORE_OK;
 }
 
+enum store_status ram_task_links(struct store_conn *c, int64_t space, struct str name, uint64_t after, size_t max,
+				 struct envelope_link *ret, size_t *ret_count)
+{
+	const struct ram_index *envelopes = &ram_of(c)->task_envelopes;
+	struct ram_task *task = task_named(ram_of(c), space, name);
+	struct ram_envelope from = {.task = task, .row = {.space = space, .num = after + 1}};
+	size_t count = 0;
+
+	for (size_t i = task ? ram_index_from(envelopes, &from) : 0; task && i < envelopes->count && count < max; i++) {
+		const struct ram_envelope *e = envelopes->rows[i];
+
+		if (e->task != task)
+			break;
+		ret[count++] = (struct envelope_link){e->row.num, e->row.parent};
+	}
+	*ret_count = count;
+	return STORE_OK;
+}
+
 enum store_status ram_task_last(struct store_conn *c, int64_t space, struct str name, struct arena *arena,
 				struct envelope_row *ret)
 {

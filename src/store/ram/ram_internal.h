@@ -20,6 +20,7 @@
 struct ram_space {
 	struct space_row row;
 	int64_t guard;
+	struct str locked;
 	uint64_t next_memory;
 };
 
@@ -47,6 +48,11 @@ struct ram_envelope {
 struct ram_receipt {
 	int64_t envelope;		/* a key */
 	struct receipt_row row;
+};
+
+struct ram_waiver {
+	int64_t task;			/* its id */
+	struct waiver_row row;
 };
 
 /* The rows of an index, in its order. */
@@ -125,6 +131,7 @@ struct ram_store {
 	struct ram_index memories;				/* by key */
 	struct ram_index tasks_by_id, task_names;
 	struct ram_index envelopes, task_envelopes, receipts;	/* by key; by task; by envelope and time */
+	struct ram_index waivers;				/* by task and id */
 	struct ram_index agents, agent_names;
 	struct ram_index handoffs, envelope_handoffs;		/* by key; by envelope and target */
 	struct ram_index channels, channel_names, subscribers, route_names;

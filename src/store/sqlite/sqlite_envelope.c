@@ -191,6 +191,28 @@ enum store_status sqlite_task_envelopes(struct store_conn *c, int64_t space, str
 	return sqlite_read_list(c, s, read_envelope, arena, ret, sizeof(*ret), max, ret_count);
 }
 
+static void read_link(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct envelope_link *)ret = (struct envelope_link){(uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX,
+							      (uint64_t)sqlite3_column_int64(s, 1)};
+}
+
+enum store_status sqlite_task_links(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+				    struct envelope_link *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT e.id, e.parent FROM task t JOIN envelope e ON e.task = t.id "
+		"WHERE t.space = ?1 AND t.name = ?2 AND e.id > ?3 ORDER BY e.id LIMIT ?4";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, task);
+	sqlite3_bind_int64(s, 3, sqlite_memory_key(space, after));
+	sqlite3_bind_int64(s, 4, (int64_t)max);
+	return sqlite_read_list(c, s, read_link, NULL, ret, sizeof(*ret), max, ret_count);
+}
+
 enum store_status sqlite_task_find(struct store_conn *c, int64_t space, struct str task)
 {
 	int64_t id;

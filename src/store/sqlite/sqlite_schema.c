@@ -281,7 +281,22 @@ static const char step_8[] =
 	"ALTER TABLE agent ADD COLUMN status INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE agent SET status = 1 WHERE settings <> '{}' OR updated_at > created_at;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
+static const char step_9[] =
+	/* Keys of constraints that the space locks, a JSON array. */
+	"ALTER TABLE space ADD COLUMN locked TEXT;"
+	/* What persons waived for a task. */
+	"CREATE TABLE waiver ("
+	"  id INTEGER PRIMARY KEY,"
+	"  task INTEGER NOT NULL,"
+	"  key TEXT NOT NULL,"
+	"  reason TEXT NOT NULL,"
+	"  author TEXT NOT NULL,"
+	"  at INTEGER NOT NULL);"
+	"CREATE INDEX waiver_task ON waiver (task);";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9,
+};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

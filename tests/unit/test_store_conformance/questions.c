@@ -127,6 +127,7 @@ QUESTION(spaces)
 	show_status(out, store_space_guard(c, space, &id));
 	show_number(out, &id);
 	SHOW_ONE(show_text, store_space_name(c, space, arena, &row));
+	SHOW_ONE(show_text, store_space_locked(c, space, arena, &row));
 	space = some_space(random) - 1;
 	SHOW_LIST(show_space, store_spaces(c, space, some_max(random), arena, rows, &count));
 }
@@ -173,6 +174,39 @@ QUESTION(envelopes)
 	SHOW_ONE(show_envelope, store_task_last(c, space, task, arena, &row));
 	num = random_below(random, 14);
 	SHOW_LIST(show_envelope, store_task_envelopes(c, space, task, num, some_max(random), arena, rows, &count));
+}
+
+static void show_link(struct buf *out, const struct envelope_link *l)
+{
+	buf_printf(out, "link %llu %llu ", (unsigned long long)l->num, (unsigned long long)l->parent);
+}
+
+static void show_waiver(struct buf *out, const struct waiver_row *w)
+{
+	buf_printf(out, "waiver %lld %lld ", (long long)w->id, (long long)w->at_ms);
+	show_str(out, w->key);
+	show_str(out, w->reason);
+	show_str(out, w->by);
+}
+
+QUESTION(links)
+{
+	struct envelope_link rows[ROWS];
+	int64_t space = some_space(random);
+	struct str task = some_name(random);
+	uint64_t after = random_below(random, 14);
+
+	SHOW_LIST(show_link, store_task_links(c, space, task, after, some_max(random), rows, &count));
+	(void)arena;
+}
+
+QUESTION(waivers)
+{
+	struct waiver_row rows[ROWS];
+	int64_t space = some_space(random);
+	struct str task = some_name(random);
+
+	SHOW_LIST(show_waiver, store_waivers(c, space, task, some_max(random), arena, rows, &count));
 }
 
 QUESTION(tasks)
@@ -436,7 +470,8 @@ QUESTION(routes)
 }
 
 differential_op *const differential_questions[] = {
-	spaces, memories, memories, replies, envelopes, tasks, board, receipts, agents, holders, targets, queues, handoff,
+	spaces, memories, memories, replies, envelopes, links, waivers, tasks, board, receipts, agents, holders,
+	targets, queues, handoff,
 	handoffs, handoffs, handoffs, results, events, event_pages, event_pages, event_pages, alerts, channels,
 	subscribers, routes,
 };
