@@ -427,7 +427,8 @@ static void refused(struct store_conn *c, uint64_t *random, struct buf *out)
 
 differential_op *const differential_changes[] = {
 	make_space, set_guard, add_memory, add_memory, add_version, change_memory, keep_reply, prune_replies,
-	add_envelope, add_envelope, add_receipt, put_agent, delete_agent, put_target, add_handoff, add_handoff, put_handoff,
+	add_envelope, add_envelope, add_receipt, put_agent, delete_agent, put_target,
+	add_handoff, add_handoff, put_handoff,
 	put_handoff, put_result, hand_on, add_event, add_event, put_alert, put_channel, subscribe, put_route, refused,
 };
 const size_t differential_change_count = sizeof(differential_changes) / sizeof(differential_changes[0]);
