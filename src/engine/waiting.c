@@ -192,6 +192,14 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
+/* There may be something to take: for receivers first, then for those who only look. */
+static void touch_agent(struct waiting *w, int64_t agent)
+{
+	touch(w, WAIT_AGENT, agent);
+	touch(w, WAIT_QUEUE, agent);
+	touch(w, WAIT_QUEUE, 0);
+}
+
 static void note_queued(struct waiting *w, int64_t agent)
 {
 	if (w->queued_count && w->queued[w->queued_count - 1] == agent)
@@ -216,7 +224,7 @@ static void on_ready(void *ctx, int64_t agent, int64_t at_ms)
 
 	note_due(w, at_ms);
 	if (at_ms <= w->now_ms) {
-		touch(w, WAIT_AGENT, agent);
+		touch_agent(w, agent);
 		note_queued(w, agent);
 	}
 }
@@ -231,7 +239,7 @@ static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_stat
 		if (l->changed)
 			l->changed(l->ctx, h);
 	if (h->state == HANDOFF_QUEUED) {
-		touch(w, WAIT_AGENT, h->agent);
+		touch_agent(w, h->agent);
 		note_queued(w, h->agent);
 	}
 	if (h->state != HANDOFF_LEASED)
@@ -326,7 +334,8 @@ static enum store_status serve(struct waiting *w, struct op *op, struct store_co
 	return status;
 }
 
-/* Serves those who wait for this. Of receivers only as many as there is something for. */
+/* Serves those who wait for this. Of receivers only as many as there is something for; those who look at one queue all
+ * see the same. */
 static enum store_status serve_all(struct waiting *w, struct touched key, struct store_conn *c)
 {
 	struct list *bucket = bucket_of(w, key.kind, key.id), *link, *next;
@@ -339,7 +348,7 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 		if (op->wait.kind != key.kind || op->wait.id != key.id)
 			continue;
 		status = serve(w, op, c);
-		if (op->wait.is_waiting && key.kind == WAIT_AGENT)
+		if (op->wait.is_waiting && (key.kind == WAIT_AGENT || (key.kind == WAIT_QUEUE && key.id)))
 			break;
 	}
 	return status;

@@ -57,6 +57,7 @@ extern const struct description describe_move_many;
 extern const struct description describe_list_queues;
 extern const struct description describe_read_queue;
 extern const struct description describe_receive;
+extern const struct description describe_peek;
 extern const struct description describe_stream_handoffs;
 extern const struct description describe_reset_breaker;
 extern const struct description describe_list_channels;

@@ -93,8 +93,8 @@ struct delivery_order {
 	const struct json *fallbacks;		/* an array of names; NULL: the agent's setting */
 };
 
-/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that is
- * under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
+/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that
+ * is under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
  * fallback gets it; where there is none it is held, or refused where its sender waits.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
@@ -118,6 +118,9 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
  * ret->num is 0. */
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem);
+/* The one that it would give now; ret->num is 0 where there is none, and ret->agent 0 where nobody knows the agent.
+ * Writes nothing. */
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem);
 /* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the
  * lease is stale. */
 enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem);
