@@ -1,5 +1,5 @@
-/* Parking an envelope, and what a person does with what is parked or queued; and the breaker, which a person may
- * close. */
+/* Parking an envelope, and what a person does with what is parked or queued, one or many; and the breaker, which a
+ * person may close. */
 #include "api/describe/descriptions.h"
 #include "api/http/routes.h"
 #include "engine/board/bulk.h"
@@ -16,8 +16,8 @@ const struct route parked_routes[] = {
 	{HTTP_POST, "/v1/parked/discard", &bulk_discard_kind, &describe_discard_many, NULL, NULL},
 	{HTTP_POST, "/v1/parked/restore", &bulk_restore_kind, &describe_restore_many, NULL, NULL},
 	{HTTP_POST, "/v1/parked/{}/restore", &decide_restore_kind, &describe_restore, NULL, NULL},
-	{HTTP_POST, "/v1/handoffs/cancel", &bulk_cancel_kind, &describe_cancel_many, NULL, NULL},
-	{HTTP_POST, "/v1/handoffs/move", &bulk_move_kind, &describe_move_many, NULL, NULL},
+	{HTTP_POST, "/v1/queued/cancel", &bulk_cancel_kind, &describe_cancel_many, NULL, NULL},
+	{HTTP_POST, "/v1/queued/move", &bulk_move_kind, &describe_move_many, NULL, NULL},
 	{HTTP_GET, "/v1/queues", &queue_list_kind, &describe_list_queues, NULL, NULL},
 	{HTTP_GET, "/v1/queues/{}", &queue_get_kind, &describe_read_queue, NULL, NULL},
 	{HTTP_POST, "/v1/parked/{}/redrive", &decide_redrive_kind, &describe_redrive, NULL, NULL},

@@ -95,12 +95,31 @@ static struct str encode(const utf8proc_int32_t *chars, size_t count, struct are
 	return (struct str){out, n};
 }
 
+/* Nearly all names are ASCII, where there is nothing but case. False where this one is not. */
+static bool fold_ascii_name(struct str s, struct arena *arena, struct str *ret)
+{
+	char *out = arena_alloc(arena, s.n + 1);
+
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (c < ' ' || c > '~')
+			return false;
+		out[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+	}
+	*ret = str_trim((struct str){out, s.n});
+	return true;
+}
+
 struct str lookalike_fold(struct str s, struct arena *arena)
 {
 	utf8proc_int32_t *chars;
-	size_t count = decompose(s, 0, &chars);
 	struct str folded;
+	size_t count;
 
+	if (fold_ascii_name(s, arena, &folded))
+		return folded;
+	count = decompose(s, 0, &chars);
 	/* Capitals first: a capital that looks like a Latin one may have a small letter that does not. */
 	folded = encode(chars, count, arena);
 	free(chars);
@@ -113,9 +132,12 @@ struct str lookalike_fold(struct str s, struct arena *arena)
 bool lookalike_is_blank(struct str s)
 {
 	utf8proc_int32_t *chars;
-	size_t count = decompose(s, 0, &chars);
+	size_t count;
 	bool blank = true;
 
+	if (s.n && s.p[0] > ' ' && s.p[0] <= '~')
+		return false;
+	count = decompose(s, 0, &chars);
 	for (size_t i = 0; blank && i < count; i++)
 		blank = chars[i] == ' ';
 	free(chars);

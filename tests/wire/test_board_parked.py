@@ -176,21 +176,21 @@ def test_what_was_replaced_by_a_smaller_envelope_does_not_come_back(desk):
 
 def test_what_is_queued_is_cancelled_by_a_filter_and_comes_back_parked(desk):
     first, other = desk.send("ann")["id"], desk.send("bob")["id"]
-    assert done(desk.ok("POST", "/v1/handoffs/cancel", {"to": "ann", "dry_run": True})) == [first]
+    assert done(desk.ok("POST", "/v1/queued/cancel", {"to": "ann", "dry_run": True})) == [first]
     assert desk.state(first) == "queued"
-    answer = desk.ok("POST", "/v1/handoffs/cancel", {"to": "ann", "why": "not needed", "by": "maria"})
+    answer = desk.ok("POST", "/v1/queued/cancel", {"to": "ann", "why": "not needed", "by": "maria"})
     assert (answer["action"], done(answer), answer["matched"]) == ("cancel", [first], 1)
     assert (desk.state(first), desk.state(other)) == ("discarded", "queued")
     assert done(many(desk, "restore", ids=[first])) == [first] and desk.state(first) == "parked"
-    desk.refused(422, "missing_field", "POST", "/v1/handoffs/cancel", {}, field="all")
+    desk.refused(422, "missing_field", "POST", "/v1/queued/cancel", {}, field="all")
 
 
 def test_what_is_queued_is_moved_by_a_filter_and_what_is_taken_stays(desk):
     taken, first, second = (desk.send("ann")["id"] for _ in range(3))
     assert desk.take("ann")["id"] == taken
-    answer = desk.ok("POST", "/v1/handoffs/move", {"to": "ann", "move_to": "bob"})
+    answer = desk.ok("POST", "/v1/queued/move", {"to": "ann", "move_to": "bob"})
     assert (done(answer), answer["matched"], [one["to"] for one in answer["done"]]) == ([first, second], 2, ["bob", "bob"])
     assert [one["id"] for one in desk.receive("bob", max=5)] == [first, second]
-    answer = desk.ok("POST", "/v1/handoffs/move", {"ids": [taken], "move_to": "bob"})
+    answer = desk.ok("POST", "/v1/queued/move", {"ids": [taken], "move_to": "bob"})
     assert [(one["id"], one["code"]) for one in answer["refused"]] == [(taken, "not_queued")]
-    desk.refused(422, "missing_field", "POST", "/v1/handoffs/move", {"to": "ann"}, field="move_to")
+    desk.refused(422, "missing_field", "POST", "/v1/queued/move", {"to": "ann"}, field="move_to")

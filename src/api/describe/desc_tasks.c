@@ -276,7 +276,8 @@ static const struct field listed_fields[] = {
 	FIELD_TIME("changed_at", struct task_listed, changed_at_ms, "When one of its handoffs last changed its state."),
 	FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
 	FIELD_INT("hops", struct task_listed, row.hops, 0, NO_MAX, "The highest hop of its envelopes."),
-	FIELD_INT("tokens", struct task_listed, row.tokens, 0, NO_MAX, "What the prompts of its envelopes take in all."),
+	FIELD_INT("tokens", struct task_listed, row.tokens, 0, NO_MAX,
+		  "What the prompts of its envelopes take in all."),
 	FIELD_INT("open", struct task_listed, open, 0, NO_MAX, "Handoffs that are queued, leased or at work."),
 	FIELD_INT("parked", struct task_listed, work.counts[HANDOFF_PARKED], 0, NO_MAX,
 		  "Handoffs that wait for a person."),
@@ -296,7 +297,8 @@ static const struct shape listed = {
 const struct description describe_list_tasks = {
 	.id = "listTasks", .tag = "tasks", .scope = SCOPE_READ,
 	.summary = "List tasks, the newest change first",
-	.says = "A page may be short, and still have a next one: one answer goes through a bounded part of the history.",
+	.says = "A page may be short, and still have a next one: one answer goes through a bounded part of the "
+		"history.",
 	.query = INPUT(
 		DOC_ENUM("state", &words_task_state_asked, 0,
 			 "Those that stand so; open: all that are not done.", .read = read_task_state,

@@ -300,7 +300,8 @@ static enum problem_code last_event(struct delivery *d, uint64_t num, int *ret_k
 
 static enum problem_code not_restorable(const struct handoff_row *h, int last, struct problem *problem)
 {
-	const char *why = "only what was discarded or cancelled, or redriven or rerouted and not taken since, can be brought back";
+	const char *why = "only what was discarded or cancelled, or redriven or rerouted and not taken since, comes "
+			  "back";
 
 	if (h->state == HANDOFF_PARKED)
 		why = "it is parked already";

@@ -12,8 +12,8 @@ enum queue_why {
 	QUEUE_DEFERRED,		/* its sender wants it later */
 };
 
-/* Of a handoff that is queued, also for later, as delivery_look left it. busy_until_ms: store_target_busy_until. *ret_until_ms: when that ends;
- * 0: not known. */
+/* Of a handoff that is queued, also for later, as delivery_look left it. busy_until_ms: store_target_busy_until.
+ * *ret_until_ms: when that ends; 0: not known. */
 enum queue_why queue_why(const struct handoff_row *h, const struct target_row *target, int64_t busy_until_ms,
 			 int64_t now_ms, int64_t *ret_until_ms);
 

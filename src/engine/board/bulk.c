@@ -144,8 +144,9 @@ static enum problem_code rehearse(struct delivery *d, const struct bulk *b, cons
 
 	if (a->states == 0)
 		return delivery_may_restore(d, num, ret, problem);
-	code = a->states == QUEUED_STATES ? delivery_get_queued(d, num, a->act == move ? "moved" : "cancelled", ret, problem)
-					  : delivery_get_parked(d, num, ret, problem);
+	code = a->act == move || a->act == cancel
+		       ? delivery_get_queued(d, num, a->act == move ? "moved" : "cancelled", ret, problem)
+		       : delivery_get_parked(d, num, ret, problem);
 	if (code == P_OK && b->other.p &&
 	    store_agent_id(d->conn, d->space, b->other, false, 0, &agent) == STORE_OK &&
 	    store_handoff_of_agent(d->conn, d->space, ret->envelope, agent, num, &other) == STORE_OK)

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* SCAN: events that one page goes through, some tens of milliseconds where a filter fits few of their tasks. FOUND: tasks that a search sorts. LOOKED: tasks
- * that a page of open ones looks at, because a filter may fit few of them. */
+/* SCAN: events that one page goes through, some tens of milliseconds where a filter fits few of their tasks. FOUND:
+ * tasks that a search sorts. LOOKED: tasks that a page of open ones looks at, because a filter may fit few of them. */
 enum { SCAN_MAX = 20000, FOUND_MAX = 2000, LOOKED_MAX = 5000 };
 
 /* --- One task --- */

@@ -2,8 +2,8 @@
  *
  * The newest change comes first. That order is the history's: the list goes through the events from the newest on, a
  * bounded part of them for each page. Where only what is open is asked for, the handoffs that are open lead to their
- * tasks, and where something is searched for, the words that tasks are known by. So nothing is kept for these lists, and
- * no write pays for them. */
+ * tasks, and where something is searched for, the words that tasks are known by. So nothing is kept for these lists,
+ * and no write pays for them. */
 #ifndef SPINE_ENGINE_TASK_LIST_H
 #define SPINE_ENGINE_TASK_LIST_H
 

@@ -222,7 +222,8 @@ QUESTION(tasks)
 QUESTION(board)
 {
 	struct task_place rows[ROWS], behind = {0, some_time(random)};
-	int64_t space = some_space(random), id = (int64_t)((uint64_t)space << 40 | some_num(random)), last = 0, before = 0;
+	int64_t space = some_space(random), last = 0, before = 0;
+	int64_t id = (int64_t)((uint64_t)space << 40 | some_num(random));
 	unsigned states = (unsigned)random_below(random, 1u << TASK_DONE);
 	int64_t agent = random_chance(random, 500) ? 0 : some_agent(random);
 	struct task_row task;
