@@ -78,6 +78,7 @@ from .events import AsyncEvents, Events
 from .handoff import AsyncHandoff, Handoff
 from .handoff_client import AsyncHandoffClient, HandoffClient
 from .idempotent import idempotent
+from .inbox import AsyncInbox, Inbox
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
@@ -105,7 +106,7 @@ from .models import (
     Verification,
 )
 from .received import AsyncReceivedHandoff, ReceivedHandoff
-from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
+from .receiver import AsyncReceiver, Receiver
 from .stats import AgentFigures, Completeness, Figures, Hops, Latency, Point, Stats, Utilization
 from .webhooks import WebhookError, verify_webhook
 from .wire import UNSET, Unset

@@ -63,8 +63,13 @@ def subscribe(channel: str, agent: str) -> Steps[ChannelInfo]:
 
 
 def unsubscribe(channel: str, agent: str) -> Steps[ChannelInfo]:
-    response = yield Request("DELETE", _subscriber(channel, agent))
-    return response.read(ChannelInfo.from_wire)
+    try:
+        response = yield Request("DELETE", _subscriber(channel, agent), safe=True)
+        return response.read(ChannelInfo.from_wire)
+    except errors.NotFound as error:
+        if not error.repeated:
+            raise
+        return (yield from info(channel))
 
 
 def _published(answer: Mapping[str, Any]) -> list[Delivery]:
@@ -163,4 +168,8 @@ def put_route(
 
 def delete_route(name: str) -> Steps[None]:
     """Deletes a route."""
-    yield Request("DELETE", _path("routes", name))
+    try:
+        yield Request("DELETE", _path("routes", name), safe=True)
+    except errors.NotFound as error:
+        if not error.repeated:
+            raise

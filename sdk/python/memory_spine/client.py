@@ -45,7 +45,7 @@ class _Client:
         agent: Optional[str] = None,
         timeout: float = 30.0,
         *,
-        retries: int = 2,
+        retries: Optional[int] = None,
         max_connections: int = 100,
         max_response_bytes: int = 64 * 1024 * 1024,
     ) -> None:
@@ -56,12 +56,13 @@ class _Client:
         agent               who is calling, the author of what is stored; else SPINE_AGENT, else nobody
                             (what is stored belongs to the task of the handoff in hand, else to SPINE_TASK, which
                             `spine receive --exec` sets)
-        timeout             seconds that one call may take, its retries included
-        retries             how often a request is sent again where that is safe
+        timeout             seconds that one call may take. Within them it is tried again where that is safe, so that
+                            a restart of the server is waited for
+        retries             how often a request is sent again at most; 0: never. None: as often as there is time for
         max_connections     beyond it, calls wait for one another
         max_response_bytes  beyond it, an answer is refused
         """
-        if timeout <= 0 or retries < 0 or max_connections < 1 or max_response_bytes < 1:
+        if timeout <= 0 or (retries or 0) < 0 or max_connections < 1 or max_response_bytes < 1:
             raise ValueError("timeout, max_connections and max_response_bytes must be positive, retries not negative")
         self._endpoint = endpoint or os.environ.get("SPINE_URL") or DEFAULT_ENDPOINT
         self._space = space or os.environ.get("SPINE_SPACE") or None
@@ -181,6 +182,7 @@ class MemorySpine(_Client):
     search = blocking(memories.search)
     list = blocking_pages(memories.list_memories)
 
+    pack = blocking_handoff(handoffs.pack)
     agent_handoff = blocking_handoff(handoffs.agent_handoff)
     envelope = blocking(handoffs.envelope, Handoff.bind)
     resolve = blocking(handoffs.resolve)
@@ -305,6 +307,7 @@ class AsyncMemorySpine(_Client):
     search = awaiting(memories.search)
     list = awaiting_pages(memories.list_memories)
 
+    pack = awaiting_handoff(handoffs.pack)
     agent_handoff = awaiting_handoff(handoffs.agent_handoff)
     envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
     resolve = awaiting(handoffs.resolve)

@@ -48,7 +48,10 @@ class SpineError(Exception):
     retryable    whether the same request may succeed later
     retry_after  seconds after which it is worth trying again, None where unknown
     problem      the whole problem as the server sent it, {} where it sent none
+    repeated     whether the request was sent before, and its answer lost: it may have been carried out then
     """
+
+    repeated = False
 
     def __init__(
         self,
