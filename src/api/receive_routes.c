@@ -7,6 +7,7 @@
 #include "api/describe/write.h"
 #include "api/http/reply.h"
 #include "api/describe/descriptions.h"
+#include "api/describe/shapes.h"
 #include "api/http/routes.h"
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
@@ -41,12 +42,20 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 
 static void encode_receive(struct call *call)
 {
+	const struct receive *r = call_op(call);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "handoffs");
 	put_rows(call, &w, true);
+	if (r->settle_count) {
+		json_key(&w, "settled");
+		json_begin_array(&w);
+		for (size_t i = 0; i < r->settle_count; i++)
+			shape_write_with(&shape_outcome, &r->settles[i], call, &w);
+		json_end_array(&w);
+	}
 	call_end_reply(call, &w);
 }
 

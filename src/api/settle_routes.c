@@ -8,7 +8,7 @@ const struct route settle_routes[] = {
 	{HTTP_POST, "/v1/handoffs/{}/nack", &settle_kind, &describe_nack, NULL, NULL},
 	{HTTP_POST, "/v1/handoffs/{}/reject", &settle_kind, &describe_reject, NULL, NULL},
 	{HTTP_POST, "/v1/handoffs/{}/progress", &settle_kind, &describe_progress, NULL, NULL},
-	{HTTP_POST, "/v1/handoffs/{}/complete", &settle_complete_kind, &describe_complete, NULL, NULL},
+	{HTTP_POST, "/v1/handoffs/{}/complete", &settle_kind, &describe_complete, NULL, NULL},
 	{HTTP_POST, "/v1/handoffs/{}/need", &need_kind, &describe_need, NULL, NULL},
 	{0},
 };

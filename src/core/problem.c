@@ -53,6 +53,14 @@ void problem_prefix(struct problem *p, const char *list, size_t index)
 	buf_release(&field);
 }
 
+void problem_within(struct problem *p, const char *object)
+{
+	char field[sizeof(p->field)];
+
+	memcpy(field, p->field, sizeof(field));
+	snprintf(p->field, sizeof(p->field), "%s%s%.90s", object, field[0] ? "." : "", field);
+}
+
 enum { BUSY_RETRY_MS = 1000 };
 
 enum problem_code problem_of_store(struct problem *p, enum store_status status)

@@ -94,6 +94,8 @@ enum problem_code problem_set(struct problem *p, enum problem_code code, const c
 	__attribute__((format(printf, 4, 5)));
 /* "content" in the fourth of a list becomes "memories[3].content". */
 void problem_prefix(struct problem *p, const char *list, size_t index);
+/* "to" within an object becomes "then.to". */
+void problem_within(struct problem *p, const char *object);
 /* The problem of a store that did not do what it was asked. Who expects STORE_NOT_FOUND or STORE_EXISTS has a problem
  * of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
 enum problem_code problem_of_store(struct problem *p, enum store_status status);

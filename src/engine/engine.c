@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "engine/indexer.h"
+#include "engine/memory_numbers.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
 #include "token/token_cache.h"
@@ -87,6 +88,7 @@ static void make_parts(struct engine *e)
 	store_set_cache(e->store, e->config.cache_bytes);
 	e->spaces = spaces_new();
 	e->numbers = envelope_numbers_new();
+	e->memory_numbers = memory_numbers_new();
 	e->recall = recall_new(e->config.seed);
 	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
@@ -151,6 +153,7 @@ void engine_free(struct engine *e)
 	waiting_free(e->waiting);
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
+	memory_numbers_free(e->memory_numbers);
 	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
 	store_close(e->store);

@@ -24,6 +24,7 @@
 
 struct listener;
 struct indexer;
+struct memory_numbers;
 struct token_cache;
 struct waiting;
 struct watch;
@@ -59,6 +60,7 @@ struct engine {
 	struct writer *writer;
 	struct spaces *spaces;
 	struct envelope_numbers *numbers;
+	struct memory_numbers *memory_numbers;
 	struct recall *recall;
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;	/* NULL: stepped */

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { OVERLOADED_RETRY_MS = 1000 };
+enum { OVERLOADED_RETRY_MS = 1000, PREPARATIONS_MAX = 8 };
 
 void op_warn(struct op *op, const char *code, struct str field, struct str detail)
 {
@@ -58,15 +58,18 @@ static enum store_status open_space(struct op *op, struct store_conn *c)
 }
 
 /* Every write leaves an event: the history that figures and the audit trail are read from. */
-static enum problem_code tell(struct op *op, struct store_conn *c)
+enum problem_code op_tell(struct op *op, struct store_conn *c)
 {
-	if (op->told.kind == 0)
+	struct event_row event = op->told;
+
+	if (event.kind == 0)
 		return P_OK;
-	op->told.space = op->space;
-	op->told.at_ms = op->now_ms;
+	event.space = op->space;
+	event.at_ms = op->now_ms;
 	if (op->agent.p)
-		op->told.actor = op->agent;
-	return op_stored(op, store_event_add(c, &op->told));
+		event.actor = op->agent;
+	op->told = (struct event_row){0};
+	return op_stored(op, store_event_add(c, &event));
 }
 
 static enum problem_code run_in_space(struct op *op, struct store_conn *c)
@@ -80,8 +83,10 @@ static enum problem_code run_in_space(struct op *op, struct store_conn *c)
 		return code;
 	op->told = (struct event_row){0};
 	code = op->kind->run(op, c);
+	if (op->prepares_again)
+		return P_OK;
 	if (code == P_OK)
-		code = tell(op, c);
+		code = op_tell(op, c);
 	if (code == P_OK && op->key.p && !op->wait.is_waiting)
 		code = key_keep(op, c);
 	return code;
@@ -98,6 +103,7 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 	op->now_ms = now_ms;
 	op->problem = (struct problem){0};
 	op->is_replayed = false;
+	op->prepares_again = false;
 	if (status == STORE_OK)
 		status = open_space(op, c);
 	if (status != STORE_OK)
@@ -150,13 +156,36 @@ void op_finish(void *arg)
 	op->owner->finish(op);
 }
 
+static void read_now(void *op);
+
+/* What was prepared was out of date by the time of the run. Others were faster so often that it has no end? Then there
+ * is too much to do. */
+static void prepare_again(struct op *op)
+{
+	if (op->preparations++ < PREPARATIONS_MAX) {
+		op->owner->post(op, read_now);
+		return;
+	}
+	problem_set(&op->problem, P_OVERLOADED, NULL, "others changed what this depends on again and again; nothing "
+		    "was changed: try again in a moment");
+	op->problem.retry_after_ms = OVERLOADED_RETRY_MS;
+	op->owner->post(op, op_finish);
+}
+
 /* On the writer's thread, after the commit. */
 static void job_done(struct writer_job *job, enum store_status status)
 {
 	struct op *op = op_of(job);
 
-	if (op->wait.is_waiting)
+	if (op->wait.is_waiting) {
+		if (status == STORE_OK && op->kind->began)
+			op->kind->began(op);
 		return;
+	}
+	if (status == STORE_OK && op->prepares_again) {
+		prepare_again(op);
+		return;
+	}
 	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
 	if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
 		problem_of_store(&op->problem, status);

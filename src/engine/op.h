@@ -45,6 +45,8 @@ struct op_kind {
 	enum problem_code (*run)(struct op *op, struct store_conn *c);
 	/* Optional: on the writer's thread, after the commit of a run that had no problem. */
 	void (*done)(struct op *op);
+	/* Optional: the same for a run that began to wait. */
+	void (*began)(struct op *op);
 	/* Optional: nobody is left who could be told what was committed. Undoes it, in a transaction of its own. */
 	enum problem_code (*undo)(struct op *op, struct store_conn *c);
 };
@@ -95,6 +97,9 @@ struct op {
 	uint8_t digest[32];		/* of what was asked, where there is a key */
 	struct str claim;		/* what an operation with this key has begun; p == NULL: nothing */
 	bool skips_index;		/* this one does without OP_INDEX */
+	bool prepares_again;		/* set by run, which has written nothing: what prepare has found does not hold
+					 * any more */
+	int preparations;
 
 	/* What came of it. */
 	struct problem problem;
@@ -132,6 +137,8 @@ enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what)
 void op_warn(struct op *op, const char *code, struct str field, struct str detail);
 /* For waiting.c: the answer is there. On the owner's thread. */
 void op_finish(void *op);
+/* Within a run that tells more than one thing: writes op->told now. */
+enum problem_code op_tell(struct op *op, struct store_conn *c);
 /* P_OK, or the problem of a store that did not do what it was asked. */
 enum problem_code op_stored(struct op *op, enum store_status status);
 

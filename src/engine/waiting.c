@@ -395,6 +395,9 @@ static enum store_status nudge_run(struct writer_job *job, struct store_conn *c,
 	struct op *op = op_of_nudge(job);
 
 	(void)now_ms;
+	/* One that is being prepared once more does not begin to wait when it is run again. */
+	if (op->prepares_again)
+		op->wait.is_over = true;
 	if (!op->wait.is_waiting)
 		return STORE_OK;
 	op->wait.is_over = true;

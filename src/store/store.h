@@ -102,6 +102,8 @@ enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int
 
 /* --- Memories --- */
 
+/* The number that a memory without one gets next: it is above all that were ever given. */
+enum store_status store_memory_next(struct store_conn *c, int64_t space, uint64_t *ret);
 /* Stores version 1. m->num 0 takes the next number of the space, and sets it (STORE_EXISTS where the sequence is at its
  * end: the highest number was given to a memory); another one is taken where it is free (STORE_EXISTS), and the
  * sequence goes on above the highest. */
@@ -219,6 +221,9 @@ enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t
 				   const struct result_row *result);
 enum store_status store_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
 				   struct result_row *ret);
+/* Notes what was handed on with the settling of a handoff; the rest of its result stays as it is, or is empty. */
+enum store_status store_result_hand_on(struct store_conn *c, int64_t space, uint64_t handoff, uint64_t then,
+				       const uint8_t digest[32]);
 /* The same without its texts: only where it is. */
 enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret);
 

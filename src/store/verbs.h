@@ -39,6 +39,8 @@
 	  (struct store_conn *c, int64_t space, int64_t *ret_guard), (c, space, ret_guard)) \
 	X(WRITE, enum store_status, space_set_guard, \
 	  (struct store_conn *c, int64_t space, int64_t guard), (c, space, guard)) \
+	X(READ, enum store_status, memory_next, \
+	  (struct store_conn *c, int64_t space, uint64_t *ret), (c, space, ret)) \
 	X(WRITE, enum store_status, memory_insert, (struct store_conn *c, struct memory *m), (c, m)) \
 	X(WRITE, enum store_status, memory_add_version, \
 	  (struct store_conn *c, const struct memory *m), (c, m)) \
@@ -144,6 +146,9 @@
 	X(READ, enum store_status, result_get, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena, \
 	  struct result_row *ret), (c, space, handoff, arena, ret)) \
+	X(WRITE, enum store_status, result_hand_on, \
+	  (struct store_conn *c, int64_t space, uint64_t handoff, uint64_t then, const uint8_t digest[32]), \
+	  (c, space, handoff, then, digest)) \
 	X(READ, enum store_status, result_find, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, struct result_row *ret), (c, space, handoff, \
 	  ret)) \

@@ -20,8 +20,6 @@ static const struct op_kind *kind_of(const struct step *s)
 
 	if (s->kind == STEP_REDRIVE && s->agent.p)
 		return &decide_reroute_kind;
-	if (s->kind == STEP_SETTLE && s->has_result)
-		return &settle_complete_kind;
 	return kinds[s->kind];
 }
 
@@ -31,8 +29,9 @@ static void fill_settle(struct request *q)
 {
 	static struct json_member done = {{"done", 4}, {.type = JSON_BOOL, .boolean = true}};
 	static const struct json result = {.type = JSON_OBJECT, .count = 1, .members = &done};
-	struct settle *s = &q->u.settle;
+	struct settling *s = &q->u.settle.one;
 
+	q->u.op.skips_index = true;
 	s->num = q->step.num;
 	s->answer = q->step.answer;
 	if (q->step.has_result)
@@ -55,6 +54,7 @@ static void fill_receive(struct request *q)
 {
 	struct receive *r = &q->u.receive;
 
+	q->u.op.skips_index = true;
 	r->agent = q->step.agent;
 	r->instance = q->step.text;
 	r->lease_ms = q->step.lease_ms;
@@ -181,8 +181,8 @@ static void read_output(struct request *q)
 		read_taken(q);
 		break;
 	case STEP_SETTLE:
-		s->row = q->u.settle.row;
-		s->answer = q->u.settle.answer;
+		s->row = q->u.settle.one.row;
+		s->answer = q->u.settle.one.answer;
 		break;
 	case STEP_SHRINK:
 		s->row = q->u.shrink.decision.row;

@@ -259,6 +259,75 @@ static void a_waiting_receiver_is_served_by_its_own_engine(void **state)
 	free(packing);
 }
 
+/* Sends one handoff to the worker and takes it. */
+static struct handoff_row hold_one(struct engine *e, struct engine_reader *r)
+{
+	struct owned *o = owned_new();
+	struct packing *packing = arena_zalloc(&o->arena, sizeof(*packing));
+	struct send send = {.pack = packing, .order = {.priority = -1}};
+	struct receive receive = {.agent = STR("worker"), .max = 1};
+	struct handoff_row row;
+
+	packing->draft = (struct envelope_draft){.from = STR("boss"), .to = STR("worker"), .summary = STR("do it")};
+	set_op(&send.op, &send_kind, e, r, o);
+	engine_run(&send.op);
+	engine_step(e);
+	set_op(&receive.op, &receive_kind, e, r, o);
+	op_may_wait(&receive.op, 0);
+	engine_run(&receive.op);
+	engine_step(e);
+	assert_int_equal(receive.count, 1);
+	row = receive.rows[0];
+	owned_free(o);
+	return row;
+}
+
+/* The envelope that hands on names the memory that the result becomes. Somebody else gives its number to another memory
+ * meanwhile: the envelope is packed again, with another number, and nothing is lost or doubled. */
+static void a_number_that_was_promised_and_taken_is_replaced(void **state)
+{
+	struct engine *e = open_engine("ram:test-engine-then", true);
+	struct engine_reader *r = open_reader(e);
+	struct handoff_row held = hold_one(e, r);
+	struct owned *stores = owned_new(), *settles = owned_new();
+	struct memory_store by_hand = {
+		.draft = {.has = MEMORY_HAS_CONTENT | MEMORY_HAS_ID, .num = 1, .content = STR("mine")}};
+	struct packing *packing = mem_zalloc(sizeof(*packing));
+	struct then then = {.pack = packing, .order = {.priority = -1}};
+	struct json result = {.type = JSON_STRING, .s = STR("the result")};
+	struct settle settle = {.one = {.num = held.num, .result = &result, .then = &then}};
+	struct memory m;
+
+	(void)state;
+	set_op(&by_hand.op, &memory_store_kind, e, r, stores);
+	engine_run(&by_hand.op);
+	settle.one.answer = (struct delivery_answer){
+		.verb = VERB_COMPLETE, .lease = held.leases, .has_result = true,
+		.result = {.result = STR("\"the result\"")}};
+	packing->draft = (struct envelope_draft){.to = STR("reviewer"), .summary = STR("go on")};
+	set_op(&settle.op, &settle_kind, e, r, settles);
+	engine_run(&settle.op);
+	assert_int_equal(settle.one.answer.memory->num, 1);
+	engine_step(e);
+	assert_true(is_done(stores) && !is_done(settles));
+	engine_step(e);
+	assert_true(is_done(settles));
+	assert_int_equal(settle.op.preparations, 1);
+	assert_int_equal(settle.op.problem.code, P_OK);
+	assert_int_equal(settle.one.result_memory, 2);
+	assert_int_equal(settle.one.next.envelope, packing->envelope.num);
+	assert_int_equal(packing->envelope.refs[0].id.num, 2);
+	assert_int_equal(store_memory_get(r->conn, held.space, 1, 0, &settles->arena, &m), STORE_OK);
+	assert_true(str_is(m.content, "mine"));
+	assert_int_equal(store_memory_get(r->conn, held.space, 2, 0, &settles->arena, &m), STORE_OK);
+	assert_true(str_is(m.content, "the result"));
+	assert_int_equal(store_text(e, r, "goes on above", NULL), 3);
+	close_engine(e, r);
+	owned_free(stores);
+	owned_free(settles);
+	free(packing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_key_is_answered_once_on_every_kind_of_store, temp_store_setup,
 						temp_store_teardown),
 		cmocka_unit_test(a_waiting_receiver_is_served_by_its_own_engine),
+		cmocka_unit_test(a_number_that_was_promised_and_taken_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

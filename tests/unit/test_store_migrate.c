@@ -248,12 +248,13 @@ static void results_stay_where_they_were(void **state)
 	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
 	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
 		"ALTER TABLE envelope DROP COLUMN considered; "
+		"ALTER TABLE result DROP COLUMN then_digest; ALTER TABLE result DROP COLUMN then_handoff; "
 		    "PRAGMA user_version = 4");
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "\"done\"");
-	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0);
+	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0 && r.then == 0);
 }
 
 int main(void)

@@ -55,23 +55,8 @@ static const struct field handoff_row_fields[] = {
 };
 const struct shape shape_handoff_row = {.fields = handoff_row_fields, .size = sizeof(struct handoff_row)};
 
-/* Only a settling knows it. */
-static void put_result_memory(const struct field *f, const void *from, const void *with, struct json_writer *w)
-{
-	const struct call *call = with;
-	const struct settle *s = call ? call_op(call) : NULL;
-
-	if (s && (s->op.kind == &settle_kind || s->op.kind == &settle_complete_kind) &&
-	    s->row.state == HANDOFF_COMPLETED)
-		field_write(f, &s->result_memory, w);
-	(void)from;
-}
-
 static const struct field handoff_fields[] = {
 	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
-	DOC_MEMORY_ID("result_memory",
-		      "In the answer to a settling, where it is completed: the memory that its result is.", NULLABLE,
-		      MAYBE, .write = put_result_memory),
 	FIELDS_END,
 };
 const struct shape shape_handoff = {
@@ -228,7 +213,7 @@ static const struct field deliver_fields[] = {
 		     .docs = "agents that get it when the attempts are used up, in order; at most 16"),
 	FIELDS_END,
 };
-static const struct shape deliver = {
+const struct shape shape_deliver = {
 	.name = "Deliver", .fields = deliver_fields, .size = sizeof(struct send), .is_input = true,
 	.also = "'anyOf':[{'required':['envelope_id']},{'required':['envelope']}]",
 };
@@ -295,7 +280,7 @@ const struct description describe_send = {
 		"given. With wait_s also: 504 ack_timeout, 409 handoff_parked, 503 circuit_open, 503 draining; all but "
 		"circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
-	.body = {&deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
+	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
 	.gives = give_sent,
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,

@@ -8,7 +8,7 @@
 #include "core/delivery/handoff_id.h"
 #include "engine/delivery/receive.h"
 
-enum { INSTANCE_MAX = 128, RECEIVE_WAIT_MAX_MS = 60000, RECEIVE_MAX = 100 };
+enum { INSTANCE_MAX = 128, RECEIVE_WAIT_MAX_MS = 60000, RECEIVE_MAX = 100, SETTLES_MAX = 100 };
 
 #define NEWS "'$ref':'/v1/schemas/envelope-2.json#/$defs/news'"
 
@@ -68,6 +68,7 @@ static void take_one_with_both(void *op)
 	struct receive *r = op;
 
 	r->max = 1;
+	r->op.skips_index = true;
 	r->with_envelope = r->with_prompt = true;
 }
 
@@ -93,10 +94,18 @@ const struct description describe_receive = {
 		FIELD_INT("max", struct receive, max, 1, RECEIVE_MAX, "How many to take.", .otherwise = "1",
 			  .docs = "how many to take, at most 100; fewer are given where their envelopes are large"),
 		INSTANCE,
+		DOC_ARRAY("settle", SETTLES_MAX, "Settled first, each by itself: id, verb (the name of the call), "
+			  "lease, and what that call takes.", .read = settles_read,
+			  .items = "'type':'object','required':['id','verb','lease'],'properties':{"
+				   "'id':{'$ref':'#/components/schemas/HandoffId'},"
+				   "'verb':{'enum':['ack','nack','reject','progress','complete']},"
+				   "'lease':{'$ref':'#/components/schemas/Lease'}}",
+			  .docs = "settled first: see [One step, one call](#one-step-one-call); at most 100"),
 		DOC_ENUM("format", &words_received_form, 16, "What comes with the handoff.", .min = 1, FORMS,
 			 .docs = "what comes with the handoff: `both`, `envelope`, `prompt` or `none`"))},
 	ANSWERS(ANSWER(200, "What was taken; none where the wait is over.", OUTPUT(
-		DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends.")))),
+		DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends."),
+		DOC_SHAPES("settled", 0, &shape_outcome, "What came of each of settle, in their order.", MAYBE)))),
 };
 
 const struct description describe_stream_handoffs = {

@@ -156,7 +156,7 @@ static enum problem_code read_shapes(const struct field *f, const struct json *v
 
 static enum problem_code read_shape(const struct field *f, const struct json *value, void *into, struct shape_reader *r)
 {
-	char within[sizeof(r->problem->field)], *nowhere = NULL;
+	char *nowhere = NULL;
 	enum problem_code code;
 
 	if (value->type != JSON_OBJECT)
@@ -165,10 +165,8 @@ static enum problem_code read_shape(const struct field *f, const struct json *va
 		nowhere = arena_zalloc(r->arena, f->shape->size + 1);
 	code = shape_read(f->shape, value, arena_printf(r->arena, "%s.", f->name.p).p,
 			  nowhere ? nowhere : (char *)into + f->offset, r);
-	if (code == P_OK)
-		return P_OK;
-	memcpy(within, r->problem->field, sizeof(within));
-	snprintf(r->problem->field, sizeof(within), "%s%s%.90s", f->name.p, within[0] ? "." : "", within);
+	if (code != P_OK)
+		problem_within(r->problem, f->name.p);
 	return code;
 }
 

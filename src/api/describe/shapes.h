@@ -56,6 +56,10 @@ extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_i
 extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
 extern const struct shape shape_handoff_row;	/* the same for what every handoff says */
 extern const struct shape shape_result;		/* the same for what came of it */
+extern const struct shape shape_settled;	/* what a settling answers, written from struct settling */
+extern const struct shape shape_outcome;	/* the same for one of several */
+field_read_fn settles_read;		/* of the field that lists several, into struct receive */
+extern const struct shape shape_deliver;	/* what sending takes, read into struct send */
 extern const struct shape shape_handoff, shape_event, shape_decision, shape_queue;
 
 #endif

@@ -444,6 +444,11 @@ static bool is_repeated(const struct handoff_row *h, enum handoff_verb verb)
 	return verb == VERB_COMPLETE && h->state == HANDOFF_COMPLETED;
 }
 
+bool delivery_is_due_settle(const struct handoff_row *h, const struct delivery_answer *answer)
+{
+	return h->leases == answer->lease && !is_repeated(h, answer->verb) && handoff_allows(answer->verb, h->state);
+}
+
 static bool parse_gaps(struct delivery *d, struct str text, struct json *ret)
 {
 	struct json_error error;
@@ -605,6 +610,7 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 	if (code != P_OK)
 		return code;
 	if (h.leases == answer->lease && is_repeated(&h, answer->verb)) {
+		d->is_repeated = true;
 		code = check_same_result(d, &h, answer, problem);
 		if (code == P_OK)
 			*ret = h;

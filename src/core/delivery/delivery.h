@@ -61,6 +61,7 @@ struct delivery {
 	/* Set by delivery_settle: what a completion has made of its result, for the index; num 0: nothing. */
 	struct memory made;
 	uint64_t result_memory;			/* the memory that is the result, whenever it was made; 0: none */
+	bool is_repeated;			/* it had been carried out before, and nothing was changed */
 };
 
 /* What a sender asks for. 0 and NULL: the agent's setting, or the default. */
@@ -117,8 +118,11 @@ struct delivery_answer {
 	struct str text;			/* NACK, REJECT: the reason; PROGRESS: a note; p == NULL: none */
 	struct result_row result;		/* ACK: gaps and tokens; COMPLETE: all */
 	bool has_result;
-	const struct memory_draft *memory;	/* COMPLETE: what the result becomes (result.h); NULL: nothing */
+	struct memory_draft *memory;		/* COMPLETE: what the result becomes (result.h); NULL: nothing */
 };
+
+/* Would it be carried out now? False where the lease is stale, or where it was carried out before. */
+bool delivery_is_due_settle(const struct handoff_row *h, const struct delivery_answer *answer);
 
 /* A completion whose result becomes a memory makes that in the same transaction. The same ack or completion again is
  * answered as before and changes nothing; a completion with another result, and a

@@ -24,7 +24,7 @@ static bool has_new_step(struct store_conn *c, int64_t space, const struct envel
 	bool is_new = e->history.count < before->history.count;
 
 	for (uint32_t i = before->history.count; i < e->history.count; i++) {
-		if (past_result_is_repeated(c, space, &e->history, i))
+		if (past_result_is_repeated(c, space, &e->history, i, e->coming))
 			mention_collect(repeated, json_get(&e->history.items[i], "memory_id")->s, arena);
 		else
 			is_new = true;

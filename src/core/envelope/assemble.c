@@ -336,6 +336,7 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.extensions = extend(tools->arena, in->parent, or_empty(d->extensions, &empty_object)),
 		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
 		.strategy = d->strategy,
+		.coming = in->coming,
 	};
 	enum problem_code code = assemble_results(tools, in, &with_results, &e.reserve, problem);
 

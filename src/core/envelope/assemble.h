@@ -70,6 +70,8 @@ struct assemble_input {
 	int64_t max_tokens;		/* the receiver's, where the constraints do not say; 0: the default */
 	enum envelope_fetch fetch_hint;	/* the receiver's */
 	enum redact_policy policy;	/* of the space, about credentials */
+	/* The handoff of the parent that is completed in the transaction that stores the envelope; NULL: none is. */
+	const struct coming_result *coming;
 	int64_t now_ms;
 };
 

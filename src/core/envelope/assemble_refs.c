@@ -219,16 +219,24 @@ static void add_ref(struct envelope *e, const struct memory *m, const struct col
 	memcpy(r->digest, m->digest, sizeof(r->digest));
 }
 
+static enum store_status read_memory(const struct assemble_tools *t, const struct assemble_input *in,
+				     struct memory_id id, struct memory *ret)
+{
+	if (in->coming && in->coming->memory && in->coming->memory->num == id.num && id.version <= 1) {
+		*ret = *in->coming->memory;
+		return STORE_OK;
+	}
+	return in->space ? store_memory_get(t->conn, in->space, id.num, id.version, t->arena, ret) : STORE_NOT_FOUND;
+}
+
 /* has_versions: some ids name a version, so that two of them may turn out to be one reference. */
 static void resolve(const struct assemble_tools *t, const struct assemble_input *in, struct memory_id id,
 		    const struct collected *known, bool has_versions, struct envelope *e)
 {
 	bool asked = known->why == WHY_CITED || known->why == WHY_INHERITED;
 	struct memory m;
-	enum store_status status = STORE_NOT_FOUND;
+	enum store_status status = read_memory(t, in, id, &m);
 
-	if (in->space)
-		status = store_memory_get(t->conn, in->space, id.num, id.version, t->arena, &m);
 	if (asked)
 		e->requested++;
 	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE &&

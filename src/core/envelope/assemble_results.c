@@ -58,6 +58,8 @@ static bool is_there(const struct assemble_tools *t, const struct assemble_input
 	struct arena arena;	/* its text is read again where it is resolved */
 	struct memory m;
 
+	if (in->coming && memory == in->coming->told.memory)
+		return true;
 	arena_init(&arena);
 	if (store_memory_get(t->conn, in->space, memory, 0, &arena, &m) == STORE_OK)
 		state = memory_state(&m, in->now_ms);
@@ -99,9 +101,22 @@ static void add_results(const struct assemble_tools *t, const struct assemble_in
 	draft->history = history;
 }
 
+/* With the one that is not stored yet. */
+static void add_coming(const struct coming_result *coming, struct arena *arena, struct past_result **results,
+		       size_t *count)
+{
+	struct past_result *all = arena_calloc(arena, *count + 1, sizeof(*all));
+
+	if (*count)
+		memcpy(all, *results, *count * sizeof(*all));
+	all[(*count)++] = coming->told;
+	*results = all;
+}
+
 enum problem_code assemble_results(const struct assemble_tools *tools, const struct assemble_input *in,
 				   struct envelope_draft *draft, int64_t *ret_reserve, struct problem *problem)
 {
+	uint64_t completed = in->coming ? in->coming->told.handoff : 0;
 	struct past_result *results;
 	size_t count = 0;
 	bool may_follow = false;
@@ -111,9 +126,12 @@ enum problem_code assemble_results(const struct assemble_tools *tools, const str
 		return P_OK;
 	code = results_of(tools->conn, in->space, in->parent->num, tools->arena, &results, &count, problem);
 	if (code == P_OK)
-		code = results_may_follow(tools->conn, in->space, in->parent->num, tools->arena, &may_follow, problem);
+		code = results_may_follow(tools->conn, in->space, in->parent->num, completed, tools->arena, &may_follow,
+					  problem);
 	if (code != P_OK)
 		return code;
+	if (in->coming && in->coming->is_told)
+		add_coming(in->coming, tools->arena, &results, &count);
 	if (count)
 		add_results(tools, in, results, count, draft);
 	*ret_reserve = may_follow ? SINCE_RESERVE_TOKENS : 0;

@@ -85,6 +85,8 @@ struct envelope_passed {
 	enum envelope_passed_why why;
 };
 
+struct coming_result;
+
 struct envelope {
 	uint64_t num;
 	int64_t minor;
@@ -136,6 +138,7 @@ struct envelope {
 	uint64_t highest;		/* number of a memory in the space, when the envelope was packed */
 	struct envelope_passed *passed;
 	size_t passed_count;
+	const struct coming_result *coming;	/* stored together with it; NULL: none */
 	int64_t reserve;		/* tokens of max_tokens that packing keeps free, for what may come to it */
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
 	struct str skeleton;		/* the same without the texts of the references: what is stored */

@@ -30,6 +30,9 @@ enum problem_code result_remember(struct delivery *d, const struct handoff_row *
 
 	own.has |= MEMORY_HAS_AGENT;
 	own.agent = h->agent_name;
+	/* The clock may have been set back since it was prepared. */
+	if (own.created_at_ms > d->now_ms)
+		own.created_at_ms = d->now_ms;
 	code = memory_create(d->conn, h->space, &own, d->now_ms, &d->made, problem);
 	/* The space has no number left: that is no reason not to take the work. */
 	if (code == P_ID_TAKEN) {
@@ -64,6 +67,24 @@ enum store_status result_read(struct store_conn *c, int64_t space, uint64_t hand
 	value.s = m.content;
 	ret->result = ret->form == RESULT_JSON ? m.content : json_canonical(&value, 6 * RESULT_MAX_BYTES, arena);
 	return STORE_OK;
+}
+
+struct coming_result result_coming(const struct handoff_row *h, const struct delivery_answer *a, int64_t now_ms,
+				   struct arena *arena)
+{
+	struct coming_result ret = {.told = {.handoff = h->num, .agent = h->agent_name, .at_ms = now_ms}};
+	struct memory *m;
+
+	ret.is_told = a->memory || a->result.form == RESULT_LARGE;
+	if (a->memory == NULL)
+		return ret;
+	m = arena_zalloc(arena, sizeof(*m));
+	*m = memory_of_draft(h->space, a->memory, now_ms);
+	m->agent = h->agent_name;
+	m->version = m->current_version = 1;
+	ret.memory = m;
+	ret.told.memory = m->num;
+	return ret;
 }
 
 /* --- Those of an envelope --- */
@@ -112,18 +133,18 @@ enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envel
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
-enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
-				     bool *ret, struct problem *problem)
+enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, uint64_t but,
+				     struct arena *arena, bool *ret, struct problem *problem)
 {
 	unsigned ended = 1u << HANDOFF_COMPLETED | 1u << HANDOFF_DISCARDED;
 	struct handoff_filter filter = {
 		.space = space, .envelope = envelope, .states = ((1u << HANDOFF_STATES) - 1) & ~ended,
 	};
-	struct handoff_row row;
+	struct handoff_row rows[2];
 	size_t count = 0;
-	enum store_status status = store_handoffs(c, &filter, 0, 1, arena, &row, &count);
+	enum store_status status = store_handoffs(c, &filter, 0, but ? 2 : 1, arena, rows, &count);
 
-	*ret = count > 0;
+	*ret = count > 1 || (count == 1 && rows[0].num != but);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -189,14 +210,18 @@ void result_steps_collect(struct mention_list *ret, const struct json *history, 
 
 /* The memory that a step of that agent tells as its result; false where it tells none. */
 static bool read_told(struct store_conn *c, int64_t space, const struct json *step, struct str agent,
-		      struct arena *arena, struct memory *ret)
+		      const struct coming_result *coming, struct arena *arena, struct memory *ret)
 {
 	const struct json *id = json_get(step, "memory_id");
 	struct memory_id memory;
 
-	return id && id->type == JSON_STRING && memory_id_parse(id->s, &memory) &&
-	       store_memory_get(c, space, memory.num, 1, arena, ret) == STORE_OK && ret->forgotten_at_ms == 0 &&
-	       str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
+	if (id == NULL || id->type != JSON_STRING || !memory_id_parse(id->s, &memory))
+		return false;
+	if (coming && coming->memory && coming->memory->num == memory.num)
+		*ret = *coming->memory;
+	else if (store_memory_get(c, space, memory.num, 1, arena, ret) != STORE_OK)
+		return false;
+	return ret->forgotten_at_ms == 0 && str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
 }
 
 /* The agent's last one before that step says the same as m. */
@@ -208,13 +233,15 @@ static bool is_last(struct store_conn *c, int64_t space, const struct json *hist
 	while (index-- > 0) {
 		struct str other = teller(&history->items[index]);
 
-		if (other.p && str_eq(other, agent) && read_told(c, space, &history->items[index], agent, arena, &last))
+		if (other.p && str_eq(other, agent) &&
+		    read_told(c, space, &history->items[index], agent, NULL, arena, &last))
 			return memcmp(last.digest, m->digest, sizeof(last.digest)) == 0;
 	}
 	return false;
 }
 
-bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index)
+bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index,
+			     const struct coming_result *coming)
 {
 	struct str agent = teller(&history->items[index]);
 	struct arena arena;	/* texts may be large, and only their digests are compared */
@@ -224,7 +251,7 @@ bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct j
 	if (agent.p == NULL)
 		return false;
 	arena_init(&arena);
-	is_repeated = read_told(c, space, &history->items[index], agent, &arena, &told) &&
+	is_repeated = read_told(c, space, &history->items[index], agent, coming, &arena, &told) &&
 		      is_last(c, space, history, index, agent, &told, &arena);
 	arena_release(&arena);
 	return is_repeated;

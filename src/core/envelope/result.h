@@ -38,19 +38,34 @@ struct past_result {
 	uint64_t memory;			/* 0: no memory may hold it */
 };
 
+/* The result of a handoff that is being completed. It is stored in the same transaction as the envelope that hands the
+ * work on; so that envelope carries it, though nobody can read it yet. */
+struct coming_result {
+	struct past_result told;
+	bool is_told;				/* there is something to tell */
+	const struct memory *memory;		/* as it will be; NULL: no memory holds it */
+};
+
+/* What becomes of a->result when the handoff h is completed at that time; a was prepared (result_prepare), and the
+ * draft of the memory has its number. */
+struct coming_result result_coming(const struct handoff_row *h, const struct delivery_answer *a, int64_t now_ms,
+				   struct arena *arena);
+
 /* Those of an envelope's handoffs, by their numbers, about RESULTS_MAX at most. */
 enum problem_code results_of(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
 			     struct past_result **ret, size_t *ret_count, struct problem *problem);
-/* Is there a handoff of the envelope that was not completed, and still may be? */
-enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, struct arena *arena,
-				     bool *ret, struct problem *problem);
+/* Is there a handoff of the envelope, other than `but`, that was not completed, and still may be? */
+enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64_t envelope, uint64_t but,
+				     struct arena *arena, bool *ret, struct problem *problem);
 
 /* Where a result is that no memory may hold: "result of ho-12". */
 struct str past_result_place(const struct past_result *r, struct arena *arena);
 /* What the action of such a step begins with; what was to be done follows. */
 #define PAST_RESULT_ACTION "completed: "
-/* Does the step tell a result that says what the last one of that agent in the history had said? */
-bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index);
+/* Does the step tell a result that says what the last one of that agent in the history had said? coming is not stored
+ * yet; NULL: none. */
+bool past_result_is_repeated(struct store_conn *c, int64_t space, const struct json *history, uint32_t index,
+			     const struct coming_result *coming);
 /* Notes the memories that the steps of a history name. */
 void past_results_collect(struct mention_list *named, const struct json *history, struct arena *arena);
 /* The same of the steps that tell a result. */

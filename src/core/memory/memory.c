@@ -149,8 +149,7 @@ static enum problem_code check_times(const struct memory_draft *d, int64_t now_m
 	return P_OK;
 }
 
-enum problem_code memory_create(struct store_conn *c, int64_t space, const struct memory_draft *draft, int64_t now_ms,
-				struct memory *ret, struct problem *problem)
+struct memory memory_of_draft(int64_t space, const struct memory_draft *draft, int64_t now_ms)
 {
 	struct memory m = {
 		.space = space,
@@ -165,6 +164,28 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 		.tags = STR("[]"),
 		.metadata = STR("{}"),
 	};
+
+	apply_draft(&m, draft, now_ms);
+	return m;
+}
+
+/* Numbers below num_min may be promised to memories that are not stored yet. */
+static enum store_status insert(struct store_conn *c, struct memory *m, uint64_t num_min)
+{
+	enum store_status status = STORE_OK;
+	uint64_t next = 0;
+
+	if (m->num == 0 && num_min)
+		status = store_memory_next(c, m->space, &next);
+	if (status == STORE_OK && m->num == 0 && next < num_min)
+		m->num = num_min;
+	return status == STORE_OK ? store_memory_insert(c, m) : status;
+}
+
+enum problem_code memory_create(struct store_conn *c, int64_t space, const struct memory_draft *draft, int64_t now_ms,
+				struct memory *ret, struct problem *problem)
+{
+	struct memory m = memory_of_draft(space, draft, now_ms);
 	enum problem_code code = check_times(draft, now_ms, problem);
 	enum store_status status;
 
@@ -172,8 +193,7 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 		code = check_supersedes(c, space, draft->supersedes, problem);
 	if (code != P_OK)
 		return code;
-	apply_draft(&m, draft, now_ms);
-	status = store_memory_insert(c, &m);
+	status = insert(c, &m, draft->num_min);
 	if (status == STORE_EXISTS && m.num == 0)
 		return problem_set(problem, P_ID_TAKEN, "id",
 				   "the highest id of this space is taken, so there is no next one; give a free id");

@@ -68,8 +68,11 @@ struct memory_draft {
 	int64_t ttl_s;
 	uint64_t supersedes;
 	int64_t created_at_ms;
+	uint64_t num_min;	/* without an id: the number is at least that */
 };
 
+/* The memory that memory_create would make, without its number where it has none; borrows its text from the draft. */
+struct memory memory_of_draft(int64_t space, const struct memory_draft *draft, int64_t now_ms);
 /* Stores a new memory. *ret borrows its text from the draft. */
 enum problem_code memory_create(struct store_conn *c, int64_t space, const struct memory_draft *draft, int64_t now_ms,
 				struct memory *ret, struct problem *problem);

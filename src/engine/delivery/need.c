@@ -9,7 +9,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 
 	if (code != P_OK || n->lookup.found_count == 0)
 		return code;
-	status = store_handoff_get(c, op->space, n->settle.num, op->arena, &row);
+	status = store_handoff_get(c, op->space, n->settle.one.num, op->arena, &row);
 	/* That there is no such handoff is for the run to say. */
 	if (status == STORE_NOT_FOUND)
 		return P_OK;
@@ -20,8 +20,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct need *n = (struct need *)op;
-	const struct handoff_row *row = &n->settle.row;
-	enum problem_code code = settle_within(op, c);
+	const struct handoff_row *row = &n->settle.one.row;
+	enum problem_code code = settle_run(op, c, &n->settle.one);
 
 	if (code != P_OK || n->lookup.found_count == 0)
 		return code;

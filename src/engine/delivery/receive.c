@@ -22,7 +22,53 @@ static enum problem_code weigh(struct op *op, struct store_conn *c, const struct
 	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(&op->problem, status);
 }
 
-static enum problem_code run(struct op *op, struct store_conn *c)
+/* --- Settling --- */
+
+/* One that is refused stops neither the others nor the receiving. */
+static enum problem_code keep_refusal(struct op *op, struct settling *s, enum problem_code code)
+{
+	if (code == P_OK || problem_store_status(code) != STORE_OK)
+		return code;
+	s->problem = op->problem;
+	op->problem = (struct problem){0};
+	return P_OK;
+}
+
+static enum problem_code prepare(struct op *op, struct store_conn *c)
+{
+	struct receive *r = (struct receive *)op;
+	enum problem_code code = P_OK;
+
+	for (size_t i = 0; code == P_OK && i < r->settle_count; i++) {
+		r->settles[i].refusal = (struct problem){0};
+		code = settle_prepare(op, c, &r->settles[i]);
+		if (code != P_OK && problem_store_status(code) == STORE_OK) {
+			r->settles[i].refusal = op->problem;
+			op->problem = (struct problem){0};
+			code = P_OK;
+		}
+	}
+	return code;
+}
+
+static enum problem_code settle_all(struct op *op, struct store_conn *c, struct receive *r)
+{
+	enum problem_code code = P_OK;
+
+	for (size_t i = 0; code == P_OK && i < r->settle_count; i++)
+		code = settle_may_run(op, c, &r->settles[i]);
+	for (size_t i = 0; code == P_OK && !op->prepares_again && i < r->settle_count; i++) {
+		struct settling *s = &r->settles[i];
+
+		s->problem = (struct problem){0};
+		code = keep_refusal(op, s, settle_run(op, c, s));
+	}
+	return code;
+}
+
+/* --- Taking --- */
+
+static enum problem_code take(struct op *op, struct store_conn *c)
 {
 	struct receive *r = (struct receive *)op;
 	struct delivery d = waiting_delivery(op, c);
@@ -51,6 +97,17 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	return code;
 }
 
+/* What was settled was committed when it began to wait. */
+static enum problem_code run(struct op *op, struct store_conn *c)
+{
+	struct receive *r = (struct receive *)op;
+	enum problem_code code = op->wait.is_again ? P_OK : settle_all(op, c, r);
+
+	r->count = 0;
+	return code == P_OK && !op->prepares_again ? take(op, c) : code;
+}
+
+/* What was taken is given back; what was settled stays. */
 static enum problem_code undo(struct op *op, struct store_conn *c)
 {
 	struct receive *r = (struct receive *)op;
@@ -82,11 +139,21 @@ static enum problem_code run_stream(struct op *op, struct store_conn *c)
 			return P_OK;
 		}
 	}
-	return run(op, c);
+	return take(op, c);
+}
+
+static void done(struct op *op)
+{
+	struct receive *r = (struct receive *)op;
+
+	for (size_t i = 0; i < r->settle_count; i++)
+		if (r->settles[i].problem.code == P_OK)
+			settle_done(op, &r->settles[i]);
 }
 
 const struct op_kind receive_kind = {
-	.name = "receive", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run, .undo = undo,
+	.name = "receive", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE | OP_INDEX, .prepare = prepare,
+	.run = run, .began = done, .done = done, .undo = undo,
 };
 const struct op_kind receive_stream_kind = {
 	.name = "stream", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run_stream, .undo = undo,

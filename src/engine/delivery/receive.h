@@ -1,8 +1,9 @@
-/* A receiver takes what is queued for its agent, or waits for it. */
+/* A receiver takes what is queued for its agent, or waits for it. Before that it may settle what it has finished: that
+ * is committed before any waiting, and together with what is taken at once. */
 #ifndef SPINE_ENGINE_RECEIVE_H
 #define SPINE_ENGINE_RECEIVE_H
 
-#include "engine/op.h"
+#include "engine/delivery/settle.h"
 
 struct receive {
 	struct op op;
@@ -14,6 +15,8 @@ struct receive {
 	struct str instance;		/* p == NULL: not told */
 	bool with_envelope;
 	bool with_prompt;
+	struct settling *settles;	/* what is settled first, each by itself; they tell what came of them */
+	size_t settle_count;
 	/* Of a stream: the handoff that the receiver has not settled yet; 0: none. */
 	uint64_t held;
 	int64_t held_lease;

@@ -42,19 +42,19 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	return P_OK;
 }
 
-/* The envelope must be there; whom it is for, where the request does not say, and who packed it, is in it. */
-static enum problem_code find_envelope(struct op *op, struct store_conn *c, struct send *s, struct envelope *ret)
+enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct delivery_order *order,
+				     struct envelope *ret)
 {
 	struct envelope_row row;
-	enum problem_code code = unpack_find(c, op->space, s->order.envelope, "envelope_id", op->arena, &row,
+	enum problem_code code = unpack_find(c, op->space, order->envelope, "envelope_id", op->arena, &row,
 					     &op->problem);
 
 	if (code == P_OK)
 		code = unpack_skeleton(&row, op->arena, ret, &op->problem);
 	if (code != P_OK)
 		return code;
-	s->order.to = s->order.to.p ? s->order.to : ret->to;
-	s->order.from = op->agent.p ? op->agent : ret->from;
+	order->to = order->to.p ? order->to : ret->to;
+	order->from = op->agent.p ? op->agent : ret->from;
 	return P_OK;
 }
 
@@ -67,7 +67,7 @@ static enum problem_code go_on(struct op *op, struct store_conn *c, struct send 
 	envelope_id_parse(op->claim, &s->order.envelope);
 	s->order.is_new = false;
 	s->order.to = s->given_to;
-	return find_envelope(op, c, s, &e);
+	return send_find_envelope(op, c, &s->order, &e);
 }
 
 static enum problem_code prepare(struct op *op, struct store_conn *c)
@@ -81,7 +81,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	} else if (s->pack) {
 		return prepare_pack(op, c, s);
 	} else {
-		code = find_envelope(op, c, s, &e);
+		code = send_find_envelope(op, c, &s->order, &e);
 		if (code == P_OK)
 			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
 	}

@@ -21,4 +21,9 @@ struct send {
 
 extern const struct op_kind send_kind;
 
+/* For others that send within their own operation: the envelope of the order must be there; whom it is for, where the
+ * order does not say, and who sends it, is filled in. */
+enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct delivery_order *order,
+				     struct envelope *ret);
+
 #endif

@@ -131,7 +131,8 @@ static enum problem_code find_parent(struct op *op, struct store_conn *c, struct
 enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p)
 {
 	struct assemble_input in = {
-		.draft = &p->draft, .space = op->space, .space_name = op->space_name, .now_ms = op->now_ms};
+		.draft = &p->draft, .space = op->space, .space_name = op->space_name, .coming = p->coming,
+		.now_ms = op->now_ms};
 	struct envelope parent;
 	struct agent agent;
 	int64_t guard = 0;

@@ -24,6 +24,7 @@ struct packing {
 	bool is_v1;
 	struct str tokenizer;		/* p == NULL: the receiver's */
 	bool dry_run;
+	const struct coming_result *coming;	/* of the handoff that is completed with it; NULL: none is */
 	/* Out. */
 	struct envelope envelope;
 	struct str considered;		/* what it was chosen from, to be kept beside it */

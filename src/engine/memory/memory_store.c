@@ -3,12 +3,14 @@
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/task.h"
+#include "engine/memory_numbers.h"
 
 #include <math.h>
 
 /* Once is enough where it is run again: what was filled in is given then. */
 static void fill_in(struct op *op, struct memory_draft *d)
 {
+	d->num_min = memory_numbers_free_from(op->engine->memory_numbers, op->space);
 	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
 		d->has |= MEMORY_HAS_AGENT;
 		d->agent = op->agent;
@@ -57,6 +59,7 @@ static enum problem_code run_store(struct op *op, struct store_conn *c)
 		code = memory_create(c, op->space, &s->draft, op->now_ms, &s->made, &op->problem);
 	if (code != P_OK)
 		return code;
+	memory_numbers_given(op->engine->memory_numbers, op->space, s->made.num);
 	op->shown = &s->made.num;
 	op->shown_count = 1;
 	/* Who wrote it, where the operation itself does not say. */
@@ -118,8 +121,10 @@ static enum problem_code run_batch(struct op *op, struct store_conn *c)
 	if (code != P_OK)
 		return code;
 	mark_superseded(b);
-	for (size_t i = 0; i < b->count; i++)
+	for (size_t i = 0; i < b->count; i++) {
 		b->nums[i] = b->made[i].num;
+		memory_numbers_given(op->engine->memory_numbers, op->space, b->nums[i]);
+	}
 	op->shown = b->nums;
 	op->shown_count = b->count;
 	return tell_batch(op, c, b);

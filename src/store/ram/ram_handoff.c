@@ -357,20 +357,42 @@ enum store_status ram_handoffs(struct store_conn *c, const struct handoff_filter
 
 /* --- Results --- */
 
-enum store_status ram_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
-				 const struct result_row *result)
+/* The handoff, whose result is about to change. */
+static struct ram_handoff *with_result(struct ram_store *s, int64_t space, uint64_t handoff)
 {
-	struct ram_store *s = ram_of(c);
 	struct ram_handoff *h = ram_handoff_at(s, space, handoff);
 
 	assert(h);
 	ram_save(s, RAM_BYTES, &h->result, sizeof(h->result));
 	ram_save(s, RAM_BYTES, &h->has_result, sizeof(h->has_result));
-	h->result = *result;
-	h->result.result = ram_text(s, result->result);
-	h->result.gaps = ram_text(s, result->gaps);
-	h->result.is_forgotten = false;
+	if (!h->has_result)
+		h->result = (struct result_row){.input_tokens = -1};
 	h->has_result = true;
+	return h;
+}
+
+enum store_status ram_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
+				 const struct result_row *result)
+{
+	struct ram_store *s = ram_of(c);
+	struct result_row *kept = &with_result(s, space, handoff)->result, before = *kept;
+
+	*kept = *result;
+	kept->result = ram_text(s, result->result);
+	kept->gaps = ram_text(s, result->gaps);
+	kept->is_forgotten = false;
+	kept->then = before.then;
+	memcpy(kept->then_digest, before.then_digest, sizeof(before.then_digest));
+	return STORE_OK;
+}
+
+enum store_status ram_result_hand_on(struct store_conn *c, int64_t space, uint64_t handoff, uint64_t then,
+				     const uint8_t digest[32])
+{
+	struct result_row *kept = &with_result(ram_of(c), space, handoff)->result;
+
+	kept->then = then;
+	memcpy(kept->then_digest, digest, sizeof(kept->then_digest));
 	return STORE_OK;
 }
 

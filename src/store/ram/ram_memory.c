@@ -30,6 +30,16 @@ static struct ram_version *new_version(struct ram_store *s, const struct memory 
 	return v;
 }
 
+enum store_status ram_memory_next(struct store_conn *c, int64_t space, uint64_t *ret)
+{
+	const struct ram_space *s = ram_index_at(&ram_of(c)->spaces, space);
+
+	if (s == NULL)
+		return STORE_NOT_FOUND;
+	*ret = s->next_memory;
+	return STORE_OK;
+}
+
 enum store_status ram_memory_insert(struct store_conn *c, struct memory *m)
 {
 	struct ram_store *s = ram_of(c);

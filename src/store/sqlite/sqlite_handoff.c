@@ -359,8 +359,9 @@ enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_
 				    const struct result_row *result)
 {
 	static const char sql[] =
-		"INSERT OR REPLACE INTO result (handoff, result, gaps, input_tokens, form, memory) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+		"INSERT INTO result (handoff, result, gaps, input_tokens, form, memory) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (handoff) DO UPDATE SET result = ?2, gaps = ?3, "
+		"input_tokens = ?4, form = ?5, memory = ?6";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
@@ -372,21 +373,42 @@ enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_
 	return sqlite_run(c, s);
 }
 
+enum store_status sqlite_result_hand_on(struct store_conn *c, int64_t space, uint64_t handoff, uint64_t then,
+					const uint8_t digest[32])
+{
+	static const char sql[] =
+		"INSERT INTO result (handoff, input_tokens, then_handoff, then_digest) VALUES (?1, -1, ?2, ?3) "
+		"ON CONFLICT (handoff) DO UPDATE SET then_handoff = ?2, then_digest = ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));
+	sqlite3_bind_int64(s, 2, (int64_t)then);
+	sqlite3_bind_blob(s, 3, digest, 32, SQLITE_STATIC);
+	return sqlite_run(c, s);
+}
+
 static void read_result(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	*(struct result_row *)ret = (struct result_row){
+	struct result_row *r = ret;
+
+	*r = (struct result_row){
 		.result = sqlite_column_str(s, 0, arena),
 		.gaps = sqlite_column_str(s, 1, arena),
 		.input_tokens = sqlite3_column_int64(s, 2),
 		.form = (enum result_form)sqlite3_column_int(s, 3),
 		.memory = (uint64_t)sqlite3_column_int64(s, 4),
+		.then = (uint64_t)sqlite3_column_int64(s, 5),
 	};
+	if (r->then && sqlite3_column_bytes(s, 6) == sizeof(r->then_digest))
+		memcpy(r->then_digest, sqlite3_column_blob(s, 6), sizeof(r->then_digest));
 }
 
 enum store_status sqlite_result_get(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
 				    struct result_row *ret)
 {
-	static const char sql[] = "SELECT result, gaps, input_tokens, form, memory FROM result WHERE handoff = ?1";
+	static const char sql[] =
+		"SELECT result, gaps, input_tokens, form, memory, then_handoff, then_digest FROM result "
+		"WHERE handoff = ?1";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, handoff));

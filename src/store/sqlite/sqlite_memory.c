@@ -50,25 +50,35 @@ enum store_status sqlite_tally_flush(struct store_conn *c)
 	return sqlite_run(c, s);
 }
 
+enum store_status sqlite_memory_next(struct store_conn *c, int64_t space, uint64_t *ret)
+{
+	static const char sql[] = "SELECT next_memory FROM space WHERE id = ?1";
+	const struct sqlite_tally *tally = &sqlite_of(c)->tally;
+	sqlite3_stmt *s;
+
+	if (tally->space == space) {
+		*ret = (uint64_t)tally->next_memory;
+		return STORE_OK;
+	}
+	s = sqlite_statement(c, sql);
+	sqlite3_bind_int64(s, 1, space);
+	return sqlite_read_int(c, s, (int64_t *)ret);
+}
+
 /* Makes the tally that of the space. STORE_NOT_FOUND where there is no such space. */
 static enum store_status open_tally(struct store_conn *c, int64_t space)
 {
-	static const char sql[] = "SELECT next_memory FROM space WHERE id = ?1";
 	enum store_status status = STORE_OK;
-	sqlite3_stmt *s;
-	int64_t next;
+	uint64_t next;
 
 	assert(!sqlite3_get_autocommit(sqlite_of(c)->db));
 	if (sqlite_of(c)->tally.space == space)
 		return STORE_OK;
 	status = sqlite_tally_flush(c);
-	if (status != STORE_OK)
-		return status;
-	s = sqlite_statement(c, sql);
-	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_read_int(c, s, &next);
 	if (status == STORE_OK)
-		sqlite_of(c)->tally = (struct sqlite_tally){.space = space, .next_memory = next};
+		status = sqlite_memory_next(c, space, &next);
+	if (status == STORE_OK)
+		sqlite_of(c)->tally = (struct sqlite_tally){.space = space, .next_memory = (int64_t)next};
 	return status;
 }
 

@@ -231,7 +231,13 @@ static const char step_5[] =
 	/* What it was chosen from. */
 	"ALTER TABLE envelope ADD COLUMN considered TEXT;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5};
+static const char step_6[] =
+	/* What was handed on when the handoff was settled: the number of that handoff, 0: nothing; and the SHA-256 of
+	 * what was asked for, so that the same settling again is told from another. */
+	"ALTER TABLE result ADD COLUMN then_handoff INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE result ADD COLUMN then_digest BLOB;";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

@@ -255,7 +255,7 @@ static void put_result(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	int64_t space = some_space(random);
 	struct result_row row = {some_text(random), some_text(random), (int64_t)random_below(random, 5) - 1,
-				 (enum result_form)random_below(random, 4), random_below(random, 4), true};
+				 (enum result_form)random_below(random, 4), random_below(random, 4), true, 9, {9}};
 	struct handoff_row h = {.num = some_num(random)};
 	struct arena arena;
 
@@ -263,6 +263,20 @@ static void put_result(struct store_conn *c, uint64_t *random, struct buf *out)
 	buf_puts(out, "put_result ");
 	if (store_handoff_get(c, space, h.num, &arena, &h) == STORE_OK)
 		show_status(out, store_result_put(c, space, h.num, &row));
+	arena_release(&arena);
+}
+
+static void hand_on(struct store_conn *c, uint64_t *random, struct buf *out)
+{
+	int64_t space = some_space(random);
+	struct handoff_row h = {.num = some_num(random)};
+	uint8_t digest[32] = {[31] = (uint8_t)random_below(random, 256)};
+	struct arena arena;
+
+	arena_init(&arena);
+	buf_puts(out, "hand_on ");
+	if (store_handoff_get(c, space, h.num, &arena, &h) == STORE_OK)
+		show_status(out, store_result_hand_on(c, space, h.num, 1 + random_below(random, 9), digest));
 	arena_release(&arena);
 }
 
@@ -393,6 +407,6 @@ static void refused(struct store_conn *c, uint64_t *random, struct buf *out)
 differential_op *const differential_changes[] = {
 	make_space, set_guard, add_memory, add_memory, add_version, change_memory, keep_reply, prune_replies,
 	add_envelope, add_envelope, add_receipt, put_agent, put_target, add_handoff, add_handoff, put_handoff,
-	put_handoff, put_result, add_event, add_event, put_alert, put_channel, subscribe, put_route, refused,
+	put_handoff, put_result, hand_on, add_event, add_event, put_alert, put_channel, subscribe, put_route, refused,
 };
 const size_t differential_change_count = sizeof(differential_changes) / sizeof(differential_changes[0]);

@@ -285,6 +285,34 @@ static void a_result_is_kept_and_replaced(void **state)
 	assert_true(r.form == RESULT_TEXT && r.memory == MEMORY_NUM_MAX && r.result.p == NULL);
 }
 
+static void what_was_handed_on_stays_noted_whatever_becomes_of_the_result(void **state)
+{
+	static const uint8_t first[32] = {1}, second[32] = {2};
+	struct temp_store *t = *state;
+	struct result_row r;
+
+	add(t, t->space, 1, agent_id(t, t->space, "ann"), HANDOFF_ACKED, 0);
+	must(store_begin(t->c));
+	must(store_result_hand_on(t->c, t->space, 1, 7, first));
+	must(store_commit(t->c));
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_true(r.then == 7 && r.result.p == NULL && r.gaps.p == NULL && r.input_tokens == -1);
+	assert_memory_equal(r.then_digest, first, sizeof(first));
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("1"), .input_tokens = 3}));
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_true(r.then == 7 && r.input_tokens == 3);
+	assert_str(r.result, "1");
+	assert_memory_equal(r.then_digest, first, sizeof(first));
+	must(store_begin(t->c));
+	must(store_result_hand_on(t->c, t->space, 1, 8, second));
+	store_rollback(t->c);
+	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
+	assert_int_equal(r.then, 7);
+}
+
 static void who_has_an_envelope_is_found_as_target_and_as_fallback(void **state)
 {
 	struct temp_store *t = *state;
@@ -364,6 +392,7 @@ static const struct CMUnitTest handoffs[] = {
 	with_engine(a_list_holds_what_the_filter_says_in_order_and_in_pieces),
 	with_engine(what_the_sender_was_not_told_is_found_by_its_name),
 	with_engine(a_result_is_kept_and_replaced),
+	with_engine(what_was_handed_on_stays_noted_whatever_becomes_of_the_result),
 	with_engine(who_has_an_envelope_is_found_as_target_and_as_fallback),
 	with_engine(a_rollback_undoes_all_of_it),
 	with_engine(a_check_finds_nothing_wrong_with_them),

@@ -44,6 +44,32 @@ static void numbers_count_up_from_one_in_each_space(void **state)
 	assert_int_equal(temp_insert(t, t->space, "d"), 3);
 }
 
+static uint64_t next(struct store_conn *c, int64_t space)
+{
+	uint64_t num = 0;
+
+	must(store_memory_next(c, space, &num));
+	return num;
+}
+
+static void the_next_number_is_known_before_it_is_taken(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = temp_memory(t->space, "c");
+	uint64_t num;
+
+	assert_int_equal(next(t->c, t->space), 1);
+	temp_insert(t, t->space, "a");
+	assert_int_equal(next(t->c, t->space), 2);
+	must(store_begin(t->c));
+	m.num = 12;
+	must(store_memory_insert(t->c, &m));
+	assert_int_equal(next(t->c, t->space), 13);
+	store_rollback(t->c);
+	assert_int_equal(next(t->c, t->space), 2);
+	assert_int_equal(store_memory_next(t->c, t->space + 1, &num), STORE_NOT_FOUND);
+}
+
 static enum store_status insert_as(struct temp_store *t, uint64_t num, const char *content, uint64_t *ret_num)
 {
 	struct memory m = temp_memory(t->space, content);
@@ -434,6 +460,7 @@ static void what_is_done_in_one_space_is_not_seen_in_another(void **state)
 
 static const struct CMUnitTest memories[] = {
 	with_engine(numbers_count_up_from_one_in_each_space),
+	with_engine(the_next_number_is_known_before_it_is_taken),
 	with_engine(a_free_number_may_be_given_and_the_sequence_goes_on_above_the_highest),
 	with_engine(a_taken_number_is_refused_and_nothing_changes),
 	with_engine(the_number_of_a_forgotten_memory_stays_taken),

@@ -107,8 +107,8 @@ void show_handoff(struct buf *b, const struct handoff_row *h)
 
 void show_result(struct buf *b, const struct result_row *r)
 {
-	buf_printf(b, "result %lld %d %llu %d ", (long long)r->input_tokens, (int)r->form,
-		   (unsigned long long)r->memory, r->is_forgotten);
+	buf_printf(b, "result %lld %d %llu %d %llu %02x ", (long long)r->input_tokens, (int)r->form,
+		   (unsigned long long)r->memory, r->is_forgotten, (unsigned long long)r->then, r->then_digest[31]);
 	show_str(b, r->result);
 	show_str(b, r->gaps);
 }
