@@ -75,7 +75,7 @@ from .errors import (
 from .errors import ConnectionError as ConnectionError
 from .errors import TimeoutError as TimeoutError
 from .events import AsyncEvents, Events
-from .handoff import AsyncHandoff, Handoff
+from .handoff import AsyncEnvelope, AsyncHandoff, Handoff, SyncEnvelope
 from .handoff_client import AsyncHandoffClient, HandoffClient
 from .idempotent import idempotent
 from .inbox import AsyncInbox, Inbox
@@ -120,6 +120,7 @@ __all__ = [
     "Alert",
     "AlertRule",
     "AsyncChannel",
+    "AsyncEnvelope",
     "AsyncEvents",
     "AsyncHandoff",
     "AsyncHandoffClient",
@@ -195,6 +196,7 @@ __all__ = [
     "SpineWarning",
     "StaleLeaseError",
     "Stats",
+    "SyncEnvelope",
     "Task",
     "TaskEntry",
     "TaskHop",

@@ -19,7 +19,7 @@ from .async_transport import AsyncTransport
 from .call import Read, Request, Response, Sleep, Steps, in_task, perform
 from .channel import AsyncChannel, Channel
 from .errors import SpineError
-from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
+from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handoff, blocking_handoff
 from .events import awaiting_events, blocking_events
 from .http1 import Settings
 from .keeper import Keeper
@@ -184,7 +184,7 @@ class MemorySpine(_Client):
 
     pack = blocking_handoff(handoffs.pack)
     agent_handoff = blocking_handoff(handoffs.agent_handoff)
-    envelope = blocking(handoffs.envelope, Handoff.bind)
+    envelope = blocking(handoffs.envelope, SyncEnvelope.bind)
     resolve = blocking(handoffs.resolve)
     receipts = blocking(handoffs.receipts)
     considered = blocking(handoffs.considered)
@@ -309,7 +309,7 @@ class AsyncMemorySpine(_Client):
 
     pack = awaiting_handoff(handoffs.pack)
     agent_handoff = awaiting_handoff(handoffs.agent_handoff)
-    envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
+    envelope = awaiting(handoffs.envelope, AsyncEnvelope.bind)
     resolve = awaiting(handoffs.resolve)
     receipts = awaiting(handoffs.receipts)
     considered = awaiting(handoffs.considered)

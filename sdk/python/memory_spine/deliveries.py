@@ -274,11 +274,11 @@ def _settle(id: str, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
 
 def read_settled(answer: Mapping[str, Any]) -> Delivery:
     """What was said of a settling that went along with `receive`: the handoff, or the problem, which is raised."""
-    if "envelope_id" not in answer:
-        status = answer.get("status")
-        raise errors.from_problem(status if isinstance(status, int) else 409, answer, None)
+    problem = answer.get("problem")
+    if isinstance(problem, Mapping):
+        raise errors.from_problem(problem.get("status") or 409, problem, None)
     try:
-        return Delivery.from_wire(answer)
+        return Delivery.from_wire(answer["handoff"])
     except (KeyError, TypeError, ValueError) as error:
         raise errors.ProtocolError(f"this is no settled handoff: {error!r}", code="invalid_response") from error
 

@@ -32,7 +32,7 @@ from . import deliveries, errors, handoffs, memories, work
 from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
 from .envelope import Envelope, Held, News
-from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
+from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handing_on, handing_on
 from .loop import Item, Loop
 from .hand_on import hand_on
 from .method import awaiting_of, awaiting_on, blocking_of, blocking_on
@@ -346,10 +346,10 @@ class ReceivedHandoff(_Received):
     def __init__(self, client: MemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
         super().__init__(taken, envelope, sent_at)
         self._client = client
-        self._envelope = None if envelope is None else Handoff.bind(client._run, envelope, taken.prompt)
+        self._envelope = None if envelope is None else SyncEnvelope.bind(client._run, envelope, taken.prompt)
 
     @property
-    def envelope(self) -> Handoff:
+    def envelope(self) -> SyncEnvelope:
         """What was handed over."""
         if self._envelope is None:
             raise self._unreadable()
@@ -431,11 +431,11 @@ class AsyncReceivedHandoff(_Received):
     def __init__(self, client: AsyncMemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
         super().__init__(taken, envelope, sent_at)
         self._client = client
-        self._envelope = None if envelope is None else AsyncHandoff.bind(client._run, envelope, taken.prompt)
+        self._envelope = None if envelope is None else AsyncEnvelope.bind(client._run, envelope, taken.prompt)
         self._task: Optional[asyncio.Task[None]] = None
 
     @property
-    def envelope(self) -> AsyncHandoff:
+    def envelope(self) -> AsyncEnvelope:
         """What was handed over."""
         if self._envelope is None:
             raise self._unreadable()

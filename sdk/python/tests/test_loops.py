@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from memory_spine import (
 from memory_spine.call import Cancel
 
 SDK = Path(__file__).resolve().parent.parent
-LEFT = "the receiver left its loop without settling this (an exception, or a break)"
+LEFT = re.compile(r"the receiver left its loop( at \S+:\d+)? without settling this \(an exception, or a break\)")
 
 
 # --- Loops ---------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ def test_an_exception_that_leaves_a_loop_nacks_the_handoff_in_hand_at_once(sync,
         work()
     except ZeroDivisionError:
         told = other.handoff(sent)  # before the exception is forgotten
-    assert (told.state, told.attempt, told.reason) == ("queued", 2, LEFT)
+    assert (told.state, told.attempt) == ("queued", 2) and LEFT.fullmatch(told.reason)
 
 
 def test_a_loop_that_was_left_can_be_begun_again_from_the_same_inbox(sync, other):
@@ -85,7 +86,7 @@ def test_a_break_nacks_the_handoff_in_hand_unless_it_was_settled(sync, other):
     one, two = send(sync, count=2)
     for _ in sync.agent("coder").inbox():
         break
-    assert (state(other, one), other.handoff(one).reason) == ("queued", LEFT)
+    assert state(other, one) == "queued" and LEFT.fullmatch(other.handoff(one).reason)
     for handoff in sync.agent("coder").inbox():
         handoff.ack()
         break
@@ -210,7 +211,7 @@ def test_a_renewal_that_comes_too_late_is_no_lost_lease(sync):
     """Answered after the handoff was completed, but before the answer to that was read."""
     send(sync)
     (handoff,) = sync.agent("coder").receive()
-    sync._run(deliveries.complete(handoff.id, handoff.lease, 1, (), None))
+    sync._run(deliveries.settle(handoff.id, "complete", deliveries.complete_body(handoff.lease, 1, (), None)))
     sync._run(handoff._renew())
     assert handoff.lease_lost
     handoff.complete(1)
@@ -315,7 +316,7 @@ def test_ctrl_c_gives_the_handoff_back_and_ends_the_process(sync, server, space)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
     told = sync.handoff(sent)
-    assert (told.state, told.attempt, told.reason) == ("queued", 2, LEFT)
+    assert (told.state, told.attempt) == ("queued", 2) and LEFT.fullmatch(told.reason)
 
 
 def test_a_process_that_is_killed_in_mid_work_loses_its_lease_and_the_work_comes_back(sync, server, space):
@@ -373,7 +374,7 @@ def test_leaving_an_asynchronous_loop_nacks_the_handoff_in_hand_soon(in_loop, ot
 
     in_loop(main)
     told = other.handoff(sent)
-    assert (told.state, told.attempt, told.reason) == ("queued", 2, LEFT)
+    assert (told.state, told.attempt) == ("queued", 2) and LEFT.fullmatch(told.reason)
 
 
 def test_the_end_of_the_event_loop_nacks_what_is_in_hand(server, space, other):
@@ -388,7 +389,7 @@ def test_the_end_of_the_event_loop_nacks_what_is_in_hand(server, space, other):
         asyncio.run(main())
     told = other.handoff(sent)
     assert (told.state, told.attempt) == ("queued", 2)
-    assert told.reason in (LEFT, "CancelledError"), "asyncio.run cancels what still has to be closed"
+    assert told.reason == "CancelledError" or LEFT.fullmatch(told.reason), "asyncio.run cancels what still has to be closed"
 
 
 @pytest.mark.parametrize("how", ["raise", "break"])
@@ -500,7 +501,7 @@ def test_a_handler_that_fails_nacks_and_the_next_one_follows(spine, other):
         if handoff.id == one.id:
             raise ValueError("no such file")
 
-    assert run(spine, handle, max=2, on_error=lambda *what: seen.append(what)) == 2
+    assert run(spine, handle, max=2, on_error=lambda *what: seen.append(what)) == 1
     told = other.handoff(one)
     assert (told.attempt, told.reason, state(other, two)) == (2, "ValueError: no such file", "acked")
     ((handoff, error),) = seen
