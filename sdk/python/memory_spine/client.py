@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import weakref
 from types import TracebackType
 from typing import Optional, TypeVar
 
 from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
-from . import deliveries, handoffs, memories, server, watching
+from . import deliveries, handoffs, left, memories, server, watching
 from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
@@ -22,6 +23,7 @@ from .errors import SpineError
 from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handoff, blocking_handoff
 from .events import awaiting_events, blocking_events
 from .http1 import Settings
+from .inbox import AsyncInbox
 from .keeper import Keeper
 from .method import awaiting, awaiting_pages, blocking, blocking_pages
 from .receiver import AsyncReceiver, Receiver
@@ -125,6 +127,7 @@ class MemorySpine(_Client):
         self._keeper = Keeper(self)
 
     def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
+        left.settle_here()
         effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
         try:
             effect = next(effects)
@@ -147,6 +150,7 @@ class MemorySpine(_Client):
 
     def close(self) -> None:
         """Closes the connections. Calls under way in other threads end as they would have; later ones are refused."""
+        left.settle_of(self, None)
         self._transport.close()
 
     def __enter__(self: Self) -> Self:
@@ -155,6 +159,7 @@ class MemorySpine(_Client):
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        left.settle_of(self, error)
         self.close()
 
     def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> Receiver:
@@ -248,6 +253,7 @@ class AsyncMemorySpine(_Client):
 
     def _open(self, settings: Settings) -> None:
         self._transport = AsyncTransport(settings)
+        self._inboxes: weakref.WeakSet[AsyncInbox] = weakref.WeakSet()
 
     async def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
         effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
@@ -272,6 +278,11 @@ class AsyncMemorySpine(_Client):
 
     async def close(self) -> None:
         """Closes the connections. Calls under way in other tasks end as they would have; later ones are refused."""
+        await self._close(None)
+
+    async def _close(self, error: Optional[BaseException]) -> None:
+        for inbox in list(self._inboxes):
+            await inbox._leave(error)
         await self._transport.close()
 
     async def __aenter__(self: Self) -> Self:
@@ -280,7 +291,7 @@ class AsyncMemorySpine(_Client):
     async def __aexit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        await self.close()
+        await self._close(error)
 
     def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> AsyncReceiver:
         """An agent as a receiver of handoffs: `receive`, `inbox`, `run`. Asks the server nothing yet.

@@ -5,11 +5,12 @@
 
 WHEN A LOOP SETTLES. A handoff was handled when the loop comes back for the next one: it is acked then, or completed
 where the body took a work lease. A loop that is left early is another matter, because Python does not tell an iterator
-why: an exception and a `break` look the same to it, and neither can be seen from inside (in Python 3.9 to 3.13). So
+why: an exception and a `break` look the same to it. So
 
     for handoff in agent.inbox():           nacks the handoff in hand, whatever the loop was left by: it comes again.
-        …                                   The reason says where the loop was left. A body that wants to `break` after
-                                            it has done its work acks first.
+        …                                   The reason is the exception, where that ends the program, the thread or the
+                                            task; else the line where the loop was left (see left.py). A body that wants
+                                            to `break` after it has done its work settles first.
 
     for handoff in agent.inbox():           is told: an exception nacks the handoff, with the exception as the reason.
         with handoff:
@@ -29,13 +30,13 @@ What the client stores between taking a handoff and settling it belongs to the h
 
 from __future__ import annotations
 
-import os
+import functools
 import sys
 from collections.abc import AsyncIterator, Iterator
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Optional, TypeVar
 
-from . import work
+from . import left, work
 from .crew import GIVE_BACK_S
 from .loop import Loop
 from .received import AsyncReceivedHandoff, ReceivedHandoff
@@ -45,17 +46,6 @@ if TYPE_CHECKING:
 
 SyncInbox = TypeVar("SyncInbox", bound="Inbox")
 OtherInbox = TypeVar("OtherInbox", bound="AsyncInbox")
-
-_LEFT = "the receiver left its loop{} without settling this (an exception, or a break)"
-
-
-def _left_at(depth: int) -> str:
-    """Says where a loop was left: the line that the frame at that depth is in, without its folder."""
-    try:
-        frame = sys._getframe(depth + 1)
-    except ValueError:
-        return _LEFT.format("")
-    return _LEFT.format(f" at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}")
 
 
 class Inbox:
@@ -69,7 +59,7 @@ class Inbox:
         self._work: Optional[work.Work] = None
 
     def __iter__(self) -> Iterator[ReceivedHandoff]:
-        self._drop(_LEFT.format(""))
+        self._drop(left.unknown())
         handoff: Optional[ReceivedHandoff] = None
         while True:
             if handoff is None:
@@ -87,7 +77,7 @@ class Inbox:
                     yield handoff
             except GeneratorExit:
                 if not self._is_entered:
-                    self._drop(_left_at(1))
+                    self._leave(sys._getframe(1))
                 raise
             except BaseException as error:
                 self._fail_with(error)
@@ -118,18 +108,36 @@ class Inbox:
             self._client._run(following._give_back(), GIVE_BACK_S)
             self._loop.ended(following)
 
+    def _leave(self, frame: FrameType) -> None:
+        """The loop in that frame was left, nobody knows why, yet."""
+        handoff = self._let_go()
+        if handoff is not None:
+            left.note(left.Left(self._client, frame, functools.partial(self._settle_left, handoff)))
+
+    def _settle_left(self, handoff: ReceivedHandoff, error: Optional[BaseException], reason: str) -> None:
+        if error is None:
+            self._give_back(handoff, reason)
+        else:
+            self._fail(handoff, error)
+
+    def _give_back(self, handoff: ReceivedHandoff, reason: str) -> None:
+        self._client._run(handoff._fail(reason))
+        self._end(handoff)
+
+    def _fail(self, handoff: ReceivedHandoff, error: BaseException) -> None:
+        timeout = None if isinstance(error, Exception) else GIVE_BACK_S
+        self._client._run(handoff._fail_with(error), timeout)
+        self._end(handoff)
+
     def _drop(self, reason: str) -> None:
         handoff = self._let_go()
         if handoff is not None:
-            self._client._run(handoff._fail(reason))
-            self._end(handoff)
+            self._give_back(handoff, reason)
 
     def _fail_with(self, error: BaseException) -> None:
         handoff = self._let_go()
         if handoff is not None:
-            timeout = None if isinstance(error, Exception) else GIVE_BACK_S
-            self._client._run(handoff._fail_with(error), timeout)
-            self._end(handoff)
+            self._fail(handoff, error)
 
     def stop(self) -> None:
         """Ends the loop after the handoff in hand. Other threads and signal handlers may call it."""
@@ -162,9 +170,12 @@ class AsyncInbox:
         self._is_entered = False
         self._in_hand: Optional[AsyncReceivedHandoff] = None
         self._work: Optional[work.Work] = None
+        self._caller: Optional[left.Caller] = None
+        client._inboxes.add(self)
 
     async def __aiter__(self) -> AsyncIterator[AsyncReceivedHandoff]:
-        await self._drop(_LEFT.format(""))
+        await self._drop(left.unknown())
+        self._caller = left.Caller()
         handoff: Optional[AsyncReceivedHandoff] = None
         while True:
             if handoff is None:
@@ -182,7 +193,7 @@ class AsyncInbox:
                     yield handoff
             except GeneratorExit:
                 if not self._is_entered:
-                    await self._drop(_LEFT.format(""))
+                    await self._leave(self._caller.error())
                 raise
             except BaseException as error:
                 await self._fail_with(error)
@@ -213,18 +224,31 @@ class AsyncInbox:
             await self._client._run(following._give_back(), GIVE_BACK_S)
             self._loop.ended(following)
 
+    async def _leave(self, error: Optional[BaseException]) -> None:
+        """The loop was left, by that exception where it is known. Also called by a client that is closed."""
+        if error is not None and self._caller is not None and self._caller.is_by(error):
+            await self._fail_with(error)
+        else:
+            await self._drop(left.unknown())
+
+    async def _give_back(self, handoff: AsyncReceivedHandoff, reason: str) -> None:
+        await self._client._run(handoff._fail(reason))
+        await self._end(handoff)
+
+    async def _fail(self, handoff: AsyncReceivedHandoff, error: BaseException) -> None:
+        timeout = None if isinstance(error, Exception) else GIVE_BACK_S
+        await self._client._run(handoff._fail_with(error), timeout)
+        await self._end(handoff)
+
     async def _drop(self, reason: str) -> None:
         handoff = self._let_go()
         if handoff is not None:
-            await self._client._run(handoff._fail(reason))
-            await self._end(handoff)
+            await self._give_back(handoff, reason)
 
     async def _fail_with(self, error: BaseException) -> None:
         handoff = self._let_go()
         if handoff is not None:
-            timeout = None if isinstance(error, Exception) else GIVE_BACK_S
-            await self._client._run(handoff._fail_with(error), timeout)
-            await self._end(handoff)
+            await self._fail(handoff, error)
 
     def stop(self) -> None:
         """Ends the loop after the handoff in hand. For the event loop's own thread."""

@@ -57,18 +57,86 @@ def test_a_loop_ends_after_max(sync, other):
         sync.agent("coder").inbox(max=-1)
 
 
-def test_an_exception_that_leaves_a_loop_nacks_the_handoff_in_hand_at_once(sync, other):
+def leave(client):
+    for _ in client.agent("coder").inbox():
+        raise ZeroDivisionError("in the loop")
+
+
+def test_an_exception_that_leaves_a_loop_is_the_reason_where_it_is_being_handled(sync, other):
     (sent,) = send(sync)
-
-    def work():
-        for _ in sync.agent("coder").inbox():
-            raise ZeroDivisionError
-
     try:
-        work()
+        leave(sync)
     except ZeroDivisionError:
-        told = other.handoff(sent)  # before the exception is forgotten
-    assert (told.state, told.attempt) == ("queued", 2) and LEFT.fullmatch(told.reason)
+        told = other.handoff(sent)
+    assert (told.state, told.attempt, told.reason) == ("queued", 2, "ZeroDivisionError: in the loop")
+
+
+def test_another_exception_that_is_being_handled_is_not_the_reason(sync, other):
+    (sent,) = send(sync)
+    try:
+        raise ValueError("another")
+    except ValueError:
+        for _ in sync.agent("coder").inbox():
+            break
+        told = other.handoff(sent)
+    assert told.state == "queued" and LEFT.fullmatch(told.reason)
+
+
+def test_a_loop_that_is_left_and_forgotten_gives_back_soon_and_says_where_it_was_left(sync, server, space):
+    (sent,) = send(sync)
+    with pytest.raises(ZeroDivisionError):
+        leave(sync)
+    # Of another thread, which has nothing to do with it.
+    seen = []
+    thread = threading.Thread(target=lambda: until(lambda: state(sync, sent) == "queued") or seen.append(sync.handoff(sent)))
+    thread.start()
+    thread.join(30)
+    assert "test_loops.py:" in seen[0].reason and LEFT.fullmatch(seen[0].reason)
+
+
+PLAIN = """
+import asyncio, sys, threading
+from memory_spine import AsyncMemorySpine, MemorySpine
+url, space, how = sys.argv[1:]
+
+def loop(spine):
+    for work in spine.agent("coder").inbox():
+        raise ValueError("no such file")
+
+async def main():
+    async with AsyncMemorySpine(url, space=space) as spine:
+        async for work in spine.agent("coder").inbox():
+            raise ValueError("no such file")
+
+async def in_task():
+    task = asyncio.create_task(main())
+    await asyncio.wait([task])
+
+if how == "async":
+    asyncio.run(main())
+elif how == "task":
+    asyncio.run(in_task())
+elif how == "thread":
+    threading.Thread(target=loop, args=(MemorySpine(url, space=space),)).start()
+else:
+    with MemorySpine(url, space=space) as spine:
+        loop(spine)
+"""
+
+
+@pytest.mark.parametrize("how", ["program", "thread", "async", "task"])
+def test_an_exception_that_ends_a_program_a_thread_or_a_task_is_the_reason(sync, server, space, how):
+    (sent,) = send(sync)
+    run = subprocess.run(
+        [sys.executable, "-B", "-c", PLAIN, server.url, space, how],
+        env={**os.environ, "PYTHONPATH": str(SDK)},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert "ValueError: no such file" in run.stderr, "it is told as it always is"
+    told = sync.handoff(sent)
+    assert (told.state, told.attempt, told.reason) == ("queued", 2, "ValueError: no such file")
 
 
 def test_a_loop_that_was_left_can_be_begun_again_from_the_same_inbox(sync, other):
@@ -316,7 +384,7 @@ def test_ctrl_c_gives_the_handoff_back_and_ends_the_process(sync, server, space)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
     told = sync.handoff(sent)
-    assert (told.state, told.attempt) == ("queued", 2) and LEFT.fullmatch(told.reason)
+    assert (told.state, told.attempt, told.reason) == ("queued", 2, "KeyboardInterrupt")
 
 
 def test_a_process_that_is_killed_in_mid_work_loses_its_lease_and_the_work_comes_back(sync, server, space):
