@@ -84,6 +84,8 @@ def publish(
     priority: Optional[int],
     ack_timeout_s: Optional[float],
     max_attempts: Optional[int],
+    not_before: Optional[Time],
+    queue_timeout_s: Optional[float],
     idempotency_key: Optional[str],
 ) -> Steps[list[Delivery]]:
     body = _given(
@@ -93,6 +95,8 @@ def publish(
         priority=priority,
         ack_timeout_s=ack_timeout_s,
         max_attempts=max_attempts,
+        not_before=None if not_before is None else format_time(not_before),
+        queue_timeout_s=queue_timeout_s,
     )
     response = yield post_once(_path("channels", channel, "/publish"), body, idempotency_key)
     return response.read(_published)

@@ -200,6 +200,8 @@ class MemorySpine(_Client):
     deliver_handoff = blocking(deliveries.deliver_handoff)
     handoff = blocking(deliveries.handoff)
     handoffs = blocking_pages(deliveries.handoffs)
+    cancel = blocking(deliveries.cancel)
+    move = blocking(deliveries.move)
 
     park_envelope = blocking(deliveries.park_envelope)
     parked = blocking_pages(deliveries.parked)
@@ -331,6 +333,8 @@ class AsyncMemorySpine(_Client):
     deliver_handoff = awaiting(deliveries.deliver_handoff)
     handoff = awaiting(deliveries.handoff)
     handoffs = awaiting_pages(deliveries.handoffs)
+    cancel = awaiting(deliveries.cancel)
+    move = awaiting(deliveries.move)
 
     park_envelope = awaiting(deliveries.park_envelope)
     parked = awaiting_pages(deliveries.parked)

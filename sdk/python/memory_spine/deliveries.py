@@ -214,6 +214,28 @@ def handoffs(
     return Listing(get("/v1/handoffs", tuple(query.pairs)), "handoffs", Delivery.from_wire)
 
 
+def _of_queued(id: HandoffId, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+    """Safe to send again: where it was carried out and its answer lost, it is refused, because the handoff is not there
+    any more. Then what became of it is read."""
+    try:
+        response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=True)
+        return response.read(Delivery.from_wire)
+    except errors.HandoffConflict as error:
+        if not error.repeated:
+            raise
+        return (yield from handoff(id))
+
+
+def cancel(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
+    """Takes a handoff that nobody has taken yet out of its queue, for good; it stays visible, as discarded."""
+    return (yield from _of_queued(handoff, "cancel", _given(why=why, by=by)))
+
+
+def move(handoff: HandoffId, to: str, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
+    """Gives a handoff that nobody has taken yet to another agent."""
+    return (yield from _of_queued(handoff, "move", _given(to=to, why=why, by=by)))
+
+
 # --- Receiving -----------------------------------------------------------------------------------
 
 

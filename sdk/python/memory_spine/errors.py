@@ -167,7 +167,8 @@ class CircuitOpenError(HandoffError):
 
 
 class HandoffConflict(HandoffError, Conflict):
-    """The handoff is in a state that does not allow this: not parked, settled already, sent to that agent already."""
+    """The handoff is in a state that does not allow this: not parked, not queued, settled already, sent to that agent
+    already."""
 
 
 class HandoffParkedError(HandoffConflict):
@@ -216,6 +217,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "budget_too_small": BudgetTooSmall,
     "circuit_open": CircuitOpenError,
     "constraint_conflict": ConstraintConflict,
+    "constraint_locked": ConstraintConflict,
     "credentials_found": CredentialsFound,
     "handoff_parked": HandoffParkedError,
     "hop_limit": HopLimit,
@@ -223,6 +225,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "loop": RoutingLoop,
     "no_route": NoRoute,
     "not_parked": HandoffConflict,
+    "not_queued": HandoffConflict,
     "stale_lease": StaleLeaseError,
 }
 
