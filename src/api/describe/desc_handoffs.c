@@ -122,6 +122,8 @@ static const struct field result_fields[] = {
 		  .schema = "'type':'array'", .raw_unset = "[]"),
 	FIELD_INT("input_tokens", struct result_row, input_tokens, 0, NO_MAX, "What the receiver's model counted.",
 		  NULLABLE, MAYBE, .unset = -1),
+	FIELD_HANDOFF_ID("handed_on", struct result_row, then, "The handoff that was handed on with it, as then.",
+			 MAYBE),
 	FIELDS_END,
 };
 const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
