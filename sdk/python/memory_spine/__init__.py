@@ -7,12 +7,14 @@
         for found in spine.search("how does the gateway limit requests?"):
             print(found.id, found.score, found.content)
 
-        handoff = spine.agent_handoff("code-generator", f"Implement the retry logic, based on {memory.id}.")
-        ack = spine.deliver_handoff(handoff, timeout=15)
+        spine.send(spine.pack("coder", f"Implement the retry logic, based on {memory.id}."))
 
-    with MemorySpine() as spine:                                        # the receiving agent
-        for handoff in spine.agent("code-generator").inbox():
-            print(handoff.prompt)
+    def code(work):                                                     # the receiving agent
+        print(work.prompt)
+        work.hand_on("reviewer", "Review the patch.", result="…")
+
+    with MemorySpine() as spine:
+        spine.agent("coder").run(code)
 
 `AsyncMemorySpine` has the same calls, to be awaited. Errors are `SpineError`s (see memory_spine.errors).
 """
