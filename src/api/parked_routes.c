@@ -1,4 +1,4 @@
-/* Parking an envelope, and what a person does with what is parked; and the breaker, which a person may close. */
+/* Parking an envelope, and what a person does with what is parked or queued; and the breaker, which a person may close. */
 #include "api/describe/descriptions.h"
 #include "api/http/routes.h"
 #include "engine/delivery/reset.h"
@@ -9,6 +9,8 @@ const struct route parked_routes[] = {
 	{HTTP_POST, "/v1/parked/{}/redrive", &decide_redrive_kind, &describe_redrive, NULL, NULL},
 	{HTTP_POST, "/v1/parked/{}/reroute", &decide_reroute_kind, &describe_reroute, NULL, NULL},
 	{HTTP_POST, "/v1/parked/{}/discard", &decide_discard_kind, &describe_discard, NULL, NULL},
+	{HTTP_POST, "/v1/handoffs/{}/cancel", &decide_cancel_kind, &describe_cancel, NULL, NULL},
+	{HTTP_POST, "/v1/handoffs/{}/move", &decide_move_kind, &describe_move, NULL, NULL},
 	{HTTP_POST, "/v1/parked/{}/shrink", &shrink_kind, &describe_shrink, NULL, NULL},
 	{HTTP_POST, "/v1/agents/{}/reset", &reset_kind, &describe_reset_breaker, NULL, NULL},
 	{0},

@@ -46,6 +46,7 @@
 	X(STALE_LEASE, "stale_lease", 409, false) \
 	X(HANDOFF_PARKED, "handoff_parked", 409, false) \
 	X(NOT_PARKED, "not_parked", 409, false) \
+	X(NOT_QUEUED, "not_queued", 409, false) \
 	X(ALREADY_SETTLED, "already_settled", 409, false) \
 	X(ALREADY_SENT, "already_sent", 409, false) \
 	X(LOOP, "loop", 409, false) \

@@ -55,7 +55,7 @@ struct waiting *waiting_new(struct engine *e, struct store_conn *c, uint64_t see
 
 	w->engine = e;
 	w->random = seed | 1;
-	if (store_handoff_next_due(c, &w->next_due_ms) != STORE_OK)
+	if (delivery_next_due(c, &w->next_due_ms) != STORE_OK)
 		w->next_due_ms = 1;	/* not known: the first transaction will see */
 	for (int i = 0; i < BUCKETS; i++)
 		list_init(&w->buckets[i]);
@@ -167,13 +167,30 @@ static void note_queued(struct waiting *w, int64_t agent)
 	w->queued[w->queued_count++] = agent;
 }
 
+static void note_due(struct waiting *w, int64_t due_ms)
+{
+	if (due_ms && (w->next_due_ms == 0 || due_ms < w->next_due_ms))
+		w->next_due_ms = due_ms;
+}
+
+/* A breaker lets something through, or will: those who wait for its agent look again. */
+static void on_ready(void *ctx, int64_t agent, int64_t at_ms)
+{
+	struct waiting *w = ctx;
+
+	note_due(w, at_ms);
+	if (at_ms <= w->now_ms) {
+		touch(w, WAIT_AGENT, agent);
+		note_queued(w, agent);
+	}
+}
+
 static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct waiting *w = ctx;
 
 	keep_tallies(w, h, before);
-	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
-		w->next_due_ms = h->due_ms;
+	note_due(w, h->due_ms);
 	for (struct listener *l = w->engine->listeners; l; l = l->next)
 		if (l->changed)
 			l->changed(l->ctx, h);
@@ -192,7 +209,9 @@ struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct are
 {
 	return (struct delivery){
 		.conn = c, .arena = arena, .space = space, .now_ms = now_ms, .random = &w->random,
-		.changed = on_changed, .ctx = w,
+		.queue_timeout_ms = w->engine->config.queue_timeout_ms,
+		.breaker_open_ms = w->engine->config.breaker_open_ms, .changed = on_changed, .ready = on_ready,
+		.ctx = w,
 	};
 }
 

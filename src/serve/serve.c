@@ -239,6 +239,7 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 	const struct serve_config *c = s->config;
 	struct engine_config config = {
 		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
+		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
 		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
 		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s), .now_ms = now_ms,
 	};

@@ -103,7 +103,7 @@ struct receipt_row {
 /* A handoff's states. What may follow what is core/delivery/handoff_state.h's. The first four are open: something is
  * still to happen. */
 enum handoff_state {
-	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
+	HANDOFF_QUEUED,		/* may be taken; due: when it does not wait for this agent any more */
 	HANDOFF_DELAYED,	/* queued for later; due: when it may be taken */
 	HANDOFF_LEASED,		/* given to a receiver; due: when its lease ends */
 	HANDOFF_WORKING,	/* acked, with a work lease; due: when that ends */
@@ -148,6 +148,17 @@ struct handoff_row {
 	bool is_exhausted;		/* its attempts are used up, and the breaker has counted it */
 	bool is_told;			/* the sender knows that it was parked */
 	bool is_retried;		/* with expires_at_ms: attempts and fallbacks follow while the sender waits */
+
+	/* Of the queue. */
+	uint64_t place;			/* within its priority, the lower first; its number, unless it went behind */
+	int64_t not_before_ms;		/* nobody gets it before; 0: at once */
+	int64_t queue_timeout_ms;	/* how long nobody may take it until it is parked; 0: the server's */
+	int64_t queue_until_ms;		/* when that is over; 0: it was queued before schema 6 */
+	bool passes;			/* an open breaker does not hold it */
+	bool is_outage;			/* it is parked, and comes back when its agent's breaker closes */
+	bool is_redriven;		/* it came back so, once */
+	bool is_touched;		/* a person has decided about it: nothing comes back by itself any more */
+	int64_t held_until_ms;		/* not kept: see delivery_look; 0: it is not held */
 	struct str receiver;		/* who holds or held the lease: an instance's name; p == NULL: not told */
 	struct str fallbacks;		/* a JSON array of names, those not tried yet; p == NULL: none */
 	struct str reason;		/* of the last failure; p == NULL: none */
@@ -194,6 +205,19 @@ struct target_row {
 	int64_t failures;		/* handoffs in a row that used up their attempts */
 	int64_t open_until_ms;		/* the breaker; 0: closed */
 	uint64_t probe;			/* the one handoff that a half-open breaker let through; 0: none */
+	int64_t failing_since_ms;	/* when the first of the failures in a row was; 0: there is none */
+	bool has_opened;		/* the breaker has, since then */
+	int64_t redrive_from_ms;	/* what was parked from then to then is being redriven; 0: nothing is */
+	int64_t redrive_to_ms;
+	int64_t due_ms;			/* when something happens to it by itself; 0: never */
+};
+
+/* An agent whose time has come. */
+struct target_due {
+	int64_t agent;			/* its id */
+	int64_t space;
+	struct str name;
+	struct target_row target;
 };
 
 struct target_counts {

@@ -180,11 +180,15 @@ enum store_status store_target_put(struct store_conn *c, int64_t agent, const st
 /* When the last of the leases and work leases ends that are out of the agent's handoffs; 0: none is. Where there are
  * very many it is the last of some of them. */
 enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms);
+/* Of all spaces: the agent that was due first, at the latest now. */
+enum store_status store_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret);
+/* When store_target_due has something next; 0: never. */
+enum store_status store_target_next_due(struct store_conn *c, int64_t *ret_ms);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */
 
-/* Sets the number: one more than the highest of the space. STORE_EXISTS where the envelope was handed to the target
+/* Sets the number: one more than the highest of the space, and the place where it is 0. STORE_EXISTS where the envelope was handed to the target
  * before. */
 enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
 /* Writes all that may change. */
@@ -198,14 +202,16 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
  * many steps as the envelope has handoffs. */
 enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
 					 uint64_t but, uint64_t *ret_num);
-/* Of those queued for the agent: the highest priority, of these the lowest number. */
-enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
-/* The number of the first in the agent's queue, where that is due later than its ack timeout from now; STORE_NOT_FOUND
- * otherwise. Here and in the next one, those whose sender's patience alone decides when they are due do not count. */
-enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num);
-/* The next one in the queue that h is in. */
-enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				       struct handoff_row *ret);
+/* Of those queued for the agent, or of these only those that pass: the highest priority, of these the lowest place, of
+ * these the lowest number. */
+enum store_status store_handoff_next(struct store_conn *c, int64_t agent, bool passing, struct arena *arena,
+				     struct handoff_row *ret);
+/* The highest number of the space; 0: there is none. */
+enum store_status store_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret_num);
+/* What an outage has parked (is_outage) of the agent from one time to another, both included: in the order of that
+ * time, of these of their numbers, at most max. */
+enum store_status store_handoffs_outage(struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max,
+					struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
 				      struct arena *arena, struct handoff_row *ret, size_t *ret_count);

@@ -107,6 +107,10 @@
 	  (struct store_conn *c, int64_t agent, const struct target_row *target), (c, agent, target)) \
 	X(READ, enum store_status, target_busy_until, \
 	  (struct store_conn *c, int64_t agent, int64_t *ret_ms), (c, agent, ret_ms)) \
+	X(READ, enum store_status, target_due, \
+	  (struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret), (c, now_ms, \
+	  arena, ret)) \
+	X(READ, enum store_status, target_next_due, (struct store_conn *c, int64_t *ret_ms), (c, ret_ms)) \
 	X(READ, enum store_status, target_counts, \
 	  (struct store_conn *c, int64_t agent, struct target_counts *ret), (c, agent, ret)) \
 	X(WRITE, enum store_status, handoff_insert, (struct store_conn *c, struct handoff_row *h), (c, h)) \
@@ -121,14 +125,14 @@
 	  (struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent, uint64_t but, \
 	  uint64_t *ret_num), (c, space, envelope, agent, but, ret_num)) \
 	X(READ, enum store_status, handoff_next, \
-	  (struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret), (c, agent, \
-	  arena, ret)) \
-	X(READ, enum store_status, handoff_put_off, \
-	  (struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num), (c, agent, now_ms, \
-	  ret_num)) \
-	X(READ, enum store_status, handoff_behind, \
-	  (struct store_conn *c, const struct handoff_row *h, struct arena *arena, struct handoff_row *ret), \
-	  (c, h, arena, ret)) \
+	  (struct store_conn *c, int64_t agent, bool passing, struct arena *arena, struct handoff_row *ret), \
+	  (c, agent, passing, arena, ret)) \
+	X(READ, enum store_status, handoff_last, \
+	  (struct store_conn *c, int64_t space, uint64_t *ret_num), (c, space, ret_num)) \
+	X(READ, enum store_status, handoffs_outage, \
+	  (struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, from_ms, to_ms, max, \
+	  arena, ret, ret_count)) \
 	X(READ, enum store_status, handoffs_held, \
 	  (struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena, \
 	  struct handoff_row *ret, size_t *ret_count), (c, agent, receiver, max, arena, ret, ret_count)) \

@@ -14,7 +14,8 @@ static const struct op_kind *kind_of(const struct step *s)
 	static const struct op_kind *const kinds[STEP_KINDS] = {
 		[STEP_SEND] = &send_kind, [STEP_PUBLISH] = &publish_kind, [STEP_TAKE] = &receive_kind,
 		[STEP_SETTLE] = &settle_kind, [STEP_PARK] = &decide_park_kind, [STEP_REDRIVE] = &decide_redrive_kind,
-		[STEP_DISCARD] = &decide_discard_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
+		[STEP_DISCARD] = &decide_discard_kind,
+		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
 		[STEP_RESET] = &reset_kind, [STEP_JOIN] = &join_kind, [STEP_GET] = &handoff_get_kind,
 	};
 
@@ -44,7 +45,7 @@ static void fill_decision(struct request *q)
 
 	d->num = q->step.kind == STEP_PARK ? q->step.envelope : q->step.num;
 	d->why = q->step.text;
-	if (q->step.kind == STEP_REDRIVE)
+	if (q->step.kind == STEP_REDRIVE || q->step.kind == STEP_MOVE)
 		d->to = q->step.agent;
 	if (q->step.kind == STEP_SHRINK)
 		q->u.shrink.max_tokens = SHRUNK_TOKENS;
@@ -206,6 +207,8 @@ static void read_output(struct request *q)
 		break;
 	case STEP_REDRIVE:
 	case STEP_DISCARD:
+	case STEP_CANCEL:
+	case STEP_MOVE:
 		s->row = q->u.decide.row;
 		break;
 	default:

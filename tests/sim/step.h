@@ -18,6 +18,8 @@ enum step_kind {
 	STEP_PARK,
 	STEP_REDRIVE,			/* to: to another agent */
 	STEP_DISCARD,
+	STEP_CANCEL,
+	STEP_MOVE,
 	STEP_SHRINK,
 	STEP_PACK,			/* a child of an envelope that may have none: its handoffs are parked */
 	STEP_RESET,
@@ -40,7 +42,7 @@ struct step {
 	bool has_result;		/* SETTLE: complete with something to remember */
 	uint64_t num;			/* of the handoff in question */
 	uint64_t envelope;		/* PARK, JOIN; PACK: the parent */
-	struct str agent;		/* TAKE, RESET: the agent; REDRIVE: to whom; PARK, SHRINK: set by the step */
+	struct str agent;		/* TAKE, RESET: the agent; REDRIVE, MOVE: to whom; PARK, SHRINK: set by the step */
 	struct str text;		/* PARK: the reason; REDRIVE, DISCARD: why; TAKE: the receiver */
 	int64_t lease_ms;		/* TAKE */
 	int64_t max_take;
@@ -84,6 +86,7 @@ struct cast_agent {
 	struct str name;
 	int64_t ack_timeout_ms;
 	int64_t max_attempts;
+	int64_t queue_timeout_ms;
 	const struct json *fallbacks;
 };
 

@@ -137,6 +137,27 @@ const struct description describe_discard = {
 	REFUSES(OUT_OF_PARKED), DECIDES,
 };
 
+const struct description describe_cancel = {
+	.id = "cancel", .tag = "delivery", .scope = SCOPE_WRITE,
+	.summary = "Take back what is queued: nobody gets it any more",
+	.says = "Only what nobody has taken: queued, deferred or held. It ends as discarded.",
+	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},
+	.body = {&shape_decision},
+	ANSWERS(ANSWER(200, "The handoff, discarded.", &shape_handoff)),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_NOT_QUEUED), DECIDES,
+};
+
+const struct description describe_move = {
+	.id = "move", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.summary = "Give what is queued to another agent, without parking it",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(FIELD_INCLUDE_SAME(struct decide, &shape_decision),
+		       FIELD_AGENT("to", struct decide, to, "Who gets the work instead.",
+				   .required = "it is the agent that gets the work instead"))},
+	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_NOT_QUEUED, P_ALREADY_SENT), DECIDES,
+};
+
 const struct description describe_reset_breaker = {
 	.id = "resetBreaker", .tag = "delivery", .scope = SCOPE_ADMIN,
 	.summary = "Close the circuit breaker of an agent",

@@ -44,6 +44,8 @@ extern const struct description describe_redrive;
 extern const struct description describe_reroute;
 extern const struct description describe_shrink;
 extern const struct description describe_discard;
+extern const struct description describe_cancel;
+extern const struct description describe_move;
 extern const struct description describe_receive;
 extern const struct description describe_stream_handoffs;
 extern const struct description describe_reset_breaker;

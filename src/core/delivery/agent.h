@@ -17,6 +17,7 @@ struct agent {
 	enum envelope_fetch fetch_hint;
 	int64_t ack_timeout_ms;		/* 0: the default */
 	int64_t max_attempts;		/* 0: the default */
+	int64_t queue_timeout_ms;	/* 0: the server's */
 	const struct json *fallbacks;	/* an array of names; NULL: none */
 	struct str webhook;		/* where its handoffs are posted; p == NULL: it fetches them */
 	struct str webhook_secret;	/* what they are signed with; p == NULL: there is none */

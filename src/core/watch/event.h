@@ -56,7 +56,9 @@
 	X(ALERT_ACKED, 40, "alert.acked") \
 	X(ALERT_SILENCED, 41, "alert.silenced") \
 	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
-	X(ENVELOPE_REFUSED, 43, "envelope.refused")
+	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
+	X(CANCELLED, 44, "handoff.cancelled") \
+	X(MOVED, 45, "handoff.moved")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

@@ -1,6 +1,8 @@
 #include "engine/delivery/agent_get.h"
 
-static void show(struct agent_view *v, int64_t now_ms)
+#include "engine/engine.h"
+
+static void show(struct agent_view *v, int64_t now_ms, int64_t queue_timeout_ms)
 {
 	const struct agent *a = &v->agent;
 	const struct json *description = json_get(&a->settings, "description");
@@ -9,6 +11,7 @@ static void show(struct agent_view *v, int64_t now_ms)
 		v->description = description->s;
 	v->ack_timeout_ms = a->ack_timeout_ms ? a->ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
 	v->max_attempts = a->max_attempts ? a->max_attempts : DELIVERY_ATTEMPTS;
+	v->queue_timeout_ms = a->queue_timeout_ms ? a->queue_timeout_ms : queue_timeout_ms;
 	v->breaker = breaker_state(&v->target, now_ms);
 	v->reset_at_ms = v->breaker == BREAKER_OPEN ? v->target.open_until_ms : 0;
 }
@@ -23,7 +26,8 @@ enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct
 		status = store_target_get(c, view->id, &view->target);
 	if (status == STORE_OK)
 		status = store_target_counts(c, view->id, &view->counts);
-	show(view, op->now_ms);
+	show(view, op->now_ms, op->engine->config.queue_timeout_ms ? op->engine->config.queue_timeout_ms
+								  : DELIVERY_QUEUE_TIMEOUT_MS);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 

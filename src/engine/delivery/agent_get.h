@@ -16,6 +16,7 @@ struct agent_view {
 	struct str description;		/* p == NULL: none */
 	int64_t ack_timeout_ms;
 	int64_t max_attempts;
+	int64_t queue_timeout_ms;
 	enum breaker_state breaker;
 	int64_t reset_at_ms;		/* 0: the breaker is not open */
 	struct str secret;		/* told where it is set only; p == NULL: not told */

@@ -70,6 +70,22 @@ static enum problem_code write_discard(struct op *op, struct store_conn *c)
 	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &op->problem);
 }
 
+static enum problem_code write_cancel(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_cancel(&d, in->num, in->why, &in->row, &op->problem);
+}
+
+static enum problem_code write_move(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_hand_over(&d, in->num, in->to, in->why, &in->row, &op->problem);
+}
+
 const struct op_kind decide_park_kind = {
 	.name = "park", .size = sizeof(struct decide), .flags = OP_CREATES, .prepare = prepare_park, .run = write_park,
 };
@@ -78,3 +94,7 @@ const struct op_kind decide_reroute_kind = {
 	.name = "reroute", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_redrive,
 };
 const struct op_kind decide_discard_kind = {.name = "discard", .size = sizeof(struct decide), .run = write_discard};
+const struct op_kind decide_cancel_kind = {.name = "cancel", .size = sizeof(struct decide), .run = write_cancel};
+const struct op_kind decide_move_kind = {
+	.name = "move", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_move,
+};

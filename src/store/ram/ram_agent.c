@@ -27,6 +27,8 @@ static struct ram_agent *make_agent(struct ram_store *s, int64_t space, const st
 	a->row.settings = ram_text(s, row->settings);
 	a->queue.compare = ram_compare_queue;
 	a->flight.compare = ram_compare_handoffs;
+	a->passing.compare = ram_compare_queue;
+	a->outage.compare = ram_compare_changes;
 	ram_insert(s, &s->agents, a);
 	ram_insert(s, &s->agent_names, a);
 	return a;
@@ -159,6 +161,39 @@ enum store_status ram_target_busy_until(struct store_conn *c, int64_t agent, int
 		if (row->due_ms > *ret_ms)
 			*ret_ms = row->due_ms;
 	}
+	return STORE_OK;
+}
+
+/* There are a few agents. */
+const struct ram_agent *ram_first_due(const struct ram_store *s)
+{
+	const struct ram_agent *first = NULL;
+
+	for (size_t i = 0; i < s->agents.count; i++) {
+		const struct ram_agent *a = s->agents.rows[i];
+
+		if (a->target.due_ms > 0 && (first == NULL || a->target.due_ms < first->target.due_ms))
+			first = a;
+	}
+	return first;
+}
+
+enum store_status ram_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret)
+{
+	const struct ram_agent *a = ram_first_due(ram_of(c));
+
+	(void)arena;
+	if (a == NULL || a->target.due_ms > now_ms)
+		return STORE_NOT_FOUND;
+	*ret = (struct target_due){a->id, a->space, a->row.name, a->target};
+	return STORE_OK;
+}
+
+enum store_status ram_target_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	const struct ram_agent *a = ram_first_due(ram_of(c));
+
+	*ret_ms = a ? a->target.due_ms : 0;
 	return STORE_OK;
 }
 

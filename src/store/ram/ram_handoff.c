@@ -39,6 +39,10 @@ static void take_out(struct ram_store *s, struct ram_handoff *h)
 	a->counts[h->row.state]--;
 	if (place)
 		ram_index_remove(place, h);
+	if (place == &a->queue && h->row.passes)
+		ram_index_remove(&a->passing, h);
+	if (h->row.is_outage)
+		ram_index_remove(&a->outage, h);
 	if (h->row.due_ms > 0)
 		heap_remove(&s->due, h->due_pos);
 }
@@ -51,6 +55,10 @@ static void put_in(struct ram_store *s, struct ram_handoff *h)
 	a->counts[h->row.state]++;
 	if (place)
 		ram_index_add(s, place, h);
+	if (place == &a->queue && h->row.passes)
+		ram_index_add(s, &a->passing, h);
+	if (h->row.is_outage)
+		ram_index_add(s, &a->outage, h);
 	if (h->row.due_ms > 0)
 		heap_insert(&s->due, h);
 }
@@ -82,7 +90,7 @@ struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uin
 	return ram_index_find(&s->handoffs, &(struct ram_handoff){.row = {.space = space, .num = num}});
 }
 
-uint64_t ram_handoff_last(const struct ram_store *s, int64_t space)
+uint64_t ram_last_handoff(const struct ram_store *s, int64_t space)
 {
 	size_t end = ram_index_from(&s->handoffs, &(struct ram_handoff){.row = {.space = space + 1}});
 	const struct ram_handoff *h = end ? s->handoffs.rows[end - 1] : NULL;
@@ -117,6 +125,7 @@ static struct handoff_row with_own_texts(struct ram_store *s, const struct hando
 	row.fallbacks = ram_text(s, h->fallbacks);
 	row.reason = ram_text(s, h->reason);
 	row.progress = ram_text(s, h->progress);
+	row.held_until_ms = 0;
 	return row;
 }
 
@@ -127,7 +136,8 @@ enum store_status ram_handoff_insert(struct store_conn *c, struct handoff_row *h
 
 	if (handoff_of(s, h->space, h->envelope, h->target))
 		return STORE_EXISTS;
-	h->num = ram_handoff_last(s, h->space) + 1;
+	h->num = ram_last_handoff(s, h->space) + 1;
+	h->place = h->place ? h->place : h->num;
 	made = ram_new(s, sizeof(*made));
 	made->row = with_own_texts(s, h);
 	made->due_pos = HEAP_NONE;
@@ -212,45 +222,39 @@ enum store_status ram_handoff_of_agent(struct store_conn *c, int64_t space, uint
 	return STORE_NOT_FOUND;
 }
 
-enum store_status ram_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+enum store_status ram_handoff_next(struct store_conn *c, int64_t agent, bool passing, struct arena *arena,
+				   struct handoff_row *ret)
 {
 	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	const struct ram_index *queue = a ? passing ? &a->passing : &a->queue : NULL;
 
 	(void)arena;
-	return give(a && a->queue.count ? a->queue.rows[0] : NULL, ret);
+	return give(queue && queue->count ? queue->rows[0] : NULL, ret);
 }
 
-/* The first in the agent's queue, from a place on, that is not due for its sender's sake alone. */
-static const struct ram_handoff *first_patient(const struct ram_agent *a, size_t from)
+enum store_status ram_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
 {
-	for (size_t i = from; i < a->queue.count; i++) {
-		const struct ram_handoff *h = a->queue.rows[i];
-
-		if (h->row.due_ms != h->row.expires_at_ms || h->row.is_retried)
-			return h;
-	}
-	return NULL;
-}
-
-enum store_status ram_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
-{
-	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
-	const struct ram_handoff *h = a ? first_patient(a, 0) : NULL;
-
-	if (h == NULL || h->row.due_ms <= now_ms + h->row.ack_timeout_ms)
-		return STORE_NOT_FOUND;
-	*ret_num = h->row.num;
+	*ret_num = ram_last_handoff(ram_of(c), space);
 	return STORE_OK;
 }
 
-enum store_status ram_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				     struct handoff_row *ret)
+enum store_status ram_handoffs_outage(struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
-	const struct ram_agent *a = ram_agent_at(ram_of(c), h->agent);
-	struct ram_handoff from = {.row = {.space = h->space, .num = h->num + 1, .priority = h->priority}};
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	struct ram_handoff from = {.row = {.changed_at_ms = from_ms}};
+	size_t count = 0;
 
 	(void)arena;
-	return give(a ? first_patient(a, ram_index_from(&a->queue, &from)) : NULL, ret);
+	for (size_t i = a ? ram_index_from(&a->outage, &from) : 0; a && i < a->outage.count && count < max; i++) {
+		const struct ram_handoff *h = a->outage.rows[i];
+
+		if (h->row.changed_at_ms > to_ms)
+			break;
+		ret[count++] = h->row;
+	}
+	*ret_count = count;
+	return STORE_OK;
 }
 
 enum store_status ram_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,

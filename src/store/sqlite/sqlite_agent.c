@@ -135,6 +135,10 @@ enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct st
 
 /* --- Targets --- */
 
+#define TARGET_COLUMNS \
+	"t.seen_at, t.failures, t.open_until, t.probe, t.failing_since, t.has_opened, t.redrive_from, t.redrive_to, " \
+	"t.due"
+
 static void read_target(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	(void)arena;
@@ -143,12 +147,17 @@ static void read_target(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.failures = sqlite3_column_int64(s, 1),
 		.open_until_ms = sqlite3_column_int64(s, 2),
 		.probe = (uint64_t)sqlite3_column_int64(s, 3),
+		.failing_since_ms = sqlite3_column_int64(s, 4),
+		.has_opened = sqlite3_column_int(s, 5),
+		.redrive_from_ms = sqlite3_column_int64(s, 6),
+		.redrive_to_ms = sqlite3_column_int64(s, 7),
+		.due_ms = sqlite3_column_int64(s, 8),
 	};
 }
 
 enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
 {
-	static const char sql[] = "SELECT seen_at, failures, open_until, probe FROM target WHERE agent = ?1";
+	static const char sql[] = "SELECT " TARGET_COLUMNS " FROM target t WHERE t.agent = ?1";
 	uint64_t seen = sqlite_cache_seen(c);
 	struct target_row row = {0};
 	enum store_status status;
@@ -169,10 +178,12 @@ enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct 
 enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
 {
 	static const char sql[] =
-		"INSERT INTO target (agent, seen_at, failures, open_until, probe) "
-		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent) DO UPDATE "
-		"SET seen_at = excluded.seen_at, failures = excluded.failures, open_until = excluded.open_until, "
-		"probe = excluded.probe";
+		"INSERT INTO target (agent, seen_at, failures, open_until, probe, failing_since, has_opened, "
+		"redrive_from, redrive_to, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
+		"ON CONFLICT (agent) DO UPDATE SET seen_at = excluded.seen_at, failures = excluded.failures, "
+		"open_until = excluded.open_until, probe = excluded.probe, failing_since = excluded.failing_since, "
+		"has_opened = excluded.has_opened, redrive_from = excluded.redrive_from, "
+		"redrive_to = excluded.redrive_to, due = excluded.due";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, agent);
@@ -180,8 +191,42 @@ enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const s
 	sqlite3_bind_int64(s, 3, target->failures);
 	sqlite3_bind_int64(s, 4, target->open_until_ms);
 	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
+	sqlite3_bind_int64(s, 6, target->failing_since_ms);
+	sqlite3_bind_int(s, 7, target->has_opened);
+	sqlite3_bind_int64(s, 8, target->redrive_from_ms);
+	sqlite3_bind_int64(s, 9, target->redrive_to_ms);
+	sqlite3_bind_int64(s, 10, target->due_ms);
 	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
 	return sqlite_run(c, s);
+}
+
+static void read_due(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	struct target_due *due = ret;
+
+	read_target(s, arena, &due->target);
+	due->agent = sqlite3_column_int64(s, 9);
+	due->space = sqlite3_column_int64(s, 10);
+	due->name = sqlite_column_str(s, 11, arena);
+}
+
+enum store_status sqlite_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret)
+{
+	static const char sql[] =
+		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t JOIN agent a ON a.id = t.agent "
+		"WHERE t.due > 0 AND t.due <= ?1 ORDER BY t.due LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, now_ms);
+	return sqlite_read_one(c, s, read_due, arena, ret);
+}
+
+enum store_status sqlite_target_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	static const char sql[] = "SELECT min(due) FROM target WHERE due > 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	return sqlite_read_int(c, s, ret_ms);
 }
 
 static void read_counts(sqlite3_stmt *s, struct arena *arena, void *ret)
@@ -224,7 +269,9 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 {
 	static const char sql[] =
 		"SELECT a.id, a.space, a.name, q.queued, q.leased, q.working, q.parked, coalesce(t.seen_at, 0), "
-		"coalesce(t.failures, 0), coalesce(t.open_until, 0), coalesce(t.probe, 0) "
+		"coalesce(t.failures, 0), coalesce(t.open_until, 0), coalesce(t.probe, 0), "
+		"coalesce(t.failing_since, 0), coalesce(t.has_opened, 0), coalesce(t.redrive_from, 0), "
+		"coalesce(t.redrive_to, 0), coalesce(t.due, 0) "
 		"FROM (SELECT agent, sum(queued) AS queued, sum(leased) AS leased, sum(working) AS working, "
 		"sum(parked) AS parked FROM (SELECT agent, count(*) AS queued, 0 AS leased, 0 AS working, 0 AS "
 		"parked FROM handoff WHERE state = 0 GROUP BY agent UNION ALL SELECT agent, sum(state = 1), "
@@ -244,7 +291,9 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
 				   sqlite3_column_int64(s, 6)},
 			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
-				   (uint64_t)sqlite3_column_int64(s, 10)},
+				   (uint64_t)sqlite3_column_int64(s, 10), sqlite3_column_int64(s, 11),
+				   sqlite3_column_int(s, 12), sqlite3_column_int64(s, 13), sqlite3_column_int64(s, 14),
+				   sqlite3_column_int64(s, 15)},
 		};
 
 		fn(ctx, &row);

@@ -237,7 +237,34 @@ static const char step_6[] =
 	"ALTER TABLE result ADD COLUMN then_handoff INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE result ADD COLUMN then_digest BLOB;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6};
+static const char step_7[] =
+	/* Within its priority the lower place is first; what was queued before comes first, in its order. */
+	"ALTER TABLE handoff ADD COLUMN place INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE handoff ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;"
+	/* 0: queued before there was such a thing; its time begins when it is due next. */
+	"ALTER TABLE handoff ADD COLUMN queue_timeout INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE handoff ADD COLUMN queue_until INTEGER NOT NULL DEFAULT 0;"
+	/* 1: an open breaker does not hold it. */
+	"ALTER TABLE handoff ADD COLUMN passes INTEGER NOT NULL DEFAULT 0;"
+	/* 1: it is parked, and comes back when the breaker closes. */
+	"ALTER TABLE handoff ADD COLUMN outage INTEGER NOT NULL DEFAULT 0;"
+	/* 1: came back so, 2: touched by a person */
+	"ALTER TABLE handoff ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE handoff SET passes = 1 WHERE channel > 0 AND state < 4;"
+	"DROP INDEX handoff_queued;"
+	"CREATE INDEX handoff_queue ON handoff (agent, priority DESC, place) WHERE state = 0;"
+	"CREATE INDEX handoff_passing ON handoff (agent, priority DESC, place) WHERE state = 0 AND passes = 1;"
+	"CREATE INDEX handoff_outage ON handoff (agent, changed_at) WHERE outage = 1;"
+	/* When the first of the failures in a row was; whether the breaker opened since; what is being redriven. */
+	"ALTER TABLE target ADD COLUMN failing_since INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN has_opened INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN redrive_from INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN redrive_to INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN due INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE target SET due = open_until;"
+	"CREATE INDEX target_due ON target (due) WHERE due > 0;";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {
@@ -311,13 +338,13 @@ static bool run_step(sqlite3 *db, int to, struct buf *error)
 	return ok;
 }
 
-bool sqlite_schema_migrate(sqlite3 *db, struct buf *error)
+bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error)
 {
 	int version;
 
 	if (!sqlite_schema_read(db, &version, error))
 		return false;
-	while (version < SQLITE_SCHEMA_NOW) {
+	while (version < to) {
 		version++;
 		if (!run_step(db, version, error))
 			return false;

@@ -120,7 +120,7 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 {
 	struct temp_store *t = *state;
 	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
-	struct target_row r = {1, 2, 3, 4};
+	struct target_row r = {.seen_at_ms = 1, .failures = 2, .open_until_ms = 3, .probe = 4};
 
 	must(store_target_get(t->c, ann, &r));
 	assert_int_equal(r.seen_at_ms, 0);
@@ -129,7 +129,9 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 	assert_int_equal(r.probe, 0);
 	for (int64_t i = 1; i <= 2; i++) {
 		must(store_begin(t->c));
-		must(store_target_put(t->c, ann, &(struct target_row){T0 + i, 2 * i, T0 + 3 * i, 4 * (uint64_t)i}));
+		must(store_target_put(t->c, ann, &(struct target_row){.seen_at_ms = T0 + i, .failures = 2 * i,
+								      .open_until_ms = T0 + 3 * i,
+								      .probe = 4 * (uint64_t)i}));
 		must(store_commit(t->c));
 	}
 	conformance_reopen(t);

@@ -170,7 +170,9 @@ static int64_t an_agent(struct store_conn *c, uint64_t *random, int64_t space)
 static void put_target(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	struct target_row row = {some_time(random), (int64_t)random_below(random, 2),
-				 random_chance(random, 300) ? some_time(random) : 0, random_below(random, 3)};
+				 random_chance(random, 300) ? some_time(random) : 0, random_below(random, 3),
+				 some_time(random), random_chance(random, 300), some_time(random), some_time(random),
+				 random_chance(random, 500) ? some_time(random) : 0};
 	int64_t agent = an_agent(c, random, some_space(random));
 
 	buf_printf(out, "put_target %lld ", (long long)agent);
@@ -209,6 +211,14 @@ static void choose(struct store_conn *c, uint64_t *random, struct handoff_row *h
 	h->is_exhausted = random_chance(random, 500);
 	h->is_told = random_chance(random, 500);
 	h->is_retried = random_chance(random, 300);
+	h->place = random_below(random, 4);
+	h->not_before_ms = random_chance(random, 300) ? some_time(random) : 0;
+	h->queue_timeout_ms = (int64_t)random_below(random, 4);
+	h->queue_until_ms = some_time(random);
+	h->passes = random_chance(random, 300);
+	h->is_outage = random_chance(random, 400);
+	h->is_redriven = random_chance(random, 300);
+	h->is_touched = random_chance(random, 300);
 	h->receiver = some_text(random);
 	h->fallbacks = some_text(random);
 	h->reason = some_text(random);

@@ -207,13 +207,16 @@ QUESTION(targets)
 	int64_t agent = some_agent(random), busy = 77;
 	struct target_counts counts;
 	struct target_row target;
+	struct target_due row;
 
-	(void)arena;
 	show_status(out, store_target_get(c, agent, &target));
 	show_target(out, &target);
 	show_status(out, store_target_counts(c, agent, &counts));
 	show_counts(out, &counts);
 	show_status(out, store_target_busy_until(c, agent, &busy));
+	show_number(out, &busy);
+	SHOW_ONE(show_due, store_target_due(c, some_time(random), arena, &row));
+	show_status(out, store_target_next_due(c, &busy));
 	show_number(out, &busy);
 }
 
@@ -230,19 +233,17 @@ QUESTION(handoff)
 {
 	int64_t space = some_space(random), agent = some_agent(random), due = 77;
 	uint64_t envelope = some_num(random), num = 0;
-	struct handoff_row row, from;
+	struct handoff_row row;
 
 	SHOW_ONE(show_handoff, store_handoff_get(c, space, some_num(random), arena, &row));
 	SHOW_ONE(show_handoff, store_handoff_find(c, space, envelope, agent, arena, &row));
 	show_status(out, store_handoff_of_agent(c, space, envelope, agent, some_num(random) - 1, &num));
 	show_num(out, &num);
-	SHOW_ONE(show_handoff, store_handoff_next(c, agent, arena, &row));
-	num = 0;
-	show_status(out, store_handoff_put_off(c, agent, some_time(random), &num));
+	SHOW_ONE(show_handoff, store_handoff_next(c, agent, false, arena, &row));
+	SHOW_ONE(show_handoff, store_handoff_next(c, agent, true, arena, &row));
+	num = 77;
+	show_status(out, store_handoff_last(c, space, &num));
 	show_num(out, &num);
-	from = (struct handoff_row){.space = space, .num = some_num(random) - 1, .agent = agent,
-				    .priority = (int)random_below(random, 4)};
-	SHOW_ONE(show_handoff, store_handoff_behind(c, &from, arena, &row));
 	SHOW_ONE(show_handoff, store_handoff_due(c, some_time(random), arena, &row));
 	show_status(out, store_handoff_next_due(c, &due));
 	show_number(out, &due);
@@ -272,6 +273,8 @@ QUESTION(handoffs)
 		f.untold = true;
 	SHOW_LIST(show_handoff, store_handoffs(c, &f, after, some_max(random), arena, rows, &count));
 	SHOW_LIST(show_handoff, store_handoffs_held(c, agent, receiver, some_max(random), arena, rows, &count));
+	SHOW_LIST(show_handoff, store_handoffs_outage(c, agent, some_time(random), some_time(random), some_max(random),
+						      arena, rows, &count));
 }
 
 QUESTION(results)
