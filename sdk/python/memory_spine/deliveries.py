@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 from urllib.parse import quote
 
 from . import errors
@@ -134,8 +134,8 @@ def send(
     target           the older name of `to`
 
     Sending the same envelope to the same agent again never makes a second handoff: what is under way goes on as it is;
-    what was withdrawn (after an AckTimeoutError) has its next attempt; what was acked is returned as it is. Raises
-    CircuitOpenError, HandoffParkedError.
+    what was withdrawn (after an AckTimeoutError) has its next attempt; what was acked is returned as it is. Behind an
+    open breaker it is accepted and held (`held_until`), and goes on by itself. Raises HandoffParkedError.
     """
     to = _one(to, target)
     body = order(to, ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s)
@@ -214,26 +214,34 @@ def handoffs(
     return Listing(get("/v1/handoffs", tuple(query.pairs)), "handoffs", Delivery.from_wire)
 
 
-def _of_queued(id: HandoffId, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+def _of_queued(
+    id: HandoffId, verb: str, body: dict[str, Any], is_done: Callable[[Delivery], bool]
+) -> Steps[Delivery]:
     """Safe to send again: where it was carried out and its answer lost, it is refused, because the handoff is not there
-    any more. Then what became of it is read."""
+    any more. Then it is read."""
     try:
         response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=True)
         return response.read(Delivery.from_wire)
     except errors.HandoffConflict as error:
         if not error.repeated:
             raise
-        return (yield from handoff(id))
+        present = yield from handoff(id)
+        if not is_done(present):
+            raise
+        return present
 
 
 def cancel(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
-    """Takes a handoff that nobody has taken yet out of its queue, for good; it stays visible, as discarded."""
-    return (yield from _of_queued(handoff, "cancel", _given(why=why, by=by)))
+    """Takes a handoff that nobody has taken yet out of its queue, for good; it stays visible, as discarded. Raises
+    HandoffConflict where somebody has it."""
+    body = _given(why=why, by=by)
+    return (yield from _of_queued(handoff, "cancel", body, lambda present: present.state == "discarded"))
 
 
 def move(handoff: HandoffId, to: str, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
-    """Gives a handoff that nobody has taken yet to another agent."""
-    return (yield from _of_queued(handoff, "move", _given(to=to, why=why, by=by)))
+    """Gives a handoff that nobody has taken yet to another agent. Raises HandoffConflict where somebody has it."""
+    body = _given(to=to, why=why, by=by)
+    return (yield from _of_queued(handoff, "move", body, lambda present: present.to_agent == to))
 
 
 # --- Receiving -----------------------------------------------------------------------------------

@@ -157,7 +157,8 @@ class AckTimeoutError(HandoffError, TimeoutError):
 
 
 class CircuitOpenError(HandoffError):
-    """Handoffs to this agent failed again and again, so that it gets none until `reset_at`. Nothing was sent."""
+    """Handoffs to this agent failed again and again, so that it gets none until `reset_at`. Only who waits for an ack is
+    told, and nothing was sent; what `send` sends is held, and goes on by itself."""
 
     def __init__(self, detail: str, **more: Any) -> None:
         super().__init__(detail, **more)

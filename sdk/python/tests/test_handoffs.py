@@ -111,15 +111,17 @@ def test_the_listing_runs_on_a_server_that_knows_nothing(start_server, run_as_it
 def test_the_first_handoff_of_the_readme_runs_as_it_stands(start_server, run_as_it_stands):
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A first handoff in ten lines")[2]
     program = "".join(re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL))
-    names, out = run_as_it_stands(program, start_server())
-    envelope, spine = names["envelope"], names["spine"]
+    server = start_server()
+    names, out = run_as_it_stands(program, server)
+    envelope = names["envelope"]
     assert envelope.memory_refs == [names["fact"].id]
     assert envelope.from_agent == "analyst"
     assert names["fact"].content in out
     assert out.startswith(f"{envelope.token_count} ['{names['fact'].id}']\n# Handoff to coder")
-    coded, reviewed = spine.handoffs()
-    assert (coded.state, reviewed.state, reviewed.from_agent) == ("completed", "completed", "coder")
-    assert spine.handoff(reviewed).result == "approved: Payments must survive a flaky gateway."
+    with MemorySpine(server.url) as spine:
+        coded, reviewed = spine.handoffs()
+        assert (coded.state, reviewed.state, reviewed.from_agent) == ("completed", "completed", "coder")
+        assert spine.handoff(reviewed).result == "approved: Payments must survive a flaky gateway."
 
 
 # --- One handoff ---------------------------------------------------------------------------------

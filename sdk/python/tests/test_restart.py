@@ -139,6 +139,15 @@ def test_decisions_about_what_is_parked_outlive_a_restart(restarting, connect):
     assert spine.discard(sent, "enough").state == "discarded"
 
 
+def test_what_a_person_does_with_the_queue_outlives_a_restart(restarting, connect):
+    spine = connect(restarting.url)
+    sent = spine.send(spine.pack("ill", "go"))
+    restarting.again()
+    assert spine.move(sent, "well").to == "well"
+    restarting.again()
+    assert spine.cancel(sent).state == "discarded"
+
+
 def test_handing_on_outlives_kills_and_every_step_is_done_once(restarting, in_thread):
     """Three agents in a row, in threads, while the server is killed again and again."""
     count = 24
