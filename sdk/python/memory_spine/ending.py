@@ -26,7 +26,7 @@ from .loop import Loop
 # Less than the 10 seconds that `docker stop` waits before it kills, the shortest of the usual times.
 GRACE_S = 8.0
 
-# For the interpreter's way out, and for the answers to what is given back.
+# How often it is looked whether the loops of other threads or tasks have ended.
 _POLL_S = 0.02
 
 _running: set[Loop] = set()
@@ -42,9 +42,11 @@ def _counted(loop: Loop) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Whether a SIGTERM would just kill the process, and this is the thread that can change that."""
+    """Whether a SIGTERM would just kill the process, and this is the thread that can change that. (Windows sends none.)"""
     return (
-        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        threading.current_thread() is threading.main_thread()
+        and hasattr(signal, "pthread_kill")
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     )
 
 

@@ -80,7 +80,10 @@ def note(left: Left) -> None:
         _left.append(left)
     timer = threading.Timer(_SOON_S, _settle, (left, None))
     timer.daemon = True
-    timer.start()
+    try:
+        timer.start()
+    except RuntimeError:
+        pass  # Python 3.12 starts none any more when the main thread has ended; then the hooks see to it
 
 
 def settle_here() -> None:

@@ -164,6 +164,8 @@ class Loop:
                 continue
             finally:
                 self._give_up(room - len(found))
+            if attempt:
+                log.warning("%s goes on: the server is back", self._agent)
             self._was_reached = True
             attempt = 0
             if found:
