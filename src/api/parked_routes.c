@@ -1,4 +1,5 @@
-/* Parking an envelope, and what a person does with what is parked or queued; and the breaker, which a person may close. */
+/* Parking an envelope, and what a person does with what is parked or queued; and the breaker, which a person may
+ * close. */
 #include "api/describe/descriptions.h"
 #include "api/http/routes.h"
 #include "engine/delivery/reset.h"

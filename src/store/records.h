@@ -153,7 +153,7 @@ struct handoff_row {
 	uint64_t place;			/* within its priority, the lower first; its number, unless it went behind */
 	int64_t not_before_ms;		/* nobody gets it before; 0: at once */
 	int64_t queue_timeout_ms;	/* how long nobody may take it until it is parked; 0: the server's */
-	int64_t queue_until_ms;		/* when that is over; 0: it was queued before schema 6 */
+	int64_t queue_until_ms;		/* when that is over; 0: queued before there was such a thing */
 	bool passes;			/* an open breaker does not hold it */
 	bool is_outage;			/* it is parked, and comes back when its agent's breaker closes */
 	bool is_redriven;		/* it came back so, once */
@@ -206,13 +206,13 @@ struct target_row {
 	int64_t open_until_ms;		/* the breaker; 0: closed */
 	uint64_t probe;			/* the one handoff that a half-open breaker let through; 0: none */
 	int64_t failing_since_ms;	/* when the first of the failures in a row was; 0: there is none */
-	bool has_opened;		/* the breaker has, since then */
+	bool has_opened;		/* since then the breaker has, or that of another agent of the space */
 	int64_t redrive_from_ms;	/* what was parked from then to then is being redriven; 0: nothing is */
 	int64_t redrive_to_ms;
 	int64_t due_ms;			/* when something happens to it by itself; 0: never */
 };
 
-/* An agent whose time has come. */
+/* An agent whose time has come, or that fails. */
 struct target_due {
 	int64_t agent;			/* its id */
 	int64_t space;

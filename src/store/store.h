@@ -184,12 +184,16 @@ enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, i
 enum store_status store_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret);
 /* When store_target_due has something next; 0: never. */
 enum store_status store_target_next_due(struct store_conn *c, int64_t *ret_ms);
+/* The agents of the space that fail, or whose breaker is not closed; in the order of their ids, at most max. Costs as
+ * many steps as agents fail in all spaces. */
+enum store_status store_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+					struct target_due *ret, size_t *ret_count);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */
 
-/* Sets the number: one more than the highest of the space, and the place where it is 0. STORE_EXISTS where the envelope was handed to the target
- * before. */
+/* Sets the number, one more than the highest of the space, and the place where that is 0. STORE_EXISTS where the
+ * envelope was handed to the target before. */
 enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
 /* Writes all that may change. */
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h);

@@ -111,6 +111,9 @@
 	  (struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret), (c, now_ms, \
 	  arena, ret)) \
 	X(READ, enum store_status, target_next_due, (struct store_conn *c, int64_t *ret_ms), (c, ret_ms)) \
+	X(READ, enum store_status, targets_failing, \
+	  (struct store_conn *c, int64_t space, size_t max, struct arena *arena, struct target_due *ret, \
+	  size_t *ret_count), (c, space, max, arena, ret, ret_count)) \
 	X(READ, enum store_status, target_counts, \
 	  (struct store_conn *c, int64_t agent, struct target_counts *ret), (c, agent, ret)) \
 	X(WRITE, enum store_status, handoff_insert, (struct store_conn *c, struct handoff_row *h), (c, h)) \

@@ -16,6 +16,10 @@ void check_promise(struct check *k, const struct step *s)
 	};
 	struct promise p = {.space = s->space, .num = s->row.num, .lease = s->row.leases};
 
+	if (s->code == P_OK && s->kind == STEP_TAKE && s->item)
+		check_promise(k, s->item);
+	if (s->code == P_OK && s->kind == STEP_SETTLE && s->next.num)
+		check_promise(k, &(struct step){.kind = STEP_SEND, .space = s->space, .row = s->next});
 	if (s->code != P_OK || s->row.num == 0)
 		return;
 	if (s->kind == STEP_SETTLE)

@@ -12,6 +12,8 @@ struct shadow {
 	bool is_live;				/* the newest token may settle */
 	const struct json *fallbacks;		/* all that were named */
 	uint32_t fallbacks_used;
+	uint64_t then;				/* what was handed on with it; 0: nothing */
+	struct delivery_order then_order;	/* by what */
 	struct list queued, held;		/* of its agent */
 	struct shadow *next_of_envelope;	/* made before this one */
 };

@@ -101,6 +101,31 @@ void model_accepted(struct check *k, int64_t agent)
 	t->due_ms = t->redrive_to_ms ? now : 0;
 }
 
+static bool is_of_space(const struct check *k, size_t agent, int64_t other)
+{
+	return ram_agent_space(k->store, (int64_t)agent) == ram_agent_space(k->store, other);
+}
+
+/* While a breaker of the space is not closed, whoever fails is in its outage. */
+static bool another_is_open(const struct check *k, int64_t agent)
+{
+	for (size_t i = 1; i <= ram_agent_count(k->store); i++)
+		if ((int64_t)i != agent && is_of_space(k, i, agent) && k->agents[i].target.open_until_ms)
+			return true;
+	return false;
+}
+
+/* A breaker has opened: whoever fails already in its space is in the same outage. */
+static void share_outage(struct check *k, int64_t agent)
+{
+	for (size_t i = 1; i <= ram_agent_count(k->store); i++) {
+		const struct target_row *t = &k->agents[i].target;
+
+		if (is_of_space(k, i, agent) && t->failures && t->failing_since_ms && !t->has_opened)
+			model_touch(k, (int64_t)i)->target.has_opened = true;
+	}
+}
+
 /* The handoff has used up its attempts with its agent; that counts once. */
 void model_exhausted(struct check *k, struct want *w)
 {
@@ -112,12 +137,14 @@ void model_exhausted(struct check *k, struct want *w)
 	t->failures++;
 	if (t->failing_since_ms == 0)
 		t->failing_since_ms = now;
+	t->has_opened |= another_is_open(k, w->row.agent);
 	if (was_open || (t->open_until_ms == 0 && t->failures < BREAKER_FAILURES))
 		return;
 	t->open_until_ms = now + BREAKER_OPEN_MS;
 	t->has_opened = true;
 	t->probe = 0;
 	t->due_ms = t->redrive_to_ms ? now : t->open_until_ms;
+	share_outage(k, w->row.agent);
 	expect_breaker_event(k, w->row.agent, EVENT_BREAKER_OPENED);
 }
 

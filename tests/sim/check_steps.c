@@ -123,10 +123,12 @@ static void be_patient(struct check *k, const struct delivery_order *o, struct s
 
 	if (was_ms == 0 || s->row.state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
 		return;
-	if (until_ms == 0)
+	if (until_ms == 0) {
 		model_end_wait(&w);
+		model_queue(&w, k->r->now_ms, k->r->now_ms);
+	}
 	w.row.expires_at_ms = until_ms;
-	if (s->row.due_ms == was_ms && s->row.state == HANDOFF_QUEUED)
+	if (s->row.state == HANDOFF_QUEUED && (s->row.due_ms == was_ms || until_ms == 0))
 		model_offer(k, &w);
 	else if (s->row.due_ms == was_ms && s->row.state == HANDOFF_LEASED)
 		w.row.due_ms = w.due_max_ms = until_ms && until_ms < s->row.changed_at_ms + s->row.lease_ms
@@ -319,12 +321,16 @@ static bool take_one(struct check *k, int64_t agent, const struct handoff_row *a
 	return true;
 }
 
+static void check_item(struct check *k);
+
 static void check_take(struct check *k)
 {
 	const struct step *step = &k->r->step;
 	int64_t agent = check_agent_id(k, step->space, step->agent);
 	size_t count = 0;
 
+	if (step->item)
+		check_item(k);
 	steps_expect_code(k, P_OK);
 	/* Nobody is there any more. */
 	if (step->is_over && step->wait_ms > 0) {
@@ -443,27 +449,39 @@ static bool is_allowed(enum handoff_verb verb, enum handoff_state state, bool *r
 	}
 }
 
-static void check_settle(struct check *k)
+/* It hands on as it is sent, for the first time or again. */
+static void hand_on(struct check *k, const struct delivery_order *o)
+{
+	k->is_many = true;
+	send_one(k, o);
+	k->is_many = false;
+}
+
+static bool is_same_then(const struct delivery_order *a, const struct delivery_order *b)
+{
+	return a->envelope == b->envelope && str_eq(a->to, b->to);
+}
+
+/* It was settled before: the same again is told the same. */
+static void settle_again(struct check *k, const struct shadow *s)
+{
+	const struct step *step = &k->r->step;
+
+	if (step->hands_on && (s->then == 0 || !is_same_then(&s->then_order, &step->then))) {
+		steps_expect_code(k, P_ALREADY_SETTLED);
+		return;
+	}
+	steps_expect_answer(k, s);
+	CHECK(k, step->next.num == s->then, "told that ho-%llu was handed on, not ho-%llu",
+	      (unsigned long long)step->next.num, (unsigned long long)s->then);
+}
+
+static void settle_now(struct check *k, struct shadow *s)
 {
 	const struct step *step = &k->r->step;
 	const struct delivery_answer *a = &step->answer;
-	struct shadow *s = check_shadow(k, step->space, step->num);
-	struct want w;
-	bool is_repeated;
+	struct want w = check_want(s, a->verb);
 
-	if (s == NULL) {
-		steps_expect_code(k, P_HANDOFF_NOT_FOUND);
-		return;
-	}
-	if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated)) {
-		steps_expect_code(k, P_STALE_LEASE);
-		return;
-	}
-	if (is_repeated) {
-		steps_expect_answer(k, s);
-		return;
-	}
-	w = check_want(s, a->verb);
 	model_seen(k, w.row.agent);
 	if (a->verb == VERB_ACK || a->verb == VERB_COMPLETE) {
 		accepted(k, &w, a);
@@ -477,6 +495,80 @@ static void check_settle(struct check *k)
 	CHECK(k, !a->has_result || ram_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
 	steps_expect_answer(k, s);
+}
+
+/* Both or neither. */
+static void settle_and_hand_on(struct check *k, struct shadow *s)
+{
+	const struct step *step = &k->r->step;
+	int64_t target = check_agent_id(k, step->space, step->then.to);
+	const struct shadow *sent = target ? check_find(k, step->space, step->then.envelope, target) : NULL;
+
+	if (sent && (sent->row.state == HANDOFF_PARKED || sent->row.state == HANDOFF_DISCARDED)) {
+		steps_expect_code(k, P_HANDOFF_PARKED);
+		return;
+	}
+	if (sent)
+		hand_on(k, &step->then);
+	settle_now(k, s);
+	if (!sent)
+		hand_on(k, &step->then);
+	sent = check_find(k, step->space, step->then.envelope, check_agent_id(k, step->space, step->then.to));
+	CHECK(k, sent && step->next.num == sent->row.num, "told that ho-%llu was handed on",
+	      (unsigned long long)step->next.num);
+	s->then = step->next.num;
+	s->then_order = step->then;
+	CHECK(k, ram_result_then(k->store, step->space, step->num) == s->then, "what was handed on is not noted");
+	k->tally->handed_on++;
+}
+
+static void check_settle(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	const struct delivery_answer *a = &step->answer;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	bool is_repeated;
+
+	if (s == NULL)
+		steps_expect_code(k, P_HANDOFF_NOT_FOUND);
+	else if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated))
+		steps_expect_code(k, P_STALE_LEASE);
+	else if (is_repeated)
+		settle_again(k, s);
+	else if (step->hands_on)
+		settle_and_hand_on(k, s);
+	else
+		settle_now(k, s);
+}
+
+/* Numbers of envelopes have gaps. */
+static bool is_envelope(const struct check *k, int64_t space, uint64_t num)
+{
+	struct envelope_row row;
+	struct arena arena;
+	enum store_status status;
+
+	arena_init(&arena);
+	status = store_envelope_get(k->store, space, num, &arena, &row);
+	arena_release(&arena);
+	return status == STORE_OK;
+}
+
+/* What a receive settles first is a step like any other. But what cannot be prepared is answered, too. */
+static void check_item(struct check *k)
+{
+	const struct record *whole = k->r;
+	struct record part = *whole;
+
+	part.step = *whole->step.item;
+	k->r = &part;
+	if (part.step.hands_on && part.step.code == P_ENVELOPE_NOT_FOUND)
+		CHECK(k, !is_envelope(k, part.step.space, part.step.then.envelope), "there is env-%llu",
+		      (unsigned long long)part.step.then.envelope);
+	else
+		check_settle(k);
+	k->r = whole;
+	k->tally->items++;
 }
 
 /* --- Parked --- */

@@ -95,10 +95,13 @@ static enum problem_code record(struct request *q, enum problem_code (*run)(stru
 	told_from = h->told_count;
 	ram_mark(h->store);
 	code = run(&q->u.op, c);
-	if (problem_store_status(code) != STORE_OK)
+	if (problem_store_status(code) != STORE_OK || q->u.op.prepares_again)
 		return code;
 	request_read(q);
 	step = q->step;
+	/* What was settled was committed when it began to wait. */
+	if (q->u.op.wait.is_again)
+		step.item = NULL;
 	step.kind = kind;
 	step.code = code;
 	add_record(h, &step, events_from, told_from);

@@ -88,6 +88,8 @@ void tally_print(const struct tally *t)
 	printf("answers\n");
 	print_count("kept for a key, given again", t->replays);
 	print_count("handoffs that their sender was told of", t->notices);
+	print_count("handed on with a settling", t->handed_on);
+	print_count("settled with a receive", t->items);
 	print_count("held behind an open breaker", t->held);
 	print_count("probes of a half-open one", t->probes);
 	print_count("brought back after an outage", t->brought_back);
@@ -131,6 +133,10 @@ int tally_missing(const struct tally *t)
 			printf("never happened: %s\n", fault_names[i]);
 			missing++;
 		}
+	if (t->handed_on == 0 || t->items == 0) {
+		printf("never seen: something handed on with a settling, or settled with a receive\n");
+		missing++;
+	}
 	if (t->held == 0 || t->probes == 0 || t->brought_back == 0 || t->passed_on[0] == 0 || t->passed_on[1] == 0 ||
 	    t->queue_timeouts == 0) {
 		printf("never seen: something held, a probe, something brought back, passed on or timed out\n");

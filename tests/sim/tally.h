@@ -32,6 +32,8 @@ struct tally {
 	uint64_t faults[FAULT_KINDS];
 	uint64_t replays;			/* answers that were kept for a key */
 	uint64_t notices;			/* handoffs that a sender was told of */
+	uint64_t handed_on;			/* with a settling */
+	uint64_t items;				/* settled with a receive */
 	uint64_t held;				/* sent behind an open breaker */
 	uint64_t probes;			/* taken from a half-open one */
 	uint64_t brought_back;			/* of what an outage has parked */

@@ -178,6 +178,26 @@ static void what_nobody_takes_waits_for_a_day_and_costs_nothing(void **state)
 	must(store_commit(desk.t->c));
 }
 
+/* As a store of an older schema has it: its attempt would have ended untaken. */
+static void what_was_queued_before_there_was_a_queue_timeout_waits_from_now_on(void **state)
+{
+	struct desk desk = begin(state);
+	struct handoff_row h = send(&desk, 1, "ann");
+
+	h.queue_timeout_ms = h.queue_until_ms = 0;
+	h.place = 0;
+	h.due_ms = T0 + ACK_TIMEOUT_MS;
+	must(store_handoff_put(desk.t->c, &h));
+	pass(&desk, T0 + DAY_MS);
+	h = look(&desk, h.num);
+	assert_int_equal(h.state, HANDOFF_QUEUED);
+	assert_int_equal(h.attempt, 1);
+	assert_int_equal(h.queue_until_ms, T0 + ACK_TIMEOUT_MS + DAY_MS);
+	send(&desk, 2, "ann");
+	assert_int_equal(take(&desk, "ann", 0).num, h.num);
+	must(store_commit(desk.t->c));
+}
+
 static void a_redrive_and_a_failed_attempt_begin_the_queue_timeout_anew(void **state)
 {
 	struct desk desk = begin(state);
@@ -228,8 +248,8 @@ static void an_empty_chair_passes_the_work_on_and_the_last_one_gives_it_back(voi
 	must(store_commit(desk.t->c));
 }
 
-/* A long queue with fallbacks waits behind an agent at work: it is looked at once in the time that it would be passed on
- * after, and not passed on. */
+/* A long queue with fallbacks waits behind an agent at work: it is looked at once in the time that it would be passed
+ * on after, and not passed on. */
 static void an_agent_at_work_is_no_empty_chair(void **state)
 {
 	static const struct json names[] = {{.type = JSON_STRING, .s = {"bob", 3}}};
@@ -547,6 +567,7 @@ int main(void)
 {
 	const struct CMUnitTest delivery_time_tests[] = {
 		with_store(what_nobody_takes_waits_for_a_day_and_costs_nothing),
+		with_store(what_was_queued_before_there_was_a_queue_timeout_waits_from_now_on),
 		with_store(a_redrive_and_a_failed_attempt_begin_the_queue_timeout_anew),
 		with_store(an_empty_chair_passes_the_work_on_and_the_last_one_gives_it_back),
 		with_store(an_agent_at_work_is_no_empty_chair),

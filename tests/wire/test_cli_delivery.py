@@ -124,7 +124,9 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         sent(spine, "coder", "Go.", "--attempts", "1")
         spine.ok("nack", taken(spine)["lease"], "broken")
     began = time.monotonic()
-    result = spine("send", "--to", "coder", "Go.")
+    held = sent(spine, "coder", "Go.")
+    assert (held["state"], held["held_until"] is not None) == ("queued", True)
+    result = spine("send", "--to", "coder", "Go.", "--wait", "5s")
     assert result.code == UNREACHABLE and "circuit breaker is open" in result.err and "--reset-breaker" in result.err
     assert time.monotonic() - began < 5
     assert re.search(r"^coder .* open ", spine.ok("agents").out, re.M)
@@ -415,14 +417,12 @@ def test_a_receiver_that_finds_nothing_is_told_what_is_parked_for_it(spine):
     assert result.err == "(nothing came for tester; 1 is parked: spine parked --to tester)\n"
 
 
-def test_what_nobody_takes_is_parked_after_its_attempts_have_waited(spine):
-    sent(spine, "coder", "Go.", "--ack-timeout", "300ms", "--attempts", "2")
-    wait_until(lambda: state(spine)["state"] == "parked", "it was parked")
-    assert events(spine) == ["queued", "ack_timeout", "ack_timeout", "parked"]
-    assert "3 times 15 seconds" in " ".join(spine.ok("send", "--help").out.split())
-    unsaid = sent(spine, "tester")
+def test_what_nobody_takes_waits_for_a_day_and_uses_no_attempt(spine):
+    unsaid = sent(spine, "tester", "Go.", "--ack-timeout", "1ms", "--attempts", "1")
     created, due = (datetime.fromisoformat(unsaid[key]) for key in ("created_at", "due_at"))
-    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (3, 15)
+    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (1, 24 * 3600)
+    assert "24 hours" in " ".join(spine.ok("send", "--help").out.split())
+    assert (state(spine)["state"], events(spine)) == ("queued", ["queued"])
 
 
 def test_what_is_not_there_is_named_with_its_space(spine):

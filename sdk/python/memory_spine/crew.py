@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
-from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import work
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[[ReceivedHandoff], Any]
 OnError = Callable[[ReceivedHandoff, Exception], None]
-AsyncHandler = Callable[[AsyncReceivedHandoff], Coroutine[Any, Any, Any]]
+AsyncHandler = Callable[[AsyncReceivedHandoff], Any]
 AsyncOnError = Callable[[AsyncReceivedHandoff, Exception], None]
 
 # How long giving back may take on the way out: a server that is gone must not hold up the end of a process.
@@ -53,6 +53,8 @@ class Crew:
         self, client: MemorySpine, loop: Loop, handler: Handler, on_error: Optional[OnError], concurrency: int
     ) -> None:
         check_concurrency(concurrency)
+        if inspect.iscoroutinefunction(handler):
+            raise TypeError("the handler is asynchronous: use the run of an AsyncMemorySpine")
         self._client = client
         self._loop = loop
         self._handler = handler
@@ -233,7 +235,9 @@ class AsyncCrew:
             if await self._client._run(self._loop.begin(handoff)):
                 in_hand = work.begin(self._client, handoff.task)
                 try:
-                    result = await self._handler(handoff)
+                    result = self._handler(handoff)
+                    if inspect.isawaitable(result):
+                        result = await result
                 finally:
                     work.end(in_hand)
                 await self._client._run(self._loop.succeed(handoff, result))

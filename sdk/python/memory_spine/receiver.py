@@ -206,8 +206,8 @@ class AsyncReceiver(_Stoppable):
         grace_s: float = GRACE_S,
         max: Optional[int] = None,
     ) -> int:
-        """Awaits `handler` with each handoff as it comes, and returns how many went well. The arguments are those of
-        `Receiver.run`.
+        """Calls `handler` with each handoff as it comes, awaits what it returns, and returns how many went well. The
+        arguments are those of `Receiver.run`.
 
         With concurrency=N up to N handlers are awaited at once, each in a task of its own. A task that is cancelled
         meanwhile gives back what is in hand at once.

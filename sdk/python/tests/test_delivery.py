@@ -181,6 +181,7 @@ def test_send_does_not_wait(connect, server, space):
     assert (sent.state, sent.attempt, sent.max_attempts, sent.priority) == ("queued", 1, 5, 9)
     assert (sent.fallbacks, sent.target, sent.acked_at) == (["tester", "doc"], "coder", None)
     assert (sent.held_until, sent.not_before, sent.auto_redriven) == (None, None, False)
+    assert abs(sent.lease_s - 5 * 33) < 0.01, "then a fallback gets it, where nobody is there"
     assert spine.send(handoff).id == sent.id
     assert spine.handoff(sent).events[0].event == "handoff.queued"
 

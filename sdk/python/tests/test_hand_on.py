@@ -1,11 +1,9 @@
 """Handing on: finishing one handoff, sending the next and taking the next, in one call and one commit."""
 
-
-
 import pytest
 from receiving import in_loop, send, state, sync  # noqa: F401
 
-from memory_spine import BudgetTooSmall, ConstraintConflict, Delivery, HandoffConflict, ProtocolError
+from memory_spine import BudgetTooSmall, ConstraintConflict, Delivery, HandoffConflict, ProtocolError, idempotent
 
 
 def begin(client, **fields):
@@ -149,6 +147,13 @@ def test_a_handler_that_fails_after_it_has_handed_on_has_still_finished(sync, ot
     seen = []
     assert sync.agent("coder").run(handle, limit=1, on_error=lambda work, error: seen.append(str(error))) == 1
     assert (seen, state(other, sent)) == (["too late"], "completed")
+
+
+def test_a_handler_that_takes_place_once_may_return_what_hand_on_returned(sync, other, tmp_path):
+    (sent,) = send(other)
+    handle = idempotent(path=tmp_path / "handled.db")(lambda work: work.hand_on("tester", "Test it."))
+    assert sync.agent("coder").run(handle, limit=1) == 1
+    assert state(other, sent) == "completed" and len(list(other.handoffs(to="tester"))) == 1
 
 
 def test_several_hands_hand_on(sync, other):

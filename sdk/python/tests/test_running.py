@@ -123,6 +123,20 @@ def test_there_must_be_a_hand(sync, concurrency):
         sync.agent("coder").run(lambda work: None, concurrency=concurrency)
 
 
+def test_a_handler_of_the_wrong_kind_is_told_at_once_or_works(sync, in_loop, other):
+    async def handle(work):
+        pass
+
+    with pytest.raises(TypeError, match="AsyncMemorySpine"):
+        sync.agent("coder").run(handle)
+    (sent,) = send(sync)
+
+    async def main(spine):
+        return await spine.agent("coder").run(lambda work: "plain", limit=1)
+
+    assert in_loop(main) == 1 and other.handoff(sent).result == "plain"
+
+
 def test_stop_lets_all_hands_finish(sync, other, in_thread):
     sent = send(sync, count=4)
     receiver = sync.agent("coder")

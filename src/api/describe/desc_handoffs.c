@@ -219,7 +219,8 @@ static const struct field deliver_fields[] = {
 		      "Wait so long for the ack. A delivery that times out is withdrawn until it is delivered again.",
 		      .otherwise = "0", .docs = "how long to wait for the ack, at most 600"),
 	FIELD_SECONDS("ack_timeout_s", struct send, order.ack_timeout_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
-		      "How long a lease lasts where the receiver does not say. The agent's setting, or 15, where absent.",
+		      "How long a lease lasts where the receiver does not say. The agent's setting, or 15, where "
+		      "absent.",
 		      .usually = "the agent's, or 15",
 		      .docs = "how long a lease lasts where the receiver does not say; at most 86,400"),
 	FIELD_QUEUE_TIMEOUT(struct send, order.queue_timeout_ms, "the agent's, or the server's"),
@@ -299,9 +300,9 @@ const struct description describe_send = {
 	.says = "Delivering the same envelope to the same agent again never makes a second handoff: where it was "
 		"withdrawn it is the next attempt, while it is under way nothing changes, after the ack it returns "
 		"that ack. Behind an open circuit breaker it is accepted and held (held_until), and goes on by itself; "
-		"only where wait_s is given it is refused with circuit_open. With wait_s, attempts and fallbacks follow within it where ack_timeout_s or fallbacks are "
-		"given. With wait_s also: 504 ack_timeout, 409 handoff_parked, 503 circuit_open, 503 draining; all but "
-		"circuit_open name the handoff.",
+		"only where wait_s is given it is refused with circuit_open. With wait_s, attempts and fallbacks "
+		"follow within it where ack_timeout_s or fallbacks are given. With wait_s also: 504 ack_timeout, 409 "
+		"handoff_parked, 503 circuit_open, 503 draining; all but circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
 	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
 	.gives = give_sent,

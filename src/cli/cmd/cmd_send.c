@@ -89,12 +89,11 @@ const struct command cmd_send = {
 	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other "
 		 "form, which packs what AGENT needs to go on, as spine handoff does, and delivers it in the same "
 		 "call.\n\n"
-		 "Without --wait the server takes it from here: it tries again, falls back, and parks what nobody "
-		 "took. With --wait the call returns when the receiver has acked.\n\n"
-		 "What nobody takes is parked when every attempt has waited for its ack timeout: 3 times 15 seconds "
-		 "where nobody says otherwise. To let it wait longer, give --ack-timeout or --attempts, or set them "
-		 "for the receiver: spine agent NAME --ack-timeout 1h. A receiver that is at work, or waits for more, "
-		 "is there: what is queued for it then loses no attempt.\n\n"
+		 "Without --wait the server takes it from here: it tries again, falls back, and parks what used up "
+		 "its attempts. With --wait the call returns when the receiver has acked.\n\n"
+		 "What nobody takes waits in the queue, and uses no attempt. It is parked after its queue timeout, 24 "
+		 "hours where nobody says otherwise. Behind an open circuit breaker it is held, and goes on by "
+		 "itself; with --wait the call fails at once instead.\n\n"
 		 "Sending the same envelope to the same agent again never makes a second handoff: what is under way "
 		 "goes on, what was withdrawn gets its next attempt, and what was acked is told again.",
 	.examples = {

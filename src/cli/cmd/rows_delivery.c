@@ -139,10 +139,11 @@ const struct command cmd_parked = {
 	.summary = "Lists what is parked, and gets it out of there",
 	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID...]",
 	.max_args = IDS_MAX + 1,
-	.about = "A handoff that nobody took, that used up its attempts and fallbacks, or that was rejected is parked, "
-		 "with the reason. It stays there until somebody decides: redrive tries the same agent again, reroute "
-		 "gives it to another one, shrink packs a smaller envelope and delivers that, discard drops it for "
-		 "good. Who and why is kept.\n\n"
+	.about = "A handoff that used up its attempts and fallbacks, that was rejected, or that nobody took within its "
+		 "queue timeout is parked, with the reason. What an outage parked comes back by itself, once, when "
+		 "the agent's breaker closes. All else stays there until somebody decides: redrive tries the same "
+		 "agent again, reroute gives it to another one, shrink packs a smaller envelope and delivers that, "
+		 "discard drops it for good. Who and why is kept.\n\n"
 		 "With --json the answers to a decision are in the member handoffs, also for a single id.",
 	.examples = {
 		"spine parked",

@@ -123,7 +123,8 @@ static enum problem_code read_delivery(const struct json *settings, struct agent
 {
 	const struct json *fallbacks = json_get(settings, "fallbacks"), *timeout = json_get(settings, "ack_timeout_s");
 	const struct json *webhook = json_get(settings, "webhook"), *attempts = json_get(settings, "max_attempts");
-	const struct json *secret = json_get(settings, "webhook_secret"), *queue = json_get(settings, "queue_timeout_s");
+	const struct json *secret = json_get(settings, "webhook_secret");
+	const struct json *queue = json_get(settings, "queue_timeout_s");
 	enum problem_code code = P_OK;
 
 	if (fallbacks && fallbacks->type != JSON_NULL)

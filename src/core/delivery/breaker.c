@@ -12,6 +12,8 @@
  */
 #include "core/delivery/delivery_internal.h"
 
+enum { OUTAGE_AGENTS_MAX = 64 };	/* of a space with more that fail at once, some */
+
 enum breaker_state breaker_state(const struct target_row *target, int64_t now_ms)
 {
 	if (target->open_until_ms == 0)
@@ -185,7 +187,7 @@ enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_g
 	return code;
 }
 
-/* What was parked since the first failure comes back; together with what is still to come back from an outage before. */
+/* What was parked since the first failure comes back, with what is still to come back from an outage before. */
 static void close(struct delivery *d, struct target_row *target)
 {
 	if (target->has_opened) {
@@ -241,6 +243,38 @@ enum problem_code breaker_last_seen(struct delivery *d, int64_t agent, int64_t *
 	return code;
 }
 
+/* An outage seldom hits one agent alone: what a model does not answer, it answers to nobody. So those of the space that
+ * are failing when a breaker opens, or that fail while one is open, are in the same outage, though too few of their
+ * handoffs may fail to open a breaker of their own. */
+static enum problem_code share_outage(struct delivery *d, int64_t agent, struct target_row *target, bool opens,
+				      struct problem *problem)
+{
+	struct target_due *others;
+	enum problem_code code = P_OK;
+	enum store_status status;
+	size_t count = 0;
+
+	if (target->has_opened && !opens)
+		return P_OK;
+	others = arena_calloc(d->arena, OUTAGE_AGENTS_MAX, sizeof(*others));
+	status = store_targets_failing(d->conn, d->space, OUTAGE_AGENTS_MAX, d->arena, others, &count);
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	target->has_opened |= opens;
+	for (size_t i = 0; code == P_OK && i < count; i++) {
+		struct target_row *other = &others[i].target;
+
+		if (others[i].agent == agent)
+			continue;
+		target->has_opened |= other->open_until_ms > 0;
+		if (opens && other->failing_since_ms && !other->has_opened) {
+			other->has_opened = true;
+			code = put(d, others[i].agent, other, problem);
+		}
+	}
+	return code;
+}
+
 enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h, struct problem *problem)
 {
 	struct target_row target;
@@ -256,13 +290,14 @@ enum problem_code breaker_failed(struct delivery *d, const struct handoff_row *h
 		target.failing_since_ms = d->now_ms;
 	/* While it is open, what still fails changes nothing: senders were told when it lets one through. */
 	opens = !was_open && (target.open_until_ms || target.failures >= BREAKER_FAILURES);
+	code = share_outage(d, h->agent, &target, opens, problem);
 	if (opens) {
 		target.open_until_ms = d->now_ms + (d->breaker_open_ms ? d->breaker_open_ms : BREAKER_OPEN_MS);
-		target.has_opened = true;
 		target.probe = 0;
 		target.due_ms = due_of(&target, d->now_ms);
 	}
-	code = put(d, h->agent, &target, problem);
+	if (code == P_OK)
+		code = put(d, h->agent, &target, problem);
 	if (code == P_OK && opens)
 		announce(d, h->agent, target.open_until_ms);
 	return code == P_OK && opens ? tell(d, h->agent_name, EVENT_BREAKER_OPENED, problem) : code;

@@ -1,5 +1,5 @@
-/* Taking and settling, and what all parts of delivery do. Sending is delivery_send.c's, what fails is delivery_fail.c's,
- * what a person does with it delivery_park.c's. */
+/* Taking and settling, and what all parts of delivery do. Sending is delivery_send.c's, what fails is
+ * delivery_fail.c's, what a person does with it delivery_park.c's. */
 #include "core/delivery/delivery_internal.h"
 
 #include "codec/json_member.h"

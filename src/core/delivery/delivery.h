@@ -93,8 +93,8 @@ struct delivery_order {
 	const struct json *fallbacks;		/* an array of names; NULL: the agent's setting */
 };
 
-/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that is
- * under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
+/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that
+ * is under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
  * fallback gets it; where there is none it is held, or refused where its sender waits.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,

@@ -80,7 +80,8 @@ enum problem_code breaker_admits(struct delivery *d, int64_t agent, bool *ret, b
 				 int64_t *ret_reset_ms, struct problem *problem);
 /* The half-open breaker let this one through. */
 enum problem_code breaker_probe(struct delivery *d, int64_t agent, uint64_t num, struct problem *problem);
-/* h does not wait for its agent any more, and that says nothing of the agent: where it was the probe the next one is. */
+/* h does not wait for its agent any more, and that says nothing of the agent: where h was the probe, the next one is.
+ */
 enum problem_code breaker_leave(struct delivery *d, const struct handoff_row *h, struct problem *problem);
 /* The agent settled h; is_ack: it accepted it, so the breaker closes. */
 enum problem_code breaker_seen(struct delivery *d, const struct handoff_row *h, bool is_ack, struct problem *problem);

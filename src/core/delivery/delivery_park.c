@@ -1,5 +1,5 @@
-/* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out; and what a person does with
- * those that are queued. */
+/* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out; and what a person does
+ * with those that are queued. */
 #include "core/delivery/delivery_internal.h"
 
 enum { PARK_PAGE = 64 };

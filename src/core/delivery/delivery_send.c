@@ -69,10 +69,13 @@ static enum problem_code be_patient(struct delivery *d, const struct delivery_or
 
 	if (was_ms == 0 || h->state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
 		return P_OK;
-	if (until_ms == 0)
+	/* One that nobody waits for any more stays as long as its queue timeout says, from now on. */
+	if (until_ms == 0) {
 		delivery_end_wait(h);
+		delivery_begin_queue(d, h, d->now_ms);
+	}
 	h->expires_at_ms = until_ms;
-	if (h->due_ms == was_ms && h->state == HANDOFF_QUEUED)
+	if (h->state == HANDOFF_QUEUED && (h->due_ms == was_ms || until_ms == 0))
 		h->due_ms = delivery_offered_until(d, h);
 	else if (h->due_ms == was_ms && h->state == HANDOFF_LEASED)
 		h->due_ms = delivery_due_at(h, h->changed_at_ms + h->lease_ms);

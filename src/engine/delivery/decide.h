@@ -1,5 +1,5 @@
-/* What a person decides: an envelope is parked; what is parked is tried again, given to another agent, or discarded; what
- * is queued is cancelled, or given to another agent. */
+/* What a person decides: an envelope is parked; what is parked is tried again, given to another agent, or discarded;
+ * what is queued is cancelled, or given to another agent. */
 #ifndef SPINE_ENGINE_DECIDE_H
 #define SPINE_ENGINE_DECIDE_H
 

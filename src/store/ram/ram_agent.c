@@ -189,6 +189,23 @@ enum store_status ram_target_due(struct store_conn *c, int64_t now_ms, struct ar
 	return STORE_OK;
 }
 
+enum store_status ram_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+				      struct target_due *ret, size_t *ret_count)
+{
+	const struct ram_index *agents = &ram_of(c)->agents;
+	size_t count = 0;
+
+	(void)arena;
+	for (size_t i = 0; i < agents->count && count < max; i++) {
+		const struct ram_agent *a = agents->rows[i];
+
+		if (a->space == space && (a->target.failures > 0 || a->target.open_until_ms > 0))
+			ret[count++] = (struct target_due){a->id, a->space, a->row.name, a->target};
+	}
+	*ret_count = count;
+	return STORE_OK;
+}
+
 enum store_status ram_target_next_due(struct store_conn *c, int64_t *ret_ms)
 {
 	const struct ram_agent *a = ram_first_due(ram_of(c));

@@ -94,6 +94,11 @@ bool ram_has_result(const struct store_conn *c, int64_t space, uint64_t num)
 	return handoff(c, space, num)->has_result;
 }
 
+uint64_t ram_result_then(const struct store_conn *c, int64_t space, uint64_t num)
+{
+	return handoff(c, space, num)->result.then;
+}
+
 uint64_t ram_result_memory(const struct store_conn *c, int64_t space, uint64_t num)
 {
 	return handoff(c, space, num)->result.memory;

@@ -221,6 +221,20 @@ enum store_status sqlite_target_due(struct store_conn *c, int64_t now_ms, struct
 	return sqlite_read_one(c, s, read_due, arena, ret);
 }
 
+enum store_status sqlite_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+					 struct target_due *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t INDEXED BY target_failing "
+		"JOIN agent a ON a.id = t.agent WHERE (t.failures > 0 OR t.open_until > 0) AND a.space = ?1 "
+		"ORDER BY t.agent LIMIT ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, (int64_t)max);
+	return sqlite_read_list(c, s, read_due, arena, ret, sizeof(*ret), max, ret_count);
+}
+
 enum store_status sqlite_target_next_due(struct store_conn *c, int64_t *ret_ms)
 {
 	static const char sql[] = "SELECT min(due) FROM target WHERE due > 0";

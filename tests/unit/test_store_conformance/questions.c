@@ -207,7 +207,7 @@ QUESTION(targets)
 	int64_t agent = some_agent(random), busy = 77;
 	struct target_counts counts;
 	struct target_row target;
-	struct target_due row;
+	struct target_due row, rows[ROWS];
 
 	show_status(out, store_target_get(c, agent, &target));
 	show_target(out, &target);
@@ -215,6 +215,7 @@ QUESTION(targets)
 	show_counts(out, &counts);
 	show_status(out, store_target_busy_until(c, agent, &busy));
 	show_number(out, &busy);
+	SHOW_LIST(show_due, store_targets_failing(c, some_space(random), some_max(random), arena, rows, &count));
 	SHOW_ONE(show_due, store_target_due(c, some_time(random), arena, &row));
 	show_status(out, store_target_next_due(c, &busy));
 	show_number(out, &busy);

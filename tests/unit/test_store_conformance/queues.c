@@ -225,6 +225,29 @@ static void an_agent_is_due_when_its_row_says_so(void **state)
 	assert_true(got.has_opened && got.failing_since_ms == T0 && got.redrive_from_ms == 3 && got.redrive_to_ms == 4);
 }
 
+static void agents_that_fail_are_found_by_space(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
+	int64_t cid = agent_id(t, t->space, "cid");
+	int64_t dan = agent_id(t, t->space + 1, "dan");
+	struct target_due rows[4];
+	size_t count = 77;
+
+	must(store_begin(t->c));
+	must(store_target_put(t->c, ann, &(struct target_row){.seen_at_ms = T0}));
+	must(store_target_put(t->c, bob, &(struct target_row){.failures = 1}));
+	must(store_target_put(t->c, cid, &(struct target_row){.open_until_ms = T0}));
+	must(store_target_put(t->c, dan, &(struct target_row){.failures = 1}));
+	must(store_commit(t->c));
+	must(store_targets_failing(t->c, t->space, 4, &t->arena, rows, &count));
+	assert_int_equal(count, 2);
+	assert_int_equal(rows[0].agent, bob);
+	assert_str(rows[1].name, "cid");
+	must(store_targets_failing(t->c, t->space, 1, &t->arena, rows, &count));
+	assert_int_equal(count, 1);
+}
+
 static const struct CMUnitTest queues[] = {
 	with_engine(the_next_is_of_the_highest_priority_and_of_these_the_oldest),
 	with_engine(the_queue_is_that_of_the_agent_who_has_it_not_of_the_target),
@@ -235,6 +258,7 @@ static const struct CMUnitTest queues[] = {
 	with_engine(what_passes_is_found_behind_what_does_not),
 	with_engine(what_an_outage_parked_is_found_by_agent_and_time),
 	with_engine(an_agent_is_due_when_its_row_says_so),
+	with_engine(agents_that_fail_are_found_by_space),
 };
 
 CONFORMANCE_PART(queues);
