@@ -110,12 +110,18 @@ def test_the_listing_runs_on_a_server_that_knows_nothing(start_server, run_as_it
 
 def test_the_first_handoff_of_the_readme_runs_as_it_stands(start_server, run_as_it_stands):
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A first handoff in ten lines")[2]
-    program = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
-    names, out = run_as_it_stands(program, start_server())
-    assert names["handoff"].memory_refs == [names["fact"].id]
-    assert names["handoff"].from_agent == "analyst"
+    program = "".join(re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL))
+    server = start_server()
+    names, out = run_as_it_stands(program, server)
+    envelope = names["envelope"]
+    assert envelope.memory_refs == [names["fact"].id]
+    assert envelope.from_agent == "analyst"
     assert names["fact"].content in out
-    assert out.startswith(f"{names['handoff'].token_count} ['{names['fact'].id}']\n# Handoff to code-generator")
+    assert out.startswith(f"{envelope.token_count} ['{names['fact'].id}']\n# Handoff to coder")
+    with MemorySpine(server.url) as spine:
+        coded, reviewed = spine.handoffs()
+        assert (coded.state, reviewed.state, reviewed.from_agent) == ("completed", "completed", "coder")
+        assert spine.handoff(reviewed).result == "approved: Payments must survive a flaky gateway."
 
 
 # --- One handoff ---------------------------------------------------------------------------------
