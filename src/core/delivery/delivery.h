@@ -156,6 +156,10 @@ enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms);
 enum problem_code delivery_look(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *h,
 				struct problem *problem);
 
+/* A handoff of the space that is queued, also for later; the problem says where it is not, and cannot be "cancelled" or
+ * "moved". */
+enum problem_code delivery_get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
+				      struct problem *problem);
 /* Takes back what is queued: nobody gets it any more. why.p may be NULL. */
 enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
 				  struct problem *problem);
@@ -178,6 +182,14 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 /* kind EVENT_DISCARDED or EVENT_SHRUNK. */
 enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
 				   struct handoff_row *ret, struct problem *problem);
+
+/* Undoes what a person decided last: one that was discarded or cancelled is parked, and so is one that was redriven or
+ * rerouted and that nobody has taken since. It stays with the agent that it is with. */
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem);
+/* Only asks: *ret is the handoff as it is. */
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem);
 
 /* --- The circuit breaker of an agent --- */
 

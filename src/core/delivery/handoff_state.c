@@ -21,6 +21,7 @@ static const struct {
 	[VERB_DISCARD] = {IN(PARKED), IN(DISCARDED)},
 	[VERB_CANCEL] = {IN(QUEUED) | IN(DELAYED), IN(DISCARDED)},
 	[VERB_HAND_OVER] = {IN(QUEUED) | IN(DELAYED), IN(QUEUED) | IN(DELAYED)},
+	[VERB_RESTORE] = {IN(DISCARDED) | IN(QUEUED), IN(PARKED)},
 };
 
 static const char *const names[HANDOFF_STATES] = {
