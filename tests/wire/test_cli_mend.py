@@ -1,7 +1,6 @@
 """Mending queues by hand: what is queued is cancelled or moved, and sent for later."""
 
 import json
-import urllib.request
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -55,58 +54,50 @@ def test_a_wrong_command_line_does_nothing(offline, wrong):
 # --- Against a server ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def mending(spine):
-    with urllib.request.urlopen(spine.environment["SPINE_URL"] + "/openapi.json") as document:
-        if "/v1/handoffs/{id}/cancel" not in json.load(document)["paths"]:
-            pytest.skip("this server neither cancels nor moves")
-    return spine
-
-
-def test_what_is_queued_is_cancelled(mending):
-    sent(mending)
-    assert mending.ok("cancel", "ho-1", "--reason", "not needed").out.startswith("ho-1  discarded ")
-    assert state(mending)["state"] == "discarded" and state(mending)["events"][-1]["note"] == "not needed"
-    sent(mending)
-    taken(mending)
-    late = mending("cancel", "ho-2")
+def test_what_is_queued_is_cancelled(spine):
+    sent(spine)
+    assert spine.ok("cancel", "ho-1", "--reason", "not needed").out.startswith("ho-1  discarded ")
+    assert state(spine)["state"] == "discarded" and state(spine)["events"][-1]["note"] == "not needed"
+    sent(spine)
+    taken(spine)
+    late = spine("cancel", "ho-2")
     assert late.code == CONFLICT and "spine handoffs --state queued" in late.err
 
 
-def test_what_is_queued_is_moved(mending):
-    sent(mending, "coder")
-    mending.ok("move", "ho-1", "--to", "reviewer", "--reason", "coder is away")
-    assert taken(mending, "reviewer")["id"] == "ho-1"
+def test_what_is_queued_is_moved(spine):
+    sent(spine, "coder")
+    spine.ok("move", "ho-1", "--to", "reviewer", "--reason", "coder is away")
+    assert taken(spine, "reviewer")["id"] == "ho-1"
 
 
-def test_what_is_sent_for_later_is_not_there_yet(mending):
-    later = sent(mending, "coder", "Go.", "--not-before", "1h", "--queue-timeout", "1d")
+def test_what_is_sent_for_later_is_not_there_yet(spine):
+    later = sent(spine, "coder", "Go.", "--not-before", "1h", "--queue-timeout", "1d")
     assert later["not_before"] and later["queue_timeout_s"] == 86400
-    assert f", not before {later['not_before']}" in mending.ok("get", "ho-1").out
-    assert mending("wait", "coder", "--timeout", "0").code == OK
-    assert mending.ok("doctor", "--json").json["ok"] is True
-    now = sent(mending, "coder")
-    assert mending("wait", "coder", "--timeout", "0").code == 2 and taken(mending)["id"] == now["id"]
+    assert f", not before {later['not_before']}" in spine.ok("get", "ho-1").out
+    assert spine("wait", "coder", "--timeout", "0").code == OK
+    assert spine.ok("doctor", "--json").json["ok"] is True
+    now = sent(spine, "coder")
+    assert spine("wait", "coder", "--timeout", "0").code == 2 and taken(spine)["id"] == now["id"]
 
 
-def test_what_nobody_takes_is_parked_when_it_has_waited_for_so_long(mending):
-    sent(mending, "coder", "Go.", "--queue-timeout", "1s", "--attempts", "2")
-    wait_for(lambda: state(mending)["state"] == "parked", "it was parked")
-    assert state(mending)["attempt"] == 1
+def test_what_nobody_takes_is_parked_when_it_has_waited_for_so_long(spine):
+    sent(spine, "coder", "Go.", "--queue-timeout", "1s", "--attempts", "2")
+    wait_for(lambda: state(spine)["state"] == "parked", "it was parked")
+    assert state(spine)["attempt"] == 1
 
 
-def test_what_is_held_behind_a_breaker_is_no_work_yet(mending):
+def test_what_is_held_behind_a_breaker_is_no_work_yet(spine):
     for _ in range(3):
-        sent(mending, "coder", "Go.", "--attempts", "1")
-        mending.ok("nack", taken(mending)["lease"], "broken")
-    held = sent(mending, "coder")
-    assert f", held until {held['held_until']}" in mending.ok("parked", "show", held["id"]).out
-    assert mending("wait", "coder", "--timeout", "0").code == OK
-    process = start(mending, "wait", "coder", "--timeout", "60s")
-    mending.ok("agent", "coder", "--reset-breaker")
+        sent(spine, "coder", "Go.", "--attempts", "1")
+        spine.ok("nack", taken(spine)["lease"], "broken")
+    held = sent(spine, "coder")
+    assert f", held until {held['held_until']}" in spine.ok("parked", "show", held["id"]).out
+    assert spine("wait", "coder", "--timeout", "0").code == OK
+    process = start(spine, "wait", "coder", "--timeout", "60s")
+    spine.ok("agent", "coder", "--reset-breaker")
     assert process.wait(30) == 2 and process.stderr.read().startswith(held["id"])
 
 
-def test_an_agent_has_a_queue_timeout_that_stays(mending):
-    mending.ok("agent", "coder", "--queue-timeout", "3h")
-    assert mending.ok("agent", "coder", "--max-tokens", "4000", "--json").json["queue_timeout_s"] == 10800
+def test_an_agent_has_a_queue_timeout_that_stays(spine):
+    spine.ok("agent", "coder", "--queue-timeout", "3h")
+    assert spine.ok("agent", "coder", "--max-tokens", "4000", "--json").json["queue_timeout_s"] == 10800

@@ -1,7 +1,6 @@
 """spine parked: decisions about many at once."""
 
 import json
-import urllib.request
 
 import pytest
 
@@ -117,49 +116,41 @@ def test_a_wrong_command_line_does_nothing(offline, wrong):
 # --- Against a server ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def many(spine):
-    with urllib.request.urlopen(spine.environment["SPINE_URL"] + "/openapi.json") as document:
-        if "/v1/parked/redrive" not in json.load(document)["paths"]:
-            pytest.skip("this server has no decisions about many")
-    return spine
-
-
-def test_many_are_redriven_rerouted_and_discarded(many):
+def test_many_are_redriven_rerouted_and_discarded(spine):
     for _ in range(3):
-        parked(many, "coder")
-    other = parked(many, "tester")
-    dry = many.ok("parked", "redrive", "--to", "coder", "--dry-run", "--json").json
-    assert dry["dry_run"] is True and dry["matched"] == 3 and state(many, "ho-1")["state"] == "parked"
-    result = many.ok("parked", "redrive", "--to", "coder", "--why", "back")
+        parked(spine, "coder")
+    other = parked(spine, "tester")
+    dry = spine.ok("parked", "redrive", "--to", "coder", "--dry-run", "--json").json
+    assert dry["dry_run"] is True and dry["matched"] == 3 and state(spine, "ho-1")["state"] == "parked"
+    result = spine.ok("parked", "redrive", "--to", "coder", "--why", "back")
     assert result.err == "(3 of 3 redriven)\n"
-    assert [state(many, f"ho-{n}")["state"] for n in (1, 2, 3)] == ["queued"] * 3
-    assert state(many, "ho-1")["events"][-1]["note"] == "back"
-    again = many.ok("parked", "redrive", "--to", "coder")
+    assert [state(spine, f"ho-{n}")["state"] for n in (1, 2, 3)] == ["queued"] * 3
+    assert state(spine, "ho-1")["events"][-1]["note"] == "back"
+    again = spine.ok("parked", "redrive", "--to", "coder")
     assert again.out == "" and again.err == "(0 of 0 redriven)\n"
-    many.ok("parked", "reroute", "--to", "tester", "--reroute-to", "reviewer")
-    assert state(many, other)["to"] == "reviewer"
-    last = parked(many, "coder")
-    many.ok("parked", "discard", "--reason", "NOT MINE", "--since", "1h", "--why", "done by hand")
-    assert state(many, last)["state"] == "discarded"
-    assert many.ok("parked", "--json").json["parked"] == []
+    spine.ok("parked", "reroute", "--to", "tester", "--reroute-to", "reviewer")
+    assert state(spine, other)["to"] == "reviewer"
+    last = parked(spine, "coder")
+    spine.ok("parked", "discard", "--reason", "NOT MINE", "--since", "1h", "--why", "done by hand")
+    assert state(spine, last)["state"] == "discarded"
+    assert spine.ok("parked", "--json").json["parked"] == []
 
 
-def test_ids_can_be_tried_without_doing_it(many):
-    one = parked(many)
-    shown = many.ok("parked", "redrive", one, "--dry-run")
-    assert "(1 would be redriven; nothing was changed)" in shown.err and state(many, one)["state"] == "parked"
-    many.ok("parked", "reroute", one, "--to", "tester", "--dry-run")
-    assert state(many, one)["to"] == "coder"
+def test_ids_can_be_tried_without_doing_it(spine):
+    one = parked(spine)
+    shown = spine.ok("parked", "redrive", one, "--dry-run")
+    assert "(1 would be redriven; nothing was changed)" in shown.err and state(spine, one)["state"] == "parked"
+    spine.ok("parked", "reroute", one, "--to", "tester", "--dry-run")
+    assert state(spine, one)["to"] == "coder"
 
 
-def test_the_list_has_the_same_filters(many):
-    parked(many, "coder")
-    parked(many, "tester")
-    assert len(many.ok("parked", "--reason", "not MINE", "--since", "1h", "--json").json["parked"]) == 2
-    assert many.ok("parked", "--before", "1h", "--json").json["parked"] == []
-    task = many.ok("parked", "--to", "tester", "--json").json["parked"][0]["task"]
-    assert [one["to"] for one in many.ok("parked", "--task", task, "--json").json["parked"]] == ["tester"]
+def test_the_list_has_the_same_filters(spine):
+    parked(spine, "coder")
+    parked(spine, "tester")
+    assert len(spine.ok("parked", "--reason", "not MINE", "--since", "1h", "--json").json["parked"]) == 2
+    assert spine.ok("parked", "--before", "1h", "--json").json["parked"] == []
+    task = spine.ok("parked", "--to", "tester", "--json").json["parked"][0]["task"]
+    assert [one["to"] for one in spine.ok("parked", "--task", task, "--json").json["parked"]] == ["tester"]
 
 
 def test_as_before_an_id_takes_its_reason_by_either_name(spine):
@@ -167,3 +158,11 @@ def test_as_before_an_id_takes_its_reason_by_either_name(spine):
     spine.ok("parked", "redrive", first, "--reason", "one")
     spine.ok("parked", "reroute", second, "--to", "tester", "--why", "two")
     assert [state(spine, one)["events"][-1]["note"] for one in (first, second)] == ["one", "two"]
+
+
+def test_a_decision_is_undone(spine):
+    first, second = parked(spine), parked(spine)
+    spine.ok("parked", "discard", "--all", "--why", "a mistake")
+    spine.ok("parked", "restore", first, second, "--reason", "it was one")
+    assert [state(spine, one)["state"] for one in (first, second)] == ["parked", "parked"]
+    assert spine("parked", "restore", first).code == CONFLICT

@@ -362,19 +362,21 @@ static const struct subcommand parked_subs[] = {
 	}},
 	{"discard", "ID... --reason TEXT | --all --why TEXT", 0, IDS_MAX, {FILTERS, "reason", "why", "by"},
 	 .exec = exec_discard},
+	{"restore", "ID...", 1, IDS_MAX, {"reason", "why", "by"}, .call = {DECISION("restore")}},
 	{0},
 };
 
 const struct command cmd_parked = {
 	.name = "parked",
 	.summary = "Lists what is parked, and gets it out of there, one or many at a time",
-	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID...]",
+	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID... | restore ID...]",
 	.max_args = IDS_MAX + 1,
 	.about = "A handoff that used up its attempts and fallbacks, that was rejected, or that nobody took within its "
 		 "queue timeout is parked, with the reason. What an outage parked comes back by itself, once, when "
 		 "the agent's breaker closes. All else stays there until somebody decides: redrive tries the same "
 		 "agent again, reroute gives it to another one, shrink packs a smaller envelope and delivers that, "
-		 "discard drops it for good. Who and why is kept.\n\n"
+		 "discard drops it. Who and why is kept. restore undoes it: what was discarded, or redriven and not "
+		 "taken since, is parked again.\n\n"
 		 "Without ids, redrive, reroute and discard are about many: all that fit --to, --from, --reason (a "
 		 "part of why it was parked), --task, --since and --before together, or --all. There --reason says "
 		 "which ones and --why says why; reroute names the new agent with --reroute-to. --dry-run shows what "
@@ -384,8 +386,8 @@ const struct command cmd_parked = {
 		 "is {\"action\",\"dry_run\",\"matched\",\"done\":[…],\"refused\":[…]}.",
 	.examples = {
 		"spine parked",
-		"spine parked --to coder",
 		"spine parked show ho-2",
+		"spine parked redrive --to coder --since 1h --dry-run",
 		"spine parked redrive ho-2 --reason \"the agent is back\"",
 	},
 	.tables = {&parked_table, &pages_table, &client_table},
