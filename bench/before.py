@@ -15,7 +15,7 @@ from server import Server, binary
 
 OLD = "4f70969"  # the last version in which a worker's step was three calls
 STEP_BYTES = 300  # of the summary that is handed on; a result has as many (load/scenario_step.c)
-AGAINST_S = 4.0
+AGAINST_S = 3.0
 AGAINST_ROUNDS = 5
 
 

@@ -68,8 +68,8 @@ void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);
 void scenario_put_publish(struct buf *out, struct buf *scratch, const char *agent, uint64_t number, size_t bytes);
 void scenario_put_receive(struct buf *out, struct buf *scratch, const char *agent, int wait_s);
 void scenario_put_ack(struct buf *out, struct buf *scratch, const char *lease);
-/* The value of the first member of that name which is a string, in a text that our own server wrote; empty where there is
- * none. The name is given as it stands there: "\"lease\":\"". */
+/* The value of the first member of that name which is a string, in a text that our own server wrote; empty where there
+ * is none. The name is given as it stands there: "\"lease\":\"". */
 struct str scenario_string_member(struct str json, const char *name);
 /* The lease in the answer to a receive; false where nothing was received. */
 bool scenario_take_lease(struct str body, char ret_lease[SCENARIO_LEASE_SIZE]);

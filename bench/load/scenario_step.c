@@ -2,12 +2,12 @@
  * the one before has handed on. That is a step.
  *
  *     step          one call: POST /v1/agents/A/receive, with `settle` of a completion that has a `then`
- *     step-three    three calls: POST /v1/handoffs/ID/complete, POST /v1/handoffs with the envelope in hand as the parent,
- *                   POST /v1/agents/A/receive
+ *     step-three    three calls: POST /v1/handoffs/ID/complete, POST /v1/handoffs with the envelope in hand as the
+ *                   parent, POST /v1/agents/A/receive
  *
- * Every agent starts with two tasks in its queue, so that hardly anyone waits for the one before. What is received comes
- * with its prompt, which is what goes to a model. A task ends where its hops do; the worker then publishes a new one in
- * the same step, which is a call of its own in both scenarios, as it has no parent.
+ * Every agent starts with two tasks in its queue, so that hardly anyone waits for the one before. What is received
+ * comes with its prompt, which is what goes to a model. A task ends where its hops do; the worker then publishes a new
+ * one in the same step, which is a call of its own in both scenarios, as it has no parent.
  */
 #include "scenario.h"
 

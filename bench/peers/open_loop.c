@@ -1,7 +1,7 @@
 /* Messages arrive at a constant rate, as the users of a server send them: they do not wait for one another. The n-th is
  * due n/rate seconds after the start. A free sender publishes it then; where all of them still wait for an answer, or
- * this program is late, it goes out later, but its time counts from when it was due. So a server that stands still for a
- * moment is charged for all that should have been sent meanwhile.
+ * this program is late, it goes out later, but its time counts from when it was due. So a server that stands still for
+ * a moment is charged for all that should have been sent meanwhile.
  *
  *     delivered    from when it was due to the receiver having it; receivers wait before, and ack what they get
  *     safe         from when it was due to the sender having the server's word that it is safe
@@ -203,8 +203,8 @@ static void report(struct open_loop *l)
 
 	measure_sort(&l->delivered);
 	measure_sort(&l->confirmed);
-	printf("{\"peer\":\"%s\",\"rate\":%.0f,\"seconds\":%.0f,\"messages\":%zu,\"lost\":%" PRIu64 ",\"twice\":%" PRIu64
-	       ",\"late\":%" PRIu64 ",\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"max_ms\":%.3f,"
+	printf("{\"peer\":\"%s\",\"rate\":%.0f,\"seconds\":%.0f,\"messages\":%zu,\"lost\":%" PRIu64
+	       ",\"twice\":%" PRIu64 ",\"late\":%" PRIu64 ",\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"max_ms\":%.3f,"
 	       "\"safe_p50_ms\":%.3f,\"safe_p99_ms\":%.3f,\"load_cpu_us\":%.1f}\n",
 	       config->peer->name, config->rate, config->seconds, d->count, l->total - l->received, l->twice, l->late,
 	       measure_ms(d, 0.5), measure_ms(d, 0.99), measure_ms(d, 0.999), measure_ms(d, 1), measure_ms(s, 0.5),

@@ -2,7 +2,8 @@
  * insert; lease the oldest that nobody has; delete. A connection for each client, statements prepared.
  *
  * In the open loop, who inserts also notifies. The first of those that receive does nothing but listen, as in a program
- * with a pool of workers: each notification wakes one that waits. If all of them listened, the server would wake them all.
+ * with a pool of workers: each notification wakes one that waits. If all of them listened, the server would wake
+ * them all.
  */
 #include "peer.h"
 

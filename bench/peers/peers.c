@@ -196,7 +196,8 @@ static void run(struct run *r)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: peers --peer NAME [--rate N] [--clients N] [--seconds S] [--warmup S] [--bytes N] PORT\n");
+	fprintf(stderr, "usage: peers --peer NAME [--rate N] [--clients N] [--seconds S] [--warmup S] [--bytes N] "
+		"PORT\n");
 	for (const struct peer *const *p = peers; *p; p++)
 		fprintf(stderr, "  %-12s %s\n", (*p)->name, (*p)->about);
 	return 2;
