@@ -204,8 +204,8 @@ static void report(struct open_loop *l)
 	measure_sort(&l->delivered);
 	measure_sort(&l->confirmed);
 	printf("{\"peer\":\"%s\",\"rate\":%.0f,\"seconds\":%.0f,\"messages\":%zu,\"lost\":%" PRIu64
-	       ",\"twice\":%" PRIu64 ",\"late\":%" PRIu64 ",\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"max_ms\":%.3f,"
-	       "\"safe_p50_ms\":%.3f,\"safe_p99_ms\":%.3f,\"load_cpu_us\":%.1f}\n",
+	       ",\"twice\":%" PRIu64 ",\"late\":%" PRIu64 ",\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,"
+	       "\"max_ms\":%.3f,\"safe_p50_ms\":%.3f,\"safe_p99_ms\":%.3f,\"load_cpu_us\":%.1f}\n",
 	       config->peer->name, config->rate, config->seconds, d->count, l->total - l->received, l->twice, l->late,
 	       measure_ms(d, 0.5), measure_ms(d, 0.99), measure_ms(d, 0.999), measure_ms(d, 1), measure_ms(s, 0.5),
 	       measure_ms(s, 0.99), measure_own_cpu_us() / (double)l->total);

@@ -8,8 +8,8 @@
  * program: a figure with failures in it is none.
  *
  * In the open loop (open_loop.c) a client does one half of that. One that sends publishes when begin() is called, and
- * ends with peer_cycle_done() when the server says that it is safe. One that receives begins once: it waits for a message,
- * tells it with peer_received(), acknowledges it, and waits again.
+ * ends with peer_cycle_done() when the server says that it is safe. One that receives begins once: it waits for a
+ * message, tells it with peer_received(), acknowledges it, and waits again.
  *
  * To add a peer: write its functions in a file peer_NAME.c, list it in peers.c and start its server in peer_servers.py.
  */

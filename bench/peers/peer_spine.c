@@ -1,5 +1,6 @@
 /* Our own server, for the open loop: POST /v1/handoffs with the envelope in it; POST /v1/agents/worker/receive, which
- * waits, acks the handoff before in the same call, and is answered with the prompt. The receivers are instances of one agent.
+ * waits, acks the handoff before in the same call, and is answered with the prompt. The receivers are instances of one
+ * agent.
  *
  * Cycles of it are those of load/scenario_deliver.c.
  */
