@@ -220,7 +220,7 @@ $(OUT)/bench/load/baseline: $(BENCH_SCENARIOS)
 $(addprefix $(OUT)/bench/load/,load pairs dashboards): $(BENCH_SCENARIOS) $(BENCH_LINK)
 $(OUT)/bench/load/fill: $(OUT)/bench/search/corpus.o
 $(OUT)/bench/search/search: $(OUT)/bench/search/corpus.o $(OUT)/bench/search/scan.o
-$(OUT)/bench/peers/peers: $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/peers/*.c)) $(BENCH_SCENARIOS)
+$(OUT)/bench/peers/peers: $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/peers/*.c)) $(BENCH_SCENARIOS) $(BENCH_LINK)
 $(OUT)/bench/peers/peers: BENCH_LIBS = $(shell pkg-config --libs hiredis libpq librabbitmq)
 $(OUT)/bench/peers/%.o: BENCH_CFLAGS = -Ibench/load $(shell pkg-config --cflags libpq)
 $(BENCH_BIN): %: %.o $(LIB)

@@ -39,12 +39,19 @@ class StartError(Exception):
 class Server:
     """One process. It may be made again on the same data directory after it ended."""
 
-    def __init__(self, data: Path, *options: str, listen: str = "127.0.0.1:0", **environment: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *options: str,
+        listen: str = "127.0.0.1:0",
+        program: Path | None = None,
+        **environment: str,
+    ) -> None:
         self.data = data
         self.log = data.with_name(data.name + ".log")
         self.url = ""
         self.started_at = time.monotonic()
-        command = [str(binary()), "serve", "--quiet", "--listen", listen, "--data", str(data), *options]
+        command = [str(program or binary()), "serve", "--quiet", "--listen", listen, "--data", str(data), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=clean_environment(**environment)

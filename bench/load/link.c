@@ -121,22 +121,27 @@ static size_t content_length(const char *head, size_t len)
 	return 0;
 }
 
-bool link_reply(struct link *l, int *ret_status, struct str *ret_body)
+bool link_reply_in(const struct buf *in, int *ret_status, struct str *ret_body)
 {
-	const char *end = l->in.len ? memmem(l->in.data, l->in.len, "\r\n\r\n", 4) : NULL;
+	const char *end = in->len ? memmem(in->data, in->len, "\r\n\r\n", 4) : NULL;
 	size_t head, body;
 
 	if (end == NULL)
 		return false;
-	head = (size_t)(end - l->in.data) + 4;
-	body = content_length(l->in.data, head);
-	if (l->in.len < head + body)
+	head = (size_t)(end - in->data) + 4;
+	body = content_length(in->data, head);
+	if (in->len < head + body)
 		return false;
-	if (l->in.len > head + body || head < STATUS_LINE_BYTES_MIN) {
+	if (in->len > head + body || head < STATUS_LINE_BYTES_MIN) {
 		fprintf(stderr, "%s: bytes after the reply\n", program_invocation_short_name);
 		exit(1);
 	}
-	*ret_status = atoi(l->in.data + 9);
-	*ret_body = (struct str){l->in.data + head, body};
+	*ret_status = atoi(in->data + 9);
+	*ret_body = (struct str){in->data + head, body};
 	return true;
+}
+
+bool link_reply(struct link *l, int *ret_status, struct str *ret_body)
+{
+	return link_reply_in(&l->in, ret_status, ret_body);
 }

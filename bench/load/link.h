@@ -38,5 +38,7 @@ enum link_read link_read(struct link *l);
 /* The reply at the front of in, where it is whole. Ends the program where more bytes follow it: nobody asked for them.
  * The body is valid until in is changed; clear in when done with it. */
 bool link_reply(struct link *l, int *ret_status, struct str *ret_body);
+/* The same for bytes that came otherwise. */
+bool link_reply_in(const struct buf *in, int *ret_status, struct str *ret_body);
 
 #endif

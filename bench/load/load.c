@@ -2,7 +2,7 @@
  * asks again.
  *
  *     load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--filled DIR]
- *          [--json] PORT
+ *          [--forget] [--json] PORT
  *
  * One thread and epoll, because it shares the machine with the server it measures; its own CPU time per cycle is
  * printed, so that one can see what it took. What a client does is a scenario (scenario.h). Times are from the first
@@ -172,7 +172,7 @@ static int usage(void)
 	buf_init(&list, 1 << 16);
 	scenario_list(&list);
 	fprintf(stderr, "usage: load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] "
-		"[--seed N] [--filled DIR] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
+		"[--seed N] [--filled DIR] [--forget] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
 	buf_release(&list);
 	return 2;
 }
@@ -183,7 +183,8 @@ static bool parse_options(struct load *l, int argc, char **argv)
 		{"scenario", required_argument, NULL, 'n'}, {"connections", required_argument, NULL, 'c'},
 		{"seconds", required_argument, NULL, 's'}, {"warmup", required_argument, NULL, 'w'},
 		{"bytes", required_argument, NULL, 'b'}, {"seed", required_argument, NULL, 'r'},
-		{"filled", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
+		{"filled", required_argument, NULL, 'f'}, {"forget", no_argument, NULL, 'g'},
+		{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -202,11 +203,14 @@ static bool parse_options(struct load *l, int argc, char **argv)
 			l->config.seed = strtoull(optarg, NULL, 10);
 		else if (c == 'f')
 			l->config.filled = optarg;
+		else if (c == 'g')
+			l->config.forgets = true;
 		else if (c == 'j')
 			l->json = true;
 		else
 			return false;
 	}
+	l->config.clients = l->connections;
 	l->port = optind == argc - 1 ? (uint16_t)atoi(argv[optind]) : 0;
 	return l->scenario && l->port && l->connections > 0 && l->connections <= CONNECTIONS_MAX && l->seconds > 0 &&
 	       l->warmup_s >= 0;

@@ -4,7 +4,7 @@
 
 static const struct scenario *const scenarios[] = {
 	&scenario_store, &scenario_store_keyed, &scenario_batch, &scenario_get, &scenario_ready,
-	&scenario_envelope, &scenario_deliver, NULL,
+	&scenario_envelope, &scenario_deliver, &scenario_step, &scenario_step_three, NULL,
 };
 
 const struct scenario *scenario_find(const char *name)

@@ -13,13 +13,16 @@ enum scenario_step {
 	SCENARIO_NEXT,		/* the cycle goes on with another request */
 	SCENARIO_DONE,		/* the cycle is complete, and counts */
 	SCENARIO_FAILED,	/* not what was asked for; a new cycle begins */
+	SCENARIO_BEGIN,		/* what had to be done before the first cycle; a new one begins, nothing counts */
 };
 
-enum { SCENARIO_LEASE_SIZE = 48 };
+enum { SCENARIO_LEASE_SIZE = 48, SCENARIO_ID_SIZE = 32 };
 
 /* What every client knows. */
 struct scenario_config {
 	size_t bytes;		/* of text in a request */
+	uint64_t clients;
+	bool forgets;		/* results are to become no memories */
 	uint64_t seed;		/* of this run: what is written differs from run to run */
 	const char *filled;	/* the directory that load/fill made, of which the server holds a copy; NULL: none */
 	void *shared;		/* what the scenario's `prepare` made; NULL where it has none */
@@ -33,6 +36,8 @@ struct scenario_client {
 	struct buf scratch;
 	int step;		/* of a cycle of several requests */
 	char lease[SCENARIO_LEASE_SIZE];	/* of the handoff that it holds */
+	char envelope[SCENARIO_ID_SIZE];	/* of the same */
+	int hop;
 };
 
 struct scenario {
@@ -63,10 +68,13 @@ void scenario_put_text(struct buf *out, uint64_t number, size_t bytes);
 void scenario_put_publish(struct buf *out, struct buf *scratch, const char *agent, uint64_t number, size_t bytes);
 void scenario_put_receive(struct buf *out, struct buf *scratch, const char *agent, int wait_s);
 void scenario_put_ack(struct buf *out, struct buf *scratch, const char *lease);
+/* The value of the first member of that name which is a string, in a text that our own server wrote; empty where there
+ * is none. The name is given as it stands there: "\"lease\":\"". */
+struct str scenario_string_member(struct str json, const char *name);
 /* The lease in the answer to a receive; false where nothing was received. */
 bool scenario_take_lease(struct str body, char ret_lease[SCENARIO_LEASE_SIZE]);
 
 extern const struct scenario scenario_store, scenario_store_keyed, scenario_batch, scenario_get, scenario_ready,
-	scenario_envelope, scenario_deliver;
+	scenario_envelope, scenario_deliver, scenario_step, scenario_step_three;
 
 #endif

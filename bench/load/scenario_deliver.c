@@ -10,8 +10,7 @@
 
 enum step { STEP_PUBLISH, STEP_RECEIVE, STEP_ACK };
 
-/* The value of the first member of that name which is a string, in a text that our own server wrote. */
-static struct str string_member(struct str json, const char *name)
+struct str scenario_string_member(struct str json, const char *name)
 {
 	const char *at = memmem(json.p, json.n, name, strlen(name));
 	struct str rest;
@@ -55,7 +54,7 @@ void scenario_put_ack(struct buf *out, struct buf *scratch, const char *lease)
 
 bool scenario_take_lease(struct str body, char ret_lease[SCENARIO_LEASE_SIZE])
 {
-	struct str lease = string_member(body, "\"lease\":\"");
+	struct str lease = scenario_string_member(body, "\"lease\":\"");
 
 	if (lease.n == 0 || lease.n >= SCENARIO_LEASE_SIZE)
 		return false;

@@ -1,5 +1,9 @@
 /* PostgreSQL as a queue, through libpq's asynchronous interface: a table, SKIP LOCKED, and a transaction for each call:
  * insert; lease the oldest that nobody has; delete. A connection for each client, statements prepared.
+ *
+ * In the open loop, who inserts also notifies. The first of those that receive does nothing but listen, as in a program
+ * with a pool of workers: each notification wakes one that waits. If all of them listened, the server would wake
+ * them all.
  */
 #include "peer.h"
 
@@ -11,14 +15,19 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-enum step { STEP_PUBLISH, STEP_RECEIVE, STEP_ACK };
+enum step { STEP_PUBLISH, STEP_RECEIVE, STEP_ACK, STEP_SEND };
 
 struct own {
 	PGconn *pg;
 	enum step step;
 	uint64_t id;		/* big-endian, as on the wire: of the message received */
 	bool received;
+	bool listens;
+	struct peer_client *next_idle;
 };
+
+static struct peer_client *idle;	/* those that wait to be woken */
+static uint64_t unheard;		/* notifications that came when nobody waited */
 
 /* Bodies stay beside the row, as they are: leasing does not write them again and nothing is spent on compressing them.
  * What was leased and deleted is cleaned up all the time, as the manuals of such queues advise. */
@@ -34,8 +43,11 @@ static const char *const statements[] = {
 	[STEP_RECEIVE] = "UPDATE work SET leased_until = now() + interval '120 s' WHERE id = (SELECT id FROM work "
 			 "WHERE leased_until IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id, body",
 	[STEP_ACK] = "DELETE FROM work WHERE id = $1",
+	[STEP_SEND] = "INSERT INTO work (body) VALUES ($1) RETURNING pg_notify('work', '')",
 };
-static const char *const names[] = {[STEP_PUBLISH] = "publish", [STEP_RECEIVE] = "receive", [STEP_ACK] = "ack"};
+static const char *const names[] = {
+	[STEP_PUBLISH] = "publish", [STEP_RECEIVE] = "receive", [STEP_ACK] = "ack", [STEP_SEND] = "send",
+};
 
 static PGconn *connect_to(uint16_t port)
 {
@@ -75,6 +87,9 @@ static void postgres_open(struct peer_client *client)
 	own->pg = connect_to(client->port);
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
 		expect_command(own->pg, PQprepare(own->pg, names[i], statements[i], 0, NULL));
+	own->listens = client->role == PEER_RECEIVES && client->before == NULL;
+	if (own->listens)
+		expect_command(own->pg, PQexec(own->pg, "LISTEN work"));
 	if (PQsetnonblocking(own->pg, 1) != 0)
 		peer_fail("%s", PQerrorMessage(own->pg));
 	client->fd = PQsocket(own->pg);
@@ -94,8 +109,9 @@ static void flush(struct peer_client *client)
 static void send_step(struct peer_client *client, enum step step)
 {
 	struct own *own = client->own;
-	const char *values[1] = {step == STEP_PUBLISH ? client->payload.p : (const char *)&own->id};
-	const int lengths[1] = {step == STEP_PUBLISH ? (int)client->payload.n : (int)sizeof(own->id)};
+	bool publishes = step == STEP_PUBLISH || step == STEP_SEND;
+	const char *values[1] = {publishes ? client->payload.p : (const char *)&own->id};
+	const int lengths[1] = {publishes ? (int)client->payload.n : (int)sizeof(own->id)};
 	const int formats[1] = {1};
 
 	own->step = step;
@@ -107,14 +123,54 @@ static void send_step(struct peer_client *client, enum step step)
 
 static void postgres_begin(struct peer_client *client)
 {
-	send_step(client, STEP_PUBLISH);
+	const struct own *own = client->own;
+
+	if (client->role == PEER_CYCLES)
+		send_step(client, STEP_PUBLISH);
+	else if (client->role == PEER_SENDS)
+		send_step(client, STEP_SEND);
+	else if (!own->listens)
+		send_step(client, STEP_RECEIVE);
+}
+
+static void hear(struct own *own)
+{
+	PGnotify *told;
+
+	while ((told = PQnotifies(own->pg))) {
+		PQfreemem(told);
+		unheard++;
+	}
+	while (unheard && idle) {
+		struct peer_client *client = idle;
+
+		idle = ((struct own *)client->own)->next_idle;
+		unheard--;
+		send_step(client, STEP_RECEIVE);
+	}
+}
+
+/* There was nothing. Where a notification came meanwhile, it may be of something that was committed since. */
+static void wait_for_work(struct peer_client *client)
+{
+	struct own *own = client->own;
+
+	if (unheard) {
+		unheard--;
+		send_step(client, STEP_RECEIVE);
+	} else {
+		own->next_idle = idle;
+		idle = client;
+	}
 }
 
 static void take_result(struct peer_client *client, const PGresult *result)
 {
 	struct own *own = client->own;
 
-	if (PQresultStatus(result) != (own->step == STEP_RECEIVE ? PGRES_TUPLES_OK : PGRES_COMMAND_OK))
+	bool has_rows = own->step == STEP_RECEIVE || own->step == STEP_SEND;
+
+	if (PQresultStatus(result) != (has_rows ? PGRES_TUPLES_OK : PGRES_COMMAND_OK))
 		peer_fail("%s: %s", names[own->step], PQresultErrorMessage(result));
 	if (own->step == STEP_RECEIVE && PQntuples(result) == 1) {
 		if (PQgetlength(result, 0, 0) != sizeof(own->id) ||
@@ -122,6 +178,8 @@ static void take_result(struct peer_client *client, const PGresult *result)
 			peer_fail("received something of another size");
 		memcpy(&own->id, PQgetvalue(result, 0, 0), sizeof(own->id));
 		own->received = true;
+		if (client->role == PEER_RECEIVES)
+			peer_received(client, (struct str){PQgetvalue(result, 0, 1), client->payload.n});
 	}
 	if (own->step == STEP_ACK && strcmp(PQcmdTuples((PGresult *)result), "1") != 0)
 		peer_fail("message %llu was not there to be deleted", (unsigned long long)be64toh(own->id));
@@ -135,8 +193,12 @@ static void next_step(struct peer_client *client)
 
 	if (own->step == STEP_PUBLISH)
 		send_step(client, STEP_RECEIVE);
-	else if (own->step == STEP_RECEIVE)
+	else if (own->step == STEP_RECEIVE && (own->received || client->role == PEER_CYCLES))
 		send_step(client, own->received ? STEP_ACK : STEP_RECEIVE);
+	else if (own->step == STEP_RECEIVE)
+		wait_for_work(client);
+	else if (client->role == PEER_RECEIVES)
+		send_step(client, STEP_RECEIVE);
 	else
 		peer_cycle_done(client);
 }
@@ -154,6 +216,10 @@ static void postgres_ready(struct peer_client *client, uint32_t events)
 		return;
 	if (!PQconsumeInput(own->pg))
 		peer_fail("%s", PQerrorMessage(own->pg));
+	if (own->listens) {
+		hear(own);
+		return;
+	}
 	while (!PQisBusy(own->pg)) {
 		result = PQgetResult(own->pg);
 		if (result == NULL) {
@@ -176,6 +242,7 @@ static void postgres_close(struct peer_client *client)
 const struct peer peer_postgres = {
 	.name = "postgres",
 	.about = "libpq, asynchronous: INSERT, UPDATE of a SELECT … SKIP LOCKED, DELETE, a transaction each",
+	.halves = true,
 	.prepare = postgres_prepare,
 	.open = postgres_open,
 	.begin = postgres_begin,

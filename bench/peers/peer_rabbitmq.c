@@ -129,6 +129,8 @@ static void rabbitmq_open(struct peer_client *client)
 	open_channel(shared->amqp, own->channel);
 	amqp_confirm_select(shared->amqp, own->channel);
 	expect_ok("confirm.select", amqp_get_rpc_reply(shared->amqp));
+	if (client->role == PEER_SENDS)
+		return;
 	amqp_basic_qos(shared->amqp, own->channel, 0, PREFETCH, 0);
 	expect_ok("basic.qos", amqp_get_rpc_reply(shared->amqp));
 	put_tag(client, tag);
@@ -145,6 +147,8 @@ static void rabbitmq_begin(struct peer_client *client)
 	amqp_basic_properties_t properties = {._flags = AMQP_BASIC_DELIVERY_MODE_FLAG, .delivery_mode = PERSISTENT};
 	amqp_bytes_t body = {.len = client->payload.n, .bytes = (void *)(uintptr_t)client->payload.p};
 
+	if (client->role == PEER_RECEIVES)
+		return;		/* it consumes since it was opened */
 	own->in_cycle = true;
 	own->confirmed = false;
 	expect_status("basic.publish", amqp_basic_publish(own->shared->amqp, own->channel, amqp_empty_bytes,
@@ -171,6 +175,16 @@ static void give_back(struct own *own)
 	expect_status("basic.reject", amqp_basic_reject(own->shared->amqp, own->channel, own->delivery_tag, 1));
 }
 
+/* It is small enough to come in one frame. */
+static void take_message(struct peer_client *client, amqp_bytes_t body)
+{
+	struct own *own = client->own;
+
+	own->received = false;
+	peer_received(client, (struct str){body.bytes, body.len});
+	expect_status("basic.ack", amqp_basic_ack(own->shared->amqp, own->channel, own->delivery_tag, 0));
+}
+
 static void take_frame(struct peer_client *client, const amqp_frame_t *frame)
 {
 	struct own *own = client->own;
@@ -185,9 +199,15 @@ static void take_frame(struct peer_client *client, const amqp_frame_t *frame)
 	} else if (frame->frame_type == AMQP_FRAME_BODY) {
 		own->body_came += frame->payload.body_fragment.len;
 		own->received = own->body_came == own->body_bytes;
+		if (own->received && client->role == PEER_RECEIVES)
+			take_message(client, frame->payload.body_fragment);
 	}
 	if (own->closed && own->received)
 		give_back(own);
+	if (client->role == PEER_SENDS && own->in_cycle && own->confirmed) {
+		own->in_cycle = false;
+		peer_cycle_done(client);
+	}
 	if (!own->in_cycle || !own->confirmed || !own->received)
 		return;
 	own->in_cycle = own->received = false;
@@ -240,6 +260,7 @@ static void rabbitmq_close(struct peer_client *client)
 const struct peer peer_rabbitmq = {
 	.name = "rabbitmq",
 	.about = "librabbitmq: publish and confirm, consume with a prefetch of 1, ack (which is not answered)",
+	.halves = true,
 	.prepare = rabbitmq_prepare,
 	.open = rabbitmq_open,
 	.begin = rabbitmq_begin,

@@ -28,6 +28,9 @@ struct own {
 	size_t receive_bytes;
 };
 
+static const char receive_now[] = "XREADGROUP GROUP workers worker-%llu COUNT 1 STREAMS work >";
+static const char receive_waiting[] = "XREADGROUP GROUP workers worker-%llu COUNT 1 BLOCK 0 STREAMS work >";
+
 static void redis_prepare(uint16_t port)
 {
 	redisContext *redis = redisConnect("127.0.0.1", port);
@@ -84,9 +87,11 @@ static void redis_open(struct peer_client *client)
 	redisAsyncSetDisconnectCallback(own->redis, on_disconnect);
 	if (poll(&connected, 1, -1) != 1 || setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) != 0)
 		peer_fail("cannot connect: %s", strerror(errno));
+	if (client->role == PEER_SENDS)
+		return;
 	bytes = redisFormatCommand(&own->publish, "XADD work * body %b", client->payload.p, client->payload.n);
 	own->publish_bytes = (size_t)bytes;
-	bytes = redisFormatCommand(&own->receive, "XREADGROUP GROUP workers worker-%llu COUNT 1 STREAMS work >",
+	bytes = redisFormatCommand(&own->receive, client->role == PEER_RECEIVES ? receive_waiting : receive_now,
 				   (unsigned long long)client->number);
 	own->receive_bytes = (size_t)bytes;
 }
@@ -101,7 +106,8 @@ static void on_deleted(redisAsyncContext *redis, void *data, void *unused)
 	(void)unused;
 	if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer != 1)
 		peer_fail("XDEL: %s", reply && reply->str ? reply->str : "not deleted");
-	peer_cycle_done(client);
+	if (client->role == PEER_CYCLES)
+		peer_cycle_done(client);
 }
 
 static void on_acked(redisAsyncContext *redis, void *data, void *unused)
@@ -126,30 +132,45 @@ static void on_received(redisAsyncContext *redis, void *data, void *unused)
 	const redisReply *entry = element(element(element(data, 0), 1), 0);
 	const redisReply *id = element(entry, 0), *body = element(element(entry, 1), 1);
 	struct peer_client *client = redis->data;
+	struct own *own = client->own;
 
 	(void)unused;
 	if (id == NULL || body == NULL || body->len != client->payload.n)
 		peer_fail("XREADGROUP found no message of the right size");
+	if (client->role == PEER_RECEIVES)
+		peer_received(client, (struct str){body->str, body->len});
 	redisAsyncCommand(redis, on_acked, NULL, "XACK work workers %b", id->str, (size_t)id->len);
 	redisAsyncCommand(redis, on_deleted, NULL, "XDEL work %b", id->str, (size_t)id->len);
+	if (client->role == PEER_RECEIVES)
+		redisAsyncFormattedCommand(redis, on_received, NULL, own->receive, own->receive_bytes);
 }
 
 static void on_published(redisAsyncContext *redis, void *data, void *unused)
 {
-	struct own *own = ((struct peer_client *)redis->data)->own;
+	struct peer_client *client = redis->data;
+	struct own *own = client->own;
 	const redisReply *reply = data;
 
 	(void)unused;
 	if (reply == NULL || reply->type != REDIS_REPLY_STRING)
 		peer_fail("XADD: %s", reply && reply->str ? reply->str : "no answer");
-	redisAsyncFormattedCommand(redis, on_received, NULL, own->receive, own->receive_bytes);
+	if (client->role == PEER_SENDS)
+		peer_cycle_done(client);
+	else
+		redisAsyncFormattedCommand(redis, on_received, NULL, own->receive, own->receive_bytes);
 }
 
 static void redis_begin(struct peer_client *client)
 {
 	struct own *own = client->own;
 
-	redisAsyncFormattedCommand(own->redis, on_published, NULL, own->publish, own->publish_bytes);
+	if (client->role == PEER_SENDS)
+		redisAsyncCommand(own->redis, on_published, NULL, "XADD work * body %b", client->payload.p,
+				  client->payload.n);
+	else if (client->role == PEER_RECEIVES)
+		redisAsyncFormattedCommand(own->redis, on_received, NULL, own->receive, own->receive_bytes);
+	else
+		redisAsyncFormattedCommand(own->redis, on_published, NULL, own->publish, own->publish_bytes);
 	write_now(client);
 }
 
@@ -179,6 +200,7 @@ static void redis_close(struct peer_client *client)
 const struct peer peer_redis = {
 	.name = "redis",
 	.about = "hiredis, asynchronous: XADD, XREADGROUP, XACK and XDEL",
+	.halves = true,
 	.prepare = redis_prepare,
 	.open = redis_open,
 	.begin = redis_begin,

@@ -2,14 +2,18 @@
  * receive, acknowledge (peer.h).
  *
  *     peers --peer NAME [--clients N] [--seconds S] [--warmup S] [--bytes N] PORT
+ *     peers --peer NAME --rate N [--clients N] [--seconds S] [--warmup S] [--bytes N] PORT
  *
  * One thread and epoll, because it shares the machine with the server it measures; its own CPU time a cycle is printed,
  * so that one can see what it took. A cycle's time is from before its publish is sent until its acknowledgement is
  * answered (or sent, where the protocol does not answer it). What ends within the warm-up is not counted. At the end
- * every client finishes its cycle, so that nothing is left in the queue. Prints one line of JSON.
+ * every client finishes its cycle, so that nothing is left in the queue. Prints one line of JSON. With --rate it is the
+ * open loop of open_loop.c, with as many clients that send and as many that receive.
  */
+#include "open_loop.h"
 #include "peer.h"
 
+#include "measure.h"
 #include "scenario.h"
 
 #include "base/buf.h"
@@ -23,19 +27,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
 	EVENTS = 256,
-	SAMPLES_FIRST = 1 << 16,
 	CLIENTS_MAX = 10000,
 	BODY_BYTES_MAX = 60000,		/* beanstalkd takes no more by default */
 	SILENCE_MS_MAX = 60000,		/* without any answer: something is stuck */
 };
 
 static const struct peer *const peers[] = {
-	&peer_redis, &peer_rabbitmq, &peer_postgres, &peer_beanstalkd, &peer_nats, NULL,
+	&peer_redis, &peer_rabbitmq, &peer_postgres, &peer_beanstalkd, &peer_nats, &peer_spine, NULL,
 };
 
 struct run {
@@ -44,6 +46,7 @@ struct run {
 	uint64_t client_count;
 	double seconds;
 	double warmup_s;
+	double rate;			/* of the open loop; 0: cycles */
 	size_t bytes;
 
 	int epoll;
@@ -56,9 +59,7 @@ struct run {
 	int64_t stop_ns;
 	double cpu_from_us;		/* own CPU time so far, at count_from_ns; below 0 before that */
 	double cpu_us;			/* own CPU time while it counted; below 0 before its end */
-	uint32_t *samples_us;
-	size_t sample_count;
-	size_t sample_cap;
+	struct measure cycles;
 };
 
 /* --- For the peers --- */
@@ -91,62 +92,31 @@ void peer_want_write(struct peer_client *client, bool wanted)
 
 /* --- Counting --- */
 
-static double own_cpu_us(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 static void count_cycle(struct run *r, int64_t began_ns, int64_t now_ns)
 {
-	int64_t us = (now_ns - began_ns) / 1000;
-
 	r->all_cycles++;
-	if (now_ns < r->count_from_ns || now_ns >= r->stop_ns)
-		return;
-	if (r->sample_count == r->sample_cap) {
-		r->sample_cap = r->sample_cap ? r->sample_cap * 2 : SAMPLES_FIRST;
-		r->samples_us = mem_reallocarray(r->samples_us, r->sample_cap, sizeof(*r->samples_us));
-	}
-	r->samples_us[r->sample_count++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	if (now_ns >= r->count_from_ns && now_ns < r->stop_ns)
+		measure_add(&r->cycles, now_ns - began_ns);
 }
 
 static void count_cpu(struct run *r, int64_t now_ns)
 {
 	if (r->cpu_from_us < 0 && now_ns >= r->count_from_ns)
-		r->cpu_from_us = own_cpu_us();
+		r->cpu_from_us = measure_own_cpu_us();
 	if (r->cpu_us < 0 && now_ns >= r->stop_ns)
-		r->cpu_us = own_cpu_us() - r->cpu_from_us;
-}
-
-static int compare_samples(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The samples are sorted. */
-static double percentile_ms(const struct run *r, double part)
-{
-	size_t at = (size_t)(part * (double)r->sample_count);
-
-	if (r->sample_count == 0)
-		return 0;
-	return r->samples_us[at < r->sample_count ? at : r->sample_count - 1] / 1000.0;
+		r->cpu_us = measure_own_cpu_us() - r->cpu_from_us;
 }
 
 static void report(struct run *r)
 {
-	qsort(r->samples_us, r->sample_count, sizeof(*r->samples_us), compare_samples);
+	const struct measure *m = &r->cycles;
+
+	measure_sort(&r->cycles);
 	printf("{\"peer\":\"%s\",\"clients\":%" PRIu64 ",\"cycles\":%zu,\"all_cycles\":%" PRIu64 ",\"rate\":%.1f,"
 	       "\"p50_ms\":%.3f,\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,\"load_cpu_us\":%.2f}\n",
-	       r->peer->name, r->client_count, r->sample_count, r->all_cycles, (double)r->sample_count / r->seconds,
-	       percentile_ms(r, 0.5), percentile_ms(r, 0.95), percentile_ms(r, 0.99), percentile_ms(r, 1),
-	       r->sample_count ? r->cpu_us / (double)r->sample_count : 0);
+	       r->peer->name, r->client_count, m->count, r->all_cycles, (double)m->count / r->seconds,
+	       measure_ms(m, 0.5), measure_ms(m, 0.95), measure_ms(m, 0.99), measure_ms(m, 1),
+	       m->count ? r->cpu_us / (double)m->count : 0);
 }
 
 /* --- The run --- */
@@ -226,7 +196,8 @@ static void run(struct run *r)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: peers --peer NAME [--clients N] [--seconds S] [--warmup S] [--bytes N] PORT\n");
+	fprintf(stderr, "usage: peers --peer NAME [--rate N] [--clients N] [--seconds S] [--warmup S] [--bytes N] "
+		"PORT\n");
 	for (const struct peer *const *p = peers; *p; p++)
 		fprintf(stderr, "  %-12s %s\n", (*p)->name, (*p)->about);
 	return 2;
@@ -245,7 +216,7 @@ static bool parse_options(struct run *r, int argc, char **argv)
 	static const struct option options[] = {
 		{"peer", required_argument, NULL, 'p'}, {"clients", required_argument, NULL, 'c'},
 		{"seconds", required_argument, NULL, 's'}, {"warmup", required_argument, NULL, 'w'},
-		{"bytes", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0},
+		{"bytes", required_argument, NULL, 'b'}, {"rate", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -260,12 +231,15 @@ static bool parse_options(struct run *r, int argc, char **argv)
 			r->warmup_s = strtod(optarg, NULL);
 		else if (c == 'b')
 			r->bytes = strtoull(optarg, NULL, 10);
+		else if (c == 'r')
+			r->rate = strtod(optarg, NULL);
 		else
 			return false;
 	}
 	r->port = optind == argc - 1 ? (uint16_t)atoi(argv[optind]) : 0;
 	return r->peer && r->port && r->client_count > 0 && r->client_count <= CLIENTS_MAX && r->seconds > 0 &&
-	       r->warmup_s >= 0 && r->bytes >= 64 && r->bytes <= BODY_BYTES_MAX;
+	       r->warmup_s >= 0 && r->rate >= 0 && r->bytes >= 64 && r->bytes <= BODY_BYTES_MAX &&
+	       (r->rate > 0 ? r->peer->halves : r->peer != &peer_spine);
 }
 
 int main(int argc, char **argv)
@@ -276,12 +250,20 @@ int main(int argc, char **argv)
 
 	if (!parse_options(&r, argc, argv))
 		return usage();
+	if (r.rate > 0) {
+		const struct open_loop_config config = {
+			.peer = r.peer, .port = r.port, .rate = r.rate, .seconds = r.seconds, .warmup_s = r.warmup_s,
+			.senders = r.client_count, .receivers = r.client_count, .bytes = r.bytes,
+		};
+
+		return open_loop(&config);
+	}
 	buf_init(&r.payload, BODY_BYTES_MAX * 2);
 	scenario_put_text(&r.payload, 1, r.bytes);
 	r.payload.len = r.bytes;
 	run(&r);
 	report(&r);
-	free(r.samples_us);
+	measure_release(&r.cycles);
 	buf_release(&r.payload);
 	return 0;
 }

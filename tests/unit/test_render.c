@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "core/envelope/assemble.h"
+#include "core/envelope/render_text.h"
 #include "unit/envelope_minor_0.h"
 
 #include <setjmp.h>
@@ -494,6 +495,39 @@ static void test_what_is_counted_is_what_is_rendered_whatever_is_in_it(void **st
 	token_cache_free(cache);
 }
 
+/* Texts are looked through several bytes at a time. */
+static void test_what_hides_is_seen_wherever_it_stands(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *seen;
+	} hidden[] = {{"\x01", "\\u{1}"}, {"\x1f", "\\u{1f}"}, {"\x7f", "\\u{7f}"}, {"\u200b", "\\u{200b}"},
+		      {"\u00ad", "\\u{ad}"}};
+	static const char *const words[] = {"aaaaaaaaaaaaaaaaaaaaaaaaa",
+					    "~ a a \xc3\xa9 a a a a a a a ~",
+					    "\xd0\xb0\xd0\xb0 aaaaaaaaaaaaaaaaaaaa"};
+	char text[128], want[128];
+	struct buf out;
+
+	(void)state;
+	buf_init(&out, 1 << 10);
+	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+		for (size_t h = 0; h < sizeof(hidden) / sizeof(hidden[0]); h++)
+			for (size_t at = 0; at <= strlen(words[w]); at++) {
+				if (((unsigned char)words[w][at] & 0xc0) == 0x80)
+					continue;	/* within a character */
+				snprintf(text, sizeof(text), "%.*s%s%s", (int)at, words[w], hidden[h].text,
+					 words[w] + at);
+				snprintf(want, sizeof(want), "%.*s%s%s", (int)at, words[w], hidden[h].seen,
+					 words[w] + at);
+				buf_clear(&out);
+				render_line(&out, str_of(text));
+				assert_int_equal(out.len, strlen(want));
+				assert_memory_equal(out.data, want, out.len);
+			}
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +542,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_how_to_fetch_is_said_once_and_in_the_receivers_way, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_no_field_forges_what_stands_around_it, set_up, tear_down),
+		cmocka_unit_test(test_what_hides_is_seen_wherever_it_stands),
 		cmocka_unit_test_setup_teardown(test_the_budget_is_not_among_what_binds_everybody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_counted_is_what_is_rendered_whatever_is_in_it, set_up,
 						tear_down),

@@ -79,24 +79,47 @@ static enum problem_code refuse(const struct envelope *e, int64_t since_hop, str
 	return problem->code;
 }
 
+/* Whether an envelope's text may have that name in it. Names that JSON could write otherwise always may. */
+static bool may_name(struct str body, struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (name.p[i] < ' ' || name.p[i] > '~' || name.p[i] == '"' || name.p[i] == '\\')
+			return true;
+	return memmem(body.p, body.n, name.p, name.n) != NULL;
+}
+
+/* The nearest ancestor of `e` that may have to do with an agent. Those that do not even name it are not parsed: a long
+ * chain would be, whole, at each hop. STORE_NOT_FOUND where there is none. */
+static enum store_status ancestor_naming(struct store_conn *c, int64_t space, struct str agent, struct envelope *e,
+					 struct arena *arena)
+{
+	struct envelope_row row = {.parent = e->parent};
+	enum store_status status;
+
+	for (int hops = 0; row.parent && hops < PACK_HOPS_MAX; hops++) {
+		status = store_envelope_get(c, space, row.parent, arena, &row);
+		if (status != STORE_OK)
+			return status;
+		if (may_name(row.body, agent))
+			return envelope_read(row.body, arena, e) ? STORE_OK : STORE_NOT_FOUND;
+	}
+	return STORE_NOT_FOUND;
+}
+
 enum problem_code loop_check(struct store_conn *c, int64_t space, const struct envelope *e,
 			     const struct envelope *parent, struct arena *arena, struct problem *problem)
 {
 	struct envelope ancestor = *parent;
 
 	for (int hops = 0; hops < PACK_HOPS_MAX; hops++) {
-		struct envelope_row row;
 		enum store_status status;
 
 		if (((ancestor.from.p && str_eq(ancestor.from, e->to)) || str_eq(ancestor.to, e->to)) &&
 		    !has_progress(c, space, e, &ancestor, arena))
 			return refuse(e, ancestor.hop, problem);
-		if (ancestor.parent == 0)
-			return P_OK;
-		status = store_envelope_get(c, space, ancestor.parent, arena, &row);
-		if (status != STORE_OK || !envelope_read(row.body, arena, &ancestor))
-			return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK
-									       : problem_of_store(problem, status);
+		status = ancestor_naming(c, space, e->to, &ancestor, arena);
+		if (status != STORE_OK)
+			return status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
 	}
 	return P_OK;
 }

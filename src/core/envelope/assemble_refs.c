@@ -109,7 +109,7 @@ static void collect_decided(struct collection *c, const struct envelope *parent)
 static enum store_status collect_opened(const struct assemble_tools *t, const struct assemble_input *in,
 					struct collection *c)
 {
-	struct receipt_row *rows = arena_calloc(t->arena, PACK_RECENT_MAX, sizeof(*rows));
+	struct receipt_row *rows = arena_alloc(t->arena, PACK_RECENT_MAX * sizeof(*rows));
 	size_t count = 0;
 	enum store_status status =
 		store_receipts(t->conn, in->space, in->parent->num, PACK_RECENT_MAX, t->arena, rows, &count);

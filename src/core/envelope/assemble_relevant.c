@@ -15,37 +15,56 @@ static const size_t search_sizes[] = {20, 60, 180, PACK_RECENT_MAX};
  * something is not there wants to know what came next. */
 enum { PASSED_MAX = 32, BEYOND_MAX = 8 };
 
-/* The text without ids of memories: those are cited, and say nothing about what others are about. */
+/* How many bytes the id of a memory at `at` has; 0 where none stands there. */
+static size_t id_at(struct str text, size_t at)
+{
+	size_t end = at + 3;
+
+	if (at > 0 && !strchr(" \t\r\n(,;.-[\"'", text.p[at - 1]))
+		return 0;
+	if (end >= text.n || !str_ieq(str_sub(text, at, end), STR("ms-")))
+		return 0;
+	while (end < text.n && ((text.p[end] >= '0' && text.p[end] <= '9') || text.p[end] == '@'))
+		end++;
+	return end > at + 3 ? end - at : 0;
+}
+
+/* The text without ids of memories: those are cited, and say nothing about what others are about. Their hyphens are
+ * looked for, as texts have few. */
 static struct str without_ids(struct arena *arena, struct str text)
 {
 	char *p = arena_alloc(arena, text.n + 1);
-	size_t n = 0;
+	size_t at = 0, from = 0, n = 0;
+	const char *hyphen;
 
-	for (size_t i = 0; i < text.n; i++) {
-		bool begins = i == 0 || strchr(" \t\r\n(,;.-[\"'", text.p[i - 1]);
-		size_t end = i + 3;
+	while (at < text.n && (hyphen = memchr(text.p + at, '-', text.n - at))) {
+		size_t begins = (size_t)(hyphen - text.p) - 2, id = hyphen - text.p >= 2 ? id_at(text, begins) : 0;
 
-		if (begins && end < text.n && str_ieq(str_sub(text, i, end), STR("ms-"))) {
-			while (end < text.n && ((text.p[end] >= '0' && text.p[end] <= '9') || text.p[end] == '@'))
-				end++;
-			if (end > i + 3) {
-				i = end - 1;
-				p[n++] = ' ';
-				continue;
-			}
-		}
-		p[n++] = text.p[i];
+		at = (size_t)(hyphen - text.p) + 1;
+		if (id == 0)
+			continue;
+		memcpy(p + n, text.p + from, begins - from);
+		n += begins - from;
+		p[n++] = ' ';
+		at = from = begins + id;
 	}
-	return (struct str){p, n};
+	memcpy(p + n, text.p + from, text.n - from);
+	return (struct str){p, n + text.n - from};
 }
 
 /* Of a long text the beginning and the end: what is to be done stands in one of them. */
 static struct str query_text(struct arena *arena, struct str text)
 {
-	if (text.n > PACK_QUERY_MAX)
-		text = arena_printf(arena, "%.*s %.*s", PACK_QUERY_MAX / 2, text.p, PACK_QUERY_MAX / 2,
-				    text.p + text.n - PACK_QUERY_MAX / 2);
-	return without_ids(arena, text);
+	enum { HALF = PACK_QUERY_MAX / 2 };
+	char *p;
+
+	if (text.n <= PACK_QUERY_MAX)
+		return without_ids(arena, text);
+	p = arena_alloc(arena, 2 * HALF + 1);
+	memcpy(p, text.p, HALF);
+	p[HALF] = ' ';
+	memcpy(p + HALF + 1, text.p + text.n - HALF, HALF);
+	return without_ids(arena, (struct str){p, 2 * HALF + 1});
 }
 
 /* The summary finds; what the user asked for helps. Memories of this task and those without one, unless the sender
@@ -155,12 +174,15 @@ void assemble_relevant(const struct assemble_tools *t, const struct assemble_inp
 		       struct collection *c)
 {
 	size_t before = c->ids.count, room = MENTION_MAX - before, want = (size_t)in->draft->include_recent;
-	struct recall_query q = make_query(t, in, e);
+	struct recall_query q;
 
 	e->passed = arena_calloc(t->arena, PASSED_MAX, sizeof(*e->passed));
 	if (in->space == 0)
 		return;
 	e->highest = recall_highest(t->recall, in->space);
+	if (want == 0 && before == 0)
+		return;
+	q = make_query(t, in, e);
 	/* Nobody has asked for these by name: where what was named takes all the room, they stay behind. */
 	if (want > room)
 		want = room;

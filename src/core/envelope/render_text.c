@@ -52,13 +52,30 @@ struct mark {
 	uint32_t code;
 };
 
+/* Where the next byte is that is not of printable ASCII, or one of the few before it: eight at a time. */
+static size_t skip_plain(struct str text, size_t at)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t eight;
+
+	for (; at + sizeof(eight) <= text.n; at += sizeof(eight)) {
+		memcpy(&eight, text.p + at, sizeof(eight));
+		/* A byte below 0x20 borrows, one of 0x7f comes to 0x80, and those above have the bit. */
+		if (((eight - 0x20 * ones) | (eight + ones) | eight) & 0x80 * ones)
+			break;
+	}
+	return at;
+}
+
 static struct mark next_mark(struct str text, size_t at)
 {
-	for (; at < text.n; at++) {
+	for (at = skip_plain(text, at); at < text.n; at++) {
 		struct mark m = {.at = at};
 		bool ok;
 
-		if (!is_suspect[(unsigned char)text.p[at]])
+		if (text.p[at] == ' ')	/* another word, which may be plain again */
+			at = m.at = skip_plain(text, at);
+		if (at == text.n || !is_suspect[(unsigned char)text.p[at]])
 			continue;
 		m.n = utf8_first(str_sub(text, at, text.n), &ok);
 		m.code = ok ? code_of(text.p + at, m.n) : ' ';

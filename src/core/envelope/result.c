@@ -142,7 +142,7 @@ enum problem_code results_may_follow(struct store_conn *c, int64_t space, uint64
 	};
 	struct handoff_row rows[2];
 	size_t count = 0;
-	enum store_status status = store_handoffs(c, &filter, 0, but ? 2 : 1, arena, rows, &count);
+	enum store_status status = store_handoffs(c, &filter, 0, 2, arena, rows, &count);
 
 	*ret = count > 1 || (count == 1 && rows[0].num != but);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);

@@ -259,10 +259,20 @@ static void read_receipt(sqlite3_stmt *s, struct arena *arena, void *ret)
 enum store_status sqlite_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
 				  struct arena *arena, struct receipt_row *ret, size_t *ret_count)
 {
+	/* Most have none, and sorting nothing takes longer than looking. */
+	static const char any_sql[] = "SELECT 1 FROM receipt WHERE envelope = ?1 LIMIT 1";
 	static const char sql[] =
 		"SELECT memory, agent, at FROM receipt WHERE envelope = ?1 ORDER BY at, memory, agent LIMIT ?2";
-	sqlite3_stmt *s = sqlite_statement(c, sql);
+	sqlite3_stmt *s = sqlite_statement(c, any_sql);
+	enum store_status status;
+	int64_t any = 0;
 
+	*ret_count = 0;
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
+	status = sqlite_read_int(c, s, &any);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, envelope));
 	sqlite3_bind_int64(s, 2, (int64_t)max);
 	return sqlite_read_list(c, s, read_receipt, arena, ret, sizeof(*ret), max, ret_count);
