@@ -235,7 +235,7 @@ static bool is_worth_naming(const struct ask *ask)
 
 const char *ask_space(const struct cli *cli)
 {
-	const char *space = options_text(&cli->options, "space");
+	const char *space = cli->space ? cli->space : options_text(&cli->options, "space");
 
 	return space ? space : "default";
 }

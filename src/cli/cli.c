@@ -161,7 +161,7 @@ struct client *cli_client(struct cli *cli)
 	const struct options *o = &cli->options;
 	struct client_config config = {
 		.url = options_text(o, "url"),
-		.space = options_text(o, "space"),
+		.space = cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
 		.timeout_ms = options_int(o, "timeout"),
 		.max_reply_bytes = REPLY_MAX_BYTES,

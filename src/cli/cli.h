@@ -69,6 +69,7 @@ struct cli {
 	struct term out;		/* standard output */
 	struct term err;		/* standard error */
 	struct client *client;		/* NULL until cli_client() */
+	const char *space;		/* set before cli_client(): the space, instead of what --space says */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */

@@ -63,6 +63,9 @@ void waiting_again(struct op *op);
  * is called. */
 bool waiting_may_finish(struct op *op);
 
+/* Within the run that removes a space: those who wait for something in it are run again, and find it gone. */
+void waiting_end_space(struct waiting *w, int64_t space);
+
 /* How many operations wait; any thread. */
 size_t waiting_count(struct waiting *w);
 

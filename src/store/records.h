@@ -64,6 +64,9 @@ struct envelope_row {
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
 	struct str considered;		/* what it was chosen from; written only; p == NULL: nothing is kept */
+	/* Written only: the memories it refers to that are results of handoffs. */
+	const uint64_t *results;
+	size_t result_count;
 };
 
 /* A task, as the list of tasks shows it. */
@@ -233,11 +236,40 @@ struct event_filter {
 	bool newest_first;
 };
 
+/* How long something of a space is kept. 0: for ever; KEEP_AS_SERVER: as the server says for all spaces. */
+#define KEEP_AS_SERVER INT64_C(-1)
+
+struct space_keep {
+	int64_t events_ms;
+	int64_t handoffs_ms;		/* from a handoff's end; with its envelope and result */
+	int64_t idle_ms;		/* the space itself, from when something was last made in it */
+};
+
 struct space_row {
 	int64_t id;
 	struct str name;
 	int64_t memories;		/* that are not forgotten */
 	int64_t created_at_ms;
+	struct space_keep keep;
+	int64_t events_pruned;		/* the highest id of one of its events that was pruned; 0: none */
+	int64_t handoffs_pruned;	/* how many */
+	int64_t guard;			/* see store_space_guard */
+};
+
+/* What is left of an envelope that was pruned, and of a handoff. */
+struct pruned_envelope {
+	uint64_t num;
+	uint64_t parent;		/* 0: none */
+	int64_t created_at_ms;
+	uint8_t digest[32];
+};
+
+struct pruned_handoff {
+	uint64_t num;
+	uint64_t envelope;
+	enum handoff_state state;	/* in which it ended */
+	int64_t created_at_ms;
+	int64_t changed_at_ms;
 };
 
 /* An agent that something is queued, at work or parked for, or whose handoffs fail. */

@@ -95,7 +95,7 @@ static void every_operation_is_described_whole(void **state)
 			check_shape(d->query, d->id, 0);
 		check_answers(d);
 	}
-	assert_int_equal(count, 72);
+	assert_int_equal(count, 73);
 }
 
 static void no_two_operations_share_a_name_or_an_address(void **state)
@@ -168,7 +168,7 @@ static void the_openapi_document_is_json_and_has_every_operation(void **state)
 	paths = json_get(&document, "paths");
 	for (uint32_t i = 0; i < paths->count; i++)
 		count += paths->members[i].value.count;
-	assert_int_equal(count, 72);
+	assert_int_equal(count, 73);
 	assert_non_null(json_get(json_get(json_get(&document, "components"), "schemas"), "Memory"));
 	arena_release(&arena);
 }
@@ -182,9 +182,13 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 	assert_null(tables_rewrite(STR("before\n<!-- fields of setSpace -->\nold\n<!-- end -->\nafter\n"), &out));
 	assert_string_equal(out.data, "before\n<!-- fields of setSpace -->\n"
 				      "| field | default | meaning |\n| --- | --- | --- |\n"
-				      "| `guard` | `off` | what the space does about credentials in handoffs: `off`,"
+				      "| `guard` | | what the space does about credentials in handoffs: `off`,"
 				      " `redact` "
-				      "or `refuse` (see [6](#6-envelopes)) |\n<!-- end -->\nafter\n");
+				      "or `refuse` (see [6](#6-envelopes)) |\n"
+				      "| `keep_handoffs_s` | | how long handoffs that have ended are kept, with their "
+				      "envelopes and results. 0: for ever; -1: as the server says |\n"
+				      "| `keep_events_s` | | how long events are kept. 0: for ever; -1: as the server "
+				      "says |\n<!-- end -->\nafter\n");
 	buf_clear(&out);
 	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));
 	buf_clear(&out);

@@ -234,6 +234,60 @@ static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(
 	buf_release(&problems);
 }
 
+/* As a store was before schema 6. */
+#define BACK_TO_5 \
+	"DROP TRIGGER event_is_pruned_only; DROP TRIGGER envelope_is_pruned_only; DROP TRIGGER handoff_is_pruned_only; " \
+	"CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN " \
+	"  SELECT raise(ABORT, 'an event is never removed'); END; " \
+	"DROP TABLE sequence; DROP TABLE pruned_envelope; DROP TABLE pruned_handoff; DROP TABLE citation; " \
+	"DROP TABLE left_result; ALTER TABLE space DROP COLUMN removed_at; ALTER TABLE space DROP COLUMN keep_events; " \
+	"ALTER TABLE space DROP COLUMN keep_handoffs; ALTER TABLE space DROP COLUMN keep_idle; " \
+	"ALTER TABLE space DROP COLUMN events_pruned; ALTER TABLE space DROP COLUMN handoffs_pruned; " \
+	"PRAGMA user_version = 5;"
+
+/* Which envelopes refer to a result was not written down before schema 6: it is read from them. */
+static void results_that_envelopes_refer_to_are_found(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory result = temp_memory(t->space, "the result"), note = temp_memory(t->space, "a note");
+	struct envelope_row row = {
+		.space = t->space, .num = 1, .task = STR("task"), .hop = 1, .created_at_ms = T0,
+		.body = STR("{\"memory\":{\"refs\":[{\"id\":\"ms-1\"},{\"id\":\"ms-2\"},{\"id\":\"ms-9\"}]}}"),
+	};
+	struct event_row event = {.space = t->space, .at_ms = T0, .kind = 1};
+	struct space_row space;
+	uint64_t cited[4];
+	sqlite3 *db;
+	size_t n;
+
+	result.kind = STR("output");
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &note));
+	must(store_memory_insert(t->c, &result));
+	must(store_envelope_insert(t->c, &row));
+	must(store_event_add(t->c, &event));
+	must(store_commit(t->c));
+	store_close(t->c);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	run_sql(db, BACK_TO_5);
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	must(store_citations(t->c, t->space, 1, 4, cited, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(cited[0], 2);
+	must(store_space_get(t->c, t->space, &t->arena, &space));
+	assert_true(space.keep.events_ms == KEEP_AS_SERVER && space.keep.handoffs_ms == KEEP_AS_SERVER);
+	/* Events still leave in no other way than by retention. */
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM event", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM envelope", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	sqlite3_close(db);
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &event));
+	must(store_events_prune(t->c, t->space, (int64_t[]){1, 2}, 2));
+	must(store_commit(t->c));
+}
+
 /* A result was always in its row before schema 5. */
 static void results_stay_where_they_were(void **state)
 {
@@ -246,7 +300,7 @@ static void results_stay_where_they_were(void **state)
 	must(store_commit(t->c));
 	store_close(t->c);
 	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
-	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
+	run_sql(db, BACK_TO_5 "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
 		"ALTER TABLE envelope DROP COLUMN considered; "
 		    "PRAGMA user_version = 4");
 	sqlite3_close(db);
@@ -263,6 +317,7 @@ int main(void)
 		TEST(memories_keep_their_versions_and_get_new_ones),
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
 		TEST(results_stay_where_they_were),
+		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

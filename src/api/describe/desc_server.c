@@ -2,6 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
+#include "engine/space_delete.h"
 #include "engine/space_settings.h"
 #include "engine/token_count.h"
 
@@ -14,6 +15,17 @@ static const struct field space_fields[] = {
 	FIELD_ENUM("guard", struct space_settings, guard, &words_guard, 0,
 		   "What it does about credentials in handoffs."),
 	COUNT_OF("memories", struct space_settings, memories, "That are not forgotten."),
+	FIELD_SECONDS("keep_handoffs_s", struct space_settings, keep.handoffs_ms, NO_MIN, NO_MAX,
+		      "How long handoffs that have ended are kept, with their envelopes and results. 0: for ever; null: as "
+		      "the server says.", NULLABLE, .unset = KEEP_AS_SERVER),
+	FIELD_SECONDS("keep_events_s", struct space_settings, keep.events_ms, NO_MIN, NO_MAX,
+		      "How long events are kept. 0: for ever; null: as the server says.", NULLABLE,
+		      .unset = KEEP_AS_SERVER),
+	FIELD_SHAPE("keeps", struct space_settings, kept, WITHIN_OF(struct space_keep,
+		FIELD_SECONDS("handoffs_s", struct space_keep, handoffs_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE),
+		FIELD_SECONDS("events_s", struct space_keep, events_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE)),
+		"What holds, by the space's word or else the server's."),
+	COUNT_OF("handoffs_pruned", struct space_settings, handoffs_pruned, "Handoffs that are not kept any more."),
 	FIELDS_END,
 };
 static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
@@ -42,17 +54,52 @@ const struct description describe_read_space = {
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 
+static void as_it_is(void *op)
+{
+	struct space_settings *s = op;
+
+	s->asked_guard = SPACE_GUARD_STAYS;
+	s->asked = (struct space_keep){SPACE_STAYS, SPACE_STAYS, SPACE_STAYS};
+}
+
+#define KEEP(name, member, text) \
+	FIELD_SECONDS(name, struct space_settings, asked.member, -1000, SPACE_KEEP_MAX_MS, text)
+
 const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
-	.summary = "Set what the space does about credentials in handoffs",
+	.summary = "Set what the space does about credentials in handoffs, and how long it keeps things",
+	.says = "What is absent stays as it is.",
 	.takes = TAKES_KEY | TAKES_BODY,
-	.body_into = INTO(struct space_settings, op),
-	.body = {INPUT(FIELD_ENUM("guard", struct space_settings, guard, &words_guard, GUARD_MAX,
-				  "What it does about credentials in handoffs.", .min = 1,
-				  .otherwise = "'off'", .expected = "expected off, redact or refuse",
-				  .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
-					  "`refuse` (see [6](#6-envelopes))"))},
+	.defaults = as_it_is, .body_into = INTO(struct space_settings, op),
+	.body = {INPUT(
+		FIELD_ENUM("guard", struct space_settings, asked_guard, &words_guard, GUARD_MAX,
+			   "What it does about credentials in handoffs.", .min = 1,
+			   .expected = "expected off, redact or refuse",
+			   .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
+				   "`refuse` (see [6](#6-envelopes))"),
+		KEEP("keep_handoffs_s", handoffs_ms, "How long handoffs that have ended are kept, with their envelopes "
+		     "and results. 0: for ever; -1: as the server says."),
+		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
+};
+
+const struct description describe_delete_space = {
+	.id = "deleteSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.summary = "Delete a space and everything in it",
+	.says = "There is no way back. The space is gone when this is answered: who waits for something in it is told "
+		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its rows are removed "
+		"from the store afterwards, a few at a time.",
+	.takes = TAKES_NO_SPACE | TAKES_AGENT, .path = {&path_space}, .path_into = {INTO(struct space_delete, op.space_name)},
+	.query = INPUT(FIELD_TEXT("confirm", struct space_delete, confirm, 0, 0,
+				  "The name of the space once more: whoever deletes it means it.")),
+	.query_into = INTO(struct space_delete, op),
+	ANSWERS(ANSWER(200, "It is gone.", OUTPUT(
+		FIELD_TEXT("name", struct space_delete, op.space_name, 0, 0, "The space."),
+		COUNT_OF("memories", struct space_delete, memories, "That were in it and not forgotten."),
+		COUNT_OF("handoffs_open", struct space_delete, open, "That were queued, leased, or being worked on."),
+		COUNT_OF("parked", struct space_delete, parked, "Handoffs that waited for a person."),
+		FIELD_TIME("deleted_at", struct space_delete, op.now_ms, "When.")))),
+	REFUSES(P_SPACE_NOT_FOUND, P_MISSING_FIELD, P_INVALID_FIELD),
 };
 
 /* --- Counting --- */

@@ -6,7 +6,7 @@
  * last one with the agent, so that the handoff has failed there; expired and parked have that second value, too;
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
  * share of the budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored
- * of a batch the lowest and the highest number. */
+ * of a batch the lowest and the highest number; space.pruned how many handoffs and how many events went. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -56,7 +56,9 @@
 	X(ALERT_ACKED, 40, "alert.acked") \
 	X(ALERT_SILENCED, 41, "alert.silenced") \
 	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
-	X(ENVELOPE_REFUSED, 43, "envelope.refused")
+	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
+	X(SPACE_PRUNED, 60, "space.pruned") \
+	X(SPACE_DELETED, 61, "space.deleted")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

@@ -37,6 +37,9 @@ COMPARE(compare_route_names, ram_route, compare_name(x->space, x->row.name, y->s
 COMPARE(compare_replies, ram_reply, ram_compare(x->id, y->id))
 COMPARE(compare_reply_keys, ram_reply, compare_name(x->space, x->key, y->space, y->key))
 COMPARE(compare_alerts, alert_row, ram_compare(x->id, y->id))
+COMPARE(compare_pruned_envelopes, ram_pruned_envelope, ram_compare(x->key, y->key))
+COMPARE(compare_pruned_handoffs, ram_pruned_handoff, ram_compare(x->key, y->key))
+COMPARE(compare_left, ram_left, ram_compare(x->memory, y->memory))
 
 static int compare_task_envelopes(const void *a, const void *b)
 {
@@ -55,6 +58,13 @@ static int compare_receipts(const void *a, const void *b)
 	if (x->row.at_ms != y->row.at_ms)
 		return ram_compare(x->row.at_ms, y->row.at_ms);
 	return compare_name((int64_t)x->row.memory, x->row.agent, (int64_t)y->row.memory, y->row.agent);
+}
+
+static int compare_citations(const void *a, const void *b)
+{
+	ROWS(ram_citation);
+
+	return x->envelope != y->envelope ? ram_compare(x->envelope, y->envelope) : ram_compare(x->memory, y->memory);
 }
 
 static int compare_subscribers(const void *a, const void *b)
@@ -107,6 +117,10 @@ void ram_indexes_init(struct ram_store *s)
 	s->replies_by_id = (struct ram_index){.compare = compare_replies};
 	s->reply_keys = (struct ram_index){.compare = compare_reply_keys};
 	s->alerts_by_id = (struct ram_index){.compare = compare_alerts};
+	s->pruned_envelopes = (struct ram_index){.compare = compare_pruned_envelopes};
+	s->pruned_handoffs = (struct ram_index){.compare = compare_pruned_handoffs};
+	s->citations = (struct ram_index){.compare = compare_citations};
+	s->left_results = (struct ram_index){.compare = compare_left};
 }
 
 size_t ram_index_from(const struct ram_index *index, const void *key)
