@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/growth.h"
 #include "engine/indexer.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
@@ -68,6 +69,8 @@ static void hook_after(void *ctx, bool committed)
 
 	e->is_removing = false;
 	retention_after(e->retention, committed);
+	if (committed)
+		growth_note(e->growth, e->store, engine_now_ms(e));
 	watch_after(e->watch, committed);
 	waiting_after(e->waiting, committed);
 }
@@ -97,6 +100,7 @@ static void make_parts(struct engine *e)
 	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
 	e->retention = retention_new(e, e->store);
+	e->growth = growth_new();
 	e->writer = writer_new(&writer);
 }
 
@@ -157,6 +161,7 @@ void engine_free(struct engine *e)
 	watch_free(e->watch);
 	waiting_free(e->waiting);
 	retention_free(e->retention);
+	growth_free(e->growth);
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
 	envelope_numbers_free(e->numbers);

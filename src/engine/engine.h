@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 struct listener;
+struct growth;
 struct indexer;
 struct retention;
 struct token_cache;
@@ -66,6 +67,7 @@ struct engine {
 	struct indexer *indexer;	/* NULL: stepped */
 	struct waiting *waiting;
 	struct retention *retention;
+	struct growth *growth;
 	struct watch *watch;
 	struct listener *listeners;
 	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */

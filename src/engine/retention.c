@@ -50,19 +50,19 @@ static enum store_status read_spaces(struct retention *r, struct store_conn *c)
 	return status;
 }
 
-/* Until the next sweep. */
+static int64_t shorter_ms(int64_t a, int64_t b)
+{
+	return b > 0 && b < a ? b : a;
+}
+
+/* Until the next sweep. A space that is made meanwhile is as the server says. */
 static int64_t rest_ms(const struct retention *r)
 {
-	int64_t shortest_ms = INT64_MAX, rest;
+	const struct space_keep *server = &r->engine->config.keep;
+	int64_t shortest_ms = shorter_ms(shorter_ms(INT64_MAX, server->events_ms), server->handoffs_ms), rest;
 
-	for (size_t i = 0; i < r->space_count; i++) {
-		const struct kept_space *s = &r->spaces[i];
-
-		if (s->handoffs_ms && s->handoffs_ms < shortest_ms)
-			shortest_ms = s->handoffs_ms;
-		if (s->events_ms && s->events_ms < shortest_ms)
-			shortest_ms = s->events_ms;
-	}
+	for (size_t i = 0; i < r->space_count; i++)
+		shortest_ms = shorter_ms(shorter_ms(shortest_ms, r->spaces[i].handoffs_ms), r->spaces[i].events_ms);
 	rest = shortest_ms / SWEEP_PARTS;
 	return rest < SWEEP_MIN_MS ? SWEEP_MIN_MS : rest > SWEEP_MAX_MS ? SWEEP_MAX_MS : rest;
 }
@@ -194,10 +194,11 @@ enum store_status retention_begin(struct retention *r, struct store_conn *c, int
 	r->is_stepping = true;
 	r->now_ms = now_ms;
 	r->gone_count = 0;
-	if (r->has_removed) {
-		save(r);
-		return step_purge(r, c);
-	}
+	save(r);
+	if (r->has_removed)
+		status = step_purge(r, c);
+	if (status != STORE_OK || r->has_removed)
+		return status;
 	if (r->sweep.phase == SWEEP_NONE)
 		status = begin_sweep(r, c);
 	save(r);

@@ -6,7 +6,30 @@
 #include "engine/engine.h"
 
 /* HANDOFFS, EVENTS: so many rows are looked at in a step; see PAUSE_MS. RESULTS: of one envelope, at a time. */
-enum { HANDOFFS = 32, EVENTS = 256, RESULTS = 256 };
+enum { HANDOFFS = 32, EVENTS = 256, RESULTS = 256, OLDER = 16 };
+
+/* --- What was kept of the events of a handoff while it was live --- */
+
+/* Those with ids up to `until` go. */
+static enum store_status prune_older(struct retention *r, struct store_conn *c, struct kept_space *space,
+				     uint64_t handoff, int64_t until)
+{
+	struct event_row *events = arena_calloc(&r->arena, OLDER, sizeof(*events));
+	int64_t *ids = arena_calloc(&r->arena, OLDER, sizeof(*ids));
+	enum store_status status = STORE_OK;
+	size_t count, old = OLDER;
+
+	while (status == STORE_OK && old == OLDER) {
+		count = old = 0;
+		status = store_events(c, space->id, handoff, 0, OLDER, &r->arena, events, &count);
+		for (; status == STORE_OK && old < count && events[old].id <= until; old++)
+			ids[old] = events[old].id;
+		if (status == STORE_OK && old)
+			status = store_events_prune(c, space->id, ids, old);
+		space->events_gone += (int64_t)old;
+	}
+	return status;
+}
 
 /* --- Results --- */
 
@@ -39,17 +62,14 @@ static enum store_status settle_result(struct retention *r, struct store_conn *c
 	return status;
 }
 
-/* The memories that are results of the envelope's handoffs, in the arena. Also takes away what was kept of a handoff's
- * events while it was live. */
+/* The memories that are results of the envelope's handoffs, in the arena. */
 static enum store_status read_results(struct retention *r, struct store_conn *c, struct kept_space *space,
 				      uint64_t envelope, uint64_t **ret, size_t *ret_count)
 {
 	struct handoff_filter filter = {.space = space->id, .envelope = envelope};
 	struct handoff_row *rows = arena_calloc(&r->arena, RESULTS, sizeof(*rows));
-	struct event_row *events = arena_calloc(&r->arena, EVENTS, sizeof(*events));
-	int64_t *ids = arena_calloc(&r->arena, EVENTS, sizeof(*ids));
 	enum store_status status = STORE_OK;
-	size_t count = RESULTS, event_count, results = 0;
+	size_t count = RESULTS, results = 0;
 	uint64_t after = 0, *nums = NULL;
 
 	while (status == STORE_OK && count == RESULTS) {
@@ -62,22 +82,13 @@ static enum store_status read_results(struct retention *r, struct store_conn *c,
 		nums = more;
 		for (size_t i = 0; status == STORE_OK && i < count; i++) {
 			struct result_row result;
-			size_t old = 0;
 
 			after = rows[i].num;
 			status = store_result_find(c, space->id, after, &result);
 			if (status == STORE_OK && result.memory)
 				nums[results++] = result.memory;
 			if (status == STORE_OK || status == STORE_NOT_FOUND)
-				status = store_events(c, space->id, after, 0, EVENTS, &r->arena, events, &event_count);
-			while (status == STORE_OK && old < event_count && events[old].id <= space->events_pruned) {
-				ids[old] = events[old].id;
-				old++;
-			}
-			if (status == STORE_OK && old)
-				status = store_events_prune(c, space->id, ids, old);
-			if (status == STORE_OK)
-				space->events_gone += (int64_t)old;
+				status = prune_older(r, c, space, after, space->events_pruned);
 		}
 	}
 	*ret = nums;
@@ -160,13 +171,13 @@ static struct kept_space *space_with(struct retention *r, int64_t id, int64_t ke
 }
 
 /* The history of what is not over stays whole. */
-static enum store_status is_needed(struct retention *r, struct store_conn *c, const struct event_row *event, bool *ret)
+static enum store_status is_needed(struct retention *r, struct store_conn *c, int64_t space, uint64_t handoff, bool *ret)
 {
 	struct handoff_row h;
 	enum store_status status = STORE_NOT_FOUND;
 
-	if (event->handoff)
-		status = store_handoff_get(c, event->space, event->handoff, &r->arena, &h);
+	if (handoff)
+		status = store_handoff_get(c, space, handoff, &r->arena, &h);
 	*ret = status == STORE_OK && keeping_is_live(h.state);
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
@@ -175,8 +186,9 @@ static enum store_status is_needed(struct retention *r, struct store_conn *c, co
 static enum store_status prune_of_space(struct retention *r, struct store_conn *c, struct kept_space *space,
 					struct event_row *page, size_t count, int64_t until_ms)
 {
-	int64_t *ids = arena_calloc(&r->arena, count, sizeof(*ids));
+	int64_t *ids = arena_calloc(&r->arena, count, sizeof(*ids)), first = page[0].id;
 	enum store_status status = STORE_OK;
+	uint64_t last_handoff = 0;
 	size_t old = 0;
 
 	for (size_t i = 0; status == STORE_OK && i < count; i++) {
@@ -184,11 +196,16 @@ static enum store_status prune_of_space(struct retention *r, struct store_conn *
 
 		if (page[i].space != space->id)
 			continue;
-		if (page[i].at_ms < until_ms)
-			status = is_needed(r, c, &page[i], &needed);
-		if (page[i].at_ms < until_ms && !needed)
-			ids[old++] = page[i].id;
 		page[i].space = 0;	/* it was looked at */
+		if (page[i].at_ms >= until_ms)
+			continue;
+		status = is_needed(r, c, space->id, page[i].handoff, &needed);
+		if (status != STORE_OK || needed)
+			continue;
+		ids[old++] = page[i].id;
+		if (page[i].handoff && page[i].handoff != last_handoff)
+			status = prune_older(r, c, space, page[i].handoff, first - 1);
+		last_handoff = page[i].handoff;
 	}
 	if (status == STORE_OK && old)
 		status = store_events_prune(c, space->id, ids, old);

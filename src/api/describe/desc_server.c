@@ -170,7 +170,16 @@ static const struct field status_fields[] = {
 		DOC_TEXT("engine", 0, 0, "What keeps it."),
 		DOC_INT("schema", NO_MIN, NO_MAX, "The version of its form."),
 		COUNT("bytes", "How large it is."),
-		DOC_TEXT("data", 0, 0, "The folder.")), "Where everything is kept."),
+		DOC_TEXT("data", 0, 0, "The folder."),
+		DOC_SHAPE("growth", WITHIN(
+			DOC_INT("bytes", NO_MIN, NO_MAX, "By so much it has grown."),
+			DOC_TIME("since", "Since then: about a day ago, or the start.")), "How it grows.")),
+		"Where everything is kept."),
+	DOC_SHAPE("retention", WITHIN(
+		DOC_SECONDS("handoffs_s", NO_MIN, NO_MAX, "How long ended handoffs are kept; null: for ever.", NULLABLE),
+		DOC_SECONDS("events_s", NO_MIN, NO_MAX, "How long events are kept; null: for ever.", NULLABLE),
+		COUNT("handoffs_kept", "That there are."), COUNT("handoffs_pruned", "That are not kept any more.")),
+		"What the space keeps."),
 	DOC_SHAPE("http", WITHIN(
 		COUNT("connections", "Open now."), COUNT("requests", "Since the start."),
 		COUNT("requests_active", "Being answered now."), COUNT("refused", "Before they were read.")),

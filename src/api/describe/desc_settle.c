@@ -118,7 +118,7 @@ static void as_complete(void *op)
 #define SETTLES_ALL .path_into = {INTO(struct settle, num)}, .body_into = INTO(struct settle, op), \
 	.from = FROM(struct settle, row)
 #define SETTLED ANSWERS(ANSWER(200, "The handoff.", &shape_handoff))
-#define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_STALE_LEASE, P_ALREADY_SETTLED)
+#define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED, P_STALE_LEASE, P_ALREADY_SETTLED)
 
 const struct description describe_ack = {
 	.id = "ack", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",

@@ -9,6 +9,8 @@
 #include "engine/envelope/task_list.h"
 #include "engine/watch/trace_get.h"
 
+#define PRUNED "Envelopes before one of these are not kept any more."
+
 /* --- Which envelope --- */
 
 static const struct field hop_fields[] = {
@@ -106,6 +108,7 @@ static const struct field task_fields[] = {
 		   "What the user wants, as the newest envelope has it.", NULLABLE),
 	FIELD_SHAPES("envelopes", struct task_get, envelopes, count, 0, &task_envelope, "The first one first.",
 		     .min = 1),
+	FIELD_BOOL("pruned", struct task_get, is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct task_get, page),
 	FIELDS_END,
 };
@@ -130,6 +133,8 @@ static const struct field fidelity_hop_fields[] = {
 	FIELD_INCLUDE_AT(struct task_hop, kept, &hop_kept),
 	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root, "The same, compared with its root.",
 		       MAYBE),
+	FIELD_BOOL("pruned", struct task_hop, is_pruned,
+		   "Its parent, or its root, is not kept any more: with that it is not compared."),
 	FIELDS_END,
 };
 static const struct shape fidelity_hop = {
@@ -145,6 +150,7 @@ static const struct field fidelity_fields[] = {
 	FIELD_INCLUDE_AT(struct task_fidelity, score, &newest),
 	FIELD_SHAPES("hops", struct task_fidelity, hops, task.count, 0, &fidelity_hop, "The first one first.",
 		     .min = 1),
+	FIELD_BOOL("pruned", struct task_fidelity, task.is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct task_fidelity, task.page),
 	FIELDS_END,
 };
@@ -167,6 +173,8 @@ static const struct field blame_fields[] = {
 	FIELD_TEXT("task", struct blame, task, 0, 0, "The task."),
 	FIELD_TEXT("key", struct blame, key, 0, 0, "What was asked for."),
 	FIELD_ENUM("verdict", struct blame, verdict, &words_blame, 0, "What became of it."),
+	FIELD_BOOL("pruned", struct blame, is_pruned,
+		   "Earlier hops are not kept any more: it may have come, or gone, before the first that is."),
 	FIELD_SHAPE_AT("introduced", struct blame, introduced, &blamed_hop, "Absent where it was never there.", MAYBE),
 	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop, "Absent where it was not lost.", MAYBE),
 	FIELD_SHAPE_AT("resolved", struct blame, resolved, &blamed_hop, "Where an open decision was made.", MAYBE),
@@ -203,6 +211,7 @@ static const struct field trace_fields[] = {
 	FIELD_SHAPES("handoffs", struct trace_get, handoffs, handoff_count, 0, &shape_handoff, "Of these envelopes."),
 	FIELD_SHAPES("events", struct trace_get, events, event_count, 0, &shape_event,
 		     "Of these handoffs, in order."),
+	FIELD_BOOL("pruned", struct trace_get, is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct trace_get, page),
 	FIELDS_END,
 };
@@ -221,7 +230,7 @@ const struct description describe_compare_envelopes = {
 	.path = {&path_envelope, &path_other_envelope},
 	.path_into = {INTO(struct envelope_diff, nums[0]), INTO(struct envelope_diff, nums[1])},
 	ANSWERS(ANSWER(200, "The difference.", &difference)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ENVELOPE_DAMAGED),
 };
 
 const struct description describe_list_tasks = {

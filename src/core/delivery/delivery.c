@@ -1,5 +1,6 @@
 /* Sending, taking and settling. What fails is delivery_fail.c's, what a person does with it delivery_park.c's. */
 #include "core/delivery/delivery_internal.h"
+#include "core/delivery/keeping.h"
 
 #include "codec/json_member.h"
 #include "codec/json_set.h"
@@ -91,8 +92,7 @@ enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_
 		d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
-				   (unsigned long long)num);
+		return handoff_missing(d->conn, d->space, num, problem);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -306,8 +306,17 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 				  struct problem *problem)
 {
 	struct handoff_row h = plan->row;
-	enum store_status status = store_handoff_insert(d->conn, &h);
-	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
+	struct pruned_envelope left;
+	/* It may have been pruned since somebody looked. */
+	enum store_status status = store_pruned_envelope(d->conn, d->space, h.envelope, &left);
+	enum problem_code code;
+
+	if (status == STORE_OK)
+		return problem_set(problem, P_ENVELOPE_PRUNED, "envelope_id", "env-%llu is not kept any more",
+				   (unsigned long long)h.envelope);
+	if (status == STORE_NOT_FOUND)
+		status = store_handoff_insert(d->conn, &h);
+	code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
 
 	if (code == P_OK && plan->is_probe)
 		code = breaker_probe(d, h.agent, h.num, problem);

@@ -2,7 +2,7 @@
 #ifndef SPINE_CORE_KEEPING_H
 #define SPINE_CORE_KEEPING_H
 
-#include "store/records.h"
+#include "core/problem.h"
 
 /* The states in which a handoff has ended: 1 << enum handoff_state. Acked without a work lease is one: the work is the
  * receiver's since then, and many never complete. Parked is none: a person must decide. Nor is anything open. */
@@ -17,5 +17,8 @@ int64_t keeping_time_ms(int64_t of_space, int64_t of_server);
 int64_t keeping_until_ms(int64_t keep_ms, int64_t now_ms);
 /* A result's memory does not go with its handoff: somebody has made it their own. */
 bool keeping_result_stays(const struct memory *m);
+
+/* The problem of a handoff that is not there: P_HANDOFF_PRUNED where it was. space may be 0. */
+enum problem_code handoff_missing(struct store_conn *c, int64_t space, uint64_t num, struct problem *problem);
 
 #endif

@@ -196,7 +196,7 @@ static bool read_told(struct store_conn *c, int64_t space, const struct json *st
 
 	return id && id->type == JSON_STRING && memory_id_parse(id->s, &memory) &&
 	       store_memory_get(c, space, memory.num, 1, arena, ret) == STORE_OK && ret->forgotten_at_ms == 0 &&
-	       str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
+	       str_is(ret->kind, RESULT_KIND) && ret->agent.p && str_eq(ret->agent, agent);
 }
 
 /* The agent's last one before that step says the same as m. */

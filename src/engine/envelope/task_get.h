@@ -16,6 +16,7 @@ struct task_get {
 	struct envelope *envelopes;
 	size_t count;
 	struct envelope newest;		/* of all pages */
+	bool is_pruned;			/* what is before one of them is not kept any more */
 };
 
 extern const struct op_kind task_get_kind;
@@ -30,6 +31,7 @@ struct task_hop {
 	const struct envelope *envelope;
 	const struct fidelity *kept;		/* of the parent */
 	const struct task_score *of_root;
+	bool is_pruned;				/* the parent, or the root, is not kept any more */
 };
 
 struct task_fidelity {
