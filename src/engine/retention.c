@@ -13,6 +13,8 @@
 enum {
 	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000, SWEEP_PARTS = 10,
 	PAGE = 256,
+	/* Of the file so much stays free: pages that are used again need not be made. */
+	FREE_MIN = 1 << 20, FREE_PART = 16,
 };
 
 /* --- The spaces of a sweep --- */
@@ -102,7 +104,7 @@ static void turn_to(struct retention *r, enum sweep_phase phase, size_t at)
 		turn_to(r, SWEEP_EVENTS, 0);
 		return;
 	}
-	s->phase = at == r->space_count ? SWEEP_NONE : phase;
+	s->phase = at == r->space_count ? SWEEP_SPACE : phase;
 	s->at = at;
 	s->after = 0;
 	if (s->phase == SWEEP_EVENTS) {
@@ -139,13 +141,30 @@ static enum store_status tell(struct retention *r, struct store_conn *c)
 	return status;
 }
 
+/* What others will write soon stays; the rest is given back to the disk. */
+static enum store_status step_space(struct retention *r, struct store_conn *c)
+{
+	struct store_info info = {0};
+	int64_t given = 0;
+	enum store_status status = store_info(c, &info);
+
+	if (status == STORE_OK && info.free_bytes > FREE_MIN && info.free_bytes > info.bytes / FREE_PART)
+		status = store_give_back(c, &given);
+	if (given == 0)
+		r->sweep.phase = SWEEP_NONE;
+	return status;
+}
+
 static enum store_status step_sweep(struct retention *r, struct store_conn *c)
 {
 	struct sweep *s = &r->sweep;
-	struct kept_space *space = &r->spaces[s->at];
+	struct kept_space *space = r->spaces + s->at;
 	struct sweep_place *place;
 	enum store_status status;
 	bool is_done = false;
+
+	if (s->phase == SWEEP_SPACE)
+		return step_space(r, c);
 
 	if (s->phase == SWEEP_HANDOFFS)
 		status = retention_step_handoffs(r, c, space, &is_done);
@@ -157,7 +176,7 @@ static enum store_status step_sweep(struct retention *r, struct store_conn *c)
 	if (place)
 		place->after = s->events_after;
 	turn_to(r, s->phase, s->at + 1);
-	return s->phase == SWEEP_NONE ? tell(r, c) : STORE_OK;
+	return s->phase == SWEEP_SPACE ? tell(r, c) : STORE_OK;
 }
 
 /* --- Spaces that were deleted --- */

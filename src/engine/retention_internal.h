@@ -21,7 +21,7 @@ struct gone_memory {
 	uint64_t num;
 };
 
-enum sweep_phase { SWEEP_NONE, SWEEP_HANDOFFS, SWEEP_EVENTS };
+enum sweep_phase { SWEEP_NONE, SWEEP_HANDOFFS, SWEEP_EVENTS, SWEEP_SPACE };
 /* So many lengths of time for events are gone through each with a place of its own: where there are more, those beyond
  * begin at the start each time. */
 enum { SWEEP_PLACES = 16 };

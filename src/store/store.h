@@ -59,6 +59,7 @@ struct store_info {
 	const char *engine;	/* "sqlite", "ram" */
 	int schema;		/* 0: the engine has none */
 	int64_t bytes;		/* on disk; 0: it is on none */
+	int64_t free_bytes;	/* of these, what is not used, and can be given back; 0 where it cannot */
 };
 
 enum store_status store_info(struct store_conn *c, struct store_info *ret);
@@ -188,6 +189,8 @@ enum store_status store_result_leave(struct store_conn *c, int64_t space, uint64
 enum store_status store_result_left(struct store_conn *c, int64_t space, uint64_t memory);
 /* Like store_memory_forget, but that the disk keeps traces until other rows are written over them. */
 enum store_status store_memory_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
+/* Gives some free bytes back to the disk: a small part. *ret: so many, about. */
+enum store_status store_give_back(struct store_conn *c, int64_t *ret_bytes);
 /* Removes these events of the space; their ids grow. */
 enum store_status store_events_prune(struct store_conn *c, int64_t space, const int64_t *ids, size_t count);
 

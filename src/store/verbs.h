@@ -115,6 +115,7 @@
 	  (struct store_conn *c, int64_t space, uint64_t memory), (c, space, memory)) \
 	X(WRITE, enum store_status, memory_prune, \
 	  (struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms), (c, space, num, now_ms)) \
+	X(WRITE, enum store_status, give_back, (struct store_conn *c, int64_t *ret_bytes), (c, ret_bytes)) \
 	X(WRITE, enum store_status, events_prune, \
 	  (struct store_conn *c, int64_t space, const int64_t *ids, size_t count), (c, space, ids, count)) \
 	X(READ, enum store_status, agent_get, \

@@ -2,6 +2,10 @@
  * are never changed, and leave no other way (sqlite_prune.c). */
 #include "store/sqlite/sqlite_internal.h"
 
+/* The index is of those with a handoff. Said plainly, SQLite takes "> 0" as what to search by, and goes through all of
+ * the space. */
+#define OF_HANDOFF(handoff) "space = ?1 AND handoff = " handoff " AND likelihood(handoff > 0, 0.99)"
+
 #define EVENT_COLUMNS \
 	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 " \
 	"FROM event "
@@ -20,7 +24,7 @@
 
 #define EVENT_PAGE_OF_HANDOFF \
 	EVENT_COLUMNS \
-	"WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" \
+	"WHERE " OF_HANDOFF("?6") " AND id > ?3 AND id <= ?4" \
 	EVENT_FILTER
 
 enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
@@ -77,7 +81,7 @@ static void read_event(sqlite3_stmt *s, struct arena *arena, void *ret)
 
 static const char events_of_handoff_sql[] =
 	EVENT_COLUMNS
-	"WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4";
+	"WHERE " OF_HANDOFF("?2") " AND id > ?3 ORDER BY id LIMIT ?4";
 static const char events_of_space_sql[] = EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4";
 static const char events_all_sql[] = EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LIMIT ?4";
 
@@ -127,7 +131,7 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 
 enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
-	static const char sql[] = "SELECT count(*) FROM event WHERE space = ?1 AND handoff = ?2 AND handoff > 0";
+	static const char sql[] = "SELECT count(*) FROM event WHERE " OF_HANDOFF("?2");
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);

@@ -160,6 +160,9 @@ enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, st
  * unless replace is true; then it is kept under the name that is appended to *ret_kept. */
 bool sqlite_replace(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
 
+/* sqlite_prune.c: pages of the file that are free, and can be given back. */
+enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
+
 /* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or
  * fails. */
 enum { SQLITE_SCHEMA_NOW = 6, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */

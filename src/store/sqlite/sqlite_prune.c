@@ -180,3 +180,41 @@ enum store_status sqlite_events_prune(struct store_conn *c, int64_t space, const
 		status = sqlite_run_on(c, remove, ids[i], space);
 	return status;
 }
+
+/* --- Pages --- */
+
+/* Each page is moved from the end of the file into a free one, or is free itself. So many take some milliseconds. */
+#define GIVEN_BACK "64"
+
+enum { PAGE_SIZE = 4096 };
+
+enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret)
+{
+	int64_t kind = 0, pages = 0;
+	enum store_status status = sqlite_read_int(c, sqlite_statement(c, "PRAGMA auto_vacuum"), &kind);
+
+	if (status == STORE_OK)
+		status = sqlite_read_int(c, sqlite_statement(c, "PRAGMA freelist_count"), &pages);
+	if (status == STORE_OK)
+		*ret = kind ? pages * PAGE_SIZE : 0;
+	return status;
+}
+
+enum store_status sqlite_give_back(struct store_conn *c, int64_t *ret_bytes)
+{
+	sqlite3_stmt *s = sqlite_statement(c, "PRAGMA incremental_vacuum(" GIVEN_BACK ")");
+	int64_t before = 0, after = 0;
+	enum store_status status = sqlite_free_bytes(c, &before);
+	int rc = s ? SQLITE_ROW : SQLITE_ERROR;
+
+	while (status == STORE_OK && rc == SQLITE_ROW)
+		rc = sqlite3_step(s);
+	sqlite3_reset(s);
+	if (status == STORE_OK)
+		status = sqlite_status(c, rc);
+	if (status == STORE_OK)
+		status = sqlite_free_bytes(c, &after);
+	if (status == STORE_OK)
+		*ret_bytes = before - after;
+	return status;
+}

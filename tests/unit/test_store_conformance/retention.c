@@ -272,6 +272,29 @@ static void how_long_a_space_keeps_things_is_kept(void **state)
 	assert_int_equal(store_space_get(t->c, t->space + 9, &t->arena, &space), STORE_NOT_FOUND);
 }
 
+static void what_is_free_is_given_back(void **state)
+{
+	struct temp_store *t = *state;
+	struct store_info info;
+	int64_t given = -1;
+	char *text = mem_alloc(200001);
+
+	memset(text, 'x', 200000);
+	text[200000] = 0;
+	remember(t, t->space, text);
+	remember(t, t->space, "stays");
+	must(store_begin(t->c));
+	must(store_memory_prune(t->c, t->space, 1, T0));
+	must(store_commit(t->c));
+	must(store_info(t->c, &info));
+	must(store_begin(t->c));
+	must(store_give_back(t->c, &given));
+	must(store_commit(t->c));
+	assert_true(info.free_bytes == 0 ? given == 0 : given > 100000);
+	assert_true(info.free_bytes > 0 || info.bytes == 0);
+	free(text);
+}
+
 /* --- Spaces that go --- */
 
 static void fill(struct temp_store *t, int64_t space)
@@ -392,6 +415,7 @@ static const struct CMUnitTest retention[] = {
 	with_engine(a_result_is_cited_by_envelopes_and_left_to_them),
 	with_engine(pruned_events_are_gone_and_their_ids_are_not_given_again),
 	with_engine(how_long_a_space_keeps_things_is_kept),
+	with_engine(what_is_free_is_given_back),
 	with_engine(a_removed_space_is_gone_and_its_name_is_free),
 	with_engine(a_removed_space_is_purged_in_steps_and_the_others_stay),
 };
