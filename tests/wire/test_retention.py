@@ -1,5 +1,6 @@
 """What has ended goes when its time is over; what is left says that it was there, and nothing else is lost."""
 
+import json
 import sqlite3
 import subprocess
 
@@ -242,3 +243,28 @@ def test_a_kill_in_the_midst_of_pruning_loses_and_brings_back_nothing(start):
     assert again.terminate() == 0, again.log_tail()
     check = subprocess.run([binary(), "check", "--data", str(again.data)], capture_output=True, text=True)
     assert check.returncode == 0, check.stdout + check.stderr
+
+
+def run_cli(server, space, *args):
+    return subprocess.run([binary(), *args, "--url", server.url, "--space", space], capture_output=True, text=True, check=False)
+
+
+def test_an_export_that_was_cut_off_goes_on(chain, server, tmp_path):
+    desk, ends = chain
+    file = tmp_path / "history.jsonl"
+    assert run_cli(server, desk.space, "export", "--all", str(file)).returncode == 0
+    whole = file.read_bytes()
+    lines = [json.loads(line) for line in whole.splitlines()]
+    assert [line["handoff"]["id"] for line in lines if "handoff" in line] == [h for _, h in ends]
+    assert [line["envelope"]["id"] for line in lines if "envelope" in line] == [e for e, _ in ends]
+    assert [line["event"]["id"] for line in lines if "event" in line] == [e["id"] for e in events_of(desk)]
+    assert next(line for line in lines if "handoff" in line)["handoff"]["result"] == "what the first found"
+    refused = run_cli(server, desk.space, "export", "--all", str(file))
+    assert refused.returncode != 0 and "--resume" in refused.stderr
+    for cut in range(0, len(whole), max(1, len(whole) // 7)):
+        file.write_bytes(whole[:cut])
+        assert run_cli(server, desk.space, "export", "--all", "--resume", str(file)).returncode == 0
+        assert sorted(file.read_bytes().splitlines()) == sorted(whole.splitlines()), cut
+    desk.store("one more")
+    assert run_cli(server, desk.space, "export", "--all", "--resume", str(file)).returncode == 0
+    assert len(file.read_bytes().splitlines()) == len(lines) + 1
