@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 /* PURGE_ROWS: rows of a deleted space that go in a step. PAUSE_MS: between steps. Both are from a measurement of how
- * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time has passed,
- * but not more often than each second, and not less often than each minute. */
+ * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time
+ * has passed, but not more often than each second, and not less often than each minute. */
 enum {
-	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000, SWEEP_PARTS = 10,
+	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000,
+		SWEEP_PARTS = 10,
 	PAGE = 256,
 	/* Of the file so much stays free: pages that are used again need not be made. */
 	FREE_MIN = 1 << 20, FREE_PART = 16,

@@ -143,8 +143,8 @@ enum store_status retention_step_handoffs(struct retention *r, struct store_conn
 		if (status == STORE_OK && is_ended)
 			status = prune_envelope(r, c, space, rows[i].envelope);
 	}
-	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too new may be
-	 * of a clock that was set back since: a whole step of them is not.) */
+	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too
+	 * new may be of a clock that was set back since: a whole step of them is not.) */
 	*ret_done = count < HANDOFFS || old == 0;
 	return status;
 }
@@ -169,7 +169,8 @@ static struct kept_space *space_with(struct retention *r, int64_t id, int64_t ke
 }
 
 /* The history of what is not over stays whole. */
-static enum store_status is_needed(struct retention *r, struct store_conn *c, int64_t space, uint64_t handoff, bool *ret)
+static enum store_status is_needed(struct retention *r, struct store_conn *c, int64_t space, uint64_t handoff,
+	bool *ret)
 {
 	struct handoff_row h;
 	enum store_status status = STORE_NOT_FOUND;

@@ -56,7 +56,8 @@ static enum problem_code check(struct space_delete *d)
 		return problem_set(&op->problem, P_SPACE_NOT_FOUND, "name", "there is no space \"%.*s\"",
 				   (int)(op->space_name.n < 128 ? op->space_name.n : 128), op->space_name.p);
 	if (d->confirm.p == NULL)
-		return problem_set(&op->problem, P_MISSING_FIELD, "confirm", "confirm is missing: everything in the space "
+		return problem_set(&op->problem, P_MISSING_FIELD, "confirm", "confirm is missing: everything in "
+			"the space "
 				   "is deleted, and nothing brings it back. Say its name once more: ?confirm=%.*s",
 				   STR_ARG(op->space_name));
 	if (!str_eq(d->confirm, op->space_name))

@@ -236,11 +236,13 @@ static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(
 
 /* As a store was before schema 6. */
 #define BACK_TO_5 \
-	"DROP TRIGGER event_is_pruned_only; DROP TRIGGER envelope_is_pruned_only; DROP TRIGGER handoff_is_pruned_only; " \
+	"DROP TRIGGER event_is_pruned_only; DROP TRIGGER envelope_is_pruned_only; DROP TRIGGER " \
+	"handoff_is_pruned_only; " \
 	"CREATE TRIGGER event_is_never_removed BEFORE DELETE ON event BEGIN " \
 	"  SELECT raise(ABORT, 'an event is never removed'); END; " \
 	"DROP TABLE sequence; DROP TABLE pruned_envelope; DROP TABLE pruned_handoff; DROP TABLE citation; " \
-	"DROP TABLE left_result; ALTER TABLE space DROP COLUMN removed_at; ALTER TABLE space DROP COLUMN keep_events; " \
+	"DROP TABLE left_result; ALTER TABLE space DROP COLUMN removed_at; ALTER TABLE space DROP COLUMN " \
+	"keep_events; " \
 	"ALTER TABLE space DROP COLUMN keep_handoffs; ALTER TABLE space DROP COLUMN keep_idle; " \
 	"ALTER TABLE space DROP COLUMN events_pruned; ALTER TABLE space DROP COLUMN handoffs_pruned; " \
 	"PRAGMA user_version = 5;"

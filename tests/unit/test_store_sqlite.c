@@ -500,7 +500,8 @@ static void a_check_finds_what_a_handoff_lost(void **state)
 		{"UPDATE handoff SET due = 0", "ho-1 is in state 2 and due at 0"},
 		{"UPDATE handoff SET state = 6, due = 5", "ho-1 is in state 6 and due at 5"},
 		{"UPDATE handoff SET state = 9, due = 0", "ho-1 is in state 9"},
-		{"DROP TRIGGER handoff_is_pruned_only; DELETE FROM handoff", "a result belongs to ho-1, which is not there"},
+		{"DROP TRIGGER handoff_is_pruned_only; DELETE FROM handoff", "a result belongs to ho-1, which "
+			"is not there"},
 		{"UPDATE result SET memory = 7", "the result of ho-1 is ms-7, which is not there"},
 	};
 

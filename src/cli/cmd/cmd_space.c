@@ -59,7 +59,8 @@ static int put_keep(const struct cli *cli, const char *option, const char *name,
 	good = option_parse(&duration, str_of(given), cli->arena, &value, &error);
 	buf_release(&error);
 	if (!good)
-		return cli_usage(cli, "--%s is \"%.80s\"; expected a time of a second or more, such as 90d, or forever, or "
+		return cli_usage(cli, "--%s is \"%.80s\"; expected a time of a second or more, such as 90d, or "
+			"forever, or "
 				 "server", option, given);
 	body_put_seconds(w, name, value.number);
 	return CLI_OK;
@@ -99,7 +100,8 @@ static bool is_confirmed(struct cli *cli, const char *name)
 	cli->space = name;
 	ask_make_get(cli, "/v1/space", &ask);
 	if (ask.exit == CLI_OK)
-		cli_note(cli, "The space %.80s has %lld memories. They, all handoffs, envelopes and events of it are deleted "
+		cli_note(cli, "The space %.80s has %lld memories. They, all handoffs, envelopes and events of "
+			"it are deleted "
 			 "for good.", name, (long long)ask_int(&ask.json, "memories", 0));
 	ask_release(&ask);
 	cli_note(cli, "Type its name to go on:");
@@ -149,11 +151,13 @@ static int exec_space(struct cli *cli)
 
 	if (o->arg_count && strcmp(o->args[0], "delete") == 0) {
 		if (o->arg_count < 2)
-			return cli_usage(cli, "space delete needs the name of the space; usage: spine space delete NAME");
+			return cli_usage(cli, "space delete needs the name of the space; usage: spine space "
+				"delete NAME");
 		return sets ? cli_usage(cli, "space delete takes no settings") : delete_space(cli, o->args[1]);
 	}
 	if (o->arg_count > 1)
-		return cli_usage(cli, "space has too many arguments; usage: spine space [NAME], or spine space delete NAME");
+		return cli_usage(cli, "space has too many arguments; usage: spine space [NAME], or spine space "
+			"delete NAME");
 	if (options_flag(o, "yes"))
 		return cli_usage(cli, "--yes is for spine space delete");
 	if (o->arg_count)
@@ -165,12 +169,16 @@ const struct command cmd_space = {
 	.name = "space",
 	.summary = "Shows the settings of a space, changes them, or deletes it",
 	.usage = "[NAME] | delete NAME", .max_args = 2,
-	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay as they are. "
+	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay "
+		"as they are. "
 		 "The guard is for all handoffs in it; a constraint of a handoff can only make it stricter.\n\n"
-		 "With --keep, handoffs that ended longer ago go, with their envelopes and results, and so do events that are "
-		 "older. Of a handoff stay its id, the digest and parent of its envelope, and when it was: a chain can still be "
+		 "With --keep, handoffs that ended longer ago go, with their envelopes and results, and so do "
+		 "events that are "
+		 "older. Of a handoff stay its id, the digest and parent of its envelope, and when it was: a "
+		 "chain can still be "
 		 "followed. What is open or parked never goes. To write it out before, use spine export --all.\n\n"
-		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is asked for.",
+		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is "
+		 "asked for.",
 	.examples = {
 		"spine space --guard redact", "spine space payments --keep 90d",
 		"spine space payments --guard refuse --json", "spine space delete payments --yes",

@@ -37,7 +37,8 @@ enum problem_code handoff_missing(struct store_conn *c, int64_t space, uint64_t 
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
 	clock_format(left.changed_at_ms, at);
-	return problem_set(problem, P_HANDOFF_PRUNED, "id", "ho-%llu is not kept any more: it handed over env-%llu, and ended "
+	return problem_set(problem, P_HANDOFF_PRUNED, "id", "ho-%llu is not kept any more: it handed over "
+		"env-%llu, and ended "
 			   "at %s as %s, longer ago than this space keeps handoffs", (unsigned long long)num,
 			   (unsigned long long)left.envelope, at, handoff_state_name(left.state));
 }

@@ -78,9 +78,11 @@ enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t n
 	enum store_status status = space ? store_pruned_envelope(c, space, num, &left) : STORE_NOT_FOUND;
 
 	if (status == STORE_OK)
-		return problem_set(problem, P_ENVELOPE_PRUNED, field, "env-%llu is not kept any more: its handoffs ended "
+		return problem_set(problem, P_ENVELOPE_PRUNED, field, "env-%llu is not kept any more: its "
+			"handoffs ended "
 				   "longer ago than this space keeps them. Its digest and parent are left: "
-				   "GET /v1/envelopes/env-%llu/verify", (unsigned long long)num, (unsigned long long)num);
+				   "GET /v1/envelopes/env-%llu/verify", (unsigned long long)num,
+				   (unsigned long long)num);
 	if (status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);
 	return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",

@@ -17,6 +17,7 @@ enum problem_code task_page(struct op *op, struct store_conn *c, struct str task
 			    struct envelope_row *rows, size_t *ret_count, bool *ret_more);
 
 /* Is the parent of one of these not kept any more? */
-enum problem_code task_pruned(struct op *op, struct store_conn *c, const struct envelope *list, size_t count, bool *ret);
+enum problem_code task_pruned(struct op *op, struct store_conn *c, const struct envelope *list, size_t count,
+	bool *ret);
 
 #endif

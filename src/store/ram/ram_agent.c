@@ -187,7 +187,8 @@ enum store_status ram_queues(struct store_conn *c, void (*fn)(void *ctx, const s
 		struct queue_row row = {a->id, a->space, a->row.name, counts_of(a), a->target};
 		bool is_busy = row.counts.queued + row.counts.leased + row.counts.working + row.counts.parked > 0;
 
-		if (ram_space_at(ram_of(c), a->space) && (is_busy || a->target.failures > 0 || a->target.open_until_ms > 0))
+		is_busy = is_busy || a->target.failures > 0 || a->target.open_until_ms > 0;
+		if (is_busy && ram_space_at(ram_of(c), a->space))
 			fn(ctx, &row);
 	}
 	return STORE_OK;

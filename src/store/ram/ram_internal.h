@@ -152,7 +152,8 @@ struct ram_store {
 	struct ram_index channels, channel_names, subscribers, route_names;
 	struct ram_index replies_by_id, reply_keys;
 	struct ram_index alerts_by_id;
-	struct ram_index pruned_envelopes, pruned_handoffs, citations, left_results;	/* by key; by envelope and memory */
+	struct ram_index pruned_envelopes, pruned_handoffs, left_results;	/* by key */
+	struct ram_index citations;						/* by envelope and memory */
 	struct heap due;
 	struct event_row *events;				/* by id - 1; one whose id is 0 was pruned */
 	size_t event_count, event_cap;

@@ -193,9 +193,9 @@ enum store_status ram_events_prune(struct store_conn *c, int64_t space_id, const
 		space->row.events_pruned = ids[count - 1];
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct event_row *e = ids[i] >= 1 && (size_t)ids[i] <= s->event_count ? &s->events[ids[i] - 1] : NULL;
+		const struct event_row *e = &s->events[ids[i] - 1];
 
-		if (e == NULL || e->id == 0 || e->space != space_id)
+		if (ids[i] < 1 || (size_t)ids[i] > s->event_count || e->id == 0 || e->space != space_id)
 			return STORE_NOT_FOUND;
 		ram_event_remove(s, (size_t)ids[i] - 1);
 	}

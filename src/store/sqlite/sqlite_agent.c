@@ -233,7 +233,8 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 		"AND state < 4 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, count(*) "
 		"FROM handoff WHERE state = 6 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, 0 "
 		"FROM target WHERE failures > 0 OR open_until > 0) GROUP BY agent) q JOIN agent a ON a.id = q.agent "
-		"JOIN space s ON s.id = a.space AND s.removed_at = 0 LEFT JOIN target t ON t.agent = q.agent ORDER BY q.agent";
+		"JOIN space s ON s.id = a.space AND s.removed_at = 0 LEFT JOIN target t ON t.agent = q.agent "
+		"ORDER BY q.agent";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	int rc;
 

@@ -14,7 +14,8 @@ enum { TEXTS_PART = 8, EVENTS_SCANNED = 8 };
 enum store_status sqlite_space_remove(struct store_conn *c, int64_t space, int64_t now_ms)
 {
 	static const char sql[] =
-		"UPDATE space SET name = " REMOVED_NAME ", removed_at = ?2, events_pruned = 0 WHERE id = ?1 AND removed_at = 0";
+		"UPDATE space SET name = " REMOVED_NAME ", removed_at = ?2, events_pruned = 0 WHERE id = ?1 AND "
+		"removed_at = 0";
 	enum store_status status = sqlite_tally_flush(c);
 
 	return status == STORE_OK ? sqlite_run_on(c, sql, space, now_ms) : status;
@@ -42,7 +43,8 @@ static const struct part {
 	const struct sqlite_shape *shape;
 	const char *keys;
 } parts[] = {
-	{"DELETE FROM result WHERE handoff IN (SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 LIMIT ?4)",
+	{"DELETE FROM result WHERE handoff IN (SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 "
+		"LIMIT ?4)",
 	 PLAIN(true)},
 	{OF_KEYS("handoff"), PLAIN(false)},
 	{"DELETE FROM receipt WHERE (envelope, memory, agent) IN (SELECT envelope, memory, agent FROM receipt "

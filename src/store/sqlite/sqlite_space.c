@@ -66,7 +66,8 @@ enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, in
 }
 
 #define SPACE_COLUMNS \
-	"SELECT id, name, memories, created_at, keep_events, keep_handoffs, keep_idle, events_pruned, handoffs_pruned, " \
+	"SELECT id, name, memories, created_at, keep_events, keep_handoffs, keep_idle, events_pruned, " \
+	"handoffs_pruned, " \
 	"guard FROM space "
 
 static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
@@ -98,7 +99,8 @@ enum store_status sqlite_space_get(struct store_conn *c, int64_t space, struct a
 enum store_status sqlite_space_set_keep(struct store_conn *c, int64_t space, const struct space_keep *keep)
 {
 	static const char sql[] =
-		"UPDATE space SET keep_events = ?2, keep_handoffs = ?3, keep_idle = ?4 WHERE id = ?1 AND removed_at = 0";
+		"UPDATE space SET keep_events = ?2, keep_handoffs = ?3, keep_idle = ?4 WHERE id = ?1 AND "
+		"removed_at = 0";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
