@@ -61,8 +61,8 @@ static void add(struct temp_store *t, uint64_t from, uint64_t count, enum handof
 	must(store_begin(t->c));
 	must(store_agent_id(t->c, t->space, STR("a"), true, T0, &agent));
 	for (uint64_t num = from; num < from + count; num++) {
-		struct envelope_row e = {.space = t->space, .num = num, .task = STR("task"), .hop = 1, .parent = num - 1,
-					 .created_at_ms = at_ms, .body = STR("{}")};
+		struct envelope_row e = {.space = t->space, .num = num, .task = STR("task"), .hop = 1,
+					 .parent = num - 1, .created_at_ms = at_ms, .body = STR("{}")};
 		struct handoff_row h = {.space = t->space, .envelope = num, .created_at_ms = at_ms, .target = agent,
 					.agent = agent, .state = state, .attempt = 1, .max_attempts = 3,
 					.changed_at_ms = at_ms};
