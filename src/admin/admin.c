@@ -46,7 +46,7 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 
 		arena_release(&arena);
 		/* A number may have been given to an envelope that was then refused. */
-		if (code == P_ENVELOPE_NOT_FOUND)
+		if (code == P_ENVELOPE_NOT_FOUND || code == P_ENVELOPE_PRUNED)
 			continue;
 		ok = code == P_OK;
 		if (!ok) {

@@ -109,6 +109,26 @@ static void put_server(struct call *call, struct json_writer *w, const struct wr
 	put_clients(call, w);
 }
 
+static void put_keep(struct json_writer *w, const char *name, int64_t keep_ms)
+{
+	json_key(w, name);
+	if (keep_ms)
+		json_put_double(w, (double)keep_ms / 1000);
+	else
+		json_put_null(w);
+}
+
+static void put_retention(struct json_writer *w, const struct status_get *s)
+{
+	json_key(w, "retention");
+	json_begin_object(w);
+	put_keep(w, "handoffs_s", s->keeps.handoffs_ms);
+	put_keep(w, "events_s", s->keeps.events_ms);
+	json_member_int(w, "handoffs_kept", s->handoffs);
+	json_member_int(w, "handoffs_pruned", s->handoffs_pruned);
+	json_end_object(w);
+}
+
 static void encode_status(struct call *call)
 {
 	struct status_get *s = call_op(call);
@@ -130,7 +150,13 @@ static void encode_status(struct call *call)
 	json_member_int(&w, "schema", s->store.schema);
 	json_member_int(&w, "bytes", s->store.bytes);
 	json_member_cstr(&w, "data", call->api->data_dir);
+	json_key(&w, "growth");
+	json_begin_object(&w);
+	json_member_int(&w, "bytes", s->grown_bytes);
+	json_member_time(&w, "since", s->grown_since_ms ? s->grown_since_ms : call->api->started_at_ms);
 	json_end_object(&w);
+	json_end_object(&w);
+	put_retention(&w, s);
 	put_server(call, &w, &s->writer);
 	call_end_reply(call, &w);
 }

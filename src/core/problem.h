@@ -47,6 +47,11 @@
 	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, false) \
 	X(ROUTE_NOT_FOUND, "route_not_found", 404, false) \
 	X(ALERT_NOT_FOUND, "alert_not_found", 404, false) \
+	X(SPACE_NOT_FOUND, "space_not_found", 404, false) \
+	X(SPACE_DELETED, "space_deleted", 410, false) \
+	X(ENVELOPE_PRUNED, "envelope_pruned", 410, false) \
+	X(HANDOFF_PRUNED, "handoff_pruned", 410, false) \
+	X(EVENTS_PRUNED, "events_pruned", 410, false) \
 	X(STALE_LEASE, "stale_lease", 409, false) \
 	X(HANDOFF_PARKED, "handoff_parked", 409, false) \
 	X(NOT_PARKED, "not_parked", 409, false) \

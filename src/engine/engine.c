@@ -1,8 +1,10 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/growth.h"
 #include "engine/indexer.h"
 #include "engine/memory_numbers.h"
+#include "engine/retention.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
 #include "token/token_cache.h"
@@ -47,8 +49,10 @@ static void on_refusal(void *ctx, enum store_status status, const char *why)
 static enum store_status hook_begin(void *ctx, struct store_conn *c, int64_t now_ms)
 {
 	struct engine *e = ctx;
+	enum store_status status;
 
-	return waiting_begin(e->waiting, c, now_ms);
+	status = waiting_begin(e->waiting, c, now_ms);
+	return status == STORE_OK ? retention_begin(e->retention, c, now_ms) : status;
 }
 
 static enum store_status hook_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
@@ -64,6 +68,10 @@ static void hook_after(void *ctx, bool committed)
 {
 	struct engine *e = ctx;
 
+	e->is_removing = false;
+	retention_after(e->retention, committed);
+	if (committed)
+		growth_note(e->growth, e->store, engine_now_ms(e));
 	watch_after(e->watch, committed);
 	waiting_after(e->waiting, committed);
 }
@@ -71,8 +79,9 @@ static void hook_after(void *ctx, bool committed)
 static int64_t hook_wake_at(void *ctx)
 {
 	struct engine *e = ctx;
+	int64_t due_ms = waiting_wake_at(e->waiting), prune_ms = retention_wake_at(e->retention);
 
-	return waiting_wake_at(e->waiting);
+	return due_ms && (prune_ms == 0 || due_ms < prune_ms) ? due_ms : prune_ms;
 }
 
 /* --- Life --- */
@@ -92,6 +101,8 @@ static void make_parts(struct engine *e)
 	e->recall = recall_new(e->config.seed);
 	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
+	e->retention = retention_new(e, e->store);
+	e->growth = growth_new();
 	e->writer = writer_new(&writer);
 }
 
@@ -151,6 +162,8 @@ void engine_free(struct engine *e)
 	writer_free(e->writer);
 	watch_free(e->watch);
 	waiting_free(e->waiting);
+	retention_free(e->retention);
+	growth_free(e->growth);
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
 	memory_numbers_free(e->memory_numbers);
@@ -167,7 +180,7 @@ void engine_step(struct engine *e)
 
 int64_t engine_wake_at(struct engine *e)
 {
-	return atomic_load(&e->failed) ? 0 : waiting_wake_at(e->waiting);
+	return atomic_load(&e->failed) ? 0 : hook_wake_at(e);
 }
 
 /* --- Readers --- */

@@ -23,8 +23,10 @@
 #include <stdatomic.h>
 
 struct listener;
+struct growth;
 struct indexer;
 struct memory_numbers;
+struct retention;
 struct token_cache;
 struct waiting;
 struct watch;
@@ -40,6 +42,7 @@ struct engine_config {
 	size_t token_entries;		/* of counts of tokens that are remembered */
 	uint64_t seed;			/* of everything that is left to chance */
 	struct alert_rules rules;
+	struct space_keep keep;		/* of spaces that do not say it themselves; 0: for ever */
 	bool is_stepped;		/* no threads: engine_step runs it */
 	int64_t (*now_ms)(void *ctx);	/* the clock */
 	void *ctx;
@@ -67,12 +70,16 @@ struct engine {
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;	/* NULL: stepped */
 	struct waiting *waiting;
+	struct retention *retention;
+	struct growth *growth;
 	struct watch *watch;
 	struct listener *listeners;
 	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
-	int64_t last_prune_ms;		/* the writer's thread's own */
+	/* The writer's thread's own. */
+	int64_t last_prune_ms;
+	bool is_removing;		/* the transaction under way removes a space */
 };
 
 /* Opens the store, which must not be open elsewhere for writing. On failure returns NULL, with a sentence in *error.

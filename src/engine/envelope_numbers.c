@@ -103,3 +103,18 @@ enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store
 {
 	return look_up(n, c, space_name, space, 0, ret);
 }
+
+void envelope_numbers_forget(struct envelope_numbers *n, struct str space_name)
+{
+	bool found;
+	size_t at;
+
+	pthread_mutex_lock(&n->lock);
+	at = find(n, space_name, &found);
+	if (found) {
+		free(n->counters[at].name);
+		n->count--;
+		memmove(&n->counters[at], &n->counters[at + 1], (n->count - at) * sizeof(*n->counters));
+	}
+	pthread_mutex_unlock(&n->lock);
+}

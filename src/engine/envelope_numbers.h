@@ -17,4 +17,7 @@ enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store
 enum store_status envelope_numbers_peek(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
 					    int64_t space, uint64_t *ret);
 
+/* The space was removed: one of that name begins anew. */
+void envelope_numbers_forget(struct envelope_numbers *n, struct str space_name);
+
 #endif

@@ -47,7 +47,11 @@ static enum store_status open_space(struct op *op, struct store_conn *c)
 
 	op->space = 0;
 	op->space_is_new = false;
-	status = spaces_find(op->engine->spaces, c, op->space_name, &op->space);
+	/* Where a space goes in this very transaction only the store knows. */
+	if (op->engine->is_removing)
+		status = store_space_find(c, op->space_name, &op->space);
+	else
+		status = spaces_find(op->engine->spaces, c, op->space_name, &op->space);
 	if (status != STORE_NOT_FOUND)
 		return status;
 	if (!(op->kind->flags & OP_MAKES_SPACE))
@@ -72,9 +76,16 @@ enum problem_code op_tell(struct op *op, struct store_conn *c)
 	return op_stored(op, store_event_add(c, &event));
 }
 
-static enum problem_code run_in_space(struct op *op, struct store_conn *c)
+/* before: the space that it has looked at already; 0: none. */
+static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64_t before)
 {
 	enum problem_code code = P_NOT_FOUND;
+
+	if (before && op->space != before)
+		return problem_set(&op->problem, P_SPACE_DELETED, NULL, "the space \"%.*s\" was deleted "
+			"meanwhile; what "
+				   "was asked for is gone with it, and a new request begins with an empty space",
+				   STR_ARG(op->space_name));
 
 	/* One that was run before would find its own claim. */
 	if (op->key.p && !op->wait.is_again)
@@ -97,6 +108,8 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 {
 	struct op *op = op_of(job);
 	enum store_status status = key_prune(op->engine, c, now_ms);
+	/* A space that was made by a transaction which was undone is none that it has looked at. */
+	int64_t before = op->wait.is_again || !op->space_is_new ? op->space : 0;
 	enum problem_code code;
 
 	waiting_forget(op);
@@ -108,7 +121,7 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 		status = open_space(op, c);
 	if (status != STORE_OK)
 		return status;
-	code = run_in_space(op, c);
+	code = run_in_space(op, c, op->kind->flags & OP_NO_SPACE ? 0 : before);
 	status = problem_store_status(code);
 	if (status == STORE_OK && op->space_is_new)
 		status = code == P_OK ? store_release(c) : store_rollback_to(c);

@@ -1,48 +1,103 @@
 #include "engine/space_settings.h"
 
 #include "codec/json_member.h"
+#include "core/delivery/keeping.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
+#include "engine/retention.h"
 #include "engine/watch/queues.h"
 #include "engine/watch/watch.h"
 
 enum { LOCKED_BYTES_MAX = 1 << 20 };
 
+static void show_space(struct space_settings *s, const struct space_row *row)
+{
+	const struct space_keep *server = &s->op.engine->config.keep;
+
+	s->guard = (enum redact_policy)row->guard;
+	s->keep = row->keep;
+	s->kept = (struct space_keep){
+		keeping_time_ms(row->keep.events_ms, server->events_ms),
+		keeping_time_ms(row->keep.handoffs_ms, server->handoffs_ms),
+		keeping_time_ms(row->keep.idle_ms, server->idle_ms),
+	};
+	s->locked = (struct json){.type = JSON_ARRAY};
+	s->memories = row->memories;
+	s->handoffs_pruned = row->handoffs_pruned;
+}
+
+static enum store_status read_locked(struct space_settings *s, struct store_conn *c)
+{
+	struct str locked = STR_NULL;
+	struct json_error error;
+	enum store_status status = store_space_locked(c, s->op.space, s->op.arena, &locked);
+
+	if (locked.p == NULL || !json_parse(locked, JSON_DEPTH_MAX, s->op.arena, &s->locked, &error))
+		s->locked = (struct json){.type = JSON_ARRAY};
+	return status;
+}
+
 /* One that does not exist is as one with nothing in it. */
 static enum problem_code read_space(struct op *op, struct store_conn *c)
 {
-	struct space_settings *s = (struct space_settings *)op;
-	int64_t guard = 0;
-	struct str locked = STR_NULL;
-	struct json_error error;
+	struct space_row row = {.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER}};
 	enum store_status status = STORE_OK;
 
 	if (op->space)
-		status = store_space_guard(c, op->space, &guard);
+		status = store_space_get(c, op->space, op->arena, &row);
+	show_space((struct space_settings *)op, &row);
 	if (op->space && status == STORE_OK)
-		status = store_space_locked(c, op->space, op->arena, &locked);
-	if (op->space && status == STORE_OK)
-		status = store_space_count(c, op->space, &s->memories);
-	s->guard = (enum redact_policy)guard;
-	if (locked.p == NULL || !json_parse(locked, JSON_DEPTH_MAX, op->arena, &s->locked, &error))
-		s->locked = (struct json){.type = JSON_ARRAY};
-	return op_stored(op, status);
+		status = read_locked((struct space_settings *)op, c);
+	return op_stored(op, status == STORE_NOT_FOUND ? STORE_OK : status);
+}
+
+/* The setting that is asked for, in place of what there is. */
+static enum problem_code set_keep(struct op *op, const char *field, int64_t asked_ms, int64_t *present_ms)
+{
+	if (asked_ms == SPACE_STAYS)
+		return P_OK;
+	if (asked_ms > 0 && asked_ms < SPACE_KEEP_MIN_MS)
+		return problem_set(&op->problem, P_INVALID_FIELD, field, "%s is less than a second; expected 1 or more "
+				   "seconds, 0 for ever, or -1 for as long as the server says", field);
+	*present_ms = asked_ms < 0 ? KEEP_AS_SERVER : asked_ms;
+	return P_OK;
 }
 
 static enum problem_code set_space(struct op *op, struct store_conn *c)
 {
-	const struct space_settings given = *(struct space_settings *)op;
-	bool sets_locked = given.locked.type == JSON_ARRAY;
-	enum redact_policy guard = given.guard == SPACE_GUARD_UNSAID ? REDACT_OFF : given.guard;
-	enum store_status status = STORE_OK;
+	struct space_settings *s = (struct space_settings *)op;
+	enum redact_policy guard = s->asked_guard;
+	struct space_row row = {0};
+	enum store_status status = store_space_get(c, op->space, op->arena, &row);
+	enum problem_code code = op_stored(op, status);
 
-	op->told = (struct event_row){.kind = EVENT_SPACE_SET};
-	if (given.guard != SPACE_GUARD_UNSAID || !sets_locked)
-		status = store_space_set_guard(c, op->space, guard);
-	if (status == STORE_OK && sets_locked)
+	if (code == P_OK)
+		code = set_keep(op, "keep_handoffs_s", s->asked.handoffs_ms, &row.keep.handoffs_ms);
+	if (code == P_OK)
+		code = set_keep(op, "keep_events_s", s->asked.events_ms, &row.keep.events_ms);
+	if (code == P_OK)
+		code = set_keep(op, "keep_idle_s", s->asked.idle_ms, &row.keep.idle_ms);
+	if (code != P_OK)
+		return code;
+	if (guard != SPACE_GUARD_STAYS)
+		row.guard = guard;
+	status = store_space_set_guard(c, op->space, row.guard);
+	if (status == STORE_OK)
+		status = store_space_set_keep(c, op->space, &row.keep);
+	if (status == STORE_OK && s->asked_locked.type == JSON_ARRAY)
 		status = store_space_set_locked(c, op->space,
-						json_canonical(&given.locked, LOCKED_BYTES_MAX, op->arena));
-	return status == STORE_OK ? read_space(op, c) : op_stored(op, status);
+						json_canonical(&s->asked_locked, LOCKED_BYTES_MAX, op->arena));
+	op->told = (struct event_row){.kind = EVENT_SPACE_SET};
+	show_space(s, &row);
+	if (status == STORE_OK)
+		status = read_locked(s, c);
+	return op_stored(op, status);
+}
+
+/* What is kept for a shorter time now goes. */
+static void done_set(struct op *op)
+{
+	retention_wake(op->engine->retention);
 }
 
 static struct space_listed listed(const struct space_row *row, const struct target_counts *counts)
@@ -78,6 +133,7 @@ static enum problem_code list_spaces(struct op *op, struct store_conn *c)
 const struct op_kind space_get_kind = {.name = "space_get", .size = sizeof(struct space_settings), .read = read_space};
 const struct op_kind space_set_kind = {
 	.name = "space_set", .size = sizeof(struct space_settings), .flags = OP_CREATES, .run = set_space,
+	.done = done_set,
 };
 const struct op_kind space_list_kind = {
 	.name = "space_list", .size = sizeof(struct space_list), .flags = OP_NO_SPACE, .read = list_spaces,

@@ -7,16 +7,26 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
-#define SPACE_GUARD_UNSAID ((enum redact_policy)-1)
-
 struct space_settings {
 	struct op op;
-	/* In, of space_set_kind; out, of space_get_kind. */
-	enum redact_policy guard;	/* SPACE_GUARD_UNSAID: as it is where there are locks to set, else off */
-	struct json locked;		/* keys of constraints that no agent waives, an array; JSON_NULL: as they are */
+	/* In, of space_set_kind: SPACE_GUARD_STAYS and SPACE_STAYS leave it as it is. */
+	enum redact_policy asked_guard;
+	struct json asked_locked;	/* keys of constraints that no agent waives, an array; JSON_NULL: as they are */
+	struct space_keep asked;
 	/* Out. */
+	enum redact_policy guard;
+	struct json locked;		/* an array */
+	struct space_keep keep;
 	int64_t memories;
+	struct space_keep kept;		/* what holds, by the space's word or the server's; 0: for ever */
+	int64_t handoffs_pruned;
 };
+
+#define SPACE_STAYS INT64_MIN
+#define SPACE_GUARD_STAYS ((enum redact_policy)-1)
+/* Nobody means less by it, and much more is for ever. */
+#define SPACE_KEEP_MIN_MS INT64_C(1000)
+#define SPACE_KEEP_MAX_MS (INT64_C(100) * 366 * 86400 * 1000)
 
 extern const struct op_kind space_get_kind;
 extern const struct op_kind space_set_kind;

@@ -9,7 +9,7 @@
 struct space_entry {
 	char name[SPACE_NAME_MAX];
 	size_t len;
-	int64_t id;
+	int64_t id;		/* 0: not known, or removed */
 };
 
 /* A table with open addressing, at most half full. */
@@ -18,6 +18,8 @@ struct spaces {
 	struct space_entry *slots;
 	size_t mask;
 	size_t count;
+	int64_t *gone;		/* those that were removed */
+	size_t gone_count;
 };
 
 bool space_name_is_valid(struct str name)
@@ -50,6 +52,7 @@ void spaces_free(struct spaces *s)
 		return;
 	pthread_rwlock_destroy(&s->lock);
 	free(s->slots);
+	free(s->gone);
 	free(s);
 }
 
@@ -101,18 +104,67 @@ enum store_status spaces_find(struct spaces *s, struct store_conn *c, struct str
 	return STORE_OK;
 }
 
+/* Ids grow, and so does the list. */
+static bool is_gone(const struct spaces *s, int64_t id)
+{
+	size_t from = 0, to = s->gone_count;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (s->gone[mid] == id)
+			return true;
+		if (s->gone[mid] < id)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return false;
+}
+
 void spaces_remember(struct spaces *s, struct str name, int64_t id)
 {
 	struct space_entry *slot;
 
 	pthread_rwlock_wrlock(&s->lock);
 	slot = slot_of(s->slots, s->mask, name);
-	if (slot->len == 0) {
+	if (slot->len == 0 && !is_gone(s, id)) {
 		memcpy(slot->name, name.p, name.n);
 		slot->len = name.n;
 		slot->id = id;
 		if (++s->count * 2 > s->mask)
 			grow(s);
+	} else if (slot->id == 0 && !is_gone(s, id)) {
+		slot->id = id;
 	}
 	pthread_rwlock_unlock(&s->lock);
+}
+
+/* The slot stays, for the same name: other names may have been put behind it. */
+void spaces_forget(struct spaces *s, struct str name, int64_t id)
+{
+	struct space_entry *slot;
+	size_t at;
+
+	pthread_rwlock_wrlock(&s->lock);
+	slot = slot_of(s->slots, s->mask, name);
+	if (slot->id == id)
+		slot->id = 0;
+	if (!is_gone(s, id)) {
+		s->gone = mem_reallocarray(s->gone, s->gone_count + 1, sizeof(*s->gone));
+		for (at = s->gone_count++; at > 0 && s->gone[at - 1] > id; at--)
+			s->gone[at] = s->gone[at - 1];
+		s->gone[at] = id;
+	}
+	pthread_rwlock_unlock(&s->lock);
+}
+
+bool spaces_is_gone(struct spaces *s, int64_t id)
+{
+	bool gone;
+
+	pthread_rwlock_rdlock(&s->lock);
+	gone = is_gone(s, id);
+	pthread_rwlock_unlock(&s->lock);
+	return gone;
 }

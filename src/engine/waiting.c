@@ -299,6 +299,17 @@ static void leave(struct waiting *w, struct op *op)
 	w->count--;
 }
 
+void waiting_end_space(struct waiting *w, int64_t space)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct list *link = w->buckets[i].next; link != &w->buckets[i]; link = link->next) {
+			const struct op *op = op_of_link(link);
+
+			if (op->space == space)
+				touch(w, op->wait.kind, op->wait.id);
+		}
+}
+
 void waiting_forget(struct op *op)
 {
 	if (op->wait.is_waiting)

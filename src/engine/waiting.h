@@ -65,6 +65,9 @@ bool waiting_may_finish(struct op *op);
 
 /* How many calls wait for something to be queued for the agent now; any thread. */
 size_t waiting_receivers(struct waiting *w, int64_t agent);
+/* Within the run that removes a space: those who wait for something in it are run again, and find it gone. */
+void waiting_end_space(struct waiting *w, int64_t space);
+
 /* How many operations wait; any thread. */
 size_t waiting_count(struct waiting *w);
 

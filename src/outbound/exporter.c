@@ -44,6 +44,7 @@ struct exporter {
 	_Atomic uint64_t failed_posts;
 	/* The followers' thread's. */
 	int64_t cursor;			/* the events up to here are done with */
+	struct retention_hold *hold;	/* those behind it are not pruned; NULL: nobody asks */
 	int64_t pause_until_ns;		/* spans gather, or the collector is left alone; 0: it waits for events */
 	int64_t flush_until_ns;		/* 0: the server runs */
 	int64_t retry_ms;		/* 0: the last post went well */
@@ -57,6 +58,13 @@ struct exporter {
 static struct store_conn *reader(const struct exporter *x)
 {
 	return x->follower.of->reader;
+}
+
+static void move_to(struct exporter *x, int64_t id)
+{
+	x->cursor = id;
+	if (x->hold)
+		atomic_store(&x->hold->done_with, id);
 }
 
 /* --- From events to spans --- */
@@ -189,7 +197,7 @@ static uint64_t skip_towards(struct exporter *x, int64_t until, enum exporter_dr
 		until = x->cursor + WINDOW_EVENTS;
 	if (store_event_page(reader(x), &filter, x->cursor, until, BATCH_EVENTS, &arena, rows, &count) != STORE_OK)
 		count = 0;
-	x->cursor = count == BATCH_EVENTS ? rows[count - 1].id : until;
+	move_to(x, count == BATCH_EVENTS ? rows[count - 1].id : until);
 	arena_release(&arena);
 	atomic_fetch_add(&x->dropped[reason], count);
 	return count;
@@ -295,7 +303,7 @@ static void posted(void *ctx, const struct post_outcome *o)
 		x->has_given_up = x->is_last_try;
 		x->pause_until_ns = clock_mono_ns() + x->retry_ms * MS;
 	} else {
-		x->cursor = x->batch.until;
+		move_to(x, x->batch.until);
 		if (!x->batch.has_more)
 			x->pause_until_ns = 0;
 	}
@@ -319,7 +327,7 @@ static void go_on(struct exporter *x)
 			.url = x->url, .timeout_ms = POST_TIMEOUT_MS, .done = posted, .ctx = x,
 		}, &body);
 	} else {
-		x->cursor = x->batch.until;
+		move_to(x, x->batch.until);
 		if (!x->batch.has_more)
 			x->pause_until_ns = 0;
 	}
@@ -430,7 +438,8 @@ struct exporter *exporter_new(const struct exporter_config *config, struct buf *
 	}
 	x = mem_zalloc(sizeof(*x));
 	x->url = url;
-	x->cursor = cursor;
+	x->hold = config->hold;
+	move_to(x, cursor);
 	x->interval_ms = config->interval_ms;
 	x->behind_max = config->behind_max;
 	x->log = config->log;

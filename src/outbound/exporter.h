@@ -11,6 +11,7 @@
 #ifndef SPINE_OUTBOUND_EXPORTER_H
 #define SPINE_OUTBOUND_EXPORTER_H
 
+#include "engine/retention.h"
 #include "base/log.h"
 #include "outbound/follower.h"
 
@@ -37,6 +38,7 @@ struct exporter_config {
 	const char *endpoint;		/* "http://127.0.0.1:4318": /v1/traces is added unless it ends so */
 	int64_t interval_ms;		/* how long spans gather before they are sent */
 	int64_t behind_max;		/* events; what lies further back is not sent any more */
+	struct retention_hold *hold;	/* is told how far it is; may be NULL */
 };
 
 /* False with a sentence where spans cannot be sent there, whatever listens. */

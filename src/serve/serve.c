@@ -40,6 +40,7 @@ struct server {
 	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
 	struct followers *followers;
+	struct retention_hold exporter_hold;
 	struct listener listener;
 	bool is_started;
 	bool has_failed;		/* the store has */
@@ -244,6 +245,7 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
 		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
 		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s), .now_ms = now_ms,
+		.keep = {.events_ms = c->keep_events_ms, .handoffs_ms = c->keep_handoffs_ms},
 	};
 
 	return engine_open(&config, error);
@@ -338,7 +340,10 @@ static bool make_followers(struct server *s, struct buf *error)
 		api->exporter = exporter_new(&(struct exporter_config){
 			.followers = s->followers, .log = &s->log, .endpoint = c->otlp_endpoint,
 			.interval_ms = c->otlp_interval_ms, .behind_max = c->otlp_behind,
+			.hold = &s->exporter_hold,
 		}, error);
+	if (api->exporter)
+		retention_hold(api->engine->retention, &s->exporter_hold);
 	s->listener = (struct listener){.committed = on_commit, .ctx = s};
 	engine_listen(api->engine, &s->listener);
 	return c->otlp_endpoint == NULL || api->exporter;

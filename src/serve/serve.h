@@ -22,6 +22,8 @@ struct serve_alerts {
 struct serve_config {
 	const char *listen;		/* "ADDRESS:PORT", IPv6 in brackets; only loopback addresses are accepted */
 	const char *data_dir;		/* made if absent, 0700 */
+	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
+	int64_t keep_events_ms;
 	int http_threads;
 	enum log_level log_level;
 	enum log_format log_format;

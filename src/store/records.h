@@ -68,6 +68,8 @@ struct envelope_row {
 	struct str intent;		/* what its task is known by from now on: the beginnings of both */
 	struct str summary;
 	int64_t tokens;			/* that its prompt takes */
+	const uint64_t *results;	/* the memories it refers to that are results of handoffs */
+	size_t result_count;
 };
 
 /* An envelope and the one that it continues. */
@@ -320,11 +322,40 @@ struct event_filter {
 	bool newest_first;
 };
 
+/* How long something of a space is kept. 0: for ever; KEEP_AS_SERVER: as the server says for all spaces. */
+#define KEEP_AS_SERVER INT64_C(-1)
+
+struct space_keep {
+	int64_t events_ms;
+	int64_t handoffs_ms;		/* from a handoff's end; with its envelope and result */
+	int64_t idle_ms;		/* the space itself, from when something was last made in it */
+};
+
 struct space_row {
 	int64_t id;
 	struct str name;
 	int64_t memories;		/* that are not forgotten */
 	int64_t created_at_ms;
+	struct space_keep keep;
+	int64_t events_pruned;		/* the highest id of one of its events that was pruned; 0: none */
+	int64_t handoffs_pruned;	/* how many */
+	int64_t guard;			/* see store_space_guard */
+};
+
+/* What is left of an envelope that was pruned, and of a handoff. */
+struct pruned_envelope {
+	uint64_t num;
+	uint64_t parent;		/* 0: none */
+	int64_t created_at_ms;
+	uint8_t digest[32];
+};
+
+struct pruned_handoff {
+	uint64_t num;
+	uint64_t envelope;
+	enum handoff_state state;	/* in which it ended */
+	int64_t created_at_ms;
+	int64_t changed_at_ms;
 };
 
 /* An agent that something is queued, at work or parked for, or whose handoffs fail. */

@@ -59,6 +59,7 @@ struct store_info {
 	const char *engine;	/* "sqlite", "ram" */
 	int schema;		/* 0: the engine has none */
 	int64_t bytes;		/* on disk; 0: it is on none */
+	int64_t free_bytes;	/* of these, what is not used, and can be given back; 0 where it cannot */
 };
 
 enum store_status store_info(struct store_conn *c, struct store_info *ret);
@@ -95,6 +96,18 @@ enum store_status store_space_count(struct store_conn *c, int64_t space, int64_t
 /* With ids above after, in the order in which they were made, at most max. */
 enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
 			       struct space_row *ret, size_t *ret_count);
+
+/* One of them, also where it is not the first that is asked for. */
+enum store_status store_space_get(struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret);
+enum store_status store_space_set_keep(struct store_conn *c, int64_t space, const struct space_keep *keep);
+
+/* The space is not there any more for the verbs above, and its name is free: who makes it again gets another id, and an
+ * empty space. What was in it goes by store_space_purge; until then whoever knows the id still finds it. */
+enum store_status store_space_remove(struct store_conn *c, int64_t space, int64_t now_ms);
+/* The lowest id of a space that was removed, and something of it is left. */
+enum store_status store_space_removed(struct store_conn *c, int64_t *ret_id);
+/* Of a space that was removed: takes about max rows of it away, and says how many. 0: nothing is left of it. */
+enum store_status store_space_purge(struct store_conn *c, int64_t space, size_t max, size_t *ret_count);
 
 /* The space's policy about credentials, a number that the core gives a meaning. */
 enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard);
@@ -186,6 +199,33 @@ enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_
 				    const struct receipt_row *receipt);
 enum store_status store_receipts(struct store_conn *c, int64_t space, uint64_t envelope, size_t max,
 				 struct arena *arena, struct receipt_row *ret, size_t *ret_count);
+
+/* --- What retention takes away --- */
+
+/* Are all handoffs of the envelope, of which there is one at least, in one of these states (a set of 1 << enum
+ * handoff_state), and have not changed since before_ms? */
+enum store_status store_envelope_ended(struct store_conn *c, int64_t space, uint64_t num, unsigned states,
+				       int64_t before_ms, bool *ret);
+/* Removes the envelope, its handoffs and their results, receipts, and the task where that was its last envelope. What
+ * is left is below. *ret_handoffs: how many there were. */
+enum store_status store_envelope_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs);
+enum store_status store_pruned_envelope(struct store_conn *c, int64_t space, uint64_t num, struct pruned_envelope *ret);
+enum store_status store_pruned_handoff(struct store_conn *c, int64_t space, uint64_t num, struct pruned_handoff *ret);
+/* The results that the envelope refers to (envelope_row.results), in the order of their numbers. */
+enum store_status store_citations(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, uint64_t *ret,
+				  size_t *ret_count);
+/* Another envelope than `but` that refers to the result. */
+enum store_status store_cited_by(struct store_conn *c, int64_t space, uint64_t memory, uint64_t but, uint64_t *ret_num);
+/* The handoff whose result the memory is was pruned, and the memory stays for now; it is asked for again, and goes,
+ * with store_memory_prune. */
+enum store_status store_result_leave(struct store_conn *c, int64_t space, uint64_t memory);
+enum store_status store_result_left(struct store_conn *c, int64_t space, uint64_t memory);
+/* Like store_memory_forget, but that the disk keeps traces until other rows are written over them. */
+enum store_status store_memory_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
+/* Gives some free bytes back to the disk: a small part. *ret: so many, about. */
+enum store_status store_give_back(struct store_conn *c, int64_t *ret_bytes);
+/* Removes these events of the space; their ids grow. */
+enum store_status store_events_prune(struct store_conn *c, int64_t space, const int64_t *ids, size_t count);
 
 /* --- Agents --- */
 

@@ -35,6 +35,15 @@
 	X(READ, enum store_status, spaces, \
 	  (struct store_conn *c, int64_t after, size_t max, struct arena *arena, struct space_row *ret, \
 	  size_t *ret_count), (c, after, max, arena, ret, ret_count)) \
+	X(READ, enum store_status, space_get, \
+	  (struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret), (c, space, arena, ret)) \
+	X(WRITE, enum store_status, space_set_keep, \
+	  (struct store_conn *c, int64_t space, const struct space_keep *keep), (c, space, keep)) \
+	X(WRITE, enum store_status, space_remove, \
+	  (struct store_conn *c, int64_t space, int64_t now_ms), (c, space, now_ms)) \
+	X(READ, enum store_status, space_removed, (struct store_conn *c, int64_t *ret_id), (c, ret_id)) \
+	X(WRITE, enum store_status, space_purge, \
+	  (struct store_conn *c, int64_t space, size_t max, size_t *ret_count), (c, space, max, ret_count)) \
 	X(READ, enum store_status, space_guard, \
 	  (struct store_conn *c, int64_t space, int64_t *ret_guard), (c, space, ret_guard)) \
 	X(WRITE, enum store_status, space_set_guard, \
@@ -114,6 +123,30 @@
 	X(READ, enum store_status, receipts, \
 	  (struct store_conn *c, int64_t space, uint64_t envelope, size_t max, struct arena *arena, \
 	  struct receipt_row *ret, size_t *ret_count), (c, space, envelope, max, arena, ret, ret_count)) \
+	X(READ, enum store_status, envelope_ended, \
+	  (struct store_conn *c, int64_t space, uint64_t num, unsigned states, int64_t before_ms, bool *ret), \
+	  (c, space, num, states, before_ms, ret)) \
+	X(WRITE, enum store_status, envelope_prune, \
+	  (struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs), (c, space, num, ret_handoffs)) \
+	X(READ, enum store_status, pruned_envelope, \
+	  (struct store_conn *c, int64_t space, uint64_t num, struct pruned_envelope *ret), (c, space, num, ret)) \
+	X(READ, enum store_status, pruned_handoff, \
+	  (struct store_conn *c, int64_t space, uint64_t num, struct pruned_handoff *ret), (c, space, num, ret)) \
+	X(READ, enum store_status, citations, \
+	  (struct store_conn *c, int64_t space, uint64_t envelope, size_t max, uint64_t *ret, size_t *ret_count), \
+	  (c, space, envelope, max, ret, ret_count)) \
+	X(READ, enum store_status, cited_by, \
+	  (struct store_conn *c, int64_t space, uint64_t memory, uint64_t but, uint64_t *ret_num), \
+	  (c, space, memory, but, ret_num)) \
+	X(WRITE, enum store_status, result_leave, \
+	  (struct store_conn *c, int64_t space, uint64_t memory), (c, space, memory)) \
+	X(READ, enum store_status, result_left, \
+	  (struct store_conn *c, int64_t space, uint64_t memory), (c, space, memory)) \
+	X(WRITE, enum store_status, memory_prune, \
+	  (struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms), (c, space, num, now_ms)) \
+	X(WRITE, enum store_status, give_back, (struct store_conn *c, int64_t *ret_bytes), (c, ret_bytes)) \
+	X(WRITE, enum store_status, events_prune, \
+	  (struct store_conn *c, int64_t space, const int64_t *ids, size_t count), (c, space, ids, count)) \
 	X(READ, enum store_status, agent_get, \
 	  (struct store_conn *c, int64_t space, struct str name, struct arena *arena, struct agent_row *ret), \
 	  (c, space, name, arena, ret)) \

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { OPERATIONS = 86 };
+enum { OPERATIONS = 87 };
 
 /* --- The tables --- */
 
@@ -184,11 +184,15 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 	assert_null(tables_rewrite(STR("before\n<!-- fields of setSpace -->\nold\n<!-- end -->\nafter\n"), &out));
 	assert_string_equal(out.data, "before\n<!-- fields of setSpace -->\n"
 				      "| field | default | meaning |\n| --- | --- | --- |\n"
-				      "| `guard` | `off` | what the space does about credentials in handoffs: `off`,"
+				      "| `guard` | | what the space does about credentials in handoffs: `off`,"
 				      " `redact` "
-				      "or `refuse` (see [6](#6-envelopes)); as it is where only `locked` is said |\n"
-				      "| `locked` | as it is | keys of constraints that no agent may waive in any "
-				      "chain of the space, however they are spelled |\n<!-- end -->\nafter\n");
+				      "or `refuse` (see [6](#6-envelopes)) |\n"
+				      "| `locked` | | keys of constraints that no agent may waive in any chain of the "
+				      "space, however they are spelled |\n"
+				      "| `keep_handoffs_s` | | how long handoffs that have ended are kept, with their "
+				      "envelopes and results. 0: for ever; -1: as the server says |\n"
+				      "| `keep_events_s` | | how long events are kept. 0: for ever; -1: as the server "
+				      "says |\n<!-- end -->\nafter\n");
 	buf_clear(&out);
 	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));
 	buf_clear(&out);

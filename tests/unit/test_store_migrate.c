@@ -260,6 +260,43 @@ static void make_store_of(struct temp_store *t, int version, const char *sql)
 	"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, state, priority, attempt, " \
 	"max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags) VALUES "
 
+/* Which envelopes refer to a result was not written down before schema 10: it is read from them. */
+static void results_that_envelopes_refer_to_are_found(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_row event = {.space = 1, .at_ms = T0, .kind = 1};
+	struct space_row space;
+	uint64_t cited[4];
+	sqlite3 *db;
+	size_t n;
+
+	make_store_of(t, 9, "INSERT INTO memory (id, version, pinned, created_at) VALUES (1 << 40 | 1, 1, 0, 5), "
+		      "(1 << 40 | 2, 1, 0, 5);"
+		      "INSERT INTO memory_version VALUES "
+		      "(1, 1 << 40 | 1, 1, 5, 0, 1, 2, 'a note', NULL, 'note', '[]', NULL, NULL, '{}', zeroblob(32)), "
+		      "(2, 1 << 40 | 2, 1, 5, 0, 1, 2, 'done', NULL, 'output', '[]', NULL, NULL, '{}', zeroblob(32));"
+		      "INSERT INTO task (id, space, name, created_at) VALUES (1 << 40 | 1, 1, 'task', 5);"
+		      "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES "
+		      "(1 << 40 | 1, 1 << 40 | 1, 0, 1, 5, zeroblob(32), "
+		      "'{\"memory\":{\"refs\":[{\"id\":\"ms-1\"},{\"id\":\"ms-2\"},{\"id\":\"ms-9\"}]}}');"
+		      "INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2) "
+		      "VALUES (1, 1, 5, 1, 0, 0, 0, 0, 0, 0)");
+	must(store_citations(t->c, t->space, 1, 4, cited, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(cited[0], 2);
+	must(store_space_get(t->c, t->space, &t->arena, &space));
+	assert_true(space.keep.events_ms == KEEP_AS_SERVER && space.keep.handoffs_ms == KEEP_AS_SERVER);
+	/* Events still leave in no other way than by retention. */
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM event", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM envelope", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	sqlite3_close(db);
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &event));
+	must(store_events_prune(t->c, t->space, (int64_t[]){1, 2}, 2));
+	must(store_commit(t->c));
+}
+
 /* A result was always in its row before schema 5, and nothing was handed on with it before schema 6. */
 static void results_stay_where_they_were(void **state)
 {
@@ -350,6 +387,7 @@ int main(void)
 		TEST(what_was_queued_is_taken_in_its_order),
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(a_task_of_before_can_be_waived_for),
+		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

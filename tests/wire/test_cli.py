@@ -454,6 +454,30 @@ def test_the_space_is_shown_and_its_guard_set(spine):
     assert secret.code == FAILED and "credential" in secret.err
 
 
+def test_a_space_is_deleted_where_its_name_is_confirmed(spine):
+    name = spine.environment["SPINE_SPACE"]
+    stored(spine, "one")
+    refused = spine("space", "delete", name)
+    assert refused.code == USAGE and "--yes" in refused.err
+    assert spine("space", "delete").code == USAGE and spine("space", "delete", name, "--guard", "off", "--yes").code == USAGE
+    assert spine.ok("space", "--json").json["memories"] == 1
+    assert f"deleted the space {name}: 1 memories" in spine.ok("space", "delete", name, "--yes").err
+    assert spine.ok("space", "--json").json["memories"] == 0
+    assert spine("space", "delete", name, "--yes").code == NOT_FOUND
+
+
+def test_how_long_a_space_keeps_things_is_set_and_leaves_the_rest(spine):
+    spine.ok("space", "--guard", "redact")
+    space = spine.ok("space", "--keep", "90d", "--json").json
+    assert (space["guard"], space["keep_handoffs_s"], space["keep_events_s"]) == ("redact", 7776000, 7776000)
+    assert space["keeps"] == {"handoffs_s": 7776000, "events_s": 7776000}
+    name = spine.environment["SPINE_SPACE"]
+    space = spine.ok("space", name, "--keep-events", "forever", "--keep-handoffs", "server", "--json").json
+    assert (space["keep_handoffs_s"], space["keep_events_s"], space["keeps"]["events_s"]) == (None, 0, None)
+    for wrong in ("soon", "0.5s", "-1"):
+        assert spine("space", "--keep=" + wrong).code == USAGE
+
+
 def test_a_wrong_guard_is_a_mistake_of_usage_and_changes_nothing(spine):
     result = spine("space", "--guard", "strict")
     assert result.code == USAGE and "off, redact" in result.err

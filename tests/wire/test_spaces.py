@@ -73,7 +73,7 @@ ROUTES = [
 ]
 # Nothing of a space is in these; the metrics and the list of spaces are of all of them, for whoever runs the server.
 WITHOUT_SPACE = {
-    "/v1/spaces",
+    "/v1/spaces", "/v1/spaces/{}",
     "/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json", "/metrics", "/", "/assets/{}/{}",
 }
 

@@ -229,6 +229,7 @@ class MemorySpine(_Client):
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
+    delete_space = blocking(space_calls.delete_space)
     spaces = blocking_pages(space_calls.spaces)
 
     alerts = blocking_pages(alert_calls.alerts)
@@ -362,6 +363,7 @@ class AsyncMemorySpine(_Client):
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)
+    delete_space = awaiting(space_calls.delete_space)
     spaces = awaiting_pages(space_calls.spaces)
 
     alerts = awaiting_pages(alert_calls.alerts)

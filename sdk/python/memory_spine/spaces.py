@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .call import Listing, Steps, get, put
+from typing import Optional
+from urllib.parse import quote
+
+from .call import Listing, Request, Steps, get, put
 from .models import Space, SpaceEntry
 from .wire import Query
 
@@ -13,12 +16,22 @@ def space_info() -> Steps[Space]:
     return response.read(Space.from_wire)
 
 
-def set_space(*, guard: str) -> Steps[Space]:
-    """Sets what the space does about credentials in handoffs: "off", "redact" or "refuse"."""
-    if not isinstance(guard, str):
+def set_space(
+    *, guard: Optional[str] = None, keep_handoffs_s: Optional[float] = None, keep_events_s: Optional[float] = None
+) -> Steps[Space]:
+    """Sets what the space does about credentials in handoffs ("off", "redact" or "refuse"), and how long it keeps ended
+    handoffs and events (0: for ever; -1: as the server says). What is not given stays as it is."""
+    if guard is not None and not isinstance(guard, str):
         raise TypeError(f"guard is a text, not {guard!r}")
-    response = yield put("/v1/space", {"guard": guard})
+    body = {"guard": guard, "keep_handoffs_s": keep_handoffs_s, "keep_events_s": keep_events_s}
+    response = yield put("/v1/space", {name: value for name, value in body.items() if value is not None})
     return response.read(Space.from_wire)
+
+
+def delete_space(name: str, *, confirm: str) -> Steps[None]:
+    """Deletes a space and everything in it, for good. `confirm` is its name once more."""
+    query = Query().add("confirm", confirm)
+    yield Request("DELETE", f"/v1/spaces/{quote(name, safe='')}", tuple(query.pairs))
 
 
 def spaces(*, page_size: int = 100) -> Listing[SpaceEntry]:

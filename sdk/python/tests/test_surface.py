@@ -53,7 +53,7 @@ def test_both_clients_have_the_same_calls():
         *("send", "deliver_handoff", "handoff", "handoffs", "cancel", "move", "agent", "get_channel", "channels", "trace"),
         *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
         *("routes", "route", "put_route", "delete_route"),
-        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "spaces"),
+        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "delete_space", "spaces"),
         *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
@@ -190,6 +190,7 @@ ROUTES = {
     "listSpaces": [MemorySpine.spaces],
     "readSpace": [MemorySpine.space_info],
     "setSpace": [MemorySpine.set_space],
+    "deleteSpace": [MemorySpine.delete_space],
     "countTokens": [MemorySpine.tokens],
     "status": [MemorySpine.status],
     "health": [MemorySpine.healthy],

@@ -156,7 +156,7 @@ const struct description describe_publish = {
 	ANSWERS(ANSWER(200, "A handoff for each receiver; the same ones where it was published before.", OUTPUT(
 		FIELD_TEXT("channel", struct publish, name, 0, 0, "The channel."),
 		FIELD_SHAPES("handoffs", struct publish, rows, count, 0, &shape_handoff, "One for each receiver.")))),
-	REFUSES(P_ENVELOPE_NOT_FOUND),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED),
 };
 
 /* 0 is all of them. */
@@ -200,5 +200,5 @@ const struct description describe_join = {
 		FIELD_TIME("deadline", struct join, deadline_ms, "RFC 3339. After it nobody waits any more.",
 			   .read = read_deadline, .docs = "a time, after which nobody waits any more"))},
 	ANSWERS(ANSWER(200, "How it stands, and the results.", &joined)),
-	REFUSES(P_CHANNEL_NOT_FOUND, P_ENVELOPE_NOT_FOUND),
+	REFUSES(P_CHANNEL_NOT_FOUND, P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED),
 };

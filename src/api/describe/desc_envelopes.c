@@ -167,11 +167,12 @@ static const struct shape both_envelopes = {.name = "BothEnvelopes", .fields = b
 
 static const struct field verdict_fields[] = {
 	FIELD_ENVELOPE_ID("id", struct envelope_verify, num, "The envelope."),
-	FIELD_BOOL("ok", struct envelope_verify, is_ok, "Whether it is intact, but for what was forgotten."),
+	FIELD_BOOL("ok", struct envelope_verify, is_ok, "Whether it is intact, but for what was forgotten or pruned."),
 	FIELD_ENUM("verdict", struct envelope_verify, verdict, &words_verdict, 0,
 		 "forgotten: a text is gone, so that the digest cannot be computed; what is left matches a second "
 		 "digest that was stored with the envelope (one packed before schema 4 has none, and only its number "
-		 "and links were compared). unchained: a parent does not match what was sealed."),
+		 "and links were compared). unchained: a parent does not match what was sealed. pruned: it, or one "
+		 "before it, is not kept any more; the digests that are left match those that were sealed."),
 	COUNT_OF("checked", struct envelope_verify, checked, "How many envelopes."),
 	FIELD_ENVELOPE_ID("first_bad", struct envelope_verify, at,
 			  "The envelope that is damaged or does not fit; null where all is well.", NULLABLE),
@@ -193,8 +194,8 @@ const struct description describe_pack = {
 		OTHER(201, "The envelope, stored.", .schema = ENVELOPE_2,
 		      .headers = GIVES_LOCATION | GIVES_TRACEPARENT)),
 	REFUSES(P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
-		P_ENVELOPE_NOT_FOUND, P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED,
-		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),
+		P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_INTENT_CONFLICT, P_TASK_CONFLICT,
+		P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED, P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),
 };
 
 const struct description describe_read_envelope = {
@@ -209,7 +210,7 @@ const struct description describe_read_envelope = {
 	ANSWERS(OTHER(200, "The envelope, in the form that was asked for.", .schema = ENVELOPE_2),
 		OTHER(200, NULL, .schema = ENVELOPE_1), OTHER(200, NULL, .shape = &both_envelopes),
 		OTHER(200, NULL, .media = "text/markdown", .schema = "'type':'string'")),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ENVELOPE_DAMAGED),
 };
 
 const struct description describe_verify_envelope = {
@@ -249,7 +250,7 @@ const struct description describe_resolve_envelope = {
 				       "Memories that the envelope mentions; where absent, all that is not there in "
 				       "full.", .read = read_ids))},
 	ANSWERS(ANSWER(200, "What was found, and what was not.", &shape_found)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ENVELOPE_DAMAGED),
 };
 
 const struct description describe_list_receipts = {
@@ -262,7 +263,7 @@ const struct description describe_list_receipts = {
 			FIELD_TEXT("agent", struct receipt_row, agent, 0, 0,
 				   "\"unknown\" where the caller did not say who it was."),
 			FIELD_TIME("at", struct receipt_row, at_ms, "When.")), "In the order of their time.")))),
-	REFUSES(P_ENVELOPE_NOT_FOUND),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED),
 };
 
 const struct description describe_read_considered = {
@@ -275,5 +276,5 @@ const struct description describe_read_considered = {
 		       "passed over.",
 		       OUTPUT(FIELD_ENVELOPE_ID("envelope", struct envelope_considered, num, "The envelope."),
 			      FIELD_INCLUDE(struct envelope_considered, considered, &considered)))),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ENVELOPE_DAMAGED),
 };

@@ -305,7 +305,7 @@ const struct description describe_watch_events = {
 	ANSWERS(OTHER(200, "Events, without an end; or a page.", .media = "text/event-stream",
 		      .schema = "'type':'string'"),
 		OTHER(200, NULL, .shape = &event_page)),
-	REFUSES(P_DRAINING),
+	REFUSES(P_EVENTS_PRUNED, P_DRAINING),
 };
 
 const struct description describe_audit = {
@@ -328,5 +328,5 @@ const struct description describe_audit = {
 		PAGE_SIZE, PAGE_TOKEN),
 	LISTS(struct event_list),
 	ANSWERS(ANSWER(200, "A page.", &audit_page)),
-	REFUSES(P_INVALID_PAGE_TOKEN),
+	REFUSES(P_EVENTS_PRUNED, P_INVALID_PAGE_TOKEN),
 };

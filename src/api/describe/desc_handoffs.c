@@ -345,7 +345,7 @@ const struct description describe_send = {
 	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
 	.gives = give_sent,
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED,
 		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),
@@ -383,5 +383,5 @@ const struct description describe_read_handoff = {
 	.summary = "Read a handoff, with what happened to it and what came out of it",
 	.path = {&path_handoff}, .path_into = {INTO(struct handoff_get, num)},
 	ANSWERS(ANSWER(200, "The handoff.", &history)),
-	REFUSES(P_HANDOFF_NOT_FOUND),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED),
 };

@@ -61,7 +61,7 @@ const struct description describe_park = {
 	.body = {INPUT(FIELD_TEXT("reason", struct decide, why, 1, WHY_MAX, "What a person reads first.",
 				  .required = "it is what a person reads first"), BY)},
 	ANSWERS(ANSWER(200, "The handoff, parked.", &shape_handoff)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ALREADY_SETTLED, P_HANDOFF_PARKED), DECIDES,
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ALREADY_SETTLED, P_HANDOFF_PARKED), DECIDES,
 };
 
 const struct description describe_list_parked = {
@@ -88,7 +88,7 @@ const struct description describe_list_parked = {
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
-#define OUT_OF_PARKED P_HANDOFF_NOT_FOUND, P_NOT_PARKED
+#define OUT_OF_PARKED P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED, P_NOT_PARKED
 
 const struct description describe_redrive = {
 	.id = "redrive", .tag = "delivery", .scope = SCOPE_ADMIN,

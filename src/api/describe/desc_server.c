@@ -3,6 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
 #include "core/envelope/constraints.h"
+#include "engine/space_delete.h"
 #include "engine/space_settings.h"
 #include "engine/token_count.h"
 
@@ -18,6 +19,19 @@ static const struct field space_fields[] = {
 		    "Keys of constraints that no agent may waive in any chain of the space.",
 		    .items = "'type':'string'"),
 	COUNT_OF("memories", struct space_settings, memories, "That are not forgotten."),
+	FIELD_SECONDS("keep_handoffs_s", struct space_settings, keep.handoffs_ms, NO_MIN, NO_MAX,
+		      "How long handoffs that have ended are kept, with their envelopes and results. 0: for "
+		      "ever; null: as "
+		      "the server says.", NULLABLE, .unset = KEEP_AS_SERVER),
+	FIELD_SECONDS("keep_events_s", struct space_settings, keep.events_ms, NO_MIN, NO_MAX,
+		      "How long events are kept. 0: for ever; null: as the server says.", NULLABLE,
+		      .unset = KEEP_AS_SERVER),
+	FIELD_SHAPE("keeps", struct space_settings, kept, WITHIN_OF(struct space_keep,
+		FIELD_SECONDS("handoffs_s", struct space_keep, handoffs_ms, NO_MIN, NO_MAX, "null: for ever.",
+			NULLABLE),
+		FIELD_SECONDS("events_s", struct space_keep, events_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE)),
+		"What holds, by the space's word or else the server's."),
+	COUNT_OF("handoffs_pruned", struct space_settings, handoffs_pruned, "Handoffs that are not kept any more."),
 	FIELDS_END,
 };
 static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
@@ -48,26 +62,57 @@ const struct description describe_read_space = {
 
 static void as_it_is(void *op)
 {
-	((struct space_settings *)op)->guard = SPACE_GUARD_UNSAID;
+	struct space_settings *s = op;
+
+	s->asked_guard = SPACE_GUARD_STAYS;
+	s->asked = (struct space_keep){SPACE_STAYS, SPACE_STAYS, SPACE_STAYS};
 }
+
+#define KEEP(name, member, text) \
+	FIELD_SECONDS(name, struct space_settings, asked.member, -1000, SPACE_KEEP_MAX_MS, text)
 
 const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
-	.summary = "Set what the space does about credentials in handoffs, and what no agent may waive",
-	.defaults = as_it_is,
+	.summary = "Set what the space does about credentials in handoffs, what no agent may waive, and how long it "
+		   "keeps things",
+	.says = "What is absent stays as it is.",
 	.takes = TAKES_KEY | TAKES_BODY,
-	.body_into = INTO(struct space_settings, op),
-	.body = {INPUT(FIELD_ENUM("guard", struct space_settings, guard, &words_guard, GUARD_MAX,
-				  "What it does about credentials in handoffs.", .min = 1,
-				  .otherwise = "'off'", .expected = "expected off, redact or refuse",
-				  .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
-					  "`refuse` (see [6](#6-envelopes)); as it is where only `locked` is said"),
-		       FIELD_NAMES("locked", struct space_settings, locked, CONSTRAINTS_MAX, CONSTRAINT_KEY_MAX,
-				   "Keys of constraints that no agent may waive in any chain of the space, however "
-				   "they are spelled.", .usually = "as it is",
-				   .docs = "keys of constraints that no agent may waive in any chain of the space, "
-					   "however they are spelled"))},
+	.defaults = as_it_is, .body_into = INTO(struct space_settings, op),
+	.body = {INPUT(
+		FIELD_ENUM("guard", struct space_settings, asked_guard, &words_guard, GUARD_MAX,
+			   "What it does about credentials in handoffs.", .min = 1,
+			   .expected = "expected off, redact or refuse",
+			   .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
+				   "`refuse` (see [6](#6-envelopes))"),
+		FIELD_NAMES("locked", struct space_settings, asked_locked, CONSTRAINTS_MAX, CONSTRAINT_KEY_MAX,
+			    "Keys of constraints that no agent may waive in any chain of the space, however they are "
+			    "spelled.", .docs = "keys of constraints that no agent may waive in any chain of the space, "
+						"however they are spelled"),
+		KEEP("keep_handoffs_s", handoffs_ms, "How long handoffs that have ended are kept, with their envelopes "
+		     "and results. 0: for ever; -1: as the server says."),
+		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
+};
+
+const struct description describe_delete_space = {
+	.id = "deleteSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.summary = "Delete a space and everything in it",
+	.says = "There is no way back. The space is gone when this is answered: who waits for something in it is told "
+		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its rows "
+		"are removed "
+		"from the store afterwards, a few at a time.",
+	.takes = TAKES_NO_SPACE | TAKES_AGENT, .path = {&path_space}, .path_into = {INTO(struct space_delete,
+		op.space_name)},
+	.query = INPUT(FIELD_TEXT("confirm", struct space_delete, confirm, 0, 0,
+				  "The name of the space once more: whoever deletes it means it.")),
+	.query_into = INTO(struct space_delete, op),
+	ANSWERS(ANSWER(200, "It is gone.", OUTPUT(
+		FIELD_TEXT("name", struct space_delete, op.space_name, 0, 0, "The space."),
+		COUNT_OF("memories", struct space_delete, memories, "That were in it and not forgotten."),
+		COUNT_OF("handoffs_open", struct space_delete, open, "That were queued, leased, or being worked on."),
+		COUNT_OF("parked", struct space_delete, parked, "Handoffs that waited for a person."),
+		FIELD_TIME("deleted_at", struct space_delete, op.now_ms, "When.")))),
+	REFUSES(P_SPACE_NOT_FOUND, P_MISSING_FIELD, P_INVALID_FIELD),
 };
 
 /* --- Counting --- */
@@ -138,7 +183,17 @@ static const struct field status_fields[] = {
 		DOC_TEXT("engine", 0, 0, "What keeps it."),
 		DOC_INT("schema", NO_MIN, NO_MAX, "The version of its form."),
 		COUNT("bytes", "How large it is."),
-		DOC_TEXT("data", 0, 0, "The folder.")), "Where everything is kept."),
+		DOC_TEXT("data", 0, 0, "The folder."),
+		DOC_SHAPE("growth", WITHIN(
+			DOC_INT("bytes", NO_MIN, NO_MAX, "By so much it has grown."),
+			DOC_TIME("since", "Since then: about a day ago, or the start.")), "How it grows.")),
+		"Where everything is kept."),
+	DOC_SHAPE("retention", WITHIN(
+		DOC_SECONDS("handoffs_s", NO_MIN, NO_MAX, "How long ended handoffs are kept; null: for ever.",
+			NULLABLE),
+		DOC_SECONDS("events_s", NO_MIN, NO_MAX, "How long events are kept; null: for ever.", NULLABLE),
+		COUNT("handoffs_kept", "That there are."), COUNT("handoffs_pruned", "That are not kept any more.")),
+		"What the space keeps."),
 	DOC_SHAPE("http", WITHIN(
 		COUNT("connections", "Open now."), COUNT("requests", "Since the start."),
 		COUNT("requests_active", "Being answered now."), COUNT("refused", "Before they were read.")),

@@ -12,6 +12,8 @@
 #include "engine/board/task_list.h"
 #include "engine/watch/trace_get.h"
 
+#define PRUNED "Envelopes before one of these are not kept any more."
+
 /* --- Which envelope --- */
 
 static const struct field hop_fields[] = {
@@ -121,6 +123,7 @@ static const struct field task_fields[] = {
 		   "What the user wants, as the newest envelope has it.", NULLABLE),
 	FIELD_SHAPES("envelopes", struct task_get, envelopes, count, 0, &task_envelope, "The first one first.",
 		     .min = 1),
+	FIELD_BOOL("pruned", struct task_get, is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct task_get, page),
 	FIELDS_END,
 };
@@ -148,6 +151,8 @@ static const struct field fidelity_hop_fields[] = {
 	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root,
 		       "The same, compared with its root; of one that begins another chain, with the task's first.",
 		       MAYBE),
+	FIELD_BOOL("pruned", struct task_hop, is_pruned,
+		   "Its parent, or its root, is not kept any more: with that it is not compared."),
 	FIELDS_END,
 };
 static const struct shape fidelity_hop = {
@@ -164,6 +169,7 @@ static const struct field fidelity_fields[] = {
 	FIELD_INCLUDE_AT(struct task_fidelity, score, &newest),
 	FIELD_SHAPES("hops", struct task_fidelity, hops, task.count, 0, &fidelity_hop, "The first one first.",
 		     .min = 1),
+	FIELD_BOOL("pruned", struct task_fidelity, task.is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct task_fidelity, task.page),
 	FIELDS_END,
 };
@@ -189,6 +195,8 @@ static const struct field blame_fields[] = {
 	FIELD_TEXT("task", struct blame, task, 0, 0, "The task."),
 	FIELD_TEXT("key", struct blame, key, 0, 0, "What was asked for."),
 	FIELD_ENUM("verdict", struct blame, verdict, &words_blame, 0, "What became of it."),
+	FIELD_BOOL("pruned", struct blame, is_pruned,
+		   "Earlier hops are not kept any more: it may have come, or gone, before the first that is."),
 	FIELD_SHAPE_AT("introduced", struct blame, introduced, &blamed_hop, "Absent where it was never there.", MAYBE),
 	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop,
 		       "The hop that has it no more: lost, waived, or left behind by another chain. Else "
@@ -227,6 +235,7 @@ static const struct field trace_fields[] = {
 	FIELD_SHAPES("handoffs", struct trace_get, handoffs, handoff_count, 0, &shape_handoff, "Of these envelopes."),
 	FIELD_SHAPES("events", struct trace_get, events, event_count, 0, &shape_event,
 		     "Of these handoffs, in order."),
+	FIELD_BOOL("pruned", struct trace_get, is_pruned, PRUNED),
 	NEXT_PAGE_OF(struct trace_get, page),
 	FIELDS_END,
 };
@@ -245,7 +254,7 @@ const struct description describe_compare_envelopes = {
 	.path = {&path_envelope, &path_other_envelope},
 	.path_into = {INTO(struct envelope_diff, nums[0]), INTO(struct envelope_diff, nums[1])},
 	ANSWERS(ANSWER(200, "The difference.", &difference)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ENVELOPE_DAMAGED),
 };
 
 enum { ASKED_OPEN = TASK_STATES };	/* the word behind those of enum task_state */

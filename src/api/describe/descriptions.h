@@ -77,7 +77,7 @@ extern const struct description describe_watch_events;
 extern const struct description describe_audit;
 extern const struct description describe_list_spaces;
 extern const struct description describe_read_space;
-extern const struct description describe_set_space;
+extern const struct description describe_set_space, describe_delete_space;
 extern const struct description describe_count_tokens;
 extern const struct description describe_health;
 extern const struct description describe_readiness;

@@ -1,6 +1,7 @@
 /* Pieces of addresses. */
 #include "api/describe/shapes.h"
 #include "core/delivery/agent.h"
+#include "engine/spaces.h"
 
 const struct field path_memory = DOC_MEMORY_ID("id", "The memory.", .component = "MemoryId");
 const struct field path_memory_ref = DOC_MEMORY_REF("id", "ms-4821, or ms-4821@2 for its second version.");
@@ -9,6 +10,7 @@ const struct field path_other_envelope = DOC_ENVELOPE_ID("other", "The later one
 const struct field path_task = DOC_TEXT("id", 1, AGENT_NAME_MAX, "The task.", .component = "TaskId");
 const struct field path_name = DOC_NAME("name", AGENT_NAME_MAX, "1 to 128 bytes, without control characters.",
 					.component = "Name");
+const struct field path_space = DOC_NAME("name", SPACE_NAME_MAX, "1 to 64 of a-z, 0-9, '_', '-'.");
 /* The same for one that work can go to; in the OpenAPI document they are one. */
 const struct field path_agent = DOC_AGENT("name", "The agent.", .component = "Name");
 const struct field path_receiver = DOC_AGENT("name", "The agent.", .component = "Name", .called = "agent");

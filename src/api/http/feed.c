@@ -215,6 +215,9 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
+	/* One that is made again under the same name is followed. */
+	if (s->after >= t->last && spaces_is_gone(s->call->op->engine->spaces, s->call->op->space))
+		s->call->op->space = 0;
 	return s->after >= t->last ? SERVED_ALL : SERVED_SOME;
 }
 

@@ -5,6 +5,7 @@
  * everything that is referred to.
  */
 #include "cli/ask.h"
+#include "cli/cmd/export_all.h"
 #include "cli/commands.h"
 #include "cli/id_map.h"
 #include "cli/progress.h"
@@ -230,8 +231,14 @@ static void print_done(const struct cli *cli, const char *file, int64_t count)
 static int exec_export(struct cli *cli)
 {
 	const char *file = cli->options.arg_count ? cli->options.args[0] : "-";
+	bool resume = options_flag(&cli->options, "resume");
 	int64_t count;
 	int code;
+
+	if (options_flag(&cli->options, "all"))
+		return export_all_run(cli, file, resume);
+	if (resume)
+		return cli_usage(cli, "--resume is for spine export --all");
 
 	if (strcmp(file, "-") == 0)
 		return export_all(cli, stdout, &count);
@@ -241,18 +248,31 @@ static int exec_export(struct cli *cli)
 	return code;
 }
 
+static const struct option export_options[] = {
+	{.name = "all", .type = OPTION_FLAG,
+	 .help = "instead of memories: envelopes, handoffs with their results, and events; what retention takes away"},
+	{.name = "resume", .type = OPTION_FLAG,
+	 .help = "with --all: go on with a file that was cut off, or add what has come since"},
+};
+
+static const struct option_table export_table = {"Exporting", export_options, OPTION_COUNT(export_options)};
+
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "Writes all memories of the space as JSON Lines",
+	.summary = "Writes memories, or handoffs and events, as JSON Lines",
 	.usage = "[FILE|-]", .max_args = 1,
 	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced "
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
-		 "versions, use spine backup.",
+		 "versions, use spine backup.\n\n"
+		 "With --all a line is {\"envelope\":…}, {\"handoff\":…} with its events and result, or {\"event\":…}, "
+		 "written as they come. What was pruned already is not there; import reads memories only.",
 	.examples = {
 		"spine export ./memories.jsonl",
 		"spine export | jq -r .content",
+		"spine export --all ./history.jsonl",
+		"spine export --all --resume ./history.jsonl",
 	},
-	.tables = {&client_table},
+	.tables = {&export_table, &client_table},
 	.args = ARGS_FILES,
 	.exec = exec_export,
 };

@@ -107,6 +107,27 @@ static const struct option limit_options[] = {
 	 .help = "how long the circuit breaker of an agent holds its work until it lets one handoff through"},
 };
 
+static const struct option keep_options[] = {
+	{.name = "keep", .arg = "TIME", .env = "SPINE_KEEP", .key = "keep", .type = OPTION_DURATION, .fallback = "0s",
+	 .min = 0, .max = 36600LL * DAY_MS,
+	 .help = "how long spaces that do not say it themselves keep ended handoffs (with their envelopes and results) "
+		 "and events, such as 90d; 0: for ever"},
+	{.name = "keep-handoffs", .arg = "TIME", .env = "SPINE_KEEP_HANDOFFS", .key = "keep_handoffs",
+	 .type = OPTION_DURATION, .min = 0, .max = 36600LL * DAY_MS, .help = "the same for ended handoffs alone"},
+	{.name = "keep-events", .arg = "TIME", .env = "SPINE_KEEP_EVENTS", .key = "keep_events",
+	 .type = OPTION_DURATION, .min = 0, .max = 36600LL * DAY_MS, .help = "the same for events alone"},
+};
+
+static const struct option_table keep_table = {"Keeping", keep_options, OPTION_COUNT(keep_options)};
+
+/* What is not said of one kind is what is said of all. */
+static int64_t keep_ms(const struct options *o, const char *name)
+{
+	const struct option_value *value = options_value(o, name);
+
+	return value && value->source != OPTION_UNSET ? value->number : options_int(o, "keep");
+}
+
 static const struct option_table limit_table = {"Limits", limit_options, OPTION_COUNT(limit_options)};
 
 static const char *const window_choices[] = {"1m", "5m", "1h", NULL};
@@ -197,6 +218,8 @@ static int exec_serve(struct cli *cli)
 	struct serve_config config = {
 		.listen = options_text(o, "listen"),
 		.data_dir = options_text(o, "data"),
+		.keep_handoffs_ms = keep_ms(o, "keep-handoffs"),
+		.keep_events_ms = keep_ms(o, "keep-events"),
 		.http_threads = thread_count(options_int(o, "threads")),
 		.log_level = LOG_INFO,
 		.log_format = format_of(options_text(o, "log-format")),
@@ -253,6 +276,6 @@ const struct command cmd_serve = {
 		"spine serve --listen 127.0.0.1:0 --data ./spine-data",
 		"SPINE_MAX_BODY=32m spine serve --log-format json",
 	},
-	.tables = {&serve_table, &data_table, &limit_table, &alert_table},
+	.tables = {&serve_table, &data_table, &keep_table, &limit_table, &alert_table},
 	.exec = exec_serve,
 };

@@ -36,42 +36,6 @@ const struct command cmd_spaces = {
 	},
 };
 
-static const char *const guard_choices[] = {"off", "redact", "refuse", NULL};
-
-static const struct option space_options[] = {
-	{.name = "guard", .letter = 'g', .arg = "POLICY", .type = OPTION_CHOICE, .choices = guard_choices,
-	 .help = "what becomes of credentials in a handoff: off leaves them, redact blanks them, refuse refuses it"},
-	{.name = "lock", .arg = "KEY", .type = OPTION_LIST,
-	 .help = "a constraint that no agent may waive in any chain of the space; may be given several times, and they "
-		 "take the place of those before"},
-};
-
-static const struct option_table space_table = {"Settings", space_options, OPTION_COUNT(space_options)};
-
-static int exec_space(struct cli *cli)
-{
-	static const struct one_call show = {.path = "/v1/space", .show = show_object};
-	static const struct one_call set = {
-		.method = "PUT", .path = "/v1/space", .members = {{"guard", "guard"}, {"lock", "locked"}},
-		.show = show_object,
-	};
-
-	bool is_given = options_is_given(&cli->options, "guard") || options_is_given(&cli->options, "lock");
-
-	return one_call_run(cli, is_given ? &set : &show, 0);
-}
-
-const struct command cmd_space = {
-	.name = "space",
-	.summary = "Shows the settings of the space, or changes them where an option is given",
-	.usage = "",
-	.about = "Which space is said by --space or SPINE_SPACE. The guard is for all handoffs in it; a constraint of "
-		 "a handoff can only make it stricter.",
-	.examples = {"spine space", "spine space --guard redact", "spine space --space payments --guard refuse --json"},
-	.tables = {&space_table, &client_table},
-	.exec = exec_space,
-};
-
 /* --- Agents --- */
 
 static struct str cell_versions(const struct column_item *item, const char *key)

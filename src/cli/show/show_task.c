@@ -111,6 +111,8 @@ static const char *meaning(struct str verdict)
 		return "every digest and every link matches";
 	if (str_is(verdict, "forgotten"))
 		return "the text of a memory was forgotten since, what is left matches";
+	if (str_is(verdict, "pruned"))
+		return "some are not kept any more, the digests that are left match";
 	if (str_is(verdict, "damaged"))
 		return "does not match its digest";
 	return "is not there, or not what the next one continued";

@@ -1,6 +1,7 @@
 /* Taking and settling, and what all parts of delivery do. Sending is delivery_send.c's, what fails is
  * delivery_fail.c's, what a person does with it delivery_park.c's. */
 #include "core/delivery/delivery_internal.h"
+#include "core/delivery/keeping.h"
 
 #include "codec/json_member.h"
 #include "codec/json_set.h"
@@ -91,8 +92,7 @@ enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_
 		d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
-				   (unsigned long long)num);
+		return handoff_missing(d->conn, d->space, num, problem);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 

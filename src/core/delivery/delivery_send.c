@@ -211,8 +211,18 @@ static enum problem_code send_new(struct delivery *d, const struct delivery_plan
 				  struct problem *problem)
 {
 	struct handoff_row h = plan->row;
-	enum store_status status = store_handoff_insert(d->conn, &h);
-	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
+	struct pruned_envelope left;
+	/* It may have been pruned since somebody looked. */
+	enum store_status status = plan->order->is_new ? STORE_NOT_FOUND
+						       : store_pruned_envelope(d->conn, d->space, h.envelope, &left);
+	enum problem_code code;
+
+	if (status == STORE_OK)
+		return problem_set(problem, P_ENVELOPE_PRUNED, "envelope_id", "env-%llu is not kept any more",
+				   (unsigned long long)h.envelope);
+	if (status == STORE_NOT_FOUND)
+		status = store_handoff_insert(d->conn, &h);
+	code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
 
 	if (code == P_OK && plan->is_probe)
 		code = breaker_probe(d, h.agent, h.num, problem);

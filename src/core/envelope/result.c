@@ -221,7 +221,7 @@ static bool read_told(struct store_conn *c, int64_t space, const struct json *st
 		*ret = *coming->memory;
 	else if (store_memory_get(c, space, memory.num, 1, arena, ret) != STORE_OK)
 		return false;
-	return ret->forgotten_at_ms == 0 && str_is(ret->kind, "output") && ret->agent.p && str_eq(ret->agent, agent);
+	return ret->forgotten_at_ms == 0 && str_is(ret->kind, RESULT_KIND) && ret->agent.p && str_eq(ret->agent, agent);
 }
 
 /* The agent's last one before that step says the same as m. */

@@ -30,6 +30,9 @@ enum problem_code result_remember(struct delivery *d, const struct handoff_row *
 enum store_status result_read(struct store_conn *c, int64_t space, uint64_t handoff, struct arena *arena,
 			      struct result_row *ret);
 
+/* The kind of a memory that is the result of a handoff. */
+#define RESULT_KIND "output"
+
 /* A result of a handoff that was completed, as those behind it are told. */
 struct past_result {
 	uint64_t handoff;

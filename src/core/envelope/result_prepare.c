@@ -66,7 +66,7 @@ enum problem_code result_prepare(struct store_conn *c, int64_t space, uint64_t n
 	*draft = (struct memory_draft){
 		.has = MEMORY_HAS_CONTENT | MEMORY_HAS_KIND | MEMORY_HAS_TASK | MEMORY_HAS_TRUST,
 		.content = content,
-		.kind = STR("output"),
+		.kind = STR(RESULT_KIND),
 		.task = row.task,
 		.trust = trust_of(&row, arena),
 	};

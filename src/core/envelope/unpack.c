@@ -71,14 +71,31 @@ enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *ro
 	return code;
 }
 
+enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t num, const char *field,
+				 struct problem *problem)
+{
+	struct pruned_envelope left;
+	enum store_status status = space ? store_pruned_envelope(c, space, num, &left) : STORE_NOT_FOUND;
+
+	if (status == STORE_OK)
+		return problem_set(problem, P_ENVELOPE_PRUNED, field, "env-%llu is not kept any more: its "
+			"handoffs ended "
+				   "longer ago than this space keeps them. Its digest and parent are left: "
+				   "GET /v1/envelopes/env-%llu/verify", (unsigned long long)num,
+				   (unsigned long long)num);
+	if (status != STORE_NOT_FOUND)
+		return problem_of_store(problem, status);
+	return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",
+			   (unsigned long long)num);
+}
+
 enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
 			      struct envelope_row *ret, struct problem *problem)
 {
 	enum store_status status = space ? store_envelope_get(c, space, num, arena, ret) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(problem, P_ENVELOPE_NOT_FOUND, field, "there is no envelope env-%llu in this space",
-				   (unsigned long long)num);
+		return unpack_missing(c, space, num, field, problem);
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -129,52 +146,90 @@ static enum unpack_verdict verify_one(const struct envelope *e, const struct env
 	return memcmp(digest, e->digest, 32) == 0 ? UNPACK_INTACT : UNPACK_DAMAGED;
 }
 
+/* A link of a chain. */
+struct link {
+	enum unpack_verdict verdict;
+	uint64_t parent;
+	uint8_t parent_digest[32];
+	bool has_parent_digest;		/* what is left of a pruned one does not say it */
+};
+
+static enum problem_code verify_pruned(struct store_conn *c, int64_t space, uint64_t num, const uint8_t *expected,
+				       struct link *ret, struct problem *problem)
+{
+	struct pruned_envelope left;
+	enum store_status status = store_pruned_envelope(c, space, num, &left);
+
+	if (status != STORE_OK)
+		return problem_of_store(problem, status);
+	*problem = (struct problem){0};
+	*ret = (struct link){.verdict = UNPACK_PRUNED, .parent = left.parent};
+	if (expected && memcmp(left.digest, expected, sizeof(left.digest)) != 0)
+		ret->verdict = UNPACK_UNCHAINED;
+	return P_OK;
+}
+
+/* expected: what its child says of it; NULL: it has none, or that does not say. */
+static enum problem_code verify_link(struct store_conn *c, int64_t space, uint64_t num, bool is_first,
+				     const uint8_t *expected, struct arena *arena, struct link *ret,
+				     struct problem *problem)
+{
+	struct envelope_row row;
+	struct envelope e;
+	enum problem_code code = unpack_find(c, space, num, "id", arena, &row, problem);
+
+	*ret = (struct link){.verdict = UNPACK_UNCHAINED};
+	if (code == P_ENVELOPE_PRUNED)
+		return verify_pruned(c, space, num, expected, ret, problem);
+	if (code == P_ENVELOPE_NOT_FOUND && !is_first) {
+		*problem = (struct problem){0};
+		return P_OK;
+	}
+	if (code == P_OK)
+		code = unpack_row(c, &row, arena, &e, problem);
+	if (code == P_ENVELOPE_DAMAGED) {
+		*problem = (struct problem){0};
+		ret->verdict = UNPACK_DAMAGED;
+		return P_OK;
+	}
+	if (code != P_OK)
+		return code;
+	*ret = (struct link){verify_one(&e, &row, expected), e.parent, {0}, true};
+	memcpy(ret->parent_digest, e.parent_digest, sizeof(ret->parent_digest));
+	return P_OK;
+}
+
+static bool is_bad(enum unpack_verdict verdict)
+{
+	return verdict == UNPACK_DAMAGED || verdict == UNPACK_UNCHAINED;
+}
+
 static enum problem_code verify_chain(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				      enum unpack_verdict *ret, uint64_t *ret_at, size_t *ret_checked,
 				      struct problem *problem)
 {
-	enum unpack_verdict verdict = UNPACK_INTACT;
-	uint8_t expected[32];
-	bool chained = false;
+	struct link link = {.verdict = UNPACK_INTACT}, before = {0};
+	enum problem_code code = P_OK;
 	uint64_t at = num;
 
-	for (*ret_checked = 0, *ret_at = num; at; (*ret_checked)++) {
-		struct envelope_row row;
-		struct envelope e;
-		enum problem_code code = unpack_find(c, space, at, "id", arena, &row, problem);
-		enum unpack_verdict one;
-
-		if (code == P_ENVELOPE_NOT_FOUND && chained)
-			one = UNPACK_UNCHAINED;
-		else if (code != P_OK)
-			return code;
-		else if ((code = unpack_row(c, &row, arena, &e, problem)) == P_ENVELOPE_DAMAGED)
-			one = UNPACK_DAMAGED;
-		else if (code != P_OK)
-			return code;
-		else
-			one = verify_one(&e, &row, chained ? expected : NULL);
-		if (one == UNPACK_DAMAGED || one == UNPACK_UNCHAINED) {
-			*ret = one;
-			*ret_at = at;
-			return P_OK;
-		}
-		if (one == UNPACK_FORGOTTEN && verdict == UNPACK_INTACT) {
-			verdict = one;
-			*ret_at = at;
-		}
-		memcpy(expected, e.parent_digest, sizeof(expected));
-		chained = true;
+	*ret = UNPACK_INTACT;
+	*ret_at = num;
+	for (*ret_checked = 0; at && code == P_OK && !is_bad(*ret); (*ret_checked)++) {
+		code = verify_link(c, space, at, at == num, before.has_parent_digest ? before.parent_digest : NULL,
+				   arena, &link, problem);
 		/* A parent is always older; a store that says otherwise would lead in circles. */
-		if (e.parent >= at) {
-			*ret = UNPACK_DAMAGED;
+		if (code == P_OK && !is_bad(link.verdict) && link.parent >= at)
+			link.verdict = UNPACK_DAMAGED;
+		if (code == P_OK && link.verdict != UNPACK_INTACT && (*ret == UNPACK_INTACT || is_bad(link.verdict))) {
+			*ret = link.verdict;
 			*ret_at = at;
-			return P_OK;
+		} else if (code == P_OK && link.verdict == UNPACK_PRUNED) {
+			*ret = UNPACK_PRUNED;
 		}
-		at = e.parent;
+		before = link;
+		at = link.parent;
 	}
-	*ret = verdict;
-	return P_OK;
+	return code;
 }
 
 static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
@@ -196,6 +251,14 @@ static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint6
 	if (*ret == UNPACK_DAMAGED || e.parent == 0)
 		return P_OK;
 	code = unpack_find(c, space, e.parent, "parent", arena, &parent, problem);
+	if (code == P_ENVELOPE_PRUNED) {
+		struct link link;
+
+		code = verify_pruned(c, space, e.parent, e.parent_digest, &link, problem);
+		if (code == P_OK && link.verdict == UNPACK_UNCHAINED)
+			*ret = UNPACK_UNCHAINED;
+		return code;
+	}
 	if (code != P_OK && code != P_ENVELOPE_NOT_FOUND)
 		return code;
 	if (code != P_OK || e.parent >= num || memcmp(parent.digest, e.parent_digest, sizeof(parent.digest)) != 0)

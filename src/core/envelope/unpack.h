@@ -4,7 +4,11 @@
 
 #include "core/envelope/envelope.h"
 
-/* The row of an envelope; P_ENVELOPE_NOT_FOUND, with `field`, where there is none. space may be 0: nothing is in it. */
+/* The problem of an envelope that is not there: P_ENVELOPE_PRUNED where it was, with `field`. */
+enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t num, const char *field,
+				 struct problem *problem);
+/* The row of an envelope; P_ENVELOPE_NOT_FOUND or P_ENVELOPE_PRUNED, with `field`, where there is none. space
+ * may be 0: nothing is in it. */
 enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
 			      struct envelope_row *ret, struct problem *problem);
 /* The envelope, found in the same way. Everything lives in the arena. */
@@ -28,6 +32,7 @@ enum unpack_verdict {
 	UNPACK_FORGOTTEN,
 	UNPACK_DAMAGED,		/* does not match its digest */
 	UNPACK_UNCHAINED,	/* does not match the digest that its child has of it, or the parent is not there */
+	UNPACK_PRUNED,		/* it is not kept any more; the digest that is left is what its child has of it */
 };
 
 /* One envelope alone, and whether its parent is there and is the one that it was packed from. P_ENVELOPE_NOT_FOUND

@@ -136,7 +136,9 @@ static enum store_status catch_up(struct recall_space *s, struct store_conn *c, 
 		count = s->pending_count;
 		s->pending = NULL;
 		s->pending_count = s->pending_cap = 0;
-		if (count == 0) {
+		if (count == 0 && s->is_gone)
+			status = STORE_NOT_FOUND;
+		if (count == 0 && status == STORE_OK) {
 			*ret_count = (size_t)index_documents(index);
 			s->index = index;
 			s->state = SPACE_READY;
@@ -238,6 +240,23 @@ void recall_remove(struct recall *r, int64_t space, uint64_t num)
 		index_remove(s->index, num);
 		pthread_rwlock_unlock(&s->lock);
 	}
+}
+
+void recall_forget(struct recall *r, int64_t space)
+{
+	struct recall_space *s = recall_space_find(r, space);
+	struct index *index;
+
+	if (s == NULL)
+		return;
+	pthread_rwlock_wrlock(&s->lock);
+	index = s->index;
+	s->index = NULL;
+	s->is_gone = true;
+	if (s->state == SPACE_READY)
+		s->state = SPACE_COLD;
+	pthread_rwlock_unlock(&s->lock);
+	index_free(index);
 }
 
 void recall_usage(struct recall *r, size_t *ret_bytes, size_t *ret_memories)

@@ -17,6 +17,7 @@ struct recall_space {
 	uint64_t *pending;		/* numbers that changed while the index was being built */
 	size_t pending_count;
 	size_t pending_cap;
+	bool is_gone;			/* the space was removed: no index is shown any more */
 };
 
 struct recall {

@@ -538,6 +538,15 @@ void alerts_apply(struct alerts *a, const struct alert_change *change, int64_t i
 	}
 }
 
+void alerts_forget(struct alerts *a, bool (*is_gone)(void *ctx, int64_t space), void *ctx)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (is_gone(ctx, a->firing[i].space)) {
+			free((char *)a->firing[i].agent.p);
+			a->firing[i] = a->firing[--a->count];
+		}
+}
+
 void alerts_restore(struct alerts *a, const struct alert_row *row)
 {
 	enum alert_kind kind;

@@ -127,6 +127,8 @@ struct alerts *alerts_new(const struct alert_rules *rules);
 void alerts_free(struct alerts *a);
 /* One that was firing when the server ended. A name that this version does not know is ignored. */
 void alerts_restore(struct alerts *a, const struct alert_row *row);
+/* Those of spaces that were removed are not firing any more. */
+void alerts_forget(struct alerts *a, bool (*is_gone)(void *ctx, int64_t space), void *ctx);
 /* Judges all subjects; of each (space, agent) at most one. *ret is in the arena; returns how many there are. Texts of
  * agents are borrowed from the subjects, or from the alerts until the next call. */
 size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, size_t count, struct arena *arena,

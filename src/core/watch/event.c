@@ -68,6 +68,7 @@ static const struct {
 	{EVENT_ENVELOPE_REFUSED, "envelope.refuse"}, {EVENT_CONSTRAINT_WAIVED, "constraint.waive"},
 	{EVENT_CHANNEL_PUBLISHED, "channel.publish"},
 	{EVENT_CHANNEL_SUBSCRIBED, "channel.subscribe"}, {EVENT_CHANNEL_UNSUBSCRIBED, "channel.unsubscribe"},
+	{EVENT_SPACE_PRUNED, "space.prune"}, {EVENT_SPACE_DELETED, "space.delete"},
 	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"},
 	{EVENT_ALERT_RESOLVED, "alert.resolve"},
 	{EVENT_RESTORED, "handoff.restore"}, {EVENT_AGENT_DELETED, "agent.delete"},

@@ -7,7 +7,8 @@
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
  * share of the budget that is used (below 0 where nobody chose the budget: the default holds), with the hop as its
  * attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest number.
- * constraint.waived has "KEY: reason" in its note, envelope.refused "code: why". */
+ * constraint.waived has "KEY: reason" in its note, envelope.refused "code: why"; space.pruned
+ * has how many handoffs and how many events went. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -62,7 +63,9 @@
 	X(MOVED, 45, "handoff.moved") \
 	X(RESTORED, 52, "handoff.restored") \
 	X(AGENT_DELETED, 53, "agent.deleted") \
-	X(CONSTRAINT_WAIVED, 50, "constraint.waived")
+	X(CONSTRAINT_WAIVED, 50, "constraint.waived") \
+	X(SPACE_PRUNED, 60, "space.pruned") \
+	X(SPACE_DELETED, 61, "space.deleted")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),

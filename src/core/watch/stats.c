@@ -53,6 +53,18 @@ static bool is_rest(const struct stats_series *series)
 	return series->space < 0 || (series->agent.p && str_is(series->agent, STATS_OTHER));
 }
 
+static void drop(struct stats *s, struct stats_series **link)
+{
+	struct stats_series *series = *link;
+
+	*link = series->next;
+	if (!is_rest(series) && series->agent.p)
+		s->targets--;
+	else if (!is_rest(series))
+		s->spaces--;
+	stats_series_free(series);
+}
+
 /* Series that nothing happened to for a day go. While there are none, looking for them again is put off to when there
  * may be one. */
 static void make_room(struct stats *s, int64_t now_ms)
@@ -72,15 +84,23 @@ static void make_room(struct stats *s, int64_t now_ms)
 				link = &series->next;
 				continue;
 			}
-			*link = series->next;
-			if (!is_rest(series) && series->agent.p)
-				s->targets--;
-			else if (!is_rest(series))
-				s->spaces--;
-			stats_series_free(series);
+			drop(s, link);
 		}
 	}
 	s->full_until_ms = oldest_ms + STATS_DAY_MS;
+}
+
+void stats_forget(struct stats *s, int64_t space)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct stats_series **link = &s->buckets[i];
+
+		while (*link)
+			if ((*link)->space == space)
+				drop(s, link);
+			else
+				link = &(*link)->next;
+	}
 }
 
 static struct stats_series *space_series(struct stats *s, int64_t space, int64_t now_ms)

@@ -106,6 +106,8 @@ int64_t stats_step_ms(enum stats_window window);
 bool stats_counts_kind(int kind);
 /* Counts an event. is_history: it was before the start, and is not in the totals. */
 void stats_add(struct stats *s, const struct event_row *event, bool is_history);
+/* The space was removed: the series of it and of its agents go. Those of all spaces together keep what was counted. */
+void stats_forget(struct stats *s, int64_t space);
 /* How much is queued in a space (0: in all) at this moment, for the points. */
 void stats_set_queued(struct stats *s, int64_t space, int64_t queued, int64_t now_ms);
 

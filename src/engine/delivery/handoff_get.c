@@ -1,6 +1,7 @@
 #include "engine/delivery/handoff_get.h"
 
 #include "core/delivery/delivery.h"
+#include "core/delivery/keeping.h"
 #include "core/envelope/result.h"
 
 enum { EVENTS_MAX = 1000 };
@@ -32,8 +33,7 @@ static enum problem_code read_handoff(struct op *op, struct store_conn *c)
 					       : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
-				   (unsigned long long)l->num);
+		return handoff_missing(c, op->space, l->num, &op->problem);
 	if (status == STORE_OK && delivery_look(c, op->now_ms, op->arena, &l->row, &op->problem) != P_OK)
 		return op->problem.code;
 	if (status == STORE_OK)

@@ -1,6 +1,7 @@
 #include "engine/delivery/join.h"
 
 #include "core/envelope/result.h"
+#include "core/envelope/unpack.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/publish.h"
 #include "engine/waiting.h"
@@ -73,6 +74,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	int64_t id = waiting_id(op->space, j->envelope);
 	enum problem_code code = op->wait.is_again ? P_OK : channel_find(op, c, j->name, &j->channel);
 	enum store_status status = STORE_OK;
+	struct pruned_envelope left;
 
 	if (code != P_OK)
 		return code;
@@ -80,6 +82,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	if (!waiting_knows_tally(op, id, &j->tally))
 		status = count_members(op, c, j);
 	code = status == STORE_OK ? judge(op, j) : problem_of_store(&op->problem, status);
+	if (code == P_ENVELOPE_NOT_FOUND && store_pruned_envelope(c, op->space, j->envelope, &left) == STORE_OK)
+		code = unpack_missing(c, op->space, j->envelope, "envelope_id", &op->problem);
 	if (code != P_OK)
 		return code;
 	if (j->state == JOIN_WAITING && !op->wait.is_over) {

@@ -1,5 +1,6 @@
 #include "engine/delivery/shrink.h"
 
+#include "core/delivery/keeping.h"
 #include "core/envelope/repack.h"
 #include "core/envelope/unpack.h"
 #include "core/memory/mention.h"
@@ -90,8 +91,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	enum problem_code code;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
-				   (unsigned long long)s->decision.num);
+		return handoff_missing(c, op->space, s->decision.num, &op->problem);
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
 	code = unpack(c, op->space, s->old.envelope, "id", op->arena, &e, &op->problem);

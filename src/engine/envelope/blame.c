@@ -40,7 +40,8 @@ static struct seen *find_seen(const struct search *s, uint64_t num)
 
 /* Notes of the next envelope of the task whether it has the thing, and if not, where it went. Everything lives in
  * `arena`, as long as its chunk. */
-static enum problem_code look_at(struct op *op, struct search *s, const struct envelope_row *row, struct arena *arena)
+static enum problem_code look_at(struct op *op, struct store_conn *c, struct search *s, const struct envelope_row *row,
+				 struct arena *arena)
 {
 	struct blame *b = (struct blame *)op;
 	struct envelope e;
@@ -49,6 +50,10 @@ static enum problem_code look_at(struct op *op, struct search *s, const struct e
 	struct seen *parent = code == P_OK && e.parent ? find_seen(s, e.parent) : NULL;
 	struct seen one = {.num = row->num, .has = code == P_OK && fidelity_has(&e, b->key)};
 
+	if (code != P_OK)
+		return code;
+	if (!parent && !b->is_pruned)
+		code = task_pruned(op, c, &e, 1, &b->is_pruned);
 	if (code != P_OK)
 		return code;
 	if (parent) {
@@ -91,7 +96,7 @@ static enum problem_code look_through(struct op *op, struct store_conn *c, struc
 					   "many to look through at once; follow its pages, GET "
 					   "/v1/tasks/{id}/fidelity", ENVELOPES_MAX);
 		for (size_t i = 0; code == P_OK && i < count; i++)
-			code = look_at(op, s, &rows[i], &arena);
+			code = look_at(op, c, s, &rows[i], &arena);
 		after = count ? rows[count - 1].num : after;
 	}
 	arena_release(&arena);

@@ -20,6 +20,7 @@ struct blame {
 	struct str key;			/* a constraint, a memory's id, an open decision, or "intent" */
 	/* Out. */
 	enum blame_verdict verdict;
+	bool is_pruned;			/* the hops before the first that is looked at are not kept any more */
 	const struct blame_hop *introduced;	/* NULL: there is no such hop; the same for the next */
 	const struct blame_hop *lost;		/* the one to blame */
 	const struct blame_hop *resolved;

@@ -25,7 +25,8 @@ static enum problem_code verify(struct op *op, struct store_conn *c)
 	enum problem_code code = unpack_verify(c, op->space, v->num, op->arena, &v->verdict, &v->at, &v->checked,
 					       &op->problem);
 
-	v->is_ok = v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN;
+	v->is_ok = v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN ||
+		   v->verdict == UNPACK_PRUNED;
 	v->at = v->is_ok ? 0 : v->at;
 	return code;
 }

@@ -30,7 +30,7 @@ struct envelope_verify {
 	uint64_t num;
 	/* Out. */
 	enum unpack_verdict verdict;
-	bool is_ok;			/* intact, but for what was forgotten */
+	bool is_ok;			/* intact, but for what was forgotten or pruned */
 	uint64_t at;			/* the first that is not; 0: there is none */
 	size_t checked;
 };

@@ -4,6 +4,7 @@
 #include "core/delivery/agent.h"
 #include "core/delivery/loop.h"
 #include "core/envelope/repack.h"
+#include "core/envelope/result.h"
 #include "core/delivery/route_rule.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
@@ -261,6 +262,17 @@ static enum problem_code check_root(struct op *op, struct store_conn *c, const s
 			   STR_ARG(p->envelope.task));
 }
 
+/* The memory of a result stays while an envelope refers to it. */
+static void name_results(struct op *op, const struct envelope *e, struct envelope_row *row)
+{
+	uint64_t *nums = arena_calloc(op->arena, e->ref_count, sizeof(*nums));
+
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (str_is(e->refs[i].kind, RESULT_KIND))
+			nums[row->result_count++] = e->refs[i].id.num;
+	row->results = nums;
+}
+
 enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing *p)
 {
 	const struct envelope *e = &p->envelope;
@@ -292,6 +304,7 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 	for (size_t i = 0; i < e->ref_count; i++)
 		if (e->refs[i].text.p)
 			nums[op->shown_count++] = e->refs[i].id.num;
+	name_results(op, e, &row);
 	row.texts = (int64_t)op->shown_count;
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	memcpy(row.body_digest, p->body_digest, sizeof(row.body_digest));

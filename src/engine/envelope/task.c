@@ -42,3 +42,18 @@ enum problem_code task_page(struct op *op, struct store_conn *c, struct str task
 	*ret_count = *ret_more ? count - 1 : count;
 	return op_stored(op, status);
 }
+
+enum problem_code task_pruned(struct op *op, struct store_conn *c, const struct envelope *list, size_t count, bool *ret)
+{
+	enum store_status status = STORE_NOT_FOUND;
+
+	*ret = false;
+	for (size_t i = 0; status == STORE_NOT_FOUND && i < count; i++) {
+		struct pruned_envelope left;
+
+		if (list[i].parent)
+			status = store_pruned_envelope(c, op->space, list[i].parent, &left);
+	}
+	*ret = status == STORE_OK;
+	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+}

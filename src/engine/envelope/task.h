@@ -2,6 +2,7 @@
 #ifndef SPINE_ENGINE_TASK_H
 #define SPINE_ENGINE_TASK_H
 
+#include "core/envelope/envelope.h"
 #include "engine/op.h"
 #include "engine/page.h"
 
@@ -14,5 +15,9 @@ enum problem_code task_check(struct op *op, struct store_conn *c);
 /* A page of its envelopes; rows has room for one more than its size. Where they are large the page ends earlier. */
 enum problem_code task_page(struct op *op, struct store_conn *c, struct str task, const struct page *page,
 			    struct envelope_row *rows, size_t *ret_count, bool *ret_more);
+
+/* Is the parent of one of these not kept any more? */
+enum problem_code task_pruned(struct op *op, struct store_conn *c, const struct envelope *list, size_t count,
+	bool *ret);
 
 #endif

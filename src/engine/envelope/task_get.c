@@ -32,7 +32,7 @@ static enum problem_code read_task(struct op *op, struct store_conn *c)
 	t->envelopes = arena_calloc(op->arena, count, sizeof(*t->envelopes));
 	for (; code == P_OK && t->count < count; t->count++)
 		code = unpack_skeleton(&rows[t->count], op->arena, &t->envelopes[t->count], &op->problem);
-	return code;
+	return code == P_OK ? task_pruned(op, c, t->envelopes, t->count, &t->is_pruned) : code;
 }
 
 /* --- Fidelity --- */
@@ -110,6 +110,7 @@ static enum problem_code read_hop(struct op *op, struct store_conn *c, struct ot
 		code = find_other(op, c, others, ret->is_new_root ? first : e->root, &root);
 	if (code == P_OK && ret->is_new_root && root)
 		ret->of_root = score_of(op, root, e);
+	ret->is_pruned = (e->parent && parent == NULL) || (e->root && e->root != e->num && root == NULL);
 	if (code != P_OK || parent == NULL)
 		return code;
 	kept = arena_alloc(op->arena, sizeof(*kept));

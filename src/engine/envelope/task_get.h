@@ -16,6 +16,7 @@ struct task_get {
 	struct envelope *envelopes;
 	size_t count;
 	struct envelope newest;		/* of all pages */
+	bool is_pruned;			/* what is before one of them is not kept any more */
 };
 
 extern const struct op_kind task_get_kind;
@@ -31,6 +32,7 @@ struct task_hop {
 	bool is_new_root;			/* it begins another chain in the task */
 	const struct fidelity *kept;		/* of the parent */
 	const struct task_score *of_root;
+	bool is_pruned;				/* the parent, or the root, is not kept any more */
 };
 
 struct task_fidelity {

@@ -51,15 +51,46 @@ static enum store_status read_between(struct store_conn *c, struct event_list *l
 	return store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
 }
 
+/* Who goes on behind an event must miss none: where one was pruned since, it is told so. */
+static enum problem_code check_cursor(struct event_list *l, struct store_conn *c)
+{
+	struct op *op = &l->op;
+	struct space_row space;
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (op->space && l->after > 0 && !l->filter.newest_first)
+		status = store_space_get(c, op->space, op->arena, &space);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	if (l->after >= space.events_pruned)
+		return P_OK;
+	problem_set(&op->problem, P_EVENTS_PRUNED, "after", "events behind %lld are not kept any more, up to "
+		"%lld; what happened "
+		    "in between is lost to who goes on here. Read the present state, and go on behind %lld, or "
+		    "with 0 from the "
+		    "first that is kept", (long long)l->after, (long long)space.events_pruned,
+		    (long long)space.events_pruned);
+	op->problem.extra_key = "pruned_to";
+	op->problem.extra = space.events_pruned;
+	return P_EVENTS_PRUNED;
+}
+
 static enum problem_code list(struct op *op, struct store_conn *c)
 {
 	struct event_list *l = (struct event_list *)op;
 	bool has_snapshot = store_snapshot_begin(c);
 	int64_t last = 0;
+	enum problem_code code;
 	enum store_status status;
 
 	if (l->page.size)
 		turn_to_page(l);
+	code = check_cursor(l, c);
+	if (code != P_OK) {
+		if (has_snapshot)
+			store_snapshot_end(c);
+		return code;
+	}
 	status = find_bounds(c, l, &last);
 	l->filter.space = op->space;
 	if (l->before && l->before <= last)

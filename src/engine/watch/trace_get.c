@@ -89,6 +89,8 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 		if (code == P_OK)
 			code = add_handoffs(t, c, row->num);
 	}
+	if (code == P_OK)
+		code = task_pruned(op, c, t->envelopes, t->envelope_count, &t->is_pruned);
 	if (t->event_count)
 		qsort(t->events, t->event_count, sizeof(*t->events), compare_events);
 	return code;

@@ -20,6 +20,7 @@ struct trace_get {
 	size_t handoff_count;
 	struct event_row *events;	/* of these handoffs, in the order of their happening */
 	size_t event_count;
+	bool is_pruned;			/* what is before one of them is not kept any more */
 	/* trace_get.c's own: how many there is room for. */
 	size_t handoff_room;
 	size_t event_room;

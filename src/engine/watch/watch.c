@@ -81,16 +81,29 @@ static void count_noted(struct watch *w)
 	pthread_mutex_unlock(&w->stats_lock);
 }
 
+static void want(struct watch *w)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->is_wanted) {
+		w->is_wanted = true;
+		pthread_cond_signal(&w->wake);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+void watch_forget(struct watch *w, int64_t space)
+{
+	pthread_mutex_lock(&w->stats_lock);
+	stats_forget(w->stats, space);
+	pthread_mutex_unlock(&w->stats_lock);
+	want(w);
+}
+
 void watch_after(struct watch *w, bool committed)
 {
 	if (w->noted_count && committed) {
 		count_noted(w);
-		pthread_mutex_lock(&w->lock);
-		if (!w->is_wanted) {
-			w->is_wanted = true;
-			pthread_cond_signal(&w->wake);
-		}
-		pthread_mutex_unlock(&w->lock);
+		want(w);
 	}
 	if (w->noted_count)
 		forget_noted(w);
@@ -247,6 +260,7 @@ static bool restore_alerts(struct watch *w, struct store_conn *c)
 {
 	struct alert_row *rows;
 	struct arena arena;
+	struct str space;
 	size_t count = 0;
 	enum store_status status;
 
@@ -254,7 +268,8 @@ static bool restore_alerts(struct watch *w, struct store_conn *c)
 	rows = arena_calloc(&arena, ALERTS_FIRING_MAX, sizeof(*rows));
 	status = store_alerts(c, 0, ALERTS_FIRING, 0, ALERTS_FIRING_MAX, &arena, rows, &count);
 	for (size_t i = 0; status == STORE_OK && i < count; i++)
-		alerts_restore(w->alerts, &rows[i]);
+		if (store_space_name(c, rows[i].space, &arena, &space) == STORE_OK)
+			alerts_restore(w->alerts, &rows[i]);
 	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
 		atomic_store(&w->firing[severity], alerts_firing_of(w->alerts, (enum alert_severity)severity));
 	arena_release(&arena);

@@ -49,8 +49,14 @@ static enum store_status write_change(struct writing *x, struct store_conn *c, c
 		.agent = change->agent,
 		.value = {change->value, change->threshold},
 	};
-	enum store_status status = row_of(x, c, change, now_ms, row);
+	struct str space;
+	enum store_status status = store_space_name(c, change->space, &x->arena, &space);
 
+	*row = (struct alert_row){0};
+	if (status == STORE_OK)
+		status = row_of(x, c, change, now_ms, row);
+	else if (status == STORE_NOT_FOUND)
+		return STORE_OK;	/* the space was removed meanwhile */
 	if (status != STORE_OK)
 		return status;
 	if (change->what == ALERT_RESOLVES) {
@@ -131,6 +137,12 @@ static void say(struct watch *w, const struct alert_change *change, const struct
 		  LOG_STR("threshold", threshold), LOG_SLICE("summary", row->summary));
 }
 
+static void count_firing(struct watch *w)
+{
+	for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
+		atomic_store(&w->firing[severity], alerts_firing_of(w->alerts, (enum alert_severity)severity));
+}
+
 static void carry_out(struct watch *w, const struct alert_change *changes, size_t count)
 {
 	struct writing x = {.w = w, .changes = changes, .count = count};
@@ -140,16 +152,22 @@ static void carry_out(struct watch *w, const struct alert_change *changes, size_
 	/* Where it could not be written it is found again the next time. */
 	if (write_and_wait(w, &x) == STORE_OK) {
 		for (size_t i = 0; i < count; i++) {
+			if (x.rows[i].id == 0)
+				continue;
 			alerts_apply(w->alerts, &changes[i], x.rows[i].id);
 			say(w, &changes[i], &x.rows[i], &x.arena);
 		}
-		for (int severity = 0; severity <= ALERT_CRITICAL; severity++)
-			atomic_store(&w->firing[severity], alerts_firing_of(w->alerts, (enum alert_severity)severity));
+		count_firing(w);
 		if (w->tell)
 			w->tell(w->tell_ctx);
 	}
 	arena_release(&x.arena);
 	free(x.rows);
+}
+
+static bool is_gone(void *ctx, int64_t space)
+{
+	return spaces_is_gone(ctx, space);
 }
 
 int64_t watch_evaluate(struct watch *w, int64_t now_ms)
@@ -160,6 +178,8 @@ int64_t watch_evaluate(struct watch *w, int64_t now_ms)
 	int64_t look_ms = 0;
 	size_t count;
 
+	alerts_forget(w->alerts, is_gone, w->engine->spaces);
+	count_firing(w);
 	arena_init(&arena);
 	subjects.arena = &arena;
 	if (watch_subjects_read(w, w->reader, 0, now_ms, &subjects, &look_ms)) {

@@ -126,7 +126,7 @@ enum store_status ram_agents_holding(struct store_conn *c, struct str text, int6
 	(void)arena;
 	for (size_t i = after < 0 ? 0 : (size_t)after; i < s->agents.count && count < max; i++) {
 		const struct ram_agent *a = s->agents.rows[i];
-		const struct ram_space *space = ram_index_at(&s->spaces, a->space);
+		const struct ram_space *space = ram_space_at(s, a->space);
 
 		if (space && !a->is_deleted && holds(a->row.settings, text))
 			ret[count++] = (struct agent_place){a->id, a->space, space->row.name, a->row.name,
@@ -288,7 +288,8 @@ enum store_status ram_queues(struct store_conn *c, void (*fn)(void *ctx, const s
 		struct queue_row row = {a->id, a->space, a->row.name, counts_of(a), a->target};
 		bool is_busy = row.counts.queued + row.counts.leased + row.counts.working + row.counts.parked > 0;
 
-		if (is_busy || a->target.failures > 0 || a->target.open_until_ms > 0)
+		is_busy = is_busy || a->target.failures > 0 || a->target.open_until_ms > 0;
+		if (is_busy && ram_space_at(ram_of(c), a->space))
 			fn(ctx, &row);
 	}
 	return STORE_OK;

@@ -61,6 +61,18 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 	e->row.task = e->task->row.name;
 	ram_insert(s, &s->envelopes, e);
 	ram_insert(s, &s->task_envelopes, e);
+	e->row.results = NULL;
+	e->row.result_count = 0;
+	for (size_t i = 0; i < row->result_count; i++) {
+		struct ram_citation made = {ram_key(row->space, row->num), ram_key(row->space, row->results[i])};
+		struct ram_citation *kept = ram_index_find(&s->citations, &made);
+
+		if (kept)
+			continue;
+		kept = ram_new(s, sizeof(*kept));
+		*kept = made;
+		ram_insert(s, &s->citations, kept);
+	}
 	return STORE_OK;
 }
 
@@ -101,8 +113,13 @@ enum store_status ram_envelope_last(struct store_conn *c, int64_t space, uint64_
 	const struct ram_index *envelopes = &ram_of(c)->envelopes;
 	size_t end = ram_index_from(envelopes, &(struct ram_envelope){.row = {.space = space + 1}});
 	const struct ram_envelope *e = end ? envelopes->rows[end - 1] : NULL;
+	const struct ram_index *gone = &ram_of(c)->pruned_envelopes;
+	const struct ram_pruned_envelope *pruned;
+	uint64_t last = e && e->row.space == space ? e->row.num : 0;
 
-	*ret_num = e && e->row.space == space ? e->row.num : 0;
+	end = ram_index_from(gone, &(struct ram_pruned_envelope){.key = ram_key(space + 1, 0)});
+	pruned = end ? gone->rows[end - 1] : NULL;
+	*ret_num = pruned && pruned->key >> 40 == space && pruned->row.num > last ? pruned->row.num : last;
 	return STORE_OK;
 }
 

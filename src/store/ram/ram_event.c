@@ -1,4 +1,4 @@
-/* Events in memory. Ids are dense. */
+/* Events in memory. Ids are dense: one that was pruned leaves its place empty. */
 #include "store/ram/ram_internal.h"
 
 #include "base/mem.h"
@@ -22,6 +22,12 @@ enum store_status ram_event_add(struct store_conn *c, struct event_row *event)
 	if (c->event_added)
 		c->event_added(c->event_ctx, event);
 	return STORE_OK;
+}
+
+void ram_event_remove(struct ram_store *s, size_t at)
+{
+	s->events[at].id = 0;
+	ram_note(s, RAM_EVENT_REMOVED)->size = at;
 }
 
 /* --- Reading --- */
@@ -56,6 +62,8 @@ static bool tells_of_name(const struct event_filter *f, const struct event_row *
 
 static bool is_wanted(const struct event_filter *f, const struct event_row *e)
 {
+	if (e->id == 0)
+		return false;
 	if (f->handoff ? e->space != f->space || e->handoff != f->handoff : f->space && e->space != f->space)
 		return false;
 	return (f->kinds == 0 || has_bit(f->kinds, e->kind)) && (f->envelope == 0 || e->envelope == f->envelope) &&
@@ -102,7 +110,7 @@ enum store_status ram_event_count(struct store_conn *c, int64_t space, uint64_t 
 	int64_t count = 0;
 
 	for (size_t i = 0; handoff && i < s->event_count; i++)
-		count += s->events[i].space == space && s->events[i].handoff == handoff;
+		count += s->events[i].id && s->events[i].space == space && s->events[i].handoff == handoff;
 	*ret = count;
 	return STORE_OK;
 }

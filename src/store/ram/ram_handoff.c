@@ -83,6 +83,19 @@ void ram_handoff_withdraw(struct ram_store *s, struct ram_handoff *h)
 	ram_index_remove(&s->envelope_handoffs, h);
 }
 
+void ram_handoff_readmit(struct ram_store *s, struct ram_handoff *h)
+{
+	ram_index_add(s, &s->handoffs, h);
+	ram_index_add(s, &s->envelope_handoffs, h);
+	put_in(s, h);
+}
+
+void ram_handoff_remove(struct ram_store *s, struct ram_handoff *h)
+{
+	ram_handoff_withdraw(s, h);
+	ram_note(s, RAM_HANDOFF_REMOVED)->at = h;
+}
+
 /* --- Writing --- */
 
 struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uint64_t num)
@@ -94,8 +107,13 @@ uint64_t ram_last_handoff(const struct ram_store *s, int64_t space)
 {
 	size_t end = ram_index_from(&s->handoffs, &(struct ram_handoff){.row = {.space = space + 1}});
 	const struct ram_handoff *h = end ? s->handoffs.rows[end - 1] : NULL;
+	struct ram_pruned_handoff above = {.key = ram_key(space + 1, 0)};
+	const struct ram_pruned_handoff *pruned;
+	uint64_t last = h && h->row.space == space ? h->row.num : 0;
 
-	return h && h->row.space == space ? h->row.num : 0;
+	end = ram_index_from(&s->pruned_handoffs, &above);
+	pruned = end ? s->pruned_handoffs.rows[end - 1] : NULL;
+	return pruned && pruned->key >> 40 == space && pruned->row.num > last ? pruned->row.num : last;
 }
 
 static struct ram_handoff *handoff_of(const struct ram_store *s, int64_t space, uint64_t envelope, int64_t target)
@@ -201,7 +219,7 @@ static const struct ram_handoff *next_of_envelope(const struct ram_store *s, int
 	return h && h->row.space == space && h->row.envelope == envelope ? h : NULL;
 }
 
-static size_t first_of_envelope(const struct ram_store *s, int64_t space, uint64_t envelope)
+size_t ram_handoffs_from(const struct ram_store *s, int64_t space, uint64_t envelope)
 {
 	return ram_index_from(&s->envelope_handoffs, &(struct ram_handoff){
 		.row = {.space = space, .envelope = envelope, .target = INT64_MIN}});
@@ -211,7 +229,7 @@ enum store_status ram_handoff_of_agent(struct store_conn *c, int64_t space, uint
 				       uint64_t but, uint64_t *ret_num)
 {
 	const struct ram_store *s = ram_of(c);
-	size_t at = first_of_envelope(s, space, envelope);
+	size_t at = ram_handoffs_from(s, space, envelope);
 	const struct ram_handoff *h;
 
 	while ((h = next_of_envelope(s, space, envelope, &at)))
@@ -314,7 +332,7 @@ static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f,
 static size_t list_of_envelope(const struct ram_store *s, const struct handoff_filter *f, uint64_t after, size_t max,
 			       struct handoff_row *ret)
 {
-	size_t at = first_of_envelope(s, f->space, f->envelope), count = 0;
+	size_t at = ram_handoffs_from(s, f->space, f->envelope), count = 0;
 	const struct ram_handoff *h;
 
 	while ((h = next_of_envelope(s, f->space, f->envelope, &at))) {

@@ -37,6 +37,9 @@ COMPARE(compare_route_names, ram_route, compare_name(x->space, x->row.name, y->s
 COMPARE(compare_replies, ram_reply, ram_compare(x->id, y->id))
 COMPARE(compare_reply_keys, ram_reply, compare_name(x->space, x->key, y->space, y->key))
 COMPARE(compare_alerts, alert_row, ram_compare(x->id, y->id))
+COMPARE(compare_pruned_envelopes, ram_pruned_envelope, ram_compare(x->key, y->key))
+COMPARE(compare_pruned_handoffs, ram_pruned_handoff, ram_compare(x->key, y->key))
+COMPARE(compare_left, ram_left, ram_compare(x->memory, y->memory))
 
 static int compare_task_envelopes(const void *a, const void *b)
 {
@@ -62,6 +65,13 @@ static int compare_waivers(const void *a, const void *b)
 	ROWS(ram_waiver);
 
 	return x->task != y->task ? ram_compare(x->task, y->task) : ram_compare(x->row.id, y->row.id);
+}
+
+static int compare_citations(const void *a, const void *b)
+{
+	ROWS(ram_citation);
+
+	return x->envelope != y->envelope ? ram_compare(x->envelope, y->envelope) : ram_compare(x->memory, y->memory);
 }
 
 static int compare_subscribers(const void *a, const void *b)
@@ -127,6 +137,10 @@ void ram_indexes_init(struct ram_store *s)
 	s->replies_by_id = (struct ram_index){.compare = compare_replies};
 	s->reply_keys = (struct ram_index){.compare = compare_reply_keys};
 	s->alerts_by_id = (struct ram_index){.compare = compare_alerts};
+	s->pruned_envelopes = (struct ram_index){.compare = compare_pruned_envelopes};
+	s->pruned_handoffs = (struct ram_index){.compare = compare_pruned_handoffs};
+	s->citations = (struct ram_index){.compare = compare_citations};
+	s->left_results = (struct ram_index){.compare = compare_left};
 }
 
 size_t ram_index_from(const struct ram_index *index, const void *key)

@@ -18,10 +18,12 @@
 /* --- Rows --- */
 
 struct ram_space {
-	struct space_row row;
+	struct space_row row;		/* without its policy */
 	int64_t guard;
 	struct str locked;
 	uint64_t next_memory;
+	int64_t removed_at_ms;		/* 0: it was not */
+	bool is_purged;			/* nothing is left of it but this row, which has its place by the id */
 };
 
 struct ram_version {
@@ -43,6 +45,26 @@ struct ram_task {
 struct ram_envelope {
 	struct envelope_row row;
 	struct ram_task *task;
+};
+
+/* An envelope refers to a result. */
+struct ram_citation {
+	int64_t envelope, memory;	/* keys */
+};
+
+/* What is left of what was pruned. */
+struct ram_pruned_envelope {
+	int64_t key;
+	struct pruned_envelope row;
+};
+
+struct ram_pruned_handoff {
+	int64_t key;
+	struct pruned_handoff row;
+};
+
+struct ram_left {
+	int64_t memory;			/* a key */
 };
 
 struct ram_receipt {
@@ -107,7 +129,10 @@ struct ram_reply {
 
 /* --- The store --- */
 
-enum ram_undo_kind { RAM_BYTES, RAM_TARGET, RAM_ADDED, RAM_REMOVED, RAM_HANDOFF, RAM_HANDOFF_ADDED };
+enum ram_undo_kind {
+	RAM_BYTES, RAM_TARGET, RAM_ADDED, RAM_REMOVED, RAM_HANDOFF, RAM_HANDOFF_ADDED, RAM_HANDOFF_REMOVED,
+	RAM_EVENT_REMOVED,		/* its size is the place of the event */
+};
 
 /* How something was before. */
 struct ram_undo {
@@ -137,8 +162,10 @@ struct ram_store {
 	struct ram_index channels, channel_names, subscribers, route_names;
 	struct ram_index replies_by_id, reply_keys;
 	struct ram_index alerts_by_id;
+	struct ram_index pruned_envelopes, pruned_handoffs, left_results;	/* by key */
+	struct ram_index citations;						/* by envelope and memory */
 	struct heap due;
-	struct event_row *events;				/* by id - 1 */
+	struct event_row *events;				/* by id - 1; one whose id is 0 was pruned */
 	size_t event_count, event_cap;
 
 	struct arena arena;
@@ -244,5 +271,13 @@ void ram_due_init(struct ram_store *s);
 /* A handoff becomes as it was, or goes again. */
 void ram_handoff_restore(struct ram_store *s, struct ram_handoff *h, const struct handoff_row *row);
 void ram_handoff_withdraw(struct ram_store *s, struct ram_handoff *h);
+void ram_handoff_readmit(struct ram_store *s, struct ram_handoff *h);
+/* It goes, and a rollback brings it back. */
+void ram_handoff_remove(struct ram_store *s, struct ram_handoff *h);
+void ram_event_remove(struct ram_store *s, size_t at);
+/* The space, unless it was removed. */
+struct ram_space *ram_space_at(const struct ram_store *s, int64_t id);
+/* Of an envelope: the position of its first handoff in envelope_handoffs. */
+size_t ram_handoffs_from(const struct ram_store *s, int64_t space, uint64_t envelope);
 
 #endif

@@ -8,6 +8,43 @@ static struct ram_space *space_named(const struct ram_store *s, struct str name)
 	return ram_index_find(&s->space_names, &(struct ram_space){.row.name = name});
 }
 
+struct ram_space *ram_space_at(const struct ram_store *s, int64_t id)
+{
+	struct ram_space *space = ram_index_at(&s->spaces, id);
+
+	return space && space->removed_at_ms == 0 ? space : NULL;
+}
+
+static struct space_row row_of(const struct ram_space *space)
+{
+	struct space_row row = space->row;
+
+	row.guard = space->guard;
+	return row;
+}
+
+enum store_status ram_space_get(struct store_conn *c, int64_t id, struct arena *arena, struct space_row *ret)
+{
+	const struct ram_space *space = ram_space_at(ram_of(c), id);
+
+	(void)arena;
+	if (space == NULL)
+		return STORE_NOT_FOUND;
+	*ret = row_of(space);
+	return STORE_OK;
+}
+
+enum store_status ram_space_set_keep(struct store_conn *c, int64_t id, const struct space_keep *keep)
+{
+	struct ram_space *space = ram_space_at(ram_of(c), id);
+
+	if (space == NULL)
+		return STORE_NOT_FOUND;
+	ram_save(ram_of(c), RAM_BYTES, &space->row.keep, sizeof(space->row.keep));
+	space->row.keep = *keep;
+	return STORE_OK;
+}
+
 enum store_status ram_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
 {
 	const struct ram_space *space = space_named(ram_of(c), name);
@@ -31,7 +68,8 @@ enum store_status ram_space_create(struct store_conn *c, struct str name, int64_
 		return STORE_FULL;
 	space = ram_new(s, sizeof(*space));
 	*space = (struct ram_space){
-		.row = {.id = (int64_t)s->spaces.count + 1, .name = ram_text(s, name), .created_at_ms = now_ms},
+		.row = {.id = (int64_t)s->spaces.count + 1, .name = ram_text(s, name), .created_at_ms = now_ms,
+			.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER}},
 		.next_memory = 1,
 	};
 	ram_insert(s, &s->spaces, space);
@@ -42,7 +80,7 @@ enum store_status ram_space_create(struct store_conn *c, struct str name, int64_
 
 enum store_status ram_space_count(struct store_conn *c, int64_t id, int64_t *ret_memories)
 {
-	const struct ram_space *space = ram_index_at(&ram_of(c)->spaces, id);
+	const struct ram_space *space = ram_space_at(ram_of(c), id);
 
 	if (space == NULL)
 		return STORE_NOT_FOUND;
@@ -57,15 +95,19 @@ enum store_status ram_spaces(struct store_conn *c, int64_t after, size_t max, st
 	size_t count = 0;
 
 	(void)arena;
-	for (size_t i = after < 0 ? 0 : (size_t)after; i < spaces->count && count < max; i++)
-		ret[count++] = ((const struct ram_space *)spaces->rows[i])->row;
+	for (size_t i = after < 0 ? 0 : (size_t)after; i < spaces->count && count < max; i++) {
+		const struct ram_space *space = spaces->rows[i];
+
+		if (space->removed_at_ms == 0)
+			ret[count++] = row_of(space);
+	}
 	*ret_count = count;
 	return STORE_OK;
 }
 
 enum store_status ram_space_guard(struct store_conn *c, int64_t id, int64_t *ret_guard)
 {
-	const struct ram_space *space = ram_index_at(&ram_of(c)->spaces, id);
+	const struct ram_space *space = ram_space_at(ram_of(c), id);
 
 	if (space == NULL)
 		return STORE_NOT_FOUND;
@@ -75,7 +117,7 @@ enum store_status ram_space_guard(struct store_conn *c, int64_t id, int64_t *ret
 
 enum store_status ram_space_set_guard(struct store_conn *c, int64_t id, int64_t guard)
 {
-	struct ram_space *space = ram_index_at(&ram_of(c)->spaces, id);
+	struct ram_space *space = ram_space_at(ram_of(c), id);
 
 	if (space == NULL)
 		return STORE_NOT_FOUND;
@@ -86,7 +128,7 @@ enum store_status ram_space_set_guard(struct store_conn *c, int64_t id, int64_t 
 
 enum store_status ram_space_name(struct store_conn *c, int64_t id, struct arena *arena, struct str *ret)
 {
-	const struct ram_space *space = ram_index_at(&ram_of(c)->spaces, id);
+	const struct ram_space *space = ram_space_at(ram_of(c), id);
 
 	(void)arena;
 	if (space == NULL)

@@ -77,6 +77,12 @@ static void undo_one(struct ram_store *s, const struct ram_undo *u)
 	case RAM_HANDOFF_ADDED:
 		ram_handoff_withdraw(s, u->at);
 		break;
+	case RAM_HANDOFF_REMOVED:
+		ram_handoff_readmit(s, u->at);
+		break;
+	case RAM_EVENT_REMOVED:
+		s->events[u->size].id = (int64_t)u->size + 1;
+		break;
 	}
 }
 

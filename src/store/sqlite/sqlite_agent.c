@@ -49,8 +49,8 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at, status) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (space, name) DO UPDATE "
+		"INSERT INTO agent (id, space, name, settings, created_at, updated_at, status) "
+		"VALUES (" SQLITE_NEXT_ID("agent") ", ?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (space, name) DO UPDATE "
 		"SET settings = excluded.settings, updated_at = excluded.updated_at, status = 1, "
 		"created_at = CASE WHEN status = 2 THEN excluded.created_at ELSE created_at END";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
@@ -95,7 +95,8 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 {
 	static const char sql[] =
 		"SELECT a.id, a.space, s.name, a.name, a.settings FROM agent a JOIN space s ON s.id = a.space "
-		"WHERE a.id > ?1 AND a.status < 2 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
+		"WHERE s.removed_at = 0 AND a.id > ?1 AND a.status < 2 AND instr(a.settings, ?2) > 0 "
+		"ORDER BY a.id LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, after);
@@ -107,8 +108,8 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3) "
-		"ON CONFLICT (space, name) DO UPDATE "
+		"INSERT INTO agent (id, space, name, settings, created_at, updated_at) "
+		"VALUES (" SQLITE_NEXT_ID("agent") ", ?1, ?2, '{}', ?3, ?3) ON CONFLICT (space, name) DO UPDATE "
 		"SET created_at = excluded.created_at, updated_at = excluded.updated_at, status = 0";
 	static const char id_sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
@@ -328,7 +329,8 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 		"AND state < 4 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, count(*) "
 		"FROM handoff WHERE state = 6 GROUP BY agent UNION ALL SELECT agent, 0, 0, 0, 0 "
 		"FROM target WHERE failures > 0 OR open_until > 0) GROUP BY agent) q JOIN agent a ON a.id = q.agent "
-		"LEFT JOIN target t ON t.agent = q.agent ORDER BY q.agent";
+		"JOIN space s ON s.id = a.space AND s.removed_at = 0 LEFT JOIN target t ON t.agent = q.agent "
+		"ORDER BY q.agent";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	int rc;
 

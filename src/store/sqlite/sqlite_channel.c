@@ -11,8 +11,9 @@ enum store_status sqlite_channel_put(struct store_conn *c, int64_t space, struct
 				     int64_t now_ms)
 {
 	static const char sql[] =
-		"INSERT INTO channel (space, name, description, created_at) "
-		"VALUES (?1, ?2, ?3, ?4) ON CONFLICT (space, name) DO UPDATE SET description = excluded.description";
+		"INSERT INTO channel (id, space, name, description, created_at) "
+		"VALUES (" SQLITE_NEXT_ID("channel") ", ?1, ?2, ?3, ?4) ON CONFLICT (space, name) DO UPDATE SET "
+		"description = excluded.description";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);

@@ -74,6 +74,21 @@ static enum store_status renew_task(struct store_conn *c, const struct envelope_
 
 /* --- Envelopes --- */
 
+static enum store_status cite(struct store_conn *c, const struct envelope_row *row)
+{
+	static const char sql[] = "INSERT INTO citation (envelope, memory) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+	enum store_status status = STORE_OK;
+
+	for (size_t i = 0; status == STORE_OK && i < row->result_count; i++) {
+		sqlite3_stmt *s = sqlite_statement(c, sql);
+
+		sqlite3_bind_int64(s, 1, sqlite_memory_key(row->space, row->num));
+		sqlite3_bind_int64(s, 2, sqlite_memory_key(row->space, row->results[i]));
+		status = sqlite_run(c, s);
+	}
+	return status;
+}
+
 enum store_status sqlite_envelope_insert(struct store_conn *c, const struct envelope_row *row)
 {
 	static const char sql[] =
@@ -110,6 +125,10 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 	/* It is read without what is only written. */
 	kept.considered = kept.intent = kept.summary = STR_NULL;
 	kept.tokens = 0;
+	kept.results = NULL;
+	kept.result_count = 0;
+	if (status == STORE_OK)
+		status = cite(c, row);
 	if (status == STORE_OK)
 		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
 	return status;
@@ -167,7 +186,9 @@ enum store_status sqlite_envelope_considered(struct store_conn *c, int64_t space
 
 enum store_status sqlite_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
 {
-	static const char sql[] = "SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2";
+	static const char sql[] =
+		"SELECT max(coalesce((SELECT max(id) FROM envelope WHERE id > ?1 AND id < ?2), 0), "
+		"coalesce((SELECT max(id) FROM pruned_envelope WHERE id > ?1 AND id < ?2), 0))";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));

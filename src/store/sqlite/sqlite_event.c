@@ -1,5 +1,10 @@
-/* Events in SQLite. Rows are only ever added (two triggers see to that), so ids are dense and grow with time. */
+/* Events in SQLite. Ids grow with time and are dense, but for what retention has removed: triggers see to it that rows
+ * are never changed, and leave no other way (sqlite_prune.c). */
 #include "store/sqlite/sqlite_internal.h"
+
+/* The index is of those with a handoff. Said plainly, SQLite takes "> 0" as what to search by, and goes through all of
+ * the space. */
+#define OF_HANDOFF(handoff) "space = ?1 AND handoff = " handoff " AND likelihood(handoff > 0, 0.99)"
 
 #define EVENT_COLUMNS \
 	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 " \
@@ -19,17 +24,21 @@
 
 #define EVENT_PAGE_OF_HANDOFF \
 	EVENT_COLUMNS \
-	"WHERE space = ?1 AND handoff = ?6 AND handoff > 0 AND id > ?3 AND id <= ?4" \
+	"WHERE " OF_HANDOFF("?6") " AND id > ?3 AND id <= ?4" \
 	EVENT_FILTER
 
 enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
 {
 	static const char sql[] =
-		"INSERT INTO event (space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
-		"value_1, value_2) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+		"INSERT INTO event (id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
+		"value_1, value_2) VALUES (?13, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
-	enum store_status status;
+	int64_t last = 0;
+	enum store_status status = sqlite_event_last(c, &last);
 
+	if (status != STORE_OK)
+		return status;
+	sqlite3_bind_int64(s, 13, last + 1);
 	sqlite3_bind_int64(s, 1, event->space);
 	sqlite3_bind_int64(s, 2, event->at_ms);
 	sqlite3_bind_int(s, 3, event->kind);
@@ -44,7 +53,7 @@ enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event
 	sqlite3_bind_double(s, 12, event->value[1]);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		event->id = sqlite_of(c)->last_event = sqlite_last_id(c);
+		event->id = sqlite_of(c)->last_event = last + 1;
 	if (status == STORE_OK && c->event_added)
 		c->event_added(c->event_ctx, event);
 	return status;
@@ -72,7 +81,7 @@ static void read_event(sqlite3_stmt *s, struct arena *arena, void *ret)
 
 static const char events_of_handoff_sql[] =
 	EVENT_COLUMNS
-	"WHERE space = ?1 AND handoff = ?2 AND handoff > 0 AND id > ?3 ORDER BY id LIMIT ?4";
+	"WHERE " OF_HANDOFF("?2") " AND id > ?3 ORDER BY id LIMIT ?4";
 static const char events_of_space_sql[] = EVENT_COLUMNS "WHERE space = ?1 AND id > ?3 ORDER BY id LIMIT ?4";
 static const char events_all_sql[] = EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LIMIT ?4";
 
@@ -122,7 +131,7 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 
 enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
-	static const char sql[] = "SELECT count(*) FROM event WHERE space = ?1 AND handoff = ?2 AND handoff > 0";
+	static const char sql[] = "SELECT count(*) FROM event WHERE " OF_HANDOFF("?2");
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
@@ -132,7 +141,7 @@ enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64
 
 enum store_status sqlite_event_last(struct store_conn *c, int64_t *ret_id)
 {
-	static const char sql[] = "SELECT max(id) FROM event";
+	static const char sql[] = "SELECT " SQLITE_NEXT_ID("event") " - 1";
 	sqlite3_stmt *s;
 
 	if (sqlite_of(c)->last_event) {
@@ -156,11 +165,13 @@ enum store_status sqlite_event_before(struct store_conn *c, int64_t at_ms, int64
 		sqlite3_stmt *s = sqlite_statement(c, sql);
 
 		sqlite3_bind_int64(s, 1, middle);
+		/* Where no event is left behind the middle, what was there is long past. */
 		status = sqlite_read_int(c, s, &found_ms);
-		if (status == STORE_OK && found_ms < at_ms)
+		if (status == STORE_NOT_FOUND || (status == STORE_OK && found_ms < at_ms))
 			before = middle;
 		else
 			behind = middle;
+		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
 	if (status == STORE_OK)
 		*ret_id = before;

@@ -165,7 +165,9 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, void *ret)
 
 enum store_status sqlite_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret)
 {
-	static const char sql[] = "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2";
+	static const char sql[] =
+		"SELECT max(coalesce((SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2), 0), "
+		"coalesce((SELECT max(id) FROM pruned_handoff WHERE id > ?1 AND id < ?2), 0))";
 	sqlite3_stmt *s;
 
 	if (sqlite_of(c)->last_space == space) {

@@ -21,7 +21,7 @@ struct sqlite_cache;
 /* A read transaction is begun with the first statement that needs it: most rows come from the cache. */
 enum sqlite_snapshot { SNAPSHOT_NONE, SNAPSHOT_WANTED, SNAPSHOT_OPEN };
 
-/* Room for the prepared statements of a connection; there are about 110. */
+/* Room for the prepared statements of a connection; there are about 150. */
 enum { SQLITE_STATEMENTS = 256 };
 
 struct sqlite_prepared {
@@ -160,14 +160,25 @@ enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, st
  * unless replace is true; then it is kept under the name that is appended to *ret_kept. */
 bool sqlite_replace(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
 
+/* sqlite_prune.c: pages of the file that are free, and can be given back. */
+enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
+
 /* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
  * where it is newer, not ours, or fails. */
-enum { SQLITE_SCHEMA_NOW = 9, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 10, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */
 bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error);
 bool sqlite_schema_verify(sqlite3 *db, struct buf *error);
+
+/* The id of the next row of a table. One that was given is never given again, also where its row is gone: caches,
+ * waiters and clients may still know it. sqlite_purge.c and sqlite_prune.c keep the highest before they remove. */
+#define SQLITE_NEXT_ID(table) \
+	"(SELECT max(coalesce((SELECT max(id) FROM " table "), 0), last) + 1 FROM sequence WHERE name = '" table "')"
+/* Before rows go. */
+#define SQLITE_KEEP_ID(table) \
+	"UPDATE sequence SET last = max(last, coalesce((SELECT max(id) FROM " table "), 0)) WHERE name = '" table "'"
 
 /* So that a key of 63 bits holds it above a memory's number. */
 enum { SQLITE_SPACE_MAX = (1 << 23) - 1 };

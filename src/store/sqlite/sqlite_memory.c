@@ -149,24 +149,41 @@ enum store_status sqlite_memory_set_superseded(struct store_conn *c, int64_t spa
 	return set_of_memory(c, "UPDATE memory SET superseded_by = ?2 WHERE id = ?1", space, num, (int64_t)by);
 }
 
-enum store_status sqlite_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+static enum store_status forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
-	static const char forget[] =
+	static const char mark[] =
 		"UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0";
 	static const char empty[] =
 		"UPDATE reply SET body = '' WHERE id IN (SELECT reply FROM reply_memory WHERE memory = ?1)";
 	int64_t key = sqlite_memory_key(space, num);
-	enum store_status status = set_of_memory(c, forget, space, num, now_ms);
+	enum store_status status = set_of_memory(c, mark, space, num, now_ms);
 
 	if (status != STORE_OK)
 		return status;
-	sqlite_of(c)->forgot = true;
 	status = sqlite_run_on(c, empty, key, 0);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)	/* most memories have no kept reply */
 		status = sqlite_run_on(c, "DELETE FROM memory_version WHERE memory = ?1", key, 0);
 	if (status == STORE_OK)
 		status = sqlite_run_on(c, "UPDATE space SET memories = memories - 1 WHERE id = ?1", space, 0);
 	return status;
+}
+
+enum store_status sqlite_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+{
+	enum store_status status = forget(c, space, num, now_ms);
+
+	if (status == STORE_OK)
+		sqlite_of(c)->forgot = true;
+	return status;
+}
+
+/* The log is not emptied for it: that would hold up the writes. */
+enum store_status sqlite_memory_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+{
+	static const char sql[] = "DELETE FROM left_result WHERE memory = ?1";
+	enum store_status status = sqlite_run_on(c, sql, sqlite_memory_key(space, num), 0);
+
+	return status == STORE_OK || status == STORE_NOT_FOUND ? forget(c, space, num, now_ms) : status;
 }
 
 /* Reads a row of MEMORY_COLUMNS. */

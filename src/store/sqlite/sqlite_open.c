@@ -113,6 +113,7 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 {
 	static const char writer[] =
 		"PRAGMA page_size = 4096;"
+		"PRAGMA auto_vacuum = INCREMENTAL;"	/* of a new file: what is free can be given back in steps */
 		"PRAGMA journal_mode = WAL;"
 		"PRAGMA synchronous = FULL;"
 		"PRAGMA journal_size_limit = 67108864;"
@@ -320,10 +321,12 @@ enum store_status sqlite_info(struct store_conn *c, struct store_info *ret)
 {
 	static const char sql[] = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
-	int64_t bytes = 0;
+	int64_t bytes = 0, free_bytes = 0;
 	enum store_status status = sqlite_read_int(c, s, &bytes);
 
 	if (status == STORE_OK)
-		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, bytes};
+		status = sqlite_free_bytes(c, &free_bytes);
+	if (status == STORE_OK)
+		*ret = (struct store_info){"sqlite", SQLITE_SCHEMA_NOW, bytes, free_bytes};
 	return status;
 }

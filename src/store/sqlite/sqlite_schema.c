@@ -294,8 +294,59 @@ static const char step_9[] =
 	"  at INTEGER NOT NULL);"
 	"CREATE INDEX waiver_task ON waiver (task);";
 
+static const char step_10[] =
+	/* Above 0: the space is being removed. Its name is free, and its rows go in steps. */
+	"ALTER TABLE space ADD COLUMN removed_at INTEGER NOT NULL DEFAULT 0;"
+	/* How long something is kept, in milliseconds; 0: for ever, -1: as the server says. */
+	"ALTER TABLE space ADD COLUMN keep_events INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN keep_handoffs INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN keep_idle INTEGER NOT NULL DEFAULT -1;"
+	/* The highest id of an event of the space that was pruned; how many handoffs were. */
+	"ALTER TABLE space ADD COLUMN events_pruned INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE space ADD COLUMN handoffs_pruned INTEGER NOT NULL DEFAULT 0;"
+	/* The highest id that was ever given: rows may go, their ids are not given again. */
+	"CREATE TABLE sequence (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;"
+	"INSERT INTO sequence VALUES ('space', 0), ('agent', 0), ('channel', 0), ('alert', 0), ('event', 0);"
+	/* What is left of an envelope and of a handoff. Rows have the key that they had: space << 40 | number. */
+	"CREATE TABLE pruned_envelope ("
+	"  id INTEGER PRIMARY KEY,"
+	"  parent INTEGER NOT NULL,"		/* a number, 0: none */
+	"  created_at INTEGER NOT NULL,"
+	"  digest BLOB NOT NULL);"
+	"CREATE TABLE pruned_handoff ("
+	"  id INTEGER PRIMARY KEY,"
+	"  envelope INTEGER NOT NULL,"		/* a number */
+	"  created_at INTEGER NOT NULL,"
+	"  lasted INTEGER NOT NULL,"		/* milliseconds, from its creation to its last change */
+	"  state INTEGER NOT NULL);"
+	/* Which envelopes refer to a memory that is a result. */
+	"CREATE TABLE citation ("
+	"  envelope INTEGER NOT NULL,"		/* keys */
+	"  memory INTEGER NOT NULL,"
+	"  PRIMARY KEY (envelope, memory)) WITHOUT ROWID;"
+	"CREATE INDEX citation_memory ON citation (memory);"
+	"INSERT OR IGNORE INTO citation SELECT DISTINCT e.id, m.id FROM envelope e, json_each(e.body, "
+	"'$.memory.refs') r "
+	"  JOIN memory m ON m.id = (e.id >> 40 << 40) | CAST(substr(r.value ->> '$.id', 4) AS INTEGER) "
+	"  JOIN memory_version v ON v.memory = m.id AND v.version = 1 WHERE v.kind = 'output';"
+	/* Results whose handoff was pruned: they go when no envelope refers to them any more. */
+	"CREATE TABLE left_result (memory INTEGER PRIMARY KEY);"
+	/* Events, envelopes and handoffs leave by one path: what is left of them is written first. */
+	"DROP TRIGGER event_is_never_removed;"
+	"CREATE TRIGGER event_is_pruned_only BEFORE DELETE ON event WHEN NOT EXISTS (SELECT 1 FROM space s "
+	"  WHERE s.id = old.space AND (s.events_pruned >= old.id OR s.removed_at > 0)) BEGIN"
+	"  SELECT raise(ABORT, 'an event is removed by retention only'); END;"
+	"CREATE TRIGGER envelope_is_pruned_only BEFORE DELETE ON envelope WHEN NOT EXISTS (SELECT 1 "
+	"  FROM pruned_envelope p WHERE p.id = old.id AND p.digest = old.digest) AND NOT EXISTS (SELECT 1 FROM space s "
+	"  WHERE s.id = old.id >> 40 AND s.removed_at > 0) BEGIN"
+	"  SELECT raise(ABORT, 'an envelope is removed by retention only'); END;"
+	"CREATE TRIGGER handoff_is_pruned_only BEFORE DELETE ON handoff WHEN NOT EXISTS (SELECT 1 "
+	"  FROM pruned_handoff p WHERE p.id = old.id) AND NOT EXISTS (SELECT 1 FROM space s "
+	"  WHERE s.id = old.id >> 40 AND s.removed_at > 0) BEGIN"
+	"  SELECT raise(ABORT, 'a handoff is removed by retention only'); END;";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
-	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9,
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)

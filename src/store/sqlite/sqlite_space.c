@@ -12,7 +12,9 @@ enum store_status sqlite_space_find(struct store_conn *c, struct str name, int64
 
 enum store_status sqlite_space_create(struct store_conn *c, struct str name, int64_t now_ms, int64_t *ret_id)
 {
-	static const char sql[] = "INSERT INTO space (name, next_memory, memories, created_at) VALUES (?1, 1, 0, ?2)";
+	static const char sql[] =
+		"INSERT INTO space (id, name, next_memory, memories, created_at) "
+		"VALUES (" SQLITE_NEXT_ID("space") ", ?1, 1, 0, ?2)";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -63,17 +65,57 @@ enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, in
 	return sqlite_run_on(c, "UPDATE space SET guard = ?2 WHERE id = ?1", space, guard);
 }
 
+#define SPACE_COLUMNS \
+	"SELECT id, name, memories, created_at, keep_events, keep_handoffs, keep_idle, events_pruned, " \
+	"handoffs_pruned, " \
+	"guard FROM space "
+
 static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
-	*(struct space_row *)ret = (struct space_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
-						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+	*(struct space_row *)ret = (struct space_row){
+		.id = sqlite3_column_int64(s, 0),
+		.name = sqlite_column_str(s, 1, arena),
+		.memories = sqlite3_column_int64(s, 2),
+		.created_at_ms = sqlite3_column_int64(s, 3),
+		.keep = {sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5), sqlite3_column_int64(s, 6)},
+		.events_pruned = sqlite3_column_int64(s, 7),
+		.handoffs_pruned = sqlite3_column_int64(s, 8),
+		.guard = sqlite3_column_int64(s, 9),
+	};
+}
+
+enum store_status sqlite_space_get(struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret)
+{
+	static const char sql[] = SPACE_COLUMNS "WHERE id = ?1 AND removed_at = 0";
+	enum store_status status = sqlite_tally_flush(c);
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	if (status != STORE_OK)
+		return status;
+	sqlite3_bind_int64(s, 1, space);
+	return sqlite_read_one(c, s, read_space, arena, ret);
+}
+
+enum store_status sqlite_space_set_keep(struct store_conn *c, int64_t space, const struct space_keep *keep)
+{
+	static const char sql[] =
+		"UPDATE space SET keep_events = ?2, keep_handoffs = ?3, keep_idle = ?4 WHERE id = ?1 AND "
+		"removed_at = 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, keep->events_ms);
+	sqlite3_bind_int64(s, 3, keep->handoffs_ms);
+	sqlite3_bind_int64(s, 4, keep->idle_ms);
+	return sqlite_run_change(c, s);
 }
 
 enum store_status sqlite_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,
 				struct space_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT id, name, memories, created_at FROM space WHERE id > ?1 ORDER BY id LIMIT ?2";
+		SPACE_COLUMNS
+		"WHERE id > ?1 AND removed_at = 0 ORDER BY id LIMIT ?2";
 	enum store_status status = sqlite_tally_flush(c);
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
@@ -86,7 +128,7 @@ enum store_status sqlite_spaces(struct store_conn *c, int64_t after, size_t max,
 
 enum store_status sqlite_space_name(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
 {
-	static const char sql[] = "SELECT name FROM space WHERE id = ?1";
+	static const char sql[] = "SELECT name FROM space WHERE id = ?1 AND removed_at = 0";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);

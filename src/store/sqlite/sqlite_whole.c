@@ -34,6 +34,8 @@ enum store_status sqlite_backup(struct store_conn *c, const char *file, struct b
 	if (!make_target(file, error))
 		return STORE_FAILED;
 	path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
+	/* The copy of a store that was made before free pages could be given back can. */
+	sqlite3_exec(sqlite_of(c)->db, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL);
 	status = sqlite_status(c, sqlite3_prepare_v2(sqlite_of(c)->db, "VACUUM INTO ?1", -1, &s, NULL));
 	if (status == STORE_OK) {
 		sqlite3_bind_text(s, 1, path ? path : file, -1, SQLITE_STATIC);
