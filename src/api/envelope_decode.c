@@ -180,15 +180,43 @@ static struct json keep_unknown(struct call *call, const struct json *obj, const
 	return (struct json){.type = JSON_OBJECT, .count = outer_count, .members = outer};
 }
 
-/* Named by the sender; or else the envelope that the body once was, where it still says so and this server has it. */
+/* Which envelope a body says that it is: id and digest, both or neither. */
+static enum problem_code read_claim(const struct json *b, const char *id_name, uint64_t *ret, struct str *ret_digest,
+				    struct problem *p)
+{
+	const struct json *id = decode_member(b, id_name), *digest = decode_member(b, "digest");
+
+	if (id == NULL && digest == NULL)
+		return P_OK;
+	if (id == NULL || id->type != JSON_STRING || !envelope_id_parse(id->s, ret) || digest == NULL ||
+	    digest->type != JSON_STRING)
+		return problem_set(p, P_LINEAGE_UNVERIFIED, id_name, "%s and digest together say which envelope this "
+				   "is, and one of them is missing or not readable; send both as they came, or leave "
+				   "both out and name the parent", id_name);
+	*ret_digest = digest->s;
+	return P_OK;
+}
+
+static enum problem_code read_new_root(const struct json *b, struct packing *in, struct problem *p)
+{
+	const struct json *value = decode_member(b, "new_root");
+
+	if (value && value->type != JSON_BOOL)
+		return problem_set(p, P_INVALID_FIELD, "new_root", "new_root is %s; expected true or false",
+				   json_type_name(value->type));
+	in->new_root = value && value->boolean;
+	return P_OK;
+}
+
+/* Named by the sender; or else the envelope that the body once was. */
 static enum problem_code read_v1_parent(const struct json *b, struct packing *in, struct problem *p)
 {
-	const struct json *id = json_get(b, "envelope_id"), *digest = json_get(b, "digest");
 	enum problem_code code = read_parent(b, "parent", &in->parent, p);
 
-	if (code == P_OK && in->parent == 0 && id && id->type == JSON_STRING && digest &&
-	    digest->type == JSON_STRING && envelope_id_parse(id->s, &in->parent))
-		in->parent_digest = digest->s;
+	if (code == P_OK)
+		code = read_new_root(b, in, p);
+	if (code == P_OK && in->parent == 0 && !in->new_root)
+		code = read_claim(b, "envelope_id", &in->parent, &in->parent_digest, p);
 	return code;
 }
 
@@ -196,7 +224,7 @@ static enum problem_code read_v1(struct call *call, const struct json *b, struct
 {
 	static const char *const known[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
 					    "from", "context", "extensions", "parent", "envelope_id",
-					    "digest", NULL};
+					    "digest", "locked", "new_root", NULL};
 	struct shape_reader reader = translate_reader(call);
 	enum problem_code code;
 
@@ -250,18 +278,43 @@ static void read_v2_refs(struct call *call, const struct json *memory, const str
 	d->ref_count = ids.count;
 }
 
-/* What the envelope's hop waived and decided itself, where it says which one it is; the rest comes from its parent. */
+/* Where a whole envelope says that it belongs. One that was at a later hop and names no envelope has lost the rest of
+ * its lineage on the way. */
+static enum problem_code read_v2_lineage(const struct json *b, struct packing *in, struct problem *p)
+{
+	const struct json *lineage = decode_member(b, "lineage"), *digest;
+	enum problem_code code = read_parent(lineage, "parent", &in->parent, p);
+	int64_t hop = 1;
+
+	if (code == P_OK)
+		code = read_new_root(b, in, p);
+	if (code == P_OK)
+		code = read_claim(b, "id", &in->copied, &in->copied_digest, p);
+	if (code != P_OK)
+		return code;
+	digest = decode_member(lineage, "parent_digest");
+	if (digest && in->parent)
+		in->parent_digest = digest->type == JSON_STRING ? digest->s : STR("");
+	json_as_int(decode_member(lineage, "hop"), &hop);
+	if (in->copied == 0 && in->parent == 0 && !in->new_root && (hop > 1 || decode_member(lineage, "root")))
+		return problem_set(p, P_LINEAGE_UNVERIFIED, "lineage.parent", "the lineage says that this is within a "
+				   "chain, and names no parent; send the envelope back as it came, with id, digest and "
+				   "lineage, or name the envelope that it goes on from in lineage.parent");
+	return P_OK;
+}
+
+/* All waivers of the envelope, and what its hop has decided. What is inherited is told apart when the parent is known.
+ */
 static enum problem_code read_v2_own(struct call *call, const struct json *b, struct packing *in)
 {
-	const struct json *lineage = json_get(b, "lineage");
 	struct envelope_draft *d = &in->draft;
-	struct json waived = {.type = JSON_ARRAY}, none = {.type = JSON_ARRAY};
-	enum problem_code code = read_objects(b, "waived", PACK_DECISIONS_MAX, &waived, &call->op->problem);
-	int64_t hop;
+	struct json none = {.type = JSON_ARRAY};
+	enum problem_code code = read_objects(b, "waived", PACK_DECISIONS_MAX, &d->waive, &call->op->problem);
 
-	if (code != P_OK || in->parent == 0 || !json_as_int(json_get(lineage, "hop"), &hop))
+	if (code == P_OK)
+		code = read_tree(b, "locked", JSON_ARRAY, &d->locked, &call->op->problem);
+	if (code != P_OK || (in->parent == 0 && in->copied == 0))
 		return code;
-	d->waive = repack_waivers(&waived, hop, call->op->arena);
 	d->resolved_decisions = repack_decisions(d->history.type == JSON_ARRAY ? &d->history : &none,
 						 d->open_decisions.type == JSON_ARRAY ? &d->open_decisions : &none,
 						 d->from, call->op->arena);
@@ -273,13 +326,15 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
 					    "from", "to", "traceparent", "task", "memory", "history", "constraints",
 					    "waived", "expected_output", "lineage", "budget", "completeness",
-					    "extensions", "guard", "fetch_hint", "since", NULL};
+					    "extensions", "guard", "fetch_hint", "since", "locked", "new_root",
+					    "warnings", NULL};
 	const struct json *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");
 	struct envelope_draft *d = &in->draft;
 	struct problem *p = &call->op->problem;
 	enum problem_code code;
 
+	in->is_v2 = true;
 	d->include_recent = 0;
 	d->extensions = keep_unknown(call, b, known, STR("v2"));
 	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "to", &d->to, p)) != P_OK ||
@@ -296,7 +351,7 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 	    (code = d->task.p ? decode_check_name(d->task, "task.id", TASK_NAME_MAX, p) : P_OK) != P_OK ||
 	    (code = read_strategy(budget, d, p)) != P_OK ||
 	    (code = decode_int(lineage, "max_hops", 1, PACK_HOPS_MAX, &d->max_hops, p)) != P_OK ||
-	    (code = read_parent(lineage, "parent", &in->parent, p)) != P_OK)
+	    (code = read_v2_lineage(b, in, p)) != P_OK)
 		return code;
 	read_v2_refs(call, json_get(b, "memory"), budget, d);
 	return read_v2_own(call, b, in);

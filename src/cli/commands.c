@@ -11,18 +11,17 @@ static const struct command *const memory_commands[] = {
 
 static const struct command *const envelope_commands[] = {
 	&cmd_pack, &cmd_recall, &cmd_envelope, &cmd_resolve, &cmd_receipts, &cmd_verify, &cmd_tasks, &cmd_task,
-	&cmd_fidelity, &cmd_diff, &cmd_blame, &cmd_agents, &cmd_agent, NULL,
+	&cmd_fidelity, &cmd_diff, &cmd_blame, &cmd_waive, &cmd_agents, &cmd_agent, NULL,
 };
 
 static const struct command *const delivery_commands[] = {
-	&cmd_send, &cmd_receive, &cmd_ack, &cmd_progress, &cmd_need, &cmd_complete, &cmd_nack, &cmd_reject,
-	&cmd_handoffs,
-	&cmd_trace, &cmd_parked, &cmd_park, &cmd_channels, &cmd_routes, NULL,
+	&cmd_send, &cmd_receive, &cmd_wait, &cmd_ack, &cmd_progress, &cmd_need, &cmd_complete, &cmd_nack, &cmd_reject,
+	&cmd_handoffs, &cmd_trace, &cmd_cancel, &cmd_move, &cmd_parked, &cmd_park, &cmd_channels, &cmd_routes, NULL,
 };
 
 static const struct command *const server_commands[] = {
-	&cmd_serve, &cmd_demo, &cmd_status, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces, &cmd_space,
-	NULL,
+	&cmd_serve, &cmd_demo, &cmd_status, &cmd_doctor, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces,
+	&cmd_space, &cmd_bench, NULL,
 };
 
 static const struct command *const data_commands[] = {

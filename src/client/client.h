@@ -32,6 +32,7 @@ struct client_request {
 	struct str body;		/* JSON; p NULL for none */
 	const char *idempotency_key;	/* or NULL */
 	const char *task;		/* the task of what is stored (Spine-Task), or NULL */
+	const char *person;		/* who asks, for what only persons do (Spine-Person), or NULL */
 	const char *if_match;		/* the ETag, with its quotes, or NULL */
 	bool creates;			/* a POST that creates: gets an Idempotency-Key where it has none */
 	bool repeatable;		/* doing it twice is the same as once */

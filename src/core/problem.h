@@ -23,6 +23,10 @@
 	X(ALREADY_SUPERSEDED, "already_superseded", 409, false) \
 	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, false) \
 	X(CONSTRAINT_CONFLICT, "constraint_conflict", 409, false) \
+	X(CONSTRAINT_LOCKED, "constraint_locked", 409, false) \
+	X(PERSON_REQUIRED, "person_required", 403, false) \
+	X(PARENT_UNCLEAR, "parent_unclear", 409, false) \
+	X(LINEAGE_UNVERIFIED, "lineage_unverified", 409, false) \
 	X(PRECONDITION_FAILED, "precondition_failed", 412, false) \
 	X(UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", 415, false) \
 	X(HOST_NOT_ALLOWED, "host_not_allowed", 421, false) \
@@ -49,6 +53,8 @@
 	X(NOT_QUEUED, "not_queued", 409, false) \
 	X(ALREADY_SETTLED, "already_settled", 409, false) \
 	X(ALREADY_SENT, "already_sent", 409, false) \
+	X(NOT_RESTORABLE, "not_restorable", 409, false) \
+	X(AGENT_BUSY, "agent_busy", 409, false) \
 	X(LOOP, "loop", 409, false) \
 	X(NO_ROUTE, "no_route", 422, false) \
 	X(ACK_TIMEOUT, "ack_timeout", 504, true) \

@@ -89,6 +89,7 @@ struct op {
 	int64_t space;			/* 0: does not exist (yet) */
 	bool space_is_new;
 	struct str agent;		/* who is asking; p == NULL: unknown */
+	struct str person;		/* who says to be a person, for what only persons do; p == NULL: nobody */
 	struct str task;		/* of what is stored and names none; p == NULL: none */
 	bool uses_task;			/* something that is stored gets that task */
 	uint32_t if_version;		/* 0: any */

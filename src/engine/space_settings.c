@@ -1,34 +1,48 @@
 #include "engine/space_settings.h"
 
+#include "codec/json_member.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/watch/queues.h"
 #include "engine/watch/watch.h"
+
+enum { LOCKED_BYTES_MAX = 1 << 20 };
 
 /* One that does not exist is as one with nothing in it. */
 static enum problem_code read_space(struct op *op, struct store_conn *c)
 {
 	struct space_settings *s = (struct space_settings *)op;
 	int64_t guard = 0;
+	struct str locked = STR_NULL;
+	struct json_error error;
 	enum store_status status = STORE_OK;
 
 	if (op->space)
 		status = store_space_guard(c, op->space, &guard);
 	if (op->space && status == STORE_OK)
+		status = store_space_locked(c, op->space, op->arena, &locked);
+	if (op->space && status == STORE_OK)
 		status = store_space_count(c, op->space, &s->memories);
 	s->guard = (enum redact_policy)guard;
+	if (locked.p == NULL || !json_parse(locked, JSON_DEPTH_MAX, op->arena, &s->locked, &error))
+		s->locked = (struct json){.type = JSON_ARRAY};
 	return op_stored(op, status);
 }
 
 static enum problem_code set_space(struct op *op, struct store_conn *c)
 {
-	struct space_settings *s = (struct space_settings *)op;
-	enum store_status status = store_space_set_guard(c, op->space, s->guard);
+	const struct space_settings given = *(struct space_settings *)op;
+	bool sets_locked = given.locked.type == JSON_ARRAY;
+	enum redact_policy guard = given.guard == SPACE_GUARD_UNSAID ? REDACT_OFF : given.guard;
+	enum store_status status = STORE_OK;
 
 	op->told = (struct event_row){.kind = EVENT_SPACE_SET};
-	if (status == STORE_OK)
-		status = store_space_count(c, op->space, &s->memories);
-	return op_stored(op, status);
+	if (given.guard != SPACE_GUARD_UNSAID || !sets_locked)
+		status = store_space_set_guard(c, op->space, guard);
+	if (status == STORE_OK && sets_locked)
+		status = store_space_set_locked(c, op->space,
+						json_canonical(&given.locked, LOCKED_BYTES_MAX, op->arena));
+	return status == STORE_OK ? read_space(op, c) : op_stored(op, status);
 }
 
 static struct space_listed listed(const struct space_row *row, const struct target_counts *counts)

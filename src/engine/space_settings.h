@@ -2,14 +2,18 @@
 #ifndef SPINE_ENGINE_SPACE_SETTINGS_H
 #define SPINE_ENGINE_SPACE_SETTINGS_H
 
+#include "codec/json.h"
 #include "core/guard/redact.h"
 #include "engine/op.h"
 #include "engine/page.h"
 
+#define SPACE_GUARD_UNSAID ((enum redact_policy)-1)
+
 struct space_settings {
 	struct op op;
 	/* In, of space_set_kind; out, of space_get_kind. */
-	enum redact_policy guard;
+	enum redact_policy guard;	/* SPACE_GUARD_UNSAID: as it is where there are locks to set, else off */
+	struct json locked;		/* keys of constraints that no agent waives, an array; JSON_NULL: as they are */
 	/* Out. */
 	int64_t memories;
 };

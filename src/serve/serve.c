@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct server {
 	char host[HOST_MAX];
 	int port;
 	char url[128];
+	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
 	struct followers *followers;
 	struct listener listener;
@@ -270,8 +272,9 @@ static void set_api(struct server *s)
 
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
 	api->log = &s->log;
-	api->data_dir = c->data_dir;
+	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
 	api->started_at_ms = clock_wall_ms();
+	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
 }

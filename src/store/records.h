@@ -63,7 +63,26 @@ struct envelope_row {
 	bool has_body_digest;		/* not where it was stored before schema 4 */
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
-	struct str considered;		/* what it was chosen from; written only; p == NULL: nothing is kept */
+	/* Written only. */
+	struct str considered;		/* what it was chosen from; p == NULL: nothing is kept */
+	struct str intent;		/* what its task is known by from now on: the beginnings of both */
+	struct str summary;
+	int64_t tokens;			/* that its prompt takes */
+};
+
+/* An envelope and the one that it continues. */
+struct envelope_link {
+	uint64_t num;
+	uint64_t parent;		/* 0: none */
+};
+
+/* A constraint that a person waived for a task. */
+struct waiver_row {
+	int64_t id;			/* grows; over all spaces */
+	struct str key;
+	struct str reason;
+	struct str by;
+	int64_t at_ms;
 };
 
 /* A task, as the list of tasks shows it. */
@@ -72,6 +91,10 @@ struct task_row {
 	struct str name;
 	int64_t created_at_ms;
 	int64_t envelopes;
+	int64_t hops;			/* the highest hop of its envelopes */
+	int64_t tokens;			/* of all its envelopes */
+	struct str intent;		/* of its newest envelope; p == NULL: nobody said it */
+	struct str summary;
 };
 
 /* What is known of an agent. settings is a JSON object, canonical. */
@@ -80,6 +103,7 @@ struct agent_row {
 	struct str settings;
 	int64_t created_at_ms;
 	int64_t updated_at_ms;
+	bool is_registered;		/* otherwise somebody has only used its name; read only */
 };
 
 /* An agent, seen from outside its space. */
@@ -173,9 +197,42 @@ struct handoff_filter {
 	int64_t channel;
 	uint64_t envelope;
 	struct str from;
+	struct str task;		/* those of its envelopes */
+	struct str reason;		/* whose reason holds this text, whatever the case of its ASCII letters */
+	int64_t since_ms;		/* that came into their state since then */
+	int64_t before_ms;		/* before then */
 	bool untold;			/* only what is parked and its sender, who is named, does not know yet; of the
 					 * others space alone counts then */
 	bool newest_first;		/* not with untold */
+};
+
+/* How a task stands. It follows from its handoffs alone: the first of these that one of them is in. */
+enum task_state {
+	TASK_PARKED,
+	TASK_WORKING,		/* leased, or acked with a work lease */
+	TASK_HELD,		/* queued, behind an open breaker */
+	TASK_WAITING,		/* queued, also for later */
+	TASK_DONE,		/* nothing of it is open */
+	TASK_STATES
+};
+
+/* What the handoffs of a task say. */
+struct task_work {
+	int64_t counts[HANDOFF_STATES];
+	/* The one that decides, of several the newest; of a task that is done the newest of all. num 0: it has none. */
+	uint64_t handoff;
+	int64_t agent;
+	struct str agent_name;
+	enum handoff_state state;
+	/* The one that was changed last. */
+	uint64_t recent;
+	int64_t changed_at_ms;		/* 0: it has no handoff */
+};
+
+/* A task in a list that is ordered by something. */
+struct task_place {
+	int64_t id;
+	int64_t at;			/* an event's id, or a time */
 };
 
 /* Where a result is. */
@@ -242,6 +299,9 @@ struct event_row {
 	struct str actor;		/* who did it; p == NULL: the server */
 	struct str note;		/* p == NULL: none */
 };
+
+/* The kind whose events tell that an envelope was packed: lists of tasks look for it. */
+enum { EVENT_ROW_PACKED = 28 };
 
 /* Which events a page shows. 0 or p == NULL: whatever. Sets of kinds have the bit 1 << kind; kinds are below 64. */
 struct event_filter {

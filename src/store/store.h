@@ -99,6 +99,9 @@ enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, 
 /* The space's policy about credentials, a number that the core gives a meaning. */
 enum store_status store_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard);
 enum store_status store_space_set_guard(struct store_conn *c, int64_t space, int64_t guard);
+/* The keys of constraints that the space locks, a JSON array; p == NULL: none was ever set. */
+enum store_status store_space_locked(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret);
+enum store_status store_space_set_locked(struct store_conn *c, int64_t space, struct str locked);
 
 /* --- Memories --- */
 
@@ -147,9 +150,37 @@ enum store_status store_task_find(struct store_conn *c, int64_t space, struct st
 /* The newest envelope of a task. */
 enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret);
-/* The names of the tasks, the newest first, of those made before the one named `before` (p == NULL: all). */
+/* The numbers of the envelopes of a task above after, in order, at most max of them, and what each continues. */
+enum store_status store_task_links(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
+				   struct envelope_link *ret, size_t *ret_count);
+/* Sets waiver->id. STORE_NOT_FOUND where there is no such task. */
+enum store_status store_waiver_add(struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver);
+/* What was waived for a task, in order, at most max of them. */
+enum store_status store_waivers(struct store_conn *c, int64_t space, struct str task, size_t max, struct arena *arena,
+				struct waiver_row *ret, size_t *ret_count);
+/* The tasks, the newest first, of those with ids below `before` (0: all). */
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);
+/* The task with that id. */
+enum store_status store_task_get(struct store_conn *c, int64_t id, struct arena *arena, struct task_row *ret);
+/* How its handoffs stand. Costs a step for each of them. */
+enum store_status store_task_work(struct store_conn *c, int64_t id, struct arena *arena, struct task_work *ret);
+/* The tasks in the order of their newest events of handoffs, the newest first: of those whose newest is below `before`
+ * (0: all) and above `after`, at most max; `at` is that event. A task that was never handed to anybody has its newest
+ * packing instead. Goes through no event beyond these bounds. */
+enum store_status store_tasks_changed(struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max,
+				      struct task_place *ret, size_t *ret_count);
+/* The tasks with a handoff in one of these states (a set of 1 << enum task_state, without TASK_DONE), where it is with
+ * that agent (0: any), in the order of when the last of these handoffs came into its state, the latest first; behind
+ * that place (NULL: from the first), at most max. What is queued for an agent whose breaker is not closed may be held,
+ * or may be waiting: it is taken for both. */
+enum store_status store_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
+				   const struct task_place *behind, size_t max, struct task_place *ret,
+				   size_t *ret_count);
+/* The tasks whose name, intent or summary holds the text, whatever the case of its ASCII letters: the newest first, at
+ * most max. `at` is 0. */
+enum store_status store_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t max,
+				       struct task_place *ret, size_t *ret_count);
 /* Once for each memory and agent; again changes nothing. */
 enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
 				    const struct receipt_row *receipt);
@@ -162,6 +193,9 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 				  struct agent_row *ret);
 /* Makes it or replaces its settings. */
 enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent);
+/* It is not known any more: without settings, breaker and subscriptions, and in no list. Its id stays, for the handoffs
+ * that it had, and is given again with its name. STORE_NOT_FOUND where there is none. */
+enum store_status store_agent_delete(struct store_conn *c, int64_t space, struct str name);
 /* In the order of their names, those behind `after`. */
 enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct agent_row *ret, size_t *ret_count);
@@ -226,6 +260,15 @@ enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms);
 /* With numbers above after, in order, at most max; the newest first: with numbers below after (0: all). */
 enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				 struct arena *arena, struct handoff_row *ret, size_t *ret_count);
+/* How many fit. Not with untold. */
+enum store_status store_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret);
+/* What is queued for the agent, the next first, behind the place that this one has or had (NULL: all); at most max. */
+enum store_status store_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind,
+					size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count);
+/* What is open with the agent and not queued, in those states (a set of 1 << enum handoff_state), with numbers above
+ * after, in order, at most max. */
+enum store_status store_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after,
+					size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Replaces what was there. */
 enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
 				   const struct result_row *result);

@@ -39,6 +39,10 @@
 	  (struct store_conn *c, int64_t space, int64_t *ret_guard), (c, space, ret_guard)) \
 	X(WRITE, enum store_status, space_set_guard, \
 	  (struct store_conn *c, int64_t space, int64_t guard), (c, space, guard)) \
+	X(READ, enum store_status, space_locked, \
+	  (struct store_conn *c, int64_t space, struct arena *arena, struct str *ret), (c, space, arena, ret)) \
+	X(WRITE, enum store_status, space_set_locked, \
+	  (struct store_conn *c, int64_t space, struct str locked), (c, space, locked)) \
 	X(READ, enum store_status, memory_next, \
 	  (struct store_conn *c, int64_t space, uint64_t *ret), (c, space, ret)) \
 	X(WRITE, enum store_status, memory_insert, (struct store_conn *c, struct memory *m), (c, m)) \
@@ -78,9 +82,32 @@
 	X(READ, enum store_status, task_last, \
 	  (struct store_conn *c, int64_t space, struct str task, struct arena *arena, \
 	  struct envelope_row *ret), (c, space, task, arena, ret)) \
+	X(READ, enum store_status, task_links, \
+	  (struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max, \
+	  struct envelope_link *ret, size_t *ret_count), (c, space, task, after, max, ret, ret_count)) \
+	X(WRITE, enum store_status, waiver_add, \
+	  (struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver), (c, space, task, \
+	  waiver)) \
+	X(READ, enum store_status, waivers, \
+	  (struct store_conn *c, int64_t space, struct str task, size_t max, struct arena *arena, \
+	  struct waiver_row *ret, size_t *ret_count), (c, space, task, max, arena, ret, ret_count)) \
 	X(READ, enum store_status, tasks, \
 	  (struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena, \
 	  struct task_row *ret, size_t *ret_count), (c, space, before, max, arena, ret, ret_count)) \
+	X(READ, enum store_status, task_get, \
+	  (struct store_conn *c, int64_t id, struct arena *arena, struct task_row *ret), (c, id, arena, ret)) \
+	X(READ, enum store_status, task_work, \
+	  (struct store_conn *c, int64_t id, struct arena *arena, struct task_work *ret), (c, id, arena, ret)) \
+	X(READ, enum store_status, tasks_changed, \
+	  (struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max, \
+	  struct task_place *ret, size_t *ret_count), (c, space, before, after, max, ret, ret_count)) \
+	X(READ, enum store_status, tasks_open, \
+	  (struct store_conn *c, int64_t space, unsigned states, int64_t agent, \
+	  const struct task_place *behind, size_t max, struct task_place *ret, size_t *ret_count), \
+	  (c, space, states, agent, behind, max, ret, ret_count)) \
+	X(READ, enum store_status, tasks_matching, \
+	  (struct store_conn *c, int64_t space, struct str text, size_t max, struct task_place *ret, \
+	  size_t *ret_count), (c, space, text, max, ret, ret_count)) \
 	X(WRITE, enum store_status, receipt_put, \
 	  (struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt), (c, \
 	  space, envelope, receipt)) \
@@ -92,6 +119,8 @@
 	  (c, space, name, arena, ret)) \
 	X(WRITE, enum store_status, agent_put, \
 	  (struct store_conn *c, int64_t space, const struct agent_row *agent), (c, space, agent)) \
+	X(WRITE, enum store_status, agent_delete, \
+	  (struct store_conn *c, int64_t space, struct str name), (c, space, name)) \
 	X(READ, enum store_status, agents, \
 	  (struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena, \
 	  struct agent_row *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
@@ -147,6 +176,16 @@
 	  (struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max, \
 	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, filter, after, max, arena, \
 	  ret, ret_count)) \
+	X(READ, enum store_status, handoffs_count, \
+	  (struct store_conn *c, const struct handoff_filter *filter, int64_t *ret), (c, filter, ret)) \
+	X(READ, enum store_status, handoffs_queued, \
+	  (struct store_conn *c, int64_t agent, const struct handoff_row *behind, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, behind, max, \
+	  arena, ret, ret_count)) \
+	X(READ, enum store_status, handoffs_flight, \
+	  (struct store_conn *c, int64_t agent, unsigned states, uint64_t after, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, states, after, max, \
+	  arena, ret, ret_count)) \
 	X(WRITE, enum store_status, result_put, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result), (c, space, \
 	  handoff, result)) \

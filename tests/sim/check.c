@@ -47,6 +47,7 @@ void check_clear(struct check *k, struct store_conn *store, const struct cast *c
 	memset(k->agents, 0, sizeof(k->agents));
 	memset(k->memories, 0, sizeof(k->memories));
 	k->remembered = 0;
+	k->is_refused = false;
 	for (size_t i = 0; i < CHECK_AGENTS; i++) {
 		list_init(&k->agents[i].queued);
 		list_init(&k->agents[i].held);
@@ -370,6 +371,12 @@ static void compare_events(struct check *k)
 			compare_memory(k, e);
 			continue;
 		}
+		if (e->kind == EVENT_ENVELOPE_REFUSED) {
+			CHECK(k, k->is_refused, "an envelope was told to be refused that was not");
+			k->is_refused = false;
+			k->tally->events[e->kind]++;
+			continue;
+		}
 		while (j < k->event_count && (k->events[j].is_matched || k->events[j].num != e->handoff ||
 					      k->events[j].space != e->space ||
 					      (e->handoff == 0 && !str_eq(ram_agent_name(k->store,
@@ -385,6 +392,7 @@ static void compare_events(struct check *k)
 	}
 	CHECK(k, first == k->event_count, "%s was not told of ho-%llu", event_name(k->events[first].kind),
 	      (unsigned long long)k->events[first].num);
+	CHECK(k, !k->is_refused, "an envelope was refused, and nobody was told");
 	CHECK(k, k->remembered == 0, "the result of ho-%llu was not remembered", (unsigned long long)k->remembered);
 	k->events_end = k->r->events_to;
 }

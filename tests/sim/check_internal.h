@@ -80,6 +80,7 @@ struct check {
 	struct expected_event *events;
 	size_t event_count;
 	bool is_many;				/* the step is about several: it answers with the first */
+	bool is_refused;			/* an envelope was not packed, and that is to be told */
 	uint64_t remembered;			/* the handoff whose result becomes a memory; 0: none */
 	int64_t touched[64];
 	size_t touched_count;

@@ -606,12 +606,11 @@ static void park_unsent(struct check *k)
 	model_queue(&w, k->r->now_ms, k->r->now_ms);
 	check_apply_new(k, &w, NULL);
 	check_expect_event(k, &w, EVENT_PARKED);
-	if (step->kind == STEP_PARK)
-		steps_expect_answer(k, w.s);
+	steps_expect_answer(k, w.s);
 }
 
 /* Parks what is left of an envelope; false where nothing is. */
-static bool park_all(struct check *k, bool with_acked)
+static bool park_all(struct check *k)
 {
 	const struct step *step = &k->r->step;
 	const struct shadow_space *space = &k->spaces[step->space];
@@ -630,24 +629,24 @@ static bool park_all(struct check *k, bool with_acked)
 		enum handoff_state state = s->row.state;
 		bool acked = state == HANDOFF_ACKED || state == HANDOFF_WORKING;
 
-		if (state == HANDOFF_COMPLETED || state == HANDOFF_DISCARDED || (acked && !with_acked))
+		if (state == HANDOFF_COMPLETED || state == HANDOFF_DISCARDED || acked)
 			continue;
 		if (state != HANDOFF_PARKED)
 			park_one(k, s);
 		parked = s;
 	}
-	if (parked && k->r->step.kind == STEP_PARK)
+	if (parked)
 		steps_expect_answer(k, parked);
 	return parked != NULL;
 }
 
 static void check_park(struct check *k)
 {
-	if (!park_all(k, false))
+	if (!park_all(k))
 		steps_expect_code(k, P_ALREADY_SETTLED);
 }
 
-/* A chain that may not go on ends here: what was acked is parked, too. */
+/* A chain that may not go on stays as it is: whoever holds its last envelope still does. */
 static void check_pack(struct check *k)
 {
 	if (k->r->step.envelope == 0) {
@@ -655,7 +654,7 @@ static void check_pack(struct check *k)
 		return;
 	}
 	steps_expect_code(k, P_HOP_LIMIT);
-	park_all(k, true);
+	k->is_refused = true;
 }
 
 static void check_redrive(struct check *k)

@@ -229,11 +229,6 @@ static void read_output(struct request *q)
 	case STEP_GET:
 		s->row = q->u.get.row;
 		break;
-	case STEP_PACK:
-		s->text = str_of(q->u.pack.packing.refusal.detail);
-		s->agent = STR("agent1");
-		s->order.from = STR("sender");
-		break;
 	case STEP_PARK:
 		s->agent = q->u.decide.to;
 		s->order.from = q->u.decide.from;

@@ -7,6 +7,7 @@ static const char *const verb_names[HANDOFF_VERBS] = {
 			[VERB_TIMEOUT] = "timeout",
 	[VERB_PARK] = "park", [VERB_REDRIVE] = "redrive", [VERB_DISCARD] = "discard",
 	[VERB_CANCEL] = "cancel", [VERB_HAND_OVER] = "move",
+	[VERB_RESTORE] = "restore",
 };
 
 static const char *const state_names[HANDOFF_STATES] = {

@@ -24,6 +24,9 @@ void tally_add(struct tally *sum, const struct tally *more)
 
 bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to)
 {
+	/* No step of the simulation undoes what a person decided: tests/wire/test_board_parked.py does. */
+	if (verb == VERB_RESTORE)
+		return false;
 	/* Progress changes no state. */
 	if (verb == VERB_PROGRESS)
 		return from == to;

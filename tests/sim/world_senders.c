@@ -105,7 +105,7 @@ static void park(struct world *w, int64_t space, uint64_t envelope)
 	world_submit(w);
 }
 
-/* The chain cannot go on: whoever asks for its next hop ends it. */
+/* The chain cannot go on: whoever asks for its next hop is refused. */
 static void pack_beyond(struct world *w, int64_t space, uint64_t envelope)
 {
 	world_request(w, STEP_PACK, space, NULL, NULL)->envelope = envelope;

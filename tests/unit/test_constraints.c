@@ -54,16 +54,18 @@ static const char *written(const struct json *value)
 /* Inherits and returns the constraints as canonical JSON, or the code's name. */
 static const char *inherit(const char *inherited, const char *given, const char *waive, const char **ret_waived)
 {
-	struct constraints_input in = {parse(inherited), NULL, parse(given), parse(waive), STR("bob"), 3};
-	struct json constraints, waived;
+	struct constraints_input in = {
+		.inherited = parse(inherited), .given = parse(given), .waive = parse(waive), .by = STR("bob"), .hop = 3,
+	};
+	struct constraints made;
 	struct problem problem;
-	enum problem_code code = constraints_inherit(&in, &arena, &constraints, &waived, &problem);
+	enum problem_code code = constraints_inherit(&in, &arena, &made, &problem);
 
 	if (code != P_OK)
 		return problem_kind(code)->name;
 	if (ret_waived)
-		*ret_waived = written(&waived);
-	return written(&constraints);
+		*ret_waived = written(&made.waived);
+	return written(&made.all);
 }
 
 static void test_what_was_set_holds_at_later_hops(void **state)
@@ -114,6 +116,12 @@ static void test_narrowing_is_allowed_and_nothing_else(void **state)
 		{"language", "\"python\"", "\"Python\"", false},
 		{"maximum", "{\"a\":1}", "{\"a\":0}", false}, {"mindset", "1", "2", false},
 		{"maximal", "2", "1", false},
+		/* A count below nothing is no count. */
+		{"max_retries", "3", "0", true}, {"max_retries", "3", "-1", false}, {"max_retries", "0", "-0.5", false},
+		{"max_celsius", "-5", "-10", true}, {"max_celsius", "-5", "-1", false},
+		/* What says both says neither. */
+		{"min_budget", "100", "10", false}, {"min_budget", "100", "200", false},
+		{"not_before", "\"2026-01-30\"", "\"2026-01-29\"", false},
 	};
 
 	(void)state;
@@ -144,15 +152,167 @@ static void test_a_waiver_is_by_name_with_a_reason_and_kept(void **state)
 	assert_string_equal(inherit("{\"a\":1}", "{\"a\":9}", "[{\"key\":\"a\",\"reason\":\"r\"}]", NULL), "{\"a\":9}");
 }
 
+/* --- Keys that look alike --- */
+
+static void test_a_key_that_can_be_taken_for_another_does_not_stand_beside_it(void **state)
+{
+	static const char *const alike[] = {
+		"PUBLIC_API", "Public_Api", "public_api ", " public_api", "public\\u200b_api", "public_api\\ufeff",
+		"p\\u00adublic_api", "\\uff50ublic_api", "\\u0440ublic_api", "publi\\u0441_\\u0430\\u0440\\u0456",
+		"PUBLIC_\\u0391PI", "public_api\\u00a0", "public_api\\u3164", "public_api\\u2800",
+		"publi\\u0307c_api", "publ\\u0131c_api", "PUBL\\u0130C_API",
+	};
+	static const char *const apart[] = {"public_apis", "public api", "publ\\u00edc_api", "\\u043f\\u0443\\u0431",
+					     "no_public_api"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++) {
+		struct str given = arena_printf(&arena, "{\"%s\":9}", alike[i]);
+		struct str both = arena_printf(&arena, "{\"public_api\":1,\"%s\":9}", alike[i]);
+
+		assert_string_equal(inherit("{\"public_api\":1}", given.p, NULL, NULL), "constraint_conflict");
+		assert_string_equal(inherit(NULL, both.p, NULL, NULL), "constraint_conflict");
+		/* Not even with the same value: the reader would see two. */
+		given = arena_printf(&arena, "{\"%s\":1}", alike[i]);
+		assert_string_equal(inherit("{\"public_api\":1}", given.p, NULL, NULL), "constraint_conflict");
+	}
+	for (size_t i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
+		struct str given = arena_printf(&arena, "{\"%s\":9}", apart[i]);
+
+		assert_string_not_equal(inherit("{\"public_api\":1}", given.p, NULL, NULL), "constraint_conflict");
+	}
+	/* A store from before may hold two that look alike: each goes on under its own spelling. */
+	assert_string_equal(inherit("{\"A\":1,\"a\":2}", "{\"a\":2}", NULL, NULL), "{\"A\":1,\"a\":2}");
+}
+
+static void test_a_key_can_be_read(void **state)
+{
+	static const char *const unreadable[] = {"a\\u0000b", "a\\nb", "\\u0007", "a\\u007f", "a\\u0085b", " "
+		"", "\\u200b", "\\u2800"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++) {
+		struct str given = arena_printf(&arena, "{\"%s\":1}", unreadable[i]);
+
+		assert_string_equal(inherit(NULL, given.p, NULL, NULL), "invalid_field");
+	}
+}
+
+static void test_a_reason_says_something(void **state)
+{
+	static const char *const blank[] = {"", "  ", "\\u200b\\u200b", "\\u00a0", "\\u3164", "\\n\\t", "\\u2800 "
+		"\\u00ad"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(blank) / sizeof(blank[0]); i++) {
+		struct str waive = arena_printf(&arena, "[{\"key\":\"a\",\"reason\":\"%s\"}]", blank[i]);
+
+		assert_string_equal(inherit("{\"a\":1}", NULL, waive.p, NULL), "missing_field");
+	}
+}
+
+/* --- Locks --- */
+
+static enum problem_code make(const struct constraints_input *in, struct constraints *ret)
+{
+	struct problem problem = {0};
+
+	return constraints_inherit(in, &arena, ret, &problem);
+}
+
+static void test_what_is_locked_is_narrowed_but_not_waived(void **state)
+{
+	struct constraints_input in = {
+		.inherited = parse("{\"max_retries\":3,\"style\":\"terse\"}"), .locked = parse("[\"max_retries\"]"),
+		.by = STR("bob"), .hop = 2, .task = STR("t"),
+	};
+	struct constraints made;
+
+	(void)state;
+	in.waive = parse("[{\"key\":\"max_retries\",\"reason\":\"in the way\"}]");
+	assert_int_equal(make(&in, &made), P_CONSTRAINT_LOCKED);
+	in.waive = parse("[{\"key\":\"style\",\"reason\":\"in the way\"}]");
+	in.given = parse("{\"max_retries\":2}");
+	assert_int_equal(make(&in, &made), P_OK);
+	assert_string_equal(written(&made.all), "{\"max_retries\":2}");
+	assert_string_equal(written(&made.locked), "[\"max_retries\"]");
+}
+
+static void test_a_hop_the_policy_and_the_guard_lock(void **state)
+{
+	struct constraints_input in = {
+		.given = parse("{\"b\":1,\"a\":1,\"Region\":\"eu\",\"security\":\"no plaintext "
+			"credentials\",\"max_tokens\":9}"),
+		.lock = parse("[\"b\"]"), .policy = parse("[\"region\"]"), .by = STR("bob"), .hop = 1,
+	};
+	struct constraints made, next;
+
+	(void)state;
+	assert_int_equal(make(&in, &made), P_OK);
+	assert_string_equal(written(&made.locked), "[\"Region\",\"b\",\"security\"]");
+	in = (struct constraints_input){
+		.inherited = &made.all, .waived = &made.waived, .locked = &made.locked, .hop = 2,
+	};
+	assert_int_equal(make(&in, &next), P_OK);
+	assert_string_equal(written(&next.locked), written(&made.locked));
+	in.lock = parse("[\"c\"]");
+	assert_int_equal(make(&in, &next), P_INVALID_FIELD);
+	in.lock = parse("[\"max_tokens\"]");
+	assert_int_equal(make(&in, &next), P_INVALID_FIELD);
+	/* What the guard does not go by is anybody's. */
+	in = (struct constraints_input){
+		.inherited = parse("{\"security\":\"be careful\"}"), .hop = 2,
+		.waive = parse("[{\"key\":\"security\",\"reason\":\"done\"}]"),
+	};
+	assert_int_equal(make(&in, &next), P_OK);
+	in.inherited = parse("{\"Credentials\":\"refuse\"}");
+	in.waive = parse("[{\"key\":\"Credentials\",\"reason\":\"done\"}]");
+	assert_int_equal(make(&in, &next), P_CONSTRAINT_LOCKED);
+}
+
+static void test_what_a_person_waived_goes_once(void **state)
+{
+	static const struct constraints_waiver standing[] = {{4, STR("a"), STR("kim"), STR("first")},
+							     {7, STR("a"), STR("kim"), STR("legal said so")}};
+	struct constraints_input in = {
+		.inherited = parse("{\"a\":1,\"b\":2}"), .locked = parse("[\"a\"]"), .standing = standing,
+		.standing_count = 2, .hop = 3, .by = STR("bob"),
+		/* An agent hands on all that it got, and has tried to waive it itself. */
+		.given = parse("{\"a\":1}"), .lock = parse("[\"a\"]"),
+		.waive = parse("[{\"key\":\"a\",\"reason\":\"in the way\"}]"),
+	};
+	struct constraints made, next;
+
+	(void)state;
+	assert_int_equal(make(&in, &made), P_OK);
+	assert_string_equal(written(&made.all), "{\"b\":2}");
+	assert_string_equal(written(&made.locked), "[]");
+	assert_string_equal(written(&made.waived), "[{\"at_hop\":3,\"by\":\"kim\",\"key\":\"a\",\"reason\":\"legal "
+			    "said so\",\"unauthenticated\":true,\"value\":1,\"waiver\":7}]");
+	/* Who sets it anew has set it. */
+	in = (struct constraints_input){
+		.inherited = &made.all, .waived = &made.waived, .given = parse("{\"a\":5}"), .standing = standing,
+		.standing_count = 2, .hop = 4,
+	};
+	assert_int_equal(make(&in, &next), P_OK);
+	in = (struct constraints_input){
+		.inherited = &next.all, .waived = &next.waived, .standing = standing, .standing_count = 2, .hop = 5,
+	};
+	assert_int_equal(make(&in, &made), P_OK);
+	assert_string_equal(written(&made.all), "{\"a\":5,\"b\":2}");
+}
+
 static void test_a_conflict_names_the_key_and_both_values(void **state)
 {
-	struct constraints_input in = {parse("{\"language\":\"python\"}"), NULL, parse("{\"language\":\"go\"}"), NULL,
-				       STR("bob"), 2};
-	struct json constraints, waived;
+	struct constraints_input in = {
+		.inherited = parse("{\"language\":\"python\"}"), .given = parse("{\"language\":\"go\"}"),
+		.by = STR("bob"), .hop = 2,
+	};
+	struct constraints made;
 	struct problem problem;
 
 	(void)state;
-	assert_int_equal(constraints_inherit(&in, &arena, &constraints, &waived, &problem), P_CONSTRAINT_CONFLICT);
+	assert_int_equal(constraints_inherit(&in, &arena, &made, &problem), P_CONSTRAINT_CONFLICT);
 	assert_string_equal(problem.field, "constraints.language");
 	assert_non_null(strstr(problem.detail, "\"python\""));
 	assert_non_null(strstr(problem.detail, "\"go\""));
@@ -167,7 +327,7 @@ static void test_more_constraints_than_allowed_are_refused_before_they_are_compa
 {
 	struct json given = {.type = JSON_OBJECT, .count = MANY};
 	struct constraints_input in = {.given = &given, .hop = 1};
-	struct json constraints, waived;
+	struct constraints made;
 	struct problem problem;
 
 	(void)state;
@@ -175,7 +335,7 @@ static void test_more_constraints_than_allowed_are_refused_before_they_are_compa
 	for (uint32_t i = 0; i < MANY; i++)
 		given.members[i].key = arena_printf(&arena, "key %u", i);
 	alarm(SECONDS_AT_MOST);
-	assert_int_equal(constraints_inherit(&in, &arena, &constraints, &waived, &problem), P_TOO_LARGE);
+	assert_int_equal(constraints_inherit(&in, &arena, &made, &problem), P_TOO_LARGE);
 	alarm(0);
 	assert_non_null(strstr(problem.detail, "200000"));
 }
@@ -204,6 +364,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_max_tokens_belongs_to_the_receiver, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_narrowing_is_allowed_and_nothing_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_waiver_is_by_name_with_a_reason_and_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_key_that_can_be_taken_for_another_does_not_stand_beside_it,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_key_can_be_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_reason_says_something, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_locked_is_narrowed_but_not_waived, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_hop_the_policy_and_the_guard_lock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_a_person_waived_goes_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_conflict_names_the_key_and_both_values, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared,
 						set_up, tear_down),

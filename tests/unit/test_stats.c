@@ -128,7 +128,8 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 	int64_t from_ms = (now_ms / step_ms + 1) * step_ms - stats_window_ms(window);
 	double *latency = mem_calloc(h->count + 1, sizeof(*latency)), *used = mem_calloc(h->count + 1, sizeof(*used));
 	double complete_sum = 0, complete_min = 2, used_sum = 0, hop_sum = 0;
-	int64_t handoffs = 0, completed = 0, failed = 0, retries = 0, lost = 0, waivers = 0, pinned = 0, low = 0,
+	int64_t handoffs = 0, completed = 0, failed = 0, retries = 0, lost = 0, waivers = 0, refused = 0, pinned = 0,
+		low = 0,
 		hop_max = 0;
 	size_t acked = 0, packed = 0;
 	int64_t hops[STATS_HOPS_MAX + 1] = {0};
@@ -162,8 +163,9 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 			hop_sum += (double)e->attempt;
 			hop_max = e->attempt > hop_max ? e->attempt : hop_max;
 			hops[e->attempt]++;
-			waivers += e->note.p ? atoi(e->note.p) : 0;
 		}
+		waivers += e->kind == EVENT_CONSTRAINT_WAIVED;
+		refused += e->kind == EVENT_ENVELOPE_REFUSED;
 	}
 	assert_int_equal(view->counts.handoffs, handoffs);
 	assert_int_equal(view->counts.acked, acked);
@@ -172,6 +174,7 @@ static void expect(const struct history *h, int64_t space, const char *agent, en
 	assert_int_equal(view->counts.retries, retries);
 	assert_int_equal(view->counts.leases_lost, lost);
 	assert_int_equal(view->counts.waivers, waivers);
+	assert_int_equal(view->counts.refused, refused);
 	assert_int_equal(view->counts.packed, packed);
 	if (handoffs || acked || failed) {
 		double of = fmax((double)handoffs, (double)acked + (double)failed);
@@ -218,6 +221,7 @@ static struct event_row random_event(uint64_t *random, int64_t at_ms)
 		EVENT_QUEUED, EVENT_QUEUED,          EVENT_ACKED,           EVENT_ACKED,     EVENT_COMPLETED,
 		EVENT_NACKED, EVENT_ACK_TIMEOUT,     EVENT_LEASE_LOST,      EVENT_WORK_LOST, EVENT_EXPIRED,
 		EVENT_PARKED, EVENT_ENVELOPE_PACKED, EVENT_ENVELOPE_PACKED, EVENT_TAKEN,     EVENT_MEMORY_STORED,
+		EVENT_CONSTRAINT_WAIVED, EVENT_ENVELOPE_REFUSED,
 	};
 	static const char *const agents[] = {"coder", "reviewer", "tester"};
 	struct event_row e = {

@@ -293,6 +293,53 @@ static void what_was_queued_is_taken_in_its_order(void **state)
 	assert_int_equal(h.num, 3);
 }
 
+/* Before schema 8 nothing was kept of what a task is about, and a name that was only used was as good as registered. */
+static void tasks_are_known_by_their_newest_words_and_agents_by_how_they_came(void **state)
+{
+	struct temp_store *t = *state;
+	struct agent_row agent;
+	struct task_row row;
+	size_t count;
+
+	make_store_of(t, 7,
+		      "INSERT INTO task VALUES (1 << 40 | 1, 1, 't', 5), (1 << 40 | 3, 1, 'odd', 5);"
+		      "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES "
+		      "(1 << 40 | 1, 1 << 40 | 1, 0, 1, 5, zeroblob(32), "
+		      "'{\"budget\":{\"token_count\":40},\"task\":{\"intent\":\"all\",\"summary\":\"first\"}}'), "
+		      "(1 << 40 | 2, 1 << 40 | 1, 1, 2, 5, zeroblob(32), "
+		      "'{\"budget\":{\"token_count\":2},\"task\":{\"intent\":\"all\",\"summary\":\"second\"}}'), "
+		      "(1 << 40 | 3, 1 << 40 | 3, 0, 1, 5, zeroblob(32), 'not JSON');"
+		      "INSERT INTO agent VALUES (2, 1, 'set', '{\"max_tokens\":5}', 5, 5)");
+	must(store_tasks(t->c, t->space, 0, 1, &t->arena, &row, &count));
+	assert_true(row.summary.p == NULL && row.tokens == 0 && row.hops == 1);
+	must(store_tasks(t->c, t->space, row.id, 1, &t->arena, &row, &count));
+	assert_str(row.summary, "second");
+	assert_str(row.intent, "all");
+	assert_true(row.tokens == 42 && row.hops == 2 && row.envelopes == 2);
+	must(store_agent_get(t->c, t->space, STR("set"), &t->arena, &agent));
+	assert_true(agent.is_registered);
+	must(store_agent_get(t->c, t->space, STR("ann"), &t->arena, &agent));
+	assert_false(agent.is_registered);
+}
+
+/* Nothing was locked or waived for a task before schema 9. */
+static void a_task_of_before_can_be_waived_for(void **state)
+{
+	struct temp_store *t = *state;
+	struct waiver_row row = {.key = STR("k"), .reason = STR("why"), .by = STR("kim")}, rows[2];
+	struct str locked = STR("x");
+	size_t n;
+
+	make_store_of(t, 8, "INSERT INTO task (id, space, name, created_at) VALUES (1 << 40 | 1, 1, 'a', 5)");
+	must(store_space_locked(t->c, t->space, &t->arena, &locked));
+	assert_null(locked.p);
+	must(store_begin(t->c));
+	must(store_waiver_add(t->c, t->space, STR("a"), &row));
+	must(store_commit(t->c));
+	must(store_waivers(t->c, t->space, STR("a"), 2, &t->arena, rows, &n));
+	assert_true(n == 1 && str_is(rows[0].key, "k"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
@@ -301,6 +348,8 @@ int main(void)
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
 		TEST(results_stay_where_they_were),
 		TEST(what_was_queued_is_taken_in_its_order),
+		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
+		TEST(a_task_of_before_can_be_waived_for),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

@@ -26,7 +26,7 @@ from cli import (  # noqa: F401
 )
 from server import ROOT, binary
 
-COMMANDS = "handoff recall envelope resolve receipts verify tasks task fidelity diff blame agents agent".split()
+COMMANDS = "handoff recall envelope resolve receipts verify tasks task fidelity diff blame waive agents agent".split()
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 LONG = " ".join(f"word{i}" for i in range(3000))
 
@@ -399,7 +399,7 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
         assert title in lines[0]
     assert re.search(r"^ +1  env-1 +analyst -> coder +- +- +100.0 % +90.0 %", text, re.M)
     assert re.search(
-        r"^ +2  env-2 +coder -> reviewer +100.0 % +\d+/\d+ +100.0 % +81.0 % +1 added, 1 narrow", text, re.M
+        r"^ +2  env-2 +coder -> reviewer +85.7 % +6/7 +85.7 % +81.0 % +1 added, 1 narrow", text, re.M
     )
     assert re.search(r"^ +3  env-3 +reviewer -> tester +[\d.]+ % +\d+/\d+ +[\d.]+ % +72.9 % +2 *$", text, re.M)
     for detail in (
@@ -407,9 +407,9 @@ def test_fidelity_is_a_table_hop_by_hop(spine):
         "constraint max_retries narrowed: 3 -> 2", "constraint style added: plain", "memory ms-1 dropped: budget",
     ):
         assert f"     {detail}\n" in text
-    assert "100.0 % of its intent and constraints" in text
+    assert "75.0 % of its intent and constraints" in text
     assert "at 10 % loss a hop, 72.9 % would be left after hop 3" in text
-    assert spine.ok("fidelity", "task-1", "--json").json["intent_and_constraints"] == 1
+    assert spine.ok("fidelity", "task-1", "--json").json["intent_and_constraints"] == 0.75
 
 
 def test_fidelity_shows_only_what_was_measured_unless_it_is_asked_to_compare(spine):
@@ -446,25 +446,44 @@ def test_five_agents_keep_intent_and_constraints_where_loss_would_leave_two_thir
 def test_diff_says_what_became_of_everything(spine):
     chain(spine)
     lines = spine.ok("diff", "env-1", "env-2").out.splitlines()
-    assert re.fullmatch(r"env-1 -> env-2: 100.0 % kept, (\d+) of \1", lines[0])
+    assert re.fullmatch(r"env-1 -> env-2: 85.7 % kept, 6 of 7", lines[0])
     rows = [re.split(r" {2,}", line.strip()) for line in lines[1:]]
     assert rows[0] == ["FATE", "KIND", "WHAT", "DETAIL"]
     assert ["narrowed", "constraint", "max_retries", "3 -> 2"] in rows
     assert ["waived", "constraint", "deadline", "2030-01-01, by coder: the client said so"] in rows
     assert ["added", "constraint", "style", "plain"] in rows
-    assert spine.ok("diff", "env-1", "env-2", "--json").json["score"] == 1
+    assert spine.ok("diff", "env-1", "env-2", "--json").json["waived"] == 1
     assert spine.ok("diff", "env-1", "env-1").out.count("\n") == 1
 
 
 def test_blame_names_where_it_came_in_and_where_it_was_lost(spine):
     chain(spine)
     text = spine.ok("blame", "task-1", "deadline").out
-    assert text.startswith("deadline: lost\ncame in with  env-1, hop 1, analyst -> coder, ")
+    assert text.startswith("deadline: waived\ncame in with  env-1, hop 1, analyst -> coder, ")
     lost = r"^lost in       env-2, hop 2, coder -> reviewer, \S+, waived by coder: the client said so$"
     assert re.search(lost, text, re.M)
     assert re.search(r"^lost in       env-3, .*, dropped: budget$", spine.ok("blame", "task-1", "ms-1").out, re.M)
     assert spine.ok("blame", "task-1", "intent").out.startswith("intent: still there\ncame in with  env-1")
     assert spine.ok("blame", "task-1", "style", "--json").json["introduced"]["envelope"] == "env-2"
+
+
+def test_waive_is_for_persons_and_the_next_hop_goes_without(spine):
+    handed(spine, "coder", "write it", "-c", "max_retries=3", "-c", "region=eu", "--lock", "max_retries", "--task", "t")
+    refused = spine("handoff", "reviewer", "review it", "-p", "env-1", "--waive", "max_retries=in the way")
+    assert refused.code == CONFLICT and "spine waive t 'max_retries'" in refused.err
+    assert spine("waive", "t", "max_retries", "--reason", "r", "--agent", "coder").code == USAGE
+    assert spine("waive", "t", "max_retries").code == USAGE
+    answer = spine.ok("waive", "t", "max_retries", "--why", "legal said so", "--by", "kim", "--json").json
+    assert (answer["by"], answer["unauthenticated"], answer["value"]) == ("kim", True, 3)
+    envelope = spine.ok("handoff", "reviewer", "review it", "--task", "t", "--json").json
+    assert envelope["constraints"] == {"region": "eu"} and [one["by"] for one in envelope["waived"]] == ["kim"]
+    assert spine.ok("blame", "t", "max_retries").out.startswith("max_retries: waived\n")
+
+
+def test_a_space_is_told_what_to_lock(spine):
+    spine.ok("space", "--guard", "redact")
+    assert spine.ok("space", "--lock", "region", "--lock", "tone", "--json").json["locked"] == ["region", "tone"]
+    assert spine.ok("space", "--json").json["guard"] == "redact"
 
 
 def test_blame_of_what_was_never_there(spine):
@@ -612,7 +631,7 @@ def test_what_agents_wrote_cannot_control_the_terminal(spine, line):
     texts = ["--from", "evil\u202e", "--intent", EVIL, "--state", EVIL]
     spine.ok("handoff", "evil\u202e", EVIL, "-r", "ms-1", *texts, *values)
     spine.ok("handoff", "c", EVIL, "-p", "env-1", "-m", "700", "--waive", f"key={EVIL}", "--from", "evil\u2066")
-    spine.ok("handoff", "c", "x", "--task", "evil\u202e")
+    spine.ok("handoff", "c", "x", "--task", "evil\u202e", "--new-root")
     spine.ok("agent", "evil", "-d", EVIL)
     code, text = spine.on_terminal(*line.split(), env={"NO_COLOR": "1"})
     assert code == OK, text
@@ -677,7 +696,7 @@ def test_the_examples_of_the_help_work(spine, tmp_path):
     (tmp_path / "bin" / "spine").symlink_to(binary())
     env = spine.env({"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
     stored(spine, "the gateway answers 429")
-    order = "agent handoff recall envelope verify diff blame fidelity tasks task resolve receipts agents".split()
+    order = "agent handoff recall envelope verify diff blame fidelity tasks task resolve receipts agents waive".split()
     assert set(order) == set(COMMANDS)
     for name in order:
         block = spine.ok(name, "--help").out.split("Examples:\n")[1].split("\n\n")[0]

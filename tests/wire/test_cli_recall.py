@@ -62,7 +62,7 @@ def test_the_options_are_those_of_a_handoff(tmp_path):
     assert sent[0] == ("POST", "/v1/envelopes", {
         "target_agent": "coder", "task_summary": "Go on.", "task": "t", "intent": "i", "scope": "space", "include_recent": 5,
         "include_pins": False, "constraints": {"max_tokens": 900}, "refs": ["ms-1"], "strategy": "lazy", "tokenizer": "estimate",
-        "dry_run": True,
+        "new_root": True, "dry_run": True,
     })
     assert sent[1][2] == {"target_agent": "anybody", "task_summary": "Go on.", "parent": "env-1", "constraints": {}, "dry_run": True}
 
@@ -131,12 +131,12 @@ def test_scope_space_looks_at_other_tasks(spine):
 def test_handoff_and_send_have_scope(spine):
     fill(spine)
     packed = {
-        scope: spine.ok("handoff", "b", QUERY, "--task", "wind", "--json", *(["--scope", scope] if scope else [])).json
+        scope: spine.ok("handoff", "b", QUERY, "--task", "wind", "--new-root", "--json", *(["--scope", scope] if scope else [])).json
         for scope in (None, "task", "space")
     }
     found = {scope: {ref["id"] for ref in envelope["memory"]["refs"]} for scope, envelope in packed.items()}
     assert found[None] == found["task"] == {"ms-1", "ms-5"} and "ms-3" in found["space"]
-    sent = spine.ok("send", "--to", "b", QUERY, "--task", "wind", "--scope", "space", "--json").json
+    sent = spine.ok("send", "--to", "b", QUERY, "--task", "wind", "--new-root", "--scope", "space", "--json").json
     assert "ms-3" in spine.ok("recall", sent["envelope_id"]).out
     assert spine("handoff", "b", "x", "--scope", "all").code == USAGE
     assert spine("send", "env-1", "--scope", "space").code == USAGE

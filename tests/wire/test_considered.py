@@ -78,7 +78,7 @@ def test_what_is_beyond_include_recent_is_named(api):
     beyond = [item for item in answer["considered"] if item["reason"] == "not_asked_for"]
     assert len(beyond) == 4 and {item["fate"] for item in beyond} == {"passed_over"}
     assert min(item["relevance"] for item in beyond) >= FLOOR
-    assert considered(api, api.handoff(summary=QUESTION, task="wind", include_recent=0))["considered"] == []
+    assert considered(api, api.handoff(summary=QUESTION, task="wind", include_recent=0, new_root=True))["considered"] == []
 
 
 def test_what_had_no_room_says_what_it_would_have_taken(api):

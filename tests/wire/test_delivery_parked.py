@@ -154,7 +154,7 @@ def test_shrink_of_what_would_be_a_loop_then_leaves_it_parked(desk):
     """What was new was a memory, and it has no room any more: then there is nothing new, and nothing is lost either."""
     root = desk.pack("b", "go", constraints={"max_tokens": 4000})
     desk.store("news " * 600, id="ms-2")
-    child = desk.pack("sender", "back to you", parent=root, refs=["ms-2"], **{"from": "b"})
+    child = desk.pack("sender", "go", parent=root, refs=["ms-2"], **{"from": "b"})
     handoff = desk.deliver(child, 202).json
     desk.settle("reject", desk.take("sender"), reason="too much")
     before = desk.everything()

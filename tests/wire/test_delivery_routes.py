@@ -174,68 +174,89 @@ def test_a_page_token_that_somebody_made_up_does_no_harm(desk, path, position):
 # --- Loops and the limit ---------------------------------------------------------------------------
 
 
-def test_work_that_comes_back_with_nothing_new_is_a_loop_and_the_last_envelope_is_parked(desk):
+def refusals(desk):
+    return [(event["note"].split(":")[0], event["actor"], event["agent"]) for event in desk.ok("GET", "/v1/audit")["entries"] if event["action"] == "envelope.refuse"]
+
+
+def back(desk, parent, summary="do the work", sender="b", to="a", **fields):
+    return {"from": sender, "target_agent": to, "task_summary": summary, "parent": parent, "include_recent": 0, **fields}
+
+
+def test_work_that_comes_back_with_nothing_new_is_a_loop_and_its_holder_still_holds_it(desk):
     root = desk.pack("b", **{"from": "a"})
     desk.deliver(root, 202)
     got = desk.take("b")
-    desk.settle("ack", got)
-    problem = desk.refused(409, "loop", "POST", "/v1/envelopes",
-                           {"from": "b", "target_agent": "a", "task_summary": "your turn", "parent": root, "include_recent": 0})
-    assert "a -> b -> a" in problem["detail"]
-    assert problem["handoff"] == got["id"]
-    (parked,) = desk.parked()
-    assert (parked["id"], parked["envelope_id"]) == (got["id"], root)
-    assert "loop" in parked["reason"]
+    desk.settle("ack", got, work_lease_s=60)
+    problem = desk.refused(409, "loop", "POST", "/v1/envelopes", back(desk, root))
+    assert "a -> b -> a" in problem["detail"] and "handoff" not in problem
+    assert desk.parked() == []
+    assert refusals(desk) == [("loop", "b", "a")]
+    desk.settle("complete", got, result="there was nothing to do")
 
 
-@pytest.mark.parametrize("news", [{"state": "reviewed"}, {"execution_history": [{"agent": "b", "action": "reviewed"}]}, {"refs": ["ms-1"]}])
+@pytest.mark.parametrize("news", [{"state": "reviewed"}, {"execution_history": [{"agent": "b", "action": "reviewed"}]}, {"refs": ["ms-1"]},
+                                  {"task_summary": "do it again, with tests"}])
 def test_work_that_comes_back_with_something_new_is_no_loop(desk, news):
     desk.store("what b found", id="ms-1")
     root = desk.pack("b", **{"from": "a"})
-    desk.ok("POST", "/v1/envelopes", {"from": "b", "target_agent": "a", "task_summary": "look", "parent": root, "include_recent": 0, **news}, status=201)
+    desk.ok("POST", "/v1/envelopes", {**back(desk, root), **news}, status=201)
+
+
+def test_a_review_with_new_instructions_goes_on_until_the_limit(desk):
+    """coder, reviewer, coder, …: each says something else, and nothing else is new."""
+    parent, agents = desk.pack("coder", "write it", max_hops=6, **{"from": "lead"}), ["reviewer", "coder"]
+    for turn in range(5):
+        body = back(desk, parent, f"turn {turn}", agents[turn % 2 - 1], agents[turn % 2])
+        parent = desk.ok("POST", "/v1/envelopes", body, status=201)["id"]
+    desk.refused(409, "hop_limit", "POST", "/v1/envelopes", back(desk, parent, "and once more", "reviewer", "coder"))
+    assert desk.parked() == [] and refusals(desk) == [("hop_limit", "reviewer", "coder")]
+
+
+def test_an_instruction_that_was_given_before_is_a_loop_however_far_back(desk):
+    parent = desk.pack("coder", "write it", **{"from": "lead"})
+    for sender, to, summary in (("coder", "reviewer", "review it"), ("reviewer", "coder", "mend the tests"), ("coder", "reviewer", "look again")):
+        parent = desk.ok("POST", "/v1/envelopes", back(desk, parent, summary, sender, to), status=201)["id"]
+    for same in ("write it", "mend the tests", " mend the tests "):
+        problem = desk.refused(409, "loop", "POST", "/v1/envelopes", back(desk, parent, same, "reviewer", "coder"))
+        assert "coder -> reviewer -> coder" in problem["detail"]
+    desk.ok("POST", "/v1/envelopes", back(desk, parent, "mend the tests", "reviewer", "coder", state="the tests are red"), status=201)
 
 
 def test_a_longer_loop_is_named_whole(desk):
     parent = desk.pack("b", **{"from": "a"})
-    parent = desk.pack("c", parent=parent, **{"from": "b"})
-    problem = desk.refused(409, "loop", "POST", "/v1/envelopes", {"from": "c", "target_agent": "a", "task_summary": "x", "parent": parent, "include_recent": 0})
+    parent = desk.pack("c", "and then this", parent=parent, **{"from": "b"})
+    problem = desk.refused(409, "loop", "POST", "/v1/envelopes", back(desk, parent, sender="c"))
     assert "a -> b -> c -> a" in problem["detail"]
-    (parked,) = desk.parked()
-    assert (parked["envelope_id"], parked["to"]) == (parent, "c"), "the last envelope of the chain"
-
-
-def test_a_loop_through_a_delivery_is_refused_too_and_the_parked_one_stays(desk):
-    root = desk.pack("b", **{"from": "a"})
-    draft = {"from": "b", "target_agent": "a", "task_summary": "x", "parent": root, "include_recent": 0}
-    problem = desk.refused(409, "loop", "POST", "/v1/handoffs", {"envelope": draft})
-    assert [parked["id"] for parked in desk.parked()] == [problem["handoff"]]
-
-
-def test_a_dry_run_of_a_loop_parks_nothing(desk):
-    root = desk.pack("b", **{"from": "a"})
-    desk.refused(409, "loop", "POST", "/v1/envelopes", {"from": "b", "target_agent": "a", "task_summary": "x", "parent": root, "dry_run": True, "include_recent": 0})
     assert desk.parked() == []
 
 
-def test_a_chain_ends_at_its_limit_and_its_last_envelope_is_parked_for_a_person(desk):
+def test_a_loop_through_a_delivery_is_refused_too_and_sends_nothing(desk):
+    root = desk.pack("b", **{"from": "a"})
+    desk.refused(409, "loop", "POST", "/v1/handoffs", {"envelope": back(desk, root)})
+    assert desk.parked() == [] and desk.ok("GET", "/v1/handoffs")["handoffs"] == []
+    assert refusals(desk) == [("loop", "b", "a")]
+
+
+def test_a_dry_run_of_a_loop_tells_nobody(desk):
+    root = desk.pack("b", **{"from": "a"})
+    desk.refused(409, "loop", "POST", "/v1/envelopes", back(desk, root, dry_run=True))
+    assert desk.parked() == [] and refusals(desk) == []
+
+
+def test_a_chain_ends_at_its_limit_and_its_holder_still_holds_the_work(desk):
     parent = desk.pack("a1", max_hops=3, **{"from": "a0"})
     for hop in (1, 2):
         parent = desk.pack(f"a{hop + 1}", parent=parent, **{"from": f"a{hop}"})
     desk.deliver(parent, 202)
-    body = {"from": "a3", "target_agent": "a4", "task_summary": "x", "parent": parent, "include_recent": 0}
-    problem = desk.refused(409, "hop_limit", "POST", "/v1/envelopes", body)
+    got = desk.take("a3")
+    body = back(desk, parent, "x", "a3", "a4")
+    for _ in range(2):
+        problem = desk.refused(409, "hop_limit", "POST", "/v1/envelopes", body)
+        assert "handoff" not in problem and "complete, reject or nack" in problem["detail"]
+    assert desk.parked() == [] and refusals(desk) == [("hop_limit", "a3", "a4")] * 2
+    desk.settle("reject", got, reason="the chain is too long")
     (parked,) = desk.parked()
-    assert (parked["id"], parked["envelope_id"], parked["to"]) == (problem["handoff"], parent, "a3")
-    again = desk.refused(409, "hop_limit", "POST", "/v1/envelopes", body)
-    assert again["handoff"] == problem["handoff"] and len(desk.parked()) == 1
-
-
-def test_what_was_completed_is_not_parked_by_a_refusal(desk):
-    root = desk.pack("b", max_hops=1, **{"from": "a"})
-    desk.deliver(root, 202)
-    desk.settle("complete", desk.take("b"), result=1)
-    desk.refused(409, "hop_limit", "POST", "/v1/envelopes", {"from": "b", "target_agent": "c", "task_summary": "x", "parent": root, "include_recent": 0})
-    assert desk.parked() == []
+    assert parked["reason"] == "the chain is too long"
 
 
 # --- Watching --------------------------------------------------------------------------------------

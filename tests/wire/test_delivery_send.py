@@ -29,6 +29,7 @@ def ask(desk, beside):
 
 
 def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
+    desk.ok("PUT", "/v1/agents/coder", {})
     envelope = desk.pack("coder")
     answer = desk.deliver(envelope, 202)
     handoff = answer.json
@@ -40,6 +41,7 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     seen = desk.look(handoff)
     assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
     assert seen.pop("event_count") == 1
+    assert [seen.pop(name) for name in ("task", "summary", "lease", "attempts")] == ["task-1", "do the work", None, []]
     assert seen == handoff
 
 
@@ -267,7 +269,7 @@ def test_what_was_discarded_is_refused_with_remedies_that_work(desk):
     before = desk.everything()
     for fields in ({}, {"wait_s": 5}):
         problem = check_problem(desk.deliver(envelope, **fields), 409, "handoff_parked")
-        assert problem["remedies"] == ["send_to_other", "pack_again"] and "discarded" in problem["detail"]
+        assert problem["remedies"] == ["restore", "send_to_other", "pack_again"] and "discarded" in problem["detail"]
         assert problem["handoff"] == handoff["id"]
     assert desk.everything() == before
     assert desk.deliver(envelope, 202, to="other").json["state"] == "queued"

@@ -35,7 +35,7 @@ def test_a_constraint_is_narrowed_waived_or_in_conflict_but_never_dropped(api):
     assert later["waived"] == [{"at_hop": 3, "by": "boss", "key": "region", "reason": "moved", "value": "eu"}]
     task = first["task"]["id"]
     blame = api.ok("GET", f"/v1/tasks/{task}/blame?key=region")
-    assert blame["verdict"] == "lost" and blame["lost"]["envelope"] == waived["id"] and blame["lost"]["fate"] == "waived"
+    assert blame["verdict"] == "waived" and blame["lost"]["envelope"] == waived["id"] and blame["lost"]["fate"] == "waived"
     assert api.ok("GET", f"/v1/tasks/{task}/blame?key=max_retries")["verdict"] == "still there"
     diff = api.ok("GET", f"/v1/envelopes/{first['id']}/diff/{later['id']}")
     fates = {change["key"]: change["fate"] for change in diff["changes"] if change["kind"] == "constraint"}
@@ -139,11 +139,13 @@ def test_an_agent_of_version_1_does_not_break_the_chain(api):
     assert third["task"]["state"] is None and "the secret ingredient" not in json.dumps(third)
 
 
-def test_a_version_1_envelope_of_somebody_else_begins_a_chain(api):
+def test_a_version_1_envelope_whose_lineage_is_wrong_is_refused_and_begins_a_chain_only_when_asked(api):
     first = api.handoff("old", intent="THE INTENT")
-    body = api.ok("GET", f"/v1/envelopes/{first['id']}?format=v1")
-    for change in ({"digest": "sha256:" + "0" * 64}, {"envelope_id": "env-99"}, {"envelope_id": 17}, {"digest": None}):
-        other = handed_on_by_an_old_agent(api, {**body, **change}, "c", context="what we know")
+    body = {**api.ok("GET", f"/v1/envelopes/{first['id']}?format=v1"), "target": "c", "summary": "go on"}
+    for change in ({"digest": "sha256:" + "0" * 64}, {"envelope_id": "env-99"}, {"envelope_id": "17"}, {"digest": None}, {"envelope_id": None}):
+        problem = api.refused("lineage_unverified", "POST", "/v1/envelopes", {**body, **change})
+        assert problem["field"] == "envelope_id" and "parent" in problem["detail"]
+        other = handed_on_by_an_old_agent(api, {**body, **change}, "c", context="what we know", new_root=True)
         assert other["lineage"]["parent"] is None and other["task"]["state"] == "what we know"
     named = {"version": 1, "target": "c", "summary": "go on", "parent": first["id"]}
     assert api.ok("POST", "/v1/envelopes", named)["task"]["intent"] == "THE INTENT"
@@ -153,7 +155,7 @@ def test_a_version_1_envelope_of_somebody_else_begins_a_chain(api):
 def test_extensions_cannot_say_again_what_version_1_says(api):
     """An old agent reads the last of two members of one name."""
     evil = {"v1": {"constraints": {}, "target": "mallory", "summary": "obey", "ticket": 7, "version": 9, "context": "", "history": 1,
-                   "memory_ids": ["ms-9"]}}
+                   "memory_ids": ["ms-9"], "new_root": True, "parent": "env-1", "locked": ["x"], "from": "mallory", "envelope_version": "2"}}
     first = api.ok("POST", "/v1/envelopes", {"envelope_version": "2", "to": "b", "task": {"summary": "do it"}, "extensions": evil,
                                              "constraints": {"language": "python"}})
     for envelope in (first, api.handoff(parent=first["id"], state="second")):
@@ -162,6 +164,9 @@ def test_extensions_cannot_say_again_what_version_1_says(api):
         assert len(names) == len(set(names)), names
         old = json.loads(text)
         assert (old["version"], old["target"], old["constraints"], old["ticket"]) == (1, "b", {"language": "python"}, 7)
+        assert not old.keys() & {"new_root", "parent", "locked", "from", "envelope_version"}
+        again = api.ok("POST", "/v1/envelopes", {**old, "target": f"c{envelope['id']}", "summary": "go on"})
+        assert again["lineage"]["parent"] == envelope["id"] and again["constraints"] == {"language": "python"}
 
 
 def test_an_envelope_packed_from_another_says_all_that_it_said(api):

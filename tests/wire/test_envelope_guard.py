@@ -53,12 +53,13 @@ def test_credentials_are_redacted_where_a_constraint_says_so(api):
 @pytest.mark.parametrize("constraints", [
     {"security": "No plaintext credentials, please."}, {"security": ["stay in the VPN", "no plaintext credentials"]},
     {"Security": "NO PLAINTEXT CREDENTIALS"}, {"credentials": "redact"}, {"Credentials": "Redact"},
-    {"a": 1, "security": "none", "SECURITY": ["No Plaintext Credentials"]},
+    {"a": 1, "SECURITY": ["none", "No Plaintext Credentials"]}, {"\u0455ecurity\u200b": "no plaintext credentials"},
 ])
 def test_the_guard_is_asked_for_as_people_write_it(api, constraints):
     envelope = api.handoff(summary=f"use {SECRET}", constraints=constraints)
     assert envelope["guard"]["policy"] == "redact" and SECRET not in json.dumps(envelope)
-    refusing = {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {**constraints, "CREDENTIALS": "REFUSE"}}
+    others = {key: value for key, value in constraints.items() if key.lower() != "credentials"}
+    refusing = {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {**others, "CREDENTIALS": "REFUSE"}}
     api.refused("credentials_found", "POST", "/v1/envelopes", refusing)
 
 

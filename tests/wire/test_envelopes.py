@@ -145,7 +145,8 @@ def test_the_promises_hold_for_random_chains(api, seed):
 def test_the_same_input_gives_the_same_bytes_but_for_ids_and_times(api):
     for i in range(30):
         api.store(" ".join(random.Random(i).choices(WORDS, k=40)), created_at="2026-01-01T00:00:00Z")
-    body = {"target_agent": "b", "task_summary": "retry policy ms-3", "constraints": {"max_tokens": 900}, "task": "t"}
+    body = {"target_agent": "b", "task_summary": "retry policy ms-3", "constraints": {"max_tokens": 900}, "task": "t",
+            "new_root": True}
 
     def shape(envelope):
         rest = {k: v for k, v in envelope.items() if k not in ("id", "digest", "created_at")}

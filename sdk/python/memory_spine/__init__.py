@@ -7,12 +7,14 @@
         for found in spine.search("how does the gateway limit requests?"):
             print(found.id, found.score, found.content)
 
-        handoff = spine.agent_handoff("code-generator", f"Implement the retry logic, based on {memory.id}.")
-        ack = spine.deliver_handoff(handoff, timeout=15)
+        spine.send(spine.pack("coder", f"Implement the retry logic, based on {memory.id}."))
 
-    with MemorySpine() as spine:                                        # the receiving agent
-        for handoff in spine.agent("code-generator").inbox():
-            print(handoff.prompt)
+    def code(work):                                                     # the receiving agent
+        print(work.prompt)
+        work.hand_on("reviewer", "Review the patch.", result="…")
+
+    with MemorySpine() as spine:
+        spine.agent("coder").run(code)
 
 `AsyncMemorySpine` has the same calls, to be awaited. Errors are `SpineError`s (see memory_spine.errors).
 """
@@ -75,9 +77,10 @@ from .errors import (
 from .errors import ConnectionError as ConnectionError
 from .errors import TimeoutError as TimeoutError
 from .events import AsyncEvents, Events
-from .handoff import AsyncHandoff, Handoff
+from .handoff import AsyncEnvelope, AsyncHandoff, Handoff, SyncEnvelope
 from .handoff_client import AsyncHandoffClient, HandoffClient
 from .idempotent import idempotent
+from .inbox import AsyncInbox, Inbox
 from .method import AsyncPages, Pages
 from .models import (
     Agent,
@@ -105,7 +108,7 @@ from .models import (
     Verification,
 )
 from .received import AsyncReceivedHandoff, ReceivedHandoff
-from .receiver import AsyncInbox, AsyncReceiver, Inbox, Receiver
+from .receiver import AsyncReceiver, Receiver
 from .stats import AgentFigures, Completeness, Figures, Hops, Latency, Point, Stats, Utilization
 from .webhooks import WebhookError, verify_webhook
 from .wire import UNSET, Unset
@@ -119,6 +122,7 @@ __all__ = [
     "Alert",
     "AlertRule",
     "AsyncChannel",
+    "AsyncEnvelope",
     "AsyncEvents",
     "AsyncHandoff",
     "AsyncHandoffClient",
@@ -194,6 +198,7 @@ __all__ = [
     "SpineWarning",
     "StaleLeaseError",
     "Stats",
+    "SyncEnvelope",
     "Task",
     "TaskEntry",
     "TaskHop",

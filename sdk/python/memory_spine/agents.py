@@ -15,7 +15,7 @@ from .wire import UNSET, Query, Unset, header_value, string_list
 # The settings that stay when others are changed. (The secret of the webhook the server keeps by itself.)
 _KEPT = (
     *("accepts", "tokenizer", "max_tokens", "description", "fetch_hint"),
-    *("ack_timeout_s", "max_attempts", "fallbacks", "webhook"),
+    *("ack_timeout_s", "queue_timeout_s", "max_attempts", "fallbacks", "webhook"),
 )
 _TRIES_MAX = 50
 
@@ -65,6 +65,7 @@ def register_agent(
     description: Union[str, None, Unset] = UNSET,
     fetch_hint: Union[str, None, Unset] = UNSET,
     ack_timeout_s: Union[float, None, Unset] = UNSET,
+    queue_timeout_s: Union[float, None, Unset] = UNSET,
     max_attempts: Union[int, None, Unset] = UNSET,
     fallbacks: Union[Iterable[str], None, Unset] = UNSET,
     webhook: Union[str, None, Unset] = UNSET,
@@ -81,6 +82,7 @@ def register_agent(
     description     what it does
     fetch_hint      how it fetches a memory by its id, so that its prompts say how: "mcp", "command" or "http"
     ack_timeout_s   how long it has to ack a handoff
+    queue_timeout_s how long a handoff to it waits for somebody to take it, before it is parked
     max_attempts    how often it gets one that failed
     fallbacks       which agents get it then, in order
     webhook         where the server posts its handoffs
@@ -100,6 +102,7 @@ def register_agent(
         "description": description,
         "fetch_hint": fetch_hint,
         "ack_timeout_s": ack_timeout_s,
+        "queue_timeout_s": queue_timeout_s,
         "max_attempts": max_attempts,
         "fallbacks": (
             fallbacks if fallbacks is None or isinstance(fallbacks, Unset) else string_list("fallbacks", fallbacks)

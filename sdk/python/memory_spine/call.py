@@ -9,13 +9,19 @@ A call of the protocol is a generator. It yields each `Request`, is sent the `Re
 `perform` turns that into the two things that need a machine, `Send` and `Sleep`, with deadlines and retries in between.
 The blocking client and the asynchronous one differ only in how they do these two; nothing else is written twice.
 
-RETRIES. A request is sent again where that cannot do anything twice:
+RETRIES. A request is sent again, until the call's time is over, where that cannot do anything twice:
 
 - it was not sent at all (no connection could be made);
-- the connection was lost, and the request is `safe`: it only reads, or carries an Idempotency-Key;
-- the server refused it with 503 and said when to come again. What is refused has changed nothing.
+- the connection was lost, and the request is `safe`: it only reads, says what is to be however often it is said, or
+  carries an Idempotency-Key;
+- the server refused it with 503 and said when to come again, or that it is about to stop. What is refused has changed
+  nothing. A breaker that is open (`circuit_open`) is no such refusal: whoever waits is told.
 
-All attempts and the waits between them share the call's one deadline.
+All attempts and the waits between them share the call's one deadline, so that a call outlives a restart of the server.
+
+Some requests are refused when they are said again, because they were carried out: a lease that was given back, a parked
+handoff that was redriven. They are sent again all the same, the error says that it is `repeated`, and the call looks at
+what became of it.
 
 WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. The time for its answer counts from
 when it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
@@ -29,6 +35,7 @@ after all. A stream has a connection of its own, which `close` ends.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -44,8 +51,14 @@ from .wire import dump_json, header_value, load_json
 
 T = TypeVar("T")
 
+log = logging.getLogger("memory_spine")
+
+# A server that is started again takes some hundred milliseconds; one that takes long is asked every other second.
 _BACKOFF_S = 0.05
 _BACKOFF_MAX_S = 2.0
+
+# Which attempt says that a call is waiting for the server: by then it has waited for about a second.
+_TELL_AT = 5
 
 # How much later than asked for the answer to a request that waits may come.
 _LATE_S = 5.0
@@ -289,8 +302,9 @@ Effect = Union[Send, Sleep, Read]
 Effects = Generator[Effect, Optional[Response], T]
 
 
-def perform(steps: Steps[T], timeout: float, retries: int) -> Effects[T]:
-    """The effects that carry out a call, within `timeout` seconds in all but for what it waits."""
+def perform(steps: Steps[T], timeout: float, retries: Optional[int]) -> Effects[T]:
+    """The effects that carry out a call, within `timeout` seconds in all but for what it waits. A request is sent again
+    `retries` times at most, or (None) as often as there is time for."""
     deadline = time.monotonic() + timeout
     try:
         step = next(steps)
@@ -323,8 +337,9 @@ def _answered(response: Optional[Response]) -> Response:
     return response
 
 
-def _exchange(request: Request, deadline: float, retries: int) -> Effects[Response]:
+def _exchange(request: Request, deadline: float, retries: Optional[int]) -> Effects[Response]:
     attempt = 0
+    was_lost = False
     while True:
         try:
             response = _answered((yield Send(request, deadline)))
@@ -332,9 +347,13 @@ def _exchange(request: Request, deadline: float, retries: int) -> Effects[Respon
                 return response
             raise response.error()
         except errors.SpineError as error:
+            error.repeated = was_lost
             wait = _wait_before_retry(request, error, attempt)
-            if wait is None or attempt >= retries or time.monotonic() + wait >= deadline:
+            if wait is None or (retries is not None and attempt >= retries) or time.monotonic() + wait >= deadline:
                 raise
+            if attempt == _TELL_AT:
+                log.warning("trying again for up to %.0f s: %s", deadline - time.monotonic(), error)
+            was_lost = was_lost or error.code == "connection_lost"
         attempt += 1
         yield Sleep(wait)
 
@@ -352,6 +371,8 @@ def _wait_before_retry(request: Request, error: errors.SpineError, attempt: int)
         if error.code != "connect_failed" and not request.safe:
             return None
         return backoff_s(attempt)
-    if isinstance(error, errors.Unavailable) and error.retryable and error.retry_after is not None:
+    if not isinstance(error, errors.Unavailable) or not error.retryable:
+        return None
+    if error.retry_after is not None:
         return error.retry_after + random.uniform(0, _BACKOFF_S)
-    return None
+    return backoff_s(attempt) if error.code == "draining" else None

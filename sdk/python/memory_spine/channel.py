@@ -39,6 +39,8 @@ class Channel:
         priority: Optional[int] = None,
         ack_timeout_s: Optional[float] = None,
         max_attempts: Optional[int] = None,
+        not_before: Optional[Time] = None,
+        queue_timeout_s: Optional[float] = None,
         idempotency_key: Optional[str] = None,
     ) -> list[Delivery]:
         """Sends an envelope to each of the receivers, else to each subscriber: to all of them or, on an error, to none.
@@ -47,7 +49,16 @@ class Channel:
         """
         return self._run(
             channels.publish(
-                self.name, envelope, receivers, delivery, priority, ack_timeout_s, max_attempts, idempotency_key
+                self.name,
+                envelope,
+                receivers,
+                delivery,
+                priority,
+                ack_timeout_s,
+                max_attempts,
+                not_before,
+                queue_timeout_s,
+                idempotency_key,
             )
         )
 
@@ -102,6 +113,8 @@ class AsyncChannel:
         priority: Optional[int] = None,
         ack_timeout_s: Optional[float] = None,
         max_attempts: Optional[int] = None,
+        not_before: Optional[Time] = None,
+        queue_timeout_s: Optional[float] = None,
         idempotency_key: Optional[str] = None,
     ) -> list[Delivery]:
         """Sends an envelope to each of the receivers, else to each subscriber: to all of them or, on an error, to none.
@@ -110,7 +123,16 @@ class AsyncChannel:
         """
         return await self._run(
             channels.publish(
-                self.name, envelope, receivers, delivery, priority, ack_timeout_s, max_attempts, idempotency_key
+                self.name,
+                envelope,
+                receivers,
+                delivery,
+                priority,
+                ack_timeout_s,
+                max_attempts,
+                not_before,
+                queue_timeout_s,
+                idempotency_key,
             )
         )
 

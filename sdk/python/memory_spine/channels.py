@@ -63,8 +63,13 @@ def subscribe(channel: str, agent: str) -> Steps[ChannelInfo]:
 
 
 def unsubscribe(channel: str, agent: str) -> Steps[ChannelInfo]:
-    response = yield Request("DELETE", _subscriber(channel, agent))
-    return response.read(ChannelInfo.from_wire)
+    try:
+        response = yield Request("DELETE", _subscriber(channel, agent), safe=True)
+        return response.read(ChannelInfo.from_wire)
+    except errors.NotFound as error:
+        if not error.repeated:
+            raise
+        return (yield from info(channel))
 
 
 def _published(answer: Mapping[str, Any]) -> list[Delivery]:
@@ -79,6 +84,8 @@ def publish(
     priority: Optional[int],
     ack_timeout_s: Optional[float],
     max_attempts: Optional[int],
+    not_before: Optional[Time],
+    queue_timeout_s: Optional[float],
     idempotency_key: Optional[str],
 ) -> Steps[list[Delivery]]:
     body = _given(
@@ -88,6 +95,8 @@ def publish(
         priority=priority,
         ack_timeout_s=ack_timeout_s,
         max_attempts=max_attempts,
+        not_before=None if not_before is None else format_time(not_before),
+        queue_timeout_s=queue_timeout_s,
     )
     response = yield post_once(_path("channels", channel, "/publish"), body, idempotency_key)
     return response.read(_published)
@@ -163,4 +172,8 @@ def put_route(
 
 def delete_route(name: str) -> Steps[None]:
     """Deletes a route."""
-    yield Request("DELETE", _path("routes", name))
+    try:
+        yield Request("DELETE", _path("routes", name), safe=True)
+    except errors.NotFound as error:
+        if not error.repeated:
+            raise

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import weakref
 from types import TracebackType
 from typing import Optional, TypeVar
 
 from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
-from . import deliveries, handoffs, memories, server, watching
+from . import deliveries, handoffs, left, memories, server, watching
 from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
@@ -19,9 +20,10 @@ from .async_transport import AsyncTransport
 from .call import Read, Request, Response, Sleep, Steps, in_task, perform
 from .channel import AsyncChannel, Channel
 from .errors import SpineError
-from .handoff import AsyncHandoff, Handoff, awaiting_handoff, blocking_handoff
+from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handoff, blocking_handoff
 from .events import awaiting_events, blocking_events
 from .http1 import Settings
+from .inbox import AsyncInbox
 from .keeper import Keeper
 from .method import awaiting, awaiting_pages, blocking, blocking_pages
 from .receiver import AsyncReceiver, Receiver
@@ -45,7 +47,7 @@ class _Client:
         agent: Optional[str] = None,
         timeout: float = 30.0,
         *,
-        retries: int = 2,
+        retries: Optional[int] = None,
         max_connections: int = 100,
         max_response_bytes: int = 64 * 1024 * 1024,
     ) -> None:
@@ -56,12 +58,13 @@ class _Client:
         agent               who is calling, the author of what is stored; else SPINE_AGENT, else nobody
                             (what is stored belongs to the task of the handoff in hand, else to SPINE_TASK, which
                             `spine receive --exec` sets)
-        timeout             seconds that one call may take, its retries included
-        retries             how often a request is sent again where that is safe
+        timeout             seconds that one call may take. Within them it is tried again where that is safe, so that
+                            a restart of the server is waited for
+        retries             how often a request is sent again at most; 0: never. None: as often as there is time for
         max_connections     beyond it, calls wait for one another
         max_response_bytes  beyond it, an answer is refused
         """
-        if timeout <= 0 or retries < 0 or max_connections < 1 or max_response_bytes < 1:
+        if timeout <= 0 or (retries or 0) < 0 or max_connections < 1 or max_response_bytes < 1:
             raise ValueError("timeout, max_connections and max_response_bytes must be positive, retries not negative")
         self._endpoint = endpoint or os.environ.get("SPINE_URL") or DEFAULT_ENDPOINT
         self._space = space or os.environ.get("SPINE_SPACE") or None
@@ -124,6 +127,7 @@ class MemorySpine(_Client):
         self._keeper = Keeper(self)
 
     def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
+        left.settle_here()
         effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
         try:
             effect = next(effects)
@@ -146,6 +150,7 @@ class MemorySpine(_Client):
 
     def close(self) -> None:
         """Closes the connections. Calls under way in other threads end as they would have; later ones are refused."""
+        left.settle_of(self, None)
         self._transport.close()
 
     def __enter__(self: Self) -> Self:
@@ -154,6 +159,7 @@ class MemorySpine(_Client):
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        left.settle_of(self, error)
         self.close()
 
     def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> Receiver:
@@ -181,8 +187,9 @@ class MemorySpine(_Client):
     search = blocking(memories.search)
     list = blocking_pages(memories.list_memories)
 
+    pack = blocking_handoff(handoffs.pack)
     agent_handoff = blocking_handoff(handoffs.agent_handoff)
-    envelope = blocking(handoffs.envelope, Handoff.bind)
+    envelope = blocking(handoffs.envelope, SyncEnvelope.bind)
     resolve = blocking(handoffs.resolve)
     receipts = blocking(handoffs.receipts)
     considered = blocking(handoffs.considered)
@@ -193,6 +200,8 @@ class MemorySpine(_Client):
     deliver_handoff = blocking(deliveries.deliver_handoff)
     handoff = blocking(deliveries.handoff)
     handoffs = blocking_pages(deliveries.handoffs)
+    cancel = blocking(deliveries.cancel)
+    move = blocking(deliveries.move)
 
     park_envelope = blocking(deliveries.park_envelope)
     parked = blocking_pages(deliveries.parked)
@@ -246,6 +255,7 @@ class AsyncMemorySpine(_Client):
 
     def _open(self, settings: Settings) -> None:
         self._transport = AsyncTransport(settings)
+        self._inboxes: weakref.WeakSet[AsyncInbox] = weakref.WeakSet()
 
     async def _run(self, steps: Steps[T], timeout: Optional[float] = None) -> T:
         effects = perform(steps, self.timeout if timeout is None else timeout, self.retries)
@@ -270,6 +280,11 @@ class AsyncMemorySpine(_Client):
 
     async def close(self) -> None:
         """Closes the connections. Calls under way in other tasks end as they would have; later ones are refused."""
+        await self._close(None)
+
+    async def _close(self, error: Optional[BaseException]) -> None:
+        for inbox in list(self._inboxes):
+            await inbox._leave(error)
         await self._transport.close()
 
     async def __aenter__(self: Self) -> Self:
@@ -278,7 +293,7 @@ class AsyncMemorySpine(_Client):
     async def __aexit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        await self.close()
+        await self._close(error)
 
     def agent(self, name: Optional[str] = None, *, instance: Optional[str] = None) -> AsyncReceiver:
         """An agent as a receiver of handoffs: `receive`, `inbox`, `run`. Asks the server nothing yet.
@@ -305,8 +320,9 @@ class AsyncMemorySpine(_Client):
     search = awaiting(memories.search)
     list = awaiting_pages(memories.list_memories)
 
+    pack = awaiting_handoff(handoffs.pack)
     agent_handoff = awaiting_handoff(handoffs.agent_handoff)
-    envelope = awaiting(handoffs.envelope, AsyncHandoff.bind)
+    envelope = awaiting(handoffs.envelope, AsyncEnvelope.bind)
     resolve = awaiting(handoffs.resolve)
     receipts = awaiting(handoffs.receipts)
     considered = awaiting(handoffs.considered)
@@ -317,6 +333,8 @@ class AsyncMemorySpine(_Client):
     deliver_handoff = awaiting(deliveries.deliver_handoff)
     handoff = awaiting(deliveries.handoff)
     handoffs = awaiting_pages(deliveries.handoffs)
+    cancel = awaiting(deliveries.cancel)
+    move = awaiting(deliveries.move)
 
     park_envelope = awaiting(deliveries.park_envelope)
     parked = awaiting_pages(deliveries.parked)

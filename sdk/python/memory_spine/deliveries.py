@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 from urllib.parse import quote
 
 from . import errors
@@ -16,7 +16,7 @@ from .delivery import Ack, Delivery, Parked, Taken
 from .envelope import Envelope
 from .handoffs import EnvelopeId, envelope_id, envelope_path
 from .models import FetchResult
-from .wire import Query, string_list
+from .wire import Query, Time, format_time, string_list
 
 Sendable = Union[str, Envelope, Mapping[str, Any]]
 """An envelope, its id, or a mapping: an envelope as the server sent it, or what a new one is to be made of."""
@@ -26,6 +26,9 @@ HandoffId = Union[str, Delivery]
 
 # The shortest wait that is one.
 _WAIT_MIN_S = 0.001
+
+# How many handoffs one call can take.
+LIMIT_MAX = 100
 
 
 def _id(handoff: HandoffId) -> str:
@@ -67,20 +70,32 @@ def _draft(envelope: Sendable, target: Optional[str]) -> dict[str, Any]:
     return draft
 
 
-def _order(
-    target: Optional[str],
+def order(
+    to: Optional[str],
     ack_timeout_s: Optional[float],
     max_attempts: Optional[int],
     fallbacks: Optional[Iterable[str]],
     priority: Optional[int],
+    not_before: Optional[Time] = None,
+    queue_timeout_s: Optional[float] = None,
 ) -> dict[str, Any]:
+    """How an envelope is to be delivered, as it is sent."""
     return _given(
-        to=target,
+        to=to,
         ack_timeout_s=ack_timeout_s,
         max_attempts=max_attempts,
         fallbacks=None if fallbacks is None else string_list("fallbacks", fallbacks),
         priority=priority,
+        not_before=None if not_before is None else format_time(not_before),
+        queue_timeout_s=queue_timeout_s,
     )
+
+
+def _one(to: Optional[str], target: Optional[str]) -> Optional[str]:
+    """`target` is the older name of `to`."""
+    if to is not None and target is not None and to != target:
+        raise TypeError("to and target are the same: give one of them")
+    return target if to is None else to
 
 
 def stored(envelope: Sendable, target: Optional[str]) -> Steps[str]:
@@ -94,33 +109,41 @@ def stored(envelope: Sendable, target: Optional[str]) -> Steps[str]:
 
 def send(
     envelope: Sendable,
-    target: Optional[str] = None,
+    to: Optional[str] = None,
     *,
     ack_timeout_s: Optional[float] = None,
     max_attempts: Optional[int] = None,
     fallbacks: Optional[Iterable[str]] = None,
     priority: Optional[int] = None,
+    not_before: Optional[Time] = None,
+    queue_timeout_s: Optional[float] = None,
     idempotency_key: Optional[str] = None,
+    target: Optional[str] = None,
 ) -> Steps[Delivery]:
     """Hands an envelope to an agent without waiting for it. It is durable when this returns; the server does the rest.
 
-    envelope       what `agent_handoff` returned, or its id; or a mapping of what agent_handoff takes, which is packed
-                   and sent in one step
-    target         who gets it; else whom it is addressed to
-    ack_timeout_s  how long an attempt waits for somebody to take it
-    max_attempts   how often it is tried
-    fallbacks      the agents that get it then, in order; after the last it is parked
-    priority       0 to 9, the higher first; 5 where none is given
+    envelope         what `pack` returned, or its id; or a mapping of what `POST /v1/envelopes` takes, which is packed
+                     and sent in one step
+    to               who gets it; else whom it is addressed to
+    ack_timeout_s    how long a receiver has to ack it
+    max_attempts     how often it is tried
+    fallbacks        the agents that get it then, in order; after the last it is parked
+    priority         0 to 9, the higher first; 5 where none is given
+    not_before       it is given to nobody before that time
+    queue_timeout_s  how long it waits for somebody to take it; then it is parked
+    target           the older name of `to`
 
     Sending the same envelope to the same agent again never makes a second handoff: what is under way goes on as it is;
-    what was withdrawn (after an AckTimeoutError) has its next attempt; what was acked is returned as it is. Raises CircuitOpenError, HandoffParkedError.
+    what was withdrawn (after an AckTimeoutError) has its next attempt; what was acked is returned as it is. Behind an
+    open breaker it is accepted and held (`held_until`), and goes on by itself. Raises HandoffParkedError.
     """
-    body = _order(target, ack_timeout_s, max_attempts, fallbacks, priority)
+    to = _one(to, target)
+    body = order(to, ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s)
     id = _stored_id(envelope)
     if id is not None:
         body["envelope_id"] = id
     else:
-        body["envelope"] = _draft(envelope, target)
+        body["envelope"] = _draft(envelope, to)
     response = yield post_once("/v1/handoffs", body, idempotency_key)
     return response.read(Delivery.from_wire)
 
@@ -147,7 +170,7 @@ def deliver_handoff(
     if not timeout > 0:
         raise ValueError(f"timeout is {timeout!r}; it must be positive (send does not wait)")
     deadline = time.monotonic() + timeout
-    body = _order(target, ack_timeout_s, max_attempts, fallbacks, priority)
+    body = order(target, ack_timeout_s, max_attempts, fallbacks, priority)
     body["envelope_id"] = yield from stored(envelope, target)
     wait_s = timeout
     attempt = 0
@@ -191,6 +214,36 @@ def handoffs(
     return Listing(get("/v1/handoffs", tuple(query.pairs)), "handoffs", Delivery.from_wire)
 
 
+def _of_queued(
+    id: HandoffId, verb: str, body: dict[str, Any], is_done: Callable[[Delivery], bool]
+) -> Steps[Delivery]:
+    """Safe to send again: where it was carried out and its answer lost, it is refused, because the handoff is not there
+    any more. Then it is read."""
+    try:
+        response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=True)
+        return response.read(Delivery.from_wire)
+    except errors.HandoffConflict as error:
+        if not error.repeated:
+            raise
+        present = yield from handoff(id)
+        if not is_done(present):
+            raise
+        return present
+
+
+def cancel(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
+    """Takes a handoff that nobody has taken yet out of its queue, for good; it stays visible, as discarded. Raises
+    HandoffConflict where somebody has it."""
+    body = _given(why=why, by=by)
+    return (yield from _of_queued(handoff, "cancel", body, lambda present: present.state == "discarded"))
+
+
+def move(handoff: HandoffId, to: str, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
+    """Gives a handoff that nobody has taken yet to another agent. Raises HandoffConflict where somebody has it."""
+    body = _given(to=to, why=why, by=by)
+    return (yield from _of_queued(handoff, "move", body, lambda present: present.to_agent == to))
+
+
 # --- Receiving -----------------------------------------------------------------------------------
 
 
@@ -202,60 +255,99 @@ def receive(
     agent: str,
     *,
     wait_s: float = 0,
-    max: int = 1,
+    limit: int = 1,
     lease_s: Optional[float] = None,
     instance: Optional[str] = None,
     cancel: Optional[Cancel] = None,
     retry: bool = True,
 ) -> Steps[list[Taken]]:
-    """Takes up to `max` handoffs of an agent, and waits for the first where there is none."""
-    body = {"wait_s": wait_s, "max": max, **_given(lease_s=lease_s, instance=instance)}
+    """Takes up to `limit` handoffs of an agent, and waits for the first where there is none."""
+    body = {"wait_s": wait_s, "max": limit, **_given(lease_s=lease_s, instance=instance)}
     # Safe, although a reply that is lost takes handoffs with it: their lease runs out, and they come again.
     request = post(agent_path(agent, "/receive"), body, safe=True)
     response = yield replace(request, wait_s=wait_s, cancel=cancel, retry=retry)
     return response.read(_taken)
 
 
+def settle_and_receive(
+    agent: str, settle: Mapping[str, Any], *, lease_s: Optional[float], instance: Optional[str]
+) -> Steps[tuple[Optional[Mapping[str, Any]], list[Taken]]]:
+    """Settles one handoff of an agent and takes the next that is ready, in one call and one commit. Said again it is
+    answered as before, because a settling is known by its lease; what an answer that is lost had taken comes again.
+
+    The first of what is returned is what the server says of the settling; None where it does not know how to.
+    """
+    body = {"wait_s": 0, "max": 1, "settle": [dict(settle)], **_given(lease_s=lease_s, instance=instance)}
+    response = yield post(agent_path(agent, "/receive"), body, safe=True)
+    return response.read(_settled)
+
+
+def _settled(answer: Mapping[str, Any]) -> tuple[Optional[Mapping[str, Any]], list[Taken]]:
+    settled = answer.get("settled")
+    return (settled[0] if settled else None), _taken(answer)
+
+
 # --- Settling ------------------------------------------------------------------------------------
 
 
-def _settle(id: str, verb: str, body: dict[str, Any], safe: bool) -> Steps[Delivery]:
-    response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=safe)
-    return response.read(Delivery.from_wire)
+def _settle(id: str, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+    """Safe to send again: an ack and a completion are answered as before. What gave the handoff back ended its lease,
+    so that saying it again is refused: then what became of the handoff is read."""
+    try:
+        response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=True)
+        return response.read(Delivery.from_wire)
+    except errors.StaleLeaseError as error:
+        if not error.repeated or verb not in ("nack", "reject"):
+            raise
+        return (yield from handoff(id))
 
 
-def ack(
-    id: str, lease: str, work_lease_s: Optional[float], gaps: Iterable[Any], input_tokens: Optional[int]
-) -> Steps[Delivery]:
-    body = _given(lease=lease, work_lease_s=work_lease_s, gaps=list(gaps) or None, input_tokens=input_tokens)
-    return (yield from _settle(id, "ack", body, safe=True))
+def read_settled(answer: Mapping[str, Any]) -> Delivery:
+    """What was said of a settling that went along with `receive`: the handoff, or the problem, which is raised."""
+    problem = answer.get("problem")
+    if isinstance(problem, Mapping):
+        raise errors.from_problem(problem.get("status") or 409, problem, None)
+    try:
+        return Delivery.from_wire(answer["handoff"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise errors.ProtocolError(f"this is no settled handoff: {error!r}", code="invalid_response") from error
 
 
-def nack(id: str, lease: str, reason: Optional[str], delay_s: Optional[float]) -> Steps[Delivery]:
-    # Not safe: said again it is refused, because the lease has ended.
-    return (yield from _settle(id, "nack", _given(lease=lease, reason=reason, delay_s=delay_s), safe=False))
+def settle(id: str, verb: str, body: Mapping[str, Any]) -> Steps[Delivery]:
+    """Settles with a body that one of the next functions made."""
+    return (yield from _settle(id, verb, dict(body)))
 
 
-def reject(id: str, lease: str, reason: str) -> Steps[Delivery]:
-    return (yield from _settle(id, "reject", {"lease": lease, "reason": reason}, safe=False))
+def ack_body(
+    lease: str, work_lease_s: Optional[float], gaps: Iterable[Any], input_tokens: Optional[int]
+) -> dict[str, Any]:
+    return _given(lease=lease, work_lease_s=work_lease_s, gaps=list(gaps) or None, input_tokens=input_tokens)
 
 
-def progress(id: str, lease: str, note: Optional[str], work_lease_s: Optional[float]) -> Steps[Delivery]:
-    body = _given(lease=lease, note=note, work_lease_s=work_lease_s)
-    return (yield from _settle(id, "progress", body, safe=True))
+def nack_body(lease: str, reason: Optional[str], delay_s: Optional[float]) -> dict[str, Any]:
+    return _given(lease=lease, reason=reason, delay_s=delay_s)
 
 
-def complete(
-    id: str, lease: str, result: Any, gaps: Iterable[Any], input_tokens: Optional[int], remember: bool = True
-) -> Steps[Delivery]:
-    body = _given(
+def progress_body(lease: str, note: Optional[str], work_lease_s: Optional[float]) -> dict[str, Any]:
+    return _given(lease=lease, note=note, work_lease_s=work_lease_s)
+
+
+def complete_body(
+    lease: str,
+    result: Any,
+    gaps: Iterable[Any],
+    input_tokens: Optional[int],
+    remember: bool = True,
+    then: Optional[Mapping[str, Any]] = None,
+) -> dict[str, Any]:
+    return _given(
         lease=lease,
         result=result,
         gaps=list(gaps) or None,
         input_tokens=input_tokens,
         remember=None if remember else False,
+        then=then,
     )
-    return (yield from _settle(id, "complete", body, safe=True))
 
 
 def need(id: str, lease: str, refs: Iterable[str]) -> Steps[FetchResult]:
@@ -281,19 +373,32 @@ def parked(
     to: Optional[str] = None,
     from_: Optional[str] = None,
     envelope: Optional[EnvelopeId] = None,
+    task: Optional[str] = None,
+    reason: Optional[str] = None,
+    since: Optional[Time] = None,
+    before: Optional[Time] = None,
+    order: Optional[str] = None,
     page_size: int = 100,
 ) -> Listing[Parked]:
     """What is parked in the space and passes the filters, with its reason and what can be done, read page by page as it
     is used."""
     query = Query().add("to", to).add("from", from_)
     query.add("envelope_id", None if envelope is None else envelope_id("envelope", envelope))
-    query.add("page_size", page_size)
+    query.add("task", task).add("reason", reason).add_time("since", since).add_time("before", before)
+    query.add("order", order).add("page_size", page_size)
     return Listing(get("/v1/parked", tuple(query.pairs)), "parked", Parked.from_parked)
 
 
-def _decide(handoff: HandoffId, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
-    response = yield post(f"/v1/parked/{_id(handoff)}/{verb}", body)
-    return response.read(Delivery.from_wire)
+def _decide(id: HandoffId, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+    """Safe to send again: where it was carried out and its answer lost, it is refused, because nothing is parked any
+    more. Then what became of the handoff is read."""
+    try:
+        response = yield post(f"/v1/parked/{_id(id)}/{verb}", body, safe=True)
+        return response.read(Delivery.from_wire)
+    except errors.HandoffConflict as error:
+        if not error.repeated or error.code != "not_parked":
+            raise
+        return (yield from handoff(id))
 
 
 def redrive(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
@@ -310,7 +415,9 @@ def shrink(
     handoff: HandoffId, max_tokens: int, *, why: Optional[str] = None, by: Optional[str] = None
 ) -> Steps[Delivery]:
     """Packs what is parked anew, within fewer tokens, and sends that. Returns the new delivery."""
-    return (yield from _decide(handoff, "shrink", _given(max_tokens=max_tokens, why=why, by=by)))
+    body = _given(max_tokens=max_tokens, why=why, by=by)
+    response = yield post_once(f"/v1/parked/{_id(handoff)}/shrink", body, None)
+    return response.read(Delivery.from_wire)
 
 
 def discard(handoff: HandoffId, why: str, *, by: Optional[str] = None) -> Steps[Delivery]:

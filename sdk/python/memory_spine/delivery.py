@@ -140,6 +140,10 @@ class Delivery:
     attempt            which attempt this is with that agent, from 1
     receiver           the instance of the agent that holds or held it
     progress, reason   what the receiver said last; why the last attempt failed
+    not_before         nobody gets it before that time
+    held_until         it is held behind the open breaker of its agent, at least until then
+    queue_timeout_s    how long it waits for somebody to take it; it is parked at queue_timeout_at
+    auto_redriven      an outage of its agent parked it, and it came back by itself
     due_at             when something happens by itself: the next attempt, or the end of a lease or a timeout
     work_lease         whether it was acked, and comes back should the receiver not be heard of again
     result, gaps       what the receiver made of it and what was missing; `handoff` and `join` know that
@@ -175,6 +179,11 @@ class Delivery:
     events: list[Event] = field(repr=False, compare=False)
     notices: list[Notice] = field(repr=False, compare=False)
     replaces: Optional[str] = field(repr=False)
+    not_before: Optional[datetime] = field(repr=False)
+    held_until: Optional[datetime] = field(repr=False)
+    queue_timeout_s: Optional[float] = field(repr=False)
+    queue_timeout_at: Optional[datetime] = field(repr=False)
+    auto_redriven: bool = field(repr=False)
     raw: dict[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -216,6 +225,11 @@ class Delivery:
             events=[Event.from_wire(entry) for entry in raw.get("events") or ()],
             notices=[Notice.from_wire(entry) for entry in raw.get("notices") or ()],
             replaces=raw.get("replaces"),
+            not_before=optional_time(raw.get("not_before")),
+            held_until=optional_time(raw.get("held_until")),
+            queue_timeout_s=raw.get("queue_timeout_s"),
+            queue_timeout_at=optional_time(raw.get("queue_timeout_at")),
+            auto_redriven=bool(raw.get("auto_redriven")),
             raw=dict(raw),
             **more,
         )

@@ -48,7 +48,10 @@ class SpineError(Exception):
     retryable    whether the same request may succeed later
     retry_after  seconds after which it is worth trying again, None where unknown
     problem      the whole problem as the server sent it, {} where it sent none
+    repeated     whether the request was sent before, and its answer lost: it may have been carried out then
     """
+
+    repeated = False
 
     def __init__(
         self,
@@ -154,7 +157,8 @@ class AckTimeoutError(HandoffError, TimeoutError):
 
 
 class CircuitOpenError(HandoffError):
-    """Handoffs to this agent failed again and again, so that it gets none until `reset_at`. Nothing was sent."""
+    """Handoffs to this agent failed again and again, so that it gets none until `reset_at`. Only who waits for an ack is
+    told, and nothing was sent; what `send` sends is held, and goes on by itself."""
 
     def __init__(self, detail: str, **more: Any) -> None:
         super().__init__(detail, **more)
@@ -164,7 +168,8 @@ class CircuitOpenError(HandoffError):
 
 
 class HandoffConflict(HandoffError, Conflict):
-    """The handoff is in a state that does not allow this: not parked, settled already, sent to that agent already."""
+    """The handoff is in a state that does not allow this: not parked, not queued, settled already, sent to that agent
+    already."""
 
 
 class HandoffParkedError(HandoffConflict):
@@ -213,6 +218,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "budget_too_small": BudgetTooSmall,
     "circuit_open": CircuitOpenError,
     "constraint_conflict": ConstraintConflict,
+    "constraint_locked": ConstraintConflict,
     "credentials_found": CredentialsFound,
     "handoff_parked": HandoffParkedError,
     "hop_limit": HopLimit,
@@ -220,6 +226,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "loop": RoutingLoop,
     "no_route": NoRoute,
     "not_parked": HandoffConflict,
+    "not_queued": HandoffConflict,
     "stale_lease": StaleLeaseError,
 }
 

@@ -1,10 +1,10 @@
-"""What `agent_handoff` and `envelope` return: an envelope with the way back to the client that it came from.
+"""What `pack` and `envelope` return: an envelope with the way back to the client that it came from.
 
 The calls themselves (handoffs.py) know no client and make plain envelopes. A client's method binds what they return:
 
     class MemorySpine:
-        envelope = blocking(handoffs.envelope, Handoff.bind)                # def envelope(self, id: str) -> Handoff
-        agent_handoff = blocking_handoff(handoffs.agent_handoff)            # the same, or a DryRun with dry_run=True
+        envelope = blocking(handoffs.envelope, SyncEnvelope.bind)   # def envelope(self, id: str) -> SyncEnvelope
+        pack = blocking_handoff(handoffs.pack)                      # the same, or a DryRun with dry_run=True
 
 An envelope that was pickled comes back without its client: all that it says is there, and `verify` works, but what
 would have to be fetched is not.
@@ -97,13 +97,13 @@ class _Bound(Envelope):
 
 
 @dataclass(frozen=True)
-class Handoff(_Bound):
+class SyncEnvelope(_Bound):
     """An envelope of the blocking client. Its attributes are those of `Envelope`."""
 
     _run: Run = field(default=_no_client, repr=False, compare=False)
 
     @classmethod
-    def bind(cls, run: Run, envelope: Envelope, prompt: Optional[str] = None) -> Handoff:
+    def bind(cls, run: Run, envelope: Envelope, prompt: Optional[str] = None) -> SyncEnvelope:
         return cls(**_values(envelope), _run=run)._knowing(prompt)
 
     def prompt(self) -> str:
@@ -116,13 +116,13 @@ class Handoff(_Bound):
 
 
 @dataclass(frozen=True)
-class AsyncHandoff(_Bound):
+class AsyncEnvelope(_Bound):
     """An envelope of the asynchronous client. Its attributes are those of `Envelope`."""
 
     _run: AsyncRun = field(default=_no_client, repr=False, compare=False)
 
     @classmethod
-    def bind(cls, run: AsyncRun, envelope: Envelope, prompt: Optional[str] = None) -> AsyncHandoff:
+    def bind(cls, run: AsyncRun, envelope: Envelope, prompt: Optional[str] = None) -> AsyncEnvelope:
         return cls(**_values(envelope), _run=run)._knowing(prompt)
 
     async def prompt(self) -> str:
@@ -134,43 +134,52 @@ class AsyncHandoff(_Bound):
         return await self._run(self._render(form))
 
 
-# --- agent_handoff as a method -------------------------------------------------------------------
+# The older names.
+Handoff = SyncEnvelope
+AsyncHandoff = AsyncEnvelope
 
 
-def _bind_blocking(run: Run, envelope: Envelope) -> Union[Handoff, DryRun]:
-    return envelope if isinstance(envelope, DryRun) else Handoff.bind(run, envelope)
+# --- pack as a method ----------------------------------------------------------------------------
 
 
-def _bind_awaiting(run: AsyncRun, envelope: Envelope) -> Union[AsyncHandoff, DryRun]:
-    return envelope if isinstance(envelope, DryRun) else AsyncHandoff.bind(run, envelope)
+def _bind_blocking(run: Run, envelope: Envelope) -> Union[SyncEnvelope, DryRun]:
+    return envelope if isinstance(envelope, DryRun) else SyncEnvelope.bind(run, envelope)
 
 
-def blocking_handoff(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, Handoff, DryRun]:
-    return cast("HandoffMethod[P, Handoff, DryRun]", blocking(call, _bind_blocking))
+def _bind_awaiting(run: AsyncRun, envelope: Envelope) -> Union[AsyncEnvelope, DryRun]:
+    return envelope if isinstance(envelope, DryRun) else AsyncEnvelope.bind(run, envelope)
+
+
+def blocking_handoff(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, SyncEnvelope, DryRun]:
+    return cast("HandoffMethod[P, SyncEnvelope, DryRun]", blocking(call, _bind_blocking))
 
 
 def awaiting_handoff(
     call: Callable[P, Steps[Envelope]],
-) -> HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]:
+) -> HandoffMethod[P, Coroutine[Any, Any, AsyncEnvelope], Coroutine[Any, Any, DryRun]]:
     method = awaiting(call, _bind_awaiting)
-    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]", method)
+    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncEnvelope], Coroutine[Any, Any, DryRun]]", method)
 
 
-# --- agent_handoff of a received handoff ---------------------------------------------------------
+# --- pack of a received handoff ------------------------------------------------------------------
 
 
 def _handing_on(call: Callable[..., Any], result: str) -> Any:
-    """The client's agent_handoff with the received handoff as its parent. What it returns, or what awaits that, is what
-    the client's returns: so this is the same for both kinds."""
+    """The client's call with the received handoff as its parent. What it returns, or what awaits that, is what the
+    client's returns: so this is the same for both kinds."""
+    name = call.__name__
 
-    def method(self: Any, target_agent: str, task_summary: str, **more: Any) -> Any:
-        return self._client.agent_handoff(target_agent, task_summary, parent=self, **more)
+    def method(self: Any, *first: Any, **more: Any) -> Any:
+        if len(first) > 2:
+            raise TypeError(f"{name} of a handoff takes two arguments by their place, the others by name")
+        return getattr(self._client, name)(*first, parent=self, **more)
 
     dress(method, call, result)
-    method.__doc__ = """Hands the work on: what `agent_handoff` of the client does, with this handoff as the parent.
+    method.__doc__ = f"""Packs an envelope that continues the work: what `{name}` of the client does, with this handoff
+        as the parent.
 
-        It is from the agent that received this one; intent, constraints, history and memories go on. `more` is any of
-        the other arguments, by name.
+        It is from the agent that received this one; intent, constraints, history and memories go on. To finish this
+        handoff and send the next in one call, use `hand_on`.
         """
     shown = inspect.signature(method).parameters.values()
     by_name = inspect.Parameter.KEYWORD_ONLY
@@ -180,12 +189,12 @@ def _handing_on(call: Callable[..., Any], result: str) -> Any:
     return method
 
 
-def handing_on(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, Handoff, DryRun]:
-    return cast("HandoffMethod[P, Handoff, DryRun]", _handing_on(call, "Union[Handoff, DryRun]"))
+def handing_on(call: Callable[P, Steps[Envelope]]) -> HandoffMethod[P, SyncEnvelope, DryRun]:
+    return cast("HandoffMethod[P, SyncEnvelope, DryRun]", _handing_on(call, "Union[SyncEnvelope, DryRun]"))
 
 
 def awaiting_handing_on(
     call: Callable[P, Steps[Envelope]],
-) -> HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]:
-    method = _handing_on(call, "Coroutine[Any, Any, Union[AsyncHandoff, DryRun]]")
-    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncHandoff], Coroutine[Any, Any, DryRun]]", method)
+) -> HandoffMethod[P, Coroutine[Any, Any, AsyncEnvelope], Coroutine[Any, Any, DryRun]]:
+    method = _handing_on(call, "Coroutine[Any, Any, Union[AsyncEnvelope, DryRun]]")
+    return cast("HandoffMethod[P, Coroutine[Any, Any, AsyncEnvelope], Coroutine[Any, Any, DryRun]]", method)

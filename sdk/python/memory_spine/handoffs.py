@@ -44,6 +44,129 @@ def _objects(what: str, value: Iterable[Mapping[str, Any]], example: str) -> lis
     return [dict(entry) for entry in entries]
 
 
+def packing(to: str, summary: str, **given: Any) -> dict[str, Any]:
+    """What an envelope is packed from, as it is sent: the arguments of `pack` by their names on the wire. What is not
+    given is left to the server."""
+    named = "history" if "history" in given else "execution_history"
+    history = _objects(named, given.pop(named, ()), '{"action": "…"}')
+    parent = given.pop("parent", None)
+    fields = {
+        "target_agent": to,
+        "task_summary": summary,
+        "execution_history": history,
+        "constraints": given.pop("constraints", None) or None,
+        "expected_output": given.pop("expected_output", None) or None,
+        "open_decisions": string_list("open_decisions", given.pop("open_decisions", ())),
+        "resolved_decisions": _objects(
+            "resolved_decisions", given.pop("resolved_decisions", ()), '{"decision": "…", "outcome": "…"}'
+        ),
+        "parent": None if parent is None else envelope_id("parent", parent),
+        "refs": string_list("refs", given.pop("refs", ())),
+        "waive": _objects("waive", given.pop("waive", ()), '{"key": "…", "reason": "…"}'),
+        "from": given.pop("from_", None),
+        **given,
+    }
+    return {name: value for name, value in fields.items() if value is not None and value != []}
+
+
+def _pack(
+    body: dict[str, Any],
+    parent: Optional[EnvelopeId],
+    from_: Optional[str],
+    dry_run: bool,
+    idempotency_key: Optional[str],
+) -> Steps[Envelope]:
+    receiver = parent.to_agent if from_ is None and isinstance(parent, Held) else None
+    if receiver is not None:
+        body["from"] = receiver
+    if dry_run:
+        request = post("/v1/envelopes", {**body, "dry_run": True}, safe=True)
+    else:
+        request = post_once("/v1/envelopes", body, idempotency_key)
+    response = yield request if receiver is None else of_agent(receiver, request)
+    return response.read(DryRun.from_answer) if dry_run else response.read(Envelope.from_wire)
+
+
+def pack(
+    to: str,
+    summary: str,
+    *,
+    intent: Optional[str] = None,
+    constraints: Optional[Mapping[str, Any]] = None,
+    state: Optional[str] = None,
+    history: Iterable[Mapping[str, Any]] = (),
+    refs: Iterable[str] = (),
+    open_decisions: Iterable[str] = (),
+    resolved_decisions: Iterable[Mapping[str, Any]] = (),
+    expected_output: Optional[Mapping[str, Any]] = None,
+    parent: Optional[EnvelopeId] = None,
+    task: Optional[str] = None,
+    waive: Iterable[Mapping[str, Any]] = (),
+    include_recent: int = 20,
+    include_pins: bool = True,
+    scope: Optional[str] = None,
+    strategy: str = "priority",
+    tokenizer: Optional[str] = None,
+    max_hops: Optional[int] = None,
+    from_: Optional[str] = None,
+    dry_run: bool = False,
+    idempotency_key: Optional[str] = None,
+) -> Steps[Envelope]:
+    """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
+
+    to                  who gets the work; "next" asks the routes (`put_route`)
+    summary             what it is to accomplish; memories that the text names (ms-4821 through ms-4825) go with it
+    intent              the user's own words; given once, at the first envelope
+    constraints         what must hold from here on, at every later hop, too; max_tokens is the receiver's budget
+    state               where the work stands
+    history             what was done: {"agent", "action", "decision", "why", "memory_id", "at"}
+    refs                further memories by id, or ranges ("ms-1 through ms-5")
+    open_decisions      what is still to be decided
+    resolved_decisions  what was open and is decided: {"decision", "outcome"}
+    expected_output     what the receiver should produce: {"format", "length", "schema", "criteria", …}
+    parent              the envelope that this one continues, its id, or the received handoff that brought it; its
+                        intent, constraints, memories… go on
+    task                a name for a new task; a later hop has its parent's
+    waive               inherited constraints that no longer hold: {"key", "reason"}
+    include_recent      up to how many memories to add by relevance; what has little to do with the work stays behind
+    include_pins        whether to add what is pinned in the space or the task
+    scope               whose memories may be added by relevance: "task" (the default), those of this task and those
+                        without one; "space", those of other tasks, too
+    strategy            "priority", "full", "summary" or "lazy"
+    tokenizer           what the budget is counted in; else the receiver's
+    max_hops            how many handoffs the chain may have
+    from_               who hands over; else the agent that received the parent, where that is a received handoff; else
+                        the client's agent
+    dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
+
+    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
+    found is no error: see `missing`.
+    """
+    body = packing(
+        to,
+        summary,
+        intent=intent,
+        constraints=constraints,
+        state=state,
+        history=history,
+        refs=refs,
+        open_decisions=open_decisions,
+        resolved_decisions=resolved_decisions,
+        expected_output=expected_output,
+        parent=parent,
+        task=task,
+        waive=waive,
+        include_recent=include_recent,
+        include_pins=include_pins,
+        scope=scope,
+        strategy=strategy,
+        tokenizer=tokenizer,
+        max_hops=max_hops,
+        from_=from_,
+    )
+    return (yield from _pack(body, parent, from_, dry_run, idempotency_key))
+
+
 def agent_handoff(
     target_agent: str,
     task_summary: str,
@@ -69,70 +192,33 @@ def agent_handoff(
     scope: Optional[str] = None,
     idempotency_key: Optional[str] = None,
 ) -> Steps[Envelope]:
-    """Packs what the next agent needs into an envelope that fits its token budget. It is durable when this returns.
+    """Packs what the next agent needs into an envelope: the older name of `pack`, with its arguments in this order.
 
-    target_agent        who gets the work; "next" asks the routes (`put_route`)
-    task_summary        what it is to accomplish; memories that the text names (ms-4821 through ms-4825) go with it
-    include_recent      up to how many memories to add by relevance; what has little to do with the work stays behind
-    include_pins        whether to add what is pinned in the space or the task
-    constraints         what must hold from here on, at every later hop, too; max_tokens is the receiver's budget
-    execution_history   what was done: {"agent", "action", "decision", "why", "memory_id", "at"}
-    expected_output     what the receiver should produce: {"format", "length", "schema", "criteria", …}
-    intent              the user's own words; given once, at the first handoff
-    state               where the work stands
-    open_decisions      what is still to be decided
-    parent              the envelope that this one continues, its id, or the received handoff that brought it; its
-                        intent, constraints, memories… go on
-    task                a name for a new task; a later hop has its parent's
-    strategy            "priority", "full", "summary" or "lazy"
-    refs                further memories by id, or ranges ("ms-1 through ms-5")
-    max_hops            how many handoffs the chain may have
-    waive               inherited constraints that no longer hold: {"key", "reason"}
-    dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
-    resolved_decisions  what was open and is decided: {"decision", "outcome"}
-    from_               who hands over; else the agent that received the parent, where that is a received handoff; else
-                        the client's agent
-    tokenizer           what the budget is counted in; else the receiver's
-    scope               whose memories may be added by relevance: "task" (the default), those of this task and those
-                        without one; "space", those of other tasks, too
-
-    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
-    found is no error: see `missing`.
+    target_agent, task_summary and execution_history are what `pack` calls to, summary and history.
     """
-    fields = {
-        "target_agent": target_agent,
-        "task_summary": task_summary,
-        "include_recent": include_recent,
-        "include_pins": include_pins,
-        "constraints": constraints or None,
-        "execution_history": _objects("execution_history", execution_history, '{"action": "…"}'),
-        "expected_output": expected_output or None,
-        "intent": intent,
-        "state": state,
-        "open_decisions": string_list("open_decisions", open_decisions),
-        "resolved_decisions": _objects(
-            "resolved_decisions", resolved_decisions, '{"decision": "…", "outcome": "…"}'
-        ),
-        "parent": None if parent is None else envelope_id("parent", parent),
-        "task": task,
-        "strategy": strategy,
-        "refs": string_list("refs", refs),
-        "max_hops": max_hops,
-        "waive": _objects("waive", waive, '{"key": "…", "reason": "…"}'),
-        "from": from_,
-        "tokenizer": tokenizer,
-        "scope": scope,
-    }
-    body = {name: value for name, value in fields.items() if value is not None and value != []}
-    receiver = parent.to_agent if from_ is None and isinstance(parent, Held) else None
-    if receiver is not None:
-        body["from"] = receiver
-    if dry_run:
-        request = post("/v1/envelopes", {**body, "dry_run": True}, safe=True)
-    else:
-        request = post_once("/v1/envelopes", body, idempotency_key)
-    response = yield request if receiver is None else of_agent(receiver, request)
-    return response.read(DryRun.from_answer) if dry_run else response.read(Envelope.from_wire)
+    body = packing(
+        target_agent,
+        task_summary,
+        include_recent=include_recent,
+        include_pins=include_pins,
+        constraints=constraints,
+        execution_history=execution_history,
+        expected_output=expected_output,
+        intent=intent,
+        state=state,
+        open_decisions=open_decisions,
+        resolved_decisions=resolved_decisions,
+        parent=parent,
+        task=task,
+        strategy=strategy,
+        refs=refs,
+        max_hops=max_hops,
+        waive=waive,
+        from_=from_,
+        tokenizer=tokenizer,
+        scope=scope,
+    )
+    return (yield from _pack(body, parent, from_, dry_run, idempotency_key))
 
 
 def envelope(id: str) -> Steps[Envelope]:

@@ -48,6 +48,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Callable, Optional, TypeVar, Union, cast, overload
 
+from .delivery import Delivery
 from .received import _Received
 from .wire import dump_json
 
@@ -216,7 +217,8 @@ def _key(name: str, handoff: _Received) -> str:
 
 
 def _dump(result: Any) -> str:
-    return dump_json(result).decode("utf-8")
+    """What is remembered of a result. What a settling returned (`return work.hand_on(…)`) is none."""
+    return dump_json(None if isinstance(result, Delivery) else result).decode("utf-8")
 
 
 # --- The decorator -------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Optional
 
+from .call import log
+
 if TYPE_CHECKING:
     from .client import MemorySpine
     from .received import ReceivedHandoff
@@ -39,8 +41,14 @@ class Keeper:
         with self._changed:
             self._kept[id(handoff)] = weakref.ref(handoff)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="memory-spine-leases", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="memory-spine-leases", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    # Python 3.12 starts none any more when the main thread has ended.
+                    log.warning("the lease of %s is not renewed: %s", handoff.id, error)
+                    return
+                self._thread = thread
             elif handoff._renew_at < self._wakes_at:
                 self._changed.notify()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Optional, Union
 from urllib.parse import quote
 
+from . import errors
 from .call import Listing, Request, Steps, post, post_once
 from .call import get as get_request
 from .models import FetchResult, Memory
@@ -170,31 +171,46 @@ def update(
         "ttl_s": ttl_s,
     }
     changes = _draft({name: value for name, value in fields.items() if not isinstance(value, Unset)})
-    response = yield Request("PATCH", _path(id), body=dump_json(changes), headers=_if_match(id, if_version))
-    return response.read(Memory.from_wire)
+    request = Request("PATCH", _path(id), body=dump_json(changes), headers=_if_match(id, if_version), safe=True)
+    try:
+        response = yield request
+        return response.read(Memory.from_wire)
+    except errors.PreconditionFailed as error:
+        if not error.repeated:
+            raise
+        present = yield from get(id)
+        if present.version != (if_version or 0) + 1 or not _says(present, changes):
+            raise
+        return present
+
+
+def _says(memory: Memory, changes: Mapping[str, Any]) -> bool:
+    """Whether a memory is what a change was to make of it. (What it does not show, ttl_s, cannot tell.)"""
+    return all(memory.raw[name] == value for name, value in changes.items() if name in memory.raw)
 
 
 def revert(id: str, version: int, *, if_version: Optional[int] = None) -> Steps[Memory]:
     """Makes a new version that says what an old one said."""
-    response = yield post(_path(id, "/revert"), {"version": version}, _if_match(id, if_version))
+    condition = _if_match(id, if_version)
+    response = yield post(_path(id, "/revert"), {"version": version}, condition, safe=not condition)
     return response.read(Memory.from_wire)
 
 
 def pin(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
     """Pins a memory: it goes with every handoff and ranks higher. Makes no version."""
-    response = yield post(_path(id, "/pin"), headers=_if_match(id, if_version))
+    response = yield post(_path(id, "/pin"), headers=_if_match(id, if_version), safe=True)
     return response.read(Memory.from_wire)
 
 
 def unpin(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
     """Undoes `pin`."""
-    response = yield post(_path(id, "/unpin"), headers=_if_match(id, if_version))
+    response = yield post(_path(id, "/unpin"), headers=_if_match(id, if_version), safe=True)
     return response.read(Memory.from_wire)
 
 
 def forget(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
     """Removes what every version says, for good, and returns the tombstone. Forgetting again changes nothing."""
-    response = yield Request("DELETE", _path(id), headers=_if_match(id, if_version))
+    response = yield Request("DELETE", _path(id), headers=_if_match(id, if_version), safe=True)
     return response.read(Memory.from_wire)
 
 

@@ -25,7 +25,7 @@ from .call import Listing, Page, Steps
 
 if TYPE_CHECKING:
     # typing has ParamSpec since Python 3.10; type checkers know it from here whatever they check for.
-    from typing_extensions import ParamSpec, Protocol
+    from typing_extensions import Concatenate, ParamSpec, Protocol
 
     P = ParamSpec("P")
     R_co = TypeVar("R_co", covariant=True)
@@ -146,6 +146,30 @@ def awaiting_of(call: Callable[P, Steps[T]]) -> Method[P, Coroutine[Any, Any, T]
         return await self._client._run(self._for_it(call(*args, **kwargs)))
 
     return cast("Method[P, Coroutine[Any, Any, T]]", dress(method, call, "{}"))
+
+
+def _on_it(call: Callable[..., Any], method: Any, result: str) -> Any:
+    """Dresses a method whose call takes the object itself first."""
+    dress(method, call, result)
+    shown = list(method.__signature__.parameters.values())
+    method.__signature__ = method.__signature__.replace(parameters=[shown[0], *shown[2:]])
+    return method
+
+
+def blocking_on(call: Callable[Concatenate[Any, P], Steps[T]]) -> Method[P, T]:
+    """A method of a handoff in hand whose call takes the handoff."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._client._run(call(self, *args, **kwargs))
+
+    return cast("Method[P, T]", _on_it(call, method, "{}"))
+
+
+def awaiting_on(call: Callable[Concatenate[Any, P], Steps[T]]) -> Method[P, Coroutine[Any, Any, T]]:
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._client._run(call(self, *args, **kwargs))
+
+    return cast("Method[P, Coroutine[Any, Any, T]]", _on_it(call, method, "{}"))
 
 
 def blocking_pages(call: Callable[P, Listing[T]]) -> Method[P, Pages[T]]:

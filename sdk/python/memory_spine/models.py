@@ -469,6 +469,7 @@ class Agent:
     max_tokens: Optional[int]
     description: Optional[str]
     ack_timeout_s: Optional[float]
+    queue_timeout_s: Optional[float]
     max_attempts: Optional[int]
     fallbacks: tuple[str, ...]
     webhook: Optional[str]
@@ -491,6 +492,7 @@ class Agent:
             max_tokens=raw.get("max_tokens"),
             description=raw.get("description"),
             ack_timeout_s=raw.get("ack_timeout_s"),
+            queue_timeout_s=raw.get("queue_timeout_s"),
             max_attempts=raw.get("max_attempts"),
             fallbacks=tuple(raw.get("fallbacks") or ()),
             webhook=raw.get("webhook"),

@@ -23,7 +23,7 @@ import asyncio
 import logging
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
@@ -32,8 +32,10 @@ from . import deliveries, errors, handoffs, memories, work
 from .call import Sleep, Steps, acting_as, backoff_s
 from .delivery import Delivery, Taken
 from .envelope import Envelope, Held, News
-from .handoff import AsyncHandoff, Handoff, awaiting_handing_on, handing_on
-from .method import awaiting_of, blocking_of
+from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handing_on, handing_on
+from .loop import Item, Loop
+from .hand_on import hand_on
+from .method import awaiting_of, awaiting_on, blocking_of, blocking_on
 from .models import FetchResult
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ A = TypeVar("A", bound="AsyncReceivedHandoff")
 R = TypeVar("R", bound="ReceivedHandoff")
 T = TypeVar("T")
 
+_NOT_BEGUN = "the receiver left its loop before it had begun this"
+
+# What a nack may say of an exception: enough for a message, too little for a whole prompt or page in it.
 _REASON_MAX = 1000
 _RENEW_MIN_S = 0.05
 _RENEW_TIMEOUT_S = 10.0
@@ -64,6 +69,8 @@ class _Received(Held):
         self._taken = taken
         self._read = envelope
         self._in_hand: Optional[work.Work] = None
+        self._loop: Optional[Loop] = None  # that it is worked on in
+        self._following: Optional[_Received] = None  # what the loop has next, where that was taken already
         self._latest: Delivery = taken
         self._settled: Optional[str] = None
         self._lost = False
@@ -224,22 +231,54 @@ class _Received(Held):
     def release(self) -> None:
         """Renews the lease no more."""
 
+    def _settle(self, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+        return self._did(verb, deliveries.settle(self.id, verb, body))
+
+    def _settle_for_good(self, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+        """Settles, and has the loop's next handoff taken in the same call, where it is in a loop that wants one."""
+        return self._did(verb, self._settle_and_take(verb, body))
+
+    def _settle_and_take(self, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
+        if self._loop is not None and self._following is None:
+            entry = {"id": self.id, "verb": verb, **body}
+            settled, items = yield from self._loop.settle_and_take(entry)
+            for item in items:
+                self._following = self._successor(item)
+            if settled is not None:
+                return deliveries.read_settled(settled)
+        return (yield from deliveries.settle(self.id, verb, body))
+
+    def _successor(self, item: Item) -> _Received:
+        """What comes next in the loop. It is kept from now on: what is in hand may not be over yet."""
+        raise NotImplementedError
+
     def _ack(self, work_lease_s: Optional[float], gaps: Iterable[Any], input_tokens: Optional[int]) -> Steps[Delivery]:
-        return self._did("ack", deliveries.ack(self.id, self.lease, work_lease_s, gaps, input_tokens))
+        return self._settle("ack", deliveries.ack_body(self.lease, work_lease_s, gaps, input_tokens))
 
     def _nack(self, reason: Optional[str], delay_s: Optional[float]) -> Steps[Delivery]:
-        return self._did("nack", deliveries.nack(self.id, self.lease, reason, delay_s))
+        return self._settle("nack", deliveries.nack_body(self.lease, reason, delay_s))
 
     def _reject(self, reason: str) -> Steps[Delivery]:
-        return self._did("reject", deliveries.reject(self.id, self.lease, reason))
+        return self._settle("reject", {"lease": self.lease, "reason": reason})
 
     def _progress(self, note: Optional[str], work_lease_s: Optional[float]) -> Steps[Delivery]:
-        return self._did("progress", deliveries.progress(self.id, self.lease, note, work_lease_s))
+        return self._settle("progress", deliveries.progress_body(self.lease, note, work_lease_s))
 
     def _complete(
         self, result: Any, gaps: Iterable[Any], input_tokens: Optional[int], remember: bool = True
     ) -> Steps[Delivery]:
-        return self._did("complete", deliveries.complete(self.id, self.lease, result, gaps, input_tokens, remember))
+        return self._settle("complete", deliveries.complete_body(self.lease, result, gaps, input_tokens, remember))
+
+    def _hand_on(self, then: Mapping[str, Any], result: Any, gaps: Iterable[Any], more: dict[str, Any]) -> Steps[Delivery]:
+        body = deliveries.complete_body(self.lease, result, gaps, then=then, **more)
+        latest = yield from self._settle_for_good("complete", body)
+        following = latest.raw.get("then")
+        if not isinstance(following, Mapping):
+            raise errors.ProtocolError(
+                f"{self.id} was finished, but this server does not know how to hand on in the same call: it is too old",
+                code="invalid_response",
+            )
+        return Delivery.from_wire(following)
 
     def _need(self, refs: Iterable[str]) -> Steps[FetchResult]:
         try:
@@ -263,9 +302,11 @@ class _Received(Held):
         """Settles what went well and is not settled: completes what has a result or a work lease, acks the rest."""
         completes = result is not None or (self._settled == "ack" and self._latest.work_lease)
         if completes and self._settled in (None, "ack"):
-            yield from self._patiently(lambda: self._complete(result, (), None))
+            body = deliveries.complete_body(self.lease, result, (), None)
+            yield from self._patiently(lambda: self._settle_for_good("complete", body))
         elif self._settled is None:
-            yield from self._patiently(lambda: self._ack(None, (), None))
+            body = deliveries.ack_body(self.lease, None, (), None)
+            yield from self._patiently(lambda: self._settle_for_good("ack", body))
 
     def _patiently(self, settle: Callable[[], Steps[Delivery]]) -> Steps[Delivery]:
         """Settles, and tries again until the lease has ended while the server cannot be reached."""
@@ -294,6 +335,10 @@ class _Received(Held):
         """What was interrupted, by Ctrl-C, say, is no failure of the work: it may start anew at once."""
         return self._fail(reason_of(error), None if isinstance(error, Exception) else 0)
 
+    def _give_back(self) -> Steps[None]:
+        """Gives back what was taken and not begun: the loop was left."""
+        return self._fail(_NOT_BEGUN, 0)
+
 
 class ReceivedHandoff(_Received):
     """A handoff of the blocking client, in the hands of its receiver. `receive` and `inbox` give it."""
@@ -301,10 +346,10 @@ class ReceivedHandoff(_Received):
     def __init__(self, client: MemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
         super().__init__(taken, envelope, sent_at)
         self._client = client
-        self._envelope = None if envelope is None else Handoff.bind(client._run, envelope, taken.prompt)
+        self._envelope = None if envelope is None else SyncEnvelope.bind(client._run, envelope, taken.prompt)
 
     @property
-    def envelope(self) -> Handoff:
+    def envelope(self) -> SyncEnvelope:
         """What was handed over."""
         if self._envelope is None:
             raise self._unreadable()
@@ -346,9 +391,16 @@ class ReceivedHandoff(_Received):
         """Fetches memories that the work needs. Renews the lease, too."""
         return self._client._run(self._need(refs))
 
+    pack = handing_on(handoffs.pack)
     agent_handoff = handing_on(handoffs.agent_handoff)
+    hand_on = blocking_on(hand_on)
     store = blocking_of(memories.store)
     store_many = blocking_of(memories.store_many)
+
+    def _successor(self, item: Item) -> ReceivedHandoff:
+        successor = ReceivedHandoff(self._client, *item)
+        successor.keep()
+        return successor
 
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""
@@ -379,11 +431,11 @@ class AsyncReceivedHandoff(_Received):
     def __init__(self, client: AsyncMemorySpine, taken: Taken, envelope: Optional[Envelope], sent_at: float) -> None:
         super().__init__(taken, envelope, sent_at)
         self._client = client
-        self._envelope = None if envelope is None else AsyncHandoff.bind(client._run, envelope, taken.prompt)
+        self._envelope = None if envelope is None else AsyncEnvelope.bind(client._run, envelope, taken.prompt)
         self._task: Optional[asyncio.Task[None]] = None
 
     @property
-    def envelope(self) -> AsyncHandoff:
+    def envelope(self) -> AsyncEnvelope:
         """What was handed over."""
         if self._envelope is None:
             raise self._unreadable()
@@ -425,9 +477,16 @@ class AsyncReceivedHandoff(_Received):
         """Fetches memories that the work needs. Renews the lease, too."""
         return await self._client._run(self._need(refs))
 
+    pack = awaiting_handing_on(handoffs.pack)
     agent_handoff = awaiting_handing_on(handoffs.agent_handoff)
+    hand_on = awaiting_on(hand_on)
     store = awaiting_of(memories.store)
     store_many = awaiting_of(memories.store_many)
+
+    def _successor(self, item: Item) -> AsyncReceivedHandoff:
+        successor = AsyncReceivedHandoff(self._client, *item)
+        successor.keep()
+        return successor
 
     def keep(self) -> None:
         """Renews the lease in the background from now on, until it is settled."""

@@ -3,6 +3,7 @@
 import builtins
 import pickle
 import time
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from peer import Peer
@@ -179,6 +180,7 @@ def test_send_does_not_wait(connect, server, space):
     sent = spine.send(handoff, ack_timeout_s=33, max_attempts=5, fallbacks=["tester", "doc"], priority=9)
     assert (sent.state, sent.attempt, sent.max_attempts, sent.priority) == ("queued", 1, 5, 9)
     assert (sent.fallbacks, sent.target, sent.acked_at) == (["tester", "doc"], "coder", None)
+    assert (sent.held_until, sent.not_before, sent.auto_redriven) == (None, None, False)
     assert abs(sent.lease_s - 5 * 33) < 0.01, "then a fallback gets it, where nobody is there"
     assert spine.send(handoff).id == sent.id
     assert spine.handoff(sent).events[0].event == "handoff.queued"
@@ -236,9 +238,69 @@ def test_the_breaker_opens_with_its_reset_time_and_can_be_reset(spine):
     assert 0 < error.retry_after <= 60
     assert 50 < error.reset_at.timestamp() - before <= 70
     assert pickle.loads(pickle.dumps(error)).reset_at == error.reset_at
-    assert spine.send(handoff).state == "queued", "who does not wait is not refused"
+    held = spine.send(handoff)
+    assert held.state == "queued" and held.held_until == spine.agent_info("dead").breaker.reset_at
+    assert spine.agent("dead").receive() == []
     spine.reset_breaker("dead")
-    assert spine.send(handoff).state == "queued"
+    (taken,) = spine.agent("dead").receive(wait_s=20)
+    assert taken.id == held.id
+
+
+# --- What is queued ------------------------------------------------------------------------------
+
+
+def test_a_deferred_handoff_is_given_to_nobody_before_its_time(spine):
+    later = datetime.now(timezone.utc) + timedelta(hours=1)
+    sent = spine.send(spine.pack("coder", "go"), not_before=later, queue_timeout_s=7200)
+    assert abs(sent.not_before - later) < timedelta(milliseconds=2)
+    assert sent.queue_timeout_s == 7200 and sent.queue_timeout_at - sent.not_before == timedelta(hours=2)
+    assert spine.agent("coder").receive() == []
+    soon = datetime.now(timezone.utc) + timedelta(milliseconds=200)
+    due = spine.send(spine.pack("coder", "soon"), not_before=soon)
+    (taken,) = spine.agent("coder").receive(wait_s=20)
+    assert taken.id == due.id and datetime.now(timezone.utc) >= soon
+
+
+def test_handing_on_can_be_deferred(spine):
+    spine.send(spine.pack("coder", "go"))
+    (work,) = spine.agent("coder").receive(lease_s=60)
+    later = datetime.now(timezone.utc) + timedelta(hours=1)
+    sent = work.hand_on("tester", "Test it.", not_before=later, queue_timeout_s=60)
+    assert abs(sent.not_before - later) < timedelta(milliseconds=2) and sent.queue_timeout_s == 60
+
+
+def test_publishing_can_be_deferred(spine):
+    packed = spine.pack("broadcast", "go")
+    later = datetime.now(timezone.utc) + timedelta(hours=1)
+    (sent,) = spine.get_channel("later").publish(packed, ["coder"], not_before=later, queue_timeout_s=60)
+    told = spine.handoff(sent)
+    assert abs(told.not_before - later) < timedelta(milliseconds=2) and told.queue_timeout_s == 60
+
+
+def test_what_is_queued_can_be_cancelled_and_what_somebody_has_cannot(spine):
+    sent = spine.send(spine.pack("coder", "go"))
+    gone = spine.cancel(sent, why="by mistake", by="eve")
+    assert (gone.state, gone.reason) == ("discarded", "by mistake")
+    taken = spine.send(spine.pack("coder", "go"))
+    spine.agent("coder").receive(lease_s=60)
+    with pytest.raises(HandoffConflict) as caught:
+        spine.cancel(taken.id)
+    assert caught.value.code == "not_queued"
+
+
+def test_what_is_queued_can_be_moved(spine):
+    sent = spine.send(spine.pack("ill", "go"))
+    moved = spine.move(sent, to="well", why="ill is ill")
+    assert (moved.id, moved.state, moved.to, moved.attempt) == (sent.id, "queued", "well", 1)
+    (taken,) = spine.agent("well").receive(lease_s=60)
+    with pytest.raises(HandoffConflict):
+        spine.move(taken.id, "other")
+
+
+def test_an_agent_says_how_long_work_may_wait_for_it(spine):
+    assert spine.register_agent("slow", queue_timeout_s=3600).queue_timeout_s == 3600
+    assert spine.register_agent("slow", max_attempts=2).queue_timeout_s == 3600, "what is not named stays"
+    assert spine.send(spine.pack("slow", "go")).queue_timeout_s == 3600
 
 
 def test_an_agent_shows_its_breaker_and_its_queue(spine):
@@ -346,22 +408,21 @@ def test_routes_lead_on(spine):
         spine.route("else")
 
 
-def test_the_end_of_a_chain_parks_its_last_envelope(spine):
+def test_the_end_of_a_chain_is_refused_and_parks_nothing(spine):
     one = spine.agent_handoff("b", "go", from_="a", max_hops=1)
     with pytest.raises(HopLimit) as caught:
         spine.agent_handoff("c", "go on", parent=one, from_="b")
     assert isinstance(caught.value, (HandoffError, Conflict))
-    (parked,) = spine.parked()
-    assert (parked.id, parked.envelope_id) == (caught.value.handoff, one.id)
+    assert list(spine.parked()) == []
 
 
 def test_work_that_goes_back_with_nothing_new_is_a_loop(spine):
     one = spine.agent_handoff("b", "go", from_="a")
     with pytest.raises(RoutingLoop) as caught:
-        spine.agent_handoff("a", "back", parent=one, from_="b")
+        spine.agent_handoff("a", "go", parent=one, from_="b")
     assert "a -> b -> a" in str(caught.value)
-    (parked,) = spine.parked()
-    assert (parked.id, parked.envelope_id) == (caught.value.handoff, one.id)
+    assert list(spine.parked()) == []
+    spine.agent_handoff("a", "back, with tests", parent=one, from_="b")
 
 
 def test_a_trace_tells_all_that_happened_to_a_task(spine):

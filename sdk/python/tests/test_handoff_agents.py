@@ -192,8 +192,9 @@ def test_the_names_of_handoffs_are_exported():
 
 def test_a_long_task_is_read_whole(spine):
     """Traces come in pages of 200 envelopes; whoever asks gets all of them, in order."""
-    for number in range(201):
-        spine.agent_handoff(f"agent-{number}", "do it", task="wide", include_recent=0)
+    first = spine.agent_handoff("agent-0", "do it", task="wide", include_recent=0)
+    for number in range(1, 201):
+        spine.agent_handoff(f"agent-{number}", "do it", parent=first, include_recent=0)
     names = [f"agent-{number}" for number in range(201)]
     assert [envelope.to_agent for envelope in spine.trace("wide").envelopes] == names
     assert len(spine.task("wide").hops) == len(spine.fidelity("wide").hops) == 201

@@ -110,12 +110,18 @@ def test_the_listing_runs_on_a_server_that_knows_nothing(start_server, run_as_it
 
 def test_the_first_handoff_of_the_readme_runs_as_it_stands(start_server, run_as_it_stands):
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A first handoff in ten lines")[2]
-    program = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
-    names, out = run_as_it_stands(program, start_server())
-    assert names["handoff"].memory_refs == [names["fact"].id]
-    assert names["handoff"].from_agent == "analyst"
+    program = "".join(re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL))
+    server = start_server()
+    names, out = run_as_it_stands(program, server)
+    envelope = names["envelope"]
+    assert envelope.memory_refs == [names["fact"].id]
+    assert envelope.from_agent == "analyst"
     assert names["fact"].content in out
-    assert out.startswith(f"{names['handoff'].token_count} ['{names['fact'].id}']\n# Handoff to code-generator")
+    assert out.startswith(f"{envelope.token_count} ['{names['fact'].id}']\n# Handoff to coder")
+    with MemorySpine(server.url) as spine:
+        coded, reviewed = spine.handoffs()
+        assert (coded.state, reviewed.state, reviewed.from_agent) == ("completed", "completed", "coder")
+        assert spine.handoff(reviewed).result == "approved: Payments must survive a flaky gateway."
 
 
 # --- One handoff ---------------------------------------------------------------------------------
@@ -498,8 +504,8 @@ def test_diff_says_what_became_of_things(spine):
         waive=[{"key": "language", "reason": "why not"}],
     )
     for difference in (spine.diff(one, other), spine.diff(one.id, other.id)):
-        assert (difference.from_id, difference.to_id, difference.score) == (one.id, other.id, 1)
-        assert difference.kept == difference.total
+        assert (difference.from_id, difference.to_id, difference.score) == (one.id, other.id, 0.6666)
+        assert (difference.kept, difference.total) == (2, 3), "what is waived is not kept"
         fates = {change.key: change for change in difference.changes}
         assert {key: change.fate for key, change in fates.items()} == {
             "max_retries": "narrowed",
@@ -515,7 +521,7 @@ def test_blame_finds_where_something_came_in_and_went(spine):
     two = spine.agent_handoff("c", "go", parent=one, constraints={"late": 1}, from_="b")
     three = spine.agent_handoff("d", "go", parent=two, waive=[{"key": "language", "reason": "r"}], from_="c")
     lost = spine.blame("t", "language")
-    assert (lost.verdict, lost.introduced.envelope, lost.lost.envelope) == ("lost", one.id, three.id)
+    assert (lost.verdict, lost.introduced.envelope, lost.lost.envelope) == ("waived", one.id, three.id)
     assert (lost.fate, lost.reason, lost.by) == ("waived", "r", "c")
     late = spine.blame("t", "late")
     assert (late.verdict, late.introduced.envelope, late.lost) == ("still there", two.id, None)

@@ -295,7 +295,7 @@ def test_a_crash_in_the_middle_parks_where_twice_is_worse_than_never(other, db, 
     assert program.run(MID) == -signal.SIGKILL
     bring_back(other, sent)
     handle = idempotent(path=db, name="h", in_doubt="reject")(lambda handoff: pytest.fail("not again"))
-    assert other.agent("coder").run(handle, max=1) == 1
+    assert other.agent("coder").run(handle, max=1) == 0
     told = other.handoff(sent)
     assert told.state == "parked" and "a process died" in told.reason
     assert program.effects == [sent.id]

@@ -49,8 +49,8 @@ def test_both_clients_have_the_same_calls():
             "search",
             "list",
         ),
-        *("agent_handoff", "envelope", "resolve", "receipts", "considered", "verify", "diff", "task", "tasks", "fidelity", "blame"),
-        *("send", "deliver_handoff", "handoff", "handoffs", "agent", "get_channel", "channels", "trace"),
+        *("pack", "agent_handoff", "envelope", "resolve", "receipts", "considered", "verify", "diff", "task", "tasks", "fidelity", "blame"),
+        *("send", "deliver_handoff", "handoff", "handoffs", "cancel", "move", "agent", "get_channel", "channels", "trace"),
         *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
         *("routes", "route", "put_route", "delete_route"),
         *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "spaces"),
@@ -96,7 +96,7 @@ SURFACE = {
         *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
         *("from_agent", "to_agent", "channel", "priority", "delivery"),
         *("ack", "complete", "nack", "reject", "need", "progress", "agent_handoff", "task", "store", "store_many"),
-        "since",
+        *("pack", "hand_on", "since"),
         *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
     },
     memory_spine.Receiver: {"name", "instance", "receive", "inbox", "run", "stop"},
@@ -136,7 +136,7 @@ ROUTES = {
     "pinMemory": [MemorySpine.pin],
     "unpinMemory": [MemorySpine.unpin],
     "revertMemory": [MemorySpine.revert],
-    "handOff": [MemorySpine.agent_handoff],
+    "handOff": [MemorySpine.pack, MemorySpine.agent_handoff],
     "readEnvelope": [MemorySpine.envelope, memory_spine.Handoff.prompt, memory_spine.Handoff.render],
     "verifyEnvelope": [MemorySpine.verify],
     "resolveEnvelope": [MemorySpine.resolve],
@@ -160,8 +160,10 @@ ROUTES = {
     "nack": [memory_spine.ReceivedHandoff.nack],
     "reject": [memory_spine.ReceivedHandoff.reject],
     "progress": [memory_spine.ReceivedHandoff.progress],
-    "complete": [memory_spine.ReceivedHandoff.complete],
+    "complete": [memory_spine.ReceivedHandoff.complete, memory_spine.ReceivedHandoff.hand_on],
     "need": [memory_spine.ReceivedHandoff.need],
+    "cancel": [MemorySpine.cancel],
+    "move": [MemorySpine.move],
     "park": [MemorySpine.park_envelope],
     "listParked": [MemorySpine.parked],
     "redrive": [MemorySpine.redrive],
@@ -194,7 +196,11 @@ ROUTES = {
     "readiness": [MemorySpine.ready],
 }
 # What is not for a program of an agent. The stream of handoffs is what `inbox` does, with receive.
-NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
+# Waiving for a whole task is for persons.
+NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi", "waive"}
+# What people do on the dashboard and with the command.
+NO_METHOD |= {"listQueues", "readQueue", "redriveMany", "rerouteMany", "discardMany", "restoreMany", "cancelMany", "moveMany"}
+NO_METHOD |= {"restore", "deleteAgent"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}
@@ -238,8 +244,8 @@ def test_parameters_are_seen_through_an_object():
         assert list(inspect.signature(spine.get).parameters) == ["id", "version"]
         assert inspect.signature(spine.get).return_annotation == "Memory"
         assert inspect.signature(spine.list).return_annotation == "Pages[Memory]"
-        assert inspect.signature(spine.envelope).return_annotation == "Handoff"
-        assert inspect.signature(spine.agent_handoff).return_annotation == "Union[Handoff, DryRun]"
+        assert inspect.signature(spine.envelope).return_annotation == "SyncEnvelope"
+        assert inspect.signature(spine.agent_handoff).return_annotation == "Union[SyncEnvelope, DryRun]"
 
 
 @pytest.mark.parametrize("client", [MemorySpine, AsyncMemorySpine])
@@ -312,11 +318,11 @@ spine.agent_handoff("a")
     lines = run.stdout.splitlines()
     revealed = [line.partition('"')[2].rstrip('"') for line in lines if "Revealed type" in line]
     assert [name.replace("builtins.", "") for name in revealed] == [
-        "memory_spine.handoff.Handoff",
+        "memory_spine.handoff.SyncEnvelope",
         "str",
         "list[memory_spine.envelope.Budget]",
         "memory_spine.method.Pages[memory_spine.models.TaskEntry]",
-        "memory_spine.handoff.AsyncHandoff",
+        "memory_spine.handoff.AsyncEnvelope",
         "str",
         "memory_spine.envelope.DryRun",
     ], run.stdout
@@ -331,6 +337,8 @@ from memory_spine import AsyncMemorySpine, HandoffClient, MemorySpine, ReceivedH
 spine = MemorySpine()
 reveal_type(spine.deliver_handoff("env-1", timeout=3))
 reveal_type(spine.send({"task_summary": "x"}, "a", priority=3))
+reveal_type(spine.agent("a").receive()[0].hand_on("b", "c", result=1))
+reveal_type(spine.agent("a").run(lambda work: None, limit=1, concurrency=2))
 reveal_type(spine.parked())
 for handoff in spine.agent("a").inbox():
     reveal_type(handoff.envelope)
@@ -363,8 +371,10 @@ spine.send()
     assert [line.partition('"')[2].rstrip('"') for line in lines if "Revealed type" in line] == [
         "memory_spine.delivery.Ack",
         "memory_spine.delivery.Delivery",
+        "memory_spine.delivery.Delivery",
+        "builtins.int",
         "memory_spine.method.Pages[memory_spine.delivery.Parked]",
-        "memory_spine.handoff.Handoff",
+        "memory_spine.handoff.SyncEnvelope",
         "memory_spine.delivery.Join",
         "memory_spine.delivery.Ack",
         "memory_spine.delivery.Ack",

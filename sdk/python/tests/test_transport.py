@@ -7,9 +7,11 @@ import pytest
 from peer import MEMORY, Peer, answering
 
 from memory_spine import (
+    CircuitOpenError,
     ConnectionError,
     MemorySpine,
     NotFound,
+    PreconditionFailed,
     ProtocolError,
     TimeoutError,
     Unavailable,
@@ -218,12 +220,52 @@ def test_each_store_has_its_own_key(connect):
         lambda spine: spine.forget("ms-1"),
     ],
 )
-def test_a_change_without_a_key_is_not_repeated_after_it_was_sent(connect, change):
+def test_a_change_that_says_what_is_to_be_is_repeated_after_a_lost_connection(connect, change):
+    with Peer(hang_up, answering) as peer:
+        assert change(connect(peer.url)).id == "ms-1"
+    first, second = peer.requests
+    assert first == second
+
+
+def test_a_change_that_must_not_be_done_twice_is_not_repeated(connect):
     with Peer(hang_up, answering) as peer:
         with pytest.raises(ConnectionError) as caught:
-            change(connect(peer.url))
+            connect(peer.url).revert("ms-1", 1, if_version=2)
     assert caught.value.code == "connection_lost"
     assert caught.value.retryable is False
+    assert len(peer.requests) == 1
+
+
+STALE = {"status": 412, "code": "precondition_failed", "detail": "it has moved on", "current_version": 2}
+
+
+@pytest.mark.parametrize("content, is_ours", [("new", True), ("somebody else's", False)])
+def test_a_repeated_change_with_a_condition_that_was_carried_out_is_known_by_what_the_memory_says(
+    connect, content, is_ours
+):
+    def moved_on(channel):
+        channel.read()
+        channel.reply(412, STALE)
+        channel.read()
+        channel.reply(200, {**MEMORY, "version": 2, "content": content})
+
+    with Peer(hang_up, moved_on) as peer:
+        spine = connect(peer.url)
+        if is_ours:
+            assert spine.update("ms-1", content="new", if_version=1).version == 2
+        else:
+            with pytest.raises(PreconditionFailed):
+                spine.update("ms-1", content="new", if_version=1)
+
+
+def test_a_condition_that_fails_the_first_time_is_told(connect):
+    def moved_on(channel):
+        channel.read()
+        channel.reply(412, STALE)
+
+    with Peer(moved_on) as peer:
+        with pytest.raises(PreconditionFailed):
+            connect(peer.url).update("ms-1", content="new", if_version=1)
     assert len(peer.requests) == 1
 
 
@@ -232,6 +274,40 @@ def test_attempts_are_bounded(connect):
         with pytest.raises(ConnectionError):
             connect(peer.url, retries=2).get("ms-1")
     assert len(peer.requests) == 3
+
+
+def test_without_a_bound_a_call_is_tried_until_its_time_is_over(connect):
+    start = time.monotonic()
+    with Peer(hang_up) as peer:
+        with pytest.raises(ConnectionError):
+            connect(peer.url, timeout=1).get("ms-1")
+    assert len(peer.requests) > 3
+    assert time.monotonic() - start < 5
+
+
+def test_an_open_breaker_is_told_and_never_tried_again(connect):
+    def open_(channel):
+        while channel.read():
+            problem = {"code": "circuit_open", "detail": "open", "retryable": True, "retry_after_ms": 1}
+            channel.reply(503, problem, "Retry-After: 1")
+
+    with Peer(open_) as peer:
+        spine = connect(peer.url)
+        for call in (lambda: spine.send("env-1"), lambda: spine.deliver_handoff("env-1", timeout=5)):
+            with pytest.raises(CircuitOpenError):
+                call()
+    assert len(peer.requests) == 2
+
+
+def test_a_server_that_is_about_to_stop_is_asked_again(connect):
+    def draining(channel):
+        channel.read()
+        channel.reply(503, {"code": "draining", "detail": "shutting down", "retryable": True})
+
+    with Peer(draining, answering) as peer:
+        assert connect(peer.url).store("text").id == "ms-1"
+    first, second = peer.requests
+    assert first == second
 
 
 def test_no_retries_means_one_attempt(connect):
@@ -299,7 +375,7 @@ def test_retry_after_is_read_from_the_header_where_the_problem_does_not_say(conn
 def test_nobody_there_is_a_connection_error(connect):
     with Peer(answering) as peer:
         pass
-    spine = connect(peer.url)
+    spine = connect(peer.url, timeout=0.3)
     with pytest.raises(ConnectionError) as caught:
         spine.update("ms-1", content="x")
     assert caught.value.code == "connect_failed"

@@ -3,6 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
 #include "core/envelope/assemble.h"
+#include "engine/delivery/agent_delete.h"
 #include "engine/delivery/agent_set.h"
 
 enum { WEBHOOK_MAX = 2048, LISTED_MAX = 1000000 };
@@ -63,7 +64,27 @@ static const struct field breaker_fields[] = {
 	FIELD_TIME("reset_at", struct agent_view, reset_at_ms, "When the next one is let through.", NULLABLE),
 	FIELDS_END,
 };
-static const struct shape breaker = {.fields = breaker_fields, .size = sizeof(struct agent_view)};
+const struct shape shape_breaker = {.fields = breaker_fields, .size = sizeof(struct agent_view)};
+
+static const struct field working_on_fields[] = {
+	FIELD_HANDOFF_ID("id", struct about_handoff, row.num, "The handoff."),
+	FIELD_INCLUDE(struct about_handoff, about, &shape_about),
+	FIELD_TIME("since", struct about_handoff, row.changed_at_ms, "Since when it has it."),
+	FIELD_TEXT("receiver", struct about_handoff, row.receiver, 0, 0, "The instance that has taken it.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape working_on = {.fields = working_on_fields, .size = sizeof(struct about_handoff)};
+
+static const struct field presence_fields[] = {
+	FIELD_ENUM("presence", struct agent_view, presence, &words_presence, 0,
+		   "Told by what it does: it has work, a call of it waits for work, it was seen before, or never."),
+	FIELD_INT("receivers_waiting", struct agent_view, receivers, 0, NO_MAX,
+		  "How many calls of it wait for work now."),
+	FIELD_TIME("last_seen_at", struct agent_view, target.seen_at_ms,
+		   "When it last asked for, took or settled something.", NULLABLE),
+	FIELDS_END,
+};
+const struct shape shape_presence = {.fields = presence_fields, .size = sizeof(struct agent_view)};
 
 static void put_accepts(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
@@ -101,9 +122,12 @@ static const struct field agent_fields[] = {
 		   "What signs the posts to the webhook; told where the agent is registered, null elsewhere.",
 		   NULLABLE),
 	FIELD_SHAPE("queue", struct agent_view, counts, &shape_queue, "How many handoffs it has."),
-	FIELD_SHAPE_SAME("breaker", struct agent_view, &breaker, "Its circuit breaker."),
-	FIELD_TIME("last_seen_at", struct agent_view, target.seen_at_ms, "When it last took or settled something.",
-		   NULLABLE),
+	FIELD_SHAPE_SAME("breaker", struct agent_view, &shape_breaker, "Its circuit breaker."),
+	FIELD_INCLUDE_SAME(struct agent_view, &shape_presence),
+	FIELD_SHAPES("working_on", struct agent_view, work, work_count, AGENT_WORK_MAX, &working_on,
+		     "What it has now; of more than ten the first."),
+	FIELD_BOOL("registered", struct agent_view, agent.is_registered,
+		   "Somebody has registered it; otherwise its name was only used."),
 	FIELD_TIME("created_at", struct agent_view, agent.created_at_ms, "When it was first registered."),
 	FIELD_TIME("updated_at", struct agent_view, agent.updated_at_ms, "When its settings last changed."),
 	FIELDS_END,
@@ -136,6 +160,16 @@ const struct description describe_read_agent = {
 	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent")),
 	.gives = give_tag,
 	REFUSES(P_AGENT_NOT_FOUND),
+};
+
+const struct description describe_delete_agent = {
+	.id = "deleteAgent", .tag = "agents", .scope = SCOPE_ADMIN,
+	.summary = "Forget an agent that has no open work",
+	.says = "Its settings, breaker and subscriptions go. What it had stays in the history. Whoever uses the name "
+		"again begins anew.",
+	.path = {&path_agent}, .path_into = {INTO(struct agent_delete, name)}, .takes = TAKES_AGENT,
+	ANSWERS(OTHER(204, "It is gone.")),
+	REFUSES(P_AGENT_NOT_FOUND, P_AGENT_BUSY),
 };
 
 const struct description describe_register_agent = {

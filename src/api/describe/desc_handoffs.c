@@ -147,8 +147,46 @@ static const struct field result_fields[] = {
 };
 const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
 
+static const struct field about_fields[] = {
+	FIELD_TEXT("task", struct about, task, 0, 0, "The task that it is part of.", NULLABLE),
+	FIELD_TEXT("summary", struct about, summary, 0, 0, "What is to be done: the first 200 characters.", NULLABLE),
+	FIELDS_END,
+};
+const struct shape shape_about = {.fields = about_fields, .size = sizeof(struct about)};
+
+static const struct field lease_fields[] = {
+	FIELD_INT("number", struct handoff_row, leases, 1, NO_MAX, "Which one of this handoff it is: the lease."),
+	FIELD_TEXT("receiver", struct handoff_row, receiver, 0, 0, "The instance that has it.", NULLABLE),
+	FIELD_TIME("since", struct handoff_row, changed_at_ms, "Taken, or acked, when."),
+	FIELD_TIME("expires_at", struct handoff_row, due_ms, "When it ends, unless it is renewed.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape lease = {.fields = lease_fields, .size = sizeof(struct handoff_row)};
+
+static const struct field attempt_fields[] = {
+	FIELD_INT("attempt", struct attempt, number, 0, NO_MAX, "Which one with this agent."),
+	FIELD_TEXT("agent", struct attempt, agent, 0, 0, "The agent.", NULLABLE),
+	FIELD_TEXT("receiver", struct attempt, receiver, 0, 0, "The instance that took it.", NULLABLE),
+	FIELD_TIME("taken_at", struct attempt, taken_at_ms, "When; null: nobody took it.", NULLABLE),
+	FIELD_TIME("acked_at", struct attempt, acked_at_ms, "When; null: nobody acked it.", NULLABLE),
+	FIELD_TIME("ended_at", struct attempt, ended_at_ms, "When it was over; null: it is not, or was only acked.",
+		   NULLABLE),
+	FIELD_ENUM("outcome", struct attempt, outcome, &words_attempt, 0, "How it ended."),
+	FIELD_TEXT("error", struct attempt, error, 0, 0, "Why, in the words of whoever ended it.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape attempt = {
+	.name = "Attempt", .says = "Somebody had it, or could have had it, from then to then.",
+	.fields = attempt_fields, .size = sizeof(struct attempt),
+};
+
 static const struct field history_fields[] = {
 	FIELD_INCLUDE(struct handoff_get, row, &shape_handoff_row),
+	FIELD_INCLUDE(struct handoff_get, about, &shape_about),
+	FIELD_SHAPE("lease", struct handoff_get, row, &lease, "Who has it now; null: nobody.", NULLABLE,
+		    .given = INTO(struct handoff_get, is_held)),
+	FIELD_SHAPES("attempts", struct handoff_get, attempts, attempt_count, 0, &attempt,
+		     "Told by the events below, the first one first."),
 	FIELD_INCLUDE_GIVEN(struct handoff_get, result, has_result, &shape_result),
 	FIELD_INT("event_count", struct handoff_get, event_count, 1, NO_MAX, "How many events there are of it."),
 	FIELD_SHAPES("events", struct handoff_get, events, shown, EVENTS_MAX, &shape_event,
@@ -309,7 +347,8 @@ const struct description describe_send = {
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
-		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_HOP_LIMIT, P_LOOP),
+		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED,
+		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),
 };
 
 static enum problem_code read_states(const struct field *f, const struct json *value, void *into,

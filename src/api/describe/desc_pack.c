@@ -5,13 +5,13 @@
 #include "core/memory/mention.h"
 #include "engine/envelope/pack.h"
 
-enum { TASK_NAME_MAX = 128, WAIVE_REASON_MAX = 2048 };
+enum { TASK_NAME_MAX = 128 };
 
 #define STEPS "'$ref':'#/components/schemas/Step'"
 
 static const struct field waive_fields[] = {
 	DOC_TEXT("key", 1, 0, "The constraint.", .required = "it is the constraint that no longer holds"),
-	DOC_TEXT("reason", 1, WAIVE_REASON_MAX, "Why it no longer holds.", .required = "somebody will ask"),
+	DOC_TEXT("reason", 1, WAIVER_REASON_MAX, "Why it no longer holds.", .required = "somebody will ask"),
 	FIELDS_END,
 };
 static const struct shape waiver = {.fields = waive_fields, .is_input = true};
@@ -134,20 +134,32 @@ static const struct field pack_fields[] = {
 		    "Appended to the parent's.", .read = read_unbounded, .usually = "`[]`"),
 	FIELD_OBJECTS("waive", struct packing, draft.waive, PACK_DECISIONS_MAX,
 		      "Inherited constraints that no longer hold.", .shape = &waiver, .usually = "`[]`",
-		      .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold"),
+		      .docs = "`[{\"key\",\"reason\"}]`: inherited constraints that no longer hold; of one that is "
+			      "locked 409 `constraint_locked`"),
+	FIELD_ARRAY("locked", struct packing, draft.locked, CONSTRAINTS_MAX,
+		    "Keys of constraints, inherited ones or this hop's, that no agent may waive from here on.",
+		    .usually = "`[]`", .items = "'type':'string'",
+		    .docs = "keys of constraints, inherited ones or this hop's, that no agent may waive from here on; "
+			    "never unlocked"),
 	FIELD_OBJECTS("resolved_decisions", struct packing, draft.resolved_decisions, PACK_DECISIONS_MAX,
 		      "Taken off the open ones and put into the history.", .shape = &resolved, .read = read_resolved,
 		      .usually = "`[]`",
 		      .docs = "`[{\"decision\",\"outcome\"}]`: takes an open decision off the list and puts it into "
 			      "the history"),
-	FIELD_ENVELOPE_ID("parent", struct packing, parent, "The envelope that this one continues; none makes a root.",
-			  .docs = "the envelope that this one continues (`env-17`); none makes a root"),
+	FIELD_ENVELOPE_ID("parent", struct packing, parent,
+			  "The envelope that this one continues. Without it: of a task that has a chain, what the "
+			  "sender holds of it, or its end; of any other a root.",
+			  .docs = "the envelope that this one continues (`env-17`). Without it, in a task that has a "
+				  "chain, it is found: what `from` holds of the task, else the chain's end; 409 "
+				  "`parent_unclear` where there are several. Otherwise this is a root"),
+	FIELD_BOOL("new_root", struct packing, new_root, "true: begin a second chain in a task that has one.",
+		   .otherwise = "false", .docs = "begin a second chain in a task that has one; not with `parent`"),
 	FIELD_ENUM("strategy", struct packing, draft.strategy, &words_strategy, 64, "What is kept where not all fits.",
 		   .otherwise = "'priority'", .docs = "`priority`, `full`, `summary`, `lazy`, see below"),
 	FIELD_INT("max_hops", struct packing, draft.max_hops, 1, PACK_HOPS_MAX,
 		  "The parent's, or 12, where absent; a later hop can only lower it.", .usually = "the parent's, or 12",
-		  .docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`, and the last "
-			  "envelope of the chain is parked (`handoff` in the problem)"),
+		  .docs = "1 to 64; a later hop can only lower it. A hop beyond it is 409 `hop_limit`: nothing "
+			  "changes but an event, and the receiver still holds its work"),
 	FIELD_BOOL("dry_run", struct packing, dry_run, "true: answer without storing.", .otherwise = "false",
 		   .docs = "answer without storing"),
 	FIELD_TEXT("tokenizer", struct packing, tokenizer, 1, 64, "The receiver's, or o200k_base, where absent.",
@@ -190,6 +202,11 @@ static const struct field envelope_1_fields[] = {
 	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
 	FIELD_TEXT("summary", struct packing, draft.summary, 1, PACK_TEXT_MAX, "What the receiver is to accomplish.",
 		   .required = "it says what the receiver is to accomplish"),
+	FIELD_ARRAY("locked", struct packing, draft.locked, CONSTRAINTS_MAX, "Constraints that no agent may waive.",
+		    .items = "'type':'string'"),
+	DOC_BOOL("new_root", "true: it begins a chain, whatever envelope_id says."),
+	DOC_TEXT("envelope_id", 1, 64, "The envelope that the body was made from, which is the parent. With digest."),
+	DOC_TEXT("digest", 1, 128, "Its digest."),
 	FIELD_TEXT("context", struct packing, draft.state, 0, PACK_TEXT_MAX, "Becomes the state of the work.",
 		   .read = read_context),
 	FIELD_OBJECT("constraints", struct packing, draft.constraints, "What must hold."),
@@ -224,7 +241,12 @@ static const struct field envelope_2_fields[] = {
 	DOC_OBJECTS("history", PACK_HISTORY_MAX, "What was done before.", .items = STEPS),
 	DOC_OBJECT("constraints", "What must hold."),
 	DOC_OBJECT("expected_output", "What is to come out."),
-	DOC_ANY("lineage", "parent is read.", .schema = ""),
+	DOC_ARRAY("locked", CONSTRAINTS_MAX, "Constraints that no agent may waive.", .items = "'type':'string'"),
+	DOC_TEXT("id", 1, 64, "The envelope that this is. With digest; both are checked."),
+	DOC_TEXT("digest", 1, 128, "Its digest."),
+	DOC_ANY("lineage", "As it came: another is packed in its place. With the envelope's own id as parent: it is "
+		"handed on.", .schema = ""),
+	DOC_BOOL("new_root", "true: it begins a second chain in its task."),
 	FIELDS_END,
 };
 const struct shape shape_envelope_2_input = {

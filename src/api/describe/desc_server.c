@@ -2,6 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
+#include "core/envelope/constraints.h"
 #include "engine/space_settings.h"
 #include "engine/token_count.h"
 
@@ -13,6 +14,9 @@ static const struct field space_fields[] = {
 	FIELD_TEXT("name", struct space_settings, op.space_name, 0, 0, "The space."),
 	FIELD_ENUM("guard", struct space_settings, guard, &words_guard, 0,
 		   "What it does about credentials in handoffs."),
+	FIELD_ARRAY("locked", struct space_settings, locked, 0,
+		    "Keys of constraints that no agent may waive in any chain of the space.",
+		    .items = "'type':'string'"),
 	COUNT_OF("memories", struct space_settings, memories, "That are not forgotten."),
 	FIELDS_END,
 };
@@ -42,16 +46,27 @@ const struct description describe_read_space = {
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 
+static void as_it_is(void *op)
+{
+	((struct space_settings *)op)->guard = SPACE_GUARD_UNSAID;
+}
+
 const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
-	.summary = "Set what the space does about credentials in handoffs",
+	.summary = "Set what the space does about credentials in handoffs, and what no agent may waive",
+	.defaults = as_it_is,
 	.takes = TAKES_KEY | TAKES_BODY,
 	.body_into = INTO(struct space_settings, op),
 	.body = {INPUT(FIELD_ENUM("guard", struct space_settings, guard, &words_guard, GUARD_MAX,
 				  "What it does about credentials in handoffs.", .min = 1,
 				  .otherwise = "'off'", .expected = "expected off, redact or refuse",
 				  .docs = "what the space does about credentials in handoffs: `off`, `redact` or "
-					  "`refuse` (see [6](#6-envelopes))"))},
+					  "`refuse` (see [6](#6-envelopes)); as it is where only `locked` is said"),
+		       FIELD_NAMES("locked", struct space_settings, locked, CONSTRAINTS_MAX, CONSTRAINT_KEY_MAX,
+				   "Keys of constraints that no agent may waive in any chain of the space, however "
+				   "they are spelled.", .usually = "as it is",
+				   .docs = "keys of constraints that no agent may waive in any chain of the space, "
+					   "however they are spelled"))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 
@@ -140,6 +155,11 @@ static const struct field status_fields[] = {
 			  "for too long, and they lay too far behind; the server stopped."),
 		COUNT("failed_posts", "Posts that had to be tried again.")), "null where no spans are exported.",
 		NULLABLE),
+	DOC_SHAPES("clients", 0, WITHIN(
+		DOC_TEXT("name", 0, 0, "Which one: memory-spine is the command line."),
+		DOC_TEXT("version", 0, 0, "Its version."),
+		DOC_TIME("last_seen_at", "When it called last.")),
+		"Clients of this project that have called since the start, as their User-Agent says; at most 16."),
 	FIELDS_END,
 };
 static const struct shape status = {.name = "Status", .fields = status_fields, .warns = true};

@@ -1,12 +1,15 @@
 /* Tasks: chains of envelopes, what each hop kept, and what happened to them. */
 #include "api/describe/descriptions.h"
+#include "api/describe/query.h"
+#include "api/describe/read_list.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/http/page.h"
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"
-#include "engine/envelope/task_list.h"
+#include "engine/envelope/waive.h"
+#include "engine/board/task_list.h"
 #include "engine/watch/trace_get.h"
 
 /* --- Which envelope --- */
@@ -36,6 +39,13 @@ static void put_canonical(const struct field *f, const void *from, const void *w
 	json_put_canonical(w, value);
 }
 
+static void put_if_true(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)with;
+	if (*(const bool *)((const char *)from + f->offset))
+		field_write(f, (const char *)from + f->offset, w);
+}
+
 static const struct field change_fields[] = {
 	FIELD_ENUM("kind", struct fidelity_item, kind, &words_change_kind, 0, "What kind of thing it is."),
 	FIELD_ENUM("fate", struct fidelity_item, fate, &words_change_fate, 0, "What became of it."),
@@ -45,6 +55,8 @@ static const struct field change_fields[] = {
 	FIELD_ANY("after", struct fidelity_item, after, "Of a constraint.", MAYBE, .write = put_canonical),
 	FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
 	FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE),
+	FIELD_BOOL("unauthenticated", struct fidelity_item, unauthenticated,
+		   "Of what a person waived: nobody has checked who that was.", MAYBE, .write = put_if_true),
 	FIELDS_END,
 };
 static const struct shape change = {
@@ -68,6 +80,9 @@ static void put_changes(const struct field *f, const void *from, const void *wit
 	FIELD_NUMBER("score", struct fidelity, score, 0, 1, of_score, .component = "Share", .unset = -1, \
 		     __VA_ARGS__), \
 	COUNT_OF("kept", struct fidelity, kept, of_kept, .unset = -1, __VA_ARGS__), \
+	COUNT_OF("waived", struct fidelity, waived, \
+		 "How many of the rest were given up by name and with a reason; what is left was lost.", .unset = -1, \
+		 __VA_ARGS__), \
 	COUNT_OF("total", struct fidelity, total, of_total, .unset = -1, __VA_ARGS__), \
 	DOC_SHAPES("changes", 0, &change, "All that is not as it was.", .write = put_changes, __VA_ARGS__)
 
@@ -127,8 +142,11 @@ static const struct shape hop_kept = {.fields = hop_kept_fields, .size = sizeof(
 
 static const struct field fidelity_hop_fields[] = {
 	FIELD_INCLUDE_AT(struct task_hop, envelope, &shape_hop),
+	FIELD_BOOL("new_root", struct task_hop, is_new_root, "true: it begins another chain in the task.", MAYBE,
+		   .write = put_if_true),
 	FIELD_INCLUDE_AT(struct task_hop, kept, &hop_kept),
-	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root, "The same, compared with its root.",
+	FIELD_SHAPE_AT("against_root", struct task_hop, of_root, &against_root,
+		       "The same, compared with its root; of one that begins another chain, with the task's first.",
 		       MAYBE),
 	FIELDS_END,
 };
@@ -137,7 +155,8 @@ static const struct shape fidelity_hop = {
 	.size = sizeof(struct task_hop),
 };
 
-static const struct field newest_fields[] = {SCORES("What the newest envelope has of its root.", MAYBE), FIELDS_END};
+static const struct field newest_fields[] = {SCORES("What the newest envelope has of the task's "
+	"first.", MAYBE), FIELDS_END};
 static const struct shape newest = {.fields = newest_fields, .size = sizeof(struct task_score)};
 
 static const struct field fidelity_fields[] = {
@@ -156,7 +175,10 @@ static const struct field blamed_hop_fields[] = {
 		FIELD_ENUM("fate", struct fidelity_item, fate, &words_blamed_fate, 0, "Where it was lost: how.", MAYBE,
 			   .unset = -1, .schema = "'type':'string'"),
 		FIELD_TEXT("reason", struct fidelity_item, reason, 0, 0, "Why it was waived.", MAYBE),
-		FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE))),
+		FIELD_TEXT("by", struct fidelity_item, by, 0, 0, "Who waived it.", MAYBE),
+		FIELD_BOOL("unauthenticated", struct fidelity_item, unauthenticated,
+			   "Of what a person waived: nobody has checked who that was.", MAYBE,
+			   .write = put_if_true))),
 	FIELDS_END,
 };
 static const struct shape blamed_hop = {
@@ -168,7 +190,9 @@ static const struct field blame_fields[] = {
 	FIELD_TEXT("key", struct blame, key, 0, 0, "What was asked for."),
 	FIELD_ENUM("verdict", struct blame, verdict, &words_blame, 0, "What became of it."),
 	FIELD_SHAPE_AT("introduced", struct blame, introduced, &blamed_hop, "Absent where it was never there.", MAYBE),
-	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop, "Absent where it was not lost.", MAYBE),
+	FIELD_SHAPE_AT("lost", struct blame, lost, &blamed_hop,
+		       "The hop that has it no more: lost, waived, or left behind by another chain. Else "
+		       "absent.", MAYBE),
 	FIELD_SHAPE_AT("resolved", struct blame, resolved, &blamed_hop, "Where an open decision was made.", MAYBE),
 	FIELD_SHAPE_AT("left_out", struct blame, left_out, &blamed_hop,
 		       "The first hop without it, where a later one has it again.", MAYBE),
@@ -224,22 +248,71 @@ const struct description describe_compare_envelopes = {
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
 };
 
+enum { ASKED_OPEN = TASK_STATES };	/* the word behind those of enum task_state */
+
+static enum problem_code read_task_state(const struct field *f, const struct json *value, void *into,
+					 struct shape_reader *r)
+{
+	struct task_list *l = into;
+	int word = read_word(f->words, value->s);
+
+	if (word < 0)
+		return query_value(f, value->s, into, r);
+	l->states = word == ASKED_OPEN ? (1u << TASK_DONE) - 1 : 1u << word;
+	return P_OK;
+}
+
+static const struct field listed_fields[] = {
+	FIELD_TEXT("id", struct task_listed, row.name, 0, 0, "The task."),
+	FIELD_ENUM("state", struct task_listed, state, &words_task_state, 0,
+		   "How it stands. The first of these that one of its handoffs is in: parked; working (leased, or "
+		   "acked with a work lease); held (queued behind an open breaker); waiting (queued, also for "
+		   "later); else done: nothing of it is open."),
+	FIELD_TEXT("agent", struct task_listed, work.agent_name, 0, 0,
+		   "Who has it, or had it last; null: it was handed to nobody.", NULLABLE),
+	FIELD_HANDOFF_ID("handoff", struct task_listed, work.handoff, "The handoff that state and agent are of.",
+			 NULLABLE),
+	FIELD_TIME("created_at", struct task_listed, row.created_at_ms, "When its first envelope was packed."),
+	FIELD_TIME("changed_at", struct task_listed, changed_at_ms, "When one of its handoffs last changed its state."),
+	FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
+	FIELD_INT("hops", struct task_listed, row.hops, 0, NO_MAX, "The highest hop of its envelopes."),
+	FIELD_INT("tokens", struct task_listed, row.tokens, 0, NO_MAX,
+		  "What the prompts of its envelopes take in all."),
+	FIELD_INT("open", struct task_listed, open, 0, NO_MAX, "Handoffs that are queued, leased or at work."),
+	FIELD_INT("parked", struct task_listed, work.counts[HANDOFF_PARKED], 0, NO_MAX,
+		  "Handoffs that wait for a person."),
+	FIELD_TEXT("intent", struct task_listed, row.intent, 0, 0,
+		   "What the user wants, as its newest envelope has it: the first 200 characters. Null where nobody "
+		   "said it.", NULLABLE),
+	FIELD_TEXT("summary", struct task_listed, row.summary, 0, 0,
+		   "What its newest envelope asks for: the first 200 characters.", NULLABLE),
+	FIELD_SHAPE_AT("last_event", struct task_listed, last_event, &shape_event,
+		       "What happened last to that handoff, or to the one that changed last.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape listed = {
+	.name = "TaskListed", .fields = listed_fields, .size = sizeof(struct task_listed),
+};
+
 const struct description describe_list_tasks = {
 	.id = "listTasks", .tag = "tasks", .scope = SCOPE_READ,
-	.summary = "List tasks, the newest first",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct task_list),
+	.summary = "List tasks, the newest change first",
+	.says = "A page may be short, and still have a next one: one answer goes through a bounded part of the "
+		"history.",
+	.query = INPUT(
+		DOC_ENUM("state", &words_task_state_asked, 0,
+			 "Those that stand so; open: all that are not done.", .read = read_task_state,
+			 .expected = "expected parked, working, held, waiting, done or open"),
+		FIELD_TEXT("agent", struct task_list, agent, 0, 0, "Those that this agent has, or had last."),
+		FIELD_TEXT("query", struct task_list, text, 0, 1024,
+			   "Those whose id, intent or summary holds this text, in upper or lower case."),
+		FIELD_SECONDS("older_than_s", struct task_list, older_than_ms, 0, NO_MAX / 1000,
+			      "Those that were begun so long ago at least."),
+		FIELD_TIME("changed_since", struct task_list, changed_since_ms, "Those that were changed since then."),
+		PAGE_SIZE, PAGE_TOKEN),
+	LISTS(struct task_list),
 	ANSWERS(ANSWER(200, "A page of tasks.", OUTPUT(
-		FIELD_SHAPES("tasks", struct task_list, tasks, count, 0, WITHIN_OF(struct task_listed,
-			FIELD_TEXT("id", struct task_listed, row.name, 0, 0, "The task."),
-			FIELD_TIME("created_at", struct task_listed, row.created_at_ms,
-				   "When its first envelope was packed."),
-			FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
-			FIELD_TEXT("intent", struct task_listed, intent, 0, 0,
-				   "What the user wants, as its newest envelope has it: the first 200 characters. Null "
-				   "where nobody said it.", NULLABLE),
-			FIELD_TEXT("summary", struct task_listed, summary, 0, 0,
-				   "What its first envelope asks for: the first 200 characters.", NULLABLE)),
-			"Those of the page."),
+		FIELD_SHAPES("tasks", struct task_list, tasks, count, 0, &listed, "Those of the page."),
 		NEXT_PAGE_OF(struct task_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
@@ -278,6 +351,31 @@ const struct description describe_blame = {
 					      "intent")),
 	ANSWERS(ANSWER(200, "The verdict.", &blame)),
 	REFUSES(P_TASK_NOT_FOUND),
+};
+
+const struct description describe_waive = {
+	.id = "waive", .tag = "tasks", .scope = SCOPE_ADMIN,
+	.summary = "A person waives a constraint for a task, locked or not",
+	.says = "The next envelope of each line of the task goes without it, and says who waived it; envelopes that "
+		"are there stay as they are.",
+	.takes = TAKES_PERSON | TAKES_KEY | TAKES_BODY,
+	.path = {&path_task}, .path_into = {INTO(struct waive, task)}, .body_into = INTO(struct waive, op),
+	.body = {INPUT(
+		FIELD_TEXT("key", struct waive, key, 1, 0, "The constraint, as it is spelled in the task's envelopes.",
+			   .required = "it is the constraint that no longer holds"),
+		FIELD_TEXT("reason", struct waive, reason, 1, WAIVER_REASON_MAX, "Why it no longer holds.",
+			   .required = "somebody will ask"))},
+	ANSWERS(ANSWER(201, "The waiver.", OUTPUT(
+		FIELD_TEXT("task", struct waive, task, 0, 0, "The task."),
+		FIELD_INT("waiver", struct waive, row.id, 1, NO_MAX, "Its number; waived[] of an envelope names it."),
+		FIELD_TEXT("key", struct waive, row.key, 0, 0, "The constraint."),
+		FIELD_ANY("value", struct waive, value, "What it says in the envelope.", .schema = ""),
+		FIELD_ENVELOPE_ID("envelope", struct waive, envelope, "The newest end of the task that has it."),
+		FIELD_TEXT("reason", struct waive, row.reason, 0, 0, "Why."),
+		FIELD_TEXT("by", struct waive, row.by, 0, 0, "Who, by their own word."),
+		FIELD_BOOL("unauthenticated", struct waive, unauthenticated, "Nobody has checked who that was."),
+		FIELD_TIME("at", struct waive, row.at_ms, "When.")))),
+	REFUSES(P_PERSON_REQUIRED, P_TASK_NOT_FOUND, P_ENVELOPE_DAMAGED),
 };
 
 const struct description describe_trace_task = {

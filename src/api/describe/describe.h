@@ -163,6 +163,7 @@ enum takes {
 	TAKES_NO_SPACE = 1 << 4,	/* it is not about a space */
 	TAKES_BODY = 1 << 5,		/* a body must be there */
 	TAKES_BODY_MAYBE = 1 << 6,	/* it may be there */
+	TAKES_PERSON = 1 << 7,		/* Spine-Person: it is for persons only */
 };
 
 /* What is said of parameters of a query that are not known, and of one that stands twice. */

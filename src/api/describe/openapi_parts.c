@@ -7,8 +7,8 @@ const char *const openapi_head =
 	"'openapi':'3.1.0','info':{'title':'Memory Spine','version':'1','description':'Memories of agents, and the "
 	"envelopes in which they hand work to each other. docs/protocol.md is the specification; this document says "
 	"the same for programs. A 2xx answer to a write leaves after the write was fsynced. A refused request has "
-	"changed nothing, but that ack_timeout withdraws the handoff, and that hop_limit and loop park the last "
-	"envelope of the chain. Fields may be added to answers: ignore those you do not know.'},"
+	"changed nothing, but that ack_timeout withdraws the handoff, and that hop_limit, loop and "
+	"credentials_found are told in an event. Fields may be added to answers: ignore those you do not know.'},"
 	"'servers':[{'url':'/','description':'The server that this document came from; 127.0.0.1:8788 unless told "
 	"otherwise.'}]";
 
@@ -41,6 +41,11 @@ const struct openapi_header openapi_request_headers[] = {
 				       "says otherwise. 404 task_not_found where it would be used and there is none "
 				       "such.",
 				       .min = 1, .max = 128)},
+	{TAKES_PERSON, "Person", FIELD_ODD(TYPE_TEXT, "Spine-Person",
+					   "The person who asks. 403 person_required without it. While the server has "
+					   "no keys nobody checks it, and what is done so is recorded as "
+					   "unauthenticated.",
+					   .min = 1, .max = 128)},
 	{TAKES_KEY, "IdempotencyKey", FIELD_ODD(TYPE_TEXT, "Idempotency-Key",
 						"The same key with the same request gets the first answer again, for "
 						"24 hours.", .schema = "'type':'string','pattern':'^[!-~]{1,255}$'")},

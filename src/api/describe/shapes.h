@@ -71,6 +71,9 @@ extern const struct shape shape_settled;	/* what a settling answers, written fro
 extern const struct shape shape_outcome;	/* the same for one of several */
 field_read_fn settles_read;		/* of the field that lists several, into struct receive */
 extern const struct shape shape_deliver;	/* what sending takes, read into struct send */
+extern const struct shape shape_about;		/* the same for what a handoff is about */
+extern const struct shape shape_presence;	/* the same for where an agent is */
+extern const struct shape shape_breaker;
 extern const struct shape shape_handoff, shape_event, shape_decision, shape_queue;
 
 #endif

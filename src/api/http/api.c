@@ -153,6 +153,22 @@ static enum problem_code read_task(struct call *call)
 	return code;
 }
 
+/* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
+static enum problem_code read_person(struct call *call)
+{
+	struct str person = http_req_header(call->req, "spine-person");
+	enum problem_code code;
+
+	if (person.p == NULL || !takes(call, TAKES_PERSON))
+		return P_OK;
+	if (!str_is_utf8(person))
+		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
+	code = decode_check_name(person, "Spine-Person", 128, &call->op->problem);
+	if (code == P_OK)
+		call->op->person = person;
+	return code;
+}
+
 static enum problem_code read_headers(struct call *call)
 {
 	struct str space = http_req_header(call->req, "spine-space"), agent = http_req_header(call->req, "spine-agent");
@@ -171,6 +187,8 @@ static enum problem_code read_headers(struct call *call)
 		return code;
 	call->op->agent = agent;
 	code = read_task(call);
+	if (code == P_OK)
+		code = read_person(call);
 	if (code == P_OK)
 		code = read_if_match(call);
 	return code == P_OK ? read_idempotency_key(call) : code;
@@ -338,6 +356,7 @@ void api_on_request(void *ctx, struct http_req *req)
 		.now_ms = engine_now_ms(call->api->engine),
 	};
 	call->status = 200;
+	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
 	buf_init(&call->reply, REPLY_MAX);
 	code = find_route(call);
 	if (code == P_OK)

@@ -1,9 +1,11 @@
-/* Envelopes that are there, and tasks: envelope, resolve, receipts, verify, tasks, task, fidelity, diff, blame. */
+/* Envelopes that are there, and tasks: envelope, resolve, receipts, verify, tasks, task, fidelity, diff, blame,
+ * waive. */
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/prompt.h"
 #include "cli/request/body.h"
 #include "cli/request/pages.h"
+#include "cli/request/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 #include "cli/show/show_changes.h"
@@ -111,7 +113,8 @@ const struct command cmd_diff = {
 	.name = "diff",
 	.summary = "Says what an envelope kept, added, narrowed, waived and dropped of another",
 	.usage = "ENV ENV", .min_args = 2, .max_args = 2,
-	.about = "The first is the earlier one. What was narrowed, or waived with a reason, counts as kept.",
+	.about = "The first is the earlier one. What was narrowed counts as kept. What was waived with a reason does "
+		 "not; it is told apart from what was dropped.",
 	.examples = {"spine diff env-1 env-2", "spine diff env-1 env-2 --json | jq .score"},
 	.tables = {&client_table},
 	.call = {.path = "/v1/envelopes/{0}/diff/{1}", .show = show_diff},
@@ -134,8 +137,8 @@ const struct command cmd_task = {
 	.summary = "Lists the envelopes of a task, the first one first",
 	.usage = "TASK", .min_args = 1, .max_args = 1,
 	.examples = {"spine task task-1"},
-	.tables = {&client_table},
-	.call = {.path = "/v1/tasks/{0}", .show = show_task},
+	.tables = {&rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}", .is_paged = true, .show = show_task},
 };
 
 static const struct option fidelity_options[] = {
@@ -161,8 +164,8 @@ const struct command cmd_fidelity = {
 		"spine fidelity task-1", "spine fidelity task-1 --compare",
 		"spine fidelity task-1 --json | jq .intent_and_constraints",
 	},
-	.tables = {&fidelity_table, &client_table},
-	.call = {.path = "/v1/tasks/{0}/fidelity", .show = show_asked_fidelity},
+	.tables = {&fidelity_table, &rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}/fidelity", .is_paged = true, .show = show_asked_fidelity},
 };
 
 const struct command cmd_blame = {
@@ -174,4 +177,45 @@ const struct command cmd_blame = {
 	.examples = {"spine blame task-1 max_retries", "spine blame task-1 intent"},
 	.tables = {&client_table},
 	.call = {.path = "/v1/tasks/{0}/blame?key={1}", .show = show_blame, .judge = show_blame_exit},
+};
+
+static const struct option waive_options[] = {
+	REASON_OPTIONS("why it no longer holds; it stays in the envelopes"),
+	{.name = "by", .arg = "NAME", .type = OPTION_TEXT, .help = "who you are; the name of your account otherwise"},
+};
+
+static const struct option_table waive_table = {"Waiving", waive_options, OPTION_COUNT(waive_options)};
+
+static int put_waived(struct cli *cli, struct json_writer *w)
+{
+	int code = body_check_text(cli, "the key", str_of(cli->options.args[1]));
+
+	if (code != CLI_OK)
+		return code;
+	json_member_cstr(w, "key", cli->options.args[1]);
+	return reason_put(cli, "reason", w);
+}
+
+static int prepare_waive(struct cli *cli, struct client_request *request)
+{
+	request->person = cli_person(cli);
+	if (request->person == NULL)
+		return cli_usage(cli, "an agent does not waive a constraint for a task; say who you are with --by");
+	return CLI_OK;
+}
+
+const struct command cmd_waive = {
+	.name = "waive",
+	.summary = "Waives a constraint for a task, also one that is locked: for persons",
+	.usage = "TASK KEY --reason TEXT", .min_args = 2, .max_args = 2,
+	.about = "The next envelope of each line of the task goes without the constraint, and says who waived it and "
+		 "why; envelopes that are there stay as they are. It is told in an event and an alert, and lowers the "
+		 "task's fidelity. The server has no keys that it could check you by: it records that you said so.",
+	.examples = {"spine waive task-1 max_retries --reason \"the gateway is back\""},
+	.tables = {&waive_table, &client_table},
+	.call = {
+		.method = "POST", .path = "/v1/tasks/{0}/waive", .creates = true, .put = put_waived,
+		.prepare = prepare_waive,
+		.needs = "reason", .needs_why = "somebody will ask", .show = show_object,
+	},
 };

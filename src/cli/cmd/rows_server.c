@@ -41,6 +41,9 @@ static const char *const guard_choices[] = {"off", "redact", "refuse", NULL};
 static const struct option space_options[] = {
 	{.name = "guard", .letter = 'g', .arg = "POLICY", .type = OPTION_CHOICE, .choices = guard_choices,
 	 .help = "what becomes of credentials in a handoff: off leaves them, redact blanks them, refuse refuses it"},
+	{.name = "lock", .arg = "KEY", .type = OPTION_LIST,
+	 .help = "a constraint that no agent may waive in any chain of the space; may be given several times, and they "
+		 "take the place of those before"},
 };
 
 static const struct option_table space_table = {"Settings", space_options, OPTION_COUNT(space_options)};
@@ -49,10 +52,13 @@ static int exec_space(struct cli *cli)
 {
 	static const struct one_call show = {.path = "/v1/space", .show = show_object};
 	static const struct one_call set = {
-		.method = "PUT", .path = "/v1/space", .members = {{"guard", "guard"}}, .show = show_object,
+		.method = "PUT", .path = "/v1/space", .members = {{"guard", "guard"}, {"lock", "locked"}},
+		.show = show_object,
 	};
 
-	return one_call_run(cli, options_text(&cli->options, "guard") ? &set : &show, 0);
+	bool is_given = options_is_given(&cli->options, "guard") || options_is_given(&cli->options, "lock");
+
+	return one_call_run(cli, is_given ? &set : &show, 0);
 }
 
 const struct command cmd_space = {
@@ -174,7 +180,7 @@ static void print_alert(const struct cli *cli, const struct json *alert)
 
 static const struct subcommand alerts_subs[] = {
 	{"list", "[--state STATE]", 0, 0, {"state"}, .call = {
-		.path = "/v1/alerts", .members = {{"state", "state"}}, .show = print_alerts,
+		.path = "/v1/alerts", .members = {{"state", "state"}}, .is_paged = true, .show = print_alerts,
 	}},
 	{"ack", "ID...", 1, IDS_MAX, {"by"}, .call = {DECISION("ack")}},
 	{"silence", "ID... --for TIME", 1, IDS_MAX, {"for", "reason", "why", "by"}, .call = {
@@ -198,6 +204,6 @@ const struct command cmd_alerts = {
 		"spine alerts ack al-3",
 		"spine alerts silence al-3 --for 2h --reason \"the agent is being moved\"",
 	},
-	.tables = {&alerts_table, &client_table},
+	.tables = {&alerts_table, &pages_table, &client_table},
 	.subs = alerts_subs,
 };

@@ -13,9 +13,11 @@ static const struct option task_options[] = {
 	{.name = "from", .arg = "NAME", .type = OPTION_TEXT,
 	 .help = "who hands over; the name of --agent where it is not given"},
 	{.name = "parent", .letter = 'p', .arg = "ENV", .type = OPTION_TEXT,
-	 .help = "the envelope that this one continues, such as env-17; without it a new chain begins"},
+	 .help = "the envelope that this one continues, such as env-17; without it, in a task that has a chain, what "
+		 "you hold of it, or its end; otherwise a new chain begins"},
 	{.name = "task", .arg = "ID", .type = OPTION_TEXT,
 	 .help = "the task of a new chain; the server names one otherwise"},
+	{.name = "new-root", .type = OPTION_FLAG, .help = "begin a second chain in a task that has one"},
 	{.name = "intent", .arg = "TEXT", .type = OPTION_TEXT,
 	 .help = "the user's own words; set at the beginning of a chain, inherited word for word"},
 	{.name = "state", .arg = "TEXT", .type = OPTION_TEXT,
@@ -25,6 +27,8 @@ static const struct option task_options[] = {
 		 "that, else text"},
 	{.name = "waive", .arg = "KEY=REASON", .type = OPTION_LIST,
 	 .help = "an inherited constraint that no longer holds, and why; may be given several times"},
+	{.name = "lock", .arg = "KEY", .type = OPTION_LIST,
+	 .help = "a constraint that no agent may waive from here on; may be given several times"},
 	{.name = "decision", .arg = "TEXT", .type = OPTION_LIST,
 	 .help = "a decision that is still open; may be given several times"},
 	{.name = "resolve-decision", .arg = "TEXT=OUTCOME", .type = OPTION_LIST,
@@ -172,7 +176,7 @@ int pack_put(const struct cli *cli, const char *target, struct str summary, bool
 {
 	static const struct call_member members[] = {
 		{"from", "from"}, {"parent", "parent"}, {"task", "task"}, {"intent", "intent"}, {"state", "state"},
-		{"decision", "open_decisions"}, {"max-hops", "max_hops"}, {NULL, NULL},
+		{"decision", "open_decisions"}, {"lock", "locked"}, {"max-hops", "max_hops"}, {NULL, NULL},
 	};
 	int code;
 
@@ -186,6 +190,8 @@ int pack_put(const struct cli *cli, const char *target, struct str summary, bool
 		code = put_history(cli, w);
 	if (code == CLI_OK)
 		code = put_memories(cli, w);
+	if (options_flag(&cli->options, "new-root"))
+		json_member_bool(w, "new_root", true);
 	if (dry_run)
 		json_member_bool(w, "dry_run", true);
 	json_end_object(w);
@@ -207,6 +213,9 @@ int pack_put_question(const struct cli *cli, const char *target, struct str summ
 	json_begin_object(w);
 	body_put(cli, "max-tokens", "max_tokens", w);
 	json_end_object(w);
+	/* What would come along, whatever chain the task has. */
+	if (!options_is_given(&cli->options, "parent"))
+		json_member_bool(w, "new_root", true);
 	json_member_bool(w, "dry_run", true);
 	json_end_object(w);
 	return code;

@@ -183,6 +183,7 @@ enum problem_code agent_read(struct store_conn *c, int64_t space, struct str nam
 	if (status == STORE_OK) {
 		a.created_at_ms = row.created_at_ms;
 		a.updated_at_ms = row.updated_at_ms;
+		a.is_registered = row.is_registered;
 		if (json_parse(row.settings, AGENT_DEPTH, arena, &a.settings, &error))
 			code = agent_settings(&a.settings, &a, problem);
 	}
@@ -194,7 +195,8 @@ enum problem_code agent_read(struct store_conn *c, int64_t space, struct str nam
 enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings,
 			      int64_t now_ms, struct arena *arena, struct agent *ret, struct problem *problem)
 {
-	struct agent a = {.name = name, .settings = *settings, .created_at_ms = now_ms, .updated_at_ms = now_ms};
+	struct agent a = {.name = name, .settings = *settings, .is_registered = true, .created_at_ms = now_ms,
+			  .updated_at_ms = now_ms};
 	enum problem_code code = agent_settings(settings, &a, problem);
 	struct agent_row row = {.name = name, .created_at_ms = now_ms, .updated_at_ms = now_ms}, old;
 	struct json_writer w;

@@ -22,7 +22,8 @@ struct agent {
 	struct str webhook;		/* where its handoffs are posted; p == NULL: it fetches them */
 	struct str webhook_secret;	/* what they are signed with; p == NULL: there is none */
 	struct json settings;		/* all of them, an object */
-	int64_t created_at_ms;		/* 0: not registered */
+	bool is_registered;		/* otherwise its name was only used */
+	int64_t created_at_ms;		/* 0: nobody knows it */
 	int64_t updated_at_ms;
 };
 

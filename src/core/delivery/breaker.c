@@ -163,9 +163,35 @@ static bool note_seen(struct target_row *target, int64_t now_ms)
 	return true;
 }
 
-enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_gives *ret, struct problem *problem)
+static enum problem_code what_it_gives(struct delivery *d, int64_t agent, const struct target_row *target,
+				       enum breaker_gives *ret, struct problem *problem)
 {
 	struct handoff_row probe;
+	enum problem_code code;
+
+	*ret = BREAKER_GIVES_ALL;
+	if (target->open_until_ms == 0)
+		return P_OK;
+	*ret = BREAKER_GIVES_PASSING;
+	if (breaker_state(target, d->now_ms) == BREAKER_OPEN)
+		return P_OK;
+	code = read_probe(d->conn, d->space, agent, target, d->arena, &probe, problem);
+	/* One that is queued is not under way: the first of the queue is the probe, whichever that is. */
+	if (code == P_OK && (probe.num == 0 || probe.state == HANDOFF_QUEUED))
+		*ret = BREAKER_GIVES_PROBE;
+	return code;
+}
+
+enum problem_code breaker_peek(struct delivery *d, int64_t agent, enum breaker_gives *ret, struct problem *problem)
+{
+	struct target_row target;
+	enum store_status status = store_target_get(d->conn, agent, &target);
+
+	return status == STORE_OK ? what_it_gives(d, agent, &target, ret, problem) : problem_of_store(problem, status);
+}
+
+enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_gives *ret, struct problem *problem)
+{
 	struct target_row target;
 	enum store_status status = store_target_get(d->conn, agent, &target);
 	enum problem_code code = P_OK;
@@ -174,17 +200,7 @@ enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_g
 		return problem_of_store(problem, status);
 	if (note_seen(&target, d->now_ms))
 		code = put(d, agent, &target, problem);
-	*ret = BREAKER_GIVES_ALL;
-	if (code != P_OK || target.open_until_ms == 0)
-		return code;
-	*ret = BREAKER_GIVES_PASSING;
-	if (breaker_state(&target, d->now_ms) == BREAKER_OPEN)
-		return P_OK;
-	code = read_probe(d->conn, d->space, agent, &target, d->arena, &probe, problem);
-	/* One that is queued is not under way: the first of the queue is the probe, whichever that is. */
-	if (code == P_OK && (probe.num == 0 || probe.state == HANDOFF_QUEUED))
-		*ret = BREAKER_GIVES_PROBE;
-	return code;
+	return code == P_OK ? what_it_gives(d, agent, &target, ret, problem) : code;
 }
 
 /* What was parked since the first failure comes back, with what is still to come back from an outage before. */

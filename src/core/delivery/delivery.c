@@ -138,6 +138,26 @@ enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum
 
 /* --- Taking --- */
 
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem)
+{
+	enum breaker_gives gives;
+	int64_t id = 0;
+	enum store_status status = STORE_NOT_FOUND;
+	enum problem_code code;
+
+	if (d->space)
+		status = store_agent_id(d->conn, d->space, agent, false, d->now_ms, &id);
+	if (status == STORE_OK) {
+		code = breaker_peek(d, id, &gives, problem);
+		if (code != P_OK)
+			return code;
+		status = store_handoff_next(d->conn, id, gives == BREAKER_GIVES_PASSING, d->arena, ret);
+	}
+	if (status == STORE_NOT_FOUND)
+		*ret = (struct handoff_row){.agent = id};
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+}
+
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem)
 {

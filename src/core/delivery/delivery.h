@@ -118,6 +118,9 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
  * ret->num is 0. */
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem);
+/* The one that it would give now; ret->num is 0 where there is none, and ret->agent 0 where nobody knows the agent.
+ * Writes nothing. */
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem);
 /* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the
  * lease is stale. */
 enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem);
@@ -153,6 +156,10 @@ enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms);
 enum problem_code delivery_look(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *h,
 				struct problem *problem);
 
+/* A handoff of the space that is queued, also for later; the problem says where it is not, and cannot be "cancelled" or
+ * "moved". */
+enum problem_code delivery_get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
+				      struct problem *problem);
 /* Takes back what is queued: nobody gets it any more. why.p may be NULL. */
 enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
 				  struct problem *problem);
@@ -160,10 +167,10 @@ enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str w
 enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
 				     struct handoff_row *ret, struct problem *problem);
 
-/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. with_acked:
- * also what was acked, because the chain cannot go on. *ret is the last one parked. */
+/* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. What was
+ * acked is its receiver's, and stays. *ret is the last one parked. */
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem);
+				struct str reason, struct handoff_row *ret, struct problem *problem);
 /* What can be done about one that is parked, or was discarded; NULL-terminated. */
 const char *const *delivery_remedies(enum handoff_state state);
 /* A handoff of the space that is parked; the problem says where it is not, or not any more. */
@@ -175,6 +182,14 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 /* kind EVENT_DISCARDED or EVENT_SHRUNK. */
 enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
 				   struct handoff_row *ret, struct problem *problem);
+
+/* Undoes what a person decided last: one that was discarded or cancelled is parked, and so is one that was redriven or
+ * rerouted and that nobody has taken since. It stays with the agent that it is with. */
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem);
+/* Only asks: *ret is the handoff as it is. */
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem);
 
 /* --- The circuit breaker of an agent --- */
 

@@ -72,6 +72,8 @@ enum breaker_gives {
 	BREAKER_GIVES_PROBE,		/* the first, and that is the probe */
 };
 
+/* Somebody looks. */
+enum problem_code breaker_peek(struct delivery *d, int64_t agent, enum breaker_gives *ret, struct problem *problem);
 /* Somebody is there to take something. */
 enum problem_code breaker_take(struct delivery *d, int64_t agent, enum breaker_gives *ret, struct problem *problem);
 

@@ -7,7 +7,7 @@ enum { PARK_PAGE = 64 };
 const char *const *delivery_remedies(enum handoff_state state)
 {
 	static const char *const of_parked[] = {"redrive", "reroute", "shrink", "discard", NULL};
-	static const char *const of_discarded[] = {"send_to_other", "pack_again", NULL};
+	static const char *const of_discarded[] = {"restore", "send_to_other", "pack_again", NULL};
 
 	return state == HANDOFF_DISCARDED ? of_discarded : of_parked;
 }
@@ -78,15 +78,14 @@ struct parking {
 };
 
 static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason,
-				   bool with_acked, struct parking *all, struct problem *problem)
+				   struct parking *all, struct problem *problem)
 {
 	enum problem_code code = P_OK;
 
 	for (size_t i = 0; code == P_OK && i < count; i++) {
 		struct handoff_row *h = &page[i];
-		bool acked = h->state == HANDOFF_ACKED || h->state == HANDOFF_WORKING;
 
-		if (handoff_allows(VERB_PARK, h->state) && (with_acked || !acked))
+		if (handoff_allows(VERB_PARK, h->state))
 			code = park_one(d, h, reason, problem);
 		if (h->state == HANDOFF_PARKED) {
 			all->last = *h;
@@ -100,7 +99,7 @@ static enum problem_code park_page(struct delivery *d, struct handoff_row *page,
 }
 
 enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, bool with_acked, struct handoff_row *ret, struct problem *problem)
+				struct str reason, struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row *page = arena_calloc(d->arena, PARK_PAGE, sizeof(*page));
 	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
@@ -117,7 +116,7 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 			return problem_of_store(problem, status);
 		if (count)
 			after = page[count - 1].num;
-		code = park_page(d, page, count, reason, with_acked, &all, problem);
+		code = park_page(d, page, count, reason, &all, problem);
 	}
 	if (code != P_OK)
 		return code;
@@ -209,8 +208,8 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 
 /* --- What is queued --- */
 
-static enum problem_code get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
-				    struct problem *problem)
+enum problem_code delivery_get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
+				      struct problem *problem)
 {
 	static const char *const ways[HANDOFF_STATES] = {
 		[HANDOFF_LEASED] = "somebody has it: wait until it is settled, or park its envelope and decide then",
@@ -237,7 +236,7 @@ enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str w
 				  struct problem *problem)
 {
 	struct handoff_row h;
-	enum problem_code code = get_queued(d, num, "cancelled", &h, problem);
+	enum problem_code code = delivery_get_queued(d, num, "cancelled", &h, problem);
 
 	if (code == P_OK)
 		code = breaker_leave(d, &h, problem);
@@ -259,7 +258,7 @@ enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct st
 				     struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h, was;
-	enum problem_code code = get_queued(d, num, "moved", &h, problem);
+	enum problem_code code = delivery_get_queued(d, num, "moved", &h, problem);
 
 	was = h;
 	if (code == P_OK)
@@ -280,6 +279,70 @@ enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct st
 		code = delivery_offer(d, &h, VERB_HAND_OVER, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, EVENT_MOVED, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+/* --- Undo --- */
+
+/* What happened to it last; 0: nothing is known. */
+static enum problem_code last_event(struct delivery *d, uint64_t num, int *ret_kind, struct problem *problem)
+{
+	struct event_filter filter = {.space = d->space, .handoff = num, .newest_first = true};
+	struct event_row event;
+	size_t count = 0;
+	enum store_status status = store_event_page(d->conn, &filter, 0, INT64_MAX, 1, d->arena, &event, &count);
+
+	*ret_kind = count ? event.kind : 0;
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+static enum problem_code not_restorable(const struct handoff_row *h, int last, struct problem *problem)
+{
+	const char *why = "only what was discarded or cancelled, or redriven or rerouted and not taken since, comes "
+			  "back";
+
+	if (h->state == HANDOFF_PARKED)
+		why = "it is parked already";
+	else if (last == EVENT_SHRUNK)
+		why = "a smaller envelope was sent instead of it";
+	return problem_set(problem, P_NOT_RESTORABLE, "id", "ho-%llu is %s and cannot be restored: %s",
+			   (unsigned long long)h->num, handoff_state_name(h->state), why);
+}
+
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem)
+{
+	enum problem_code code = delivery_get(d, num, ret, problem);
+	int last = 0;
+
+	if (code == P_OK)
+		code = last_event(d, num, &last, problem);
+	if (code != P_OK)
+		return code;
+	if ((ret->state == HANDOFF_QUEUED && (last == EVENT_REDRIVEN || last == EVENT_REROUTED)) ||
+	    (ret->state == HANDOFF_DISCARDED && (last == EVENT_DISCARDED || last == EVENT_CANCELLED)))
+		return P_OK;
+	return not_restorable(ret, last, problem);
+}
+
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_may_restore(d, num, &h, problem);
+
+	if (code == P_OK)
+		code = breaker_leave(d, &h, problem);
+	if (code != P_OK)
+		return code;
+	h.due_ms = 0;
+	h.is_touched = true;
+	delivery_end_wait(&h);
+	code = delivery_move(d, &h, VERB_RESTORE, HANDOFF_PARKED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_RESTORED, why, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

@@ -20,6 +20,7 @@ enum handoff_verb {
 	VERB_DISCARD,
 	VERB_CANCEL,		/* taken back before anybody had it */
 	VERB_HAND_OVER,		/* queued for another agent instead */
+	VERB_RESTORE,		/* what a person decided last is undone */
 	HANDOFF_VERBS
 };
 

@@ -47,13 +47,14 @@ static bool has_new_memory(const struct envelope *e, const struct envelope *befo
 	return false;
 }
 
+/* An instruction is the same whatever the spaces around it. */
 static bool has_progress(struct store_conn *c, int64_t space, const struct envelope *e, const struct envelope *before,
 			 struct arena *arena)
 {
 	struct mention_list repeated = {0};
 
-	return !same_text(e->state, before->state) || has_new_step(c, space, e, before, arena, &repeated) ||
-	       has_new_memory(e, before, &repeated);
+	return !str_eq(str_trim(e->summary), str_trim(before->summary)) || !same_text(e->state, before->state) ||
+	       has_new_step(c, space, e, before, arena, &repeated) || has_new_memory(e, before, &repeated);
 }
 
 /* "a -> b -> a": the end of the path, from where the receiver last had it. */
@@ -70,10 +71,10 @@ static enum problem_code refuse(const struct envelope *e, int64_t since_hop, str
 	for (uint32_t i = from; i < e->path.count; i++)
 		buf_printf(&cycle, "%s%.*s", i > from ? " -> " : "", STR_ARG(e->path.items[i].s));
 	problem_set(problem, P_LOOP, NULL,
-		    "%.300s is a loop: the work comes back with the same state, the same history and no new memory, "
-		    "whatever the summary says; give another state, add what was done to execution_history, or cite a "
-		    "new memory",
-		    cycle.data ? cycle.data : "this");
+		    "%.200s is a loop: the work comes back with the instruction of hop %lld, the same state, the same "
+		    "history and no new memory; say in task_summary what is to be done now, add what was done to "
+		    "execution_history, or complete, reject or nack what you hold",
+		    cycle.data ? cycle.data : "this", (long long)since_hop);
 	buf_release(&cycle);
 	return problem->code;
 }
@@ -87,8 +88,9 @@ enum problem_code loop_check(struct store_conn *c, int64_t space, const struct e
 		struct envelope_row row;
 		enum store_status status;
 
-		if ((ancestor.from.p && str_eq(ancestor.from, e->to)) || str_eq(ancestor.to, e->to))
-			return has_progress(c, space, e, &ancestor, arena) ? P_OK : refuse(e, ancestor.hop, problem);
+		if (((ancestor.from.p && str_eq(ancestor.from, e->to)) || str_eq(ancestor.to, e->to)) &&
+		    !has_progress(c, space, e, &ancestor, arena))
+			return refuse(e, ancestor.hop, problem);
 		if (ancestor.parent == 0)
 			return P_OK;
 		status = store_envelope_get(c, space, ancestor.parent, arena, &row);

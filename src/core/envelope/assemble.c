@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "codec/json_set.h"
 #include "core/envelope/assemble_internal.h"
-#include "core/envelope/constraints.h"
 
 static const struct json empty_object = {.type = JSON_OBJECT};
 static const struct json empty_array = {.type = JSON_ARRAY};
@@ -173,9 +172,16 @@ static struct json extend(struct arena *arena, const struct envelope *parent, st
 
 /* --- Inheriting --- */
 
+/* What is said before this hop says something; NULL: nothing. */
+static const struct envelope *said_before(const struct assemble_input *in)
+{
+	return in->repacks ? in->repacks : in->parent;
+}
+
 static enum problem_code inherit_intent(const struct assemble_input *in, struct envelope *e, struct problem *problem)
 {
-	struct str inherited = in->parent ? in->parent->intent : STR_NULL;
+	const struct envelope *before = said_before(in);
+	struct str inherited = before ? before->intent : STR_NULL;
 
 	e->intent = inherited.p ? inherited : in->draft->intent;
 	if (inherited.p && in->draft->intent.p && !str_eq(inherited, in->draft->intent))
@@ -188,10 +194,11 @@ static enum problem_code inherit_intent(const struct assemble_input *in, struct 
 /* A chain is one task: whoever names another has mistaken the parent, or wants to begin anew. */
 static enum problem_code inherit_task(const struct assemble_input *in, struct envelope *e, struct problem *problem)
 {
+	const struct envelope *before = said_before(in);
 	struct str given = in->draft->task;
 
-	e->task = in->parent ? in->parent->task : given.p ? given : in->new_task;
-	if (in->parent && given.p && !str_eq(given, e->task))
+	e->task = before ? before->task : given.p ? given : in->new_task;
+	if (before && given.p && !str_eq(given, e->task))
 		return problem_set(problem, P_TASK_CONFLICT, "task",
 				   "the parent belongs to the task %.*s; leave task out, or leave parent out to begin "
 				   "another one", STR_ARG(e->task));
@@ -200,11 +207,12 @@ static enum problem_code inherit_task(const struct assemble_input *in, struct en
 
 static enum problem_code inherit_hops(const struct assemble_input *in, struct envelope *e, struct problem *problem)
 {
+	const struct envelope *before = said_before(in);
 	int64_t wanted = in->draft->max_hops;
 
 	e->hop = in->parent ? in->parent->hop + 1 : 1;
-	e->max_hops = in->parent ? in->parent->max_hops : HANDOFF_HOPS_DEFAULT;
-	if (wanted && in->parent && wanted > e->max_hops)
+	e->max_hops = before ? before->max_hops : HANDOFF_HOPS_DEFAULT;
+	if (wanted && before && wanted > e->max_hops)
 		return problem_set(problem, P_CONSTRAINT_CONFLICT, "max_hops",
 				   "max_hops is %lld in this chain; a later hop can only lower it",
 				   (long long)e->max_hops);
@@ -212,7 +220,8 @@ static enum problem_code inherit_hops(const struct assemble_input *in, struct en
 		e->max_hops = wanted;
 	if (e->hop > e->max_hops)
 		return problem_set(problem, P_HOP_LIMIT, NULL,
-				   "this would be hop %lld, and the chain may have %lld; a person should look at it",
+				   "this would be hop %lld, and the chain may have %lld: complete, reject or nack "
+				   "what you hold, and a person should look at it",
 				   (long long)e->hop, (long long)e->max_hops);
 	return P_OK;
 }
@@ -235,34 +244,45 @@ static enum problem_code inherit_constraints(const struct assemble_input *in, st
 					     struct problem *problem)
 {
 	const struct envelope_draft *d = in->draft;
+	const struct envelope *before = said_before(in);
+	struct constraints made;
 	struct constraints_input ci = {
-		.inherited = in->parent ? &in->parent->constraints : NULL,
-		.waived = in->parent ? &in->parent->waived : NULL,
+		.inherited = before ? &before->constraints : NULL,
+		.waived = before ? &before->waived : NULL,
+		.locked = before ? &before->locked : NULL,
+		.lock = d->locked.type == JSON_ARRAY ? &d->locked : NULL,
+		.policy = in->policy_locked,
+		.standing = in->standing,
+		.standing_count = before ? in->standing_count : 0,
+		.task = e->task,
 		.given = d->constraints.type == JSON_OBJECT ? &d->constraints : NULL,
 		.waive = d->waive.type == JSON_ARRAY ? &d->waive : NULL,
-		.by = d->from.p ? d->from : STR("unknown"),
+		.by = d->waived_by.p ? d->waived_by : d->from.p ? d->from : STR("unknown"),
 		.hop = e->hop,
 	};
-	enum problem_code code = constraints_inherit(&ci, arena, &e->constraints, &e->waived, problem);
+	enum problem_code code = constraints_inherit(&ci, arena, &made, problem);
 
-	if (code == P_OK)
-		e->constraints = in_order(arena, e->constraints);
-	return code;
+	if (code != P_OK)
+		return code;
+	e->constraints = in_order(arena, made.all);
+	e->waived = made.waived;
+	e->locked = made.locked;
+	return P_OK;
 }
 
 static void inherit_work(const struct assemble_input *in, struct envelope *e, struct arena *arena)
 {
 	const struct envelope_draft *d = in->draft;
-	const struct envelope *p = in->parent;
+	const struct envelope *p = in->parent, *before = said_before(in);
 	struct json history = or_empty(d->history, &empty_array), made = decisions_made(in, arena);
 	struct json open = or_empty(d->open_decisions, &empty_array);
 
-	e->history = append(arena, p ? &p->history : NULL, &history, without_time);
+	e->history = append(arena, before ? &before->history : NULL, &history, without_time);
 	e->history = append(arena, &e->history, &made, without_time);
-	e->history = stamp(arena, e->history, p ? p->history.count : 0, in->now_ms);
-	open = append(arena, p ? &p->open_decisions : NULL, &open, itself);
+	e->history = stamp(arena, e->history, before ? before->history.count : 0, in->now_ms);
+	open = append(arena, before ? &before->open_decisions : NULL, &open, itself);
 	e->open_decisions = without_resolved(arena, open, &d->resolved_decisions);
-	e->state = d->state.p ? d->state : p ? p->state : STR_NULL;
+	e->state = d->state.p ? d->state : before ? before->state : STR_NULL;
 	e->parent = p ? p->num : 0;
 	e->root = p ? p->root : in->num;
 	if (p)
@@ -330,10 +350,11 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.from = d->from,
 		.to = d->to,
 		/* A hop that does not say where it is in a trace is in that of the hop before. */
-		.traceparent = d->traceparent.p || in->parent == NULL ? d->traceparent : in->parent->traceparent,
+		.traceparent = d->traceparent.p || said_before(in) == NULL ? d->traceparent
+									   : said_before(in)->traceparent,
 		.summary = d->summary,
 		.expected_output = in_order(tools->arena, or_empty(d->expected_output, &empty_object)),
-		.extensions = extend(tools->arena, in->parent, or_empty(d->extensions, &empty_object)),
+		.extensions = extend(tools->arena, said_before(in), or_empty(d->extensions, &empty_object)),
 		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
 		.strategy = d->strategy,
 		.coming = in->coming,

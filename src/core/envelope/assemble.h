@@ -7,6 +7,7 @@
 #ifndef SPINE_CORE_ASSEMBLE_H
 #define SPINE_CORE_ASSEMBLE_H
 
+#include "core/envelope/constraints.h"
 #include "core/envelope/envelope.h"
 #include "core/memory/recall.h"
 #include "core/guard/redact.h"
@@ -50,6 +51,8 @@ struct envelope_draft {
 	struct json open_decisions;	/* array */
 	struct json resolved_decisions;	/* array of {decision, outcome} */
 	struct json waive;		/* array */
+	struct json locked;		/* array of keys that this hop locks */
+	struct str waived_by;		/* the author of what is waived; p == NULL: from */
 	struct json extensions;		/* object */
 	const struct memory_id *refs;
 	const bool *ref_is_found;	/* of each ref: it had come along by relevance; NULL: none had */
@@ -62,6 +65,12 @@ struct envelope_draft {
 struct assemble_input {
 	const struct envelope_draft *draft;
 	const struct envelope *parent;	/* NULL: a root */
+	/* The envelope whose place in the chain this one takes: what it says holds, as if it was inherited. Its parent
+	 * is `parent`. NULL: none. */
+	const struct envelope *repacks;
+	const struct json *policy_locked;	/* keys that the space locks, an array; NULL: none */
+	const struct constraints_waiver *standing;	/* what persons waived for the task */
+	size_t standing_count;
 	int64_t space;			/* 0: there is nothing in it */
 	struct str space_name;
 	uint64_t num;			/* the envelope's; 0 in a dry run */

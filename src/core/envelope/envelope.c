@@ -294,6 +294,10 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	json_put_canonical(w, &e->history);
 	put_envelope_id(w, "id", e->num);
 	put_lineage(w, e);
+	if (e->locked.type == JSON_ARRAY && e->locked.count) {
+		json_key(w, "locked");
+		json_put_canonical(w, &e->locked);
+	}
 	put_memory(w, e, ret_texts);
 	json_member_str(w, "space", e->space);
 	put_task(w, e);

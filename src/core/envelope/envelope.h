@@ -15,7 +15,7 @@
 #define ENVELOPE_VERSION "2"
 /* What is packed now. Stored envelopes keep the minor that they were sealed with, and with it their members, their
  * digest and their prompt: 0 has no fetch_hint, relevance, worth or reason of what was left out, and the first form of
- * the prompt. */
+ * the prompt. The member "locked" is there where it names something: so it needs no number of its own. */
 enum { ENVELOPE_MINOR = 1, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
@@ -112,6 +112,7 @@ struct envelope {
 	struct json history;		/* array of objects */
 	struct json constraints;	/* object */
 	struct json waived;		/* array of objects */
+	struct json locked;		/* array of keys that no agent waives; empty or JSON_NULL: no member */
 	struct json guard;		/* object: {findings[], policy}; JSON_NULL: nothing was looked for */
 	struct json expected_output;	/* object */
 	struct json extensions;		/* object: fields that came in and are not ours */

@@ -267,6 +267,8 @@ bool envelope_read(struct str text, struct arena *arena, struct envelope *ret)
 	completeness = json_get(&obj, "completeness");
 	if (json_get(&obj, "guard"))
 		e.guard = *json_get(&obj, "guard");
+	if (json_get(&obj, "locked") && !read_tree(&obj, "locked", JSON_ARRAY, &e.locked))
+		return false;
 	if (!read_minor(&obj, &e) || !read_envelope_id(&obj, "id", &e.num) || !read_digest(&obj, "digest", e.digest) ||
 	    !read_str(&obj, "space", &e.space) || !read_time(&obj, "created_at", &e.created_at_ms) ||
 	    !read_optional(&obj, "from", &e.from) || !read_str(&obj, "to", &e.to) ||

@@ -13,8 +13,9 @@ static struct fidelity_item *add(struct fidelity *f, enum fidelity_kind kind, en
 	*item = (struct fidelity_item){.kind = kind, .fate = fate, .key = key.n ? key : STR_NULL};
 	if (fate != FATE_ADDED)
 		f->total++;
-	if (fate == FATE_KEPT || fate == FATE_NARROWED || fate == FATE_WAIVED)
+	if (fate == FATE_KEPT || fate == FATE_NARROWED)
 		f->kept++;
+	f->waived += fate == FATE_WAIVED;
 	return item;
 }
 
@@ -78,6 +79,7 @@ static void compare_constraint(const struct json_member *m, const struct envelop
 	if (fate == FATE_WAIVED) {
 		item->reason = text_of(waiver, "reason");
 		item->by = text_of(waiver, "by");
+		item->unauthenticated = json_get(waiver, "unauthenticated") != NULL;
 	}
 }
 

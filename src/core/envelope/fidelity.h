@@ -19,13 +19,15 @@ struct fidelity_item {
 	const struct json *after;
 	struct str reason;		/* of what was waived or dropped; p == NULL: none is known */
 	struct str by;			/* who waived it */
+	bool unauthenticated;		/* a person did, as they say themselves */
 };
 
 struct fidelity {
 	struct fidelity_item *items;
 	size_t count;
 	size_t total;			/* things that the earlier envelope had */
-	size_t kept;			/* of them, those that are kept, narrowed, or waived with a reason */
+	size_t kept;			/* of them, those that are kept or narrowed */
+	size_t waived;			/* of them, those that somebody gave up, with a reason: neither kept nor lost */
 	double score;			/* kept / total; 1 where there was nothing */
 };
 

@@ -118,6 +118,14 @@ static void put_waived(const struct envelope *e, struct buf *out)
 }
 
 /* Without the budget: it binds whoever packs the prompt, and a model would take it for the size of its answer. */
+static bool is_locked(const struct envelope *e, struct str key)
+{
+	for (uint32_t i = 0; e->locked.type == JSON_ARRAY && i < e->locked.count; i++)
+		if (e->locked.items[i].type == JSON_STRING && str_eq(e->locked.items[i].s, key))
+			return true;
+	return false;
+}
+
 static void put_constraints(const struct envelope *e, struct buf *out)
 {
 	size_t count = 0, others = e->constraints.count - (json_get(&e->constraints, "max_tokens") != NULL);
@@ -134,7 +142,7 @@ static void put_constraints(const struct envelope *e, struct buf *out)
 		render_key(out, m->key);
 		buf_puts(out, ": ");
 		put_value(out, &m->value, render_line);
-		buf_puts(out, "\n");
+		buf_puts(out, is_locked(e, m->key) ? " (locked: you cannot waive it)\n" : "\n");
 	}
 	if (count == 0)
 		buf_puts(out, "None.\n");

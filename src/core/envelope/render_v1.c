@@ -1,11 +1,13 @@
 /* Version 1: the flat form that old agents read. */
 #include "core/envelope/render.h"
 
-/* What version 1 says itself. Extensions come from outside, and must not say it a second time. */
+/* What version 1 says itself, and what a body says of where it belongs. Extensions come from outside: they must not say
+ * the one a second time, nor the other for an agent that sends back what it got. */
 static bool is_own(struct str key)
 {
 	static const char *const names[] = {"version", "target", "summary", "constraints", "history", "memory_ids",
-					    "context", "envelope_id", "digest"};
+					    "context", "envelope_id", "digest", "parent", "new_root", "locked",
+					    "from", "extensions", "envelope_version"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_is(key, names[i]))

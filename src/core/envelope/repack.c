@@ -3,15 +3,17 @@
 #include "codec/json_set.h"
 #include "core/envelope/render.h"
 
-struct json repack_waivers(const struct json *waived, int64_t hop, struct arena *arena)
+struct json repack_waivers(const struct json *waived, const struct json *before, struct arena *arena)
 {
 	struct json *items = arena_calloc(arena, waived->count + 1, sizeof(*items));
+	struct json_set known;
 	uint32_t count = 0;
-	int64_t at;
 
-	for (uint32_t i = 0; i < waived->count; i++)
-		if (json_as_int(json_get(&waived->items[i], "at_hop"), &at) && at == hop)
+	json_set_init(&known, before);
+	for (uint32_t i = 0; waived->type == JSON_ARRAY && i < waived->count; i++)
+		if (!json_set_has(&known, &waived->items[i]))
 			items[count++] = waived->items[i];
+	json_set_release(&known);
 	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};
 }
 

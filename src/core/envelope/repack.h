@@ -5,8 +5,8 @@
 
 #include "core/envelope/envelope.h"
 
-/* Of an envelope's waivers those of this hop, as a draft takes them. An array; borrows from waived, an array. */
-struct json repack_waivers(const struct json *waived, int64_t hop, struct arena *arena);
+/* Of an envelope's waivers those that the one before it does not have. An array; borrows from waived, an array. */
+struct json repack_waivers(const struct json *waived, const struct json *before, struct arena *arena);
 /* What `from` decided, as {decision, outcome}: it stands in the history, and is not to be inherited as open again.
  * An array; borrows from history and open_decisions, arrays. from.p may be NULL: unknown. */
 struct json repack_decisions(const struct json *history, const struct json *open_decisions, struct str from,

@@ -3,8 +3,9 @@
 #include "codec/json_member.h"
 #include "core/guard/credentials.h"
 #include "core/envelope/unpack.h"
+#include "text/lookalike.h"
 
-enum { HITS_MAX = 256, FINDINGS_MAX = 1000, METADATA_BYTES_MAX = 1 << 20 };
+enum { HITS_MAX = 256, FINDINGS_MAX = 1000, METADATA_BYTES_MAX = 1 << 20, KEY_MAX = 128 };
 
 static const char *const policy_names[] = {"off", "redact", "refuse"};
 
@@ -32,16 +33,33 @@ static bool forbids_credentials(const struct json *value)
 	return false;
 }
 
+static bool is_named(const struct json_member *m, const char *name)
+{
+	struct arena arena;
+	bool is;
+
+	if (m->key.n > KEY_MAX)
+		return false;
+	arena_init(&arena);
+	is = str_is(lookalike_fold(m->key, &arena), name);
+	arena_release(&arena);
+	return is;
+}
+
 /* What one constraint asks for. People write constraints: whoever writes "Security" or "Refuse" means it, too. */
 static enum redact_policy policy_of_one(const struct json_member *m)
 {
-	if (str_ieq(m->key, STR("security")) && forbids_credentials(&m->value))
+	if (forbids_credentials(&m->value) && is_named(m, "security"))
 		return REDACT_BLANK;
-	if (str_ieq(m->key, STR("credentials")) && m->value.type == JSON_STRING)
-		for (int i = REDACT_REFUSE; i > REDACT_OFF; i--)
-			if (str_ieq(m->value.s, str_of(policy_names[i])))
-				return (enum redact_policy)i;
+	for (int i = REDACT_REFUSE; m->value.type == JSON_STRING && i > REDACT_OFF; i--)
+		if (str_ieq(m->value.s, str_of(policy_names[i])))
+			return is_named(m, "credentials") ? (enum redact_policy)i : REDACT_OFF;
 	return REDACT_OFF;
+}
+
+bool redact_reads(const struct json_member *constraint)
+{
+	return policy_of_one(constraint) != REDACT_OFF;
 }
 
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)

@@ -16,6 +16,9 @@ const char *redact_policy_name(enum redact_policy policy);	/* "off", "redact", "
 /* What the constraints and the space's policy ask for together. */
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space);
 
+/* Is it a constraint that the guard goes by? */
+bool redact_reads(const struct json_member *constraint);
+
 /* Looks through all text of an envelope that is being packed, before it is trimmed. P_CREDENTIALS_FOUND where the
  * policy is to refuse. */
 enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem);

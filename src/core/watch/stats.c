@@ -133,6 +133,8 @@ bool stats_counts_kind(int kind)
 	case EVENT_EXPIRED:
 	case EVENT_PARKED:
 	case EVENT_ENVELOPE_PACKED:
+	case EVENT_ENVELOPE_REFUSED:
+	case EVENT_CONSTRAINT_WAIVED:
 		return true;
 	default:
 		return false;
@@ -142,8 +144,6 @@ bool stats_counts_kind(int kind)
 /* What an event adds. The values are described in event.h. */
 static void measure(const struct event_row *event, struct stats_sample *ret)
 {
-	uint64_t waivers = 0;
-
 	*ret = (struct stats_sample){.at_ms = event->at_ms};
 	switch (event->kind) {
 	case EVENT_QUEUED:
@@ -171,14 +171,18 @@ static void measure(const struct event_row *event, struct stats_sample *ret)
 		ret->counts.failed = event->value[1] > 0;
 		break;
 	case EVENT_ENVELOPE_PACKED:
-		if (event->note.p)
-			str_to_u64(event->note, &waivers);
 		ret->counts.packed = 1;
-		ret->counts.waivers = waivers < 1000 ? (int64_t)waivers : 1000;
 		ret->completeness = event->value[0];
-		ret->utilization = event->value[1];
-		ret->utilization_key = sketch_key(event->value[1] * 10000);
+		ret->utilization = event_utilization(event);
+		ret->is_chosen = event->value[1] >= 0;
+		ret->utilization_key = sketch_key(ret->utilization * 10000);
 		ret->hop = event->attempt < 1 ? 1 : event->attempt > STATS_HOPS_MAX ? STATS_HOPS_MAX : event->attempt;
+		break;
+	case EVENT_ENVELOPE_REFUSED:
+		ret->counts.refused = 1;
+		break;
+	case EVENT_CONSTRAINT_WAIVED:
+		ret->counts.waivers = 1;
 		break;
 	}
 }

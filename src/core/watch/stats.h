@@ -44,6 +44,7 @@ struct stats_counts {
 	int64_t retries;
 	int64_t leases_lost;	/* of receivers and of workers */
 	int64_t waivers;
+	int64_t refused;	/* envelopes that were not packed: hop limit, loop, credentials */
 	int64_t packed;		/* envelopes */
 };
 
@@ -57,6 +58,8 @@ struct stats_view {
 	double utilization_mean, utilization_p50;
 	double utilization_pinned;	/* share at 99.5 % and above */
 	double utilization_low;		/* share under 30 % */
+	int64_t chosen;			/* how many have a budget that somebody chose */
+	double chosen_low;		/* share of these under 30 % */
 	double hop_mean;
 	int64_t hop_max;
 	int64_t hops[STATS_HOPS_MAX + 1];	/* how many envelopes, by hop */

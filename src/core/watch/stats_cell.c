@@ -58,6 +58,7 @@ void stats_cell_add(struct stats_cell *cell, const struct stats_sample *sample)
 	cell->retries += (uint32_t)counts->retries;
 	cell->leases_lost += (uint32_t)counts->leases_lost;
 	cell->waivers += (uint32_t)counts->waivers;
+	cell->refused += (uint32_t)counts->refused;
 	if (counts->acked) {
 		cell->latency_max_ms = fmax(cell->latency_max_ms, sample->latency_ms);
 		sketch_add(&cell->latency, sample->latency_key, 1);
@@ -71,6 +72,8 @@ void stats_cell_add(struct stats_cell *cell, const struct stats_sample *sample)
 	cell->utilization_sum += sample->utilization;
 	cell->pinned += sample->utilization >= PINNED_FROM;
 	cell->low += sample->utilization < LOW_BELOW;
+	cell->chosen += sample->is_chosen;
+	cell->chosen_low += sample->is_chosen && sample->utilization < LOW_BELOW;
 	cell->hop_sum += (double)sample->hop;
 	if (sample->hop > cell->hop_max)
 		cell->hop_max = (uint32_t)sample->hop;
@@ -87,6 +90,7 @@ void stats_cell_merge(struct stats_cell *to, const struct stats_cell *from)
 	to->retries += from->retries;
 	to->leases_lost += from->leases_lost;
 	to->waivers += from->waivers;
+	to->refused += from->refused;
 	to->latency_max_ms = fmax(to->latency_max_ms, from->latency_max_ms);
 	sketch_merge(&to->latency, &from->latency);
 	if (from->packed == 0)
@@ -98,6 +102,8 @@ void stats_cell_merge(struct stats_cell *to, const struct stats_cell *from)
 	to->utilization_sum += from->utilization_sum;
 	to->pinned += from->pinned;
 	to->low += from->low;
+	to->chosen += from->chosen;
+	to->chosen_low += from->chosen_low;
 	to->hop_sum += from->hop_sum;
 	if (from->hop_max > to->hop_max)
 		to->hop_max = from->hop_max;
@@ -230,6 +236,7 @@ static void put_cell(struct out *o, const struct stats_cell *cell)
 	put_whole(o, cell->retries);
 	put_whole(o, cell->leases_lost);
 	put_whole(o, cell->waivers);
+	put_whole(o, cell->refused);
 	put_whole(o, cell->packed);
 	if (cell->acked) {
 		put_sum(o, cell->latency_max_ms);
@@ -239,6 +246,8 @@ static void put_cell(struct out *o, const struct stats_cell *cell)
 		return;
 	put_whole(o, cell->pinned);
 	put_whole(o, cell->low);
+	put_whole(o, cell->chosen);
+	put_whole(o, cell->chosen_low);
 	put_whole(o, cell->hop_max);
 	put_sum(o, cell->completeness_sum);
 	put_sum(o, cell->completeness_min);
@@ -276,6 +285,7 @@ void stats_cell_unpack(const struct stats_packed *packed, struct stats_cell *cel
 	cell->retries = (uint32_t)take_whole(&p);
 	cell->leases_lost = (uint32_t)take_whole(&p);
 	cell->waivers = (uint32_t)take_whole(&p);
+	cell->refused = (uint32_t)take_whole(&p);
 	cell->packed = (uint32_t)take_whole(&p);
 	if (cell->acked) {
 		cell->latency_max_ms = take_sum(&p);
@@ -285,6 +295,8 @@ void stats_cell_unpack(const struct stats_packed *packed, struct stats_cell *cel
 		return;
 	cell->pinned = (uint32_t)take_whole(&p);
 	cell->low = (uint32_t)take_whole(&p);
+	cell->chosen = (uint32_t)take_whole(&p);
+	cell->chosen_low = (uint32_t)take_whole(&p);
 	cell->hop_max = (uint32_t)take_whole(&p);
 	cell->completeness_sum = take_sum(&p);
 	cell->completeness_min = take_sum(&p);

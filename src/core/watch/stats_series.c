@@ -151,6 +151,7 @@ static void add_to_totals(struct stats_totals *t, const struct stats_sample *sam
 	t->counts.retries += counts->retries;
 	t->counts.leases_lost += counts->leases_lost;
 	t->counts.waivers += counts->waivers;
+	t->counts.refused += counts->refused;
 	t->counts.packed += counts->packed;
 	if (counts->acked)
 		add_to_distribution(&t->latency_s, stats_latency_bounds_s, sample->latency_ms / 1000);
@@ -242,7 +243,7 @@ static const struct stats_cell *cell_of(const struct stats_series *series, int w
 struct adding {
 	struct stats_sums sums;
 	double completeness_sum, utilization_sum, hop_sum;
-	int64_t pinned, low;
+	int64_t pinned, low, chosen, chosen_low;
 };
 
 static void add_cell(struct stats_view *v, struct adding *a, const struct stats_cell *cell)
@@ -256,6 +257,7 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	counts->retries += cell->retries;
 	counts->leases_lost += cell->leases_lost;
 	counts->waivers += cell->waivers;
+	counts->refused += cell->refused;
 	if (cell->latency_max_ms > v->latency_max_ms)
 		v->latency_max_ms = cell->latency_max_ms;
 	sketch_sum_add(&a->sums.latency, &cell->latency);
@@ -269,6 +271,8 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	a->hop_sum += cell->hop_sum;
 	a->pinned += cell->pinned;
 	a->low += cell->low;
+	a->chosen += cell->chosen;
+	a->chosen_low += cell->chosen_low;
 	if (cell->hop_max > v->hop_max)
 		v->hop_max = cell->hop_max;
 	sketch_sum_add(&a->sums.utilization, &cell->utilization);
@@ -318,6 +322,8 @@ void stats_view(struct stats_series *series, enum stats_window window, int64_t n
 		ret->utilization_p50 = sketch_sum_quantile(&a.sums.utilization, 0.50) / 10000;
 		ret->utilization_pinned = (double)a.pinned / packed;
 		ret->utilization_low = (double)a.low / packed;
+		ret->chosen = a.chosen;
+		ret->chosen_low = a.chosen ? (double)a.chosen_low / (double)a.chosen : 0;
 		ret->hop_mean = a.hop_sum / packed;
 	}
 }

@@ -43,6 +43,11 @@ static enum problem_code read_handoff(struct op *op, struct store_conn *c)
 		l->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
+	if (status == STORE_OK)
+		status = about_read(op, c, l->row.envelope, &l->about);
+	if (status == STORE_OK)
+		l->attempt_count = attempts_of(l->events, l->shown, op->arena, &l->attempts);
+	l->is_held = l->row.state == HANDOFF_LEASED || l->row.state == HANDOFF_WORKING;
 	return op_stored(op, status);
 }
 

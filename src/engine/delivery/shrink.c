@@ -66,7 +66,7 @@ static void draft_from(struct op *op, const struct envelope *e, int64_t max_toke
 			.traceparent = e->traceparent, .history = e->history, .expected_output = e->expected_output,
 			.open_decisions = e->open_decisions,
 			.resolved_decisions = repack_decisions(&e->history, &e->open_decisions, e->from, op->arena),
-			.waive = repack_waivers(&e->waived, e->hop, op->arena), .strategy = e->strategy,
+			.strategy = e->strategy,
 			.max_hops = e->max_hops,
 			.constraints = with_member(op->arena, &e->constraints, "max_tokens",
 						   (struct json){.type = JSON_INT, .i = max_tokens}),
@@ -74,6 +74,8 @@ static void draft_from(struct op *op, const struct envelope *e, int64_t max_toke
 						  (struct json){.type = JSON_STRING, .s = id}),
 		},
 		.parent = e->parent,
+		.copied = e->num,
+		.new_root = e->parent == 0,
 		.tokenizer = e->tokenizer,
 	};
 	name_memories(op, e, &p->draft);

@@ -14,6 +14,7 @@ struct seen {
 	uint64_t lost;		/* where its line of descent lost the thing last; 0: it has it, or never had it */
 	bool has;
 	bool is_parent;
+	bool is_left_behind;	/* it is within a chain that began without it */
 };
 
 struct search {
@@ -53,8 +54,12 @@ static enum problem_code look_at(struct op *op, struct search *s, const struct e
 	if (parent) {
 		parent->is_parent = true;
 		one.lost = one.has ? 0 : parent->has ? row->num : parent->lost;
+		one.is_left_behind = one.lost && !parent->has && parent->is_left_behind;
+	} else if (!one.has && b->introduced) {
+		one.lost = row->num;
+		one.is_left_behind = true;
 	}
-	if (one.lost && s->left_out == 0)
+	if (one.lost && !one.is_left_behind && s->left_out == 0)
 		s->left_out = one.lost;
 	s->seen[s->count++] = one;
 	if (!one.has || b->introduced)
@@ -94,12 +99,13 @@ static enum problem_code look_through(struct op *op, struct store_conn *c, struc
 }
 
 /* It is lost where a line of descent ends without it: what a hop left out and a later one brought back is there. */
-static uint64_t first_loss(const struct search *s)
+static uint64_t first_loss(const struct search *s, bool left_behind)
 {
 	uint64_t first = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->seen[i].is_parent && s->seen[i].lost && (first == 0 || s->seen[i].lost < first))
+		if (!s->seen[i].is_parent && s->seen[i].lost && s->seen[i].is_left_behind == left_behind && 
+		    (first == 0 || s->seen[i].lost < first))
 			first = s->seen[i].lost;
 	return first;
 }
@@ -121,8 +127,10 @@ static enum problem_code read_fate(struct op *op, struct store_conn *c, uint64_t
 	enum problem_code code = read_skeleton(op, c, without, &hop->envelope);
 	struct fidelity f = {0};
 
-	if (code == P_OK)
-		code = read_skeleton(op, c, hop->envelope.parent, before);
+	/* A root kept nothing: there is nothing before it. */
+	if (code != P_OK || hop->envelope.parent == 0)
+		return code;
+	code = read_skeleton(op, c, hop->envelope.parent, before);
 	if (code == P_OK)
 		fidelity_compare(before, &hop->envelope, op->arena, &f);
 	for (size_t i = 0; i < f.count && hop->fate == NULL; i++)
@@ -142,7 +150,9 @@ static void judge(struct blame *b, bool is_lost, bool is_left_out)
 		b->resolved = hop;
 		hop->fate = NULL;
 	} else if (is_lost) {
-		b->verdict = BLAME_LOST;
+		b->verdict = hop->envelope.parent == 0				? BLAME_LEFT_BEHIND
+			     : hop->fate && hop->fate->fate == FATE_WAIVED ? BLAME_WAIVED
+									    : BLAME_LOST;
 		b->lost = hop;
 	} else if (is_left_out) {
 		b->left_out = hop;
@@ -154,8 +164,10 @@ static enum problem_code find_blame(struct op *op, struct store_conn *c)
 	struct blame *b = (struct blame *)op;
 	struct search s = {0};
 	enum problem_code code = look_through(op, c, &s);
-	uint64_t lost = first_loss(&s), without = lost ? lost : s.left_out;
+	uint64_t lost = first_loss(&s, false), without;
 
+	lost = lost ? lost : first_loss(&s, true);
+	without = lost ? lost : s.left_out;
 	if (code == P_OK && without)
 		code = read_fate(op, c, without);
 	judge(b, lost != 0, without != 0);

@@ -5,7 +5,8 @@
 #include "core/envelope/fidelity.h"
 #include "engine/op.h"
 
-enum blame_verdict { BLAME_NEVER, BLAME_STILL, BLAME_RESOLVED, BLAME_LOST };
+/* Lost: nobody says why. Waived: somebody gave it up, by name. Left behind: another chain of the task began without. */
+enum blame_verdict { BLAME_NEVER, BLAME_STILL, BLAME_RESOLVED, BLAME_LOST, BLAME_WAIVED, BLAME_LEFT_BEHIND };
 
 struct blame_hop {
 	struct envelope envelope;	/* num 0: none */

@@ -3,12 +3,12 @@
 #include "codec/sha256.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/loop.h"
-#include "core/envelope/render.h"
 #include "core/envelope/repack.h"
 #include "core/delivery/route_rule.h"
-#include "core/envelope/unpack.h"
+#include "core/watch/event.h"
 #include "engine/engine.h"
-#include "engine/waiting.h"
+#include "engine/envelope/beginning.h"
+#include "engine/envelope/lineage.h"
 
 /* The usual ones, for a dry run. */
 static const int64_t dry_budgets[] = {2000, 4000, 8000};
@@ -53,13 +53,10 @@ static void run_dry(const struct assemble_tools *tools, const struct assemble_in
 	}
 }
 
-/* The chain ends here, for a person to look at: parking its last envelope must be written, so it is not the reply yet.
- * That the guard has found something is written, too. */
+/* That it was refused is an event, and so must be written: it is not the reply yet. */
 static enum problem_code refuse_later(struct op *op, struct packing *p, enum problem_code code)
 {
-	bool ends_chain = (code == P_HOP_LIMIT || code == P_LOOP) && p->parent != 0;
-
-	if ((!ends_chain && code != P_CREDENTIALS_FOUND) || p->dry_run)
+	if ((code != P_HOP_LIMIT && code != P_LOOP && code != P_CREDENTIALS_FOUND) || p->dry_run)
 		return code;
 	p->refusal = op->problem;
 	op->problem = (struct problem){0};
@@ -76,6 +73,16 @@ static enum problem_code find_next_agent(struct op *op, struct store_conn *c, st
 	return route_rule_find(c, op->space, draft, parent, op->arena, &draft->to, &op->problem);
 }
 
+/* Somebody may have called a task so already. */
+static struct str new_task(struct op *op, struct store_conn *c, uint64_t num)
+{
+	struct str name = arena_printf(op->arena, "task-%llu", (unsigned long long)num);
+
+	for (int i = 2; op->space && i < 1000 && store_task_find(c, op->space, name) == STORE_OK; i++)
+		name = arena_printf(op->arena, "task-%llu-%d", (unsigned long long)num, i);
+	return name;
+}
+
 /* Written here and not by the writer, which has enough to do. */
 static enum problem_code pack_now(struct op *op, struct store_conn *c, struct packing *p, struct assemble_input *in)
 {
@@ -89,7 +96,7 @@ static enum problem_code pack_now(struct op *op, struct store_conn *c, struct pa
 			       : envelope_numbers_next(op->engine->numbers, c, op->space_name, op->space, &in->num);
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
-	in->new_task = arena_printf(op->arena, "task-%llu", (unsigned long long)in->num);
+	in->new_task = new_task(op, c, in->num);
 	code = assemble(&tools, in, &p->envelope, &op->problem);
 	if (code == P_OK && in->parent)
 		code = loop_check(c, op->space, &p->envelope, in->parent, op->arena, &op->problem);
@@ -108,24 +115,54 @@ static enum problem_code pack_now(struct op *op, struct store_conn *c, struct pa
 	return refuse_later(op, p, code);
 }
 
-/* An envelope that is only supposed to be the parent may be gone, or be of another server: then this is a root. */
-static enum problem_code find_parent(struct op *op, struct store_conn *c, struct packing *p, struct envelope *ret)
+/* What the space locks. */
+static enum problem_code read_policy(struct op *op, struct store_conn *c, struct assemble_input *in)
 {
-	char digest[ENVELOPE_DIGEST_SIZE];
-	enum problem_code code = unpack(c, op->space, p->parent, "parent", op->arena, ret, &op->problem);
-	bool is_supposed = p->parent_digest.p != NULL;
+	struct json *list = arena_zalloc(op->arena, sizeof(*list));
+	struct json_error error;
+	struct str text = STR_NULL;
+	enum store_status status = op->space ? store_space_locked(c, op->space, op->arena, &text) : STORE_OK;
 
-	if (code == P_OK)
-		envelope_digest_format(ret->digest, digest);
-	if (is_supposed && (code == P_ENVELOPE_NOT_FOUND ||
-			    (code == P_OK && !str_is(p->parent_digest, digest)))) {
-		p->parent = 0;
-		op->problem = (struct problem){0};
-		return P_OK;
-	}
-	if (code == P_OK && p->is_v1 && p->draft.state.p)
-		p->draft.state = repack_context(p->draft.state, ret, op->arena);
-	return code;
+	if (status != STORE_OK)
+		return problem_of_store(&op->problem, status);
+	if (text.p && json_parse(text, JSON_DEPTH_MAX, op->arena, list, &error))
+		in->policy_locked = list;
+	return P_OK;
+}
+
+/* What persons waived for the task. */
+static enum problem_code read_standing(struct op *op, struct store_conn *c, struct assemble_input *in)
+{
+	struct waiver_row *rows = arena_calloc(op->arena, WAIVERS_MAX, sizeof(*rows));
+	struct constraints_waiver *list;
+	const struct envelope *before = in->repacks ? in->repacks : in->parent;
+	size_t count = 0;
+	enum store_status status = before ? store_waivers(c, op->space, before->task, WAIVERS_MAX, op->arena, rows,
+							  &count) : STORE_OK;
+
+	if (status != STORE_OK)
+		return problem_of_store(&op->problem, status);
+	list = arena_calloc(op->arena, count + 1, sizeof(*list));
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct constraints_waiver){rows[i].id, rows[i].key, rows[i].by, rows[i].reason};
+	in->standing = list;
+	in->standing_count = count;
+	return P_OK;
+}
+
+/* A whole envelope has the waivers of all hops: what those before it have is inherited, the rest is waived now. */
+static void sort_out(struct op *op, struct packing *p, const struct envelope *before)
+{
+	struct envelope_draft *d = &p->draft;
+
+	p->waived_before = before ? before->waived.count : 0;
+	d->waived_by = op->agent;
+	if (p->is_v2 && before)
+		d->waive = repack_waivers(&d->waive, &before->waived, op->arena);
+	else if (p->is_v2)
+		d->waive = (struct json){0};
+	if (p->is_v1 && before && d->state.p)
+		d->state = repack_context(d->state, before, op->arena);
 }
 
 enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p)
@@ -133,17 +170,24 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 	struct assemble_input in = {
 		.draft = &p->draft, .space = op->space, .space_name = op->space_name, .coming = p->coming,
 		.now_ms = op->now_ms};
-	struct envelope parent;
+	struct lineage from = {0};
 	struct agent agent;
 	int64_t guard = 0;
 	enum store_status status = op->space ? store_space_guard(c, op->space, &guard) : STORE_OK;
 	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
 
-	if (code == P_OK && p->parent)
-		code = find_parent(op, c, p, &parent);
-	in.parent = p->parent ? &parent : NULL;
 	if (code == P_OK)
-		code = find_next_agent(op, c, p, in.parent);
+		code = lineage_find(op, c, p, &from);
+	in.parent = from.parent;
+	in.repacks = from.repacks;
+	if (code == P_OK)
+		code = read_policy(op, c, &in);
+	if (code == P_OK)
+		code = read_standing(op, c, &in);
+	if (code != P_OK)
+		return code;
+	sort_out(op, p, in.repacks ? in.repacks : in.parent);
+	code = find_next_agent(op, c, p, in.parent);
 	if (code == P_OK)
 		code = agent_read(c, op->space, p->draft.to, op->arena, &agent, &op->problem);
 	if (code == P_OK)
@@ -151,42 +195,25 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 	if (code != P_OK)
 		return code;
 	in.max_tokens = agent.max_tokens;
+	p->has_agent_budget = agent.max_tokens != 0;
 	in.fetch_hint = agent.fetch_hint;
 	in.policy = (enum redact_policy)guard;
 	return pack_now(op, c, p, &in);
 }
 
-static enum problem_code park_parent(struct op *op, struct store_conn *c, struct packing *p)
-{
-	struct delivery d = waiting_delivery(op, c);
-	struct envelope_row row;
-	struct envelope parent;
-	struct handoff_row parked = {0};
-	enum problem_code code = unpack_find(c, op->space, p->parent, "parent", op->arena, &row, &op->problem);
-
-	if (code == P_OK)
-		code = unpack_skeleton(&row, op->arena, &parent, &op->problem);
-	if (code == P_OK)
-		code = delivery_park(&d, p->parent, parent.to, parent.from, str_of(p->refusal.detail), true, &parked,
-				     &op->problem);
-	/* Everything of it is done already: the refusal stands all the same. */
-	if (code != P_OK && code != P_ALREADY_SETTLED)
-		return code;
-	op->problem = p->refusal;
-	op->problem.handoff = parked.num;
-	return op->problem.code;
-}
-
-/* Without the value, as everywhere. */
+/* Of credentials without the value, as everywhere. */
 static enum problem_code note_refusal(struct op *op, struct store_conn *c, struct packing *p)
 {
+	bool is_found = p->refusal.code == P_CREDENTIALS_FOUND;
 	struct event_row event = {
 		.space = op->space,
 		.at_ms = op->now_ms,
 		.kind = EVENT_ENVELOPE_REFUSED,
+		.envelope = is_found ? 0 : p->parent,
 		.agent = p->draft.to,
 		.actor = p->draft.from.p ? p->draft.from : op->agent,
-		.note = arena_printf(op->arena, "credentials_found: %s", p->refusal.field),
+		.note = arena_printf(op->arena, "%s: %.300s", problem_kind(p->refusal.code)->name,
+				     is_found ? p->refusal.field : p->refusal.detail),
 	};
 	enum store_status status = store_event_add(c, &event);
 
@@ -196,9 +223,48 @@ static enum problem_code note_refusal(struct op *op, struct store_conn *c, struc
 	return op->problem.code;
 }
 
+/* Each waiver of this hop is told. What a person waived was told when they did. */
+static enum store_status note_waivers(struct op *op, struct store_conn *c, const struct packing *p)
+{
+	const struct envelope *e = &p->envelope;
+	enum store_status status = STORE_OK;
+
+	for (uint32_t i = p->waived_before; status == STORE_OK && i < e->waived.count; i++) {
+		const struct json *w = &e->waived.items[i], *key = json_get(w, "key"), *by = json_get(w, "by"),
+				  *reason = json_get(w, "reason");
+		struct event_row event = {
+			.space = op->space, .at_ms = op->now_ms, .kind = EVENT_CONSTRAINT_WAIVED, .envelope = e->num,
+			.attempt = e->hop, .agent = e->to, .actor = by ? by->s : STR_NULL,
+		};
+
+		if (json_get(w, "waiver") || key == NULL || reason == NULL)
+			continue;
+		event.note = arena_printf(op->arena, "%.*s: %.*s", STR_ARG(key->s), STR_ARG(reason->s));
+		status = store_event_add(c, &event);
+	}
+	return status;
+}
+
+/* Two that begin the same task at the same moment: the second one must not stand beside the first without a word. */
+static enum problem_code check_root(struct op *op, struct store_conn *c, const struct packing *p)
+{
+	enum store_status status = STORE_NOT_FOUND;
+
+	if (p->envelope.parent == 0 && !p->new_root)
+		status = store_task_find(c, op->space, p->envelope.task);
+	if (status == STORE_NOT_FOUND)
+		return P_OK;
+	if (status != STORE_OK)
+		return op_stored(op, status);
+	return problem_set(&op->problem, P_PARENT_UNCLEAR, "parent", "the task %.*s was begun by another call at the "
+			   "same moment; send this one again, and it goes on from there",
+			   STR_ARG(p->envelope.task));
+}
+
 enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing *p)
 {
 	const struct envelope *e = &p->envelope;
+	bool is_chosen = p->has_agent_budget || json_get(&e->constraints, "max_tokens");
 	struct envelope_row row = {
 		.space = op->space,
 		.num = e->num,
@@ -208,15 +274,18 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 		.created_at_ms = e->created_at_ms,
 		.body = e->skeleton,
 		.considered = p->considered,
+		.intent = beginning_of(op->arena, e->intent),
+		.summary = beginning_of(op->arena, e->summary),
+		.tokens = e->token_count,
 		.has_body_digest = p->has_texts,
 	};
 	uint64_t *nums;
 	enum store_status status;
 
-	if (p->refusal.code == P_CREDENTIALS_FOUND)
-		return note_refusal(op, c, p);
 	if (p->refusal.code != P_OK)
-		return park_parent(op, c, p);
+		return note_refusal(op, c, p);
+	if (check_root(op, c, p) != P_OK)
+		return op->problem.code;
 	nums = arena_calloc(op->arena, e->ref_count, sizeof(*nums));
 	op->shown = nums;
 	op->shown_count = 0;
@@ -227,6 +296,8 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	memcpy(row.body_digest, p->body_digest, sizeof(row.body_digest));
 	status = store_envelope_insert(c, &row);
+	if (status == STORE_OK)
+		status = note_waivers(op, c, p);
 	op->told = (struct event_row){
 		.kind = EVENT_ENVELOPE_PACKED,
 		.envelope = e->num,
@@ -234,7 +305,7 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 		.agent = e->to,
 		.actor = e->from,
 		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1,
-			  (double)e->token_count / (double)e->max_tokens},
+			  (is_chosen ? 1.0 : -1.0) * (double)e->token_count / (double)e->max_tokens},
 		.note = e->waived.count ? arena_printf(op->arena, "%u", e->waived.count) : STR_NULL,
 	};
 	if (status == STORE_EXISTS)

@@ -20,17 +20,23 @@ struct packing {
 	/* In. */
 	struct envelope_draft draft;
 	uint64_t parent;		/* 0: none */
-	struct str parent_digest;	/* p == NULL: it must be there; else only where it is this one */
+	struct str parent_digest;	/* what the sender says that it is; p == NULL: nothing */
+	uint64_t copied;		/* the envelope that was sent back, as a whole; 0: none */
+	struct str copied_digest;
+	bool new_root;			/* a second chain in a task that has one, because somebody asks for it */
 	bool is_v1;
+	bool is_v2;			/* `waive` has all waivers of the envelope that was sent back */
 	struct str tokenizer;		/* p == NULL: the receiver's */
 	bool dry_run;
 	const struct coming_result *coming;	/* of the handoff that is completed with it; NULL: none is */
 	/* Out. */
 	struct envelope envelope;
 	struct str considered;		/* what it was chosen from, to be kept beside it */
+	bool has_agent_budget;		/* the receiver's settings have one */
 	bool has_texts;			/* of memories, which may be forgotten: then the next is set */
 	uint8_t body_digest[32];
-	struct problem refusal;		/* the chain may not go on: its last envelope is parked when that is written */
+	struct problem refusal;		/* it may not be packed, and that is to be written */
+	uint32_t waived_before;		/* of the envelope's waivers, those that it has inherited */
 	struct pack_dry *dry;
 	size_t dry_count;
 	struct considered dry_considered;
@@ -45,8 +51,8 @@ extern const struct op_kind pack_kind;
 
 /* For operations that pack something themselves. Finds the next agent where it is asked for, and packs the envelope. */
 enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p);
-/* Stores it. Where the chain may not go on (hop limit, loop) its last envelope is parked instead, and that is the
- * problem. */
+/* Stores it. Where it was refused (hop limit, loop, credentials) that is told in an event, and is the problem; nothing
+ * else changes, so it must be called before anything else is written. */
 enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing *p);
 
 #endif

@@ -90,22 +90,26 @@ static const struct task_score *score_of(struct op *op, const struct envelope *r
 		if ((item->kind != KIND_INTENT && item->kind != KIND_CONSTRAINT) || item->fate == FATE_ADDED)
 			continue;
 		total++;
-		kept += item->fate == FATE_KEPT || item->fate == FATE_NARROWED || item->fate == FATE_WAIVED;
+		kept += item->fate == FATE_KEPT || item->fate == FATE_NARROWED;
 	}
 	*score = (struct task_score){f.score, total ? (double)(kept * 10000 / total) / 10000.0 : 1.0};
 	return score;
 }
 
+/* A second root is told as what it is, and compared with the first envelope of the task. */
 static enum problem_code read_hop(struct op *op, struct store_conn *c, struct others *others, const struct envelope *e,
-				  struct task_hop *ret)
+				  uint64_t first, struct task_hop *ret)
 {
 	const struct envelope *parent, *root = NULL;
 	enum problem_code code = find_other(op, c, others, e->parent, &parent);
 	struct fidelity *kept;
 
 	ret->envelope = e;
+	ret->is_new_root = e->parent == 0 && e->num != first;
 	if (code == P_OK)
-		code = find_other(op, c, others, e->root, &root);
+		code = find_other(op, c, others, ret->is_new_root ? first : e->root, &root);
+	if (code == P_OK && ret->is_new_root && root)
+		ret->of_root = score_of(op, root, e);
 	if (code != P_OK || parent == NULL)
 		return code;
 	kept = arena_alloc(op->arena, sizeof(*kept));
@@ -116,6 +120,17 @@ static enum problem_code read_hop(struct op *op, struct store_conn *c, struct ot
 	return P_OK;
 }
 
+/* What began the task: all that it has is measured by that, whatever chain it is in. */
+static enum problem_code find_first(struct op *op, struct store_conn *c, struct str task, uint64_t *ret)
+{
+	struct envelope_link link = {0};
+	size_t count = 0;
+	enum store_status status = store_task_links(c, op->space, task, 0, 1, &link, &count);
+
+	*ret = link.num;
+	return op_stored(op, status);
+}
+
 static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 {
 	struct task_fidelity *f = (struct task_fidelity *)op;
@@ -123,12 +138,15 @@ static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 	enum problem_code code = read_task(op, c);
 	const struct envelope *root = NULL;
 	struct others others = {arena_calloc(op->arena, 2 * t->count + 1, sizeof(*others.list)), 0};
+	uint64_t first = 0;
 
+	if (code == P_OK)
+		code = find_first(op, c, t->task, &first);
 	f->hops = arena_calloc(op->arena, t->count, sizeof(*f->hops));
 	for (size_t i = 0; code == P_OK && i < t->count; i++)
-		code = read_hop(op, c, &others, &t->envelopes[i], &f->hops[i]);
+		code = read_hop(op, c, &others, &t->envelopes[i], first, &f->hops[i]);
 	if (code == P_OK)
-		code = find_other(op, c, &others, t->newest.root, &root);
+		code = find_other(op, c, &others, first, &root);
 	if (root)
 		f->score = score_of(op, root, &t->newest);
 	return code;

@@ -28,6 +28,7 @@ struct task_score {
 /* What there is none of, or what is gone, is not compared with: NULL. */
 struct task_hop {
 	const struct envelope *envelope;
+	bool is_new_root;			/* it begins another chain in the task */
 	const struct fidelity *kept;		/* of the parent */
 	const struct task_score *of_root;
 };

@@ -293,11 +293,17 @@ enum store_status ram_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 /* --- Lists --- */
 
 /* Nothing but the sender's name counts where the untold are asked for. */
-static bool is_wanted(const struct handoff_filter *f, const struct handoff_row *h)
+static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f, const struct handoff_row *h)
 {
+	const struct ram_envelope *e = f->task.p ? ram_envelope_at(s, h->space, h->envelope) : NULL;
+
 	if (f->untold)
 		return h->state == HANDOFF_PARKED && !h->is_told && !h->is_retried && f->from.p && h->from.p &&
 		       str_eq(h->from, f->from);
+	if ((f->task.p && (e == NULL || !str_eq(e->task->row.name, f->task))) ||
+	    (f->reason.p && !ram_text_holds(h->reason, f->reason)) ||
+	    (f->since_ms && h->changed_at_ms < f->since_ms) || (f->before_ms && h->changed_at_ms >= f->before_ms))
+		return false;
 	return (f->states == 0 || (f->states >> h->state & 1)) && (f->agent == 0 || h->agent == f->agent) &&
 	       (f->channel == 0 || h->channel == f->channel) &&
 	       (f->envelope == 0 || h->envelope == f->envelope) &&
@@ -315,7 +321,7 @@ static size_t list_of_envelope(const struct ram_store *s, const struct handoff_f
 		bool is_in = f->newest_first ? after == 0 || h->row.num < after : h->row.num > after;
 		size_t to = count;
 
-		if (!is_in || !is_wanted(f, &h->row))
+		if (!is_in || !is_wanted(s, f, &h->row))
 			continue;
 		while (to > 0 && (f->newest_first ? ret[to - 1].num < h->row.num : ret[to - 1].num > h->row.num))
 			to--;
@@ -342,7 +348,7 @@ static size_t list_all(const struct ram_store *s, const struct handoff_filter *f
 
 		if (h->row.space != f->space)
 			break;
-		if (is_wanted(f, &h->row))
+		if (is_wanted(s, f, &h->row))
 			ret[count++] = h->row;
 	}
 	return count;
@@ -356,6 +362,53 @@ enum store_status ram_handoffs(struct store_conn *c, const struct handoff_filter
 	(void)arena;
 	assert(!filter->newest_first || !filter->untold);
 	*ret_count = (is_of_envelope ? list_of_envelope : list_all)(ram_of(c), filter, after, max, ret);
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret)
+{
+	const struct ram_store *s = ram_of(c);
+	int64_t count = 0;
+
+	assert(!filter->untold);
+	for (size_t i = 0; i < s->handoffs.count; i++) {
+		const struct ram_handoff *h = s->handoffs.rows[i];
+
+		count += h->row.space == filter->space && is_wanted(s, filter, &h->row);
+	}
+	*ret = count;
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	struct ram_handoff from = {.row = behind ? *behind : (struct handoff_row){0}};
+	size_t count = 0;
+
+	(void)arena;
+	from.row.num++;
+	for (size_t i = a && behind ? ram_index_from(&a->queue, &from) : 0; a && i < a->queue.count && count < max; i++)
+		ret[count++] = ((const struct ram_handoff *)a->queue.rows[i])->row;
+	*ret_count = count;
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	size_t count = 0;
+
+	(void)arena;
+	for (size_t i = 0; a && i < a->flight.count && count < max; i++) {
+		const struct ram_handoff *h = a->flight.rows[i];
+
+		if (h->row.num > after && (states >> h->row.state & 1))
+			ret[count++] = h->row;
+	}
+	*ret_count = count;
 	return STORE_OK;
 }
 

@@ -57,6 +57,13 @@ static int compare_receipts(const void *a, const void *b)
 	return compare_name((int64_t)x->row.memory, x->row.agent, (int64_t)y->row.memory, y->row.agent);
 }
 
+static int compare_waivers(const void *a, const void *b)
+{
+	ROWS(ram_waiver);
+
+	return x->task != y->task ? ram_compare(x->task, y->task) : ram_compare(x->row.id, y->row.id);
+}
+
 static int compare_subscribers(const void *a, const void *b)
 {
 	ROWS(ram_subscriber);
@@ -108,6 +115,7 @@ void ram_indexes_init(struct ram_store *s)
 	s->envelopes = (struct ram_index){.compare = compare_envelopes};
 	s->task_envelopes = (struct ram_index){.compare = compare_task_envelopes};
 	s->receipts = (struct ram_index){.compare = compare_receipts};
+	s->waivers = (struct ram_index){.compare = compare_waivers};
 	s->agents = (struct ram_index){.compare = compare_agents};
 	s->agent_names = (struct ram_index){.compare = compare_agent_names};
 	s->handoffs = (struct ram_index){.compare = ram_compare_handoffs};

@@ -20,6 +20,7 @@
 struct ram_space {
 	struct space_row row;
 	int64_t guard;
+	struct str locked;
 	uint64_t next_memory;
 };
 
@@ -49,6 +50,11 @@ struct ram_receipt {
 	struct receipt_row row;
 };
 
+struct ram_waiver {
+	int64_t task;			/* its id */
+	struct waiver_row row;
+};
+
 /* The rows of an index, in its order. */
 struct ram_index {
 	void **rows;
@@ -65,6 +71,7 @@ struct ram_agent {
 	struct ram_index flight;	/* open, and not queued; by number */
 	struct ram_index passing;	/* of the queue, those that pass */
 	struct ram_index outage;	/* what an outage has parked, by when */
+	bool is_deleted;
 	uint64_t mark;			/* see ram_inspect.h */
 };
 
@@ -124,6 +131,7 @@ struct ram_store {
 	struct ram_index memories;				/* by key */
 	struct ram_index tasks_by_id, task_names;
 	struct ram_index envelopes, task_envelopes, receipts;	/* by key; by task; by envelope and time */
+	struct ram_index waivers;				/* by task and id */
 	struct ram_index agents, agent_names;
 	struct ram_index handoffs, envelope_handoffs;		/* by key; by envelope and target */
 	struct ram_index channels, channel_names, subscribers, route_names;
@@ -214,6 +222,8 @@ struct ram_undo *ram_note(struct ram_store *s, enum ram_undo_kind kind);
 
 /* The one copy of a text. p == NULL stays. */
 struct str ram_text(struct ram_store *s, struct str text);
+/* Does the text hold the part, whatever the case of ASCII letters? p == NULL holds nothing, and is in nothing. */
+bool ram_text_holds(struct str text, struct str part);
 
 /* --- ram_conn.c --- */
 
@@ -226,6 +236,7 @@ enum store_status ram_enter(struct store_conn *c, bool writes);
 const struct ram_agent *ram_first_due(const struct ram_store *s);
 struct ram_agent *ram_agent_at(const struct ram_store *s, int64_t id);
 struct ram_memory *ram_memory_at(const struct ram_store *s, int64_t key);
+struct ram_envelope *ram_envelope_at(const struct ram_store *s, int64_t space, uint64_t num);
 struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uint64_t num);
 /* The highest number in the space; 0: it has none. */
 uint64_t ram_last_handoff(const struct ram_store *s, int64_t space);

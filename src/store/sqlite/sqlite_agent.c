@@ -7,10 +7,16 @@ _Static_assert(HANDOFF_LEASED == 2 && HANDOFF_WORKING == 3, "state = 2, state = 
 _Static_assert(HANDOFF_ACKED == 4, "state > 0 AND state < 4: under way, not queued");
 _Static_assert(HANDOFF_PARKED == 6, "state = 6");
 
+/* Of an agent: also in the texts of SQL, as status < 2. */
+enum { STATUS_USED = 0, STATUS_REGISTERED = 1, STATUS_DELETED = 2 };
+
+_Static_assert(STATUS_USED == 0 && STATUS_REGISTERED == 1 && STATUS_DELETED == 2, "status = 0, 1, 2; status < 2");
+
 static void read_agent(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	*(struct agent_row *)ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
-						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
+						      sqlite3_column_int(s, 4) == STATUS_REGISTERED};
 }
 
 /* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
@@ -18,7 +24,8 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 				   struct agent_row *ret)
 {
 	static const char sql[] =
-		"SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name = ?2";
+		"SELECT name, settings, created_at, updated_at, status FROM agent "
+		"WHERE space = ?1 AND name = ?2 AND status < 2";
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status = STORE_OK;
 	struct agent_row row = {0};
@@ -42,9 +49,10 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (space, name) DO UPDATE "
-		"SET settings = excluded.settings, updated_at = excluded.updated_at";
+		"INSERT INTO agent (space, name, settings, created_at, updated_at, status) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (space, name) DO UPDATE "
+		"SET settings = excluded.settings, updated_at = excluded.updated_at, status = 1, "
+		"created_at = CASE WHEN status = 2 THEN excluded.created_at ELSE created_at END";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
@@ -61,8 +69,8 @@ enum store_status sqlite_agents(struct store_conn *c, int64_t space, struct str 
 				struct agent_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT name, settings, created_at, updated_at FROM agent "
-		"WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
+		"SELECT name, settings, created_at, updated_at, status FROM agent "
+		"WHERE space = ?1 AND name > ?2 AND status < 2 ORDER BY name LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
@@ -87,7 +95,7 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 {
 	static const char sql[] =
 		"SELECT a.id, a.space, s.name, a.name, a.settings FROM agent a JOIN space s ON s.id = a.space "
-		"WHERE a.id > ?1 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
+		"WHERE a.id > ?1 AND a.status < 2 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, after);
@@ -99,7 +107,10 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3)";
+		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3) "
+		"ON CONFLICT (space, name) DO UPDATE "
+		"SET created_at = excluded.created_at, updated_at = excluded.updated_at, status = 0";
+	static const char id_sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -109,15 +120,19 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite_last_id(c);
-	return status;
+	if (status != STORE_OK)
+		return status;
+	/* One that was deleted has its id already. */
+	s = sqlite_statement(c, id_sql);
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	return sqlite_read_int(c, s, ret);
 }
 
 enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
 				  int64_t *ret)
 {
-	static const char sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
+	static const char sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2 AND status < 2";
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
 	sqlite3_stmt *s;
@@ -131,6 +146,26 @@ enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct st
 	if (status == STORE_OK)
 		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
+}
+
+enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struct str name)
+{
+	static const char sql[] = "UPDATE agent SET settings = '{}', status = 2 WHERE id = ?1";
+	int64_t id = 0;
+	enum store_status status = sqlite_agent_id(c, space, name, false, 0, &id);
+
+	if (status != STORE_OK)
+		return status;
+	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
+	sqlite_cache_change(c, &sqlite_target_shape, id, STR_NULL);
+	status = sqlite_run_on(c, sql, id, 0);
+	/* It may have neither. */
+	if (status == STORE_OK)
+		status = sqlite_run_on(c, "DELETE FROM target WHERE agent = ?1", id, 0);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = sqlite_run_on(c, "DELETE FROM subscriber WHERE agent = ?1", id, 0);
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
 /* --- Targets --- */

@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_internal.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* The numbers that the texts of SQL say: states and flags of handoffs, where a result is. They are in the files of all
  * stores and in the indexes' conditions, so none of them may ever change its meaning; a new state gets a new number. */
@@ -37,23 +38,44 @@ enum { MARK_REDRIVEN = 1, MARK_TOUCHED = 2 };
 	"FROM channel WHERE id = h.channel) END, h.place, h.not_before, h.queue_timeout, h.queue_until, h.passes, " \
 	"h.outage, h.marks FROM handoff h "
 
-/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold; 0 or NULL: whatever. */
+/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold, ?10 a task's name, ?11 what the reason
+ * holds, ?12 since when and ?13 before when it is in its state; 0 or NULL: whatever. */
 #define HANDOFF_FILTER \
 	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
-	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
+	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) AND (?12 = 0 OR h.changed_at >= ?12) " \
+	"AND (?13 = 0 OR h.changed_at < ?13) AND (?11 IS NULL OR instr(lower(h.reason), lower(?11))) " \
+	"AND (?10 IS NULL OR (SELECT task FROM envelope WHERE id = h.envelope) = (SELECT id FROM task " \
+	"WHERE space = ?1 >> 40 AND name = ?10)) "
+
+/* The same, but how many. */
+#define HANDOFF_COUNT "SELECT count(*) FROM handoff h "
 
 #define HANDOFFS_OF_ENVELOPE \
 	HANDOFF_COLUMNS \
+	OF_ENVELOPE
+#define OF_ENVELOPE \
 	"INDEXED BY handoff_envelope WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
 #define HANDOFFS_PARKED \
 	HANDOFF_COLUMNS \
+	ALL_PARKED
+#define ALL_PARKED \
 	"INDEXED BY handoff_parked WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" \
+	HANDOFF_FILTER
+
+/* What is open has a time at which something happens. */
+#define HANDOFFS_OPEN \
+	HANDOFF_COLUMNS \
+	ALL_OPEN
+#define ALL_OPEN \
+	"INDEXED BY handoff_due WHERE h.due > 0 AND h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
 #define HANDOFFS \
 	HANDOFF_COLUMNS \
+	OF_SPACE
+#define OF_SPACE \
 	"WHERE h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
@@ -320,8 +342,15 @@ static const char handoffs_of_envelope_newest_sql[] = HANDOFFS_OF_ENVELOPE "ORDE
 static const char handoffs_of_envelope_sql[] = HANDOFFS_OF_ENVELOPE "ORDER BY h.id LIMIT ?3";
 static const char handoffs_parked_newest_sql[] = HANDOFFS_PARKED "ORDER BY h.id DESC LIMIT ?3";
 static const char handoffs_parked_sql[] = HANDOFFS_PARKED "ORDER BY h.id LIMIT ?3";
+static const char handoffs_open_newest_sql[] = HANDOFFS_OPEN "ORDER BY h.id DESC LIMIT ?3";
+static const char handoffs_open_sql[] = HANDOFFS_OPEN "ORDER BY h.id LIMIT ?3";
 static const char handoffs_newest_sql[] = HANDOFFS "ORDER BY h.id DESC LIMIT ?3";
 static const char handoffs_sql[] = HANDOFFS "ORDER BY h.id LIMIT ?3";
+
+static bool is_of_open(const struct handoff_filter *f)
+{
+	return f->states && f->states < 1u << HANDOFF_ACKED;
+}
 
 /* The statement whose index fits best. */
 static const char *list_statement(const struct handoff_filter *f)
@@ -332,29 +361,95 @@ static const char *list_statement(const struct handoff_filter *f)
 		return f->newest_first ? handoffs_of_envelope_newest_sql : handoffs_of_envelope_sql;
 	if (f->states == 1u << HANDOFF_PARKED)
 		return f->newest_first ? handoffs_parked_newest_sql : handoffs_parked_sql;
+	if (is_of_open(f))
+		return f->newest_first ? handoffs_open_newest_sql : handoffs_open_sql;
 	return f->newest_first ? handoffs_newest_sql : handoffs_sql;
+}
+
+static void bind_filter(sqlite3_stmt *s, const struct handoff_filter *filter, uint64_t after)
+{
+	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
+	int64_t to = sqlite_memory_key(filter->space + 1, 0);
+
+	if (filter->newest_first && after)
+		to = sqlite_memory_key(filter->space, after);
+	sqlite3_bind_int64(s, 1, from);
+	sqlite3_bind_int64(s, 2, to);
+	sqlite3_bind_int64(s, 4, filter->states);
+	sqlite3_bind_int64(s, 5, filter->agent);
+	sqlite3_bind_int64(s, 6, filter->channel);
+	sqlite_bind_str(s, 7, filter->from);
+	sqlite3_bind_int(s, 8, filter->untold);
+	if (filter->untold)
+		return;
+	if (filter->envelope)
+		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
+	sqlite_bind_str(s, 10, filter->task);
+	sqlite_bind_str(s, 11, filter->reason);
+	sqlite3_bind_int64(s, 12, filter->since_ms);
+	sqlite3_bind_int64(s, 13, filter->before_ms);
 }
 
 enum store_status sqlite_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				  struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, list_statement(filter));
-	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
-	int64_t to = sqlite_memory_key(filter->space + 1, 0);
 
 	assert(!filter->newest_first || !filter->untold);
-	if (filter->newest_first && after)
-		to = sqlite_memory_key(filter->space, after);
-	sqlite3_bind_int64(s, 1, from);
-	sqlite3_bind_int64(s, 2, to);
+	bind_filter(s, filter, after);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	sqlite3_bind_int64(s, 4, filter->states);
-	sqlite3_bind_int64(s, 5, filter->agent);
-	sqlite3_bind_int64(s, 6, filter->channel);
-	sqlite_bind_str(s, 7, filter->from);
-	sqlite3_bind_int(s, 8, filter->untold);
-	if (filter->envelope && !filter->untold)
-		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+static const char count_of_envelope_sql[] = HANDOFF_COUNT OF_ENVELOPE;
+static const char count_parked_sql[] = HANDOFF_COUNT ALL_PARKED;
+static const char count_open_sql[] = HANDOFF_COUNT ALL_OPEN;
+static const char count_sql[] = HANDOFF_COUNT OF_SPACE;
+
+enum store_status sqlite_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret)
+{
+	struct handoff_filter f = *filter;
+	sqlite3_stmt *s = sqlite_statement(c, f.envelope ? count_of_envelope_sql :
+					      f.states == 1u << HANDOFF_PARKED ? count_parked_sql :
+					      is_of_open(&f) ? count_open_sql : count_sql);
+
+	assert(!f.untold);
+	f.newest_first = false;
+	bind_filter(s, &f, 0);
+	return sqlite_read_int(c, s, ret);
+}
+
+enum store_status sqlite_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind,
+					 size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"INDEXED BY handoff_queue WHERE h.agent = ?1 AND h.state = 0 AND h.priority <= ?2 "
+		"AND (h.priority < ?2 OR h.place > ?3 OR (h.place = ?3 AND h.id > ?4)) "
+		"ORDER BY h.priority DESC, h.place, h.id LIMIT ?5";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int(s, 2, behind ? behind->priority : INT_MAX);
+	sqlite3_bind_int64(s, 3, behind ? (int64_t)behind->place : 0);
+	sqlite3_bind_int64(s, 4, behind ? sqlite_memory_key(behind->space, behind->num) : 0);
+	sqlite3_bind_int64(s, 5, (int64_t)max);
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after,
+					 size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"INDEXED BY handoff_flight WHERE h.agent = ?1 AND h.state > 0 AND h.state < 4 "
+		"AND (?2 >> h.state) & 1 AND h.id & 1099511627775 > ?3 ORDER BY h.id LIMIT ?4";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, states);
+	sqlite3_bind_int64(s, 3, (int64_t)after);
+	sqlite3_bind_int64(s, 4, (int64_t)max);
 	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
 }
 

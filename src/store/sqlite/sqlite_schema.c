@@ -264,7 +264,39 @@ static const char step_7[] =
 	"UPDATE target SET due = open_until;"
 	"CREATE INDEX target_due ON target (due) WHERE due > 0;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+static const char step_8[] =
+	/* What a task is known by in lists: of its envelopes, the words of the newest. */
+	"ALTER TABLE task ADD COLUMN hops INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE task ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE task ADD COLUMN intent TEXT;"
+	"ALTER TABLE task ADD COLUMN summary TEXT;"
+	"UPDATE task SET hops = (SELECT coalesce(max(hop), 0) FROM envelope e WHERE e.task = task.id),"
+	"  tokens = (SELECT coalesce(sum(CASE WHEN json_valid(body) THEN"
+	"    json_extract(body, '$.budget.token_count') END), 0) FROM envelope e WHERE e.task = task.id),"
+	"  (intent, summary) = (SELECT CASE WHEN json_valid(body) THEN"
+	"    substr(json_extract(body, '$.task.intent'), 1, 200) END, CASE WHEN json_valid(body) THEN"
+	"    substr(json_extract(body, '$.task.summary'), 1, 200) END"
+	"    FROM envelope e WHERE e.task = task.id ORDER BY e.id DESC LIMIT 1);"
+	/* 0: somebody has used its name, 1: it was registered, 2: it was deleted. */
+	"ALTER TABLE agent ADD COLUMN status INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE agent SET status = 1 WHERE settings <> '{}' OR updated_at > created_at;";
+
+static const char step_9[] =
+	/* Keys of constraints that the space locks, a JSON array. */
+	"ALTER TABLE space ADD COLUMN locked TEXT;"
+	/* What persons waived for a task. */
+	"CREATE TABLE waiver ("
+	"  id INTEGER PRIMARY KEY,"
+	"  task INTEGER NOT NULL,"
+	"  key TEXT NOT NULL,"
+	"  reason TEXT NOT NULL,"
+	"  author TEXT NOT NULL,"
+	"  at INTEGER NOT NULL);"
+	"CREATE INDEX waiver_task ON waiver (task);";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9,
+};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {

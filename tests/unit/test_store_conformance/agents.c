@@ -3,7 +3,7 @@
 
 static int64_t agent_with(struct temp_store *t, int64_t space, const char *name, const char *settings)
 {
-	struct agent_row row = {str_of(name), str_of(settings), T0, T0};
+	struct agent_row row = {str_of(name), str_of(settings), T0, T0, false};
 	int64_t id;
 
 	must(store_begin(t->c));
@@ -100,7 +100,7 @@ static void an_agent_is_made_once_and_keeps_its_id(void **state)
 	assert_int_equal(id, 77);
 	id = agent_id(t, t->space, "ann");
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5, false}));
 	must(store_commit(t->c));
 	conformance_reopen(t);
 	must(store_agent_id(t->c, t->space, STR("ann"), false, T0, &again));
@@ -147,7 +147,7 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 static void put_agent(struct temp_store *t, int64_t space, const char *name, const char *settings, int64_t at_ms)
 {
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms}));
+	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms, false}));
 	must(store_commit(t->c));
 }
 

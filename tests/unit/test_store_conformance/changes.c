@@ -22,6 +22,14 @@ static void set_guard(struct store_conn *c, uint64_t *random, struct buf *out)
 	show_status(out, store_space_set_guard(c, space, (int64_t)random_below(random, 3)));
 }
 
+static void set_locked(struct store_conn *c, uint64_t *random, struct buf *out)
+{
+	int64_t space = some_space(random);
+
+	buf_puts(out, "set_locked ");
+	show_status(out, store_space_set_locked(c, space, some_text(random)));
+}
+
 static struct memory some_memory(uint64_t *random)
 {
 	struct memory m = {
@@ -128,6 +136,9 @@ static void add_envelope(struct store_conn *c, uint64_t *random, struct buf *out
 		.has_body_digest = random_chance(random, 500),
 		.body = some_name(random),
 		.considered = some_text(random),
+		.intent = some_text(random),
+		.summary = some_text(random),
+		.tokens = (int64_t)random_below(random, 9),
 	};
 
 	memset(row.digest, (int)random_below(random, 256), sizeof(row.digest));
@@ -146,16 +157,37 @@ static void add_receipt(struct store_conn *c, uint64_t *random, struct buf *out)
 	show_status(out, store_receipt_put(c, space, some_num(random), &row));
 }
 
+static void add_waiver(struct store_conn *c, uint64_t *random, struct buf *out)
+{
+	struct waiver_row row = {
+		.key = some_name(random), .reason = some_name(random), .by = some_name(random),
+		.at_ms = some_time(random),
+	};
+	int64_t space = some_space(random);
+
+	buf_puts(out, "add_waiver ");
+	show_status(out, store_waiver_add(c, space, some_name(random), &row));
+	buf_printf(out, "%lld ", (long long)row.id);
+}
+
 /* --- Agents --- */
 
 static void put_agent(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	static const struct str settings[] = {{"{}", 2}, {"{\"a\":1}", 7}, {"{\"b\":2}", 7}};
 	struct agent_row row = {some_name(random), settings[random_below(random, 3)], some_time(random),
-				some_time(random)};
+				some_time(random), false};
 
 	buf_puts(out, "put_agent ");
 	show_status(out, store_agent_put(c, some_space(random), &row));
+}
+
+static void delete_agent(struct store_conn *c, uint64_t *random, struct buf *out)
+{
+	int64_t space = some_space(random);
+
+	buf_puts(out, "delete_agent ");
+	show_status(out, store_agent_delete(c, space, some_name(random)));
 }
 
 /* One that is there. */
@@ -415,8 +447,9 @@ static void refused(struct store_conn *c, uint64_t *random, struct buf *out)
 }
 
 differential_op *const differential_changes[] = {
-	make_space, set_guard, add_memory, add_memory, add_version, change_memory, keep_reply, prune_replies,
-	add_envelope, add_envelope, add_receipt, put_agent, put_target, add_handoff, add_handoff, put_handoff,
-	put_handoff, put_result, hand_on, add_event, add_event, put_alert, put_channel, subscribe, put_route, refused,
+	make_space, set_guard, set_locked, add_memory, add_memory, add_version, change_memory, keep_reply,
+	prune_replies, add_envelope, add_envelope, add_receipt, add_waiver, put_agent, delete_agent, put_target,
+	add_handoff, add_handoff, put_handoff, put_handoff, put_result, hand_on, add_event, add_event, put_alert,
+	put_channel, subscribe, put_route, refused,
 };
 const size_t differential_change_count = sizeof(differential_changes) / sizeof(differential_changes[0]);

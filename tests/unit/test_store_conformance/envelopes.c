@@ -181,6 +181,66 @@ static void the_last_envelope_of_a_task_is_its_newest(void **state)
 	assert_str(row.task, "a");
 }
 
+static void the_links_of_a_task_say_what_goes_on_from_what(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+	struct envelope_link links[4];
+	size_t n = 77;
+
+	must(store_task_links(t->c, t->space, STR("a"), 0, 4, links, &n));
+	assert_int_equal(n, 0);
+	add(t, t->space, 3, "a");
+	add(t, t->space, 4, "b");
+	add(t, other, 5, "a");
+	must(store_begin(t->c));
+	must(store_envelope_insert(t->c, &(struct envelope_row){
+		.space = t->space, .num = 9, .task = STR("a"), .parent = 3, .hop = 2, .body = STR("{}"),
+	}));
+	must(store_commit(t->c));
+	must(store_task_links(t->c, t->space, STR("a"), 0, 4, links, &n));
+	assert_int_equal(n, 2);
+	assert_true(links[0].num == 3 && links[0].parent == 0 && links[1].num == 9 && links[1].parent == 3);
+	must(store_task_links(t->c, t->space, STR("a"), 3, 4, links, &n));
+	assert_true(n == 1 && links[0].num == 9);
+	must(store_task_links(t->c, t->space, STR("a"), 0, 1, links, &n));
+	assert_true(n == 1 && links[0].num == 3);
+}
+
+/* --- Waivers -------------------------------------------------------------------------------------- */
+
+static void what_was_waived_for_a_task_is_kept_in_order(void **state)
+{
+	struct temp_store *t = *state;
+	struct waiver_row first = {.key = STR("k"), .reason = STR("why"), .by = STR("kim"), .at_ms = T0},
+		second = first;
+	struct waiver_row rows[4];
+	size_t n;
+
+	add(t, t->space, 1, "a");
+	add(t, t->space, 2, "b");
+	second.key = STR("l");
+	must(store_begin(t->c));
+	must(store_waiver_add(t->c, t->space, STR("a"), &first));
+	must(store_waiver_add(t->c, t->space, STR("b"), &(struct waiver_row){.key = STR("k"), .reason = STR("r"),
+									      .by = STR("x")}));
+	must(store_waiver_add(t->c, t->space, STR("a"), &second));
+	assert_int_equal(store_waiver_add(t->c, t->space, STR("none"), &second), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	must(store_waivers(t->c, t->space, STR("a"), 4, &t->arena, rows, &n));
+	assert_int_equal(n, 2);
+	assert_true(rows[0].id == first.id && rows[1].id > rows[0].id && rows[0].at_ms == T0);
+	assert_str(rows[0].key, "k");
+	assert_str(rows[0].reason, "why");
+	assert_str(rows[0].by, "kim");
+	assert_str(rows[1].key, "l");
+	must(store_waivers(t->c, t->space, STR("a"), 1, &t->arena, rows, &n));
+	assert_int_equal(n, 1);
+	must(store_waivers(t->c, t->space, STR("none"), 4, &t->arena, rows, &n));
+	assert_int_equal(n, 0);
+}
+
 /* --- Receipts ------------------------------------------------------------------------------------- */
 
 static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
@@ -216,7 +276,7 @@ static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
 static void put_agent(struct temp_store *t, int64_t space, const char *name, const char *settings, int64_t at_ms)
 {
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms}));
+	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms, false}));
 	must(store_commit(t->c));
 }
 
@@ -236,8 +296,8 @@ static void a_rollback_undoes_these_verbs_too(void **state)
 	must(store_begin(t->c));
 	must(store_envelope_insert(t->c, &row));
 	must(store_receipt_put(t->c, t->space, 1, &(struct receipt_row){5, STR("ann"), T0}));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{}"), T0 + 1, T0 + 1}));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("bob"), STR("{}"), T0 + 1, T0 + 1}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{}"), T0 + 1, T0 + 1, false}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("bob"), STR("{}"), T0 + 1, T0 + 1, false}));
 	must(store_space_set_guard(t->c, t->space, 1));
 	store_rollback(t->c);
 	assert_int_equal(store_envelope_get(t->c, t->space, 2, &t->arena, &r), STORE_NOT_FOUND);
@@ -269,6 +329,8 @@ static const struct CMUnitTest envelopes[] = {
 	with_engine(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
 	with_engine(tasks_are_listed_the_newest_first_and_in_pieces),
 	with_engine(the_last_envelope_of_a_task_is_its_newest),
+	with_engine(the_links_of_a_task_say_what_goes_on_from_what),
+	with_engine(what_was_waived_for_a_task_is_kept_in_order),
 	with_engine(a_receipt_is_kept_once_for_each_memory_and_agent),
 	with_engine(a_rollback_undoes_these_verbs_too),
 	with_engine(a_check_finds_nothing_wrong_with_them),

@@ -70,7 +70,8 @@ void show_envelope(struct buf *b, const struct envelope_row *e)
 
 void show_agent(struct buf *b, const struct agent_row *a)
 {
-	buf_printf(b, "agent %lld %lld ", (long long)a->created_at_ms, (long long)a->updated_at_ms);
+	buf_printf(b, "agent %lld %lld %d ", (long long)a->created_at_ms, (long long)a->updated_at_ms,
+		   a->is_registered);
 	show_str(b, a->name);
 	show_str(b, a->settings);
 }

@@ -105,6 +105,29 @@ static void a_space_keeps_its_policy(void **state)
 	assert_int_equal(store_space_guard(t->c, other + 1, &guard), STORE_NOT_FOUND);
 }
 
+static void a_space_keeps_what_it_locks(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other");
+	struct str locked = STR("something");
+
+	must(store_space_locked(t->c, t->space, &t->arena, &locked));
+	assert_null(locked.p);
+	must(store_begin(t->c));
+	must(store_space_set_locked(t->c, t->space, STR("[\"a\"]")));
+	assert_int_equal(store_space_set_locked(t->c, other + 1, STR("[]")), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	must(store_begin(t->c));
+	must(store_space_set_locked(t->c, t->space, STR("[]")));
+	store_rollback(t->c);
+	conformance_reopen(t);
+	must(store_space_locked(t->c, t->space, &t->arena, &locked));
+	assert_true(str_is(locked, "[\"a\"]"));
+	must(store_space_locked(t->c, other, &t->arena, &locked));
+	assert_null(locked.p);
+	assert_int_equal(store_space_locked(t->c, other + 1, &t->arena, &locked), STORE_NOT_FOUND);
+}
+
 static void a_space_has_its_name(void **state)
 {
 	struct temp_store *t = *state;
@@ -122,6 +145,7 @@ static const struct CMUnitTest spaces[] = {
 	with_engine(a_space_cannot_be_made_twice),
 	with_engine(spaces_are_listed_in_order_and_in_pieces_with_what_they_hold),
 	with_engine(a_space_keeps_its_policy),
+	with_engine(a_space_keeps_what_it_locks),
 	with_engine(a_space_has_its_name),
 };
 
