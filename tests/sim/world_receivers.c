@@ -162,8 +162,8 @@ static void on_taken(struct world *w, struct request *q, bool is_known)
 
 /* --- Answering --- */
 
-/* Whether the work is handed on with the answer that is next: a new envelope as a rule, to any agent of the space. Whoever
- * answers again says the same. */
+/* Whether the work is handed on with the answer that is next: a new envelope as a rule, to any agent of the space.
+ * Whoever answers again says the same. */
 static void decide_then(struct world *w, struct plan *p)
 {
 	int64_t space = p->receiver->agent->cast.space;

@@ -617,7 +617,8 @@ static void handoffs_and_events_are_written_as_clients_know_them(void **state)
 	struct handoff_row h = {
 		.num = 1, .envelope = 2, .created_at_ms = 3, .from = STR("f"), .target_name = STR("t"),
 		.agent_name = STR("a"), .state = HANDOFF_WORKING, .priority = 5, .attempt = 1, .max_attempts = 3,
-		.due_ms = 9, .changed_at_ms = 4, .fallbacks = STR("[\"z\"]"),
+		.due_ms = 9, .changed_at_ms = 4, .fallbacks = STR("[\"z\"]"), .queue_timeout_ms = 60000,
+		.queue_until_ms = 99, .is_redriven = true,
 	};
 	struct event_row e = {.id = 7, .at_ms = 8, .kind = 1, .handoff = 1, .envelope = 2, .attempt = 1,
 			      .actor = STR("x")};
@@ -629,7 +630,9 @@ static void handoffs_and_events_are_written_as_clients_know_them(void **state)
 			    "\"max_attempts\":3,\"fallbacks\":[\"z\"],\"receiver\":null,\"progress\":null,"
 			    "\"reason\":null,\"created_at\":\"1970-01-01T00:00:00.003Z\","
 			    "\"changed_at\":\"1970-01-01T00:00:00.004Z\",\"acked_at\":null,"
-			    "\"due_at\":\"1970-01-01T00:00:00.009Z\",\"work_lease\":true}");
+			    "\"due_at\":\"1970-01-01T00:00:00.009Z\",\"held_until\":null,\"not_before\":null,"
+			    "\"queue_timeout_s\":60,\"queue_timeout_at\":null,\"auto_redriven\":true,"
+			    "\"work_lease\":true}");
 	assert_string_equal(written(t, &shape_event, &e, NULL).p,
 			    "{\"id\":7,\"at\":\"1970-01-01T00:00:00.008Z\",\"event\":\"handoff.queued\","
 			    "\"handoff\":\"ho-1\",\"envelope_id\":\"env-2\",\"attempt\":1,\"agent\":null,"

@@ -249,7 +249,8 @@ static void make_store_of(struct temp_store *t, int version, const char *sql)
 	assert_true(sqlite_schema_migrate(db, version, &error));
 	buf_release(&error);
 	run_sql(db, "INSERT INTO space (id, name, next_memory, memories, created_at) VALUES (1, 'default', 1, 0, 5);"
-		    "INSERT INTO agent VALUES (1, 1, 'ann', '{}', 5, 5)");
+		    "INSERT INTO agent (id, space, name, settings, created_at, updated_at) "
+		    "VALUES (1, 1, 'ann', '{}', 5, 5)");
 	run_sql(db, sql);
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);
@@ -346,7 +347,8 @@ static void tasks_are_known_by_their_newest_words_and_agents_by_how_they_came(vo
 		      "(1 << 40 | 2, 1 << 40 | 1, 1, 2, 5, zeroblob(32), "
 		      "'{\"budget\":{\"token_count\":2},\"task\":{\"intent\":\"all\",\"summary\":\"second\"}}'), "
 		      "(1 << 40 | 3, 1 << 40 | 3, 0, 1, 5, zeroblob(32), 'not JSON');"
-		      "INSERT INTO agent VALUES (2, 1, 'set', '{\"max_tokens\":5}', 5, 5)");
+		      "INSERT INTO agent (id, space, name, settings, created_at, updated_at) "
+		      "VALUES (2, 1, 'set', '{\"max_tokens\":5}', 5, 5)");
 	must(store_tasks(t->c, t->space, 0, 1, &t->arena, &row, &count));
 	assert_true(row.summary.p == NULL && row.tokens == 0 && row.hops == 1);
 	must(store_tasks(t->c, t->space, row.id, 1, &t->arena, &row, &count));

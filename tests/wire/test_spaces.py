@@ -50,6 +50,7 @@ ROUTES = [
     ("POST", "/v1/handoffs/ho-1/need", {"lease": "ho-1.1", "refs": ["ms-1"]}),
     ("POST", "/v1/handoffs/ho-1/cancel", None), ("POST", "/v1/handoffs/ho-1/move", {"to": "mine"}),
     ("POST", "/v1/envelopes/env-1/park", {"reason": "mine"}), ("GET", "/v1/parked", None),
+    ("POST", "/v1/handoffs/ho-3/cancel", {"why": "mine"}), ("POST", "/v1/handoffs/ho-3/move", {"to": "mine"}),
     ("POST", "/v1/parked/ho-2/redrive", None), ("POST", "/v1/parked/ho-2/reroute", {"to": "mine"}),
     ("POST", "/v1/parked/ho-2/shrink", {"max_tokens": 300}), ("POST", "/v1/parked/ho-2/discard", {"why": "mine"}),
     ("POST", "/v1/parked/redrive", {"all": True}), ("POST", "/v1/parked/reroute", {"all": True, "reroute_to": "mine"}),

@@ -43,6 +43,8 @@ static const struct event_words event_words[] = {
 	{"handoff.rerouted", "rerouted to"},
 	{"handoff.shrunk", "shrunk, was for"},
 	{"handoff.discarded", "discarded, was for"},
+	{"handoff.cancelled", "cancelled, was for"},
+	{"handoff.moved", "moved to"},
 	{"breaker.opened", "breaker opened of"},
 	{"breaker.closed", "breaker closed of"},
 	{"breaker.reset", "breaker reset of"},

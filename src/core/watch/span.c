@@ -21,6 +21,7 @@ static const struct form {
 	{EVENT_FALLBACK, "fall_back", "send", SPAN_CLIENT, SINCE_NOW, false},
 	{EVENT_REDRIVEN, "redrive", "send", SPAN_CLIENT, SINCE_NOW, false},
 	{EVENT_REROUTED, "reroute", "send", SPAN_CLIENT, SINCE_NOW, false},
+	{EVENT_MOVED, "move", "send", SPAN_CLIENT, SINCE_NOW, false},
 	{EVENT_TAKEN, "receive", "receive", SPAN_CLIENT, SINCE_QUEUED, false},
 	{EVENT_ACKED, "ack", "settle", SPAN_CLIENT, SINCE_TAKEN, false},
 	{EVENT_COMPLETED, "process", "process", SPAN_CONSUMER, SINCE_TAKEN, false},
@@ -31,13 +32,15 @@ static const struct form {
 	{EVENT_ACK_TIMEOUT, "ack_timeout", "settle", SPAN_CLIENT, SINCE_QUEUED, true},
 	{EVENT_EXPIRED, "expire", "settle", SPAN_CLIENT, SINCE_QUEUED, true},
 	{EVENT_PARKED, "park", "settle", SPAN_CLIENT, SINCE_NOW, true},
+	{EVENT_CANCELLED, "cancel", "settle", SPAN_CLIENT, SINCE_NOW, false},
 };
 
 /* With these a handoff stands in a queue (again). */
 #define QUEUEING \
 	(BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED) | BIT(EVENT_RELEASED) | \
-	 BIT(EVENT_NACKED) | BIT(EVENT_LEASE_LOST) | BIT(EVENT_WORK_LOST) | BIT(EVENT_ACK_TIMEOUT))
-#define SENDING (BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED))
+	 BIT(EVENT_MOVED) | BIT(EVENT_NACKED) | BIT(EVENT_LEASE_LOST) | BIT(EVENT_WORK_LOST) | BIT(EVENT_ACK_TIMEOUT))
+#define SENDING \
+	(BIT(EVENT_QUEUED) | BIT(EVENT_FALLBACK) | BIT(EVENT_REDRIVEN) | BIT(EVENT_REROUTED) | BIT(EVENT_MOVED))
 
 static const struct form *form_of(int kind)
 {

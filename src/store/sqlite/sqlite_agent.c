@@ -261,7 +261,7 @@ enum store_status sqlite_targets_failing(struct store_conn *c, int64_t space, si
 					 struct target_due *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t INDEXED BY target_failing "
+		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t INDEXED BY target_failing CROSS "
 		"JOIN agent a ON a.id = t.agent WHERE (t.failures > 0 OR t.open_until > 0) AND a.space = ?1 "
 		"ORDER BY t.agent LIMIT ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
