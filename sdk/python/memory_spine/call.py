@@ -340,6 +340,7 @@ def _answered(response: Optional[Response]) -> Response:
 def _exchange(request: Request, deadline: float, retries: Optional[int]) -> Effects[Response]:
     attempt = 0
     was_lost = False
+    nobody: Optional[errors.SpineError] = None
     while True:
         try:
             response = _answered((yield Send(request, deadline)))
@@ -348,6 +349,9 @@ def _exchange(request: Request, deadline: float, retries: Optional[int]) -> Effe
             raise response.error()
         except errors.SpineError as error:
             error.repeated = was_lost
+            if nobody is not None and error.code == "timeout":
+                raise nobody from None  # that nobody is there says more than that the time is over
+            nobody = error if error.code == "connect_failed" else None
             wait = _wait_before_retry(request, error, attempt)
             if wait is None or (retries is not None and attempt >= retries) or time.monotonic() + wait >= deadline:
                 raise
