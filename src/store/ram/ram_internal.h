@@ -157,6 +157,7 @@ struct ram_store {
 	struct ram_index tasks_by_id, task_names;
 	struct ram_index envelopes, task_envelopes, receipts;	/* by key; by task; by envelope and time */
 	struct ram_index waivers;				/* by task and id */
+	int64_t last_waiver;					/* the highest id that was given */
 	struct ram_index agents, agent_names;
 	struct ram_index handoffs, envelope_handoffs;		/* by key; by envelope and target */
 	struct ram_index channels, channel_names, subscribers, route_names;

@@ -47,6 +47,7 @@ static int64_t space_of_key(int64_t key)
 
 SPACE_OF(of_receipt, ram_receipt, space_of_key(x->envelope))
 SPACE_OF(of_citation, ram_citation, space_of_key(x->envelope))
+SPACE_OF(of_waiver, ram_waiver, space_of_key(x->task))
 SPACE_OF(of_envelope, ram_envelope, x->row.space)
 SPACE_OF(of_task, ram_task, x->space)
 SPACE_OF(of_pruned_envelope, ram_pruned_envelope, space_of_key(x->key))
@@ -68,7 +69,7 @@ struct part {
 #define PART(index, space_of) {offsetof(struct ram_store, index), space_of}
 
 static const struct part parts[] = {
-	PART(receipts, of_receipt), PART(citations, of_citation), PART(task_envelopes, of_envelope),
+	PART(receipts, of_receipt), PART(citations, of_citation), PART(waivers, of_waiver), PART(task_envelopes, of_envelope),
 	PART(envelopes, of_envelope), PART(task_names, of_task), PART(tasks_by_id, of_task),
 	PART(pruned_envelopes, of_pruned_envelope), PART(pruned_handoffs, of_pruned_handoff),
 	PART(left_results, of_left), PART(reply_keys, of_reply), PART(replies_by_id, of_reply),

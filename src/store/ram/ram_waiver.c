@@ -42,7 +42,8 @@ enum store_status ram_waiver_add(struct store_conn *c, int64_t space, struct str
 		return STORE_NOT_FOUND;
 	if (waiver->key.p == NULL || waiver->reason.p == NULL || waiver->by.p == NULL)
 		return STORE_REFUSED;
-	waiver->id = (int64_t)s->waivers.count + 1;
+	ram_save(s, RAM_BYTES, &s->last_waiver, sizeof(s->last_waiver));
+	waiver->id = ++s->last_waiver;
 	made = ram_new(s, sizeof(*made));
 	*made = (struct ram_waiver){task, {waiver->id, ram_text(s, waiver->key), ram_text(s, waiver->reason),
 					   ram_text(s, waiver->by), waiver->at_ms}};

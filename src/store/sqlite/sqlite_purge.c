@@ -53,6 +53,7 @@ static const struct part {
 	 "WHERE envelope > ?2 AND envelope < ?3 LIMIT ?4)", PLAIN(false)},
 	{OF_KEYS("envelope"), true, &sqlite_envelope_shape,
 	 "SELECT id FROM envelope WHERE id > ?2 AND id < ?3 LIMIT ?4"},
+	{"DELETE FROM waiver WHERE id IN (SELECT id FROM waiver WHERE task > ?2 AND task < ?3 LIMIT ?4)", PLAIN(true)},
 	{OF_KEYS("task"), PLAIN(false)},
 	{OF_KEYS("pruned_envelope"), PLAIN(false)},
 	{OF_KEYS("pruned_handoff"), PLAIN(false)},
@@ -114,6 +115,7 @@ static enum store_status keep_ids(struct store_conn *c)
 {
 	static const char *const all[] = {
 		SQLITE_KEEP_ID("space"), SQLITE_KEEP_ID("agent"), SQLITE_KEEP_ID("channel"), SQLITE_KEEP_ID("alert"),
+		SQLITE_KEEP_ID("waiver"),
 	};
 	enum store_status status = STORE_OK;
 

@@ -306,7 +306,8 @@ static const char step_10[] =
 	"ALTER TABLE space ADD COLUMN handoffs_pruned INTEGER NOT NULL DEFAULT 0;"
 	/* The highest id that was ever given: rows may go, their ids are not given again. */
 	"CREATE TABLE sequence (name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;"
-	"INSERT INTO sequence VALUES ('space', 0), ('agent', 0), ('channel', 0), ('alert', 0), ('event', 0);"
+	"INSERT INTO sequence VALUES ('space', 0), ('agent', 0), ('channel', 0), ('alert', 0), ('event', 0), "
+	"('waiver', 0);"
 	/* What is left of an envelope and of a handoff. Rows have the key that they had: space << 40 | number. */
 	"CREATE TABLE pruned_envelope ("
 	"  id INTEGER PRIMARY KEY,"

@@ -23,8 +23,8 @@ enum store_status sqlite_space_set_locked(struct store_conn *c, int64_t space, s
 enum store_status sqlite_waiver_add(struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver)
 {
 	static const char sql[] =
-		"INSERT INTO waiver (task, key, reason, author, at) "
-		"SELECT id, ?3, ?4, ?5, ?6 FROM task WHERE space = ?1 AND name = ?2";
+		"INSERT INTO waiver (id, task, key, reason, author, at) SELECT " SQLITE_NEXT_ID("waiver")
+		", id, ?3, ?4, ?5, ?6 FROM task WHERE space = ?1 AND name = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
