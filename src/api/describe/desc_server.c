@@ -86,8 +86,9 @@ const struct description describe_set_space = {
 				   "`refuse` (see [6](#6-envelopes))"),
 		FIELD_NAMES("locked", struct space_settings, asked_locked, CONSTRAINTS_MAX, CONSTRAINT_KEY_MAX,
 			    "Keys of constraints that no agent may waive in any chain of the space, however they are "
-			    "spelled.", .docs = "keys of constraints that no agent may waive in any chain of the space, "
-						"however they are spelled"),
+			    "spelled.",
+			    .docs = "keys of constraints that no agent may waive in any chain of the space, however "
+				    "they are spelled"),
 		KEEP("keep_handoffs_s", handoffs_ms, "How long handoffs that have ended are kept, with their envelopes "
 		     "and results. 0: for ever; -1: as the server says."),
 		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."))},

@@ -326,8 +326,8 @@ static const char step_10[] =
 	"  memory INTEGER NOT NULL,"
 	"  PRIMARY KEY (envelope, memory)) WITHOUT ROWID;"
 	"CREATE INDEX citation_memory ON citation (memory);"
-	"INSERT OR IGNORE INTO citation SELECT DISTINCT e.id, m.id FROM envelope e, json_each(e.body, "
-	"'$.memory.refs') r "
+	"INSERT OR IGNORE INTO citation SELECT DISTINCT e.id, m.id FROM envelope e, "
+	"  json_each(CASE WHEN json_valid(e.body) THEN e.body ELSE '{}' END, '$.memory.refs') r "
 	"  JOIN memory m ON m.id = (e.id >> 40 << 40) | CAST(substr(r.value ->> '$.id', 4) AS INTEGER) "
 	"  JOIN memory_version v ON v.memory = m.id AND v.version = 1 WHERE v.kind = 'output';"
 	/* Results whose handoff was pruned: they go when no envelope refers to them any more. */
