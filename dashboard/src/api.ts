@@ -16,7 +16,7 @@ export class Problem extends Error {
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Options {
-	readonly query?: Record<string, string | number | boolean | undefined>;
+	readonly query?: Record<string, string | number | boolean | readonly string[] | null | undefined>;
 	readonly body?: unknown;
 	readonly signal?: AbortSignal;
 	readonly headers?: Record<string, string>;
@@ -60,7 +60,8 @@ async function request(space: string, method: Method, address: string, options: 
 	const given = headers(space);
 
 	for (const [name, value] of Object.entries(options.query ?? {}))
-		if (value !== undefined && value !== "") query.append(name, String(value));
+		for (const one of Array.isArray(value) ? value : [value])
+			if (one !== undefined && one !== null && one !== "") query.append(name, String(one));
 	if (options.body !== undefined) given["Content-Type"] = "application/json";
 	let answer: Response;
 	try {
@@ -82,7 +83,8 @@ async function request(space: string, method: Method, address: string, options: 
 }
 
 export async function call<T>(space: string, method: Method, address: string, options: Options = {}): Promise<T> {
-	return (await request(space, method, address, options)).json();
+	const answer = await request(space, method, address, options);
+	return answer.status === 204 ? undefined! : answer.json();
 }
 
 export async function text(space: string, address: string, options: Options = {}): Promise<string> {
