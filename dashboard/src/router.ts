@@ -69,9 +69,14 @@ export function linkWith(query: Record<string, string>, page: Page, ...parts: st
 /** An address that the server gives, such as "/#/default/parked?agent=a"; undefined where it leads to no page of ours. */
 export function ownLink(url: string | null | undefined): string | undefined {
 	const hash = /^\/?(#\/.*)$/s.exec(url ?? "")?.[1];
-	const page = hash?.split(/[/?]/)[2];
 
-	return pages.some((one) => one === page) ? hash : undefined;
+	return hash && pageOf(hash) ? hash : undefined;
+}
+
+/** Which page an address of ours is of; undefined: of none. */
+export function pageOf(hash: string): Page | undefined {
+	const name = hash.split(/[/?]/)[2];
+	return pages.find((page) => page === name);
 }
 
 export function go(href: string): void {

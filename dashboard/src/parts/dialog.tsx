@@ -4,10 +4,20 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../api";
 import { Failure } from "./basics";
 
+/** Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
+function closeAndReturn(element: HTMLDialogElement | null): void {
+	element?.close();
+	setTimeout(() => {
+		if (document.activeElement === document.body && !document.querySelector("dialog[open]"))
+			document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+	});
+}
+
 export function Dialog({
 	title,
 	action,
 	isDangerous = false,
+	isReady = true,
 	close,
 	submit,
 	children,
@@ -15,6 +25,8 @@ export function Dialog({
 	title: string;
 	action: string;
 	isDangerous?: boolean;
+	/** Whether it can be done yet. */
+	isReady?: boolean;
 	close: () => void;
 	/** Closes the dialog unless it throws: then the dialog says why. */
 	submit: () => Promise<void> | void;
@@ -28,11 +40,11 @@ export function Dialog({
 	useEffect(() => {
 		const element = dialog.current;
 		element?.showModal();
-		return () => element?.close();
+		return () => closeAndReturn(element);
 	}, []);
 	const onSubmit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();
-		if (isBusy) return;
+		if (isBusy || !isReady) return;
 		setBusy(true);
 		setProblem(undefined);
 		try {
@@ -61,7 +73,7 @@ export function Dialog({
 					<button type="button" onClick={close}>
 						Cancel
 					</button>
-					<button type="submit" class={isDangerous ? "danger" : "primary"} disabled={isBusy}>
+					<button type="submit" class={isDangerous ? "danger" : "primary"} disabled={isBusy || !isReady}>
 						{action}
 					</button>
 				</div>
@@ -78,7 +90,7 @@ export function Sheet({ title, close, children }: { title: string; close: () => 
 	useEffect(() => {
 		const element = dialog.current;
 		element?.showModal();
-		return () => element?.close();
+		return () => closeAndReturn(element);
 	}, []);
 	return (
 		<dialog
