@@ -16,7 +16,7 @@ export class Problem extends Error {
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Options {
-	readonly query?: Record<string, string | number | boolean | readonly string[] | null | undefined>;
+	readonly query?: Record<string, string | number | boolean | null | undefined>;
 	readonly body?: unknown;
 	readonly signal?: AbortSignal;
 	readonly headers?: Record<string, string>;
@@ -60,8 +60,7 @@ async function request(space: string, method: Method, address: string, options: 
 	const given = headers(space);
 
 	for (const [name, value] of Object.entries(options.query ?? {}))
-		for (const one of Array.isArray(value) ? value : [value])
-			if (one !== undefined && one !== null && one !== "") query.append(name, String(one));
+		if (value !== undefined && value !== null && value !== "") query.append(name, String(value));
 	if (options.body !== undefined) given["Content-Type"] = "application/json";
 	let answer: Response;
 	try {

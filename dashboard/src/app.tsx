@@ -325,9 +325,10 @@ function ParkedBadge({ space }: { space: string }) {
 	) : null;
 }
 
-/** What is looked at as a whole: a page, or a task or a handoff, which have pages of their own. */
-function viewOf({ space, page, parts }: Place): string {
-	return [space, page, page === "tasks" || page === "handoffs" ? (parts[0] ?? "") : ""].join(" ");
+/** What is looked at as a whole: a page, or a task, a queue or a handoff, which have pages of their own. */
+function viewOf({ space, page, parts, query }: Place): string {
+	const one = page === "queues" ? query.get("agent") : page === "tasks" || page === "handoffs" ? parts[0] : "";
+	return [space, page, one ?? ""].join(" ");
 }
 
 export function App() {

@@ -29,6 +29,8 @@ export function distance(one: string, other: string): number {
 
 /** Of the agents that somebody has registered or seen, the one whose name is nearest; undefined: none is near. */
 export function nearest(name: string, agents: readonly Agent[]): string | undefined {
+	// Somebody has written it into the settings of another agent: it is meant.
+	if (agents.some((agent) => agent.fallbacks.includes(name))) return undefined;
 	let best: string | undefined;
 	let least = Infinity;
 

@@ -94,6 +94,7 @@ export interface QueueSummary extends Queue {
 	readonly last_seen_at: string | null;
 	readonly oldest_at: string | null;
 	readonly why: Why | null;
+	readonly until: string | null;
 }
 
 /** A handoff in a queue. */
@@ -127,7 +128,6 @@ export interface Attempt {
 	readonly attempt: number;
 	readonly agent: string;
 	readonly receiver: string | null;
-	readonly queued_at: string;
 	readonly taken_at: string | null;
 	readonly acked_at: string | null;
 	readonly ended_at: string | null;

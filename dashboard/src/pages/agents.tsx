@@ -82,6 +82,41 @@ function Work({ agent }: { agent: Agent }) {
 	);
 }
 
+/** How it wants its work, in one line. */
+function Settings({ agent }: { agent: Agent }) {
+	return (
+		<span class="settings">
+			<span>
+				{agent.accepts.map((version) => (
+					<Pill key={version} title="versions of the envelope that it reads">{`v${version}`}</Pill>
+				))}
+			</span>
+			<span title="its budget, where the sender gives none">
+				{agent.max_tokens === null ? <span class="faint">8,000 tokens</span> : `${count(agent.max_tokens)} tokens`}
+			</span>
+			<span title="time to the ack, and attempts">
+				{agent.ack_timeout_s} s × {agent.max_attempts}
+			</span>
+			{agent.fallbacks.length > 0 && (
+				<span>
+					<span class="faint">else to</span>{" "}
+					{agent.fallbacks.map((name, i) => (
+						<span key={name}>
+							{i > 0 && ", "}
+							<Name>{name}</Name>
+						</span>
+					))}
+				</span>
+			)}
+			{agent.webhook && (
+				<span dir="ltr">
+					<span class="faint">posted to</span> <bdi>{agent.webhook}</bdi>
+				</span>
+			)}
+		</span>
+	);
+}
+
 function Row({
 	space,
 	agent,
@@ -109,7 +144,7 @@ function Row({
 					</div>
 				)}
 			</th>
-			<td class="n" data-label="queued">
+			<td class={`n ${queue.queued ? "" : "nothing"}`} data-label="queued">
 				{queue.queued > 0 ? (
 					<a href={linkWith({ agent: agent.name }, "queues")} aria-label={`${queue.queued} queued for ${agent.name}`}>
 						{count(queue.queued)}
@@ -118,10 +153,10 @@ function Row({
 					<Count value={0} />
 				)}
 			</td>
-			<td class="n" data-label="in flight">
+			<td class={`n ${queue.leased + queue.working ? "" : "nothing"}`} data-label="in flight">
 				<Count value={queue.leased + queue.working} />
 			</td>
-			<td class="n" data-label="parked">
+			<td class={`n ${queue.parked ? "" : "nothing"}`} data-label="parked">
 				{queue.parked > 0 ? (
 					<a href={linkWith({ agent: agent.name }, "parked")} aria-label={`${queue.parked} parked for ${agent.name}`}>
 						<Count value={queue.parked} tone="bad" />
@@ -131,49 +166,19 @@ function Row({
 				)}
 			</td>
 			<td class="normal">
-				<Presence of={agent} near={near} />
+				<Presence of={agent} near={near} hasWork={queue.queued > 0} />
 				<Work agent={agent} />
 			</td>
-			<td data-label="breaker">
+			<td>
 				<BreakerOf space={space} agent={agent} reload={reload} />
 			</td>
-			<td data-label="seen">
-				<Time at={agent.last_seen_at} />
-			</td>
-			<td data-label="reads">
-				{agent.accepts.map((version) => (
-					<Pill key={version}>{`v${version}`}</Pill>
-				))}
-			</td>
-			<td class="n" data-label="budget">{agent.max_tokens === null ? <span class="faint">8,000</span> : count(agent.max_tokens)}</td>
-			<td class="n" data-label="ack timeout">
-				{agent.ack_timeout_s} s × {agent.max_attempts}
-			</td>
-			<td data-label="fallbacks">
-				{agent.fallbacks.length === 0 ? (
-					<span class="faint">none</span>
-				) : (
-					agent.fallbacks.map((name, i) => (
-						<span key={name}>
-							{i > 0 && ", "}
-							<Name>{name}</Name>
-						</span>
-					))
-				)}
-			</td>
-			<td data-label="gets its work by">
-				{agent.webhook ? (
-					<span class="clamp" dir="ltr">
-						<bdi>{agent.webhook}</bdi>
-					</span>
-				) : (
-					<span class="faint">fetches</span>
-				)}
+			<td class="normal">
+				<Settings agent={agent} />
 			</td>
 			<td>
 				<button
 					type="button"
-					class="quiet"
+					class="quiet in-row"
 					disabled={hasWork}
 					title={hasWork ? "It has open work." : undefined}
 					aria-label={`Delete ${agent.name}`}
@@ -233,16 +238,7 @@ export function Agents({ space, chosen }: { space: string; chosen: string | unde
 							</th>
 							<th scope="col">The agent is</th>
 							<th scope="col">Breaker</th>
-							<th scope="col">Last seen</th>
-							<th scope="col">Reads</th>
-							<th scope="col" class="n">
-								Budget
-							</th>
-							<th scope="col" class="n">
-								Ack timeout
-							</th>
-							<th scope="col">Fallbacks</th>
-							<th scope="col">Gets its work by</th>
+							<th scope="col">Settings</th>
 							<th scope="col">
 								<span class="visually-hidden">Delete</span>
 							</th>

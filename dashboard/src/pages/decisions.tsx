@@ -230,10 +230,9 @@ async function moveBack(space: string, ids: readonly string[], items: readonly I
 
 /** How to undo it; undefined: it cannot be. */
 function undoOf(space: string, verb: Verb, ids: readonly string[], items: readonly Item[]) {
-	if (verb === "shrink") return undefined;
+	if (verb === "shrink" || verb === "cancel") return undefined;
 	if (verb === "move") return { title: "Undo", run: () => moveBack(space, ids, items) };
-	// What was cancelled comes back as parked: there a person decides again.
-	return { title: verb === "cancel" ? "Park instead" : "Undo", run: () => restore(space, ids) };
+	return { title: "Undo", run: () => restore(space, ids) };
 }
 
 /** A name, with those that are known to choose from. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call, path } from "../api";
 import { count, duration, words } from "../format";
-import { Empty, Failure, FromTo, Name, Panel, Pill, State, Time, Title, Waiting, type Tone } from "../parts/basics";
+import { Empty, Failure, Name, Panel, Pill, State, Time, Title, Waiting, type Tone } from "../parts/basics";
 import { Clock, QueueLink, TaskLink } from "../parts/handoffs";
 import { useResource } from "../resource";
 import { link } from "../router";
@@ -51,7 +51,6 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 							{one.taken_at ? (
 								<>
 									taken <Clock at={one.taken_at} />
-									{one.queued_at && ` after ${passed(one.queued_at, one.taken_at)}`}
 								</>
 							) : (
 								"nobody took it"
@@ -95,7 +94,10 @@ function Facts({ handoff }: { handoff: WholeHandoff }) {
 			<Fact title="Envelope">
 				{handoff.task ? <a href={link("tasks", handoff.task, handoff.envelope_id)}>{handoff.envelope_id}</a> : handoff.envelope_id}
 			</Fact>
-			<Fact title="Queue">
+			<Fact title="From">
+				<Name none="(unnamed)">{handoff.from}</Name>
+			</Fact>
+			<Fact title="To">
 				<QueueLink agent={handoff.to} />
 			</Fact>
 			{handoff.target !== handoff.to && (
@@ -136,6 +138,9 @@ function Facts({ handoff }: { handoff: WholeHandoff }) {
 		</dl>
 	);
 }
+
+/** Before that, the reason is that of an attempt, and stands there. */
+const isOver = ["parked", "expired", "discarded"];
 
 /** What can be done with it as it stands. */
 function Actions({ space, handoff, ask }: { space: string; handoff: WholeHandoff; ask: (verb: Verb) => void }) {
@@ -188,30 +193,29 @@ export function Handoff({ space, id }: { space: string; id: string }) {
 			{!handoff && !found.problem && <Waiting />}
 			{handoff && (
 				<>
-					<blockquote class="intent" dir="auto">
-						{handoff.summary}
-					</blockquote>
-					<p>
-						<FromTo from={handoff.from} to={handoff.to} />
-					</p>
-					{handoff.reason && (
-						<p class="reason" dir="auto">
-							{handoff.reason}
+					<section class="panel" aria-label="In short">
+						<p class="about" dir="auto">
+							{handoff.summary}
 						</p>
-					)}
-					{handoff.progress && (
-						<p>
-							<span class="faint">Progress:</span> <span dir="auto">{handoff.progress}</span>
-						</p>
-					)}
-					<Facts handoff={handoff} />
+						{isOver.includes(handoff.state) && handoff.reason && (
+							<p class="reason" dir="auto">
+								{handoff.reason}
+							</p>
+						)}
+						{handoff.progress && (
+							<p>
+								<span class="faint">Progress:</span> <span dir="auto">{handoff.progress}</span>
+							</p>
+						)}
+						<Facts handoff={handoff} />
+					</section>
 					<div class="split even">
 						<div class="column">
 							<Panel title="Attempts">
 								<Attempts attempts={handoff.attempts} />
 							</Panel>
 							<Panel title="What happened">
-								<Events events={handoff.events ?? []} />
+								<Events events={handoff.events ?? []} isOne />
 							</Panel>
 						</div>
 						<div class="column">

@@ -158,7 +158,7 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 	);
 }
 
-export function Events({ events }: { events: readonly HandoffEvent[] }) {
+export function Events({ events, isOne = false }: { events: readonly HandoffEvent[]; /** All of one handoff. */ isOne?: boolean }) {
 	if (events.length === 0) return <p class="faint">Nothing has happened to it yet.</p>;
 	return (
 		<ol class="events">
@@ -170,7 +170,7 @@ export function Events({ events }: { events: readonly HandoffEvent[] }) {
 					<span class="event-type">{event.event.replace(/^handoff\./, "")}</span>
 					{event.handoff && (
 						<span class="faint">
-							<HandoffLink id={event.handoff} />
+							{!isOne && <HandoffLink id={event.handoff} />}
 							{event.attempt ? ` try ${event.attempt}` : ""}
 						</span>
 					)}

@@ -5,7 +5,7 @@ import { count, plural } from "../format";
 import { Empty, Failure, FromTo, Name, Panel, Pill, Table, Time, Title, Waiting } from "../parts/basics";
 import { Choose, ChooseAll, useChoosing, type Choosing } from "../parts/choosing";
 import { AgentSelect, ClearFilters, SearchField, Select } from "../parts/filters";
-import { Summary, TaskLink } from "../parts/handoffs";
+import { QueueLink, Summary, TaskLink } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
 import { now } from "../parts/clock";
 import { useResource } from "../resource";
@@ -81,7 +81,7 @@ function One({ space, id, ask }: { space: string; id: string; ask: (verb: Parked
 					<h3>Attempts</h3>
 					<Attempts attempts={handoff.attempts} />
 					<h3>What happened</h3>
-					<Events events={handoff.events ?? []} />
+					<Events events={handoff.events ?? []} isOne />
 					<h3>The envelope, as the receiver would read it</h3>
 					<Prompt space={space} id={handoff.envelope_id} />
 				</>
@@ -103,14 +103,17 @@ function Row({ one, isOpen, choosing }: { one: ParkedHandoff; isOpen: boolean; c
 					{one.id}
 				</a>
 				<div class="faint">
-					<FromTo from={one.from} to={one.to} />
+					<TaskLink id={one.task} />
 				</div>
 			</th>
+			<td class="agent" data-label="for">
+				<QueueLink agent={one.to} />{" "}
+				<div class="faint">
+					from <Name none="(unnamed)">{one.from}</Name>
+				</div>
+			</td>
 			<td class="wide">
 				<Summary>{one.summary}</Summary>
-				<span class="faint">
-					<TaskLink id={one.task} />
-				</span>
 			</td>
 			<td class="wide">
 				<span class="clamp" dir="auto">
@@ -144,6 +147,7 @@ function ParkedTable({
 						<span class="visually-hidden">Chosen</span>
 					</th>
 					<th scope="col">Handoff</th>
+					<th scope="col">Agent</th>
 					<th scope="col">What it is about</th>
 					<th scope="col">Reason</th>
 					<th scope="col" class="n">
@@ -183,7 +187,7 @@ function Bulk({
 	const isEvery = parked.length > 0 && parked.every((one) => choosing.chosen.has(one.id));
 
 	return (
-		<div class="bulk" role="group" aria-label="Decide about all that are chosen">
+		<div class={`bulk ${chosen ? "some" : ""}`} role="group" aria-label="Decide about all that are chosen">
 			<label class="inline">
 				<ChooseAll ids={parked.map((one) => one.id)} choosing={choosing} />
 				<span role="status">
@@ -284,7 +288,12 @@ export function Parked({ space, id }: { space: string; id: string | undefined })
 			{list.problem && <Failure problem={list.problem} retry={list.reload} />}
 			{!list.rows && !list.problem && <Waiting />}
 			{list.rows && parked.length === 0 && <Nothing isFiltered={isFiltered} />}
-			<div class={id ? "split" : ""}>
+			{id && (
+				<p class="back to-list">
+					<a href={linkWith(Object.fromEntries(query), "parked")}>← All that are parked</a>
+				</p>
+			)}
+			<div class={id ? "split master" : ""}>
 				{parked.length > 0 && (
 					<div>
 						<Bulk

@@ -4,8 +4,10 @@ import { call, path } from "../api";
 import { count, plural } from "../format";
 import { Breaker, Count, Empty, Failure, Name, Panel, Table, Time, Title, Waiting } from "../parts/basics";
 import { Choose, ChooseAll, useChoosing, type Choosing } from "../parts/choosing";
-import { HandoffLink, Presence, Summary, TaskLink, WhyPill } from "../parts/handoffs";
+import { useAgents } from "../parts/filters";
+import { HandoffLink, Presence, QueueLink, Summary, TaskLink, WhyPill } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
+import { nearest } from "../names";
 import { useResource } from "../resource";
 import { link, linkWith, place } from "../router";
 import { useRows } from "../rows";
@@ -17,33 +19,33 @@ import { Decision, queuedVerbs, Verbs, type QueuedVerb } from "./decisions";
 const PAGE = 200;
 const QUEUE_PAGE = 50;
 
-function Row({ queue, isOpen }: { queue: QueueSummary; isOpen: boolean }) {
+function Row({ queue, near }: { queue: QueueSummary; near: string | undefined }) {
+	const flying = queue.leased + queue.working;
+
 	return (
-		<tr class={isOpen ? "open" : ""}>
+		<tr>
 			<th scope="row">
-				<a href={linkWith({ agent: queue.agent }, "queues")} aria-current={isOpen ? "true" : undefined}>
-					<Name>{queue.agent}</Name>
-				</a>
+				<QueueLink agent={queue.agent} />
 			</th>
 			<td class="n" data-label="waiting">
 				<Count value={queue.queued} />
 			</td>
-			<td data-label="since">
+			<td data-label="since" class={queue.oldest_at ? "" : "nothing"}>
 				<Time at={queue.oldest_at} none="–" />
 			</td>
-			<td>
-				<WhyPill why={queue.why} />
-				{queue.breaker.state !== "closed" && (
-					<>
+			<td class={queue.why ? "" : "nothing"}>
+				<WhyPill why={queue.why} until={queue.until} />
+				{queue.breaker.state !== "closed" && queue.why !== "held" && (
+					<span class="faint">
 						{" "}
-						<span class="faint">breaker</span> <Breaker state={queue.breaker.state} />
-					</>
+						breaker <Breaker state={queue.breaker.state} />
+					</span>
 				)}
 			</td>
-			<td class="n" data-label="in flight">
-				<Count value={queue.leased + queue.working} />
+			<td class={`n ${flying ? "" : "nothing"}`} data-label="in flight">
+				<Count value={flying} />
 			</td>
-			<td class="n" data-label="parked">
+			<td class={`n ${queue.parked ? "" : "nothing"}`} data-label="parked">
 				{queue.parked > 0 ? (
 					<a href={linkWith({ agent: queue.agent }, "parked")}>
 						<Count value={queue.parked} tone="bad" />
@@ -53,13 +55,20 @@ function Row({ queue, isOpen }: { queue: QueueSummary; isOpen: boolean }) {
 				)}
 			</td>
 			<td>
-				<Presence of={queue} />
+				<Presence of={queue} near={near} />
 			</td>
 		</tr>
 	);
 }
 
-function QueueTable({ queues, open }: { queues: readonly QueueSummary[]; open: string }) {
+/** The longest wait first; then those for whom nothing waits. */
+function byWait(one: QueueSummary, other: QueueSummary): number {
+	return (one.oldest_at ?? "9").localeCompare(other.oldest_at ?? "9") || one.agent.localeCompare(other.agent);
+}
+
+function QueueTable({ space, queues }: { space: string; queues: readonly QueueSummary[] }) {
+	const agents = useAgents(space) ?? [];
+
 	return (
 		<Table label="Queues" class="stack">
 			<thead>
@@ -80,8 +89,12 @@ function QueueTable({ queues, open }: { queues: readonly QueueSummary[]; open: s
 				</tr>
 			</thead>
 			<tbody>
-				{queues.map((queue) => (
-					<Row key={queue.agent} queue={queue} isOpen={queue.agent === open} />
+				{[...queues].sort(byWait).map((queue) => (
+					<Row
+						key={queue.agent}
+						queue={queue}
+						near={queue.presence === "never_seen" ? nearest(queue.agent, agents) : undefined}
+					/>
 				))}
 			</tbody>
 		</Table>
@@ -150,8 +163,7 @@ function AtWork({ agent }: { agent: Agent }) {
 	if (agent.working_on.length === 0) return null;
 	const total = agent.queue.leased + agent.queue.working;
 	return (
-		<>
-			<h3>At work on</h3>
+		<Panel title="At work on">
 			<ul class="plain-list">
 				{agent.working_on.map((one) => (
 					<li key={one.id}>
@@ -171,7 +183,7 @@ function AtWork({ agent }: { agent: Agent }) {
 				))}
 				{total > agent.working_on.length && <li class="faint">and {count(total - agent.working_on.length)} more</li>}
 			</ul>
-		</>
+		</Panel>
 	);
 }
 
@@ -191,32 +203,38 @@ function OneQueue({ space, name }: { space: string; name: string }) {
 	});
 	const choosing = useChoosing();
 	const [asked, ask] = useState<{ verb: QueuedVerb; ids: readonly string[] }>();
+	const agents = useAgents(space) ?? [];
+	const near = agent.data?.presence === "never_seen" ? nearest(name, agents) : undefined;
 	const queue = list.rows ?? [];
 	// What has gone meanwhile is not decided about.
 	const present = queue.filter((one) => choosing.chosen.has(one.id)).map((one) => one.id);
 
 	return (
-		<Panel
-			title={<Name>{name}</Name>}
-			aside={agent.data && <BreakerOf space={space} agent={agent.data} reload={agent.reload} />}
-		>
+		<>
+			<p class="back">
+				<a href={link("queues")}>← All queues</a>
+			</p>
+			<Title aside={agent.data && <BreakerOf space={space} agent={agent.data} reload={agent.reload} />}>
+				Queue of <Name>{name}</Name>
+			</Title>
 			{list.problem && <Failure problem={list.problem} retry={list.reload} />}
 			{agent.data && (
 				<p class="facts-line">
-					<Presence of={agent.data} />
-					<a href={linkWith({ agent: name }, "agents")}>the agent</a>
+					<Presence of={agent.data} near={near} />
+					<a href={linkWith({ agent: name }, "agents")}>Settings</a>
 					{agent.data.queue.parked > 0 && (
 						<a href={linkWith({ agent: name }, "parked")}>{plural(agent.data.queue.parked, "handoff")} parked</a>
 					)}
+					<a href={linkWith({ agent: name, state: "open" }, "tasks")}>Open tasks</a>
 				</p>
 			)}
 			{agent.data && <AtWork agent={agent.data} />}
-			<h3>Waiting{list.total !== undefined && `: ${count(list.total)}`}</h3>
+			<h2>Waiting{agent.data && `: ${count(agent.data.queue.queued)}`}</h2>
 			{!list.rows && !list.problem && <Waiting />}
 			{list.rows && queue.length === 0 && <p class="faint">Nothing waits.</p>}
 			{queue.length > 0 && (
-				<>
-					<div class="bulk" role="group" aria-label="Decide about all that are chosen">
+				<div>
+					<div class={`bulk ${present.length ? "some" : ""}`} role="group" aria-label="Decide about all that are chosen">
 						<label class="inline">
 							<ChooseAll ids={queue.map((one) => one.id)} choosing={choosing} />
 							<span>{present.length ? `${count(present.length)} chosen` : "Choose some to move or cancel them"}</span>
@@ -225,7 +243,7 @@ function OneQueue({ space, name }: { space: string; name: string }) {
 					</div>
 					<QueuedTable queue={queue} choosing={choosing} />
 					<MoreRows list={list} />
-				</>
+				</div>
 			)}
 			{asked && (
 				<Decision
@@ -241,12 +259,11 @@ function OneQueue({ space, name }: { space: string; name: string }) {
 					}}
 				/>
 			)}
-		</Panel>
+		</>
 	);
 }
 
-export function Queues({ space }: { space: string }) {
-	const open = useStore(place).query.get("agent") ?? "";
+function AllQueues({ space }: { space: string }) {
 	const list = useRows<QueueSummary>(space, "v1/queues", "queues", {
 		size: PAGE,
 		topics: ["handoff.", "breaker.", "agent."],
@@ -279,15 +296,14 @@ export function Queues({ space }: { space: string }) {
 					</p>
 				</Empty>
 			)}
-			<div class={open ? "split queues" : ""}>
-				{queues.length > 0 && (
-					<div>
-						<QueueTable queues={queues} open={open} />
-						<MoreRows list={list} />
-					</div>
-				)}
-				{open && <OneQueue key={open} space={space} name={open} />}
-			</div>
+			{queues.length > 0 && <QueueTable space={space} queues={queues} />}
+			<MoreRows list={list} />
 		</>
 	);
+}
+
+export function Queues({ space }: { space: string }) {
+	const open = useStore(place).query.get("agent");
+
+	return open ? <OneQueue key={open} space={space} name={open} /> : <AllQueues space={space} />;
 }

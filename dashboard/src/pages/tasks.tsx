@@ -1,7 +1,7 @@
 // All tasks, as people work from them: how each stands, who has it, since when, and what it is about. The newest change comes first.
 import { count, plural, words } from "../format";
-import { Count, Empty, Failure, Name, State, Table, Time, Title, Waiting } from "../parts/basics";
-import { AgentSelect, ClearFilters, SearchField, Select, Toggles } from "../parts/filters";
+import { Age, Count, Empty, Failure, Name, State, Table, Time, Title, Waiting } from "../parts/basics";
+import { AgentSelect, Choices, ClearFilters, SearchField, Select } from "../parts/filters";
 import { HandoffLink, QueueLink, Summary } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
 import { link, linkWith, place } from "../router";
@@ -10,7 +10,7 @@ import { useStore } from "../store";
 import type { TaskRow } from "../types";
 
 const PAGE = 50;
-const states = ["working", "waiting", "held", "parked", "done"];
+const states = ["open", "working", "waiting", "held", "parked", "done"];
 const ages = [
 	{ value: "", title: "any age" },
 	{ value: "600", title: "over 10 min" },
@@ -48,7 +48,7 @@ function TaskState({ task }: { task: TaskRow }) {
 function LastEvent({ task }: { task: TaskRow }) {
 	return (
 		<>
-			<Time at={task.changed_at} />
+			<Time at={task.changed_at} />{" "}
 			{task.last_event && (
 				<div class="faint">
 					{words(task.last_event.event.replace(/^handoff\./, ""))} {task.handoff && <HandoffLink id={task.handoff} />}
@@ -72,11 +72,11 @@ function Row({ task }: { task: TaskRow }) {
 			<td class="wide">
 				<About task={task} />
 			</td>
-			<td data-label="with">
+			<td class="agent" data-label="with">
 				{task.agent ? <QueueLink agent={task.agent} /> : <span class="faint">nobody</span>}
 			</td>
-			<td data-label="begun">
-				<Time at={task.created_at} />
+			<td data-label="age">
+				<Age at={task.created_at} />
 			</td>
 			<td class="n" data-label="hops">
 				<Count value={task.hops} />
@@ -100,7 +100,7 @@ function TaskTable({ tasks }: { tasks: readonly TaskRow[] }) {
 					<th scope="col">State</th>
 					<th scope="col">What it is about</th>
 					<th scope="col">Agent</th>
-					<th scope="col">Begun</th>
+					<th scope="col">Age</th>
 					<th scope="col" class="n">
 						Hops
 					</th>
@@ -123,11 +123,11 @@ export function Tasks({ space }: { space: string }) {
 	const { query } = useStore(place);
 	const wanted = {
 		query: query.get("q") ?? "",
-		state: (query.get("state") ?? "").split(",").filter((one) => states.includes(one)),
+		state: states.find((one) => one === query.get("state")) ?? "",
 		agent: query.get("agent") ?? "",
 		older_than_s: query.get("age") ?? "",
 	};
-	const isFiltered = wanted.state.length > 0 || Boolean(wanted.query || wanted.agent || wanted.older_than_s);
+	const isFiltered = Object.values(wanted).some(Boolean);
 	const list = useRows<TaskRow>(space, "v1/tasks", "tasks", {
 		query: wanted,
 		size: PAGE,
@@ -154,7 +154,7 @@ export function Tasks({ space }: { space: string }) {
 			</Title>
 			<div class="search" role="search">
 				<SearchField name="q" label="Search tasks" hint="Words of the name, the intent or the summary" />
-				<Toggles name="state" label="State" options={states} />
+				<Choices name="state" label="State" options={states} />
 				<AgentSelect space={space} />
 				<Select name="age" label="Age" options={ages} />
 				<ClearFilters />

@@ -5,6 +5,7 @@ import { useResource } from "../resource";
 import { place, setQuery } from "../router";
 import { useStore } from "../store";
 import type { Agent } from "../types";
+import { Choice } from "./basics";
 
 const PAUSE_MS = 120;
 const AGENTS_MAX = 500;
@@ -75,31 +76,17 @@ export function Select({
 	);
 }
 
-/** Any of a few, or all. */
-export function Toggles({ name, label, options }: { name: string; label: string; options: readonly string[] }) {
-	const chosen = (useStore(place).query.get(name) ?? "").split(",").filter((one) => options.includes(one));
-	const toggle = (option: string) =>
-		changeQuery(
-			name,
-			options.filter((one) => (one === option ? !chosen.includes(one) : chosen.includes(one))).join(","),
-		);
+/** One of a few, all of them in sight. */
+export function Choices({ name, label, options }: { name: string; label: string; options: readonly string[] }) {
+	const given = useStore(place).query.get(name) ?? "";
 
 	return (
-		<div class="choice" role="group" aria-label={label}>
-			<button type="button" aria-pressed={chosen.length === 0} onClick={() => changeQuery(name, "")}>
-				all
-			</button>
-			{options.map((option) => (
-				<button
-					key={option}
-					type="button"
-					aria-pressed={chosen.includes(option)}
-					onClick={() => toggle(option)}
-				>
-					{option}
-				</button>
-			))}
-		</div>
+		<Choice
+			label={label}
+			options={["all", ...options]}
+			chosen={options.includes(given) ? given : "all"}
+			choose={(option) => changeQuery(name, option === "all" ? "" : option)}
+		/>
 	);
 }
 

@@ -86,25 +86,20 @@ const presences: Readonly<Record<Presence, { readonly tone: Tone; readonly what:
 	away: { tone: "plain", what: "It neither waits for work nor is at work." },
 };
 
-export function PresencePill({ presence }: { presence: Presence }) {
-	const { tone, what } = presences[presence] ?? { tone: "plain" as Tone, what: "" };
-
-	return (
-		<Pill tone={tone} title={what}>
-			{words(presence)}
-		</Pill>
-	);
-}
-
 /** Where an agent is: waiting, at work and on what, away since when, or never seen. */
 export function Presence({
 	of,
 	near,
+	hasWork = true,
 }: {
-	of: Pick<Agent, "presence" | "receivers_waiting" | "last_seen_at"> & Partial<Pick<Agent, "working_on" | "webhook">>;
+	of: Pick<Agent, "presence" | "receivers_waiting" | "last_seen_at">;
 	/** The known name that is nearest, where this one was never seen. */
 	near?: string;
+	hasWork?: boolean;
 }) {
+	const { tone, what } = presences[of.presence] ?? { tone: "plain" as Tone, what: "" };
+	// A name that nobody uses is no trouble until something waits there.
+	const isFine = of.presence === "never_seen" && !hasWork;
 	let more: ComponentChildren = null;
 
 	if (of.presence === "waiting") more = plural(of.receivers_waiting, "receiver");
@@ -122,7 +117,10 @@ export function Presence({
 		);
 	return (
 		<span class="presence">
-			<PresencePill presence={of.presence} /> {more && <span class="faint">{more}</span>}
+			<Pill tone={isFine ? "plain" : tone} title={what}>
+				{words(of.presence)}
+			</Pill>{" "}
+			{more && <span class="faint">{more}</span>}
 		</span>
 	);
 }
