@@ -16,7 +16,7 @@ const order: readonly string[] = ["critical", "warning", "info"];
 /** In the unit of what it is about. */
 function figure(name: string, value: number | null, isChosen = false): string {
 	if (value === null) return "";
-	if (name.startsWith("latency")) return duration(value);
+	if (/^latency|^queue_stuck/.test(name)) return duration(value);
 	if (/rate|completeness|utilization/.test(name)) return isChosen ? roundPercent(value) : percent(value);
 	return value % 1 ? decimal(value, 1) : count(value);
 }

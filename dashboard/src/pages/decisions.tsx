@@ -112,12 +112,50 @@ async function decideEach(
 	return { done, refused };
 }
 
+const REFUSED_SHOWN_MAX = 2;
+
+function sayRefused(refused: readonly string[]): void {
+	for (const text of refused.slice(0, REFUSED_SHOWN_MAX)) say(text, true);
+	if (refused.length > REFUSED_SHOWN_MAX) say(`${count(refused.length - REFUSED_SHOWN_MAX)} more were refused`, true);
+}
+
+interface Choices {
+	readonly why: string;
+	readonly to: string;
+	readonly tokens: string;
+}
+
+function act(
+	space: string,
+	verb: Verb,
+	selection: Selection,
+	{ why, to, tokens }: Choices,
+	tell: (done: number) => void,
+): Promise<Outcome> {
+	const ids = "ids" in selection ? selection.ids : [];
+	const reason = why ? { why } : {};
+	const target = to.trim();
+
+	switch (verb) {
+		case "cancel":
+			return decideEach(space, (id) => path("handoffs", id, verb), ids, reason, tell);
+		case "move":
+			return decideEach(space, (id) => path("handoffs", id, verb), ids, { ...reason, to: target }, tell);
+		case "shrink":
+			return decideEach(space, (id) => path("parked", id, verb), ids, { ...reason, max_tokens: Number(tokens) }, tell);
+		case "reroute":
+			return decideParked(space, verb, selection, { ...reason, reroute_to: target }, tell);
+		default:
+			return decideParked(space, verb, selection, reason, tell);
+	}
+}
+
 /** Parks again what was discarded, or sent again and not taken yet. */
 export async function restore(space: string, ids: readonly string[]): Promise<void> {
 	try {
 		const { done, refused } = await decideParked(space, "restore", { ids }, { why: "undone" }, () => undefined);
 		if (done.length) say(`${plural(done.length, "handoff")} parked again`);
-		for (const text of refused.slice(0, 3)) say(text, true);
+		sayRefused(refused);
 	} catch (error) {
 		say(asProblem(error).message, true);
 	}
@@ -165,7 +203,7 @@ let openings = 0;
 function usePreview(space: string, verb: Verb, selection: Selection, to: string) {
 	// Of now: what was seen when the dialog was last open may be over.
 	const [opening] = useState(() => ++openings);
-	const isWanted = verb !== "shrink" && verb !== "cancel" && verb !== "move" && (verb !== "reroute" || to.trim() !== "");
+	const isWanted = verb === "redrive" || verb === "discard" || (verb === "reroute" && to.trim() !== "");
 	const body = {
 		...bodyOf(selection),
 		dry_run: true,
@@ -301,24 +339,11 @@ export function Decision({
 	const isMany = total > 1;
 	const mayNot = isMany && preview.isWanted && (!preview.data || settledTo !== to || preview.data.done.length === 0);
 	const submit = async () => {
-		const target = to.trim();
-		const tell = (n: number) => isMany && setProgress(n);
-		const reason = why ? { why } : {};
-		const outcome =
-			verb === "cancel" || verb === "move"
-				? await decideEach(space, (id) => path("handoffs", id, verb), ids, { ...reason, ...(verb === "move" ? { to: target } : {}) }, tell)
-				: verb === "shrink"
-					? await decideEach(space, (id) => path("parked", id, verb), ids, { ...reason, max_tokens: Number(tokens) }, tell)
-					: await decideParked(space, verb, selection, { ...reason, ...(verb === "reroute" ? { reroute_to: target } : {}) }, tell);
+		const outcome = await act(space, verb, selection, { why, to, tokens }, (n) => isMany && setProgress(n));
 		setProgress(undefined);
 		if (outcome.done.length === 0) throw new Error(outcome.refused.join("; ") || "Nothing was left to be done.");
-		say(
-			`${plural(outcome.done.length, "handoff")} ${did}`,
-			false,
-			undoOf(space, verb, outcome.done, items),
-		);
-		for (const text of outcome.refused.slice(0, 3)) say(text, true);
-		if (outcome.refused.length > 3) say(`${count(outcome.refused.length - 3)} more were refused`, true);
+		say(`${plural(outcome.done.length, "handoff")} ${did}`, false, undoOf(space, verb, outcome.done, items));
+		sayRefused(outcome.refused);
 		done();
 	};
 

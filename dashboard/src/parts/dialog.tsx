@@ -4,13 +4,25 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../api";
 import { Failure } from "./basics";
 
-/** Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
-function closeAndReturn(element: HTMLDialogElement | null): void {
-	element?.close();
-	setTimeout(() => {
-		if (document.activeElement === document.body && !document.querySelector("dialog[open]"))
-			document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
-	});
+/** Open as long as it is drawn. Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
+function useModal() {
+	const dialog = useRef<HTMLDialogElement>(null);
+
+	useEffect(() => {
+		const element = dialog.current;
+		const before = document.activeElement;
+		element?.showModal();
+		return () => {
+			element?.close();
+			setTimeout(() => {
+				if (document.activeElement !== document.body) return;
+				if (before instanceof HTMLElement) before.focus();
+				if (document.activeElement === document.body)
+					document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+			});
+		};
+	}, []);
+	return dialog;
 }
 
 export function Dialog({
@@ -32,16 +44,11 @@ export function Dialog({
 	submit: () => Promise<void> | void;
 	children: ComponentChildren;
 }) {
-	const dialog = useRef<HTMLDialogElement>(null);
+	const dialog = useModal();
 	const heading = useId();
 	const [isBusy, setBusy] = useState(false);
 	const [problem, setProblem] = useState<Problem>();
 
-	useEffect(() => {
-		const element = dialog.current;
-		element?.showModal();
-		return () => closeAndReturn(element);
-	}, []);
 	const onSubmit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();
 		if (isBusy || !isReady) return;
@@ -84,14 +91,9 @@ export function Dialog({
 
 /** Something to look at or to choose from, over the page; closes with Escape, and with a click beside it. */
 export function Sheet({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
-	const dialog = useRef<HTMLDialogElement>(null);
+	const dialog = useModal();
 	const heading = useId();
 
-	useEffect(() => {
-		const element = dialog.current;
-		element?.showModal();
-		return () => closeAndReturn(element);
-	}, []);
 	return (
 		<dialog
 			ref={dialog}

@@ -65,7 +65,7 @@ export function Select({
 	return (
 		<label class="inline">
 			{label}{" "}
-			<select value={given} onChange={(event) => changeQuery(name, event.currentTarget.value)}>
+			<select aria-label={label} value={given} onChange={(event) => changeQuery(name, event.currentTarget.value)}>
 				{options.map((option) => (
 					<option key={option.value} value={option.value}>
 						{option.title}
