@@ -190,13 +190,16 @@ export async function badDay(api) {
 		"TimeoutError: no answer within 120 s from the tool \"search\"",
 		"the working tree has uncommitted changes of somebody else",
 	];
-	// 55 beside the three of play().
-	for (let i = 0; i < 55; i++) {
+	const parked = [];
+	// With the two of play() and the three that open a breaker, 58.
+	for (let i = 0; i < 53; i++) {
 		const to = ["translator", "reviewer", "analyst", long][i % 4];
-		await api.park("planner", to, errands[i % errands.length], reasons[i % reasons.length], {
-			task: `errand-${i + 1}`,
-			intent: i % 3 ? undefined : "Have the quarter closed by Friday.",
-		});
+		parked.push(
+			await api.park("planner", to, errands[i % errands.length], reasons[i % reasons.length], {
+				task: `errand-${i + 1}`,
+				intent: i % 3 ? undefined : "Have the quarter closed by Friday.",
+			}),
+		);
 	}
 	// An agent that fails three times in a row, and what is held behind its breaker.
 	for (let i = 0; i < 3; i++) {
@@ -212,5 +215,5 @@ export async function badDay(api) {
 	const tried = await api.send("planner", "analyst", "Compare the figures of both quarters.", { task: "figures" });
 	const taken = await api.take("analyst", { instance: "analyst-eu-1" });
 	await api.settle(taken, "nack", { reason: "the spreadsheet is locked by somebody else", delay_s: 0 });
-	return { tried: tried.id, busy: long, held: "summarizer" };
+	return { tried: tried.id, busy: long, held: "summarizer", parked: parked[0].id };
 }

@@ -340,7 +340,9 @@ export const tests = {
 		await t.api.send("planner", "busy", "Wait.");
 		await t.open("agents");
 		await t.row("retired").waitFor();
-		assert.ok(await t.button("Delete busy").isDisabled());
+		await parkSome(t, 1, "stopped");
+		await t.row("stopped").getByText("1", { exact: true }).first().waitFor();
+		for (const name of ["busy", "stopped"]) assert.ok(await t.button(`Delete ${name}`).isDisabled(), name);
 		await t.button("Delete retired").click();
 		await t.button("Delete", "dialog").click();
 		await t.sees("retired is deleted");

@@ -132,7 +132,7 @@ function Row({
 }) {
 	const { queue } = agent;
 	const [isAsking, setAsking] = useState(false);
-	const hasWork = queue.queued + queue.leased + queue.working > 0;
+	const hasWork = queue.queued + queue.leased + queue.working + queue.parked > 0;
 
 	return (
 		<tr class={isChosen ? "open" : ""}>
@@ -169,7 +169,7 @@ function Row({
 				<Presence of={agent} near={near} hasWork={queue.queued > 0} />
 				<Work agent={agent} />
 			</td>
-			<td>
+			<td data-label="breaker">
 				<BreakerOf space={space} agent={agent} reload={reload} />
 			</td>
 			<td class="normal">

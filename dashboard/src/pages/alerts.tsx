@@ -27,7 +27,7 @@ function mendingPlace(alert: Alert): string | undefined {
 	return href && pageOf(href) === "overview" ? undefined : href;
 }
 
-const doings: Readonly<Record<string, string>> = { parked: "Decide", queues: "See the queue", agents: "See the agent" };
+const doings: Readonly<Record<string, string>> = { parked: "Decide", queues: "Queue", agents: "Agent" };
 
 function doing(href: string): string {
 	return doings[pageOf(href) ?? ""] ?? "Look";
@@ -117,7 +117,7 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 			)}
 			<div class="buttons">
 				{href && (
-					<a class="button primary" href={href} aria-label={`${doing(href)}: ${words(alert.name)} ${alert.agent ?? ""}`}>
+					<a class="button lead" href={href} aria-label={`${doing(href)}: ${words(alert.name)} ${alert.agent ?? ""}`}>
 						{doing(href)}
 					</a>
 				)}

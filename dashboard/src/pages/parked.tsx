@@ -120,10 +120,10 @@ function Row({ one, isOpen, choosing }: { one: ParkedHandoff; isOpen: boolean; c
 					{one.reason}
 				</span>
 			</td>
-			<td class="n" data-label="tries">
+			<td class="n spare" data-label="tries">
 				{count(one.attempt)}
 			</td>
-			<td data-label="parked">
+			<td class="spare" data-label="parked">
 				<Time at={one.changed_at} />
 			</td>
 		</tr>
@@ -150,10 +150,12 @@ function ParkedTable({
 					<th scope="col">Agent</th>
 					<th scope="col">What it is about</th>
 					<th scope="col">Reason</th>
-					<th scope="col" class="n">
+					<th scope="col" class="n spare">
 						Tries
 					</th>
-					<th scope="col">Parked</th>
+					<th scope="col" class="spare">
+						Parked
+					</th>
 				</tr>
 			</thead>
 			<tbody>

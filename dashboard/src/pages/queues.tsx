@@ -214,7 +214,15 @@ function OneQueue({ space, name }: { space: string; name: string }) {
 			<p class="back">
 				<a href={link("queues")}>← All queues</a>
 			</p>
-			<Title aside={agent.data && <BreakerOf space={space} agent={agent.data} reload={agent.reload} />}>
+			<Title
+				aside={
+					agent.data && (
+						<span class="inline">
+							Breaker <BreakerOf space={space} agent={agent.data} reload={agent.reload} />
+						</span>
+					)
+				}
+			>
 				Queue of <Name>{name}</Name>
 			</Title>
 			{list.problem && <Failure problem={list.problem} retry={list.reload} />}
