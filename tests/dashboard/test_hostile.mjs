@@ -147,7 +147,7 @@ export const tests = {
 		await isText(t, "h1", name);
 		await isText(t, "table", "onerror");
 		await t.page.getByLabel("Choose all").check();
-		await t.button("Move…", ".bulk").click();
+		await t.button("Cancel…", ".bulk").click();
 		await isText(t, "dialog .listed", "onerror");
 		await t.page.keyboard.press("Escape");
 		await fits(t);

@@ -138,8 +138,9 @@ export const tests = {
 		for (const id of ids.slice(0, 3)) await t.page.getByLabel(`Choose ${id}`, { exact: true }).check();
 		await t.button("Move…", ".bulk").click();
 		await t.sees("Move 3 handoffs", "dialog");
-		for (const id of ids.slice(0, 3)) await t.sees(id, "dialog .listed");
 		await t.page.getByLabel("To which agent").fill("helper");
+		for (const id of ids.slice(0, 3)) await t.sees(id, "dialog .preview");
+		assert.equal(await owner(ids[0]), "worker");
 		await t.button("Move", "dialog").click();
 		await t.sees("3 handoffs moved");
 		for (const id of ids.slice(0, 3)) assert.equal(await owner(id), "helper");
@@ -157,6 +158,9 @@ export const tests = {
 		await t.sees("4 handoffs cancelled");
 		for (const id of ids) assert.equal(await state(t, id), "discarded");
 		await t.sees("Nothing waits.");
+		await t.button("Undo").last().click();
+		await t.sees("4 handoffs parked again");
+		for (const id of ids) assert.equal(await state(t, id), "parked");
 	},
 
 	async "all that are parked can be reached, and how many there are is told"(t) {

@@ -31,7 +31,11 @@ const meanings: Readonly<Record<Verb, { readonly title: string; readonly what: s
 		what: "It ends here. It can still be read, and be restored.",
 		done: "discarded",
 	},
-	cancel: { title: "Cancel", what: "It leaves the queue and ends here: nobody gets it.", done: "cancelled" },
+	cancel: {
+		title: "Cancel",
+		what: "It leaves the queue and ends here: nobody gets it. It can be restored, and is parked then.",
+		done: "cancelled",
+	},
 	move: { title: "Move", what: "It goes into the queue of another agent, with new attempts.", done: "moved" },
 };
 
@@ -59,10 +63,14 @@ function bodyOf(selection: Selection): Record<string, unknown> {
 	return Object.keys(selection.filter).length ? { ...selection.filter } : { all: true };
 }
 
+function placeOf(verb: Verb | "restore"): string {
+	return path(verb === "cancel" || verb === "move" ? "queued" : "parked", verb);
+}
+
 /** In steps of a hundred, each of them whole or not at all. */
-async function decideParked(
+async function decideMany(
 	space: string,
-	verb: string,
+	verb: Verb | "restore",
 	selection: Selection,
 	more: Record<string, unknown>,
 	tell: (done: number) => void,
@@ -77,7 +85,7 @@ async function decideParked(
 	for (const part of parts) {
 		let after: string | null = null;
 		do {
-			const answer: Decided = await call<Decided>(space, "POST", path("parked", verb), {
+			const answer: Decided = await call<Decided>(space, "POST", placeOf(verb), {
 				body: { ...bodyOf(part), ...more, limit: AT_ONCE, by: by(), ...(after ? { after } : {}) },
 			});
 			done.push(...answer.done.map((one) => one.id));
@@ -137,23 +145,21 @@ function act(
 	const target = to.trim();
 
 	switch (verb) {
-		case "cancel":
-			return decideEach(space, (id) => path("handoffs", id, verb), ids, reason, tell);
 		case "move":
-			return decideEach(space, (id) => path("handoffs", id, verb), ids, { ...reason, to: target }, tell);
+			return decideMany(space, verb, selection, { ...reason, move_to: target }, tell);
 		case "shrink":
 			return decideEach(space, (id) => path("parked", id, verb), ids, { ...reason, max_tokens: Number(tokens) }, tell);
 		case "reroute":
-			return decideParked(space, verb, selection, { ...reason, reroute_to: target }, tell);
+			return decideMany(space, verb, selection, { ...reason, reroute_to: target }, tell);
 		default:
-			return decideParked(space, verb, selection, reason, tell);
+			return decideMany(space, verb, selection, reason, tell);
 	}
 }
 
 /** Parks again what was discarded, or sent again and not taken yet. */
 export async function restore(space: string, ids: readonly string[]): Promise<void> {
 	try {
-		const { done, refused } = await decideParked(space, "restore", { ids }, { why: "undone" }, () => undefined);
+		const { done, refused } = await decideMany(space, "restore", { ids }, { why: "undone" }, () => undefined);
 		if (done.length) say(`${plural(done.length, "handoff")} parked again`);
 		sayRefused(refused);
 	} catch (error) {
@@ -203,16 +209,18 @@ let openings = 0;
 function usePreview(space: string, verb: Verb, selection: Selection, to: string) {
 	// Of now: what was seen when the dialog was last open may be over.
 	const [opening] = useState(() => ++openings);
-	const isWanted = verb === "redrive" || verb === "discard" || (verb === "reroute" && to.trim() !== "");
+	const needsAgent = verb === "reroute" || verb === "move";
+	const isWanted = verb !== "shrink" && (!needsAgent || to.trim() !== "");
 	const body = {
 		...bodyOf(selection),
 		dry_run: true,
 		limit: AT_ONCE,
 		...(verb === "reroute" ? { reroute_to: to.trim() } : {}),
+		...(verb === "move" ? { move_to: to.trim() } : {}),
 		...(verb === "discard" ? { why: "a preview" } : {}),
 	};
 	const preview = useResource(isWanted ? `${space} preview ${opening} ${verb} ${JSON.stringify(body)}` : null, (signal) =>
-		call<Decided>(space, "POST", path("parked", verb), { body, signal }),
+		call<Decided>(space, "POST", placeOf(verb), { body, signal }),
 	);
 	return { ...preview, isWanted };
 }
@@ -268,7 +276,8 @@ async function moveBack(space: string, ids: readonly string[], items: readonly I
 
 /** How to undo it; undefined: it cannot be. */
 function undoOf(space: string, verb: Verb, ids: readonly string[], items: readonly Item[]) {
-	if (verb === "shrink" || verb === "cancel") return undefined;
+	// Of all that a filter found, the page does not know who had it.
+	if (verb === "shrink" || (verb === "move" && items.length < ids.length)) return undefined;
 	if (verb === "move") return { title: "Undo", run: () => moveBack(space, ids, items) };
 	return { title: "Undo", run: () => restore(space, ids) };
 }
@@ -385,7 +394,7 @@ export function Decision({
 					{preview.data ? <Preview answer={preview.data} /> : !preview.problem && <p class="faint">Looking what would happen…</p>}
 				</>
 			) : (
-				verb !== "reroute" && isMany && <Listed items={items} total={total} />
+				verb === "shrink" && isMany && <Listed items={items} total={total} />
 			)}
 			{progress !== undefined && (
 				<p class="progress" role="status">

@@ -146,8 +146,8 @@ const isOver = ["parked", "expired", "discarded"];
 function Actions({ space, handoff, ask }: { space: string; handoff: WholeHandoff; ask: (verb: Verb) => void }) {
 	if (handoff.state === "parked") return <Verbs verbs={parkedVerbs} count={1} first="redrive" ask={ask} />;
 	if (handoff.state === "queued") return <Verbs verbs={queuedVerbs} count={1} ask={ask} />;
-	// What was cancelled, or replaced by a smaller one, does not come back.
-	if (handoff.state === "discarded" && handoff.events?.at(-1)?.event === "handoff.discarded")
+	// What was replaced by a smaller one does not come back.
+	if (handoff.state === "discarded" && handoff.events?.at(-1)?.event !== "handoff.shrunk")
 		return (
 			<div class="buttons">
 				<button type="button" title="It is parked again, and can be decided about." onClick={() => void restore(space, [handoff.id])}>
