@@ -76,6 +76,7 @@ test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, doc
 crash: build	## kill a loaded server again and again, CRASH_SECONDS long, and look whether it kept its word
 	@$(PYTHON) tests/crash/crash.py --seconds $(CRASH_SECONDS)
 	@$(PYTHON) tests/crash/chaos.py --seconds $(CRASH_SECONDS)
+	@$(PYTHON) tests/crash/steps.py --rounds 100
 CRASH_SECONDS ?= 600
 
 sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, on every core

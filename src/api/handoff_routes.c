@@ -8,7 +8,6 @@
 const struct route handoff_routes[] = {
 	{HTTP_POST, "/v1/handoffs", &send_kind, &describe_send, NULL, NULL},
 	{HTTP_GET, "/v1/handoffs", &handoff_list_kind, &describe_list_handoffs, NULL, NULL},
-	{HTTP_GET, "/v1/parked", &handoff_list_kind, &describe_list_parked, NULL, NULL},
 	{HTTP_GET, "/v1/handoffs/{}", &handoff_get_kind, &describe_read_handoff, NULL, NULL},
 	{0},
 };

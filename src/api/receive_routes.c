@@ -1,6 +1,7 @@
 /* Receivers: they take what is queued for their agent, or wait for it.
  *
  *     POST /v1/agents/{agent}/receive   a long poll: one answer
+ *     GET  /v1/agents/{agent}/peek      the same without taking: what is there, or will be
  *     GET  /v1/agents/{agent}/stream    server-sent events: one handoff after the other, the next when the last was
  *                                       settled
  */
@@ -12,6 +13,7 @@
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
+#include "engine/delivery/peek.h"
 #include "engine/delivery/receive.h"
 
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
@@ -131,6 +133,7 @@ static void stream_finish(struct call *call)
 
 const struct route receive_routes[] = {
 	{HTTP_POST, "/v1/agents/{}/receive", &receive_kind, &describe_receive, NULL, encode_receive},
+	{HTTP_GET, "/v1/agents/{}/peek", &peek_kind, &describe_peek, NULL, NULL},
 	{HTTP_GET, "/v1/agents/{}/stream", &receive_stream_kind, &describe_stream_handoffs, decode_stream,
 	 encode_receive},
 	{0},

@@ -64,6 +64,25 @@ static void put_traces(struct call *call, struct json_writer *w)
 	json_end_object(w);
 }
 
+static void put_clients(struct call *call, struct json_writer *w)
+{
+	struct client_seen seen[CLIENTS_MAX];
+	size_t count = clients_read(&call->api->clients, seen);
+
+	json_key(w, "clients");
+	json_begin_array(w);
+	for (size_t i = 0; i < count; i++) {
+		struct str version = {seen[i].name, seen[i].length}, name = str_cut(&version, '/');
+
+		json_begin_object(w);
+		json_member_str(w, "name", name);
+		json_member_str(w, "version", version);
+		json_member_time(w, "last_seen_at", seen[i].at_ms);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 static void put_server(struct call *call, struct json_writer *w, const struct writer_stats *writer)
 {
 	struct http_counts http;
@@ -87,6 +106,7 @@ static void put_server(struct call *call, struct json_writer *w, const struct wr
 	json_member_int(w, "streams", (int64_t)feed_count(call->api->feed));
 	json_end_object(w);
 	put_traces(call, w);
+	put_clients(call, w);
 }
 
 static void encode_status(struct call *call)

@@ -2,7 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/http/routes.h"
 #include "engine/envelope/task_get.h"
-#include "engine/envelope/task_list.h"
+#include "engine/board/task_list.h"
 
 const struct route task_routes[] = {
 	{HTTP_GET, "/v1/tasks", &task_list_kind, &describe_list_tasks, NULL, NULL},

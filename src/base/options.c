@@ -369,9 +369,14 @@ bool options_parse_config(struct options *o, const struct option_table *const *k
 
 /* --- Values --- */
 
+const struct option_value *options_find(const struct options *o, const char *name)
+{
+	return find_long(o, str_of(name));
+}
+
 const struct option_value *options_value(const struct options *o, const char *name)
 {
-	const struct option_value *v = find_long(o, str_of(name));
+	const struct option_value *v = options_find(o, name);
 
 	assert(v);
 	return v;

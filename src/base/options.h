@@ -92,6 +92,8 @@ bool options_flag(const struct options *o, const char *name);
 int64_t options_int(const struct options *o, const char *name);		/* INT, SIZE, DURATION; 0 where not set */
 const char *options_text(const struct options *o, const char *name);	/* TEXT, PATH, CHOICE; NULL where not set */
 const struct option_value *options_value(const struct options *o, const char *name);
+/* NULL where the tables have none of that name. */
+const struct option_value *options_find(const struct options *o, const char *name);
 /* Given by the user somewhere, and not only the default. */
 bool options_is_given(const struct options *o, const char *name);
 

@@ -91,7 +91,7 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 			   enum client_status status, const char *why)
 {
 	const char *url = client_url(cli->client);
-	int64_t timeout_ms = options_int(&cli->options, "timeout") + request->wait_ms;
+	int64_t timeout_ms = cli_timeout_ms(cli) + request->wait_ms;
 
 	ask->exit = status == CLIENT_BAD_REPLY || status == CLIENT_STOPPED ? CLI_FAILED : CLI_UNREACHABLE;
 	if (status == CLIENT_STOPPED) {
@@ -184,6 +184,7 @@ static const struct hint hints[] = {
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},
 	{"not_parked", "What is parked: spine parked"},
+	{"not_queued", "What is queued: spine handoffs --state queued"},
 	{"circuit_open", "To try it at once all the same: spine agent NAME --reset-breaker"},
 	{"no_route", "Name the receiver, or make a route: spine routes put --help"},
 	{"loop", "What happened so far: spine trace TASK; the work is parked: spine parked"},
@@ -235,7 +236,7 @@ static bool is_worth_naming(const struct ask *ask)
 
 const char *ask_space(const struct cli *cli)
 {
-	const char *space = options_text(&cli->options, "space");
+	const char *space = cli->space ? cli->space : options_text(&cli->options, "space");
 
 	return space ? space : "default";
 }
@@ -324,15 +325,6 @@ void ask_write_value(const struct cli *cli, const struct json *value)
 	cli_write_json_buf(cli, &text);
 }
 
-void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask)
-{
-	struct str next = ask_str(&ask->json, "next_page_token");
-
-	if (next.n && !cli_is_json(cli))
-		cli_note(cli, "(this is not all: the rest is at %s with page_token=%.*s)", request->path,
-			 STR_ARG(next));
-}
-
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer))
 {
@@ -343,8 +335,6 @@ int ask_print(struct cli *cli, const struct client_request *request,
 		ask_write(cli, &ask);
 	else if (code == CLI_OK)
 		show(cli, &ask.json);
-	if (code == CLI_OK)
-		ask_tell_rest(cli, request, &ask);
 	ask_release(&ask);
 	return code;
 }

@@ -40,8 +40,6 @@ int ask_print(struct cli *cli, const struct client_request *request,
 void ask_write(const struct cli *cli, const struct ask *ask);
 /* A part of it. */
 void ask_write_value(const struct cli *cli, const struct json *value);
-/* Tells a person that the answer is not all there is, and where the rest is. */
-void ask_tell_rest(const struct cli *cli, const struct client_request *request, const struct ask *ask);
 
 /* The space that calls are about. */
 const char *ask_space(const struct cli *cli);

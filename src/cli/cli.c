@@ -107,10 +107,9 @@ void cli_note(const struct cli *cli, const char *format, ...)
 
 bool cli_is_json(const struct cli *cli)
 {
-	for (size_t i = 0; i < cli->options.count; i++)
-		if (strcmp(cli->options.values[i].option->name, "json") == 0)
-			return cli->options.values[i].boolean;
-	return false;
+	const struct option_value *json = options_find(&cli->options, "json");
+
+	return json && json->boolean;
 }
 
 void cli_write(struct str bytes)
@@ -156,14 +155,19 @@ void cli_write_json(const struct cli *cli, struct str json)
 	cli_write(STR("\n"));
 }
 
+int64_t cli_timeout_ms(const struct cli *cli)
+{
+	return cli->timeout_ms ? cli->timeout_ms : options_int(&cli->options, "timeout");
+}
+
 struct client *cli_client(struct cli *cli)
 {
 	const struct options *o = &cli->options;
 	struct client_config config = {
 		.url = options_text(o, "url"),
-		.space = options_text(o, "space"),
+		.space = cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
-		.timeout_ms = options_int(o, "timeout"),
+		.timeout_ms = cli_timeout_ms(cli),
 		.max_reply_bytes = REPLY_MAX_BYTES,
 	};
 	struct buf error;
@@ -309,7 +313,7 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
 	options_init(&cli->options, command_tables(cli->command, cli->arena), cli->arena);
 	code = parse_options(cli, argc, argv, &help);
 	if (code != CLI_OK)
-		return code;
+		return cli->command->usage_exit ? (int)cli->command->usage_exit : code;
 	if (help)
 		help_command(cli, cli->command);
 	else

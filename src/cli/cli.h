@@ -60,6 +60,7 @@ struct command {
 	int (*exec)(struct cli *cli);
 	const struct subcommand *subs;	/* ended by one without a name; their names are the words of the arguments */
 	struct one_call call;		/* where it has a path */
+	enum cli_exit usage_exit;	/* of a wrong command line, where 2 means something else; 0: CLI_USAGE */
 };
 
 struct cli {
@@ -69,7 +70,9 @@ struct cli {
 	struct term out;		/* standard output */
 	struct term err;		/* standard error */
 	struct client *client;		/* NULL until cli_client() */
+	const char *space;		/* set before cli_client(): the space, instead of what --space says */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
+	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */
 	const char *listed;
@@ -108,6 +111,8 @@ void cli_write_json_buf(const struct cli *cli, struct buf *json);
 /* The data directory that a server started by this person has, for commands without --data. NULL where that cannot be
  * told. */
 const char *cli_data_dir(const struct cli *cli);
+/* How long a call may take, beside what the server was asked to wait. */
+int64_t cli_timeout_ms(const struct cli *cli);
 /* The client for the options of the command. NULL, with the reason on standard error, where they are of no use. */
 struct client *cli_client(struct cli *cli);
 

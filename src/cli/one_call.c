@@ -131,8 +131,6 @@ static int call_once(struct cli *cli, const struct one_call *row, size_t first, 
 			ask_write(cli, &ask);
 		else
 			show_answer(cli, row, &ask.json);
-		if (!row->is_paged)
-			ask_tell_rest(cli, &request, &ask);
 		code = row->judge ? row->judge(cli, &ask.json) : CLI_OK;
 	}
 	ask_release(&ask);

@@ -43,7 +43,7 @@ struct one_call {
 	size_t max_body_bytes;	/* where --reason may be too long; 0: far more than anybody says */
 	bool creates;		/* see struct client_request */
 	bool is_once;		/* a second time would be refused because of the first, or would do it twice */
-	bool is_paged;		/* --limit and --page-token are parameters, too */
+	bool is_paged;		/* those of pages_table or rest_table are parameters, too */
 	/* The first argument is a lease: {0} is the handoff that it names, and it is a member of the body. */
 	bool settles;
 	/* A call for each argument, which is {0} in turn, also after one has failed. With --json prints {"LIST":[…]},

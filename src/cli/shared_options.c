@@ -15,13 +15,16 @@ static const struct option common_options[] = {
 
 const struct option_table common_table = {"Common options", common_options, OPTION_COUNT(common_options)};
 
+#define WHERE_AND_WHO \
+	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT, \
+	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"}, \
+	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
+	 .help = "the space to work in; the server's is \"default\""}, \
+	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
+	 .help = "who is calling: the author of what is stored"}
+
 static const struct option client_options[] = {
-	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT,
-	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"},
-	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT,
-	 .help = "the space to work in; the server's is \"default\""},
-	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT,
-	 .help = "who is calling: the author of what is stored"},
+	WHERE_AND_WHO,
 	{.name = "timeout", .arg = "TIME", .env = "SPINE_TIMEOUT", .key = "timeout", .type = OPTION_DURATION,
 	 .fallback = "30s", .min = 1, .max = 86400000, .help = "how long to wait for an answer"},
 	JSON_OPTION,
@@ -29,10 +32,13 @@ static const struct option client_options[] = {
 
 const struct option_table client_table = {"Connection and output", client_options, OPTION_COUNT(client_options)};
 
-static const struct option data_options[] = {
-	{.name = "data", .arg = "DIR", .env = "SPINE_DATA", .key = "data", .type = OPTION_PATH,
-	 .fallback = "${XDG_DATA_HOME:-~/.local/share}/memory-spine", .help = "the data directory"},
+static const struct option untimed_options[] = {WHERE_AND_WHO, JSON_OPTION};
+
+const struct option_table untimed_client_table = {
+	"Connection and output", untimed_options, OPTION_COUNT(untimed_options),
 };
+
+static const struct option data_options[] = {DATA_OPTION};
 
 const struct option_table data_table = {"Data", data_options, OPTION_COUNT(data_options)};
 

@@ -10,8 +10,10 @@ struct stop {
 	int count;		/* of signals so far */
 };
 
-/* From here on the two signals no longer end the process. False, with errno set, where the system does not have it. */
-bool stop_init(struct stop *s);
+struct cli;
+
+/* From here on the two signals no longer end the process. False, having said why, where the system does not have it. */
+bool stop_init(struct stop *s, const struct cli *cli);
 /* Gives the signals their usual effect again. */
 void stop_release(struct stop *s);
 /* Takes the signals that have come, and returns how many there were in all. */
@@ -20,5 +22,7 @@ int stop_count(struct stop *s);
 bool stop_is_asked(void *stop);
 /* Waits so long, or until a signal comes. */
 void stop_pause(struct stop *s, int64_t ms);
+/* The same, twice as long each time, up to five seconds; *pause_ms is 0 before the first. */
+void stop_pause_longer(struct stop *s, int64_t *pause_ms);
 
 #endif

@@ -3,7 +3,8 @@
 #include "base/options.h"
 #include "codec/rfc3339.h"
 
-static bool parse_ago(struct str text, int64_t now_ms, int64_t *ret_ms)
+/* 90m, 2h, 7d */
+static bool parse_span(struct str text, int64_t *ret_ms)
 {
 	static const struct option duration = {.type = OPTION_DURATION};
 	struct option_value value = {0};
@@ -16,15 +17,15 @@ static bool parse_ago(struct str text, int64_t now_ms, int64_t *ret_ms)
 		return false;
 	arena_init(&arena);
 	buf_init(&error, 1024);
-	good = option_parse(&duration, text, &arena, &value, &error) && value.number <= now_ms;
+	good = option_parse(&duration, text, &arena, &value, &error);
 	if (good)
-		*ret_ms = now_ms - value.number;
+		*ret_ms = value.number;
 	buf_release(&error);
 	arena_release(&arena);
 	return good;
 }
 
-bool when_parse(struct str text, int64_t now_ms, int64_t *ret_ms)
+static bool parse_time(struct str text, int64_t *ret_ms)
 {
 	char date[] = "0000-00-00T00:00:00Z";
 
@@ -34,7 +35,31 @@ bool when_parse(struct str text, int64_t now_ms, int64_t *ret_ms)
 		memcpy(date, text.p, 10);
 		return rfc3339_parse(str_of(date), ret_ms);
 	}
-	return parse_ago(text, now_ms, ret_ms);
+	return false;
+}
+
+bool when_parse(struct str text, int64_t now_ms, int64_t *ret_ms)
+{
+	int64_t span_ms;
+
+	if (parse_time(text, ret_ms))
+		return true;
+	if (!parse_span(text, &span_ms) || span_ms > now_ms)
+		return false;
+	*ret_ms = now_ms - span_ms;
+	return true;
+}
+
+bool when_parse_later(struct str text, int64_t now_ms, int64_t *ret_ms)
+{
+	int64_t span_ms;
+
+	if (parse_time(text, ret_ms))
+		return true;
+	if (!parse_span(text, &span_ms) || span_ms > INT64_MAX - now_ms)
+		return false;
+	*ret_ms = now_ms + span_ms;
+	return true;
 }
 
 struct str when_age(struct arena *arena, struct str time, int64_t now_ms)

@@ -46,8 +46,11 @@
 	X(STALE_LEASE, "stale_lease", 409, false) \
 	X(HANDOFF_PARKED, "handoff_parked", 409, false) \
 	X(NOT_PARKED, "not_parked", 409, false) \
+	X(NOT_QUEUED, "not_queued", 409, false) \
 	X(ALREADY_SETTLED, "already_settled", 409, false) \
 	X(ALREADY_SENT, "already_sent", 409, false) \
+	X(NOT_RESTORABLE, "not_restorable", 409, false) \
+	X(AGENT_BUSY, "agent_busy", 409, false) \
 	X(LOOP, "loop", 409, false) \
 	X(NO_ROUTE, "no_route", 422, false) \
 	X(ACK_TIMEOUT, "ack_timeout", 504, true) \

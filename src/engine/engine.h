@@ -33,6 +33,8 @@ struct engine_config {
 	const char *data_dir;		/* address of the store; borrowed */
 	const struct log *log;		/* borrowed */
 	int64_t key_ttl_ms;		/* so long an answer is kept for its key */
+	int64_t queue_timeout_ms;	/* of handoffs whose sender and agent do not say; 0: the default */
+	int64_t breaker_open_ms;	/* how long a circuit breaker stays open; 0: the default */
 	size_t max_queue;		/* of operations that wait for the writer */
 	size_t cache_bytes;		/* of rows that are kept in memory */
 	size_t token_entries;		/* of counts of tokens that are remembered */

@@ -7,6 +7,8 @@
 
 enum wait_kind {
 	WAIT_AGENT,		/* something is queued for an agent; id: the agent's */
+	WAIT_QUEUE,		/* the same, for those who only look, when the receivers are served; id: the agent's,
+				 * or 0 for one that nobody knows yet */
 	WAIT_HANDOFF,		/* a handoff was settled; id: waiting_id(space, number) */
 	WAIT_ENVELOPE,		/* a handoff of an envelope was settled; id: waiting_id(space, number) */
 };

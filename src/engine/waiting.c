@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { DUE_MAX = 256, BUCKETS = 4096, RETRY_MS = 1000 };
@@ -22,7 +23,10 @@ struct waiting {
 	int64_t due_again_ms;		/* the store's answer was not as expected: what is due is not tried before */
 	uint64_t rollbacks;		/* so many transactions were undone */
 	int64_t now_ms;			/* of the transaction under way */
-	struct list buckets[BUCKETS];	/* waiting calls, by the hash of their key */
+	/* Waiting calls, by the hash of their key. The writer's thread alone changes them, under the lock, so that
+	 * others may look. */
+	pthread_mutex_t lock;
+	struct list buckets[BUCKETS];
 	size_t count;
 	atomic_size_t committed_count;	/* what others see: those whose transaction has ended */
 	/* Of the transaction under way. */
@@ -55,10 +59,11 @@ struct waiting *waiting_new(struct engine *e, struct store_conn *c, uint64_t see
 
 	w->engine = e;
 	w->random = seed | 1;
-	if (store_handoff_next_due(c, &w->next_due_ms) != STORE_OK)
+	if (delivery_next_due(c, &w->next_due_ms) != STORE_OK)
 		w->next_due_ms = 1;	/* not known: the first transaction will see */
 	for (int i = 0; i < BUCKETS; i++)
 		list_init(&w->buckets[i]);
+	pthread_mutex_init(&w->lock, NULL);
 	list_init(&w->steps);
 	arena_init(&w->due_arena);
 	return w;
@@ -68,6 +73,7 @@ void waiting_free(struct waiting *w)
 {
 	if (w == NULL)
 		return;
+	pthread_mutex_destroy(&w->lock);
 	arena_release(&w->due_arena);
 	free(w->touched);
 	free(w->queued);
@@ -77,6 +83,36 @@ void waiting_free(struct waiting *w)
 size_t waiting_count(struct waiting *w)
 {
 	return atomic_load(&w->committed_count);
+}
+
+/* Puts the operation before `place` among those that wait. */
+static void enter(struct waiting *w, struct op *op, struct list *place)
+{
+	pthread_mutex_lock(&w->lock);
+	list_add(place, &op->wait.link);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void take_out(struct waiting *w, struct op *op)
+{
+	pthread_mutex_lock(&w->lock);
+	list_remove(&op->wait.link);
+	pthread_mutex_unlock(&w->lock);
+}
+
+size_t waiting_receivers(struct waiting *w, int64_t agent)
+{
+	struct list *bucket = bucket_of(w, WAIT_AGENT, agent);
+	size_t count = 0;
+
+	pthread_mutex_lock(&w->lock);
+	for (struct list *link = bucket->next; link != bucket; link = link->next) {
+		const struct op *op = op_of_link(link);
+
+		count += op->wait.kind == WAIT_AGENT && op->wait.id == agent;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return count;
 }
 
 /* --- Tallies --- */
@@ -156,6 +192,14 @@ static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 	w->touched[w->touched_count++] = (struct touched){kind, id};
 }
 
+/* There may be something to take: for receivers first, then for those who only look. */
+static void touch_agent(struct waiting *w, int64_t agent)
+{
+	touch(w, WAIT_AGENT, agent);
+	touch(w, WAIT_QUEUE, agent);
+	touch(w, WAIT_QUEUE, 0);
+}
+
 static void note_queued(struct waiting *w, int64_t agent)
 {
 	if (w->queued_count && w->queued[w->queued_count - 1] == agent)
@@ -167,18 +211,35 @@ static void note_queued(struct waiting *w, int64_t agent)
 	w->queued[w->queued_count++] = agent;
 }
 
+static void note_due(struct waiting *w, int64_t due_ms)
+{
+	if (due_ms && (w->next_due_ms == 0 || due_ms < w->next_due_ms))
+		w->next_due_ms = due_ms;
+}
+
+/* A breaker lets something through, or will: those who wait for its agent look again. */
+static void on_ready(void *ctx, int64_t agent, int64_t at_ms)
+{
+	struct waiting *w = ctx;
+
+	note_due(w, at_ms);
+	if (at_ms <= w->now_ms) {
+		touch_agent(w, agent);
+		note_queued(w, agent);
+	}
+}
+
 static void on_changed(void *ctx, const struct handoff_row *h, enum handoff_state before)
 {
 	struct waiting *w = ctx;
 
 	keep_tallies(w, h, before);
-	if (h->due_ms && (w->next_due_ms == 0 || h->due_ms < w->next_due_ms))
-		w->next_due_ms = h->due_ms;
+	note_due(w, h->due_ms);
 	for (struct listener *l = w->engine->listeners; l; l = l->next)
 		if (l->changed)
 			l->changed(l->ctx, h);
 	if (h->state == HANDOFF_QUEUED) {
-		touch(w, WAIT_AGENT, h->agent);
+		touch_agent(w, h->agent);
 		note_queued(w, h->agent);
 	}
 	if (h->state != HANDOFF_LEASED)
@@ -192,7 +253,9 @@ struct delivery waiting_step(struct waiting *w, struct store_conn *c, struct are
 {
 	return (struct delivery){
 		.conn = c, .arena = arena, .space = space, .now_ms = now_ms, .random = &w->random,
-		.changed = on_changed, .ctx = w,
+		.queue_timeout_ms = w->engine->config.queue_timeout_ms,
+		.breaker_open_ms = w->engine->config.breaker_open_ms, .changed = on_changed, .ready = on_ready,
+		.ctx = w,
 	};
 }
 
@@ -224,7 +287,7 @@ void waiting_for(struct op *op, enum wait_kind kind, int64_t id)
 	op->wait.is_waiting = true;
 	op->wait.is_fresh = true;
 	list_init(&op->wait.link);
-	list_add(bucket_of(w, kind, id), &op->wait.link);
+	enter(w, op, bucket_of(w, kind, id));
 	w->count++;
 	add_step(w, op);
 }
@@ -232,7 +295,7 @@ void waiting_for(struct op *op, enum wait_kind kind, int64_t id)
 static void leave(struct waiting *w, struct op *op)
 {
 	op->wait.is_waiting = false;
-	list_remove(&op->wait.link);
+	take_out(w, op);
 	w->count--;
 }
 
@@ -255,8 +318,8 @@ static enum store_status serve(struct waiting *w, struct op *op, struct store_co
 	status = op->job.run(&op->job, c, w->now_ms);
 	if (status == STORE_OK && op->wait.is_waiting) {
 		if (op->wait.kind == key.kind && op->wait.id == key.id) {
-			list_remove(&op->wait.link);
-			list_add(place, &op->wait.link);
+			take_out(w, op);
+			enter(w, op, place);
 		}
 		op->wait.is_fresh = was_fresh;
 		if (!was_fresh)
@@ -271,7 +334,8 @@ static enum store_status serve(struct waiting *w, struct op *op, struct store_co
 	return status;
 }
 
-/* Serves those who wait for this. Of receivers only as many as there is something for. */
+/* Serves those who wait for this. Of receivers only as many as there is something for; those who look at one queue all
+ * see the same. */
 static enum store_status serve_all(struct waiting *w, struct touched key, struct store_conn *c)
 {
 	struct list *bucket = bucket_of(w, key.kind, key.id), *link, *next;
@@ -284,7 +348,7 @@ static enum store_status serve_all(struct waiting *w, struct touched key, struct
 		if (op->wait.kind != key.kind || op->wait.id != key.id)
 			continue;
 		status = serve(w, op, c);
-		if (op->wait.is_waiting && key.kind == WAIT_AGENT)
+		if (op->wait.is_waiting && (key.kind == WAIT_AGENT || (key.kind == WAIT_QUEUE && key.id)))
 			break;
 	}
 	return status;
@@ -365,7 +429,7 @@ void waiting_after(struct waiting *w, bool committed)
 
 			/* From the last to the first, each to the front: the order is as it was. */
 			op->wait.is_waiting = true;
-			list_add(bucket->next, &op->wait.link);
+			enter(w, op, bucket->next);
 			w->count++;
 		}
 	}

@@ -63,6 +63,8 @@ void waiting_again(struct op *op);
  * is called. */
 bool waiting_may_finish(struct op *op);
 
+/* How many calls wait for something to be queued for the agent now; any thread. */
+size_t waiting_receivers(struct waiting *w, int64_t agent);
 /* How many operations wait; any thread. */
 size_t waiting_count(struct waiting *w);
 

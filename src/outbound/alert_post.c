@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json_member.h"
+#include "core/watch/alert_url.h"
 #include "core/watch/alerts.h"
 
 #include <stdio.h>
@@ -44,8 +45,12 @@ static void put_labels(struct json_writer *w, const struct alert_row *row, struc
 
 static void put_alert(struct json_writer *w, const struct alert_row *row, struct str space, const char *server_url)
 {
+	struct arena arena;
+	struct str page;
 	char text[64];
 
+	arena_init(&arena);
+	page = arena_printf(&arena, "%s%.*s", server_url, STR_ARG(alert_url(row, space, &arena)));
 	json_begin_object(w);
 	json_member_cstr(w, "status", row->resolved_at_ms ? "resolved" : "firing");
 	json_key(w, "labels");
@@ -59,6 +64,7 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 	json_member_cstr(w, "value", text);
 	snprintf(text, sizeof(text), "%.6g", row->threshold);
 	json_member_cstr(w, "threshold", text);
+	json_member_str(w, "url", page);
 	json_end_object(w);
 	json_member_time(w, "startsAt", row->since_ms);
 	/* Alertmanager has this time for what has not ended. */
@@ -66,7 +72,8 @@ static void put_alert(struct json_writer *w, const struct alert_row *row, struct
 		json_member_time(w, "endsAt", row->resolved_at_ms);
 	else
 		json_member_cstr(w, "endsAt", "0001-01-01T00:00:00Z");
-	json_member_cstr(w, "generatorURL", server_url);
+	json_member_str(w, "generatorURL", page);
+	arena_release(&arena);
 	snprintf(text, sizeof(text), "%016llx", (unsigned long long)row->id);
 	json_member_cstr(w, "fingerprint", text);
 	json_end_object(w);

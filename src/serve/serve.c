@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct server {
 	char host[HOST_MAX];
 	int port;
 	char url[128];
+	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
 	struct followers *followers;
 	struct listener listener;
@@ -239,6 +241,7 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 	const struct serve_config *c = s->config;
 	struct engine_config config = {
 		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
+		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
 		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
 		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s), .now_ms = now_ms,
 	};
@@ -269,8 +272,9 @@ static void set_api(struct server *s)
 
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
 	api->log = &s->log;
-	api->data_dir = c->data_dir;
+	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
 	api->started_at_ms = clock_wall_ms();
+	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
 }

@@ -50,6 +50,8 @@ struct serve_config {
 	int64_t otlp_interval_ms;
 	int64_t otlp_behind;		/* events */
 	int64_t idempotency_ttl_s;
+	int64_t breaker_open_ms;	/* how long a circuit breaker stays open until it lets one through */
+	int64_t queue_timeout_ms;	/* how long nobody may take a handoff until it is parked */
 	struct serve_alerts alerts;
 };
 

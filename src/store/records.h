@@ -63,7 +63,11 @@ struct envelope_row {
 	bool has_body_digest;		/* not where it was stored before schema 4 */
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
-	struct str considered;		/* what it was chosen from; written only; p == NULL: nothing is kept */
+	/* Written only. */
+	struct str considered;		/* what it was chosen from; p == NULL: nothing is kept */
+	struct str intent;		/* what its task is known by from now on: the beginnings of both */
+	struct str summary;
+	int64_t tokens;			/* that its prompt takes */
 };
 
 /* A task, as the list of tasks shows it. */
@@ -72,6 +76,10 @@ struct task_row {
 	struct str name;
 	int64_t created_at_ms;
 	int64_t envelopes;
+	int64_t hops;			/* the highest hop of its envelopes */
+	int64_t tokens;			/* of all its envelopes */
+	struct str intent;		/* of its newest envelope; p == NULL: nobody said it */
+	struct str summary;
 };
 
 /* What is known of an agent. settings is a JSON object, canonical. */
@@ -80,6 +88,7 @@ struct agent_row {
 	struct str settings;
 	int64_t created_at_ms;
 	int64_t updated_at_ms;
+	bool is_registered;		/* otherwise somebody has only used its name; read only */
 };
 
 /* An agent, seen from outside its space. */
@@ -103,7 +112,7 @@ struct receipt_row {
 /* A handoff's states. What may follow what is core/delivery/handoff_state.h's. The first four are open: something is
  * still to happen. */
 enum handoff_state {
-	HANDOFF_QUEUED,		/* may be taken; due: when this attempt ends untaken */
+	HANDOFF_QUEUED,		/* may be taken; due: when it does not wait for this agent any more */
 	HANDOFF_DELAYED,	/* queued for later; due: when it may be taken */
 	HANDOFF_LEASED,		/* given to a receiver; due: when its lease ends */
 	HANDOFF_WORKING,	/* acked, with a work lease; due: when that ends */
@@ -148,6 +157,17 @@ struct handoff_row {
 	bool is_exhausted;		/* its attempts are used up, and the breaker has counted it */
 	bool is_told;			/* the sender knows that it was parked */
 	bool is_retried;		/* with expires_at_ms: attempts and fallbacks follow while the sender waits */
+
+	/* Of the queue. */
+	uint64_t place;			/* within its priority, the lower first; its number, unless it went behind */
+	int64_t not_before_ms;		/* nobody gets it before; 0: at once */
+	int64_t queue_timeout_ms;	/* how long nobody may take it until it is parked; 0: the server's */
+	int64_t queue_until_ms;		/* when that is over; 0: queued before there was such a thing */
+	bool passes;			/* an open breaker does not hold it */
+	bool is_outage;			/* it is parked, and comes back when its agent's breaker closes */
+	bool is_redriven;		/* it came back so, once */
+	bool is_touched;		/* a person has decided about it: nothing comes back by itself any more */
+	int64_t held_until_ms;		/* not kept: see delivery_look; 0: it is not held */
 	struct str receiver;		/* who holds or held the lease: an instance's name; p == NULL: not told */
 	struct str fallbacks;		/* a JSON array of names, those not tried yet; p == NULL: none */
 	struct str reason;		/* of the last failure; p == NULL: none */
@@ -162,9 +182,42 @@ struct handoff_filter {
 	int64_t channel;
 	uint64_t envelope;
 	struct str from;
+	struct str task;		/* those of its envelopes */
+	struct str reason;		/* whose reason holds this text, whatever the case of its ASCII letters */
+	int64_t since_ms;		/* that came into their state since then */
+	int64_t before_ms;		/* before then */
 	bool untold;			/* only what is parked and its sender, who is named, does not know yet; of the
 					 * others space alone counts then */
 	bool newest_first;		/* not with untold */
+};
+
+/* How a task stands. It follows from its handoffs alone: the first of these that one of them is in. */
+enum task_state {
+	TASK_PARKED,
+	TASK_WORKING,		/* leased, or acked with a work lease */
+	TASK_HELD,		/* queued, behind an open breaker */
+	TASK_WAITING,		/* queued, also for later */
+	TASK_DONE,		/* nothing of it is open */
+	TASK_STATES
+};
+
+/* What the handoffs of a task say. */
+struct task_work {
+	int64_t counts[HANDOFF_STATES];
+	/* The one that decides, of several the newest; of a task that is done the newest of all. num 0: it has none. */
+	uint64_t handoff;
+	int64_t agent;
+	struct str agent_name;
+	enum handoff_state state;
+	/* The one that was changed last. */
+	uint64_t recent;
+	int64_t changed_at_ms;		/* 0: it has no handoff */
+};
+
+/* A task in a list that is ordered by something. */
+struct task_place {
+	int64_t id;
+	int64_t at;			/* an event's id, or a time */
 };
 
 /* Where a result is. */
@@ -194,6 +247,19 @@ struct target_row {
 	int64_t failures;		/* handoffs in a row that used up their attempts */
 	int64_t open_until_ms;		/* the breaker; 0: closed */
 	uint64_t probe;			/* the one handoff that a half-open breaker let through; 0: none */
+	int64_t failing_since_ms;	/* when the first of the failures in a row was; 0: there is none */
+	bool has_opened;		/* since then the breaker has, or that of another agent of the space */
+	int64_t redrive_from_ms;	/* what was parked from then to then is being redriven; 0: nothing is */
+	int64_t redrive_to_ms;
+	int64_t due_ms;			/* when something happens to it by itself; 0: never */
+};
+
+/* An agent whose time has come, or that fails. */
+struct target_due {
+	int64_t agent;			/* its id */
+	int64_t space;
+	struct str name;
+	struct target_row target;
 };
 
 struct target_counts {
@@ -218,6 +284,9 @@ struct event_row {
 	struct str actor;		/* who did it; p == NULL: the server */
 	struct str note;		/* p == NULL: none */
 };
+
+/* The kind whose events tell that an envelope was packed: lists of tasks look for it. */
+enum { EVENT_ROW_PACKED = 28 };
 
 /* Which events a page shows. 0 or p == NULL: whatever. Sets of kinds have the bit 1 << kind; kinds are below 64. */
 struct event_filter {

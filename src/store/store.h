@@ -147,9 +147,29 @@ enum store_status store_task_find(struct store_conn *c, int64_t space, struct st
 /* The newest envelope of a task. */
 enum store_status store_task_last(struct store_conn *c, int64_t space, struct str task, struct arena *arena,
 				  struct envelope_row *ret);
-/* The names of the tasks, the newest first, of those made before the one named `before` (p == NULL: all). */
+/* The tasks, the newest first, of those with ids below `before` (0: all). */
 enum store_status store_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
 			      struct task_row *ret, size_t *ret_count);
+/* The task with that id. */
+enum store_status store_task_get(struct store_conn *c, int64_t id, struct arena *arena, struct task_row *ret);
+/* How its handoffs stand. Costs a step for each of them. */
+enum store_status store_task_work(struct store_conn *c, int64_t id, struct arena *arena, struct task_work *ret);
+/* The tasks in the order of their newest events of handoffs, the newest first: of those whose newest is below `before`
+ * (0: all) and above `after`, at most max; `at` is that event. A task that was never handed to anybody has its newest
+ * packing instead. Goes through no event beyond these bounds. */
+enum store_status store_tasks_changed(struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max,
+				      struct task_place *ret, size_t *ret_count);
+/* The tasks with a handoff in one of these states (a set of 1 << enum task_state, without TASK_DONE), where it is with
+ * that agent (0: any), in the order of when the last of these handoffs came into its state, the latest first; behind
+ * that place (NULL: from the first), at most max. What is queued for an agent whose breaker is not closed may be held,
+ * or may be waiting: it is taken for both. */
+enum store_status store_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
+				   const struct task_place *behind, size_t max, struct task_place *ret,
+				   size_t *ret_count);
+/* The tasks whose name, intent or summary holds the text, whatever the case of its ASCII letters: the newest first, at
+ * most max. `at` is 0. */
+enum store_status store_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t max,
+				       struct task_place *ret, size_t *ret_count);
 /* Once for each memory and agent; again changes nothing. */
 enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
 				    const struct receipt_row *receipt);
@@ -162,6 +182,9 @@ enum store_status store_agent_get(struct store_conn *c, int64_t space, struct st
 				  struct agent_row *ret);
 /* Makes it or replaces its settings. */
 enum store_status store_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent);
+/* It is not known any more: without settings, breaker and subscriptions, and in no list. Its id stays, for the handoffs
+ * that it had, and is given again with its name. STORE_NOT_FOUND where there is none. */
+enum store_status store_agent_delete(struct store_conn *c, int64_t space, struct str name);
 /* In the order of their names, those behind `after`. */
 enum store_status store_agents(struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena,
 			       struct agent_row *ret, size_t *ret_count);
@@ -180,12 +203,20 @@ enum store_status store_target_put(struct store_conn *c, int64_t agent, const st
 /* When the last of the leases and work leases ends that are out of the agent's handoffs; 0: none is. Where there are
  * very many it is the last of some of them. */
 enum store_status store_target_busy_until(struct store_conn *c, int64_t agent, int64_t *ret_ms);
+/* Of all spaces: the agent that was due first, at the latest now. */
+enum store_status store_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret);
+/* When store_target_due has something next; 0: never. */
+enum store_status store_target_next_due(struct store_conn *c, int64_t *ret_ms);
+/* The agents of the space that fail, or whose breaker is not closed; in the order of their ids, at most max. Costs as
+ * many steps as agents fail in all spaces. */
+enum store_status store_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+					struct target_due *ret, size_t *ret_count);
 enum store_status store_target_counts(struct store_conn *c, int64_t agent, struct target_counts *ret);
 
 /* --- Handoffs --- */
 
-/* Sets the number: one more than the highest of the space. STORE_EXISTS where the envelope was handed to the target
- * before. */
+/* Sets the number, one more than the highest of the space, and the place where that is 0. STORE_EXISTS where the
+ * envelope was handed to the target before. */
 enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
 /* Writes all that may change. */
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h);
@@ -198,14 +229,16 @@ enum store_status store_handoff_find(struct store_conn *c, int64_t space, uint64
  * many steps as the envelope has handoffs. */
 enum store_status store_handoff_of_agent(struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent,
 					 uint64_t but, uint64_t *ret_num);
-/* Of those queued for the agent: the highest priority, of these the lowest number. */
-enum store_status store_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret);
-/* The number of the first in the agent's queue, where that is due later than its ack timeout from now; STORE_NOT_FOUND
- * otherwise. Here and in the next one, those whose sender's patience alone decides when they are due do not count. */
-enum store_status store_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num);
-/* The next one in the queue that h is in. */
-enum store_status store_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				       struct handoff_row *ret);
+/* Of those queued for the agent, or of these only those that pass: the highest priority, of these the lowest place, of
+ * these the lowest number. */
+enum store_status store_handoff_next(struct store_conn *c, int64_t agent, bool passing, struct arena *arena,
+				     struct handoff_row *ret);
+/* The highest number of the space; 0: there is none. */
+enum store_status store_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret_num);
+/* What an outage has parked (is_outage) of the agent from one time to another, both included: in the order of that
+ * time, of these of their numbers, at most max. */
+enum store_status store_handoffs_outage(struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max,
+					struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Of those leased from the agent: what this receiver holds, in the order of their numbers, at most max. */
 enum store_status store_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
 				      struct arena *arena, struct handoff_row *ret, size_t *ret_count);
@@ -216,6 +249,15 @@ enum store_status store_handoff_next_due(struct store_conn *c, int64_t *ret_ms);
 /* With numbers above after, in order, at most max; the newest first: with numbers below after (0: all). */
 enum store_status store_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				 struct arena *arena, struct handoff_row *ret, size_t *ret_count);
+/* How many fit. Not with untold. */
+enum store_status store_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret);
+/* What is queued for the agent, the next first, behind the place that this one has or had (NULL: all); at most max. */
+enum store_status store_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind,
+					size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count);
+/* What is open with the agent and not queued, in those states (a set of 1 << enum handoff_state), with numbers above
+ * after, in order, at most max. */
+enum store_status store_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after,
+					size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count);
 /* Replaces what was there. */
 enum store_status store_result_put(struct store_conn *c, int64_t space, uint64_t handoff,
 				   const struct result_row *result);

@@ -81,6 +81,20 @@
 	X(READ, enum store_status, tasks, \
 	  (struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena, \
 	  struct task_row *ret, size_t *ret_count), (c, space, before, max, arena, ret, ret_count)) \
+	X(READ, enum store_status, task_get, \
+	  (struct store_conn *c, int64_t id, struct arena *arena, struct task_row *ret), (c, id, arena, ret)) \
+	X(READ, enum store_status, task_work, \
+	  (struct store_conn *c, int64_t id, struct arena *arena, struct task_work *ret), (c, id, arena, ret)) \
+	X(READ, enum store_status, tasks_changed, \
+	  (struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max, \
+	  struct task_place *ret, size_t *ret_count), (c, space, before, after, max, ret, ret_count)) \
+	X(READ, enum store_status, tasks_open, \
+	  (struct store_conn *c, int64_t space, unsigned states, int64_t agent, \
+	  const struct task_place *behind, size_t max, struct task_place *ret, size_t *ret_count), \
+	  (c, space, states, agent, behind, max, ret, ret_count)) \
+	X(READ, enum store_status, tasks_matching, \
+	  (struct store_conn *c, int64_t space, struct str text, size_t max, struct task_place *ret, \
+	  size_t *ret_count), (c, space, text, max, ret, ret_count)) \
 	X(WRITE, enum store_status, receipt_put, \
 	  (struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt), (c, \
 	  space, envelope, receipt)) \
@@ -92,6 +106,8 @@
 	  (c, space, name, arena, ret)) \
 	X(WRITE, enum store_status, agent_put, \
 	  (struct store_conn *c, int64_t space, const struct agent_row *agent), (c, space, agent)) \
+	X(WRITE, enum store_status, agent_delete, \
+	  (struct store_conn *c, int64_t space, struct str name), (c, space, name)) \
 	X(READ, enum store_status, agents, \
 	  (struct store_conn *c, int64_t space, struct str after, size_t max, struct arena *arena, \
 	  struct agent_row *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
@@ -107,6 +123,13 @@
 	  (struct store_conn *c, int64_t agent, const struct target_row *target), (c, agent, target)) \
 	X(READ, enum store_status, target_busy_until, \
 	  (struct store_conn *c, int64_t agent, int64_t *ret_ms), (c, agent, ret_ms)) \
+	X(READ, enum store_status, target_due, \
+	  (struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret), (c, now_ms, \
+	  arena, ret)) \
+	X(READ, enum store_status, target_next_due, (struct store_conn *c, int64_t *ret_ms), (c, ret_ms)) \
+	X(READ, enum store_status, targets_failing, \
+	  (struct store_conn *c, int64_t space, size_t max, struct arena *arena, struct target_due *ret, \
+	  size_t *ret_count), (c, space, max, arena, ret, ret_count)) \
 	X(READ, enum store_status, target_counts, \
 	  (struct store_conn *c, int64_t agent, struct target_counts *ret), (c, agent, ret)) \
 	X(WRITE, enum store_status, handoff_insert, (struct store_conn *c, struct handoff_row *h), (c, h)) \
@@ -121,14 +144,14 @@
 	  (struct store_conn *c, int64_t space, uint64_t envelope, int64_t agent, uint64_t but, \
 	  uint64_t *ret_num), (c, space, envelope, agent, but, ret_num)) \
 	X(READ, enum store_status, handoff_next, \
-	  (struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret), (c, agent, \
-	  arena, ret)) \
-	X(READ, enum store_status, handoff_put_off, \
-	  (struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num), (c, agent, now_ms, \
-	  ret_num)) \
-	X(READ, enum store_status, handoff_behind, \
-	  (struct store_conn *c, const struct handoff_row *h, struct arena *arena, struct handoff_row *ret), \
-	  (c, h, arena, ret)) \
+	  (struct store_conn *c, int64_t agent, bool passing, struct arena *arena, struct handoff_row *ret), \
+	  (c, agent, passing, arena, ret)) \
+	X(READ, enum store_status, handoff_last, \
+	  (struct store_conn *c, int64_t space, uint64_t *ret_num), (c, space, ret_num)) \
+	X(READ, enum store_status, handoffs_outage, \
+	  (struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, from_ms, to_ms, max, \
+	  arena, ret, ret_count)) \
 	X(READ, enum store_status, handoffs_held, \
 	  (struct store_conn *c, int64_t agent, struct str receiver, size_t max, struct arena *arena, \
 	  struct handoff_row *ret, size_t *ret_count), (c, agent, receiver, max, arena, ret, ret_count)) \
@@ -140,6 +163,16 @@
 	  (struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max, \
 	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, filter, after, max, arena, \
 	  ret, ret_count)) \
+	X(READ, enum store_status, handoffs_count, \
+	  (struct store_conn *c, const struct handoff_filter *filter, int64_t *ret), (c, filter, ret)) \
+	X(READ, enum store_status, handoffs_queued, \
+	  (struct store_conn *c, int64_t agent, const struct handoff_row *behind, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, behind, max, \
+	  arena, ret, ret_count)) \
+	X(READ, enum store_status, handoffs_flight, \
+	  (struct store_conn *c, int64_t agent, unsigned states, uint64_t after, size_t max, \
+	  struct arena *arena, struct handoff_row *ret, size_t *ret_count), (c, agent, states, after, max, \
+	  arena, ret, ret_count)) \
 	X(WRITE, enum store_status, result_put, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, const struct result_row *result), (c, space, \
 	  handoff, result)) \

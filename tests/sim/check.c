@@ -171,7 +171,10 @@ static bool same_row(const struct handoff_row *a, const struct handoff_row *b)
 	       a->ack_timeout_ms == b->ack_timeout_ms && a->lease_ms == b->lease_ms &&
 	       a->changed_at_ms == b->changed_at_ms &&
 	       a->acked_at_ms == b->acked_at_ms && a->is_exhausted == b->is_exhausted && a->is_told == b->is_told &&
-	       a->is_retried == b->is_retried &&
+	       a->is_retried == b->is_retried && a->place == b->place && a->not_before_ms == b->not_before_ms &&
+	       a->queue_timeout_ms == b->queue_timeout_ms && a->queue_until_ms == b->queue_until_ms &&
+	       a->passes == b->passes && a->is_outage == b->is_outage && a->is_redriven == b->is_redriven &&
+	       a->is_touched == b->is_touched &&
 	       same_text(a->receiver, b->receiver) && same_text(a->fallbacks, b->fallbacks) &&
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->progress, b->progress);
@@ -221,6 +224,19 @@ static void compare(struct check *k, const struct want *w, const struct json *fa
 	      (long long)row->expires_at_ms);
 	CHECK(k, after->is_exhausted == row->is_exhausted, "ho-%llu: exhausted is %d", num, after->is_exhausted);
 	CHECK(k, after->is_retried == row->is_retried, "ho-%llu: retried is %d", num, after->is_retried);
+	CHECK(k, after->place == row->place, "ho-%llu has place %llu, not %llu", num, (unsigned long long)after->place,
+	      (unsigned long long)row->place);
+	CHECK(k, after->queue_timeout_ms == row->queue_timeout_ms && after->not_before_ms == row->not_before_ms,
+	      "ho-%llu may be queued for %lld, from %lld on", num, (long long)after->queue_timeout_ms,
+	      (long long)after->not_before_ms);
+	CHECK(k, after->queue_until_ms >= row->queue_until_ms && after->queue_until_ms <= w->queue_until_max_ms,
+	      "ho-%llu is queued until %lld, not from %lld to %lld", num, (long long)after->queue_until_ms,
+	      (long long)row->queue_until_ms, (long long)w->queue_until_max_ms);
+	CHECK(k, after->passes == row->passes && after->is_outage == row->is_outage &&
+	      after->is_redriven == row->is_redriven && after->is_touched == row->is_touched,
+	      "ho-%llu: passes %d, outage %d, redriven %d, touched %d, not %d, %d, %d, %d", num, after->passes,
+	      after->is_outage, after->is_redriven, after->is_touched, row->passes, row->is_outage, row->is_redriven,
+	      row->is_touched);
 	CHECK(k, after->priority == row->priority && after->ack_timeout_ms == row->ack_timeout_ms &&
 	      after->lease_ms == row->lease_ms,
 	      "ho-%llu has other settings than it was given", num);
@@ -254,7 +270,8 @@ void check_notices(struct check *k)
 
 struct want check_want(struct shadow *s, enum handoff_verb verb)
 {
-	return (struct want){.s = s, .row = s->row, .due_max_ms = s->row.due_ms, .fallbacks_used = s->fallbacks_used,
+	return (struct want){.s = s, .row = s->row, .due_max_ms = s->row.due_ms, .fallbacks = s->fallbacks,
+			     .queue_until_max_ms = s->row.queue_until_ms, .fallbacks_used = s->fallbacks_used,
 			     .is_live = s->is_live, .verb = verb};
 }
 
@@ -312,10 +329,12 @@ void check_expect_event(struct check *k, const struct want *w, enum event_kind k
 
 /* --- A step --- */
 
-/* A result becomes a memory once, in the step that completes its handoff, and the next number is the next memory. */
+/* A result becomes a memory once, in the step that completes its handoff. Its number may have been promised before, to
+ * the envelope that hands the work on. */
 static void compare_memory(struct check *k, const struct event_row *e)
 {
-	CHECK(k, k->remembered && e->memory == ++k->memories[e->space], "ms-%llu was made, and nobody asked for it",
+	k->memories[e->space]++;
+	CHECK(k, k->remembered, "ms-%llu was made, and nobody asked for it",
 	      (unsigned long long)e->memory);
 	CHECK(k, ram_result_memory(k->store, e->space, k->remembered) == e->memory,
 	      "the result of ho-%llu does not name ms-%llu", (unsigned long long)k->remembered,
@@ -380,6 +399,14 @@ static void compare_target(struct check *k, int64_t agent, const struct target_r
 	      (long long)is->failures, (long long)is->open_until_ms, (unsigned long long)is->probe,
 	      (long long)want->failures,
 	      (long long)want->open_until_ms, (unsigned long long)want->probe);
+	CHECK(k, is->failing_since_ms == want->failing_since_ms && is->has_opened == want->has_opened &&
+	      is->redrive_from_ms == want->redrive_from_ms && is->redrive_to_ms == want->redrive_to_ms &&
+	      is->due_ms == want->due_ms,
+	      "agent %lld fails since %lld (%d), redrives %lld to %lld, is due %lld; not %lld (%d), %lld to %lld, %lld",
+	      (long long)agent, (long long)is->failing_since_ms, is->has_opened, (long long)is->redrive_from_ms,
+	      (long long)is->redrive_to_ms, (long long)is->due_ms, (long long)want->failing_since_ms,
+	      want->has_opened, (long long)want->redrive_from_ms, (long long)want->redrive_to_ms,
+	      (long long)want->due_ms);
 	CHECK(k, is->seen_at_ms <= want->seen_at_ms && is->seen_at_ms > want->seen_at_ms - DELIVERY_SEEN_EVERY_MS,
 	      "agent %lld was seen at %lld, not %lld", (long long)agent, (long long)is->seen_at_ms,
 	      (long long)want->seen_at_ms);

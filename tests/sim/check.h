@@ -26,7 +26,7 @@ void check_step(struct check *k, const struct record *r);
 /* The answer to a step got out. */
 void check_promise(struct check *k, const struct step *s);
 /* The step waits, and rightly so: what it waits for has not happened. num: the handoff that a sender waits for. */
-void check_waits(struct check *k, const struct step *s, uint64_t num);
+void check_waits(struct check *k, const struct step *s, uint64_t num, int64_t now_ms);
 /* The store holds what was committed, and nothing else. */
 void check_whole(struct check *k);
 /* The run is over, and nothing has disturbed it for long. */

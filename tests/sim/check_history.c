@@ -16,6 +16,10 @@ void check_promise(struct check *k, const struct step *s)
 	};
 	struct promise p = {.space = s->space, .num = s->row.num, .lease = s->row.leases};
 
+	if (s->code == P_OK && s->kind == STEP_TAKE && s->item)
+		check_promise(k, s->item);
+	if (s->code == P_OK && s->kind == STEP_SETTLE && s->next.num)
+		check_promise(k, &(struct step){.kind = STEP_SEND, .space = s->space, .row = s->next});
 	if (s->code != P_OK || s->row.num == 0)
 		return;
 	if (s->kind == STEP_SETTLE)
@@ -26,6 +30,8 @@ void check_promise(struct check *k, const struct step *s)
 		p.kind = s->agent.p ? EVENT_REROUTED : EVENT_REDRIVEN;
 	else if (s->kind == STEP_DISCARD)
 		p.kind = EVENT_DISCARDED;
+	else if (s->kind == STEP_CANCEL || s->kind == STEP_MOVE)
+		p.kind = s->kind == STEP_CANCEL ? EVENT_CANCELLED : EVENT_MOVED;
 	else if (s->kind == STEP_GET || s->kind == STEP_LOOK)
 		return;
 	if (k->promise_count == k->promise_cap) {
@@ -68,6 +74,7 @@ static int state_after(int kind, const struct played *p, bool is_new)
 		return s == HANDOFF_ACKED ? HANDOFF_COMPLETED : -1;
 	case EVENT_ACK_TIMEOUT:
 	case EVENT_FALLBACK:
+	case EVENT_MOVED:
 		return s == HANDOFF_QUEUED ? HANDOFF_QUEUED : -1;
 	case EVENT_WORK_LOST:
 		return s == HANDOFF_ACKED ? HANDOFF_QUEUED : -1;
@@ -78,6 +85,8 @@ static int state_after(int kind, const struct played *p, bool is_new)
 	case EVENT_REDRIVEN:
 	case EVENT_REROUTED:
 		return s == HANDOFF_PARKED ? HANDOFF_QUEUED : -1;
+	case EVENT_CANCELLED:
+		return s == HANDOFF_QUEUED ? HANDOFF_DISCARDED : -1;
 	case EVENT_SHRUNK:
 	case EVENT_DISCARDED:
 		return s == HANDOFF_PARKED ? HANDOFF_DISCARDED : -1;
@@ -136,7 +145,7 @@ static void play(struct check *k, struct played *played[CHECK_SPACES], struct ha
 		      (unsigned long long)e->handoff,
 		      handoff_state_name(p->state));
 		CHECK(k, p->agent.p == NULL || str_eq(p->agent, e->agent) || e->kind == EVENT_FALLBACK ||
-		      e->kind == EVENT_REROUTED,
+		      e->kind == EVENT_REROUTED || e->kind == EVENT_MOVED,
 		      "event %zu: ho-%llu changed its agent without a word", i + 1, (unsigned long long)e->handoff);
 		p->state = (enum handoff_state)state;
 		p->agent = e->agent;

@@ -12,6 +12,8 @@ struct shadow {
 	bool is_live;				/* the newest token may settle */
 	const struct json *fallbacks;		/* all that were named */
 	uint32_t fallbacks_used;
+	uint64_t then;				/* what was handed on with it; 0: nothing */
+	struct delivery_order then_order;	/* by what */
 	struct list queued, held;		/* of its agent */
 	struct shadow *next_of_envelope;	/* made before this one */
 };
@@ -19,7 +21,7 @@ struct shadow {
 struct shadow_agent {
 	struct target_row target;		/* seen_at_ms: exactly */
 	int64_t busy;				/* leases and work leases that are out */
-	struct list queued, held;
+	struct list queued, held;		/* held: by receivers */
 	bool is_touched;			/* by the step at hand */
 };
 
@@ -51,6 +53,8 @@ struct want {
 	struct shadow *s;
 	struct handoff_row row;			/* due_ms: at the earliest */
 	int64_t due_max_ms;
+	int64_t queue_until_max_ms;
+	const struct json *fallbacks;		/* all that were named */
 	uint32_t fallbacks_used;
 	bool is_live;
 	enum handoff_verb verb;
@@ -109,18 +113,22 @@ void check_expect_event(struct check *k, const struct want *w, enum event_kind k
 void model_wait(struct check *k, struct want *w, const struct delivery_order *o);
 void model_end_wait(struct want *w);
 void model_offer(struct check *k, struct want *w);
+/* The queue timeout counts from then, or from then, on. */
+void model_queue(struct want *w, int64_t from_ms, int64_t to_ms);
+/* Not later than its sender waits. */
+void model_set_due(struct want *w, int64_t from_ms, int64_t to_ms);
 void model_fail(struct check *k, struct want *w, int64_t delay_ms, bool is_final);
-/* True where nobody took it, and its agent is not alive. */
-bool model_time_out(struct check *k, struct want *w, const struct handoff_row *after);
-/* After a lease of the agent has ended: the first of its queue is not behind anything any more. */
-void model_rouse(struct check *k, int64_t agent);
-/* After nobody took h, and its agent is not alive: the same holds for those that were put off. */
-void model_wake(struct check *k, const struct handoff_row *h);
+/* It may go to an agent where it begins anew. */
+void model_begin_anew(struct check *k, struct want *w, bool is_probe);
 /* Gives it to the next fallback that may have it; false where there is none. *ret_is_probe: its breaker was
  * half-open. */
-bool model_fallback(struct check *k, struct want *w, const struct json *names, bool *ret_is_probe);
+bool model_fallback(struct check *k, struct want *w, bool *ret_is_probe);
 /* May a new handoff go to the agent? */
 bool model_admits(struct check *k, int64_t agent, bool *ret_is_probe, int64_t *ret_reset_ms);
+/* The first of the queue that may be taken at that time; *ret_is_probe: it is the probe then. NULL: none may. */
+struct shadow *model_next(struct check *k, int64_t agent, int64_t now_ms, bool *ret_is_probe);
+/* It is not the probe of its agent any more. */
+void model_leave(struct check *k, const struct handoff_row *row);
 void model_seen(struct check *k, int64_t agent);
 void model_accepted(struct check *k, int64_t agent);
 void model_exhausted(struct check *k, struct want *w);
@@ -130,7 +138,17 @@ struct shadow_agent *model_touch(struct check *k, int64_t agent);
 
 void history_check(struct check *k);
 
+/* check_queue.c */
+
+void queue_check_due(struct check *k);
+void queue_check_cancel(struct check *k);
+void queue_check_move(struct check *k);
+
 /* check_steps.c */
+
+void steps_expect_code(struct check *k, enum problem_code code);
+/* The answer tells of the handoff as it was committed. */
+void steps_expect_answer(struct check *k, const struct shadow *s);
 
 void steps_check(struct check *k);
 

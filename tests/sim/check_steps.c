@@ -7,7 +7,7 @@ static bool came_too_late(const struct step *s)
 	return s->kind == STEP_SEND && s->order.wait_ms && s->is_over && s->code == P_ACK_TIMEOUT;
 }
 
-static void expect_code(struct check *k, enum problem_code code)
+void steps_expect_code(struct check *k, enum problem_code code)
 {
 	if (code == P_OK && came_too_late(&k->r->step))
 		return;
@@ -16,11 +16,11 @@ static void expect_code(struct check *k, enum problem_code code)
 }
 
 /* The answer tells of the handoff as it was committed. */
-static void expect_answer(struct check *k, const struct shadow *s)
+void steps_expect_answer(struct check *k, const struct shadow *s)
 {
 	const struct handoff_row *row = &k->r->step.row;
 
-	expect_code(k, P_OK);
+	steps_expect_code(k, P_OK);
 	if (k->is_many)
 		return;
 	CHECK(k, row->num == s->row.num && row->space == s->row.space && row->state == s->row.state &&
@@ -52,7 +52,7 @@ static void expect_refused(struct check *k, int64_t reset_ms)
 {
 	int64_t now = k->r->now_ms;
 
-	expect_code(k, P_CIRCUIT_OPEN);
+	steps_expect_code(k, P_CIRCUIT_OPEN);
 	CHECK(k, k->r->step.retry_after_ms == (reset_ms > now ? reset_ms - now : 1),
 	      "told to come back in %lld ms, not %lld", (long long)k->r->step.retry_after_ms,
 	      (long long)(reset_ms - now));
@@ -63,32 +63,44 @@ static void send_new(struct check *k, const struct delivery_order *o, int64_t ta
 	const struct cast_agent *agent = cast_of(k, k->r->step.space, o->to);
 	const struct json *fallbacks = o->fallbacks ? o->fallbacks : agent->fallbacks;
 	int64_t now = k->r->now_ms, reset_ms = 0;
-	bool is_probe = false, is_diverted = false;
-	struct want w = {.row = {
+	bool is_probe = false, is_diverted = false, is_later = o->not_before_ms > now;
+	struct want w = {.fallbacks = fallbacks, .row = {
 		.space = k->r->step.space, .envelope = o->envelope, .channel = o->channel, .created_at_ms = now,
 				.from = o->from,
 		.target = target, .agent = target, .priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
 				.attempt = 1,
 		.max_attempts = first_of(o->max_attempts, agent->max_attempts, DELIVERY_ATTEMPTS),
 		.ack_timeout_ms = first_of(o->ack_timeout_ms, agent->ack_timeout_ms, DELIVERY_ACK_TIMEOUT_MS),
+		.queue_timeout_ms = first_of(o->queue_timeout_ms, agent->queue_timeout_ms, DELIVERY_QUEUE_TIMEOUT_MS),
+		.not_before_ms = is_later ? o->not_before_ms : 0, .passes = o->channel || o->is_forced,
+		.place = k->spaces[k->r->step.space].count + 1,
 	}};
 
 	model_wait(k, &w, o);
-	if (o->channel == 0 && !o->is_forced && !model_admits(k, target, &is_probe, &reset_ms)) {
-		is_diverted = model_fallback(k, &w, fallbacks, &is_probe);
-		if (!is_diverted) {
+	if (!w.row.passes && !is_later && !model_admits(k, target, &is_probe, &reset_ms)) {
+		is_diverted = model_fallback(k, &w, &is_probe);
+		if (!is_diverted && o->wait_ms) {
 			expect_refused(k, reset_ms);
 			return;
 		}
+		if (!is_diverted) {
+			w.fallbacks_used = 0;
+			k->tally->held++;
+		}
 	}
+	model_queue(&w, is_later ? o->not_before_ms : now, is_later ? o->not_before_ms : now);
 	model_offer(k, &w);
+	if (is_later) {
+		w.row.state = HANDOFF_DELAYED;
+		w.row.due_ms = w.due_max_ms = o->not_before_ms;
+	}
 	check_apply_new(k, &w, fallbacks);
 	check_expect_event(k, &w, EVENT_QUEUED);
 	if (is_diverted)
 		check_expect_event(k, &w, EVENT_FALLBACK);
 	if (is_probe)
 		model_touch(k, w.row.agent)->target.probe = w.row.num;
-	expect_answer(k, w.s);
+	steps_expect_answer(k, w.s);
 }
 
 /* What is not in a channel yet is in that which it is published to. */
@@ -99,6 +111,7 @@ static void join_channel(struct check *k, const struct delivery_order *o, struct
 	if (o->channel == 0 || s->row.channel)
 		return;
 	w.row.channel = o->channel;
+	w.row.passes = true;
 	check_apply(k, &w);
 }
 
@@ -110,10 +123,12 @@ static void be_patient(struct check *k, const struct delivery_order *o, struct s
 
 	if (was_ms == 0 || s->row.state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
 		return;
-	if (until_ms == 0)
+	if (until_ms == 0) {
 		model_end_wait(&w);
+		model_queue(&w, k->r->now_ms, k->r->now_ms);
+	}
 	w.row.expires_at_ms = until_ms;
-	if (s->row.due_ms == was_ms && s->row.state == HANDOFF_QUEUED)
+	if (s->row.state == HANDOFF_QUEUED && (s->row.due_ms == was_ms || until_ms == 0))
 		model_offer(k, &w);
 	else if (s->row.due_ms == was_ms && s->row.state == HANDOFF_LEASED)
 		w.row.due_ms = w.due_max_ms = until_ms && until_ms < s->row.changed_at_ms + s->row.lease_ms
@@ -126,7 +141,7 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 	struct want w;
 
 	if (s->row.state == HANDOFF_PARKED || s->row.state == HANDOFF_DISCARDED) {
-		expect_code(k, P_HANDOFF_PARKED);
+		steps_expect_code(k, P_HANDOFF_PARKED);
 		return;
 	}
 	join_channel(k, o, s);
@@ -135,7 +150,7 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 		bool is_probe = false;
 		int64_t reset_ms = 0;
 
-		if (!model_admits(k, s->row.agent, &is_probe, &reset_ms)) {
+		if (!model_admits(k, s->row.agent, &is_probe, &reset_ms) && o->wait_ms) {
 			expect_refused(k, reset_ms);
 			return;
 		}
@@ -147,19 +162,23 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 	} else {
 		if (o->ack_timeout_ms)
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
+		if (o->queue_timeout_ms)
+			w.row.queue_timeout_ms = o->queue_timeout_ms;
 		if (o->max_attempts)
 			w.row.max_attempts = o->max_attempts;
 		if (o->fallbacks) {
-			s->fallbacks = o->fallbacks;
+			s->fallbacks = w.fallbacks = o->fallbacks;
 			w.fallbacks_used = 0;
 		}
+		w.row.passes = o->channel || o->is_forced;
 		model_wait(k, &w, o);
+		model_queue(&w, k->r->now_ms, k->r->now_ms);
 		w.row.attempt++;
 		check_expect_event(k, &w, EVENT_QUEUED);
 		model_offer(k, &w);
 		check_apply(k, &w);
 	}
-	expect_answer(k, s);
+	steps_expect_answer(k, s);
 }
 
 static void send_one(struct check *k, const struct delivery_order *o)
@@ -189,7 +208,7 @@ static void check_publish(struct check *k)
 	const struct step *step = &k->r->step;
 	struct delivery_order o = step->order;
 
-	expect_code(k, P_OK);
+	steps_expect_code(k, P_OK);
 	k->is_many = true;
 	for (size_t i = 0; i < step->name_count; i++) {
 		o.to = step->names[i];
@@ -214,9 +233,9 @@ static void check_look_again(struct check *k)
 		CHECK(k, step->is_waiting || (step->is_over && step->code == P_ACK_TIMEOUT),
 		      "the sender was answered before there was an answer");
 	else if (state == HANDOFF_PARKED || state == HANDOFF_DISCARDED)
-		expect_code(k, P_HANDOFF_PARKED);
+		steps_expect_code(k, P_HANDOFF_PARKED);
 	else
-		expect_code(k, state == HANDOFF_EXPIRED ? P_ACK_TIMEOUT : P_OK);
+		steps_expect_code(k, state == HANDOFF_EXPIRED ? P_ACK_TIMEOUT : P_OK);
 	if (step->code == P_OK && !step->is_waiting)
 		check_notices(k);
 }
@@ -257,7 +276,7 @@ static void check_join(struct check *k)
 		      "a join of nothing was answered");
 		return;
 	}
-	expect_code(k, P_OK);
+	steps_expect_code(k, P_OK);
 	CHECK(k, step->join_state == state, "the join is %d, not %d: %zu of %zu completed, %zu ended", step->join_state,
 	      state, m.completed, m.count, m.ended);
 	CHECK(k, step->is_waiting == (state == JOIN_WAITING && !step->is_over), "a join waits, or does not");
@@ -270,26 +289,12 @@ static void check_join(struct check *k)
 
 /* --- Receiving --- */
 
-static struct shadow *first_in_queue(struct check *k, int64_t agent)
-{
-	struct list *head = &k->agents[agent].queued;
-	struct shadow *best = NULL;
-
-	for (struct list *l = head->next; l != head; l = l->next) {
-		struct shadow *s = LIST_ELEMENT(l, struct shadow, queued);
-
-		if (best == NULL || s->row.priority > best->row.priority ||
-		    (s->row.priority == best->row.priority && s->row.num < best->row.num))
-			best = s;
-	}
-	return best;
-}
-
 /* Takes the first of the queue; false where there is none. */
 static bool take_one(struct check *k, int64_t agent, const struct handoff_row *answer)
 {
 	const struct step *step = &k->r->step;
-	struct shadow *s = first_in_queue(k, agent);
+	bool is_probe;
+	struct shadow *s = model_next(k, agent, k->r->now_ms, &is_probe);
 	struct want w;
 
 	model_seen(k, agent);
@@ -305,6 +310,9 @@ static bool take_one(struct check *k, int64_t agent, const struct handoff_row *a
 	w.due_max_ms = w.row.due_ms;
 	CHECK(k, !s->is_live, "ho-%llu is held by another", (unsigned long long)s->row.num);
 	w.is_live = true;
+	if (is_probe)
+		model_touch(k, agent)->target.probe = w.row.num;
+	k->tally->probes += is_probe;
 	check_expect_event(k, &w, EVENT_TAKEN);
 	check_apply(k, &w);
 	CHECK(k, str_eq(s->row.receiver, step->text), "the lease is not in the receiver's name");
@@ -313,13 +321,17 @@ static bool take_one(struct check *k, int64_t agent, const struct handoff_row *a
 	return true;
 }
 
+static void check_item(struct check *k);
+
 static void check_take(struct check *k)
 {
 	const struct step *step = &k->r->step;
 	int64_t agent = check_agent_id(k, step->space, step->agent);
 	size_t count = 0;
 
-	expect_code(k, P_OK);
+	if (step->item)
+		check_item(k);
+	steps_expect_code(k, P_OK);
 	/* Nobody is there any more. */
 	if (step->is_over && step->wait_ms > 0) {
 		CHECK(k, step->count == 0, "something was given to a receiver that has gone");
@@ -343,26 +355,33 @@ static void release_one(struct check *k, const struct handoff_row *taken)
 	model_offer(k, &w);
 	check_expect_event(k, &w, EVENT_RELEASED);
 	check_apply(k, &w);
-	model_rouse(k, s->row.agent);
 }
 
 static void check_release(struct check *k)
 {
-	expect_code(k, P_OK);
+	steps_expect_code(k, P_OK);
 	for (size_t i = 0; i < k->r->step.count; i++)
 		release_one(k, &k->r->step.taken[i]);
 }
 
 /* Whoever waits is served in the transaction that brings what it waits for. */
-void check_waits(struct check *k, const struct step *s, uint64_t num)
+void check_waits(struct check *k, const struct step *s, uint64_t num, int64_t now_ms)
 {
 	struct members m;
+	bool is_probe;
 
 	if (s->kind == STEP_TAKE) {
 		int64_t agent = check_agent_id(k, s->space, s->agent);
 
-		CHECK(k, agent == 0 || list_is_empty(&k->agents[agent].queued), "%.*s waits, and something is queued",
-		      STR_ARG(s->agent));
+		struct shadow *next = agent ? model_next(k, agent, now_ms, &is_probe) : NULL;
+
+		/* What is due is looked after elsewhere: it may not be done yet. */
+		if (next && k->agents[agent].target.due_ms && k->agents[agent].target.due_ms <= now_ms)
+			return;
+		CHECK(k, next == NULL, "%.*s waits, and ho-%llu is queued (breaker until %lld, probe %llu)",
+		      STR_ARG(s->agent), (unsigned long long)next->row.num,
+		      (long long)k->agents[agent].target.open_until_ms,
+		      (unsigned long long)k->agents[agent].target.probe);
 	} else if (s->kind == STEP_SEND) {
 		const struct shadow *sent = check_shadow(k, s->space, num);
 
@@ -430,28 +449,39 @@ static bool is_allowed(enum handoff_verb verb, enum handoff_state state, bool *r
 	}
 }
 
-static void check_settle(struct check *k)
+/* It hands on as it is sent, for the first time or again. */
+static void hand_on(struct check *k, const struct delivery_order *o)
+{
+	k->is_many = true;
+	send_one(k, o);
+	k->is_many = false;
+}
+
+static bool is_same_then(const struct delivery_order *a, const struct delivery_order *b)
+{
+	return a->envelope == b->envelope && str_eq(a->to, b->to);
+}
+
+/* It was settled before: the same again is told the same. */
+static void settle_again(struct check *k, const struct shadow *s)
+{
+	const struct step *step = &k->r->step;
+
+	if (step->hands_on && (s->then == 0 || !is_same_then(&s->then_order, &step->then))) {
+		steps_expect_code(k, P_ALREADY_SETTLED);
+		return;
+	}
+	steps_expect_answer(k, s);
+	CHECK(k, step->next.num == s->then, "told that ho-%llu was handed on, not ho-%llu",
+	      (unsigned long long)step->next.num, (unsigned long long)s->then);
+}
+
+static void settle_now(struct check *k, struct shadow *s)
 {
 	const struct step *step = &k->r->step;
 	const struct delivery_answer *a = &step->answer;
-	struct shadow *s = check_shadow(k, step->space, step->num);
-	int64_t agent = s ? s->row.agent : 0;
-	struct want w;
-	bool is_repeated;
+	struct want w = check_want(s, a->verb);
 
-	if (s == NULL) {
-		expect_code(k, P_HANDOFF_NOT_FOUND);
-		return;
-	}
-	if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated)) {
-		expect_code(k, P_STALE_LEASE);
-		return;
-	}
-	if (is_repeated) {
-		expect_answer(k, s);
-		return;
-	}
-	w = check_want(s, a->verb);
 	model_seen(k, w.row.agent);
 	if (a->verb == VERB_ACK || a->verb == VERB_COMPLETE) {
 		accepted(k, &w, a);
@@ -462,48 +492,83 @@ static void check_settle(struct check *k)
 		model_fail(k, &w, a->delay_ms, a->verb == VERB_REJECT);
 	}
 	check_apply(k, &w);
-	if (a->verb != VERB_PROGRESS)
-		model_rouse(k, agent);
 	CHECK(k, !a->has_result || ram_has_result(k->store, step->space, step->num) || a->verb == VERB_NACK,
 	      "the result was not kept");
-	expect_answer(k, s);
+	steps_expect_answer(k, s);
 }
 
-/* --- Time --- */
-
-static void check_due(struct check *k)
+/* Both or neither. */
+static void settle_and_hand_on(struct check *k, struct shadow *s)
 {
-	const struct record *r = k->r;
-	int64_t last_ms = 0;
-	size_t done = 0;
+	const struct step *step = &k->r->step;
+	int64_t target = check_agent_id(k, step->space, step->then.to);
+	const struct shadow *sent = target ? check_find(k, step->space, step->then.envelope, target) : NULL;
 
-	expect_code(k, P_OK);
-	/* What one of them does to others of its queue follows it. */
-	for (; k->changes_used < r->change_count; done++) {
-		const struct handoff_row *after = &r->changes[k->changes_used].after;
-		struct shadow *s = check_shadow(k, after->space, after->num);
-		struct handoff_row was;
-		struct want w;
-		bool is_dead;
-
-		CHECK(k, s, "time made a handoff");
-		was = s->row;
-		CHECK(k, s->row.due_ms >= last_ms, "ho-%llu was due before what was done first",
-		      (unsigned long long)s->row.num);
-		last_ms = s->row.due_ms;
-		w = check_want(s, VERB_TIMEOUT);
-		is_dead = model_time_out(k, &w, after);
-		check_apply(k, &w);
-		if (is_dead)
-			model_wake(k, &was);
-		if (was.state == HANDOFF_LEASED || was.state == HANDOFF_WORKING)
-			model_rouse(k, was.agent);
+	if (sent && (sent->row.state == HANDOFF_PARKED || sent->row.state == HANDOFF_DISCARDED)) {
+		steps_expect_code(k, P_HANDOFF_PARKED);
+		return;
 	}
-	CHECK(k, done <= r->step.max, "more was done than asked for");
-	CHECK(k, done == r->step.max || r->step.next_ms == 0 || r->step.next_ms > r->now_ms,
-	      "something due was left");
-	CHECK(k, (r->step.next_ms != 0) == (k->open != 0), "the next time is %lld with %zu open",
-	      (long long)r->step.next_ms, k->open);
+	if (sent)
+		hand_on(k, &step->then);
+	settle_now(k, s);
+	if (!sent)
+		hand_on(k, &step->then);
+	sent = check_find(k, step->space, step->then.envelope, check_agent_id(k, step->space, step->then.to));
+	CHECK(k, sent && step->next.num == sent->row.num, "told that ho-%llu was handed on",
+	      (unsigned long long)step->next.num);
+	s->then = step->next.num;
+	s->then_order = step->then;
+	CHECK(k, ram_result_then(k->store, step->space, step->num) == s->then, "what was handed on is not noted");
+	k->tally->handed_on++;
+}
+
+static void check_settle(struct check *k)
+{
+	const struct step *step = &k->r->step;
+	const struct delivery_answer *a = &step->answer;
+	struct shadow *s = check_shadow(k, step->space, step->num);
+	bool is_repeated;
+
+	if (s == NULL)
+		steps_expect_code(k, P_HANDOFF_NOT_FOUND);
+	else if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated))
+		steps_expect_code(k, P_STALE_LEASE);
+	else if (is_repeated)
+		settle_again(k, s);
+	else if (step->hands_on)
+		settle_and_hand_on(k, s);
+	else
+		settle_now(k, s);
+}
+
+/* Numbers of envelopes have gaps. */
+static bool is_envelope(const struct check *k, int64_t space, uint64_t num)
+{
+	struct envelope_row row;
+	struct arena arena;
+	enum store_status status;
+
+	arena_init(&arena);
+	status = store_envelope_get(k->store, space, num, &arena, &row);
+	arena_release(&arena);
+	return status == STORE_OK;
+}
+
+/* What a receive settles first is a step like any other. But what cannot be prepared is answered, too. */
+static void check_item(struct check *k)
+{
+	const struct record *whole = k->r;
+	struct record part = *whole;
+
+	part.step = *whole->step.item;
+	k->r = &part;
+	if (part.step.hands_on && part.step.code == P_ENVELOPE_NOT_FOUND)
+		CHECK(k, !is_envelope(k, part.step.space, part.step.then.envelope), "there is env-%llu",
+		      (unsigned long long)part.step.then.envelope);
+	else
+		check_settle(k);
+	k->r = whole;
+	k->tally->items++;
 }
 
 /* --- Parked --- */
@@ -511,10 +576,12 @@ static void check_due(struct check *k)
 static void park_one(struct check *k, struct shadow *s)
 {
 	struct want w = check_want(s, VERB_PARK);
-	enum handoff_state was = s->row.state;
 
 	if (s->row.state == HANDOFF_EXPIRED && !s->row.is_exhausted)
 		model_exhausted(k, &w);
+	else
+		model_leave(k, &w.row);
+	w.row.is_touched = true;
 	w.row.state = HANDOFF_PARKED;
 	w.row.due_ms = w.due_max_ms = 0;
 	model_end_wait(&w);
@@ -522,8 +589,6 @@ static void park_one(struct check *k, struct shadow *s)
 	check_expect_event(k, &w, EVENT_PARKED);
 	check_apply(k, &w);
 	CHECK(k, str_eq(s->row.reason, k->r->step.text), "parked for another reason");
-	if (was == HANDOFF_QUEUED || was == HANDOFF_LEASED || was == HANDOFF_WORKING)
-		model_rouse(k, s->row.agent);
 }
 
 static void park_unsent(struct check *k)
@@ -531,15 +596,18 @@ static void park_unsent(struct check *k)
 	const struct step *step = &k->r->step;
 	struct want w = {.row = {.space = step->space, .envelope = step->envelope, .created_at_ms = k->r->now_ms,
 				 .from = step->order.from,
-				 .state = HANDOFF_PARKED, .priority = DELIVERY_PRIORITY,
+				 .state = HANDOFF_PARKED, .priority = DELIVERY_PRIORITY, .is_touched = true,
+				 .place = k->spaces[step->space].count + 1,
 				 .max_attempts = DELIVERY_ATTEMPTS,
 				 .ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS}};
 
 	w.row.target = w.row.agent = check_agent_id(k, step->space, step->agent);
+	w.row.queue_timeout_ms = DELIVERY_QUEUE_TIMEOUT_MS;
+	model_queue(&w, k->r->now_ms, k->r->now_ms);
 	check_apply_new(k, &w, NULL);
 	check_expect_event(k, &w, EVENT_PARKED);
 	if (step->kind == STEP_PARK)
-		expect_answer(k, w.s);
+		steps_expect_answer(k, w.s);
 }
 
 /* Parks what is left of an envelope; false where nothing is. */
@@ -569,24 +637,24 @@ static bool park_all(struct check *k, bool with_acked)
 		parked = s;
 	}
 	if (parked && k->r->step.kind == STEP_PARK)
-		expect_answer(k, parked);
+		steps_expect_answer(k, parked);
 	return parked != NULL;
 }
 
 static void check_park(struct check *k)
 {
 	if (!park_all(k, false))
-		expect_code(k, P_ALREADY_SETTLED);
+		steps_expect_code(k, P_ALREADY_SETTLED);
 }
 
 /* A chain that may not go on ends here: what was acked is parked, too. */
 static void check_pack(struct check *k)
 {
 	if (k->r->step.envelope == 0) {
-		expect_code(k, P_OK);
+		steps_expect_code(k, P_OK);
 		return;
 	}
-	expect_code(k, P_HOP_LIMIT);
+	steps_expect_code(k, P_HOP_LIMIT);
 	park_all(k, true);
 }
 
@@ -597,7 +665,7 @@ static void check_redrive(struct check *k)
 	struct want w;
 
 	if (s == NULL || s->row.state != HANDOFF_PARKED) {
-		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+		steps_expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
 		return;
 	}
 	w = check_want(s, VERB_REDRIVE);
@@ -605,18 +673,20 @@ static void check_redrive(struct check *k)
 		int64_t to = check_agent_id(k, step->space, step->agent);
 
 		if (check_has(k, &s->row, to)) {
-			expect_code(k, P_ALREADY_SENT);
+			steps_expect_code(k, P_ALREADY_SENT);
 			return;
 		}
 		w.row.agent = w.row.target = to;
 	}
 	w.row.attempt = 1;
-	w.row.is_exhausted = false;
+	w.row.is_exhausted = w.row.is_outage = false;
+	w.row.is_touched = w.row.passes = true;
 	w.row.acked_at_ms = 0;
+	model_queue(&w, k->r->now_ms, k->r->now_ms);
 	model_offer(k, &w);
 	check_expect_event(k, &w, step->agent.p ? EVENT_REROUTED : EVENT_REDRIVEN);
 	check_apply(k, &w);
-	expect_answer(k, s);
+	steps_expect_answer(k, s);
 }
 
 static void discard(struct check *k, struct shadow *s, enum event_kind kind)
@@ -624,6 +694,8 @@ static void discard(struct check *k, struct shadow *s, enum event_kind kind)
 	struct want w = check_want(s, VERB_DISCARD);
 
 	w.row.state = HANDOFF_DISCARDED;
+	w.row.is_touched = true;
+	w.row.is_outage = false;
 	check_expect_event(k, &w, kind);
 	check_apply(k, &w);
 }
@@ -631,7 +703,7 @@ static void discard(struct check *k, struct shadow *s, enum event_kind kind)
 static bool is_parked(struct check *k, const struct shadow *s)
 {
 	if (s == NULL || s->row.state != HANDOFF_PARKED)
-		expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
+		steps_expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
 	return s && s->row.state == HANDOFF_PARKED;
 }
 
@@ -642,7 +714,7 @@ static void check_discard(struct check *k)
 	if (!is_parked(k, s))
 		return;
 	discard(k, s, EVENT_DISCARDED);
-	expect_answer(k, s);
+	steps_expect_answer(k, s);
 }
 
 /* The new one is there before the old one goes. */
@@ -677,13 +749,14 @@ static void check_reset(struct check *k)
 	struct target_row *t;
 
 	if (agent == 0 || (step->code == P_AGENT_NOT_FOUND && is_new_agent(k, agent))) {
-		expect_code(k, P_AGENT_NOT_FOUND);
+		steps_expect_code(k, P_AGENT_NOT_FOUND);
 		return;
 	}
-	expect_code(k, P_OK);
+	steps_expect_code(k, P_OK);
 	t = &model_touch(k, agent)->target;
 	t->failures = t->open_until_ms = 0;
 	t->probe = 0;
+	t->due_ms = t->redrive_to_ms ? k->r->now_ms : 0;
 	k->events[k->event_count++] = (struct expected_event){.kind = EVENT_BREAKER_RESET, .agent = agent,
 							      .space = step->space};
 }
@@ -693,9 +766,10 @@ void steps_check(struct check *k)
 	static void (*const checks[STEP_KINDS])(struct check *k) = {
 		[STEP_SEND] = check_send, [STEP_PUBLISH] = check_publish, [STEP_LOOK] = check_look_again,
 		[STEP_TAKE] = check_take, [STEP_RELEASE] = check_release, [STEP_SETTLE] = check_settle,
-		[STEP_DUE] = check_due, [STEP_PARK] = check_park, [STEP_REDRIVE] = check_redrive,
+		[STEP_DUE] = queue_check_due, [STEP_PARK] = check_park, [STEP_REDRIVE] = check_redrive,
 		[STEP_DISCARD] = check_discard, [STEP_SHRINK] = check_shrink, [STEP_PACK] = check_pack,
 		[STEP_RESET] = check_reset, [STEP_JOIN] = check_join,
+		[STEP_CANCEL] = queue_check_cancel, [STEP_MOVE] = queue_check_move,
 	};
 
 	checks[k->r->step.kind](k);

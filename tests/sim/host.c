@@ -521,7 +521,7 @@ static void check_requests(struct host *h)
 
 		if (!q->u.op.wait.is_waiting)
 			trace_fail(h->trace, "a %s is neither answered nor waits", step_name(q->step.kind));
-		check_waits(h->check, &q->step, q->step.kind == STEP_SEND ? q->u.send.row.num : 0);
+		check_waits(h->check, &q->step, q->step.kind == STEP_SEND ? q->u.send.row.num : 0, h->now_ms);
 	}
 }
 

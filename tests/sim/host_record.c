@@ -77,7 +77,8 @@ static void note_due(struct host *h)
 	h->due_is_noted = true;
 	add_record(h, &step, h->events_begun, 0);
 	/* Nothing was due, or it was put off. */
-	if (h->records[before].change_count == 0 && (step.next_ms == 0 || step.next_ms > h->now_ms || h->is_behind))
+	if (h->records[before].change_count == 0 && h->records[before].target_count == 0 &&
+	    (step.next_ms == 0 || step.next_ms > h->now_ms || h->is_behind))
 		h->record_count--;
 }
 
@@ -94,10 +95,13 @@ static enum problem_code record(struct request *q, enum problem_code (*run)(stru
 	told_from = h->told_count;
 	ram_mark(h->store);
 	code = run(&q->u.op, c);
-	if (problem_store_status(code) != STORE_OK)
+	if (problem_store_status(code) != STORE_OK || q->u.op.prepares_again)
 		return code;
 	request_read(q);
 	step = q->step;
+	/* What was settled was committed when it began to wait. */
+	if (q->u.op.wait.is_again)
+		step.item = NULL;
 	step.kind = kind;
 	step.code = code;
 	add_record(h, &step, events_from, told_from);
@@ -169,9 +173,10 @@ static enum store_status begin(struct store_conn *c)
 static void look_at_the_clock(struct host *h, const struct record *r)
 {
 	for (size_t i = 0; i < r->change_count && !h->is_behind; i++) {
-		int64_t late_ms = r->now_ms - r->changes[i].before.due_ms;
+		int64_t due_ms = r->changes[i].before.due_ms;
 
-		if (late_ms > HOST_TICK_MAX_MS)
+		/* What comes back was not due itself. */
+		if (due_ms && r->now_ms - due_ms > HOST_TICK_MAX_MS)
 			trace_fail(h->trace, "ho-%llu was due at %lld, and nobody looked before %lld",
 				   (unsigned long long)r->changes[i].before.num, (long long)r->changes[i].before.due_ms,
 				   (long long)r->now_ms);

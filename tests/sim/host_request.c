@@ -14,7 +14,9 @@ static const struct op_kind *kind_of(const struct step *s)
 	static const struct op_kind *const kinds[STEP_KINDS] = {
 		[STEP_SEND] = &send_kind, [STEP_PUBLISH] = &publish_kind, [STEP_TAKE] = &receive_kind,
 		[STEP_SETTLE] = &settle_kind, [STEP_PARK] = &decide_park_kind, [STEP_REDRIVE] = &decide_redrive_kind,
-		[STEP_DISCARD] = &decide_discard_kind, [STEP_SHRINK] = &shrink_kind, [STEP_PACK] = &pack_kind,
+		[STEP_DISCARD] = &decide_discard_kind,
+		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind,
+		[STEP_PACK] = &pack_kind,
 		[STEP_RESET] = &reset_kind, [STEP_JOIN] = &join_kind, [STEP_GET] = &handoff_get_kind,
 	};
 
@@ -25,17 +27,32 @@ static const struct op_kind *kind_of(const struct step *s)
 
 /* --- What goes in --- */
 
-static void fill_settle(struct request *q)
+static void fill_then(struct request *q, const struct step *step, struct settling *ret)
+{
+	uint64_t words[2] = {step->then.envelope, hash_bytes(step->then.to.p, step->then.to.n, 3)};
+
+	ret->then = arena_zalloc(&q->arena, sizeof(*ret->then));
+	ret->then->order = step->then;
+	memcpy(ret->then->digest, words, sizeof(words));
+}
+
+static void fill_settling(struct request *q, const struct step *step, struct settling *ret)
 {
 	static struct json_member done = {{"done", 4}, {.type = JSON_BOOL, .boolean = true}};
 	static const struct json result = {.type = JSON_OBJECT, .count = 1, .members = &done};
-	struct settling *s = &q->u.settle.one;
 
+	ret->num = step->num;
+	ret->answer = step->answer;
+	if (step->has_result)
+		ret->result = &result;
+	if (step->hands_on)
+		fill_then(q, step, ret);
+}
+
+static void fill_settle(struct request *q)
+{
 	q->u.op.skips_index = true;
-	s->num = q->step.num;
-	s->answer = q->step.answer;
-	if (q->step.has_result)
-		s->result = &result;
+	fill_settling(q, &q->step, &q->u.settle.one);
 }
 
 static void fill_decision(struct request *q)
@@ -44,7 +61,7 @@ static void fill_decision(struct request *q)
 
 	d->num = q->step.kind == STEP_PARK ? q->step.envelope : q->step.num;
 	d->why = q->step.text;
-	if (q->step.kind == STEP_REDRIVE)
+	if (q->step.kind == STEP_REDRIVE || q->step.kind == STEP_MOVE)
 		d->to = q->step.agent;
 	if (q->step.kind == STEP_SHRINK)
 		q->u.shrink.max_tokens = SHRUNK_TOKENS;
@@ -60,6 +77,11 @@ static void fill_receive(struct request *q)
 	r->lease_ms = q->step.lease_ms;
 	r->max = q->step.max_take;
 	r->wait_ms = q->step.wait_ms;
+	if (q->step.item == NULL)
+		return;
+	r->settles = arena_zalloc(&q->arena, sizeof(*r->settles));
+	r->settle_count = 1;
+	fill_settling(q, q->step.item, r->settles);
 }
 
 static void fill_input(struct request *q)
@@ -150,9 +172,23 @@ static void read_join(struct request *q)
 	q->step.completed = j->tally.completed;
 }
 
+static void read_settling(const struct settling *from, struct step *s)
+{
+	s->row = from->row;
+	s->answer = from->answer;
+	s->next = from->next;
+	if (from->then)
+		s->then = from->then->order;
+}
+
 static void read_taken(struct request *q)
 {
 	const struct receive *r = &q->u.receive;
+
+	if (r->settle_count) {
+		read_settling(r->settles, q->step.item);
+		q->step.item->code = r->settles->problem.code;
+	}
 
 	q->step.count = r->count;
 	q->step.row.num = 0;
@@ -181,8 +217,7 @@ static void read_output(struct request *q)
 		read_taken(q);
 		break;
 	case STEP_SETTLE:
-		s->row = q->u.settle.one.row;
-		s->answer = q->u.settle.one.answer;
+		read_settling(&q->u.settle.one, s);
 		break;
 	case STEP_SHRINK:
 		s->row = q->u.shrink.decision.row;
@@ -206,6 +241,8 @@ static void read_output(struct request *q)
 		break;
 	case STEP_REDRIVE:
 	case STEP_DISCARD:
+	case STEP_CANCEL:
+	case STEP_MOVE:
 		s->row = q->u.decide.row;
 		break;
 	default:

@@ -6,6 +6,8 @@ static const char *const verb_names[HANDOFF_VERBS] = {
 	[VERB_REJECT] = "reject", [VERB_PROGRESS] = "progress", [VERB_COMPLETE] = "complete",
 			[VERB_TIMEOUT] = "timeout",
 	[VERB_PARK] = "park", [VERB_REDRIVE] = "redrive", [VERB_DISCARD] = "discard",
+	[VERB_CANCEL] = "cancel", [VERB_HAND_OVER] = "move",
+	[VERB_RESTORE] = "restore",
 };
 
 static const char *const state_names[HANDOFF_STATES] = {
@@ -21,7 +23,7 @@ static const char *const step_names[STEP_KINDS] = {
 			[STEP_DUE] = "due",
 	[STEP_PARK] = "park", [STEP_REDRIVE] = "redrive", [STEP_DISCARD] = "discard", [STEP_RESET] = "breaker reset",
 	[STEP_PUBLISH] = "publish", [STEP_LOOK] = "look again", [STEP_SHRINK] = "shrink", [STEP_PACK] = "pack",
-	[STEP_JOIN] = "join", [STEP_GET] = "get",
+	[STEP_JOIN] = "join", [STEP_GET] = "get", [STEP_CANCEL] = "cancel", [STEP_MOVE] = "move",
 };
 
 const char *step_name(enum step_kind kind)

@@ -18,6 +18,8 @@ enum step_kind {
 	STEP_PARK,
 	STEP_REDRIVE,			/* to: to another agent */
 	STEP_DISCARD,
+	STEP_CANCEL,
+	STEP_MOVE,
 	STEP_SHRINK,
 	STEP_PACK,			/* a child of an envelope that may have none: its handoffs are parked */
 	STEP_RESET,
@@ -38,9 +40,12 @@ struct step {
 	size_t name_count;
 	struct delivery_answer answer;	/* SETTLE; RELEASE: the lease */
 	bool has_result;		/* SETTLE: complete with something to remember */
+	bool hands_on;			/* SETTLE: with `then` */
+	struct delivery_order then;
+	struct step *item;		/* TAKE: this is settled first; NULL: nothing is */
 	uint64_t num;			/* of the handoff in question */
 	uint64_t envelope;		/* PARK, JOIN; PACK: the parent */
-	struct str agent;		/* TAKE, RESET: the agent; REDRIVE: to whom; PARK, SHRINK: set by the step */
+	struct str agent;		/* TAKE, RESET: the agent; REDRIVE, MOVE: to whom; PARK, SHRINK: set by it */
 	struct str text;		/* PARK: the reason; REDRIVE, DISCARD: why; TAKE: the receiver */
 	int64_t lease_ms;		/* TAKE */
 	int64_t max_take;
@@ -51,6 +56,7 @@ struct step {
 	enum problem_code code;
 	int64_t retry_after_ms;
 	struct handoff_row row;		/* num 0: none. PUBLISH, TAKE: the first */
+	struct handoff_row next;	/* SETTLE: what was handed on with it; num 0: nothing */
 	struct handoff_row taken[STEP_TAKE_MAX];
 	size_t count;			/* TAKE, PUBLISH, JOIN: so many handoffs */
 	enum join_state join_state;
@@ -84,6 +90,7 @@ struct cast_agent {
 	struct str name;
 	int64_t ack_timeout_ms;
 	int64_t max_attempts;
+	int64_t queue_timeout_ms;
 	const struct json *fallbacks;
 };
 

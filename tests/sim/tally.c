@@ -24,9 +24,14 @@ void tally_add(struct tally *sum, const struct tally *more)
 
 bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to)
 {
+	/* No step of the simulation undoes what a person decided: tests/wire/test_board_parked.py does. */
+	if (verb == VERB_RESTORE)
+		return false;
 	/* Progress changes no state. */
 	if (verb == VERB_PROGRESS)
 		return from == to;
+	if (verb == VERB_HAND_OVER)
+		return from == to || to == HANDOFF_QUEUED;
 	if (verb != VERB_TIMEOUT)
 		return true;
 	/* What nobody took is offered again at once; what waited for its time is offered, or withdrawn; a sender
@@ -86,6 +91,14 @@ void tally_print(const struct tally *t)
 	printf("answers\n");
 	print_count("kept for a key, given again", t->replays);
 	print_count("handoffs that their sender was told of", t->notices);
+	print_count("handed on with a settling", t->handed_on);
+	print_count("settled with a receive", t->items);
+	print_count("held behind an open breaker", t->held);
+	print_count("probes of a half-open one", t->probes);
+	print_count("brought back after an outage", t->brought_back);
+	print_count("passed on from an empty chair", t->passed_on[0]);
+	print_count("given back to the target", t->passed_on[1]);
+	print_count("timed out of the queue", t->queue_timeouts);
 	print_count("joins that waited in vain", t->joins[JOIN_WAITING]);
 	print_count("joins", t->joins[JOIN_JOINED]);
 	print_count("joins that failed", t->joins[JOIN_FAILED]);
@@ -113,8 +126,8 @@ int tally_missing(const struct tally *t)
 				       step_state_name(to));
 				missing++;
 			}
-	for (int i = EVENT_QUEUED; i <= EVENT_BREAKER_RESET; i++)
-		if (t->events[i] == 0) {
+	for (int i = EVENT_QUEUED; i <= EVENT_MOVED; i++)
+		if (t->events[i] == 0 && (i <= EVENT_BREAKER_RESET || i >= EVENT_CANCELLED)) {
 			printf("never told: %s\n", event_name(i));
 			missing++;
 		}
@@ -123,6 +136,15 @@ int tally_missing(const struct tally *t)
 			printf("never happened: %s\n", fault_names[i]);
 			missing++;
 		}
+	if (t->handed_on == 0 || t->items == 0) {
+		printf("never seen: something handed on with a settling, or settled with a receive\n");
+		missing++;
+	}
+	if (t->held == 0 || t->probes == 0 || t->brought_back == 0 || t->passed_on[0] == 0 || t->passed_on[1] == 0 ||
+	    t->queue_timeouts == 0) {
+		printf("never seen: something held, a probe, something brought back, passed on or timed out\n");
+		missing++;
+	}
 	if (t->replays == 0 || t->notices == 0 || t->joins[JOIN_JOINED] == 0 || t->joins[JOIN_FAILED] == 0) {
 		printf("never seen: a replay, a notice, a join or one that failed\n");
 		missing++;

@@ -32,6 +32,13 @@ struct tally {
 	uint64_t faults[FAULT_KINDS];
 	uint64_t replays;			/* answers that were kept for a key */
 	uint64_t notices;			/* handoffs that a sender was told of */
+	uint64_t handed_on;			/* with a settling */
+	uint64_t items;				/* settled with a receive */
+	uint64_t held;				/* sent behind an open breaker */
+	uint64_t probes;			/* taken from a half-open one */
+	uint64_t brought_back;			/* of what an outage has parked */
+	uint64_t passed_on[2];			/* from an empty chair: to a fallback, back to the target */
+	uint64_t queue_timeouts;
 	uint64_t joins[4];			/* by how they ended */
 	uint64_t ended[HANDOFF_STATES];
 };

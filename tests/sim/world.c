@@ -70,7 +70,8 @@ static void on_done(void *ctx, struct request *q, bool is_known)
 	l->copies = 1;
 	plan_errand(w, w->now_ms + latency_ms, ERRAND_REPLY, q)->flag = is_known;
 	/* Whoever settles knows what it has asked, and drops a second answer; the others may take it for a new one. */
-	if (is_known && !w->is_calm && request_step(q)->kind != STEP_SETTLE && random_chance(&w->random, w->loss / 2)) {
+	if (is_known && !w->is_calm && request_step(q)->kind != STEP_SETTLE && request_step(q)->item == NULL &&
+	    random_chance(&w->random, w->loss / 2)) {
 		w->tally->faults[FAULT_REPLY_TWICE]++;
 		l->copies++;
 		plan_errand(w, w->now_ms + latency_ms + random_between(&w->random, 0, 3000), ERRAND_REPLY,

@@ -77,6 +77,10 @@ struct plan {
 		enum handoff_verb verb;
 		int64_t after_ms;
 		int64_t ms;			/* ACK, PROGRESS: the work lease; NACK: the delay */
+		bool is_decided;
+		uint64_t then;			/* ACK, COMPLETE: the envelope that is handed on; 0: none */
+		struct str then_to;
+		bool then_stays_away;		/* it cannot come back to the agent that hands it on */
 	} answers[WORLD_PLAN];
 	int count, at, tries;
 	int64_t rest_ms;			/* before it looks for more */
@@ -141,6 +145,8 @@ void senders_operate(struct world *w);
 
 void receivers_poll(struct world *w, struct receiver *r);
 void receivers_answer(struct world *w, struct plan *p);
+/* world_senders.c: any agent of the space; strangers are rare. */
+struct actor_agent *senders_any_agent(struct world *w, int64_t space);
 void receivers_outage(struct world *w, struct actor_agent *a);
 
 /* world_setup.c */

@@ -41,6 +41,8 @@ static void add_answer(struct plan *p, enum handoff_verb verb, int64_t after_ms,
 	p->answers[p->count].verb = verb;
 	p->answers[p->count].after_ms = after_ms;
 	p->answers[p->count].ms = ms;
+	p->answers[p->count].is_decided = false;
+	p->answers[p->count].then = 0;
 	p->count++;
 }
 
@@ -160,11 +162,34 @@ static void on_taken(struct world *w, struct request *q, bool is_known)
 
 /* --- Answering --- */
 
-static struct step *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
-			   void (*done)(struct world *w, struct request *q, bool is_known))
+/* Whether the work is handed on with the answer that is next: a new envelope as a rule, to any agent of the space. Whoever
+ * answers again says the same. */
+static void decide_then(struct world *w, struct plan *p)
 {
-	struct step *s = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
+	int64_t space = p->receiver->agent->cast.space;
+	enum handoff_verb verb = p->answers[p->at].verb;
+	const struct actor_agent *to;
 
+	if (p->answers[p->at].is_decided)
+		return;
+	p->answers[p->at].is_decided = true;
+	if (w->is_calm || (verb != VERB_ACK && verb != VERB_COMPLETE) || !random_chance(&w->random, 120))
+		return;
+	to = senders_any_agent(w, space);
+	/* Seldom an old one; not to the agent itself, because that may be the handoff which is settled. */
+	if (to != p->receiver->agent && random_chance(&w->random, 100) && w->envelopes[space]) {
+		p->answers[p->at].then = 1 + random_below(&w->random, w->envelopes[space]);
+	} else {
+		p->answers[p->at].then = host_envelope(w->host, space, w->now_ms);
+		if (p->answers[p->at].then)
+			w->envelopes[space] = p->answers[p->at].then;
+	}
+	p->answers[p->at].then_to = to->cast.name;
+	p->answers[p->at].then_stays_away = to != p->receiver->agent && to->cast.fallbacks == NULL;
+}
+
+static void fill_settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms, struct step *s)
+{
 	s->num = p->num;
 	s->answer = (struct delivery_answer){.verb = verb, .lease = p->lease};
 	if (verb == VERB_NACK)
@@ -178,7 +203,33 @@ static struct step *settle(struct world *w, const struct plan *p, enum handoff_v
 		s->answer.result = (struct result_row){.result = STR("{\"done\":true}"), .input_tokens = -1};
 	}
 	s->has_result = verb == VERB_COMPLETE && random_chance(&w->random, 700);
+}
+
+static struct step *settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms,
+			   void (*done)(struct world *w, struct request *q, bool is_known))
+{
+	struct step *s = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
+
+	fill_settle(w, p, verb, ms, s);
 	return s;
+}
+
+/* The answer that is next, with what is handed on by it. */
+static void fill_next(struct world *w, const struct plan *p, struct step *s)
+{
+	fill_settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, s);
+	s->hands_on = p->answers[p->at].then != 0;
+	s->then = (struct delivery_order){.envelope = p->answers[p->at].then, .to = p->answers[p->at].then_to,
+					  .priority = -1};
+}
+
+static void settle_next(struct world *w, const struct plan *p,
+			void (*done)(struct world *w, struct request *q, bool is_known))
+{
+	struct step *s = world_request(w, STEP_SETTLE, p->receiver->agent->cast.space, done, (void *)(uintptr_t)p);
+
+	fill_next(w, p, s);
+	world_submit(w);
 }
 
 /* An answer with a token that is not its own: an old one, one that was never given, or one for another handoff. */
@@ -194,11 +245,8 @@ static void meddle(struct world *w, const struct plan *p)
 	world_submit(w);
 }
 
-static void on_settled(struct world *w, struct request *q, bool is_known)
+static void note_settled(struct world *w, struct plan *p, enum problem_code code, bool is_known)
 {
-	struct plan *p = world_who(q);
-	enum problem_code code = request_step(q)->code;
-
 	if (!is_known || code == P_STORE_FULL || code == P_STORE_FAILED) {
 		if (++p->tries < 4) {
 			world_later(w, random_between(&w->random, 5, 2000), ERRAND_ANSWER, p);
@@ -214,6 +262,44 @@ static void on_settled(struct world *w, struct request *q, bool is_known)
 	go_on(w, p);
 }
 
+static void on_settled(struct world *w, struct request *q, bool is_known)
+{
+	note_settled(w, world_who(q), request_step(q)->code, is_known);
+}
+
+/* It has settled and taken with one call. What was taken has a plan of its own. */
+static void on_stepped(struct world *w, struct request *q, bool is_known)
+{
+	const struct step *s = request_step(q);
+	struct plan *p = world_who(q);
+
+	for (size_t i = 0; is_known && s->code == P_OK && i < s->count; i++)
+		begin_plan(w, p->receiver, &s->taken[i], true);
+	note_settled(w, p, s->code == P_OK ? s->item->code : s->code, is_known);
+}
+
+/* What a receive settles must not be taken by it: the checker sees what a step has changed in the end. */
+static bool may_step(struct world *w, const struct plan *p)
+{
+	return !w->is_calm && p->answers[p->at].verb != VERB_NACK &&
+	       (p->answers[p->at].then == 0 || p->answers[p->at].then_stays_away) && random_chance(&w->random, 150);
+}
+
+static void step(struct world *w, struct plan *p)
+{
+	const struct actor_agent *a = p->receiver->agent;
+	struct step *s = world_request(w, STEP_TAKE, a->cast.space, on_stepped, p);
+
+	s->agent = a->cast.name;
+	s->text = p->receiver->name;
+	s->wait_ms = random_chance(&w->random, 500) ? random_between(&w->random, 1, 3000) : 0;
+	s->item = arena_zalloc(&w->arena, sizeof(*s->item));
+	s->item->kind = STEP_SETTLE;
+	s->item->space = a->cast.space;
+	fill_next(w, p, s->item);
+	world_submit(w);
+}
+
 void receivers_answer(struct world *w, struct plan *p)
 {
 	/* The agent is away: it dies with what it had, or answers when it is back. */
@@ -224,14 +310,16 @@ void receivers_answer(struct world *w, struct plan *p)
 			world_later(w, p->receiver->agent->out_until_ms - w->now_ms, ERRAND_ANSWER, p);
 		return;
 	}
-	settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, on_settled);
-	world_submit(w);
+	decide_then(w, p);
+	if (may_step(w, p)) {
+		step(w, p);
+		return;
+	}
+	settle_next(w, p, on_settled);
 	if (w->is_calm)
 		return;
-	if (random_chance(&w->random, 40)) {
-		settle(w, p, p->answers[p->at].verb, p->answers[p->at].ms, NULL);
-		world_submit(w);
-	}
+	if (random_chance(&w->random, 40))
+		settle_next(w, p, NULL);
 	if (random_chance(&w->random, 30))
 		meddle(w, p);
 }

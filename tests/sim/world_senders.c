@@ -1,7 +1,7 @@
 /* Those who send, with and without patience, again and again; and the operators. */
 #include "world_internal.h"
 
-static struct actor_agent *any_agent(struct world *w, int64_t space)
+struct actor_agent *senders_any_agent(struct world *w, int64_t space)
 {
 	size_t per_space = WORLD_AGENTS + WORLD_STRANGERS;
 	/* Strangers are rare. */
@@ -37,7 +37,7 @@ void senders_new_flow(struct world *w)
 	w->envelopes[f->space] = f->envelope;
 	f->target_count = dice < 88 ? 1 : 2 + random_below(&w->random, STEP_NAMES_MAX - 1);
 	for (size_t i = 0; i < f->target_count; i++)
-		f->targets[i] = any_agent(w, f->space);
+		f->targets[i] = senders_any_agent(w, f->space);
 	f->tries = (int)random_between(&w->random, 1, 5);
 	f->order = (struct delivery_order){.envelope = f->envelope, .from = STR("sender"), .priority = -1};
 	if (random_chance(&w->random, 400))
@@ -50,9 +50,13 @@ void senders_new_flow(struct world *w)
 		f->order.ack_timeout_ms = random_chance(&w->random, 20) ? 50 : timeouts[random_below(&w->random, 4)];
 	if (random_chance(&w->random, 300))
 		f->order.max_attempts = attempts[random_below(&w->random, 4)];
+	if (random_chance(&w->random, 200))
+		f->order.queue_timeout_ms = timeouts[random_below(&w->random, 4)] * 4;
+	if (f->order.wait_ms == 0 && random_chance(&w->random, 100))
+		f->order.not_before_ms = w->now_ms + random_between(&w->random, -1000, 60000);
 	/* The fallbacks of another are as good as any. */
 	if (random_chance(&w->random, 200))
-		f->order.fallbacks = any_agent(w, f->space)->cast.fallbacks;
+		f->order.fallbacks = senders_any_agent(w, f->space)->cast.fallbacks;
 	senders_send(w, f);
 }
 
@@ -166,14 +170,14 @@ void senders_look(struct world *w, struct flow *f)
 
 /* --- Operators --- */
 
-/* One that is parked, if there is one within a few tries; any other otherwise. 0: there is none. */
-static uint64_t find_parked(struct world *w, int64_t space)
+/* One in these states, if there is one within a few tries; any other otherwise. 0: there is none. */
+static uint64_t find_one(struct world *w, int64_t space, unsigned states)
 {
 	uint64_t count = ram_handoff_count(w->store, space), num = 0;
 
 	for (int i = 0; i < 12 && count; i++) {
 		num = 1 + random_below(&w->random, count);
-		if (ram_handoff(w->store, space, num)->state == HANDOFF_PARKED)
+		if (states >> ram_handoff(w->store, space, num)->state & 1)
 			break;
 	}
 	return num;
@@ -182,7 +186,7 @@ static uint64_t find_parked(struct world *w, int64_t space)
 void senders_operate(struct world *w)
 {
 	int64_t space = 1 + (int64_t)random_below(&w->random, WORLD_SPACES);
-	uint64_t dice = random_below(&w->random, 100), num = find_parked(w, space);
+	uint64_t dice = random_below(&w->random, 100), num = find_one(w, space, 1u << HANDOFF_PARKED);
 	struct step *s;
 
 	if (w->is_calm)
@@ -190,7 +194,7 @@ void senders_operate(struct world *w)
 	world_later(w, random_between(&w->random, 20, 1200), ERRAND_OPERATE, NULL);
 	if (dice < 8) {
 		s = world_request(w, STEP_RESET, space, NULL, NULL);
-		s->agent = any_agent(w, space)->cast.name;
+		s->agent = senders_any_agent(w, space)->cast.name;
 	} else if (dice < 12) {
 		park(w, space, 1 + random_below(&w->random, w->envelopes[space] + 1));
 		return;
@@ -200,11 +204,15 @@ void senders_operate(struct world *w)
 	} else if (dice < 22) {
 		join(w, space);
 		return;
+	} else if (dice < 32) {
+		s = world_request(w, dice < 27 ? STEP_CANCEL : STEP_MOVE, space, NULL, NULL);
+		s->num = find_one(w, space, 1u << HANDOFF_QUEUED | 1u << HANDOFF_DELAYED);
+		s->agent = senders_any_agent(w, space)->cast.name;
 	} else if (dice < 70) {
 		s = world_request(w, STEP_REDRIVE, space, NULL, NULL);
 		s->num = num;
 		if (dice < 40)
-			s->agent = any_agent(w, space)->cast.name;
+			s->agent = senders_any_agent(w, space)->cast.name;
 	} else {
 		s = world_request(w, dice < 74 ? STEP_SHRINK : STEP_DISCARD, space, NULL, NULL);
 		s->num = num;

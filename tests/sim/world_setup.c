@@ -13,10 +13,12 @@ static int64_t one_of(struct world *w, const int64_t *values, size_t count)
 static void choose_settings(struct world *w, struct actor_agent *a, const struct actor_agent *first)
 {
 	static const int64_t timeouts[] = {0, 0, 1000, 3000, 10000, 20000}, attempts[] = {0, 0, 1, 2, 3, 5};
+	static const int64_t queue_timeouts[] = {0, 0, 0, 30000, 120000};
 	uint32_t count = (uint32_t)random_below(&w->random, WORLD_FALLBACKS + 1);
 
 	a->cast.ack_timeout_ms = one_of(w, timeouts, 6);
 	a->cast.max_attempts = one_of(w, attempts, 6);
+	a->cast.queue_timeout_ms = one_of(w, queue_timeouts, 5);
 	/* Anybody may be a fallback: itself, one that is named twice, one that nobody knows. */
 	for (uint32_t i = 0; i < count; i++)
 		a->names[i] = (struct json){.type = JSON_STRING, .s = first[random_below(&w->random,
@@ -36,6 +38,8 @@ static void register_agent(struct world *w, const struct actor_agent *a)
 		buf_printf(&text, "\"ack_timeout_s\":%.3f,", (double)a->cast.ack_timeout_ms / 1000);
 	if (a->cast.max_attempts)
 		buf_printf(&text, "\"max_attempts\":%lld,", (long long)a->cast.max_attempts);
+	if (a->cast.queue_timeout_ms)
+		buf_printf(&text, "\"queue_timeout_s\":%.3f,", (double)a->cast.queue_timeout_ms / 1000);
 	buf_puts(&text, "\"fallbacks\":[");
 	for (uint32_t i = 0; i < a->fallbacks.count; i++)
 		buf_printf(&text, "%s\"%.*s\"", i ? "," : "", STR_ARG(a->names[i].s));

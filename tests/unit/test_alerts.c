@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "core/watch/alert_url.h"
 #include "core/watch/alerts.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ struct world {
 	int64_t failures_in_row;	/* of "coder" */
 	bool breaker_is_open;
 	bool breaker_is_half_open;
-	int64_t breaker_idle_ms;
+	int64_t parked, queued, untaken_ms;
+	bool is_forgotten;		/* nothing happened for a day: there is no subject */
 	struct alert_row rows[64];
 	size_t row_count;
 	size_t fired, risen, resolved;	/* by the last look */
@@ -84,7 +86,8 @@ static void look(struct world *w)
 		{.space = 1, .view = &view[0], .day = &view[1]},
 		{.space = 1, .agent = STR("coder"), .view = &view[2], .failures_in_row = w->failures_in_row,
 		 .breaker_is_open = w->breaker_is_open,
-		 .breaker_is_half_open = w->breaker_is_half_open, .breaker_idle_ms = w->breaker_idle_ms},
+		 .breaker_is_half_open = w->breaker_is_half_open, .parked = w->parked, .queued = w->queued,
+		 .untaken_ms = w->untaken_ms},
 	};
 	struct alert_change *changes;
 	struct arena arena;
@@ -95,7 +98,7 @@ static void look(struct world *w)
 	stats_view(stats_of_space(w->stats, 1), STATS_24H, w->now_ms, &view[1]);
 	stats_view(stats_of_target(w->stats, 1, STR("coder")), STATS_5M, w->now_ms, &view[2]);
 	arena_init(&arena);
-	count = alerts_evaluate(w->alerts, subjects, 2, &arena, &changes);
+	count = alerts_evaluate(w->alerts, subjects, w->is_forgotten ? 0 : 2, &arena, &changes);
 	for (size_t i = 0; i < count; i++)
 		write_down(w, &changes[i]);
 	arena_release(&arena);
@@ -192,6 +195,94 @@ static void one_failed_handoff_is_told(void **state)
 	assert_resolves(w, "handoff_failed");
 }
 
+static void a_failed_handoff_is_told_until_the_agent_has_accepted_one(void **state)
+{
+	struct world *w = *state;
+
+	exhaust(w, 1);
+	w->failures_in_row = 1;
+	assert_fires(w, "handoff_failed", ALERT_INFO);
+	w->now_ms += 60 * MINUTE;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+	w->failures_in_row = 0;
+	assert_resolves(w, "handoff_failed");
+}
+
+static void parked_work_warns_until_there_is_none(void **state)
+{
+	struct world *w = *state;
+
+	w->parked = 58;
+	assert_fires(w, "handoffs_parked", ALERT_WARNING);
+	w->now_ms += STATS_DAY_MS;
+	w->parked = 1;
+	look(w);
+	assert_int_equal(w->fired + w->risen + w->resolved, 0);
+	w->parked = 0;
+	assert_resolves(w, "handoffs_parked");
+}
+
+static void a_queue_that_nobody_takes_from_for_five_minutes_warns(void **state)
+{
+	struct world *w = *state;
+
+	w->queued = 7;
+	w->untaken_ms = 5 * MINUTE - 1;
+	assert_quiet(w);
+	w->untaken_ms = 5 * MINUTE;
+	assert_fires(w, "queue_stuck", ALERT_WARNING);
+	w->untaken_ms = 0;
+	assert_resolves(w, "queue_stuck");
+}
+
+static void what_is_firing_tells_the_figures_of_now(void **state)
+{
+	struct alert_subject s = {.space = 1, .agent = STR("coder"), .parked = 3, .queued = 1,
+				  .untaken_ms = 12 * MINUTE};
+	struct stats_view view = {.counts = {.packed = 30}, .completeness_mean = 0.5};
+	struct arena arena;
+	struct str summary = STR_NULL;
+	double value = 0;
+
+	(void)state;
+	arena_init(&arena);
+	assert_true(alert_now(&alert_rules_default, ALERT_HANDOFFS_PARKED, &s, &arena, &value, &summary));
+	assert_true(value == 3 && str_is(summary, "3 handoffs of coder are parked: a person must decide"));
+	s.parked = 1;
+	assert_true(alert_now(&alert_rules_default, ALERT_HANDOFFS_PARKED, &s, &arena, &value, &summary));
+	assert_true(value == 1 && str_is(summary, "1 handoff of coder is parked: a person must decide"));
+	s.parked = 0;
+	assert_false(alert_now(&alert_rules_default, ALERT_HANDOFFS_PARKED, &s, &arena, &value, &summary));
+	assert_true(alert_now(&alert_rules_default, ALERT_QUEUE_STUCK, &s, &arena, &value, &summary));
+	assert_true(str_is(summary, "1 handoff waits for coder, and nobody has taken one for 12 minutes"));
+	/* Nothing has happened: there are no figures of now. */
+	assert_false(alert_now(&alert_rules_default, ALERT_COMPLETENESS_LOW, &s, &arena, &value, &summary));
+	s.view = &view;
+	assert_true(alert_now(&alert_rules_default, ALERT_COMPLETENESS_LOW, &s, &arena, &value, &summary));
+	assert_true(value == 0.5);
+	arena_release(&arena);
+}
+
+static void an_alert_links_to_the_page_where_it_is_mended(void **state)
+{
+	struct alert_row row = {.name = STR("handoffs_parked"), .agent = STR("the coder/1")};
+	struct arena arena;
+
+	(void)state;
+	arena_init(&arena);
+	assert_true(str_is(alert_url(&row, STR("default"), &arena), "/#/default/parked?agent=the%20coder%2F1"));
+	row = (struct alert_row){.name = STR("queue_stuck"), .agent = STR("coder")};
+	assert_true(str_is(alert_url(&row, STR("a b"), &arena), "/#/a%20b/queues?agent=coder"));
+	row = (struct alert_row){.name = STR("hop_depth_high")};
+	assert_true(str_is(alert_url(&row, STR("default"), &arena), "/#/default/tasks"));
+	for (int kind = 0; kind < ALERT_KIND_COUNT; kind++) {
+		row.name = str_of(alert_kind_name((enum alert_kind)kind));
+		assert_true(str_has_prefix(alert_url(&row, STR("default"), &arena), STR("/#/default/")));
+	}
+	arena_release(&arena);
+}
+
 static void three_failures_in_a_row_warn_until_one_is_acked(void **state)
 {
 	struct world *w = *state;
@@ -226,8 +317,23 @@ static void very_low_completeness_over_all_handoffs_is_critical(void **state)
 	pack(w, 40, 0.79, 0.5, 1);
 	assert_fires(w, "completeness_critical", ALERT_CRITICAL);
 	assert_null(newest(w, "completeness_critical")->agent.p);
-	w->now_ms += 6 * MINUTE;
+	/* Quiet is not good. */
+	w->now_ms += 60 * MINUTE;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+	pack(w, 1, 1, 0.5, 1);
 	assert_resolves(w, "completeness_critical");
+}
+
+static void what_nothing_is_known_of_for_a_day_is_over(void **state)
+{
+	struct world *w = *state;
+
+	pack(w, 40, 0.79, 0.5, 1);
+	assert_fires(w, "completeness_critical", ALERT_CRITICAL);
+	w->is_forgotten = true;
+	look(w);
+	assert_int_equal(alerts_firing(w->alerts), 0);
 }
 
 static void the_failure_rate_is_one_alert_whose_severity_rises(void **state)
@@ -266,7 +372,7 @@ static void an_open_breaker_is_critical_until_it_is_closed(void **state)
 	assert_resolves(w, "breaker_open");
 }
 
-static void a_half_open_breaker_goes_on_until_it_was_idle_for_the_window(void **state)
+static void a_half_open_breaker_goes_on_until_it_is_closed(void **state)
 {
 	struct world *w = *state;
 
@@ -274,7 +380,6 @@ static void a_half_open_breaker_goes_on_until_it_was_idle_for_the_window(void **
 	assert_fires(w, "breaker_open", ALERT_CRITICAL);
 	w->breaker_is_open = false;
 	w->breaker_is_half_open = true;
-	w->breaker_idle_ms = 1;
 	look(w);
 	assert_int_equal(w->resolved, 0);
 	/* What it let through failed: the same trouble, told once. */
@@ -284,13 +389,14 @@ static void a_half_open_breaker_goes_on_until_it_was_idle_for_the_window(void **
 	assert_int_equal(w->fired + w->risen + w->resolved, 0);
 	w->breaker_is_open = false;
 	w->breaker_is_half_open = true;
-	w->breaker_idle_ms = 5 * MINUTE - 1;
+	/* That nobody sends anything does not end it. */
+	w->now_ms += STATS_DAY_MS;
 	look(w);
 	assert_int_equal(w->resolved, 0);
-	w->breaker_idle_ms = 5 * MINUTE;
+	w->breaker_is_half_open = false;
 	assert_resolves(w, "breaker_open");
 	/* Who tries it again does not raise it; only its opening does. */
-	w->breaker_idle_ms = 0;
+	w->breaker_is_half_open = true;
 	assert_quiet(w);
 	w->breaker_is_half_open = false;
 	w->breaker_is_open = true;
@@ -332,12 +438,15 @@ static void a_budget_that_is_always_used_up_warns(void **state)
 	assert_resolves(w, "utilization_pinned");
 }
 
-static void a_budget_that_is_hardly_used_warns(void **state)
+static void a_budget_that_somebody_chose_and_that_is_hardly_used_is_told(void **state)
 {
 	struct world *w = *state;
 
+	/* The default is nobody's choice. */
+	pack(w, 300, 1, -0.05, 1);
+	assert_quiet(w);
 	pack(w, 30, 1, 0.29, 1);
-	assert_fires(w, "utilization_low", ALERT_WARNING);
+	assert_fires(w, "utilization_low", ALERT_INFO);
 	pack(w, 30, 1, 0.5, 1);
 	assert_resolves(w, "utilization_low");
 }
@@ -354,6 +463,9 @@ static void hops_above_the_usual_warn(void **state)
 	pack(w, 100, 1, 0.5, 5);
 	assert_fires(w, "hop_depth_high", ALERT_WARNING);
 	w->now_ms += 6 * MINUTE;
+	look(w);
+	assert_int_equal(w->resolved, 0);
+	pack(w, 30, 1, 0.5, 2);
 	assert_resolves(w, "hop_depth_high");
 }
 
@@ -545,18 +657,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_world(one_failed_handoff_is_told),
+		with_world(a_failed_handoff_is_told_until_the_agent_has_accepted_one),
+		with_world(parked_work_warns_until_there_is_none),
+		with_world(a_queue_that_nobody_takes_from_for_five_minutes_warns),
+		with_world(what_is_firing_tells_the_figures_of_now),
+		with_world(an_alert_links_to_the_page_where_it_is_mended),
+		with_world(what_nothing_is_known_of_for_a_day_is_over),
 		with_world(three_failures_in_a_row_warn_until_one_is_acked),
 		with_world(low_completeness_warns),
 		with_world(very_low_completeness_over_all_handoffs_is_critical),
 		with_world(the_failure_rate_is_one_alert_whose_severity_rises),
 		with_world(an_open_breaker_is_critical_until_it_is_closed),
-		with_world(a_half_open_breaker_goes_on_until_it_was_idle_for_the_window),
+		with_world(a_half_open_breaker_goes_on_until_it_is_closed),
 		with_world(a_probe_that_takes_long_keeps_the_alert),
 		with_world(every_kind_has_a_rule_that_can_be_told),
 		with_world(the_rule_of_the_hops_has_the_threshold_at_which_the_alert_fires),
 		with_world(slow_acks_warn),
 		with_world(a_budget_that_is_always_used_up_warns),
-		with_world(a_budget_that_is_hardly_used_warns),
+		with_world(a_budget_that_somebody_chose_and_that_is_hardly_used_is_told),
 		with_world(hops_above_the_usual_warn),
 		with_world(a_quiet_system_raises_none),
 		with_world(a_busy_and_healthy_system_raises_none),

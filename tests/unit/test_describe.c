@@ -14,6 +14,8 @@
 
 #include <stdio.h>
 
+enum { OPERATIONS = 85 };
+
 /* --- The tables --- */
 
 static void check_shape(const struct shape *s, const char *where, int depth);
@@ -95,7 +97,7 @@ static void every_operation_is_described_whole(void **state)
 			check_shape(d->query, d->id, 0);
 		check_answers(d);
 	}
-	assert_int_equal(count, 72);
+	assert_int_equal(count, OPERATIONS);
 }
 
 static void no_two_operations_share_a_name_or_an_address(void **state)
@@ -168,7 +170,7 @@ static void the_openapi_document_is_json_and_has_every_operation(void **state)
 	paths = json_get(&document, "paths");
 	for (uint32_t i = 0; i < paths->count; i++)
 		count += paths->members[i].value.count;
-	assert_int_equal(count, 72);
+	assert_int_equal(count, OPERATIONS);
 	assert_non_null(json_get(json_get(json_get(&document, "components"), "schemas"), "Memory"));
 	arena_release(&arena);
 }

@@ -115,7 +115,8 @@ static int run_parts(void)
 {
 	static const struct conformance_part *const parts[] = {
 		&conformance_spaces, &conformance_memories, &conformance_replies, &conformance_tally,
-		&conformance_envelopes, &conformance_agents, &conformance_handoffs, &conformance_queues,
+		&conformance_envelopes, &conformance_tasks,
+		&conformance_agents, &conformance_handoffs, &conformance_queues,
 		&conformance_events, &conformance_alerts, &conformance_channels, &conformance_transactions,
 	};
 	int failed = 0;

@@ -1,6 +1,8 @@
 /* A store of an older schema is brought up to date in place, and everything in it is found as before. */
 #include "temp_store.h"
 
+#include "store/sqlite/sqlite_internal.h"
+
 #include <sqlite3.h>
 
 /* The tables as they were in schema 2. */
@@ -234,27 +236,90 @@ static void the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before(
 	buf_release(&problems);
 }
 
-/* A result was always in its row before schema 5. */
+/* An empty store of that schema, which sql fills; opened by this binary. */
+static void make_store_of(struct temp_store *t, int version, const char *sql)
+{
+	struct buf error;
+	sqlite3 *db;
+
+	store_close(t->c);
+	assert_int_equal(remove(temp_path(t, "data/spine.db")), 0);
+	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
+	buf_init(&error, 4096);
+	assert_true(sqlite_schema_migrate(db, version, &error));
+	buf_release(&error);
+	run_sql(db, "INSERT INTO space (id, name, next_memory, memories, created_at) VALUES (1, 'default', 1, 0, 5);"
+		    "INSERT INTO agent VALUES (1, 1, 'ann', '{}', 5, 5)");
+	run_sql(db, sql);
+	sqlite3_close(db);
+	t->c = temp_store_open(t, STORE_WRITE);
+	t->space = 1;
+}
+
+#define OLD_HANDOFF \
+	"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, state, priority, attempt, " \
+	"max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags) VALUES "
+
+/* A result was always in its row before schema 5, and nothing was handed on with it before schema 6. */
 static void results_stay_where_they_were(void **state)
 {
 	struct temp_store *t = *state;
 	struct result_row r;
-	sqlite3 *db;
 
-	must(store_begin(t->c));
-	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("\"done\""), .input_tokens = 7}));
-	must(store_commit(t->c));
-	store_close(t->c);
-	assert_int_equal(sqlite3_open(temp_path(t, "data/spine.db"), &db), SQLITE_OK);
-	run_sql(db, "ALTER TABLE result DROP COLUMN memory; ALTER TABLE result DROP COLUMN form; "
-		"ALTER TABLE envelope DROP COLUMN considered; "
-		"ALTER TABLE result DROP COLUMN then_digest; ALTER TABLE result DROP COLUMN then_handoff; "
-		    "PRAGMA user_version = 4");
-	sqlite3_close(db);
-	t->c = temp_store_open(t, STORE_WRITE);
+	make_store_of(t, 4, OLD_HANDOFF
+		      "(1 << 40 | 1, 1 << 40 | 1, 1, 1, 0, 5, 5, 5, 1, 3, 1, 0, 0, 15000, 0, 5, 5, 0);"
+		      "INSERT INTO result (handoff, result, input_tokens) VALUES (1 << 40 | 1, '\"done\"', 7)");
 	must(store_result_get(t->c, t->space, 1, &t->arena, &r));
 	assert_str(r.result, "\"done\"");
 	assert_true(r.input_tokens == 7 && r.form == RESULT_KEPT && r.memory == 0 && r.then == 0);
+}
+
+/* Places in the queue, and times for staying in it, came with schema 7. */
+static void what_was_queued_is_taken_in_its_order(void **state)
+{
+	struct temp_store *t = *state;
+	struct handoff_row h;
+
+	make_store_of(t, 5, OLD_HANDOFF
+		      "(1 << 40 | 1, 1 << 40 | 1, 1, 1, 0, 5, 0, 5, 1, 3, 0, 9, 0, 15000, 0, 5, 0, 0),"
+		      "(1 << 40 | 2, 1 << 40 | 2, 1, 1, 0, 5, 0, 5, 2, 3, 0, 9, 0, 15000, 0, 5, 0, 0),"
+		      "(1 << 40 | 3, 1 << 40 | 3, 1, 1, 7, 5, 0, 5, 1, 3, 0, 9, 0, 15000, 0, 5, 0, 0);"
+		      "INSERT INTO target VALUES (1, 5, 3, 60000, 0)");
+	must(store_handoff_next(t->c, 1, false, &t->arena, &h));
+	assert_int_equal(h.num, 1);
+	assert_true(h.queue_until_ms == 0 && !h.passes);
+	/* What came through a channel passes the open breaker, as before. */
+	must(store_handoff_next(t->c, 1, true, &t->arena, &h));
+	assert_int_equal(h.num, 3);
+}
+
+/* Before schema 8 nothing was kept of what a task is about, and a name that was only used was as good as registered. */
+static void tasks_are_known_by_their_newest_words_and_agents_by_how_they_came(void **state)
+{
+	struct temp_store *t = *state;
+	struct agent_row agent;
+	struct task_row row;
+	size_t count;
+
+	make_store_of(t, 7,
+		      "INSERT INTO task VALUES (1 << 40 | 1, 1, 't', 5), (1 << 40 | 3, 1, 'odd', 5);"
+		      "INSERT INTO envelope (id, task, parent, hop, created_at, digest, body) VALUES "
+		      "(1 << 40 | 1, 1 << 40 | 1, 0, 1, 5, zeroblob(32), "
+		      "'{\"budget\":{\"token_count\":40},\"task\":{\"intent\":\"all\",\"summary\":\"first\"}}'), "
+		      "(1 << 40 | 2, 1 << 40 | 1, 1, 2, 5, zeroblob(32), "
+		      "'{\"budget\":{\"token_count\":2},\"task\":{\"intent\":\"all\",\"summary\":\"second\"}}'), "
+		      "(1 << 40 | 3, 1 << 40 | 3, 0, 1, 5, zeroblob(32), 'not JSON');"
+		      "INSERT INTO agent VALUES (2, 1, 'set', '{\"max_tokens\":5}', 5, 5)");
+	must(store_tasks(t->c, t->space, 0, 1, &t->arena, &row, &count));
+	assert_true(row.summary.p == NULL && row.tokens == 0 && row.hops == 1);
+	must(store_tasks(t->c, t->space, row.id, 1, &t->arena, &row, &count));
+	assert_str(row.summary, "second");
+	assert_str(row.intent, "all");
+	assert_true(row.tokens == 42 && row.hops == 2 && row.envelopes == 2);
+	must(store_agent_get(t->c, t->space, STR("set"), &t->arena, &agent));
+	assert_true(agent.is_registered);
+	must(store_agent_get(t->c, t->space, STR("ann"), &t->arena, &agent));
+	assert_false(agent.is_registered);
 }
 
 int main(void)
@@ -264,6 +329,8 @@ int main(void)
 		TEST(memories_keep_their_versions_and_get_new_ones),
 		TEST(tasks_keep_their_envelopes_and_get_new_ones),
 		TEST(results_stay_where_they_were),
+		TEST(what_was_queued_is_taken_in_its_order),
+		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};
 

@@ -161,7 +161,7 @@ static void agents_targets_and_policies_are_seen_as_they_are(void **state)
 {
 	struct shared s = open_shared(state);
 	struct temp_store *t = s.t;
-	struct agent_row agent = {STR("worker"), STR("{\"a\":1}"), T0, T0}, seen;
+	struct agent_row agent = {STR("worker"), STR("{\"a\":1}"), T0, T0, false}, seen;
 	struct target_row target = {.seen_at_ms = T0};
 	int64_t id = 0, other = 0, guard = -1;
 

@@ -54,7 +54,7 @@ def test_help_names_every_command_and_exit_code(offline):
 
 
 COMMANDS = (
-    "serve store search get pin unpin update revert versions list forget status space tokens backup restore check export "
+    "serve store search get pin unpin update revert versions list forget status doctor bench space tokens backup restore check export "
     "import completion help version"
 ).split()
 
@@ -599,7 +599,7 @@ def test_the_examples_of_the_help_work(server, spine, tmp_path):
     (bin_dir / "spine").symlink_to(binary())
     env = spine.env({"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPINE_DATA": str(server.data)})
     (tmp_path / "work").mkdir()
-    order = ("store search list get update versions revert pin unpin export import tokens backup restore check status space "
+    order = ("store search list get update versions revert pin unpin export import tokens backup restore check status doctor bench space "
              "completion help version forget").split()
     assert set(order) == set(COMMANDS) - {"serve"}
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path / "work", check=True)

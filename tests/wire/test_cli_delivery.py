@@ -31,7 +31,7 @@ from cli_delivery import events, nothing_is_left_running, parked, sent, start, s
 from server import ROOT, binary
 
 COMMANDS = (
-    "send receive ack progress need complete nack reject handoffs trace parked park channels routes"
+    "send receive wait ack progress need complete nack reject handoffs trace cancel move parked park channels routes"
 ).split()
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 
@@ -124,7 +124,9 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         sent(spine, "coder", "Go.", "--attempts", "1")
         spine.ok("nack", taken(spine)["lease"], "broken")
     began = time.monotonic()
-    result = spine("send", "--to", "coder", "Go.")
+    held = sent(spine, "coder", "Go.")
+    assert (held["state"], held["held_until"] is not None) == ("queued", True)
+    result = spine("send", "--to", "coder", "Go.", "--wait", "5s")
     assert result.code == UNREACHABLE and "circuit breaker is open" in result.err and "--reset-breaker" in result.err
     assert time.monotonic() - began < 5
     assert re.search(r"^coder .* open ", spine.ok("agents").out, re.M)
@@ -148,7 +150,7 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         (["receive", "coder", "--loop", "--json"], "--format json"),
         (["ack", "ho-1"], "not a lease"),
         (["complete", "12.1"], "not a lease"),
-        (["parked", "redrive"], "needs more arguments"),
+        (["parked", "redrive"], "needs ids, or which ones"),
         (["parked", "redirve", "ho-1"], "did you mean \"redrive\"?"),
         (["routes", "frobnicate"], "expected list, show, put or delete"),
         (["parked", "reroute", "ho-1"], "--to AGENT"),
@@ -159,7 +161,7 @@ def test_a_circuit_that_is_open_fails_fast_and_can_be_closed(spine):
         (["reject", "ho-1.1", "a", "--reason", "b"], "not by both"),
         (["nack", "ho-1.1", "a", "--why", "b"], "not by both"),
         (["complete", "ho-1.1", "a", "--result", "b"], "not by both"),
-        (["parked", "redrive", "ho-1", "--to", "x"], "no option --to"),
+        (["parked", "redrive", "ho-1", "--to", "x"], "ids or a filter, not both"),
         (["park", "env-1"], "--reason"),
         (["routes", "put", "a"], "--to AGENT"),
         (["routes", "put", "a", "--to", "b", "--when-hop", "5-2"], "--when-hop"),
@@ -244,7 +246,7 @@ def test_get_shows_a_handoff_and_an_envelope(spine):
     text = spine.ok("get", "ho-1").out
     assert text.startswith("ho-1  completed by coder")
     assert re.search(r"^result +the result$", text, re.M)
-    assert re.search(r"^\+0\.0\d+ +ho-1 +1 +taken by +coder +one$", text, re.M)
+    assert re.search(r"^\+\d+\.\d+ +ho-1 +1 +taken by +coder +one$", text, re.M)
     assert spine.ok("get", "env-1").out == spine.ok("envelope", "env-1").out
     assert spine("get", "ho-9").code == NOT_FOUND and spine("get", "env-9").code == NOT_FOUND
 
@@ -415,14 +417,12 @@ def test_a_receiver_that_finds_nothing_is_told_what_is_parked_for_it(spine):
     assert result.err == "(nothing came for tester; 1 is parked: spine parked --to tester)\n"
 
 
-def test_what_nobody_takes_is_parked_after_its_attempts_have_waited(spine):
-    sent(spine, "coder", "Go.", "--ack-timeout", "300ms", "--attempts", "2")
-    wait_until(lambda: state(spine)["state"] == "parked", "it was parked")
-    assert events(spine) == ["queued", "ack_timeout", "ack_timeout", "parked"]
-    assert "3 times 15 seconds" in " ".join(spine.ok("send", "--help").out.split())
-    unsaid = sent(spine, "tester")
+def test_what_nobody_takes_waits_for_a_day_and_uses_no_attempt(spine):
+    unsaid = sent(spine, "tester", "Go.", "--ack-timeout", "1ms", "--attempts", "1")
     created, due = (datetime.fromisoformat(unsaid[key]) for key in ("created_at", "due_at"))
-    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (3, 15)
+    assert (unsaid["max_attempts"], (due - created).total_seconds()) == (1, 24 * 3600)
+    assert "24 hours" in " ".join(spine.ok("send", "--help").out.split())
+    assert (state(spine)["state"], events(spine)) == ("queued", ["queued"])
 
 
 def test_what_is_not_there_is_named_with_its_space(spine):
@@ -668,5 +668,7 @@ def test_a_trace_that_is_not_whole_says_so(spine, server):
             {"target_agent": f"agent-{number}", "task_summary": "go", "task": "wide", "include_recent": 0},
             status=201,
         )
-    assert "this is not all" in spine.ok("trace", "wide").err
-    assert "this is not all" not in spine.ok("task", "wide").err
+    told = spine.ok("trace", "wide").err
+    token = re.fullmatch(r"\(there are more: --page-token (\S+) goes on here\)\n", told)[1]
+    assert spine.ok("trace", "wide", "--page-token", token).err == ""
+    assert spine.ok("task", "wide").err == ""

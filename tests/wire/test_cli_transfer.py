@@ -50,6 +50,49 @@ def test_a_backup_beside_the_running_server_can_be_restored(server, spine, tmp_p
         assert other.terminate() == 0
 
 
+def test_without_data_it_is_the_store_of_the_server_that_the_url_names(server, spine, tmp_path):
+    stored(spine, "where the url points")
+    backup = tmp_path / "by-url.db"
+    told = f"(this is about {server.data}, the data directory of the server at {server.url})\n"
+    saved = spine.ok("backup", backup)
+    assert saved.err.startswith(told + f"saved the store of {server.data} in {backup}: ")
+    checked = spine.ok("check")
+    assert checked.err == told and checked.out.startswith(f"{server.data}: ")
+    assert spine.ok("backup", tmp_path / "json.db", "--json").json["data"] == str(server.data)
+    # A server runs there, and nothing else is touched instead.
+    refused = spine("restore", backup, "--replace")
+    assert refused.code == FAILED and refused.err.startswith(told)
+    assert spine.ok("check", backup).err == ""
+
+
+def test_data_that_the_server_does_not_use_is_said(server, spine, tmp_path):
+    stored(spine, "elsewhere")
+    backup, other = tmp_path / "elsewhere.db", tmp_path / "other"
+    spine.ok("backup", backup)
+    told = f"(this is about {other}, not about the server at {server.url}, which keeps its store in {server.data})\n"
+    assert spine.ok("restore", backup, "--data", other).err.startswith(told)
+    assert spine.ok("check", env={"SPINE_DATA": str(other)}).err == told
+    linked = tmp_path / "link"
+    linked.symlink_to(server.data)
+    assert spine.ok("check", "--data", linked).err == ""
+
+
+def test_a_server_that_does_not_answer_leaves_the_usual_directory(offline, tmp_path):
+    usual = tmp_path / ".local/share/memory-spine"
+    usual.parent.mkdir(parents=True)
+    Server(usual).wait_until_ready().terminate()
+    checked = offline.ok("check")
+    assert checked.out.startswith(f"{usual}: ")
+    assert f"answers at {offline.environment['SPINE_URL']}: this is about the data directory {usual})" in checked.err
+    assert offline.ok("check", env={"SPINE_URL": ""}).err == ""
+
+
+def test_a_data_directory_of_another_machine_is_not_guessed(offline):
+    away = offline("backup", "x.db", env={"SPINE_URL": "http://192.0.2.1:9"})
+    assert away.code == USAGE and "http://192.0.2.1:9 is another machine" in away.err and "--data" in away.err
+    assert offline("check", "--url", "nonsense:").code == USAGE
+
+
 def test_what_is_no_backup_is_not_restored(offline):
     (offline.home / "junk").write_bytes(b"junk" * 1000)
     assert offline("restore", "junk", "--data", offline.home / "data").code == FAILED

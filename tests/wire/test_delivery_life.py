@@ -124,7 +124,8 @@ def test_leases_work_leases_backoffs_and_breakers_go_on_after_a_restart(start, e
     assert desk.settle("complete", working, result=1)["state"] == "completed"
     assert desk.settle("ack", leased)["state"] == "acked"
     assert desk.take("waits")["attempt"] == 1
-    check_problem(desk.deliver(desk.pack("dead")), 503, "circuit_open")
+    check_problem(desk.deliver(desk.pack("dead"), wait_s=5), 503, "circuit_open")
+    assert desk.send("dead")["held_until"] == desk.agent("dead")["breaker"]["reset_at"]
     assert server.terminate() == 0
 
 

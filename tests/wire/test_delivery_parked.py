@@ -291,14 +291,11 @@ def test_parking_wants_a_reason(desk, body, field, code):
     assert desk.parked() == []
 
 
-def test_what_waits_behind_is_looked_at_when_the_one_at_work_is_parked(desk):
+def test_what_waits_behind_is_passed_on_when_the_one_at_work_is_parked(desk):
     first = desk.send("busy")
     desk.take("busy", lease_s=400)
-    behind = desk.send("busy", ack_timeout_s=0.1)
-
-    def is_put_off():
-        return at(desk.look(behind)["due_at"]) - time.time() > 100
-
-    wait_until(is_put_off, "it waits for the end of the lease")
+    behind = desk.send("busy", ack_timeout_s=0.1, max_attempts=1, fallbacks=["spare"])
+    wait_until(lambda: desk.look(behind)["due_at"] != behind["due_at"], "the agent is at work: it is looked at again")
+    assert desk.look(behind)["to"] == "busy"
     desk.ok("POST", f"/v1/envelopes/{first['envelope_id']}/park", {"reason": "enough"})
-    assert not is_put_off()
+    assert desk.take("spare")["id"] == behind["id"]

@@ -10,7 +10,8 @@ from delivery import Background, at
 
 HANDOFF_MEMBERS = [
     "id", "envelope_id", "state", "from", "to", "target", "channel", "priority", "attempt", "max_attempts", "fallbacks",
-    "receiver", "progress", "reason", "created_at", "changed_at", "acked_at", "due_at", "work_lease",
+    "receiver", "progress", "reason", "created_at", "changed_at", "acked_at", "due_at",
+    "held_until", "not_before", "queue_timeout_s", "queue_timeout_at", "auto_redriven", "work_lease",
 ]
 
 
@@ -28,6 +29,7 @@ def ask(desk, beside):
 
 
 def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
+    desk.ok("PUT", "/v1/agents/coder", {})
     envelope = desk.pack("coder")
     answer = desk.deliver(envelope, 202)
     handoff = answer.json
@@ -39,6 +41,7 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     seen = desk.look(handoff)
     assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
     assert seen.pop("event_count") == 1
+    assert [seen.pop(name) for name in ("task", "summary", "lease", "attempts")] == ["task-1", "do the work", None, []]
     assert seen == handoff
 
 
@@ -266,7 +269,7 @@ def test_what_was_discarded_is_refused_with_remedies_that_work(desk):
     before = desk.everything()
     for fields in ({}, {"wait_s": 5}):
         problem = check_problem(desk.deliver(envelope, **fields), 409, "handoff_parked")
-        assert problem["remedies"] == ["send_to_other", "pack_again"] and "discarded" in problem["detail"]
+        assert problem["remedies"] == ["restore", "send_to_other", "pack_again"] and "discarded" in problem["detail"]
         assert problem["handoff"] == handoff["id"]
     assert desk.everything() == before
     assert desk.deliver(envelope, 202, to="other").json["state"] == "queued"
@@ -367,7 +370,7 @@ def test_an_envelope_in_the_request_whose_delivery_is_refused_is_not_kept(desk):
         desk.settle("nack", desk.take("dead"), reason="broken")
     tasks = desk.call("GET", "/v1/tasks").data
     draft = {"target_agent": "dead", "task_summary": "x", "task": "never-made"}
-    desk.refused(503, "circuit_open", "POST", "/v1/handoffs", {"envelope": draft}, field="to")
+    desk.refused(503, "circuit_open", "POST", "/v1/handoffs", {"envelope": draft, "wait_s": 5}, field="to")
     assert desk.call("GET", "/v1/tasks").data == tasks
 
 
@@ -572,7 +575,8 @@ def test_a_fallback_within_the_wait_comes_also_behind_an_agent_that_was_busy(des
                                              "max_attempts": 1, "fallbacks": ["spare"]})
     desk.wait_for_waiters(1)
     waiting = next(one for one in desk.ok("GET", "/v1/handoffs?to=busy&state=queued")["handoffs"] if one["id"] != first["id"])
-    wait_until(lambda: at(desk.look(waiting)["due_at"]) - time.time() > 30, "it waits for the agent at work")
+    wait_until(lambda: desk.look(waiting)["due_at"] != waiting["due_at"], "it waits for the agent at work")
+    assert desk.look(waiting)["to"] == "busy"
     desk.settle("ack", held)
     desk.settle("ack", desk.take("spare"))
     assert sender.result(200).json["to"] == "spare"

@@ -46,7 +46,7 @@ def test_a_completion_hands_on_and_the_next_has_result_intent_and_constraints(de
     assert (done["state"], done["then"]["state"], done["then"]["to"], done["then"]["from"]) == ("completed", "queued", "reviewer", "worker")
     assert done["then"]["envelope_id"] != work["envelope_id"]
     got = desk.take("reviewer", format="both")
-    assert got["id"] == done["then"]["id"]
+    assert got["id"] == done["then"]["id"] == desk.look(work)["handed_on"]
     sealed = got["envelope"]
     assert (sealed["lineage"]["parent"], sealed["lineage"]["hop"]) == (work["envelope_id"], 2)
     assert (sealed["task"]["intent"], sealed["constraints"]["max_files"]) == ("Ship the parser.", 3)

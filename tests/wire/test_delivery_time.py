@@ -1,10 +1,11 @@
 """What time brings: leases that run out, backoff, fallbacks, the circuit breaker. A long poll is the clock."""
 
 import time
+from datetime import datetime, timezone
 
 import pytest
-from api import check_problem
-from delivery import at
+from api import check_problem, wait_until
+from delivery import Desk, at
 
 BACKOFF_S = (1.0, 2.0)  # after the first failed attempt: 2 s, of them half by chance
 
@@ -85,13 +86,65 @@ def test_the_last_lease_that_runs_out_parks_it_with_the_reason(desk):
     assert parked["remedies"] == ["redrive", "reroute", "shrink", "discard"]
 
 
-def test_what_nobody_takes_is_parked_after_its_attempts(desk):
+def test_what_nobody_takes_waits_and_uses_no_attempt(desk):
     handoff = desk.send("nobody", ack_timeout_s=0.05, max_attempts=3)
+    assert at(handoff["queue_timeout_at"]) - at(handoff["created_at"]) == handoff["queue_timeout_s"] == 86400
     desk.receive(wait_s=1)
     seen = desk.look(handoff)
-    assert (seen["state"], seen["attempt"]) == ("parked", 3)
-    assert "nobody took it" in seen["reason"]
-    assert desk.events(handoff).count("ack_timeout") == 3
+    assert (seen["state"], seen["attempt"], seen["reason"]) == ("queued", 1, None)
+    assert desk.events(handoff) == ["queued"]
+    got = desk.take("nobody")
+    assert (got["attempt"], got["redelivered"]) == (1, False)
+    assert desk.ok("GET", "/v1/agents/nobody")["breaker"] == {"state": "closed", "failures": 0, "reset_at": None}
+
+
+def test_what_nobody_takes_is_parked_after_its_queue_timeout(desk):
+    handoff = desk.send("nobody", queue_timeout_s=0.2)
+    wait_until(lambda: desk.state(handoff) == "parked", "its time in the queue is over")
+    (parked,) = desk.parked()
+    assert parked["reason"] == "queue_timeout: nobody took it within 200 milliseconds"
+    assert desk.events(handoff) == ["queued", "parked"]
+    again = desk.ok("POST", f"/v1/parked/{handoff['id']}/redrive", {"why": "they are back"})
+    assert (again["state"], again["queue_timeout_s"]) == ("queued", 0.2)
+
+
+def test_the_queue_timeout_of_an_agent_holds_where_the_sender_says_nothing(desk):
+    desk.ok("PUT", "/v1/agents/nobody", {"queue_timeout_s": 7})
+    assert desk.agent("nobody")["queue_timeout_s"] == 7
+    assert [desk.send("nobody")["queue_timeout_s"], desk.send("nobody", queue_timeout_s=9)["queue_timeout_s"]] == [7, 9]
+    desk.refused(422, "invalid_field", "PUT", "/v1/agents/nobody", {"queue_timeout_s": 0}, field="queue_timeout_s")
+    desk.refused(422, "invalid_field", "POST", "/v1/handoffs", {"envelope_id": "env-1", "queue_timeout_s": 4e7},
+                 field="queue_timeout_s")
+
+
+def test_the_queue_timeout_of_the_server_holds_where_nobody_says_anything(start):
+    server = start("--queue-timeout", "11s").wait_until_ready()
+    desk = Desk(server.address)
+    assert desk.send("nobody")["queue_timeout_s"] == 11
+    assert server.terminate() == 0
+
+
+def test_what_is_deferred_is_given_to_nobody_before_its_time(desk, poll):
+    receiver = poll("worker")
+    when = datetime.fromtimestamp(time.time() + 1.5, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    handoff = desk.send("worker", not_before=when)
+    assert (handoff["state"], handoff["not_before"], handoff["due_at"]) == ("queued", when, when)
+    assert at(handoff["queue_timeout_at"]) - at(when) == 86400
+    assert desk.receive("worker") == []
+    (got,) = receiver.handoffs
+    assert got["id"] == handoff["id"] and time.time() >= at(when)
+    assert desk.deliver(handoff["envelope_id"], 202, not_before="2020-01-01T00:00:00Z").json["id"] == handoff["id"]
+    assert desk.send("other", not_before="2020-01-01T00:00:00Z")["not_before"] is None
+    for fields in ({"not_before": when, "wait_s": 5}, {"not_before": "tomorrow"}, {"not_before": "2999-01-01T00:00:00Z"}):
+        check_problem(desk.deliver(handoff["envelope_id"], to="third", **fields), 422, "invalid_field", "not_before")
+
+
+def test_a_publish_may_be_deferred_too(desk):
+    when = datetime.fromtimestamp(time.time() + 3600, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    body = {"envelope_id": desk.pack(), "receivers": ["a", "b"], "not_before": when, "queue_timeout_s": 60}
+    made = desk.ok("POST", "/v1/channels/all/publish", body)["handoffs"]
+    assert {(one["not_before"], one["queue_timeout_s"]) for one in made} == {(when, 60)}
+    assert desk.receive("a") == desk.receive("b") == []
 
 
 def test_what_waits_behind_a_busy_agent_loses_no_attempt(desk):
@@ -182,10 +235,31 @@ def test_what_nobody_takes_goes_to_the_fallback(desk, poll):
     assert (got["to"], got["target"]) == ("second", "nobody")
 
 
+def test_where_the_last_fallback_is_not_there_either_it_goes_back_to_the_target_and_waits(desk):
+    handoff = desk.send("nobody", ack_timeout_s=0.05, max_attempts=1, fallbacks=["second", "third"])
+    wait_until(lambda: desk.events(handoff).count("fallback") == 3, "it was passed on, and came back")
+    seen = desk.look(handoff)
+    assert (seen["state"], seen["to"], seen["attempt"], seen["fallbacks"], seen["reason"]) == ("queued", "nobody", 1, [], None)
+    assert [event["agent"] for event in seen["events"]] == ["nobody", "second", "third", "nobody"]
+    assert desk.take("nobody")["id"] == handoff["id"]
+
+
+def test_the_reason_is_the_last_real_failure_and_never_an_empty_chair(desk):
+    handoff = desk.send(max_attempts=1, ack_timeout_s=0.05, fallbacks=["empty"])
+    desk.settle("nack", desk.take(), reason="ValueError: no such file")
+    wait_until(lambda: desk.look(handoff)["to"] == "worker", "the fallback is not there")
+    assert desk.look(handoff)["reason"] == "ValueError: no such file"
+    desk.settle("nack", desk.take(), reason="TimeoutError: the model")
+    (parked,) = desk.parked()
+    assert parked["reason"] == "TimeoutError: the model"
+    notes = [event["note"] for event in desk.look(handoff)["events"] if event["event"] == "handoff.nacked"]
+    assert notes == ["ValueError: no such file", "TimeoutError: the model"]
+
+
 # --- The circuit breaker ---------------------------------------------------------------------------
 
 
-def test_three_failures_in_a_row_open_the_breaker_and_the_fourth_is_refused_at_once(desk):
+def test_three_failures_in_a_row_open_the_breaker_and_who_waits_is_refused_at_once(desk):
     for count in range(3):
         breaker = desk.ok("GET", "/v1/agents/dead")["breaker"] if count else {"state": "closed", "failures": 0}
         assert (breaker["state"], breaker["failures"]) == ("closed", count)
@@ -194,7 +268,7 @@ def test_three_failures_in_a_row_open_the_breaker_and_the_fourth_is_refused_at_o
     assert (breaker["state"], breaker["failures"]) == ("open", 3) and breaker["reset_at"]
     before = desk.everything()
     envelope = desk.pack("dead")
-    for fields in ({}, {"wait_s": 30}):
+    for fields in ({"wait_s": 1}, {"wait_s": 30}):
         began = time.monotonic()
         answer = desk.deliver(envelope, **fields)
         problem = check_problem(answer, 503, "circuit_open", "to")
@@ -227,7 +301,7 @@ def test_rejects_are_no_failures(desk):
 def test_a_person_closes_the_breaker(desk):
     open_breaker(desk)
     envelope = desk.pack("dead")
-    desk.deliver(envelope, 503)
+    desk.deliver(envelope, 503, wait_s=1)
     assert desk.ok("POST", "/v1/agents/dead/reset") == {"name": "dead", "breaker": "closed"}
     assert desk.agent("dead")["breaker"] == {"state": "closed", "failures": 0, "reset_at": None}
     assert desk.deliver(envelope, 202).json["state"] == "queued"
@@ -250,16 +324,46 @@ def test_behind_an_open_breaker_the_fallback_takes_over_at_once(desk):
     assert desk.take("deputy")["id"] == handoff["id"]
 
 
-def test_where_the_fallbacks_breaker_is_open_too_it_is_refused(desk):
+def test_where_the_fallbacks_breaker_is_open_too_it_is_held_for_the_target(desk):
     open_breaker(desk, "dead")
     open_breaker(desk, "deputy")
-    check_problem(desk.deliver(desk.pack("dead"), fallbacks=["deputy"]), 503, "circuit_open")
+    envelope = desk.pack("dead")
+    check_problem(desk.deliver(envelope, fallbacks=["deputy"], wait_s=5), 503, "circuit_open")
+    held = desk.deliver(envelope, 202, fallbacks=["deputy"]).json
+    assert (held["to"], held["fallbacks"], held["held_until"]) == ("dead", ["deputy"], desk.agent("dead")["breaker"]["reset_at"])
 
 
-def test_a_broadcast_is_made_even_while_a_breaker_is_open(desk):
+def test_behind_an_open_breaker_work_is_held_whenever_it_came(desk):
+    waits = desk.send("dead", priority=0)
     open_breaker(desk)
+    held = desk.send("dead")
+    reset_at = desk.agent("dead")["breaker"]["reset_at"]
+    assert (held["state"], held["attempt"], held["held_until"]) == ("queued", 1, reset_at)
+    assert desk.look(waits)["held_until"] == reset_at
+    listed = desk.ok("GET", "/v1/handoffs?to=dead&state=queued")["handoffs"]
+    assert [one["held_until"] for one in listed] == [reset_at, reset_at]
+    assert desk.receive("dead") == [], "what is held is given to nobody"
+    assert desk.deliver(held["envelope_id"], 202).json["id"] == held["id"], "the same envelope is the same handoff"
+    assert desk.send("alive")["held_until"] is None
+    desk.ok("POST", "/v1/agents/dead/reset")
+    assert desk.look(held)["held_until"] is None
+    assert [got["id"] for got in desk.receive("dead", max=9)] == [held["id"], waits["id"]]
+
+
+def test_a_broadcast_passes_an_open_breaker(desk):
+    open_breaker(desk)
+    held = desk.send("dead")
     made = desk.ok("POST", "/v1/channels/all/publish", {"envelope_id": desk.pack(), "receivers": ["dead", "alive"]})
     assert [handoff["state"] for handoff in made["handoffs"]] == ["queued", "queued"]
+    assert [got["id"] for got in desk.receive("dead", max=9)] == [made["handoffs"][0]["id"]]
+    assert desk.state(held) == "queued"
+
+
+def test_a_redrive_passes_an_open_breaker(desk):
+    open_breaker(desk)
+    first = desk.parked()[0]
+    assert desk.ok("POST", f"/v1/parked/{first['id']}/redrive", {"why": "try it"})["held_until"] is None
+    assert desk.take("dead")["id"] == first["id"]
 
 
 def test_senders_that_wait_and_use_up_their_attempts_open_the_breaker_too(desk):

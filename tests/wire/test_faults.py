@@ -262,8 +262,8 @@ def test_who_waits_and_finds_a_row_gone_is_answered_alone(start):
 def test_what_is_due_and_cannot_be_done_does_not_hold_up_others(start):
     server = start().wait_until_ready()
     desk = Desk(server.address)
-    with trigger(server.data, "UPDATE ON handoff WHEN new.reason LIKE 'nobody took it%'"):
-        late = desk.send("dead", ack_timeout_s=1, max_attempts=1)
+    with trigger(server.data, "UPDATE ON handoff WHEN new.reason LIKE 'queue_timeout%'"):
+        late = desk.send("dead", queue_timeout_s=1)
         wait_until(lambda: "could not be carried out" in server.log.read_text(), "it was due")
         for number in range(20):
             assert desk.send(f"alive {number}")["state"] == "queued"

@@ -230,7 +230,7 @@ def test_the_server_has_every_method_of_openapi_and_no_other(api):
             api.connection.request(method.upper(), address + query, "{}" if method != "get" else None, {"Spine-Space": "nowhere"})
             response = api.connection.getresponse()
             data = response.read()
-            answer = json.loads(data) if "json" in response.headers["Content-Type"] else {}
+            answer = json.loads(data) if "json" in (response.headers["Content-Type"] or "") else {}
             if method in expected:
                 assert answer.get("code") not in ("not_found", "method_not_allowed"), (method, address)
                 continue
@@ -367,8 +367,18 @@ def test_what_is_parked_is_answered_as_described(api):
         got = take(api, "dead")
         api.ok("POST", f"/v1/handoffs/{got['id']}/nack", {"lease": got["lease"]})
     assert api.ok("GET", "/v1/agents/dead")["breaker"]["state"] == "open"
-    api.refused("circuit_open", "POST", "/v1/handoffs", {"envelope_id": api.handoff("dead")["id"]})
+    api.refused("circuit_open", "POST", "/v1/handoffs", {"envelope_id": api.handoff("dead")["id"], "wait_s": 1})
+    assert deliver(api, "dead")["held_until"]
     api.ok("POST", "/v1/agents/dead/reset")
+
+
+def test_what_is_queued_is_cancelled_and_moved_as_described(api):
+    later = deliver(api, "worker", not_before="2026-12-24T18:00:00Z", queue_timeout_s=60)
+    assert later["queue_timeout_s"] == 60
+    api.ok("POST", f"/v1/handoffs/{later['id']}/move", {"to": "expert", "why": "knows", "by": "maria"})
+    api.ok("POST", f"/v1/handoffs/{later['id']}/cancel", {"why": "late"})
+    api.refused("not_queued", "POST", f"/v1/handoffs/{later['id']}/cancel")
+    api.refused("not_queued", "POST", f"/v1/handoffs/{later['id']}/move", {"to": "worker"})
 
 
 def test_results_are_answered_as_described(api):

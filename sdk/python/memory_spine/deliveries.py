@@ -16,7 +16,7 @@ from .delivery import Ack, Delivery, Parked, Taken
 from .envelope import Envelope
 from .handoffs import EnvelopeId, envelope_id, envelope_path
 from .models import FetchResult
-from .wire import Query, string_list
+from .wire import Query, Time, string_list
 
 Sendable = Union[str, Envelope, Mapping[str, Any]]
 """An envelope, its id, or a mapping: an envelope as the server sent it, or what a new one is to be made of."""
@@ -281,13 +281,19 @@ def parked(
     to: Optional[str] = None,
     from_: Optional[str] = None,
     envelope: Optional[EnvelopeId] = None,
+    task: Optional[str] = None,
+    reason: Optional[str] = None,
+    since: Optional[Time] = None,
+    before: Optional[Time] = None,
+    order: Optional[str] = None,
     page_size: int = 100,
 ) -> Listing[Parked]:
     """What is parked in the space and passes the filters, with its reason and what can be done, read page by page as it
     is used."""
     query = Query().add("to", to).add("from", from_)
     query.add("envelope_id", None if envelope is None else envelope_id("envelope", envelope))
-    query.add("page_size", page_size)
+    query.add("task", task).add("reason", reason).add_time("since", since).add_time("before", before)
+    query.add("order", order).add("page_size", page_size)
     return Listing(get("/v1/parked", tuple(query.pairs)), "parked", Parked.from_parked)
 
 

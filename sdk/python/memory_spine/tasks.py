@@ -8,7 +8,7 @@ from urllib.parse import quote
 from .call import Listing, Steps, get
 from .delivery import Trace
 from .models import Blame, Fidelity, Task, TaskEntry
-from .wire import Query
+from .wire import Query, Time
 
 
 T = TypeVar("T")
@@ -51,10 +51,19 @@ def task(id: str) -> Steps[Task]:
     return (yield from _whole(_path(id), ("envelopes",), Task.from_wire))
 
 
-def tasks(*, page_size: int = 100) -> Listing[TaskEntry]:
-    """All tasks of the space, the newest first, read page by page as they are used."""
-    query = Query().add("page_size", page_size)
-    return Listing(get("/v1/tasks", tuple(query.pairs)), "tasks", TaskEntry.from_wire)
+def tasks(
+    *,
+    state: Optional[str] = None,
+    agent: Optional[str] = None,
+    query: Optional[str] = None,
+    older_than_s: Optional[float] = None,
+    changed_since: Optional[Time] = None,
+    page_size: int = 100,
+) -> Listing[TaskEntry]:
+    """The tasks of the space that pass the filters, the newest change first, read page by page as they are used."""
+    asked = Query().add("state", state).add("agent", agent).add("query", query).add("older_than_s", older_than_s)
+    asked.add_time("changed_since", changed_since).add("page_size", page_size)
+    return Listing(get("/v1/tasks", tuple(asked.pairs)), "tasks", TaskEntry.from_wire)
 
 
 def fidelity(task: str) -> Steps[Fidelity]:

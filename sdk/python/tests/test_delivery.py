@@ -179,7 +179,7 @@ def test_send_does_not_wait(connect, server, space):
     sent = spine.send(handoff, ack_timeout_s=33, max_attempts=5, fallbacks=["tester", "doc"], priority=9)
     assert (sent.state, sent.attempt, sent.max_attempts, sent.priority) == ("queued", 1, 5, 9)
     assert (sent.fallbacks, sent.target, sent.acked_at) == (["tester", "doc"], "coder", None)
-    assert abs(sent.lease_s - 33) < 0.01
+    assert abs(sent.lease_s - 5 * 33) < 0.01, "then a fallback gets it, where nobody is there"
     assert spine.send(handoff).id == sent.id
     assert spine.handoff(sent).events[0].event == "handoff.queued"
 
@@ -236,8 +236,7 @@ def test_the_breaker_opens_with_its_reset_time_and_can_be_reset(spine):
     assert 0 < error.retry_after <= 60
     assert 50 < error.reset_at.timestamp() - before <= 70
     assert pickle.loads(pickle.dumps(error)).reset_at == error.reset_at
-    with pytest.raises(CircuitOpenError):
-        spine.send(handoff)
+    assert spine.send(handoff).state == "queued", "who does not wait is not refused"
     spine.reset_breaker("dead")
     assert spine.send(handoff).state == "queued"
 

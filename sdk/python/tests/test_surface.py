@@ -195,6 +195,9 @@ ROUTES = {
 }
 # What is not for a program of an agent. The stream of handoffs is what `inbox` does, with receive.
 NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
+# What people do on the dashboard and with the command.
+NO_METHOD |= {"listQueues", "readQueue", "redriveMany", "rerouteMany", "discardMany", "restoreMany", "cancelMany", "moveMany"}
+NO_METHOD |= {"restore", "deleteAgent"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}

@@ -3,6 +3,7 @@
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
 #include "core/envelope/assemble.h"
+#include "engine/delivery/agent_delete.h"
 #include "engine/delivery/agent_set.h"
 
 enum { WEBHOOK_MAX = 2048, LISTED_MAX = 1000000 };
@@ -24,8 +25,12 @@ static const struct field settings_fields[] = {
 		 .docs = "how it fetches a memory by its id, so that its prompts say how: `mcp`, `command` or `http` "
 			 "(see [6](#6-envelopes))"),
 	DOC_SECONDS("ack_timeout_s", 1, DELIVERY_TIMEOUT_MAX_MS,
-		    "How long a handoff may stay in its queue, and a lease last, until the attempt has failed.",
+		    "How long a lease of its lasts where the receiver does not say.",
 		    .otherwise = "15", .docs = "how long an attempt may take until its ack"),
+	DOC_SECONDS("queue_timeout_s", 1, DELIVERY_LATER_MAX_MS,
+		    "How long nobody may take a handoff from its queue until it is parked; the server's where absent.",
+		    .usually = "the server's, 86,400",
+		    .docs = "how long nobody may take a handoff from its queue until it is parked"),
 	DOC_INT("max_attempts", 1, DELIVERY_ATTEMPTS_MAX, "How many attempts a handoff has with it.", .otherwise = "3",
 		.docs = "1 to 100"),
 	DOC_ARRAY("fallbacks", DELIVERY_FALLBACKS_MAX, "Who gets what it does not, in order.", .usually = "`[]`",
@@ -59,7 +64,27 @@ static const struct field breaker_fields[] = {
 	FIELD_TIME("reset_at", struct agent_view, reset_at_ms, "When the next one is let through.", NULLABLE),
 	FIELDS_END,
 };
-static const struct shape breaker = {.fields = breaker_fields, .size = sizeof(struct agent_view)};
+const struct shape shape_breaker = {.fields = breaker_fields, .size = sizeof(struct agent_view)};
+
+static const struct field working_on_fields[] = {
+	FIELD_HANDOFF_ID("id", struct about_handoff, row.num, "The handoff."),
+	FIELD_INCLUDE(struct about_handoff, about, &shape_about),
+	FIELD_TIME("since", struct about_handoff, row.changed_at_ms, "Since when it has it."),
+	FIELD_TEXT("receiver", struct about_handoff, row.receiver, 0, 0, "The instance that has taken it.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape working_on = {.fields = working_on_fields, .size = sizeof(struct about_handoff)};
+
+static const struct field presence_fields[] = {
+	FIELD_ENUM("presence", struct agent_view, presence, &words_presence, 0,
+		   "Told by what it does: it has work, a call of it waits for work, it was seen before, or never."),
+	FIELD_INT("receivers_waiting", struct agent_view, receivers, 0, NO_MAX,
+		  "How many calls of it wait for work now."),
+	FIELD_TIME("last_seen_at", struct agent_view, target.seen_at_ms,
+		   "When it last asked for, took or settled something.", NULLABLE),
+	FIELDS_END,
+};
+const struct shape shape_presence = {.fields = presence_fields, .size = sizeof(struct agent_view)};
 
 static void put_accepts(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
@@ -88,6 +113,8 @@ static const struct field agent_fields[] = {
 		      "How long an attempt may take until its ack."),
 	FIELD_INT("max_attempts", struct agent_view, max_attempts, 1, NO_MAX,
 		  "How many attempts a handoff has with it."),
+	FIELD_SECONDS("queue_timeout_s", struct agent_view, queue_timeout_ms, NO_MIN, NO_MAX,
+		      "How long nobody may take a handoff from its queue until it is parked."),
 	FIELD_ARRAY("fallbacks", struct agent_view, agent.fallbacks, 0, "Who gets what it does not, in order.",
 		    .items = "'type':'string'", .raw_unset = "[]"),
 	FIELD_TEXT("webhook", struct agent_view, agent.webhook, 0, 0, "Where handoffs are posted to.", NULLABLE),
@@ -95,9 +122,12 @@ static const struct field agent_fields[] = {
 		   "What signs the posts to the webhook; told where the agent is registered, null elsewhere.",
 		   NULLABLE),
 	FIELD_SHAPE("queue", struct agent_view, counts, &shape_queue, "How many handoffs it has."),
-	FIELD_SHAPE_SAME("breaker", struct agent_view, &breaker, "Its circuit breaker."),
-	FIELD_TIME("last_seen_at", struct agent_view, target.seen_at_ms, "When it last took or settled something.",
-		   NULLABLE),
+	FIELD_SHAPE_SAME("breaker", struct agent_view, &shape_breaker, "Its circuit breaker."),
+	FIELD_INCLUDE_SAME(struct agent_view, &shape_presence),
+	FIELD_SHAPES("working_on", struct agent_view, work, work_count, AGENT_WORK_MAX, &working_on,
+		     "What it has now; of more than ten the first."),
+	FIELD_BOOL("registered", struct agent_view, agent.is_registered,
+		   "Somebody has registered it; otherwise its name was only used."),
 	FIELD_TIME("created_at", struct agent_view, agent.created_at_ms, "When it was first registered."),
 	FIELD_TIME("updated_at", struct agent_view, agent.updated_at_ms, "When its settings last changed."),
 	FIELDS_END,
@@ -130,6 +160,16 @@ const struct description describe_read_agent = {
 	ANSWERS(ANSWER(200, "The agent.", &agent, .headers = GIVES_AGENT_ETAG, .component = "Agent")),
 	.gives = give_tag,
 	REFUSES(P_AGENT_NOT_FOUND),
+};
+
+const struct description describe_delete_agent = {
+	.id = "deleteAgent", .tag = "agents", .scope = SCOPE_ADMIN,
+	.summary = "Forget an agent that has no open work",
+	.says = "Its settings, breaker and subscriptions go. What it had stays in the history. Whoever uses the name "
+		"again begins anew.",
+	.path = {&path_agent}, .path_into = {INTO(struct agent_delete, name)}, .takes = TAKES_AGENT,
+	ANSWERS(OTHER(204, "It is gone.")),
+	REFUSES(P_AGENT_NOT_FOUND, P_AGENT_BUSY),
 };
 
 const struct description describe_register_agent = {

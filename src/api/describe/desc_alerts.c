@@ -5,6 +5,7 @@
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/http/page.h"
+#include "core/watch/alert_url.h"
 #include "engine/watch/alert_decide.h"
 #include "engine/watch/alert_list.h"
 
@@ -35,6 +36,14 @@ static void put_space(const struct field *f, const void *from, const void *with,
 	field_write(f, &call->op->space_name, w);
 }
 
+static void put_url(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct call *call = with;
+	struct str url = alert_url(from, call->op->space_name, call->op->arena);
+
+	field_write(f, &url, w);
+}
+
 static const struct field alert_fields[] = {
 	FIELD_ALERT_ID("id", struct alert_row, id, "Its id."),
 	FIELD_TEXT("name", struct alert_row, name, 0, 0, "Which rule.", .words = &words_alert),
@@ -43,8 +52,11 @@ static const struct field alert_fields[] = {
 	DOC_ENUM("state", &words_alert_state, 0, "Whether it still holds.", .write = put_state),
 	FIELD_TEXT("agent", struct alert_row, agent, 0, 0, "null: the space as a whole.", NULLABLE),
 	DOC_TEXT("space", 0, 0, "The space.", .write = put_space),
-	FIELD_TEXT("summary", struct alert_row, summary, 0, 0, "A sentence."),
-	FIELD_NUMBER("value", struct alert_row, value, NO_MIN, NO_MAX, "The figure when it fired, or rose."),
+	FIELD_TEXT("summary", struct alert_row, summary, 0, 0,
+		   "A sentence; in lists, with the figures of now while it fires."),
+	DOC_TEXT("url", 0, 0, "The path of the dashboard's page where it is mended.", .write = put_url),
+	FIELD_NUMBER("value", struct alert_row, value, NO_MIN, NO_MAX,
+		     "The figure: in lists, of now while it fires; else when it fired, or rose."),
 	FIELD_NUMBER("threshold", struct alert_row, threshold, NO_MIN, NO_MAX, "What it was compared with."),
 	FIELD_TIME("since", struct alert_row, since_ms, "When it fired."),
 	FIELD_TIME("resolved_at", struct alert_row, resolved_at_ms, "When it was over.", NULLABLE),

@@ -142,10 +142,11 @@ const struct description describe_publish = {
 		FIELD_INT("priority", struct publish, order.priority, 0, DELIVERY_PRIORITY_MAX,
 			  "Higher ones are handed out first.", .otherwise = "5", .docs = "0 to 9; the higher first"),
 		FIELD_SECONDS("ack_timeout_s", struct publish, order.ack_timeout_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
-			      "How long it may stay in the queue, and a lease last, until the attempt has failed. The "
-			      "agent's setting, or 15, where absent.", .usually = "each agent's, or 15",
-			      .docs = "how long it may stay in a queue, and a lease last, until the attempt has "
-				      "failed"),
+			      "How long a lease lasts where the receiver does not say. The agent's setting, or 15, "
+			      "where absent.", .usually = "each agent's, or 15",
+			      .docs = "how long a lease lasts where the receiver does not say"),
+		FIELD_QUEUE_TIMEOUT(struct publish, order.queue_timeout_ms, "each agent's, or the server's"),
+		FIELD_NOT_BEFORE(struct publish, order.not_before_ms),
 		FIELD_INT("max_attempts", struct publish, order.max_attempts, 1, DELIVERY_ATTEMPTS_MAX,
 			  "The agent's setting, or 3, where absent.", .usually = "each agent's, or 3",
 			  .docs = "1 to 100"),

@@ -60,7 +60,7 @@ static void put_of_packed(const struct field *f, const void *from, const void *w
 	json_key_str(w, f->name);
 	json_put_int(w, event->attempt);
 	json_member_double(w, "completeness", event->value[0]);
-	json_member_double(w, "utilization", event->value[1]);
+	json_member_double(w, "utilization", event_utilization(event));
 	json_member_int(w, "waivers", (int64_t)waivers);
 }
 

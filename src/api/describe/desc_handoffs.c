@@ -27,6 +27,16 @@ static void put_work_lease(const struct field *f, const void *from, const void *
 	json_put_bool(w, h->state == HANDOFF_WORKING);
 }
 
+/* Where a sender waits, its patience ends first. */
+static void put_queue_timeout_at(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct handoff_row *h = from;
+	bool is_queued = h->state <= HANDOFF_DELAYED && h->expires_at_ms == 0;
+
+	(void)with;
+	field_write(f, &(int64_t){is_queued ? h->queue_until_ms : 0}, w);
+}
+
 static const struct field handoff_row_fields[] = {
 	FIELD_HANDOFF_ID("id", struct handoff_row, num, "Its id."),
 	FIELD_ENVELOPE_ID("envelope_id", struct handoff_row, envelope, "What is handed over."),
@@ -50,6 +60,15 @@ static const struct field handoff_row_fields[] = {
 	FIELD_TIME("acked_at", struct handoff_row, acked_at_ms, "When it was acked.", NULLABLE),
 	FIELD_TIME("due_at", struct handoff_row, due_ms,
 		   "When something happens by itself: the next attempt, or the end of a lease or a timeout.", NULLABLE),
+	FIELD_TIME("held_until", struct handoff_row, held_until_ms,
+		   "It is held behind the open circuit breaker of its agent, at least until then.", NULLABLE),
+	FIELD_TIME("not_before", struct handoff_row, not_before_ms, "Nobody gets it before.", NULLABLE),
+	FIELD_SECONDS("queue_timeout_s", struct handoff_row, queue_timeout_ms, NO_MIN, NO_MAX,
+		      "How long nobody may take it until it is parked."),
+	DOC_TIME("queue_timeout_at", "When it is parked, if nobody takes it until then; null where it is not queued.",
+		 NULLABLE, .write = put_queue_timeout_at),
+	FIELD_BOOL("auto_redriven", struct handoff_row, is_redriven,
+		   "An outage of its agent parked it, and it came back by itself when that was over."),
 	DOC_BOOL("work_lease", "Acked, and still to be heard of.", .write = put_work_lease),
 	FIELDS_END,
 };
@@ -122,12 +141,52 @@ static const struct field result_fields[] = {
 		  .schema = "'type':'array'", .raw_unset = "[]"),
 	FIELD_INT("input_tokens", struct result_row, input_tokens, 0, NO_MAX, "What the receiver's model counted.",
 		  NULLABLE, MAYBE, .unset = -1),
+	FIELD_HANDOFF_ID("handed_on", struct result_row, then, "The handoff that was handed on with it, as then.",
+			 MAYBE),
 	FIELDS_END,
 };
 const struct shape shape_result = {.fields = result_fields, .size = sizeof(struct result_row)};
 
+static const struct field about_fields[] = {
+	FIELD_TEXT("task", struct about, task, 0, 0, "The task that it is part of.", NULLABLE),
+	FIELD_TEXT("summary", struct about, summary, 0, 0, "What is to be done: the first 200 characters.", NULLABLE),
+	FIELDS_END,
+};
+const struct shape shape_about = {.fields = about_fields, .size = sizeof(struct about)};
+
+static const struct field lease_fields[] = {
+	FIELD_INT("number", struct handoff_row, leases, 1, NO_MAX, "Which one of this handoff it is: the lease."),
+	FIELD_TEXT("receiver", struct handoff_row, receiver, 0, 0, "The instance that has it.", NULLABLE),
+	FIELD_TIME("since", struct handoff_row, changed_at_ms, "Taken, or acked, when."),
+	FIELD_TIME("expires_at", struct handoff_row, due_ms, "When it ends, unless it is renewed.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape lease = {.fields = lease_fields, .size = sizeof(struct handoff_row)};
+
+static const struct field attempt_fields[] = {
+	FIELD_INT("attempt", struct attempt, number, 0, NO_MAX, "Which one with this agent."),
+	FIELD_TEXT("agent", struct attempt, agent, 0, 0, "The agent.", NULLABLE),
+	FIELD_TEXT("receiver", struct attempt, receiver, 0, 0, "The instance that took it.", NULLABLE),
+	FIELD_TIME("taken_at", struct attempt, taken_at_ms, "When; null: nobody took it.", NULLABLE),
+	FIELD_TIME("acked_at", struct attempt, acked_at_ms, "When; null: nobody acked it.", NULLABLE),
+	FIELD_TIME("ended_at", struct attempt, ended_at_ms, "When it was over; null: it is not, or was only acked.",
+		   NULLABLE),
+	FIELD_ENUM("outcome", struct attempt, outcome, &words_attempt, 0, "How it ended."),
+	FIELD_TEXT("error", struct attempt, error, 0, 0, "Why, in the words of whoever ended it.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape attempt = {
+	.name = "Attempt", .says = "Somebody had it, or could have had it, from then to then.",
+	.fields = attempt_fields, .size = sizeof(struct attempt),
+};
+
 static const struct field history_fields[] = {
 	FIELD_INCLUDE(struct handoff_get, row, &shape_handoff_row),
+	FIELD_INCLUDE(struct handoff_get, about, &shape_about),
+	FIELD_SHAPE("lease", struct handoff_get, row, &lease, "Who has it now; null: nobody.", NULLABLE,
+		    .given = INTO(struct handoff_get, is_held)),
+	FIELD_SHAPES("attempts", struct handoff_get, attempts, attempt_count, 0, &attempt,
+		     "Told by the events below, the first one first."),
 	FIELD_INCLUDE_GIVEN(struct handoff_get, result, has_result, &shape_result),
 	FIELD_INT("event_count", struct handoff_get, event_count, 1, NO_MAX, "How many events there are of it."),
 	FIELD_SHAPES("events", struct handoff_get, events, shown, EVENTS_MAX, &shape_event,
@@ -198,10 +257,12 @@ static const struct field deliver_fields[] = {
 		      "Wait so long for the ack. A delivery that times out is withdrawn until it is delivered again.",
 		      .otherwise = "0", .docs = "how long to wait for the ack, at most 600"),
 	FIELD_SECONDS("ack_timeout_s", struct send, order.ack_timeout_ms, 1, DELIVERY_TIMEOUT_MAX_MS,
-		      "How long it may stay in the queue, and a lease last, until the attempt has failed. The agent's "
-		      "setting, or 15, where absent.", .usually = "the agent's, or 15",
-		      .docs = "how long it may stay in the queue, and a lease last, until the attempt has failed; at "
-			      "most 86,400"),
+		      "How long a lease lasts where the receiver does not say. The agent's setting, or 15, where "
+		      "absent.",
+		      .usually = "the agent's, or 15",
+		      .docs = "how long a lease lasts where the receiver does not say; at most 86,400"),
+	FIELD_QUEUE_TIMEOUT(struct send, order.queue_timeout_ms, "the agent's, or the server's"),
+	FIELD_NOT_BEFORE(struct send, order.not_before_ms),
 	FIELD_INT("max_attempts", struct send, order.max_attempts, 1, DELIVERY_ATTEMPTS_MAX,
 		  "The agent's setting, or 3, where absent.",
 		  .usually = "the agent's, or 3", .docs = "1 to 100, with each agent"),
@@ -276,9 +337,10 @@ const struct description describe_send = {
 	.summary = "Hand an envelope to an agent, and wait for the ack if asked to",
 	.says = "Delivering the same envelope to the same agent again never makes a second handoff: where it was "
 		"withdrawn it is the next attempt, while it is under way nothing changes, after the ack it returns "
-		"that ack. With wait_s, attempts and fallbacks follow within it where ack_timeout_s or fallbacks are "
-		"given. With wait_s also: 504 ack_timeout, 409 handoff_parked, 503 circuit_open, 503 draining; all but "
-		"circuit_open name the handoff.",
+		"that ack. Behind an open circuit breaker it is accepted and held (held_until), and goes on by itself; "
+		"only where wait_s is given it is refused with circuit_open. With wait_s, attempts and fallbacks "
+		"follow within it where ack_timeout_s or fallbacks are given. With wait_s also: 504 ack_timeout, 409 "
+		"handoff_parked, 503 circuit_open, 503 draining; all but circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
 	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
 	.gives = give_sent,

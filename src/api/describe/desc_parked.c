@@ -3,11 +3,11 @@
 #include "api/describe/shapes.h"
 #include "api/http/page.h"
 #include "core/envelope/assemble.h"
-#include "engine/delivery/handoff_list.h"
+#include "engine/board/parked_list.h"
 #include "engine/delivery/reset.h"
 #include "engine/delivery/shrink.h"
 
-enum { PERSON_MAX = 128, WHY_MAX = 4096 };
+enum { PERSON_MAX = 128, WHY_MAX = 4096, REASON_MAX = 1024 };
 
 #define BY FIELD_NAME("by", struct decide, by, PERSON_MAX, "Who; the caller where absent.")
 
@@ -20,7 +20,7 @@ const struct shape shape_decision = {
 
 static void put_remedies(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
-	const struct handoff_row *h = from;
+	const struct handoff_row *h = &((const struct about_handoff *)from)->row;
 
 	(void)with;
 	json_key_str(w, f->name);
@@ -31,13 +31,15 @@ static void put_remedies(const struct field *f, const void *from, const void *wi
 }
 
 static const struct field parked_fields[] = {
-	FIELD_INCLUDE_SAME(struct handoff_row, &shape_handoff_row),
-	FIELD_INT("attempts", struct handoff_row, attempt, 0, NO_MAX, "How many there were with the last agent."),
+	FIELD_INCLUDE(struct about_handoff, row, &shape_handoff_row),
+	FIELD_INCLUDE(struct about_handoff, about, &shape_about),
+	FIELD_INT("attempts", struct about_handoff, row.attempt, 0, NO_MAX,
+		  "How many there were with the last agent."),
 	DOC_TEXTS("remedies", "What can be done about it.", .words = &words_remedy, .write = put_remedies),
 	FIELDS_END,
 };
 static const struct shape parked = {
-	.name = "Parked", .fields = parked_fields, .size = sizeof(struct handoff_row),
+	.name = "Parked", .fields = parked_fields, .size = sizeof(struct about_handoff),
 };
 
 static const struct field shrunk_fields[] = {
@@ -62,24 +64,27 @@ const struct description describe_park = {
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ALREADY_SETTLED, P_HANDOFF_PARKED), DECIDES,
 };
 
-static void only_parked(void *op)
-{
-	((struct handoff_list *)op)->filter.states = 1u << HANDOFF_PARKED;
-}
-
 const struct description describe_list_parked = {
 	.id = "listParked", .tag = "delivery", .scope = SCOPE_READ, .tool = "parked_list",
 	.summary = "List what is parked",
 	.query = INPUT(
-		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "What this agent had."),
-		FIELD_TEXT("from", struct handoff_list, filter.from, 0, 0, "What this agent has sent."),
-		FIELD_ENVELOPE_ID("envelope_id", struct handoff_list, filter.envelope, "What is of this envelope.",
+		FIELD_TEXT("to", struct parked_list, to, 0, 0, "What this agent had."),
+		FIELD_TEXT("from", struct parked_list, filter.from, 0, 0, "What this agent has sent."),
+		FIELD_ENVELOPE_ID("envelope_id", struct parked_list, filter.envelope, "What is of this envelope.",
 				  NOT_AN_ENVELOPE),
+		FIELD_TEXT("task", struct parked_list, filter.task, 0, 0, "What is of this task."),
+		FIELD_TEXT("reason", struct parked_list, filter.reason, 0, REASON_MAX,
+			   "Whose reason holds this text, in upper or lower case."),
+		FIELD_TIME("since", struct parked_list, filter.since_ms, "Parked since then."),
+		FIELD_TIME("before", struct parked_list, filter.before_ms, "Parked before then."),
+		FIELD_ENUM("order", struct parked_list, filter.newest_first, &words_oldest_newest, 0,
+			   "Which comes first.", .otherwise = "'oldest'", .refusal = "is neither newest nor oldest"),
 		PAGE_SIZE, PAGE_TOKEN),
-	LISTS(struct handoff_list), .defaults = only_parked,
+	LISTS(struct parked_list),
 	ANSWERS(ANSWER(200, "A page of it.", OUTPUT(
-		FIELD_SHAPES("parked", struct handoff_list, rows, count, 0, &parked, "What fits."),
-		NEXT_PAGE_OF(struct handoff_list, page)))),
+		FIELD_SHAPES("parked", struct parked_list, rows, count, 0, &parked, "What fits."),
+		COUNT_OF("total", struct parked_list, total, "How many fit, on all pages."),
+		NEXT_PAGE_OF(struct parked_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };
 
@@ -135,6 +140,37 @@ const struct description describe_discard = {
 		       BY)},
 	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
 	REFUSES(OUT_OF_PARKED), DECIDES,
+};
+
+const struct description describe_cancel = {
+	.id = "cancel", .tag = "delivery", .scope = SCOPE_WRITE,
+	.summary = "Take back what is queued: nobody gets it any more",
+	.says = "Only what nobody has taken: queued, deferred or held. It ends as discarded.",
+	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},
+	.body = {&shape_decision},
+	ANSWERS(ANSWER(200, "The handoff, discarded.", &shape_handoff)),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_NOT_QUEUED), DECIDES,
+};
+
+const struct description describe_move = {
+	.id = "move", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.summary = "Give what is queued to another agent, without parking it",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(FIELD_INCLUDE_SAME(struct decide, &shape_decision),
+		       FIELD_AGENT("to", struct decide, to, "Who gets the work instead.",
+				   .required = "it is the agent that gets the work instead"))},
+	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_NOT_QUEUED, P_ALREADY_SENT), DECIDES,
+};
+
+const struct description describe_restore = {
+	.id = "restore", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.summary = "Undo: parked, what was discarded or cancelled, or redriven and not taken since",
+	.says = "One that was rerouted is parked with the agent that it was rerouted to.",
+	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},
+	.body = {&shape_decision},
+	ANSWERS(ANSWER(200, "The handoff.", &shape_handoff)),
+	REFUSES(P_HANDOFF_NOT_FOUND, P_NOT_RESTORABLE), DECIDES,
 };
 
 const struct description describe_reset_breaker = {

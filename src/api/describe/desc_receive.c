@@ -6,6 +6,7 @@
 #include "api/taken_json.h"
 #include "core/delivery/delivery.h"
 #include "core/delivery/handoff_id.h"
+#include "engine/delivery/peek.h"
 #include "engine/delivery/receive.h"
 
 enum { INSTANCE_MAX = 128, RECEIVE_WAIT_MAX_MS = 60000, RECEIVE_MAX = 100, SETTLES_MAX = 100 };
@@ -106,6 +107,20 @@ const struct description describe_receive = {
 	ANSWERS(ANSWER(200, "What was taken; none where the wait is over.", OUTPUT(
 		DOC_SHAPES("handoffs", 0, &shape_taken, "Each is the receiver's until its lease ends."),
 		DOC_SHAPES("settled", 0, &shape_outcome, "What came of each of settle, in their order.", MAYBE)))),
+};
+
+const struct description describe_peek = {
+	.id = "peek", .tag = "delivery", .scope = SCOPE_READ,
+	.summary = "Look at what an agent would get next, or wait until there is something",
+	.says = "Nothing is taken, no attempt is used, and the agent does not count as seen. Somebody else may take it "
+		"before the caller does.",
+	.path = {&path_receiver}, .path_into = {INTO(struct peek, agent)},
+	.query_into = INTO(struct peek, op), .wait_into = INTO(struct peek, wait_ms),
+	.query = INPUT(FIELD_SECONDS("wait_s", struct peek, wait_ms, 0, RECEIVE_WAIT_MAX_MS,
+				     "Wait so long for something to come.", .otherwise = "0")),
+	ANSWERS(ANSWER(200, "What is there; null where the wait is over.", OUTPUT(
+		FIELD_SHAPE_AT("handoff", struct peek, next, &shape_handoff, "The one that a receiver would get.",
+			       NULLABLE)))),
 };
 
 const struct description describe_stream_handoffs = {

@@ -140,6 +140,11 @@ static const struct field status_fields[] = {
 			  "for too long, and they lay too far behind; the server stopped."),
 		COUNT("failed_posts", "Posts that had to be tried again.")), "null where no spans are exported.",
 		NULLABLE),
+	DOC_SHAPES("clients", 0, WITHIN(
+		DOC_TEXT("name", 0, 0, "Which one: memory-spine is the command line."),
+		DOC_TEXT("version", 0, 0, "Its version."),
+		DOC_TIME("last_seen_at", "When it called last.")),
+		"Clients of this project that have called since the start, as their User-Agent says; at most 16."),
 	FIELDS_END,
 };
 static const struct shape status = {.name = "Status", .fields = status_fields, .warns = true};

@@ -1,12 +1,14 @@
 /* Tasks: chains of envelopes, what each hop kept, and what happened to them. */
 #include "api/describe/descriptions.h"
+#include "api/describe/query.h"
+#include "api/describe/read_list.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/http/page.h"
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"
-#include "engine/envelope/task_list.h"
+#include "engine/board/task_list.h"
 #include "engine/watch/trace_get.h"
 
 /* --- Which envelope --- */
@@ -224,22 +226,71 @@ const struct description describe_compare_envelopes = {
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_DAMAGED),
 };
 
+enum { ASKED_OPEN = TASK_STATES };	/* the word behind those of enum task_state */
+
+static enum problem_code read_task_state(const struct field *f, const struct json *value, void *into,
+					 struct shape_reader *r)
+{
+	struct task_list *l = into;
+	int word = read_word(f->words, value->s);
+
+	if (word < 0)
+		return query_value(f, value->s, into, r);
+	l->states = word == ASKED_OPEN ? (1u << TASK_DONE) - 1 : 1u << word;
+	return P_OK;
+}
+
+static const struct field listed_fields[] = {
+	FIELD_TEXT("id", struct task_listed, row.name, 0, 0, "The task."),
+	FIELD_ENUM("state", struct task_listed, state, &words_task_state, 0,
+		   "How it stands. The first of these that one of its handoffs is in: parked; working (leased, or "
+		   "acked with a work lease); held (queued behind an open breaker); waiting (queued, also for "
+		   "later); else done: nothing of it is open."),
+	FIELD_TEXT("agent", struct task_listed, work.agent_name, 0, 0,
+		   "Who has it, or had it last; null: it was handed to nobody.", NULLABLE),
+	FIELD_HANDOFF_ID("handoff", struct task_listed, work.handoff, "The handoff that state and agent are of.",
+			 NULLABLE),
+	FIELD_TIME("created_at", struct task_listed, row.created_at_ms, "When its first envelope was packed."),
+	FIELD_TIME("changed_at", struct task_listed, changed_at_ms, "When one of its handoffs last changed its state."),
+	FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
+	FIELD_INT("hops", struct task_listed, row.hops, 0, NO_MAX, "The highest hop of its envelopes."),
+	FIELD_INT("tokens", struct task_listed, row.tokens, 0, NO_MAX,
+		  "What the prompts of its envelopes take in all."),
+	FIELD_INT("open", struct task_listed, open, 0, NO_MAX, "Handoffs that are queued, leased or at work."),
+	FIELD_INT("parked", struct task_listed, work.counts[HANDOFF_PARKED], 0, NO_MAX,
+		  "Handoffs that wait for a person."),
+	FIELD_TEXT("intent", struct task_listed, row.intent, 0, 0,
+		   "What the user wants, as its newest envelope has it: the first 200 characters. Null where nobody "
+		   "said it.", NULLABLE),
+	FIELD_TEXT("summary", struct task_listed, row.summary, 0, 0,
+		   "What its newest envelope asks for: the first 200 characters.", NULLABLE),
+	FIELD_SHAPE_AT("last_event", struct task_listed, last_event, &shape_event,
+		       "What happened last to that handoff, or to the one that changed last.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape listed = {
+	.name = "TaskListed", .fields = listed_fields, .size = sizeof(struct task_listed),
+};
+
 const struct description describe_list_tasks = {
 	.id = "listTasks", .tag = "tasks", .scope = SCOPE_READ,
-	.summary = "List tasks, the newest first",
-	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct task_list),
+	.summary = "List tasks, the newest change first",
+	.says = "A page may be short, and still have a next one: one answer goes through a bounded part of the "
+		"history.",
+	.query = INPUT(
+		DOC_ENUM("state", &words_task_state_asked, 0,
+			 "Those that stand so; open: all that are not done.", .read = read_task_state,
+			 .expected = "expected parked, working, held, waiting, done or open"),
+		FIELD_TEXT("agent", struct task_list, agent, 0, 0, "Those that this agent has, or had last."),
+		FIELD_TEXT("query", struct task_list, text, 0, 1024,
+			   "Those whose id, intent or summary holds this text, in upper or lower case."),
+		FIELD_SECONDS("older_than_s", struct task_list, older_than_ms, 0, NO_MAX / 1000,
+			      "Those that were begun so long ago at least."),
+		FIELD_TIME("changed_since", struct task_list, changed_since_ms, "Those that were changed since then."),
+		PAGE_SIZE, PAGE_TOKEN),
+	LISTS(struct task_list),
 	ANSWERS(ANSWER(200, "A page of tasks.", OUTPUT(
-		FIELD_SHAPES("tasks", struct task_list, tasks, count, 0, WITHIN_OF(struct task_listed,
-			FIELD_TEXT("id", struct task_listed, row.name, 0, 0, "The task."),
-			FIELD_TIME("created_at", struct task_listed, row.created_at_ms,
-				   "When its first envelope was packed."),
-			FIELD_INT("envelopes", struct task_listed, row.envelopes, 1, NO_MAX, "How many it has."),
-			FIELD_TEXT("intent", struct task_listed, intent, 0, 0,
-				   "What the user wants, as its newest envelope has it: the first 200 characters. Null "
-				   "where nobody said it.", NULLABLE),
-			FIELD_TEXT("summary", struct task_listed, summary, 0, 0,
-				   "What its first envelope asks for: the first 200 characters.", NULLABLE)),
-			"Those of the page."),
+		FIELD_SHAPES("tasks", struct task_list, tasks, count, 0, &listed, "Those of the page."),
 		NEXT_PAGE_OF(struct task_list, page)))),
 	REFUSES(P_INVALID_PAGE_TOKEN),
 };

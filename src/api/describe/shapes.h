@@ -43,6 +43,17 @@ enum { LIST_SIZE_MAX = 1000 };
 
 #define NOT_AN_ENVELOPE .refusal = "is not an id of an envelope; expected one as in env-17"
 
+/* --- Of what is sent --- */
+
+#define FIELD_QUEUE_TIMEOUT(s, m, whose) \
+	FIELD_SECONDS("queue_timeout_s", s, m, 1, DELIVERY_LATER_MAX_MS, \
+		      "How long nobody may take it until it is parked, counted from now, from not_before or from a " \
+		      "redrive. Where absent: " whose ".", .usually = whose, \
+		      .docs = "how long nobody may take it until it is parked; at most 31,622,400 (366 days)")
+#define FIELD_NOT_BEFORE(s, m) \
+	FIELD_TIME("not_before", s, m, "RFC 3339. Nobody gets it before; at most 366 days from now.", \
+		   .usually = "at once", .docs = "a time; nobody gets it before")
+
 /* --- Pieces of addresses --- */
 
 extern const struct field path_memory, path_memory_ref, path_envelope, path_other_envelope, path_task, path_name,
@@ -60,6 +71,9 @@ extern const struct shape shape_settled;	/* what a settling answers, written fro
 extern const struct shape shape_outcome;	/* the same for one of several */
 field_read_fn settles_read;		/* of the field that lists several, into struct receive */
 extern const struct shape shape_deliver;	/* what sending takes, read into struct send */
+extern const struct shape shape_about;		/* the same for what a handoff is about */
+extern const struct shape shape_presence;	/* the same for where an agent is */
+extern const struct shape shape_breaker;
 extern const struct shape shape_handoff, shape_event, shape_decision, shape_queue;
 
 #endif

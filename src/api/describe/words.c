@@ -36,6 +36,13 @@ WORDS(handoff_state, NULL, NULL, 0, "queued", "queued", "leased", "acked", "acke
       "discarded")
 WORDS(handoff_state_asked, NULL, NULL, 0, "queued", "leased", "acked", "completed", "parked", "expired", "discarded")
 WORDS(result_forgotten, NULL, NULL, 0, "forgotten")
+WORDS(task_state, "TaskState", NULL, 0, "parked", "working", "held", "waiting", "done")
+WORDS(task_state_asked, NULL, NULL, 0, "parked", "working", "held", "waiting", "done", "open")
+WORDS(presence, "Presence", NULL, 0, "never_seen", "waiting", "working", "away")
+WORDS(queue_why, "QueueWhy", NULL, 0, "empty_chair", "busy", "held", "backoff", "deferred")
+WORDS(attempt, NULL, NULL, 0, "under_way", "acked", "completed", "nacked", "rejected", "lease_lost", "work_lost",
+      "not_taken", "released", "expired", "parked")
+WORDS(bulk, NULL, NULL, 0, "redrive", "reroute", "discard", "restore", "cancel", "move")
 WORDS(notice, NULL, NULL, 0, "handoff.parked")
 WORDS(remedy, NULL, NULL, 0, "redrive", "reroute", "shrink", "discard")
 WORDS(breaker, NULL, NULL, 0, "closed", "open", "half_open")
@@ -46,7 +53,7 @@ WORDS(window, NULL, NULL, 0, "1m", "5m", "1h", "24h")
 WORDS(all_spaces, NULL, NULL, 0, "all")
 WORDS(alert, NULL, NULL, 0, "handoff_failed", "consecutive_failures", "completeness_low", "failure_rate_high",
       "breaker_open", "completeness_critical", "latency_high", "utilization_pinned", "utilization_low",
-      "hop_depth_high")
+      "hop_depth_high", "handoffs_parked", "queue_stuck")
 WORDS(severity, NULL, NULL, 0, "info", "warning", "critical")
 WORDS(alert_state, NULL, NULL, 0, "firing", "resolved")
 WORDS(alert_state_asked, NULL, NULL, 0, "all", "firing", "resolved")

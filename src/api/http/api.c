@@ -338,6 +338,7 @@ void api_on_request(void *ctx, struct http_req *req)
 		.now_ms = engine_now_ms(call->api->engine),
 	};
 	call->status = 200;
+	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
 	buf_init(&call->reply, REPLY_MAX);
 	code = find_route(call);
 	if (code == P_OK)

@@ -2,6 +2,7 @@
 #ifndef SPINE_API_HTTP_API_H
 #define SPINE_API_HTTP_API_H
 
+#include "api/http/clients.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "net/http.h"
@@ -29,6 +30,7 @@ struct api {
 	const char *data_dir;
 	struct api_limits limits;
 	int64_t started_at_ms;
+	struct clients clients;		/* that have called */
 	struct engine_reader **readers;	/* one per HTTP thread, opened and closed by that thread */
 };
 

@@ -1,10 +1,15 @@
 /* What is done to a data directory, beside the server or without it: backup, restore, check. */
 #include "admin/admin.h"
 #include "cli/commands.h"
+#include "cli/data_dir.h"
 #include "cli/shared_options.h"
-#include "codec/json.h"
+#include "codec/json_member.h"
 
 enum { PROBLEMS_MAX_BYTES = 16 * 1024 * 1024, TEXT_MAX_BYTES = 64 * 1024, ERROR_MAX_BYTES = 8192 };
+
+#define DIRECTORY_ABOUT \
+	"It opens the files of a data directory itself, and says which: that of --data, else that of the server " \
+	"which --url or SPINE_URL names and which must be on this machine, else the usual one."
 
 /* --- What there is in a store or a backup --- */
 
@@ -34,9 +39,9 @@ static void put_contents_json(struct json_writer *w, const struct admin_check *f
 
 /* --- Backup --- */
 
-static void print_saved(const struct cli *cli, const char *file, const struct admin_check *found)
+static void print_saved(const struct cli *cli, const char *dir, const char *file, const struct admin_check *found)
 {
-	struct str data = term_line(cli->arena, str_of(options_text(&cli->options, "data")));
+	struct str data = term_line(cli->arena, str_of(dir));
 	struct str shown = term_line(cli->arena, str_of(file));
 	struct json_writer w;
 	struct buf out;
@@ -59,7 +64,7 @@ static void print_saved(const struct cli *cli, const char *file, const struct ad
 }
 
 /* A store that is damaged is copied as it is; better to know that now than when the copy is needed. */
-static int verify(const struct cli *cli, const char *file, struct buf *error)
+static int verify(const struct cli *cli, const char *dir, const char *file, struct buf *error)
 {
 	struct admin_check found = {0};
 	struct buf problems;
@@ -67,7 +72,7 @@ static int verify(const struct cli *cli, const char *file, struct buf *error)
 
 	buf_init(&problems, PROBLEMS_MAX_BYTES);
 	if (admin_check_file(file, &found, &problems, error)) {
-		print_saved(cli, file, &found);
+		print_saved(cli, dir, file, &found);
 		code = found.problems ? CLI_DAMAGED : CLI_OK;
 	}
 	if (found.problems)
@@ -79,13 +84,14 @@ static int verify(const struct cli *cli, const char *file, struct buf *error)
 
 static int exec_backup(struct cli *cli)
 {
-	const char *file = cli->options.args[0];
+	const char *file = cli->options.args[0], *dir;
 	struct buf error;
-	int code = CLI_FAILED;
+	int code = data_dir_choose(cli, &dir);
 
+	if (code != CLI_OK)
+		return code;
 	buf_init(&error, ERROR_MAX_BYTES);
-	if (admin_backup(options_text(&cli->options, "data"), file, &error))
-		code = verify(cli, file, &error);
+	code = admin_backup(dir, file, &error) ? verify(cli, dir, file, &error) : CLI_FAILED;
 	if (error.len)
 		cli_error(cli, "%s", buf_str(&error).p);
 	buf_release(&error);
@@ -97,9 +103,10 @@ const struct command cmd_backup = {
 	.summary = "Saves the whole store, of all spaces, in one file; also while the server runs",
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "The file must not exist; only its owner can read it. It is read and verified once it is written, as "
-		 "by spine check FILE. Put it back with spine restore.",
+		 "by spine check FILE. Put it back with spine restore.\n\n"
+		 DIRECTORY_ABOUT,
 	.examples = {"spine backup ./spine-backup.db"},
-	.tables = {&data_table, &json_table},
+	.tables = {&store_table, &json_table},
 	.args = ARGS_FILES,
 	.exec = exec_backup,
 };
@@ -113,9 +120,8 @@ static const struct option restore_options[] = {
 
 static const struct option_table restore_table = {"Restoring", restore_options, OPTION_COUNT(restore_options)};
 
-static void print_restored(const struct cli *cli, struct str kept)
+static void print_restored(const struct cli *cli, const char *data, struct str kept)
 {
-	const char *data = options_text(&cli->options, "data");
 	struct json_writer w;
 	struct buf out;
 
@@ -127,11 +133,7 @@ static void print_restored(const struct cli *cli, struct str kept)
 	json_writer_init(&w, &out);
 	json_begin_object(&w);
 	json_member_str(&w, "data", term_line(cli->arena, str_of(data)));
-	json_key(&w, "kept");
-	if (kept.n)
-		json_put_str(&w, term_line(cli->arena, kept));
-	else
-		json_put_null(&w);
+	json_member_optional(&w, "kept", kept.n ? term_line(cli->arena, kept) : STR_NULL);
 	json_end_object(&w);
 	cli_write_json_buf(cli, &out);
 }
@@ -139,13 +141,15 @@ static void print_restored(const struct cli *cli, struct str kept)
 static int exec_restore(struct cli *cli)
 {
 	struct buf kept, error;
-	int code = CLI_OK;
+	const char *dir;
+	int code = data_dir_choose(cli, &dir);
 
+	if (code != CLI_OK)
+		return code;
 	buf_init(&kept, ERROR_MAX_BYTES);
 	buf_init(&error, ERROR_MAX_BYTES);
-	if (admin_restore(options_text(&cli->options, "data"), cli->options.args[0],
-			  options_flag(&cli->options, "replace"), &kept, &error)) {
-		print_restored(cli, buf_str(&kept));
+	if (admin_restore(dir, cli->options.args[0], options_flag(&cli->options, "replace"), &kept, &error)) {
+		print_restored(cli, dir, buf_str(&kept));
 	} else {
 		cli_error(cli, "%s", buf_str(&error).p);
 		code = CLI_FAILED;
@@ -160,9 +164,10 @@ const struct command cmd_restore = {
 	.summary = "Puts a backup in the place of the store",
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "No server may run on the data directory. The backup is checked first, and a store that is there "
-		 "already is not touched without --replace.",
+		 "already is not touched without --replace.\n\n"
+		 DIRECTORY_ABOUT,
 	.examples = {"spine restore ./spine-backup.db --data ./restored"},
-	.tables = {&restore_table, &data_table, &json_table},
+	.tables = {&restore_table, &store_table, &json_table},
 	.args = ARGS_FILES,
 	.exec = exec_restore,
 };
@@ -215,7 +220,7 @@ static void print_check(const struct cli *cli, const char *store, const struct a
 static int exec_check(struct cli *cli)
 {
 	const char *file = cli->options.arg_count ? cli->options.args[0] : NULL;
-	const char *data = options_text(&cli->options, "data");
+	const char *data = NULL;
 	struct admin_check found = {0};
 	struct buf problems, error;
 	bool ok;
@@ -223,6 +228,9 @@ static int exec_check(struct cli *cli)
 
 	if (file && options_value(&cli->options, "data")->source == OPTION_FROM_ARGS)
 		return cli_usage(cli, "check reads a backup or the store of --data, not both");
+	code = file ? CLI_OK : data_dir_choose(cli, &data);
+	if (code != CLI_OK)
+		return code;
 	buf_init(&problems, PROBLEMS_MAX_BYTES);
 	buf_init(&error, ERROR_MAX_BYTES);
 	ok = file ? admin_check_file(file, &found, &problems, &error) : admin_check(data, &found, &problems, &error);
@@ -246,9 +254,10 @@ const struct command cmd_check = {
 	.summary = "Reads the whole store and verifies it; also while the server runs",
 	.usage = "[FILE]", .max_args = 1,
 	.about = "With a file, that backup is read instead, where it lies; nothing is restored. Each problem is a "
-		 "line. The exit code is 6 where there are any.",
+		 "line. The exit code is 6 where there are any.\n\n"
+		 DIRECTORY_ABOUT,
 	.examples = {"spine check", "spine check ./spine-backup.db"},
-	.tables = {&data_table, &json_table},
+	.tables = {&store_table, &json_table},
 	.args = ARGS_FILES,
 	.exec = exec_check,
 };

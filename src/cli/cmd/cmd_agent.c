@@ -23,6 +23,8 @@ static const struct option agent_options[] = {
 	 .help = "who gets its work where it fails; may be given several times, in this order"},
 	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
 	 .help = "how long an attempt may take until it has acked; 15s where nobody says otherwise"},
+	{.name = "queue-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1000, .max = 366 * INT64_C(86400000),
+	 .help = "how long its work may wait for it until it is parked; the server's where nobody says otherwise"},
 	{.name = "attempts", .arg = "N", .type = OPTION_INT, .min = 1, .max = 100,
 	 .help = "how often it is tried; 3 where nobody says otherwise"},
 	{.name = "webhook", .arg = "URL", .type = OPTION_TEXT,
@@ -73,7 +75,8 @@ static int put_body(const struct cli *cli, const struct json *present, struct bu
 	static const struct call_member members[] = {
 		{"tokenizer", "tokenizer"}, {"description", "description"}, {"webhook", "webhook"},
 		{"fetch-hint", "fetch_hint"}, {"max-tokens", "max_tokens"}, {"attempts", "max_attempts"},
-		{"ack-timeout", "ack_timeout_s"}, {"fallback", "fallbacks"}, {NULL, NULL},
+		{"ack-timeout", "ack_timeout_s"}, {"queue-timeout", "queue_timeout_s"}, {"fallback", "fallbacks"},
+		{NULL, NULL},
 	};
 	const char *accepts = options_text(&cli->options, "accepts");
 	struct json_writer w;

@@ -41,7 +41,6 @@ static int put_path(const struct cli *cli, struct buf *path)
 /* The server looks through a part of the history at a time: where nothing in it fits, the next part is asked for. */
 static int ask_until_found(struct cli *cli, const struct buf *path, const char *token, struct ask *ret)
 {
-	struct client_request request = {.method = "GET", .repeatable = true};
 	struct buf whole;
 	struct str next;
 	int code;
@@ -52,8 +51,7 @@ static int ask_until_found(struct cli *cli, const struct buf *path, const char *
 		buf_put(&whole, buf_str(path));
 		if (token)
 			url_add(&whole, "page_token", str_of(token));
-		request.path = buf_str(&whole).p;
-		code = ask_run(cli, &request, ret);
+		code = ask_run_get(cli, buf_str(&whole).p, ret);
 		next = ask_str(&ret->json, "next_page_token");
 		token = next.n ? arena_cstr(cli->arena, next) : NULL;
 		if (code == CLI_OK && token && ask_array(&ret->json, "entries")->count == 0)

@@ -6,7 +6,6 @@
 #include "cli/demo/demo_server.h"
 #include "cli/shared_options.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 static const struct option demo_options[] = {
@@ -124,10 +123,8 @@ static int exec_demo(struct cli *cli)
 
 	if (code != CLI_OK)
 		return code;
-	if (!stop_init(&stop)) {
-		cli_error(cli, "cannot wait for signals: %s", strerror(errno));
+	if (!stop_init(&stop, cli))
 		return CLI_FAILED;
-	}
 	if (!found && !options_flag(&cli->options, "private") && !cli_is_json(cli))
 		cli_note(cli, "No server runs at %s: starting one for this.", options_text(&cli->options, "url"));
 	if (!found && !demo_server_start(&server, cli, stop.fd))

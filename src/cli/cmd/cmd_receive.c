@@ -9,11 +9,10 @@
 #include "cli/show/show.h"
 #include "cli/stop.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { POLL_MAX_MS = 60000, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 30000, HOST_MAX = 64, BODY_MAX_BYTES = 64 * 1024 };
+enum { POLL_MAX_MS = 60000, HOST_MAX = 64, BODY_MAX_BYTES = 64 * 1024 };
 
 static const char *const format_choices[] = {"prompt", "json", NULL};
 
@@ -182,10 +181,7 @@ static bool try_again(struct cli *cli, struct receiver *r, const struct ask *ask
 		return false;
 	if (r->pause_ms == 0)
 		cli_error(cli, "%.*s; waiting for it", STR_ARG(ask_sentence(cli, ask)));
-	r->pause_ms = r->pause_ms == 0 ? PAUSE_FIRST_MS : r->pause_ms * 2;
-	if (r->pause_ms > PAUSE_MAX_MS)
-		r->pause_ms = PAUSE_MAX_MS;
-	stop_pause(&r->stop, r->pause_ms);
+	stop_pause_longer(&r->stop, &r->pause_ms);
 	return true;
 }
 
@@ -353,10 +349,8 @@ static int exec_receive(struct cli *cli)
 	/* The calls of the rounds share one client. */
 	if (cli_client(cli) == NULL)
 		return CLI_USAGE;
-	if (!stop_init(&r.stop)) {
-		cli_error(cli, "cannot wait for signals: %s", strerror(errno));
+	if (!stop_init(&r.stop, cli))
 		return CLI_FAILED;
-	}
 	code = receive_all(cli, &r);
 	stop_release(&r.stop);
 	return code;

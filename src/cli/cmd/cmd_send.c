@@ -1,10 +1,12 @@
 /* spine send: delivers an envelope, or packs one and delivers it. */
+#include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/request/body.h"
 #include "cli/request/pack.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
+#include "cli/when.h"
 
 enum { SUMMARY_MAX_BYTES = 8 * 1024 * 1024 };
 
@@ -21,6 +23,11 @@ static const struct option send_options[] = {
 	 .help = "how often it is tried; the receiver's setting or 3 where it is not given"},
 	{.name = "ack-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1, .max = 86400000,
 	 .help = "how long an attempt may take until it is acked; the receiver's setting or 15s"},
+	{.name = "not-before", .arg = "TIME", .type = OPTION_TEXT,
+	 .help = "nobody gets it before: 10m (from now), a date, or 2026-01-30T12:00:00Z"},
+	{.name = "queue-timeout", .arg = "TIME", .type = OPTION_DURATION, .min = 1000, .max = 366 * INT64_C(86400000),
+	 .help = "how long it may wait for somebody to take it until it is parked; the receiver's setting or the "
+		 "server's"},
 	{.name = "idempotency-key", .arg = "KEY", .type = OPTION_TEXT,
 	 .help = "the same key with the same request sends only once, within a day"},
 };
@@ -66,10 +73,28 @@ static void print_sent(const struct cli *cli, const struct json *answer)
 	show_handoff_notices(cli, answer);
 }
 
+static int put_not_before(const struct cli *cli, struct json_writer *w)
+{
+	const char *text = options_text(&cli->options, "not-before");
+	char time[CLOCK_TEXT_SIZE];
+	int64_t ms;
+
+	if (text == NULL)
+		return CLI_OK;
+	if (!when_parse_later(str_of(text), clock_wall_ms(), &ms))
+		return cli_usage(cli, "--not-before is \"%.80s\"; expected " WHEN_LATER_EXPECTED, text);
+	clock_format(ms, time);
+	json_member_cstr(w, "not_before", time);
+	return CLI_OK;
+}
+
 static int put_send(struct cli *cli, struct json_writer *w)
 {
 	const char *arg = cli->options.arg_count ? cli->options.args[0] : NULL;
+	int code = put_not_before(cli, w);
 
+	if (code != CLI_OK)
+		return code;
 	if (options_int(&cli->options, "wait") > 0)
 		body_put(cli, "wait", "wait_s", w);
 	return pack_is_envelope(arg) ? put_envelope_id(cli, arg, w) : put_new_envelope(cli, arg, w);
@@ -89,12 +114,11 @@ const struct command cmd_send = {
 	.about = "With an envelope such as env-17 that one is delivered; the options of packing belong to the other "
 		 "form, which packs what AGENT needs to go on, as spine handoff does, and delivers it in the same "
 		 "call.\n\n"
-		 "Without --wait the server takes it from here: it tries again, falls back, and parks what nobody "
-		 "took. With --wait the call returns when the receiver has acked.\n\n"
-		 "What nobody takes is parked when every attempt has waited for its ack timeout: 3 times 15 seconds "
-		 "where nobody says otherwise. To let it wait longer, give --ack-timeout or --attempts, or set them "
-		 "for the receiver: spine agent NAME --ack-timeout 1h. A receiver that is at work, or waits for more, "
-		 "is there: what is queued for it then loses no attempt.\n\n"
+		 "Without --wait the server takes it from here: it tries again, falls back, and parks what used up "
+		 "its attempts. With --wait the call returns when the receiver has acked.\n\n"
+		 "What nobody takes waits in the queue, and uses no attempt. It is parked after its queue timeout, 24 "
+		 "hours where nobody says otherwise. Behind an open circuit breaker it is held, and goes on by "
+		 "itself; with --wait the call fails at once instead.\n\n"
 		 "Sending the same envelope to the same agent again never makes a second handoff: what is under way "
 		 "goes on, what was withdrawn gets its next attempt, and what was acked is told again.",
 	.examples = {
@@ -108,7 +132,7 @@ const struct command cmd_send = {
 		.method = "POST", .path = "/v1/handoffs", .creates = true, .put = put_send, .prepare = prepare_send,
 		.members = {
 			{"priority", "priority"}, {"attempts", "max_attempts"}, {"ack-timeout", "ack_timeout_s"},
-			{"fallback", "fallbacks"},
+			{"queue-timeout", "queue_timeout_s"}, {"fallback", "fallbacks"},
 		},
 		.show = print_sent,
 	},

@@ -98,6 +98,13 @@ static const struct option limit_options[] = {
 	{.name = "idempotency-ttl", .arg = "TIME", .env = "SPINE_IDEMPOTENCY_TTL", .key = "idempotency_ttl",
 	 .type = OPTION_DURATION, .fallback = "24h", .min = 1000, .max = 365LL * DAY_MS,
 	 .help = "how long the answer to an Idempotency-Key is kept"},
+	{.name = "queue-timeout", .arg = "TIME", .env = "SPINE_QUEUE_TIMEOUT", .key = "queue_timeout",
+	 .type = OPTION_DURATION, .fallback = "24h", .min = 1, .max = 366LL * DAY_MS,
+	 .help = "how long nobody may take a handoff from its queue until it is parked, where neither its sender nor "
+		 "its agent says"},
+	{.name = "breaker-reset", .arg = "TIME", .env = "SPINE_BREAKER_RESET", .key = "breaker_reset",
+	 .type = OPTION_DURATION, .fallback = "60s", .min = 1, .max = DAY_MS,
+	 .help = "how long the circuit breaker of an agent holds its work until it lets one handoff through"},
 };
 
 static const struct option_table limit_table = {"Limits", limit_options, OPTION_COUNT(limit_options)};
@@ -216,6 +223,8 @@ static int exec_serve(struct cli *cli)
 		.ca_file = options_text(o, "ca-file"),
 		.heartbeat_ms = options_int(o, "heartbeat"),
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
+		.queue_timeout_ms = options_int(o, "queue-timeout"),
+		.breaker_open_ms = options_int(o, "breaker-reset"),
 		.alerts = alert_options_read(o),
 	};
 	int code;

@@ -5,15 +5,14 @@
 #include "cli/show/show.h"
 #include "cli/show/show_stats.h"
 
-enum { DELIVERY_MAX_BYTES = 1 << 20 };
+enum { DELIVERY_MAX_BYTES = 1 << 20, CLIENTS_MAX_BYTES = 16 * 1024 };
 
 /* A server that answers but takes no more work is not well. */
 static int check_ready(struct cli *cli, struct ask *ready)
 {
-	struct client_request request = {.method = "GET", .path = "/readyz"};
 	struct str reason;
 
-	ask_make(cli, &request, cli->arena, ready);
+	ask_make_get(cli, "/readyz", ready);
 	if (ready->exit == CLI_OK)
 		return CLI_OK;
 	reason = ask_str(&ready->json, "reason");
@@ -55,16 +54,37 @@ static const struct show_word status_words[] = {
 	{NULL, NULL, NULL},
 };
 
+/* "memory-spine 1.4.0, memory-spine-python 1.3.2", in the place of the list. */
+static struct json with_clients_in_words(const struct cli *cli, const struct json *status)
+{
+	const struct json *clients = ask_array(status, "clients");
+	struct json copy = *status, text = {.type = JSON_STRING};
+	struct buf words;
+
+	if (status->type != JSON_OBJECT)
+		return copy;
+	buf_init(&words, CLIENTS_MAX_BYTES);
+	for (uint32_t i = 0; i < clients->count; i++)
+		buf_printf(&words, "%s%.*s %.*s", i ? ", " : "", STR_ARG(ask_str(&clients->items[i], "name")),
+			   STR_ARG(ask_str(&clients->items[i], "version")));
+	text.s = cli_keep(cli->arena, &words);
+	copy.members = arena_calloc(cli->arena, copy.count, sizeof(*copy.members));
+	for (uint32_t i = 0; i < copy.count; i++) {
+		copy.members[i] = status->members[i];
+		if (&status->members[i].value == clients)
+			copy.members[i].value = text;
+	}
+	return copy;
+}
+
 /* How delivery went in the last five minutes, and what is wrong. A server that does not say it is no failure. */
 static void print_delivery(struct cli *cli)
 {
-	struct client_request stats_request = {.method = "GET", .path = "/v1/stats"};
-	struct client_request alerts_request = {.method = "GET", .path = "/v1/alerts"};
 	struct ask stats, alerts;
 	struct buf out;
 
-	ask_make(cli, &stats_request, cli->arena, &stats);
-	ask_make(cli, &alerts_request, cli->arena, &alerts);
+	ask_make_get(cli, "/v1/stats", &stats);
+	ask_make_get(cli, "/v1/alerts", &alerts);
 	buf_init(&out, DELIVERY_MAX_BYTES);
 	if (stats.exit == CLI_OK) {
 		buf_puts(&out, "\nThe last five minutes:\n");
@@ -79,17 +99,18 @@ static void print_delivery(struct cli *cli)
 
 static int exec_status(struct cli *cli)
 {
-	struct client_request request = {.method = "GET", .path = "/v1/status"};
 	struct ask status, ready = {0};
-	int code = ask_run(cli, &request, &status);
+	int code = ask_run_get(cli, "/v1/status", &status);
 
 	if (code == CLI_OK) {
 		code = check_ready(cli, &ready);
 		if (cli_is_json(cli)) {
 			cli_write_json(cli, buf_str(&status.reply.body));
 		} else {
+			struct json shown = with_clients_in_words(cli, &status.json);
+
 			print_verdict(cli, code == CLI_OK);
-			show_object_as(cli, &status.json, status_words);
+			show_object_as(cli, &shown, status_words);
 			print_delivery(cli);
 		}
 	}

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
-
 static const struct option store_options[] = {
 	{.name = "pin", .letter = 'p', .type = OPTION_FLAG,
 	 .help = "pin it: it goes with every handoff and ranks higher"},
@@ -22,23 +20,6 @@ static const struct option store_options[] = {
 
 static const struct option_table store_table = {"Storing", store_options, OPTION_COUNT(store_options)};
 
-static int put_text(const struct cli *cli, struct json_writer *w)
-{
-	struct buf text;
-	int code;
-
-	buf_init(&text, TEXT_MAX_BYTES);
-	code = body_read_text(cli, cli->options.arg_count ? cli->options.args[0] : NULL, &text);
-	if (code == CLI_OK && text.len == 0)
-		code = cli_usage(cli, "there is no text to store");
-	if (code == CLI_OK)
-		code = body_check_text(cli, "the text", buf_str(&text));
-	if (code == CLI_OK)
-		json_member_str(w, "content", buf_str(&text));
-	buf_release(&text);
-	return code;
-}
-
 static int put_memory(struct cli *cli, struct json_writer *w)
 {
 	bool is_shared = options_flag(&cli->options, "shared");
@@ -46,7 +27,8 @@ static int put_memory(struct cli *cli, struct json_writer *w)
 
 	if (is_shared && options_text(&cli->options, "task"))
 		return cli_usage(cli, "--shared and --task cannot be given together");
-	code = put_text(cli, w);
+	code = body_put_content(cli, cli->options.arg_count ? cli->options.args[0] : NULL, "there is no text to store",
+				w);
 	if (is_shared)
 		json_member_cstr(w, "scope", "space");
 	if (options_flag(&cli->options, "pin"))

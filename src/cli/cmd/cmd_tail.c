@@ -10,15 +10,12 @@
 #include "cli/stop.h"
 #include "client/url.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 enum {
 	PATH_MAX_BYTES = 64 * 1024,
 	EVENT_MAX_BYTES = 16 << 20,
 	EVENT_DEPTH = 16,
-	PAUSE_FIRST_MS = 100,
-	PAUSE_MAX_MS = 5000,
 };
 
 static const struct option tail_options[] = {
@@ -137,15 +134,13 @@ static void put_path(const struct tail *t, struct buf *path, int64_t after)
  * be. */
 static int find_end(struct tail *t)
 {
-	struct client_request request = {.method = "GET", .repeatable = true};
 	struct buf path;
 	struct ask ask;
 	int code;
 
 	buf_init(&path, PATH_MAX_BYTES);
 	put_path(t, &path, INT64_MAX);
-	request.path = buf_str(&path).p;
-	code = ask_run(t->cli, &request, &ask);
+	code = ask_run_get(t->cli, buf_str(&path).p, &ask);
 	if (code == CLI_OK && !options_is_given(&t->cli->options, "after"))
 		t->after = ask_int(&ask.json, "next", 0);
 	ask_release(&ask);
@@ -192,13 +187,13 @@ static bool follow_once(struct tail *t, int *ret_code)
 
 static int follow(struct tail *t)
 {
-	int64_t pause_ms = PAUSE_FIRST_MS;
+	int64_t pause_ms = 0;
 	int code = CLI_OK;
 	bool is_told = false;
 
 	while (follow_once(t, &code)) {
 		if (t->has_come) {
-			pause_ms = PAUSE_FIRST_MS;
+			pause_ms = 0;
 			is_told = false;
 		}
 		if (!is_told)
@@ -206,8 +201,7 @@ static int follow(struct tail *t)
 				 "(the connection was lost; going on behind event %lld when the server is there again)",
 				 (long long)t->after);
 		is_told = true;
-		stop_pause(&t->stop, pause_ms);
-		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
+		stop_pause_longer(&t->stop, &pause_ms);
 		if (stop_count(&t->stop) > 0)
 			break;
 	}
@@ -225,10 +219,8 @@ static int exec_tail(struct cli *cli)
 
 	if (code != CLI_OK)
 		return code;
-	if (!stop_init(&t.stop)) {
-		cli_error(cli, "cannot wait for signals: %s", strerror(errno));
+	if (!stop_init(&t.stop, cli))
 		return CLI_FAILED;
-	}
 	buf_init(&t.in, EVENT_MAX_BYTES);
 	buf_init(&t.data, EVENT_MAX_BYTES);
 	code = follow(&t);

@@ -177,10 +177,8 @@ static int run_live(struct cli *cli)
 	struct stop stop;
 	bool has_keys = tcgetattr(STDIN_FILENO, &before) == 0;
 
-	if (!stop_init(&stop)) {
-		cli_error(cli, "cannot watch for signals");
+	if (!stop_init(&stop, cli))
 		return CLI_FAILED;
-	}
 	if (has_keys) {
 		raw = before;
 		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);

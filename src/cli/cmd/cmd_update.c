@@ -6,8 +6,6 @@
 #include "cli/shared_options.h"
 #include "cli/show/show.h"
 
-enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
-
 static const struct option version_match_options[] = {
 	{.name = "if-version", .arg = "N", .type = OPTION_INT, .min = 1, .max = INT32_MAX,
 	 .help = "only if it is still at this version; otherwise the exit code is 4"},
@@ -59,21 +57,10 @@ static int put_content(const struct cli *cli, struct json_writer *w)
 {
 	const char *arg = cli->options.arg_count > 1 ? cli->options.args[1] : NULL;
 	bool others = body_any_given(cli, &fields_table) || options_is_given(&cli->options, "clear");
-	struct buf text;
-	int code;
 
 	if (arg == NULL && others)
 		return CLI_OK;
-	buf_init(&text, TEXT_MAX_BYTES);
-	code = body_read_text(cli, arg, &text);
-	if (code == CLI_OK && text.len == 0)
-		code = cli_usage(cli, "there is no text, and nothing else to change");
-	if (code == CLI_OK)
-		code = body_check_text(cli, "the text", buf_str(&text));
-	if (code == CLI_OK)
-		json_member_str(w, "content", buf_str(&text));
-	buf_release(&text);
-	return code;
+	return body_put_content(cli, arg, "there is no text, and nothing else to change", w);
 }
 
 static int put_update(struct cli *cli, struct json_writer *w)

@@ -1,11 +1,10 @@
-/* Handoffs that are there, and those that are parked: handoffs, trace, park, parked. */
+/* Handoffs that are there: handoffs, trace; and what a person does with those: cancel, move, park. */
 #include "cli/commands.h"
 #include "cli/request/pages.h"
 #include "cli/request/reason.h"
 #include "cli/shared_options.h"
 #include "cli/show/show_handoff.h"
 #include "cli/show/show_trace.h"
-#include "cli/subcommand.h"
 
 enum { BODY_MAX_BYTES = 64 * 1024, IDS_MAX = 1000 };
 
@@ -55,8 +54,54 @@ const struct command cmd_trace = {
 	.about = "Who packed what for whom, who took it, who acked, failed or completed it, when, at which attempt, "
 		 "and why. Times count in seconds from the first step.",
 	.examples = {"spine trace task-1", "spine trace task-1 --json | jq '.events[].event'"},
-	.tables = {&client_table},
-	.call = {.path = "/v1/tasks/{0}/trace?page_size=1000", .show = show_trace},
+	.tables = {&rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}/trace?page_size=1000", .is_paged = true, .show = show_trace},
+};
+
+/* --- Mending a queue --- */
+
+static const struct option decision_options[] = {
+	REASON_OPTIONS("for whoever asks later"),
+	{.name = "by", .arg = "NAME", .type = OPTION_TEXT,
+	 .help = "who decides; the name of --agent or of the user where it is not given"},
+};
+
+static const struct option_table decision_table = {"Why", decision_options, OPTION_COUNT(decision_options)};
+
+#define DECISION(verb) \
+	.method = "POST", .path = "/v1/handoffs/{0}/" verb, .is_for_each = true, .list = "handoffs", .is_once = true, \
+	.put = reason_put_decision, .max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line
+
+const struct command cmd_cancel = {
+	.name = "cancel",
+	.summary = "Takes back handoffs that are queued: nobody gets them any more",
+	.usage = "ID...", .min_args = 1, .max_args = IDS_MAX,
+	.about = "Only what nobody has taken yet, also what waits for its time or behind a breaker. It ends as "
+		 "discarded, and who and why is kept. What is parked is dropped by spine parked discard.\n\n"
+		 "With --json the answers are in the member handoffs, and problems where some of the ids failed.",
+	.examples = {"spine cancel ho-1 --reason \"the user has changed her mind\""},
+	.tables = {&decision_table, &client_table},
+	.call = {DECISION("cancel")},
+};
+
+static const struct option move_options[] = {
+	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT, .help = "who gets the work instead"},
+};
+
+static const struct option_table move_table = {"Where to", move_options, OPTION_COUNT(move_options)};
+
+const struct command cmd_move = {
+	.name = "move",
+	.summary = "Gives handoffs that are queued to another agent",
+	.usage = "ID... --to AGENT", .min_args = 1, .max_args = IDS_MAX,
+	.about = "Only what nobody has taken yet; it begins with new attempts. What is parked is given to "
+		 "another agent by spine parked reroute.\n\n"
+		 "With --json the answers are in the member handoffs, and problems where some of the ids failed.",
+	.examples = {"spine move ho-1 --to reviewer"},
+	.tables = {&move_table, &decision_table, &client_table},
+	.call = {
+		DECISION("move"), .members = {{"to", "to"}}, .needs = "to", .needs_why = "who gets the work instead",
+	},
 };
 
 /* --- Parking --- */
@@ -87,69 +132,4 @@ const struct command cmd_park = {
 		.needs = "reason", .needs_why = "what a person reads first", .put = put_reason,
 		.members = {{"by", "by"}}, .max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line,
 	},
-};
-
-static const struct option parked_options[] = {
-	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT,
-	 .help = "list: only what was for this agent; reroute: who gets it instead"},
-	{.name = "max-tokens", .letter = 'm', .arg = "N", .type = OPTION_INT, .min = 1, .max = 10000000,
-	 .help = "shrink: the budget of the new, smaller envelope"},
-	REASON_OPTIONS("for whoever asks later; discard needs one"),
-	{.name = "by", .arg = "NAME", .type = OPTION_TEXT,
-	 .help = "who decides; the name of --agent or of the user where it is not given"},
-};
-
-static const struct option_table parked_table = {"What to do", parked_options, OPTION_COUNT(parked_options)};
-
-static void say_what_to_do(const struct cli *cli, const struct json *parked)
-{
-	if (parked->count && cli->out.is_terminal)
-		cli_note(cli, "\nspine parked show ID, then redrive ID, reroute ID --to AGENT,\n"
-			 "shrink ID --max-tokens N, or discard ID --reason TEXT");
-}
-
-/* A decision about each of several handoffs. */
-#define DECISION(verb) \
-	.method = "POST", .path = "/v1/parked/{0}/" verb, .is_for_each = true, .list = "handoffs", .is_once = true, \
-	.put = reason_put_decision, .max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line
-
-static const struct subcommand parked_subs[] = {
-	{"list", "[--to AGENT]", 0, 0, {"to"}, .call = {
-		.path = "/v1/parked", .members = {{"to", "to"}}, .is_paged = true, .list = "parked",
-		.columns = parked_columns, .show = say_what_to_do, .none = "(nothing is parked)",
-	}},
-	{"show", "ID", 1, 1, .call = {.path = "/v1/handoffs/{0}", .show = show_handoff}},
-	{"redrive", "ID...", 1, IDS_MAX, {"reason", "why", "by"}, .call = {DECISION("redrive")}},
-	{"reroute", "ID... --to AGENT", 1, IDS_MAX, {"to", "reason", "why", "by"}, .call = {
-		DECISION("reroute"), .members = {{"to", "to"}}, .needs = "to", .needs_why = "who gets the work instead",
-	}},
-	{"shrink", "ID... --max-tokens N", 1, IDS_MAX, {"max-tokens", "reason", "why", "by"}, .call = {
-		DECISION("shrink"), .members = {{"max-tokens", "max_tokens"}},
-		.needs = "max-tokens", .needs_why = "what the new envelope may have",
-	}},
-	{"discard", "ID... --reason TEXT", 1, IDS_MAX, {"reason", "why", "by"}, .call = {
-		DECISION("discard"),
-		.needs = "reason", .needs_why = "it is gone from the queue for good, and somebody will ask",
-	}},
-	{0},
-};
-
-const struct command cmd_parked = {
-	.name = "parked",
-	.summary = "Lists what is parked, and gets it out of there",
-	.usage = "[list | show ID | redrive ID... | reroute ID... | shrink ID... | discard ID...]",
-	.max_args = IDS_MAX + 1,
-	.about = "A handoff that nobody took, that used up its attempts and fallbacks, or that was rejected is parked, "
-		 "with the reason. It stays there until somebody decides: redrive tries the same agent again, reroute "
-		 "gives it to another one, shrink packs a smaller envelope and delivers that, discard drops it for "
-		 "good. Who and why is kept.\n\n"
-		 "With --json the answers to a decision are in the member handoffs, also for a single id.",
-	.examples = {
-		"spine parked",
-		"spine parked --to coder",
-		"spine parked show ho-2",
-		"spine parked redrive ho-2 --reason \"the agent is back\"",
-	},
-	.tables = {&parked_table, &pages_table, &client_table},
-	.subs = parked_subs,
 };

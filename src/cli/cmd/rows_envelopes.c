@@ -134,8 +134,8 @@ const struct command cmd_task = {
 	.summary = "Lists the envelopes of a task, the first one first",
 	.usage = "TASK", .min_args = 1, .max_args = 1,
 	.examples = {"spine task task-1"},
-	.tables = {&client_table},
-	.call = {.path = "/v1/tasks/{0}", .show = show_task},
+	.tables = {&rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}", .is_paged = true, .show = show_task},
 };
 
 static const struct option fidelity_options[] = {
@@ -161,8 +161,8 @@ const struct command cmd_fidelity = {
 		"spine fidelity task-1", "spine fidelity task-1 --compare",
 		"spine fidelity task-1 --json | jq .intent_and_constraints",
 	},
-	.tables = {&fidelity_table, &client_table},
-	.call = {.path = "/v1/tasks/{0}/fidelity", .show = show_asked_fidelity},
+	.tables = {&fidelity_table, &rest_table, &client_table},
+	.call = {.path = "/v1/tasks/{0}/fidelity", .is_paged = true, .show = show_asked_fidelity},
 };
 
 const struct command cmd_blame = {

@@ -174,7 +174,7 @@ static void print_alert(const struct cli *cli, const struct json *alert)
 
 static const struct subcommand alerts_subs[] = {
 	{"list", "[--state STATE]", 0, 0, {"state"}, .call = {
-		.path = "/v1/alerts", .members = {{"state", "state"}}, .show = print_alerts,
+		.path = "/v1/alerts", .members = {{"state", "state"}}, .is_paged = true, .show = print_alerts,
 	}},
 	{"ack", "ID...", 1, IDS_MAX, {"by"}, .call = {DECISION("ack")}},
 	{"silence", "ID... --for TIME", 1, IDS_MAX, {"for", "reason", "why", "by"}, .call = {
@@ -198,6 +198,6 @@ const struct command cmd_alerts = {
 		"spine alerts ack al-3",
 		"spine alerts silence al-3 --for 2h --reason \"the agent is being moved\"",
 	},
-	.tables = {&alerts_table, &client_table},
+	.tables = {&alerts_table, &pages_table, &client_table},
 	.subs = alerts_subs,
 };

@@ -5,6 +5,8 @@
 #include "cli/when.h"
 #include "client/url.h"
 
+enum { TEXT_MAX_BYTES = 8 * 1024 * 1024 };
+
 void body_put_seconds(struct json_writer *w, const char *name, int64_t ms)
 {
 	json_member_double(w, name, (double)ms / 1000);
@@ -26,6 +28,23 @@ int body_read_text(const struct cli *cli, const char *arg, struct buf *ret)
 		code = CLI_FAILED;
 	}
 	buf_release(&error);
+	return code;
+}
+
+int body_put_content(const struct cli *cli, const char *arg, const char *none, struct json_writer *w)
+{
+	struct buf text;
+	int code;
+
+	buf_init(&text, TEXT_MAX_BYTES);
+	code = body_read_text(cli, arg, &text);
+	if (code == CLI_OK && text.len == 0)
+		code = cli_usage(cli, "%s", none);
+	if (code == CLI_OK)
+		code = body_check_text(cli, "the text", buf_str(&text));
+	if (code == CLI_OK)
+		json_member_str(w, "content", buf_str(&text));
+	buf_release(&text);
 	return code;
 }
 
@@ -141,17 +160,37 @@ void body_add_parameters(const struct cli *cli, const struct call_member *member
 		add_parameter(options_value(&cli->options, m->option), m->name, path);
 }
 
-int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path)
+/* Empty where the option was not given. */
+static int read_time(const struct cli *cli, const char *option, char ret[CLOCK_TEXT_SIZE])
 {
 	const char *text = options_text(&cli->options, option);
-	char time[CLOCK_TEXT_SIZE];
 	int64_t ms;
 
+	ret[0] = '\0';
 	if (text == NULL)
 		return CLI_OK;
 	if (!when_parse(str_of(text), clock_wall_ms(), &ms))
 		return cli_usage(cli, "--%s is \"%.80s\"; expected " WHEN_EXPECTED, option, text);
-	clock_format(ms, time);
-	url_add(path, name, str_of(time));
+	clock_format(ms, ret);
 	return CLI_OK;
+}
+
+int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path)
+{
+	char time[CLOCK_TEXT_SIZE];
+	int code = read_time(cli, option, time);
+
+	if (time[0])
+		url_add(path, name, str_of(time));
+	return code;
+}
+
+int body_put_time(const struct cli *cli, const char *option, const char *name, struct json_writer *w)
+{
+	char time[CLOCK_TEXT_SIZE];
+	int code = read_time(cli, option, time);
+
+	if (time[0])
+		json_member_cstr(w, name, time);
+	return code;
 }

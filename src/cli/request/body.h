@@ -19,6 +19,8 @@ int body_put_ids(struct cli *cli, const char *name, size_t first, const char *ex
 #define BODY_ID_EXPECTED "; expected ms- and a number, such as ms-4821"
 /* The parameter of a time as people type it. CLI_USAGE with the reason told where it is none. */
 int body_add_time(const struct cli *cli, const char *option, const char *name, struct buf *path);
+/* The same as a member. */
+int body_put_time(const struct cli *cli, const char *option, const char *name, struct json_writer *w);
 /* A member in seconds for a time in milliseconds. */
 void body_put_seconds(struct json_writer *w, const char *name, int64_t ms);
 /* A text that goes into JSON must be UTF-8; what says which text. CLI_OK or CLI_USAGE. */
@@ -26,6 +28,8 @@ int body_check_text(const struct cli *cli, const char *what, struct str text);
 
 /* Appends the text that a command was given (see input_text()). CLI_OK, or CLI_FAILED with the reason told. */
 int body_read_text(const struct cli *cli, const char *arg, struct buf *ret);
+/* The same as the member "content"; none is what is wrong where it is empty. */
+int body_put_content(const struct cli *cli, const char *arg, const char *none, struct json_writer *w);
 /* All arguments as one text, with spaces between them. */
 void body_join_arguments(const struct cli *cli, struct buf *ret);
 /* Any option of the table was given. */

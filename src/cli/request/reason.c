@@ -22,14 +22,20 @@ int reason_put(const struct cli *cli, const char *name, struct json_writer *w)
 	return code;
 }
 
-int reason_put_decision(struct cli *cli, struct json_writer *w)
+int reason_put_person(const struct cli *cli, struct json_writer *w)
 {
 	const char *by = cli_person(cli);
-	int code = reason_put(cli, "why", w);
 
-	if (code == CLI_OK && by && !str_is_utf8(str_of(by)))
+	if (by && !str_is_utf8(str_of(by)))
 		return cli_usage(cli, "--by is not UTF-8 text");
 	if (by)
 		json_member_cstr(w, "by", by);
-	return code;
+	return CLI_OK;
+}
+
+int reason_put_decision(struct cli *cli, struct json_writer *w)
+{
+	int code = reason_put(cli, "why", w);
+
+	return code == CLI_OK ? reason_put_person(cli, w) : code;
 }

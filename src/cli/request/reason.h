@@ -15,7 +15,9 @@
 int reason_read(const struct cli *cli, const char **ret);
 /* Writes the member of that name where a reason was given. In the same way. */
 int reason_put(const struct cli *cli, const char *name, struct json_writer *w);
-/* Who decides something and why: the members "why" and "by" (see cli_person()). In the same way. */
+/* Who decides something: the member "by" (see cli_person()). In the same way. */
+int reason_put_person(const struct cli *cli, struct json_writer *w);
+/* Who decides something and why: the members "why" and "by" of the two above. In the same way. */
 int reason_put_decision(struct cli *cli, struct json_writer *w);
 
 #endif

@@ -266,14 +266,15 @@ void show_title(const struct cli *cli, struct str id, struct str text)
 
 /* --- Any object --- */
 
-static void put_size(struct buf *out, double bytes)
+struct str show_size(struct arena *arena, int64_t bytes)
 {
 	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double amount = (double)bytes;
 	size_t unit = 0;
 
-	for (; bytes >= 1024 && unit < 4; unit++)
-		bytes /= 1024;
-	buf_printf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+	for (; amount >= 1024 && unit < 4; unit++)
+		amount /= 1024;
+	return arena_printf(arena, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
 }
 
 static void put_duration(struct buf *out, int64_t s)
@@ -298,7 +299,7 @@ static struct str value_text(const struct cli *cli, struct str key, const struct
 	if (value->type == JSON_STRING)
 		buf_put(&out, value->s);
 	else if (value->type == JSON_INT && (str_has_suffix(key, STR("_bytes")) || str_is(key, "bytes")))
-		put_size(&out, (double)value->i);
+		buf_put(&out, show_size(cli->arena, value->i));
 	else if (value->type == JSON_INT && str_has_suffix(key, STR("_s")))
 		put_duration(&out, value->i);
 	else if (value->type == JSON_INT && str_has_suffix(key, STR("_ms")))

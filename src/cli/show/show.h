@@ -24,6 +24,8 @@ int show_missing(const struct cli *cli, const struct json *answer);
 void show_title(const struct cli *cli, struct str id, struct str text);
 /* Appends a text with what stands before it; nothing where the text is empty. */
 void show_fact(struct buf *out, const char *before, struct str text);
+/* "12.5 MiB"; in the arena. */
+struct str show_size(struct arena *arena, int64_t bytes);
 /* A table that the command filled itself. */
 void show_rows(const struct cli *cli, const struct table *table);
 /* An object of the server, "key  value" in lines, objects within as "key.key". */

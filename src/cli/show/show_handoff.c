@@ -43,6 +43,10 @@ void show_handoff_line(const struct cli *cli, const struct json *h)
 	show_fact(&text, " from ", ask_str(h, "from"));
 	buf_printf(&text, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
 		   (long long)ask_int(h, "max_attempts", 0));
+	if (str_is(state, "queued")) {
+		show_fact(&text, ", not before ", ask_str(h, "not_before"));
+		show_fact(&text, ", held until ", ask_str(h, "held_until"));
+	}
 	if (!is_overcome(state))
 		show_fact(&text, is_stuck(state) ? ": " : "; last failure: ", ask_str(h, "reason"));
 	buf_printf(&out, "%s%.*s%s  ", term_on(&cli->out, TERM_CYAN), STR_ARG(id), term_off(&cli->out, TERM_CYAN));
@@ -95,6 +99,7 @@ const struct column parked_columns[] = {
 	{"AGE", "changed_at", cell_age, .right = true},
 	{"ENVELOPE", "envelope_id", .style = TERM_PLAIN},
 	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+	{"TASK", "task", .may_cut = true, .may_omit = true},
 	{"TRIES", "attempts", cell_number, .right = true},
 	{"REASON", "reason", .style = TERM_YELLOW},
 	{0},
@@ -123,31 +128,28 @@ static void put_value_row(const struct cli *cli, struct buf *out, const char *la
 	buf_release(&text);
 }
 
-static const char *label_of(const char *fact, struct str state)
-{
-	if (strcmp(fact, "reason") == 0)
-		return is_stuck(state) ? "reason" : "last failure";
-	if (strcmp(fact, "result_state") == 0)
-		return "result";
-	if (strcmp(fact, "result_memory") == 0)
-		return "memory";
-	return strcmp(fact, "envelope_id") == 0 ? "envelope" : strcmp(fact, "input_tokens") == 0 ? "tokens" : fact;
-}
+/* What may be known of it, and what people call that; NULL: the reason, whose name depends. */
+static const struct {
+	const char *fact, *label;
+} facts[] = {
+	{"envelope_id", "envelope"}, {"task", "task"}, {"summary", "summary"}, {"channel", "channel"},
+	{"fallbacks", "fallbacks"}, {"not_before", "not before"}, {"held_until", "held until"},
+	{"receiver", "receiver"}, {"progress", "progress"}, {"reason", NULL}, {"result", "result"},
+	{"result_state", "result"}, {"result_memory", "memory"}, {"gaps", "gaps"}, {"input_tokens", "tokens"},
+	{"replaces", "replaces"}, {NULL, NULL},
+};
 
 void show_handoff(const struct cli *cli, const struct json *h)
 {
-	static const char *const facts[] = {
-		"envelope_id", "channel", "fallbacks", "receiver", "progress", "reason", "result",
-		"result_state", "result_memory", "gaps", "input_tokens", "replaces", NULL,
-	};
+	const char *of_reason = is_stuck(ask_str(h, "state")) ? "reason" : "last failure";
 	struct str due = ask_str(h, "due_at");
 	struct buf out;
 
 	show_handoff_line(cli, h);
 	buf_init(&out, 16 * (size_t)LINE_MAX_BYTES);
 	put_row(cli, &out, "route", show_envelope_from_to(cli, h));
-	for (const char *const *fact = facts; *fact; fact++)
-		put_value_row(cli, &out, label_of(*fact, ask_str(h, "state")), json_get(h, *fact));
+	for (size_t i = 0; facts[i].fact; i++)
+		put_value_row(cli, &out, facts[i].label ? facts[i].label : of_reason, json_get(h, facts[i].fact));
 	put_row(cli, &out, "created", term_line(cli->arena, ask_str(h, "created_at")));
 	put_row(cli, &out, "due", term_line(cli->arena, due));
 	cli_write_buf(&out);

@@ -2,6 +2,7 @@
 
 #include "codec/base64.h"
 #include "codec/sha256.h"
+#include "core/delivery/delivery.h"
 #include "core/delivery/route_rule.h"
 #include "token/token.h"
 
@@ -10,7 +11,7 @@
 /* Settings are as deep as a request may be at the most: what was taken must be read again. */
 enum { AGENT_SETTINGS_MAX = 64 * 1024, AGENT_TOKENS_MAX = 10000000, AGENT_DEPTH = 1000, TAG_DIGITS = 32 };
 
-enum { AGENT_FALLBACKS_MAX = 16, AGENT_ACK_TIMEOUT_MAX_S = 86400, AGENT_ATTEMPTS_MAX = 100, AGENT_WEBHOOK_MAX = 2048 };
+enum { AGENT_FALLBACKS_MAX = 16, AGENT_ATTEMPTS_MAX = 100, AGENT_WEBHOOK_MAX = 2048 };
 
 static enum problem_code read_accepts(const struct json *list, struct agent *a, struct problem *problem)
 {
@@ -67,14 +68,16 @@ static enum problem_code read_fallbacks(const struct json *list, struct agent *a
 	return P_OK;
 }
 
-static enum problem_code read_ack_timeout(const struct json *value, struct agent *a, struct problem *problem)
+/* A number of seconds. */
+static enum problem_code read_seconds(const struct json *value, const char *name, int64_t max_ms, int64_t *ret_ms,
+				      struct problem *problem)
 {
 	double seconds = value->type == JSON_INT ? (double)value->i : value->type == JSON_DOUBLE ? value->d : 0;
 
-	if (seconds < 0.001 || seconds > AGENT_ACK_TIMEOUT_MAX_S)
-		return problem_set(problem, P_INVALID_FIELD, "ack_timeout_s", "ack_timeout_s is not a number of "
-				   "seconds from 0.001 to %d", AGENT_ACK_TIMEOUT_MAX_S);
-	a->ack_timeout_ms = (int64_t)(seconds * 1000 + 0.5);
+	if (!(seconds >= 0.001 && seconds <= (double)max_ms / 1000))
+		return problem_set(problem, P_INVALID_FIELD, name, "%s is not a number of seconds from 0.001 to %lld",
+				   name, (long long)(max_ms / 1000));
+	*ret_ms = (int64_t)(seconds * 1000 + 0.5);
 	return P_OK;
 }
 
@@ -121,12 +124,15 @@ static enum problem_code read_delivery(const struct json *settings, struct agent
 	const struct json *fallbacks = json_get(settings, "fallbacks"), *timeout = json_get(settings, "ack_timeout_s");
 	const struct json *webhook = json_get(settings, "webhook"), *attempts = json_get(settings, "max_attempts");
 	const struct json *secret = json_get(settings, "webhook_secret");
+	const struct json *queue = json_get(settings, "queue_timeout_s");
 	enum problem_code code = P_OK;
 
 	if (fallbacks && fallbacks->type != JSON_NULL)
 		code = read_fallbacks(fallbacks, a, problem);
 	if (code == P_OK && timeout && timeout->type != JSON_NULL)
-		code = read_ack_timeout(timeout, a, problem);
+		code = read_seconds(timeout, "ack_timeout_s", DELIVERY_TIMEOUT_MAX_MS, &a->ack_timeout_ms, problem);
+	if (code == P_OK && queue && queue->type != JSON_NULL)
+		code = read_seconds(queue, "queue_timeout_s", DELIVERY_LATER_MAX_MS, &a->queue_timeout_ms, problem);
 	if (code == P_OK && webhook && webhook->type != JSON_NULL)
 		code = read_webhook(webhook, a, problem);
 	if (code == P_OK && secret && secret->type != JSON_NULL)
@@ -177,6 +183,7 @@ enum problem_code agent_read(struct store_conn *c, int64_t space, struct str nam
 	if (status == STORE_OK) {
 		a.created_at_ms = row.created_at_ms;
 		a.updated_at_ms = row.updated_at_ms;
+		a.is_registered = row.is_registered;
 		if (json_parse(row.settings, AGENT_DEPTH, arena, &a.settings, &error))
 			code = agent_settings(&a.settings, &a, problem);
 	}
@@ -188,7 +195,8 @@ enum problem_code agent_read(struct store_conn *c, int64_t space, struct str nam
 enum problem_code agent_write(struct store_conn *c, int64_t space, struct str name, const struct json *settings,
 			      int64_t now_ms, struct arena *arena, struct agent *ret, struct problem *problem)
 {
-	struct agent a = {.name = name, .settings = *settings, .created_at_ms = now_ms, .updated_at_ms = now_ms};
+	struct agent a = {.name = name, .settings = *settings, .is_registered = true, .created_at_ms = now_ms,
+			  .updated_at_ms = now_ms};
 	enum problem_code code = agent_settings(settings, &a, problem);
 	struct agent_row row = {.name = name, .created_at_ms = now_ms, .updated_at_ms = now_ms}, old;
 	struct json_writer w;

@@ -17,11 +17,13 @@ struct agent {
 	enum envelope_fetch fetch_hint;
 	int64_t ack_timeout_ms;		/* 0: the default */
 	int64_t max_attempts;		/* 0: the default */
+	int64_t queue_timeout_ms;	/* 0: the server's */
 	const struct json *fallbacks;	/* an array of names; NULL: none */
 	struct str webhook;		/* where its handoffs are posted; p == NULL: it fetches them */
 	struct str webhook_secret;	/* what they are signed with; p == NULL: there is none */
 	struct json settings;		/* all of them, an object */
-	int64_t created_at_ms;		/* 0: not registered */
+	bool is_registered;		/* otherwise its name was only used */
+	int64_t created_at_ms;		/* 0: nobody knows it */
 	int64_t updated_at_ms;
 };
 

@@ -1,9 +1,9 @@
-/* Sending, taking and settling. What fails is delivery_fail.c's, what a person does with it delivery_park.c's. */
+/* Taking and settling, and what all parts of delivery do. Sending is delivery_send.c's, what fails is
+ * delivery_fail.c's, what a person does with it delivery_park.c's. */
 #include "core/delivery/delivery_internal.h"
 
 #include "codec/json_member.h"
 #include "codec/json_set.h"
-#include "core/delivery/agent.h"
 #include "core/envelope/result.h"
 
 #include <assert.h>
@@ -56,8 +56,8 @@ enum problem_code delivery_tell_exhausted(struct delivery *d, const struct hando
 	return tell(d, h, kind, note, 0, 1, problem);
 }
 
-static enum problem_code write_handoff(struct delivery *d, const struct handoff_row *h, enum handoff_state before,
-				       struct problem *problem)
+enum problem_code delivery_put(struct delivery *d, const struct handoff_row *h, enum handoff_state before,
+			       struct problem *problem)
 {
 	enum store_status status = store_handoff_put(d->conn, h);
 
@@ -70,7 +70,7 @@ static enum problem_code write_handoff(struct delivery *d, const struct handoff_
 
 enum problem_code delivery_write(struct delivery *d, const struct handoff_row *h, struct problem *problem)
 {
-	return write_handoff(d, h, h->state, problem);
+	return delivery_put(d, h, h->state, problem);
 }
 
 enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
@@ -82,7 +82,7 @@ enum problem_code delivery_move(struct delivery *d, struct handoff_row *h, enum 
 	assert(handoff_is_open(to) == (h->due_ms != 0));
 	h->state = to;
 	h->changed_at_ms = d->now_ms;
-	return write_handoff(d, h, before, problem);
+	return delivery_put(d, h, before, problem);
 }
 
 enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_row *ret, struct problem *problem)
@@ -101,13 +101,26 @@ int64_t delivery_due_at(const struct handoff_row *h, int64_t deadline_ms)
 	return h->expires_at_ms && h->expires_at_ms < deadline_ms ? h->expires_at_ms : deadline_ms;
 }
 
-/* How long what is queued waits for a receiver. A sender that waits decides that itself, unless it asked for more than
- * one attempt in its time. */
-static int64_t offered_until(const struct delivery *d, const struct handoff_row *h)
+int64_t delivery_patience_ms(const struct handoff_row *h)
 {
-	if (h->expires_at_ms && !h->is_retried)
-		return h->expires_at_ms;
-	return delivery_due_at(h, d->now_ms + h->ack_timeout_ms);
+	if (h->expires_at_ms)
+		return h->is_retried ? h->ack_timeout_ms : 0;
+	return h->fallbacks.p || h->agent != h->target ? h->max_attempts * h->ack_timeout_ms : 0;
+}
+
+int64_t delivery_offered_until(const struct delivery *d, const struct handoff_row *h)
+{
+	int64_t until_ms = h->expires_at_ms ? h->expires_at_ms : h->queue_until_ms;
+	int64_t patience_ms = delivery_patience_ms(h);
+
+	return patience_ms && d->now_ms + patience_ms < until_ms ? d->now_ms + patience_ms : until_ms;
+}
+
+void delivery_begin_queue(const struct delivery *d, struct handoff_row *h, int64_t from_ms)
+{
+	if (h->queue_timeout_ms == 0)
+		h->queue_timeout_ms = d->queue_timeout_ms ? d->queue_timeout_ms : DELIVERY_QUEUE_TIMEOUT_MS;
+	h->queue_until_ms = from_ms + h->queue_timeout_ms;
 }
 
 void delivery_end_wait(struct handoff_row *h)
@@ -116,272 +129,48 @@ void delivery_end_wait(struct handoff_row *h)
 	h->is_retried = false;
 }
 
-/* The sender waits from now on. With the ack timeout or the fallbacks it says what is to be tried meanwhile; the number
- * of attempts alone is what a sender counts its own with. */
-static void begin_wait(struct delivery *d, const struct delivery_order *o, struct handoff_row *h)
-{
-	h->expires_at_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
-	h->is_retried = o->wait_ms && (o->ack_timeout_ms || (o->fallbacks && o->fallbacks->count));
-}
-
 enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
 				 struct problem *problem)
 {
-	h->due_ms = offered_until(d, h);
+	h->due_ms = delivery_offered_until(d, h);
 	return delivery_move(d, h, verb, HANDOFF_QUEUED, problem);
 }
 
-/* --- Sending --- */
-
-static enum problem_code circuit_open(struct delivery *d, struct str agent, int64_t reset_ms, struct problem *problem)
-{
-	problem_set(problem, P_CIRCUIT_OPEN, "to",
-		    "handoffs to %.*s failed %d times in a row; its circuit breaker is open, and lets one through in "
-		    "%lld ms",
-		    STR_ARG(agent), BREAKER_FAILURES, (long long)(reset_ms > d->now_ms ? reset_ms - d->now_ms : 1));
-	problem->retry_after_ms = reset_ms > d->now_ms ? reset_ms - d->now_ms : 1;
-	return problem->code;
-}
-
-/* An expired handoff is the sender's to send again, as long as the breaker lets it. */
-static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
-				struct problem *problem)
-{
-	bool admitted = true, is_probe = false;
-	int64_t reset_ms = 0;
-	enum problem_code code = P_OK;
-
-	if (o->channel == 0 && !o->is_forced)
-		code = breaker_admits(d, h->agent, &admitted, &is_probe, &reset_ms, problem);
-	if (code == P_OK && !admitted)
-		code = circuit_open(d, h->agent_name, reset_ms, problem);
-	if (code == P_OK && is_probe)
-		code = breaker_probe(d, h->agent, h->num, problem);
-	if (code != P_OK)
-		return code;
-	h->attempt++;
-	code = delivery_offer(d, h, VERB_SEND, problem);
-	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
-}
-
-/* Parked or discarded: it is not the sender's any more. */
-static enum problem_code refuse_ended(const struct handoff_row *h, struct problem *problem)
-{
-	const char *way_out = h->state == HANDOFF_PARKED
-				      ? "it leaves there only by redrive, reroute or shrink"
-				      : "it does not come back: send another agent the envelope, or pack a new one";
-	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
-
-	problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); %s", (unsigned long long)h->num,
-		    handoff_state_name(h->state), reason, h->reason.p, way_out);
-	problem->handoff = h->num;
-	problem->remedies = delivery_remedies(h->state);
-	return problem->code;
-}
-
-/* It is under way. Who repeats itself must not keep it from failing, so its deadlines stay; but for the end of a
- * sender's patience: somebody who waits longer, or not at all, must not lose it by that. */
-static enum problem_code be_patient(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
-				    struct problem *problem)
-{
-	int64_t was_ms = h->expires_at_ms, until_ms = o->wait_ms ? d->now_ms + o->wait_ms : 0;
-
-	if (was_ms == 0 || h->state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
-		return P_OK;
-	if (until_ms == 0)
-		delivery_end_wait(h);
-	h->expires_at_ms = until_ms;
-	if (h->due_ms == was_ms && h->state == HANDOFF_QUEUED)
-		h->due_ms = offered_until(d, h);
-	else if (h->due_ms == was_ms && h->state == HANDOFF_LEASED)
-		h->due_ms = delivery_due_at(h, h->changed_at_ms + h->lease_ms);
-	return delivery_write(d, h, problem);
-}
-
-static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
-				    struct problem *problem)
-{
-	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
-		return refuse_ended(h, problem);
-	if (h->state != HANDOFF_EXPIRED)
-		return be_patient(d, o, h, problem);
-	if (o->ack_timeout_ms)
-		h->ack_timeout_ms = o->ack_timeout_ms;
-	if (o->max_attempts)
-		h->max_attempts = o->max_attempts;
-	if (o->fallbacks)
-		h->fallbacks = delivery_names(d->arena, o->fallbacks);
-	begin_wait(d, o, h);
-	return revive(d, o, h, problem);
-}
-
-/* What was sent directly and is published later belongs to the channel from then on: whoever joins counts it. */
-static enum problem_code join_channel(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
-				      struct problem *problem)
-{
-	if (o->channel == 0 || h->channel || h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
-		return P_OK;
-	h->channel = o->channel;
-	h->channel_name = o->channel_name;
-	return write_handoff(d, h, HANDOFF_STATES, problem);
-}
-
-/* The names that may take over, as they are kept. */
-struct str delivery_names(struct arena *arena, const struct json *names)
-{
-	return names && names->count ? json_canonical(names, DELIVERY_NAMES_MAX, arena) : STR_NULL;
-}
-
-/* The breaker of the target does not let it through: a fallback takes it, or it is refused. */
-static enum problem_code divert(struct delivery *d, struct handoff_row *h, int64_t reset_ms, bool *ret_is_probe,
-				struct problem *problem)
-{
-	int64_t target = h->agent;
-	enum problem_code code = delivery_next_fallback(d, h, ret_is_probe, problem);
-
-	if (code != P_OK || h->agent != target)
-		return code;
-	return circuit_open(d, h->target_name, reset_ms, problem);
-}
-
-static enum problem_code fill_from_agent(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
-					 struct problem *problem)
-{
-	struct arena arena;	/* a publish has thousands of receivers, and settings may be large */
-	struct agent agent;
-	enum problem_code code;
-
-	arena_init(&arena);
-	code = agent_read(d->conn, d->space, o->to, &arena, &agent, problem);
-	if (code == P_OK) {
-		if (h->ack_timeout_ms == 0)
-			h->ack_timeout_ms = agent.ack_timeout_ms ? agent.ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
-		if (h->max_attempts == 0)
-			h->max_attempts = agent.max_attempts ? agent.max_attempts : DELIVERY_ATTEMPTS;
-		h->fallbacks = delivery_names(d->arena, o->fallbacks ? o->fallbacks : agent.fallbacks);
-	}
-	arena_release(&arena);
-	return code;
-}
-
-/* Where the breaker is open it must be known before anything is written, so that a refusal leaves nothing behind. */
-static enum problem_code plan_new(struct delivery *d, const struct delivery_order *o, int64_t target,
-				  struct delivery_plan *ret, struct problem *problem)
-{
-	struct handoff_row h = {
-		.space = d->space,
-		.envelope = o->envelope,
-		.channel = o->channel,
-		.channel_name = o->channel_name,
-		.from = o->from,
-		.target = target,
-		.target_name = o->to,
-		.agent = target,
-		.agent_name = o->to,
-		.state = HANDOFF_QUEUED,
-		.priority = o->priority < 0 ? DELIVERY_PRIORITY : o->priority,
-		.attempt = 1,
-		.max_attempts = o->max_attempts,
-		.ack_timeout_ms = o->ack_timeout_ms,
-		.created_at_ms = d->now_ms,
-		.changed_at_ms = d->now_ms,
-	};
-	bool admitted = true, is_probe = false;
-	int64_t reset_ms = 0;
-	enum problem_code code = fill_from_agent(d, o, &h, problem);
-
-	if (code == P_OK && o->channel == 0 && !o->is_forced)
-		code = breaker_admits(d, target, &admitted, &is_probe, &reset_ms, problem);
-	if (code == P_OK && !admitted)
-		code = divert(d, &h, reset_ms, &is_probe, problem);
-	if (code != P_OK)
-		return code;
-	begin_wait(d, o, &h);
-	h.due_ms = offered_until(d, &h);
-	*ret = (struct delivery_plan){.order = o, .row = h, .is_probe = is_probe};
-	return P_OK;
-}
-
-static enum problem_code send_new(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
-				  struct problem *problem)
-{
-	struct handoff_row h = plan->row;
-	enum store_status status = store_handoff_insert(d->conn, &h);
-	enum problem_code code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
-
-	if (code == P_OK && plan->is_probe)
-		code = breaker_probe(d, h.agent, h.num, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_QUEUED, STR_NULL, problem);
-	if (code == P_OK && h.agent != h.target)
-		code = delivery_tell(d, &h, EVENT_FALLBACK, STR("the breaker of the target is open"), problem);
-	if (code != P_OK)
-		return code;
-	if (d->changed)
-		d->changed(d->ctx, &h, HANDOFF_STATES);
-	*ret = h;
-	return P_OK;
-}
-
-enum problem_code delivery_plan(struct delivery *d, const struct delivery_order *order, struct delivery_plan *ret,
-				struct problem *problem)
-{
-	struct handoff_row h;
-	int64_t target;
-	enum store_status status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &target);
-
-	if (d->actor.p == NULL)
-		d->actor = order->from;
-	if (status == STORE_OK)
-		status = order->is_new ? STORE_NOT_FOUND
-				       : store_handoff_find(d->conn, d->space, order->envelope, target, d->arena, &h);
-	if (status == STORE_NOT_FOUND)
-		return plan_new(d, order, target, ret, problem);
-	if (status != STORE_OK)
-		return problem_of_store(problem, status);
-	*ret = (struct delivery_plan){.order = order, .row = h, .is_again = true};
-	return P_OK;
-}
-
-enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
-				     struct problem *problem)
-{
-	struct handoff_row h = plan->row;
-	enum problem_code code;
-
-	if (!plan->is_again)
-		return send_new(d, plan, ret, problem);
-	code = join_channel(d, plan->order, &h, problem);
-	if (code == P_OK)
-		code = send_again(d, plan->order, &h, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
-}
-
-enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
-				struct problem *problem)
-{
-	struct delivery_plan plan;
-	enum problem_code code = delivery_plan(d, order, &plan, problem);
-
-	return code == P_OK ? delivery_carry_out(d, &plan, ret, problem) : code;
-}
-
 /* --- Taking --- */
+
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem)
+{
+	enum breaker_gives gives;
+	int64_t id = 0;
+	enum store_status status = STORE_NOT_FOUND;
+	enum problem_code code;
+
+	if (d->space)
+		status = store_agent_id(d->conn, d->space, agent, false, d->now_ms, &id);
+	if (status == STORE_OK) {
+		code = breaker_peek(d, id, &gives, problem);
+		if (code != P_OK)
+			return code;
+		status = store_handoff_next(d->conn, id, gives == BREAKER_GIVES_PASSING, d->arena, ret);
+	}
+	if (status == STORE_NOT_FOUND)
+		*ret = (struct handoff_row){.agent = id};
+	return status == STORE_OK || status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+}
 
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem)
 {
 	struct handoff_row h;
+	enum breaker_gives gives;
 	int64_t id;
 	enum store_status status = store_agent_id(d->conn, d->space, agent, true, d->now_ms, &id);
 	enum problem_code code =
-		status == STORE_OK ? breaker_seen(d, NULL, id, false, problem) : problem_of_store(problem, status);
+		status == STORE_OK ? breaker_take(d, id, &gives, problem) : problem_of_store(problem, status);
 
 	if (code != P_OK)
 		return code;
-	status = store_handoff_next(d->conn, id, d->arena, &h);
+	status = store_handoff_next(d->conn, id, gives == BREAKER_GIVES_PASSING, d->arena, &h);
 	if (status == STORE_NOT_FOUND) {
 		*ret = (struct handoff_row){.agent = id};
 		return P_OK;
@@ -394,6 +183,8 @@ enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t le
 	h.receiver = receiver;
 	h.progress = STR_NULL;
 	code = delivery_move(d, &h, VERB_TAKE, HANDOFF_LEASED, problem);
+	if (code == P_OK && gives == BREAKER_GIVES_PROBE)
+		code = breaker_probe(d, id, h.num, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, EVENT_TAKEN, receiver, problem);
 	if (code == P_OK)
@@ -409,9 +200,9 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 	if (code != P_OK || h.leases != lease || !handoff_allows(VERB_RELEASE, h.state))
 		return code;
 	code = delivery_offer(d, &h, VERB_RELEASE, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"), problem);
-	return code == P_OK ? delivery_rouse(d, h.agent, problem) : code;
+	return code == P_OK ? delivery_tell(d, &h, EVENT_RELEASED, STR("the receiver went away before it had it"),
+					    problem)
+			    : code;
 }
 
 /* --- Settling --- */
@@ -605,7 +396,6 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 {
 	struct handoff_row h;
 	enum problem_code code = delivery_get(d, num, &h, problem);
-	int64_t agent = code == P_OK ? h.agent : 0;
 
 	if (code != P_OK)
 		return code;
@@ -620,7 +410,7 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		return stale(&h, answer->lease, problem);
 	if (d->actor.p == NULL)
 		d->actor = h.agent_name;
-	code = breaker_seen(d, &h, h.agent, answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE, problem);
+	code = breaker_seen(d, &h, answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE, problem);
 	if (code != P_OK)
 		return code;
 	if (answer->verb == VERB_ACK || answer->verb == VERB_COMPLETE)
@@ -629,8 +419,6 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		code = go_on(d, answer, &h, problem);
 	else
 		code = refuse(d, answer, &h, problem);
-	if (code == P_OK && answer->verb != VERB_PROGRESS)
-		code = delivery_rouse(d, agent, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

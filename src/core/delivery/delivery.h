@@ -7,18 +7,21 @@
  *
  *     queued -> leased -> acked -> completed          core/delivery/handoff_state.h has the table
  *
- * FAILED ATTEMPTS. An attempt fails when the receiver says so (nack), when its lease or work lease runs out, or when
- * nobody takes the handoff within the ack timeout. While attempts are left it is queued again: after a backoff of 2^n
- * seconds with jitter where a receiver had it, at once where nobody did (there is nothing to back off from). When they
- * are used up the fallback agents follow in order, each with attempts of its own; then it is parked. An agent that is
- * at work is not dead: while it holds a lease, or took or settled something within the ack timeout, what waits in its
- * queue keeps waiting and loses no attempt. It is put off until the lease ends. Where that ends before its time, the
- * first of the queue is due after its ack timeout again; if nobody takes that one the agent is dead, and it wakes the
- * others.
+ * FAILED ATTEMPTS. An attempt is used up by a receiver: it says so (nack), or its lease or work lease runs out. While
+ * attempts are left the handoff is queued again, after a backoff of 2^n seconds with jitter. When they are used up the
+ * fallback agents follow in order, each with attempts of its own; then it is parked, with the reason of the last of
+ * them.
+ *
+ * AN EMPTY CHAIR uses none up. What nobody takes stays queued until its queue timeout (queue_until_ms), then it is
+ * parked. Where fallback agents are named it is passed on to them after as much time as its attempts would have taken;
+ * where the last of them is not there either it goes back to the target and waits there. An agent that is at work is
+ * no empty chair: while it holds a lease, or took or settled something within that time, its queue waits for it.
+ *
+ * BEHIND AN OPEN BREAKER (breaker.c) what is queued is held, and goes on by itself.
  *
  * A SENDER THAT WAITS limits the whole by expires_at_ms: then the handoff is withdrawn (expired) until it is sent
  * again, which is the next attempt of the same handoff. Until then nobody's not taking it is no failed attempt, unless
- * the sender gave an ack timeout or fallbacks with its wait (is_retried).
+ * the sender gave an ack timeout or fallbacks with its wait (is_retried): it counts the attempts itself.
  */
 #ifndef SPINE_CORE_DELIVERY_H
 #define SPINE_CORE_DELIVERY_H
@@ -39,12 +42,16 @@ enum {
 	DELIVERY_PRIORITY_MAX = 9,
 	DELIVERY_FALLBACKS_MAX = 16,
 	DELIVERY_LOOK_MS = 1000,		/* what waits for an agent at work is not looked at more often */
-	DELIVERY_PUT_OFF_MAX_MS = 600000,	/* nor more seldom */
-	DELIVERY_WAKE_MAX = 64,
+	DELIVERY_BRING_BACK_MAX = 64,		/* so many are redriven in a step, as many as a page of a list has */
 	DELIVERY_SEEN_EVERY_MS = 1000,		/* how exactly it is known when an agent was last seen */
 	BREAKER_FAILURES = 3,
 	BREAKER_OPEN_MS = 60000,
 };
+
+/* A day: long enough for a night, a weekend's deploy is told by an alert long before. */
+#define DELIVERY_QUEUE_TIMEOUT_MS INT64_C(86400000)
+/* A year, for queue timeouts and for not_before: more is a mistake in the unit. */
+#define DELIVERY_LATER_MAX_MS (366 * INT64_C(86400000))
 
 /* One step's surroundings. Borrowed. */
 struct delivery {
@@ -53,10 +60,14 @@ struct delivery {
 	int64_t space;
 	int64_t now_ms;
 	uint64_t *random;			/* the state of a generator; any value but 0 */
+	int64_t queue_timeout_ms;		/* the server's; 0: DELIVERY_QUEUE_TIMEOUT_MS */
+	int64_t breaker_open_ms;		/* the same; 0: BREAKER_OPEN_MS */
 	struct str actor;			/* who asked; p == NULL: unknown */
 	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
 	 * HANDOFF_STATES: it is new, or new to its channel. */
 	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
+	/* Optional: told of an agent whose breaker lets something through: now, or at that time. */
+	void (*ready)(void *ctx, int64_t agent, int64_t at_ms);
 	void *ctx;
 	/* Set by delivery_settle: what a completion has made of its result, for the index; num 0: nothing. */
 	struct memory made;
@@ -75,14 +86,16 @@ struct delivery_order {
 	bool is_forced;				/* a person wants it: the breaker is not asked */
 	int64_t wait_ms;			/* how long the sender waits for the ack; 0: not at all */
 	int64_t ack_timeout_ms;
+	int64_t queue_timeout_ms;
+	int64_t not_before_ms;			/* nobody gets it before; 0: at once. Not with wait_ms. */
 	int64_t max_attempts;
 	int priority;				/* -1: the default */
 	const struct json *fallbacks;		/* an array of names; NULL: the agent's setting */
 };
 
-/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more (where the
- * breaker lets it), one that is under way or was acked is returned as it is, one that was parked or discarded is
- * refused.
+/* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that
+ * is under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
+ * fallback gets it; where there is none it is held, or refused where its sender waits.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
@@ -105,6 +118,9 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
  * ret->num is 0. */
 enum problem_code delivery_take(struct delivery *d, struct str agent, int64_t lease_ms, struct str receiver,
 				struct handoff_row *ret, struct problem *problem);
+/* The one that it would give now; ret->num is 0 where there is none, and ret->agent 0 where nobody knows the agent.
+ * Writes nothing. */
+enum problem_code delivery_peek(struct delivery *d, struct str agent, struct handoff_row *ret, struct problem *problem);
 /* Takes back a handoff that could not be given to its receiver after all; no attempt is lost. Does nothing where the
  * lease is stale. */
 enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lease, struct problem *problem);
@@ -133,6 +149,23 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 /* Carries out up to max things that are due, in any space. *ret_next_ms: when to call it next; 0: nothing is waiting.
  */
 enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem);
+/* When delivery_due has something to do next; 0: never. */
+enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms);
+
+/* Sets h->held_until_ms: when the breaker of its agent lets the next one through, where h is held by it. */
+enum problem_code delivery_look(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *h,
+				struct problem *problem);
+
+/* A handoff of the space that is queued, also for later; the problem says where it is not, and cannot be "cancelled" or
+ * "moved". */
+enum problem_code delivery_get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
+				      struct problem *problem);
+/* Takes back what is queued: nobody gets it any more. why.p may be NULL. */
+enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				  struct problem *problem);
+/* Gives what is queued to another agent, which becomes its target, with new attempts. */
+enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
+				     struct handoff_row *ret, struct problem *problem);
 
 /* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. with_acked:
  * also what was acked, because the chain cannot go on. *ret is the last one parked. */
@@ -149,6 +182,14 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 /* kind EVENT_DISCARDED or EVENT_SHRUNK. */
 enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
 				   struct handoff_row *ret, struct problem *problem);
+
+/* Undoes what a person decided last: one that was discarded or cancelled is parked, and so is one that was redriven or
+ * rerouted and that nobody has taken since. It stays with the agent that it is with. */
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem);
+/* Only asks: *ret is the handoff as it is. */
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem);
 
 /* --- The circuit breaker of an agent --- */
 

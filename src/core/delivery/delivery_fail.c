@@ -34,6 +34,7 @@ enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum 
 		delay_ms = backoff_ms(d, h->attempt);
 	h->attempt++;
 	h->receiver = STR_NULL;
+	delivery_begin_queue(d, h, d->now_ms + delay_ms);
 	if (delay_ms == 0)
 		return delivery_offer(d, h, verb, problem);
 	h->due_ms = d->now_ms + delay_ms;
@@ -99,29 +100,40 @@ enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row 
 	return code;
 }
 
+/* With another agent it begins anew. */
+static enum problem_code offer_to_other(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
+					bool is_probe, struct str why, struct problem *problem)
+{
+	enum problem_code code;
+
+	h->attempt = 1;
+	h->is_exhausted = false;
+	code = delivery_offer(d, h, verb, problem);
+	if (code == P_OK && is_probe)
+		code = breaker_probe(d, h->agent, h->num, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_FALLBACK, why, problem) : code;
+}
+
 enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, bool count,
 				   struct problem *problem)
 {
 	int64_t agent = h->agent;
-	enum problem_code code = P_OK;
+	/* What comes back from an outage and fails again was told already. */
+	bool counts = count && !h->is_exhausted && !h->is_redriven;
+	enum problem_code code = counts ? breaker_failed(d, h, problem) : breaker_leave(d, h, problem);
 	bool is_probe;
 
-	if (count && !h->is_exhausted)
-		code = breaker_failed(d, h, problem);
 	if (code == P_OK)
 		code = delivery_next_fallback(d, h, &is_probe, problem);
 	if (code != P_OK)
 		return code;
 	h->receiver = STR_NULL;
 	if (h->agent != agent) {
-		h->attempt = 1;
-		h->is_exhausted = false;
-		code = delivery_offer(d, h, verb, problem);
-		if (code == P_OK && is_probe)
-			code = breaker_probe(d, h->agent, h->num, problem);
-		return code == P_OK ? delivery_tell(d, h, EVENT_FALLBACK, h->reason, problem) : code;
+		delivery_begin_queue(d, h, d->now_ms);
+		return offer_to_other(d, h, verb, is_probe, h->reason, problem);
 	}
 	h->is_exhausted = h->is_exhausted || count;
+	h->is_outage = count && h->expires_at_ms == 0 && !h->is_redriven && !h->is_touched;
 	h->is_told = false;
 	h->due_ms = 0;
 	delivery_end_wait(h);
@@ -135,7 +147,7 @@ enum problem_code delivery_give_up(struct delivery *d, struct handoff_row *h, en
 static enum problem_code expire(struct delivery *d, struct handoff_row *h, struct problem *problem)
 {
 	bool exhausts = h->attempt >= h->max_attempts && !h->is_exhausted;
-	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : P_OK;
+	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : breaker_leave(d, h, problem);
 
 	if (code != P_OK)
 		return code;
@@ -152,98 +164,121 @@ static enum problem_code expire(struct delivery *d, struct handoff_row *h, struc
 			: delivery_tell(d, h, EVENT_EXPIRED, h->reason, problem);
 }
 
-/* Sets when h is looked at next. */
-static enum problem_code look_at(struct delivery *d, struct handoff_row *h, int64_t at_ms, struct problem *problem)
+/* It is looked at again then, or when its time is over. */
+static enum problem_code look_again(struct delivery *d, struct handoff_row *h, int64_t at_ms, struct problem *problem)
 {
-	h->due_ms = delivery_due_at(h, at_ms);
+	int64_t last_ms = h->expires_at_ms ? h->expires_at_ms : h->queue_until_ms;
+
+	h->due_ms = at_ms < last_ms ? at_ms : last_ms;
 	return delivery_write(d, h, problem);
 }
 
-/* When h is looked at next at the earliest, while its agent is alive. */
-static int64_t patient_until(const struct delivery *d, const struct handoff_row *h)
+/* Is somebody there who might still take it? *ret_until_ms: so long that is believed; 0: nobody is. */
+static enum problem_code is_there(struct delivery *d, const struct handoff_row *h, int64_t *ret_until_ms,
+				  struct problem *problem)
 {
-	return d->now_ms + (h->ack_timeout_ms > DELIVERY_LOOK_MS ? h->ack_timeout_ms : DELIVERY_LOOK_MS);
-}
-
-/* Does h wait for the end of a lease that another one has? */
-static bool is_put_off(const struct delivery *d, const struct handoff_row *h)
-{
-	return h->due_ms > patient_until(d, h);
-}
-
-/* The agent is at work: h waits until the work must be done. A long queue is looked at seldom so, and an idle server
- * has nothing to do. */
-static enum problem_code put_off(struct delivery *d, struct handoff_row *h, int64_t busy_until_ms,
-				 struct problem *problem)
-{
-	int64_t until_ms = patient_until(d, h), longest_ms = d->now_ms + DELIVERY_PUT_OFF_MAX_MS;
-
-	if (busy_until_ms > longest_ms)
-		busy_until_ms = longest_ms;
-	return look_at(d, h, busy_until_ms > until_ms ? busy_until_ms : until_ms, problem);
-}
-
-enum problem_code delivery_rouse(struct delivery *d, int64_t agent, struct problem *problem)
-{
-	struct handoff_row h;
-	int64_t busy_until_ms = 0;
-	uint64_t num;
-	enum store_status status = store_handoff_put_off(d->conn, agent, d->now_ms, &num);
-
-	if (status == STORE_OK)
-		status = store_target_busy_until(d->conn, agent, &busy_until_ms);
-	if (status == STORE_OK && busy_until_ms == 0)
-		status = store_handoff_get(d->conn, d->space, num, d->arena, &h);
-	if (status != STORE_OK && status != STORE_NOT_FOUND)
-		return problem_of_store(problem, status);
-	if (status == STORE_NOT_FOUND || busy_until_ms || !is_put_off(d, &h))
-		return P_OK;
-	return look_at(d, &h, patient_until(d, &h), problem);
-}
-
-/* The agent is dead: what waits for it in vain, from the first of its queue or from the one behind h, is looked at in
- * the next step. Each that fails then does the same, so that the whole queue follows. */
-static enum problem_code wake_queue(struct delivery *d, const struct handoff_row *h, struct problem *problem)
-{
-	struct handoff_row next, behind = *h;
-	uint64_t first;
-	enum store_status status = store_handoff_put_off(d->conn, h->agent, d->now_ms, &first);
-	enum problem_code code = P_OK;
-
-	if (status == STORE_OK)
-		status = store_handoff_get(d->conn, d->space, first, d->arena, &next);
-	else if (status == STORE_NOT_FOUND)
-		status = store_handoff_behind(d->conn, h, d->arena, &next);
-	for (int i = 0; code == P_OK && status == STORE_OK && is_put_off(d, &next) && i < DELIVERY_WAKE_MAX; i++) {
-		behind = next;
-		code = look_at(d, &next, d->now_ms + 1, problem);
-		if (code == P_OK)
-			status = store_handoff_behind(d->conn, &behind, d->arena, &next);
-	}
-	if (code == P_OK && status != STORE_OK && status != STORE_NOT_FOUND)
-		code = problem_of_store(problem, status);
-	return code;
-}
-
-/* Nobody took it. An agent that is at work gets more time. */
-static enum problem_code untaken(struct delivery *d, struct handoff_row *h, struct problem *problem)
-{
-	struct handoff_row was = *h;
-	int64_t seen_ms = 0, busy_until_ms = 0;
+	int64_t seen_ms = 0, busy_until_ms = 0, until_ms;
 	enum problem_code code = breaker_last_seen(d, h->agent, &seen_ms, problem);
 	enum store_status status = code == P_OK ? store_target_busy_until(d->conn, h->agent, &busy_until_ms) : STORE_OK;
 
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
+	if (busy_until_ms)
+		seen_ms = d->now_ms;
+	until_ms = seen_ms + delivery_patience_ms(h);
+	*ret_until_ms = 0;
+	if (seen_ms && until_ms > d->now_ms)
+		*ret_until_ms = until_ms > d->now_ms + DELIVERY_LOOK_MS ? until_ms : d->now_ms + DELIVERY_LOOK_MS;
+	return code;
+}
+
+/* The sender waits, and counts attempts with it. */
+static enum problem_code untaken_while_waited(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	enum problem_code code = delivery_tell(d, h, EVENT_ACK_TIMEOUT, STR_NULL, problem);
+
+	if (h->reason.p == NULL)
+		h->reason = STR("nobody took it within the ack timeout, while the sender waited");
+	return code == P_OK ? delivery_fail(d, h, VERB_TIMEOUT, 0, false, problem) : code;
+}
+
+/* A duration for people: "24 hours", "90 seconds". */
+static struct str duration_text(struct arena *arena, int64_t ms)
+{
+	static const struct {
+		int64_t ms;
+		const char *name;
+	} units[] = {{86400000, "day"}, {3600000, "hour"}, {60000, "minute"}, {1000, "second"}, {1, "millisecond"}};
+	size_t i = 0;
+
+	/* Whole units, and at least two of them: 24 hours, not a day. */
+	while (i < 4 && (ms % units[i].ms || ms < 2 * units[i].ms))
+		i++;
+	return arena_printf(arena, "%lld %s%s", (long long)(ms / units[i].ms), units[i].name,
+			    ms == units[i].ms ? "" : "s");
+}
+
+static enum problem_code time_out_of_queue(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	struct str time = duration_text(d->arena, h->queue_timeout_ms);
+	enum problem_code code = breaker_leave(d, h, problem);
+
 	if (code != P_OK)
 		return code;
-	if (busy_until_ms || (seen_ms && seen_ms + h->ack_timeout_ms > d->now_ms))
-		return put_off(d, h, busy_until_ms, problem);
-	h->reason = STR("nobody took it within the ack timeout");
-	code = delivery_tell(d, h, EVENT_ACK_TIMEOUT, STR_NULL, problem);
+	if (h->reason.p)
+		h->reason = arena_printf(d->arena, "queue_timeout: nobody took it within %.*s, after an attempt that "
+					 "failed: %.*s", STR_ARG(time), STR_ARG(h->reason));
+	else
+		h->reason = arena_printf(d->arena, "queue_timeout: nobody took it within %.*s", STR_ARG(time));
+	h->is_told = false;
+	h->due_ms = 0;
+	code = delivery_move(d, h, VERB_TIMEOUT, HANDOFF_PARKED, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_PARKED, h->reason, problem) : code;
+}
+
+/* The chair is empty: the next fallback agent, and after the last the target again, where it waits. */
+static enum problem_code pass_on(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	struct handoff_row was = *h;
+	int64_t patience_ms = delivery_patience_ms(h);
+	struct str why = arena_printf(d->arena, "nobody took it from %.*s within %.*s", STR_ARG(h->agent_name),
+				      STR_ARG(duration_text(d->arena, patience_ms)));
+	bool is_probe;
+	enum problem_code code = delivery_next_fallback(d, h, &is_probe, problem);
+
+	if (code == P_OK && h->agent == was.agent && h->agent == h->target) {
+		/* None of them may have it just now. */
+		h->fallbacks = was.fallbacks;
+		return look_again(d, h,
+				  d->now_ms + (patience_ms > DELIVERY_LOOK_MS ? patience_ms : DELIVERY_LOOK_MS),
+				  problem);
+	}
+	if (code == P_OK && h->agent == was.agent) {
+		h->agent = h->target;
+		h->agent_name = h->target_name;
+	}
 	if (code == P_OK)
-		code = delivery_fail(d, h, VERB_TIMEOUT, 0, false, problem);
-	return code == P_OK ? wake_queue(d, &was, problem) : code;
+		code = breaker_leave(d, &was, problem);
+	return code == P_OK ? offer_to_other(d, h, VERB_TIMEOUT, is_probe, why, problem) : code;
+}
+
+static enum problem_code untaken(struct delivery *d, struct handoff_row *h, struct problem *problem)
+{
+	int64_t until_ms = 0;
+	enum problem_code code;
+
+	if (h->expires_at_ms == 0 && h->queue_until_ms == 0) {
+		delivery_begin_queue(d, h, d->now_ms);
+		return look_again(d, h, delivery_offered_until(d, h), problem);
+	}
+	if (h->expires_at_ms == 0 && h->queue_until_ms <= d->now_ms)
+		return time_out_of_queue(d, h, problem);
+	code = is_there(d, h, &until_ms, problem);
+	if (code == P_OK && until_ms)
+		return look_again(d, h, until_ms, problem);
+	if (code != P_OK)
+		return code;
+	return h->expires_at_ms ? untaken_while_waited(d, h, problem) : pass_on(d, h, problem);
 }
 
 static enum problem_code lose_lease(struct delivery *d, struct handoff_row *h, struct problem *problem)
@@ -265,6 +300,8 @@ static enum problem_code end_of_time(struct delivery *d, struct handoff_row *h, 
 	case HANDOFF_QUEUED:
 		return untaken(d, h, problem);
 	case HANDOFF_DELAYED:
+		/* From now on: the server may have been down when its time came. */
+		delivery_begin_queue(d, h, d->now_ms);
 		return delivery_offer(d, h, VERB_TIMEOUT, problem);
 	case HANDOFF_LEASED:
 	case HANDOFF_WORKING:
@@ -275,31 +312,63 @@ static enum problem_code end_of_time(struct delivery *d, struct handoff_row *h, 
 	}
 }
 
-static enum problem_code time_out(struct delivery *d, struct handoff_row *h, struct problem *problem)
+static enum problem_code due_handoffs(struct delivery *d, size_t max, size_t *done, struct problem *problem)
 {
-	bool was_held = h->state == HANDOFF_LEASED || h->state == HANDOFF_WORKING;
-	int64_t agent = h->agent;
-	enum problem_code code = end_of_time(d, h, problem);
+	enum problem_code code = P_OK;
+	enum store_status status;
+	struct handoff_row h;
 
-	return code == P_OK && was_held ? delivery_rouse(d, agent, problem) : code;
+	for (; code == P_OK && *done < max; ++*done) {
+		status = store_handoff_due(d->conn, d->now_ms, d->arena, &h);
+		if (status != STORE_OK)
+			return status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+		d->space = h.space;
+		code = end_of_time(d, &h, problem);
+	}
+	return code;
+}
+
+static enum problem_code due_targets(struct delivery *d, size_t max, size_t *done, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+	enum store_status status;
+	struct target_due t;
+	size_t redriven;
+
+	while (code == P_OK && *done < max) {
+		status = store_target_due(d->conn, d->now_ms, d->arena, &t);
+		if (status != STORE_OK)
+			return status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+		d->space = t.space;
+		code = breaker_due(d, &t, &redriven, problem);
+		*done += 1 + redriven;
+	}
+	return code;
+}
+
+enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	int64_t target_ms = 0;
+	enum store_status status = store_handoff_next_due(c, ret_ms);
+
+	if (status == STORE_OK)
+		status = store_target_next_due(c, &target_ms);
+	if (status == STORE_OK && target_ms && (*ret_ms == 0 || target_ms < *ret_ms))
+		*ret_ms = target_ms;
+	return status;
 }
 
 enum problem_code delivery_due(struct delivery *d, size_t max, int64_t *ret_next_ms, struct problem *problem)
 {
-	enum store_status status = STORE_OK;
-	enum problem_code code = P_OK;
-	struct handoff_row h;
+	size_t done = 0;
+	/* Agents first: what is parked in this step does not come back in it. */
+	enum problem_code code = due_targets(d, max, &done, problem);
+	enum store_status status;
 
-	for (size_t i = 0; code == P_OK && i < max; i++) {
-		status = store_handoff_due(d->conn, d->now_ms, d->arena, &h);
-		if (status != STORE_OK)
-			break;
-		d->space = h.space;
-		code = time_out(d, &h, problem);
-	}
-	if (code == P_OK && (status == STORE_OK || status == STORE_NOT_FOUND))
-		status = store_handoff_next_due(d->conn, ret_next_ms);
-	if (code == P_OK && status != STORE_OK)
-		code = problem_of_store(problem, status);
-	return code;
+	if (code == P_OK)
+		code = due_handoffs(d, max, &done, problem);
+	if (code != P_OK)
+		return code;
+	status = delivery_next_due(d->conn, ret_next_ms);
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }

@@ -1,4 +1,5 @@
-/* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out. */
+/* Parked: where handoffs go that cannot go on by themselves, and how a person gets them out; and what a person does
+ * with those that are queued. */
 #include "core/delivery/delivery_internal.h"
 
 enum { PARK_PAGE = 64 };
@@ -6,7 +7,7 @@ enum { PARK_PAGE = 64 };
 const char *const *delivery_remedies(enum handoff_state state)
 {
 	static const char *const of_parked[] = {"redrive", "reroute", "shrink", "discard", NULL};
-	static const char *const of_discarded[] = {"send_to_other", "pack_again", NULL};
+	static const char *const of_discarded[] = {"restore", "send_to_other", "pack_again", NULL};
 
 	return state == HANDOFF_DISCARDED ? of_discarded : of_parked;
 }
@@ -15,22 +16,20 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 {
 	/* A sender that retries by itself and then parks has used up its attempts, whatever the count says. */
 	bool exhausts = !h->is_exhausted && h->state == HANDOFF_EXPIRED;
-	/* What is queued behind it may have waited for it. */
-	bool was_first = h->state == HANDOFF_QUEUED || h->state == HANDOFF_LEASED || h->state == HANDOFF_WORKING;
-	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : P_OK;
+	enum problem_code code = exhausts ? breaker_failed(d, h, problem) : breaker_leave(d, h, problem);
 
 	if (code != P_OK)
 		return code;
 	h->is_exhausted = h->is_exhausted || exhausts;
+	h->is_touched = true;
 	h->reason = reason;
 	h->due_ms = 0;
 	delivery_end_wait(h);
 	code = delivery_move(d, h, VERB_PARK, HANDOFF_PARKED, problem);
 	if (code != P_OK)
 		return code;
-	code = exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem)
+	return exhausts ? delivery_tell_exhausted(d, h, EVENT_PARKED, reason, problem)
 			: delivery_tell(d, h, EVENT_PARKED, reason, problem);
-	return code == P_OK && was_first ? delivery_rouse(d, h->agent, problem) : code;
 }
 
 static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from,
@@ -44,6 +43,7 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 		.target_name = to,
 		.agent_name = to,
 		.state = HANDOFF_PARKED,
+		.is_touched = true,
 		.priority = DELIVERY_PRIORITY,
 		.attempt = 0,
 		.max_attempts = DELIVERY_ATTEMPTS,
@@ -55,6 +55,7 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 	enum problem_code code;
 
 	h.agent = h.target;
+	delivery_begin_queue(d, &h, d->now_ms);
 	if (status == STORE_OK)
 		status = store_handoff_insert(d->conn, &h);
 	if (status != STORE_OK)
@@ -174,8 +175,12 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 	h.attempt = 1;
 	h.is_exhausted = false;
 	h.is_told = false;
+	h.is_outage = false;
+	h.is_touched = true;
+	h.passes = true;
 	h.acked_at_ms = 0;
 	h.receiver = STR_NULL;
+	delivery_begin_queue(d, &h, d->now_ms);
 	code = delivery_offer(d, &h, VERB_REDRIVE, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, &h, to.p ? EVENT_REROUTED : EVENT_REDRIVEN, why, problem);
@@ -190,10 +195,155 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 	struct handoff_row h;
 	enum problem_code code = delivery_get_parked(d, num, &h, problem);
 
-	if (code == P_OK)
+	if (code == P_OK) {
+		h.is_outage = false;
+		h.is_touched = true;
 		code = delivery_move(d, &h, VERB_DISCARD, HANDOFF_DISCARDED, problem);
+	}
 	if (code == P_OK)
 		code = delivery_tell(d, &h, kind, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+/* --- What is queued --- */
+
+enum problem_code delivery_get_queued(struct delivery *d, uint64_t num, const char *verb, struct handoff_row *ret,
+				      struct problem *problem)
+{
+	static const char *const ways[HANDOFF_STATES] = {
+		[HANDOFF_LEASED] = "somebody has it: wait until it is settled, or park its envelope and decide then",
+		[HANDOFF_WORKING] = "it was accepted, and its agent works on it: ask that agent",
+		[HANDOFF_ACKED] = "it was accepted: ask the agent that has it",
+		[HANDOFF_COMPLETED] = "it is done",
+		[HANDOFF_PARKED] = "redrive, reroute, shrink or discard it instead",
+		[HANDOFF_EXPIRED] = "it was withdrawn: nobody gets it unless it is sent again",
+		[HANDOFF_DISCARDED] = "it was discarded already",
+	};
+	enum problem_code code = delivery_get(d, num, ret, problem);
+
+	if (code != P_OK || ret->state <= HANDOFF_DELAYED)
+		return code;
+	problem_set(problem, P_NOT_QUEUED, "id", "only what is queued can be %s; ho-%llu is %s: %s", verb,
+		    (unsigned long long)num, handoff_state_name(ret->state), ways[ret->state]);
+	problem->handoff = num;
+	if (ret->state == HANDOFF_PARKED)
+		problem->remedies = delivery_remedies(ret->state);
+	return problem->code;
+}
+
+enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				  struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_get_queued(d, num, "cancelled", &h, problem);
+
+	if (code == P_OK)
+		code = breaker_leave(d, &h, problem);
+	if (code != P_OK)
+		return code;
+	h.due_ms = 0;
+	h.is_touched = true;
+	h.reason = why.p ? why : STR("cancelled");
+	delivery_end_wait(&h);
+	code = delivery_move(d, &h, VERB_CANCEL, HANDOFF_DISCARDED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_CANCELLED, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
+				     struct handoff_row *ret, struct problem *problem)
+{
+	struct handoff_row h, was;
+	enum problem_code code = delivery_get_queued(d, num, "moved", &h, problem);
+
+	was = h;
+	if (code == P_OK)
+		code = retarget(d, &h, to, problem);
+	if (code == P_OK)
+		code = breaker_leave(d, &was, problem);
+	if (code != P_OK)
+		return code;
+	h.attempt = 1;
+	h.is_exhausted = false;
+	h.is_touched = true;
+	h.passes = true;
+	delivery_begin_queue(d, &h, h.not_before_ms > d->now_ms ? h.not_before_ms : d->now_ms);
+	/* What is deferred stays so; what only backs off does not: another agent has not failed. */
+	if (h.not_before_ms > d->now_ms)
+		code = delivery_move(d, &h, VERB_HAND_OVER, h.state, problem);
+	else
+		code = delivery_offer(d, &h, VERB_HAND_OVER, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_MOVED, why, problem);
+	if (code == P_OK)
+		*ret = h;
+	return code;
+}
+
+/* --- Undo --- */
+
+/* What happened to it last; 0: nothing is known. */
+static enum problem_code last_event(struct delivery *d, uint64_t num, int *ret_kind, struct problem *problem)
+{
+	struct event_filter filter = {.space = d->space, .handoff = num, .newest_first = true};
+	struct event_row event;
+	size_t count = 0;
+	enum store_status status = store_event_page(d->conn, &filter, 0, INT64_MAX, 1, d->arena, &event, &count);
+
+	*ret_kind = count ? event.kind : 0;
+	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
+}
+
+static enum problem_code not_restorable(const struct handoff_row *h, int last, struct problem *problem)
+{
+	const char *why = "only what was discarded or cancelled, or redriven or rerouted and not taken since, comes "
+			  "back";
+
+	if (h->state == HANDOFF_PARKED)
+		why = "it is parked already";
+	else if (last == EVENT_SHRUNK)
+		why = "a smaller envelope was sent instead of it";
+	return problem_set(problem, P_NOT_RESTORABLE, "id", "ho-%llu is %s and cannot be restored: %s",
+			   (unsigned long long)h->num, handoff_state_name(h->state), why);
+}
+
+enum problem_code delivery_may_restore(struct delivery *d, uint64_t num, struct handoff_row *ret,
+				       struct problem *problem)
+{
+	enum problem_code code = delivery_get(d, num, ret, problem);
+	int last = 0;
+
+	if (code == P_OK)
+		code = last_event(d, num, &last, problem);
+	if (code != P_OK)
+		return code;
+	if ((ret->state == HANDOFF_QUEUED && (last == EVENT_REDRIVEN || last == EVENT_REROUTED)) ||
+	    (ret->state == HANDOFF_DISCARDED && (last == EVENT_DISCARDED || last == EVENT_CANCELLED)))
+		return P_OK;
+	return not_restorable(ret, last, problem);
+}
+
+enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str why, struct handoff_row *ret,
+				   struct problem *problem)
+{
+	struct handoff_row h;
+	enum problem_code code = delivery_may_restore(d, num, &h, problem);
+
+	if (code == P_OK)
+		code = breaker_leave(d, &h, problem);
+	if (code != P_OK)
+		return code;
+	h.due_ms = 0;
+	h.is_touched = true;
+	delivery_end_wait(&h);
+	code = delivery_move(d, &h, VERB_RESTORE, HANDOFF_PARKED, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, &h, EVENT_RESTORED, why, problem);
 	if (code == P_OK)
 		*ret = h;
 	return code;

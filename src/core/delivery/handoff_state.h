@@ -18,6 +18,9 @@ enum handoff_verb {
 	VERB_PARK,
 	VERB_REDRIVE,		/* to the same agent or to another */
 	VERB_DISCARD,
+	VERB_CANCEL,		/* taken back before anybody had it */
+	VERB_HAND_OVER,		/* queued for another agent instead */
+	VERB_RESTORE,		/* what a person decided last is undone */
 	HANDOFF_VERBS
 };
 

@@ -20,6 +20,7 @@ const struct alert_rules alert_rules_default = {
 	.latency_p99_ms = 15000,
 	.pinned_share = 0.5,
 	.low_share = 0.9,
+	.stuck_ms = 5 * 60 * 1000,
 	.hop_factor = 1.5,
 };
 
@@ -64,12 +65,12 @@ struct judgement {
 
 static const struct stats_view nothing = {.failure_rate = -1};
 
-/* Bad above the threshold. Without samples there is nothing that could be bad; with a few of them it stays as it is. */
+/* Bad above the threshold. With a few samples, or without any, it stays as it is: that it is quiet says nothing. */
 static void judge_above(struct judgement *j, double value, double threshold, int64_t samples, int64_t min_samples)
 {
 	j->value = value;
 	j->threshold = threshold;
-	if (samples == 0 || value <= threshold * (1 - MARGIN))
+	if (samples && value <= threshold * (1 - MARGIN))
 		j->verdict = GOOD;
 	else
 		j->verdict = value > threshold && samples >= min_samples ? BAD : UNDECIDED;
@@ -80,7 +81,7 @@ static void judge_below(struct judgement *j, double value, double threshold, int
 {
 	j->value = value;
 	j->threshold = threshold;
-	if (samples == 0 || value >= threshold + (1 - threshold) * MARGIN)
+	if (samples && value >= threshold + (1 - threshold) * MARGIN)
 		j->verdict = GOOD;
 	else
 		j->verdict = value < threshold && samples >= min_samples ? BAD : UNDECIDED;
@@ -114,13 +115,16 @@ static bool hop_threshold(const struct alert_rules *r, const struct stats_view *
 }
 
 /* It begins with the opening. Half-open, it goes on: each handoff that is let through and fails opens the breaker
- * again, and that is the same trouble. But where nobody has sent anything for as long as the window is,
- * nothing is held up, and it is over; should the agent still be broken, the next handoff to it says so. */
-static enum verdict judge_breaker(const struct alert_rules *r, const struct alert_subject *s)
+ * again, and that is the same trouble. It is over when an ack, or a person, has closed it. */
+static enum verdict judge_breaker(const struct alert_subject *s)
 {
-	if (s->breaker_is_open)
-		return BAD;
-	return s->breaker_is_half_open && s->breaker_idle_ms < stats_window_ms(r->window) ? UNDECIDED : GOOD;
+	return s->breaker_is_open ? BAD : s->breaker_is_half_open ? UNDECIDED : GOOD;
+}
+
+/* A failure within the window, until the agent has accepted something since. */
+static enum verdict judge_failed(const struct alert_subject *s, const struct stats_view *v)
+{
+	return v->counts.failed ? BAD : s->failures_in_row ? UNDECIDED : GOOD;
 }
 
 static struct judgement judge(const struct alert_rules *r, enum alert_kind kind, const struct alert_subject *s)
@@ -134,7 +138,7 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	case ALERT_HANDOFF_FAILED:
 		j.value = (double)v->counts.failed;
 		j.threshold = 1;
-		j.verdict = v->counts.failed ? BAD : GOOD;
+		j.verdict = judge_failed(s, v);
 		break;
 	case ALERT_CONSECUTIVE_FAILURES:
 		j.value = (double)s->failures_in_row;
@@ -150,7 +154,7 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	case ALERT_BREAKER_OPEN:
 		j.value = (double)s->failures_in_row;
 		j.threshold = (double)r->failures_in_row;
-		j.verdict = judge_breaker(r, s);
+		j.verdict = judge_breaker(s);
 		break;
 	case ALERT_COMPLETENESS_CRITICAL:
 		judge_below(&j, v->completeness_mean, r->completeness_critical, packed, r->min_samples);
@@ -162,11 +166,23 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		judge_above(&j, v->utilization_pinned, r->pinned_share, packed, r->min_samples);
 		break;
 	case ALERT_UTILIZATION_LOW:
-		judge_above(&j, v->utilization_low, r->low_share, packed, r->min_samples);
+		judge_above(&j, v->chosen_low, r->low_share, v->chosen, r->min_samples);
 		break;
 	case ALERT_HOP_DEPTH_HIGH:
 		if (hop_threshold(r, v, day, &threshold))
 			judge_above(&j, v->hop_mean, threshold, packed, r->min_samples);
+		else
+			j.verdict = packed ? GOOD : UNDECIDED;
+		break;
+	case ALERT_HANDOFFS_PARKED:
+		j.value = (double)s->parked;
+		j.threshold = 1;
+		j.verdict = s->parked ? BAD : GOOD;
+		break;
+	case ALERT_QUEUE_STUCK:
+		j.value = (double)s->untaken_ms;
+		j.threshold = (double)r->stuck_ms;
+		j.verdict = s->untaken_ms >= r->stuck_ms ? BAD : GOOD;
 		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
@@ -208,10 +224,16 @@ static const struct {
 		"share of the envelopes to the agent that use all of their budget", "share", ALERT_ABOVE, true, true,
 	},
 	[ALERT_UTILIZATION_LOW] = {
-		"share of the envelopes to the agent that use less than 30 % of their budget", "share", ALERT_ABOVE,
-		true, true,
+		"share of the envelopes to the agent, with a budget that somebody chose, that use less than 30 % of "
+		"it", "share", ALERT_ABOVE, true, true,
 	},
 	[ALERT_HOP_DEPTH_HIGH] = {"mean hop of all envelopes", "hops", ALERT_ABOVE, true, true},
+	[ALERT_HANDOFFS_PARKED] = {
+		"handoffs of the agent that are parked", "handoffs", ALERT_AT_LEAST, false, false,
+	},
+	[ALERT_QUEUE_STUCK] = {
+		"how long nobody has taken what is queued for the agent", "ms", ALERT_AT_LEAST, false, false,
+	},
 };
 
 size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
@@ -227,6 +249,8 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 		[ALERT_LATENCY_HIGH] = r->latency_p99_ms,
 		[ALERT_UTILIZATION_PINNED] = r->pinned_share,
 		[ALERT_UTILIZATION_LOW] = r->low_share,
+		[ALERT_HANDOFFS_PARKED] = 1,
+		[ALERT_QUEUE_STUCK] = (double)r->stuck_ms,
 	};
 	size_t count = 0;
 
@@ -256,9 +280,33 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 
 /* --- Saying it --- */
 
-static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, struct str agent,
+/* "1 handoff", "7 handoffs". */
+static struct str handoffs(int64_t count, struct arena *arena)
+{
+	return arena_printf(arena, "%lld handoff%s", (long long)count, count == 1 ? "" : "s");
+}
+
+static struct str breaker_summary(const struct alert_subject *s, const struct judgement *j, struct arena *arena)
+{
+	if (s->breaker_is_half_open)
+		return arena_printf(arena, "the circuit breaker of %.*s is half-open: %.0f handoffs in a row failed, "
+				    "and the next one shows whether it is back", STR_ARG(s->agent), j->value);
+	return arena_printf(arena, "the circuit breaker of %.*s is open: %.0f handoffs in a row failed, and nothing "
+			    "new is sent to it", STR_ARG(s->agent), j->value);
+}
+
+static struct str stuck_summary(const struct alert_subject *s, struct arena *arena)
+{
+	return arena_printf(arena, "%.*s wait%s for %.*s, and nobody has taken one for %lld minutes%s",
+			    STR_ARG(handoffs(s->queued, arena)), s->queued == 1 ? "s" : "", STR_ARG(s->agent),
+			    (long long)(s->untaken_ms / 60000),
+			    s->breaker_is_open ? ": its circuit breaker is open" : "");
+}
+
+static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, const struct alert_subject *s,
 			     const struct judgement *j, struct arena *arena)
 {
+	struct str agent = s->agent;
 	const char *window = stats_window_name(r->window);
 	double percent = j->value * 100, limit = j->threshold * 100;
 
@@ -277,11 +325,7 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 		return arena_printf(arena, "%.2f %% of the handoffs of the last %s failed, more than %.4g %%", percent,
 				    window, limit);
 	case ALERT_BREAKER_OPEN:
-		return arena_printf(arena,
-				    "the circuit breaker of %.*s is open: %.0f handoffs in a row failed, and nothing "
-				    "new "
-				    "is sent to it",
-				    STR_ARG(agent), j->value);
+		return breaker_summary(s, j, arena);
 	case ALERT_COMPLETENESS_CRITICAL:
 		return arena_printf(arena,
 				    "envelopes of the last %s hold %.1f %% of what was asked for, less than %.4g %% "
@@ -301,13 +345,18 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 				    STR_ARG(agent), window);
 	case ALERT_UTILIZATION_LOW:
 		return arena_printf(arena,
-				    "%.0f %% of the envelopes to %.*s of the last %s use less than 30 %% of their "
-				    "budget: it is too large",
+				    "%.0f %% of the envelopes to %.*s of the last %s use less than 30 %% of the "
+				    "budget that was chosen for them",
 				    percent, STR_ARG(agent), window);
 	case ALERT_HOP_DEPTH_HIGH:
 		return arena_printf(
 			arena, "envelopes of the last %s are at hop %.1f in the mean, above the usual: more than %.1f",
 			window, j->value, j->threshold);
+	case ALERT_HANDOFFS_PARKED:
+		return arena_printf(arena, "%.*s of %.*s %s parked: a person must decide",
+				    STR_ARG(handoffs(s->parked, arena)), STR_ARG(agent), s->parked == 1 ? "is" : "are");
+	case ALERT_QUEUE_STUCK:
+		return stuck_summary(s, arena);
 	case ALERT_KIND_COUNT:
 		break;
 	}
@@ -379,7 +428,7 @@ static void consider(struct alerts *a, enum alert_kind kind, const struct alert_
 	} else {
 		return;
 	}
-	change.summary = summary_of(&a->rules, kind, s->agent, &j, changes->arena);
+	change.summary = summary_of(&a->rules, kind, s, &j, changes->arena);
 	add_change(changes, &change);
 }
 
@@ -408,11 +457,24 @@ size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, s
 						     .agent = f->agent,
 						     .severity = f->severity,
 						     .threshold = f->threshold,
-						     .summary = STR("nothing happens any more"),
+						     .summary = STR("nothing is known of it any more"),
 					     });
 	}
 	*ret = changes.list;
 	return changes.count;
+}
+
+bool alert_now(const struct alert_rules *rules, enum alert_kind kind, const struct alert_subject *subject,
+	       struct arena *arena, double *ret_value, struct str *ret_summary)
+{
+	struct judgement j = judge(rules, kind, subject);
+	const struct stats_counts *n = subject->view ? &subject->view->counts : &nothing.counts;
+
+	if (j.verdict == GOOD || (measured[kind].is_of_window && n->packed + n->handoffs + n->acked + n->failed == 0))
+		return false;
+	*ret_value = j.value;
+	*ret_summary = summary_of(rules, kind, subject, &j, arena);
+	return true;
 }
 
 /* --- What is firing --- */

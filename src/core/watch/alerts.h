@@ -7,8 +7,11 @@
  * back.
  *
  * ONCE. An alert that is firing does not fire again; one whose severity can rise says so when it does. It is over when
- * its figure is back behind its threshold by a margin, so that one that hovers around it does not flutter, or when
- * nothing is left in the window to judge by.
+ * its cause is gone: what it tells of is not there any more, or its figure is back behind its threshold by a margin, so
+ * that one that hovers around it does not flutter. That nothing happens is no sign of that: it goes on while there is
+ * nothing to judge by, for a day, which is as long as the figures go back.
+ *
+ * NOW. Its figure and its sentence are those of when it fired, or rose; alert_now() has those of the moment.
  *
  * QUIET. Figures of a window say something from min_samples on; before that nothing fires by them. One failure in a row
  * of a handful is told by handoff_failed and not as a rate.
@@ -31,8 +34,10 @@ enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 	X(COMPLETENESS_CRITICAL, "completeness_critical", ALERT_CRITICAL, 1, 0) \
 	X(LATENCY_HIGH, "latency_high", ALERT_WARNING, 0, 1) \
 	X(UTILIZATION_PINNED, "utilization_pinned", ALERT_WARNING, 0, 1) \
-	X(UTILIZATION_LOW, "utilization_low", ALERT_WARNING, 0, 1) \
-	X(HOP_DEPTH_HIGH, "hop_depth_high", ALERT_WARNING, 0, 0)
+	X(UTILIZATION_LOW, "utilization_low", ALERT_INFO, 0, 1) \
+	X(HOP_DEPTH_HIGH, "hop_depth_high", ALERT_WARNING, 0, 0) \
+	X(HANDOFFS_PARKED, "handoffs_parked", ALERT_WARNING, 0, 1) \
+	X(QUEUE_STUCK, "queue_stuck", ALERT_WARNING, 0, 1)
 
 enum alert_kind {
 #define ALERT_KIND(kind, name, severity, pages, is_of_agent) ALERT_##kind,
@@ -56,7 +61,8 @@ struct alert_rules {
 	double failure_rate_critical;
 	double latency_p99_ms;
 	double pinned_share;		/* of envelopes that use all of their budget */
-	double low_share;		/* of envelopes that use less than 30 % of it */
+	double low_share;		/* of envelopes that use less than 30 % of one that somebody chose */
+	int64_t stuck_ms;		/* so long nobody may take what is queued */
 	double hop_factor;		/* of the usual mean; and at least one more */
 };
 
@@ -69,7 +75,9 @@ struct alert_subject {
 	int64_t failures_in_row;
 	bool breaker_is_open;		/* nothing goes through */
 	bool breaker_is_half_open;	/* one goes through */
-	int64_t breaker_idle_ms;	/* half-open: how long there has been no such one; 0: it is under way */
+	int64_t parked;			/* handoffs that wait for a person */
+	int64_t queued;
+	int64_t untaken_ms;		/* how long nobody has taken what is queued; 0: somebody does */
 };
 
 enum alert_change_kind { ALERT_FIRES, ALERT_RISES, ALERT_RESOLVES };
@@ -123,6 +131,10 @@ size_t alerts_evaluate(struct alerts *a, const struct alert_subject *subjects, s
 		       struct alert_change **ret);
 /* The change has been written down; id is the alert's in the store. */
 void alerts_apply(struct alerts *a, const struct alert_change *change, int64_t id);
+/* The figure and the sentence of a moment, for one that is firing: by the same facts. False where these do not tell it,
+ * because nothing has happened lately or because it is about to be over. */
+bool alert_now(const struct alert_rules *rules, enum alert_kind kind, const struct alert_subject *subject,
+	       struct arena *arena, double *ret_value, struct str *ret_summary);
 /* How many are firing, of all, of those of a severity. */
 size_t alerts_firing(const struct alerts *a);
 size_t alerts_firing_of(const struct alerts *a, enum alert_severity severity);

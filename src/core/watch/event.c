@@ -10,8 +10,8 @@
 
 /* Whose object is an agent, or has its name in the note. */
 #define AGENT_KINDS \
-	(BIT(EVENT_AGENT_SET) | BIT(EVENT_BREAKER_OPENED) | BIT(EVENT_BREAKER_CLOSED) | BIT(EVENT_BREAKER_RESET) | \
-	 BIT(EVENT_ENVELOPE_REFUSED))
+	(BIT(EVENT_AGENT_SET) | BIT(EVENT_AGENT_DELETED) | BIT(EVENT_BREAKER_OPENED) | \
+	 BIT(EVENT_BREAKER_CLOSED) | BIT(EVENT_BREAKER_RESET) | BIT(EVENT_ENVELOPE_REFUSED))
 #define NOTE_KINDS \
 	(BIT(EVENT_CHANNEL_SET) | BIT(EVENT_CHANNEL_PUBLISHED) | BIT(EVENT_CHANNEL_SUBSCRIBED) | \
 	 BIT(EVENT_CHANNEL_UNSUBSCRIBED) | BIT(EVENT_ROUTE_SET) | BIT(EVENT_ROUTE_DELETED))
@@ -19,6 +19,8 @@
 #define EVENT_FITS(name, number, text) static_assert((number) < 64, "sets of kinds are bits");
 EVENTS(EVENT_FITS)
 #undef EVENT_FITS
+
+static_assert((int)EVENT_ROW_PACKED == (int)EVENT_ENVELOPE_PACKED, "what the store looks for");
 
 /* Whose note begins with the id of an alert, "al-3 ...". */
 #define ALERT_KINDS \
@@ -55,6 +57,7 @@ static const struct {
 	{EVENT_EXPIRED, "handoff.expire"},
 	{EVENT_FALLBACK, "handoff.fall_back"}, {EVENT_PARKED, "handoff.park"}, {EVENT_REDRIVEN, "handoff.redrive"},
 	{EVENT_REROUTED, "handoff.reroute"}, {EVENT_SHRUNK, "handoff.shrink"}, {EVENT_DISCARDED, "handoff.discard"},
+	{EVENT_CANCELLED, "handoff.cancel"}, {EVENT_MOVED, "handoff.move"},
 	{EVENT_BREAKER_OPENED, "breaker.open"}, {EVENT_BREAKER_CLOSED, "breaker.close"},
 	{EVENT_MEMORY_STORED, "memory.store"},
 	{EVENT_MEMORY_UPDATED, "memory.update"}, {EVENT_MEMORY_PINNED, "memory.pin"},
@@ -67,6 +70,7 @@ static const struct {
 	{EVENT_CHANNEL_SUBSCRIBED, "channel.subscribe"}, {EVENT_CHANNEL_UNSUBSCRIBED, "channel.unsubscribe"},
 	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"},
 	{EVENT_ALERT_RESOLVED, "alert.resolve"},
+	{EVENT_RESTORED, "handoff.restore"}, {EVENT_AGENT_DELETED, "agent.delete"},
 	{EVENT_ALERT_ACKED, "alert.ack"}, {EVENT_ALERT_SILENCED, "alert.silence"},
 };
 

@@ -5,8 +5,8 @@
  * ack_timeout, lease_lost, work_lost) has 1 where another attempt follows, and as its second value 1 where it was the
  * last one with the agent, so that the handoff has failed there; expired and parked have that second value, too;
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
- * share of the budget that is used, with the hop as its attempt and the number of waivers in its note; memory.stored
- * of a batch the lowest and the highest number. */
+ * share of the budget that is used (below 0 where nobody chose the budget: the default holds), with the hop as its
+ * attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest number. */
 #ifndef SPINE_CORE_EVENT_H
 #define SPINE_CORE_EVENT_H
 
@@ -56,13 +56,23 @@
 	X(ALERT_ACKED, 40, "alert.acked") \
 	X(ALERT_SILENCED, 41, "alert.silenced") \
 	X(MEMORY_SUPERSEDED, 42, "memory.superseded") \
-	X(ENVELOPE_REFUSED, 43, "envelope.refused")
+	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
+	X(CANCELLED, 44, "handoff.cancelled") \
+	X(MOVED, 45, "handoff.moved") \
+	X(RESTORED, 52, "handoff.restored") \
+	X(AGENT_DELETED, 53, "agent.deleted")
 
 enum event_kind {
 #define EVENT_KIND(name, number, text) EVENT_##name = (number),
 	EVENTS(EVENT_KIND)
 #undef EVENT_KIND
 };
+
+/* The share of the budget that an envelope uses, as its packing tells it. */
+static inline double event_utilization(const struct event_row *event)
+{
+	return event->value[1] < 0 ? -event->value[1] : event->value[1];
+}
 
 /* "handoff.queued"; "unknown" for a number that is none. */
 const char *event_name(int kind);

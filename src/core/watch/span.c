@@ -251,7 +251,7 @@ static void add_spine(const struct span_source *s, struct arena *arena, struct s
 	add_int(span, "spine.token_count", e->token_count);
 	add_int(span, "spine.max_tokens", e->max_tokens);
 	add_double(span, "spine.completeness", s->event->value[0]);
-	add_double(span, "spine.utilization", s->event->value[1]);
+	add_double(span, "spine.utilization", event_utilization(s->event));
 }
 
 bool span_of_event(const struct span_source *s, struct arena *arena, struct span *ret)

@@ -176,8 +176,9 @@ static void measure(const struct event_row *event, struct stats_sample *ret)
 		ret->counts.packed = 1;
 		ret->counts.waivers = waivers < 1000 ? (int64_t)waivers : 1000;
 		ret->completeness = event->value[0];
-		ret->utilization = event->value[1];
-		ret->utilization_key = sketch_key(event->value[1] * 10000);
+		ret->utilization = event_utilization(event);
+		ret->is_chosen = event->value[1] >= 0;
+		ret->utilization_key = sketch_key(ret->utilization * 10000);
 		ret->hop = event->attempt < 1 ? 1 : event->attempt > STATS_HOPS_MAX ? STATS_HOPS_MAX : event->attempt;
 		break;
 	}

@@ -57,6 +57,8 @@ struct stats_view {
 	double utilization_mean, utilization_p50;
 	double utilization_pinned;	/* share at 99.5 % and above */
 	double utilization_low;		/* share under 30 % */
+	int64_t chosen;			/* how many have a budget that somebody chose */
+	double chosen_low;		/* share of these under 30 % */
 	double hop_mean;
 	int64_t hop_max;
 	int64_t hops[STATS_HOPS_MAX + 1];	/* how many envelopes, by hop */

@@ -71,6 +71,8 @@ void stats_cell_add(struct stats_cell *cell, const struct stats_sample *sample)
 	cell->utilization_sum += sample->utilization;
 	cell->pinned += sample->utilization >= PINNED_FROM;
 	cell->low += sample->utilization < LOW_BELOW;
+	cell->chosen += sample->is_chosen;
+	cell->chosen_low += sample->is_chosen && sample->utilization < LOW_BELOW;
 	cell->hop_sum += (double)sample->hop;
 	if (sample->hop > cell->hop_max)
 		cell->hop_max = (uint32_t)sample->hop;
@@ -98,6 +100,8 @@ void stats_cell_merge(struct stats_cell *to, const struct stats_cell *from)
 	to->utilization_sum += from->utilization_sum;
 	to->pinned += from->pinned;
 	to->low += from->low;
+	to->chosen += from->chosen;
+	to->chosen_low += from->chosen_low;
 	to->hop_sum += from->hop_sum;
 	if (from->hop_max > to->hop_max)
 		to->hop_max = from->hop_max;
@@ -239,6 +243,8 @@ static void put_cell(struct out *o, const struct stats_cell *cell)
 		return;
 	put_whole(o, cell->pinned);
 	put_whole(o, cell->low);
+	put_whole(o, cell->chosen);
+	put_whole(o, cell->chosen_low);
 	put_whole(o, cell->hop_max);
 	put_sum(o, cell->completeness_sum);
 	put_sum(o, cell->completeness_min);
@@ -285,6 +291,8 @@ void stats_cell_unpack(const struct stats_packed *packed, struct stats_cell *cel
 		return;
 	cell->pinned = (uint32_t)take_whole(&p);
 	cell->low = (uint32_t)take_whole(&p);
+	cell->chosen = (uint32_t)take_whole(&p);
+	cell->chosen_low = (uint32_t)take_whole(&p);
 	cell->hop_max = (uint32_t)take_whole(&p);
 	cell->completeness_sum = take_sum(&p);
 	cell->completeness_min = take_sum(&p);

@@ -14,6 +14,7 @@ struct stats_sample {
 	uint16_t utilization_key;
 	double completeness;		/* where counts.packed, as those below */
 	double utilization;
+	bool is_chosen;			/* somebody chose the budget */
 	int64_t hop;
 };
 
@@ -21,7 +22,7 @@ struct stats_sample {
 struct stats_cell {
 	int64_t number;
 	uint32_t handoffs, acked, completed, failed, retries, leases_lost, waivers, packed;
-	uint32_t pinned, low;
+	uint32_t pinned, low, chosen, chosen_low;
 	uint32_t hop_max;
 	double latency_max_ms;
 	double completeness_sum, completeness_min;

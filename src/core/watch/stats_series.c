@@ -242,7 +242,7 @@ static const struct stats_cell *cell_of(const struct stats_series *series, int w
 struct adding {
 	struct stats_sums sums;
 	double completeness_sum, utilization_sum, hop_sum;
-	int64_t pinned, low;
+	int64_t pinned, low, chosen, chosen_low;
 };
 
 static void add_cell(struct stats_view *v, struct adding *a, const struct stats_cell *cell)
@@ -269,6 +269,8 @@ static void add_cell(struct stats_view *v, struct adding *a, const struct stats_
 	a->hop_sum += cell->hop_sum;
 	a->pinned += cell->pinned;
 	a->low += cell->low;
+	a->chosen += cell->chosen;
+	a->chosen_low += cell->chosen_low;
 	if (cell->hop_max > v->hop_max)
 		v->hop_max = cell->hop_max;
 	sketch_sum_add(&a->sums.utilization, &cell->utilization);
@@ -318,6 +320,8 @@ void stats_view(struct stats_series *series, enum stats_window window, int64_t n
 		ret->utilization_p50 = sketch_sum_quantile(&a.sums.utilization, 0.50) / 10000;
 		ret->utilization_pinned = (double)a.pinned / packed;
 		ret->utilization_low = (double)a.low / packed;
+		ret->chosen = a.chosen;
+		ret->chosen_low = a.chosen ? (double)a.chosen_low / (double)a.chosen : 0;
 		ret->hop_mean = a.hop_sum / packed;
 	}
 }

@@ -1,6 +1,9 @@
 #include "engine/delivery/agent_get.h"
 
-static void show(struct agent_view *v, int64_t now_ms)
+#include "engine/engine.h"
+#include "engine/waiting.h"
+
+static void show(struct agent_view *v, int64_t now_ms, int64_t queue_timeout_ms)
 {
 	const struct agent *a = &v->agent;
 	const struct json *description = json_get(&a->settings, "description");
@@ -9,8 +12,26 @@ static void show(struct agent_view *v, int64_t now_ms)
 		v->description = description->s;
 	v->ack_timeout_ms = a->ack_timeout_ms ? a->ack_timeout_ms : DELIVERY_ACK_TIMEOUT_MS;
 	v->max_attempts = a->max_attempts ? a->max_attempts : DELIVERY_ATTEMPTS;
+	v->queue_timeout_ms = a->queue_timeout_ms ? a->queue_timeout_ms : queue_timeout_ms;
 	v->breaker = breaker_state(&v->target, now_ms);
 	v->reset_at_ms = v->breaker == BREAKER_OPEN ? v->target.open_until_ms : 0;
+	if (v->counts.leased + v->counts.working)
+		v->presence = PRESENCE_WORKING;
+	else if (v->receivers)
+		v->presence = PRESENCE_WAITING;
+	else
+		v->presence = v->target.seen_at_ms ? PRESENCE_AWAY : PRESENCE_NEVER_SEEN;
+}
+
+static enum store_status read_work(struct op *op, struct store_conn *c, struct agent_view *v)
+{
+	struct handoff_row rows[AGENT_WORK_MAX];
+	enum store_status status = STORE_OK;
+
+	if (v->counts.leased + v->counts.working)
+		status = store_handoffs_flight(c, v->id, 1u << HANDOFF_LEASED | 1u << HANDOFF_WORKING, 0,
+					       AGENT_WORK_MAX, op->arena, rows, &v->work_count);
+	return status == STORE_OK ? about_all(op, c, rows, v->work_count, &v->work) : status;
 }
 
 enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct agent_view *view)
@@ -23,11 +44,16 @@ enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct
 		status = store_target_get(c, view->id, &view->target);
 	if (status == STORE_OK)
 		status = store_target_counts(c, view->id, &view->counts);
-	show(view, op->now_ms);
+	if (status == STORE_OK)
+		status = read_work(op, c, view);
+	if (status == STORE_OK)
+		view->receivers = (int64_t)waiting_receivers(op->engine->waiting, view->id);
+	show(view, op->now_ms, op->engine->config.queue_timeout_ms ? op->engine->config.queue_timeout_ms
+								  : DELIVERY_QUEUE_TIMEOUT_MS);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
-static enum problem_code read_view(struct op *op, struct store_conn *c, struct str name, struct agent_view *view)
+enum problem_code agent_get_view(struct op *op, struct store_conn *c, struct str name, struct agent_view *view)
 {
 	enum problem_code code = agent_read(c, op->space, name, op->arena, &view->agent, &op->problem);
 
@@ -37,7 +63,7 @@ static enum problem_code read_view(struct op *op, struct store_conn *c, struct s
 static enum problem_code get(struct op *op, struct store_conn *c)
 {
 	struct agent_get *g = (struct agent_get *)op;
-	enum problem_code code = read_view(op, c, g->name, &g->view);
+	enum problem_code code = agent_get_view(op, c, g->name, &g->view);
 
 	if (code == P_OK && g->view.agent.created_at_ms == 0)
 		code = problem_set(&op->problem, P_AGENT_NOT_FOUND, "name", "nobody registered an agent of that name");
@@ -57,7 +83,7 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	page_end(&l->page, &l->count);
 	l->agents = arena_calloc(op->arena, l->count, sizeof(*l->agents));
 	for (size_t i = 0; code == P_OK && i < l->count; i++)
-		code = read_view(op, c, rows[i].name, &l->agents[i]);
+		code = agent_get_view(op, c, rows[i].name, &l->agents[i]);
 	return code;
 }
 

@@ -4,8 +4,13 @@
 
 #include "core/delivery/agent.h"
 #include "core/delivery/delivery.h"
-#include "engine/op.h"
+#include "engine/board/about.h"
 #include "engine/page.h"
+
+/* Where an agent is, told by what it does: at work, waiting for work with a call that is open now, or neither. */
+enum agent_presence { PRESENCE_NEVER_SEEN, PRESENCE_WAITING, PRESENCE_WORKING, PRESENCE_AWAY };
+
+enum { AGENT_WORK_MAX = 10 };
 
 struct agent_view {
 	struct agent agent;
@@ -16,8 +21,13 @@ struct agent_view {
 	struct str description;		/* p == NULL: none */
 	int64_t ack_timeout_ms;
 	int64_t max_attempts;
+	int64_t queue_timeout_ms;
 	enum breaker_state breaker;
 	int64_t reset_at_ms;		/* 0: the breaker is not open */
+	enum agent_presence presence;
+	int64_t receivers;		/* calls of it that wait for work now */
+	struct about_handoff *work;	/* what it is at work on; of many the first AGENT_WORK_MAX */
+	size_t work_count;
 	struct str secret;		/* told where it is set only; p == NULL: not told */
 };
 
@@ -42,6 +52,8 @@ struct agent_list {
 
 extern const struct op_kind agent_list_kind;
 
+/* The agent of that name; one that nobody knows has no id. */
+enum problem_code agent_get_view(struct op *op, struct store_conn *c, struct str name, struct agent_view *view);
 /* Sets all but the agent itself: how delivery to it goes. */
 enum problem_code agent_get_delivery(struct op *op, struct store_conn *c, struct agent_view *view);
 

@@ -1,6 +1,7 @@
 #include "engine/delivery/decide.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
@@ -51,6 +52,7 @@ static enum problem_code prepare_reroute(struct op *op, struct store_conn *c)
 	    store_envelope_get(c, op->space, h.envelope, op->arena, &row) == STORE_OK &&
 	    unpack_skeleton(&row, op->arena, &e, &problem) == P_OK)
 		over_budget_warn(op, c, &e, "to", &d->to, 1);
+	unknown_agent_warn(op, c, "to", d->to);
 	return P_OK;
 }
 
@@ -70,6 +72,30 @@ static enum problem_code write_discard(struct op *op, struct store_conn *c)
 	return delivery_discard(&d, in->num, EVENT_DISCARDED, in->why, &in->row, &op->problem);
 }
 
+static enum problem_code write_cancel(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_cancel(&d, in->num, in->why, &in->row, &op->problem);
+}
+
+static enum problem_code write_move(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_hand_over(&d, in->num, in->to, in->why, &in->row, &op->problem);
+}
+
+static enum problem_code write_restore(struct op *op, struct store_conn *c)
+{
+	struct decide *in = (struct decide *)op;
+	struct delivery d = decide_delivery(op, c);
+
+	return delivery_restore(&d, in->num, in->why, &in->row, &op->problem);
+}
+
 const struct op_kind decide_park_kind = {
 	.name = "park", .size = sizeof(struct decide), .flags = OP_CREATES, .prepare = prepare_park, .run = write_park,
 };
@@ -78,3 +104,8 @@ const struct op_kind decide_reroute_kind = {
 	.name = "reroute", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_redrive,
 };
 const struct op_kind decide_discard_kind = {.name = "discard", .size = sizeof(struct decide), .run = write_discard};
+const struct op_kind decide_cancel_kind = {.name = "cancel", .size = sizeof(struct decide), .run = write_cancel};
+const struct op_kind decide_move_kind = {
+	.name = "move", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_move,
+};
+const struct op_kind decide_restore_kind = {.name = "restore", .size = sizeof(struct decide), .run = write_restore};

@@ -1,4 +1,5 @@
-/* What a person decides: an envelope is parked; what is parked is tried again, given to another agent, or discarded. */
+/* What a person decides: an envelope is parked; what is parked is tried again, given to another agent, or discarded;
+ * what is queued is cancelled, or given to another agent; and what was decided last is undone. */
 #ifndef SPINE_ENGINE_DECIDE_H
 #define SPINE_ENGINE_DECIDE_H
 
@@ -22,6 +23,10 @@ extern const struct op_kind decide_park_kind;
 extern const struct op_kind decide_redrive_kind;
 extern const struct op_kind decide_reroute_kind;
 extern const struct op_kind decide_discard_kind;
+extern const struct op_kind decide_cancel_kind;
+extern const struct op_kind decide_move_kind;
+/* Undoes the last decision. */
+extern const struct op_kind decide_restore_kind;
 
 /* A step of delivery on behalf of whoever decides; op begins a struct decide. */
 struct delivery decide_delivery(struct op *op, struct store_conn *c);

@@ -1,5 +1,6 @@
 #include "engine/delivery/handoff_get.h"
 
+#include "core/delivery/delivery.h"
 #include "core/envelope/result.h"
 
 enum { EVENTS_MAX = 1000 };
@@ -33,6 +34,8 @@ static enum problem_code read_handoff(struct op *op, struct store_conn *c)
 	if (status == STORE_NOT_FOUND)
 		return problem_set(&op->problem, P_HANDOFF_NOT_FOUND, "id", "there is no ho-%llu in this space",
 				   (unsigned long long)l->num);
+	if (status == STORE_OK && delivery_look(c, op->now_ms, op->arena, &l->row, &op->problem) != P_OK)
+		return op->problem.code;
 	if (status == STORE_OK)
 		status = read_events(op, c, l);
 	if (status == STORE_OK) {
@@ -40,6 +43,11 @@ static enum problem_code read_handoff(struct op *op, struct store_conn *c)
 		l->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}
+	if (status == STORE_OK)
+		status = about_read(op, c, l->row.envelope, &l->about);
+	if (status == STORE_OK)
+		l->attempt_count = attempts_of(l->events, l->shown, op->arena, &l->attempts);
+	l->is_held = l->row.state == HANDOFF_LEASED || l->row.state == HANDOFF_WORKING;
 	return op_stored(op, status);
 }
 

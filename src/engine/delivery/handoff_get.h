@@ -2,7 +2,8 @@
 #ifndef SPINE_ENGINE_HANDOFF_GET_H
 #define SPINE_ENGINE_HANDOFF_GET_H
 
-#include "engine/op.h"
+#include "core/delivery/attempts.h"
+#include "engine/board/about.h"
 
 struct handoff_get {
 	struct op op;
@@ -15,6 +16,10 @@ struct handoff_get {
 	struct event_row *events;	/* in order; of many the newest */
 	size_t shown;
 	int64_t event_count;
+	struct attempt *attempts;	/* as far as these events tell of them */
+	size_t attempt_count;
+	struct about about;
+	bool is_held;			/* somebody has a lease or a work lease */
 };
 
 extern const struct op_kind handoff_get_kind;

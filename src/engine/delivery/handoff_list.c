@@ -1,10 +1,13 @@
 #include "engine/delivery/handoff_list.h"
 
+#include "core/delivery/delivery.h"
+
 static enum problem_code read_list(struct op *op, struct store_conn *c)
 {
 	struct handoff_list *l = (struct handoff_list *)op;
 	size_t max = l->page.size + 1;
 	enum store_status status = STORE_OK;
+	enum problem_code code = P_OK;
 
 	l->filter.space = op->space;
 	if (op->space && l->to.p)
@@ -16,7 +19,9 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 		status = store_handoffs(c, &l->filter, l->page.position, max, op->arena, l->rows, &l->count);
 	l->page.has_more = page_cut(&l->page, &l->count);
 	l->page.next = l->count ? l->rows[l->count - 1].num : 0;
-	return op_stored(op, status);
+	for (size_t i = 0; status == STORE_OK && code == P_OK && i < l->count; i++)
+		code = delivery_look(c, op->now_ms, op->arena, &l->rows[i], &op->problem);
+	return code == P_OK ? op_stored(op, status) : code;
 }
 
 const struct op_kind handoff_list_kind = {.name = "handoffs", .size = sizeof(struct handoff_list), .read = read_list};

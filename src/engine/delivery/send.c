@@ -1,6 +1,7 @@
 #include "engine/delivery/send.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
@@ -38,6 +39,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	s->order.to = s->order.to.p ? s->order.to : s->pack->draft.to;
 	s->packed_order = s->order;
 	over_budget_warn(op, c, &s->pack->envelope, "to", &s->order.to, 1);
+	unknown_agent_warn(op, c, "to", s->order.to);
 	prepare_wait(op, s, false);
 	return P_OK;
 }
@@ -82,8 +84,10 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		return prepare_pack(op, c, s);
 	} else {
 		code = send_find_envelope(op, c, &s->order, &e);
-		if (code == P_OK)
+		if (code == P_OK) {
 			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
+			unknown_agent_warn(op, c, "to", s->order.to);
+		}
 	}
 	if (code == P_OK)
 		prepare_wait(op, s, is_under_way(op, c, s));

@@ -60,6 +60,9 @@ enum problem_code then_carry_out(struct op *op, struct store_conn *c, struct the
 
 	if (code == P_OK && t->pack)
 		code = op_tell(op, c);
+	/* The settling may have closed the breaker that it would have waited behind. */
+	if (code == P_OK && !t->plan.is_again)
+		code = delivery_plan(&d, &t->order, &t->plan, &op->problem);
 	if (code == P_OK)
 		code = delivery_carry_out(&d, &t->plan, &t->row, &op->problem);
 	return code == P_OK ? op_stored(op, store_result_hand_on(c, h->space, h->num, t->row.num, t->digest)) : code;

@@ -8,6 +8,7 @@
 #include "core/delivery/route_rule.h"
 #include "core/envelope/unpack.h"
 #include "engine/engine.h"
+#include "engine/envelope/beginning.h"
 #include "engine/waiting.h"
 
 /* The usual ones, for a dry run. */
@@ -151,6 +152,7 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 	if (code != P_OK)
 		return code;
 	in.max_tokens = agent.max_tokens;
+	p->has_agent_budget = agent.max_tokens != 0;
 	in.fetch_hint = agent.fetch_hint;
 	in.policy = (enum redact_policy)guard;
 	return pack_now(op, c, p, &in);
@@ -199,6 +201,7 @@ static enum problem_code note_refusal(struct op *op, struct store_conn *c, struc
 enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing *p)
 {
 	const struct envelope *e = &p->envelope;
+	bool is_chosen = p->has_agent_budget || json_get(&e->constraints, "max_tokens");
 	struct envelope_row row = {
 		.space = op->space,
 		.num = e->num,
@@ -208,6 +211,9 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 		.created_at_ms = e->created_at_ms,
 		.body = e->skeleton,
 		.considered = p->considered,
+		.intent = beginning_of(op->arena, e->intent),
+		.summary = beginning_of(op->arena, e->summary),
+		.tokens = e->token_count,
 		.has_body_digest = p->has_texts,
 	};
 	uint64_t *nums;
@@ -234,7 +240,7 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 		.agent = e->to,
 		.actor = e->from,
 		.value = {e->requested ? (double)e->resolved / (double)e->requested : 1,
-			  (double)e->token_count / (double)e->max_tokens},
+			  (is_chosen ? 1.0 : -1.0) * (double)e->token_count / (double)e->max_tokens},
 		.note = e->waived.count ? arena_printf(op->arena, "%u", e->waived.count) : STR_NULL,
 	};
 	if (status == STORE_EXISTS)

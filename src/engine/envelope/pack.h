@@ -28,6 +28,7 @@ struct packing {
 	/* Out. */
 	struct envelope envelope;
 	struct str considered;		/* what it was chosen from, to be kept beside it */
+	bool has_agent_budget;		/* the receiver's settings have one */
 	bool has_texts;			/* of memories, which may be forgotten: then the next is set */
 	uint8_t body_digest[32];
 	struct problem refusal;		/* the chain may not go on: its last envelope is parked when that is written */

@@ -31,6 +31,8 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	status = store_alerts(c, op->space, l->wanted, (int64_t)l->page.position, l->page.size + 1, op->arena, l->rows,
 			      &l->count);
 	l->page.has_more = page_cut(&l->page, &l->count);
+	if (status == STORE_OK)
+		watch_renew(op->engine->watch, c, op->space, op->now_ms, op->arena, l->rows, l->count);
 	l->page.next = l->count ? (uint64_t)l->rows[l->count - 1].id : 0;
 	return op_stored(op, status);
 }

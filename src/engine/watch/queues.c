@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { REST_FACTOR = 20, ALWAYS_BELOW = 2000 };
+/* FIRST: who waits longest stands at the front, or was put there again; so many of them are looked at. */
+enum { REST_FACTOR = 20, ALWAYS_BELOW = 2000, FIRST = 16 };
 
 struct queues {
 	pthread_mutex_t lock;
@@ -162,4 +163,18 @@ struct queues_sum queues_sum_of(const struct queues_sum *sums, size_t count, int
 			all.breakers_open += sums[i].breakers_open;
 		}
 	return all;
+}
+
+enum store_status queues_waiting_since(struct store_conn *c, int64_t agent, struct arena *arena, int64_t *ret_ms)
+{
+	struct handoff_row rows[FIRST];
+	size_t count = 0;
+	enum store_status status =
+		store_handoffs_queued(c, agent, NULL, FIRST, arena, rows, &count);
+
+	*ret_ms = 0;
+	for (size_t i = 0; i < count; i++)
+		if (*ret_ms == 0 || rows[i].changed_at_ms < *ret_ms)
+			*ret_ms = rows[i].changed_at_ms;
+	return status;
 }

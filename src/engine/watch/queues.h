@@ -33,6 +33,8 @@ enum store_status queues_read(struct queues *q, struct store_conn *c, uint64_t c
 			      struct queues_sum **ret_sums, size_t *ret_sum_count);
 /* The sum of a space, or of all (0), among those that queues_read gave. */
 struct queues_sum queues_sum_of(const struct queues_sum *sums, size_t count, int64_t space);
+/* Since when the first of the agent's queue wait; 0: nothing does. */
+enum store_status queues_waiting_since(struct store_conn *c, int64_t agent, struct arena *arena, int64_t *ret_ms);
 /* Adds more to what is there. */
 void queues_add(struct target_counts *to, const struct target_counts *more);
 

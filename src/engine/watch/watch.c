@@ -11,9 +11,24 @@ enum { NOTED_ROOM = 32768, HISTORY_MAX = 1000000, HISTORY_AT_ONCE = 5000, PAGE =
 
 /* --- Feeding, on the writer's thread --- */
 
-static bool is_about_breaker(int kind)
+/* What is not counted, but changes what alerts are judged by. */
+static bool is_judged_by(int kind)
 {
-	return kind == EVENT_BREAKER_OPENED || kind == EVENT_BREAKER_CLOSED || kind == EVENT_BREAKER_RESET;
+	switch (kind) {
+	case EVENT_BREAKER_OPENED:
+	case EVENT_BREAKER_CLOSED:
+	case EVENT_BREAKER_RESET:
+	case EVENT_PARKED:
+	case EVENT_REDRIVEN:
+	case EVENT_REROUTED:
+	case EVENT_SHRUNK:
+	case EVENT_DISCARDED:
+	case EVENT_RESTORED:
+	case EVENT_AGENT_DELETED:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* In the transaction. */
@@ -22,7 +37,7 @@ static void on_event(void *ctx, const struct event_row *event)
 	struct watch *w = ctx;
 	struct event_row *copy;
 
-	if (!stats_counts_kind(event->kind) && !is_about_breaker(event->kind))
+	if (!stats_counts_kind(event->kind) && !is_judged_by(event->kind))
 		return;
 	/* Ids grow: what has this one's or a higher one was in a savepoint that was rolled back. */
 	while (w->noted_count && w->noted[w->noted_count - 1].event.id >= event->id)

@@ -40,6 +40,10 @@ void watch_unlock(struct watch *w);
 bool watch_is_loaded(struct watch *w);
 /* What alerts are judged by; borrowed. Any thread. */
 const struct alert_rules *watch_rules(const struct watch *w);
+/* Gives the alerts of a space that are firing the figures and the sentences of now; texts are in the arena. Any thread,
+ * with a connection of its own. */
+void watch_renew(struct watch *w, struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
+		 struct alert_row *rows, size_t count);
 /* See queues.h; any thread. */
 struct queues *watch_queues(struct watch *w);
 /* Alerts that are firing, by severity; any thread. */

@@ -3,130 +3,9 @@
 #include "engine/watch/watch_internal.h"
 
 #include "base/mem.h"
-#include "core/delivery/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* --- Subjects --- */
-
-struct subjects {
-	struct arena *arena;
-	struct alert_subject *list;
-	size_t count;
-	size_t cap;
-};
-
-static struct alert_subject *add_subject(struct subjects *s, int64_t space, struct str agent)
-{
-	if (s->count == s->cap) {
-		struct alert_subject *more;
-
-		s->cap = s->cap ? s->cap * 2 : 16;
-		more = arena_calloc(s->arena, s->cap, sizeof(*more));
-		if (s->count)
-			memcpy(more, s->list, s->count * sizeof(*more));
-		s->list = more;
-	}
-	s->list[s->count] = (struct alert_subject){.space = space, .agent = agent};
-	return &s->list[s->count++];
-}
-
-static struct alert_subject *find_subject(struct subjects *s, int64_t space, struct str agent)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].space == space && s->list[i].agent.p && str_eq(s->list[i].agent, agent))
-			return &s->list[i];
-	return add_subject(s, space, agent);
-}
-
-/* Of those that something happened to within the window. The others have nothing to be judged by, and what is firing of
- * them is over. */
-static void add_figures(struct watch *w, struct subjects *s, int64_t now_ms)
-{
-	enum stats_window window = w->rules.window;
-	struct stats_series *series;
-	size_t iterator = 0;
-
-	pthread_mutex_lock(&w->stats_lock);
-	while ((series = stats_next(w->stats, &iterator)) != NULL) {
-		struct str agent = stats_series_agent(series);
-		struct stats_view *view;
-		struct alert_subject *subject;
-
-		if (stats_series_space(series) <= 0 || stats_series_last_ms(series) <= now_ms - stats_window_ms(window))
-			continue;
-		view = arena_zalloc(s->arena, 2 * sizeof(*view));
-		stats_view(series, window, now_ms, &view[0]);
-		subject = add_subject(s, stats_series_space(series), agent.p ? arena_str(s->arena, agent) : STR_NULL);
-		subject->view = &view[0];
-		if (agent.p == NULL && view[0].counts.packed >= w->rules.min_samples) {
-			stats_view(series, STATS_24H, now_ms, &view[1]);
-			subject->day = &view[1];
-		}
-	}
-	pthread_mutex_unlock(&w->stats_lock);
-}
-
-/* The one handoff that a half-open breaker let through: is it still with the agent? */
-static bool is_probed(struct watch *w, const struct queue_row *row, struct arena *arena)
-{
-	struct handoff_row h;
-
-	return row->target.probe &&
-	       store_handoff_get(w->reader, row->space, row->target.probe, arena, &h) == STORE_OK &&
-	       h.state <= HANDOFF_LEASED && h.agent == row->agent;
-}
-
-/* Fills in the breaker. *ret_look_ms: when to look at it again although nothing happens, where that is sooner. */
-static void judge_breaker(struct watch *w, struct subjects *s, const struct queue_row *row, int64_t now_ms,
-			  struct alert_subject *subject, int64_t *ret_look_ms)
-{
-	int64_t window_ms = stats_window_ms(w->rules.window), look_ms = row->target.open_until_ms + window_ms;
-	enum breaker_state state = breaker_state(&row->target, now_ms);
-
-	subject->breaker_is_open = state == BREAKER_OPEN;
-	subject->breaker_is_half_open = state == BREAKER_HALF_OPEN;
-	if (state == BREAKER_CLOSED)
-		return;
-	if (state == BREAKER_HALF_OPEN && is_probed(w, row, s->arena))
-		look_ms = now_ms + window_ms;
-	else if (state == BREAKER_HALF_OPEN)
-		subject->breaker_idle_ms = now_ms - row->target.open_until_ms;
-	if (look_ms > now_ms && (*ret_look_ms == 0 || look_ms < *ret_look_ms))
-		*ret_look_ms = look_ms;
-}
-
-/* Breakers, and how much is queued, from the store. */
-static bool add_queues(struct watch *w, struct subjects *s, int64_t now_ms, int64_t *ret_look_ms)
-{
-	struct writer_stats writer;
-	struct queue_row *rows;
-	struct queues_sum *sums;
-	size_t count, sum_count;
-
-	writer_stats(w->engine->writer, &writer);
-	if (queues_read(w->queues, w->reader, writer.commits, 0, s->arena, &rows, &count, &sums, &sum_count) !=
-	    STORE_OK)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].target.failures || rows[i].target.open_until_ms) {
-			struct alert_subject *subject = find_subject(s, rows[i].space, rows[i].name);
-
-			subject->failures_in_row = rows[i].target.failures;
-			judge_breaker(w, s, &rows[i], now_ms, subject, ret_look_ms);
-		}
-	pthread_mutex_lock(&w->stats_lock);
-	stats_set_queued(w->stats, 0, queues_sum_of(sums, sum_count, 0).counts.queued, now_ms);
-	for (size_t i = 0; i < sum_count; i++)
-		stats_set_queued(w->stats, sums[i].space, sums[i].counts.queued, now_ms);
-	/* Where nothing is open or parked any more there is no sum. */
-	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].agent.p == NULL && queues_sum_of(sums, sum_count, s->list[i].space).counts.queued == 0)
-			stats_set_queued(w->stats, s->list[i].space, 0, now_ms);
-	pthread_mutex_unlock(&w->stats_lock);
-	return true;
-}
 
 /* --- Writing, on the writer's thread --- */
 
@@ -275,7 +154,7 @@ static void carry_out(struct watch *w, const struct alert_change *changes, size_
 
 int64_t watch_evaluate(struct watch *w, int64_t now_ms)
 {
-	struct subjects subjects = {0};
+	struct watch_subjects subjects = {0};
 	struct alert_change *changes;
 	struct arena arena;
 	int64_t look_ms = 0;
@@ -283,8 +162,8 @@ int64_t watch_evaluate(struct watch *w, int64_t now_ms)
 
 	arena_init(&arena);
 	subjects.arena = &arena;
-	add_figures(w, &subjects, now_ms);
-	if (add_queues(w, &subjects, now_ms, &look_ms)) {
+	if (watch_subjects_read(w, w->reader, 0, now_ms, &subjects, &look_ms)) {
+		watch_set_queued(w, &subjects, now_ms);
 		count = alerts_evaluate(w->alerts, subjects.list, subjects.count, &arena, &changes);
 		if (count)
 			carry_out(w, changes, count);

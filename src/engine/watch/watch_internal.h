@@ -50,8 +50,25 @@ struct watch {
 	struct alerts *alerts;
 };
 
-/* watch_alerts.c, on the own thread: judges everything, and has what changed written and told. Returns when a breaker
- * is to be judged again although nothing happens; 0: not at all. */
+/* watch_subjects.c: everything that alerts are judged by, of a space or of all (0), as it is now. */
+struct watch_subjects {
+	struct arena *arena;
+	struct alert_subject *list;
+	size_t count;
+	size_t cap;
+	struct queues_sum *sums;
+	size_t sum_count;
+};
+
+/* Any thread, with a connection of its own. *ret_look_ms: when to look again although nothing happens, where that is
+ * sooner; 0: not at all. False where the store cannot be read. */
+bool watch_subjects_read(struct watch *w, struct store_conn *c, int64_t space, int64_t now_ms,
+			 struct watch_subjects *s, int64_t *ret_look_ms);
+/* For the plots: how much is queued. */
+void watch_set_queued(struct watch *w, const struct watch_subjects *s, int64_t now_ms);
+
+/* watch_alerts.c, on the own thread: judges everything, and has what changed written and told. Returns when to look
+ * again although nothing happens; 0: not at all. */
 int64_t watch_evaluate(struct watch *w, int64_t now_ms);
 
 #endif

@@ -20,25 +20,6 @@ static struct ram_task *make_task(struct ram_store *s, const struct envelope_row
 	return task;
 }
 
-enum store_status ram_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
-			    struct task_row *ret, size_t *ret_count)
-{
-	const struct ram_index *tasks = &ram_of(c)->tasks_by_id;
-	struct ram_task end = {.row.id = before ? before : ram_key(space + 1, 0)};
-	size_t count = 0;
-
-	(void)arena;
-	for (size_t i = ram_index_from(tasks, &end); i-- > 0 && count < max;) {
-		const struct ram_task *task = tasks->rows[i];
-
-		if (task->row.id <= ram_key(space, 0))
-			break;
-		ret[count++] = task->row;
-	}
-	*ret_count = count;
-	return STORE_OK;
-}
-
 enum store_status ram_task_find(struct store_conn *c, int64_t space, struct str task)
 {
 	return task_named(ram_of(c), space, task) ? STORE_OK : STORE_NOT_FOUND;
@@ -46,7 +27,7 @@ enum store_status ram_task_find(struct store_conn *c, int64_t space, struct str 
 
 /* --- Envelopes --- */
 
-static struct ram_envelope *envelope_at(const struct ram_store *s, int64_t space, uint64_t num)
+struct ram_envelope *ram_envelope_at(const struct ram_store *s, int64_t space, uint64_t num)
 {
 	return ram_index_find(&s->envelopes, &(struct ram_envelope){.row = {.space = space, .num = num}});
 }
@@ -58,12 +39,14 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 
 	if (row->task.p == NULL || row->body.p == NULL)
 		return STORE_REFUSED;
-	if (envelope_at(s, row->space, row->num))
+	if (ram_envelope_at(s, row->space, row->num))
 		return STORE_EXISTS;
 	e = ram_new(s, sizeof(*e));
 	e->row = *row;
 	e->row.body = ram_text(s, row->body);
 	e->row.considered = ram_text(s, row->considered);
+	e->row.intent = e->row.summary = STR_NULL;
+	e->row.tokens = 0;
 	if (!row->has_body_digest)
 		memset(e->row.body_digest, 0, sizeof(e->row.body_digest));
 	e->task = task_named(s, row->space, row->task);
@@ -71,6 +54,10 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 		e->task = make_task(s, row);
 	ram_save(s, RAM_BYTES, &e->task->row, sizeof(e->task->row));
 	e->task->row.envelopes++;
+	e->task->row.hops = row->hop > e->task->row.hops ? row->hop : e->task->row.hops;
+	e->task->row.tokens += row->tokens;
+	e->task->row.intent = ram_text(s, row->intent);
+	e->task->row.summary = ram_text(s, row->summary);
 	e->row.task = e->task->row.name;
 	ram_insert(s, &s->envelopes, e);
 	ram_insert(s, &s->task_envelopes, e);
@@ -88,7 +75,7 @@ static struct envelope_row row_of(const struct ram_envelope *e)
 enum store_status ram_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				   struct envelope_row *ret)
 {
-	const struct ram_envelope *e = envelope_at(ram_of(c), space, num);
+	const struct ram_envelope *e = ram_envelope_at(ram_of(c), space, num);
 
 	(void)arena;
 	if (e == NULL)
@@ -100,7 +87,7 @@ enum store_status ram_envelope_get(struct store_conn *c, int64_t space, uint64_t
 enum store_status ram_envelope_considered(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 					  struct str *ret)
 {
-	const struct ram_envelope *e = envelope_at(ram_of(c), space, num);
+	const struct ram_envelope *e = ram_envelope_at(ram_of(c), space, num);
 
 	(void)arena;
 	if (e == NULL)

@@ -39,6 +39,10 @@ static void take_out(struct ram_store *s, struct ram_handoff *h)
 	a->counts[h->row.state]--;
 	if (place)
 		ram_index_remove(place, h);
+	if (place == &a->queue && h->row.passes)
+		ram_index_remove(&a->passing, h);
+	if (h->row.is_outage)
+		ram_index_remove(&a->outage, h);
 	if (h->row.due_ms > 0)
 		heap_remove(&s->due, h->due_pos);
 }
@@ -51,6 +55,10 @@ static void put_in(struct ram_store *s, struct ram_handoff *h)
 	a->counts[h->row.state]++;
 	if (place)
 		ram_index_add(s, place, h);
+	if (place == &a->queue && h->row.passes)
+		ram_index_add(s, &a->passing, h);
+	if (h->row.is_outage)
+		ram_index_add(s, &a->outage, h);
 	if (h->row.due_ms > 0)
 		heap_insert(&s->due, h);
 }
@@ -82,7 +90,7 @@ struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uin
 	return ram_index_find(&s->handoffs, &(struct ram_handoff){.row = {.space = space, .num = num}});
 }
 
-uint64_t ram_handoff_last(const struct ram_store *s, int64_t space)
+uint64_t ram_last_handoff(const struct ram_store *s, int64_t space)
 {
 	size_t end = ram_index_from(&s->handoffs, &(struct ram_handoff){.row = {.space = space + 1}});
 	const struct ram_handoff *h = end ? s->handoffs.rows[end - 1] : NULL;
@@ -117,6 +125,7 @@ static struct handoff_row with_own_texts(struct ram_store *s, const struct hando
 	row.fallbacks = ram_text(s, h->fallbacks);
 	row.reason = ram_text(s, h->reason);
 	row.progress = ram_text(s, h->progress);
+	row.held_until_ms = 0;
 	return row;
 }
 
@@ -127,7 +136,8 @@ enum store_status ram_handoff_insert(struct store_conn *c, struct handoff_row *h
 
 	if (handoff_of(s, h->space, h->envelope, h->target))
 		return STORE_EXISTS;
-	h->num = ram_handoff_last(s, h->space) + 1;
+	h->num = ram_last_handoff(s, h->space) + 1;
+	h->place = h->place ? h->place : h->num;
 	made = ram_new(s, sizeof(*made));
 	made->row = with_own_texts(s, h);
 	made->due_pos = HEAP_NONE;
@@ -212,45 +222,39 @@ enum store_status ram_handoff_of_agent(struct store_conn *c, int64_t space, uint
 	return STORE_NOT_FOUND;
 }
 
-enum store_status ram_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+enum store_status ram_handoff_next(struct store_conn *c, int64_t agent, bool passing, struct arena *arena,
+				   struct handoff_row *ret)
 {
 	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	const struct ram_index *queue = a ? passing ? &a->passing : &a->queue : NULL;
 
 	(void)arena;
-	return give(a && a->queue.count ? a->queue.rows[0] : NULL, ret);
+	return give(queue && queue->count ? queue->rows[0] : NULL, ret);
 }
 
-/* The first in the agent's queue, from a place on, that is not due for its sender's sake alone. */
-static const struct ram_handoff *first_patient(const struct ram_agent *a, size_t from)
+enum store_status ram_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret_num)
 {
-	for (size_t i = from; i < a->queue.count; i++) {
-		const struct ram_handoff *h = a->queue.rows[i];
-
-		if (h->row.due_ms != h->row.expires_at_ms || h->row.is_retried)
-			return h;
-	}
-	return NULL;
-}
-
-enum store_status ram_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
-{
-	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
-	const struct ram_handoff *h = a ? first_patient(a, 0) : NULL;
-
-	if (h == NULL || h->row.due_ms <= now_ms + h->row.ack_timeout_ms)
-		return STORE_NOT_FOUND;
-	*ret_num = h->row.num;
+	*ret_num = ram_last_handoff(ram_of(c), space);
 	return STORE_OK;
 }
 
-enum store_status ram_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-				     struct handoff_row *ret)
+enum store_status ram_handoffs_outage(struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
-	const struct ram_agent *a = ram_agent_at(ram_of(c), h->agent);
-	struct ram_handoff from = {.row = {.space = h->space, .num = h->num + 1, .priority = h->priority}};
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	struct ram_handoff from = {.row = {.changed_at_ms = from_ms}};
+	size_t count = 0;
 
 	(void)arena;
-	return give(a ? first_patient(a, ram_index_from(&a->queue, &from)) : NULL, ret);
+	for (size_t i = a ? ram_index_from(&a->outage, &from) : 0; a && i < a->outage.count && count < max; i++) {
+		const struct ram_handoff *h = a->outage.rows[i];
+
+		if (h->row.changed_at_ms > to_ms)
+			break;
+		ret[count++] = h->row;
+	}
+	*ret_count = count;
+	return STORE_OK;
 }
 
 enum store_status ram_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
@@ -289,11 +293,17 @@ enum store_status ram_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 /* --- Lists --- */
 
 /* Nothing but the sender's name counts where the untold are asked for. */
-static bool is_wanted(const struct handoff_filter *f, const struct handoff_row *h)
+static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f, const struct handoff_row *h)
 {
+	const struct ram_envelope *e = f->task.p ? ram_envelope_at(s, h->space, h->envelope) : NULL;
+
 	if (f->untold)
 		return h->state == HANDOFF_PARKED && !h->is_told && !h->is_retried && f->from.p && h->from.p &&
 		       str_eq(h->from, f->from);
+	if ((f->task.p && (e == NULL || !str_eq(e->task->row.name, f->task))) ||
+	    (f->reason.p && !ram_text_holds(h->reason, f->reason)) ||
+	    (f->since_ms && h->changed_at_ms < f->since_ms) || (f->before_ms && h->changed_at_ms >= f->before_ms))
+		return false;
 	return (f->states == 0 || (f->states >> h->state & 1)) && (f->agent == 0 || h->agent == f->agent) &&
 	       (f->channel == 0 || h->channel == f->channel) &&
 	       (f->envelope == 0 || h->envelope == f->envelope) &&
@@ -311,7 +321,7 @@ static size_t list_of_envelope(const struct ram_store *s, const struct handoff_f
 		bool is_in = f->newest_first ? after == 0 || h->row.num < after : h->row.num > after;
 		size_t to = count;
 
-		if (!is_in || !is_wanted(f, &h->row))
+		if (!is_in || !is_wanted(s, f, &h->row))
 			continue;
 		while (to > 0 && (f->newest_first ? ret[to - 1].num < h->row.num : ret[to - 1].num > h->row.num))
 			to--;
@@ -338,7 +348,7 @@ static size_t list_all(const struct ram_store *s, const struct handoff_filter *f
 
 		if (h->row.space != f->space)
 			break;
-		if (is_wanted(f, &h->row))
+		if (is_wanted(s, f, &h->row))
 			ret[count++] = h->row;
 	}
 	return count;
@@ -352,6 +362,53 @@ enum store_status ram_handoffs(struct store_conn *c, const struct handoff_filter
 	(void)arena;
 	assert(!filter->newest_first || !filter->untold);
 	*ret_count = (is_of_envelope ? list_of_envelope : list_all)(ram_of(c), filter, after, max, ret);
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret)
+{
+	const struct ram_store *s = ram_of(c);
+	int64_t count = 0;
+
+	assert(!filter->untold);
+	for (size_t i = 0; i < s->handoffs.count; i++) {
+		const struct ram_handoff *h = s->handoffs.rows[i];
+
+		count += h->row.space == filter->space && is_wanted(s, filter, &h->row);
+	}
+	*ret = count;
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	struct ram_handoff from = {.row = behind ? *behind : (struct handoff_row){0}};
+	size_t count = 0;
+
+	(void)arena;
+	from.row.num++;
+	for (size_t i = a && behind ? ram_index_from(&a->queue, &from) : 0; a && i < a->queue.count && count < max; i++)
+		ret[count++] = ((const struct ram_handoff *)a->queue.rows[i])->row;
+	*ret_count = count;
+	return STORE_OK;
+}
+
+enum store_status ram_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after, size_t max,
+				      struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	const struct ram_agent *a = ram_agent_at(ram_of(c), agent);
+	size_t count = 0;
+
+	(void)arena;
+	for (size_t i = 0; a && i < a->flight.count && count < max; i++) {
+		const struct ram_handoff *h = a->flight.rows[i];
+
+		if (h->row.num > after && (states >> h->row.state & 1))
+			ret[count++] = h->row;
+	}
+	*ret_count = count;
 	return STORE_OK;
 }
 

@@ -75,7 +75,19 @@ int ram_compare_queue(const void *a, const void *b)
 {
 	ROWS(ram_handoff);
 
-	return x->row.priority != y->row.priority ? y->row.priority - x->row.priority : ram_compare_handoffs(a, b);
+	if (x->row.priority != y->row.priority)
+		return y->row.priority - x->row.priority;
+	if (x->row.place != y->row.place)
+		return x->row.place < y->row.place ? -1 : 1;
+	return ram_compare_handoffs(a, b);
+}
+
+int ram_compare_changes(const void *a, const void *b)
+{
+	ROWS(ram_handoff);
+	int order = ram_compare(x->row.changed_at_ms, y->row.changed_at_ms);
+
+	return order ? order : ram_compare_handoffs(a, b);
 }
 
 static int compare_envelope_handoffs(const void *a, const void *b)

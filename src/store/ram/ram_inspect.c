@@ -73,7 +73,7 @@ int64_t ram_agent_space(const struct store_conn *c, int64_t agent)
 
 uint64_t ram_handoff_count(const struct store_conn *c, int64_t space)
 {
-	return ram_handoff_last(ram_of(c), space);
+	return ram_last_handoff(ram_of(c), space);
 }
 
 static const struct ram_handoff *handoff(const struct store_conn *c, int64_t space, uint64_t num)
@@ -92,6 +92,11 @@ const struct handoff_row *ram_handoff(const struct store_conn *c, int64_t space,
 bool ram_has_result(const struct store_conn *c, int64_t space, uint64_t num)
 {
 	return handoff(c, space, num)->has_result;
+}
+
+uint64_t ram_result_then(const struct store_conn *c, int64_t space, uint64_t num)
+{
+	return handoff(c, space, num)->result.then;
 }
 
 uint64_t ram_result_memory(const struct store_conn *c, int64_t space, uint64_t num)
@@ -119,6 +124,9 @@ const struct event_row *ram_event(const struct store_conn *c, size_t index)
 int64_t ram_next_due(const struct store_conn *c)
 {
 	const struct ram_handoff *first = heap_first(&ram_of(c)->due);
+	const struct ram_agent *agent = ram_first_due(ram_of(c));
 
-	return first ? first->row.due_ms : 0;
+	if (first == NULL || (agent && agent->target.due_ms < first->row.due_ms))
+		return agent ? agent->target.due_ms : 0;
+	return first->row.due_ms;
 }

@@ -28,10 +28,11 @@ uint64_t ram_handoff_count(const struct store_conn *c, int64_t space);
 const struct handoff_row *ram_handoff(const struct store_conn *c, int64_t space, uint64_t num);
 bool ram_has_result(const struct store_conn *c, int64_t space, uint64_t num);
 /* The memory that the result is; 0: none. */
+uint64_t ram_result_then(const struct store_conn *c, int64_t space, uint64_t num);
 uint64_t ram_result_memory(const struct store_conn *c, int64_t space, uint64_t num);
 /* How many are not forgotten. */
 uint64_t ram_memory_count(const struct store_conn *c, int64_t space);
-/* When the first handoff is due; 0: none is. */
+/* When the first handoff or agent is due; 0: none is. */
 int64_t ram_next_due(const struct store_conn *c);
 size_t ram_event_total(const struct store_conn *c);
 /* By its place, from 0. Borrowed until the next verb. */

@@ -63,6 +63,9 @@ struct ram_agent {
 	int64_t counts[HANDOFF_STATES];
 	struct ram_index queue;		/* the next first */
 	struct ram_index flight;	/* open, and not queued; by number */
+	struct ram_index passing;	/* of the queue, those that pass */
+	struct ram_index outage;	/* what an outage has parked, by when */
+	bool is_deleted;
 	uint64_t mark;			/* see ram_inspect.h */
 };
 
@@ -181,6 +184,7 @@ void ram_index_add(struct ram_store *s, struct ram_index *index, void *row);
 void ram_index_remove(struct ram_index *index, const void *row);
 
 int ram_compare_queue(const void *a, const void *b);
+int ram_compare_changes(const void *a, const void *b);
 int ram_compare_handoffs(const void *a, const void *b);
 
 static inline int ram_compare(int64_t a, int64_t b)
@@ -211,6 +215,8 @@ struct ram_undo *ram_note(struct ram_store *s, enum ram_undo_kind kind);
 
 /* The one copy of a text. p == NULL stays. */
 struct str ram_text(struct ram_store *s, struct str text);
+/* Does the text hold the part, whatever the case of ASCII letters? p == NULL holds nothing, and is in nothing. */
+bool ram_text_holds(struct str text, struct str part);
 
 /* --- ram_conn.c --- */
 
@@ -219,11 +225,14 @@ enum store_status ram_enter(struct store_conn *c, bool writes);
 
 /* --- Others --- */
 
+/* The one that is due first; NULL: none is. */
+const struct ram_agent *ram_first_due(const struct ram_store *s);
 struct ram_agent *ram_agent_at(const struct ram_store *s, int64_t id);
 struct ram_memory *ram_memory_at(const struct ram_store *s, int64_t key);
+struct ram_envelope *ram_envelope_at(const struct ram_store *s, int64_t space, uint64_t num);
 struct ram_handoff *ram_handoff_at(const struct ram_store *s, int64_t space, uint64_t num);
 /* The highest number in the space; 0: it has none. */
-uint64_t ram_handoff_last(const struct ram_store *s, int64_t space);
+uint64_t ram_last_handoff(const struct ram_store *s, int64_t space);
 void ram_due_init(struct ram_store *s);
 /* A handoff becomes as it was, or goes again. */
 void ram_handoff_restore(struct ram_store *s, struct ram_handoff *h, const struct handoff_row *row);

@@ -7,10 +7,16 @@ _Static_assert(HANDOFF_LEASED == 2 && HANDOFF_WORKING == 3, "state = 2, state = 
 _Static_assert(HANDOFF_ACKED == 4, "state > 0 AND state < 4: under way, not queued");
 _Static_assert(HANDOFF_PARKED == 6, "state = 6");
 
+/* Of an agent: also in the texts of SQL, as status < 2. */
+enum { STATUS_USED = 0, STATUS_REGISTERED = 1, STATUS_DELETED = 2 };
+
+_Static_assert(STATUS_USED == 0 && STATUS_REGISTERED == 1 && STATUS_DELETED == 2, "status = 0, 1, 2; status < 2");
+
 static void read_agent(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	*(struct agent_row *)ret = (struct agent_row){sqlite_column_str(s, 0, arena), sqlite_column_str(s, 1, arena),
-						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+						      sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
+						      sqlite3_column_int(s, 4) == STATUS_REGISTERED};
 }
 
 /* That there is none is kept, too, as a row without a name: whoever is handed something need not be registered. */
@@ -18,7 +24,8 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 				   struct agent_row *ret)
 {
 	static const char sql[] =
-		"SELECT name, settings, created_at, updated_at FROM agent WHERE space = ?1 AND name = ?2";
+		"SELECT name, settings, created_at, updated_at, status FROM agent "
+		"WHERE space = ?1 AND name = ?2 AND status < 2";
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status = STORE_OK;
 	struct agent_row row = {0};
@@ -42,9 +49,10 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const struct agent_row *agent)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (space, name) DO UPDATE "
-		"SET settings = excluded.settings, updated_at = excluded.updated_at";
+		"INSERT INTO agent (space, name, settings, created_at, updated_at, status) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (space, name) DO UPDATE "
+		"SET settings = excluded.settings, updated_at = excluded.updated_at, status = 1, "
+		"created_at = CASE WHEN status = 2 THEN excluded.created_at ELSE created_at END";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
@@ -61,8 +69,8 @@ enum store_status sqlite_agents(struct store_conn *c, int64_t space, struct str 
 				struct agent_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT name, settings, created_at, updated_at FROM agent "
-		"WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
+		"SELECT name, settings, created_at, updated_at, status FROM agent "
+		"WHERE space = ?1 AND name > ?2 AND status < 2 ORDER BY name LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
@@ -87,7 +95,7 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 {
 	static const char sql[] =
 		"SELECT a.id, a.space, s.name, a.name, a.settings FROM agent a JOIN space s ON s.id = a.space "
-		"WHERE a.id > ?1 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
+		"WHERE a.id > ?1 AND a.status < 2 AND instr(a.settings, ?2) > 0 ORDER BY a.id LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, after);
@@ -99,7 +107,10 @@ enum store_status sqlite_agents_holding(struct store_conn *c, struct str text, i
 static enum store_status make_agent(struct store_conn *c, int64_t space, struct str name, int64_t now_ms, int64_t *ret)
 {
 	static const char sql[] =
-		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3)";
+		"INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?1, ?2, '{}', ?3, ?3) "
+		"ON CONFLICT (space, name) DO UPDATE "
+		"SET created_at = excluded.created_at, updated_at = excluded.updated_at, status = 0";
+	static const char id_sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -109,15 +120,19 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		*ret = sqlite_last_id(c);
-	return status;
+	if (status != STORE_OK)
+		return status;
+	/* One that was deleted has its id already. */
+	s = sqlite_statement(c, id_sql);
+	sqlite3_bind_int64(s, 1, space);
+	sqlite_bind_str(s, 2, name);
+	return sqlite_read_int(c, s, ret);
 }
 
 enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct str name, bool make, int64_t now_ms,
 				  int64_t *ret)
 {
-	static const char sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2";
+	static const char sql[] = "SELECT id FROM agent WHERE space = ?1 AND name = ?2 AND status < 2";
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
 	sqlite3_stmt *s;
@@ -133,7 +148,31 @@ enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct st
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
+enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struct str name)
+{
+	static const char sql[] = "UPDATE agent SET settings = '{}', status = 2 WHERE id = ?1";
+	int64_t id = 0;
+	enum store_status status = sqlite_agent_id(c, space, name, false, 0, &id);
+
+	if (status != STORE_OK)
+		return status;
+	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
+	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
+	sqlite_cache_change(c, &sqlite_target_shape, id, STR_NULL);
+	status = sqlite_run_on(c, sql, id, 0);
+	/* It may have neither. */
+	if (status == STORE_OK)
+		status = sqlite_run_on(c, "DELETE FROM target WHERE agent = ?1", id, 0);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = sqlite_run_on(c, "DELETE FROM subscriber WHERE agent = ?1", id, 0);
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
 /* --- Targets --- */
+
+#define TARGET_COLUMNS \
+	"t.seen_at, t.failures, t.open_until, t.probe, t.failing_since, t.has_opened, t.redrive_from, t.redrive_to, " \
+	"t.due"
 
 static void read_target(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
@@ -143,12 +182,17 @@ static void read_target(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.failures = sqlite3_column_int64(s, 1),
 		.open_until_ms = sqlite3_column_int64(s, 2),
 		.probe = (uint64_t)sqlite3_column_int64(s, 3),
+		.failing_since_ms = sqlite3_column_int64(s, 4),
+		.has_opened = sqlite3_column_int(s, 5),
+		.redrive_from_ms = sqlite3_column_int64(s, 6),
+		.redrive_to_ms = sqlite3_column_int64(s, 7),
+		.due_ms = sqlite3_column_int64(s, 8),
 	};
 }
 
 enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct target_row *ret)
 {
-	static const char sql[] = "SELECT seen_at, failures, open_until, probe FROM target WHERE agent = ?1";
+	static const char sql[] = "SELECT " TARGET_COLUMNS " FROM target t WHERE t.agent = ?1";
 	uint64_t seen = sqlite_cache_seen(c);
 	struct target_row row = {0};
 	enum store_status status;
@@ -169,10 +213,12 @@ enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct 
 enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const struct target_row *target)
 {
 	static const char sql[] =
-		"INSERT INTO target (agent, seen_at, failures, open_until, probe) "
-		"VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent) DO UPDATE "
-		"SET seen_at = excluded.seen_at, failures = excluded.failures, open_until = excluded.open_until, "
-		"probe = excluded.probe";
+		"INSERT INTO target (agent, seen_at, failures, open_until, probe, failing_since, has_opened, "
+		"redrive_from, redrive_to, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
+		"ON CONFLICT (agent) DO UPDATE SET seen_at = excluded.seen_at, failures = excluded.failures, "
+		"open_until = excluded.open_until, probe = excluded.probe, failing_since = excluded.failing_since, "
+		"has_opened = excluded.has_opened, redrive_from = excluded.redrive_from, "
+		"redrive_to = excluded.redrive_to, due = excluded.due";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, agent);
@@ -180,8 +226,56 @@ enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const s
 	sqlite3_bind_int64(s, 3, target->failures);
 	sqlite3_bind_int64(s, 4, target->open_until_ms);
 	sqlite3_bind_int64(s, 5, (int64_t)target->probe);
+	sqlite3_bind_int64(s, 6, target->failing_since_ms);
+	sqlite3_bind_int(s, 7, target->has_opened);
+	sqlite3_bind_int64(s, 8, target->redrive_from_ms);
+	sqlite3_bind_int64(s, 9, target->redrive_to_ms);
+	sqlite3_bind_int64(s, 10, target->due_ms);
 	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
 	return sqlite_run(c, s);
+}
+
+static void read_due(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	struct target_due *due = ret;
+
+	read_target(s, arena, &due->target);
+	due->agent = sqlite3_column_int64(s, 9);
+	due->space = sqlite3_column_int64(s, 10);
+	due->name = sqlite_column_str(s, 11, arena);
+}
+
+enum store_status sqlite_target_due(struct store_conn *c, int64_t now_ms, struct arena *arena, struct target_due *ret)
+{
+	static const char sql[] =
+		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t JOIN agent a ON a.id = t.agent "
+		"WHERE t.due > 0 AND t.due <= ?1 ORDER BY t.due LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, now_ms);
+	return sqlite_read_one(c, s, read_due, arena, ret);
+}
+
+enum store_status sqlite_targets_failing(struct store_conn *c, int64_t space, size_t max, struct arena *arena,
+					 struct target_due *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT " TARGET_COLUMNS ", a.id, a.space, a.name FROM target t INDEXED BY target_failing "
+		"JOIN agent a ON a.id = t.agent WHERE (t.failures > 0 OR t.open_until > 0) AND a.space = ?1 "
+		"ORDER BY t.agent LIMIT ?2";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, (int64_t)max);
+	return sqlite_read_list(c, s, read_due, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_target_next_due(struct store_conn *c, int64_t *ret_ms)
+{
+	static const char sql[] = "SELECT min(due) FROM target WHERE due > 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	return sqlite_read_int(c, s, ret_ms);
 }
 
 static void read_counts(sqlite3_stmt *s, struct arena *arena, void *ret)
@@ -224,7 +318,9 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 {
 	static const char sql[] =
 		"SELECT a.id, a.space, a.name, q.queued, q.leased, q.working, q.parked, coalesce(t.seen_at, 0), "
-		"coalesce(t.failures, 0), coalesce(t.open_until, 0), coalesce(t.probe, 0) "
+		"coalesce(t.failures, 0), coalesce(t.open_until, 0), coalesce(t.probe, 0), "
+		"coalesce(t.failing_since, 0), coalesce(t.has_opened, 0), coalesce(t.redrive_from, 0), "
+		"coalesce(t.redrive_to, 0), coalesce(t.due, 0) "
 		"FROM (SELECT agent, sum(queued) AS queued, sum(leased) AS leased, sum(working) AS working, "
 		"sum(parked) AS parked FROM (SELECT agent, count(*) AS queued, 0 AS leased, 0 AS working, 0 AS "
 		"parked FROM handoff WHERE state = 0 GROUP BY agent UNION ALL SELECT agent, sum(state = 1), "
@@ -244,7 +340,9 @@ enum store_status sqlite_queues(struct store_conn *c, void (*fn)(void *ctx, cons
 			.counts = {sqlite3_column_int64(s, 3), sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5),
 				   sqlite3_column_int64(s, 6)},
 			.target = {sqlite3_column_int64(s, 7), sqlite3_column_int64(s, 8), sqlite3_column_int64(s, 9),
-				   (uint64_t)sqlite3_column_int64(s, 10)},
+				   (uint64_t)sqlite3_column_int64(s, 10), sqlite3_column_int64(s, 11),
+				   sqlite3_column_int(s, 12), sqlite3_column_int64(s, 13), sqlite3_column_int64(s, 14),
+				   sqlite3_column_int64(s, 15)},
 		};
 
 		fn(ctx, &row);

@@ -19,7 +19,8 @@ static enum store_status find_task(struct store_conn *c, int64_t space, struct s
 static enum store_status make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret)
 {
 	static const char sql[] =
-		"INSERT INTO task (space, name, created_at, id) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+		"INSERT INTO task (space, name, created_at, id, hops, tokens, intent, summary) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -27,6 +28,10 @@ static enum store_status make_task(struct store_conn *c, const struct envelope_r
 	sqlite_bind_str(s, 2, row->task);
 	sqlite3_bind_int64(s, 3, row->created_at_ms);
 	sqlite3_bind_int64(s, 4, sqlite_memory_key(row->space, row->num));
+	sqlite3_bind_int64(s, 5, row->hop);
+	sqlite3_bind_int64(s, 6, row->tokens);
+	sqlite_bind_str(s, 7, row->intent);
+	sqlite_bind_str(s, 8, row->summary);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && !sqlite_changed(c))
 		return STORE_EXISTS;
@@ -52,24 +57,19 @@ static enum store_status find_or_make_task(struct store_conn *c, const struct en
 	return status == STORE_NOT_FOUND ? STORE_EXISTS : status;
 }
 
-static void read_task(sqlite3_stmt *s, struct arena *arena, void *ret)
-{
-	*(struct task_row *)ret = (struct task_row){sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena),
-						    sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
-}
-
-enum store_status sqlite_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
-			       struct task_row *ret, size_t *ret_count)
+/* What the task is known by is what its newest envelope says. */
+static enum store_status renew_task(struct store_conn *c, const struct envelope_row *row, int64_t task)
 {
 	static const char sql[] =
-		"SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id) "
-		"FROM task t WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3";
+		"UPDATE task SET hops = max(hops, ?2), tokens = tokens + ?3, intent = ?4, summary = ?5 WHERE id = ?1";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
-	sqlite3_bind_int64(s, 2, before ? before : sqlite_memory_key(space + 1, 0));
-	sqlite3_bind_int64(s, 3, (int64_t)max);
-	return sqlite_read_list(c, s, read_task, arena, ret, sizeof(*ret), max, ret_count);
+	sqlite3_bind_int64(s, 1, task);
+	sqlite3_bind_int64(s, 2, row->hop);
+	sqlite3_bind_int64(s, 3, row->tokens);
+	sqlite_bind_str(s, 4, row->intent);
+	sqlite_bind_str(s, 5, row->summary);
+	return sqlite_run(c, s);
 }
 
 /* --- Envelopes --- */
@@ -105,8 +105,11 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 			status = sqlite_run_on(c, "DELETE FROM task WHERE id = ?1", task, 0);
 		return status == STORE_OK ? STORE_EXISTS : status;
 	}
-	/* It is read without what it was chosen from. */
-	kept.considered = STR_NULL;
+	if (status == STORE_OK && !made)
+		status = renew_task(c, row, task);
+	/* It is read without what is only written. */
+	kept.considered = kept.intent = kept.summary = STR_NULL;
+	kept.tokens = 0;
 	if (status == STORE_OK)
 		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
 	return status;

@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_internal.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* The numbers that the texts of SQL say: states and flags of handoffs, where a result is. They are in the files of all
  * stores and in the indexes' conditions, so none of them may ever change its meaning; a new state gets a new number. */
@@ -17,13 +18,16 @@ _Static_assert(RESULT_KEPT == 0 && RESULT_TEXT == 1 && RESULT_JSON == 2 && RESUL
 enum { FLAG_EXHAUSTED = 1, FLAG_TOLD = 2, FLAG_RETRIED = 4 };
 
 _Static_assert(FLAG_EXHAUSTED < 2 && FLAG_TOLD == 2, "flags < 2: not told");
-_Static_assert(FLAG_RETRIED == 4, "flags & 4");
+
+/* What became of it on the way. Apart from the flags, whose numbers an index counts on. */
+enum { MARK_REDRIVEN = 1, MARK_TOUCHED = 2 };
 
 /* What the moves of a handoff change. */
 #define HANDOFF_SET \
 	"attempt = ?10, max_attempts = ?11, leases = ?12, due = ?13, expires_at = ?14, ack_timeout = ?15, lease_ms " \
 	"= ?16, changed_at = ?17, acked_at = ?18, flags = ?19, receiver = ?20, fallbacks = ?21, reason = ?22, " \
-	"progress = ?23 "
+	"progress = ?23, place = ?24, not_before = ?25, queue_timeout = ?26, queue_until = ?27, passes = ?28, " \
+	"outage = ?29, marks = ?30 "
 
 #define HANDOFF_COLUMNS \
 	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, " \
@@ -31,25 +35,47 @@ _Static_assert(FLAG_RETRIED == 4, "flags & 4");
 	"h.acked_at, h.flags, h.receiver, h.fallbacks, h.reason, h.progress, CASE WHEN h.target = h.agent THEN " \
 	"NULL ELSE (SELECT name FROM agent WHERE id = h.target) END, (SELECT name " \
 	"FROM agent WHERE id = h.agent), CASE WHEN h.channel = 0 THEN NULL ELSE (SELECT name " \
-	"FROM channel WHERE id = h.channel) END FROM handoff h "
+	"FROM channel WHERE id = h.channel) END, h.place, h.not_before, h.queue_timeout, h.queue_until, h.passes, " \
+	"h.outage, h.marks FROM handoff h "
 
-/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold; 0 or NULL: whatever. */
+/* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold, ?10 a task's name, ?11 what the reason
+ * holds, ?12 since when and ?13 before when it is in its state; 0 or NULL: whatever. */
 #define HANDOFF_FILTER \
 	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
-	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) "
+	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) AND (?12 = 0 OR h.changed_at >= ?12) " \
+	"AND (?13 = 0 OR h.changed_at < ?13) AND (?11 IS NULL OR instr(lower(h.reason), lower(?11))) " \
+	"AND (?10 IS NULL OR (SELECT task FROM envelope WHERE id = h.envelope) = (SELECT id FROM task " \
+	"WHERE space = ?1 >> 40 AND name = ?10)) "
+
+/* The same, but how many. */
+#define HANDOFF_COUNT "SELECT count(*) FROM handoff h "
 
 #define HANDOFFS_OF_ENVELOPE \
 	HANDOFF_COLUMNS \
+	OF_ENVELOPE
+#define OF_ENVELOPE \
 	"INDEXED BY handoff_envelope WHERE h.envelope = ?9 AND h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
 #define HANDOFFS_PARKED \
 	HANDOFF_COLUMNS \
+	ALL_PARKED
+#define ALL_PARKED \
 	"INDEXED BY handoff_parked WHERE h.state = 6 AND h.id > ?1 AND h.id < ?2" \
+	HANDOFF_FILTER
+
+/* What is open has a time at which something happens. */
+#define HANDOFFS_OPEN \
+	HANDOFF_COLUMNS \
+	ALL_OPEN
+#define ALL_OPEN \
+	"INDEXED BY handoff_due WHERE h.due > 0 AND h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
 #define HANDOFFS \
 	HANDOFF_COLUMNS \
+	OF_SPACE
+#define OF_SPACE \
 	"WHERE h.id > ?1 AND h.id < ?2" \
 	HANDOFF_FILTER
 
@@ -79,13 +105,20 @@ static void bind_handoff(sqlite3_stmt *s, const struct handoff_row *h)
 	sqlite_bind_str(s, 21, h->fallbacks);
 	sqlite_bind_str(s, 22, h->reason);
 	sqlite_bind_str(s, 23, h->progress);
+	sqlite3_bind_int64(s, 24, (int64_t)h->place);
+	sqlite3_bind_int64(s, 25, h->not_before_ms);
+	sqlite3_bind_int64(s, 26, h->queue_timeout_ms);
+	sqlite3_bind_int64(s, 27, h->queue_until_ms);
+	sqlite3_bind_int(s, 28, h->passes);
+	sqlite3_bind_int(s, 29, h->is_outage);
+	sqlite3_bind_int(s, 30, (h->is_redriven ? MARK_REDRIVEN : 0) | (h->is_touched ? MARK_TOUCHED : 0));
 }
 
 static void read_handoff(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	struct handoff_row *h = ret;
 	uint64_t key = (uint64_t)sqlite3_column_int64(s, 0);
-	int flags = sqlite3_column_int(s, 18);
+	int flags = sqlite3_column_int(s, 18), marks = sqlite3_column_int(s, 32);
 
 	*h = (struct handoff_row){
 		.space = (int64_t)(key >> 40),
@@ -117,12 +150,20 @@ static void read_handoff(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.target_name = sqlite_column_str(s, 23, arena),
 		.agent_name = sqlite_column_str(s, 24, arena),
 		.channel_name = sqlite_column_str(s, 25, arena),
+		.place = (uint64_t)sqlite3_column_int64(s, 26),
+		.not_before_ms = sqlite3_column_int64(s, 27),
+		.queue_timeout_ms = sqlite3_column_int64(s, 28),
+		.queue_until_ms = sqlite3_column_int64(s, 29),
+		.passes = sqlite3_column_int(s, 30),
+		.is_outage = sqlite3_column_int(s, 31),
+		.is_redriven = marks & MARK_REDRIVEN,
+		.is_touched = marks & MARK_TOUCHED,
 	};
 	if (h->target == h->agent)
 		h->target_name = h->agent_name;
 }
 
-static enum store_status last_handoff(struct store_conn *c, int64_t space, uint64_t *ret)
+enum store_status sqlite_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret)
 {
 	static const char sql[] = "SELECT max(id) FROM handoff WHERE id > ?1 AND id < ?2";
 	sqlite3_stmt *s;
@@ -142,15 +183,17 @@ enum store_status sqlite_handoff_insert(struct store_conn *c, struct handoff_row
 	static const char sql[] =
 		"INSERT INTO handoff (id, envelope, target, agent, channel, created_at, sender, state, priority, "
 		"attempt, max_attempts, leases, due, expires_at, ack_timeout, lease_ms, changed_at, acked_at, flags, "
-		"receiver, fallbacks, reason, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-		"?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT DO NOTHING";
+		"receiver, fallbacks, reason, progress, place, not_before, queue_timeout, queue_until, passes, outage, "
+		"marks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+		"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT DO NOTHING";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	uint64_t last = 0;
-	enum store_status status = last_handoff(c, h->space, &last);
+	enum store_status status = sqlite_handoff_last(c, h->space, &last);
 
 	if (status != STORE_OK)
 		return status;
 	h->num = last + 1;
+	h->place = h->place ? h->place : h->num;
 	bind_handoff(s, h);
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(h->space, h->envelope));
 	sqlite3_bind_int64(s, 6, h->created_at_ms);
@@ -226,55 +269,37 @@ enum store_status sqlite_handoff_of_agent(struct store_conn *c, int64_t space, u
 	return sqlite_read_num(c, s, ret_num);
 }
 
-enum store_status sqlite_handoff_next(struct store_conn *c, int64_t agent, struct arena *arena, struct handoff_row *ret)
+static const char handoff_next_sql[] =
+	HANDOFF_COLUMNS
+	"INDEXED BY handoff_queue WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.place, h.id LIMIT 1";
+static const char handoff_passing_sql[] =
+	HANDOFF_COLUMNS
+	"INDEXED BY handoff_passing WHERE h.agent = ?1 AND h.state = 0 AND h.passes = 1 "
+	"ORDER BY h.priority DESC, h.place, h.id LIMIT 1";
+
+enum store_status sqlite_handoff_next(struct store_conn *c, int64_t agent, bool passing, struct arena *arena,
+				      struct handoff_row *ret)
 {
-	static const char sql[] =
-		HANDOFF_COLUMNS
-		"WHERE h.agent = ?1 AND h.state = 0 ORDER BY h.priority DESC, h.id LIMIT 1";
-	sqlite3_stmt *s = sqlite_statement(c, sql);
+	sqlite3_stmt *s = sqlite_statement(c, passing ? handoff_passing_sql : handoff_next_sql);
 
 	sqlite3_bind_int64(s, 1, agent);
 	return sqlite_read_one(c, s, read_handoff, arena, ret);
 }
 
-enum store_status sqlite_handoff_put_off(struct store_conn *c, int64_t agent, int64_t now_ms, uint64_t *ret_num)
+enum store_status sqlite_handoffs_outage(struct store_conn *c, int64_t agent, int64_t from_ms, int64_t to_ms,
+					 size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT id FROM (SELECT id, due, ack_timeout FROM handoff "
-		"WHERE agent = ?1 AND state = 0 AND (due <> expires_at OR flags & 4) "
-		"ORDER BY priority DESC, id LIMIT 1) WHERE due > ?2 + ack_timeout";
+		HANDOFF_COLUMNS
+		"INDEXED BY handoff_outage WHERE h.agent = ?1 AND h.outage = 1 AND h.changed_at >= ?2 "
+		"AND h.changed_at <= ?3 ORDER BY h.changed_at, h.id LIMIT ?4";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, agent);
-	sqlite3_bind_int64(s, 2, now_ms);
-	return sqlite_read_num(c, s, ret_num);
-}
-
-static const char handoff_behind_sql[] =
-	HANDOFF_COLUMNS
-	"WHERE h.agent = ?1 AND h.state = 0 AND h.priority = ?2 AND h.id > ?3 "
-	"AND (h.due <> h.expires_at OR h.flags & 4) ORDER BY h.id LIMIT 1";
-static const char handoff_below_sql[] =
-	HANDOFF_COLUMNS
-	"WHERE h.agent = ?1 AND h.state = 0 AND h.priority < ?2 AND (h.due <> h.expires_at OR h.flags & 4) "
-	"ORDER BY h.priority DESC, h.id LIMIT 1";
-
-enum store_status sqlite_handoff_behind(struct store_conn *c, const struct handoff_row *h, struct arena *arena,
-					struct handoff_row *ret)
-{
-	static const char *const which[] = {handoff_behind_sql, handoff_below_sql};
-	enum store_status status = STORE_NOT_FOUND;
-
-	for (int i = 0; i < 2 && status == STORE_NOT_FOUND; i++) {
-		sqlite3_stmt *s = sqlite_statement(c, which[i]);
-
-		sqlite3_bind_int64(s, 1, h->agent);
-		sqlite3_bind_int(s, 2, h->priority);
-		if (i == 0)
-			sqlite3_bind_int64(s, 3, sqlite_memory_key(h->space, h->num));
-		status = sqlite_read_one(c, s, read_handoff, arena, ret);
-	}
-	return status;
+	sqlite3_bind_int64(s, 2, from_ms);
+	sqlite3_bind_int64(s, 3, to_ms);
+	sqlite3_bind_int64(s, 4, (int64_t)max);
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
 }
 
 enum store_status sqlite_handoffs_held(struct store_conn *c, int64_t agent, struct str receiver, size_t max,
@@ -317,8 +342,15 @@ static const char handoffs_of_envelope_newest_sql[] = HANDOFFS_OF_ENVELOPE "ORDE
 static const char handoffs_of_envelope_sql[] = HANDOFFS_OF_ENVELOPE "ORDER BY h.id LIMIT ?3";
 static const char handoffs_parked_newest_sql[] = HANDOFFS_PARKED "ORDER BY h.id DESC LIMIT ?3";
 static const char handoffs_parked_sql[] = HANDOFFS_PARKED "ORDER BY h.id LIMIT ?3";
+static const char handoffs_open_newest_sql[] = HANDOFFS_OPEN "ORDER BY h.id DESC LIMIT ?3";
+static const char handoffs_open_sql[] = HANDOFFS_OPEN "ORDER BY h.id LIMIT ?3";
 static const char handoffs_newest_sql[] = HANDOFFS "ORDER BY h.id DESC LIMIT ?3";
 static const char handoffs_sql[] = HANDOFFS "ORDER BY h.id LIMIT ?3";
+
+static bool is_of_open(const struct handoff_filter *f)
+{
+	return f->states && f->states < 1u << HANDOFF_ACKED;
+}
 
 /* The statement whose index fits best. */
 static const char *list_statement(const struct handoff_filter *f)
@@ -329,29 +361,95 @@ static const char *list_statement(const struct handoff_filter *f)
 		return f->newest_first ? handoffs_of_envelope_newest_sql : handoffs_of_envelope_sql;
 	if (f->states == 1u << HANDOFF_PARKED)
 		return f->newest_first ? handoffs_parked_newest_sql : handoffs_parked_sql;
+	if (is_of_open(f))
+		return f->newest_first ? handoffs_open_newest_sql : handoffs_open_sql;
 	return f->newest_first ? handoffs_newest_sql : handoffs_sql;
+}
+
+static void bind_filter(sqlite3_stmt *s, const struct handoff_filter *filter, uint64_t after)
+{
+	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
+	int64_t to = sqlite_memory_key(filter->space + 1, 0);
+
+	if (filter->newest_first && after)
+		to = sqlite_memory_key(filter->space, after);
+	sqlite3_bind_int64(s, 1, from);
+	sqlite3_bind_int64(s, 2, to);
+	sqlite3_bind_int64(s, 4, filter->states);
+	sqlite3_bind_int64(s, 5, filter->agent);
+	sqlite3_bind_int64(s, 6, filter->channel);
+	sqlite_bind_str(s, 7, filter->from);
+	sqlite3_bind_int(s, 8, filter->untold);
+	if (filter->untold)
+		return;
+	if (filter->envelope)
+		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
+	sqlite_bind_str(s, 10, filter->task);
+	sqlite_bind_str(s, 11, filter->reason);
+	sqlite3_bind_int64(s, 12, filter->since_ms);
+	sqlite3_bind_int64(s, 13, filter->before_ms);
 }
 
 enum store_status sqlite_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				  struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
 	sqlite3_stmt *s = sqlite_statement(c, list_statement(filter));
-	int64_t from = sqlite_memory_key(filter->space, filter->newest_first ? 0 : after);
-	int64_t to = sqlite_memory_key(filter->space + 1, 0);
 
 	assert(!filter->newest_first || !filter->untold);
-	if (filter->newest_first && after)
-		to = sqlite_memory_key(filter->space, after);
-	sqlite3_bind_int64(s, 1, from);
-	sqlite3_bind_int64(s, 2, to);
+	bind_filter(s, filter, after);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
-	sqlite3_bind_int64(s, 4, filter->states);
-	sqlite3_bind_int64(s, 5, filter->agent);
-	sqlite3_bind_int64(s, 6, filter->channel);
-	sqlite_bind_str(s, 7, filter->from);
-	sqlite3_bind_int(s, 8, filter->untold);
-	if (filter->envelope && !filter->untold)
-		sqlite3_bind_int64(s, 9, sqlite_memory_key(filter->space, filter->envelope));
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+static const char count_of_envelope_sql[] = HANDOFF_COUNT OF_ENVELOPE;
+static const char count_parked_sql[] = HANDOFF_COUNT ALL_PARKED;
+static const char count_open_sql[] = HANDOFF_COUNT ALL_OPEN;
+static const char count_sql[] = HANDOFF_COUNT OF_SPACE;
+
+enum store_status sqlite_handoffs_count(struct store_conn *c, const struct handoff_filter *filter, int64_t *ret)
+{
+	struct handoff_filter f = *filter;
+	sqlite3_stmt *s = sqlite_statement(c, f.envelope ? count_of_envelope_sql :
+					      f.states == 1u << HANDOFF_PARKED ? count_parked_sql :
+					      is_of_open(&f) ? count_open_sql : count_sql);
+
+	assert(!f.untold);
+	f.newest_first = false;
+	bind_filter(s, &f, 0);
+	return sqlite_read_int(c, s, ret);
+}
+
+enum store_status sqlite_handoffs_queued(struct store_conn *c, int64_t agent, const struct handoff_row *behind,
+					 size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"INDEXED BY handoff_queue WHERE h.agent = ?1 AND h.state = 0 AND h.priority <= ?2 "
+		"AND (h.priority < ?2 OR h.place > ?3 OR (h.place = ?3 AND h.id > ?4)) "
+		"ORDER BY h.priority DESC, h.place, h.id LIMIT ?5";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int(s, 2, behind ? behind->priority : INT_MAX);
+	sqlite3_bind_int64(s, 3, behind ? (int64_t)behind->place : 0);
+	sqlite3_bind_int64(s, 4, behind ? sqlite_memory_key(behind->space, behind->num) : 0);
+	sqlite3_bind_int64(s, 5, (int64_t)max);
+	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_handoffs_flight(struct store_conn *c, int64_t agent, unsigned states, uint64_t after,
+					 size_t max, struct arena *arena, struct handoff_row *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		HANDOFF_COLUMNS
+		"INDEXED BY handoff_flight WHERE h.agent = ?1 AND h.state > 0 AND h.state < 4 "
+		"AND (?2 >> h.state) & 1 AND h.id & 1099511627775 > ?3 ORDER BY h.id LIMIT ?4";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	sqlite3_bind_int64(s, 2, states);
+	sqlite3_bind_int64(s, 3, (int64_t)after);
+	sqlite3_bind_int64(s, 4, (int64_t)max);
 	return sqlite_read_list(c, s, read_handoff, arena, ret, sizeof(*ret), max, ret_count);
 }
 

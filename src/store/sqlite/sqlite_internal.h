@@ -160,10 +160,10 @@ enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, st
  * unless replace is true; then it is kept under the name that is appended to *ret_kept. */
 bool sqlite_replace(const char *path, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
 
-/* sqlite_schema.c: brings the store up to this binary's schema. False, with a sentence, where it is newer, not ours, or
- * fails. */
-enum { SQLITE_SCHEMA_NOW = 6, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
-bool sqlite_schema_migrate(sqlite3 *db, struct buf *error);
+/* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
+ * where it is newer, not ours, or fails. */
+enum { SQLITE_SCHEMA_NOW = 8, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */
 bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error);

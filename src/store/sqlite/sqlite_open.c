@@ -144,7 +144,8 @@ static bool open_database(struct sqlite_conn *c, const char *path, enum store_mo
 	if (!ok)
 		buf_printf(error, "cannot open %s: %s", path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
 	ok = ok && set_up(c->db, mode, error);
-	return ok && (mode == STORE_WRITE ? sqlite_schema_migrate(c->db, error) : sqlite_schema_verify(c->db, error));
+	return ok && (mode == STORE_WRITE ? sqlite_schema_migrate(c->db, SQLITE_SCHEMA_NOW, error)
+					  : sqlite_schema_verify(c->db, error));
 }
 
 /* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,

@@ -237,7 +237,51 @@ static const char step_6[] =
 	"ALTER TABLE result ADD COLUMN then_handoff INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE result ADD COLUMN then_digest BLOB;";
 
-static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6};
+static const char step_7[] =
+	/* Within its priority the lower place is first; what was queued before comes first, in its order. */
+	"ALTER TABLE handoff ADD COLUMN place INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE handoff ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;"
+	/* 0: queued before there was such a thing; its time begins when it is due next. */
+	"ALTER TABLE handoff ADD COLUMN queue_timeout INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE handoff ADD COLUMN queue_until INTEGER NOT NULL DEFAULT 0;"
+	/* 1: an open breaker does not hold it. */
+	"ALTER TABLE handoff ADD COLUMN passes INTEGER NOT NULL DEFAULT 0;"
+	/* 1: it is parked, and comes back when the breaker closes. */
+	"ALTER TABLE handoff ADD COLUMN outage INTEGER NOT NULL DEFAULT 0;"
+	/* 1: came back so, 2: touched by a person */
+	"ALTER TABLE handoff ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE handoff SET passes = 1 WHERE channel > 0 AND state < 4;"
+	"DROP INDEX handoff_queued;"
+	"CREATE INDEX handoff_queue ON handoff (agent, priority DESC, place) WHERE state = 0;"
+	"CREATE INDEX handoff_passing ON handoff (agent, priority DESC, place) WHERE state = 0 AND passes = 1;"
+	"CREATE INDEX handoff_outage ON handoff (agent, changed_at) WHERE outage = 1;"
+	/* When the first of the failures in a row was; whether the breaker opened since; what is being redriven. */
+	"ALTER TABLE target ADD COLUMN failing_since INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN has_opened INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN redrive_from INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN redrive_to INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE target ADD COLUMN due INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE target SET due = open_until;"
+	"CREATE INDEX target_due ON target (due) WHERE due > 0;";
+
+static const char step_8[] =
+	/* What a task is known by in lists: of its envelopes, the words of the newest. */
+	"ALTER TABLE task ADD COLUMN hops INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE task ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE task ADD COLUMN intent TEXT;"
+	"ALTER TABLE task ADD COLUMN summary TEXT;"
+	"UPDATE task SET hops = (SELECT coalesce(max(hop), 0) FROM envelope e WHERE e.task = task.id),"
+	"  tokens = (SELECT coalesce(sum(CASE WHEN json_valid(body) THEN"
+	"    json_extract(body, '$.budget.token_count') END), 0) FROM envelope e WHERE e.task = task.id),"
+	"  (intent, summary) = (SELECT CASE WHEN json_valid(body) THEN"
+	"    substr(json_extract(body, '$.task.intent'), 1, 200) END, CASE WHEN json_valid(body) THEN"
+	"    substr(json_extract(body, '$.task.summary'), 1, 200) END"
+	"    FROM envelope e WHERE e.task = task.id ORDER BY e.id DESC LIMIT 1);"
+	/* 0: somebody has used its name, 1: it was registered, 2: it was deleted. */
+	"ALTER TABLE agent ADD COLUMN status INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE agent SET status = 1 WHERE settings <> '{}' OR updated_at > created_at;";
+
+static const char *const steps[SQLITE_SCHEMA_NOW] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 {
@@ -311,13 +355,13 @@ static bool run_step(sqlite3 *db, int to, struct buf *error)
 	return ok;
 }
 
-bool sqlite_schema_migrate(sqlite3 *db, struct buf *error)
+bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error)
 {
 	int version;
 
 	if (!sqlite_schema_read(db, &version, error))
 		return false;
-	while (version < SQLITE_SCHEMA_NOW) {
+	while (version < to) {
 		version++;
 		if (!run_step(db, version, error))
 			return false;

@@ -3,7 +3,7 @@
 
 static int64_t agent_with(struct temp_store *t, int64_t space, const char *name, const char *settings)
 {
-	struct agent_row row = {str_of(name), str_of(settings), T0, T0};
+	struct agent_row row = {str_of(name), str_of(settings), T0, T0, false};
 	int64_t id;
 
 	must(store_begin(t->c));
@@ -100,7 +100,7 @@ static void an_agent_is_made_once_and_keeps_its_id(void **state)
 	assert_int_equal(id, 77);
 	id = agent_id(t, t->space, "ann");
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{\"a\":1}"), T0 + 5, T0 + 5, false}));
 	must(store_commit(t->c));
 	conformance_reopen(t);
 	must(store_agent_id(t->c, t->space, STR("ann"), false, T0, &again));
@@ -120,7 +120,7 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 {
 	struct temp_store *t = *state;
 	int64_t ann = agent_id(t, t->space, "ann"), bob = agent_id(t, t->space, "bob");
-	struct target_row r = {1, 2, 3, 4};
+	struct target_row r = {.seen_at_ms = 1, .failures = 2, .open_until_ms = 3, .probe = 4};
 
 	must(store_target_get(t->c, ann, &r));
 	assert_int_equal(r.seen_at_ms, 0);
@@ -129,7 +129,9 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 	assert_int_equal(r.probe, 0);
 	for (int64_t i = 1; i <= 2; i++) {
 		must(store_begin(t->c));
-		must(store_target_put(t->c, ann, &(struct target_row){T0 + i, 2 * i, T0 + 3 * i, 4 * (uint64_t)i}));
+		must(store_target_put(t->c, ann, &(struct target_row){.seen_at_ms = T0 + i, .failures = 2 * i,
+								      .open_until_ms = T0 + 3 * i,
+								      .probe = 4 * (uint64_t)i}));
 		must(store_commit(t->c));
 	}
 	conformance_reopen(t);
@@ -145,7 +147,7 @@ static void how_delivery_to_an_agent_goes_is_kept(void **state)
 static void put_agent(struct temp_store *t, int64_t space, const char *name, const char *settings, int64_t at_ms)
 {
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms}));
+	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms, false}));
 	must(store_commit(t->c));
 }
 

@@ -128,6 +128,9 @@ static void add_envelope(struct store_conn *c, uint64_t *random, struct buf *out
 		.has_body_digest = random_chance(random, 500),
 		.body = some_name(random),
 		.considered = some_text(random),
+		.intent = some_text(random),
+		.summary = some_text(random),
+		.tokens = (int64_t)random_below(random, 9),
 	};
 
 	memset(row.digest, (int)random_below(random, 256), sizeof(row.digest));
@@ -152,10 +155,18 @@ static void put_agent(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	static const struct str settings[] = {{"{}", 2}, {"{\"a\":1}", 7}, {"{\"b\":2}", 7}};
 	struct agent_row row = {some_name(random), settings[random_below(random, 3)], some_time(random),
-				some_time(random)};
+				some_time(random), false};
 
 	buf_puts(out, "put_agent ");
 	show_status(out, store_agent_put(c, some_space(random), &row));
+}
+
+static void delete_agent(struct store_conn *c, uint64_t *random, struct buf *out)
+{
+	int64_t space = some_space(random);
+
+	buf_puts(out, "delete_agent ");
+	show_status(out, store_agent_delete(c, space, some_name(random)));
 }
 
 /* One that is there. */
@@ -170,7 +181,9 @@ static int64_t an_agent(struct store_conn *c, uint64_t *random, int64_t space)
 static void put_target(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	struct target_row row = {some_time(random), (int64_t)random_below(random, 2),
-				 random_chance(random, 300) ? some_time(random) : 0, random_below(random, 3)};
+				 random_chance(random, 300) ? some_time(random) : 0, random_below(random, 3),
+				 some_time(random), random_chance(random, 300), some_time(random), some_time(random),
+				 random_chance(random, 500) ? some_time(random) : 0};
 	int64_t agent = an_agent(c, random, some_space(random));
 
 	buf_printf(out, "put_target %lld ", (long long)agent);
@@ -209,6 +222,14 @@ static void choose(struct store_conn *c, uint64_t *random, struct handoff_row *h
 	h->is_exhausted = random_chance(random, 500);
 	h->is_told = random_chance(random, 500);
 	h->is_retried = random_chance(random, 300);
+	h->place = random_below(random, 4);
+	h->not_before_ms = random_chance(random, 300) ? some_time(random) : 0;
+	h->queue_timeout_ms = (int64_t)random_below(random, 4);
+	h->queue_until_ms = some_time(random);
+	h->passes = random_chance(random, 300);
+	h->is_outage = random_chance(random, 400);
+	h->is_redriven = random_chance(random, 300);
+	h->is_touched = random_chance(random, 300);
 	h->receiver = some_text(random);
 	h->fallbacks = some_text(random);
 	h->reason = some_text(random);
@@ -406,7 +427,8 @@ static void refused(struct store_conn *c, uint64_t *random, struct buf *out)
 
 differential_op *const differential_changes[] = {
 	make_space, set_guard, add_memory, add_memory, add_version, change_memory, keep_reply, prune_replies,
-	add_envelope, add_envelope, add_receipt, put_agent, put_target, add_handoff, add_handoff, put_handoff,
+	add_envelope, add_envelope, add_receipt, put_agent, delete_agent, put_target,
+	add_handoff, add_handoff, put_handoff,
 	put_handoff, put_result, hand_on, add_event, add_event, put_alert, put_channel, subscribe, put_route, refused,
 };
 const size_t differential_change_count = sizeof(differential_changes) / sizeof(differential_changes[0]);

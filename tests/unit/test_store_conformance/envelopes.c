@@ -216,7 +216,7 @@ static void a_receipt_is_kept_once_for_each_memory_and_agent(void **state)
 static void put_agent(struct temp_store *t, int64_t space, const char *name, const char *settings, int64_t at_ms)
 {
 	must(store_begin(t->c));
-	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms}));
+	must(store_agent_put(t->c, space, &(struct agent_row){str_of(name), str_of(settings), at_ms, at_ms, false}));
 	must(store_commit(t->c));
 }
 
@@ -236,8 +236,8 @@ static void a_rollback_undoes_these_verbs_too(void **state)
 	must(store_begin(t->c));
 	must(store_envelope_insert(t->c, &row));
 	must(store_receipt_put(t->c, t->space, 1, &(struct receipt_row){5, STR("ann"), T0}));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{}"), T0 + 1, T0 + 1}));
-	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("bob"), STR("{}"), T0 + 1, T0 + 1}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("ann"), STR("{}"), T0 + 1, T0 + 1, false}));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){STR("bob"), STR("{}"), T0 + 1, T0 + 1, false}));
 	must(store_space_set_guard(t->c, t->space, 1));
 	store_rollback(t->c);
 	assert_int_equal(store_envelope_get(t->c, t->space, 2, &t->arena, &r), STORE_NOT_FOUND);

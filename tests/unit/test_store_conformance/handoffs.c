@@ -350,13 +350,13 @@ static void a_rollback_undoes_all_of_it(void **state)
 	must(store_handoff_insert(t->c, &fresh));
 	must(store_event_add(t->c, &e));
 	must(store_result_put(t->c, t->space, num, &(struct result_row){.result = STR("{}")}));
-	must(store_target_put(t->c, ann, &(struct target_row){1, 2, 3, 4}));
+	must(store_target_put(t->c, ann, &(struct target_row){.seen_at_ms = 1, .failures = 2}));
 	must(store_agent_id(t->c, t->space, STR("new"), true, T0, &id));
 	store_rollback(t->c);
 	assert_int_equal(get(t, t->space, num).state, HANDOFF_QUEUED);
 	assert_int_equal(get(t, t->space, num).leases, 0);
 	assert_int_equal(store_handoff_get(t->c, t->space, fresh.num, &t->arena, &r), STORE_NOT_FOUND);
-	must(store_handoff_next(t->c, ann, &t->arena, &r));
+	must(store_handoff_next(t->c, ann, false, &t->arena, &r));
 	assert_int_equal(r.num, num);
 	must(store_event_last(t->c, &last));
 	assert_int_equal(last, 0);
@@ -377,7 +377,7 @@ static void a_check_finds_nothing_wrong_with_them(void **state)
 	}
 	must(store_begin(t->c));
 	must(store_result_put(t->c, t->space, 1, &(struct result_row){.result = STR("{}")}));
-	must(store_target_put(t->c, ann, &(struct target_row){1, 2, 3, 4}));
+	must(store_target_put(t->c, ann, &(struct target_row){.seen_at_ms = 1, .failures = 2}));
 	must(store_commit(t->c));
 	conformance_check(t);
 }

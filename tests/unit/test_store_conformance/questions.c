@@ -68,9 +68,25 @@ static void show_space(struct buf *out, const struct space_row *s)
 
 static void show_task(struct buf *out, const struct task_row *t)
 {
-	buf_printf(out, "task %lld %lld %lld ", (long long)t->id, (long long)t->created_at_ms,
-		   (long long)t->envelopes);
+	buf_printf(out, "task %lld %lld %lld %lld %lld ", (long long)t->id, (long long)t->created_at_ms,
+		   (long long)t->envelopes, (long long)t->hops, (long long)t->tokens);
 	show_str(out, t->name);
+	show_str(out, t->intent);
+	show_str(out, t->summary);
+}
+
+static void show_work(struct buf *out, const struct task_work *w)
+{
+	for (int i = 0; i < HANDOFF_STATES; i++)
+		buf_printf(out, "%lld ", (long long)w->counts[i]);
+	buf_printf(out, "work %llu %lld %d %llu %lld ", (unsigned long long)w->handoff, (long long)w->agent,
+		   (int)w->state, (unsigned long long)w->recent, (long long)w->changed_at_ms);
+	show_str(out, w->agent_name);
+}
+
+static void show_place_of_task(struct buf *out, const struct task_place *p)
+{
+	buf_printf(out, "%lld at %lld ", (long long)p->id, (long long)p->at);
 }
 
 static void show_receipt(struct buf *out, const struct receipt_row *r)
@@ -169,6 +185,31 @@ QUESTION(tasks)
 	SHOW_LIST(show_task, store_tasks(c, space, before, some_max(random), arena, rows, &count));
 }
 
+QUESTION(board)
+{
+	struct task_place rows[ROWS], behind = {0, some_time(random)};
+	int64_t space = some_space(random), last = 0, before = 0;
+	int64_t id = (int64_t)((uint64_t)space << 40 | some_num(random));
+	unsigned states = (unsigned)random_below(random, 1u << TASK_DONE);
+	int64_t agent = random_chance(random, 500) ? 0 : some_agent(random);
+	struct task_row task;
+	struct task_work row;
+
+	show_status(out, store_task_get(c, id, arena, &task));
+	SHOW_ONE(show_work, store_task_work(c, id, arena, &row));
+	store_event_last(c, &last);
+	if (random_chance(random, 500))
+		before = random_between(random, 1, last + 1);
+	SHOW_LIST(show_place_of_task, store_tasks_changed(c, space, before, random_between(random, 0, last),
+							  some_max(random), rows, &count));
+	behind.id = id;
+	SHOW_LIST(show_place_of_task, store_tasks_open(c, space, states, agent,
+						       random_chance(random, 500) ? &behind : NULL, some_max(random),
+						       rows, &count));
+	SHOW_LIST(show_place_of_task, store_tasks_matching(c, space, some_text(random), some_max(random), rows,
+							   &count));
+}
+
 QUESTION(receipts)
 {
 	struct receipt_row rows[ROWS];
@@ -207,13 +248,17 @@ QUESTION(targets)
 	int64_t agent = some_agent(random), busy = 77;
 	struct target_counts counts;
 	struct target_row target;
+	struct target_due row, rows[ROWS];
 
-	(void)arena;
 	show_status(out, store_target_get(c, agent, &target));
 	show_target(out, &target);
 	show_status(out, store_target_counts(c, agent, &counts));
 	show_counts(out, &counts);
 	show_status(out, store_target_busy_until(c, agent, &busy));
+	show_number(out, &busy);
+	SHOW_LIST(show_due, store_targets_failing(c, some_space(random), some_max(random), arena, rows, &count));
+	SHOW_ONE(show_due, store_target_due(c, some_time(random), arena, &row));
+	show_status(out, store_target_next_due(c, &busy));
 	show_number(out, &busy);
 }
 
@@ -230,19 +275,17 @@ QUESTION(handoff)
 {
 	int64_t space = some_space(random), agent = some_agent(random), due = 77;
 	uint64_t envelope = some_num(random), num = 0;
-	struct handoff_row row, from;
+	struct handoff_row row;
 
 	SHOW_ONE(show_handoff, store_handoff_get(c, space, some_num(random), arena, &row));
 	SHOW_ONE(show_handoff, store_handoff_find(c, space, envelope, agent, arena, &row));
 	show_status(out, store_handoff_of_agent(c, space, envelope, agent, some_num(random) - 1, &num));
 	show_num(out, &num);
-	SHOW_ONE(show_handoff, store_handoff_next(c, agent, arena, &row));
-	num = 0;
-	show_status(out, store_handoff_put_off(c, agent, some_time(random), &num));
+	SHOW_ONE(show_handoff, store_handoff_next(c, agent, false, arena, &row));
+	SHOW_ONE(show_handoff, store_handoff_next(c, agent, true, arena, &row));
+	num = 77;
+	show_status(out, store_handoff_last(c, space, &num));
 	show_num(out, &num);
-	from = (struct handoff_row){.space = space, .num = some_num(random) - 1, .agent = agent,
-				    .priority = (int)random_below(random, 4)};
-	SHOW_ONE(show_handoff, store_handoff_behind(c, &from, arena, &row));
 	SHOW_ONE(show_handoff, store_handoff_due(c, some_time(random), arena, &row));
 	show_status(out, store_handoff_next_due(c, &due));
 	show_number(out, &due);
@@ -254,7 +297,9 @@ QUESTION(handoffs)
 	struct handoff_filter f = {.space = some_space(random), .newest_first = random_chance(random, 400)};
 	uint64_t after = random_chance(random, 400) ? some_num(random) : 0;
 	struct str receiver = some_text(random);
-	int64_t agent = some_agent(random);
+	int64_t agent = some_agent(random), total = 77;
+	struct handoff_row behind = {.space = f.space, .num = some_num(random), .place = random_below(random, 14),
+				     .priority = (int)random_below(random, 11)};
 
 	if (random_chance(random, 300))
 		f.states = (unsigned)random_below(random, 1u << HANDOFF_STATES);
@@ -268,10 +313,26 @@ QUESTION(handoffs)
 		f.envelope = some_num(random);
 	if (random_chance(random, 300))
 		f.from = some_name(random);
+	if (random_chance(random, 200))
+		f.task = some_name(random);
+	if (random_chance(random, 200))
+		f.reason = some_text(random);
+	if (random_chance(random, 200))
+		f.since_ms = some_time(random);
+	if (random_chance(random, 200))
+		f.before_ms = some_time(random);
+	show_status(out, store_handoffs_count(c, &f, &total));
+	show_number(out, &total);
 	if (!f.newest_first && random_chance(random, 300))
 		f.untold = true;
 	SHOW_LIST(show_handoff, store_handoffs(c, &f, after, some_max(random), arena, rows, &count));
+	SHOW_LIST(show_handoff, store_handoffs_queued(c, agent, random_chance(random, 500) ? &behind : NULL,
+						      some_max(random), arena, rows, &count));
+	SHOW_LIST(show_handoff, store_handoffs_flight(c, agent, (unsigned)random_below(random, 1u << HANDOFF_ACKED),
+						      some_num(random) - 1, some_max(random), arena, rows, &count));
 	SHOW_LIST(show_handoff, store_handoffs_held(c, agent, receiver, some_max(random), arena, rows, &count));
+	SHOW_LIST(show_handoff, store_handoffs_outage(c, agent, some_time(random), some_time(random), some_max(random),
+						      arena, rows, &count));
 }
 
 QUESTION(results)
@@ -376,7 +437,8 @@ QUESTION(routes)
 }
 
 differential_op *const differential_questions[] = {
-	spaces, memories, memories, replies, envelopes, tasks, receipts, agents, holders, targets, queues, handoff,
+	spaces, memories, memories, replies, envelopes, tasks, board,
+	receipts, agents, holders, targets, queues, handoff,
 	handoffs, handoffs, handoffs, results, events, event_pages, event_pages, event_pages, alerts, channels,
 	subscribers, routes,
 };

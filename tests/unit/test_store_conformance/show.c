@@ -70,15 +70,28 @@ void show_envelope(struct buf *b, const struct envelope_row *e)
 
 void show_agent(struct buf *b, const struct agent_row *a)
 {
-	buf_printf(b, "agent %lld %lld ", (long long)a->created_at_ms, (long long)a->updated_at_ms);
+	buf_printf(b, "agent %lld %lld %d ", (long long)a->created_at_ms, (long long)a->updated_at_ms,
+		   a->is_registered);
 	show_str(b, a->name);
 	show_str(b, a->settings);
 }
 
 void show_target(struct buf *b, const struct target_row *t)
 {
-	buf_printf(b, "target %lld %lld %lld %llu ", (long long)t->seen_at_ms, (long long)t->failures,
-		   (long long)t->open_until_ms, (unsigned long long)t->probe);
+	const int64_t numbers[] = {t->seen_at_ms, t->failures, t->open_until_ms, (int64_t)t->probe, t->failing_since_ms,
+				   t->has_opened, t->redrive_from_ms, t->redrive_to_ms, t->due_ms};
+
+	buf_puts(b, "target ");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		show_int(b, numbers[i]);
+}
+
+void show_due(struct buf *b, const struct target_due *t)
+{
+	show_int(b, t->agent);
+	show_int(b, t->space);
+	show_str(b, t->name);
+	show_target(b, &t->target);
 }
 
 void show_counts(struct buf *b, const struct target_counts *n)
@@ -93,7 +106,8 @@ void show_handoff(struct buf *b, const struct handoff_row *h)
 		h->space, (int64_t)h->num, (int64_t)h->envelope, h->created_at_ms, h->channel, h->target, h->agent,
 		h->state, h->priority, h->attempt, h->max_attempts, h->leases, h->due_ms, h->expires_at_ms,
 		h->ack_timeout_ms, h->lease_ms, h->changed_at_ms, h->acked_at_ms, h->is_exhausted, h->is_told,
-		h->is_retried,
+		h->is_retried, (int64_t)h->place, h->not_before_ms, h->queue_timeout_ms, h->queue_until_ms, h->passes,
+		h->is_outage, h->is_redriven, h->is_touched,
 	};
 	const struct str texts[] = {h->from, h->channel_name, h->target_name, h->agent_name, h->receiver,
 				    h->fallbacks, h->reason, h->progress};

@@ -12,6 +12,7 @@ void show_reply(struct buf *b, const struct kept_reply *r);
 void show_envelope(struct buf *b, const struct envelope_row *e);
 void show_agent(struct buf *b, const struct agent_row *a);
 void show_target(struct buf *b, const struct target_row *t);
+void show_due(struct buf *b, const struct target_due *t);
 void show_counts(struct buf *b, const struct target_counts *n);
 void show_handoff(struct buf *b, const struct handoff_row *h);
 void show_result(struct buf *b, const struct result_row *r);

@@ -1,0 +1,249 @@
+#include "engine/board/task_list.h"
+
+#include "core/delivery/delivery.h"
+
+#include <stdlib.h>
+
+/* SCAN: events that one page goes through, some tens of milliseconds where a filter fits few of their tasks. FOUND:
+ * tasks that a search sorts. LOOKED: tasks that a page of open ones looks at, because a filter may fit few of them. */
+enum { SCAN_MAX = 20000, FOUND_MAX = 2000, LOOKED_MAX = 5000 };
+
+/* --- One task --- */
+
+/* Is what is queued held by the breaker of its agent? */
+static enum store_status is_held(struct op *op, struct store_conn *c, uint64_t num, bool *ret)
+{
+	struct problem problem = {0};
+	struct handoff_row h;
+	enum store_status status = store_handoff_get(c, op->space, num, op->arena, &h);
+
+	*ret = false;
+	if (status == STORE_OK)
+		status = problem_store_status(delivery_look(c, op->now_ms, op->arena, &h, &problem));
+	if (status == STORE_OK)
+		*ret = h.held_until_ms != 0;
+	return status;
+}
+
+/* How the task stands, by the handoff that decides and the breaker of its agent. */
+static enum store_status state_of(struct op *op, struct store_conn *c, const struct task_work *work,
+				  enum task_state *ret)
+{
+	enum store_status status = STORE_OK;
+	bool held;
+
+	switch (work->handoff ? work->state : HANDOFF_COMPLETED) {
+	case HANDOFF_PARKED:
+		*ret = TASK_PARKED;
+		break;
+	case HANDOFF_LEASED:
+	case HANDOFF_WORKING:
+		*ret = TASK_WORKING;
+		break;
+	case HANDOFF_QUEUED:
+		status = is_held(op, c, work->handoff, &held);
+		*ret = held ? TASK_HELD : TASK_WAITING;
+		break;
+	case HANDOFF_DELAYED:
+		*ret = TASK_WAITING;
+		break;
+	default:
+		*ret = TASK_DONE;
+	}
+	return status;
+}
+
+static bool fits(const struct task_list *l, const struct task_listed *t, int64_t agent)
+{
+	return (l->states == 0 || (l->states >> t->state & 1)) && (agent == 0 || t->work.agent == agent) &&
+	       (l->older_than_ms == 0 || t->row.created_at_ms <= l->op.now_ms - l->older_than_ms) &&
+	       (l->changed_since_ms == 0 || t->changed_at_ms >= l->changed_since_ms);
+}
+
+/* What is being gathered. */
+struct gathering {
+	struct task_list *l;
+	struct store_conn *c;
+	int64_t agent;			/* 0: any */
+	size_t max;			/* room in l->tasks */
+};
+
+/* Reads the task, and keeps it where it fits. */
+static enum store_status consider(struct gathering *g, int64_t id, bool *ret_fits)
+{
+	struct task_list *l = g->l;
+	struct task_listed *t = &l->tasks[l->count];
+	const int64_t *n = t->work.counts;
+	enum store_status status = store_task_get(g->c, id, l->op.arena, &t->row);
+
+	*ret_fits = false;
+	if (status == STORE_OK)
+		status = store_task_work(g->c, id, l->op.arena, &t->work);
+	if (status == STORE_OK)
+		status = state_of(&l->op, g->c, &t->work, &t->state);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	t->changed_at_ms = t->work.changed_at_ms ? t->work.changed_at_ms : t->row.created_at_ms;
+	t->open = n[HANDOFF_QUEUED] + n[HANDOFF_DELAYED] + n[HANDOFF_LEASED] + n[HANDOFF_WORKING];
+	t->last_event = NULL;
+	*ret_fits = fits(l, t, g->agent);
+	l->count += *ret_fits;
+	return STORE_OK;
+}
+
+static enum store_status newest_event(struct gathering *g, uint64_t handoff, struct event_row *ret, size_t *ret_count)
+{
+	struct event_filter filter = {.space = g->l->op.space, .handoff = handoff, .newest_first = true};
+
+	return store_event_page(g->c, &filter, 0, INT64_MAX, 1, g->l->op.arena, ret, ret_count);
+}
+
+/* Of the handoff that decides, or of the one that was changed last. */
+static enum store_status read_last_event(struct gathering *g, struct task_listed *t)
+{
+	struct event_row *events = arena_calloc(g->l->op.arena, 2, sizeof(*events));
+	size_t counts[2] = {0, 0};
+	enum store_status status = STORE_OK;
+
+	if (t->work.handoff)
+		status = newest_event(g, t->work.handoff, &events[0], &counts[0]);
+	if (status == STORE_OK && t->work.recent != t->work.handoff)
+		status = newest_event(g, t->work.recent, &events[1], &counts[1]);
+	if (counts[0])
+		t->last_event = &events[0];
+	if (counts[1] && (t->last_event == NULL || events[1].id > events[0].id))
+		t->last_event = &events[1];
+	return status;
+}
+
+/* --- By their newest change --- */
+
+static enum store_status gather_changed(struct gathering *g)
+{
+	struct task_list *l = g->l;
+	struct task_place *places = arena_calloc(l->op.arena, g->max, sizeof(*places));
+	int64_t before = (int64_t)l->page.position, last = 0, floor = 0, bound;
+	size_t got = 1, want = 1;
+	enum store_status status = store_event_last(g->c, &last);
+
+	if (status == STORE_OK && l->changed_since_ms)
+		status = store_event_before(g->c, l->changed_since_ms, &floor);
+	last = before ? before - 1 : last;
+	bound = last - SCAN_MAX > floor ? last - SCAN_MAX : floor;
+	while (status == STORE_OK && got == want && l->count < g->max) {
+		want = g->max - l->count;
+		status = store_tasks_changed(g->c, l->op.space, before, bound, want, places, &got);
+		for (size_t i = 0; status == STORE_OK && i < got; i++) {
+			bool is_kept;
+
+			status = consider(g, places[i].id, &is_kept);
+			before = places[i].at;
+			if (is_kept && l->count <= l->page.size)
+				l->page.next = (uint64_t)before;
+		}
+	}
+	l->page.has_more = page_cut(&l->page, &l->count);
+	/* A filter that fits few ends the page earlier. */
+	if (!l->page.has_more && bound > floor) {
+		l->page.has_more = true;
+		l->page.next = (uint64_t)bound + 1;
+	}
+	return status;
+}
+
+/* --- By what is open --- */
+
+static enum store_status gather_open(struct gathering *g)
+{
+	struct task_list *l = g->l;
+	struct task_place *places = arena_calloc(l->op.arena, g->max, sizeof(*places));
+	struct task_place behind = {(int64_t)l->page.extra, (int64_t)l->page.position};
+	bool is_first = l->page.position == 0;
+	size_t got = 1, want = 1, looked = 0;
+	enum store_status status = STORE_OK;
+
+	while (status == STORE_OK && got == want && l->count < g->max && looked < LOOKED_MAX) {
+		want = g->max - l->count;
+		status = store_tasks_open(g->c, l->op.space, l->states, g->agent,
+					  is_first ? NULL : &behind, want, places, &got);
+		for (size_t i = 0; status == STORE_OK && i < got; i++) {
+			bool is_kept;
+
+			status = consider(g, places[i].id, &is_kept);
+			behind = places[i];
+			if (l->count <= l->page.size) {
+				l->page.next = (uint64_t)behind.at;
+				l->page.next_extra = (uint64_t)behind.id;
+			}
+		}
+		is_first = false;
+		looked += got;
+	}
+	l->page.has_more = page_cut(&l->page, &l->count) || (got == want && looked >= LOOKED_MAX);
+	return status;
+}
+
+/* --- By their words --- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct task_listed *x = a, *y = b;
+
+	if (x->changed_at_ms != y->changed_at_ms)
+		return x->changed_at_ms < y->changed_at_ms ? 1 : -1;
+	return (x->row.id < y->row.id) - (x->row.id > y->row.id);
+}
+
+static enum store_status gather_found(struct gathering *g)
+{
+	struct task_list *l = g->l;
+	struct task_place *places = arena_calloc(l->op.arena, FOUND_MAX, sizeof(*places));
+	size_t got = 0, skipped;
+	enum store_status status = store_tasks_matching(g->c, l->op.space, l->text, FOUND_MAX, places, &got);
+
+	for (size_t i = 0; status == STORE_OK && i < got; i++)
+		status = consider(g, places[i].id, &(bool){false});
+	if (got == FOUND_MAX)
+		op_warn(&l->op, "search_limited", STR("query"),
+			arena_printf(l->op.arena, "more than %d tasks hold this text; only the newest %d were "
+				     "looked at. Search for more of it", FOUND_MAX, FOUND_MAX));
+	if (l->count)
+		qsort(l->tasks, l->count, sizeof(*l->tasks), compare);
+	skipped = page_skip(&l->page, &l->count);
+	l->tasks += skipped;
+	page_end(&l->page, &l->count);
+	return status;
+}
+
+/* --- All of them --- */
+
+/* A done task is in no queue. */
+static bool asks_for_open(const struct task_list *l)
+{
+	return l->states && !(l->states >> TASK_DONE & 1);
+}
+
+static enum problem_code read_list(struct op *op, struct store_conn *c)
+{
+	struct task_list *l = (struct task_list *)op;
+	bool is_search = l->text.p && l->text.n;
+	struct gathering g = {.l = l, .c = c, .max = is_search ? FOUND_MAX : l->page.size + 1};
+	enum store_status status = STORE_OK;
+	bool has_snapshot;
+
+	if (op->space && l->agent.p)
+		status = store_agent_id(c, op->space, l->agent, false, 0, &g.agent);
+	if (op->space == 0 || status == STORE_NOT_FOUND)
+		return P_OK;
+	has_snapshot = store_snapshot_begin(c);
+	l->tasks = arena_calloc(op->arena, g.max + 1, sizeof(*l->tasks));
+	if (status == STORE_OK)
+		status = is_search ? gather_found(&g) : asks_for_open(l) ? gather_open(&g) : gather_changed(&g);
+	for (size_t i = 0; status == STORE_OK && i < l->count; i++)
+		status = read_last_event(&g, &l->tasks[i]);
+	if (has_snapshot)
+		store_snapshot_end(c);
+	return op_stored(op, status);
+}
+
+const struct op_kind task_list_kind = {.name = "task_list", .size = sizeof(struct task_list), .read = read_list};

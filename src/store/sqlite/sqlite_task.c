@@ -1,0 +1,213 @@
+/* Lists of tasks in SQLite. Nothing is kept for them but what a task is known by: how it stands follows from its
+ * handoffs, and when it was last changed from the history. */
+#include "store/sqlite/sqlite_internal.h"
+
+#include "store/task_work.h"
+
+_Static_assert(HANDOFF_QUEUED == 0 && HANDOFF_DELAYED == 1 && HANDOFF_LEASED == 2, "state = 0, state = 1, state > 1");
+_Static_assert(HANDOFF_ACKED == 4 && HANDOFF_PARKED == 6, "state < 4, state = 6");
+_Static_assert(EVENT_ROW_PACKED == 28, "kind = 28");
+
+#define TASK_COLUMNS \
+	"SELECT t.id, t.name, t.created_at, (SELECT count(*) FROM envelope e WHERE e.task = t.id), t.hops, t.tokens, " \
+	"t.intent, t.summary FROM task t "
+
+static void read_task(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	*(struct task_row *)ret = (struct task_row){
+		.id = sqlite3_column_int64(s, 0),
+		.name = sqlite_column_str(s, 1, arena),
+		.created_at_ms = sqlite3_column_int64(s, 2),
+		.envelopes = sqlite3_column_int64(s, 3),
+		.hops = sqlite3_column_int64(s, 4),
+		.tokens = sqlite3_column_int64(s, 5),
+		.intent = sqlite_column_str(s, 6, arena),
+		.summary = sqlite_column_str(s, 7, arena),
+	};
+}
+
+enum store_status sqlite_tasks(struct store_conn *c, int64_t space, int64_t before, size_t max, struct arena *arena,
+			       struct task_row *ret, size_t *ret_count)
+{
+	static const char sql[] = TASK_COLUMNS "WHERE t.id > ?1 AND t.id < ?2 ORDER BY t.id DESC LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, before ? before : sqlite_memory_key(space + 1, 0));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return sqlite_read_list(c, s, read_task, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_task_get(struct store_conn *c, int64_t id, struct arena *arena, struct task_row *ret)
+{
+	static const char sql[] = TASK_COLUMNS "WHERE t.id = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, id);
+	return sqlite_read_one(c, s, read_task, arena, ret);
+}
+
+static enum store_status name_of_agent(struct store_conn *c, int64_t agent, struct arena *arena, struct str *ret)
+{
+	static const char sql[] = "SELECT name FROM agent WHERE id = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, agent);
+	return sqlite_read_one(c, s, sqlite_read_str, arena, ret);
+}
+
+enum store_status sqlite_task_work(struct store_conn *c, int64_t id, struct arena *arena, struct task_work *ret)
+{
+	static const char sql[] =
+		"SELECT h.id, h.agent, h.state, h.changed_at FROM envelope e INDEXED BY envelope_task "
+		"CROSS JOIN handoff h INDEXED BY handoff_envelope WHERE e.task = ?1 AND h.envelope = e.id";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status;
+	int rc;
+
+	*ret = (struct task_work){0};
+	sqlite3_bind_int64(s, 1, id);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW)
+		task_work_add(ret, (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX, sqlite3_column_int64(s, 1),
+			      (enum handoff_state)sqlite3_column_int(s, 2), sqlite3_column_int64(s, 3));
+	sqlite3_reset(s);
+	status = sqlite_status(c, rc);
+	return status == STORE_OK && ret->handoff ? name_of_agent(c, ret->agent, arena, &ret->agent_name) : status;
+}
+
+/* --- By their newest change --- */
+
+static bool is_listed(const struct task_place *list, size_t count, int64_t id)
+{
+	for (size_t i = count; i > 0; i--)
+		if (list[i - 1].id == id)
+			return true;
+	return false;
+}
+
+/* Is the event the newest of its task? Those up to `before`, which are behind it, were looked at already. */
+static enum store_status is_newest(struct store_conn *c, int64_t space, int64_t task, int64_t before, bool *ret)
+{
+	static const char sql[] =
+		/* In this order: from the task to its few handoffs, and from each to its events. */
+		"SELECT 1 FROM envelope e INDEXED BY envelope_task CROSS JOIN handoff h INDEXED BY handoff_envelope "
+		"CROSS JOIN event v INDEXED BY event_handoff WHERE e.task = ?1 AND h.envelope = e.id "
+		"AND v.space = ?2 AND v.handoff = h.id & 1099511627775 AND v.handoff > 0 AND v.id >= ?3 LIMIT 1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int64_t found;
+	enum store_status status;
+
+	sqlite3_bind_int64(s, 1, task);
+	sqlite3_bind_int64(s, 2, space);
+	sqlite3_bind_int64(s, 3, before);
+	status = sqlite_read_int(c, s, &found);
+	*ret = status == STORE_NOT_FOUND;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+/* Is the envelope the newest of a task that was never handed to anybody? */
+static enum store_status is_newest_unsent(struct store_conn *c, int64_t task, int64_t envelope, bool *ret)
+{
+	static const char sql[] =
+		"SELECT 1 WHERE ?2 = (SELECT max(id) FROM envelope INDEXED BY envelope_task WHERE task = ?1) "
+		"AND NOT EXISTS (SELECT 1 FROM envelope e INDEXED BY envelope_task "
+		"CROSS JOIN handoff h INDEXED BY handoff_envelope WHERE e.task = ?1 AND h.envelope = e.id)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int64_t found;
+	enum store_status status;
+
+	sqlite3_bind_int64(s, 1, task);
+	sqlite3_bind_int64(s, 2, envelope);
+	status = sqlite_read_int(c, s, &found);
+	*ret = status == STORE_OK;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+enum store_status sqlite_tasks_changed(struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max,
+				       struct task_place *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT v.id, v.handoff, e.id, e.task FROM event v JOIN envelope e ON e.id = (?1 << 40) + v.envelope "
+		"WHERE v.id > ?2 AND v.id < ?3 AND v.space = ?1 AND v.envelope > 0 "
+		"AND (v.handoff > 0 OR v.kind = 28) ORDER BY v.id DESC";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status = STORE_OK;
+	size_t count = 0;
+	int rc = SQLITE_DONE;
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, after);
+	sqlite3_bind_int64(s, 3, before ? before : INT64_MAX);
+	while (status == STORE_OK && count < max && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		int64_t task = sqlite3_column_int64(s, 3);
+		bool is_wanted = true;
+
+		if (is_listed(ret, count, task))
+			continue;
+		if (sqlite3_column_int64(s, 1) == 0)
+			status = is_newest_unsent(c, task, sqlite3_column_int64(s, 2), &is_wanted);
+		else if (before)
+			status = is_newest(c, space, task, before, &is_wanted);
+		if (status == STORE_OK && is_wanted)
+			ret[count++] = (struct task_place){task, sqlite3_column_int64(s, 0)};
+	}
+	sqlite3_reset(s);
+	*ret_count = count;
+	return status == STORE_OK && rc != SQLITE_ROW ? sqlite_status(c, rc) : status;
+}
+
+/* --- By what they wait for, and by their words --- */
+
+static void read_place(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct task_place *)ret = (struct task_place){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+}
+
+/* ?1 and ?2: the bounds of the space; ?3 the states, ?4 the agent, ?5 and ?6 the place to go on behind. Each of the
+ * three is read by its index, and only where it is asked for. */
+static const char tasks_open_sql[] =
+	"SELECT task, at FROM (SELECT e.task AS task, max(h.changed_at) AS at FROM ("
+	"SELECT envelope, changed_at FROM handoff INDEXED BY handoff_parked WHERE ?3 & 1 AND state = 6 "
+	"AND id > ?1 AND id < ?2 AND (?4 = 0 OR agent = ?4) "
+	"UNION ALL SELECT envelope, changed_at FROM handoff INDEXED BY handoff_flight WHERE ?3 & 10 AND state > 0 "
+	"AND state < 4 AND ?3 & (CASE WHEN state > 1 THEN 2 ELSE 8 END) AND id > ?1 AND id < ?2 "
+	"AND (?4 = 0 OR agent = ?4) "
+	"UNION ALL SELECT envelope, changed_at FROM handoff INDEXED BY handoff_queue WHERE ?3 & 12 AND state = 0 "
+	"AND ?3 & (CASE WHEN passes = 0 AND agent IN (SELECT agent FROM target WHERE open_until > 0 "
+	"AND (failures > 0 OR open_until > 0)) THEN 12 ELSE 8 END) AND id > ?1 AND id < ?2 AND (?4 = 0 OR agent = ?4)"
+	") h JOIN envelope e ON e.id = h.envelope GROUP BY e.task) "
+	"WHERE at < ?5 OR (at = ?5 AND task < ?6) ORDER BY at DESC, task DESC LIMIT ?7";
+
+_Static_assert(TASK_PARKED == 0 && TASK_WORKING == 1 && TASK_HELD == 2 && TASK_WAITING == 3, "?3 & 1, 2, 4, 8");
+
+enum store_status sqlite_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
+				    const struct task_place *behind, size_t max, struct task_place *ret,
+				    size_t *ret_count)
+{
+	sqlite3_stmt *s = sqlite_statement(c, tasks_open_sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	sqlite3_bind_int64(s, 3, states);
+	sqlite3_bind_int64(s, 4, agent);
+	sqlite3_bind_int64(s, 5, behind ? behind->at : INT64_MAX);
+	sqlite3_bind_int64(s, 6, behind ? behind->id : INT64_MAX);
+	sqlite3_bind_int64(s, 7, (int64_t)max);
+	return sqlite_read_list(c, s, read_place, NULL, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t max,
+					struct task_place *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		"SELECT id, 0 FROM task WHERE id > ?1 AND id < ?2 AND (instr(lower(name), lower(?3)) "
+		"OR instr(lower(summary), lower(?3)) OR instr(lower(intent), lower(?3))) ORDER BY id DESC LIMIT ?4";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	sqlite_bind_str(s, 3, text);
+	sqlite3_bind_int64(s, 4, (int64_t)max);
+	return sqlite_read_list(c, s, read_place, NULL, ret, sizeof(*ret), max, ret_count);
+}

@@ -1,0 +1,193 @@
+"""spine doctor: looks at everything, and says what to do."""
+
+import json
+import os
+import sqlite3
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from api import Api, wait_until
+
+from cli import Cli, Fake, offline  # noqa: F401
+from cli import FAILED, OK, USAGE
+from cli_delivery import nothing_is_left_running, sent, taken  # noqa: F401
+from server import Server
+
+ABOUT = ["server", "versions", "clock", "store", "disk", "queues", "breakers", "parked", "alerts"]
+
+
+def found(result, about):
+    """The findings about one thing that are not ok."""
+    return [one for one in result.json["findings"] if one["about"] == about and one["level"] != "ok"]
+
+
+@pytest.fixture
+def well(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    spine.server = server
+    yield spine
+    assert server.terminate() == 0
+
+
+def test_a_server_that_is_well_has_nothing_to_do(well):
+    document = well.ok("doctor", "--json").json
+    assert document["ok"] is True
+    assert [one["about"] for one in document["findings"]] == ABOUT
+    assert all(one["level"] == "ok" and one["do"] is None for one in document["findings"])
+    text = well.ok("doctor", "--check")
+    assert text.out.endswith("\nall well\n") and f"all of {well.server.data} was read and verified" in text.out
+
+
+def test_what_is_parked_in_any_space_and_an_open_breaker_are_to_be_done(well):
+    for number in range(3):
+        well.ok("send", "--to", "coder", "Go.", "--attempts", "1", "--space", "payments")
+        lease = well.ok("receive", "coder", "--json", "--space", "payments").json["handoffs"][0]["lease"]
+        well.ok("nack", lease, "broken", "--space", "payments")
+    result = well("doctor", "--json")
+    assert result.code == FAILED and result.json["ok"] is False
+    (parked,) = found(result, "parked")
+    assert parked["says"] == "3 handoffs in the space payments wait for a person's decision"
+    assert "spine parked redrive --all --space payments" in parked["do"]
+    there = well("doctor", "--json", "--space", "payments")
+    (breaker,) = found(there, "breakers")
+    assert breaker["level"] == "critical" and breaker["says"] == "that of coder is open after 3 failures in a row"
+    assert 'spine agent "coder" --reset-breaker' in breaker["do"]
+    wait_until(
+        lambda: "breaker_open" in str(found(well("doctor", "--json", "--space", "payments"), "alerts")),
+        "the alert about the breaker is found",
+    )
+
+
+def test_a_damaged_store_is_found_when_it_is_read(well):
+    sent(well, "coder")
+    with sqlite3.connect(well.server.data / "spine.db") as db:
+        for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'envelope'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        db.execute("UPDATE envelope SET body = replace(body, 'Go.', 'No.')")
+    db.close()
+    assert well.ok("doctor").code == OK
+    result = well("doctor", "--check", "--json")
+    assert result.code == FAILED and "has 1 problem" in found(result, "store")[0]["says"]
+
+
+def test_a_server_that_is_not_there_is_a_finding(offline):
+    result = offline("doctor", "--json")
+    assert result.code == FAILED
+    (only,) = result.json["findings"]
+    assert (only["about"], only["level"]) == ("server", "critical") and "spine serve" in only["do"]
+    assert offline("doctor", "--nonsense").code == USAGE and offline("doctor", "x").code == USAGE
+    assert offline("doctor", "--url", "nonsense:").code == USAGE
+
+
+# --- What a test cannot wait for -----------------------------------------------------------------------------
+
+
+def ago(**time):
+    return (datetime.now(timezone.utc) - timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def sick(tmp_path, **changes):
+    """The doctor's findings about a server whose answers are these."""
+    agent = {"name": "coder", "last_seen_at": None, "queue": {"queued": 0, "parked": 0}, "breaker": {"state": "closed"}}
+    answers = {
+        "/v1/status": {"version": "0.1.0", "clients": [], "store": {"data": str(tmp_path), "bytes": 10}},
+        "/readyz": {"status": "ready"},
+        "/v1/stats": {"now": ago()},
+        "/v1/spaces": {"spaces": [{"name": "default", "parked": 0, "created_at": ago(hours=1)}]},
+        "/v1/agents": {"agents": [agent]},
+        "/v1/alerts": {"alerts": []},
+        "/v1/handoffs": {"handoffs": []},
+    }
+    for path, change in changes.items():
+        name = "/" + path.replace("_", "/")
+        answers[name] = change(answers[name]) if callable(change) else change
+    version = Cli(tmp_path).ok("version").out.split()[1]
+    if "v1_status" not in changes:
+        answers["/v1/status"]["version"] = version
+
+    def reply(handler):
+        handler.reply(200, answers[handler.path.split("?")[0]])
+
+    with Fake(*[reply] * 50) as fake:
+        return Cli(tmp_path, SPINE_URL=fake.url)("doctor", "--json")
+
+
+def test_work_that_nobody_takes_is_told_by_agent(tmp_path):
+    agents = {
+        "agents": [
+            {"name": name, "last_seen_at": seen, "queue": {"queued": 12}, "breaker": {"state": "closed"}}
+            for name, seen in (("never", None), ("gone", ago(hours=2)))
+        ]
+    }
+    later = {"changed_at": ago(days=1), "not_before": ago(days=-1)}
+    queued = {"handoffs": [later, {"changed_at": ago(minutes=9)}]}
+    never, gone = found(sick(tmp_path, v1_agents=agents, v1_handoffs=queued), "queues")
+    assert never["says"] == "12 wait for never, the oldest for 9m, and nobody of that name was ever seen"
+    assert gone["says"] == "12 wait for gone, the oldest for 9m; it was last seen 2h ago"
+    assert never["do"] and gone["do"]
+    fresh = {"handoffs": [later, {"changed_at": ago(minutes=4)}]}
+    assert found(sick(tmp_path, v1_agents=agents, v1_handoffs=fresh), "queues") == []
+
+
+def test_clocks_that_are_apart_are_told(tmp_path):
+    (behind,) = found(sick(tmp_path, v1_stats={"now": ago(seconds=60)}), "clock")
+    assert "behind this one" in behind["says"] and "NTP" in behind["do"]
+    (before,) = found(sick(tmp_path, v1_stats={"now": ago(seconds=-60)}), "clock")
+    assert "before this one" in before["says"]
+    assert found(sick(tmp_path, v1_stats={"now": ago(seconds=3)}), "clock") == []
+
+
+def test_other_versions_are_told(tmp_path):
+    status = {"version": "9.9.9", "store": {"data": str(tmp_path), "bytes": 1},
+              "clients": [{"name": "memory-spine-python", "version": "9.9.8", "last_seen_at": ago(minutes=3)}]}
+    own, python = found(sick(tmp_path, v1_status=status), "versions")
+    assert "the server 9.9.9" in own["says"]
+    assert "memory-spine-python of version 9.9.8" in python["says"] and "3m ago" in python["says"]
+
+
+def test_growth_and_a_disk_that_will_be_full_are_told(tmp_path):
+    disk = os.statvfs(tmp_path)
+    free = disk.f_bavail * disk.f_frsize
+    spaces = {"spaces": [{"name": "default", "parked": 0, "created_at": ago(days=10)}]}
+
+    def of(size):
+        return lambda status: {**status, "version": Cli(tmp_path).ok("version").out.split()[1],
+                               "store": {"data": str(tmp_path), "bytes": size}}
+
+    (soon,) = found(sick(tmp_path, v1_status=of(int(free * 0.6)), v1_spaces=spaces), "disk")
+    assert "it is full in 16 days" in soon["says"]
+    (large,) = found(sick(tmp_path, v1_status=of(free * 2), v1_spaces=spaces), "disk")
+    assert "no backup fits beside it" in large["says"]
+    slow = sick(tmp_path, v1_status=of(55 << 20), v1_spaces=spaces)
+    assert found(slow, "disk") == []
+    assert any("5.5 MiB a day on average" in one["says"] for one in slow.json["findings"])
+    known = sick(tmp_path, v1_spaces=spaces, v1_status=lambda status: {
+        **status, "store": {"data": str(tmp_path), "bytes": 9, "growth": {"bytes": 6 << 20, "since": ago(days=2)}}})
+    assert any("3.0 MiB a day on average" in one["says"] for one in known.json["findings"])
+
+
+def test_an_alert_that_only_informs_is_nothing_to_do(tmp_path):
+    alert = {"id": "al-1", "name": "handoff_failed", "severity": "info", "summary": "one failed"}
+    informed = sick(tmp_path, v1_alerts={"alerts": [alert]})
+    assert informed.code == OK and found(informed, "alerts")[0]["level"] == "note"
+    warned = sick(tmp_path, v1_alerts={"alerts": [{**alert, "severity": "warning"}]})
+    assert warned.code == FAILED and "al-1" in found(warned, "alerts")[0]["do"]
+
+
+def test_what_came_from_outside_does_nothing_to_the_terminal(tmp_path):
+    alert = {"id": "al-1", "name": "x", "severity": "warning", "summary": "evil\x1b[2J\u202e"}
+    assert "\x1b" not in json.dumps(sick(tmp_path, v1_alerts={"alerts": [alert]}).json, ensure_ascii=False)
+
+
+def test_the_server_knows_which_clients_have_called(well):
+    api = Api(well.server.address, "default")
+    for name in ("memory-spine-python/1.2.3", "curl/8", "memory-spine-evil\"/1", "memory-spine", "memory-spine/"):
+        api.call("GET", "/healthz", None, {"User-Agent": name})
+    clients = well.ok("status", "--json").json["clients"]
+    assert sorted(one["name"] for one in clients) == ["memory-spine", "memory-spine-python"]
+    assert [one["version"] for one in clients if one["name"] == "memory-spine-python"] == ["1.2.3"]
+    for number in range(40):
+        api.call("GET", "/healthz", None, {"User-Agent": f"memory-spine-x/{number}"})
+    assert len(well.ok("status", "--json").json["clients"]) == 16
+    api.close()
