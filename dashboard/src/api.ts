@@ -16,7 +16,7 @@ export class Problem extends Error {
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Options {
-	readonly query?: Record<string, string | number | boolean | undefined>;
+	readonly query?: Record<string, string | number | boolean | null | undefined>;
 	readonly body?: unknown;
 	readonly signal?: AbortSignal;
 	readonly headers?: Record<string, string>;
@@ -60,7 +60,7 @@ async function request(space: string, method: Method, address: string, options: 
 	const given = headers(space);
 
 	for (const [name, value] of Object.entries(options.query ?? {}))
-		if (value !== undefined && value !== "") query.append(name, String(value));
+		if (value !== undefined && value !== null && value !== "") query.append(name, String(value));
 	if (options.body !== undefined) given["Content-Type"] = "application/json";
 	let answer: Response;
 	try {
@@ -82,7 +82,8 @@ async function request(space: string, method: Method, address: string, options: 
 }
 
 export async function call<T>(space: string, method: Method, address: string, options: Options = {}): Promise<T> {
-	return (await request(space, method, address, options)).json();
+	const answer = await request(space, method, address, options);
+	return answer.status === 204 ? undefined! : answer.json();
 }
 
 export async function text(space: string, address: string, options: Options = {}): Promise<string> {

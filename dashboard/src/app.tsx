@@ -7,9 +7,11 @@ import { Dialog, Field, Sheet } from "./parts/dialog";
 import { Notes } from "./parts/notes";
 import { Agents } from "./pages/agents";
 import { Channels } from "./pages/channels";
+import { Handoff } from "./pages/handoff";
 import { Memories } from "./pages/memories";
 import { Overview } from "./pages/overview";
 import { Parked } from "./pages/parked";
+import { Queues } from "./pages/queues";
 import { Task } from "./pages/task";
 import { Tasks } from "./pages/tasks";
 import { count, span } from "./format";
@@ -23,6 +25,7 @@ import { useStore } from "./store";
 const nav: readonly { readonly page: Page; readonly title: string }[] = [
 	{ page: "overview", title: "Overview" },
 	{ page: "tasks", title: "Tasks" },
+	{ page: "queues", title: "Queues" },
 	{ page: "parked", title: "Parked" },
 	{ page: "agents", title: "Agents" },
 	{ page: "channels", title: "Channels" },
@@ -297,10 +300,14 @@ function PageOf({ at }: { at: Place }) {
 			return <Overview space={space} />;
 		case "tasks":
 			return parts[0] ? <Task space={space} task={parts[0]} envelope={parts[1]} /> : <Tasks space={space} />;
+		case "queues":
+			return <Queues space={space} />;
+		case "handoffs":
+			return parts[0] ? <Handoff space={space} id={parts[0]} /> : <Queues space={space} />;
 		case "parked":
 			return <Parked space={space} id={parts[0]} />;
 		case "agents":
-			return <Agents space={space} chosen={parts[0]} />;
+			return <Agents space={space} chosen={parts[0] ?? at.query.get("agent") ?? undefined} />;
 		case "channels":
 			return <Channels space={space} />;
 		case "memories":
@@ -318,8 +325,15 @@ function ParkedBadge({ space }: { space: string }) {
 	) : null;
 }
 
+/** What is looked at as a whole: a page, or a task, a queue or a handoff, which have pages of their own. */
+function viewOf({ space, page, parts, query }: Place): string {
+	const one = page === "queues" ? query.get("agent") : page === "tasks" || page === "handoffs" ? parts[0] : "";
+	return [space, page, one ?? ""].join(" ");
+}
+
 export function App() {
 	const at = useStore(place);
+	const view = viewOf(at);
 	const isKeyNeeded = useStore(keyIsNeeded);
 	const name = useStore(person);
 	const [isAsking, setAsking] = useState(false);
@@ -337,7 +351,7 @@ export function App() {
 		if (!first.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
 		if (!first.current) window.scrollTo(0, 0);
 		first.current = false;
-	}, [at.space, at.page]);
+	}, [view]);
 	useEffect(() => {
 		const show = (event: PromiseRejectionEvent | ErrorEvent) =>
 			setError(
@@ -392,7 +406,7 @@ export function App() {
 			<Lost />
 			<main ref={main} tabIndex={-1}>
 				{error && <Failure problem={error} />}
-				<PageOf key={`${at.space} ${at.page}`} at={at} />
+				<PageOf key={view} at={at} />
 			</main>
 			<Notes />
 			{isAsking && <PersonDialog close={() => setAsking(false)} />}

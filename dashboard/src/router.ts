@@ -2,7 +2,16 @@
 import { Store } from "./store";
 import { isSpaceName, lastSpace, rememberSpace } from "./settings";
 
-export const pages = ["overview", "tasks", "parked", "agents", "channels", "memories"] as const;
+export const pages = [
+	"overview",
+	"tasks",
+	"queues",
+	"parked",
+	"agents",
+	"channels",
+	"memories",
+	"handoffs",
+] as const;
 export type Page = (typeof pages)[number];
 
 export interface Place {
@@ -50,6 +59,24 @@ function address(space: string, pieces: readonly string[], query?: Record<string
 /** An address in the space that is looked at. */
 export function link(page: Page, ...parts: string[]): string {
 	return address(place.get().space, [page, ...parts]);
+}
+
+/** The same with something behind the question mark. */
+export function linkWith(query: Record<string, string>, page: Page, ...parts: string[]): string {
+	return address(place.get().space, [page, ...parts], query);
+}
+
+/** An address that the server gives, such as "/#/default/parked?agent=a"; undefined where it leads to no page of ours. */
+export function ownLink(url: string | null | undefined): string | undefined {
+	const hash = /^\/?(#\/.*)$/s.exec(url ?? "")?.[1];
+
+	return hash && pageOf(hash) ? hash : undefined;
+}
+
+/** Which page an address of ours is of; undefined: of none. */
+export function pageOf(hash: string): Page | undefined {
+	const name = hash.split(/[/?]/)[2];
+	return pages.find((page) => page === name);
 }
 
 export function go(href: string): void {

@@ -67,6 +67,96 @@ export interface Agent {
 	readonly queue: Queue;
 	readonly breaker: { readonly state: BreakerState; readonly failures: number; readonly reset_at: string | null };
 	readonly last_seen_at: string | null;
+	readonly presence: Presence;
+	readonly receivers_waiting: number;
+	/** At most ten. */
+	readonly working_on: readonly {
+		readonly id: string;
+		readonly task: string | null;
+		readonly summary: string | null;
+		readonly since: string;
+		readonly receiver: string | null;
+	}[];
+	readonly registered: boolean;
+}
+
+export type Presence = "never_seen" | "waiting" | "working" | "away";
+
+/** Why something waits in a queue. */
+export type Why = "empty_chair" | "busy" | "held" | "backoff" | "deferred";
+
+/** What waits for one agent, in short. */
+export interface QueueSummary extends Queue {
+	readonly agent: string;
+	readonly breaker: Agent["breaker"];
+	readonly presence: Presence;
+	readonly receivers_waiting: number;
+	readonly last_seen_at: string | null;
+	readonly oldest_at: string | null;
+	readonly why: Why | null;
+	readonly until: string | null;
+}
+
+/** A handoff in a queue. */
+export interface Queued extends Handoff {
+	readonly position: number;
+	readonly since: string;
+	readonly why: Why;
+	readonly until: string | null;
+}
+
+export type TaskState = "working" | "waiting" | "held" | "parked" | "done";
+
+export interface TaskRow {
+	readonly id: string;
+	readonly state: TaskState;
+	readonly agent: string | null;
+	readonly handoff: string | null;
+	readonly created_at: string;
+	readonly changed_at: string;
+	readonly envelopes: number;
+	readonly hops: number;
+	readonly tokens: number;
+	readonly open: number;
+	readonly parked: number;
+	readonly intent: string | null;
+	readonly summary: string | null;
+	readonly last_event: HandoffEvent | null;
+}
+
+export interface Attempt {
+	readonly attempt: number;
+	readonly agent: string;
+	readonly receiver: string | null;
+	readonly taken_at: string | null;
+	readonly acked_at: string | null;
+	readonly ended_at: string | null;
+	readonly outcome: string;
+	readonly error: string | null;
+}
+
+export interface Lease {
+	readonly number: number;
+	readonly receiver: string | null;
+	readonly since: string;
+	readonly expires_at: string;
+}
+
+/** What a person has decided about many, or would. */
+export interface Decided {
+	readonly action: string;
+	readonly dry_run: boolean;
+	readonly matched: number;
+	readonly done: readonly {
+		readonly id: string;
+		readonly task: string | null;
+		readonly summary: string | null;
+		readonly to: string;
+		readonly state: string;
+		readonly reason: string | null;
+	}[];
+	readonly refused: readonly { readonly id: string; readonly code: string; readonly detail: string }[];
+	readonly next_after: string | null;
 }
 
 export interface Handoff {
@@ -86,6 +176,12 @@ export interface Handoff {
 	readonly changed_at: string;
 	readonly acked_at: string | null;
 	readonly due_at: string | null;
+	readonly task?: string | null;
+	readonly summary?: string | null;
+	/** Behind an open breaker until then. */
+	readonly held_until?: string | null;
+	/** Its sender wants it later. */
+	readonly not_before?: string | null;
 	readonly events?: readonly HandoffEvent[];
 	readonly result?: Json;
 	readonly result_memory?: string | null;
@@ -93,8 +189,13 @@ export interface Handoff {
 	readonly gaps?: readonly Json[];
 }
 
+/** One handoff, with all that is known of it. */
+export interface WholeHandoff extends Handoff {
+	readonly attempts: readonly Attempt[];
+	readonly lease: Lease | null;
+}
+
 export interface Parked extends Handoff {
-	readonly attempts?: Json;
 	readonly remedies?: readonly string[];
 }
 
@@ -345,6 +446,8 @@ export interface Alert {
 	readonly acknowledged_by: string | null;
 	readonly acknowledged_at: string | null;
 	readonly silenced_until: string | null;
+	/** The page on which it is mended, such as "/#/default/parked?agent=a". */
+	readonly url?: string | null;
 }
 
 /** When an alert fires, as it is in force in the space. Shares are 0 to 1. */

@@ -167,3 +167,53 @@ export async function play(api) {
 	const policy = await memories(api);
 	return { chain, root, policy };
 }
+
+/** Long, as people name things when nobody stops them. */
+const long = "quarterly-report-translator-for-the-southern-region-v2";
+
+const errands = [
+	"Reconcile the invoices of March with the ledger, and list what does not match.",
+	"Rewrite the onboarding mail so that it fits on one screen of a phone.",
+	"Find out why the nightly export takes four hours since the last release.",
+	"Translate chapter 7 of the handbook; keep the names of the menus as they are.",
+	"Check the accessibility of the booking form against WCAG 2.2 AA.",
+	"Move the image resizing out of the request, into a job of its own.",
+	"Collect the questions about refunds of the last week, and group them by cause.",
+	"Draw up a plan for the migration of the search index without a pause in service.",
+];
+
+/** Nobody answers, or whoever answers fails: a breaker is open, work is held behind it, and 58 handoffs are parked. */
+export async function badDay(api) {
+	const reasons = [
+		"the model answers 529: overloaded",
+		"context length exceeded: 12,400 tokens, the model takes 8,192",
+		"TimeoutError: no answer within 120 s from the tool \"search\"",
+		"the working tree has uncommitted changes of somebody else",
+	];
+	const parked = [];
+	// With the two of play() and the three that open a breaker, 58.
+	for (let i = 0; i < 53; i++) {
+		const to = ["translator", "reviewer", "analyst", long][i % 4];
+		parked.push(
+			await api.park("planner", to, errands[i % errands.length], reasons[i % reasons.length], {
+				task: `errand-${i + 1}`,
+				intent: i % 3 ? undefined : "Have the quarter closed by Friday.",
+			}),
+		);
+	}
+	// An agent that fails three times in a row, and what is held behind its breaker.
+	for (let i = 0; i < 3; i++) {
+		await api.send("planner", "summarizer", `Summarize part ${i + 1} of the minutes.`, {}, { max_attempts: 1 });
+		await api.settle(await api.take("summarizer"), "nack", { reason: "the model answers 529: overloaded", delay_s: 0 });
+	}
+	for (let i = 0; i < 6; i++)
+		await api.send("planner", "summarizer", `Summarize part ${i + 4} of the minutes.`, { task: `minutes-${i + 1}` });
+	// One that is at work, with more waiting; one name that was mistyped; one that waits for later.
+	for (const [i, text] of errands.entries()) await api.send("planner", long, text, { task: `report-${i + 1}` });
+	await api.settle(await api.take(long, { instance: `${long}-worker-1` }), "ack", { work_lease_s: 900 });
+	await api.send("planner", "codr", "Add a test for the empty basket.", { task: "basket" });
+	const tried = await api.send("planner", "analyst", "Compare the figures of both quarters.", { task: "figures" });
+	const taken = await api.take("analyst", { instance: "analyst-eu-1" });
+	await api.settle(taken, "nack", { reason: "the spreadsheet is locked by somebody else", delay_s: 0 });
+	return { tried: tried.id, busy: long, held: "summarizer", parked: parked[0].id };
+}

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { shrink } from "./png.mjs";
-import { play } from "./scene.mjs";
+import { badDay, play } from "./scene.mjs";
 import { Api, Server } from "./server.mjs";
 import { launch, until } from "./stage.mjs";
 
@@ -36,13 +36,6 @@ async function traffic(api, until_ms) {
 			await api.complete("archivist-2");
 		}
 		await pause(60 + 240 * (1 - wave) * random());
-	}
-}
-
-async function trouble(api) {
-	for (let i = 0; i < 3; i++) {
-		await api.send("planner", "translator-2", `Translate chapter ${i + 1}.`, {}, { max_attempts: 1 });
-		await api.settle(await api.take("translator-2"), "nack", { reason: "the model answers 529", delay_s: 0 });
 	}
 }
 
@@ -87,11 +80,13 @@ async function shoot(browser, url, out, pages) {
 		}
 		await page.close();
 	}
-	const phone = await browser.newPage({ viewport: { width: 390, height: 780 }, colorScheme: "light" });
-	await phone.goto(`${url}/#/${SPACE}/overview`);
-	await phone.locator("figure canvas").first().waitFor();
-	await save(phone, out, "phone-light");
-	await phone.close();
+	for (const [name, page] of [["phone", "overview"], ["phone-tasks", "tasks?state=open"]]) {
+		const phone = await browser.newPage({ viewport: { width: 390, height: 780 }, colorScheme: "light" });
+		await phone.goto(`${url}/#/${SPACE}/${page}`);
+		await phone.locator("figure canvas, tbody tr").first().waitFor();
+		await save(phone, out, `${name}-light`);
+		await phone.close();
+	}
 }
 
 const out = process.argv[2];
@@ -102,10 +97,9 @@ try {
 	const api = new Api(server.url, SPACE);
 	const { chain, policy } = await play(api);
 	const { task } = await api.get(`/v1/envelopes/${chain.first.envelope_id}`);
-	const { parked } = await api.get("/v1/parked");
 	const considered = await choose(api);
 	await traffic(api, Date.now() + TRAFFIC_MS);
-	await trouble(api);
+	const day = await badDay(api);
 	await until(
 		async () => (await api.get("/v1/alerts?state=firing")).alerts.some((alert) => alert.name === "breaker_open"),
 		"an alert",
@@ -137,7 +131,22 @@ try {
 				await page.getByRole("heading", { name: /^Not in the prompt/ }).waitFor();
 			},
 		},
-		{ name: "parked", hash: `#/${SPACE}/parked/${parked[0].id}`, sign: "pre.prompt" },
+		{ name: "tasks", hash: `#/${SPACE}/tasks?state=open`, sign: "tbody tr" },
+		{ name: "queues", hash: `#/${SPACE}/queues`, sign: "tbody tr", height: 560 },
+		{ name: "queue", hash: `#/${SPACE}/queues?agent=${day.busy}`, sign: "tbody tr" },
+		{ name: "handoff", hash: `#/${SPACE}/handoffs/${day.tried}`, sign: "pre.prompt" },
+		{ name: "parked", hash: `#/${SPACE}/parked/${day.parked}`, sign: "pre.prompt" },
+		{
+			name: "preview",
+			hash: `#/${SPACE}/parked`,
+			sign: "tbody tr",
+			before: async (page) => {
+				await page.getByLabel("Choose all").check();
+				await page.getByRole("button", { name: /^Choose all \d/ }).click();
+				await page.locator(".bulk").getByRole("button", { name: "Redrive" }).click();
+				await page.locator("dialog .preview").waitFor();
+			},
+		},
 		{ name: "agents", hash: `#/${SPACE}/agents`, sign: "tbody tr" },
 		{ name: "channels", hash: `#/${SPACE}/channels`, sign: "tbody tr", height: 520 },
 		{ name: "memories", hash: `#/${SPACE}/memories/${policy.id}?q=retry gateway`, sign: ".difference" },

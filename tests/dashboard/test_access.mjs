@@ -1,20 +1,25 @@
 // For everybody: by keyboard, with a screen reader, in light and dark, on a phone.
 import assert from "node:assert/strict";
-import { play } from "./scene.mjs";
+import { badDay, play } from "./scene.mjs";
 import { until } from "./stage.mjs";
 
 /** Each page with something in it, and how to see that it is there. */
 async function places(t) {
 	const { chain, policy } = await play(t.api);
-	for (let i = 0; i < 3; i++) {
-		await t.api.send("planner", "flaky", `Try ${i}.`, {}, { max_attempts: 1 });
-		await t.api.settle(await t.api.take("flaky"), "nack", { reason: "broken", delay_s: 0 });
-	}
+	const day = await badDay(t.api);
 	const { task } = await t.api.get(`/v1/envelopes/${chain.first.envelope_id}`);
 	const { parked } = await t.api.get("/v1/parked");
 	return [
 		[["overview"], ".alert"],
 		[["tasks"], "tbody tr"],
+		[["tasks?state=parked&q=quarter"], "tbody tr"],
+		[["queues"], "tbody tr"],
+		[[`queues?agent=${day.busy}`], "tbody tr"],
+		[[`queues?agent=${day.held}`], "tbody tr"],
+		[["handoffs", day.tried], "pre.prompt"],
+		[["handoffs", chain.second.id], "pre.prompt"],
+		[["parked"], "tbody tr"],
+		[[`parked?agent=${day.busy}&q=changes`], "tbody tr"],
 		[["tasks", task.id, chain.second.envelope_id], "pre.prompt"],
 		[["parked", parked[0].id], "pre.prompt"],
 		[["agents"], "tbody tr"],
@@ -33,6 +38,11 @@ async function inspect(t) {
 	await t.page.getByRole("button", { name: "Supersede…" }).click();
 	await t.page.locator("dialog").waitFor();
 	assert.deepEqual(await t.accessibility(), [], "a dialog");
+	await t.open("parked");
+	await t.page.getByLabel("Choose all").check();
+	await t.button("Redrive", ".bulk").click();
+	await t.page.locator("dialog .preview").waitFor();
+	assert.deepEqual(await t.accessibility(), [], "a preview");
 }
 
 const tall = { viewport: { width: 390, height: 780 } };
@@ -43,7 +53,7 @@ export const tests = {
 	"axe finds no serious problem on any page, on a phone": { options: tall, run: inspect },
 
 	async "axe finds no serious problem in an empty space"(t) {
-		for (const page of ["overview", "tasks", "parked", "agents", "channels", "memories"]) {
+		for (const page of ["overview", "tasks", "queues", "parked", "agents", "channels", "memories"]) {
 			await t.open(page);
 			await t.page.locator(".empty, .welcome").first().waitFor();
 			assert.deepEqual(await t.accessibility(), [], page);
@@ -81,7 +91,7 @@ export const tests = {
 			async () => (await t.page.evaluate(() => document.activeElement.textContent)) === "Parked",
 			"the focus on the title",
 		);
-		await t.row("ho-1").getByRole("link").focus();
+		await t.row("ho-1").getByRole("link", { name: "ho-1", exact: true }).focus();
 		await t.page.keyboard.press("Enter");
 		await t.button("Redrive", "main .panel").focus();
 		await t.page.keyboard.press("Enter");

@@ -120,7 +120,7 @@ export const tests = {
 		await t.page.getByRole("link", { name: "Look: breaker flaky" }).click();
 		await t.button("Reset the breaker of flaky").click();
 		await until(async () => (await t.api.get("/v1/agents/flaky")).breaker.state === "closed", "a closed breaker");
-		await t.row("flaky").getByText("closed").waitFor();
+		await t.page.locator(".breaker").getByText("closed").waitFor();
 		await t.open("overview");
 		await until(
 			async () => (await t.page.locator(".alert", { hasText: "breaker open" }).count()) === 0,

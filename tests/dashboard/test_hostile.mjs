@@ -55,6 +55,8 @@ async function fill(api) {
 		await api.send(name, `${name}3`, "Fail.", {}, { max_attempts: 1 });
 		await api.settle(await api.take(`${name}3`), "nack", { reason: markup, delay_s: 0 });
 	}
+	// Two that wait for somebody who never comes.
+	for (let i = 0; i < 2; i++) await api.send(name, `${name}4`, `${markup} ${rtl} ${i}`);
 	return { memory, sent, next, long };
 }
 
@@ -122,10 +124,43 @@ export const tests = {
 		await isText(t, ".reason");
 		await isText(t, "pre.prompt");
 		await fits(t);
+		await t.page.getByLabel("Choose all").check();
+		await t.button("Redrive", ".bulk").click();
+		await isText(t, "dialog .preview", "onerror");
+		await t.page.keyboard.press("Escape");
+		await t.open(`parked?agent=${encodeURIComponent(name)}&q=${encodeURIComponent(markup)}&task=${encodeURIComponent(markup)}`);
+		await isText(t, ".search");
+		await fits(t);
+		await t.open("handoffs", next.id);
+		await isText(t, ".attempts");
+		await isText(t, ".events");
+		await isText(t, ".about", "onerror");
+		await isText(t, ".facts", name);
+		await fits(t);
+		await t.open("handoffs", sent.id);
+		await isText(t, "main pre", "onerror");
+		await fits(t);
+		await t.open("queues");
+		await isText(t, "table", name);
+		await fits(t);
+		await t.open(`queues?agent=${encodeURIComponent(`${name}4`)}`);
+		await isText(t, "h1", name);
+		await isText(t, "table", "onerror");
+		await t.page.getByLabel("Choose all").check();
+		await t.button("Cancel…", ".bulk").click();
+		await isText(t, "dialog .listed", "onerror");
+		await t.page.keyboard.press("Escape");
+		await fits(t);
+		await t.open(`tasks?agent=${encodeURIComponent(name)}&q=${encodeURIComponent(markup)}&state=${encodeURIComponent(markup)}`);
+		await t.page.getByRole("searchbox").waitFor();
+		await fits(t);
 		await t.open("agents");
 		await isText(t, "table");
 		await isText(t, "table", name);
 		await fits(t);
+		await t.page.locator("button:enabled", { hasText: "Delete…" }).first().click();
+		await isText(t, "dialog h2", name.slice(0, 20));
+		await t.page.keyboard.press("Escape");
 		await t.open("channels");
 		await isText(t, "table");
 		await fits(t);
@@ -147,7 +182,10 @@ export const tests = {
 				["overview"],
 				["tasks"],
 				["tasks", name],
+				["parked"],
 				["parked", next.id],
+				["handoffs", next.id],
+				["queues"],
 				["agents"],
 				["channels"],
 				["memories"],
@@ -157,7 +195,7 @@ export const tests = {
 				await isText(
 					t,
 					"main",
-					page[0] === "overview" || page[0] === "channels" || page[0] === "agents" || page[1] === name
+					["overview", "channels", "agents", "queues"].includes(page[0]) || page[1] === name
 						? name
 						: "onerror",
 				);
@@ -195,6 +233,10 @@ export const tests = {
 			"#/default/memories/%E0%A4%A",
 			"#/../../v1/status",
 			`#/default/memories?q=${encodeURIComponent(markup)}`,
+			`#/default/queues?agent=${encodeURIComponent(markup)}`,
+			`#/default/parked?agent=${encodeURIComponent(markup)}&when=since%20${encodeURIComponent(markup)}`,
+			`#/default/handoffs/${encodeURIComponent(markup)}`,
+			`#/default/tasks?age=${encodeURIComponent(markup)}`,
 			"#//////",
 		]) {
 			await t.page.goto(`${t.server.url}/${hash}`);

@@ -104,7 +104,7 @@ export const tests = {
 			await many(6, () => t.api.send("alice", "slow", "Wait.", { include_recent: 0 }));
 			await t.api.post("/v1/agents/nobody/receive", { wait_s: 0.06 }); // Time passes.
 			await many(6, async () => t.api.settle(await t.api.take("slow"), "ack"));
-			await many(60, () => pack("coder", { refs: [id, "ms-999"] }));
+			await many(60, () => pack("coder", { refs: [id, "ms-999"], constraints: { max_tokens: 8000 } }));
 			let budget = 4000;
 			await many(8, async () => {
 				budget = (await pack("tight", { constraints: { max_tokens: budget } })).budget.token_count;
@@ -112,7 +112,7 @@ export const tests = {
 			await many(20, () => pack("tight", { constraints: { max_tokens: budget } }));
 			const expected = [
 				"handoff_failed", "consecutive_failures", "breaker_open", "failure_rate_high", "latency_high",
-				"completeness_low", "completeness_critical", "utilization_low", "utilization_pinned",
+				"completeness_low", "completeness_critical", "utilization_low", "utilization_pinned", "handoffs_parked",
 			];
 			for (const name of expected) {
 				await until(async () => (await firing()).includes(name), `${name} fires`);

@@ -239,7 +239,7 @@ export const tests = {
 		await t.open("parked");
 		const { parked } = await t.api.get("/v1/parked");
 		for (const one of parked) await t.row(one.id).getByText(one.reason).waitFor();
-		await t.row(parked[0].id).getByRole("link").click();
+		await t.row(parked[0].id).getByRole("link", { name: parked[0].id, exact: true }).click();
 		await t.sees("What happened");
 		await t.sees("# Handoff to", "pre.prompt");
 	},
@@ -322,6 +322,7 @@ export const tests = {
 	async "every page of an empty space says what would be there"(t) {
 		for (const [page, text] of [
 			["tasks", "No task yet"],
+			["queues", "Nothing is under way"],
 			["parked", "Nothing is parked"],
 			["agents", "No agent yet"],
 			["channels", "No route yet"],
@@ -333,5 +334,7 @@ export const tests = {
 		t.mayFail = true; // The browser reports the 404 that is shown.
 		await t.open("tasks", "task-77");
 		await t.sees("There is no such task");
+		await t.open("handoffs", "ho-77");
+		await t.sees("There is no such handoff");
 	},
 };

@@ -1,5 +1,6 @@
 // What has just happened, as it happens.
 import { Name, Panel, Time } from "../parts/basics";
+import { HandoffLink } from "../parts/handoffs";
 import { recent, shortType } from "../live";
 import { link } from "../router";
 import { useStore } from "../store";
@@ -11,6 +12,7 @@ const SHOWN_MAX = 15;
 function Subject({ subject }: { subject: string | undefined }) {
 	if (!subject) return null;
 	if (/^ms-\d+$/.test(subject)) return <a href={link("memories", subject)}>{subject}</a>;
+	if (/^ho-\d+$/.test(subject)) return <HandoffLink id={subject} />;
 	return <bdi>{subject}</bdi>;
 }
 

@@ -6,6 +6,7 @@ import { Name, Pill, State, Table, Time } from "../parts/basics";
 import { now } from "../parts/clock";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
+import { ownLink, pageOf } from "../router";
 import { by } from "../settings";
 import { useStore } from "../store";
 import type { Alert, Rule } from "../types";
@@ -15,9 +16,21 @@ const order: readonly string[] = ["critical", "warning", "info"];
 /** In the unit of what it is about. */
 function figure(name: string, value: number | null, isChosen = false): string {
 	if (value === null) return "";
-	if (name.startsWith("latency")) return duration(value);
+	if (/^latency|^queue_stuck/.test(name)) return duration(value);
 	if (/rate|completeness|utilization/.test(name)) return isChosen ? roundPercent(value) : percent(value);
 	return value % 1 ? decimal(value, 1) : count(value);
+}
+
+/** The page on which something can be done about it. The overview is where one is. */
+function mendingPlace(alert: Alert): string | undefined {
+	const href = ownLink(alert.url);
+	return href && pageOf(href) === "overview" ? undefined : href;
+}
+
+const doings: Readonly<Record<string, string>> = { parked: "Decide", queues: "Queue", agents: "Agent" };
+
+function doing(href: string): string {
+	return doings[pageOf(href) ?? ""] ?? "Look";
 }
 
 function Silence({ space, alert, close, done }: { space: string; alert: Alert; close: () => void; done: () => void }) {
@@ -58,6 +71,7 @@ function Silence({ space, alert, close, done }: { space: string; alert: Alert; c
 function One({ space, alert, reload }: { space: string; alert: Alert; reload: () => void }) {
 	const [isAsking, setAsking] = useState(false);
 	const current = useStore(now);
+	const href = mendingPlace(alert);
 	const isSilent = alert.silenced_until !== null && Date.parse(alert.silenced_until) > current;
 	const acknowledge = async () => {
 		try {
@@ -102,6 +116,11 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 				</Pill>
 			)}
 			<div class="buttons">
+				{href && (
+					<a class="button lead" href={href} aria-label={`${doing(href)}: ${words(alert.name)} ${alert.agent ?? ""}`}>
+						{doing(href)}
+					</a>
+				)}
 				{!alert.acknowledged_at && (
 					<button type="button" onClick={() => void acknowledge()}>
 						Acknowledge

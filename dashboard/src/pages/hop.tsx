@@ -4,6 +4,7 @@ import { call, path, text } from "../api";
 import { count, duration, percent, plural, words } from "../format";
 import { Failure, FromTo, Name, Panel, Pill, State, Table, Tabs, Text, Time, Waiting } from "../parts/basics";
 import { Changes, valueText } from "../parts/difference";
+import { HandoffLink } from "../parts/handoffs";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Difference, Envelope, Handoff, HandoffEvent, Trace } from "../types";
@@ -139,7 +140,7 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 								{one.handoff && (
 									<>
 										{" "}
-										of {one.handoff}, by <bdi>{one.agent}</bdi>
+										of <HandoffLink id={one.handoff} />, by <bdi>{one.agent}</bdi>
 									</>
 								)}
 								{one.by && (
@@ -157,7 +158,7 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 	);
 }
 
-export function Events({ events }: { events: readonly HandoffEvent[] }) {
+export function Events({ events, isOne = false }: { events: readonly HandoffEvent[]; /** All of one handoff. */ isOne?: boolean }) {
 	if (events.length === 0) return <p class="faint">Nothing has happened to it yet.</p>;
 	return (
 		<ol class="events">
@@ -169,7 +170,7 @@ export function Events({ events }: { events: readonly HandoffEvent[] }) {
 					<span class="event-type">{event.event.replace(/^handoff\./, "")}</span>
 					{event.handoff && (
 						<span class="faint">
-							{event.handoff}
+							{!isOne && <HandoffLink id={event.handoff} />}
 							{event.attempt ? ` try ${event.attempt}` : ""}
 						</span>
 					)}
@@ -190,21 +191,27 @@ export function Events({ events }: { events: readonly HandoffEvent[] }) {
 	);
 }
 
-/** What the receiver gave back. The list of a task does not say it. */
-function Result({ space, handoff }: { space: string; handoff: Handoff }) {
-	const whole = useResource(handoff.state === "completed" ? `${space} handoff ${handoff.id}` : null, (signal) =>
-		call<Handoff>(space, "GET", path("handoffs", handoff.id), { signal }),
-	);
+/** What the receiver gave back. */
+export function Result({ handoff }: { handoff: Handoff }) {
+	const { result, result_state: state } = handoff;
 
-	if (whole.data?.result_state) return <p class="faint">Its result was {words(whole.data.result_state)}.</p>;
-	if (whole.data?.result === undefined || whole.data.result === null) return null;
-	const { result } = whole.data;
+	if (state) return <p class="faint">Its result was {words(state)}.</p>;
+	if (result === undefined || result === null) return null;
 	return (
 		<Text
 			text={typeof result === "string" ? result : JSON.stringify(result, null, 2)}
 			label={`Result of ${handoff.id}`}
 		/>
 	);
+}
+
+/** The same where the list of a task does not say it. */
+function ResultOf({ space, handoff }: { space: string; handoff: Handoff }) {
+	const whole = useResource(handoff.state === "completed" ? `${space} result ${handoff.id}` : null, (signal) =>
+		call<Handoff>(space, "GET", path("handoffs", handoff.id), { signal }),
+	);
+
+	return whole.data ? <Result handoff={whole.data} /> : null;
 }
 
 function Deliveries({
@@ -222,7 +229,10 @@ function Deliveries({
 			{handoffs.slice(0, 50).map((handoff) => (
 				<div class="delivery" key={handoff.id}>
 					<p>
-						<strong>{handoff.id}</strong> <State name={handoff.state} /> <FromTo from={handoff.from} to={handoff.to} />{" "}
+						<strong>
+							<HandoffLink id={handoff.id} />
+						</strong>{" "}
+						<State name={handoff.state} /> <FromTo from={handoff.from} to={handoff.to} />{" "}
 						{handoff.target !== handoff.to && (
 							<span class="faint">
 								(meant for <Name>{handoff.target}</Name>)
@@ -247,7 +257,7 @@ function Deliveries({
 							Progress: <span dir="auto">{handoff.progress}</span>
 						</p>
 					)}
-					<Result space={space} handoff={handoff} />
+					<ResultOf space={space} handoff={handoff} />
 				</div>
 			))}
 			<Events events={events} />

@@ -3,14 +3,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../api";
 import { decimal, plural, shorten } from "../format";
 import { Empty, Failure, More, Name, Pill, State, Time, Title, Waiting } from "../parts/basics";
+import { changeQuery, SearchField } from "../parts/filters";
 import { useResource } from "../resource";
-import { link, place, setQuery } from "../router";
+import { link, place } from "../router";
 import { useStore } from "../store";
 import type { Explain, Memory } from "../types";
 import { MemoryDetail } from "./memory";
 
 const PAGE = 20;
-const PAUSE_MS = 120;
 const SNIPPET_MAX = 280;
 const states = ["active", "superseded", "expired", "any"];
 const kinds = ["note", "fact", "decision", "observation", "output"];
@@ -130,9 +130,7 @@ function Filters({ query, change }: { query: URLSearchParams; change: (name: str
 
 export function Memories({ space, id }: { space: string; id: string | undefined }) {
 	const { query } = useStore(place);
-	const [typed, setTyped] = useState(query.get("q") ?? "");
 	const [size, setSize] = useState(PAGE);
-	const pause = useRef<ReturnType<typeof setTimeout>>(undefined);
 	const wanted = {
 		query: query.get("q") ?? "",
 		state: query.get("state") ?? "",
@@ -148,20 +146,10 @@ export function Memories({ space, id }: { space: string; id: string | undefined 
 			}),
 		{ topics: ["memory."] },
 	);
-	// From what the address says then: between two letters a filter may have been set.
-	const change = (name: string, value: string) => setQuery({ ...Object.fromEntries(place.get().query), [name]: value });
-	// Somebody followed a link, or went back: the field says what is searched for.
-	const given = query.get("q") ?? "";
-	const sent = useRef(given);
-	useEffect(() => {
-		if (given !== sent.current) setTyped(given);
-		sent.current = given;
-	}, [given]);
 	// The old list stays until the new one is there: nothing flickers under the typing hand.
 	const last = useRef<typeof list.data>(undefined);
 
 	if (list.data) last.current = list.data;
-	useEffect(() => () => clearTimeout(pause.current), []);
 	useEffect(() => {
 		last.current = undefined;
 	}, [space]);
@@ -184,25 +172,12 @@ export function Memories({ space, id }: { space: string; id: string | undefined 
 				Memories
 			</Title>
 			<div class="search" role="search">
-				<input
-					type="search"
-					aria-label="Search memories"
-					placeholder="Any words: content, summary and tags are searched"
-					value={typed}
-					maxLength={2000}
-					autocomplete="off"
-					spellcheck={false}
-					onInput={(event) => {
-						const { value } = event.currentTarget;
-						setTyped(value);
-						clearTimeout(pause.current);
-						pause.current = setTimeout(() => {
-							sent.current = value;
-							change("q", value);
-						}, PAUSE_MS);
-					}}
+				<SearchField
+					name="q"
+					label="Search memories"
+					hint="Any words: content, summary and tags are searched"
 				/>
-				<Filters query={query} change={change} />
+				<Filters query={query} change={changeQuery} />
 			</div>
 			{list.problem && <Failure problem={list.problem} retry={list.reload} />}
 			{!shown && !list.problem && <Waiting />}

@@ -3,9 +3,12 @@ import type { ComponentChildren } from "preact";
 import { call } from "../api";
 import { plural } from "../format";
 import { Name, Panel, Time } from "../parts/basics";
+import { useAgents } from "../parts/filters";
+import { HandoffLink } from "../parts/handoffs";
+import { nearest } from "../names";
 import { useParkedCount } from "../parked_count";
 import { useResource } from "../resource";
-import { link } from "../router";
+import { link, linkWith } from "../router";
 import type { Agent, Parked } from "../types";
 
 interface Need {
@@ -17,18 +20,18 @@ interface Need {
 
 const SHOWN_MAX = 8;
 
-/** Work waits, and nobody has come for it for longer than an attempt may take. */
+/** Work waits, and nobody asks for it. */
 function isAbandoned(agent: Agent): boolean {
-	const seen = agent.last_seen_at === null ? 0 : Date.parse(agent.last_seen_at);
 	return (
 		agent.queue.queued > 0 &&
-		agent.queue.leased === 0 &&
 		agent.webhook === null &&
-		Date.now() - seen > agent.ack_timeout_s * 1000
+		agent.breaker.state === "closed" &&
+		(agent.presence === "never_seen" ||
+			(agent.presence === "away" && Date.now() - Date.parse(agent.last_seen_at ?? "") > agent.ack_timeout_s * 1000))
 	);
 }
 
-const decisions = ["handoff.redriven", "handoff.rerouted", "handoff.shrunk", "handoff.discarded"];
+const decisions = ["handoff.redriven", "handoff.rerouted", "handoff.shrunk", "handoff.discarded", "handoff.restored"];
 
 function needs(agents: readonly Agent[], parked: number, first: Parked | undefined): Need[] {
 	const found: Need[] = [];
@@ -43,7 +46,7 @@ function needs(agents: readonly Agent[], parked: number, first: Parked | undefin
 					{plural(parked, "handoff")} parked
 					{first && (
 						<>
-							, {first.id} <Time at={first.changed_at} />: <bdi>{first.reason}</bdi>
+							, the first (<HandoffLink id={first.id} />) <Time at={first.changed_at} />: <bdi>{first.reason}</bdi>
 						</>
 					)}
 				</>
@@ -52,19 +55,21 @@ function needs(agents: readonly Agent[], parked: number, first: Parked | undefin
 	for (const agent of agents.filter((one) => one.breaker.state !== "closed"))
 		found.push({
 			id: `breaker ${agent.name}`,
-			href: link("agents", agent.name),
+			href: linkWith({ agent: agent.name }, "queues"),
 			action: "Look",
 			what: (
 				<>
 					the breaker of <Name>{agent.name}</Name> is{" "}
-					{agent.breaker.state === "open" ? "open: nothing is sent to it" : "half open: one handoff is let through"}
+					{agent.breaker.state === "open"
+						? `open: ${agent.queue.queued ? plural(agent.queue.queued, "handoff") : "what is sent to it"} held`
+						: "half open: one handoff is let through"}
 				</>
 			),
 		});
 	for (const agent of agents.filter(isAbandoned))
 		found.push({
 			id: `queue ${agent.name}`,
-			href: link("agents", agent.name),
+			href: linkWith({ agent: agent.name }, "queues"),
 			action: "Look",
 			what: (
 				<>
@@ -74,7 +79,12 @@ function needs(agents: readonly Agent[], parked: number, first: Parked | undefin
 							was last seen <Time at={agent.last_seen_at} />
 						</>
 					) : (
-						"has never come for work"
+						"nobody has ever seen"
+					)}
+					{agent.presence === "never_seen" && nearest(agent.name, agents) && (
+						<>
+							; did you mean <Name>{nearest(agent.name, agents)}</Name>?
+						</>
 					)}
 				</>
 			),
@@ -83,12 +93,7 @@ function needs(agents: readonly Agent[], parked: number, first: Parked | undefin
 }
 
 export function Needs({ space }: { space: string }) {
-	const topics = ["handoff.", "breaker.", "agent."];
-	const agents = useResource(
-		`${space} agents`,
-		(signal) => call<{ agents: Agent[] }>(space, "GET", "v1/agents", { query: { page_size: 500 }, signal }),
-		{ topics, gapMs: 2_000, everyMs: 15_000 },
-	);
+	const agents = useAgents(space);
 	const count = useParkedCount(space);
 	// The first that was parked says most about what is wrong; it is looked for only where there is one.
 	const parked = useResource(
@@ -97,8 +102,8 @@ export function Needs({ space }: { space: string }) {
 		{ topics: ["handoff.parked", ...decisions], gapMs: 1_500 },
 	);
 
-	if (!agents.data) return null;
-	const all = needs(agents.data.agents, count, parked.data?.parked[0]);
+	if (!agents) return null;
+	const all = needs(agents, count, parked.data?.parked[0]);
 	return (
 		<Panel title="Needs a person">
 			{all.length === 0 ? (

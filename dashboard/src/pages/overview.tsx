@@ -2,10 +2,10 @@
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../api";
 import { count, decimal, duration, percent, plural, roundPercent } from "../format";
-import { Breaker, Choice, Count, Failure, Name, Panel, Table, Title, Waiting } from "../parts/basics";
+import { Breaker, Choice, Count, Failure, Panel, Table, Title, Waiting } from "../parts/basics";
+import { QueueLink } from "../parts/handoffs";
 import { Plot, type Line, type Threshold } from "../parts/plot";
 import { useResource } from "../resource";
-import { link } from "../router";
 import type { AlertsAnswer, Metrics, Rule, Stats } from "../types";
 import { Alerts, Rules } from "./alerts";
 import { Activity } from "./activity";
@@ -248,9 +248,7 @@ function Targets({ stats }: { stats: Stats }) {
 				{stats.targets.map((target) => (
 					<tr key={target.agent}>
 						<th scope="row">
-							<a href={link("agents", target.agent)}>
-								<Name>{target.agent}</Name>
-							</a>
+							<QueueLink agent={target.agent} />
 						</th>
 						<td class="n">
 							<Count value={target.handoffs} />
@@ -296,8 +294,8 @@ export function Overview({ space }: { space: string }) {
 	const alerts = useResource(
 		`${space} alerts`,
 		(signal) => call<AlertsAnswer>(space, "GET", "v1/alerts", { signal }),
-		// What is usual changes slowly.
-		{ topics: ["alert."], everyMs: 60_000 },
+		// The figures of an alert that fires are of now: they change without an event.
+		{ topics: ["alert."], everyMs: 10_000 },
 	);
 	const known = alerts.data?.alerts ?? [];
 	const rules = alerts.data?.rules;

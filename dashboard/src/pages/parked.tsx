@@ -1,158 +1,63 @@
-// Handoffs that wait for a person: read, and decide, one or several at a time.
+// Handoffs that wait for a person: read, and decide, one, several, or all that a filter finds.
 import { useState } from "preact/hooks";
-import { asProblem, call, path } from "../api";
+import { call, path } from "../api";
 import { count, plural } from "../format";
-import { Empty, Failure, FromTo, More, Panel, Pill, Table, Time, Title, Waiting } from "../parts/basics";
-import { Dialog, Field } from "../parts/dialog";
-import { say } from "../parts/notes";
+import { Empty, Failure, FromTo, Name, Panel, Pill, Table, Time, Title, Waiting } from "../parts/basics";
+import { Choose, ChooseAll, useChoosing, type Choosing } from "../parts/choosing";
+import { AgentSelect, ClearFilters, SearchField, Select } from "../parts/filters";
+import { QueueLink, Summary, TaskLink } from "../parts/handoffs";
+import { MoreRows } from "../parts/more";
+import { now } from "../parts/clock";
 import { useResource } from "../resource";
-import { go, link } from "../router";
-import { by } from "../settings";
-import type { Handoff, Parked as ParkedHandoff } from "../types";
+import { go, link, linkWith, place } from "../router";
+import { useRows, type Rows } from "../rows";
+import { useStore } from "../store";
+import type { Parked as ParkedHandoff, WholeHandoff } from "../types";
+import { Decision, parkedVerbs, Verbs, type Filter, type ParkedVerb, type Selection } from "./decisions";
+import { Attempts } from "./handoff";
 import { Events, Prompt } from "./hop";
 
 const PAGE = 50;
-type Verb = "redrive" | "reroute" | "shrink" | "discard";
-const verbs: readonly Verb[] = ["redrive", "reroute", "shrink", "discard"];
-const meanings: Readonly<Record<Verb, { readonly title: string; readonly what: string; readonly done: string }>> = {
-	redrive: { title: "Redrive", what: "To the same agent again, with new attempts.", done: "sent again" },
-	reroute: { title: "Reroute", what: "To another agent.", done: "sent to another agent" },
-	shrink: {
-		title: "Shrink",
-		what: "A new, smaller envelope in the same place of the chain replaces it.",
-		done: "replaced by a smaller one",
-	},
-	discard: {
-		title: "Discard",
-		what: "It ends here. It can still be read, and never be sent again.",
-		done: "discarded",
-	},
-};
+const times = [
+	{ value: "", title: "at any time" },
+	{ value: "since 900", title: "in the last 15 min" },
+	{ value: "since 3600", title: "in the last hour" },
+	{ value: "since 86400", title: "in the last day" },
+	{ value: "before 3600", title: "over an hour ago" },
+	{ value: "before 86400", title: "over a day ago" },
+];
 
-/** One after the other: what fails is told, and the rest goes on. */
-async function decide(
-	space: string,
-	verb: Verb,
-	ids: readonly string[],
-	body: Record<string, unknown>,
-): Promise<string[]> {
-	const refused: string[] = [];
-
-	for (const id of ids) {
-		try {
-			await call(space, "POST", path("parked", id, verb), { body: { ...body, by: by() } });
-		} catch (error) {
-			refused.push(`${id}: ${asProblem(error).message}`);
-		}
-	}
-	return refused;
-}
-
-function Decision({
-	space,
-	verb,
-	ids,
-	close,
-	done,
-}: {
-	space: string;
-	verb: Verb;
-	ids: readonly string[];
-	close: () => void;
-	done: () => void;
-}) {
-	const [why, setWhy] = useState("");
-	const [to, setTo] = useState("");
-	const [tokens, setTokens] = useState("2000");
-	const { title, what, done: did } = meanings[verb];
-	const submit = async () => {
-		const refused = await decide(space, verb, ids, {
-			...(why ? { why } : {}),
-			...(verb === "reroute" ? { to } : {}),
-			...(verb === "shrink" ? { max_tokens: Number(tokens) } : {}),
-		});
-		const changed = ids.length - refused.length;
-		if (changed === 0) throw new Error(refused.join("; "));
-		say(`${plural(changed, "handoff")} ${did}`);
-		for (const text of refused) say(text, true);
-		done();
+/** What the address says, as the server takes it. Times are rounded to the minute, so that the list is the same for a while. */
+function filterOf(query: URLSearchParams, current: number): Filter {
+	const [when, seconds] = (query.get("when") ?? "").split(" ");
+	const at = new Date(Math.floor((current - Number(seconds) * 1000) / 60_000) * 60_000);
+	const filter: Record<string, string> = {
+		to: query.get("agent") ?? "",
+		reason: (query.get("q") ?? "").trim(),
+		task: query.get("task") ?? "",
 	};
 
-	return (
-		<Dialog
-			title={`${title} ${ids.length === 1 ? ids[0] : plural(ids.length, "handoff")}`}
-			action={title}
-			isDangerous={verb === "discard"}
-			close={close}
-			submit={submit}
-		>
-			<p>{what}</p>
-			{verb === "reroute" && (
-				<Field label="To which agent">
-					<input
-						required
-						maxLength={128}
-						value={to}
-						autocomplete="off"
-						onInput={(event) => setTo(event.currentTarget.value)}
-					/>
-				</Field>
-			)}
-			{verb === "shrink" && (
-				<Field label="Tokens at most">
-					<input
-						type="number"
-						required
-						min={1}
-						max={10_000_000}
-						value={tokens}
-						onInput={(event) => setTokens(event.currentTarget.value)}
-					/>
-				</Field>
-			)}
-			<Field label={verb === "discard" ? "Why" : "Why (optional)"} hint="It stays in the history of the handoff.">
-				<input
-					required={verb === "discard"}
-					maxLength={1000}
-					value={why}
-					autocomplete="off"
-					onInput={(event) => setWhy(event.currentTarget.value)}
-				/>
-			</Field>
-		</Dialog>
-	);
+	if ((when === "since" || when === "before") && !Number.isNaN(at.getTime())) filter[when] = at.toISOString();
+	return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ""));
 }
 
-function Verbs({ ids, ask }: { ids: readonly string[]; ask: (verb: Verb, ids: readonly string[]) => void }) {
-	return (
-		<div class="buttons">
-			{verbs.map((verb) => (
-				<button
-					key={verb}
-					type="button"
-					class={verb === "discard" ? "danger" : verb === "redrive" ? "primary" : ""}
-					disabled={ids.length === 0}
-					title={meanings[verb].what}
-					onClick={() => ask(verb, ids)}
-				>
-					{meanings[verb].title}
-					{verb === "redrive" ? "" : "…"}
-				</button>
-			))}
-		</div>
-	);
-}
-
-function One({ space, id, ask }: { space: string; id: string; ask: (verb: Verb, ids: readonly string[]) => void }) {
+function One({ space, id, ask }: { space: string; id: string; ask: (verb: ParkedVerb) => void }) {
 	const found = useResource(
-		`${space} parked one ${id}`,
-		(signal) => call<Handoff>(space, "GET", path("handoffs", id), { signal }),
+		`${space} handoff ${id}`,
+		(signal) => call<WholeHandoff>(space, "GET", path("handoffs", id), { signal }),
 		{ topics: ["handoff."] },
 	);
 	const handoff = found.data;
 
 	return (
-		<Panel title={id} aside={handoff && <FromTo from={handoff.from} to={handoff.to} />}>
+		<Panel
+			title={
+				<>
+					{id} <a href={link("handoffs", id)}>open</a>
+				</>
+			}
+			aside={handoff && <FromTo from={handoff.from} to={handoff.to} />}
+		>
 			{found.problem && <Failure problem={found.problem} retry={found.reload} />}
 			{!handoff && !found.problem && <Waiting />}
 			{handoff && (
@@ -162,15 +67,21 @@ function One({ space, id, ask }: { space: string; id: string; ask: (verb: Verb, 
 							<p class="reason" dir="auto">
 								{handoff.reason}
 							</p>
-							<Verbs ids={[id]} ask={ask} />
+							<Verbs verbs={parkedVerbs} count={1} first="redrive" ask={ask} />
 						</>
 					) : (
 						<p>
 							It is <Pill>{handoff.state}</Pill> now.
 						</p>
 					)}
+					<p class="facts-line">
+						<TaskLink id={handoff.task} />
+						<span dir="auto">{handoff.summary}</span>
+					</p>
+					<h3>Attempts</h3>
+					<Attempts attempts={handoff.attempts} />
 					<h3>What happened</h3>
-					<Events events={handoff.events ?? []} />
+					<Events events={handoff.events ?? []} isOne />
 					<h3>The envelope, as the receiver would read it</h3>
 					<Prompt space={space} id={handoff.envelope_id} />
 				</>
@@ -179,150 +90,241 @@ function One({ space, id, ask }: { space: string; id: string; ask: (verb: Verb, 
 	);
 }
 
-function Rows({
+function Row({ one, isOpen, choosing }: { one: ParkedHandoff; isOpen: boolean; choosing: Choosing }) {
+	const query = Object.fromEntries(place.get().query);
+
+	return (
+		<tr class={isOpen ? "open" : ""}>
+			<td class="box">
+				<Choose id={one.id} choosing={choosing} />
+			</td>
+			<th scope="row">
+				<a href={linkWith(query, "parked", one.id)} aria-current={isOpen ? "true" : undefined}>
+					{one.id}
+				</a>
+				<div class="faint">
+					<TaskLink id={one.task} />
+				</div>
+			</th>
+			<td class="agent" data-label="for">
+				<QueueLink agent={one.to} />{" "}
+				<div class="faint">
+					from <Name none="(unnamed)">{one.from}</Name>
+				</div>
+			</td>
+			<td class="wide">
+				<Summary>{one.summary}</Summary>
+			</td>
+			<td class="wide">
+				<span class="clamp" dir="auto">
+					{one.reason}
+				</span>
+			</td>
+			<td class="n spare" data-label="tries">
+				{count(one.attempt)}
+			</td>
+			<td class="spare" data-label="parked">
+				<Time at={one.changed_at} />
+			</td>
+		</tr>
+	);
+}
+
+function ParkedTable({
 	parked,
 	open,
-	chosen,
-	choose,
+	choosing,
 }: {
 	parked: readonly ParkedHandoff[];
 	open: string | undefined;
-	chosen: ReadonlySet<string>;
-	choose: (ids: ReadonlySet<string>) => void;
+	choosing: Choosing;
 }) {
-	const toggle = (id: string) => {
-		const next = new Set(chosen);
-		if (!next.delete(id)) next.add(id);
-		choose(next);
-	};
-	const isAll = parked.every((one) => chosen.has(one.id));
-
 	return (
-		<Table label="Parked handoffs">
+		<Table label="Parked handoffs" class="stack">
 			<thead>
 				<tr>
 					<th scope="col">
-						<input
-							type="checkbox"
-							aria-label="Choose all"
-							checked={isAll}
-							onChange={() => choose(new Set(isAll ? [] : parked.map((one) => one.id)))}
-						/>
+						<span class="visually-hidden">Chosen</span>
 					</th>
 					<th scope="col">Handoff</th>
+					<th scope="col">Agent</th>
+					<th scope="col">What it is about</th>
 					<th scope="col">Reason</th>
-					<th scope="col" class="n">
+					<th scope="col" class="n spare">
 						Tries
 					</th>
-					<th scope="col">Parked</th>
+					<th scope="col" class="spare">
+						Parked
+					</th>
 				</tr>
 			</thead>
 			<tbody>
 				{parked.map((one) => (
-					<tr key={one.id} class={one.id === open ? "open" : ""}>
-						<td>
-							<input
-								type="checkbox"
-								aria-label={`Choose ${one.id}`}
-								checked={chosen.has(one.id)}
-								onChange={() => toggle(one.id)}
-							/>
-						</td>
-						<th scope="row">
-							<a href={link("parked", one.id)} aria-current={one.id === open ? "true" : undefined}>
-								{one.id}
-							</a>
-							<div class="faint">
-								<FromTo from={one.from} to={one.to} />
-							</div>
-						</th>
-						<td class="wide">
-							<span class="clamp" dir="auto">
-								{one.reason}
-							</span>
-						</td>
-						<td class="n">{count(one.attempt)}</td>
-						<td>
-							<Time at={one.changed_at} />
-						</td>
-					</tr>
+					<Row key={one.id} one={one} isOpen={one.id === open} choosing={choosing} />
 				))}
 			</tbody>
 		</Table>
 	);
 }
 
-export function Parked({ space, id }: { space: string; id: string | undefined }) {
-	const [size, setSize] = useState(PAGE);
-	const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
-	const [asked, ask] = useState<{ verb: Verb; ids: readonly string[] }>();
-	const list = useResource(
-		`${space} parked ${size}`,
-		(signal) =>
-			call<{ parked: ParkedHandoff[]; next_page_token: string | null }>(space, "GET", "v1/parked", {
-				query: { page_size: size },
-				signal,
-			}),
-		{ topics: ["handoff."] },
+/** Choosing and deciding, above the list. */
+function Bulk({
+	list,
+	choosing,
+	selection,
+	isAll,
+	setAll,
+	ask,
+}: {
+	list: Rows<ParkedHandoff>;
+	choosing: Choosing;
+	selection: Selection;
+	isAll: boolean;
+	setAll: (isAll: boolean) => void;
+	ask: (verb: ParkedVerb, selection: Selection) => void;
+}) {
+	const parked = list.rows ?? [];
+	const total = list.total ?? parked.length;
+	const chosen = "ids" in selection ? selection.ids.length : selection.total;
+	const isEvery = parked.length > 0 && parked.every((one) => choosing.chosen.has(one.id));
+
+	return (
+		<div class={`bulk ${chosen ? "some" : ""}`} role="group" aria-label="Decide about all that are chosen">
+			<label class="inline">
+				<ChooseAll ids={parked.map((one) => one.id)} choosing={choosing} />
+				<span role="status">
+					{isAll ? `All ${count(total)} chosen` : chosen ? `${count(chosen)} chosen` : "Choose some to decide about them together"}
+				</span>
+			</label>
+			{isEvery && total > parked.length && (
+				<button type="button" onClick={() => setAll(!isAll)}>
+					{isAll ? `Only the ${count(parked.length)} shown` : `Choose all ${count(total)}`}
+				</button>
+			)}
+			<Verbs
+				verbs={parkedVerbs}
+				count={chosen}
+				first={chosen ? "redrive" : undefined}
+				disabled={isAll ? ["shrink"] : []}
+				ask={(verb) => ask(verb, selection)}
+			/>
+		</div>
 	);
-	const parked = list.data?.parked ?? [];
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+	return isFiltered ? (
+		<Empty title="Nothing that is parked fits">
+			<p>Take a filter away to see the rest.</p>
+		</Empty>
+	) : (
+		<Empty title="Nothing is parked">
+			<p>
+				A handoff comes here when its attempts and fallbacks are used up, when it has waited too long, or when somebody
+				parks it. What an outage parked comes back by itself; everything else waits for a person.
+			</p>
+		</Empty>
+	);
+}
+
+function Filters({ space, task }: { space: string; task: string | null }) {
+	return (
+		<div class="search" role="search">
+			<SearchField name="q" label="Search the reasons" hint="Words of the reason" />
+			<AgentSelect space={space} />
+			<Select name="when" label="Parked" options={times} />
+			<Select
+				name="order"
+				label="First"
+				options={[
+					{ value: "", title: "the oldest" },
+					{ value: "newest", title: "the newest" },
+				]}
+			/>
+			{task && (
+				<span class="inline">
+					Task <Name>{task}</Name>
+				</span>
+			)}
+			<ClearFilters />
+		</div>
+	);
+}
+
+export function Parked({ space, id }: { space: string; id: string | undefined }) {
+	const { query } = useStore(place);
+	const current = useStore(now);
+	const choosing = useChoosing();
+	const [asked, ask] = useState<{ verb: ParkedVerb; selection: Selection }>();
+	const filter = filterOf(query, current);
+	const filterName = JSON.stringify(filter);
+	const [allOf, setAllOf] = useState("");
+	const list = useRows<ParkedHandoff>(space, "v1/parked", "parked", {
+		query: { ...filter, order: query.get("order") ?? "" },
+		size: PAGE,
+		topics: ["handoff."],
+	});
+	const parked = list.rows ?? [];
+	const total = list.total ?? parked.length;
+	const isFiltered = Object.keys(filter).length > 0;
 	// What has gone meanwhile is not decided about.
-	const present = parked.filter((one) => chosen.has(one.id)).map((one) => one.id);
-	const begin = (verb: Verb, ids: readonly string[]) => ask({ verb, ids });
+	const present = parked.filter((one) => choosing.chosen.has(one.id)).map((one) => one.id);
+	const isAll = allOf === filterName && present.length === parked.length && total > parked.length;
+	const selection: Selection = isAll ? { filter, total } : { ids: present };
 
 	return (
 		<>
 			<Title
 				aside={
-					list.data && (
-						<span class="faint">
-							{plural(parked.length, "handoff")}
-							{list.data.next_page_token && ", and more"}
+					list.rows && (
+						<span class="faint" role="status">
+							{plural(total, "handoff")}
+							{isFiltered && " of this filter"}
 						</span>
 					)
 				}
 			>
 				Parked
 			</Title>
+			<Filters space={space} task={query.get("task")} />
 			{list.problem && <Failure problem={list.problem} retry={list.reload} />}
-			{!list.data && !list.problem && <Waiting />}
-			{list.data && parked.length === 0 && (
-				<Empty title="Nothing is parked">
-					<p>
-						A handoff comes here when its attempts and fallbacks are used up, when it goes in circles, or when somebody
-						parks it. Nothing leaves by itself.
-					</p>
-				</Empty>
+			{!list.rows && !list.problem && <Waiting />}
+			{list.rows && parked.length === 0 && <Nothing isFiltered={isFiltered} />}
+			{id && (
+				<p class="back to-list">
+					<a href={linkWith(Object.fromEntries(query), "parked")}>← All that are parked</a>
+				</p>
 			)}
-			<div class={id ? "split" : ""}>
+			<div class={id ? "split master" : ""}>
 				{parked.length > 0 && (
 					<div>
-						<div class="bulk" role="group" aria-label="Decide about all that are chosen">
-							<span class="faint">
-								{present.length ? `${count(present.length)} chosen` : "Choose some to decide about them together"}
-							</span>
-							<Verbs ids={present} ask={begin} />
-						</div>
-						<Rows parked={parked} open={id} chosen={chosen} choose={choose} />
-						<More
-							shown={parked.length}
-							next={list.data?.next_page_token}
-							more={() => setSize(Math.min(1000, size * 2))}
+						<Bulk
+							list={list}
+							choosing={choosing}
+							selection={selection}
+							isAll={isAll}
+							setAll={(all) => setAllOf(all ? filterName : "")}
+							ask={(verb, chosen) => ask({ verb, selection: chosen })}
 						/>
+						<ParkedTable parked={parked} open={id} choosing={choosing} />
+						<MoreRows list={list} />
 					</div>
 				)}
-				{id && <One key={id} space={space} id={id} ask={begin} />}
+				{id && <One key={id} space={space} id={id} ask={(verb) => ask({ verb, selection: { ids: [id] } })} />}
 			</div>
 			{asked && (
 				<Decision
 					space={space}
 					verb={asked.verb}
-					ids={asked.ids}
+					selection={asked.selection}
+					items={parked.filter((one) => "ids" in asked.selection && asked.selection.ids.includes(one.id))}
 					close={() => ask(undefined)}
 					done={() => {
-						choose(new Set());
+						choosing.clear();
+						setAllOf("");
 						list.reload();
-						if (id && asked.ids.includes(id)) go(link("parked"));
+						if (id && "ids" in asked.selection && asked.selection.ids.includes(id))
+							go(linkWith(Object.fromEntries(place.get().query), "parked"));
 					}}
 				/>
 			)}

@@ -2,7 +2,7 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api";
-import { ago, count, percent, size, words } from "../format";
+import { ago, count, percent, size, span, words } from "../format";
 import { useStore } from "../store";
 import type { BreakerState } from "../types";
 import { now } from "./clock";
@@ -55,6 +55,17 @@ export function Time({ at, none = "never" }: { at: string | null | undefined; no
 	);
 }
 
+/** How long ago that was, without a word more. */
+export function Age({ at }: { at: string }) {
+	const current = useStore(now);
+
+	return (
+		<time dateTime={at} title={new Date(at).toLocaleString()}>
+			{span(current - Date.parse(at))}
+		</time>
+	);
+}
+
 const TEXT_MAX = 20_000;
 
 /** A long text as it is. What is huge is shown when it is asked for. */
@@ -86,7 +97,9 @@ const tones: Readonly<Record<string, Tone>> = {
 	leased: "info",
 	acked: "good",
 	completed: "good",
-	working: "info",
+	working: "good",
+	waiting: "info",
+	held: "warn",
 	parked: "bad",
 	expired: "warn",
 	discarded: "plain",

@@ -4,10 +4,32 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../api";
 import { Failure } from "./basics";
 
+/** Open as long as it is drawn. Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
+function useModal() {
+	const dialog = useRef<HTMLDialogElement>(null);
+
+	useEffect(() => {
+		const element = dialog.current;
+		const before = document.activeElement;
+		element?.showModal();
+		return () => {
+			element?.close();
+			setTimeout(() => {
+				if (document.activeElement !== document.body) return;
+				if (before instanceof HTMLElement) before.focus();
+				if (document.activeElement === document.body)
+					document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+			});
+		};
+	}, []);
+	return dialog;
+}
+
 export function Dialog({
 	title,
 	action,
 	isDangerous = false,
+	isReady = true,
 	close,
 	submit,
 	children,
@@ -15,24 +37,21 @@ export function Dialog({
 	title: string;
 	action: string;
 	isDangerous?: boolean;
+	/** Whether it can be done yet. */
+	isReady?: boolean;
 	close: () => void;
 	/** Closes the dialog unless it throws: then the dialog says why. */
 	submit: () => Promise<void> | void;
 	children: ComponentChildren;
 }) {
-	const dialog = useRef<HTMLDialogElement>(null);
+	const dialog = useModal();
 	const heading = useId();
 	const [isBusy, setBusy] = useState(false);
 	const [problem, setProblem] = useState<Problem>();
 
-	useEffect(() => {
-		const element = dialog.current;
-		element?.showModal();
-		return () => element?.close();
-	}, []);
 	const onSubmit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();
-		if (isBusy) return;
+		if (isBusy || !isReady) return;
 		setBusy(true);
 		setProblem(undefined);
 		try {
@@ -61,7 +80,7 @@ export function Dialog({
 					<button type="button" onClick={close}>
 						Cancel
 					</button>
-					<button type="submit" class={isDangerous ? "danger" : "primary"} disabled={isBusy}>
+					<button type="submit" class={isDangerous ? "danger" : "primary"} disabled={isBusy || !isReady}>
 						{action}
 					</button>
 				</div>
@@ -72,14 +91,9 @@ export function Dialog({
 
 /** Something to look at or to choose from, over the page; closes with Escape, and with a click beside it. */
 export function Sheet({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
-	const dialog = useRef<HTMLDialogElement>(null);
+	const dialog = useModal();
 	const heading = useId();
 
-	useEffect(() => {
-		const element = dialog.current;
-		element?.showModal();
-		return () => element?.close();
-	}, []);
 	return (
 		<dialog
 			ref={dialog}

@@ -5,9 +5,18 @@ interface Note {
 	readonly number: number;
 	readonly text: string;
 	readonly isBad: boolean;
+	readonly action: Action | undefined;
+}
+
+/** What can be done about what the note says, once. */
+interface Action {
+	readonly title: string;
+	readonly run: () => Promise<void>;
 }
 
 const SHOWN_MS = 6_000;
+/** Whoever may want to undo something has to read first what was done. */
+const ACTION_SHOWN_MS = 30_000;
 const NOTES_MAX = 4;
 const notes = new Store<readonly Note[]>([]);
 let last = 0;
@@ -16,11 +25,11 @@ function remove(number: number): void {
 	notes.set(notes.get().filter((note) => note.number !== number));
 }
 
-export function say(text: string, isBad = false): void {
+export function say(text: string, isBad = false, action?: Action): void {
 	const number = ++last;
 
-	notes.set([...notes.get(), { number, text, isBad }].slice(-NOTES_MAX));
-	if (!isBad) setTimeout(() => remove(number), SHOWN_MS);
+	notes.set([...notes.get(), { number, text, isBad, action }].slice(-NOTES_MAX));
+	if (!isBad) setTimeout(() => remove(number), action ? ACTION_SHOWN_MS : SHOWN_MS);
 }
 
 export function Notes() {
@@ -31,6 +40,18 @@ export function Notes() {
 			{shown.map((note) => (
 				<div key={note.number} class={`note ${note.isBad ? "bad" : ""}`}>
 					<span dir="auto">{note.text}</span>
+					{note.action && (
+						<button
+							type="button"
+							class="note-action"
+							onClick={() => {
+								remove(note.number);
+								void note.action!.run();
+							}}
+						>
+							{note.action.title}
+						</button>
+					)}
 					<button type="button" aria-label="Close" onClick={() => remove(note.number)}>
 						×
 					</button>

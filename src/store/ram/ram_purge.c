@@ -70,7 +70,7 @@ struct part {
 
 static const struct part parts[] = {
 	PART(receipts, of_receipt), PART(citations, of_citation), PART(waivers, of_waiver),
- PART(task_envelopes, of_envelope),
+	PART(task_envelopes, of_envelope),
 	PART(envelopes, of_envelope), PART(task_names, of_task), PART(tasks_by_id, of_task),
 	PART(pruned_envelopes, of_pruned_envelope), PART(pruned_handoffs, of_pruned_handoff),
 	PART(left_results, of_left), PART(reply_keys, of_reply), PART(replies_by_id, of_reply),
