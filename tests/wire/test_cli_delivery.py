@@ -301,7 +301,7 @@ def test_what_is_parked_is_listed_and_redriven(spine):
     assert spine.ok("parked").out == ""
     assert parked(spine) == "ho-1"
     rows = spine.ok("parked").out.splitlines()
-    assert re.fullmatch(r"ho-1 +\w+ +env-1 +analyst -> coder +1 +not mine", rows[1])
+    assert re.fullmatch(r"ho-1 +\w+ +env-1 +analyst -> coder +task-1 +1 +not mine", rows[1])
     assert spine.ok("parked", "list", "--json").json["parked"][0]["remedies"]
     assert "rejected by" in spine.ok("parked", "show", "ho-1").out
     out = spine.ok("parked", "redrive", "ho-1", "--why", "it is back", "--by", "ops").out

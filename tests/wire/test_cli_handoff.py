@@ -341,27 +341,29 @@ def test_a_damaged_envelope_has_the_exit_code_of_damage(tmp_path):
 # --- Tasks, fidelity, diff, blame --------------------------------------------------------------------------
 
 
-def test_tasks_are_listed_newest_first_in_pages(spine):
+def test_tasks_are_listed_newest_change_first_in_pages(spine):
     for name in ("first", "second", "third"):
         spine.ok("handoff", "b", "x", "--task", name)
     spine.ok("handoff", "c", "y", "-p", "env-1")
     rows = [line.split() for line in spine.ok("tasks").out.splitlines()]
-    assert rows[0] == ["AGE", "ENVELOPES", "TASK", "ABOUT"]
-    assert [row[1:] for row in rows[1:]] == [["1", "third", "x"], ["1", "second", "x"], ["2", "first", "x"]]
+    assert rows[0] == ["CHANGED", "TASK", "STATE", "AGENT", "HOPS", "ABOUT"]
+    assert [row[1:] for row in rows[1:]] == [["first", "done", "2", "y"], ["third", "done", "1", "x"], ["second", "done", "1", "x"]]
     page = spine.ok("tasks", "--limit", "2", "--json").json
     rest = spine.ok("tasks", "--page-token", page["next_page_token"], "-n", "2", "--json").json
-    assert [task["id"] for task in page["tasks"] + rest["tasks"]] == ["third", "second", "first"]
+    assert [task["id"] for task in page["tasks"] + rest["tasks"]] == ["first", "third", "second"]
+    spine.ok("send", "env-3")
+    assert [task["id"] for task in spine.ok("tasks", "--state", "waiting", "--with", "b", "--query", "thi", "--json").json["tasks"]] == ["third"]
+    assert spine.ok("tasks", "--state", "parked").out == ""
     assert "there are more" in spine.on_terminal("tasks", "--limit", "2")[1]
 
 
-def test_a_task_is_known_again_by_its_intent_or_its_first_summary(spine):
+def test_a_task_is_known_again_by_its_intent_or_its_newest_summary(spine):
     spine.ok("handoff", "b", "Fix it.", "--intent", "No lost payments.")
-    spine.ok("handoff", "b", "Add the retries.\n" + "word " * 100)
-    spine.ok("handoff", "c", "Review them.", "-p", "env-2")
+    spine.ok("handoff", "b", "Begin.")
+    spine.ok("handoff", "c", "Add the retries.\n" + "word " * 100, "-p", "env-2")
     lines = spine.ok("tasks").out.splitlines()
-    assert lines[0].split() == ["AGE", "ENVELOPES", "TASK", "ABOUT"]
-    assert re.search(r" 2  task-2  Add the retries\. word word .*…$", lines[1]) and len(lines[1]) < 250
-    assert lines[2].endswith(" 1  task-1  No lost payments.")
+    assert re.search(r"  task-2 .* 2  Add the retries\. word word .*…$", lines[1]) and len(lines[1]) < 270
+    assert re.search(r"  task-1 .* 1  No lost payments\.$", lines[2])
 
 
 def test_no_tasks_are_no_failure(spine):

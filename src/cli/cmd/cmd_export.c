@@ -264,8 +264,8 @@ const struct command cmd_export = {
 	.about = "A line for each memory, in its newest version; superseded and expired ones, too. A file is replaced "
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
 		 "versions, use spine backup.\n\n"
-		 "With --all a line is {\"envelope\":…}, {\"handoff\":…} with its events and result, or {\"event\":…}, "
-		 "written as they come. What was pruned already is not there; import reads memories only.",
+		 "With --all each line is an object with one member: envelope, handoff (with its events and result), "
+		 "or event. They are written as they come. What was pruned already is not there; import reads memories only.",
 	.examples = {
 		"spine export ./memories.jsonl",
 		"spine export | jq -r .content",

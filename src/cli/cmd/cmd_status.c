@@ -37,6 +37,8 @@ static const struct show_word status_words[] = {
 	{"store data", "data directory", NULL},
 	{"store growth bytes", "store has grown by", NULL},
 	{"store growth since", "since", NULL},
+	{"retention handoffs_s", "ended handoffs kept", "for ever (spine space --keep)"},
+	{"retention events_s", "events kept", "for ever (spine space --keep)"},
 	{"retention handoffs", "ended handoffs kept", "for ever (spine space --keep)"},
 	{"retention events", "events kept", "for ever (spine space --keep)"},
 	{"retention handoffs_kept", "handoffs kept now", NULL},

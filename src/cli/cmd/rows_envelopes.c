@@ -122,14 +122,30 @@ const struct command cmd_diff = {
 
 /* --- A task --- */
 
+static const char *const task_states[] = {"open", "working", "waiting", "held", "parked", "done", NULL};
+
+static const struct option tasks_options[] = {
+	{.name = "state", .letter = 's', .arg = "STATE", .type = OPTION_CHOICE, .choices = task_states,
+	 .help = "only those in this state; open: all but done"},
+	{.name = "with", .arg = "AGENT", .type = OPTION_TEXT, .help = "only those that this agent has, or had last"},
+	{.name = "query", .letter = 'q', .arg = "TEXT", .type = OPTION_TEXT,
+	 .help = "only those with this text in their name, intent or summary"},
+};
+
+static const struct option_table tasks_table = {"Which", tasks_options, OPTION_COUNT(tasks_options)};
+
 const struct command cmd_tasks = {
 	.name = "tasks",
-	.summary = "Lists the tasks that were handed over, the newest first",
+	.summary = "Lists the tasks that were handed over, the newest change first",
 	.usage = "",
-	.about = "ABOUT is the intent of a task, or what its first envelope says where it has none.",
-	.examples = {"spine tasks", "spine tasks --limit 100 --json"},
-	.tables = {&pages_table, &client_table},
-	.call = {.path = "/v1/tasks", .is_paged = true, .list = "tasks", .columns = task_columns},
+	.about = "STATE follows from the handoffs of a task: parked, working, held (behind a breaker), waiting, or done. "
+		 "ABOUT is the intent of a task, or what its newest envelope says where it has none.",
+	.examples = {"spine tasks", "spine tasks --state parked", "spine tasks --limit 100 --json"},
+	.tables = {&tasks_table, &pages_table, &client_table},
+	.call = {
+		.path = "/v1/tasks", .members = {{"state", "state"}, {"with", "agent"}, {"query", "query"}},
+		.is_paged = true, .list = "tasks", .columns = task_columns,
+	},
 };
 
 const struct command cmd_task = {

@@ -20,9 +20,11 @@ static struct str cell_about(const struct column_item *item, const char *key)
 }
 
 const struct column task_columns[] = {
-	{"AGE", "created_at", cell_age, .right = true},
-	{"ENVELOPES", "envelopes", cell_number, .right = true},
+	{"CHANGED", "changed_at", cell_age, .right = true},
 	{"TASK", "id", .style = TERM_CYAN},
+	{"STATE", "state", .style = TERM_PLAIN},
+	{"AGENT", "agent", .style = TERM_PLAIN},
+	{"HOPS", "hops", cell_number, .right = true},
 	{"ABOUT", "intent", cell_about, .style = TERM_PLAIN},
 	{0},
 };
