@@ -421,6 +421,9 @@ void waiting_after(struct waiting *w, bool committed)
 		w->next_due_ms = 1;
 		w->rollbacks++;
 	}
+	/* Whoever is answered does not wait any more, and finds it so. */
+	if (committed)
+		atomic_store(&w->committed_count, w->count);
 	while ((link = w->steps.prev) != &w->steps) {
 		struct op *op = LIST_ELEMENT(link, struct op, wait.step);
 		bool fresh = op->wait.is_fresh, served = op->wait.is_served, refused = op->wait.is_refused;

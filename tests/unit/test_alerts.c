@@ -279,6 +279,7 @@ static void an_alert_links_to_the_page_where_it_is_mended(void **state)
 	for (int kind = 0; kind < ALERT_KIND_COUNT; kind++) {
 		row.name = str_of(alert_kind_name((enum alert_kind)kind));
 		assert_true(str_has_prefix(alert_url(&row, STR("default"), &arena), STR("/#/default/")));
+		assert_false(str_has_prefix(alert_url(&row, STR("default"), &arena), STR("/#/default/(null)")));
 	}
 	arena_release(&arena);
 }

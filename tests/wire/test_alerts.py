@@ -335,7 +335,7 @@ def test_hop_depth(watched, tmp_path):
     w.desk.pack()
     assert w.server.terminate() == 0
     database = sqlite3.connect(data / "spine.db")
-    database.execute("DROP TRIGGER event_is_never_removed")
+    database.execute("DROP TRIGGER event_is_pruned_only")
     database.execute("DELETE FROM event")
     hour_ago = int(time.time() * 1000) - 3600000
     database.executemany("INSERT INTO event (space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent) "

@@ -17,6 +17,8 @@ static const char *const pages[ALERT_KIND_COUNT] = {
 	[ALERT_HOP_DEPTH_HIGH] = "tasks",
 	[ALERT_HANDOFFS_PARKED] = "parked",
 	[ALERT_QUEUE_STUCK] = "queues",
+	[ALERT_ENVELOPE_REFUSED] = "tasks",
+	[ALERT_CONSTRAINT_WAIVED] = "tasks",
 };
 
 /* A name, as it may stand in a piece of an address or in its query (RFC 3986). */
