@@ -169,6 +169,7 @@ static void decide_then(struct world *w, struct plan *p)
 	int64_t space = p->receiver->agent->cast.space;
 	enum handoff_verb verb = p->answers[p->at].verb;
 	const struct actor_agent *to;
+	bool is_old;
 
 	if (p->answers[p->at].is_decided)
 		return;
@@ -176,16 +177,19 @@ static void decide_then(struct world *w, struct plan *p)
 	if (w->is_calm || (verb != VERB_ACK && verb != VERB_COMPLETE) || !random_chance(&w->random, 120))
 		return;
 	to = senders_any_agent(w, space);
-	/* Seldom an old one; not to the agent itself, because that may be the handoff which is settled. */
-	if (to != p->receiver->agent && random_chance(&w->random, 100) && w->envelopes[space]) {
+	/* Seldom an old one. Not its own: that would be the handoff which is settled. */
+	is_old = random_chance(&w->random, 100) && w->envelopes[space];
+	if (is_old)
 		p->answers[p->at].then = 1 + random_below(&w->random, w->envelopes[space]);
-	} else {
+	if (is_old && p->answers[p->at].then == ram_handoff(w->store, space, p->num)->envelope)
+		is_old = false;
+	if (!is_old) {
 		p->answers[p->at].then = host_envelope(w->host, space, w->now_ms);
 		if (p->answers[p->at].then)
 			w->envelopes[space] = p->answers[p->at].then;
 	}
 	p->answers[p->at].then_to = to->cast.name;
-	p->answers[p->at].then_stays_away = to != p->receiver->agent && to->cast.fallbacks == NULL;
+	p->answers[p->at].then_stays_away = !is_old && to != p->receiver->agent && to->cast.fallbacks == NULL;
 }
 
 static void fill_settle(struct world *w, const struct plan *p, enum handoff_verb verb, int64_t ms, struct step *s)
