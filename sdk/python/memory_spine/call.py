@@ -175,7 +175,11 @@ def _warn_of(answer: Mapping[str, Any]) -> None:
     notes = answer.get("warnings")
     for note in notes if isinstance(notes, list) else ():
         text = f"{note.get('field')}: {note.get('detail')}" if isinstance(note, dict) else str(note)
-        warnings.warn(text, SpineWarning, stacklevel=_WARNING_DEPTH)
+        # Whoever wires agents together sends before the first receiver is there; only a likely slip is worth a warning.
+        if isinstance(note, dict) and note.get("code") == "agent_never_seen" and "Did you mean" not in text:
+            log.info("%s", text)
+        else:
+            warnings.warn(text, SpineWarning, stacklevel=_WARNING_DEPTH)
 
 
 @dataclass(frozen=True)
