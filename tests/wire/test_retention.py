@@ -227,8 +227,8 @@ def spaces_of(desk):
 
 def test_a_space_in_which_nothing_is_written_goes(start):
     server = start("--keep-idle", "1s").wait_until_ready()
-    names = ("idle", "default", "parked", "queued", "waited", "longer")
-    idle, default, parked, queued, waited, longer = desks = [Desk(server.address, name) for name in names]
+    names = ("idle", "default", "parked", "queued", "longer")
+    idle, default, parked, queued, longer = desks = [Desk(server.address, name) for name in names]
     for desk in desks:
         desk.store("x")
     parked.send("refuser")
@@ -236,7 +236,6 @@ def test_a_space_in_which_nothing_is_written_goes(start):
     queued.send("nobody")
     space = longer.ok("PUT", "/v1/space", {"keep_idle_s": 0})
     assert (space["keep_idle_s"], space["keeps"]["idle_s"]) == (0, None)
-    waited.connection.request("POST", "/v1/agents/w/receive?wait_s=30", b"{}", {"Spine-Space": "waited"}) if False else None
     space = idle.ok("PUT", "/v1/space", {"keep_idle_s": 1})
     assert (space["keep_idle_s"], space["keeps"]["idle_s"]) == (1, 1)
     assert default.ok("GET", "/v1/space")["keeps"]["idle_s"] is None
@@ -254,6 +253,19 @@ def test_a_space_in_which_nothing_is_written_goes(start):
     assert "never removed" in problem["detail"]
     for desk in (*desks, last):
         desk.close()
+
+
+def test_a_space_in_which_somebody_waits_stays(desk, poll):
+    desk.store("x")
+    call = poll("worker")
+    desk.ok("PUT", "/v1/space", {"keep_idle_s": 1})
+    other = Desk(desk.address, desk.space + "-other")
+    other.ok("PUT", "/v1/space", {"keep_idle_s": 1})
+    wait_until(lambda: other.space not in spaces_of(desk), "one in which nobody waits is gone")
+    assert desk.ids() == ["ms-1"]
+    sent = desk.send("worker")
+    assert [h["id"] for h in call.result().json["handoffs"]] == [sent["id"]]
+    other.close()
 
 
 def test_status_shows_the_growth(desk):

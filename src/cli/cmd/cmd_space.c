@@ -188,7 +188,7 @@ const struct command cmd_space = {
 		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is asked "
 		 "for.",
 	.examples = {
-		"spine space --guard redact", "spine space payments --keep 90d", "spine space try-out --keep-idle 30d",
+		"spine space --guard redact", "spine space payments --keep 90d --keep-idle 365d",
 		"spine space payments --guard refuse --json", "spine space delete payments --yes",
 	},
 	.tables = {&space_table, &delete_table, &client_table},
