@@ -8,19 +8,19 @@
 #include <stdlib.h>
 
 /* PURGE_ROWS: rows of a deleted space that go in a step. PAUSE_MS: between steps. Both are from a measurement of how
- * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time
- * has passed, but not more often than each second, and not less often than each minute. */
+ * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time has
+ * passed, but not more often than each second, and not less often than each minute. */
 enum {
-	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000, SWEEP_PARTS = 10,
-	PAGE = 256,
+	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, PAGE = 256,
+	SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000, SWEEP_PARTS = 10,
 	/* Of the file so much stays free: pages that are used again need not be made. */
 	FREE_MIN = 1 << 20, FREE_PART = 16,
 };
 
 /* --- The spaces of a sweep --- */
 
-/* What was noted of the space before. Where nothing was, it may have had events that are not kept any more, or that were
- * passed before it was known: these count as if they were of now. */
+/* What was noted of the space before. Where nothing was, it may have had events that are not kept any more, or that
+ * were passed before it was known: these count as if they were of now. */
 static void note_before(const struct retention *r, const struct space_row *row, struct kept_space *space)
 {
 	const struct kept_space *before = retention_space(r, row->id);

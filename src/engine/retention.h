@@ -2,12 +2,12 @@
  * long as they are kept, and the rows of spaces that were deleted.
  *
  * All on the writer's thread, in steps: each is a small part of some transaction, and is followed by a pause, so that
- * nobody who writes waits for long. Nothing is kept between steps that a restart would miss: what is old is
- * found again, and a space that was deleted has a row until nothing is left of it.
+ * nobody who writes waits for long. Nothing is kept between steps that a restart would miss: what is old is found
+ * again, and a space that was deleted has a row until nothing is left of it.
  *
- * A sweep goes through all spaces that keep something for a time: first those that are idle go, then the handoffs of the
- * others, in the order of their numbers, then the events, in the order of their ids. The next sweep begins when it may
- * find something.
+ * A sweep goes through all spaces that keep something for a time: first those that are idle go, then the handoffs of
+ * the others, in the order of their numbers, then the events, in the order of their ids. The next sweep begins when it
+ * may find something.
  */
 #ifndef SPINE_ENGINE_RETENTION_H
 #define SPINE_ENGINE_RETENTION_H

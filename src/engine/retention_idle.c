@@ -1,10 +1,10 @@
 /* Spaces in which nothing was written for as long as they are kept.
  *
- * Every write leaves an event, so the newest one says since when a space is idle. To find it would mean to go back through
- * all events of all spaces: they have no index by space, which every write would pay for. Instead they are noted once, in
- * their order: all of them after the start, and from then on what has come since the last sweep. The newest event of a
- * space that may be idle is kept longer than others, so that it is there after a restart, too. What retention itself tells
- * does not count.
+ * Every write leaves an event, so the newest one says since when a space is idle. To find it would mean to go back
+ * through all events of all spaces: they have no index by space, which every write would pay for. Instead they are
+ * noted once, in their order: all of them after the start, and from then on what has come since the last sweep. The
+ * newest event of a space that may be idle is kept longer than others, so that it is there after a restart, too. What
+ * retention itself tells does not count.
  */
 #include "engine/retention_internal.h"
 

@@ -80,8 +80,8 @@ enum store_status retention_is_needed(struct retention *r, struct store_conn *c,
 /* The one with that id; NULL where it keeps everything for ever. */
 struct kept_space *retention_space(const struct retention *r, int64_t id);
 
-/* retention_idle.c: notes events; when all are noted, finds a space that is idle, for retention_before_commit. *ret_done:
- * there is none. */
+/* retention_idle.c: notes events; when all are noted, finds a space that is idle, for retention_before_commit.
+ * *ret_done: there is none. */
 enum store_status retention_step_idle(struct retention *r, struct store_conn *c, bool *ret_done);
 /* The event says since when the space is idle: it stays while it is the newest. */
 bool retention_is_newest(const struct kept_space *space, const struct event_row *event);

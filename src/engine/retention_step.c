@@ -146,8 +146,8 @@ enum store_status retention_step_handoffs(struct retention *r, struct store_conn
 		if (status == STORE_OK && is_ended)
 			status = prune_envelope(r, c, space, rows[i].envelope);
 	}
-	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too
-	 * new may be of a clock that was set back since: a whole step of them is not.) */
+	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too new
+	 * may be of a clock that was set back since: a whole step of them is not.) */
 	*ret_done = count < HANDOFFS || old == 0;
 	return status;
 }

@@ -26,8 +26,8 @@ static const struct field space_fields[] = {
 		      "How long events are kept. 0: for ever; null: as the server says.", NULLABLE,
 		      .unset = KEEP_AS_SERVER),
 	FIELD_SECONDS("keep_idle_s", struct space_settings, keep.idle_ms, NO_MIN, NO_MAX,
-		      "How long the space is kept when nothing is written in it. 0: for ever; null: as the server says.",
-		      NULLABLE, .unset = KEEP_AS_SERVER),
+		      "How long the space is kept when nothing is written in it. 0: for ever; null: as the server "
+		      "says.", NULLABLE, .unset = KEEP_AS_SERVER),
 	FIELD_SHAPE("keeps", struct space_settings, kept, WITHIN_OF(struct space_keep,
 		FIELD_SECONDS("handoffs_s", struct space_keep, handoffs_ms, NO_MIN, NO_MAX, "null: for ever.",
 			      NULLABLE),

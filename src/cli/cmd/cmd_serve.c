@@ -118,8 +118,8 @@ static const struct option keep_options[] = {
 	 .type = OPTION_DURATION, .min = 0, .max = 36600LL * DAY_MS, .help = "the same for events alone"},
 	{.name = "keep-idle", .arg = "TIME", .env = "SPINE_KEEP_IDLE", .key = "keep_idle", .type = OPTION_DURATION,
 	 .fallback = "0s", .min = 0, .max = 36600LL * DAY_MS,
-	 .help = "how long spaces that do not say it themselves are kept when nothing is written in them, such as 365d; "
-		 "then they are deleted with everything in them; 0: for ever"},
+	 .help = "how long spaces that do not say it themselves are kept when nothing is written in them, such as "
+		 "365d; then they are deleted with everything in them; 0: for ever"},
 };
 
 static const struct option_table keep_table = {"Keeping", keep_options, OPTION_COUNT(keep_options)};

@@ -26,8 +26,8 @@ static const struct option space_options[] = {
 	{.name = "keep-handoffs", .arg = "TIME", .type = OPTION_TEXT, .help = "the same for ended handoffs alone"},
 	{.name = "keep-events", .arg = "TIME", .type = OPTION_TEXT, .help = "the same for events alone"},
 	{.name = "keep-idle", .arg = "TIME", .type = OPTION_TEXT,
-	 .help = "how long the space itself is kept when nothing is written in it, such as 30d; then it is deleted with "
-		 "everything in it: also forever, or server"},
+	 .help = "how long the space itself is kept when nothing is written in it, such as 30d; then it is deleted "
+		 "with everything in it: also forever, or server"},
 };
 
 static const struct option_table space_table = {"Settings", space_options, OPTION_COUNT(space_options)};
@@ -176,8 +176,9 @@ const struct command cmd_space = {
 	.name = "space",
 	.summary = "Shows the settings of a space, changes them, or deletes it",
 	.usage = "[NAME] | delete NAME", .max_args = 2,
-	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay as they "
-		 "are. The guard is for all handoffs in it; a constraint of a handoff can only make it stricter.\n\n"
+	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay as "
+		 "they are. The guard is for all handoffs in it; a constraint of a handoff can only make it "
+		 "stricter.\n\n"
 		 "With --keep, handoffs that ended longer ago go, with their envelopes and results, and so do events "
 		 "that are older. Of a handoff stay its id, the digest and parent of its envelope, and when it was: a "
 		 "chain can still be followed. What is open or parked never goes. To write it out before, use spine "
