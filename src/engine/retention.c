@@ -324,7 +324,7 @@ struct retention *retention_new(struct engine *e, struct store_conn *c)
 
 	r->engine = e;
 	arena_init(&r->arena);
-	r->now_ms = engine_now_ms(e);
+	r->now_ms = r->started_ms = engine_now_ms(e);
 	r->has_removed = store_space_removed(c, &removed) == STORE_OK;
 	if (read_spaces(r, c) == STORE_OK && (r->has_removed || next_step_ms(r)))
 		r->next_ms = 1;

@@ -15,8 +15,10 @@
 
 #include <stdio.h>
 
-/* EVENTS: so many are noted in a step, as many as are looked at in one that prunes them. */
-enum { EVENTS = 256, NOTE_MAX = 256 };
+/* EVENTS: so many are noted in a step, as many as are looked at in one that prunes them. GRACE_MS: after a start, those
+ * who wait in a space have so long to come back; twice the longest time that a call waits. (Where a space is kept for a
+ * shorter time, GRACE_PART of that.) */
+enum { EVENTS = 256, NOTE_MAX = 256, GRACE_MS = 2 * 60 * 1000, GRACE_PART = 10 };
 
 static bool is_write(const struct event_row *event)
 {
@@ -87,19 +89,26 @@ static void count_open(void *ctx, const struct queue_row *row)
 		open->count += row->counts.queued + row->counts.leased + row->counts.working + row->counts.parked;
 }
 
-/* Something in it is not over, or somebody waits for something to begin. */
-static enum store_status is_busy(const struct retention *r, struct store_conn *c, int64_t space, bool *ret)
+/* Something in it is not over, or somebody waits for something to begin. Who waits comes again and again, with a moment
+ * between: they count as a write. */
+static enum store_status is_busy(const struct retention *r, struct store_conn *c, struct kept_space *space, bool *ret)
 {
-	struct open_count open = {.space = space};
+	struct open_count open = {.space = space->id};
 	enum store_status status = store_queues(c, count_open, &open);
+	bool is_waited = waiting_in_space(r->engine->waiting, space->id);
 
-	*ret = open.count > 0 || waiting_in_space(r->engine->waiting, space);
+	if (is_waited)
+		space->written_ms = r->now_ms;
+	*ret = open.count > 0 || is_waited;
 	return status;
 }
 
 static bool is_idle(const struct retention *r, const struct kept_space *space)
 {
-	return space->idle_ms > 0 && r->now_ms - space->written_ms >= space->idle_ms;
+	int64_t grace_ms = space->idle_ms / GRACE_PART < GRACE_MS ? space->idle_ms / GRACE_PART : GRACE_MS;
+
+	return space->idle_ms > 0 && r->now_ms - space->written_ms >= space->idle_ms &&
+	       r->now_ms - r->started_ms >= grace_ms;
 }
 
 /* One in a step: it is asked about all that is open. */
@@ -148,7 +157,7 @@ enum store_status retention_before_commit(struct retention *r, struct store_conn
 	r->idle_space = 0;
 	status = note_page(r, c, &count);
 	if (status == STORE_OK)
-		status = is_busy(r, c, space->id, &busy);
+		status = is_busy(r, c, space, &busy);
 	/* With so many events in one transaction those that were not noted may be of the space. */
 	if (status != STORE_OK || busy || count == EVENTS || !is_idle(r, space))
 		return status;

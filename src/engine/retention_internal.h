@@ -50,6 +50,7 @@ struct retention {
 	struct engine *engine;
 	struct retention_hold *holds;
 	int64_t next_ms;		/* 0: nothing is to be done */
+	int64_t started_ms;
 	int64_t now_ms;			/* of the transaction under way */
 	bool has_removed;		/* a space was deleted, and something of it may be left */
 	bool is_stepping;		/* the transaction under way takes a step */

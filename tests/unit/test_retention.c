@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 #include "engine/retention.h"
 
-enum { DELETED = 61, HOUR_MS = 3600 * 1000, STEPS_MAX = 2000 };
+enum { DELETED = 61, MINUTE_MS = 60 * 1000, HOUR_MS = 3600 * 1000, STEPS_MAX = 2000 };
 
 static int64_t now_ms;
 
@@ -177,13 +177,23 @@ static void a_sweep_that_was_broken_off_is_taken_up_again(void **state)
 
 /* --- Spaces --- */
 
-/* Runs what is due at that time, with spaces that are kept for an hour without a write. */
-static void run_idle_at(struct temp_store *t, int64_t at_ms, int64_t events_ms)
+/* With spaces that are kept for an hour without a write: some minutes after the start it is that time. */
+static struct engine *open_idle_at(struct temp_store *t, int64_t at_ms, int64_t events_ms)
 {
 	struct engine *e;
 
-	now_ms = at_ms;
+	now_ms = at_ms - 3 * MINUTE_MS;
 	e = open_keeping(t, (struct space_keep){.events_ms = events_ms, .idle_ms = HOUR_MS});
+	run(e);
+	now_ms = at_ms;
+	return e;
+}
+
+/* Runs what is due at that time. */
+static void run_idle_at(struct temp_store *t, int64_t at_ms, int64_t events_ms)
+{
+	struct engine *e = open_idle_at(t, at_ms, events_ms);
+
 	run(e);
 	close_engine(t, e);
 }
@@ -260,18 +270,33 @@ static void the_newest_event_counts_though_events_are_kept_for_less(void **state
 {
 	struct temp_store *t = *state;
 	int64_t space = make_space(t, "used", T0);
-	const int64_t minute = 60 * 1000;
 
 	t->space = space;
 	write_event(t, space, 1, T0);
-	write_event(t, space, 1, T0 + 30 * minute);
-	write_event(t, space, 60, T0 + 31 * minute);	/* what a sweep tells is no write */
-	run_idle_at(t, T0 + 60 * minute, minute);
+	write_event(t, space, 1, T0 + 30 * MINUTE_MS);
+	write_event(t, space, 60, T0 + 31 * MINUTE_MS);	/* what a sweep tells is no write */
+	run_idle_at(t, T0 + 60 * MINUTE_MS, MINUTE_MS);
 	assert_int_equal(events(t, 1), 1);		/* the newest says since when it is idle */
-	run_idle_at(t, T0 + 89 * minute, minute);	/* after a restart, too */
+	run_idle_at(t, T0 + 89 * MINUTE_MS, MINUTE_MS);	/* after a restart, too */
 	assert_true(is_there(t, "used"));
-	run_idle_at(t, T0 + 91 * minute, minute);
+	run_idle_at(t, T0 + 91 * MINUTE_MS, MINUTE_MS);
 	assert_false(is_there(t, "used"));
+}
+
+static void after_a_start_those_who_wait_have_time_to_come_back(void **state)
+{
+	struct temp_store *t = *state;
+	struct engine *e;
+
+	make_space(t, "idle", T0);
+	now_ms = T0 + 10 * (int64_t)HOUR_MS;
+	e = open_keeping(t, (struct space_keep){.idle_ms = HOUR_MS});
+	run(e);
+	assert_false(spaces_is_gone(e->spaces, t->space + 1));
+	now_ms += 2 * MINUTE_MS;
+	run(e);
+	close_engine(t, e);
+	assert_false(is_there(t, "idle"));
 }
 
 static void events_that_went_before_count_as_of_now(void **state)
@@ -320,8 +345,7 @@ static void a_write_in_the_last_moment_saves_it(void **state)
 	late.space = t->space = make_space(t, "used", T0);
 	make_space(t, "idle", T0);
 	write_event(t, t->space, 1, T0);
-	now_ms = T0 + HOUR_MS;
-	e = open_keeping(t, (struct space_keep){.idle_ms = HOUR_MS});
+	e = open_idle_at(t, T0 + HOUR_MS, 0);
 	/* The very transaction that would take it away. */
 	writer_submit_always(e->writer, &late.job);
 	run(e);
@@ -329,6 +353,25 @@ static void a_write_in_the_last_moment_saves_it(void **state)
 	assert_true(is_there(t, "used"));
 	assert_false(is_there(t, "idle"));
 	assert_int_equal(events(t, 1), 2);
+}
+
+static void what_was_the_newest_event_goes_when_another_is(void **state)
+{
+	struct temp_store *t = *state;
+	struct late_write late = {.job = {.run = run_late, .done = done_late}};
+	struct engine *e;
+
+	late.space = t->space = make_space(t, "used", T0);
+	write_event(t, t->space, 1, T0);
+	e = open_idle_at(t, T0 + 30 * MINUTE_MS, MINUTE_MS);
+	run(e);
+	writer_submit_always(e->writer, &late.job);
+	engine_step(e);
+	now_ms += 2 * MINUTE_MS;
+	run(e);
+	close_engine(t, e);
+	assert_int_equal(events(t, 1), 1);
+	assert_true(is_there(t, "used"));
 }
 
 static void who_follows_is_told_why(void **state)
@@ -340,8 +383,7 @@ static void who_follows_is_told_why(void **state)
 
 	t->space = make_space(t, "idle", T0);
 	write_event(t, t->space, 1, T0);
-	now_ms = T0 + HOUR_MS;
-	e = open_keeping(t, (struct space_keep){.idle_ms = HOUR_MS});
+	e = open_idle_at(t, T0 + HOUR_MS, 0);
 	for (int i = 0; i < STEPS_MAX && !spaces_is_gone(e->spaces, t->space); i++)
 		engine_step(e);
 	close_engine(t, e);
@@ -365,6 +407,8 @@ int main(void)
 		TEST(the_newest_event_counts_though_events_are_kept_for_less),
 		TEST(events_that_went_before_count_as_of_now),
 		TEST(a_write_in_the_last_moment_saves_it),
+		TEST(what_was_the_newest_event_goes_when_another_is),
+		TEST(after_a_start_those_who_wait_have_time_to_come_back),
 		TEST(who_follows_is_told_why),
 	};
 
