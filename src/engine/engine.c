@@ -58,9 +58,10 @@ static enum store_status hook_begin(void *ctx, struct store_conn *c, int64_t now
 static enum store_status hook_before_commit(void *ctx, struct store_conn *c, int64_t now_ms)
 {
 	struct engine *e = ctx;
+	enum store_status status = retention_before_commit(e->retention, c);
 
 	(void)now_ms;
-	return waiting_serve(e->waiting, c);
+	return status == STORE_OK ? waiting_serve(e->waiting, c) : status;
 }
 
 /* The figures first: whoever is answered finds itself in them. */
@@ -74,6 +75,7 @@ static void hook_after(void *ctx, bool committed)
 		growth_note(e->growth, e->store, engine_now_ms(e));
 	watch_after(e->watch, committed);
 	waiting_after(e->waiting, committed);
+	retention_end(e->retention);
 }
 
 static int64_t hook_wake_at(void *ctx)

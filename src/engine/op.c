@@ -83,9 +83,8 @@ static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64
 
 	if (before && op->space != before)
 		return problem_set(&op->problem, P_SPACE_DELETED, NULL, "the space \"%.*s\" was deleted "
-			"meanwhile; what "
-				   "was asked for is gone with it, and a new request begins with an empty space",
-				   STR_ARG(op->space_name));
+				   "meanwhile; what was asked for is gone with it, and a new request begins with an "
+				   "empty space", STR_ARG(op->space_name));
 
 	/* One that was run before would find its own claim. */
 	if (op->key.p && !op->wait.is_again)

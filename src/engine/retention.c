@@ -8,48 +8,66 @@
 #include <stdlib.h>
 
 /* PURGE_ROWS: rows of a deleted space that go in a step. PAUSE_MS: between steps. Both are from a measurement of how
- * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time
- * has passed, but not more often than each second, and not less often than each minute. */
+ * long a store waits meanwhile: bench/results/retention.md. A sweep begins when a tenth of the shortest time has
+ * passed, but not more often than each second, and not less often than each minute. */
 enum {
-	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000,
-		SWEEP_PARTS = 10,
-	PAGE = 256,
+	PURGE_ROWS = 256, PAUSE_MS = 5, RETRY_MS = 1000, PAGE = 256,
+	SWEEP_MIN_MS = 1000, SWEEP_MAX_MS = 60 * 1000, SWEEP_PARTS = 10,
 	/* Of the file so much stays free: pages that are used again need not be made. */
 	FREE_MIN = 1 << 20, FREE_PART = 16,
 };
 
 /* --- The spaces of a sweep --- */
 
-static void add_space(struct retention *r, const struct space_row *row)
+/* What was noted of the space before. Where nothing was, it may have had events that are not kept any more, or that
+ * were passed before it was known: these count as if they were of now. */
+static void note_before(const struct retention *r, const struct space_row *row, struct kept_space *space)
+{
+	const struct kept_space *before = retention_space(r, row->id);
+
+	space->written_ms = row->events_pruned || r->noted ? r->now_ms : row->created_at_ms;
+	if (before == NULL || before->idle_ms == 0)
+		return;
+	space->written_id = before->written_id;
+	space->written_ms = before->written_ms;
+	space->held = before->held;
+}
+
+static void add_space(struct retention *r, const struct space_row *row, struct kept_space **list, size_t *count)
 {
 	const struct space_keep *keep = &r->engine->config.keep;
 	struct kept_space space = {
 		.id = row->id, .handoffs_ms = keeping_time_ms(row->keep.handoffs_ms, keep->handoffs_ms),
 		.events_ms = keeping_time_ms(row->keep.events_ms, keep->events_ms),
+		.idle_ms = keeping_idle_ms(row->name, row->keep.idle_ms, keep->idle_ms),
 		.events_pruned = row->events_pruned,
 	};
 
-	if (space.handoffs_ms == 0 && space.events_ms == 0)
+	if (space.handoffs_ms == 0 && space.events_ms == 0 && space.idle_ms == 0)
 		return;
-	r->spaces = mem_reallocarray(r->spaces, r->space_count + 1, sizeof(*r->spaces));
-	r->spaces[r->space_count++] = space;
+	note_before(r, row, &space);
+	*list = mem_reallocarray(*list, *count + 1, sizeof(**list));
+	(*list)[(*count)++] = space;
 }
 
 static enum store_status read_spaces(struct retention *r, struct store_conn *c)
 {
 	struct space_row *rows = arena_calloc(&r->arena, PAGE, sizeof(*rows));
+	struct kept_space *list = NULL;
 	enum store_status status = STORE_OK;
-	size_t count = PAGE;
+	size_t count = PAGE, list_count = 0;
 	int64_t after = 0;
 
-	r->space_count = 0;
 	while (status == STORE_OK && count == PAGE) {
 		status = store_spaces(c, after, PAGE, &r->arena, rows, &count);
 		for (size_t i = 0; status == STORE_OK && i < count; i++) {
 			after = rows[i].id;
-			add_space(r, &rows[i]);
+			add_space(r, &rows[i], &list, &list_count);
 		}
 	}
+	free(r->spaces);
+	r->spaces = list;
+	r->space_count = list_count;
 	return status;
 }
 
@@ -64,8 +82,11 @@ static int64_t rest_ms(const struct retention *r)
 	const struct space_keep *server = &r->engine->config.keep;
 	int64_t shortest_ms = shorter_ms(shorter_ms(INT64_MAX, server->events_ms), server->handoffs_ms), rest;
 
-	for (size_t i = 0; i < r->space_count; i++)
+	shortest_ms = shorter_ms(shortest_ms, server->idle_ms);
+	for (size_t i = 0; i < r->space_count; i++) {
 		shortest_ms = shorter_ms(shorter_ms(shortest_ms, r->spaces[i].handoffs_ms), r->spaces[i].events_ms);
+		shortest_ms = shorter_ms(shortest_ms, r->spaces[i].idle_ms);
+	}
 	rest = shortest_ms / SWEEP_PARTS;
 	return rest < SWEEP_MIN_MS ? SWEEP_MIN_MS : rest > SWEEP_MAX_MS ? SWEEP_MAX_MS : rest;
 }
@@ -118,7 +139,11 @@ static enum store_status begin_sweep(struct retention *r, struct store_conn *c)
 {
 	enum store_status status = read_spaces(r, c);
 
-	if (status == STORE_OK)
+	for (size_t i = 0; status == STORE_OK && i < r->space_count; i++)
+		if (r->spaces[i].idle_ms > 0)
+			r->sweep.phase = SWEEP_IDLE;
+	r->sweep.at = 0;
+	if (status == STORE_OK && r->sweep.phase != SWEEP_IDLE)
 		turn_to(r, SWEEP_HANDOFFS, 0);
 	return status;
 }
@@ -166,7 +191,12 @@ static enum store_status step_sweep(struct retention *r, struct store_conn *c)
 
 	if (s->phase == SWEEP_SPACE)
 		return step_space(r, c);
-
+	if (s->phase == SWEEP_IDLE) {
+		status = retention_step_idle(r, c, &is_done);
+		if (status == STORE_OK && is_done)
+			turn_to(r, SWEEP_HANDOFFS, 0);
+		return status;
+	}
 	if (s->phase == SWEEP_HANDOFFS)
 		status = retention_step_handoffs(r, c, space, &is_done);
 	else
@@ -199,6 +229,7 @@ static enum store_status step_purge(struct retention *r, struct store_conn *c)
 static void save(struct retention *r)
 {
 	r->before = r->sweep;
+	r->noted_before = r->noted;
 	r->saved = arena_calloc(&r->arena, r->space_count + 1, sizeof(*r->saved));
 	if (r->space_count)
 		memcpy(r->saved, r->spaces, r->space_count * sizeof(*r->saved));
@@ -214,6 +245,8 @@ enum store_status retention_begin(struct retention *r, struct store_conn *c, int
 	r->is_stepping = true;
 	r->now_ms = now_ms;
 	r->gone_count = 0;
+	r->idle_space = 0;
+	r->leaving = (struct space_leaving){0};
 	save(r);
 	if (r->has_removed)
 		status = step_purge(r, c);
@@ -229,11 +262,13 @@ enum store_status retention_begin(struct retention *r, struct store_conn *c, int
 
 static int64_t next_step_ms(const struct retention *r)
 {
+	const struct space_keep *server = &r->engine->config.keep;
+
 	if (r->has_removed || r->sweep.phase != SWEEP_NONE)
 		return r->now_ms + PAUSE_MS;
 	/* Where the server keeps everything, and no space says otherwise, it has nothing to do. A new space is as the
 	 * server says. */
-	if (r->space_count == 0 && r->engine->config.keep.events_ms == 0 && r->engine->config.keep.handoffs_ms == 0)
+	if (r->space_count == 0 && server->events_ms == 0 && server->handoffs_ms == 0 && server->idle_ms == 0)
 		return 0;
 	return r->now_ms + rest_ms(r);
 }
@@ -242,18 +277,28 @@ void retention_after(struct retention *r, bool committed)
 {
 	if (!r->is_stepping)
 		return;
-	r->is_stepping = false;
 	if (committed) {
 		for (size_t i = 0; i < r->gone_count; i++)
 			recall_remove(r->engine->recall, r->gone[i].space, r->gone[i].num);
 		r->next_ms = next_step_ms(r);
 	} else {
 		r->sweep = r->before;
+		r->noted = r->noted_before;
 		if (r->saved && r->space_count)
 			memcpy(r->spaces, r->saved, r->space_count * sizeof(*r->saved));
 		r->next_ms = r->now_ms + RETRY_MS;
+		r->leaving.id = 0;
 	}
 	r->saved = NULL;
+}
+
+void retention_end(struct retention *r)
+{
+	if (!r->is_stepping)
+		return;
+	r->is_stepping = false;
+	if (r->leaving.id)
+		space_delete_end(r->engine, &r->leaving);
 	arena_release(&r->arena);
 }
 
@@ -279,6 +324,7 @@ struct retention *retention_new(struct engine *e, struct store_conn *c)
 
 	r->engine = e;
 	arena_init(&r->arena);
+	r->now_ms = r->started_ms = engine_now_ms(e);
 	r->has_removed = store_space_removed(c, &removed) == STORE_OK;
 	if (read_spaces(r, c) == STORE_OK && (r->has_removed || next_step_ms(r)))
 		r->next_ms = 1;

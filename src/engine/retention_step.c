@@ -22,8 +22,11 @@ static enum store_status prune_older(struct retention *r, struct store_conn *c, 
 	while (status == STORE_OK && old == OLDER) {
 		count = old = 0;
 		status = store_events(c, space->id, handoff, 0, OLDER, &r->arena, events, &count);
-		for (; status == STORE_OK && old < count && events[old].id <= until; old++)
+		for (; status == STORE_OK && old < count && events[old].id <= until; old++) {
+			if (retention_is_newest(space, &events[old]))
+				break;
 			ids[old] = events[old].id;
+		}
 		if (status == STORE_OK && old)
 			status = store_events_prune(c, space->id, ids, old);
 		space->events_gone += (int64_t)old;
@@ -143,15 +146,15 @@ enum store_status retention_step_handoffs(struct retention *r, struct store_conn
 		if (status == STORE_OK && is_ended)
 			status = prune_envelope(r, c, space, rows[i].envelope);
 	}
-	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too
-	 * new may be of a clock that was set back since: a whole step of them is not.) */
+	/* Numbers grow with time: those that follow are newer, and cannot have ended before. (One that is too new
+	 * may be of a clock that was set back since: a whole step of them is not.) */
 	*ret_done = count < HANDOFFS || old == 0;
 	return status;
 }
 
 /* --- Events --- */
 
-static struct kept_space *space_with(struct retention *r, int64_t id, int64_t keep_ms)
+struct kept_space *retention_space(const struct retention *r, int64_t id)
 {
 	size_t from = 0, to = r->space_count;
 
@@ -159,7 +162,7 @@ static struct kept_space *space_with(struct retention *r, int64_t id, int64_t ke
 		size_t middle = from + (to - from) / 2;
 
 		if (r->spaces[middle].id == id)
-			return r->spaces[middle].events_ms == keep_ms ? &r->spaces[middle] : NULL;
+			return &r->spaces[middle];
 		if (r->spaces[middle].id < id)
 			from = middle + 1;
 		else
@@ -168,9 +171,8 @@ static struct kept_space *space_with(struct retention *r, int64_t id, int64_t ke
 	return NULL;
 }
 
-/* The history of what is not over stays whole. */
-static enum store_status is_needed(struct retention *r, struct store_conn *c, int64_t space, uint64_t handoff,
-	bool *ret)
+enum store_status retention_is_needed(struct retention *r, struct store_conn *c, int64_t space, uint64_t handoff,
+				      bool *ret)
 {
 	struct handoff_row h;
 	enum store_status status = STORE_NOT_FOUND;
@@ -198,9 +200,13 @@ static enum store_status prune_of_space(struct retention *r, struct store_conn *
 		page[i].space = 0;	/* it was looked at */
 		if (page[i].at_ms >= until_ms)
 			continue;
-		status = is_needed(r, c, space->id, page[i].handoff, &needed);
+		status = retention_is_needed(r, c, space->id, page[i].handoff, &needed);
 		if (status != STORE_OK || needed)
 			continue;
+		if (retention_is_newest(space, &page[i])) {
+			space->held = page[i].id;
+			continue;
+		}
 		ids[old++] = page[i].id;
 		if (page[i].handoff && page[i].handoff != last_handoff)
 			status = prune_older(r, c, space, page[i].handoff, first - 1);
@@ -241,9 +247,9 @@ enum store_status retention_step_events(struct retention *r, struct store_conn *
 	if (old)
 		r->sweep.events_after = page[old - 1].id;
 	for (size_t i = 0; status == STORE_OK && i < old; i++) {
-		struct kept_space *space = page[i].space ? space_with(r, page[i].space, keep_ms) : NULL;
+		struct kept_space *space = page[i].space ? retention_space(r, page[i].space) : NULL;
 
-		if (space)
+		if (space && space->events_ms == keep_ms)
 			status = prune_of_space(r, c, space, page + i, old - i, until_ms);
 	}
 	return status;

@@ -19,30 +19,29 @@ static void count_queue(void *ctx, const struct queue_row *row)
 }
 
 /* Whoever posts to them must not go on. */
-static enum store_status find_hooked(struct space_delete *d, struct store_conn *c)
+static enum store_status find_hooked(struct space_leaving *l, struct store_conn *c, struct arena *arena)
 {
-	struct agent_place *page = arena_calloc(d->op.arena, PLACES, sizeof(*page));
+	struct agent_place *page = arena_calloc(arena, PLACES, sizeof(*page));
 	enum store_status status = STORE_OK;
 	int64_t after = 0;
 	size_t count = PLACES, cap = 0;
 
-	d->hooked_count = 0;
+	l->hooked_count = 0;
 	while (status == STORE_OK && count == PLACES) {
-		status = store_agents_holding(c, STR("\"webhook\""), after, PLACES, d->op.arena, page, &count);
+		status = store_agents_holding(c, STR("\"webhook\""), after, PLACES, arena, page, &count);
 		for (size_t i = 0; status == STORE_OK && i < count; i++) {
 			after = page[i].id;
-			if (page[i].space != d->op.space)
+			if (page[i].space != l->id)
 				continue;
-			if (d->hooked_count == cap) {
-				struct agent_place *more =
-					arena_calloc(d->op.arena, 2 * cap + 8, sizeof(*more));
+			if (l->hooked_count == cap) {
+				struct agent_place *more = arena_calloc(arena, 2 * cap + 8, sizeof(*more));
 
 				if (cap)
-					memcpy(more, d->hooked, cap * sizeof(*more));
-				d->hooked = more;
+					memcpy(more, l->hooked, cap * sizeof(*more));
+				l->hooked = more;
 				cap = 2 * cap + 8;
 			}
-			d->hooked[d->hooked_count++] = page[i];
+			l->hooked[l->hooked_count++] = page[i];
 		}
 	}
 	return status;
@@ -57,34 +56,40 @@ static enum problem_code check(struct space_delete *d)
 				   (int)(op->space_name.n < 128 ? op->space_name.n : 128), op->space_name.p);
 	if (d->confirm.p == NULL)
 		return problem_set(&op->problem, P_MISSING_FIELD, "confirm", "confirm is missing: everything in "
-			"the space "
-				   "is deleted, and nothing brings it back. Say its name once more: ?confirm=%.*s",
-				   STR_ARG(op->space_name));
+				   "the space is deleted, and nothing brings it back. Say its name once more: "
+				   "?confirm=%.*s", STR_ARG(op->space_name));
 	if (!str_eq(d->confirm, op->space_name))
 		return problem_set(&op->problem, P_INVALID_FIELD, "confirm", "confirm is not the name of the space; "
 				   "nothing was deleted. Expected \"%.*s\"", STR_ARG(op->space_name));
 	return P_OK;
 }
 
-enum store_status space_delete_begin(struct engine *e, struct store_conn *c, int64_t space, int64_t now_ms)
+enum store_status space_delete_begin(struct engine *e, struct store_conn *c, struct arena *arena,
+				     struct space_leaving *leaving, int64_t now_ms)
 {
-	enum store_status status = store_space_remove(c, space, now_ms);
+	enum store_status status = find_hooked(leaving, c, arena);
 
+	if (status == STORE_OK)
+		status = store_space_remove(c, leaving->id, now_ms);
 	if (status != STORE_OK)
 		return status;
 	e->is_removing = true;
-	waiting_end_space(e->waiting, space);
+	waiting_end_space(e->waiting, leaving->id);
 	return STORE_OK;
 }
 
-void space_delete_end(struct engine *e, struct str name, int64_t space)
+void space_delete_end(struct engine *e, const struct space_leaving *leaving)
 {
-	spaces_forget(e->spaces, name, space);
-	envelope_numbers_forget(e->numbers, name);
-	recall_forget(e->recall, space);
-	watch_forget(e->watch, space);
+	const struct engine_webhooks *webhooks = &e->webhooks;
+
+	spaces_forget(e->spaces, leaving->name, leaving->id);
+	envelope_numbers_forget(e->numbers, leaving->name);
+	recall_forget(e->recall, leaving->id);
+	watch_forget(e->watch, leaving->id);
 	retention_wake(e->retention);
-	log_write(e->log, LOG_INFO, "a space was deleted", LOG_SLICE("space", name));
+	for (size_t i = 0; webhooks->set && i < leaving->hooked_count; i++)
+		webhooks->set(webhooks->ctx, &leaving->hooked[i], false);
+	log_write(e->log, LOG_INFO, "a space was deleted", LOG_SLICE("space", leaving->name));
 }
 
 static enum problem_code run(struct op *op, struct store_conn *c)
@@ -99,23 +104,16 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	status = store_space_count(c, op->space, &d->memories);
 	if (status == STORE_OK)
 		status = store_queues(c, count_queue, d);
+	d->leaving = (struct space_leaving){.id = op->space, .name = op->space_name};
 	if (status == STORE_OK)
-		status = find_hooked(d, c);
-	if (status == STORE_OK)
-		status = space_delete_begin(op->engine, c, op->space, op->now_ms);
-	/* Those who follow the space see it as the last of its events. */
+		status = space_delete_begin(op->engine, c, op->arena, &d->leaving, op->now_ms);
 	op->told = (struct event_row){.kind = EVENT_SPACE_DELETED};
 	return op_stored(op, status);
 }
 
 static void done(struct op *op)
 {
-	const struct space_delete *d = (const struct space_delete *)op;
-	const struct engine_webhooks *webhooks = &op->engine->webhooks;
-
-	space_delete_end(op->engine, op->space_name, op->space);
-	for (size_t i = 0; webhooks->set && i < d->hooked_count; i++)
-		webhooks->set(webhooks->ctx, &d->hooked[i], false);
+	space_delete_end(op->engine, &((const struct space_delete *)op)->leaving);
 }
 
 const struct op_kind space_delete_kind = {

@@ -5,6 +5,14 @@
 
 #include "engine/op.h"
 
+/* A space that goes, from the transaction that takes it away to the end of it. */
+struct space_leaving {
+	int64_t id;
+	struct str name;
+	struct agent_place *hooked;	/* its agents that had a webhook */
+	size_t hooked_count;
+};
+
 struct space_delete {
 	struct op op;
 	/* In: the space is the operation's. */
@@ -13,14 +21,16 @@ struct space_delete {
 	int64_t memories;
 	int64_t open;			/* handoffs that were queued or at work */
 	int64_t parked;
-	struct agent_place *hooked;	/* its agents that had a webhook */
-	size_t hooked_count;
+	struct space_leaving leaving;
 };
 
 extern const struct op_kind space_delete_kind;
 
-/* Within a run, or another job of the writer: the space goes. After the commit: everybody who knows it is told. */
-enum store_status space_delete_begin(struct engine *e, struct store_conn *c, int64_t space, int64_t now_ms);
-void space_delete_end(struct engine *e, struct str name, int64_t space);
+/* Within a transaction, on the writer's thread: the space goes. id and name are set; the rest is found, in the arena.
+ * Whoever calls it tells the event, after it: those who follow the space see it as the last of its events. */
+enum store_status space_delete_begin(struct engine *e, struct store_conn *c, struct arena *arena,
+				     struct space_leaving *leaving, int64_t now_ms);
+/* After the commit: everybody who knows it is told. */
+void space_delete_end(struct engine *e, const struct space_leaving *leaving);
 
 #endif

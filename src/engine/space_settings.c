@@ -19,7 +19,7 @@ static void show_space(struct space_settings *s, const struct space_row *row)
 	s->kept = (struct space_keep){
 		keeping_time_ms(row->keep.events_ms, server->events_ms),
 		keeping_time_ms(row->keep.handoffs_ms, server->handoffs_ms),
-		keeping_time_ms(row->keep.idle_ms, server->idle_ms),
+		keeping_idle_ms(s->op.space_name, row->keep.idle_ms, server->idle_ms),
 	};
 	s->locked = (struct json){.type = JSON_ARRAY};
 	s->memories = row->memories;
@@ -63,6 +63,22 @@ static enum problem_code set_keep(struct op *op, const char *field, int64_t aske
 	return P_OK;
 }
 
+static enum problem_code set_keeps(struct space_settings *s, struct space_keep *keep)
+{
+	struct op *op = &s->op;
+	enum problem_code code = set_keep(op, "keep_handoffs_s", s->asked.handoffs_ms, &keep->handoffs_ms);
+
+	if (code == P_OK)
+		code = set_keep(op, "keep_events_s", s->asked.events_ms, &keep->events_ms);
+	if (code == P_OK && s->asked.idle_ms > 0 && keeping_space_stays(op->space_name))
+		code = problem_set(&op->problem, P_INVALID_FIELD, "keep_idle_s", "keep_idle_s cannot be set for the "
+				   "space \"%.*s\", which requests are about that name none: it is never removed by "
+				   "itself. Use another space, or 0", STR_ARG(op->space_name));
+	if (code == P_OK)
+		code = set_keep(op, "keep_idle_s", s->asked.idle_ms, &keep->idle_ms);
+	return code;
+}
+
 static enum problem_code set_space(struct op *op, struct store_conn *c)
 {
 	struct space_settings *s = (struct space_settings *)op;
@@ -72,11 +88,7 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	enum problem_code code = op_stored(op, status);
 
 	if (code == P_OK)
-		code = set_keep(op, "keep_handoffs_s", s->asked.handoffs_ms, &row.keep.handoffs_ms);
-	if (code == P_OK)
-		code = set_keep(op, "keep_events_s", s->asked.events_ms, &row.keep.events_ms);
-	if (code == P_OK)
-		code = set_keep(op, "keep_idle_s", s->asked.idle_ms, &row.keep.idle_ms);
+		code = set_keeps(s, &row.keep);
 	if (code != P_OK)
 		return code;
 	if (guard != SPACE_GUARD_STAYS)

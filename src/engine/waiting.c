@@ -310,6 +310,15 @@ void waiting_end_space(struct waiting *w, int64_t space)
 		}
 }
 
+bool waiting_in_space(const struct waiting *w, int64_t space)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct list *link = w->buckets[i].next; link != &w->buckets[i]; link = link->next)
+			if (op_of_link(link)->space == space)
+				return true;
+	return false;
+}
+
 void waiting_forget(struct op *op)
 {
 	if (op->wait.is_waiting)

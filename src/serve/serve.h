@@ -24,6 +24,7 @@ struct serve_config {
 	const char *data_dir;		/* made if absent, 0700 */
 	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
 	int64_t keep_events_ms;
+	int64_t keep_idle_ms;		/* the spaces themselves */
 	int http_threads;
 	enum log_level log_level;
 	enum log_format log_format;

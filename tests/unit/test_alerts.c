@@ -65,6 +65,9 @@ static void write_down(struct world *w, const struct alert_change *change)
 					  .since_ms = w->now_ms};
 	assert_true(change->agent.p == NULL || str_is(change->agent, "coder"));
 	assert_true(change->summary.n > 0);
+	if (change->what == ALERT_FIRES && change->kind == ALERT_BREAKER_OPEN)
+		assert_true(str_has_suffix(change->summary, STR(" in a row failed. Work for it is held, and goes on "
+								"by itself when it is back")));
 	if (change->what == ALERT_RESOLVES) {
 		row->resolved_at_ms = w->now_ms;
 		w->resolved++;

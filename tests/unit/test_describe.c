@@ -192,6 +192,9 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 				      "| `keep_handoffs_s` | | how long handoffs that have ended are kept, with their "
 				      "envelopes and results. 0: for ever; -1: as the server says |\n"
 				      "| `keep_events_s` | | how long events are kept. 0: for ever; -1: as the server "
+				      "says |\n"
+				      "| `keep_idle_s` | | how long the space itself is kept when nothing is written "
+				      "in it; then it is deleted with everything in it. 0: for ever; -1: as the server "
 				      "says |\n<!-- end -->\nafter\n");
 	buf_clear(&out);
 	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));

@@ -165,6 +165,7 @@ def test_three_failures_in_a_row_and_the_breaker(watched):
     row, breaker = w.wait_firing("consecutive_failures"), w.wait_firing("breaker_open")
     assert (row["value"], row["threshold"], row["agent"], row["pages"]) == (3, 3, "bad", False)
     assert (breaker["agent"], breaker["pages"]) == ("bad", True)
+    assert "Work for it is held, and goes on by itself when it is back" in breaker["summary"]
     # The webhook may hear of both at once, in any order.
     told = {}
     while {"consecutive_failures", "breaker_open"} - told.keys():

@@ -470,12 +470,16 @@ def test_how_long_a_space_keeps_things_is_set_and_leaves_the_rest(spine):
     spine.ok("space", "--guard", "redact")
     space = spine.ok("space", "--keep", "90d", "--json").json
     assert (space["guard"], space["keep_handoffs_s"], space["keep_events_s"]) == ("redact", 7776000, 7776000)
-    assert space["keeps"] == {"handoffs_s": 7776000, "events_s": 7776000}
+    assert space["keeps"] == {"handoffs_s": 7776000, "events_s": 7776000, "idle_s": None}
     name = spine.environment["SPINE_SPACE"]
     space = spine.ok("space", name, "--keep-events", "forever", "--keep-handoffs", "server", "--json").json
     assert (space["keep_handoffs_s"], space["keep_events_s"], space["keeps"]["events_s"]) == (None, 0, None)
+    space = spine.ok("space", "--keep-idle", "30d", "--json").json
+    assert (space["keep_idle_s"], space["keeps"]["idle_s"], space["keep_events_s"]) == (2592000, 2592000, 0)
+    assert spine.ok("space", "--keep-idle", "forever", "--json").json["keep_idle_s"] == 0
+    assert spine.ok("space", "--keep-idle", "server", "--json").json["keep_idle_s"] is None
     for wrong in ("soon", "0.5s", "-1"):
-        assert spine("space", "--keep=" + wrong).code == USAGE
+        assert spine("space", "--keep=" + wrong).code == USAGE and spine("space", "--keep-idle=" + wrong).code == USAGE
 
 
 def test_a_wrong_guard_is_a_mistake_of_usage_and_changes_nothing(spine):

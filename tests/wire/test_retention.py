@@ -163,7 +163,7 @@ def test_what_is_open_or_parked_never_goes(desk):
 def test_by_default_everything_stays(desk):
     done = step(desk, "worker", "x", result="y")
     space = desk.ok("GET", "/v1/space")
-    assert space["keep_handoffs_s"] is None and space["keeps"] == {"handoffs_s": None, "events_s": None}
+    assert space["keep_handoffs_s"] is None and space["keeps"] == {"handoffs_s": None, "events_s": None, "idle_s": None}
     other = Desk(desk.address, desk.space + "-other")
     keep(other)
     gone = step(other, "worker", "x")
@@ -204,7 +204,7 @@ def test_the_server_says_it_for_spaces_that_do_not(start):
     gone, stays = step(desk, "w", "x"), step(other, "w", "x")
     wait_pruned(desk, gone[1])
     assert other.state(stays[1]) == "completed" and len(other.events(stays[1])) == 4
-    assert desk.ok("GET", "/v1/space")["keeps"] == {"handoffs_s": 1, "events_s": 1}
+    assert desk.ok("GET", "/v1/space")["keeps"] == {"handoffs_s": 1, "events_s": 1, "idle_s": None}
     assert other.ok("GET", "/v1/space")["keep_handoffs_s"] == 0
     status = desk.ok("GET", "/v1/status")["retention"]
     assert (status["handoffs_s"], status["handoffs_kept"], status["handoffs_pruned"]) == (1, 0, 1)
@@ -219,6 +219,53 @@ def test_a_wrong_time_is_refused_and_changes_nothing(desk):
         desk.refused(422, "invalid_field", "PUT", "/v1/space", {"keep_handoffs_s": wrong}, field="keep_handoffs_s")
     assert desk.ok("GET", "/v1/space")["keep_handoffs_s"] == 60
     assert desk.ok("PUT", "/v1/space", {"keep_handoffs_s": -1})["keep_handoffs_s"] is None
+
+
+def spaces_of(desk):
+    return {space["name"] for space in desk.ok("GET", "/v1/spaces?page_size=1000")["spaces"]}
+
+
+def test_a_space_in_which_nothing_is_written_goes(start):
+    server = start("--keep-idle", "1s").wait_until_ready()
+    names = ("idle", "default", "parked", "queued", "longer")
+    idle, default, parked, queued, longer = desks = [Desk(server.address, name) for name in names]
+    for desk in desks:
+        desk.store("x")
+    parked.send("refuser")
+    parked.settle("reject", parked.take("refuser"), reason="no")
+    queued.send("nobody")
+    space = longer.ok("PUT", "/v1/space", {"keep_idle_s": 0})
+    assert (space["keep_idle_s"], space["keeps"]["idle_s"]) == (0, None)
+    space = idle.ok("PUT", "/v1/space", {"keep_idle_s": 1})
+    assert (space["keep_idle_s"], space["keeps"]["idle_s"]) == (1, 1)
+    assert default.ok("GET", "/v1/space")["keeps"]["idle_s"] is None
+    wait_until(lambda: "idle" not in spaces_of(default), "the idle space is gone")
+    idle.refused(404, "memory_not_found", "GET", "/v1/memories/ms-1")
+    # Until another one, which is as old, has gone, too: the rest was looked at.
+    last = Desk(server.address, "last")
+    last.store("x")
+    wait_until(lambda: "last" not in spaces_of(default), "the last one is gone")
+    assert spaces_of(default) >= {"default", "parked", "queued", "longer"}
+    assert parked.ids() == ["ms-1"] and default.ids() == ["ms-1"]
+    # A write to the name makes a new one.
+    assert idle.store("again")["id"] == "ms-1"
+    problem = default.refused(422, "invalid_field", "PUT", "/v1/space", {"keep_idle_s": 60}, field="keep_idle_s")
+    assert "never removed" in problem["detail"]
+    for desk in (*desks, last):
+        desk.close()
+
+
+def test_a_space_in_which_somebody_waits_stays(desk, poll):
+    desk.store("x")
+    call = poll("worker")
+    desk.ok("PUT", "/v1/space", {"keep_idle_s": 1})
+    other = Desk(desk.address, desk.space + "-other")
+    other.ok("PUT", "/v1/space", {"keep_idle_s": 1})
+    wait_until(lambda: other.space not in spaces_of(desk), "one in which nobody waits is gone")
+    assert desk.ids() == ["ms-1"]
+    sent = desk.send("worker")
+    assert [h["id"] for h in call.result().json["handoffs"]] == [sent["id"]]
+    other.close()
 
 
 def test_status_shows_the_growth(desk):

@@ -17,13 +17,19 @@ def space_info() -> Steps[Space]:
 
 
 def set_space(
-    *, guard: Optional[str] = None, keep_handoffs_s: Optional[float] = None, keep_events_s: Optional[float] = None
+    *,
+    guard: Optional[str] = None,
+    keep_handoffs_s: Optional[float] = None,
+    keep_events_s: Optional[float] = None,
+    keep_idle_s: Optional[float] = None,
 ) -> Steps[Space]:
     """Sets what the space does about credentials in handoffs ("off", "redact" or "refuse"), and how long it keeps ended
-    handoffs and events (0: for ever; -1: as the server says). What is not given stays as it is."""
+    handoffs and events, and itself when nothing is written in it (0: for ever; -1: as the server says). What is not
+    given stays as it is."""
     if guard is not None and not isinstance(guard, str):
         raise TypeError(f"guard is a text, not {guard!r}")
-    body = {"guard": guard, "keep_handoffs_s": keep_handoffs_s, "keep_events_s": keep_events_s}
+    keeps = {"keep_handoffs_s": keep_handoffs_s, "keep_events_s": keep_events_s, "keep_idle_s": keep_idle_s}
+    body = {"guard": guard, **keeps}
     response = yield put("/v1/space", {name: value for name, value in body.items() if value is not None})
     return response.read(Space.from_wire)
 

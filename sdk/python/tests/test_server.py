@@ -70,9 +70,10 @@ def test_a_client_outlives_a_restart_of_its_server(connect, start_server):
     spine = connect(first.url)
     memory = spine.store("kept")
     assert first.terminate() == 0
-    assert spine.healthy() is False
+    impatient = connect(first.url, timeout=0.5)
+    assert impatient.healthy() is False
     with pytest.raises(ConnectionError):
-        spine.get(memory.id)
+        impatient.get(memory.id)
     again = start_server(first.data, listen=first.url[len("http://") :])
     assert again.url == first.url
     assert spine.get(memory.id).content == "kept"

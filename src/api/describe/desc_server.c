@@ -20,16 +20,19 @@ static const struct field space_fields[] = {
 		    .items = "'type':'string'"),
 	COUNT_OF("memories", struct space_settings, memories, "That are not forgotten."),
 	FIELD_SECONDS("keep_handoffs_s", struct space_settings, keep.handoffs_ms, NO_MIN, NO_MAX,
-		      "How long handoffs that have ended are kept, with their envelopes and results. 0: for "
-		      "ever; null: as "
-		      "the server says.", NULLABLE, .unset = KEEP_AS_SERVER),
+		      "How long handoffs that have ended are kept, with their envelopes and results. 0: for ever; "
+		      "null: as the server says.", NULLABLE, .unset = KEEP_AS_SERVER),
 	FIELD_SECONDS("keep_events_s", struct space_settings, keep.events_ms, NO_MIN, NO_MAX,
 		      "How long events are kept. 0: for ever; null: as the server says.", NULLABLE,
 		      .unset = KEEP_AS_SERVER),
+	FIELD_SECONDS("keep_idle_s", struct space_settings, keep.idle_ms, NO_MIN, NO_MAX,
+		      "How long the space is kept when nothing is written in it. 0: for ever; null: as the server "
+		      "says.", NULLABLE, .unset = KEEP_AS_SERVER),
 	FIELD_SHAPE("keeps", struct space_settings, kept, WITHIN_OF(struct space_keep,
 		FIELD_SECONDS("handoffs_s", struct space_keep, handoffs_ms, NO_MIN, NO_MAX, "null: for ever.",
-			NULLABLE),
-		FIELD_SECONDS("events_s", struct space_keep, events_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE)),
+			      NULLABLE),
+		FIELD_SECONDS("events_s", struct space_keep, events_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE),
+		FIELD_SECONDS("idle_s", struct space_keep, idle_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE)),
 		"What holds, by the space's word or else the server's."),
 	COUNT_OF("handoffs_pruned", struct space_settings, handoffs_pruned, "Handoffs that are not kept any more."),
 	FIELDS_END,
@@ -91,7 +94,9 @@ const struct description describe_set_space = {
 				    "they are spelled"),
 		KEEP("keep_handoffs_s", handoffs_ms, "How long handoffs that have ended are kept, with their envelopes "
 		     "and results. 0: for ever; -1: as the server says."),
-		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."))},
+		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."),
+		KEEP("keep_idle_s", idle_ms, "How long the space itself is kept when nothing is written in it; then it "
+		     "is deleted with everything in it. 0: for ever; -1: as the server says."))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 
@@ -99,11 +104,10 @@ const struct description describe_delete_space = {
 	.id = "deleteSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
 	.summary = "Delete a space and everything in it",
 	.says = "There is no way back. The space is gone when this is answered: who waits for something in it is told "
-		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its rows "
-		"are removed "
-		"from the store afterwards, a few at a time.",
-	.takes = TAKES_NO_SPACE | TAKES_AGENT, .path = {&path_space}, .path_into = {INTO(struct space_delete,
-		op.space_name)},
+		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its rows are "
+		"removed from the store afterwards, a few at a time.",
+	.takes = TAKES_NO_SPACE | TAKES_AGENT,
+	.path = {&path_space}, .path_into = {INTO(struct space_delete, op.space_name)},
 	.query = INPUT(FIELD_TEXT("confirm", struct space_delete, confirm, 0, 0,
 				  "The name of the space once more: whoever deletes it means it.")),
 	.query_into = INTO(struct space_delete, op),
@@ -191,7 +195,7 @@ static const struct field status_fields[] = {
 		"Where everything is kept."),
 	DOC_SHAPE("retention", WITHIN(
 		DOC_SECONDS("handoffs_s", NO_MIN, NO_MAX, "How long ended handoffs are kept; null: for ever.",
-			NULLABLE),
+			    NULLABLE),
 		DOC_SECONDS("events_s", NO_MIN, NO_MAX, "How long events are kept; null: for ever.", NULLABLE),
 		COUNT("handoffs_kept", "That there are."), COUNT("handoffs_pruned", "That are not kept any more.")),
 		"What the space keeps."),

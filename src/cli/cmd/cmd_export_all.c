@@ -76,7 +76,7 @@ static int write_events(struct dump *d)
 
 		arena_init(&arena);
 		request.path = arena_printf(&arena, "/v1/events?limit=%d&after=%lld", EVENTS_PAGE,
-			(long long)d->event).p;
+					    (long long)d->event).p;
 		ask_make(d->cli, &request, &arena, &ask);
 		code = ask.exit == CLI_OK ? CLI_OK : failed(d, &ask);
 		events = ask_array(&ask.json, "events");
@@ -112,8 +112,8 @@ static int write_one(struct dump *d, const char *kind, const char *path)
 	return code;
 }
 
-/* The newest handoff, and its envelope's number, which is hardly ever below that of the newest envelope;
- * those behind it are of handoffs that come next. */
+/* The newest handoff, and its envelope's number, which is hardly ever below that of the newest envelope; those behind
+ * it are of handoffs that come next. */
 static int find_newest(struct dump *d, uint64_t *ret_handoff, uint64_t *ret_envelope)
 {
 	struct ask ask;

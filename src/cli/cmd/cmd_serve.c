@@ -116,6 +116,10 @@ static const struct option keep_options[] = {
 	 .type = OPTION_DURATION, .min = 0, .max = 36600LL * DAY_MS, .help = "the same for ended handoffs alone"},
 	{.name = "keep-events", .arg = "TIME", .env = "SPINE_KEEP_EVENTS", .key = "keep_events",
 	 .type = OPTION_DURATION, .min = 0, .max = 36600LL * DAY_MS, .help = "the same for events alone"},
+	{.name = "keep-idle", .arg = "TIME", .env = "SPINE_KEEP_IDLE", .key = "keep_idle", .type = OPTION_DURATION,
+	 .fallback = "0s", .min = 0, .max = 36600LL * DAY_MS,
+	 .help = "how long spaces that do not say it themselves are kept when nothing is written in them, such as "
+		 "365d; then they are deleted with everything in them; 0: for ever"},
 };
 
 static const struct option_table keep_table = {"Keeping", keep_options, OPTION_COUNT(keep_options)};
@@ -220,6 +224,7 @@ static int exec_serve(struct cli *cli)
 		.data_dir = options_text(o, "data"),
 		.keep_handoffs_ms = keep_ms(o, "keep-handoffs"),
 		.keep_events_ms = keep_ms(o, "keep-events"),
+		.keep_idle_ms = options_int(o, "keep-idle"),
 		.http_threads = thread_count(options_int(o, "threads")),
 		.log_level = LOG_INFO,
 		.log_format = format_of(options_text(o, "log-format")),

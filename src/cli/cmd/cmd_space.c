@@ -25,6 +25,9 @@ static const struct option space_options[] = {
 	 .help = "how long ended handoffs (with their envelopes and results) and events are kept: " KEEP_HELP},
 	{.name = "keep-handoffs", .arg = "TIME", .type = OPTION_TEXT, .help = "the same for ended handoffs alone"},
 	{.name = "keep-events", .arg = "TIME", .type = OPTION_TEXT, .help = "the same for events alone"},
+	{.name = "keep-idle", .arg = "TIME", .type = OPTION_TEXT,
+	 .help = "how long the space itself is kept when nothing is written in it, such as 30d; then it is deleted "
+		 "with everything in it: also forever, or server"},
 };
 
 static const struct option_table space_table = {"Settings", space_options, OPTION_COUNT(space_options)};
@@ -38,8 +41,8 @@ static const struct option_table delete_table = {"Deleting", delete_options, OPT
 
 /* --- Settings --- */
 
-/* As the protocol has it: seconds, 0 for ever, -1 as the server says. */
-static int put_keep(const struct cli *cli, const char *option, const char *name, struct json_writer *w)
+/* As the protocol has it: seconds, 0 for ever, -1 as the server says. Without the option, `all` holds. */
+static int put_keep(const struct cli *cli, const char *option, const char *all, const char *name, struct json_writer *w)
 {
 	static const struct option duration = {.type = OPTION_DURATION, .min = 1000, .max = INT64_MAX};
 	const char *given = options_text(&cli->options, option);
@@ -47,9 +50,8 @@ static int put_keep(const struct cli *cli, const char *option, const char *name,
 	struct buf error;
 	bool good;
 
-	/* --keep is for both. */
-	if (given == NULL) {
-		option = "keep";
+	if (given == NULL && all) {
+		option = all;
 		given = options_text(&cli->options, option);
 	}
 	if (given == NULL)
@@ -63,8 +65,7 @@ static int put_keep(const struct cli *cli, const char *option, const char *name,
 	buf_release(&error);
 	if (!good)
 		return cli_usage(cli, "--%s is \"%.80s\"; expected a time of a second or more, such as 90d, or "
-			"forever, or "
-				 "server", option, given);
+				 "forever, or server", option, given);
 	body_put_seconds(w, name, value.number);
 	return CLI_OK;
 }
@@ -83,9 +84,11 @@ static int set_space(struct cli *cli)
 	if (code == CLI_OK)
 		code = body_put(cli, "lock", "locked", &w);
 	if (code == CLI_OK)
-		code = put_keep(cli, "keep-handoffs", "keep_handoffs_s", &w);
+		code = put_keep(cli, "keep-handoffs", "keep", "keep_handoffs_s", &w);
 	if (code == CLI_OK)
-		code = put_keep(cli, "keep-events", "keep_events_s", &w);
+		code = put_keep(cli, "keep-events", "keep", "keep_events_s", &w);
+	if (code == CLI_OK)
+		code = put_keep(cli, "keep-idle", NULL, "keep_idle_s", &w);
 	json_end_object(&w);
 	request.body = buf_str(&body);
 	if (code == CLI_OK)
@@ -105,9 +108,8 @@ static bool is_confirmed(struct cli *cli, const char *name)
 	cli->space = name;
 	ask_make_get(cli, "/v1/space", &ask);
 	if (ask.exit == CLI_OK)
-		cli_note(cli, "The space %.80s has %lld memories. They, all handoffs, envelopes and events of "
-			"it are deleted "
-			 "for good.", name, (long long)ask_int(&ask.json, "memories", 0));
+		cli_note(cli, "The space %.80s has %lld memories. They, all handoffs, envelopes and events of it are "
+			 "deleted for good.", name, (long long)ask_int(&ask.json, "memories", 0));
 	ask_release(&ask);
 	cli_note(cli, "Type its name to go on:");
 	if (fgets(answer, sizeof(answer), stdin) == NULL)
@@ -157,12 +159,12 @@ static int exec_space(struct cli *cli)
 	if (o->arg_count && strcmp(o->args[0], "delete") == 0) {
 		if (o->arg_count < 2)
 			return cli_usage(cli, "space delete needs the name of the space; usage: spine space "
-				"delete NAME");
+					 "delete NAME");
 		return sets ? cli_usage(cli, "space delete takes no settings") : delete_space(cli, o->args[1]);
 	}
 	if (o->arg_count > 1)
 		return cli_usage(cli, "space has too many arguments; usage: spine space [NAME], or spine space "
-			"delete NAME");
+				 "delete NAME");
 	if (options_flag(o, "yes"))
 		return cli_usage(cli, "--yes is for spine space delete");
 	if (o->arg_count)
@@ -174,18 +176,20 @@ const struct command cmd_space = {
 	.name = "space",
 	.summary = "Shows the settings of a space, changes them, or deletes it",
 	.usage = "[NAME] | delete NAME", .max_args = 2,
-	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay "
-		"as they are. "
-		 "The guard is for all handoffs in it; a constraint of a handoff can only make it stricter.\n\n"
-		 "With --keep, handoffs that ended longer ago go, with their envelopes and results, and so do "
-		 "events that are "
-		 "older. Of a handoff stay its id, the digest and parent of its envelope, and when it was: a "
-		 "chain can still be "
-		 "followed. What is open or parked never goes. To write it out before, use spine export --all.\n\n"
-		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is "
-		 "asked for.",
+	.about = "Without a name, the space is that of --space or SPINE_SPACE. Settings that are not given stay as "
+		 "they are. The guard is for all handoffs in it; a constraint of a handoff can only make it "
+		 "stricter.\n\n"
+		 "With --keep, handoffs that ended longer ago go, with their envelopes and results, and so do events "
+		 "that are older. Of a handoff stay its id, the digest and parent of its envelope, and when it was: a "
+		 "chain can still be followed. What is open or parked never goes. To write it out before, use spine "
+		 "export --all.\n\n"
+		 "With --keep-idle, the space is deleted when nothing was written in it for so long (reading does not "
+		 "count), unless something in it is open or parked, or somebody waits in it. The space default "
+		 "stays.\n\n"
+		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is asked "
+		 "for.",
 	.examples = {
-		"spine space --guard redact", "spine space payments --keep 90d",
+		"spine space --guard redact", "spine space payments --keep 90d --keep-idle 365d",
 		"spine space payments --guard refuse --json", "spine space delete payments --yes",
 	},
 	.tables = {&space_table, &delete_table, &client_table},

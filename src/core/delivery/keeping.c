@@ -15,6 +15,16 @@ int64_t keeping_time_ms(int64_t of_space, int64_t of_server)
 	return keep_ms > 0 ? keep_ms : 0;
 }
 
+bool keeping_space_stays(struct str space_name)
+{
+	return str_is(space_name, "default");
+}
+
+int64_t keeping_idle_ms(struct str space_name, int64_t of_space, int64_t of_server)
+{
+	return keeping_space_stays(space_name) ? 0 : keeping_time_ms(of_space, of_server);
+}
+
 int64_t keeping_until_ms(int64_t keep_ms, int64_t now_ms)
 {
 	return keep_ms > 0 ? now_ms - keep_ms : INT64_MIN;
@@ -38,7 +48,7 @@ enum problem_code handoff_missing(struct store_conn *c, int64_t space, uint64_t 
 		return problem_of_store(problem, status);
 	clock_format(left.changed_at_ms, at);
 	return problem_set(problem, P_HANDOFF_PRUNED, "id", "ho-%llu is not kept any more: it handed over "
-		"env-%llu, and ended "
-			   "at %s as %s, longer ago than this space keeps handoffs", (unsigned long long)num,
-			   (unsigned long long)left.envelope, at, handoff_state_name(left.state));
+			   "env-%llu, and ended at %s as %s, longer ago than this space keeps handoffs",
+			   (unsigned long long)num, (unsigned long long)left.envelope, at,
+			   handoff_state_name(left.state));
 }

@@ -13,6 +13,10 @@
 bool keeping_is_live(enum handoff_state state);
 /* How long, by the space's word or else the server's. 0: for ever. */
 int64_t keeping_time_ms(int64_t of_space, int64_t of_server);
+/* The same for a space itself, which goes when nothing was written in it for so long. Requests that name no space are
+ * about `default`: it stays. */
+int64_t keeping_idle_ms(struct str space_name, int64_t of_space, int64_t of_server);
+bool keeping_space_stays(struct str space_name);
 /* What is from before this moment may go; INT64_MIN: nothing. */
 int64_t keeping_until_ms(int64_t keep_ms, int64_t now_ms);
 /* A result's memory does not go with its handoff: somebody has made it their own. */

@@ -79,9 +79,8 @@ enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t n
 
 	if (status == STORE_OK)
 		return problem_set(problem, P_ENVELOPE_PRUNED, field, "env-%llu is not kept any more: its "
-			"handoffs ended "
-				   "longer ago than this space keeps them. Its digest and parent are left: "
-				   "GET /v1/envelopes/env-%llu/verify", (unsigned long long)num,
+				   "handoffs ended longer ago than this space keeps them. Its digest and parent are "
+				   "left: GET /v1/envelopes/env-%llu/verify", (unsigned long long)num,
 				   (unsigned long long)num);
 	if (status != STORE_NOT_FOUND)
 		return problem_of_store(problem, status);

@@ -7,8 +7,8 @@
 /* The problem of an envelope that is not there: P_ENVELOPE_PRUNED where it was, with `field`. */
 enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t num, const char *field,
 				 struct problem *problem);
-/* The row of an envelope; P_ENVELOPE_NOT_FOUND or P_ENVELOPE_PRUNED, with `field`, where there is none. space
- * may be 0: nothing is in it. */
+/* The row of an envelope; P_ENVELOPE_NOT_FOUND or P_ENVELOPE_PRUNED, with `field`, where there is none. space may be 0:
+ * nothing is in it. */
 enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num, const char *field, struct arena *arena,
 			      struct envelope_row *ret, struct problem *problem);
 /* The envelope, found in the same way. Everything lives in the arena. */

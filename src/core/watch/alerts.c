@@ -308,8 +308,8 @@ static struct str breaker_summary(const struct alert_subject *s, const struct ju
 	if (s->breaker_is_half_open)
 		return arena_printf(arena, "the circuit breaker of %.*s is half-open: %.0f handoffs in a row failed, "
 				    "and the next one shows whether it is back", STR_ARG(s->agent), j->value);
-	return arena_printf(arena, "the circuit breaker of %.*s is open: %.0f handoffs in a row failed, and nothing "
-			    "new is sent to it", STR_ARG(s->agent), j->value);
+	return arena_printf(arena, "the circuit breaker of %.*s is open: %.0f handoffs in a row failed. Work for it is "
+			    "held, and goes on by itself when it is back", STR_ARG(s->agent), j->value);
 }
 
 static struct str stuck_summary(const struct alert_subject *s, struct arena *arena)
@@ -346,9 +346,7 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 	case ALERT_COMPLETENESS_CRITICAL:
 		return arena_printf(arena,
 				    "envelopes of the last %s hold %.1f %% of what was asked for, less than %.4g %% "
-				    "over "
-				    "all handoffs", window,
-				    percent, limit);
+				    "over all handoffs", window, percent, limit);
 	case ALERT_LATENCY_HIGH:
 		return arena_printf(arena,
 				    "one in a hundred handoffs to %.*s of the last %s took %.1f s or more to be acked, "
@@ -357,9 +355,7 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 	case ALERT_UTILIZATION_PINNED:
 		return arena_printf(arena,
 				    "%.0f %% of the envelopes to %.*s of the last %s use all of their budget: "
-				    "context is "
-				    "being trimmed", percent,
-				    STR_ARG(agent), window);
+				    "context is being trimmed", percent, STR_ARG(agent), window);
 	case ALERT_UTILIZATION_LOW:
 		return arena_printf(arena,
 				    "%.0f %% of the envelopes to %.*s of the last %s use less than 30 %% of the "

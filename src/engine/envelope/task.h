@@ -18,6 +18,6 @@ enum problem_code task_page(struct op *op, struct store_conn *c, struct str task
 
 /* Is the parent of one of these not kept any more? */
 enum problem_code task_pruned(struct op *op, struct store_conn *c, const struct envelope *list, size_t count,
-	bool *ret);
+			      bool *ret);
 
 #endif

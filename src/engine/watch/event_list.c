@@ -65,11 +65,9 @@ static enum problem_code check_cursor(struct event_list *l, struct store_conn *c
 	if (l->after >= space.events_pruned)
 		return P_OK;
 	problem_set(&op->problem, P_EVENTS_PRUNED, "after", "events behind %lld are not kept any more, up to "
-		"%lld; what happened "
-		    "in between is lost to who goes on here. Read the present state, and go on behind %lld, or "
-		    "with 0 from the "
-		    "first that is kept", (long long)l->after, (long long)space.events_pruned,
-		    (long long)space.events_pruned);
+		    "%lld; what happened in between is lost to who goes on here. Read the present state, and go on "
+		    "behind %lld, or with 0 from the first that is kept", (long long)l->after,
+		    (long long)space.events_pruned, (long long)space.events_pruned);
 	op->problem.extra_key = "pruned_to";
 	op->problem.extra = space.events_pruned;
 	return P_EVENTS_PRUNED;

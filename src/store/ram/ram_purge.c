@@ -1,5 +1,5 @@
-/* A space that goes, in memory. The rows of spaces, agents and channels keep their places, since those are
- * their ids. */
+/* A space that goes, in memory. The rows of spaces, agents and channels keep their places, since those are their
+ * ids. */
 #include "store/ram/ram_internal.h"
 
 enum store_status ram_space_remove(struct store_conn *c, int64_t id, int64_t now_ms)

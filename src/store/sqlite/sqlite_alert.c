@@ -18,8 +18,7 @@ static enum store_status prune(struct store_conn *c, int64_t newest)
 static const char alert_insert_sql[] =
 	"INSERT INTO alert (id, space, name, agent, severity, value, threshold, summary, since, resolved_at, acked_by, "
 	"acked_at, silenced_until, silenced_by, silenced_why, untold) VALUES (" SQLITE_NEXT_ID("alert") ", ?2, "
-	"?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, "
-	"?11, ?12, ?13, ?14, ?15, ?16)";
+	"?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
 static const char alert_update_sql[] =
 	"UPDATE alert SET severity = ?5, value = ?6, threshold = ?7, summary = ?8, resolved_at = ?10, acked_by = "
 	"?11, acked_at = ?12, silenced_until = ?13, silenced_by = ?14, silenced_why = ?15, untold = ?16 WHERE id = ?1";

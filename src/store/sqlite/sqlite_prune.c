@@ -43,8 +43,7 @@ static const char *const leave[] = {
 /* The key of the task is that of the envelope which began it: nobody else may have it. */
 static const char *const remove_rest[] = {
 	"DELETE FROM task WHERE id = (SELECT task FROM envelope WHERE id = ?1) AND NOT EXISTS (SELECT 1 FROM "
-	"envelope e "
-	"WHERE e.task = task.id AND e.id <> ?1)",
+	"envelope e WHERE e.task = task.id AND e.id <> ?1)",
 	"DELETE FROM envelope WHERE id = ?1",
 };
 

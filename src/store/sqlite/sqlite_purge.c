@@ -44,7 +44,7 @@ static const struct part {
 	const char *keys;
 } parts[] = {
 	{"DELETE FROM result WHERE handoff IN (SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 "
-		"LIMIT ?4)",
+	 "LIMIT ?4)",
 	 PLAIN(true)},
 	{OF_KEYS("handoff"), PLAIN(false)},
 	{"DELETE FROM receipt WHERE (envelope, memory, agent) IN (SELECT envelope, memory, agent FROM receipt "

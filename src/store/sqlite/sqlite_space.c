@@ -67,8 +67,7 @@ enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, in
 
 #define SPACE_COLUMNS \
 	"SELECT id, name, memories, created_at, keep_events, keep_handoffs, keep_idle, events_pruned, " \
-	"handoffs_pruned, " \
-	"guard FROM space "
+	"handoffs_pruned, guard FROM space "
 
 static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
