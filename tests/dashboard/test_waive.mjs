@@ -106,6 +106,26 @@ export const tests = {
 		assert.equal((await waivers(t))[0].by, "kim");
 	},
 
+	async "who writes a reason is not interrupted by the next hop"(t) {
+		const first = await begin(t);
+		await t.open("tasks", "t");
+		await t.live();
+		await line(t, "style").getByRole("button").click();
+		await t.page.getByLabel("Your name").fill("kim");
+		await t.page.getByLabel("Reason").fill("the house style");
+		// One that has it no more: then there is nothing to waive, and the server says so.
+		await t.api.send("coder", "tester", "Test it.", {
+			parent: first.envelope_id,
+			waive: [{ key: "style", reason: "nobody reads it" }],
+		});
+		await t.sees("as of hop 2", ".panel");
+		assert.equal(await t.page.getByLabel("Reason").inputValue(), "the house style");
+		t.mayFail = true; // The browser reports the refusal that the dialog shows.
+		await t.button("Waive for the whole task", "dialog").click();
+		await t.sees('no end of the task has a constraint "style"', "dialog [role=alert]");
+		assert.deepEqual(await waivers(t), []);
+	},
+
 	async "a constraint that a later hop sets anew can be waived anew"(t) {
 		const first = await begin(t);
 		await t.open("tasks", "t");

@@ -1,5 +1,5 @@
 // What binds a task: the constraints of its newest hop, which of them are locked, and what was waived. A person may waive one here.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { bytes, call, path } from "../api";
 import { count } from "../format";
 import { Failure, Name, Panel, Pill, Time } from "../parts/basics";
@@ -25,6 +25,12 @@ function isBlank(text: string): boolean {
 	return !/[^\s\p{C}\p{Z}]/u.test(text);
 }
 
+interface Constraint {
+	readonly name: string;
+	readonly value: Json;
+	readonly isLocked: boolean;
+}
+
 function WaiveDialog({
 	space,
 	task,
@@ -33,12 +39,9 @@ function WaiveDialog({
 	isLocked,
 	close,
 	done,
-}: {
+}: Constraint & {
 	space: string;
 	task: string;
-	name: string;
-	value: Json;
-	isLocked: boolean;
 	close: () => void;
 	done: () => void;
 }) {
@@ -136,10 +139,7 @@ function Holding({
 	isLocked,
 	waiver,
 	ask,
-}: {
-	name: string;
-	value: Json;
-	isLocked: boolean;
+}: Constraint & {
 	waiver: Waiver | undefined;
 	ask: () => void;
 }) {
@@ -179,26 +179,27 @@ export function Constraints({
 	reload: () => void;
 }) {
 	const { newest, waivers } = about;
-	const [asked, ask] = useState<string>();
+	const [asked, ask] = useState<Constraint>();
+	const last = useRef<Envelope>(undefined);
 	const [isWhole, setWhole] = useState(false);
 	const found = useResource(
 		`${space} envelope ${newest}`,
 		(signal) => call<Envelope>(space, "GET", path("envelopes", newest), { signal }),
 		{ topics: ["memory."] },
 	);
-	const envelope = found.data;
+	if (found.data) last.current = found.data;
+	// While the next hop is read, that of the one before: nobody who writes a reason is interrupted.
+	const envelope = last.current;
 
-	if (found.problem) return <Failure problem={found.problem} retry={found.reload} />;
-	if (!envelope) return null;
+	if (!envelope) return found.problem ? <Failure problem={found.problem} retry={found.reload} /> : null;
 	const holding = Object.entries(envelope.constraints);
 	const shown = isWhole ? holding : holding.slice(0, SHOWN_AT_FIRST);
 	const locked = new Set(envelope.locked);
 	// What the newest hop has in waived[] has had its effect; the rest waits for the next one.
 	const pending = waivers.filter((waiver) => !envelope.waived.some((one) => one.waiver === waiver.waiver));
 	const elsewhere = pending.filter((waiver) => !Object.hasOwn(envelope.constraints, waiver.key));
-	const value = asked === undefined ? undefined : envelope.constraints[asked];
 
-	if (holding.length + envelope.waived.length + pending.length === 0) return null;
+	if (!asked && holding.length + envelope.waived.length + pending.length === 0) return null;
 	return (
 		<Panel
 			title="Constraints"
@@ -217,7 +218,7 @@ export function Constraints({
 						value={one}
 						isLocked={locked.has(name)}
 						waiver={pending.find((waiver) => waiver.key === name)}
-						ask={() => ask(name)}
+						ask={() => ask({ name, value: one, isLocked: locked.has(name) })}
 					/>
 				))}
 			</ul>
@@ -247,17 +248,7 @@ export function Constraints({
 					</ul>
 				</>
 			)}
-			{asked !== undefined && value !== undefined && (
-				<WaiveDialog
-					space={space}
-					task={task}
-					name={asked}
-					value={value}
-					isLocked={locked.has(asked)}
-					close={() => ask(undefined)}
-					done={reload}
-				/>
-			)}
+			{asked && <WaiveDialog space={space} task={task} {...asked} close={() => ask(undefined)} done={reload} />}
 		</Panel>
 	);
 }

@@ -199,7 +199,7 @@ export function Task({ space, task, envelope }: { space: string; task: string; e
 					{about.data.intent}
 				</blockquote>
 			)}
-			{about.data && <Constraints space={space} task={task} about={about.data} reload={about.reload} />}
+			{about.data && <Constraints key={task} space={space} task={task} about={about.data} reload={about.reload} />}
 			{trace.problem &&
 				(trace.problem.status === 404 ? (
 					<Empty title="There is no such task in this space">
