@@ -23,7 +23,7 @@ export interface Options {
 }
 
 // Names may be any UTF-8; a header is bytes, which the browser wants as characters below 256.
-function bytes(text: string): string {
+export function bytes(text: string): string {
 	return String.fromCharCode(...new TextEncoder().encode(text));
 }
 

@@ -52,6 +52,8 @@ class Source {
 		this.#gapMs = gapMs;
 		this.#users.add(changed);
 		if (this.#users.size === 1) this.want(true);
+		// It may have come after this one was drawn, and before it was here to be told.
+		else if (this.data !== undefined || this.problem) changed();
 		return () => {
 			this.#users.delete(changed);
 			if (this.#users.size) return;

@@ -226,6 +226,23 @@ export interface TraceEnvelope {
 	readonly trimmed: number;
 }
 
+/** What a person has waived for a whole task. */
+export interface Waiver {
+	readonly waiver: number;
+	readonly key: string;
+	readonly reason: string;
+	readonly by: string;
+	readonly unauthenticated: boolean;
+	readonly at: string;
+}
+
+/** A task, without its envelopes. */
+export interface TaskAbout {
+	readonly intent: string | null;
+	readonly newest: string;
+	readonly waivers: readonly Waiver[];
+}
+
 export interface Trace {
 	readonly task: string;
 	readonly envelopes: readonly TraceEnvelope[];
@@ -242,6 +259,7 @@ export interface Change {
 	readonly after?: Json;
 	readonly reason?: string;
 	readonly by?: string;
+	readonly unauthenticated?: boolean;
 }
 
 export interface Difference {
@@ -280,13 +298,17 @@ export interface Envelope {
 		}[];
 		readonly missing: readonly { readonly id: string; readonly reason: string }[];
 	};
+	readonly constraints: Readonly<Record<string, Json>>;
 	readonly waived: readonly {
 		readonly key: string;
 		readonly value: Json;
 		readonly by: string | null;
 		readonly reason: string;
 		readonly at_hop: number;
+		readonly waiver?: number;
+		readonly unauthenticated?: boolean;
 	}[];
+	readonly locked?: readonly string[];
 	readonly guard: {
 		readonly policy: string;
 		readonly findings: readonly { readonly kind: string; readonly where: string }[];

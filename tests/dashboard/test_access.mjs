@@ -30,7 +30,10 @@ async function places(t) {
 }
 
 async function inspect(t) {
-	for (const [place, sign] of await places(t)) {
+	const all = await places(t);
+	const task = all.map(([place]) => place).find(([page, id]) => page === "tasks" && id)[1];
+
+	for (const [place, sign] of all) {
 		await t.open(...place);
 		await t.page.locator(sign).first().waitFor();
 		assert.deepEqual(await t.accessibility(), [], place.join("/"));
@@ -38,6 +41,10 @@ async function inspect(t) {
 	await t.page.getByRole("button", { name: "Supersede…" }).click();
 	await t.page.locator("dialog").waitFor();
 	assert.deepEqual(await t.accessibility(), [], "a dialog");
+	await t.open("tasks", task);
+	await t.page.getByRole("button", { name: "Waive…" }).first().click();
+	await t.page.locator("dialog .waives").waitFor();
+	assert.deepEqual(await t.accessibility(), [], "a waiver");
 	await t.open("parked");
 	await t.page.getByLabel("Choose all").check();
 	await t.button("Redrive", ".bulk").click();

@@ -105,7 +105,14 @@ export const tests = {
 		await isText(t, ".pipeline", name);
 		await isText(t, "blockquote.intent");
 		await isText(t, "pre.prompt");
+		await isText(t, ".constraints .key", markup.slice(0, 60));
+		await isText(t, ".constraints .value");
+		await isText(t, ".constraints q");
 		await fits(t);
+		await t.page.getByRole("button", { name: "Waive…" }).first().click();
+		await isText(t, "dialog .waives");
+		await fits(t);
+		await t.page.keyboard.press("Escape");
 		await t.page.locator(".hop-card", { hasText: next.envelope_id }).click();
 		await t.page.getByRole("tab", { name: "Changes" }).click();
 		await isText(t, ".changes");

@@ -110,6 +110,22 @@ def test_a_waiver_of_a_person_is_told(api):
     assert entry["actor"] == "kim"
 
 
+def test_a_task_tells_what_was_waived_for_it_before_the_next_hop_does(api):
+    root = api.handoff(constraints={"region": "eu", "a": 1}, task="t")
+    assert api.ok("GET", "/v1/tasks/t")["waivers"] == []
+    answers = [waive(api, "t", key) for key in ("region", "a")]
+    names = ("waiver", "key", "reason", "by", "unauthenticated", "at")
+    wanted = [{name: answer[name] for name in names} for answer in answers]
+    for query in ("", "?page_size=1"):
+        told = api.ok("GET", f"/v1/tasks/t{query}")
+        assert told["waivers"] == wanted and told["newest"] == root["id"]
+    after = pack(api, parent=root["id"], target_agent="d")
+    told = api.ok("GET", "/v1/tasks/t?page_size=1")
+    assert (told["waivers"], told["newest"], len(told["envelopes"])) == (wanted, after["id"], 1)
+    api.handoff(constraints={"region": "eu"}, task="other")
+    assert api.ok("GET", "/v1/tasks/other")["waivers"] == []
+
+
 def test_an_agent_is_no_person(api):
     api.handoff(constraints=SECURE, task="t")
     problem = waive(api, "t", "security", person=None, code="person_required", **{"Spine-Agent": "coder"})

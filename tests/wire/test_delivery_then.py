@@ -95,6 +95,14 @@ def test_another_parent_may_be_named(desk, work):
     assert done["result_memory"] not in [ref["id"] for ref in sealed["memory"]["refs"]], "it is the result of another chain"
 
 
+def test_a_second_chain_may_be_begun(desk, work):
+    task = desk.ok("GET", f"/v1/envelopes/{work['envelope_id']}")["task"]["id"]
+    done = finish(desk, work, then=envelope(task=task, new_root=True))
+    sealed = desk.ok("GET", f"/v1/envelopes/{done['then']['envelope_id']}")
+    assert (sealed["task"]["id"], sealed["lineage"]["parent"], sealed["lineage"]["hop"]) == (task, None, 1)
+    assert done["result_memory"] not in [ref["id"] for ref in sealed["memory"]["refs"] if ref["why"] == "cited"]
+
+
 def test_a_waiting_receiver_of_the_next_agent_is_served_with_the_same_commit(desk, work, poll):
     waiting = poll("reviewer")
     done = finish(desk, work)

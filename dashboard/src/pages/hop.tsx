@@ -113,6 +113,7 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 							<q dir="auto">{one.reason}</q>
 							<span class="faint">
 								by <Name none="somebody">{one.by}</Name> at hop {one.at_hop}
+								{one.unauthenticated && ", unauthenticated"}
 							</span>
 						</li>
 					))}

@@ -5,7 +5,8 @@ import { count, duration, percent, plural } from "../format";
 import { Empty, Failure, Name, State, Title, Waiting } from "../parts/basics";
 import { useResource } from "../resource";
 import { link } from "../router";
-import type { Fidelity, Handoff, HandoffEvent, Trace, TraceEnvelope } from "../types";
+import type { Fidelity, Handoff, HandoffEvent, TaskAbout, Trace, TraceEnvelope } from "../types";
+import { Constraints } from "./constraints";
 import { Hop } from "./hop";
 import { CARD_HEIGHT, CARD_WIDTH, draw, latencyMs, NODE_HEIGHT, type Edge, type Picture } from "./pipeline";
 
@@ -160,8 +161,8 @@ export function Task({ space, task, envelope }: { space: string; task: string; e
 	);
 	const about = useResource(
 		`${space} intent ${task}`,
-		(signal) => call<{ intent: string | null }>(space, "GET", path("tasks", task), { query: { page_size: 1 }, signal }),
-		{ topics: ["envelope."] },
+		(signal) => call<TaskAbout>(space, "GET", path("tasks", task), { query: { page_size: 1 }, signal }),
+		{ topics: ["envelope.", "constraint."] },
 	);
 	const picture = useMemo(() => trace.data && draw(trace.data), [trace.data]);
 	const scores = useMemo(
@@ -198,6 +199,7 @@ export function Task({ space, task, envelope }: { space: string; task: string; e
 					{about.data.intent}
 				</blockquote>
 			)}
+			{about.data && <Constraints key={task} space={space} task={task} about={about.data} reload={about.reload} />}
 			{trace.problem &&
 				(trace.problem.status === 404 ? (
 					<Empty title="There is no such task in this space">

@@ -53,6 +53,7 @@ export function Changes({ changes }: { changes: readonly Change[] }) {
 					{change.by && (
 						<span class="faint">
 							by <bdi>{change.by}</bdi>
+							{change.unauthenticated && ", unauthenticated"}
 						</span>
 					)}
 				</li>

@@ -96,17 +96,24 @@ class Trimmed:
 
 @dataclass(frozen=True)
 class Waived:
-    """A constraint that no longer holds: what it said, who waived it, why, and at which hop."""
+    """A constraint that no longer holds: what it said, who waived it, why, and at which hop.
+
+    Of what a person has waived for the whole task: `waiver` is its number, and `unauthenticated` whether nobody has
+    checked who that was.
+    """
 
     key: str
     value: Any = field(hash=False)
     by: str
     reason: str
     at_hop: int
+    waiver: Optional[int] = None
+    unauthenticated: bool = False
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Waived:
-        return cls(raw["key"], raw["value"], raw["by"], raw["reason"], raw["at_hop"])
+        person = (raw.get("waiver"), bool(raw.get("unauthenticated", False)))
+        return cls(raw["key"], raw["value"], raw["by"], raw["reason"], raw["at_hop"], *person)
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,8 @@ class Envelope:
     task, intent      the task's id; the user's own words, the same at every hop
     summary, state    what the receiver is to accomplish; where the work stands
     parent, root      ids of the envelope that this one continues, and of the first one
+    constraints       what must hold, at every later hop, too
+    waived, locked    what no longer holds, by whom and why; keys of the constraints that no agent may waive, sorted
     hop, max_hops     which handoff of the chain this is, and how many there may be
     path              the agents that the work went through, this receiver last
     fetch_hint        how the receiver fetches memories, as the prompt says it: "mcp", "command", "http"; None: not said
@@ -200,6 +209,7 @@ class Envelope:
     history: list[dict[str, Any]] = field(repr=False, hash=False)
     constraints: dict[str, Any] = field(repr=False, hash=False)
     waived: list[Waived] = field(repr=False, hash=False)
+    locked: list[str] = field(repr=False, hash=False)
     expected_output: dict[str, Any] = field(repr=False, hash=False)
     guard: Optional[Guard] = field(repr=False)
     fetch_hint: Optional[str] = field(repr=False)
@@ -242,6 +252,7 @@ class Envelope:
             history=[dict(step) for step in raw["history"]],
             constraints=dict(raw["constraints"]),
             waived=[Waived.from_wire(entry) for entry in raw.get("waived") or ()],
+            locked=list(raw.get("locked") or ()),
             expected_output=dict(raw.get("expected_output") or {}),
             guard=None if guard is None else Guard.from_wire(guard),
             fetch_hint=raw.get("fetch_hint"),

@@ -20,13 +20,16 @@ __all__ = [
     "CircuitOpenError",
     "Conflict",
     "ConstraintConflict",
+    "ConstraintLocked",
     "CredentialsFound",
     "HandoffConflict",
     "HandoffError",
     "HandoffParkedError",
     "HopLimit",
+    "LineageUnverified",
     "NoRoute",
     "NotFound",
+    "ParentUnclear",
     "PreconditionFailed",
     "ProtocolError",
     "RoutingLoop",
@@ -89,6 +92,21 @@ class Conflict(SpineError):
 
 class ConstraintConflict(Conflict):
     """A handoff would change or loosen a constraint of its parent. `waive` it, with a reason, or leave it as it is."""
+
+
+class ConstraintLocked(ConstraintConflict):
+    """A handoff would waive a constraint that is locked. No agent can; a person may, for the whole task (`spine waive`,
+    or the dashboard)."""
+
+
+class ParentUnclear(Conflict):
+    """The task has a chain, and more than one envelope that this one could continue. Name one of them, which the text
+    lists, as the `parent`; or begin a second chain with `new_root`."""
+
+
+class LineageUnverified(Conflict):
+    """An envelope was sent back changed: its id, digest and lineage do not belong together. Send it as it came, or pack
+    from it as the `parent`."""
 
 
 class PreconditionFailed(SpineError):
@@ -185,11 +203,13 @@ class StaleLeaseError(HandoffConflict):
 
 
 class HopLimit(HandoffConflict):
-    """The chain has had as many handoffs as it may have (`max_hops`)."""
+    """The chain has had as many handoffs as it may have (`max_hops`). Nothing was changed: who holds the last handoff
+    still holds it."""
 
 
 class RoutingLoop(HandoffConflict):
-    """The work would go back to an agent that had it, and nothing is new since."""
+    """The work would go back to an agent that had it, and nothing is new since. Nothing was changed: who holds the last
+    handoff still holds it."""
 
 
 class NoRoute(HandoffError, ValidationError):
@@ -218,15 +238,17 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "budget_too_small": BudgetTooSmall,
     "circuit_open": CircuitOpenError,
     "constraint_conflict": ConstraintConflict,
-    "constraint_locked": ConstraintConflict,
+    "constraint_locked": ConstraintLocked,
     "credentials_found": CredentialsFound,
     "handoff_parked": HandoffParkedError,
     "hop_limit": HopLimit,
     "idempotency_conflict": Conflict,
+    "lineage_unverified": LineageUnverified,
     "loop": RoutingLoop,
     "no_route": NoRoute,
     "not_parked": HandoffConflict,
     "not_queued": HandoffConflict,
+    "parent_unclear": ParentUnclear,
     "stale_lease": StaleLeaseError,
 }
 

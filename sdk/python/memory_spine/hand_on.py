@@ -39,6 +39,8 @@ def hand_on(
     resolved_decisions: Iterable[Mapping[str, Any]] = (),
     expected_output: Optional[Mapping[str, Any]] = None,
     waive: Iterable[Mapping[str, Any]] = (),
+    locked: Iterable[str] = (),
+    new_root: bool = False,
     parent: Optional[EnvelopeId] = None,
     include_recent: Optional[int] = None,
     include_pins: Optional[bool] = None,
@@ -61,6 +63,8 @@ def hand_on(
     gaps, remember, input_tokens    as `complete` takes them
     ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s    as `send` takes them
     parent        the envelope that the next one continues; this handoff's, where none is named
+    new_root      the next one continues none, and begins a second chain in the task: intent, constraints, history and
+                  the result do not go on
 
     The rest is what `pack` takes. In a loop the next handoff that is ready is taken in the same call: hand on last.
 
@@ -78,6 +82,9 @@ def hand_on(
         resolved_decisions=resolved_decisions,
         expected_output=expected_output,
         waive=waive,
+        locked=locked,
+        new_root=new_root,
+        task=handoff.task if new_root else None,
         parent=parent,
         include_recent=include_recent,
         include_pins=include_pins,

@@ -172,14 +172,19 @@ def _handing_on(call: Callable[..., Any], result: str) -> Any:
     def method(self: Any, *first: Any, **more: Any) -> Any:
         if len(first) > 2:
             raise TypeError(f"{name} of a handoff takes two arguments by their place, the others by name")
+        if more.get("new_root") and more.get("parent") is None:
+            # A second chain in the same task, which continues nothing.
+            more = {"task": self.task, "from_": self.to_agent, **more}
+            return getattr(self._client, name)(*first, **more)
         return getattr(self._client, name)(*first, parent=self, **more)
 
     dress(method, call, result)
     method.__doc__ = f"""Packs an envelope that continues the work: what `{name}` of the client does, with this handoff
         as the parent.
 
-        It is from the agent that received this one; intent, constraints, history and memories go on. To finish this
-        handoff and send the next in one call, use `hand_on`.
+        It is from the agent that received this one; intent, constraints, history and memories go on. With new_root it
+        begins a second chain in the task instead, and nothing goes on. To finish this handoff and send the next in one
+        call, use `hand_on`.
         """
     shown = inspect.signature(method).parameters.values()
     by_name = inspect.Parameter.KEYWORD_ONLY

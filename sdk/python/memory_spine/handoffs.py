@@ -63,6 +63,8 @@ def packing(to: str, summary: str, **given: Any) -> dict[str, Any]:
         "parent": None if parent is None else envelope_id("parent", parent),
         "refs": string_list("refs", given.pop("refs", ())),
         "waive": _objects("waive", given.pop("waive", ()), '{"key": "…", "reason": "…"}'),
+        "locked": string_list("locked", given.pop("locked", ())),
+        "new_root": True if given.pop("new_root", False) else None,
         "from": given.pop("from_", None),
         **given,
     }
@@ -102,6 +104,8 @@ def pack(
     parent: Optional[EnvelopeId] = None,
     task: Optional[str] = None,
     waive: Iterable[Mapping[str, Any]] = (),
+    locked: Iterable[str] = (),
+    new_root: bool = False,
     include_recent: int = 20,
     include_pins: bool = True,
     scope: Optional[str] = None,
@@ -126,8 +130,11 @@ def pack(
     expected_output     what the receiver should produce: {"format", "length", "schema", "criteria", …}
     parent              the envelope that this one continues, its id, or the received handoff that brought it; its
                         intent, constraints, memories… go on
-    task                a name for a new task; a later hop has its parent's
+    task                a name for a new task; a later hop has its parent's. The name of a task that has a chain, without
+                        `parent`, goes on from what `from_` holds of it, else from its end
     waive               inherited constraints that no longer hold: {"key", "reason"}
+    locked              keys of constraints, inherited ones or this hop's, that no agent may waive from here on
+    new_root            begins a second chain in a task that has one; not with `parent`
     include_recent      up to how many memories to add by relevance; what has little to do with the work stays behind
     include_pins        whether to add what is pinned in the space or the task
     scope               whose memories may be added by relevance: "task" (the default), those of this task and those
@@ -139,8 +146,8 @@ def pack(
                         the client's agent
     dry_run             stores nothing and returns a `DryRun`: the envelope that it would be, and other budgets
 
-    Raises BudgetTooSmall, ConstraintConflict, CredentialsFound, HopLimit, RoutingLoop, NoRoute. That memories cannot be
-    found is no error: see `missing`.
+    Raises BudgetTooSmall, ConstraintConflict, ConstraintLocked, ParentUnclear, CredentialsFound, HopLimit, RoutingLoop,
+    NoRoute. That memories cannot be found is no error: see `missing`.
     """
     body = packing(
         to,
@@ -156,6 +163,8 @@ def pack(
         parent=parent,
         task=task,
         waive=waive,
+        locked=locked,
+        new_root=new_root,
         include_recent=include_recent,
         include_pins=include_pins,
         scope=scope,
@@ -190,6 +199,8 @@ def agent_handoff(
     from_: Optional[str] = None,
     tokenizer: Optional[str] = None,
     scope: Optional[str] = None,
+    locked: Iterable[str] = (),
+    new_root: bool = False,
     idempotency_key: Optional[str] = None,
 ) -> Steps[Envelope]:
     """Packs what the next agent needs into an envelope: the older name of `pack`, with its arguments in this order.
@@ -214,6 +225,8 @@ def agent_handoff(
         refs=refs,
         max_hops=max_hops,
         waive=waive,
+        locked=locked,
+        new_root=new_root,
         from_=from_,
         tokenizer=tokenizer,
         scope=scope,

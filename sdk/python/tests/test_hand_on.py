@@ -3,7 +3,7 @@
 import pytest
 from receiving import in_loop, send, state, sync  # noqa: F401
 
-from memory_spine import BudgetTooSmall, ConstraintConflict, Delivery, HandoffConflict, ProtocolError, idempotent
+from memory_spine import BudgetTooSmall, ConstraintConflict, ConstraintLocked, Delivery, HandoffConflict, ProtocolError, idempotent
 
 
 def begin(client, **fields):
@@ -33,6 +33,7 @@ def test_all_that_pack_and_send_and_complete_take_goes_along(spine, other):
     sent = work.hand_on(
         "tester",
         summary="Test it.",
+        constraints={"language": "python"},
         result="done",
         gaps=["no network"],
         remember=False,
@@ -43,6 +44,7 @@ def test_all_that_pack_and_send_and_complete_take_goes_along(spine, other):
         open_decisions=["when?"],
         expected_output={"format": "text"},
         waive=[{"key": "max_files", "reason": "the user said so"}],
+        locked=["language"],
         include_recent=0,
         priority=9,
         max_attempts=7,
@@ -54,14 +56,26 @@ def test_all_that_pack_and_send_and_complete_take_goes_along(spine, other):
     assert (told.result, told.result_memory, told.gaps) == ("done", None, ["no network"])
     packed = other.envelope(sent.envelope_id)
     assert (packed.state, packed.open_decisions, packed.memory_refs) == ("written", ["when?"], [memory.id])
+    assert packed.locked == ["language"]
     assert packed.waived[0].key == "max_files" and packed.expected_output["format"] == "text"
 
 
+def test_it_begins_a_second_chain_in_the_task_where_that_is_asked_for(spine, other):
+    work = begin(spine, task="t")
+    packed = work.pack("auditor", "Look at it afresh.", new_root=True)
+    assert (packed.task, packed.parent, packed.from_agent, packed.constraints) == ("t", None, "coder", {})
+    sent = work.hand_on("tester", "Begin again.", result="done", new_root=True)
+    packed = other.envelope(sent.envelope_id)
+    assert (packed.task, packed.parent, packed.hop, packed.from_agent) == ("t", None, 1, "coder")
+    assert (packed.intent, packed.constraints, state(other, work)) == (None, {}, "completed")
+
+
 def test_a_refusal_changes_nothing_and_the_handoff_stays_in_hand(spine, other):
-    work = begin(spine)
+    work = begin(spine, locked=["max_files"])
     refusals = [
         (ConstraintConflict, {"constraints": {"max_files": 5}}),
         (BudgetTooSmall, {"constraints": {"max_tokens": 5}}),
+        (ConstraintLocked, {"waive": [{"key": "max_files", "reason": "in the way"}]}),
     ]
     for error, fields in refusals:
         with pytest.raises(error):

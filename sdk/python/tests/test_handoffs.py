@@ -3,9 +3,11 @@
 import contextlib
 import copy
 import io
+import json
 import pickle
 import re
 import socket
+import urllib.request
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,13 +19,16 @@ from memory_spine import (
     BudgetTooSmall,
     Conflict,
     ConstraintConflict,
+    ConstraintLocked,
     CredentialsFound,
     DryRun,
     Envelope,
     Handoff,
     HopLimit,
+    LineageUnverified,
     MemorySpine,
     NotFound,
+    ParentUnclear,
     ValidationError,
     transport,
 )
@@ -300,6 +305,65 @@ def test_a_constraint_may_be_narrowed_or_waived_and_not_loosened(spine):
     assert (waived.reason, waived.at_hop) == ("it is a script now", 2)
 
 
+@pytest.mark.parametrize("call", ["pack", "agent_handoff"])
+def test_what_is_locked_is_waived_by_no_agent(spine, call):
+    pack = getattr(spine, call)
+    root = pack("b", "go", constraints={"region": "eu", "style": "terse"}, locked=["region"], from_="a")
+    assert root.locked == ["region"] and root.verify()
+    child = pack("c", "go", parent=root, locked=iter(["style"]), from_="b")
+    assert child.locked == ["region", "style"] == spine.envelope(child.id).locked
+    for key in child.locked:
+        with pytest.raises(ConstraintLocked) as caught:
+            pack("d", "go", parent=child, waive=[{"key": key, "reason": "in the way"}])
+        assert isinstance(caught.value, ConstraintConflict) and caught.value.field == "waive[0].key"
+    assert pack("b", "go", constraints={"region": "eu"}).locked == []
+
+
+def test_a_waiver_of_a_person_is_told_apart(spine, server, space):
+    """The client cannot make one: that is for persons."""
+    root = spine.pack("b", "go", constraints={"region": "eu"}, locked=["region"], from_="a")
+    body = json.dumps({"key": "region", "reason": "legal said so"}).encode()
+    headers = {"Content-Type": "application/json", "Spine-Space": space, "Spine-Person": "kim"}
+    request = urllib.request.Request(f"{server.url}/v1/tasks/{root.task}/waive", body, headers)
+    with urllib.request.urlopen(request) as answer:
+        made = json.load(answer)
+    (waived,) = spine.pack("c", "go", parent=root, from_="b").waived
+    assert (waived.by, waived.unauthenticated, waived.waiver) == ("kim", True, made["waiver"])
+    assert spine.task(root.task).raw["waivers"][0]["by"] == "kim"
+
+
+@pytest.mark.parametrize("call", ["pack", "agent_handoff"])
+def test_a_call_that_names_a_task_finds_its_parent_or_is_told_what_to_say(spine, call):
+    pack = getattr(spine, call)
+    root = pack("b", "go", task="t", constraints={"region": "eu"}, from_="a")
+    child = pack("c", "go", task="t", from_="b")
+    assert (child.parent, child.constraints) == (root.id, {"region": "eu"})
+    second = pack("d", "go", task="t", new_root=True, from_="a")
+    assert (second.parent, second.hop, second.task, second.constraints) == (None, 1, "t", {})
+    with pytest.raises(ParentUnclear) as caught:
+        pack("e", "go", task="t", from_="x")
+    assert isinstance(caught.value, Conflict) and child.id in str(caught.value) and second.id in str(caught.value)
+    assert pack("e", "go", parent=second, from_="x").parent == second.id
+    with pytest.raises(ValidationError) as caught:
+        pack("e", "go", parent=second, new_root=True)
+    assert caught.value.field == "new_root"
+
+
+def test_a_mapping_that_is_sent_takes_them_too(spine):
+    spine.pack("b", "go", task="t", from_="a")
+    draft = {"target_agent": "c", "task_summary": "go", "task": "t", "new_root": True, "constraints": {"a": 1}, "locked": ["a"]}
+    sent = spine.envelope(spine.send(draft).envelope_id)
+    assert (sent.parent, sent.task, sent.locked) == (None, "t", ["a"])
+
+
+def test_an_envelope_that_comes_back_changed_is_not_taken_for_the_same(spine):
+    root = spine.pack("b", "go", from_="a")
+    changed = {**root.raw, "lineage": {**root.raw["lineage"], "parent": "env-999"}, "digest": ""}
+    with pytest.raises(LineageUnverified) as caught:
+        spine.send(changed)
+    assert isinstance(caught.value, Conflict) and caught.value.code == "lineage_unverified"
+
+
 def test_a_chain_ends_at_its_hop_limit(spine):
     handoff = spine.agent_handoff("b", "go", max_hops=2)
     handoff = spine.agent_handoff("c", "go", parent=handoff)
@@ -323,6 +387,7 @@ def test_another_intent_is_a_conflict(spine):
         ({"open_decisions": "which?"}, TypeError),
         ({"execution_history": {"agent": "a"}}, TypeError),
         ({"waive": "language"}, TypeError),
+        ({"locked": "language"}, TypeError),
         ({"parent": 17}, TypeError),
         ({"parent": ""}, ValueError),
     ],

@@ -150,7 +150,8 @@ static enum problem_code read_then(const struct field *f, const struct json *val
 
 #define THEN \
 	DOC_OBJECT("then", "Handed on in the same transaction: what POST /v1/handoffs takes, but for wait_s. " \
-		   "The parent of an envelope that is packed is that of this handoff, unless another is named. " \
+		   "The parent of an envelope that is packed is that of this handoff, unless another is named, or " \
+		   "new_root is true. " \
 		   "Where it is refused nothing is settled.", .read = read_then, \
 		   .schema = "'$ref':'#/components/schemas/Deliver'", \
 		   .docs = "handed on in the same transaction: see [One step, one call](#one-step-one-call)")

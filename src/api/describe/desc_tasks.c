@@ -117,10 +117,33 @@ static const struct field task_envelope_fields[] = {
 };
 static const struct shape task_envelope = {.fields = task_envelope_fields, .size = sizeof(struct envelope)};
 
+/* While the server has no keys, nobody has. */
+static void put_unauthenticated(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)from;
+	(void)with;
+	json_key_str(w, f->name);
+	json_put_bool(w, true);
+}
+
+static const struct field task_waiver_fields[] = {
+	FIELD_INT("waiver", struct waiver_row, id, 1, NO_MAX, "Its number; waived[] of an envelope names it."),
+	FIELD_TEXT("key", struct waiver_row, key, 0, 0, "The constraint."),
+	FIELD_TEXT("reason", struct waiver_row, reason, 0, 0, "Why."),
+	FIELD_TEXT("by", struct waiver_row, by, 0, 0, "Who, by their own word."),
+	DOC_BOOL("unauthenticated", "Nobody has checked who that was.", .write = put_unauthenticated),
+	FIELD_TIME("at", struct waiver_row, at_ms, "When."),
+	FIELDS_END,
+};
+static const struct shape task_waiver = {.fields = task_waiver_fields, .size = sizeof(struct waiver_row)};
+
 static const struct field task_fields[] = {
 	FIELD_TEXT("id", struct task_get, task, 0, 0, "The task."),
 	FIELD_TEXT("intent", struct task_get, newest.intent, 0, 0,
 		   "What the user wants, as the newest envelope has it.", NULLABLE),
+	FIELD_ENVELOPE_ID("newest", struct task_get, newest.num, "The newest envelope of all pages."),
+	FIELD_SHAPES("waivers", struct task_get, waivers, waiver_count, 0, &task_waiver,
+		     "What persons have waived for the whole task, the first one first; on every page."),
 	FIELD_SHAPES("envelopes", struct task_get, envelopes, count, 0, &task_envelope, "The first one first.",
 		     .min = 1),
 	FIELD_BOOL("pruned", struct task_get, is_pruned, PRUNED),

@@ -9,7 +9,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	struct packing *p = t->pack;
 	enum problem_code code;
 
-	if (p->parent == 0)
+	if (p->parent == 0 && !p->new_root)
 		p->parent = h->envelope;
 	if (p->draft.from.p == NULL)
 		p->draft.from = h->agent_name;

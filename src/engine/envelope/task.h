@@ -6,7 +6,10 @@
 #include "engine/op.h"
 #include "engine/page.h"
 
-enum { TASK_PAGE_BYTES = 4 << 20 };	/* so much of envelopes is read for a page */
+enum {
+	TASK_PAGE_BYTES = 4 << 20,	/* so much of envelopes is read for a page */
+	TASK_WAIVERS_MAX = 64,		/* of persons; the protocol names it */
+};
 
 /* There is no such task: sets the problem, and returns its code. */
 enum problem_code task_unknown(struct op *op, struct str task);

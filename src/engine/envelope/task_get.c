@@ -35,6 +35,19 @@ static enum problem_code read_task(struct op *op, struct store_conn *c)
 	return code == P_OK ? task_pruned(op, c, t->envelopes, t->count, &t->is_pruned) : code;
 }
 
+/* What persons have waived is told beside the envelopes: until the next hop no envelope has it. */
+static enum problem_code read_with_waivers(struct op *op, struct store_conn *c)
+{
+	struct task_get *t = (struct task_get *)op;
+	enum problem_code code = read_task(op, c);
+
+	if (code != P_OK)
+		return code;
+	t->waivers = arena_calloc(op->arena, TASK_WAIVERS_MAX, sizeof(*t->waivers));
+	return op_stored(op, store_waivers(c, op->space, t->task, TASK_WAIVERS_MAX, op->arena, t->waivers,
+					   &t->waiver_count));
+}
+
 /* --- Fidelity --- */
 
 /* Envelopes to compare with that are not on the page. */
@@ -153,7 +166,7 @@ static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 	return code;
 }
 
-const struct op_kind task_get_kind = {.name = "task_get", .size = sizeof(struct task_get), .read = read_task};
+const struct op_kind task_get_kind = {.name = "task_get", .size = sizeof(struct task_get), .read = read_with_waivers};
 const struct op_kind task_fidelity_kind = {
 	.name = "task_fidelity", .size = sizeof(struct task_fidelity), .read = read_fidelity,
 };

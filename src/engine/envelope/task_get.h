@@ -17,6 +17,8 @@ struct task_get {
 	size_t count;
 	struct envelope newest;		/* of all pages */
 	bool is_pruned;			/* what is before one of them is not kept any more */
+	struct waiver_row *waivers;	/* of persons, for the whole task; task_get alone reads them */
+	size_t waiver_count;
 };
 
 extern const struct op_kind task_get_kind;

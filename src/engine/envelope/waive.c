@@ -7,7 +7,7 @@
 #include "engine/envelope/task.h"
 #include "text/lookalike.h"
 
-enum { ENDS_MAX = 64, STANDING_MAX = 64 };
+enum { ENDS_MAX = 64 };
 
 static enum problem_code check(struct op *op)
 {
@@ -85,13 +85,13 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct waive *w = (struct waive *)op;
-	struct waiver_row *rows = arena_calloc(op->arena, STANDING_MAX, sizeof(*rows));
+	struct waiver_row *rows = arena_calloc(op->arena, TASK_WAIVERS_MAX, sizeof(*rows));
 	size_t count = 0;
-	enum store_status status = store_waivers(c, op->space, w->task, STANDING_MAX, op->arena, rows, &count);
+	enum store_status status = store_waivers(c, op->space, w->task, TASK_WAIVERS_MAX, op->arena, rows, &count);
 
-	if (status == STORE_OK && count == STANDING_MAX)
+	if (status == STORE_OK && count == TASK_WAIVERS_MAX)
 		return problem_set(&op->problem, P_TOO_LARGE, "key", "%d constraints were waived for this task "
-				   "already; begin another task", STANDING_MAX);
+				   "already; begin another task", TASK_WAIVERS_MAX);
 	w->row = (struct waiver_row){.key = w->key, .reason = w->reason, .by = op->person, .at_ms = op->now_ms};
 	w->unauthenticated = true;
 	if (status == STORE_OK)
