@@ -538,7 +538,7 @@ def test_a_task_lists_its_handoffs(chain):
     assert [hop.token_count for hop in task.hops] == [handoff.token_count for handoff in made]
     (entry,) = client.tasks()
     assert (entry.id, entry.envelopes, entry.created_at) == (task.id, 4, made[0].created_at)
-    assert entry.intent == INTENT and entry.summary == client.envelope(made[0].id).summary
+    assert entry.intent == INTENT and entry.summary == client.envelope(made[-1].id).summary
 
 
 def test_tasks_are_read_page_by_page(spine):

@@ -413,7 +413,7 @@ def test_a_handoff_that_nobody_has_any_more_is_not_renewed(sync):
 def test_the_thread_that_renews_ends_when_there_is_nothing_to_renew(sync, monkeypatch):
     monkeypatch.setattr(memory_spine.keeper, "_IDLE_S", 0.01)
     send(sync)
-    with sync.agent("coder").receive(lease_s=0.2)[0]:
+    with sync.agent("coder").receive(lease_s=2)[0]:
         thread = sync._keeper._thread
         assert thread.is_alive() and thread.daemon
     thread.join(10)

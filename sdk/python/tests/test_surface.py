@@ -202,6 +202,8 @@ NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"
 # What people do on the dashboard and with the command.
 NO_METHOD |= {"listQueues", "readQueue", "redriveMany", "rerouteMany", "discardMany", "restoreMany", "cancelMany", "moveMany"}
 NO_METHOD |= {"restore", "deleteAgent"}
+# What `spine wait` does, for hooks; a program receives.
+NO_METHOD |= {"peek"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}
