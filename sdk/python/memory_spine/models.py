@@ -319,7 +319,7 @@ class Task:
 class TaskEntry:
     """A task in the list of tasks; `envelopes` is how many it has.
 
-    `intent` is what the user wants and `summary` what the first envelope asks for, each cut to 200 characters.
+    `intent` is what the user wants and `summary` what the newest envelope asks for, each cut to 200 characters.
     """
 
     id: str

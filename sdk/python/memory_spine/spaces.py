@@ -28,8 +28,12 @@ def set_space(
     given stays as it is."""
     if guard is not None and not isinstance(guard, str):
         raise TypeError(f"guard is a text, not {guard!r}")
-    keeps = {"keep_handoffs_s": keep_handoffs_s, "keep_events_s": keep_events_s, "keep_idle_s": keep_idle_s}
-    body = {"guard": guard, **keeps}
+    body: dict[str, object] = {
+        "guard": guard,
+        "keep_handoffs_s": keep_handoffs_s,
+        "keep_events_s": keep_events_s,
+        "keep_idle_s": keep_idle_s,
+    }
     response = yield put("/v1/space", {name: value for name, value in body.items() if value is not None})
     return response.read(Space.from_wire)
 

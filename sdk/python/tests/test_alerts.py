@@ -46,7 +46,7 @@ def test_an_alert_is_seen_acknowledged_and_silenced(spine):
     silenced = spine.silence_alert(alert.id, 60, by="ada", why="being mended")
     assert silenced.silenced_until > alert.since
     assert spine.silence_alert(alert.id, 0, by="ada").silenced_until is None
-    assert [one.id for one in spine.alerts(state="all")] == [alert.id]
+    assert alert.id in [one.id for one in spine.alerts(state="all")]
     assert list(spine.alerts(state="resolved")) == []
 
 

@@ -265,7 +265,8 @@ const struct command cmd_export = {
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
 		 "versions, use spine backup.\n\n"
 		 "With --all each line is an object with one member: envelope, handoff (with its events and result), "
-		 "or event. They are written as they come. What was pruned already is not there; import reads memories only.",
+		 "or event. They are written as they come. What was pruned already is not there; import reads "
+		 "memories only.",
 	.examples = {
 		"spine export ./memories.jsonl",
 		"spine export | jq -r .content",

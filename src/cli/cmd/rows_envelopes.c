@@ -138,8 +138,8 @@ const struct command cmd_tasks = {
 	.name = "tasks",
 	.summary = "Lists the tasks that were handed over, the newest change first",
 	.usage = "",
-	.about = "STATE follows from the handoffs of a task: parked, working, held (behind a breaker), waiting, or done. "
-		 "ABOUT is the intent of a task, or what its newest envelope says where it has none.",
+	.about = "STATE follows from the handoffs of a task: parked, working, held (behind a breaker), waiting, or "
+		 "done. ABOUT is the intent of a task, or what its newest envelope says where it has none.",
 	.examples = {"spine tasks", "spine tasks --state parked", "spine tasks --limit 100 --json"},
 	.tables = {&tasks_table, &pages_table, &client_table},
 	.call = {
