@@ -1,14 +1,14 @@
 // A question that must be answered before anything else: the browser's own dialog, which keeps the focus inside and closes with Escape.
 import type { ComponentChildren, TargetedSubmitEvent } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { asProblem, type Problem } from "../api";
 import { Failure } from "./basics";
 
-/** Open as long as it is drawn. Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
+/** Open as long as it is drawn, from the moment it is drawn: an Escape that came between the two would be lost. Focus goes back to where it was; where that is gone, to the title of the page, and not to nowhere. */
 function useModal() {
 	const dialog = useRef<HTMLDialogElement>(null);
 
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const element = dialog.current;
 		const before = document.activeElement;
 		element?.showModal();
