@@ -5,7 +5,8 @@
 #   make test     install what the tests need, build, run every test
 #   make help     the rest
 #
-# Build variants live beside each other: build/ (what users run), build/asan, build/tsan.
+# Build variants live beside each other: build/ (what users run), build/asan, build/tsan. fixture/ within each has what
+# only the conformance suite of MCP wants (make fixture).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -45,10 +46,17 @@ ifdef WERROR
   WARN += -Werror
 endif
 
-LLHTTP_SRC ?= /usr/share/llhttp
-LLHTTP_INC ?= /usr/share/include/llhttp
-BASE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(SAN_FLAGS) -Isrc -isystem $(LLHTTP_INC) \
-             -D_GNU_SOURCE -DSPINE_VERSION='"$(VERSION)"' $(PKG_CFLAGS) -MMD -MP
+# llhttp is a library on Debian 13, Ubuntu 24.04 and with Homebrew; Debian 12 has its sources, in node-llhttp.
+ifeq ($(shell pkg-config --exists libllhttp 2>/dev/null && echo yes),yes)
+  PKGS += libllhttp
+else
+  LLHTTP_C := api http llhttp
+  LLHTTP_SRC ?= /usr/share/llhttp
+  LLHTTP_INC ?= -isystem /usr/share/include/llhttp
+endif
+
+CODE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(SAN_FLAGS)
+BASE_FLAGS = $(CODE_FLAGS) -Isrc -Isdk/c/include $(LLHTTP_INC) -D_GNU_SOURCE -DSPINE_VERSION='"$(VERSION)"' $(PKG_CFLAGS) -MMD -MP
 ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=gnu++17 $(WARN) $(BASE_FLAGS) $(CXXFLAGS)
 ALL_LIBS = $(PKG_LIBS) -lstemmer -lm -pthread
@@ -60,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load bench recall screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -96,15 +104,21 @@ recall: build	## what search finds and handoffs carry, of RECALL_DATA (a labelle
 RECALL_DATA ?= tests/recall/small.json
 RECALL_OPTIONS ?=
 
+api-cases: build	## every operation with 10,000 made-up requests (schemathesis, from PyPI); none may be answered 5xx
+	@tests/openapi/cases.sh
+
+typescript: build	## the TypeScript client, in sdk/typescript/dist
+	@$(SUBMAKE) $(TYPESCRIPT)
+
 screenshots: deps-test	## pictures of the dashboard for the documentation, in docs/screenshots/
 	@$(SUBMAKE) binary dashboard-tests
 	@SPINE_BIN=$(BIN) node tests/dashboard/screenshots.mjs docs/screenshots
 
 clean:	## remove what was built
-	rm -rf build $(PAGES)
+	rm -rf build $(PAGES) sdk/typescript/dist sdk/typescript/src/generated sdk/typescript/LICENSE
 
 help:	## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14 | sed 's/^/  make /'
+	@grep -hE '^[a-z-]+:.*##' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | sed -E 's/:[^#]*##/\t/' | expand -t 14 | sed 's/^/  make /'
 
 deps-build:
 	@scripts/deps build
@@ -124,8 +138,8 @@ endif
 
 SRC_C := $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))
 SRC_CC := $(wildcard src/*/*.cc)
-LLHTTP_C := api http llhttp
-LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) \
+include sdk/c/c.mk
+LIB_OBJ := $(SRC_C:%.c=$(OUT)/%.o) $(SRC_CC:%.cc=$(OUT)/%.o) $(LLHTTP_C:%=$(OUT)/llhttp/%.o) $(C_LIB_OBJ) \
            $(OUT)/token_tables.o $(OUT)/schemas.o $(OUT)/dashboard.o
 LIB := $(OUT)/libspine.a
 BIN := $(OUT)/spine
@@ -143,7 +157,7 @@ unit-tests: $(UNIT_BIN)
 token-count: $(OUT)/token_count
 
 $(BIN): $(OUT)/src/main.o $(LIB)
-	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) $(LDFLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
@@ -156,6 +170,20 @@ $(OUT)/src/%.o: src/%.c VERSION
 $(OUT)/src/%.o: src/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
+
+# What `spine version --json` says. Where git does not know the commit (an archive; root in a user's clone), what is
+# there stays; a file that says the same as before is not written, so that nothing is compiled again.
+$(OUT)/src/serve/build_info.o: $(OUT)/spine_build.h
+$(OUT)/src/serve/build_info.o: BASE_FLAGS += -I$(OUT)
+$(OUT)/spine_build.h: always
+	@mkdir -p $(@D)
+	@commit=$$(git describe --always --abbrev=12 --dirty=+ --exclude='*' 2>/dev/null) || [ ! -f $@ ] || exit 0; \
+	printf '#define SPINE_%s "%s"\n' COMMIT "$$commit" COMPILER "$$($(CC) --version | head -n 1 | tr -d '"')" \
+		FLAGS '$(subst ",\",$(strip -std=gnu11 $(CODE_FLAGS) $(CFLAGS)))' >$@.next; \
+	if cmp -s $@.next $@; then rm $@.next; else mv $@.next $@; fi
+
+.PHONY: always
+always:
 
 $(OUT)/llhttp/%.o: $(LLHTTP_SRC)/%.c
 	@mkdir -p $(@D)
@@ -190,6 +218,11 @@ $(PAGES): $(BIN)
 	@if cmp -s $(OUT)/$(@F) $@; then rm $(OUT)/$(@F); touch $@; else mv $(OUT)/$(@F) $@; printf '  %-4s %s\n' GEN $@; fi
 endif
 
+# The one version is in VERSION; Python's package has a copy, which must be there without a build.
+sdk/python/memory_spine/_version.py: VERSION
+	@echo '__version__ = "$(VERSION)"' >$@
+binary: sdk/python/memory_spine/_version.py
+
 # The simulation of delivery, on the store in memory.
 SIM_OBJ := $(patsubst tests/sim/%.c,$(OUT)/sim/%.o,$(wildcard tests/sim/*.c))
 
@@ -205,6 +238,32 @@ $(OUT)/sim/%.o: tests/sim/%.c
 $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -o $(OUT)/token_count.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/token_count.o $(LIB) $(ALL_LIBS)
+
+# --- The conformance suite of MCP, from npm, with a Node.js that is new enough for it ---------------------
+
+# The same program with tools, resources and prompts that the suite calls, in place of no_fixture.o of the library.
+.PHONY: fixture
+fixture: $(OUT)/fixture/spine
+	@:
+
+$(OUT)/fixture/spine: $(OUT)/fixture/fixture.o $(OUT)/src/main.o $(LIB)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS)
+
+$(OUT)/fixture/%.o: tests/mcp/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+MCP_TEST_MODULES := tests/mcp/node_modules/.package-lock.json
+
+.PHONY: mcp-tests
+mcp-tests: $(MCP_TEST_MODULES)
+	@:
+
+MCP_CLIENT_MODULES := tests/mcp/clients/node_modules/.package-lock.json
+
+.PHONY: mcp-clients
+mcp-clients: $(MCP_TEST_MODULES) $(MCP_CLIENT_MODULES)
+	@:
 
 # --- What measures --------------------------------------------------------------------------------
 
@@ -235,8 +294,9 @@ $(OUT)/bench/%.o: bench/%.c
 NODE_MODULES := tools/node_modules/.package-lock.json
 TABLES := build/token_tables.bin
 
-$(NODE_MODULES): tools/package.json tools/package-lock.json
-	$(call say,NPM,tools)cd tools && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
+# What a folder's package.json names, as its lock file says.
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	$(call say,NPM,$*)cd $* && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
 	@touch $@
 
 $(TABLES): $(NODE_MODULES) $(wildcard tools/*.mjs)
@@ -271,6 +331,10 @@ docs-tables: $(DESCRIBE)	## the tables of fields in docs/protocol.md, made anew
 	@$(DESCRIBE) tables docs/protocol.md >$(OUT)/protocol.md
 	@cmp -s $(OUT)/protocol.md docs/protocol.md || cp $(OUT)/protocol.md docs/protocol.md
 
+.PHONY: clients-table
+clients-table: schemas/openapi.json	## docs/clients.md: every operation in every client, made anew
+	@$(PYTHON) tests/operations/table.py
+
 # --- Schemas of the envelopes: written by hand, part of the binary ---------------------------
 
 $(OUT)/schemas.o: src/api/schemas.S schemas/envelope-1.json schemas/envelope-2.json
@@ -283,17 +347,13 @@ DASHBOARD_MODULES := dashboard/node_modules/.package-lock.json
 DASHBOARD_TEST_MODULES := tests/dashboard/node_modules/.package-lock.json
 DASHBOARD := build/dashboard/version
 
-.PHONY: dashboard-tests
+OPENAPI_TEST_MODULES := tests/openapi/node_modules/.package-lock.json
+
+.PHONY: dashboard-tests openapi-tests
 dashboard-tests: $(DASHBOARD_TEST_MODULES)
 	@:
-
-$(DASHBOARD_TEST_MODULES): tests/dashboard/package.json tests/dashboard/package-lock.json
-	$(call say,NPM,tests/dashboard)cd tests/dashboard && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
-	@touch $@
-
-$(DASHBOARD_MODULES): dashboard/package.json dashboard/package-lock.json
-	$(call say,NPM,dashboard)cd dashboard && npm ci --no-progress --no-update-notifier --no-fund --no-audit --loglevel=error
-	@touch $@
+openapi-tests: $(OPENAPI_TEST_MODULES)
+	@:
 
 $(DASHBOARD): $(DASHBOARD_MODULES) dashboard/build.mjs dashboard/index.html $(wildcard dashboard/src/* dashboard/src/*/*)
 	$(call say,GEN,build/dashboard)node dashboard/build.mjs build/dashboard
@@ -302,4 +362,17 @@ $(OUT)/dashboard.o: src/api/dashboard.S $(DASHBOARD)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(BASE_FLAGS) -c -o $@ $<
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+# --- The TypeScript client: types from the descriptions, compiled by the pinned compiler ---------------
+
+TYPESCRIPT_MODULES := sdk/typescript/node_modules/.package-lock.json
+TYPESCRIPT := sdk/typescript/dist/index.js
+TYPESCRIPT_SRC := $(filter-out sdk/typescript/src/generated/%,$(wildcard sdk/typescript/src/*.ts))
+
+$(TYPESCRIPT): $(TYPESCRIPT_MODULES) $(TYPESCRIPT_SRC) sdk/typescript/build.mjs sdk/typescript/generate.mjs sdk/typescript/tsconfig.json \
+               schemas/openapi.json schemas/envelope-1.json schemas/envelope-2.json VERSION LICENSE
+	$(call say,TSC,sdk/typescript/dist)node sdk/typescript/build.mjs
+	@touch $@
+
+include deploy/install.mk
+
+-include $(shell find $(OUT) -name '*.d' -type f 2>/dev/null)

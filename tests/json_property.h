@@ -4,6 +4,7 @@
 
 #include "codec/json.h"
 #include "codec/json_scan.h"
+#include "memory_spine.h"
 
 enum { JSON_PROPERTY_DEPTH = 64, JSON_PROPERTY_TEXT_MAX = 64 << 20 };
 
@@ -54,6 +55,56 @@ static const char *json_rewrite_broken(const struct json *tree, struct arena *ar
 	return NULL;
 }
 
+/* The value as the reader of the C library has it. */
+static bool json_is_same(const struct json *a, const ms_json *b)
+{
+	size_t len;
+	const char *text = ms_json_text(b, &len);
+
+	if ((int)a->type != (int)ms_json_type(b))
+		return false;
+	switch (a->type) {
+	case JSON_BOOL:
+		return a->boolean == ms_json_bool(b, !a->boolean);
+	case JSON_INT:
+		return a->i == ms_json_int(b, !a->i);
+	case JSON_DOUBLE:
+		return a->d == ms_json_number(b, a->d + 1);
+	case JSON_STRING:
+		return str_eq(a->s, (struct str){text, len});
+	case JSON_ARRAY:
+		for (uint32_t i = 0; i < a->count; i++)
+			if (!json_is_same(&a->items[i], ms_json_at(b, i)))
+				return false;
+		return a->count == ms_json_count(b);
+	case JSON_OBJECT:
+		for (uint32_t i = 0; i < a->count; i++)
+			if (!json_is_same(&a->members[i].value, ms_json_at(b, i)) ||
+			    strcmp(a->members[i].key.p, ms_json_name(b, i)) != 0)
+				return false;
+		return a->count == ms_json_count(b);
+	default:
+		return true;
+	}
+}
+
+/* The C library has a reader of its own, because it must do without C++. tree is NULL where json_parse refused. */
+static const char *json_library_broken(struct str text, const struct json *tree, const struct json_error *error)
+{
+	ms_answer *answer = NULL;
+	bool accepts = ms_json_read(text.n ? text.p : "", text.n, &answer, NULL) == MS_OK;
+	const char *broken = NULL;
+
+	if (tree == NULL && accepts && !str_is(str_of(error->code), "too_deep"))
+		broken = "what json_parse refuses, the C library refuses";
+	else if (tree && !accepts)
+		broken = "what json_parse accepts, the C library accepts";
+	else if (tree && !json_is_same(tree, ms_answer_json(answer)))
+		broken = "json_parse and the C library read the same";
+	ms_answer_free(answer);
+	return broken;
+}
+
 /* NULL, or the promise that text made json_parse break. */
 static const char *json_promise_broken(struct str text)
 {
@@ -78,6 +129,8 @@ static const char *json_promise_broken(struct str text)
 		if (broken == NULL)
 			broken = json_rewrite_broken(&tree, &arena, &first, &second, true);
 	}
+	if (broken == NULL)
+		broken = json_library_broken(text, error.code ? NULL : &tree, &error);
 	buf_release(&first);
 	buf_release(&second);
 	arena_release(&arena);

@@ -78,6 +78,8 @@ function parseEvent(block: string): LiveEvent | undefined {
 	let data = "";
 
 	for (const line of block.split("\n")) {
+		// "problem" says why the stream ends: going on is answered with the same.
+		if (line.startsWith("event:")) return undefined;
 		if (line.startsWith("id:")) advance(line.slice(3).trim());
 		else if (line.startsWith("data:")) data += line.slice(5).replace(/^ /, "");
 	}
@@ -125,17 +127,19 @@ async function readStream(body: ReadableStream<Uint8Array<ArrayBuffer>>, signal:
 
 /** The last things that happened before we looked; and from where on to listen, so that nothing falls between. */
 async function seed(signal: AbortSignal): Promise<void> {
-	const get = async (after: number, limit: number) => {
+	const get = async (after: number, limit: number): Promise<{ events: LiveEvent[]; next: number; pruned_to?: number }> => {
 		const answer = await fetch(`v1/events?after=${after}&limit=${limit}`, {
 			headers: { ...headers(space), Accept: "application/json" },
 			signal,
 			cache: "no-store",
 		});
+		// Events are kept for a time only, and of these some are gone.
+		if (answer.status === 410) return get((await answer.json()).pruned_to, limit);
 		if (!answer.ok) throw await problemOf(answer);
-		return (await answer.json()) as { events: LiveEvent[]; next: number };
+		return answer.json();
 	};
-	const end = (await get(Number.MAX_SAFE_INTEGER, 1)).next;
-	const page = await get(Math.max(0, end - SEED_EVENTS), SEED_EVENTS);
+	const last = await get(Number.MAX_SAFE_INTEGER, 1);
+	const page = await get(Math.max(0, last.next - SEED_EVENTS, last.pruned_to ?? 0), SEED_EVENTS);
 
 	recent.set([]);
 	remember(page.events);
@@ -190,6 +194,12 @@ async function connect(): Promise<void> {
 		});
 		if (answer.status === 404) {
 			poll(signal);
+			return;
+		}
+		if (answer.status === 410) {
+			// What happened since was pruned: the pages are drawn anew, and listen from now on.
+			lastId = "";
+			void connect();
 			return;
 		}
 		if (!answer.ok || !answer.body) throw await problemOf(answer);

@@ -1,6 +1,6 @@
 /* Agents: register, read, list, delete. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/delivery/agent_delete.h"
 #include "engine/delivery/agent_set.h"
 

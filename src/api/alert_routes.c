@@ -1,7 +1,7 @@
 /* Alerts: list with the rules in force, acknowledge, silence. What fires and what is over is decided by the figures
  * alone (core/watch/alerts.h). */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/watch/alert_decide.h"
 #include "engine/watch/alert_list.h"
 

@@ -1,6 +1,6 @@
 /* Where something came into a task and where it was lost; and what one envelope kept of another. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 

@@ -1,6 +1,6 @@
 /* Channels and their subscribers. (What is done with them is in publish_routes.c.) */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/delivery/channel.h"
 
 const struct route channel_routes[] = {

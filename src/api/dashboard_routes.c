@@ -8,7 +8,8 @@
  * Each file is kept plain and as gzip; which one is sent depends on Accept-Encoding. The page may load and call only
  * what this server gives, and no other page may frame it.
  */
-#include "api/http/routes.h"
+#include "api/http/http_call.h"
+#include "api/routes.h"
 
 extern const char dashboard_version_start[], dashboard_version_end[];
 extern const char dashboard_index_start[], dashboard_index_end[];
@@ -114,18 +115,18 @@ static const struct http_header *headers(struct call *call, const char *caching,
 
 static void give(struct call *call, const struct file *file, const char *caching)
 {
-	bool is_gzip = takes_gzip(http_req_header(call->req, "accept-encoding"));
+	bool is_gzip = takes_gzip(call->beside(call, "accept-encoding"));
 	const char *start = is_gzip ? file->gz_start : file->start, *end = is_gzip ? file->gz_end : file->end;
 
 	/* The two forms are different bytes, so each has a tag of its own. */
 	call->etag = arena_printf(call->op->arena, "\"%.*s%s\"", STR_ARG(version()), is_gzip ? "-gz" : "");
-	if (has_tag(http_req_header(call->req, "if-none-match"), call->etag)) {
+	if (has_tag(call->beside(call, "if-none-match"), call->etag)) {
 		call->status = 304;
-		call->headers = headers(call, caching, false);
+		http_call_of(call)->headers = headers(call, caching, false);
 		return;
 	}
 	call->content_type = file->type;
-	call->headers = headers(call, caching, is_gzip);
+	http_call_of(call)->headers = headers(call, caching, is_gzip);
 	buf_put(&call->reply, (struct str){start, (size_t)(end - start)});
 }
 

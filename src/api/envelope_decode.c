@@ -2,7 +2,7 @@
 
 #include "api/decode.h"
 #include "api/describe/shapes.h"
-#include "api/http/translate.h"
+#include "api/translate.h"
 #include "core/delivery/agent.h"
 #include "core/memory/mention.h"
 #include "core/envelope/repack.h"
@@ -409,7 +409,7 @@ enum problem_code envelope_decode(struct call *call, const struct json *body, st
 		return code;
 	if (in.draft.from.p == NULL)
 		in.draft.from = call->op->agent;
-	in.draft.traceparent = read_traceparent(http_req_header(call->req, "traceparent"));
+	in.draft.traceparent = read_traceparent(call->beside(call, "traceparent"));
 	*ret = in;
 	return P_OK;
 }

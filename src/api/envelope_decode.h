@@ -2,7 +2,7 @@
 #ifndef SPINE_API_ENVELOPE_DECODE_H
 #define SPINE_API_ENVELOPE_DECODE_H
 
-#include "api/http/call.h"
+#include "api/call.h"
 #include "engine/envelope/pack.h"
 
 /* Reads a request (agent_handoff's arguments), a version 1 envelope or a version 2 envelope, whichever the body is. */

@@ -1,10 +1,10 @@
 /* Packing envelopes, and reading them in every form. */
 #include "api/envelope_decode.h"
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "api/since_json.h"
-#include "api/http/traceparent.h"
-#include "api/http/translate.h"
+#include "api/traceparent.h"
+#include "api/translate.h"
 #include "core/envelope/render.h"
 #include "engine/envelope/envelope_get.h"
 

@@ -8,27 +8,27 @@
 #include "api/http/feed.h"
 #include "api/http/reply.h"
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/watch/event_list.h"
 
 /* A client that names only JSON wants a page; one that does not care, the stream. */
 static bool wants_json(const struct call *call)
 {
-	struct str accept = http_req_header(call->req, "accept");
+	struct str accept = call->beside(call, "accept");
 
 	return accept.n && memmem(accept.p, accept.n, "application/json", 16) &&
 	       !memmem(accept.p, accept.n, "text/event-stream", 17);
 }
 
 /* Instead of a reply that ends. */
-static void open_stream(struct call *call)
+static void open_stream(struct http_call *http)
 {
-	const struct event_list *l = call_op(call);
+	const struct event_list *l = call_op(&http->call);
 
-	if (call->op->problem.code == P_OK)
-		feed_open(call, l->after, l->filter.kinds ? l->filter.kinds : UINT64_MAX);
+	if (http->call.op->problem.code == P_OK)
+		feed_open(http, l->after, l->filter.kinds ? l->filter.kinds : UINT64_MAX);
 	else
-		reply_send(call);
+		reply_send(http);
 }
 
 static enum problem_code decode_stream(struct call *call)
@@ -38,8 +38,8 @@ static enum problem_code decode_stream(struct call *call)
 	l->limit = 0;
 	if (atomic_load(&call->api->engine->draining))
 		return call_refuse(call, P_DRAINING, NULL, "the server is stopping");
-	if (http_req_method(call->req) != HTTP_HEAD)
-		call->finish = open_stream;
+	if (http_req_method(http_call_of(call)->req) != HTTP_HEAD)
+		http_call_of(call)->finish = open_stream;
 	return P_OK;
 }
 
@@ -47,7 +47,7 @@ static enum problem_code decode_stream(struct call *call)
 static enum problem_code decode_events(struct call *call)
 {
 	struct event_list *l = call_op(call);
-	struct str header = http_req_header(call->req, "last-event-id");
+	struct str header = call->beside(call, "last-event-id");
 	bool is_page = wants_json(call);
 	uint64_t id;
 

@@ -1,6 +1,6 @@
 /* Delivering envelopes, and looking at handoffs. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/delivery/handoff_get.h"
 #include "engine/delivery/handoff_list.h"
 #include "engine/delivery/send.h"

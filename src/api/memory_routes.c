@@ -1,6 +1,6 @@
 /* Storing, reading and changing memories. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/memory/memory_change.h"
 #include "engine/memory/memory_get.h"
 #include "engine/memory/memory_store.h"

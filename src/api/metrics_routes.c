@@ -5,7 +5,7 @@
  */
 #include "api/http/feed.h"
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/watch/metrics_collect.h"
 #include "outbound/alert_post.h"
 #include "outbound/exporter.h"

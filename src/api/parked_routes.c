@@ -1,7 +1,7 @@
 /* Parking an envelope, and what a person does with what is parked or queued, one or many; and the breaker, which a
  * person may close. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/board/bulk.h"
 #include "engine/board/parked_list.h"
 #include "engine/board/queue_list.h"

@@ -1,6 +1,6 @@
 /* Publishing to a channel: one handoff per receiver, all or none; and join, which waits for what they make of it. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/delivery/join.h"
 #include "engine/delivery/publish.h"
 

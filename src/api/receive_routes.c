@@ -9,7 +9,7 @@
 #include "api/http/reply.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "api/taken_json.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
@@ -27,7 +27,7 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 		.with_prompt = r->with_prompt,
 	};
 
-	if (r->count == 1 && !call->is_stream) {
+	if (r->count == 1 && as_list) {
 		form.api = call->api;
 		form.ret_traceparent = &call->traceparent;
 	}
@@ -63,18 +63,18 @@ static void encode_receive(struct call *call)
 
 /* --- The stream --- */
 
-static void stream_finish(struct call *call);
+static void stream_finish(struct http_call *http);
 
 static void heartbeat(struct http_req *req, void *arg)
 {
-	struct call *call = arg;
+	const struct call *call = arg;
 
 	if (http_server_is_draining(call->api->http)) {
 		engine_nudge(call->op);
 		return;
 	}
 	http_stream_write(req, STR(": still here\n\n"));
-	http_req_set_timer(req, call->api->limits.heartbeat_ms, heartbeat, call);
+	http_req_set_timer(req, call->api->limits.heartbeat_ms, heartbeat, arg);
 }
 
 static void on_gone(struct http_req *req, void *arg)
@@ -86,36 +86,38 @@ static void on_gone(struct http_req *req, void *arg)
 static enum problem_code decode_stream(struct call *call)
 {
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
+	struct http_call *http = http_call_of(call);
 	struct arena *round = arena_zalloc(call->op->arena, sizeof(*round));	/* a stream lives long */
 
 	/* Elsewhere HEAD is a GET without a body; here it would take a handoff and show it to nobody. */
-	if (http_req_method(call->req) == HTTP_HEAD) {
+	if (http_req_method(http->req) == HTTP_HEAD) {
 		call->location = STR("GET");
 		return call_refuse(call, P_METHOD_NOT_ALLOWED, NULL, "HEAD is not a method of this address; "
 				   "it takes GET");
 	}
 	if (atomic_load(&call->api->engine->draining))
 		return call_refuse(call, P_DRAINING, NULL, "the server is stopping");
-	http_stream_begin(call->req, 200, "text/event-stream", headers);
-	http_stream_write(call->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
-	http_req_set_timer(call->req, call->api->limits.heartbeat_ms, heartbeat, call);
-	http_req_on_gone(call->req, on_gone, call->op);
-	call->is_stream = true;
-	call->finish = stream_finish;
+	http_stream_begin(http->req, 200, "text/event-stream", headers);
+	http_stream_write(http->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
+	http_req_set_timer(http->req, call->api->limits.heartbeat_ms, heartbeat, call);
+	http_req_on_gone(http->req, on_gone, call->op);
+	http->is_stream = true;
+	http->finish = stream_finish;
 	call->op->arena = round;
 	arena_init(round);
 	return P_OK;
 }
 
 /* On the HTTP thread: a handoff is there, or it is over. */
-static void stream_finish(struct call *call)
+static void stream_finish(struct http_call *http)
 {
+	struct call *call = &http->call;
 	struct receive *r = call_op(call);
 	char lease[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
-	if (call->op->problem.code != P_OK || http_req_is_gone(call->req) || call->op->wait.is_over || r->count == 0) {
-		reply_send(call);
+	if (call->op->problem.code != P_OK || http_req_is_gone(http->req) || call->op->wait.is_over || r->count == 0) {
+		reply_send(http);
 		return;
 	}
 	handoff_lease_format(r->rows[0].num, r->rows[0].leases, lease);
@@ -123,7 +125,7 @@ static void stream_finish(struct call *call)
 	json_writer_init(&w, &call->reply);
 	put_rows(call, &w, false);
 	buf_puts(&call->reply, "\n\n");
-	http_stream_write(call->req, buf_str(&call->reply));
+	http_stream_write(http->req, buf_str(&call->reply));
 	buf_release(&call->reply);
 	r->held = r->rows[0].num;
 	r->held_lease = r->rows[0].leases;

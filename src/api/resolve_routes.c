@@ -1,6 +1,6 @@
 /* What an envelope left out or missed, fetched later; who opened what; and what it was chosen from. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/resolve.h"
 

@@ -1,6 +1,6 @@
 /* The routes that say who comes next. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/delivery/route_rules.h"
 
 const struct route route_rule_routes[] = {

@@ -5,7 +5,7 @@
  */
 #include "api/describe/descriptions.h"
 #include "api/describe/openapi.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 
 extern const char schema_envelope_1_start[], schema_envelope_1_end[];
 extern const char schema_envelope_2_start[], schema_envelope_2_end[];

@@ -1,6 +1,6 @@
 /* GET /v1/memories: listing and search. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/memory/memory_search.h"
 
 const struct route search_routes[] = {

@@ -1,6 +1,6 @@
 /* The settings of the space that the request is about; and the list of all spaces, for whoever runs the server. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/space_delete.h"
 #include "engine/space_settings.h"
 

@@ -1,7 +1,7 @@
 /* GET /v1/stats: how delivery goes, over the last minute, five minutes, hour or day; of a space and of each of its
  * agents. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/watch/stats_get.h"
 
 const struct route stats_routes[] = {

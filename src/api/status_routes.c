@@ -1,7 +1,7 @@
 /* Health, readiness, status. */
 #include "api/http/feed.h"
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "codec/json_member.h"
 #include "engine/watch/status_get.h"
 #include "outbound/exporter.h"

@@ -2,7 +2,7 @@
 
 #include "api/describe/write.h"
 #include "api/since_json.h"
-#include "api/http/traceparent.h"
+#include "api/traceparent.h"
 #include "codec/json_member.h"
 #include "core/envelope/render.h"
 #include "core/envelope/unpack.h"

@@ -1,6 +1,6 @@
 /* Tasks: their envelopes, and what each hop kept. (Where something was lost is in blame_routes.c.) */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/envelope/task_get.h"
 #include "engine/envelope/waive.h"
 #include "engine/board/task_list.h"

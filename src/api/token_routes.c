@@ -1,6 +1,6 @@
 /* POST /v1/tokens */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/token_count.h"
 
 const struct route token_routes[] = {

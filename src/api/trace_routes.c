@@ -1,7 +1,7 @@
 /* GET /v1/tasks/{id}/trace: everything that happened to a task, in order: who handed what to whom, and what became
  * of it. */
 #include "api/describe/descriptions.h"
-#include "api/http/routes.h"
+#include "api/routes.h"
 #include "engine/watch/trace_get.h"
 
 const struct route trace_routes[] = {

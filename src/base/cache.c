@@ -214,30 +214,34 @@ void cache_put(struct cache *c, uint64_t seen, struct str key, const struct str 
 	pthread_mutex_unlock(&s->lock);
 }
 
-void cache_change(struct cache *c, struct str key)
+/* What is kept of the key goes. The lock of its shard is held when it returns. */
+static struct shard *lock_changed(struct cache *c, struct str key, uint64_t *ret_hash)
 {
-	uint64_t hash, *changed;
-	struct shard *s = lock_shard(c, key, &hash, &changed);
-	struct entry **place = place_of(s, hash, key);
+	uint64_t *changed;
+	struct shard *s = lock_shard(c, key, ret_hash, &changed);
+	struct entry **place = place_of(s, *ret_hash, key);
 
 	*changed = atomic_load(&c->now) + 1;
 	if (*place)
 		drop(s, place);
-	pthread_mutex_unlock(&s->lock);
+	return s;
+}
+
+void cache_change(struct cache *c, struct str key)
+{
+	uint64_t hash;
+
+	pthread_mutex_unlock(&lock_changed(c, key, &hash)->lock);
 }
 
 void cache_add(struct cache *c, struct str key, const struct str *parts, size_t count)
 {
-	uint64_t hash, *changed;
-	struct shard *s;
+	uint64_t hash;
+	struct shard *s = lock_changed(c, key, &hash);
 	size_t len;
 
-	cache_change(c, key);
-	if (!may_be_kept(c, key, parts, count, &len))
-		return;
-	/* Nobody else puts this key in between: it is changed by a transaction that is not over. */
-	s = lock_shard(c, key, &hash, &changed);
-	add(c, s, make_entry(hash, key, parts, count, len));
+	if (may_be_kept(c, key, parts, count, &len))
+		add(c, s, make_entry(hash, key, parts, count, len));
 	pthread_mutex_unlock(&s->lock);
 }
 

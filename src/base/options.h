@@ -20,7 +20,7 @@
 enum option_type {
 	OPTION_FLAG,		/* on the command line the bare name means true; --name=false is possible */
 	OPTION_TEXT,
-	OPTION_LIST,		/* text that may be given several times; command line only */
+	OPTION_LIST,		/* text that may be given several times on the command line, once elsewhere */
 	OPTION_PATH,		/* text; a leading "~/" is the home directory */
 	OPTION_CHOICE,		/* one of `choices` */
 	OPTION_INT,

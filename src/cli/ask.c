@@ -87,11 +87,9 @@ static const char *where_it_is(const struct cli *cli, const char *url)
 	return arena_printf(cli->arena, " The server of %s %s", data, local_server_hint(cli->arena, there)).p;
 }
 
-static void fail_unreached(struct cli *cli, const struct client_request *request, struct ask *ask,
-			   enum client_status status, const char *why)
+static void fail_unreached(struct cli *cli, struct ask *ask, enum client_status status, const char *why)
 {
 	const char *url = client_url(cli->client);
-	int64_t timeout_ms = cli_timeout_ms(cli) + request->wait_ms;
 
 	ask->exit = status == CLIENT_BAD_REPLY || status == CLIENT_STOPPED ? CLI_FAILED : CLI_UNREACHABLE;
 	if (status == CLIENT_STOPPED) {
@@ -99,15 +97,14 @@ static void fail_unreached(struct cli *cli, const struct client_request *request
 		ask->failure = "stopped before the answer was there";
 	} else if (status == CLIENT_TIMED_OUT) {
 		ask->code = STR("timeout");
-		ask->failure = arena_printf(cli->arena, "%s did not answer within %lld ms; --timeout gives it longer",
-					     url, (long long)timeout_ms).p;
+		ask->failure = arena_printf(cli->arena, "%s; --timeout gives it longer", why).p;
 	} else if (status == CLIENT_UNREACHABLE) {
 		ask->code = STR("unreachable");
-		ask->failure = arena_printf(cli->arena, "cannot reach %s (%s).%s", url, why,
+		ask->failure = arena_printf(cli->arena, "%s.%s", why,
 					     client_is_local(cli->client) ? where_it_is(cli, url) : "").p;
 	} else {
 		ask->code = STR("bad_reply");
-		ask->failure = arena_printf(cli->arena, "the answer of %s cannot be used: %s", url, why).p;
+		ask->failure = arena_cstr(cli->arena, str_of(why));
 	}
 }
 
@@ -149,7 +146,7 @@ void ask_make(struct cli *cli, const struct client_request *request, struct aren
 	if (status == CLIENT_OK)
 		read_reply(cli, arena, ret);
 	else
-		fail_unreached(cli, request, ret, status, buf_str(&why).p);
+		fail_unreached(cli, ret, status, buf_str(&why).p);
 	buf_release(&why);
 }
 
@@ -183,6 +180,7 @@ static const struct hint hints[] = {
 	{"store_busy", "End the program that has the data directory's spine.db open for writing"},
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},
+	{"events_pruned", "Go on behind pruned_to, or with --after 0 from the first event that is kept"},
 	{"not_parked", "What is parked: spine parked"},
 	{"not_queued", "What is queued: spine handoffs --state queued"},
 	{"circuit_open", "To try it at once all the same: spine agent NAME --reset-breaker"},

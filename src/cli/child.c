@@ -1,6 +1,7 @@
 #include "cli/child.h"
 
 #include "base/clock.h"
+#include "cli/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +9,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <uv.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#else
+#include <sys/types.h>
+#include <sys/event.h>
+#include <sys/time.h>
+#endif
 
 enum { CHUNK_BYTES = 64 * 1024, LINE_MAX_BYTES = 4000, NOT_EXECUTABLE = 126, NOT_THERE = 127 };
 
@@ -24,6 +32,43 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+#ifdef __linux__
+static void end_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+/* A descriptor that can be read when that process has ended, or -1. Not glibc's function, which is newer than many
+ * systems. */
+static int watch_end(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+#else
+static void end_with_parent(void)
+{
+}
+
+static int watch_end(pid_t pid)
+{
+	int queue = kqueue();
+	struct kevent end;
+
+	EV_SET(&end, (uintptr_t)pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
+	if (queue >= 0 && kevent(queue, &end, 1, NULL, 0, NULL) != 0)
+		close_fd(&queue);
+	return queue;
+}
+#endif
+
+static bool make_pipe(int ends[2])
+{
+	int code = uv_pipe(ends, 0, 0);
+
+	errno = -code;
+	return code == 0;
+}
+
 /* In the new process. Does not return. */
 static void become(const char *const *argv, const struct child_variable *variables, pid_t parent, int in, int out,
 		   int err)
@@ -32,7 +77,8 @@ static void become(const char *const *argv, const struct child_variable *variabl
 
 	sigemptyset(&none);
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	stop_forget();
+	end_with_parent();
 	/* It may have died before that. */
 	if (getppid() != parent)
 		_exit(NOT_THERE);
@@ -64,7 +110,7 @@ bool child_start(struct child *c, const char *const *argv, const struct child_va
 	/* A program that does not read its input is no reason to end. */
 	signal(SIGPIPE, SIG_IGN);
 	fflush(NULL);
-	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+	if (!make_pipe(in) || !make_pipe(out) || !make_pipe(err))
 		goto out;
 	c->pid = fork();
 	if (c->pid == 0)
@@ -72,7 +118,7 @@ bool child_start(struct child *c, const char *const *argv, const struct child_va
 	if (c->pid < 0)
 		goto out;
 	setpgid(c->pid, c->pid);
-	c->pid_fd = pidfd_open(c->pid, 0);
+	c->pid_fd = watch_end(c->pid);
 	if (c->pid_fd < 0)
 		goto out;
 	c->in = in[1];

@@ -2,7 +2,7 @@
  *
  * Its standard error goes to ours, and the last line of it is kept, because that is where programs say why they failed.
  * It is in a process group of its own, so that Ctrl-C reaches whoever started it and not the work in progress; when its
- * parent dies it gets SIGTERM.
+ * parent dies it gets SIGTERM, on Linux.
  */
 #ifndef SPINE_CLI_CHILD_H
 #define SPINE_CLI_CHILD_H

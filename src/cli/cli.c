@@ -9,10 +9,12 @@
 #include "client/client.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <uv.h>
 
 enum {
 	CONFIG_MAX_BYTES = 64 * 1024,
@@ -123,6 +125,20 @@ void cli_write_buf(struct buf *bytes)
 {
 	cli_write(buf_str(bytes));
 	buf_release(bytes);
+}
+
+const char *cli_program(struct arena *arena)
+{
+#ifdef __linux__
+	(void)arena;
+	return "/proc/self/exe";	/* the same one, also where its file was replaced by an update */
+#else
+	char path[PATH_MAX] = "spine";
+	size_t size = sizeof(path);
+
+	uv_exepath(path, &size);
+	return arena_cstr(arena, str_of(path));
+#endif
 }
 
 struct str cli_keep(struct arena *arena, struct buf *text)

@@ -102,6 +102,8 @@ bool cli_is_json(const struct cli *cli);
 void cli_write(struct str bytes);
 /* The same of a buffer, which is released. */
 void cli_write_buf(struct buf *bytes);
+/* What to execute to have this program again. In the arena, or constant. */
+const char *cli_program(struct arena *arena);
 /* The text of a buffer, copied into the arena; the buffer is released. */
 struct str cli_keep(struct arena *arena, struct buf *text);
 /* A JSON document to standard output, with a line break. */

@@ -15,13 +15,15 @@ static const struct command *const envelope_commands[] = {
 };
 
 static const struct command *const delivery_commands[] = {
-	&cmd_send, &cmd_receive, &cmd_wait, &cmd_ack, &cmd_progress, &cmd_need, &cmd_complete, &cmd_nack, &cmd_reject,
-	&cmd_handoffs, &cmd_trace, &cmd_cancel, &cmd_move, &cmd_parked, &cmd_park, &cmd_channels, &cmd_routes, NULL,
+	&cmd_send, &cmd_receive, &cmd_wait, &cmd_ack, &cmd_progress, &cmd_need, &cmd_complete, &cmd_nack, &cmd_release,
+	&cmd_reject,
+	&cmd_handoffs, &cmd_queues, &cmd_trace, &cmd_cancel, &cmd_move, &cmd_parked, &cmd_park, &cmd_channels,
+	&cmd_routes, NULL,
 };
 
 static const struct command *const server_commands[] = {
 	&cmd_serve, &cmd_demo, &cmd_status, &cmd_doctor, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces,
-	&cmd_space, &cmd_bench, NULL,
+	&cmd_space, &cmd_bench, &cmd_mcp, &cmd_setup, NULL,
 };
 
 static const struct command *const data_commands[] = {

@@ -31,6 +31,8 @@ struct job {
 	int64_t lease_ms;
 	int64_t renewed_ns;	/* when the lease was known to hold */
 	bool is_lost;		/* somebody else has it, or will have it */
+	int64_t stopped_ns;	/* when the first signal came; 0: none has */
+	bool is_over;		/* it was told to end at once, or its grace is over */
 };
 
 /* --- Telling the server --- */
@@ -186,26 +188,50 @@ static bool start(struct job *job, struct child *child, struct str input)
 	return good;
 }
 
-/* Until it has ended, with the lease renewed every third of its time. A second signal, or a lost lease, ends it. */
-static void work(struct job *job, struct child *child)
+/* How long to wait for the program before the next look: until the lease is to be renewed, the grace is over, or it has
+ * had its time to end. */
+static int64_t next_look_ms(const struct job *job, bool is_ending)
 {
 	int64_t every_ms = (job->lease_ms < LEASE_MIN_MS ? LEASE_MIN_MS : job->lease_ms) / 3;
-	bool is_told = false, is_ending = false;
+	int64_t left_ms = job->exec->grace_ms - (clock_mono_ns() - job->stopped_ns) / 1000000;
+
+	if (is_ending)
+		return KILL_AFTER_MS;
+	if (job->stopped_ns == 0 || job->exec->grace_ms < 0 || left_ms > every_ms)
+		return every_ms;
+	return left_ms > 0 ? left_ms : 0;
+}
+
+/* Looks after the signals that came: the first begins the grace, the second ends it. */
+static void heed_signals(struct job *job)
+{
+	int signals = stop_count(job->exec->stop);
+
+	if (signals == 1 && job->stopped_ns == 0)
+		cli_note(job->cli, "spine: stopping after %.*s; once more ends it now", STR_ARG(job->lease));
+	if (signals > 0 && job->stopped_ns == 0)
+		job->stopped_ns = clock_mono_ns();
+	job->is_over = signals > 1 || (job->stopped_ns && job->exec->grace_ms >= 0 &&
+				       clock_mono_ns() - job->stopped_ns >= job->exec->grace_ms * 1000000);
+}
+
+/* Until it has ended, with the lease renewed every third of its time. A second signal, the end of the grace, or a lost
+ * lease ends it. */
+static void work(struct job *job, struct child *child)
+{
+	bool is_ending = false;
 
 	for (;;) {
-		enum child_event event = child_wait(child, is_ending ? KILL_AFTER_MS : every_ms, job->exec->stop->fd);
-		int signals = stop_count(job->exec->stop);
+		enum child_event event = child_wait(child, next_look_ms(job, is_ending), job->exec->stop->fd);
 
+		heed_signals(job);
 		if (event == CHILD_ENDED)
 			return;
 		if (is_ending && event == CHILD_TIME)
 			child_kill(child, SIGKILL);
 		else if (event == CHILD_TIME)
 			renew(job);
-		if (signals == 1 && !is_told)
-			cli_note(job->cli, "spine: stopping after %.*s; once more ends it now", STR_ARG(job->lease));
-		is_told = is_told || signals > 0;
-		if (!is_ending && (signals > 1 || job->is_lost)) {
+		if (!is_ending && (job->is_over || job->is_lost)) {
 			child_kill(child, SIGTERM);
 			is_ending = true;
 		}
@@ -231,6 +257,17 @@ static void put_reason(const struct child *child, struct buf *out)
 		buf_printf(out, "the program ended with exit code %d", WEXITSTATUS(child->status));
 }
 
+/* Did it end because somebody stopped it, and not by itself? A process manager may stop the program together with this
+ * receiver. */
+static bool was_stopped(const struct job *job, const struct child *child)
+{
+	int signal = WIFSIGNALED(child->status)	       ? WTERMSIG(child->status)
+		     : WEXITSTATUS(child->status) > 128 ? WEXITSTATUS(child->status) - 128
+							: 0;
+
+	return job->is_over || (job->stopped_ns && (signal == SIGTERM || signal == SIGINT));
+}
+
 /* What the exit code means, as a verb, with the body to it. */
 static const char *judge(struct job *job, const struct child *child, struct buf *body, struct buf *reason)
 {
@@ -246,7 +283,7 @@ static const char *judge(struct job *job, const struct child *child, struct buf 
 	} else if (exit == 0) {
 		json_end_object(&w);
 		return "complete";
-	} else if (stop_count(job->exec->stop) > 1) {
+	} else if (was_stopped(job, child)) {
 		buf_puts(reason, "the receiver was stopped");
 	} else {
 		put_reason(child, reason);
@@ -254,6 +291,9 @@ static const char *judge(struct job *job, const struct child *child, struct buf 
 	json_member_str(&w, "reason", buf_str(reason));
 	json_end_object(&w);
 	job->exec->is_broken = exit == CANNOT_EXECUTE || exit == NOT_FOUND_IN_PATH;
+	/* It was ended from outside: that is no attempt that failed. */
+	if (exit != 0 && was_stopped(job, child))
+		return "release";
 	/* A program whose output cannot be taken would do the same again. */
 	return exit == 0 || exit == RECEIVE_EXIT_REJECT ? "reject" : "nack";
 }
@@ -261,7 +301,10 @@ static const char *judge(struct job *job, const struct child *child, struct buf 
 static void report(const struct job *job, const char *verb, const struct buf *reason, int64_t began_ns,
 		   const struct ask *ask)
 {
-	const char *done = verb[0] == 'c' ? "completed" : verb[0] == 'r' ? "rejected" : "nacked";
+	const char *done = strcmp(verb, "complete") == 0  ? "completed"
+			   : strcmp(verb, "reject") == 0  ? "rejected"
+			   : strcmp(verb, "release") == 0 ? "given back"
+							  : "nacked";
 	double seconds = (double)(clock_mono_ns() - began_ns) / 1e9;
 	struct str id = str_sub(job->lease, 0, str_find(job->lease, '.'));
 

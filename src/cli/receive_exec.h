@@ -15,6 +15,7 @@ struct receive_exec {
 	bool json_input;		/* the handoff as JSON instead of the prompt */
 	bool ack_first;			/* ack when the work begins, not when it is done */
 	int64_t work_lease_ms;
+	int64_t grace_ms;		/* how long the work may go on after a signal; -1: until it ends */
 	struct stop *stop;
 	/* Set when the program cannot be run at all: going on would fail everything that is queued. */
 	bool is_broken;

@@ -38,6 +38,10 @@ const struct option_table untimed_client_table = {
 	"Connection and output", untimed_options, OPTION_COUNT(untimed_options),
 };
 
+static const struct option where_options[] = {WHERE_AND_WHO};
+
+const struct option_table where_table = {"Connection", where_options, OPTION_COUNT(where_options)};
+
 static const struct option data_options[] = {DATA_OPTION};
 
 const struct option_table data_table = {"Data", data_options, OPTION_COUNT(data_options)};

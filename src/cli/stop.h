@@ -1,4 +1,4 @@
-/* Being asked to stop: SIGINT and SIGTERM, taken as something to be read instead of an interruption. */
+/* Being asked to stop: SIGINT and SIGTERM, taken as something to be read instead of an interruption. One at a time. */
 #ifndef SPINE_CLI_STOP_H
 #define SPINE_CLI_STOP_H
 
@@ -16,6 +16,8 @@ struct cli;
 bool stop_init(struct stop *s, const struct cli *cli);
 /* Gives the signals their usual effect again. */
 void stop_release(struct stop *s);
+/* The same in a new process, which has its own descriptors and shares the handlers. */
+void stop_forget(void);
 /* Takes the signals that have come, and returns how many there were in all. */
 int stop_count(struct stop *s);
 /* The same as a yes or no, for client_request.is_stopped. */

@@ -1,117 +1,40 @@
 #include "client/client.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "client/transfer.h"
+#include "client/spine_client.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <errno.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
-#include <time.h>
 
-enum {
-	CALLS_MAX = 4,
-	FIRST_PAUSE_MS = 100,		/* doubled for each further repetition */
-	PAUSE_MAX_MS = 5000,		/* who says "not before a minute" is not asked again */
-	KEY_BYTES = 16,
-};
-
-/* --- Making one --- */
-
-/* A header's value must stay in its line. */
-static bool is_header_safe(const char *text)
+static bool is_named(const char *what, const char *text, struct buf *error)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return false;
-	return true;
-}
-
-static bool check_header(const char *what, const char *text, struct buf *error)
-{
-	if (text && (!is_header_safe(text) || text[0] == '\0')) {
-		buf_printf(error, "the %s must be text without control characters, and not empty", what);
-		return false;
-	}
-	return true;
-}
-
-static bool is_loopback_host(const char *host)
-{
-	struct in_addr v4;
-
-	if (inet_pton(AF_INET, host, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == 127;
-	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
-}
-
-/* The URL must be a server's address and nothing more. */
-static bool check_url(const char *url, bool *ret_is_local, struct buf *error)
-{
-	CURLU *parts = curl_url();
-	char *scheme = NULL, *host = NULL, *path = NULL, *user = NULL, *query = NULL;
-	bool good = false;
-
-	if (parts == NULL || curl_url_set(parts, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-		goto out;
-	curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
-	curl_url_get(parts, CURLUPART_HOST, &host, 0);
-	curl_url_get(parts, CURLUPART_PATH, &path, 0);
-	curl_url_get(parts, CURLUPART_USER, &user, 0);
-	curl_url_get(parts, CURLUPART_QUERY, &query, 0);
-	if (scheme == NULL || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
-		goto out;
-	if (host == NULL || user != NULL || query != NULL || (path != NULL && strcmp(path, "/") != 0))
-		goto out;
-	*ret_is_local = is_loopback_host(host);
-	good = true;
-out:
-	if (!good)
-		buf_printf(error, "the server's address is \"%.200s\"; expected http://HOST:PORT, such as "
-			   "http://127.0.0.1:8788", url);
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(path);
-	curl_free(user);
-	curl_free(query);
-	curl_url_cleanup(parts);
-	return good;
+	if (text == NULL || text[0])
+		return true;
+	buf_printf(error, "the %s must be text without control characters, and not empty", what);
+	return false;
 }
 
 struct client *client_new(const struct client_config *config, struct buf *error)
 {
+	/* What the environment says was looked at already, by the options: "" keeps the library from it. */
+	ms_options options = {
+		.url = config->url, .space = config->space ? config->space : "",
+		.agent = config->agent ? config->agent : "", .task = "", .token = "", .timeout_ms = config->timeout_ms,
+		.retry = MS_RETRY_BRIEFLY, .max_connections = 1, .max_answer_bytes = config->max_reply_bytes,
+	};
 	struct client *client;
-	bool is_local;
-	size_t len;
+	ms_error why;
 
 	assert(config->timeout_ms > 0 && config->max_reply_bytes > 0);
-	/* libcurl's own preparation is counted, so that every client may ask for it. */
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-		buf_puts(error, "libcurl cannot be used");
+	if (!is_named("space", config->space, error) || !is_named("agent", config->agent, error))
 		return NULL;
-	}
-	if (!check_url(config->url, &is_local, error) || !check_header("space", config->space, error) ||
-	    !check_header("agent", config->agent, error)) {
-		curl_global_cleanup();
-		return NULL;
-	}
 	client = mem_zalloc(sizeof(*client));
-	client->url = mem_strdup(config->url);
-	len = strlen(client->url);
-	if (len > 0 && client->url[len - 1] == '/')
-		client->url[len - 1] = '\0';
-	client->space = config->space ? mem_strdup(config->space) : NULL;
-	client->agent = config->agent ? mem_strdup(config->agent) : NULL;
-	client->timeout_ms = config->timeout_ms;
-	client->max_reply_bytes = config->max_reply_bytes;
-	client->is_local = is_local;
-	client->curl = curl_easy_init();
-	if (client->curl == NULL)
-		abort();	/* out of memory */
+	if (ms_open(&options, &client->spine, &why) != MS_OK) {
+		buf_puts(error, why.detail);
+		free(client);
+		return NULL;
+	}
 	return client;
 }
 
@@ -119,113 +42,101 @@ void client_free(struct client *client)
 {
 	if (client == NULL)
 		return;
-	curl_easy_cleanup(client->curl);
-	curl_global_cleanup();
-	free(client->url);
-	free(client->space);
-	free(client->agent);
+	ms_close(client->spine);
 	free(client);
+}
+
+bool client_was_sent(const struct client *client)
+{
+	return client->was_sent;
 }
 
 const char *client_url(const struct client *client)
 {
-	return client->url;
+	return ms_url(client->spine);
 }
 
 bool client_is_local(const struct client *client)
 {
-	return client->is_local;
+	return client->spine->is_local;
 }
 
 /* --- A call --- */
 
-static CURLcode transfer_once(const struct client *client, struct transfer *t, const char *key)
+static bool give_data(void *arg, const char *data, size_t len)
 {
-	CURLcode code = transfer_begin(client, t, key) ? curl_easy_perform(client->curl) : CURLE_URL_MALFORMAT;
+	const struct client_request *request = arg;
 
-	transfer_end(t);
-	return code;
+	return request->on_data(request->data_arg, (struct str){data, len});
 }
 
-static bool is_broken_connection(CURLcode code)
+static void give_header(void *arg, const char *name, size_t name_len, const char *value, size_t value_len)
 {
-	return code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
-	       code == CURLE_PARTIAL_FILE;
+	const struct client_request *request = arg;
+
+	request->on_header(request->data_arg, (struct str){name, name_len}, (struct str){value, value_len});
 }
 
-/* Whether to send the request again, and after how long. Nothing listening is worth another try only where something
- * did listen a moment ago: the server is being restarted. */
-static bool shall_repeat(CURLcode code, const struct client_reply *reply, bool was_connected, int64_t *ret_pause_ms)
+void client_translate(const struct client_request *request, ms_request *ret)
 {
-	int64_t pause_ms = FIRST_PAUSE_MS << (reply->calls - 1);
+	*ret = (ms_request){
+		.method = request->method, .path = request->path, .body_len = request->body.n,
+		.body = request->body.p && request->body.n == 0 ? "" : request->body.p,
+		.idempotency_key = request->idempotency_key, .task = request->task, .person = request->person,
+		.if_match = request->if_match, .creates = request->creates, .repeatable = request->repeatable,
+		.wait_ms = request->wait_ms, .accept = request->accept, .headers = request->headers,
+		.silence_ms = request->silence_ms, .on_header = request->on_header ? give_header : NULL,
+		.on_data = request->on_data ? give_data : NULL, .data_arg = (void *)(uintptr_t)request,
+		.is_stopped = request->is_stopped, .stop_arg = request->stop_arg,
+	};
+}
 
-	if (reply->calls >= CALLS_MAX)
-		return false;
-	if (code == CURLE_OK) {
-		if (reply->status != 503 || reply->retry_after_ms < 0 || reply->retry_after_ms > PAUSE_MAX_MS)
-			return false;
-		*ret_pause_ms = reply->retry_after_ms > pause_ms ? reply->retry_after_ms : pause_ms;
-		return true;
+enum client_status client_status_of(ms_status status)
+{
+	switch (status) {
+	case MS_OK:
+		return CLIENT_OK;
+	case MS_UNREACHABLE:
+		return CLIENT_UNREACHABLE;
+	case MS_TIMED_OUT:
+		return CLIENT_TIMED_OUT;
+	case MS_STOPPED:
+		return CLIENT_STOPPED;
+	default:
+		return CLIENT_BAD_REPLY;
 	}
-	*ret_pause_ms = pause_ms;
-	return is_broken_connection(code) || (code == CURLE_COULDNT_CONNECT && was_connected);
 }
 
-static void pause_for(int64_t ms)
+void client_read_reply(const ms_answer *answer, struct client_reply *ret)
 {
-	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	size_t len;
+	const char *body = ms_answer_body(answer, &len);
 
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
-		;
-}
-
-static void make_key(char ret[KEY_BYTES * 2 + 1])
-{
-	unsigned char bytes[KEY_BYTES];
-
-	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-		abort();	/* a key that is not unique could replay somebody else's answer */
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	*ret = (struct client_reply){
+		.status = ms_answer_status(answer), .is_replayed = ms_answer_replayed(answer),
+		.calls = ms_answer_tries(answer),
+	};
+	buf_init(&ret->body, len);
+	buf_append(&ret->body, body, len);
+	snprintf(ret->etag, sizeof(ret->etag), "%s", ms_answer_etag(answer));
 }
 
 enum client_status client_call(struct client *client, const struct client_request *request, struct client_reply *ret,
 			       struct buf *error)
 {
-	struct client_reply reply = {.retry_after_ms = -1};
-	struct transfer t = {
-		.request = request, .reply = &reply,
-		.deadline_ns = clock_mono_ns() + (client->timeout_ms + request->wait_ms) * 1000000,
-	};
-	char made_key[KEY_BYTES * 2 + 1];
-	const char *key = request->idempotency_key;
-	bool was_connected = false;
-	enum client_status status;
-	CURLcode code;
-	int64_t pause_ms;
+	ms_answer *answer = NULL;
+	ms_request translated;
+	ms_status status;
+	ms_error why;
 
-	if (!check_header("idempotency key", key, error) || !check_header("version", request->if_match, error))
-		return CLIENT_BAD_REPLY;
-	if (request->creates && key == NULL) {
-		make_key(made_key);
-		key = made_key;
-	}
-	buf_init(&reply.body, client->max_reply_bytes);
-	for (;;) {
-		code = transfer_once(client, &t, key);
-		was_connected = was_connected || is_broken_connection(code);
-		if (!(request->repeatable || key) || !shall_repeat(code, &reply, was_connected, &pause_ms))
-			break;
-		if (clock_mono_ns() + pause_ms * 1000000 >= t.deadline_ns)
-			break;
-		pause_for(pause_ms);
-	}
-	status = transfer_status(&t, code, error);
-	if (status == CLIENT_OK)
-		*ret = reply;
+	client_translate(request, &translated);
+	status = ms_exchange(client->spine, &translated, &answer, &why);
+	if (status == MS_OK)
+		client_read_reply(answer, ret);
 	else
-		buf_release(&reply.body);
-	return status;
+		buf_puts(error, why.detail);
+	ms_answer_free(answer);
+	return client_status_of(status);
 }
 
 void client_reply_release(struct client_reply *reply)

@@ -1,14 +1,8 @@
-/* A client of the HTTP protocol (docs/protocol.md), on libcurl.
+/* Calls of a server as the command line makes them: the C library (sdk/c) in the words of this program, with its slices
+ * and buffers. The library has the rest: deadlines, repetitions, Idempotency-Keys, limits. Its memory_spine.h says how.
  *
- * One client keeps one connection and reuses it; it belongs to one thread at a time. A call is blocking and has a
- * deadline that covers its repetitions. A call is repeated only where that cannot do the thing twice:
- *
- *   - the request says that it is `repeatable` (reads; writes whose second time changes nothing), or it carries an
- *     Idempotency-Key, which the client makes up for a request that `creates` and has none; - and the connection
- *     broke after it had been made, or the server answered that it was too busy (503 with Retry-After).
- *
- * A server that is busy for longer than a few seconds, or not there at all, is reported at once. Redirects are not
- * followed, replies are bounded in size, and proxies of the environment are not used for loopback addresses.
+ * A call is repeated briefly (MS_RETRY_BRIEFLY), because a person waits: a server that is busy for longer than a few
+ * seconds, or not there at all, is reported at once. A struct client has one connection, and belongs to one thread.
  */
 #ifndef SPINE_CLIENT_CLIENT_H
 #define SPINE_CLIENT_CLIENT_H
@@ -38,9 +32,13 @@ struct client_request {
 	bool repeatable;		/* doing it twice is the same as once */
 	int64_t wait_ms;		/* how long the server was asked to wait: added to the timeout */
 	const char *accept;		/* NULL: application/json */
+	const char *const *headers;	/* more of them, "Name: value", ended by NULL; or NULL */
 	/* Given the body of a 2xx as it comes, instead of its being kept; false ends the call. Such a call may take any
-	 * time, but not a minute without a byte. May be NULL. */
+	 * time, but not silence_ms without a byte (0: a minute). May be NULL. */
 	bool (*on_data)(void *arg, struct str data);
+	int64_t silence_ms;
+	/* Given each header of the reply, before its body. May be NULL. */
+	void (*on_header)(void *arg, struct str name, struct str value);
 	void *data_arg;
 	/* Asked about once a second while the call is under way: true ends it. May be NULL. */
 	bool (*is_stopped)(void *arg);
@@ -60,9 +58,7 @@ enum { CLIENT_ETAG_SIZE = 128 };
 struct client_reply {
 	int status;		/* of HTTP */
 	struct buf body;
-	bool is_problem;	/* application/problem+json */
 	bool is_replayed;	/* Idempotent-Replayed: true */
-	int64_t retry_after_ms;	/* -1 where the server named none */
 	char etag[CLIENT_ETAG_SIZE];	/* with its quotes; "" where there is none, or one that does not fit */
 	int calls;		/* how often the request was sent */
 };
@@ -74,12 +70,15 @@ struct client *client_new(const struct client_config *config, struct buf *error)
 void client_free(struct client *client);
 
 /* Sends the request and waits. On CLIENT_OK *ret holds the reply, to be released with client_reply_release().
- * Otherwise *ret is untouched and *error gets a phrase such as "connection refused". */
+ * Otherwise *ret is untouched and *error gets a sentence without its full stop. */
 enum client_status client_call(struct client *client, const struct client_request *request, struct client_reply *ret,
 			       struct buf *error);
 /* NULL-safe fields: may be called on a zeroed reply. */
 void client_reply_release(struct client_reply *reply);
 
+/* Of the last call of a client_many that is over: false where not a byte of it went out, so that sending it again
+ * cannot do it twice. */
+bool client_was_sent(const struct client *client);
 /* As given, without a slash at the end. Borrowed from the client. */
 const char *client_url(const struct client *client);
 /* The host is a loopback address or "localhost". */

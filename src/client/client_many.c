@@ -1,20 +1,21 @@
 #include "client/client_many.h"
 
 #include "base/clock.h"
+#include "base/epoll.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "client/transfer.h"
+#include "client/spine_client.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 256, ERROR_MAX_BYTES = 4096 };
+enum { EVENTS_MAX = 256 };
 
 struct under_way {
 	struct list link;
-	struct transfer transfer;
-	struct client_reply reply;
+	struct client *client;
+	ms_request request;
+	struct msi_transfer transfer;
 	client_done *done;
 	void *arg;
 };
@@ -82,13 +83,15 @@ struct client_many *client_many_new(size_t max_clients, int stop_fd)
 static void end_call(struct client_many *many, struct under_way *call)
 {
 	curl_multi_remove_handle(many->multi, call->transfer.curl);
-	transfer_end(&call->transfer);
+	msi_transfer_end(&call->transfer);
+	call->client->was_sent = call->transfer.was_sent;
+	msi_client_give_back(call->client->spine, call->transfer.curl);
 	list_remove(&call->link);
 }
 
 static void free_call(struct under_way *call)
 {
-	client_reply_release(&call->reply);
+	ms_answer_free(call->transfer.answer);
 	free(call);
 }
 
@@ -111,40 +114,60 @@ void client_many_free(struct client_many *many)
 
 /* --- Calls --- */
 
+/* The call is over, and its client free for another before done is called. */
 static void finish(struct client_many *many, struct under_way *call, CURLcode code)
 {
-	enum client_status status;
-	struct buf error;
+	enum client_status status = client_status_of(msi_transfer_status(&call->transfer, code, NULL));
+	struct client_reply reply = {0};
 
-	buf_init(&error, ERROR_MAX_BYTES);
 	end_call(many, call);
-	status = transfer_status(&call->transfer, code, &error);
-	call->done(call->arg, status, status == CLIENT_OK ? &call->reply : NULL);
+	if (status == CLIENT_OK)
+		client_read_reply(call->transfer.answer, &reply);
+	call->done(call->arg, status, status == CLIENT_OK ? &reply : NULL);
+	client_reply_release(&reply);
 	free_call(call);
-	buf_release(&error);
 }
 
 void client_many_start(struct client_many *many, struct client *client, const struct client_request *request,
 		       client_done *done, void *arg)
 {
 	struct under_way *call = mem_zalloc(sizeof(*call));
+	struct msi_transfer *t = &call->transfer;
 
 	call->done = done;
 	call->arg = arg;
-	buf_init(&call->reply.body, client->max_reply_bytes);
-	call->transfer = (struct transfer){
-		.request = request, .reply = &call->reply,
-		.deadline_ns = clock_mono_ns() + (client->timeout_ms + request->wait_ms) * 1000000,
-	};
+	call->client = client;
+	client_translate(request, &call->request);
+	t->client = client->spine;
+	t->request = &call->request;
+	t->key = request->idempotency_key;
+	t->timeout_ms = client->spine->timeout_ms + request->wait_ms;
+	t->deadline_ns = clock_mono_ns() + t->timeout_ms * 1000000;
+	t->answer = msi_answer_new(client->spine->max_answer_bytes);
+	if (t->answer == NULL || msi_client_take(client->spine, t->deadline_ns, &t->curl, NULL) != MS_OK)
+		abort();	/* out of memory */
 	list_init(&call->link);
 	list_add(&many->calls, &call->link);
-	if (!transfer_begin(client, &call->transfer, request->idempotency_key)) {
+	if (msi_transfer_begin(t, NULL) != MS_OK) {
 		finish(many, call, CURLE_URL_MALFORMAT);
 		return;
 	}
-	curl_easy_setopt(client->curl, CURLOPT_PRIVATE, call);
-	if (curl_multi_add_handle(many->multi, client->curl) != CURLM_OK)
+	curl_easy_setopt(t->curl, CURLOPT_PRIVATE, call);
+	if (curl_multi_add_handle(many->multi, t->curl) != CURLM_OK)
 		finish(many, call, CURLE_FAILED_INIT);
+}
+
+void client_many_cancel(struct client_many *many, struct client *client)
+{
+	for (struct list *l = many->calls.next; l != &many->calls; l = l->next) {
+		struct under_way *call = LIST_ELEMENT(l, struct under_way, link);
+
+		if (call->client != client)
+			continue;
+		end_call(many, call);
+		free_call(call);
+		return;
+	}
 }
 
 static void finish_those_over(struct client_many *many)
@@ -163,7 +186,12 @@ static void finish_those_over(struct client_many *many)
 	}
 }
 
-static int pause_ms(const struct client_many *many, int64_t timeout_ms)
+int client_many_fd(const struct client_many *many)
+{
+	return many->epoll_fd;
+}
+
+int client_many_pause_ms(const struct client_many *many, int64_t timeout_ms)
 {
 	int64_t left_ms;
 
@@ -178,7 +206,8 @@ static int pause_ms(const struct client_many *many, int64_t timeout_ms)
 bool client_many_run(struct client_many *many, int64_t timeout_ms)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int running, count = epoll_wait(many->epoll_fd, events, EVENTS_MAX, pause_ms(many, timeout_ms));
+	int running, count = epoll_wait(many->epoll_fd, events, EVENTS_MAX,
+						client_many_pause_ms(many, timeout_ms));
 	bool go_on = true;
 
 	for (int i = 0; i < count; i++) {

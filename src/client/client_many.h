@@ -1,6 +1,6 @@
 /* Many calls at a time on one thread: each client has at most one under way, and there may be thousands of clients.
  *
- * For measuring, so nothing is repeated, and no key is made up: what is refused or broken is told as it is. On the
+ * Nothing is repeated, and no key is made up: what is refused or broken is told as it is. On the
  * multi interface of libcurl and epoll, where a turn costs as much as there is to do, however many wait. */
 #ifndef SPINE_CLIENT_MANY_H
 #define SPINE_CLIENT_MANY_H
@@ -20,6 +20,12 @@ void client_many_free(struct client_many *many);
 /* The request and all that it names live until done is called. The client must not have another call under way. */
 void client_many_start(struct client_many *many, struct client *client, const struct client_request *request,
 		       client_done *done, void *arg);
+/* The call of that client is given up, and nobody is told. Not from within on_data or on_header. */
+void client_many_cancel(struct client_many *many, struct client *client);
+/* For those who wait for other things, too: readable when client_many_run has something to do ... */
+int client_many_fd(const struct client_many *many);
+/* ... and how long it may be left alone otherwise, at most so long. */
+int client_many_pause_ms(const struct client_many *many, int64_t timeout_ms);
 /* Waits at most so long for something to happen, and calls done for each call that is over. False: it is to stop. */
 bool client_many_run(struct client_many *many, int64_t timeout_ms);
 

@@ -28,6 +28,9 @@ enum { JSON_DEPTH_MAX = 1000 };
 /* 2^53-1: every integer up to it has a double of its own. */
 #define JSON_INT_MAX INT64_C(9007199254740991)
 
+/* Of simdjson. */
+const char *json_library_version(void);
+
 enum json_type { JSON_NULL, JSON_BOOL, JSON_INT, JSON_DOUBLE, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json_member;
@@ -78,6 +81,7 @@ const char *json_type_name(enum json_type type);	/* "a string", "an object", …
 struct json_writer {
 	struct buf *out;	/* borrowed */
 	bool comma;		/* a value was just written at this level */
+	const void *only;	/* for those who write by tables: which members to write; NULL: all */
 };
 
 void json_writer_init(struct json_writer *w, struct buf *out);

@@ -86,6 +86,9 @@ char *put_decimal(char *at, const decimal &d)
 
 }
 
+/* Below 2^53 a whole number is exactly its digits; ECMAScript writes them out up to 1e21. */
+static const double WHOLE_MAX = 9007199254740992.0;
+
 size_t json_double_format(double value, char ret[JSON_DOUBLE_SIZE])
 {
 	char *at = ret;
@@ -97,6 +100,11 @@ size_t json_double_format(double value, char ret[JSON_DOUBLE_SIZE])
 	}
 	if (value < 0)
 		*at++ = '-';
+	/* Seconds are mostly whole ones, and these are digits only. */
+	if (std::fabs(value) < WHOLE_MAX && std::trunc(value) == value) {
+		at = std::to_chars(at, ret + JSON_DOUBLE_SIZE, static_cast<int64_t>(std::fabs(value))).ptr;
+		return static_cast<size_t>(at - ret);
+	}
 	at = put_decimal(at, shortest(std::fabs(value)));
 	return static_cast<size_t>(at - ret);
 }

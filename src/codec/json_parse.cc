@@ -344,6 +344,15 @@ outcome parse(struct str text, converter &c, struct json &ret, simdjson::error_c
 
 }
 
+const char *json_library_version(void)
+{
+	static const std::string version = std::to_string(int{simdjson::SIMDJSON_VERSION_MAJOR}) + "." +
+					   std::to_string(int{simdjson::SIMDJSON_VERSION_MINOR}) + "." +
+					   std::to_string(int{simdjson::SIMDJSON_VERSION_REVISION});
+
+	return version.c_str();
+}
+
 bool json_parse(struct str text, int max_depth, struct arena *arena, struct json *ret, struct json_error *ret_error)
 {
 	simdjson::error_code error = simdjson::EMPTY;

@@ -7,9 +7,13 @@
 #include "engine/retention.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
+#include "engine/workers.h"
 #include "token/token_cache.h"
 
 #include <stdlib.h>
+
+/* Two large requests at a time; on a machine with few cores more would only take turns. */
+enum { WORKERS = 2 };
 
 int64_t engine_now_ms(const struct engine *e)
 {
@@ -133,11 +137,24 @@ void engine_listen(struct engine *e, struct listener *l)
 	e->listeners = l;
 }
 
+/* Without them everything is done where it was asked for. */
+static void start_workers(struct engine *e)
+{
+	struct buf error;
+
+	buf_init(&error, 4096);
+	e->workers = workers_start(e, WORKERS, &error);
+	if (e->workers == NULL)
+		log_write(e->log, LOG_ERROR, "large requests will hold up others", LOG_SLICE("error", buf_str(&error)));
+	buf_release(&error);
+}
+
 void engine_start(struct engine *e)
 {
 	if (e->config.is_stepped)
 		return;
 	e->indexer = indexer_start(e->recall, e->data_dir, e->log);
+	start_workers(e);
 	writer_start(e->writer);
 	watch_start(e->watch);
 }
@@ -153,6 +170,8 @@ void engine_stop(struct engine *e)
 		return;
 	indexer_stop(e->indexer);
 	e->indexer = NULL;
+	workers_stop(e->workers);
+	e->workers = NULL;
 	watch_stop(e->watch);
 	writer_stop(e->writer);
 }

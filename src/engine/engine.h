@@ -4,7 +4,7 @@
  *
  *     writer's thread   runs operations in transactions, and the clock of delivery (writer.h, waiting.h)
  *     owners' threads   prepare and read, each with a reader of its own (engine_reader_open)
- *     others            build an index (indexer.h), judge the figures (watch.h)
+ *     others            build an index (indexer.h), judge the figures (watch.h), do what takes long (workers.h)
  *
  * A stepped engine has none of these threads: its owner calls engine_step, with a clock of its own. So a simulation
  * runs what the server runs.
@@ -30,6 +30,7 @@ struct retention;
 struct token_cache;
 struct waiting;
 struct watch;
+struct workers;
 
 struct engine_config {
 	const char *data_dir;		/* address of the store; borrowed */
@@ -69,6 +70,7 @@ struct engine {
 	struct recall *recall;
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;	/* NULL: stepped */
+	struct workers *workers;	/* the same */
 	struct waiting *waiting;
 	struct retention *retention;
 	struct growth *growth;

@@ -5,13 +5,18 @@
 #include "engine/indexer.h"
 #include "engine/key.h"
 #include "engine/waiting.h"
+#include "engine/workers.h"
 
 #include <stddef.h>
 
-enum { OVERLOADED_RETRY_MS = 1000, PREPARATIONS_MAX = 8 };
+/* The slowest texts that are known, random letters, are counted at about 10 bytes a microsecond: what is done on the
+ * owner's thread holds it up for a few milliseconds at the most. A usual envelope has a few thousand bytes. */
+enum { OVERLOADED_RETRY_MS = 1000, PREPARATIONS_MAX = 8, HERE_BYTES_MAX = 32 * 1024 };
 
 void op_warn(struct op *op, const char *code, struct str field, struct str detail)
 {
+	if (op->warnings == NULL)
+		op->warnings = arena_calloc(op->arena, OP_WARNINGS_MAX, sizeof(*op->warnings));
 	if (op->warning_count < OP_WARNINGS_MAX)
 		op->warnings[op->warning_count++] = (struct op_warning){code, field, detail};
 }
@@ -93,8 +98,10 @@ static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64
 		return code;
 	op->told = (struct event_row){0};
 	code = op->kind->run(op, c);
-	if (op->prepares_again)
+	if (op->prepares_again) {
+		op->problem = (struct problem){0};
 		return P_OK;
+	}
 	if (code == P_OK)
 		code = op_tell(op, c);
 	if (code == P_OK && op->key.p && !op->wait.is_waiting)
@@ -242,21 +249,80 @@ static bool was_answered(struct op *op, struct store_conn *c)
 	return op->key.p && op->space && key_replay(op, c) != P_NOT_FOUND;
 }
 
-static void read_now(void *arg)
+bool op_is_too_much(struct op *op, size_t bytes)
 {
-	struct op *op = arg;
-	struct store_conn *c = op->reader->conn;
-	enum problem_code code;
+	op->aside.is_wanted = bytes > HERE_BYTES_MAX && op->engine->workers && !op->aside.is_now;
+	return op->aside.is_wanted;
+}
 
-	if (op->kind->prepare && was_answered(op, c)) {
-		op->owner->finish(op);
-		return;
-	}
-	code = op->kind->prepare ? op->kind->prepare(op, c) : op->kind->read(op, c);
+static enum problem_code read_or_prepare(struct op *op)
+{
+	/* One that prepares again warns again. */
+	op->warning_count = op->asked_warnings;
+	return op->kind->prepare ? op->kind->prepare(op, op->reader->conn) : op->kind->read(op, op->reader->conn);
+}
+
+static void go_on(struct op *op, enum problem_code code)
+{
 	if (code == P_OK && op->kind->run && !op->is_answered)
 		submit(op);
 	else
 		op->owner->finish(op);
+}
+
+/* On the owner's thread again. */
+static void back_from_aside(void *arg)
+{
+	struct op *op = arg;
+
+	op->aside.is_now = false;
+	if (op->aside.wait_ms)
+		op_may_wait(op, op->aside.wait_ms);
+	go_on(op, op->aside.code);
+}
+
+/* On a worker's thread. */
+static void read_aside(struct op *op, struct engine_reader *reader)
+{
+	struct engine_reader *own = op->reader;
+
+	op->reader = reader;
+	op->aside.code = read_or_prepare(op);
+	op->reader = own;
+	op->owner->post(op, back_from_aside);
+}
+
+static void go_aside(struct op *op)
+{
+	op->aside.is_wanted = false;
+	op->aside.is_now = true;
+	op->aside.wait_ms = 0;
+	op->problem = (struct problem){0};
+	if (workers_submit(op->engine->workers, op, read_aside))
+		return;
+	problem_set(&op->problem, P_OVERLOADED, NULL, "too many large requests are waiting; try again in a moment");
+	op->problem.retry_after_ms = OVERLOADED_RETRY_MS;
+	op->owner->finish(op);
+}
+
+static void read_now(void *arg)
+{
+	struct op *op = arg;
+	bool goes_aside = (op->kind->flags & OP_ASIDE) && op->engine->workers;
+	enum problem_code code = P_OK;
+
+	if (op->kind->prepare && was_answered(op, op->reader->conn)) {
+		op->owner->finish(op);
+		return;
+	}
+	if (op->preparations == 0)
+		op->asked_warnings = op->warning_count;
+	if (!goes_aside)
+		code = read_or_prepare(op);
+	if (goes_aside || op->aside.is_wanted)
+		go_aside(op);
+	else
+		go_on(op, code);
 }
 
 static void index_is_ready(void *arg)

@@ -7,6 +7,8 @@
  *                       after its commit kind->done, still there
  *     owner's thread    owner->finish: the output is there, or the problem
  *
+ * A read or prepare that turns out to be a lot of work is given up, and done by a worker's thread instead (workers.h).
+ *
  * A run that finds nothing to answer yet may wait (waiting.h): it is run again when that has changed. A step that
  * returns a problem ends the way. Everything lives in the operation's arena.
  *
@@ -30,6 +32,7 @@ enum op_flags {
 	OP_MAKES_SPACE = 1 << 1,	/* makes the space where it does not exist */
 	OP_INDEX = 1 << 2,		/* needs the index of the space */
 	OP_NO_SPACE = 1 << 3,		/* is not about a space */
+	OP_ASIDE = 1 << 4,		/* may take long, and is rare: always read by one of the workers (workers.h) */
 	OP_CREATES = OP_TAKES_KEY | OP_MAKES_SPACE,
 };
 
@@ -111,10 +114,19 @@ struct op {
 	struct event_row told;
 	const uint64_t *shown;		/* numbers of the memories whose text is in the answer; set by run */
 	size_t shown_count;
-	struct op_warning warnings[OP_WARNINGS_MAX];
+	struct op_warning *warnings;	/* NULL: none yet */
 	size_t warning_count;
+	size_t asked_warnings;		/* of them, what was warned of before it was prepared */
 
 	/* The engine's own. */
+	struct {
+		struct op *next;
+		void (*fn)(struct op *op, struct engine_reader *reader);
+		int64_t wait_ms;	/* op_may_wait was asked for there; 0: it was not */
+		enum problem_code code;	/* what came of it */
+		bool is_wanted;		/* it is too much for the owner's thread */
+		bool is_now;		/* a worker has it */
+	} aside;
 	struct writer_job job;
 	struct wait wait;
 };
@@ -129,6 +141,9 @@ void engine_run_again(struct op *op);
 /* From the owner's thread: the operation is answered now, whether something has happened or not. */
 void engine_nudge(struct op *op);
 
+/* Within read or prepare, before the work is begun: is so much text to be counted or rendered that nobody else should
+ * wait for it? Then the step returns at once, with any problem, and is begun again elsewhere. */
+bool op_is_too_much(struct op *op, size_t bytes);
 /* Within prepare, or before engine_run: the operation may wait so long. 0: it answers at once. */
 void op_may_wait(struct op *op, int64_t wait_ms);
 /* Within the run of an operation that may wait: this is what its key stands for until there is an answer. An operation

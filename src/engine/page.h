@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* So much text at the most, or one item however long: a thousand memories may be a quarter of a gigabyte. */
+enum { PAGE_BYTES_MAX = 8 << 20 };
+
 struct page {
 	size_t size;
 	/* Where the page starts; 0: at the beginning. What it counts is the list's own business. */

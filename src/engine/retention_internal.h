@@ -12,6 +12,7 @@ struct kept_space {
 	int64_t events_ms;
 	int64_t idle_ms;		/* of the space itself */
 	int64_t events_pruned;		/* up to here when the sweep began */
+	int64_t handoffs_pruned;	/* so many when the sweep began */
 	/* Where idle_ms is above 0: the newest event, as far as they were noted; see retention_idle.c. */
 	int64_t written_id;		/* 0: none */
 	int64_t written_ms;		/* without one: since when it is idle */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "core/delivery/keeping.h"
 #include "engine/engine.h"
+#include "engine/waiting.h"
 
 /* HANDOFFS, EVENTS: so many rows are looked at in a step; see PAUSE_MS. RESULTS: of one envelope, at a time. */
 enum { HANDOFFS = 32, EVENTS = 256, RESULTS = 256, OLDER = 16 };
@@ -113,6 +114,8 @@ static enum store_status prune_envelope(struct retention *r, struct store_conn *
 		status = store_citations(c, space->id, envelope, RESULTS, cited, &cited_count);
 	if (status == STORE_OK)
 		status = store_envelope_prune(c, space->id, envelope, &handoffs);
+	if (status == STORE_OK)
+		waiting_end_envelope(r->engine->waiting, space->id, envelope);
 	space->handoffs_gone += handoffs;
 	for (size_t i = 0; status == STORE_OK && i < result_count; i++)
 		status = settle_result(r, c, space->id, results[i]);

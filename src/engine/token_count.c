@@ -23,6 +23,8 @@ static enum problem_code count(struct op *op, struct store_conn *c)
 	(void)c;
 	if (tokenizer == NULL)
 		return unknown_tokenizer(op, t->name);
+	if (op_is_too_much(op, t->text.n))
+		return P_OVERLOADED;
 	t->tokens = tokenizer_count(tokenizer, t->text);
 	t->counted_by = str_of(tokenizer_name(tokenizer));
 	t->is_estimate = tokenizer_is_estimate(tokenizer);

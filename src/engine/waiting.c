@@ -299,6 +299,20 @@ static void leave(struct waiting *w, struct op *op)
 	w->count--;
 }
 
+void waiting_end_envelope(struct waiting *w, int64_t space, uint64_t envelope)
+{
+	int64_t id = waiting_id(space, envelope);
+	struct list *bucket = bucket_of(w, WAIT_ENVELOPE, id);
+
+	for (struct list *link = bucket->next; link != bucket; link = link->next) {
+		const struct wait *wait = &op_of_link(link)->wait;
+
+		if (wait->kind == WAIT_ENVELOPE && wait->id == id && wait->tally)
+			wait->tally->is_counted = false;
+	}
+	touch(w, WAIT_ENVELOPE, id);
+}
+
 void waiting_end_space(struct waiting *w, int64_t space)
 {
 	for (int i = 0; i < BUCKETS; i++)
@@ -525,6 +539,10 @@ void engine_nudge(struct op *op)
 
 void op_may_wait(struct op *op, int64_t wait_ms)
 {
+	if (op->aside.is_now) {
+		op->aside.wait_ms = wait_ms;
+		return;
+	}
 	op->wait.is_over = wait_ms <= 0 || atomic_load(&op->engine->draining);
 	if (!op->wait.is_over)
 		op->owner->wait(op, wait_ms);

@@ -67,6 +67,8 @@ bool waiting_may_finish(struct op *op);
 size_t waiting_receivers(struct waiting *w, int64_t agent);
 /* On the writer's thread: does somebody wait for something in the space? */
 bool waiting_in_space(const struct waiting *w, int64_t space);
+/* Within the transaction that prunes an envelope: those who wait for its handoffs are run again, and find it gone. */
+void waiting_end_envelope(struct waiting *w, int64_t space, uint64_t envelope);
 /* Within the run that removes a space: those who wait for something in it are run again, and find it gone. */
 void waiting_end_space(struct waiting *w, int64_t space);
 

@@ -1,11 +1,11 @@
 #include "engine/writer.h"
 
+#include "base/cond.h"
 #include "base/mem.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 3600 * 1000 };
 
@@ -35,7 +35,6 @@ static void wait_for_work(struct writer *w)
 
 	while (w->head == NULL && !w->stopping) {
 		int64_t wait_ms = wake_at_ms ? wake_at_ms - w->config.now_ms(w->config.ctx) : 0;
-		struct timespec until;
 
 		if (wake_at_ms == 0) {
 			pthread_cond_wait(&w->wake, &w->lock);
@@ -45,14 +44,7 @@ static void wait_for_work(struct writer *w)
 			return;
 		/* Not longer than an hour at a time: the clock that deadlines are on may be set, this one may not. */
 		wait_ms = wait_ms < WRITER_WAIT_MAX_MS ? wait_ms : WRITER_WAIT_MAX_MS;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += wait_ms / 1000;
-		until.tv_nsec += wait_ms % 1000 * 1000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_sec++;
-			until.tv_nsec -= 1000000000;
-		}
-		pthread_cond_timedwait(&w->wake, &w->lock, &until);
+		cond_wait_until(&w->wake, &w->lock, clock_mono_ns() + wait_ms * 1000000);
 	}
 }
 
@@ -250,15 +242,11 @@ void writer_start(struct writer *w)
 struct writer *writer_new(const struct writer_config *config)
 {
 	struct writer *w = mem_zalloc(sizeof(*w));
-	pthread_condattr_t monotonic;
 
 	w->config = *config;
 	w->tail = &w->head;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&w->wake);
 	return w;
 }
 

@@ -43,6 +43,8 @@ struct http_limits {
 	size_t max_uri_bytes;		/* 414 */
 	size_t max_body_bytes;		/* 413 */
 	size_t max_body_total_bytes;	/* of all connections together: 503 with Retry-After */
+	size_t max_reply_total_bytes;	/* of replies that clients have not taken, of all connections: a large one that
+					 * would exceed it becomes 503 with Retry-After */
 	int64_t header_timeout_ms;	/* from the first byte of a request to the end of its head: 408 */
 	int64_t body_timeout_ms;	/* from the end of the head to the end of the body: 408 */
 	int64_t idle_timeout_ms;	/* a kept-alive connection without a request: closed */
@@ -138,6 +140,10 @@ struct http_header {
 	const char *name;	/* NULL ends a list */
 	struct str value;	/* CR, LF and NUL in it are a bug in the caller: asserted */
 };
+
+/* In on_head: headers that every reply to this request has, also a refusal of the server's own. Borrows the list and
+ * what it names until the reply. */
+void http_req_add_headers(struct http_req *req, const struct http_header *headers);
 
 /* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
  * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and

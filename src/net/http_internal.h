@@ -112,6 +112,7 @@ struct http_server {
 	atomic_size_t connections;	/* counted from accept on */
 	atomic_size_t turned_away;	/* open beyond the limit, to be told so */
 	atomic_size_t body_bytes;	/* room for bodies, of all connections */
+	atomic_size_t reply_bytes;	/* of replies that wait for their clients, of all connections */
 	atomic_size_t cut;		/* connections that stop had to cut */
 
 	/* stop waits here for the loops to become quiet. */
@@ -174,6 +175,7 @@ struct http_req {
 	struct str query;
 	const char *text;		/* the bytes that the fields' offsets mean */
 	struct http_field *fields;
+	const struct http_header *headers;	/* of every reply; NULL: none */
 	uint32_t fields_len;
 	enum http_method method : 8;
 	bool is_chunked : 1;
@@ -254,6 +256,9 @@ size_t http_conn_take(struct http_conn *conn, char *data, size_t len);
 void http_conn_take_body(struct http_conn *conn, size_t len);
 /* Where the next bytes of a body of known length may be read to. */
 uv_buf_t http_conn_body_room(struct http_conn *conn);
+/* The body of a refusal that the server itself decides. */
+void http_refusal_body(const struct http_server *server, int status, const char *code, const char *detail,
+		       struct buf *ret_body);
 /* Answers for the application, and closes. */
 void http_conn_refuse(struct http_conn *conn, int status, const char *code, const char *detail);
 

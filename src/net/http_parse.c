@@ -56,7 +56,7 @@ static int on_headers_complete(llhttp_t *llhttp)
 	return HPE_PAUSED;
 }
 
-static enum http_parse_result result_of(llhttp_errno_t err)
+static enum http_parse_result result_of(const llhttp_t *llhttp, llhttp_errno_t err)
 {
 	switch (err) {
 	case HPE_INVALID_METHOD:
@@ -64,7 +64,8 @@ static enum http_parse_result result_of(llhttp_errno_t err)
 	case HPE_INVALID_URL:
 		return HTTP_PARSE_BAD_TARGET;
 	case HPE_INVALID_CONTENT_LENGTH:
-		return HTTP_PARSE_BAD_LENGTH;
+		/* llhttp 9 says so of any length behind a Transfer-Encoding, too. */
+		return llhttp->flags & F_TRANSFER_ENCODING ? HTTP_PARSE_BAD_FRAMING : HTTP_PARSE_BAD_LENGTH;
 	case HPE_UNEXPECTED_CONTENT_LENGTH:
 	case HPE_INVALID_TRANSFER_ENCODING:
 		return HTTP_PARSE_BAD_FRAMING;
@@ -94,7 +95,7 @@ enum http_parse_result http_parse_head(struct http_parse *parse, struct str head
 	if (parse->is_overfull)
 		return HTTP_PARSE_TOO_MANY;
 	if (err != HPE_PAUSED || !parse->is_complete || llhttp_get_error_pos(&llhttp) != head.p + head.n)
-		return result_of(err);
+		return result_of(&llhttp, err);
 	assert(llhttp.lenient_flags == 0);
 	parse->content_length = llhttp.content_length;
 	parse->has_content_length = llhttp.flags & F_CONTENT_LENGTH;

@@ -11,25 +11,33 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A scratch buffer that a large write has grown past this is given back. */
-enum { SCRATCH_KEPT_BYTES = 65536 };
+/* A scratch buffer that a large write has grown past this is given back. A reply up to SMALL_REPLY_BYTES is never
+ * refused: it says what is wrong, or settles something. */
+enum { SCRATCH_KEPT_BYTES = 65536, SMALL_REPLY_BYTES = 65536 };
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
 struct http_write {
 	uv_write_t req;
 	struct http_conn *conn;
+	size_t bytes;	/* counted in the server's reply_bytes */
 	char *body;	/* owned; may be NULL */
 	char head[];	/* what was left of it */
 };
+
+static void free_write(struct http_write *write)
+{
+	atomic_fetch_sub_explicit(&write->conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
+	free(write->body);
+	free(write);
+}
 
 static void on_written(uv_write_t *req, int status)
 {
 	struct http_write *write = LIST_ELEMENT(req, struct http_write, req);
 	struct http_conn *conn = write->conn;
 
-	free(write->body);
-	free(write);
+	free_write(write);
 	if (conn->state == HTTP_CONN_CLOSED)
 		return;
 	if (status != 0) {
@@ -58,6 +66,8 @@ static void queue_rest(struct http_conn *conn, struct str head, struct buf *body
 
 	write->conn = conn;
 	write->body = body ? buf_take(body) : NULL;
+	write->bytes = head_left + body_len;
+	atomic_fetch_add_explicit(&conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
 	if (head_left > 0) {
 		memcpy(write->head, head.p + head_sent, head_left);
 		bufs[count].base = write->head;
@@ -71,8 +81,7 @@ static void queue_rest(struct http_conn *conn, struct str head, struct buf *body
 		conn->is_timed = false;
 	conn->queued_total += head_left + body_len - body_sent;
 	if (uv_write(&write->req, (uv_stream_t *)&conn->tcp, bufs, count, on_written) != 0) {
-		free(write->body);
-		free(write);
+		free_write(write);
 		fail(conn);
 	}
 }
@@ -222,13 +231,30 @@ static void decide_last(struct http_conn *conn)
 		conn->is_last = conn->may_send = true;
 }
 
+/* Clients that ask for much and do not read would have the server keep all of it. */
+static bool is_too_much(struct http_server *server, const struct buf *body)
+{
+	return body && body->len > SMALL_REPLY_BYTES &&
+	       atomic_load_explicit(&server->reply_bytes, memory_order_relaxed) + body->len >
+		       server->config.limits.max_reply_total_bytes;
+}
+
 void http_reply(struct http_req *req, int status, const char *content_type, const struct http_header *headers,
 		struct buf *body)
 {
+	static const struct http_header retry_later[] = {{"Retry-After", {"1", 1}}, {0}};
 	struct http_conn *conn = req->conn;
 	struct buf *b = &req->loop->scratch;
 
 	assert(req->is_held && !req->is_stream);
+	if (conn && is_too_much(req->loop->server, body)) {
+		buf_release(body);
+		http_refusal_body(req->loop->server, 503, "overloaded", "the answers that other clients have not read "
+				  "yet leave no room for this one; ask for less, or again in a moment", body);
+		status = 503;
+		content_type = "application/problem+json";
+		headers = retry_later;
+	}
 	if (conn) {
 		decide_last(conn);
 		put_start(req->loop, status, content_type);
@@ -238,6 +264,7 @@ void http_reply(struct http_req *req, int status, const char *content_type, cons
 			buf_puts(b, "\r\n");
 		}
 		put_connection(b, conn->is_last, req->is_http10);
+		put_headers(b, req->headers);
 		put_headers(b, headers);
 		buf_append(b, "\r\n", 2);
 		if (body && (req->method == HTTP_HEAD || !may_have_body(status)))
@@ -259,6 +286,7 @@ void http_conn_answer(struct http_conn *conn, int status, const char *extra, str
 	put_number(b, body->len);
 	buf_puts(b, "\r\n");
 	put_connection(b, conn->is_last, req && req->is_http10);
+	put_headers(b, req ? req->headers : NULL);
 	buf_puts(b, extra);
 	buf_append(b, "\r\n", 2);
 	if (req && req->method == HTTP_HEAD)
@@ -290,6 +318,7 @@ void http_stream_begin(struct http_req *req, int status, const char *content_typ
 	if (!req->is_http10)
 		buf_puts(b, "Transfer-Encoding: chunked\r\n");
 	put_connection(b, conn->is_last, false);
+	put_headers(b, req->headers);
 	put_headers(b, headers);
 	buf_append(b, "\r\n", 2);
 	http_conn_send(conn, buf_str(b), NULL);

@@ -185,6 +185,11 @@ struct arena *http_req_arena(struct http_req *req)
 	return &req->arena;
 }
 
+void http_req_add_headers(struct http_req *req, const struct http_header *headers)
+{
+	req->headers = headers;
+}
+
 int http_req_thread(const struct http_req *req)
 {
 	return req->loop->index;

@@ -19,7 +19,8 @@ static void check_config(const struct http_config *config)
 	/* Offsets into a head are 32 bits wide, and so is the size of a chunk. */
 	assert(l->max_header_bytes > 0 && l->max_header_bytes < 1u << 28 && l->max_headers < 1u << 16);
 	assert(l->max_uri_bytes < 1u << 28);
-	assert(l->max_body_bytes > 0 && l->max_body_bytes < 1u << 31 && l->max_body_total_bytes > 0);
+	assert(l->max_body_bytes > 0 && l->max_body_bytes < 1u << 31 && l->max_body_total_bytes > 0 &&
+	       l->max_reply_total_bytes > 0);
 	assert(l->header_timeout_ms > 0 && l->body_timeout_ms > 0 && l->idle_timeout_ms > 0 && l->write_timeout_ms > 0);
 	(void)l;
 }

@@ -6,17 +6,24 @@
 
 /* --- Refusals -------------------------------------------------------------------------------- */
 
+void http_refusal_body(const struct http_server *server, int status, const char *code, const char *detail,
+		       struct buf *ret_body)
+{
+	const struct http_config *config = &server->config;
+
+	if (config->on_refusal)
+		config->on_refusal(config->ctx, status, code, detail, ret_body);
+	else
+		buf_printf(ret_body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"
+			   "\"code\":\"%s\",\"detail\":\"%s\"}", http_status_text(status), status, code, detail);
+}
+
 void http_conn_refuse(struct http_conn *conn, int status, const char *code, const char *detail)
 {
-	const struct http_config *config = &conn->loop->server->config;
 	struct buf body;
 
 	buf_init(&body, SIZE_MAX / 2);
-	if (config->on_refusal)
-		config->on_refusal(config->ctx, status, code, detail, &body);
-	else
-		buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,"
-			   "\"code\":\"%s\",\"detail\":\"%s\"}", http_status_text(status), status, code, detail);
+	http_refusal_body(conn->loop->server, status, code, detail, &body);
 	if (!conn->is_turned_away)
 		atomic_fetch_add_explicit(&conn->loop->refused, 1, memory_order_relaxed);
 	conn->is_last = conn->may_send = true;

@@ -1,8 +1,10 @@
 #include "serve/serve.h"
 
-#include "api/http/api.h"
+#include "api/api.h"
 #include "api/http/feed.h"
 #include "api/http/guard.h"
+#include "api/http/http_api.h"
+#include "api/mcp/mcp.h"
 #include "api/taken_json.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -39,6 +41,7 @@ struct server {
 	char url[128];
 	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
+	struct guard guard;
 	struct followers *followers;
 	struct retention_hold exporter_hold;
 	struct listener listener;
@@ -110,6 +113,7 @@ static struct http_config http_config(struct server *s)
 			.max_uri_bytes = (size_t)c->max_uri_bytes,
 			.max_body_bytes = (size_t)c->max_body_bytes,
 			.max_body_total_bytes = (size_t)c->max_body_total_bytes,
+			.max_reply_total_bytes = (size_t)c->max_reply_total_bytes,
 			.header_timeout_ms = c->header_timeout_ms,
 			.body_timeout_ms = c->body_timeout_ms,
 			.idle_timeout_ms = c->idle_timeout_ms,
@@ -118,11 +122,11 @@ static struct http_config http_config(struct server *s)
 		.threads = c->http_threads,
 		.log = &s->log,
 		.ctx = &s->api,
-		.on_request = api_on_request,
-		.on_head = api_on_head,
-		.on_refusal = api_on_refusal,
-		.on_thread_start = api_on_thread_start,
-		.on_thread_stop = api_on_thread_stop,
+		.on_request = http_api_on_request,
+		.on_head = http_api_on_head,
+		.on_refusal = http_api_on_refusal,
+		.on_thread_start = http_api_on_thread_start,
+		.on_thread_stop = http_api_on_thread_stop,
 	};
 }
 
@@ -221,6 +225,7 @@ static bool check_config(struct server *s, struct buf *error)
 	struct problem problem = {0};
 
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
+	    !guard_origins_are_valid(str_of(c->allow_origins), error) ||
 	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error) ||
 	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
 		return false;
@@ -273,12 +278,15 @@ static void set_api(struct server *s)
 	struct api *api = &s->api;
 
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
+	s->guard = (struct guard){str_of(c->allow_origins), c->strict_origins};
+	api->guard = &s->guard;
 	api->log = &s->log;
 	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
 	api->started_at_ms = clock_wall_ms();
 	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
+	api->mcp = mcp_new(api, c->http_threads);
 }
 
 /* --- What tells others, after each commit --- */
@@ -289,6 +297,7 @@ static void on_commit(void *ctx, const int64_t *agents, size_t count)
 	struct server *s = ctx;
 
 	feed_wake(s->api.feed);
+	mcp_wake(s->api.mcp, agents, count);
 	for (size_t i = 0; i < count; i++)
 		webhook_wake(s->api.webhook, agents[i]);
 	exporter_wake(s->api.exporter);
@@ -394,6 +403,7 @@ static void stop(struct server *s)
 	exporter_stop(api->exporter);
 	followers_free(s->followers);
 	feed_free(api->feed);
+	mcp_free(api->mcp);
 	http_server_free(api->http);
 	free(api->readers);
 	s->has_failed = api->engine && atomic_load(&api->engine->failed);

@@ -30,6 +30,9 @@ struct serve_config {
 	enum log_format log_format;
 	/* that webhooks may be on beside this machine, separated by commas; NULL: none */
 	const char *webhook_hosts;
+	/* of pages that may call beside those of this machine, separated by commas; NULL: none */
+	const char *allow_origins;
+	bool strict_origins;		/* those of this machine may not, either, unless they are named */
 	bool quiet;			/* no "what to do next" on standard output */
 
 	int64_t max_connections;
@@ -37,6 +40,7 @@ struct serve_config {
 	int64_t max_uri_bytes;
 	int64_t max_body_bytes;
 	int64_t max_body_total_bytes;
+	int64_t max_reply_total_bytes;
 	int64_t cache_bytes;		/* of rows that are kept in memory */
 	int64_t max_json_depth;
 	int64_t max_batch;

@@ -22,6 +22,9 @@ void store_set_direct(struct store_conn *c, bool is_direct);
 
 /* --- The whole --- */
 
+/* Of the library that the files are read and written with. */
+const char *store_library_version(void);
+
 /* To read a backup, wherever it lies. Returns owned, or NULL and what is wrong with it. */
 struct store_conn *store_open_file(const char *file, struct buf *error);
 /* A consistent copy in a new file, also beside a server. */

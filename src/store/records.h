@@ -64,6 +64,7 @@ struct envelope_row {
 	uint8_t body_digest[32];	/* SHA-256 of body: can be checked also when a text is gone */
 	struct str body;
 	/* Written only. */
+	bool begins_task;		/* its task must not be there yet */
 	struct str considered;		/* what it was chosen from; p == NULL: nothing is kept */
 	struct str intent;		/* what its task is known by from now on: the beginnings of both */
 	struct str summary;

@@ -146,7 +146,7 @@ enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_
 
 /* --- Envelopes --- */
 
-/* STORE_EXISTS where the number is taken. */
+/* STORE_EXISTS where the number is taken, or the task that it begins is there; then nothing is written. */
 enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row);
 enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				     struct envelope_row *ret);
@@ -190,10 +190,15 @@ enum store_status store_tasks_changed(struct store_conn *c, int64_t space, int64
 enum store_status store_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
 				   const struct task_place *behind, size_t max, struct task_place *ret,
 				   size_t *ret_count);
+/* Has none of its handoffs an event with an id above `since`? Of a task that was never handed to anybody: was its
+ * newest envelope made at until_ms, or before? */
+enum store_status store_task_is_quiet(struct store_conn *c, int64_t space, int64_t id, int64_t since, int64_t until_ms,
+				      bool *ret);
 /* The tasks whose name, intent or summary holds the text, whatever the case of its ASCII letters: the newest first, at
- * most max. `at` is 0. */
-enum store_status store_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t max,
-				       struct task_place *ret, size_t *ret_count);
+ * most max, of the newest `look`. `at` is when the last of its handoffs was changed, or else when it was made.
+ * *ret_more: there are tasks that were not looked at. */
+enum store_status store_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t look, size_t max,
+				       struct task_place *ret, size_t *ret_count, bool *ret_more);
 /* Once for each memory and agent; again changes nothing. */
 enum store_status store_receipt_put(struct store_conn *c, int64_t space, uint64_t envelope,
 				    const struct receipt_row *receipt);
@@ -211,6 +216,9 @@ enum store_status store_envelope_ended(struct store_conn *c, int64_t space, uint
 enum store_status store_envelope_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs);
 enum store_status store_pruned_envelope(struct store_conn *c, int64_t space, uint64_t num, struct pruned_envelope *ret);
 enum store_status store_pruned_handoff(struct store_conn *c, int64_t space, uint64_t num, struct pruned_handoff *ret);
+/* What was left of one in another store. STORE_EXISTS where the number is taken, by one that is there or is left. */
+enum store_status store_pruned_envelope_put(struct store_conn *c, int64_t space, const struct pruned_envelope *left);
+enum store_status store_pruned_handoff_put(struct store_conn *c, int64_t space, const struct pruned_handoff *left);
 /* The results that the envelope refers to (envelope_row.results), in the order of their numbers. */
 enum store_status store_citations(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, uint64_t *ret,
 				  size_t *ret_count);

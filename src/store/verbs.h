@@ -114,9 +114,13 @@
 	  (struct store_conn *c, int64_t space, unsigned states, int64_t agent, \
 	  const struct task_place *behind, size_t max, struct task_place *ret, size_t *ret_count), \
 	  (c, space, states, agent, behind, max, ret, ret_count)) \
+	X(READ, enum store_status, task_is_quiet, \
+	  (struct store_conn *c, int64_t space, int64_t id, int64_t since, int64_t until_ms, bool *ret), \
+	  (c, space, id, since, until_ms, ret)) \
 	X(READ, enum store_status, tasks_matching, \
-	  (struct store_conn *c, int64_t space, struct str text, size_t max, struct task_place *ret, \
-	  size_t *ret_count), (c, space, text, max, ret, ret_count)) \
+	  (struct store_conn *c, int64_t space, struct str text, size_t look, size_t max, \
+	  struct task_place *ret, size_t *ret_count, bool *ret_more), \
+	  (c, space, text, look, max, ret, ret_count, ret_more)) \
 	X(WRITE, enum store_status, receipt_put, \
 	  (struct store_conn *c, int64_t space, uint64_t envelope, const struct receipt_row *receipt), (c, \
 	  space, envelope, receipt)) \
@@ -132,6 +136,10 @@
 	  (struct store_conn *c, int64_t space, uint64_t num, struct pruned_envelope *ret), (c, space, num, ret)) \
 	X(READ, enum store_status, pruned_handoff, \
 	  (struct store_conn *c, int64_t space, uint64_t num, struct pruned_handoff *ret), (c, space, num, ret)) \
+	X(WRITE, enum store_status, pruned_envelope_put, \
+	  (struct store_conn *c, int64_t space, const struct pruned_envelope *left), (c, space, left)) \
+	X(WRITE, enum store_status, pruned_handoff_put, \
+	  (struct store_conn *c, int64_t space, const struct pruned_handoff *left), (c, space, left)) \
 	X(READ, enum store_status, citations, \
 	  (struct store_conn *c, int64_t space, uint64_t envelope, size_t max, uint64_t *ret, size_t *ret_count), \
 	  (c, space, envelope, max, ret, ret_count)) \

@@ -11,9 +11,10 @@
  * piece, whatever is in it.
  *
  * In a run of one character that has tokens of a hundred lengths nearly every position is tried with nearly every
- * one of them. After half as many misses as the piece has bytes, it is therefore merged after all, in windows, and
+ * one of them. After twice as many misses as the piece has bytes, it is therefore merged after all, in windows, and
  * what comes out is right by the same rule if neighbours go together where two windows meet. Should they not, the
- * search begins again, with all the patience it needs.
+ * search begins again, with all the patience it needs. (Twice: random letters miss about once a byte, and merging them
+ * takes sixteen times as long as searching; docs/decisions.md has the counts.)
  *
  * The properties of an encoding on which this stands (every token can be reached by merging, out of tokens of lower
  * rank) are checked when the tables are made.
@@ -282,7 +283,7 @@ size_t bpe_encode(struct bpe *b, const struct tables_view *t, const uint8_t *p, 
 		b->tokens[0] = token;
 		return 1;
 	}
-	count = search(b, t, p, n, token, n / 2 + 8);
+	count = search(b, t, p, n, token, 2 * n + 8);
 	if (count == 0)
 		count = merge_windows(b, t, p, n);
 	if (count == 0)

@@ -4,7 +4,8 @@ Senders deliver with and without waiting. Receivers are of the worst kind: they 
 with what they hold, some hang and answer when their lease is long over, some answer twice, some with a lease of yesterday.
 At a random moment the server gets SIGKILL, in some rounds the power goes, too (power.py); it is started again on the same
 data, and what all of them have seen is checked (deliveries.py). A request without an answer is sent again with its key and
-makes no second handoff.
+makes no second handoff. Some of the servers keep what has ended for a second or two only, so that the kill also comes while
+it is being pruned.
 
 --seed replays the schedule. The threads' interleaving is the machine's own.
 """
@@ -37,6 +38,9 @@ AGENTS = ["worker", "deputy"]
 SENDERS, RECEIVERS = 2, 4
 POWER_CUTS = 0.25
 CHECK_EVERY = 20
+KEEPS = 0.6  # of the servers, what has ended for a time only
+KEEP = ("--keep-handoffs", "1s", "--keep-events", "2s")
+PRUNED_S = 30.0
 OPEN_MOST = 150  # senders pause above it, so that the queue does not outgrow the receivers
 FINISH_S = 5.0  # at the end, everything that can be taken is taken
 REFUSED = (503,)
@@ -96,7 +100,7 @@ class Sender(Client):
         if named is None:
             expect(answer.body.get("code") in ("circuit_open", "draining"), f"a delivery was refused: {answer.body}")
             return
-        self.history.accepted(named)
+        self.history.accepted(named, answer.body.get("envelope_id"), "wait_s" in body)
         if answer.status in (200, 202):
             self.keyed.append((key, body, named))
 
@@ -141,11 +145,12 @@ class Receiver(Client):
         if verb in ("ack", "complete") and self.dice.random() < 0.2:  # answers twice
             again = self.settle(taken["id"], number, verb, more)
             if status == 200:
-                expect(again == 200 or again in REFUSED, f"the same {verb} of {taken['lease']} was answered with 200 and then with {again}")
+                expect(again in (200, 410) or again in REFUSED, f"the same {verb} of {taken['lease']} was answered with 200 and then with {again}")
 
     def ask(self, handoff: str, number: int, verb: str, more: dict[str, Any]) -> Any:
         answer = self.connection.ask("POST", f"/v1/handoffs/{handoff}/{verb}", {"lease": f"{handoff}.{number}", **more})
-        expect(answer.status in (200, 409) or answer.status in REFUSED, f"{verb} was answered with {answer.status} {answer.body}")
+        is_pruned = answer.status == 410 and answer.body.get("code") == "handoff_pruned"
+        expect(answer.status in (200, 409) or answer.status in REFUSED or is_pruned, f"{verb} was answered with {answer.status} {answer.body}")
         return answer
 
     def settle(self, handoff: str, number: int, verb: str, more: dict[str, Any]) -> int:
@@ -174,7 +179,8 @@ class Story:
         self.power_will_fail = random.Random(f"{self.seed}/{number}/power").random() < POWER_CUTS
         self.log.unlink(missing_ok=True)
         more = {"LD_PRELOAD": str(self.library), "POWER_LOG": str(self.log)} if self.power_will_fail else {}
-        self.server = Server(self.data, **more).wait_until_ready()
+        keep = KEEP if random.Random(f"{self.seed}/{number}/keep").random() < KEEPS else ()
+        self.server = Server(self.data, *keep, **more).wait_until_ready()
 
     def round(self, number: int) -> None:
         dice = random.Random(f"{self.seed}/{number}")
@@ -226,12 +232,38 @@ class Story:
 
     def look(self, connection: Connection, handoff: str) -> dict[str, Any]:
         answer = connection.ask("GET", f"/v1/handoffs/{handoff}")
+        if answer.status == 410 and answer.body.get("code") == "handoff_pruned":
+            known = self.history.handoffs[handoff]
+            self.history.check_pruned(known, answer.body["detail"])
+            if known.envelope:
+                left = connection.ask("GET", f"/v1/envelopes/{known.envelope}/verify")
+                expect(left.status == 200 and left.body["ok"] and left.body["verdict"] == "pruned", f"{known.envelope} does not verify: {left.body}")
+            return {"state": "pruned"}
         expect(answer.status == 200, f"{handoff} was accepted, and is answered with {answer.status} {answer.body}")
         self.history.check_state(self.history.handoffs[handoff], answer.body)
         return dict(answer.body)
 
+    def prune(self) -> None:
+        """A server that keeps what has ended for a second has pruned all of it in the end."""
+        expect(self.server.terminate() == 0, "the server did not end well")
+        self.server = Server(self.data, *KEEP).wait_until_ready()
+        connection = Connection(self.server.address, SPACE)
+        deadline = time.monotonic() + PRUNED_S
+        while any(connection.ask("GET", f"/v1/handoffs?state={state}&page_size=1").body["handoffs"] for state in ("completed", "discarded", "expired")):
+            expect(time.monotonic() < deadline, f"something old is there after {PRUNED_S} s")
+            time.sleep(0.05)
+        connection.close()
+
     def finish(self) -> None:
-        """Takes what can be taken, then looks at every handoff there ever was."""
+        """Takes what can be taken, then looks at every handoff there ever was; before it was pruned, and after."""
+        self.look_at_all()
+        self.prune()
+        self.look_at_all()
+        code = self.server.terminate()
+        expect(code == 0, f"the server ended with {code} after SIGTERM; its log ends: {self.server.log_tail()}")
+        check(self.data)
+
+    def look_at_all(self) -> None:
         connection = Connection(self.server.address, SPACE)
         deadline = time.monotonic() + FINISH_S
         while time.monotonic() < deadline:
@@ -252,9 +284,7 @@ class Story:
             state = self.look(connection, known.id)["state"]
             states[state] = states.get(state, 0) + 1
         print("handoffs at the end: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
-        code = self.server.terminate()
-        expect(code == 0, f"the server ended with {code} after SIGTERM; its log ends: {self.server.log_tail()}")
-        check(self.data)
+        connection.close()
 
 
 def run(seed: str, rounds: int | None, seconds: float | None) -> tuple[int, int]:

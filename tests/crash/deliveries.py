@@ -7,7 +7,9 @@ was tried, with when it was sent and when it was answered. From that:
     begun to give it back;
   - a settle is answered with 2xx only while its lease is the newest; one that was answered with 409 has changed nothing;
   - an ack or a completion that was answered with 2xx stays, with its result;
-  - what was accepted is there, in a state that a person can see.
+  - what was accepted is there, in a state that a person can see;
+  - or it was pruned, where the server keeps what has ended for a time only: then it had ended, in a way that somebody has
+    asked for, it stays pruned, and its chain still verifies. What is open or parked is never pruned, nor its events.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from operations import expect
 
 STATES = ("queued", "leased", "acked", "completed", "parked", "expired", "discarded")
 GIVES_BACK = ("nack", "reject")
+OVER = ("completed", "expired", "discarded")
 
 
 def at(text: str) -> float:
@@ -54,6 +57,9 @@ class Known:
     id: str
     leases: dict[int, Lease] = field(default_factory=dict)
     is_settled: bool = False  # no need to look at it again
+    is_pruned: bool = False
+    envelope: str | None = None
+    waited: bool = False  # its sender waited: it may have expired
 
 
 class History:
@@ -63,20 +69,25 @@ class History:
         self.lock = threading.Lock()
         self.handoffs: dict[str, Known] = {}
         self.problems: list[str] = []
-        self.counts = {"accepted": 0, "leases": 0, "settled": 0, "stale": 0, "lost replies": 0}
+        self.counts = {"accepted": 0, "leases": 0, "settled": 0, "stale": 0, "lost replies": 0, "pruned": 0}
 
-    def accepted(self, handoff: str) -> None:
+    def accepted(self, handoff: str, envelope: str | None = None, waited: bool = False) -> None:
         with self.lock:
             if handoff not in self.handoffs:
                 self.handoffs[handoff] = Known(handoff)
                 self.counts["accepted"] += 1
+            known = self.handoffs[handoff]
+            known.envelope = known.envelope or envelope
+            known.waited = known.waited or waited
 
     def leased(self, receiver: str, taken: dict[str, Any]) -> None:
         """A receiver was answered with a handoff."""
         number = int(taken["lease"].rsplit(".", 1)[1])
         lease = Lease(receiver, at(taken["changed_at"]), at(taken["lease_expires_at"]), time.monotonic())
         with self.lock:
-            known = self.handoffs.setdefault(taken["id"], Known(taken["id"]))
+            known = self.handoffs.setdefault(taken["id"], Known(taken["id"], waited=True))
+            if known.is_pruned:
+                self.problems.append(f"{taken['lease']} was given out, and {taken['id']} was pruned")
             self.counts["leases"] += 1
             other = known.leases.get(number)
             if other is not None:
@@ -142,8 +153,24 @@ class History:
         elif seen["state"] == "acked" and not seen["work_lease"]:
             tried = [settle for _, settle in settles if settle.verb == "ack" and settle.status == 0]
             expect(bool(tried), f"{known.id} is acked, and nobody acked it")
+        is_over = seen["state"] in OVER or (seen["state"] == "acked" and not seen["work_lease"])
+        expect(not known.is_pruned, f"{known.id} was pruned, and is there again")
+        known.is_settled = (is_over and seen["state"] != "expired") or seen["state"] == "parked"
         events = [event["event"] for event in seen["events"]]
+        # What is over may lose events that are older than they are kept, also when it is sent again later.
+        was_over = is_over or any(event["note"] == "sent again" for event in seen["events"])
+        if was_over and (not events or seen["events"][0]["at"] > seen["created_at"]):
+            return
         expect(events[0] == "handoff.queued", f"the first that happened to {known.id} is {events[0]}")
         given = events.count("handoff.leased")
         expect(given >= max(known.leases, default=0), f"{known.id} was leased {given} times, and {max(known.leases, default=0)} is the newest lease")
-        known.is_settled = seen["state"] in ("completed", "parked", "discarded") or (seen["state"] == "acked" and not seen["work_lease"])
+
+    def check_pruned(self, known: Known, detail: str) -> None:
+        """detail: what the server says of it."""
+        state = detail.split(" as ", 1)[1].split(",", 1)[0]
+        tried = {settle.verb for lease in known.leases.values() for settle in lease.settles if settle.status in (0, 200)}
+        possible = {"completed": "complete" in tried, "acked": "ack" in tried, "expired": known.waited}
+        expect(possible.get(state, False), f"{known.id} was pruned as {state}, and {sorted(tried)} was tried")
+        if not known.is_pruned:
+            self.counts["pruned"] += 1
+        known.is_settled = known.is_pruned = True

@@ -50,6 +50,17 @@ export const tests = {
 		assert.equal(await loads(t), before);
 	},
 
+	async "a page listens though the events from before were pruned"(t) {
+		for (const text of ["One.", "Two.", "Three."]) await t.api.store(text);
+		await t.api.put("/v1/space", { keep_events_s: 1 });
+		const old = () => fetch(`${t.api.url}/v1/events?after=1`, { headers: { "Spine-Space": t.space, Accept: "application/json" } });
+		await until(async () => (await old()).status === 410, "the events are pruned");
+		await t.open("memories");
+		await t.live();
+		await t.api.store("Stored after that.");
+		await t.sees("Stored after that.", ".memory");
+	},
+
 	async "a lost connection is said, and what happened meanwhile is caught up with"() {
 		// A server of its own: it is killed.
 		const [browser, server] = await Promise.all([launch(), Server.start()]);

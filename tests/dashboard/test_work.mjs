@@ -410,8 +410,8 @@ export const tests = {
 			await row.getByText("reason 1").waitFor();
 			await row.getByRole("link", { name: ids[0], exact: true }).click();
 			await t.page.getByRole("heading", { name: new RegExp(`^${ids[0]}`) }).waitFor();
-			assert.ok(await t.button("Redrive", "main .panel").isVisible());
-			assert.ok(!(await row.isVisible()));
+			await t.button("Redrive", "main .panel").waitFor();
+			await row.waitFor({ state: "hidden" });
 			await t.page.getByRole("link", { name: "← All that are parked" }).click();
 			await row.waitFor();
 		},

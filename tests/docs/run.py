@@ -29,7 +29,10 @@ from expected import difference  # noqa: E402
 from sandbox import Sandbox, Wrong  # noqa: E402
 from server import ROOT  # noqa: E402
 
-DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/*.md", "sdk/*/README.md", "bench/README.md", "bench/*/README.md"]
+DOCUMENTS = [
+    "README.md", "CHANGELOG.md", "docs/*.md", "deploy/README.md", "sdk/*/README.md", "examples/README.md", "examples/*/README.md",
+    "bench/README.md", "bench/*/README.md",
+]
 REQUIRED = ["README.md", "docs/protocol.md", "sdk/python/README.md"]
 NOT_FOR_HERE = re.compile(r"^\s*(make\s+([a-z-]+)\b.*|git clone\s+.*)$")
 
@@ -38,7 +41,8 @@ NOT_FOR_HERE = re.compile(r"^\s*(make\s+([a-z-]+)\b.*|git clone\s+.*)$")
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    makefiles = [ROOT / "Makefile", ROOT / "deploy" / "install.mk"]
+    return {name for path in makefiles for name in re.findall(r"^([a-z-]+):", path.read_text(), re.MULTILINE)}
 
 
 def replace_lines(code: str) -> str:

@@ -50,7 +50,8 @@ int main(int argc, char **argv)
 	struct http_config config = {
 		.limits = {
 			.max_connections = 19000, .max_header_bytes = 16384, .max_headers = 64, .max_uri_bytes = 8192,
-			.max_body_bytes = 16 << 20, .max_body_total_bytes = 256 << 20, .header_timeout_ms = 10000,
+			.max_body_bytes = 16 << 20, .max_body_total_bytes = 256 << 20,
+			.max_reply_total_bytes = 256 << 20, .header_timeout_ms = 10000,
 			.body_timeout_ms = 30000, .idle_timeout_ms = 60000, .write_timeout_ms = 30000,
 		},
 		.threads = argc > 1 ? atoi(argv[1]) : 1,

@@ -208,7 +208,8 @@ static inline void fixture_init(struct fixture *f)
 	*f = (struct fixture){.config = {
 		.limits = {
 			.max_connections = 1000, .max_header_bytes = 8192, .max_headers = 20, .max_uri_bytes = 1000,
-			.max_body_bytes = 1 << 20, .max_body_total_bytes = 64 << 20, .header_timeout_ms = 10000,
+			.max_body_bytes = 1 << 20, .max_body_total_bytes = 64 << 20,
+			.max_reply_total_bytes = 256 << 20, .header_timeout_ms = 10000,
 			.body_timeout_ms = 10000, .idle_timeout_ms = 20000, .write_timeout_ms = 10000,
 		},
 		.threads = 2,

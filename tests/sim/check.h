@@ -17,12 +17,28 @@ struct check;
 struct check *check_new(struct trace *trace, struct tally *tally);
 void check_free(struct check *k);
 /* For the next run. Borrows the store and the cast. */
-void check_clear(struct check *k, struct store_conn *store, const struct cast *cast);
+void check_clear(struct check *k, struct store_conn *store, const struct cast *cast, const struct space_keep *keep);
 /* The store is looked at through another connection from now on. */
 void check_look(struct check *k, struct store_conn *store);
 
 /* A step was committed. */
 void check_step(struct check *k, const struct record *r);
+/* Copies the events that are new: they may be pruned later, and are still what has happened. */
+void check_log(struct check *k);
+
+/* What retention takes away: rows that have ended, and are old. */
+enum check_pruned_kind { PRUNED_ENVELOPE, PRUNED_EVENT, PRUNED_MEMORY };
+
+struct check_pruned {
+	enum check_pruned_kind kind;
+	int64_t space;
+	uint64_t num;
+};
+
+/* A transaction was committed that took these away, in this order. */
+void check_prune(struct check *k, const struct check_pruned *list, size_t count, int64_t now_ms);
+/* Longer than anything is kept nothing has happened: what may go is gone. */
+void check_old(struct check *k);
 /* The answer to a step got out. */
 void check_promise(struct check *k, const struct step *s);
 /* The step waits, and rightly so: what it waits for has not happened. num: the handoff that a sender waits for. */

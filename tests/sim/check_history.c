@@ -12,6 +12,7 @@ void check_promise(struct check *k, const struct step *s)
 {
 	static const int settled_as[HANDOFF_VERBS] = {
 		[VERB_ACK] = EVENT_ACKED, [VERB_NACK] = EVENT_NACKED, [VERB_REJECT] = EVENT_REJECTED,
+				[VERB_RELEASE] = EVENT_RELEASED,
 				[VERB_COMPLETE] = EVENT_COMPLETED,
 	};
 	struct promise p = {.space = s->space, .num = s->row.num, .lease = s->row.leases};
@@ -32,6 +33,8 @@ void check_promise(struct check *k, const struct step *s)
 		p.kind = EVENT_DISCARDED;
 	else if (s->kind == STEP_CANCEL || s->kind == STEP_MOVE)
 		p.kind = s->kind == STEP_CANCEL ? EVENT_CANCELLED : EVENT_MOVED;
+	else if (s->kind == STEP_RESTORE)
+		p.kind = EVENT_RESTORED;
 	else if (s->kind == STEP_GET || s->kind == STEP_LOOK)
 		return;
 	if (k->promise_count == k->promise_cap) {
@@ -60,12 +63,12 @@ static int state_after(int kind, const struct played *p, bool is_new)
 		return is_new || s == HANDOFF_EXPIRED ? HANDOFF_QUEUED : -1;
 	case EVENT_TAKEN:
 		return s == HANDOFF_QUEUED ? HANDOFF_LEASED : -1;
-	case EVENT_RELEASED:
 	case EVENT_LEASE_LOST:
 		return s == HANDOFF_LEASED ? HANDOFF_QUEUED : -1;
 	case EVENT_ACKED:
 		return s == HANDOFF_LEASED ? HANDOFF_ACKED : -1;
 	case EVENT_NACKED:
+	case EVENT_RELEASED:
 	case EVENT_REJECTED:
 		return held ? HANDOFF_QUEUED : -1;
 	case EVENT_PROGRESS:
@@ -75,6 +78,7 @@ static int state_after(int kind, const struct played *p, bool is_new)
 	case EVENT_ACK_TIMEOUT:
 	case EVENT_FALLBACK:
 	case EVENT_MOVED:
+	case EVENT_RESCHEDULED:
 		return s == HANDOFF_QUEUED ? HANDOFF_QUEUED : -1;
 	case EVENT_WORK_LOST:
 		return s == HANDOFF_ACKED ? HANDOFF_QUEUED : -1;
@@ -87,6 +91,8 @@ static int state_after(int kind, const struct played *p, bool is_new)
 		return s == HANDOFF_PARKED ? HANDOFF_QUEUED : -1;
 	case EVENT_CANCELLED:
 		return s == HANDOFF_QUEUED ? HANDOFF_DISCARDED : -1;
+	case EVENT_RESTORED:
+		return s == HANDOFF_QUEUED || s == HANDOFF_DISCARDED ? HANDOFF_PARKED : -1;
 	case EVENT_SHRUNK:
 	case EVENT_DISCARDED:
 		return s == HANDOFF_PARKED ? HANDOFF_DISCARDED : -1;
@@ -128,7 +134,7 @@ static void play(struct check *k, struct played *played[CHECK_SPACES], struct ha
 	int64_t last_ms = 0;
 
 	for (size_t i = 0; i < ram_event_total(k->store); i++) {
-		const struct event_row *e = ram_event(k->store, i);
+		const struct event_row *e = &k->log[i];
 		struct played *p;
 		int state;
 		uint64_t key;
@@ -184,7 +190,7 @@ void history_check(struct check *k)
 	play(k, played, &h);
 	for (int64_t space = 1; space < CHECK_SPACES; space++)
 		for (uint64_t num = 1; num <= k->spaces[space].count; num++) {
-			const struct handoff_row *row = ram_handoff(k->store, space, num);
+			const struct handoff_row *row = &check_shadow(k, space, num)->row;
 			const struct played *p = &played[space][num - 1];
 
 			CHECK(k, p->state == on_the_wire(row->state) && p->leases == row->leases &&

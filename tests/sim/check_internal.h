@@ -12,8 +12,11 @@ struct shadow {
 	bool is_live;				/* the newest token may settle */
 	const struct json *fallbacks;		/* all that were named */
 	uint32_t fallbacks_used;
+	int last_event;				/* what happened to it last */
 	uint64_t then;				/* what was handed on with it; 0: nothing */
 	struct delivery_order then_order;	/* by what */
+	bool is_pruned;
+	uint64_t memory;			/* of its result; 0: none */
 	struct list queued, held;		/* of its agent */
 	struct shadow *next_of_envelope;	/* made before this one */
 };
@@ -67,7 +70,11 @@ struct check {
 	const struct cast *cast;
 	struct shadow_space spaces[CHECK_SPACES];
 	struct shadow_agent agents[CHECK_AGENTS];
-	uint64_t memories[CHECK_SPACES];	/* so many results were made into memories */
+	uint64_t memories[CHECK_SPACES];	/* so many results were made into memories, and are there */
+	struct space_keep keep;
+	struct event_row *log;			/* all that was ever told, in its order */
+	bool *log_is_pruned;
+	size_t log_count, log_cap;
 	size_t open;
 	struct promise *promises;
 	size_t promise_count, promise_cap;
@@ -95,6 +102,7 @@ struct check {
 /* check.c */
 
 struct shadow *check_shadow(const struct check *k, int64_t space, uint64_t num);
+bool check_same_row(const struct handoff_row *a, const struct handoff_row *b);
 struct shadow *check_find(const struct check *k, int64_t space, uint64_t envelope, int64_t target);
 /* Does the agent have another handoff of the envelope than this one, as its target or as a fallback? */
 bool check_has(const struct check *k, const struct handoff_row *row, int64_t agent);
@@ -135,6 +143,19 @@ void model_accepted(struct check *k, int64_t agent);
 void model_exhausted(struct check *k, struct want *w);
 struct shadow_agent *model_touch(struct check *k, int64_t agent);
 
+/* check_prune.c */
+
+/* The handoff is what was committed, or what is left of it. */
+void prune_check_row(struct check *k, struct shadow *s);
+/* The events that are there are those that were told, but for what was pruned. */
+void prune_check_log(struct check *k);
+/* Was the envelope pruned, with its handoffs? */
+bool prune_has_envelope(const struct check *k, int64_t space, uint64_t envelope);
+/* Is it pruned? Then the answer must say so. */
+bool prune_is_gone(struct check *k, const struct shadow *s);
+/* Is the last event of the handoff still kept? */
+bool prune_has_last_event(const struct check *k, const struct shadow *s);
+
 /* check_history.c */
 
 void history_check(struct check *k);
@@ -144,6 +165,7 @@ void history_check(struct check *k);
 void queue_check_due(struct check *k);
 void queue_check_cancel(struct check *k);
 void queue_check_move(struct check *k);
+void queue_check_restore(struct check *k);
 
 /* check_steps.c */
 

@@ -217,6 +217,8 @@ static bool is_queued(struct check *k, const struct shadow *s)
 {
 	bool is = s && (s->row.state == HANDOFF_QUEUED || s->row.state == HANDOFF_DELAYED);
 
+	if (prune_is_gone(k, s))
+		return false;
 	if (!is)
 		steps_expect_code(k, s ? P_NOT_QUEUED : P_HANDOFF_NOT_FOUND);
 	return is;
@@ -267,6 +269,34 @@ void queue_check_move(struct check *k)
 		model_offer(k, &w);
 	}
 	check_expect_event(k, &w, EVENT_MOVED);
+	check_apply(k, &w);
+	steps_expect_answer(k, s);
+}
+
+/* --- Undo --- */
+
+/* What a person decided last is undone, as long as nothing has followed from it and the event is kept. */
+void queue_check_restore(struct check *k)
+{
+	struct shadow *s = check_shadow(k, k->r->step.space, k->r->step.num);
+	int last = s && prune_has_last_event(k, s) ? s->last_event : 0;
+	bool went_on = s && s->row.state == HANDOFF_QUEUED && (last == EVENT_REDRIVEN || last == EVENT_REROUTED);
+	bool was_ended = last == EVENT_DISCARDED || last == EVENT_CANCELLED;
+	struct want w;
+
+	if (prune_is_gone(k, s))
+		return;
+	if (!went_on && !was_ended) {
+		steps_expect_code(k, s ? P_NOT_RESTORABLE : P_HANDOFF_NOT_FOUND);
+		return;
+	}
+	w = check_want(s, VERB_RESTORE);
+	model_leave(k, &w.row);
+	w.row.state = HANDOFF_PARKED;
+	w.row.due_ms = w.due_max_ms = 0;
+	w.row.is_touched = true;
+	model_end_wait(&w);
+	check_expect_event(k, &w, EVENT_RESTORED);
 	check_apply(k, &w);
 	steps_expect_answer(k, s);
 }

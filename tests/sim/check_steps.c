@@ -116,28 +116,58 @@ static void join_channel(struct check *k, const struct delivery_order *o, struct
 }
 
 /* What is under way goes on as if nothing had been said, unless by somebody with more patience. */
-static void be_patient(struct check *k, const struct delivery_order *o, struct shadow *s)
+static bool be_patient(struct check *k, const struct delivery_order *o, struct want *w)
 {
-	struct want w = check_want(s, HANDOFF_VERBS);
+	const struct shadow *s = w->s;
 	int64_t was_ms = s->row.expires_at_ms, until_ms = o->wait_ms ? k->r->now_ms + o->wait_ms : 0;
 
 	if (was_ms == 0 || s->row.state > HANDOFF_LEASED || (until_ms && until_ms <= was_ms))
-		return;
+		return false;
 	if (until_ms == 0) {
-		model_end_wait(&w);
-		model_queue(&w, k->r->now_ms, k->r->now_ms);
+		model_end_wait(w);
+		model_queue(w, k->r->now_ms, k->r->now_ms);
 	}
-	w.row.expires_at_ms = until_ms;
+	w->row.expires_at_ms = until_ms;
 	if (s->row.state == HANDOFF_QUEUED && (s->row.due_ms == was_ms || until_ms == 0))
-		model_offer(k, &w);
+		model_offer(k, w);
 	else if (s->row.due_ms == was_ms && s->row.state == HANDOFF_LEASED)
-		w.row.due_ms = w.due_max_ms = until_ms && until_ms < s->row.changed_at_ms + s->row.lease_ms
-						      ? until_ms : s->row.changed_at_ms + s->row.lease_ms;
-	check_apply(k, &w);
+		w->row.due_ms = w->due_max_ms = until_ms && until_ms < s->row.changed_at_ms + s->row.lease_ms
+							? until_ms : s->row.changed_at_ms + s->row.lease_ms;
+	return true;
+}
+
+/* Another time than it had counts for what is queued, and is refused for what somebody has. */
+static bool is_put_off(const struct check *k, const struct delivery_order *o, const struct shadow *s)
+{
+	return o->channel == 0 && o->not_before_ms > k->r->now_ms && o->not_before_ms != s->row.not_before_ms;
+}
+
+static bool reschedule(struct check *k, const struct delivery_order *o, struct want *w)
+{
+	const struct shadow *s = w->s;
+	bool is_later = is_put_off(k, o, s);
+	bool is_sooner = o->channel == 0 && o->not_before_ms && o->not_before_ms <= k->r->now_ms &&
+			 s->row.state == HANDOFF_DELAYED && s->row.not_before_ms > k->r->now_ms;
+	int64_t from_ms = is_later ? o->not_before_ms : k->r->now_ms;
+
+	if (!is_later && !is_sooner)
+		return false;
+	w->verb = VERB_SEND;
+	model_leave(k, &w->row);
+	w->row.not_before_ms = is_later ? o->not_before_ms : 0;
+	model_queue(w, from_ms, from_ms);
+	model_offer(k, w);
+	if (is_later) {
+		w->row.state = HANDOFF_DELAYED;
+		w->row.due_ms = w->due_max_ms = from_ms;
+	}
+	check_expect_event(k, w, EVENT_RESCHEDULED);
+	return true;
 }
 
 static void send_again(struct check *k, const struct delivery_order *o, struct shadow *s)
 {
+	bool is_later = o->not_before_ms > k->r->now_ms;
 	struct want w;
 
 	if (s->row.state == HANDOFF_PARKED || s->row.state == HANDOFF_DISCARDED) {
@@ -146,7 +176,11 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 	}
 	join_channel(k, o, s);
 	w = check_want(s, s->row.state == HANDOFF_EXPIRED ? VERB_SEND : HANDOFF_VERBS);
-	if (s->row.state == HANDOFF_EXPIRED && o->channel == 0 && !o->is_forced) {
+	if (s->row.state > HANDOFF_DELAYED && s->row.state != HANDOFF_EXPIRED && is_put_off(k, o, s)) {
+		steps_expect_code(k, P_ALREADY_SENT);
+		return;
+	}
+	if (s->row.state == HANDOFF_EXPIRED && o->channel == 0 && !o->is_forced && !is_later) {
 		bool is_probe = false;
 		int64_t reset_ms = 0;
 
@@ -158,7 +192,10 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 			model_touch(k, s->row.agent)->target.probe = s->row.num;
 	}
 	if (s->row.state != HANDOFF_EXPIRED) {
-		be_patient(k, o, s);
+		bool is_changed = be_patient(k, o, &w);
+
+		if (reschedule(k, o, &w) || is_changed)
+			check_apply(k, &w);
 	} else {
 		if (o->ack_timeout_ms)
 			w.row.ack_timeout_ms = o->ack_timeout_ms;
@@ -170,12 +207,19 @@ static void send_again(struct check *k, const struct delivery_order *o, struct s
 			s->fallbacks = w.fallbacks = o->fallbacks;
 			w.fallbacks_used = 0;
 		}
+		if (o->priority >= 0)
+			w.row.priority = o->priority;
 		w.row.passes = o->channel || o->is_forced;
 		model_wait(k, &w, o);
-		model_queue(&w, k->r->now_ms, k->r->now_ms);
+		w.row.not_before_ms = is_later ? o->not_before_ms : 0;
+		model_queue(&w, is_later ? o->not_before_ms : k->r->now_ms, is_later ? o->not_before_ms : k->r->now_ms);
 		w.row.attempt++;
 		check_expect_event(k, &w, EVENT_QUEUED);
 		model_offer(k, &w);
+		if (is_later) {
+			w.row.state = HANDOFF_DELAYED;
+			w.row.due_ms = w.due_max_ms = o->not_before_ms;
+		}
 		check_apply(k, &w);
 	}
 	steps_expect_answer(k, s);
@@ -197,6 +241,14 @@ static void send_one(struct check *k, const struct delivery_order *o)
 
 static void check_send(struct check *k)
 {
+	const struct step *step = &k->r->step;
+
+	if (prune_has_envelope(k, step->space, step->order.envelope)) {
+		/* Where it was pruned just now, a sender that waits may be told of the breaker first. */
+		if (step->code != P_CIRCUIT_OPEN || step->order.wait_ms == 0)
+			steps_expect_code(k, P_ENVELOPE_PRUNED);
+		return;
+	}
 	send_one(k, &k->r->step.order);
 	if (k->r->step.code == P_OK && !k->r->step.is_waiting)
 		check_notices(k);
@@ -208,6 +260,10 @@ static void check_publish(struct check *k)
 	const struct step *step = &k->r->step;
 	struct delivery_order o = step->order;
 
+	if (prune_has_envelope(k, step->space, o.envelope)) {
+		steps_expect_code(k, P_ENVELOPE_PRUNED);
+		return;
+	}
 	steps_expect_code(k, P_OK);
 	k->is_many = true;
 	for (size_t i = 0; i < step->name_count; i++) {
@@ -271,6 +327,10 @@ static void check_join(struct check *k)
 	bool is_joined = m.completed >= need, is_failed = m.count - (m.ended - m.completed) < need;
 	enum join_state state = is_joined ? JOIN_JOINED : is_failed ? JOIN_FAILED : JOIN_WAITING;
 
+	if (prune_has_envelope(k, step->space, step->envelope) && step->code != P_CHANNEL_NOT_FOUND) {
+		steps_expect_code(k, P_ENVELOPE_PRUNED);
+		return;
+	}
 	if (step->code == P_CHANNEL_NOT_FOUND || m.count == 0 || need > m.count) {
 		CHECK(k, step->code == P_CHANNEL_NOT_FOUND ? m.count == 0 : step->code != P_OK,
 		      "a join of nothing was answered");
@@ -431,6 +491,22 @@ static void progressed(struct check *k, struct want *w, const struct delivery_an
 		check_expect_event(k, w, EVENT_PROGRESS);
 }
 
+/* Given back: the same attempt again, at its old place, now or later. No run takes one so often that it would count. */
+static void given_back(struct check *k, struct want *w, const struct delivery_answer *a)
+{
+	int64_t from_ms = k->r->now_ms + (a->delay_ms > 0 ? a->delay_ms : 0);
+
+	CHECK(k, w->row.leases < DELIVERY_FREE_LEASES, "ho-%llu was taken too often", (unsigned long long)w->row.num);
+	model_leave(k, &w->row);
+	model_queue(w, from_ms, from_ms);
+	model_offer(k, w);
+	if (a->delay_ms > 0) {
+		w->row.state = HANDOFF_DELAYED;
+		model_set_due(w, from_ms, from_ms);
+	}
+	check_expect_event(k, w, EVENT_RELEASED);
+}
+
 /* May the answer be given in that state, and does it change anything? */
 static bool is_allowed(enum handoff_verb verb, enum handoff_state state, bool *ret_is_repeated)
 {
@@ -472,6 +548,9 @@ static void settle_again(struct check *k, const struct shadow *s)
 		return;
 	}
 	steps_expect_answer(k, s);
+	/* What was handed on may have ended, and be gone. */
+	if (s->then && check_shadow(k, step->space, s->then)->is_pruned)
+		return;
 	CHECK(k, step->next.num == s->then, "told that ho-%llu was handed on, not ho-%llu",
 	      (unsigned long long)step->next.num, (unsigned long long)s->then);
 }
@@ -487,6 +566,8 @@ static void settle_now(struct check *k, struct shadow *s)
 		accepted(k, &w, a);
 	} else if (a->verb == VERB_PROGRESS) {
 		progressed(k, &w, a);
+	} else if (a->verb == VERB_RELEASE) {
+		given_back(k, &w, a);
 	} else {
 		check_expect_event(k, &w, a->verb == VERB_NACK ? EVENT_NACKED : EVENT_REJECTED);
 		model_fail(k, &w, a->delay_ms, a->verb == VERB_REJECT);
@@ -518,7 +599,8 @@ static void settle_and_hand_on(struct check *k, struct shadow *s)
 	      (unsigned long long)step->next.num);
 	s->then = step->next.num;
 	s->then_order = step->then;
-	CHECK(k, ram_result_then(k->store, step->space, step->num) == s->then, "what was handed on is not noted");
+	CHECK(k, step->noted == s->then, "ho-%llu was handed on, and ho-%llu is noted", (unsigned long long)s->then,
+	      (unsigned long long)step->noted);
 	k->tally->handed_on++;
 }
 
@@ -529,6 +611,8 @@ static void check_settle(struct check *k)
 	struct shadow *s = check_shadow(k, step->space, step->num);
 	bool is_repeated;
 
+	if (prune_is_gone(k, s))
+		return;
 	if (s == NULL)
 		steps_expect_code(k, P_HANDOFF_NOT_FOUND);
 	else if (!s->is_live || s->row.leases != a->lease || !is_allowed(a->verb, s->row.state, &is_repeated))
@@ -642,6 +726,10 @@ static bool park_all(struct check *k)
 
 static void check_park(struct check *k)
 {
+	if (prune_has_envelope(k, k->r->step.space, k->r->step.envelope)) {
+		steps_expect_code(k, P_ENVELOPE_PRUNED);
+		return;
+	}
 	if (!park_all(k))
 		steps_expect_code(k, P_ALREADY_SETTLED);
 }
@@ -663,6 +751,8 @@ static void check_redrive(struct check *k)
 	struct shadow *s = check_shadow(k, step->space, step->num);
 	struct want w;
 
+	if (prune_is_gone(k, s))
+		return;
 	if (s == NULL || s->row.state != HANDOFF_PARKED) {
 		steps_expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
 		return;
@@ -701,6 +791,8 @@ static void discard(struct check *k, struct shadow *s, enum event_kind kind)
 
 static bool is_parked(struct check *k, const struct shadow *s)
 {
+	if (prune_is_gone(k, s))
+		return false;
 	if (s == NULL || s->row.state != HANDOFF_PARKED)
 		steps_expect_code(k, s ? P_NOT_PARKED : P_HANDOFF_NOT_FOUND);
 	return s && s->row.state == HANDOFF_PARKED;
@@ -769,6 +861,7 @@ void steps_check(struct check *k)
 		[STEP_DISCARD] = check_discard, [STEP_SHRINK] = check_shrink, [STEP_PACK] = check_pack,
 		[STEP_RESET] = check_reset, [STEP_JOIN] = check_join,
 		[STEP_CANCEL] = queue_check_cancel, [STEP_MOVE] = queue_check_move,
+		[STEP_RESTORE] = queue_check_restore,
 	};
 
 	checks[k->r->step.kind](k);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EVENTS_AT_ONCE = 500, SPACES = 2, RETRY_MS = 1000 };
+enum { EVENTS_AT_ONCE = 500, SPACES = 2, RETRY_MS = 1000, AGE_SWEEP_MS = 60 * 1000 };
 
 /* --- Requests --- */
 
@@ -81,8 +81,9 @@ static void check_replay(struct host *h, const struct request *q)
 {
 	uint64_t num = q->step.row.num, envelope = q->step.envelope ? q->step.envelope : q->step.order.envelope;
 
-	if (num && (num > ram_handoff_count(h->store, q->step.space) ||
-		    ram_handoff(h->store, q->step.space, num)->envelope != envelope))
+	const struct handoff_row *row = num ? ram_handoff(h->store, q->step.space, num) : NULL;
+
+	if (num && (num > ram_handoff_count(h->store, q->step.space) || (row && row->envelope != envelope)))
 		trace_fail(h->trace, "the answer that was kept for env-%llu tells of ho-%llu",
 			   (unsigned long long)envelope, (unsigned long long)num);
 	h->tally->replays++;
@@ -191,6 +192,7 @@ static void follow(struct host *h)
 			on_event(h, &page[i]);
 		arena_release(&arena);
 	}
+	atomic_store(&h->follower_hold.done_with, h->follower_at);
 }
 
 void host_check_follower(struct host *h)
@@ -215,6 +217,7 @@ static void open_engine(struct host *h)
 		.data_dir = h->address, .log = &h->log, .key_ttl_ms = HOST_KEY_TTL_MS, .max_queue = 100000,
 		.token_entries = 1 << 10,
 		.seed = h->seed++, .rules = alert_rules_default, .is_stepped = true, .now_ms = clock_of, .ctx = h,
+		.keep = h->keep,
 	};
 	struct buf error;
 
@@ -228,6 +231,7 @@ static void open_engine(struct host *h)
 	h->listener.committed = on_committed;
 	h->listener.ctx = h;
 	engine_listen(h->engine, &h->listener);
+	retention_hold(h->engine->retention, &h->follower_hold);
 	engine_start(h->engine);
 	h->is_behind = true;
 }
@@ -285,7 +289,8 @@ static void take_back_requests(struct host *h)
 }
 
 /* After a run that failed nothing is in order: what it had is left behind. */
-struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults)
+struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults,
+			      const struct space_keep *keep)
 {
 	static unsigned stores;
 	struct buf error;
@@ -303,6 +308,8 @@ struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_f
 	h->seed = seed;
 	h->post_count = 0;
 	h->follower_at = 0;
+	h->follower_hold.done_with = 0;
+	h->keep = *keep;
 	h->planned = STORE_OK;
 	h->is_killed = h->commit_is_kept = false;
 	take_back_requests(h);
@@ -548,4 +555,19 @@ bool host_tick(struct host *h, int64_t now_ms)
 	if (h->follower_is_woken && random_chance(&h->random, 200))
 		follow(h);
 	return true;
+}
+
+/* A sweep begins at least once a minute, and takes a while: two of them, behind the longest time. */
+int64_t host_grow_old(struct host *h, int64_t now_ms)
+{
+	int64_t longest_ms = h->keep.events_ms > h->keep.handoffs_ms ? h->keep.events_ms : h->keep.handoffs_ms;
+	int64_t until_ms = now_ms + longest_ms + (int64_t)2 * AGE_SWEEP_MS;
+
+	while (longest_ms && host_wake_at(h) && host_wake_at(h) < until_ms) {
+		now_ms = host_wake_at(h) > now_ms ? host_wake_at(h) : now_ms + 1;
+		if (!host_tick(h, now_ms))
+			trace_fail(h->trace, "it has failed in the calm");
+		follow(h);
+	}
+	return now_ms;
 }

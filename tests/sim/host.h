@@ -6,6 +6,7 @@
  * the answers; what is opened again knows what was committed, and nothing else.
  *
  * Every run of an operation is recorded with what it changed; when its transaction is committed the checker sees it.
+ * What retention takes away is recorded, too, and checked behind what was due: in this order a transaction does it.
  */
 #ifndef SPINE_TESTS_SIM_HOST_H
 #define SPINE_TESTS_SIM_HOST_H
@@ -36,7 +37,8 @@ struct host_faults {
 struct host *host_new(struct trace *trace, struct tally *tally, struct host_world world);
 void host_free(struct host *h);
 /* An empty store, for the next run: host_start is called when the agents are in it. */
-struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults);
+struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_faults *faults,
+			      const struct space_keep *keep);
 void host_start(struct host *h, struct check *check, int64_t now_ms);
 /* The run has ended well. */
 void host_end(struct host *h);
@@ -68,6 +70,8 @@ bool host_is_up(const struct host *h);
 bool host_has_work(const struct host *h);
 /* When it wants to be ticked though nobody asks; 0: never. */
 int64_t host_wake_at(const struct host *h);
+/* Nobody asks for anything any more. Lets the time pass after which all that is old must be gone; returns the time. */
+int64_t host_grow_old(struct host *h, int64_t now_ms);
 /* The follower has read every event, once and in order. */
 void host_check_follower(struct host *h);
 

@@ -4,6 +4,7 @@
 
 #include "engine/delivery/decide.h"
 #include "engine/engine.h"
+#include "engine/retention.h"
 #include "engine/delivery/handoff_get.h"
 #include "engine/delivery/join.h"
 #include "engine/delivery/publish.h"
@@ -91,7 +92,9 @@ struct host {
 	bool is_behind;				/* it was down, or could not do all that was due */
 	struct envelope_row templates[4];	/* by space; the body is owned */
 	bool has_failed;			/* the last run ended badly */
+	struct space_keep keep;			/* how long what has ended stays; 0: for ever */
 	int64_t follower_at;			/* the cursor, which survives */
+	struct retention_hold follower_hold;	/* and holds pruning back */
 	bool follower_is_woken;
 	struct event_row *follower_page;
 
@@ -108,6 +111,8 @@ struct host {
 	struct ram_change *changes;
 	struct step_target *targets;
 	struct told *told;
+	struct check_pruned *pruned;
+	size_t pruned_count;
 	size_t record_count, change_count, target_count, told_count;
 };
 

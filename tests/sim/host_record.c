@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { PRUNED_MAX = 65536 };
 enum { RECORDS_MAX = 8192, CHANGES_MAX = 65536, TARGETS_MAX = 65536, TOLD_MAX = 65536, DUE_MAX = 256 };
 
 /* The verbs of a store know no host. There is one at a time in a process. */
@@ -155,6 +156,41 @@ static void keep_key(struct host *h, const struct record *r)
 		key_slot(h, &r->step)->at_ms = r->now_ms;
 }
 
+/* --- What is taken away --- */
+
+static void note_pruned(struct host *h, enum check_pruned_kind kind, int64_t space, uint64_t num)
+{
+	assert(h->pruned_count < PRUNED_MAX);
+	h->pruned[h->pruned_count++] = (struct check_pruned){kind, space, num};
+}
+
+static enum store_status prune_envelope(struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs)
+{
+	struct host *h = host_of_store;
+
+	note_pruned(h, PRUNED_ENVELOPE, space, num);
+	return h->real_verbs->envelope_prune(c, space, num, ret_handoffs);
+}
+
+static enum store_status prune_events(struct store_conn *c, int64_t space, const int64_t *ids, size_t count)
+{
+	struct host *h = host_of_store;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ids[i] > h->follower_at)
+			trace_fail(h->trace, "event %lld was pruned ahead of the follower at %lld",
+				   (long long)ids[i], (long long)h->follower_at);
+		note_pruned(h, PRUNED_EVENT, space, (uint64_t)ids[i]);
+	}
+	return h->real_verbs->events_prune(c, space, ids, count);
+}
+
+static enum store_status prune_memory(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
+{
+	note_pruned(host_of_store, PRUNED_MEMORY, space, num);
+	return host_of_store->real_verbs->memory_prune(c, space, num, now_ms);
+}
+
 /* --- The ends of a transaction --- */
 
 static enum store_status begin(struct store_conn *c)
@@ -162,7 +198,7 @@ static enum store_status begin(struct store_conn *c)
 	struct host *h = host_of_store;
 	enum store_status status = h->real_verbs->begin(c);
 
-	h->record_count = h->change_count = h->target_count = h->told_count = 0;
+	h->record_count = h->change_count = h->target_count = h->told_count = h->pruned_count = 0;
 	h->due_is_noted = false;
 	h->events_begun = ram_event_total(h->store);
 	ram_mark(h->store);
@@ -186,13 +222,20 @@ static void look_at_the_clock(struct host *h, const struct record *r)
 
 static void check_records(struct host *h)
 {
+	bool has_due = h->record_count && h->records[0].step.kind == STEP_DUE;
+
+	check_log(h->check);
 	for (size_t i = 0; i < h->record_count; i++) {
+		if (i == has_due)
+			check_prune(h->check, h->pruned, h->pruned_count, h->now_ms);
 		check_key(h, &h->records[i]);
 		check_step(h->check, &h->records[i]);
 		keep_key(h, &h->records[i]);
 		if (h->records[i].step.kind == STEP_DUE)
 			look_at_the_clock(h, &h->records[i]);
 	}
+	if (h->record_count <= has_due)
+		check_prune(h->check, h->pruned, h->pruned_count, h->now_ms);
 	h->tally->transactions++;
 }
 
@@ -229,6 +272,9 @@ void record_begin(struct host *h, struct store_conn *c)
 	h->verbs.begin = begin;
 	h->verbs.commit = commit;
 	h->verbs.rollback = rollback;
+	h->verbs.envelope_prune = prune_envelope;
+	h->verbs.events_prune = prune_events;
+	h->verbs.memory_prune = prune_memory;
 	c->verbs = &h->verbs;
 	h->listener.changed = on_changed;
 }
@@ -239,6 +285,7 @@ void record_init(struct host *h)
 	h->changes = mem_calloc(CHANGES_MAX, sizeof(*h->changes));
 	h->targets = mem_calloc(TARGETS_MAX, sizeof(*h->targets));
 	h->told = mem_calloc(TOLD_MAX, sizeof(*h->told));
+	h->pruned = mem_calloc(PRUNED_MAX, sizeof(*h->pruned));
 	h->keys = mem_calloc(HOST_KEYS, sizeof(*h->keys));
 }
 
@@ -248,5 +295,6 @@ void record_release(struct host *h)
 	free(h->changes);
 	free(h->targets);
 	free(h->told);
+	free(h->pruned);
 	free(h->keys);
 }

@@ -16,6 +16,7 @@ static const struct op_kind *kind_of(const struct step *s)
 		[STEP_SETTLE] = &settle_kind, [STEP_PARK] = &decide_park_kind, [STEP_REDRIVE] = &decide_redrive_kind,
 		[STEP_DISCARD] = &decide_discard_kind,
 		[STEP_CANCEL] = &decide_cancel_kind, [STEP_MOVE] = &decide_move_kind, [STEP_SHRINK] = &shrink_kind,
+		[STEP_RESTORE] = &decide_restore_kind,
 		[STEP_PACK] = &pack_kind,
 		[STEP_RESET] = &reset_kind, [STEP_JOIN] = &join_kind, [STEP_GET] = &handoff_get_kind,
 	};
@@ -172,11 +173,16 @@ static void read_join(struct request *q)
 	q->step.completed = j->tally.completed;
 }
 
-static void read_settling(const struct settling *from, struct step *s)
+static void read_settling(const struct host *h, const struct settling *from, struct step *s)
 {
 	s->row = from->row;
 	s->answer = from->answer;
 	s->next = from->next;
+	/* Now: a later step of the transaction may hand on once more, as an ack and then a completion do. */
+	s->noted = 0;
+	/* One that was settled before it began to wait may be pruned by now. */
+	if (from->next.num && ram_handoff(h->store, from->row.space, from->num))
+		s->noted = ram_result_then(h->store, from->row.space, from->num);
 	if (from->then)
 		s->then = from->then->order;
 }
@@ -186,7 +192,7 @@ static void read_taken(struct request *q)
 	const struct receive *r = &q->u.receive;
 
 	if (r->settle_count) {
-		read_settling(r->settles, q->step.item);
+		read_settling(q->host, r->settles, q->step.item);
 		q->step.item->code = r->settles->problem.code;
 	}
 
@@ -217,7 +223,7 @@ static void read_output(struct request *q)
 		read_taken(q);
 		break;
 	case STEP_SETTLE:
-		read_settling(&q->u.settle.one, s);
+		read_settling(q->host, &q->u.settle.one, s);
 		break;
 	case STEP_SHRINK:
 		s->row = q->u.shrink.decision.row;
@@ -238,6 +244,7 @@ static void read_output(struct request *q)
 	case STEP_DISCARD:
 	case STEP_CANCEL:
 	case STEP_MOVE:
+	case STEP_RESTORE:
 		s->row = q->u.decide.row;
 		break;
 	default:

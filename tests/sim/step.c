@@ -24,6 +24,7 @@ static const char *const step_names[STEP_KINDS] = {
 	[STEP_PARK] = "park", [STEP_REDRIVE] = "redrive", [STEP_DISCARD] = "discard", [STEP_RESET] = "breaker reset",
 	[STEP_PUBLISH] = "publish", [STEP_LOOK] = "look again", [STEP_SHRINK] = "shrink", [STEP_PACK] = "pack",
 	[STEP_JOIN] = "join", [STEP_GET] = "get", [STEP_CANCEL] = "cancel", [STEP_MOVE] = "move",
+	[STEP_RESTORE] = "restore",
 };
 
 const char *step_name(enum step_kind kind)

@@ -20,6 +20,7 @@ enum step_kind {
 	STEP_DISCARD,
 	STEP_CANCEL,
 	STEP_MOVE,
+	STEP_RESTORE,
 	STEP_SHRINK,
 	STEP_PACK,			/* a child of an envelope that may have none: its handoffs are parked */
 	STEP_RESET,
@@ -57,6 +58,7 @@ struct step {
 	int64_t retry_after_ms;
 	struct handoff_row row;		/* num 0: none. PUBLISH, TAKE: the first */
 	struct handoff_row next;	/* SETTLE: what was handed on with it; num 0: nothing */
+	uint64_t noted;			/* SETTLE: what the store has as handed on with it, at once afterwards */
 	struct handoff_row taken[STEP_TAKE_MAX];
 	size_t count;			/* TAKE, PUBLISH, JOIN: so many handoffs */
 	enum join_state join_state;

@@ -24,9 +24,12 @@ void tally_add(struct tally *sum, const struct tally *more)
 
 bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to)
 {
-	/* No step of the simulation undoes what a person decided: tests/wire/test_board_parked.py does. */
-	if (verb == VERB_RESTORE)
-		return false;
+	/* No handoff is taken so often that giving back would count: tests/unit/test_delivery_release.c does. */
+	if (verb == VERB_RELEASE)
+		return to != HANDOFF_PARKED;
+	/* Who lets go what is queued already changes nothing. */
+	if (verb == VERB_SEND && from == HANDOFF_QUEUED)
+		return to == HANDOFF_DELAYED;
 	/* Progress changes no state. */
 	if (verb == VERB_PROGRESS)
 		return from == to;
@@ -99,6 +102,8 @@ void tally_print(const struct tally *t)
 	print_count("passed on from an empty chair", t->passed_on[0]);
 	print_count("given back to the target", t->passed_on[1]);
 	print_count("timed out of the queue", t->queue_timeouts);
+	print_count("handoffs that were pruned", t->pruned[0]);
+	print_count("events that were pruned", t->pruned[1]);
 	print_count("joins that waited in vain", t->joins[JOIN_WAITING]);
 	print_count("joins", t->joins[JOIN_JOINED]);
 	print_count("joins that failed", t->joins[JOIN_FAILED]);
@@ -131,6 +136,10 @@ int tally_missing(const struct tally *t)
 			printf("never told: %s\n", event_name(i));
 			missing++;
 		}
+	if (t->events[EVENT_RESTORED] == 0 || t->events[EVENT_RESCHEDULED] == 0) {
+		printf("never told: %s or %s\n", event_name(EVENT_RESTORED), event_name(EVENT_RESCHEDULED));
+		missing++;
+	}
 	for (int i = 0; i < FAULT_KINDS; i++)
 		if (t->faults[i] == 0) {
 			printf("never happened: %s\n", fault_names[i]);

@@ -40,6 +40,7 @@ struct tally {
 	uint64_t passed_on[2];			/* from an empty chair: to a fallback, back to the target */
 	uint64_t queue_timeouts;
 	uint64_t joins[4];			/* by how they ended */
+	uint64_t pruned[2];			/* handoffs, events */
 	uint64_t ended[HANDOFF_STATES];
 };
 

@@ -277,9 +277,24 @@ static struct host_faults choose_faults(struct world *w)
 				      .verb_failed = 400 * scale, .commit_failed = 800 * scale};
 }
 
+/* In half of the runs what has ended goes while the run goes on. */
+static struct space_keep choose_keep(struct world *w)
+{
+	struct space_keep keep = {0};
+
+	if (random_chance(&w->random, 500))
+		return keep;
+	if (random_chance(&w->random, 800))
+		keep.handoffs_ms = random_between(&w->random, 2000, 30000);
+	if (random_chance(&w->random, 800))
+		keep.events_ms = random_between(&w->random, 1000, 30000);
+	return keep;
+}
+
 static void begin(struct world *w, uint64_t seed, size_t handoffs)
 {
 	struct host_faults faults;
+	struct space_keep keep;
 
 	arena_release(&w->arena);
 	w->random = seed;
@@ -295,10 +310,12 @@ static void begin(struct world *w, uint64_t seed, size_t handoffs)
 	w->receiver_count = 0;
 	memset(w->envelopes, 0, sizeof(w->envelopes));
 	memset(w->published, 0, sizeof(w->published));
+	memset(w->decided, 0, sizeof(w->decided));
 	faults = choose_faults(w);
-	w->store = host_clear(w->host, random_next(&w->random), &faults);
+	keep = choose_keep(w);
+	w->store = host_clear(w->host, random_next(&w->random), &faults, &keep);
 	setup_cast(w);
-	check_clear(w->check, w->store, &w->cast);
+	check_clear(w->check, w->store, &w->cast, &keep);
 	host_start(w->host, w->check, w->now_ms);
 	w->store = host_store(w->host);
 	w->flows_left = handoffs;
@@ -322,6 +339,8 @@ struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs, b
 	begin(w, seed, handoffs);
 	play(w);
 	check_end(w->check);
+	w->now_ms = host_grow_old(w->host, w->now_ms);
+	check_old(w->check);
 	host_check_follower(w->host);
 	host_end(w->host);
 	w->tally->simulated_ms += (uint64_t)w->now_ms;

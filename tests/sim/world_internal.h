@@ -59,6 +59,7 @@ struct flow {
 	size_t target_count;
 	struct delivery_order order;
 	struct str key;				/* p == NULL: none */
+	bool was_sent;				/* at least once */
 	int tries;
 	uint64_t num;				/* of the first; 0: not known */
 };
@@ -119,6 +120,7 @@ struct world {
 	int64_t flow_gap_ms;
 	uint64_t envelopes[WORLD_SPACES + 1];	/* the highest of each space */
 	uint64_t published[WORLD_SPACES + 1];	/* the last that was published */
+	uint64_t decided[WORLD_SPACES + 1];	/* the last that an operator decided about */
 	bool is_calm;
 	unsigned loss;				/* of answers, in a thousand */
 };

@@ -71,6 +71,8 @@ static void plan_work(struct world *w, struct plan *p, int64_t quick_ms)
 		add_answer(p, VERB_NACK, random_between(&w->random, 1, lease_ms), any_delay(w));
 	else if (dice < 82)
 		add_answer(p, VERB_REJECT, random_between(&w->random, 1, lease_ms), 0);
+	else if (dice < 88)
+		add_answer(p, VERB_RELEASE, random_between(&w->random, 1, lease_ms + lease_ms / 8), any_delay(w));
 	else
 		p->rest_ms = random_between(&w->random, 1000, 60000);	/* dead */
 }
@@ -90,10 +92,14 @@ static void choose_plan(struct world *w, struct plan *p, int64_t lease_ms)
 			add_answer(p, VERB_REJECT, quick_ms, 0);
 		else if (dice < 13)
 			add_answer(p, VERB_PROGRESS, quick_ms, random_between(&w->random, 0, 5000));
+		else if (dice < 15)
+			add_answer(p, VERB_RELEASE, quick_ms, any_delay(w));
 	} else if (dice < 55) {
 		plan_work(w, p, quick_ms);
 	} else if (dice < 65) {
 		add_answer(p, VERB_COMPLETE, quick_ms, 0);
+	} else if (dice < 70) {
+		add_answer(p, VERB_RELEASE, quick_ms, any_delay(w));
 	} else if (dice < 76) {
 		add_answer(p, VERB_NACK, quick_ms, any_delay(w));
 	} else if (dice < 80) {
@@ -169,6 +175,7 @@ static void decide_then(struct world *w, struct plan *p)
 	int64_t space = p->receiver->agent->cast.space;
 	enum handoff_verb verb = p->answers[p->at].verb;
 	const struct actor_agent *to;
+	const struct handoff_row *h;
 	bool is_old;
 
 	if (p->answers[p->at].is_decided)
@@ -181,7 +188,8 @@ static void decide_then(struct world *w, struct plan *p)
 	is_old = random_chance(&w->random, 100) && w->envelopes[space];
 	if (is_old)
 		p->answers[p->at].then = 1 + random_below(&w->random, w->envelopes[space]);
-	if (is_old && p->answers[p->at].then == ram_handoff(w->store, space, p->num)->envelope)
+	h = ram_handoff(w->store, space, p->num);	/* NULL: pruned meanwhile */
+	if (is_old && h && p->answers[p->at].then == h->envelope)
 		is_old = false;
 	if (!is_old) {
 		p->answers[p->at].then = host_envelope(w->host, space, w->now_ms);
@@ -196,7 +204,7 @@ static void fill_settle(struct world *w, const struct plan *p, enum handoff_verb
 {
 	s->num = p->num;
 	s->answer = (struct delivery_answer){.verb = verb, .lease = p->lease};
-	if (verb == VERB_NACK)
+	if (verb == VERB_NACK || verb == VERB_RELEASE)
 		s->answer.delay_ms = ms;
 	else
 		s->answer.work_lease_ms = ms;
@@ -239,8 +247,9 @@ static void settle_next(struct world *w, const struct plan *p,
 /* An answer with a token that is not its own: an old one, one that was never given, or one for another handoff. */
 static void meddle(struct world *w, const struct plan *p)
 {
-	static const enum handoff_verb verbs[] = {VERB_ACK, VERB_NACK, VERB_REJECT, VERB_PROGRESS, VERB_COMPLETE};
-	struct step *s = settle(w, p, verbs[random_below(&w->random, 5)], random_between(&w->random, 0, 3000), NULL);
+	static const enum handoff_verb verbs[] = {VERB_ACK,    VERB_NACK,     VERB_RELEASE,
+						   VERB_REJECT, VERB_PROGRESS, VERB_COMPLETE};
+	struct step *s = settle(w, p, verbs[random_below(&w->random, 6)], random_between(&w->random, 0, 3000), NULL);
 
 	if (random_chance(&w->random, 100))
 		s->num += 1 + random_below(&w->random, 50);
@@ -285,7 +294,10 @@ static void on_stepped(struct world *w, struct request *q, bool is_known)
 /* What a receive settles must not be taken by it: the checker sees what a step has changed in the end. */
 static bool may_step(struct world *w, const struct plan *p)
 {
-	return !w->is_calm && p->answers[p->at].verb != VERB_NACK &&
+	enum handoff_verb verb = p->answers[p->at].verb;
+	bool comes_again = verb == VERB_NACK || (verb == VERB_RELEASE && p->answers[p->at].ms <= 0);
+
+	return !w->is_calm && !comes_again &&
 	       (p->answers[p->at].then == 0 || p->answers[p->at].then_stays_away) && random_chance(&w->random, 150);
 }
 

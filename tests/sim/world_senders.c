@@ -89,6 +89,14 @@ void senders_send(struct world *w, struct flow *f)
 {
 	if (w->is_calm)
 		return;
+	/* Some think better of it: they do not wait any more, and want it later, or now. */
+	if (f->was_sent && f->target_count == 1 && random_chance(&w->random, 300)) {
+		f->key = STR_NULL;
+		f->order.wait_ms = 0;
+		f->order.not_before_ms = w->now_ms + random_between(&w->random, -2000, 20000);
+		f->order.priority = (int)random_below(&w->random, DELIVERY_PRIORITY_MAX + 1);
+	}
+	f->was_sent = true;
 	f->tries--;
 	submit_flow(w, f);
 	/* A client that was too impatient sends the same once more while the first is on its way. */
@@ -155,7 +163,7 @@ static void on_looked(struct world *w, struct request *q, bool is_known)
 {
 	const struct step *s = request_step(q);
 
-	if (is_known && s->code != P_OK && s->code != P_STORE_FAILED)
+	if (is_known && s->code != P_OK && s->code != P_STORE_FAILED && s->code != P_HANDOFF_PRUNED)
 		trace_fail(&w->trace, "ho-%llu was acknowledged, and cannot be read", (unsigned long long)s->num);
 }
 
@@ -176,8 +184,11 @@ static uint64_t find_one(struct world *w, int64_t space, unsigned states)
 	uint64_t count = ram_handoff_count(w->store, space), num = 0;
 
 	for (int i = 0; i < 12 && count; i++) {
+		const struct handoff_row *row;
+
 		num = 1 + random_below(&w->random, count);
-		if (states >> ram_handoff(w->store, space, num)->state & 1)
+		row = ram_handoff(w->store, space, num);
+		if (row && states >> row->state & 1)
 			break;
 	}
 	return num;
@@ -208,15 +219,22 @@ void senders_operate(struct world *w)
 		s = world_request(w, dice < 27 ? STEP_CANCEL : STEP_MOVE, space, NULL, NULL);
 		s->num = find_one(w, space, 1u << HANDOFF_QUEUED | 1u << HANDOFF_DELAYED);
 		s->agent = senders_any_agent(w, space)->cast.name;
+	} else if (dice < 38) {
+		/* Often the one that was decided about last. */
+		s = world_request(w, STEP_RESTORE, space, NULL, NULL);
+		s->num = random_chance(&w->random, 500) && w->decided[space]
+				 ? w->decided[space]
+				 : find_one(w, space, 1u << HANDOFF_QUEUED | 1u << HANDOFF_DISCARDED);
 	} else if (dice < 70) {
 		s = world_request(w, STEP_REDRIVE, space, NULL, NULL);
 		s->num = num;
-		if (dice < 40)
+		if (dice < 46)
 			s->agent = senders_any_agent(w, space)->cast.name;
 	} else {
 		s = world_request(w, dice < 74 ? STEP_SHRINK : STEP_DISCARD, space, NULL, NULL);
 		s->num = num;
 	}
 	s->text = any_reason(w);
+	w->decided[space] = s->num ? s->num : w->decided[space];
 	world_submit(w);
 }

@@ -1,5 +1,6 @@
 /* Constraints: inherited, narrowed, waived, never weakened. */
 #include "core/envelope/constraints.h"
+#include "core/envelope/constraints_given.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -357,6 +358,71 @@ static void test_long_lists_are_narrowed_in_no_time(void **state)
 	alarm(0);
 }
 
+/* --- What was given further down --- */
+
+static const struct envelope *hop(uint64_t num, const char *from, const char *constraints, const char *locked)
+{
+	struct envelope *e = arena_zalloc(&arena, sizeof(*e));
+
+	e->num = num;
+	e->from = str_of(from);
+	e->constraints = *parse(constraints);
+	if (locked)
+		e->locked = *parse(locked);
+	return e;
+}
+
+/* What "me" inherits with these lines behind the envelope; or the code's name. */
+static const char *given(const struct envelope *before, const struct given_line *lines, size_t count,
+			 const char *waive, const char **ret_locked)
+{
+	static const struct str me[] = {{"me", 2}};
+	struct given_input in = {.before = before, .lines = lines, .line_count = count, .senders = me,
+				 .sender_count = 1, .waive = parse(waive)};
+	struct given_constraints made;
+	struct problem problem;
+	enum problem_code code = constraints_given(&in, &arena, &made, &problem);
+
+	if (code != P_OK)
+		return problem_kind(code)->name;
+	*ret_locked = written(&made.locked);
+	return written(&made.constraints);
+}
+
+static void what_others_set_behind_the_parent_holds_and_ones_own_does_not(void **state)
+{
+	const struct envelope *before = hop(1, "boss", "{\"max_a\":9,\"b\":1,\"max_tokens\":500}", "[\"b\"]");
+	/* From what was given up to the child of the parent. */
+	const struct envelope *line[] = {
+		hop(4, "other", "{\"max_a\":3,\"b\":1,\"mine\":1,\"theirs\":2,\"max_tokens\":99}", "[\"b\",\"max_a\"]"),
+		hop(3, "me", "{\"max_a\":5,\"b\":1,\"mine\":1}", "[\"b\"]"),
+	};
+	const struct given_line lines[] = {{line, 2}};
+	const char *locked;
+
+	(void)state;
+	assert_string_equal(given(before, lines, 1, NULL, &locked),
+			    "{\"b\":1,\"max_a\":3,\"max_tokens\":500,\"theirs\":2}");
+	assert_string_equal(locked, "[\"b\",\"max_a\"]");
+}
+
+static void of_two_lines_the_narrower_holds_and_a_contradiction_is_refused(void **state)
+{
+	const struct envelope *before = hop(1, "boss", "{\"waived\":\"x\"}", NULL);
+	const struct envelope *one[] = {hop(3, "one", "{\"max_a\":3,\"lang\":\"go\",\"waived\":\"anew\"}", NULL)};
+	const struct envelope *two[] = {hop(2, "two", "{\"max_a\":2}", NULL)};
+	const struct envelope *three[] = {hop(4, "two", "{\"lang\":\"c\"}", NULL)};
+	const struct given_line lines[] = {{one, 1}, {two, 1}, {three, 1}};
+	const char *locked;
+
+	(void)state;
+	/* What was waived there and set anew stays here what it was. */
+	assert_string_equal(given(before, lines, 2, NULL, &locked), "{\"lang\":\"go\",\"max_a\":2,\"waived\":\"x\"}");
+	assert_string_equal(given(before, lines, 3, NULL, &locked), "constraint_conflict");
+	assert_string_equal(given(before, lines, 3, "[{\"key\":\"lang\"}]", &locked),
+			    "{\"lang\":\"go\",\"max_a\":2,\"waived\":\"x\"}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +441,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_more_constraints_than_allowed_are_refused_before_they_are_compared,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_lists_are_narrowed_in_no_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_others_set_behind_the_parent_holds_and_ones_own_does_not, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(of_two_lines_the_narrower_holds_and_a_contradiction_is_refused, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { OPERATIONS = 87 };
+enum { OPERATIONS = 90 };
 
 /* --- The tables --- */
 

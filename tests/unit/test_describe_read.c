@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/describe/query.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
@@ -626,7 +626,7 @@ static void handoffs_and_events_are_written_as_clients_know_them(void **state)
 
 	assert_string_equal(written(t, &shape_handoff, &h, NULL).p,
 			    "{\"id\":\"ho-1\",\"envelope_id\":\"env-2\",\"state\":\"acked\",\"from\":\"f\","
-			    "\"to\":\"a\",\"target\":\"t\",\"channel\":null,\"priority\":5,\"attempt\":1,"
+			    "\"to\":\"a\",\"target\":\"t\",\"channel\":null,\"priority\":5,\"attempt\":1,\"leases\":0,"
 			    "\"max_attempts\":3,\"fallbacks\":[\"z\"],\"receiver\":null,\"progress\":null,"
 			    "\"reason\":null,\"created_at\":\"1970-01-01T00:00:00.003Z\","
 			    "\"changed_at\":\"1970-01-01T00:00:00.004Z\",\"acked_at\":null,"

@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/retention.h"
+#include "engine/watch/event_list.h"
 
 enum { DELETED = 61, MINUTE_MS = 60 * 1000, HOUR_MS = 3600 * 1000, STEPS_MAX = 2000 };
 
@@ -154,6 +155,38 @@ static void an_event_that_somebody_is_not_done_with_stays(void **state)
 	close_engine(t, e);
 	assert_int_equal(events(t, 1), 7);
 	assert_int_equal(handoffs(t), 10);
+}
+
+static void who_follows_can_tell_what_it_has_missed(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_reading reading;
+	struct problem problem = {0};
+	struct engine_reader *reader;
+	int64_t last = 0, pruned = -1;
+	struct engine *e;
+
+	add(t, 1, 10, HANDOFF_COMPLETED, T0);
+	add(t, 11, 1, HANDOFF_PARKED, T0);
+	now_ms = T0 + 2 * (int64_t)HOUR_MS;
+	e = open_engine(t, 0, HOUR_MS);
+	reader = engine_reader_open(e, &t->error);
+	must(event_list_begin(reader, &reading, &last));
+	must(event_list_pruned(&reading, t->space, &pruned));
+	assert_int_equal(pruned, 0);
+	event_list_end(&reading);
+	run(e);
+	must(event_list_begin(reader, &reading, &last));
+	must(event_list_pruned(&reading, t->space, &pruned));
+	assert_int_equal(pruned, 10);		/* what is parked keeps its history */
+	must(event_list_pruned(&reading, t->space + 100, &pruned));
+	assert_int_equal(pruned, 0);
+	event_list_end(&reading);
+	assert_int_equal(event_list_refuse_pruned(&problem, 3, 10), P_EVENTS_PRUNED);
+	assert_string_equal(problem.extra_key, "pruned_to");
+	assert_int_equal(problem.extra, 10);
+	engine_reader_close(reader);
+	close_engine(t, e);
 }
 
 static void a_sweep_that_was_broken_off_is_taken_up_again(void **state)
@@ -401,6 +434,7 @@ int main(void)
 		TEST(without_a_time_nothing_is_stepped),
 		TEST(what_has_ended_goes_when_its_time_is_over_and_in_steps),
 		TEST(an_event_that_somebody_is_not_done_with_stays),
+		TEST(who_follows_can_tell_what_it_has_missed),
 		TEST(a_sweep_that_was_broken_off_is_taken_up_again),
 		TEST(a_space_without_writes_goes_and_default_stays),
 		TEST(a_space_with_something_open_or_parked_stays),

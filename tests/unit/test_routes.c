@@ -1,4 +1,4 @@
-/* api/http/routes.h: what a route says of itself, in its kind and in its description, is the same. */
+/* api/routes.h: what a route says of itself, in its kind and in its description, is the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/routes.h"
+#include "api/routes.h"
 
 static const struct route *const tables[] = {
 	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, blame_routes, agent_routes,

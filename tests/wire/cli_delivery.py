@@ -28,11 +28,11 @@ def events(spine, handoff="ho-1"):
 _started = []
 
 
-def start(spine, *args):
+def start(spine, *args, env=None):
     """One that runs while the test goes on; it does not outlive it."""
     _started.append(
         subprocess.Popen(
-            [str(binary()), *args], env=spine.env(), cwd=spine.home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [str(binary()), *args], env=spine.env(env), cwd=spine.home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
         )
     )

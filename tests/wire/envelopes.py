@@ -61,5 +61,5 @@ def canonical(value):
 
 
 def digest_of(envelope):
-    rest = {key: value for key, value in envelope.items() if key != "digest"}
+    rest = {key: value for key, value in envelope.items() if key not in ("digest", "since", "warnings")}
     return "sha256:" + hashlib.sha256(canonical(rest).encode()).hexdigest()

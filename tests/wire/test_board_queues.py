@@ -119,6 +119,24 @@ def test_a_send_to_a_name_that_nobody_has_used_says_so_with_the_nearest_known_na
     assert "warnings" not in desk.deliver(desk.pack("translator"), 202).json
 
 
+def test_a_publish_and_a_then_say_so_too(desk):
+    desk.ok("PUT", "/v1/agents/reviewer", {})
+    desk.receive("coder")
+
+    def publish(**fields):
+        return desk.ok("POST", "/v1/channels/all/publish", {"envelope_id": desk.pack("reviewer"), **fields})
+
+    answer = publish(receivers=["coder", "reveiwer", "reviewer", "translator"])
+    assert [(one["code"], one["field"]) for one in answer["warnings"]] == [("agent_never_seen", "receivers[1]"), ("agent_never_seen", "receivers[3]")]
+    assert '"reviewer"' in answer["warnings"][0]["detail"] and len(answer["handoffs"]) == 4
+    assert "warnings" not in publish(receivers=["coder", "reviewer"])
+    assert len(publish(receivers=[f"stranger{i}" for i in range(50)])["warnings"]) == 32
+    desk.ok("PUT", "/v1/channels/all/subscribers/newcomer")
+    assert "warnings" not in publish(), "whoever subscribed it has named it"
+    done = desk.settle("complete", desk.take("coder"), then={"envelope": {"target_agent": "reveiwer", "task_summary": "next"}})
+    assert [(one["code"], one["field"]) for one in done["warnings"]] == [("agent_never_seen", "then.to")]
+
+
 def test_an_agent_without_open_work_can_be_deleted(desk):
     desk.ok("PUT", "/v1/agents/worker", {"max_attempts": 1})
     handoff = desk.send()

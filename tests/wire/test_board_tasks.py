@@ -133,6 +133,58 @@ def test_tasks_are_found_by_their_id_their_intent_and_the_newest_summary(desk):
     assert names(desk, "&query=nowhere") == []
 
 
+def gone_events(desk):
+    """Nothing is kept of what has happened so far but the history of what is open or parked."""
+    last = desk.ok("GET", f"/v1/events?after={2**62}", headers={"Accept": "application/json"})["next"]
+    desk.ok("PUT", "/v1/space", {"keep_events_s": 1})
+    wait_until(lambda: desk.call("GET", f"/v1/events?after={last - 1}", headers={"Accept": "application/json"}).status == 410, "they are pruned")
+    desk.ok("PUT", "/v1/space", {"keep_events_s": 0})
+
+
+def test_tasks_stay_in_the_list_though_their_events_were_pruned(desk):
+    for number in range(5):
+        begin(desk, f"done-{number}")
+        desk.settle("complete", desk.take(), result="x")
+    desk.pack(task="only-packed")
+    reject(desk, "parked", "refuser")
+    begin(desk, "waits", "nobody")
+    old = ["waits", "parked", "only-packed", *(f"done-{number}" for number in reversed(range(5)))]
+    assert names(desk) == old
+    gone_events(desk)
+    assert names(desk) == old
+    # What is changed since comes first, in the order of its changes; each task once.
+    begin(desk, "new")
+    desk.pack(task="new-packed")
+    second = desk.deliver(desk.pack("worker", "once more", task="done-1"), 202).json
+    assert names(desk) == ["done-1", "new-packed", "new", *(name for name in old if name != "done-1")]
+    assert names(desk, "&state=done") == ["new-packed", "only-packed", "done-4", "done-3", "done-2", "done-0"]
+    assert names(desk, "&agent=refuser") == ["parked"]
+    seen = task(desk, "done-3")
+    assert (seen["state"], seen["last_event"]) == ("done", None)
+    assert task(desk, "done-1")["handoff"] == second["id"]
+    since = task(desk, "new")["changed_at"]
+    assert set(names(desk, f"&changed_since={since}")) <= {"done-1", "new-packed", "new"}
+    # Again, with the newest task among those that have gone quiet.
+    gone_events(desk)
+    assert sorted(names(desk)) == sorted([*old, "new", "new-packed"])
+
+
+def test_a_task_that_has_gone_quiet_is_listed_once_whatever_the_size_of_the_page(desk):
+    for number in range(9):
+        begin(desk, f"t{number}")
+        desk.settle("ack", desk.take())
+        if number == 4:
+            gone_events(desk)
+    for size in range(1, 12):
+        found, token = [], ""
+        while token is not None:
+            page = desk.ok("GET", f"/v1/tasks?page_size={size}" + (f"&page_token={token}" if token else ""))
+            assert len(page["tasks"]) <= size
+            found += [one["id"] for one in page["tasks"]]
+            token = page["next_page_token"]
+        assert found == [f"t{number}" for number in reversed(range(9))]
+
+
 def test_a_task_tells_its_hops_tokens_and_envelopes(desk):
     first = desk.pack(task="t", intent="the whole")
     second = desk.pack("next-one", "go on", parent=first)

@@ -87,7 +87,17 @@ def test_version_is_the_version(offline):
     version = (ROOT / "VERSION").read_text().strip()
     assert offline.ok("version").out == f"spine {version}\n"
     assert offline.ok("--version").out == f"spine {version}\n"
-    assert offline.ok("version", "--json").json == {"version": version}
+    assert offline.ok("version", "--json").json["version"] == version
+
+
+def test_version_as_json_says_what_the_program_was_built_from(offline):
+    built = offline.ok("version", "--json").json
+    assert list(built) == ["version", "commit", "compiler", "flags", "libraries"]
+    assert built["commit"] is None or re.fullmatch(r"[0-9a-f]{12}\+?", built["commit"])
+    assert "-O" in built["flags"] and built["compiler"]
+    assert set(built["libraries"]) == {"libcurl", "libuv", "llhttp", "openssl", "simdjson", "sqlite", "utf8proc"}
+    for name, version in built["libraries"].items():
+        assert re.fullmatch(r"\d+(\.\d+)+\S*", version), name
 
 
 # --- Usage errors --------------------------------------------------------------------------------------
@@ -582,7 +592,7 @@ def complete(words):
 
 def test_bash_completes_commands_options_and_values():
     assert complete(["spine", "st"]) == {"store", "status"}
-    assert {"search", "send", "serve"} == complete(["spine", "se"])
+    assert {"search", "send", "serve", "setup"} == complete(["spine", "se"])
     assert complete(["spine", "store", "--im"]) == {"--importance"}
     assert complete(["spine", "store", "--importance", "h"]) == {"high"}
     assert complete(["spine", "store", "-i", "c"]) == {"critical"}

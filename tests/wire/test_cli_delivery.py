@@ -31,7 +31,7 @@ from cli_delivery import events, nothing_is_left_running, parked, sent, start, s
 from server import ROOT, binary
 
 COMMANDS = (
-    "send receive wait ack progress need complete nack reject handoffs trace cancel move parked park channels routes"
+    "send receive wait ack progress need complete nack release reject handoffs queues trace cancel move parked park channels routes"
 ).split()
 EVIL = "evil\x1b]0;title\x07 \x1b[2J\u009b31m \u202etxt.exe\x7f"
 
@@ -638,7 +638,7 @@ def test_the_examples_of_the_help_work(spine, tmp_path):
         if name not in ("send", "receive"):
             sent(cli)
             sent(cli)
-        if name in ("ack", "progress", "need", "complete", "nack", "reject"):
+        if name in ("ack", "progress", "need", "complete", "nack", "release", "reject"):
             taken(cli)
             taken(cli)
         if name == "reject":

@@ -25,7 +25,7 @@ def prepare(spine):
     "command, list_name",
     [
         ("list", "memories"), ("search memory", "memories"), ("versions ms-1", "versions"), ("tasks", "tasks"),
-        ("agents", "agents"), ("handoffs", "handoffs"), ("parked", "parked"), ("channels", "channels"),
+        ("agents", "agents"), ("handoffs", "handoffs"), ("queues", "queues"), ("parked", "parked"), ("channels", "channels"),
         ("routes", "routes"), ("audit", "entries"), ("spaces", "spaces"),
     ],
 )

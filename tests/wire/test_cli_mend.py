@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from cli import Cli, Fake, answer, offline, spine  # noqa: F401
-from cli import CONFLICT, OK, USAGE
+from cli import CONFLICT, NOT_FOUND, OK, USAGE
 from cli_delivery import nothing_is_left_running, sent, start, state, taken, wait_for  # noqa: F401
 
 HANDOFF = {"id": "ho-1", "state": "queued", "to": "b", "target": "a", "envelope_id": "env-1", "attempt": 1,
@@ -45,10 +45,26 @@ def test_send_says_when_and_how_long(tmp_path):
 @pytest.mark.parametrize("wrong", [
     ["cancel"], ["move", "ho-1"], ["move", "--to", "b"], ["send", "env-1", "--not-before", "soon"],
     ["send", "env-1", "--not-before", "5"], ["send", "env-1", "--queue-timeout", "0"],
-    ["cancel", "ho-1", "--reason", "a", "--why", "b"],
+    ["cancel", "ho-1", "--reason", "a", "--why", "b"], ["cancel", "ho-1", "--all"], ["cancel", "ho-1", "--to", "coder"],
+    ["cancel", "--why", "x"], ["cancel", "--all", "--since", "soon"], ["move", "--all"], ["move", "ho-1", "--task", "t"],
+    ["agents", "delete"], ["agents", "delete", "a", "b"], ["agents", "delete", "a", "--limit", "3"], ["agents", "forget"],
+    ["queues", "a", "b"],
 ])
 def test_a_wrong_command_line_does_nothing(offline, wrong):
     assert offline(*wrong).code == USAGE
+
+
+def test_cancel_and_move_of_many_go_on_until_all_are_done(tmp_path):
+    first = {"action": "move", "dry_run": False, "matched": 2, "done": [HANDOFF], "refused": [], "next_after": "ho-1"}
+    last = {**first, "matched": 1, "done": [{**HANDOFF, "id": "ho-2"}], "next_after": None}
+    with Fake(answer(200, first), answer(200, last), answer(200, {**last, "action": "cancel"})) as fake:
+        spine = Cli(tmp_path, SPINE_URL=fake.url, USER="ann")
+        assert spine.ok("move", "--to", "a", "--move-to", "b", "--why", "away").err == "(2 of 2 moved)\n"
+        spine.ok("cancel", "--task", "t", "--from", "x", "--limit", "7", "--dry-run")
+        assert [request[1] for request in fake.requests] == ["/v1/queued/move"] * 2 + ["/v1/queued/cancel"]
+        assert body_of(fake.requests[1]) == {
+            "to": "a", "move_to": "b", "why": "away", "by": "ann", "limit": 100, "after": "ho-1"}
+        assert body_of(fake.requests[2]) == {"task": "t", "from": "x", "by": "ann", "limit": 7, "dry_run": True}
 
 
 # --- Against a server ----------------------------------------------------------------------------------------
@@ -101,3 +117,42 @@ def test_what_is_held_behind_a_breaker_is_no_work_yet(spine):
 def test_an_agent_has_a_queue_timeout_that_stays(spine):
     spine.ok("agent", "coder", "--queue-timeout", "3h")
     assert spine.ok("agent", "coder", "--max-tokens", "4000", "--json").json["queue_timeout_s"] == 10800
+
+
+def test_all_that_is_queued_is_moved_and_cancelled_and_brought_back(spine):
+    for _ in range(3):
+        sent(spine, "coder")
+    kept = sent(spine, "tester")["id"]
+    dry = spine.ok("move", "--to", "coder", "--move-to", "reviewer", "--dry-run", "--json").json
+    assert (dry["dry_run"], dry["matched"], state(spine)["to"]) == (True, 3, "coder")
+    assert spine.ok("move", "--to", "coder", "--move-to", "reviewer").err == "(3 of 3 moved)\n"
+    assert [state(spine, f"ho-{n}")["to"] for n in (1, 2, 3)] == ["reviewer"] * 3
+    assert spine.ok("cancel", "--to", "reviewer", "--why", "not needed").err == "(3 of 3 cancelled)\n"
+    assert state(spine, "ho-2")["events"][-1]["note"] == "not needed" and state(spine, kept)["state"] == "queued"
+    dry = spine.ok("parked", "restore", "ho-1", "ho-2", "--dry-run", "--json").json
+    assert [one["id"] for one in dry["done"]] == ["ho-1", "ho-2"] and state(spine)["state"] == "discarded"
+    assert len(spine.ok("parked", "restore", "ho-1", "ho-2", "--json").json["handoffs"]) == 2
+    assert state(spine, "ho-1")["state"] == "parked" and state(spine, "ho-3")["state"] == "discarded"
+
+
+def test_queues_say_what_waits_for_whom_since_when_and_why(spine):
+    assert spine.ok("queues").out == ""
+    sent(spine, "coder", "Write the parser.")
+    sent(spine, "coder", "Test the parser.", "--not-before", "1h")
+    sent(spine, "tester")
+    head, coder, tester = spine.ok("queues").out.splitlines()
+    assert head.split()[:4] == ["AGENT", "QUEUED", "OLDEST", "WHY"]
+    assert coder.split()[:2] == ["coder", "2"] and tester.split()[:2] == ["tester", "1"] and "empty_chair" in tester
+    head, first, last = spine.ok("queues", "coder").out.splitlines()
+    assert first.split()[:2] == ["1", "ho-1"] and "empty_chair" in first and "Write the parser." in first
+    assert last.split()[:2] == ["2", "ho-2"] and "deferred" in last
+    assert spine("queues", "nobody").code == NOT_FOUND
+
+
+def test_an_agent_without_open_work_is_deleted(spine):
+    sent(spine, "coder")
+    busy = spine("agents", "delete", "coder")
+    assert busy.code == CONFLICT and "queued" in busy.err
+    spine.ok("cancel", "--to", "coder")
+    assert spine.ok("agents", "delete", "coder").out == "deleted coder\n"
+    assert "coder" not in spine.ok("agents").out and spine("agents", "delete", "coder").code == NOT_FOUND

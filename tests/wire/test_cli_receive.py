@@ -271,7 +271,45 @@ def test_the_first_signal_lets_the_work_end_and_the_second_does_not(spine, tmp_p
     receiver.send_signal(signal.SIGTERM)
     receiver.communicate(timeout=30)
     handoff = state(spine, "ho-2")
-    assert (handoff["attempt"], handoff["reason"]) == (2, "the receiver was stopped")
+    assert (handoff["state"], handoff["attempt"], handoff["reason"]) == ("queued", 1, None)
+    assert handoff["attempts"][-1]["error"] == "the receiver was stopped"
+
+
+def test_a_grace_ends_the_work_and_gives_it_back_without_an_attempt(spine, tmp_path):
+    sent(spine, "coder", "Go.", "--attempts", "1")
+    os.mkfifo(tmp_path / "begun")
+    for restart in range(1, 4):
+        receiver = start(
+            spine, "receive", "coder", "--loop", "--grace", "50ms", "--exec", f"echo > {tmp_path}/begun; exec sleep 60"
+        )
+        (tmp_path / "begun").read_text()
+        receiver.send_signal(signal.SIGTERM)
+        _, err = receiver.communicate(timeout=30)
+        assert f"ho-1.{restart} given back" in err
+    handoff = state(spine)
+    assert (handoff["state"], handoff["attempt"], handoff["leases"]) == ("queued", 1, 3)
+
+
+def test_a_program_that_is_stopped_together_with_its_receiver_has_not_failed(spine, tmp_path):
+    sent(spine, "coder", "Go.", "--attempts", "1")
+    os.mkfifo(tmp_path / "begun")
+    receiver = start(spine, "receive", "coder", "--loop", "--exec", f"echo $$ > {tmp_path}/begun; exec sleep 60")
+    pid = int((tmp_path / "begun").read_text())
+    receiver.send_signal(signal.SIGTERM)
+    assert "stopping after ho-1.1" in "".join(receiver.stderr.readline() for _ in range(2))
+    os.kill(pid, signal.SIGTERM)
+    receiver.communicate(timeout=30)
+    assert (state(spine)["state"], state(spine)["attempt"]) == ("queued", 1)
+
+
+def test_release_gives_back_what_a_person_had_taken(spine):
+    sent(spine, "coder", "Go.", "--attempts", "1")
+    taken(spine)
+    spine.ok("release", "ho-1.1", "this machine is shut down")
+    handoff = state(spine)
+    assert (handoff["state"], handoff["attempt"]) == ("queued", 1)
+    assert handoff["attempts"][0]["error"] == "this machine is shut down"
+    assert spine("release", "ho-1.1").code == CONFLICT
 
 
 def test_a_receiver_that_dies_takes_its_program_with_it_and_the_work_comes_back(spine, tmp_path):

@@ -383,6 +383,15 @@ def test_a_bad_line_is_named(spine, line, message):
     assert document["line"] == 2 and document["imported"] == 0
 
 
+def test_a_file_of_export_all_is_not_imported_and_it_is_said_what_to_do(spine):
+    spine.ok("send", "--to", "coder", "Go.")
+    whole = spine.ok("export", "--all").out
+    assert {kind for line in whole.splitlines() for kind in json.loads(line)} == {"envelope", "handoff", "event"}
+    for line in whole.splitlines():
+        refused = spine("import", stdin=line + "\n")
+        assert refused.code == FAILED and "export --all" in refused.err and "export --whole" in refused.err
+
+
 def test_what_stands_before_a_bad_batch_is_stored(spine):
     text = "".join(json.dumps({"content": f"text {n}"}) + "\n" for n in range(4)) + "junk\n"
     result = spine("import", "--batch", "2", stdin=text)

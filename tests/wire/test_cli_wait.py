@@ -28,7 +28,8 @@ def test_work_that_is_there_is_told_and_not_taken(spine):
     sent(spine)
     found = spine("wait", "coder")
     assert (found.code, found.out) == (WORK, "")
-    assert found.err == "ho-1 (env-1 from analyst) waits for coder; take it with: spine receive coder\n"
+    assert found.err == ("ho-1 (env-1 from analyst) waits for coder; take it with the tool handoff_receive, or with: "
+                         "spine receive coder\n")
     assert state(spine)["state"] == "queued" and state(spine)["attempt"] == 1
     assert spine.ok("agent", "coder", "--json").json["last_seen_at"] is None
     assert taken(spine)["id"] == "ho-1"
@@ -95,3 +96,24 @@ def test_help_manual_and_documentation_have_the_same_exit_codes(spine):
     texts = [spine.ok("wait", "--help").out, (ROOT / "docs/cli.md").read_text()]
     for text in texts + ([manual] if manual else []):
         assert promise in " ".join(text.split())
+
+
+def test_of_those_that_may_be_replaced_the_newest_waits(server, spine):
+    space = spine.env()["SPINE_SPACE"]
+    runtime = {"XDG_RUNTIME_DIR": str(spine.home)}
+    first = start(spine, "wait", "coder", "--timeout", "60s", "--replace", env=runtime)
+    other = start(spine, "wait", "tester", "--timeout", "60s", "--replace", env=runtime)
+    plain = start(spine, "wait", "coder", "--timeout", "60s", env=runtime)
+    waiting(server, space, 3)
+    second = start(spine, "wait", "coder", "--timeout", "60s", "--replace", env=runtime)
+    out, err = first.communicate(timeout=30)
+    assert (first.returncode, out, err) == (NOTHING, "", ""), "being replaced is nothing to tell"
+    waiting(server, space, 3)
+    sent(spine, "coder")
+    for process in (second, plain):
+        process.communicate(timeout=30)
+        assert process.returncode == WORK
+    assert other.poll() is None
+    other.send_signal(signal.SIGTERM)
+    other.communicate(timeout=30)
+    assert not list(spine.home.glob("spine-*-coder*")), "names are not part of paths"

@@ -330,3 +330,140 @@ def test_waivers_and_refusals_fire_alerts(start):
 
     wait_until(lambda: firing() >= wanted, "both fire")
     assert json.dumps(api.ok("GET", "/v1/alerts")).count("1 constraint was waived in the last 1m") == 1
+
+
+# --- An older hop as the parent ---
+
+
+def hop(api, sender, to, code=None, summary=None, **fields):
+    return pack(api, code, **{"from": sender}, target_agent=to, task_summary=summary or f"{sender} to {to}", **fields)
+
+
+def chain(api, **added):
+    """boss -> planner -> coder, where the planner adds something."""
+    root = hop(api, "boss", "planner", constraints={"max_retries": 5, "region": "eu"}, task="t")
+    return root, hop(api, "planner", "coder", parent=root["id"], **added)
+
+
+def held(envelope):
+    return {warning["field"] for warning in envelope.get("warnings", []) if warning["code"] == "constraint_holds"}
+
+
+@pytest.mark.parametrize("way", ["parent", "header", "v1", "v2", "far"])
+def test_who_goes_back_to_an_older_hop_is_not_rid_of_what_was_set_since(api, way):
+    root, child = chain(api, constraints={"do_not": ["touch main"], "region": "eu"})
+    if way == "parent":
+        escape = hop(api, "coder", "x", parent=root["id"])
+    elif way == "header":
+        body = {"from": "nobody", "target_agent": "x", "task_summary": "go", "parent": root["id"]}
+        escape = api.ok("POST", "/v1/envelopes", body, **{"Spine-Agent": "coder"})
+    elif way == "v1":
+        v1 = api.ok("GET", f"/v1/envelopes/{root['id']}?format=v1")
+        escape = api.ok("POST", "/v1/envelopes", {**v1, "target": "x", "summary": "go"}, **{"Spine-Agent": "coder"})
+    elif way == "v2":
+        escape = api.ok("POST", "/v1/envelopes", {**root, "to": "x"}, **{"Spine-Agent": "coder"})
+    else:
+        last = hop(api, "coder", "tester", parent=child["id"], constraints={"licence": "MIT"})
+        hop(api, "tester", "coder", parent=last["id"], constraints={"coverage_min": 80})
+        escape = hop(api, "coder", "x", parent=root["id"])
+    assert escape["constraints"]["do_not"] == ["touch main"] and "constraints.do_not" in held(escape)
+    if way == "far":
+        assert escape["constraints"]["coverage_min"] == 80
+        assert "licence" not in escape["constraints"], "its own, for that branch"
+    assert api.ok("GET", f"/v1/envelopes/{escape['id']}/verify")["verdict"] == "intact"
+
+
+def test_an_old_envelope_that_is_sent_back_does_not_widen_what_was_narrowed_since(api):
+    root, child = chain(api, constraints={"max_retries": 2})
+    assert hop(api, "coder", "x", parent=root["id"])["constraints"]["max_retries"] == 2
+    v1 = api.ok("GET", f"/v1/envelopes/{root['id']}?format=v1")
+    for body in ({**v1, "target": "x", "summary": "go"}, {**root, "to": "x"}):
+        problem = api.refused("constraint_conflict", "POST", "/v1/envelopes", body, **{"Spine-Agent": "coder"})
+        assert problem["field"] == "constraints.max_retries"
+
+
+def test_what_holds_so_is_narrowed_waived_and_contradicted_as_what_is_inherited(api):
+    root, child = chain(api, constraints={"style": "terse", "max_retries": 2}, locked=["max_retries", "region"])
+    problem = hop(api, "coder", "x", "constraint_conflict", parent=root["id"], constraints={"style": "long"})
+    assert problem["field"] == "constraints.style"
+    hop(api, "coder", "x", "constraint_conflict", parent=root["id"], constraints={"max_retries": 4})
+    for key in ("max_retries", "region"):  # region was locked later: the lock holds, too
+        hop(api, "coder", "x", "constraint_locked", parent=root["id"], waive=[{"key": key, "reason": "in the way"}])
+    waived = hop(api, "coder", "x", parent=root["id"], waive=[{"key": "style", "reason": "asked for"}], constraints={"max_retries": 1})
+    assert "style" not in waived["constraints"] and waived["constraints"]["max_retries"] == 1
+    assert [(entry["key"], entry["by"]) for entry in waived["waived"]] == [("style", "coder")]
+    assert waived["locked"] == ["max_retries", "region"]
+
+
+def test_what_was_waived_on_the_way_does_not_come_back(api):
+    root, child = chain(api, constraints={"style": "terse"})
+    later = hop(api, "coder", "tester", parent=child["id"], waive=[{"key": "style", "reason": "asked for"}])
+    hop(api, "tester", "coder", parent=later["id"])
+    assert "style" not in hop(api, "coder", "x", parent=root["id"])["constraints"]
+
+
+def test_branches_live_side_by_side(api):
+    root = hop(api, "boss", "lead", constraints={"region": "eu"}, task="t")
+    for worker, lang in (("one", "python"), ("two", "go")):
+        branch = hop(api, "lead", worker, parent=root["id"], constraints={"lang": lang})
+        assert branch["constraints"] == {"region": "eu", "lang": lang} and not held(branch)
+        # It comes back, with what the lead had said for that branch, and the lead fans out again.
+        hop(api, worker, "lead", parent=branch["id"])
+    third = hop(api, "lead", "three", parent=root["id"], constraints={"lang": "c"})
+    assert third["constraints"] == {"region": "eu", "lang": "c"} and not held(third)
+    # What the other branch was told is no matter to a worker who goes on from its own.
+    assert hop(api, "two", "three", parent=branch["id"])["constraints"]["lang"] == "go"
+
+
+def test_two_branches_that_disagree_are_named_and_can_be_waived(api):
+    root = hop(api, "boss", "lead", task="t")
+    one, two = (hop(api, "lead", worker, parent=root["id"]) for worker in ("one", "two"))
+    back = [hop(api, "one", "lead", parent=one["id"], constraints={"lang": "python"})]
+    back.append(hop(api, "two", "lead", parent=two["id"], constraints={"lang": "go"}))
+    problem = hop(api, "lead", "three", "constraint_conflict", parent=root["id"])
+    assert problem["field"] == "parent" and all(one["id"] in problem["detail"] for one in back) and '"lang"' in problem["detail"]
+    assert hop(api, "lead", "three", parent=back[0]["id"])["constraints"] == {"lang": "python"}
+    both = hop(api, "lead", "three", parent=root["id"], waive=[{"key": "lang", "reason": "a third branch"}], constraints={"lang": "c"})
+    assert both["constraints"] == {"lang": "c"}
+
+
+def test_only_what_was_taken_was_given(desk):
+    root = desk.pack("lead", task="t", constraints={"region": "eu"})
+    desk.deliver(root, 202)
+    desk.take("lead")
+    branch = desk.pack("one", **{"from": "lead"}, parent=root)
+    back = desk.pack("lead", "done", **{"from": "one"}, parent=branch, constraints={"style": "terse"})
+    desk.deliver(back, 202)
+
+    def fan_out(to):
+        return desk.ok("POST", "/v1/envelopes", {"from": "lead", "target_agent": to, "task_summary": f"for {to}", "parent": root}, status=201)
+
+    assert "style" not in fan_out("two")["constraints"], "it waits in the queue: the lead has not seen it"
+    got = desk.take("lead")
+    assert fan_out("three")["constraints"]["style"] == "terse"
+    desk.settle("complete", got)
+    assert fan_out("four")["constraints"]["style"] == "terse"
+
+
+def test_handing_on_with_a_settling_from_an_older_hop_holds_too(desk):
+    root = desk.pack("planner", task="t")
+    child = desk.pack("coder", **{"from": "planner"}, parent=root, constraints={"do_not": ["touch main"]})
+    desk.deliver(child, 202)
+    got = desk.take("coder")
+    done = desk.settle("complete", got, then={"envelope": {"target_agent": "x", "task_summary": "go", "parent": root}})
+    assert desk.ok("GET", f"/v1/envelopes/{done['then']['envelope_id']}")["constraints"] == {"do_not": ["touch main"]}
+
+
+def test_review_loops_sending_again_and_what_a_person_mends_go_on_as_before(desk):
+    sent = [desk.pack("coder", task="t", constraints={"region": "eu"})]
+    for round in range(3):
+        for sender, to in (("coder", "reviewer"), ("reviewer", "coder")):
+            sent.append(desk.pack(to, f"{sender}, round {round}", **{"from": sender}, parent=sent[-1], constraints={f"{sender}_{round}": 1}))
+    assert len(desk.ok("GET", f"/v1/envelopes/{sent[-1]}")["constraints"]) == 7
+    # The first one is sent again, parked, shrunk and redriven, though its receiver was given later ones.
+    handoff = desk.deliver(sent[1], 202).json
+    assert desk.deliver(sent[1], 202).json["id"] == handoff["id"]
+    desk.settle("reject", desk.take("reviewer"), reason="too large")
+    shrunk = desk.ok("POST", f"/v1/parked/{handoff['id']}/shrink", {"max_tokens": 700}, status=201)
+    envelope = desk.ok("GET", f"/v1/envelopes/{shrunk['envelope_id']}")
+    assert set(envelope["constraints"]) == {"region", "coder_0", "max_tokens"}

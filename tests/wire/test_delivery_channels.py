@@ -71,6 +71,8 @@ def test_a_description_is_a_text(desk, description, code):
 
 
 def test_a_publish_makes_one_handoff_for_each_receiver_that_is_named(desk):
+    for name in ("a", "b", "c"):
+        desk.receive(name)
     envelope = desk.pack()
     made = publish(desk, ["a", "b", "c"], envelope, delivery="at-least-once", priority=7, max_attempts=2)
     assert list(made) == ["channel", "handoffs"] and made["channel"] == "news"

@@ -9,7 +9,8 @@ from api import check_problem, wait_until
 from delivery import Background, at
 
 HANDOFF_MEMBERS = [
-    "id", "envelope_id", "state", "from", "to", "target", "channel", "priority", "attempt", "max_attempts", "fallbacks",
+    "id", "envelope_id", "state", "from", "to", "target", "channel", "priority", "attempt", "leases", "max_attempts",
+    "fallbacks",
     "receiver", "progress", "reason", "created_at", "changed_at", "acked_at", "due_at",
     "held_until", "not_before", "queue_timeout_s", "queue_timeout_at", "auto_redriven", "work_lease",
 ]
@@ -33,7 +34,7 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     envelope = desk.pack("coder")
     answer = desk.deliver(envelope, 202)
     handoff = answer.json
-    assert list(handoff) == HANDOFF_MEMBERS
+    assert list(handoff) == [*HANDOFF_MEMBERS, "task"]
     assert answer.headers["Location"] == f"/v1/handoffs/{handoff['id']}"
     assert (handoff["state"], handoff["to"], handoff["target"], handoff["from"]) == ("queued", "coder", "coder", "sender")
     assert (handoff["envelope_id"], handoff["priority"], handoff["attempt"]) == (envelope, 5, 1)
@@ -41,8 +42,19 @@ def test_a_delivery_that_does_not_wait_is_accepted_and_queued(desk):
     seen = desk.look(handoff)
     assert [event["event"] for event in seen.pop("events")] == ["handoff.queued"]
     assert seen.pop("event_count") == 1
-    assert [seen.pop(name) for name in ("task", "summary", "lease", "attempts")] == ["task-1", "do the work", None, []]
+    assert [seen.pop(name) for name in ("summary", "lease", "attempts")] == ["do the work", None, []]
     assert seen == handoff
+
+
+def test_the_answer_names_the_task_of_what_was_sent(desk, ask):
+    """Of an envelope that was there, of one that is packed with the call, and of one whose ack is waited for."""
+    assert desk.deliver(desk.pack(task="t"), 202).json["task"] == "t"
+    packed = {"target_agent": "coder", "task_summary": "Go."}
+    new = desk.ok("POST", "/v1/handoffs", {"envelope": packed}, status=202)
+    assert new["task"] == desk.look(new)["task"] and new["task"].startswith("task-")
+    waits = ask(desk.pack("tester", task="u"))
+    desk.settle("complete", desk.take("tester"))
+    assert waits.result(200).json["task"] == "u"
 
 
 def test_the_agent_that_is_named_gets_it_and_not_the_one_of_the_envelope(desk):
@@ -83,7 +95,7 @@ def test_sending_again_after_the_ack_returns_that_ack(desk):
     desk.deliver(envelope, 202)
     acked = desk.settle("ack", desk.take())
     for fields in ({}, {"wait_s": 30}, {"max_attempts": 9, "ack_timeout_s": 1}):
-        assert desk.deliver(envelope, 200, **fields).json == acked
+        assert desk.deliver(envelope, 200, **fields).json == {**acked, "task": "task-1"}
     assert desk.receive() == []
     assert desk.events(acked) == ["queued", "leased", "acked"]
 
@@ -121,7 +133,7 @@ def test_a_sender_that_waits_gets_the_ack(desk, ask, poll):
     assert sender.answer is None, "answered before the ack"
     acked = desk.settle("ack", taken)
     answer = sender.result(200)
-    assert answer.json == acked and answer.json["state"] == "acked"
+    assert answer.json == {**acked, "task": "task-1"} and answer.json["state"] == "acked"
     assert answer.json["acked_at"] is not None
 
 
@@ -289,8 +301,10 @@ def test_sending_again_what_is_under_way_changes_nothing_and_pushes_no_deadline_
     envelope = desk.pack()
     first = desk.deliver(envelope, 202, ack_timeout_s=30).json
     before = desk.everything()
-    for fields in ({}, {"ack_timeout_s": 60, "max_attempts": 9}, {"priority": 9}):
-        assert desk.deliver(envelope, 202, **fields).json == first
+    for fields in ({}, {"ack_timeout_s": 60, "max_attempts": 9}, {"priority": 9}, {"fallbacks": ["deputy"], "queue_timeout_s": 5}):
+        again = desk.deliver(envelope, 202, **fields).json
+        kept = [warning["field"] for warning in again.pop("warnings") if warning["code"] == "order_kept"]
+        assert set(kept) == set(fields) and again == {key: value for key, value in first.items() if key != "warnings"}
     problem = check_problem(desk.deliver(envelope, wait_s=0.05), 504, "ack_timeout")
     assert problem["handoff"] == first["id"] and "goes on" in problem["detail"]
     assert desk.look(first) == json.loads(before[4]), "the one who waited has changed it"
@@ -302,6 +316,48 @@ def test_sending_again_what_is_under_way_changes_nothing_and_pushes_no_deadline_
     assert desk.look(taken) == leased
     desk.settle("ack", taken)
     assert sender.result(200).json["state"] == "acked"
+
+
+def later(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
+
+def test_what_is_queued_is_put_off_and_let_go_by_sending_it_again(desk):
+    envelope = desk.pack()
+    sent = desk.deliver(envelope, 202).json
+    when = later(3600)
+    put_off = desk.deliver(envelope, 202, not_before=when).json
+    assert (put_off["id"], put_off["state"], put_off["attempt"]) == (sent["id"], "queued", 1)
+    assert put_off["not_before"].startswith(when[:-1]) and put_off["queue_timeout_at"] > sent["queue_timeout_at"]
+    assert desk.receive() == []
+    assert desk.deliver(envelope, 202, not_before=when).json["changed_at"] == put_off["changed_at"], "the same again changes nothing"
+    assert desk.deliver(envelope, 202).json["not_before"] == put_off["not_before"], "what is not said stays"
+    desk.deliver(envelope, 202, not_before=later(-5))
+    taken = desk.take()
+    assert desk.events(taken) == ["queued", "rescheduled", "rescheduled", "leased"]
+
+
+def test_what_somebody_has_cannot_be_put_off(desk):
+    envelope = desk.pack()
+    desk.deliver(envelope, 202)
+    taken = desk.take()
+    for settle in (None, "ack", "complete"):
+        if settle:
+            desk.settle(settle, taken)
+        before = desk.everything()
+        problem = check_problem(desk.deliver(envelope, not_before=later(60)), 409, "already_sent")
+        assert (problem["field"], problem["handoff"]) == ("not_before", taken["id"])
+        assert desk.everything() == before
+        desk.deliver(envelope, 202 if settle is None else 200, not_before=later(-60))
+
+
+def test_what_was_withdrawn_is_sent_again_for_later(desk):
+    envelope = desk.pack()
+    check_problem(desk.deliver(envelope, wait_s=0.05), 504, "ack_timeout")
+    again = desk.deliver(envelope, 202, not_before=later(3600), priority=8).json
+    assert (again["state"], again["attempt"], again["priority"]) == ("queued", 2, 8) and again["not_before"]
+    assert not [warning for warning in again.get("warnings", []) if warning["code"] == "order_kept"]
+    assert desk.receive() == []
 
 
 def test_a_sender_that_repeats_itself_gets_to_the_fallback_all_the_same(desk, poll):

@@ -3,7 +3,7 @@
 import pytest
 
 VERBS = {"ack": {}, "nack": {"reason": "no"}, "reject": {"reason": "no"}, "progress": {"note": "half"}, "complete": {"result": 1},
-         "need": {"refs": []}}
+         "need": {"refs": []}, "release": {"reason": "deploy"}}
 
 
 def test_an_ack_is_acceptance(desk):
@@ -102,6 +102,63 @@ def test_need_answers_with_the_memories_and_names_what_is_not_there(desk):
     assert (answer["handoff"]["id"], answer["handoff"]["state"]) == (got["id"], "leased")
     receipts = desk.ok("GET", f"/v1/envelopes/{envelope}/receipts")["receipts"]
     assert {receipt["id"] for receipt in receipts} == {"ms-1", "ms-2"}, receipts
+
+
+# --- Given back on purpose -------------------------------------------------------------------------
+
+
+def failures(desk):
+    return desk.agent()["breaker"]["failures"]
+
+
+@pytest.mark.parametrize("before", ["leased", "acked", "working"])
+def test_a_release_gives_it_back_and_uses_no_attempt(desk, before):
+    sent, other = desk.send(max_attempts=1), desk.send()
+    for restart in range(1, 6):
+        got = desk.take(lease_s=60)
+        assert (got["id"], got["attempt"], got["leases"]) == (sent["id"], 1, restart)
+        if before != "leased":
+            desk.settle("ack", got, **({"work_lease_s": 60} if before == "working" else {}))
+        back = desk.settle("release", got, reason="deploy of version 7")
+        assert (back["state"], back["attempt"], back["reason"], back["receiver"]) == ("queued", 1, None, None)
+    seen = desk.look(sent)
+    assert [(one["outcome"], one["error"]) for one in seen["attempts"]] == [("released", "deploy of version 7")] * 5
+    assert (failures(desk), desk.state(other), seen["leases"]) == (0, "queued", 5)
+    assert desk.ok("GET", "/v1/stats")["overall"]["retries"] == 0
+    assert desk.settle("complete", desk.take(), result=1)["state"] == "completed"
+
+
+def test_a_release_with_a_delay_keeps_it_back_that_long(desk):
+    desk.send()
+    back = desk.settle("release", desk.take(), delay_s=3600)
+    assert (back["state"], back["attempt"]) == ("queued", 1)
+    assert desk.receive() == []
+
+
+def test_a_release_goes_along_with_a_receive(desk):
+    first, second = desk.send(), desk.send()
+    got = desk.take()
+    answer = desk.ok("POST", "/v1/agents/worker/receive", {
+        "format": "none", "settle": [{"id": got["id"], "verb": "release", "lease": got["lease"], "delay_s": 60}]})
+    assert [(one["verb"], one["handoff"]["state"]) for one in answer["settled"]] == [("release", "queued")]
+    assert [one["id"] for one in answer["handoffs"]] == [second["id"]]
+    assert desk.look(first)["attempt"] == 1
+
+
+def test_a_sender_that_waits_is_answered_by_whoever_takes_it_next(desk, beside):
+    waits = beside("POST", "/v1/handoffs", {"envelope_id": desk.pack(), "wait_s": 30})
+    desk.settle("release", desk.take())
+    desk.settle("ack", desk.take())
+    assert waits.result(200).json["state"] == "acked"
+
+
+def test_who_gives_back_without_end_uses_attempts_after_a_hundred_leases(desk):
+    sent = desk.send(max_attempts=1)
+    for _ in range(99):
+        assert desk.settle("release", desk.take())["state"] == "queued"
+    parked = desk.settle("release", desk.take(), reason="again")
+    assert (parked["state"], parked["reason"]) == ("parked", "given back after it was taken 100 times: again")
+    assert desk.look(sent)["attempts"][-1]["outcome"] == "nacked"
 
 
 # --- Again, and too late ---------------------------------------------------------------------------

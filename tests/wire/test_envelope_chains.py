@@ -57,6 +57,25 @@ def test_every_step_says_when(api):
     assert second["history"] == [*first["history"], {"agent": "b", "action": "three", "at": second["created_at"]}]
 
 
+def test_a_task_without_a_name_gets_one_that_is_free(api):
+    number = int(api.handoff()["id"][4:])
+    for ahead in range(20):
+        api.handoff(task=f"task-{number + 21 + ahead}")
+    body = {"target_agent": "c", "task_summary": "x"}
+
+    def is_second(envelope):
+        return envelope["task"]["id"] == envelope["id"].replace("env", "task") + "-2"
+
+    assert is_second(api.handoff())
+    status, sent = api.call("POST", "/v1/handoffs", {"envelope": {**body, "unknown": 1}})
+    assert status == 202 and [w["code"] for w in sent["warnings"]] == ["unknown_field", "agent_never_seen"]
+    taken = api.ok("POST", "/v1/agents/c/receive", {"format": "envelope"})["handoffs"][0]
+    assert is_second(taken["envelope"])
+    settle = [{"id": taken["id"], "verb": "complete", "lease": taken["lease"], "then": {"envelope": {**body, "new_root": True}}}]
+    taken = api.ok("POST", "/v1/agents/c/receive", {"format": "envelope", "settle": settle})["handoffs"][0]
+    assert is_second(taken["envelope"])
+
+
 def test_a_chain_is_one_task(api):
     first = api.handoff(task="billing")
     assert api.handoff("c", parent=first["id"], task="billing")["task"]["id"] == "billing"

@@ -160,6 +160,19 @@ def test_what_is_open_or_parked_never_goes(desk):
     assert len(desk.ok("GET", f"/v1/handoffs?envelope_id={queued['envelope_id']}")["handoffs"]) == 2
 
 
+def test_a_join_that_waits_for_what_is_pruned_is_told_so(desk, server):
+    """Acked without a work lease is an end, and many never complete: who waits for that is not left waiting."""
+    desk.ok("PUT", "/v1/channels/news", {})
+    envelope = desk.pack("reader")
+    desk.ok("POST", "/v1/channels/news/publish", {"envelope_id": envelope, "receivers": ["reader"]})
+    desk.settle("ack", desk.take("reader"))
+    keep(desk)
+    waiting = Desk(server.address, desk.space)
+    answer = waiting.call("POST", "/v1/channels/news/join", {"envelope_id": envelope, "wait_s": 20})
+    assert (answer.status, answer.json["code"]) == (410, "envelope_pruned")
+    waiting.close()
+
+
 def test_by_default_everything_stays(desk):
     done = step(desk, "worker", "x", result="y")
     space = desk.ok("GET", "/v1/space")

@@ -1,7 +1,7 @@
 /* Agents: what is known of who gets the work. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/envelope/assemble.h"
 #include "engine/delivery/agent_delete.h"
 #include "engine/delivery/agent_set.h"

@@ -1,10 +1,10 @@
 /* Alerts: what is wrong, what was, and what people say to it. */
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/watch/alert_url.h"
 #include "engine/watch/alert_decide.h"
 #include "engine/watch/alert_list.h"

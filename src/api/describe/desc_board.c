@@ -2,7 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/delivery/handoff_id.h"
 #include "engine/board/bulk.h"
 #include "engine/board/queue_list.h"

@@ -2,7 +2,7 @@
 #include "api/describe/descriptions.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/join.h"
 #include "engine/delivery/publish.h"

@@ -1,11 +1,11 @@
 /* What happens, and what has happened. */
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/event_json.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/watch/event.h"
 #include "engine/watch/event_list.h"
 
@@ -161,6 +161,8 @@ static const struct field event_page_fields[] = {
 	DOC_SHAPES("events", 0, &shape_cloud_event, "In order.", .write = put_events),
 	FIELD_INT("next", struct event_list, next, NO_MIN, NO_MAX, "The after of the next page."),
 	FIELD_BOOL("has_more", struct event_list, has_more, "There is more of the history already."),
+	FIELD_INT("pruned_to", struct event_list, pruned, 0, NO_MAX,
+		  "Of the space's events those up to this id are not kept any more; absent where all are.", MAYBE),
 	FIELDS_END,
 };
 static const struct shape event_page = {.name = "EventPage", .fields = event_page_fields, .warns = true};
@@ -256,7 +258,7 @@ static enum problem_code read_after(const struct field *f, const struct json *va
 {
 	const struct call *call = r->ctx;
 
-	return http_req_header(call->req, "last-event-id").n ? P_OK : query_value(f, value->s, into, r);
+	return call->beside(call, "last-event-id").n ? P_OK : query_value(f, value->s, into, r);
 }
 
 static enum problem_code read_object(const struct field *f, const struct json *value, void *into,

@@ -1,12 +1,12 @@
 /* Handoffs: send, look, list. Receiving and settling are in desc_receive.c and desc_settle.c. */
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/describe/descriptions.h"
 #include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
 #include "api/envelope_decode.h"
-#include "api/http/page.h"
-#include "api/http/traceparent.h"
+#include "api/page.h"
+#include "api/traceparent.h"
 #include "core/delivery/delivery.h"
 #include "core/watch/event.h"
 #include "engine/delivery/handoff_get.h"
@@ -48,6 +48,7 @@ static const struct field handoff_row_fields[] = {
 	FIELD_TEXT("channel", struct handoff_row, channel_name, 0, 0, "The channel that it came through.", NULLABLE),
 	FIELD_INT("priority", struct handoff_row, priority, 0, DELIVERY_PRIORITY_MAX, "The higher goes first."),
 	FIELD_INT("attempt", struct handoff_row, attempt, 0, NO_MAX, "Which attempt with this agent it is."),
+	FIELD_INT("leases", struct handoff_row, leases, 0, NO_MAX, "How often somebody has taken it."),
 	FIELD_INT("max_attempts", struct handoff_row, max_attempts, 1, NO_MAX, "How many there are with each agent."),
 	FIELD_RAW("fallbacks", struct handoff_row, fallbacks, "Who is still to follow.", .raw_unset = "[]",
 		  .schema = "'type':'array','items':{'type':'string'}"),
@@ -301,15 +302,17 @@ static const struct shape notice = {
 
 static const struct field sent_fields[] = {
 	FIELD_INCLUDE(struct send, row, &shape_handoff_row),
+	FIELD_TEXT("task", struct send, task, 0, 0, "The task that it is part of."),
 	FIELD_SHAPES("notices", struct send, notices.rows, notices.count, 0, &notice,
 		     "What the caller was not told yet.", MAYBE, .min = 1),
 	FIELDS_END,
 };
 static const struct shape sent = {.name = "Sent", .fields = sent_fields, .warns = true};
 
-static void usual_priority(void *op)
+/* Not given: the usual one, or what it has where it was sent before. */
+static void no_priority(void *op)
 {
-	((struct send *)op)->order.priority = DELIVERY_PRIORITY;
+	((struct send *)op)->order.priority = -1;
 }
 
 /* It was acked, or it is under way. */
@@ -333,19 +336,21 @@ static void give_sent(struct call *call, const void *from)
 /* --- Operations --- */
 
 const struct description describe_send = {
-	.id = "deliver", .tag = "delivery", .scope = SCOPE_WRITE,
+	.id = "deliver", .tag = "delivery", .scope = SCOPE_WRITE, .tool = "agent_handoff",
 	.summary = "Hand an envelope to an agent, and wait for the ack if asked to",
 	.says = "Delivering the same envelope to the same agent again never makes a second handoff: where it was "
-		"withdrawn it is the next attempt, while it is under way nothing changes, after the ack it returns "
-		"that ack. Behind an open circuit breaker it is accepted and held (held_until), and goes on by itself; "
+		"withdrawn it is the next attempt, while it is under way nothing changes but not_before, after the "
+		"ack it returns that ack. Behind an open circuit breaker it is accepted and held (held_until), and "
+		"goes on by itself; "
 		"only where wait_s is given it is refused with circuit_open. With wait_s, attempts and fallbacks "
 		"follow within it where ack_timeout_s or fallbacks are given. With wait_s also: 504 ack_timeout, 409 "
 		"handoff_parked, 503 circuit_open, 503 draining; all but circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
-	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = usual_priority, .which = how_sent,
+	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = no_priority, .which = how_sent,
 	.gives = give_sent,
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_CIRCUIT_OPEN, P_DRAINING,
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_ALREADY_SENT,
+		P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED,
 		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),

@@ -1,9 +1,9 @@
 /* Memories: store, read, change, forget. Search is in desc_search.c. */
 #include "api/describe/descriptions.h"
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "codec/json_member.h"
 #include "engine/memory/memory_change.h"
 #include "engine/memory/memory_get.h"

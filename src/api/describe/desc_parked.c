@@ -1,7 +1,7 @@
 /* What cannot go on by itself, and what a person does with it; and the breaker, which a person may close. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/envelope/assemble.h"
 #include "engine/board/parked_list.h"
 #include "engine/delivery/reset.h"
@@ -91,7 +91,7 @@ const struct description describe_list_parked = {
 #define OUT_OF_PARKED P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED, P_NOT_PARKED
 
 const struct description describe_redrive = {
-	.id = "redrive", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.id = "redrive", .tag = "delivery", .scope = SCOPE_ADMIN, .tool = "parked_list",
 	.summary = "Out of parked: to the same agent, with new attempts",
 	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},
 	.body = {&shape_decision},
@@ -100,7 +100,7 @@ const struct description describe_redrive = {
 };
 
 const struct description describe_reroute = {
-	.id = "reroute", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.id = "reroute", .tag = "delivery", .scope = SCOPE_ADMIN, .tool = "parked_list",
 	.summary = "Out of parked: to another agent",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(FIELD_INCLUDE_SAME(struct decide, &shape_decision),
@@ -131,7 +131,7 @@ const struct description describe_shrink = {
 };
 
 const struct description describe_discard = {
-	.id = "discard", .tag = "delivery", .scope = SCOPE_ADMIN,
+	.id = "discard", .tag = "delivery", .scope = SCOPE_ADMIN, .tool = "parked_list",
 	.summary = "Out of parked: for good",
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events.",

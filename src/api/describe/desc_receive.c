@@ -99,7 +99,7 @@ const struct description describe_receive = {
 			  "lease, and what that call takes.", .read = settles_read,
 			  .items = "'type':'object','required':['id','verb','lease'],'properties':{"
 				   "'id':{'$ref':'#/components/schemas/HandoffId'},"
-				   "'verb':{'enum':['ack','nack','reject','progress','complete']},"
+				   "'verb':{'enum':['ack','nack','release','reject','progress','complete']},"
 				   "'lease':{'$ref':'#/components/schemas/Lease'}}",
 			  .docs = "settled first: see [One step, one call](#one-step-one-call); at most 100"),
 		DOC_ENUM("format", &words_received_form, 16, "What comes with the handoff.", .min = 1, FORMS,

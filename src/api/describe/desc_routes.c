@@ -1,7 +1,7 @@
 /* Routes: who comes next, by configuration. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/route_rule.h"
 #include "engine/delivery/route_rules.h"

@@ -3,7 +3,7 @@
 #include "api/describe/query.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "engine/memory/memory_search.h"
 
 enum { QUERY_MAX = 8192 };

@@ -1,7 +1,7 @@
 /* Spaces, counting, and what the server says of itself. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "core/envelope/constraints.h"
 #include "engine/space_delete.h"
 #include "engine/space_settings.h"

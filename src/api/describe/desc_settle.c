@@ -1,9 +1,9 @@
-/* What a receiver answers: ack, nack, reject, progress, complete, need. */
+/* What a receiver answers: ack, nack, release, reject, progress, complete, need. */
 #include "api/describe/descriptions.h"
 #include "api/describe/shapes.h"
 #include "api/describe/read.h"
 #include "api/describe/write.h"
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/http/reply.h"
 #include "codec/json_member.h"
 #include "codec/sha256.h"
@@ -109,6 +109,9 @@ static enum problem_code read_remember(const struct field *f, const struct json 
 	FIELD_SECONDS("delay_s", struct settling, answer.delay_ms, 0, DELIVERY_TIMEOUT_MAX_MS, \
 		      "Until the next attempt; a backoff where absent.", .usually = "a backoff", \
 		      .docs = "until the next attempt")
+#define AFTER \
+	FIELD_SECONDS("delay_s", struct settling, answer.delay_ms, 0, DELIVERY_TIMEOUT_MAX_MS, \
+		      "Until somebody may take it again.", .usually = "`0`", .docs = "until somebody may take it again")
 #define NOTE FIELD_TEXT("note", struct settling, answer.text, 0, NOTE_MAX, "How far it is.")
 #define REASON(sentence) FIELD_TEXT("reason", struct settling, answer.text, 0, NOTE_MAX, sentence)
 
@@ -126,7 +129,7 @@ static enum problem_code read_then(const struct field *f, const struct json *val
 	if (value->type != JSON_OBJECT)
 		return problem_set(r->problem, P_INVALID_FIELD, "then", "then is %s; expected an object, as POST "
 				   "/v1/handoffs takes it", json_type_name(value->type));
-	order->order.priority = DELIVERY_PRIORITY;
+	order->order.priority = -1;
 	code = shape_read(&shape_deliver, value, "then.", order, r);
 	if (code == P_OK && json_get(value, "wait_s"))
 		code = problem_set(r->problem, P_INVALID_FIELD, "wait_s", "nobody waits for the ack of what is handed "
@@ -182,6 +185,11 @@ static void as_nack(void *op)
 	settle_as(op, VERB_NACK);
 }
 
+static void as_release(void *op)
+{
+	settle_as(op, VERB_RELEASE);
+}
+
 static void as_reject(void *op)
 {
 	settle_as(op, VERB_REJECT);
@@ -235,7 +243,7 @@ const struct shape shape_settled = {
 #define SETTLES REFUSES(P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED, P_STALE_LEASE, P_ALREADY_SETTLED)
 #define SETTLES_AND_SENDS \
 	REFUSES(P_HANDOFF_NOT_FOUND, P_HANDOFF_PRUNED, P_STALE_LEASE, P_ALREADY_SETTLED, P_ENVELOPE_NOT_FOUND, \
-		P_ENVELOPE_PRUNED, P_HANDOFF_PARKED, \
+		P_ENVELOPE_PRUNED, P_HANDOFF_PARKED, P_ALREADY_SENT, \
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE, \
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED, P_PARENT_UNCLEAR, \
 		P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP)
@@ -255,6 +263,16 @@ const struct description describe_nack = {
 	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
 	.body = {INPUT(LEASE, REASON("Why not now."), DELAY)},
 	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_nack,
+};
+
+const struct description describe_release = {
+	.id = "release", .tag = "delivery", .scope = SCOPE_RECEIVE, .tool = "handoff_settle",
+	.summary = "Give it back unfinished: no attempt is used",
+	.says = "For a receiver that is stopped: the handoff goes back to its place in the queue, and neither failure "
+		"figures nor breaker count it. What was taken 100 times or more uses an attempt, as with nack.",
+	.takes = TAKES_AGENT | TAKES_BODY, .path = {&path_handoff},
+	.body = {INPUT(LEASE, REASON("Why it is given back."), AFTER)},
+	SETTLED, SETTLES, SETTLES_ALL, .defaults = as_release,
 };
 
 const struct description describe_reject = {
@@ -285,11 +303,12 @@ const struct description describe_complete = {
 
 /* --- Several, with a receive --- */
 
+#define VERB_LIST "ack, nack, release, reject, progress or complete"
 #define ITEM_OF(...) \
 	{.is_input = true, .noun = "what is settled", .size = sizeof(struct settling), FIELDS( \
 		FIELD_HANDOFF_ID("id", struct settling, num, "Which handoff.", \
 				 .required = "it is the handoff that is settled, as in ho-12"), \
-		DOC_TEXT("verb", 1, 16, "What to do.", .required = "it is ack, nack, reject, progress or complete"), \
+		DOC_TEXT("verb", 1, 16, "What to do.", .required = "it is " VERB_LIST), \
 		LEASE, __VA_ARGS__)}
 
 /* As the calls of these names take them. */
@@ -300,6 +319,7 @@ static const struct {
 } verbs[] = {
 	{"ack", VERB_ACK, ITEM_OF(WORK_LEASE, GAPS, THEN)},
 	{"nack", VERB_NACK, ITEM_OF(REASON("Why not now."), DELAY)},
+	{"release", VERB_RELEASE, ITEM_OF(REASON("Why it is given back."), AFTER)},
 	{"reject", VERB_REJECT, ITEM_OF(REASON("Why not by this agent."))},
 	{"progress", VERB_PROGRESS, ITEM_OF(NOTE, WORK_LEASE)},
 	{"complete", VERB_COMPLETE, ITEM_OF(GAPS, RESULT, REMEMBER, THEN)},
@@ -318,8 +338,7 @@ static enum problem_code read_item(const struct json *item, const char *prefix, 
 	while (i < VERBS && verb && verb->type == JSON_STRING && !str_is(verb->s, verbs[i].name))
 		i++;
 	if (i == VERBS || (verb && verb->type != JSON_STRING))
-		return problem_set(r->problem, P_INVALID_FIELD, "verb", "verb is not known; expected ack, nack, "
-				   "reject, progress or complete");
+		return problem_set(r->problem, P_INVALID_FIELD, "verb", "verb is not known; expected " VERB_LIST);
 	begin_settling(ret, verbs[i].verb);
 	return shape_read(&verbs[i].shape, item, prefix, ret, r);
 }

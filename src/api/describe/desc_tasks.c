@@ -4,7 +4,7 @@
 #include "api/describe/read_list.h"
 #include "api/describe/shapes.h"
 #include "api/describe/write.h"
-#include "api/http/page.h"
+#include "api/page.h"
 #include "engine/envelope/blame.h"
 #include "engine/envelope/envelope_get.h"
 #include "engine/envelope/task_get.h"

@@ -254,6 +254,9 @@ static void put_answers(struct json_writer *w, const struct description *d)
 		else
 			put_answer(w, a, a->headers & GIVES_ANEW ? 0 : a->headers | replayed);
 	}
+	/* A generator of clients looks for the first, a person for the second. */
+	json_key(w, "4XX");
+	put_ref(w, "responses", "Problem");
 	json_key(w, "default");
 	put_ref(w, "responses", "Problem");
 	json_end_object(w);

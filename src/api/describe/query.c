@@ -1,6 +1,6 @@
 #include "api/describe/query.h"
 
-#include "api/http/call.h"
+#include "api/call.h"
 #include "api/decode.h"
 #include "api/describe/read_list.h"
 #include "codec/rfc3339.h"

@@ -1,5 +1,6 @@
 #include "api/describe/schema.h"
 
+#include "api/describe/words.h"
 #include "core/delivery/agent.h"
 
 /* Where a field stands decides what it may be. */
@@ -105,14 +106,6 @@ static void put_number(struct json_writer *w, const struct field *f, bool is_nul
 		json_member_double(w, "maximum", (double)f->max / scale);
 }
 
-static bool stands_before(const struct words *words, size_t place)
-{
-	for (size_t i = 0; i < place; i++)
-		if (strcmp(words->list[i], words->list[place]) == 0)
-			return true;
-	return false;
-}
-
 static void put_words(struct json_writer *w, const struct words *words, bool is_nullable)
 {
 	if (words->list[1] == NULL && !is_nullable) {
@@ -122,7 +115,7 @@ static void put_words(struct json_writer *w, const struct words *words, bool is_
 	json_key(w, "enum");
 	json_begin_array(w);
 	for (size_t i = 0; words->list[i]; i++)
-		if (!stands_before(words, i))
+		if (!words_stands_before(words, i))
 			json_put_cstr(w, words->list[i]);
 	if (is_nullable)
 		json_put_null(w);

@@ -69,3 +69,11 @@ WORDS(schema, NULL, NULL, 0, "envelope-1.json", "envelope-2.json")
 WORDS(cloud_version, NULL, NULL, 0, "1.0")
 WORDS(cloud_content, NULL, NULL, 0, "application/json")
 WORDS(envelope_2, NULL, NULL, 0, "2")
+
+bool words_stands_before(const struct words *words, size_t place)
+{
+	for (size_t i = 0; i < place; i++)
+		if (strcmp(words->list[i], words->list[place]) == 0)
+			return true;
+	return false;
+}

@@ -60,4 +60,7 @@ extern const struct words words_cloud_version;
 extern const struct words words_cloud_content;
 extern const struct words words_envelope_2;
 
+/* Two values may be told alike: does the word at this place stand in the list before it, too? */
+bool words_stands_before(const struct words *words, size_t place);
+
 #endif

@@ -249,21 +249,47 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 	}
 }
 
+static void write_member(const struct shape *s, const struct field *f, const void *from, const void *with,
+			 struct json_writer *w)
+{
+	if (f->write)
+		f->write(f, from, with, w);
+	else if (f->offset == FIELD_NOWHERE)
+		return;
+	else if (f->given && !*((const bool *)from + f->given - 1))
+		put_not_given(s, f, w);
+	else if (f->type == TYPE_INCLUDE)
+		shape_write_members(f->shape, struct_of(f, from), with, w);
+	else
+		put_field(s, f, from, with, w);
+}
+
+/* The same where only some are wanted. What is included stands here as if it were written here. */
+static void write_shown(const struct shape *s, const struct field *f, const void *from, const void *with,
+			struct json_writer *w)
+{
+	const struct shown *only = w->only, *shown = only;
+
+	if (f->type != TYPE_INCLUDE) {
+		while (shown->name && !str_is(f->name, shown->name))
+			shown++;
+		if (shown->name == NULL)
+			return;
+		w->only = shown->within;
+	}
+	write_member(s, f, from, with, w);
+	w->only = only;
+}
+
 void shape_write_members(const struct shape *s, const void *from, const void *with, struct json_writer *w)
 {
 	if (from == NULL)
 		return;
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
-		if (f->write)
-			f->write(f, from, with, w);
-		else if (f->offset == FIELD_NOWHERE)
-			continue;
-		else if (f->given && !*((const bool *)from + f->given - 1))
-			put_not_given(s, f, w);
-		else if (f->type == TYPE_INCLUDE)
-			shape_write_members(f->shape, struct_of(f, from), with, w);
+		if (w->only)
+			write_shown(s, f, from, with, w);
 		else
-			put_field(s, f, from, with, w);
+			write_member(s, f, from, with, w);
 	}
 }
 

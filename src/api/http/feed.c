@@ -26,9 +26,10 @@ enum {
 
 struct stream {
 	struct list link;
-	struct call *call;
+	struct http_call *http;
 	struct feed_thread *thread;
 	int64_t after;			/* everything up to here was given, or is not wanted */
+	int64_t gone_before;		/* of a stream of all that is kept: what was pruned when it began */
 	uint64_t kinds;
 	int64_t beat_at_ns;
 };
@@ -39,6 +40,7 @@ struct batch {
 	int64_t after;
 	uint64_t kinds;
 	int64_t until;
+	int64_t pruned;			/* the highest id that was pruned */
 	struct buf text;
 };
 
@@ -49,6 +51,7 @@ struct feed_thread {
 	atomic_bool is_woken;		/* a post or a timer will lead to a round */
 	/* The HTTP thread's own. */
 	struct list streams;		/* the one whose turn is next comes first */
+	struct list over;		/* those that the round has ended */
 	struct stream *carrier;		/* the one whose timer is set for the next round; NULL: none is */
 	int64_t rest_until_ns;
 	int64_t woken_at_ns;		/* by a commit, last */
@@ -76,6 +79,7 @@ struct feed *feed_new(struct api *api, int threads)
 		f->each[i].feed = f;
 		f->each[i].index = i;
 		list_init(&f->each[i].streams);
+		list_init(&f->each[i].over);
 	}
 	return f;
 }
@@ -131,8 +135,10 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, struct str
 	if (t->rows == NULL)
 		t->rows = mem_calloc(BATCH_EVENTS, sizeof(*t->rows));
 	arena_init(&arena);
-	status = event_list_behind(&t->reading, &filter, b->after, t->last, BATCH_EVENTS, &arena, t->rows, &count,
-				   &b->until);
+	status = event_list_pruned(&t->reading, b->space, &b->pruned);
+	if (status == STORE_OK)
+		status = event_list_behind(&t->reading, &filter, b->after, t->last, BATCH_EVENTS, &arena, t->rows,
+					   &count, &b->until);
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
 		put_event(&b->text, &t->rows[i++], space_name, &arena);
 	if (status == STORE_OK && i < count)
@@ -144,7 +150,7 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, struct str
 /* The batch for a stream, made or found. NULL where the store does not give it. */
 static const struct batch *batch_of(struct feed_thread *t, const struct stream *s)
 {
-	const struct call *call = s->call;
+	const struct call *call = &s->http->call;
 	struct batch *b;
 
 	for (size_t i = 0; i < BATCHES && i < t->batch_count; i++) {
@@ -181,18 +187,19 @@ static void arm(struct feed_thread *t)
 	if (t->carrier || list_is_empty(&t->streams))
 		return;
 	t->carrier = LIST_ELEMENT(t->streams.next, struct stream, link);
-	http_req_set_timer(t->carrier->call->req, ms_until(t->rest_until_ns), on_timer, t->carrier);
+	http_req_set_timer(t->carrier->http->req, ms_until(t->rest_until_ns), on_timer, t->carrier);
 }
 
 /* A space that does not exist has no events. */
 static bool find_space(struct feed_thread *t, struct stream *s)
 {
-	struct op *op = s->call->op;
+	struct op *op = s->http->call.op;
 
 	return op->space || spaces_find(op->engine->spaces, t->reading.conn, op->space_name, &op->space) == STORE_OK;
 }
 
-enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT };
+/* SERVED_LAST: it has missed something, and ends. */
+enum served { SERVED_ALL, SERVED_SOME, SERVED_NOT, SERVED_LAST };
 
 static enum served serve(struct feed_thread *t, struct stream *s)
 {
@@ -201,7 +208,7 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 	if (s->after >= t->last)
 		return SERVED_ALL;
 	/* It has not taken what it was given before. */
-	if (http_stream_write(s->call->req, STR("")) > 0)
+	if (http_stream_write(s->http->req, STR("")) > 0)
 		return SERVED_NOT;
 	if (!find_space(t, s)) {
 		s->after = t->last;
@@ -210,14 +217,20 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 	b = batch_of(t, s);
 	if (b == NULL)
 		return SERVED_NOT;
+	if (s->after == 0)
+		s->gone_before = b->pruned;
+	if (s->after < b->pruned && s->gone_before < b->pruned) {
+		event_list_refuse_pruned(&s->http->call.op->problem, s->after, b->pruned);
+		return SERVED_LAST;
+	}
 	if (b->text.len) {
-		http_stream_write(s->call->req, buf_str(&b->text));
+		http_stream_write(s->http->req, buf_str(&b->text));
 		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
 	/* One that is made again under the same name is followed. */
-	if (s->after >= t->last && spaces_is_gone(s->call->op->engine->spaces, s->call->op->space))
-		s->call->op->space = 0;
+	if (s->after >= t->last && spaces_is_gone(s->http->call.op->engine->spaces, s->http->call.op->space))
+		s->http->call.op->space = 0;
 	return s->after >= t->last ? SERVED_ALL : SERVED_SOME;
 }
 
@@ -241,6 +254,10 @@ static void run_round(struct feed_thread *t)
 		served = serve(t, s);
 		is_behind |= served == SERVED_SOME;
 		is_blocked |= served == SERVED_NOT;
+		if (served == SERVED_LAST) {
+			list_remove(&s->link);
+			list_add(&t->over, &s->link);
+		}
 		now_ns = clock_mono_ns();
 	}
 	event_list_end(&t->reading);
@@ -290,7 +307,7 @@ static void close_stream(struct stream *s)
 	}
 	if (list_is_empty(&t->streams))
 		release_room(t);
-	reply_send(s->call);
+	reply_send(s->http);
 }
 
 /* With its position, so that a client that wants only few of the events need not go through all of the others when it
@@ -300,11 +317,25 @@ static void beat(struct stream *s)
 	char text[64];
 	int n;
 
-	if (http_stream_write(s->call->req, STR("")) == 0) {
+	if (http_stream_write(s->http->req, STR("")) == 0) {
 		n = snprintf(text, sizeof(text), ": still here\nid: %lld\n\n", (long long)s->after);
-		http_stream_write(s->call->req, (struct str){text, (size_t)n});
+		http_stream_write(s->http->req, (struct str){text, (size_t)n});
 	}
 	s->beat_at_ns = next_beat_ns(s->thread);
+}
+
+/* Returns whether that one was among them. */
+static bool close_over(struct feed_thread *t, const struct stream *which)
+{
+	bool is_among = false;
+
+	while (!list_is_empty(&t->over)) {
+		struct stream *s = LIST_ELEMENT(t->over.next, struct stream, link);
+
+		is_among |= s == which;
+		close_stream(s);
+	}
+	return is_among;
 }
 
 static void on_timer(struct http_req *req, void *arg)
@@ -319,6 +350,8 @@ static void on_timer(struct http_req *req, void *arg)
 	if (t->carrier == s) {
 		t->carrier = NULL;
 		run_round(t);
+		if (close_over(t, s))
+			return;
 	}
 	if (clock_mono_ns() >= s->beat_at_ns)
 		beat(s);
@@ -332,27 +365,27 @@ static void on_gone(struct http_req *req, void *arg)
 	close_stream(arg);
 }
 
-void feed_open(struct call *call, int64_t after, uint64_t kinds)
+void feed_open(struct http_call *http, int64_t after, uint64_t kinds)
 {
 	static const struct http_header headers[] = {
 		{"Cache-Control", {"no-store", 8}}, {"X-Accel-Buffering", {"no", 2}}, {0},
 	};
-	struct feed_thread *t = &call->api->feed->each[http_req_thread(call->req)];
-	struct stream *s = arena_zalloc(call->op->arena, sizeof(*s));
+	struct feed_thread *t = &http->call.api->feed->each[http_req_thread(http->req)];
+	struct stream *s = arena_zalloc(http->call.op->arena, sizeof(*s));
 	char text[128];
 	int n;
 
 	*s = (struct stream){
-		.call = call, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
+		.http = http, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
 	};
-	call->is_stream = true;
-	http_stream_begin(call->req, 200, "text/event-stream", headers);
+	http->is_stream = true;
+	http_stream_begin(http->req, 200, "text/event-stream", headers);
 	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);
-	http_stream_write(call->req, (struct str){text, (size_t)n});
+	http_stream_write(http->req, (struct str){text, (size_t)n});
 	list_init(&s->link);
 	list_add(&t->streams, &s->link);
 	atomic_fetch_add(&t->open, 1);
-	http_req_on_gone(call->req, on_gone, s);
-	http_req_set_timer(call->req, ms_until(s->beat_at_ns), on_timer, s);
+	http_req_on_gone(http->req, on_gone, s);
+	http_req_set_timer(http->req, ms_until(s->beat_at_ns), on_timer, s);
 	arm(t);
 }

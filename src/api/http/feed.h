@@ -7,7 +7,9 @@
  * A stream is a position in the history and nothing more: what it has not been given yet is in the store, so that one
  * that falls behind costs no memory. It gets the next batch when the client has taken the last one; a client that
  * takes nothing is closed by the write timeout of the HTTP server, and resumes with the id of the last event it saw.
- * Streams of a thread that stand at the same place and want the same share the reading and the writing of a batch.
+ * Events that were pruned before a stream was given them are not passed over in silence: it ends, with the problem as
+ * its last event. Streams of a thread that stand at the same place and want the same share the reading and the writing
+ * of a batch.
  *
  * Handoffs go first. A round is short and is followed by a rest many times as long as it took: while something is
  * being written, one part in thirty-two of a thread's time goes into its streams, however many there are and however
@@ -16,7 +18,7 @@
 #ifndef SPINE_API_HTTP_FEED_H
 #define SPINE_API_HTTP_FEED_H
 
-#include "api/http/call.h"
+#include "api/http/http_call.h"
 
 struct feed;
 
@@ -28,9 +30,9 @@ void feed_free(struct feed *f);
 void feed_wake(struct feed *f);
 
 /* On the HTTP thread: begins the reply, a stream of the call's space. It is given the events with ids above after, of
- * these kinds (a set of bits, not empty), and ends with the client or the server. From here on the call is the
- * feed's. */
-void feed_open(struct call *call, int64_t after, uint64_t kinds);
+ * these kinds (a set of bits, not empty), and ends with the client or the server, or where one of them was pruned. From
+ * here on the call is the feed's. */
+void feed_open(struct http_call *http, int64_t after, uint64_t kinds);
 
 /* How many are open; any thread. */
 size_t feed_count(struct feed *f);

@@ -36,31 +36,90 @@ bool guard_is_loopback(struct str host)
 	return str_ieq(name, STR("localhost")) || is_loopback_v4(name);
 }
 
-enum problem_code guard_check_site(struct str site, struct str origin, struct str path, struct problem *problem)
+enum problem_code guard_check_site(const struct guard *guard, struct str site, struct str origin, struct str path,
+				   struct problem *problem)
 {
-	if (origin.p || !str_is(site, "cross-site") || str_is(path, "/"))
+	bool is_other = str_is(site, "cross-site") || (guard->is_strict && str_is(site, "same-site"));
+
+	if (origin.p || !is_other || str_is(path, "/"))
 		return P_OK;
 	return problem_set(problem, P_ORIGIN_NOT_ALLOWED, "Sec-Fetch-Site", "a page of another site may not call this "
 			   "server; open http://127.0.0.1 with this port yourself");
 }
 
-enum problem_code guard_check(struct str host, struct str origin, struct problem *problem)
+bool guard_is_own(struct str host, struct str origin)
 {
-	struct str rest = origin;
+	return host.n > 0 && str_has_prefix(origin, STR("http://")) && str_ieq(str_sub(origin, 7, origin.n), host);
+}
 
+/* What follows the scheme; p == NULL where it is not one of the web. */
+static struct str authority_of(struct str origin)
+{
+	if (str_has_prefix(origin, STR("http://")))
+		return str_sub(origin, 7, origin.n);
+	return str_has_prefix(origin, STR("https://")) ? str_sub(origin, 8, origin.n) : STR_NULL;
+}
+
+/* Browsers write small letters, and no port that the scheme implies. */
+static bool is_origin(struct str origin)
+{
+	static const char in_name[] = "abcdefghijklmnopqrstuvwxyz0123456789-._", in_v6[] = "[]:0123456789abcdef";
+	struct str authority = authority_of(origin), name = {authority.p, str_find(authority, ':')};
+	bool is_v6 = authority.n > 0 && authority.p[0] == '[', is_http = str_has_prefix(origin, STR("http:"));
+	struct str port;
+
+	if (is_v6)
+		name.n = str_find(authority, ']') + 1;
+	if (name.n == 0 || name.n > authority.n)
+		return false;
+	for (size_t i = 0; i < name.n; i++)
+		if (name.p[i] == '\0' || !strchr(is_v6 ? in_v6 : in_name, name.p[i]))
+			return false;
+	port = str_sub(authority, name.n, authority.n);
+	return is_port(port) && port.n != 1 && !str_is(port, is_http ? ":80" : ":443");
+}
+
+bool guard_origins_are_valid(struct str origins, struct buf *error)
+{
+	while (origins.n > 0) {
+		struct str one = str_trim(str_cut(&origins, ','));
+
+		if (is_origin(one))
+			continue;
+		buf_printf(error, "--allow-origin is \"%.*s\"; expected an origin as browsers write it, in small "
+			   "letters, without a path and without the usual port: https://app.example or "
+			   "http://app.example:3000",
+			   (int)(one.n < 100 ? one.n : 100), one.p);
+		return false;
+	}
+	return true;
+}
+
+static bool is_named(struct str origins, struct str origin)
+{
+	while (origins.n > 0)
+		if (str_eq(str_trim(str_cut(&origins, ',')), origin))
+			return true;
+	return false;
+}
+
+static bool may_call(const struct guard *guard, struct str host, struct str origin)
+{
+	if (is_named(guard->origins, origin))
+		return true;
+	return guard->is_strict ? guard_is_own(host, origin) : guard_is_loopback(authority_of(origin));
+}
+
+enum problem_code guard_check(const struct guard *guard, struct str host, struct str origin, struct problem *problem)
+{
 	if (host.p && !guard_is_loopback(host))
 		return problem_set(problem, P_HOST_NOT_ALLOWED, "Host",
 				   "this server answers only to the names of this machine (127.0.0.1, "
 				   "[::1], localhost), not to %.*s",
 				   (int)(host.n < 100 ? host.n : 100), host.p);
-	if (origin.p == NULL)
+	if (origin.p == NULL || may_call(guard, host, origin))
 		return P_OK;
-	if (str_has_prefix(origin, STR("http://")))
-		rest = str_sub(origin, 7, origin.n);
-	else if (str_has_prefix(origin, STR("https://")))
-		rest = str_sub(origin, 8, origin.n);
-	if (rest.n < origin.n && guard_is_loopback(rest))
-		return P_OK;
-	return problem_set(problem, P_ORIGIN_NOT_ALLOWED, "Origin", "pages of %.*s may not call this server",
+	return problem_set(problem, P_ORIGIN_NOT_ALLOWED, "Origin", "pages of %.*s may not call this server; its "
+			   "operator can allow an origin by name (spine serve --allow-origin)",
 			   (int)(origin.n < 100 ? origin.n : 100), origin.p);
 }

@@ -88,8 +88,9 @@ void reply_refusal_body(int status, const char *code, const char *detail, struct
 	json_end_object(&w);
 }
 
-static void send_problem(struct call *call)
+static void send_problem(struct http_call *http)
 {
+	const struct call *call = &http->call;
 	char seconds[24];
 	struct http_header headers[2] = {{0}};
 	struct buf body;
@@ -103,30 +104,32 @@ static void send_problem(struct call *call)
 	} else if (call->op->problem.code == P_METHOD_NOT_ALLOWED) {
 		headers[0] = (struct http_header){"Allow", call->location};
 	}
-	http_reply(call->req, problem_kind(call->op->problem.code)->status, "application/problem+json", headers, &body);
+	http_reply(http->req, problem_kind(call->op->problem.code)->status, "application/problem+json", headers, &body);
 }
 
 /* A stream has begun its reply: what is wrong is its last event. */
-static void end_stream(struct call *call)
+static void end_stream(struct http_call *http)
 {
+	struct call *call = &http->call;
 	struct buf event;
 
 	buf_release(&call->reply);
-	if (call->op->arena != http_req_arena(call->req))
+	if (call->op->arena != http_req_arena(http->req))
 		arena_release(call->op->arena);
 	if (call->op->problem.code != P_OK) {
 		buf_init(&event, 65536);
 		buf_puts(&event, "event: problem\ndata: ");
 		reply_problem_body(&call->op->problem, &event);
 		buf_puts(&event, "\n\n");
-		http_stream_write(call->req, buf_str(&event));
+		http_stream_write(http->req, buf_str(&event));
 		buf_release(&event);
 	}
-	http_stream_end(call->req);
+	http_stream_end(http->req);
 }
 
-void reply_send(struct call *call)
+void reply_send(struct http_call *http)
 {
+	struct call *call = &http->call;
 	enum { OWN_MAX = 4, OTHERS_MAX = 8 };
 	struct http_header headers[OWN_MAX + OTHERS_MAX + 1];
 	size_t count = 0;
@@ -134,8 +137,8 @@ void reply_send(struct call *call)
 			   : call->content_type                       ? call->content_type
 								      : "application/json";
 
-	if (call->is_stream) {
-		end_stream(call);
+	if (http->is_stream) {
+		end_stream(http);
 		return;
 	}
 	if (call->op->problem.code == P_OK && buf_overflowed(&call->reply))
@@ -143,7 +146,7 @@ void reply_send(struct call *call)
 			    "the answer would be larger than %d bytes; ask for less at a time", REPLY_MAX);
 	if (call->op->problem.code != P_OK) {
 		buf_release(&call->reply);
-		send_problem(call);
+		send_problem(http);
 		return;
 	}
 	if (call->etag.p)
@@ -154,10 +157,10 @@ void reply_send(struct call *call)
 		headers[count++] = (struct http_header){"Idempotent-Replayed", STR("true")};
 	if (call->traceparent.p)
 		headers[count++] = (struct http_header){"traceparent", call->traceparent};
-	for (const struct http_header *h = call->headers; h && h->name; h++) {
+	for (const struct http_header *h = http->headers; h && h->name; h++) {
 		assert(count < OWN_MAX + OTHERS_MAX);
 		headers[count++] = *h;
 	}
 	headers[count] = (struct http_header){0};
-	http_reply(call->req, call->status, type, headers, &call->reply);
+	http_reply(http->req, call->status, type, headers, &call->reply);
 }

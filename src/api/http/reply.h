@@ -2,7 +2,7 @@
 #ifndef SPINE_API_HTTP_REPLY_H
 #define SPINE_API_HTTP_REPLY_H
 
-#include "api/http/call.h"
+#include "api/http/http_call.h"
 
 /* The most that a reply may hold. */
 enum { REPLY_MAX = 512 * 1024 * 1024 };
@@ -10,7 +10,7 @@ enum { REPLY_MAX = 512 * 1024 * 1024 };
 void reply_problem_body(const struct problem *problem, struct buf *out);
 /* The same for a refusal that has no code in our list. */
 void reply_refusal_body(int status, const char *code, const char *detail, struct buf *out);
-/* Sends call->op->problem, or call->reply where there is none. Ends the call. */
-void reply_send(struct call *call);
+/* Sends the problem of the operation, or the reply where there is none. Ends the call. */
+void reply_send(struct http_call *http);
 
 #endif

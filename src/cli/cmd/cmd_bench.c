@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { CONCURRENT_MAX = 5000, BODY_MAX_BYTES = 4 << 20, OTHER_DESCRIPTORS = 64 };
 
@@ -71,7 +72,7 @@ static const char *make_name(struct arena *arena)
 {
 	uint32_t number = 0;
 
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+	if (getentropy(&number, sizeof(number)) != 0)
 		return NULL;
 	return arena_printf(arena, "bench-%08x", number).p;
 }

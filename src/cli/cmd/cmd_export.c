@@ -6,6 +6,7 @@
  */
 #include "cli/ask.h"
 #include "cli/cmd/export_all.h"
+#include "cli/cmd/export_whole.h"
 #include "cli/commands.h"
 #include "cli/id_map.h"
 #include "cli/progress.h"
@@ -189,7 +190,8 @@ static bool sync_directory(const char *file)
 	return good;
 }
 
-static int export_file(struct cli *cli, const char *file, int64_t *ret_count)
+static int export_file(struct cli *cli, const char *file, int (*write)(struct cli *cli, FILE *out, int64_t *ret_count),
+		       int64_t *ret_count)
 {
 	char *temporary = arena_cstr(cli->arena, arena_printf(cli->arena, "%s.XXXXXX", file));
 	int fd = mkostemp(temporary, O_CLOEXEC);	/* makes it 0600 */
@@ -198,7 +200,7 @@ static int export_file(struct cli *cli, const char *file, int64_t *ret_count)
 
 	if (out == NULL)
 		return fail_file(cli, file);
-	code = export_all(cli, out, ret_count);
+	code = write(cli, out, ret_count);
 	if (code == CLI_OK && (fflush(out) != 0 || ferror(out) || fsync(fd) != 0))
 		code = fail_file(cli, file);
 	fclose(out);
@@ -209,14 +211,14 @@ static int export_file(struct cli *cli, const char *file, int64_t *ret_count)
 	return code;
 }
 
-static void print_done(const struct cli *cli, const char *file, int64_t count)
+static void print_done(const struct cli *cli, const char *file, const char *what, int64_t count)
 {
 	struct str shown = term_line(cli->arena, str_of(file));
 	struct json_writer w;
 	struct buf out;
 
 	if (!cli_is_json(cli)) {
-		cli_note(cli, "exported %lld memories to %.*s", (long long)count, STR_ARG(shown));
+		cli_note(cli, "exported %lld %s to %.*s", (long long)count, what, STR_ARG(shown));
 		return;
 	}
 	buf_init(&out, 65536);
@@ -231,9 +233,12 @@ static void print_done(const struct cli *cli, const char *file, int64_t count)
 static int exec_export(struct cli *cli)
 {
 	const char *file = cli->options.arg_count ? cli->options.args[0] : "-";
-	bool resume = options_flag(&cli->options, "resume");
+	bool resume = options_flag(&cli->options, "resume"), whole = options_flag(&cli->options, "whole");
 	int64_t count;
 	int code;
+
+	if (whole && options_flag(&cli->options, "all"))
+		return cli_usage(cli, "--all is for people to keep, --whole for spine import: choose one");
 
 	if (options_flag(&cli->options, "all"))
 		return export_all_run(cli, file, resume);
@@ -241,16 +246,18 @@ static int exec_export(struct cli *cli)
 		return cli_usage(cli, "--resume is for spine export --all");
 
 	if (strcmp(file, "-") == 0)
-		return export_all(cli, stdout, &count);
-	code = export_file(cli, file, &count);
+		return whole ? export_whole(cli, stdout, &count) : export_all(cli, stdout, &count);
+	code = export_file(cli, file, whole ? export_whole : export_all, &count);
 	if (code == CLI_OK)
-		print_done(cli, file, count);
+		print_done(cli, file, whole ? "lines" : "memories", count);
 	return code;
 }
 
 static const struct option export_options[] = {
 	{.name = "all", .type = OPTION_FLAG,
 	 .help = "instead of memories: envelopes, handoffs with their results, and events; what retention takes away"},
+	{.name = "whole", .type = OPTION_FLAG,
+	 .help = "instead of memories: all of the space that spine import can bring back elsewhere, as rows"},
 	{.name = "resume", .type = OPTION_FLAG,
 	 .help = "with --all: go on with a file that was cut off, or add what has come since"},
 };
@@ -265,13 +272,18 @@ const struct command cmd_export = {
 		 "only after all of it was written, and only its owner can read it. To save all spaces and all "
 		 "versions, use spine backup.\n\n"
 		 "With --all each line is an object with one member: envelope, handoff (with its events and result), "
-		 "or event. They are written as they come. What was pruned already is not there; import reads "
-		 "memories only.",
+		 "or event, as the server shows it. They are written as they come. What was pruned already is not "
+		 "there, and import does not read them.\n\n"
+		 "With --whole spine import brings the space back, on another server or in another kind of store: "
+		 "settings, agents, channels, routes, memories with all versions, envelopes and handoffs, with their "
+		 "numbers, digests, times and states. Not in it are events, receipts, waivers, breakers, alerts, "
+		 "webhooks, and answers that are kept for keys. Stop the agents first: what is written "
+		 "meanwhile may be in it or not.",
 	.examples = {
 		"spine export ./memories.jsonl",
 		"spine export | jq -r .content",
-		"spine export --all ./history.jsonl",
 		"spine export --all --resume ./history.jsonl",
+		"spine export --whole ./whole.jsonl",
 	},
 	.tables = {&export_table, &client_table},
 	.args = ARGS_FILES,

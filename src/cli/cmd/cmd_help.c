@@ -3,6 +3,8 @@
 #include "cli/help/completion.h"
 #include "cli/help/help.h"
 #include "cli/shared_options.h"
+#include "codec/json_member.h"
+#include "serve/build_info.h"
 
 #include <assert.h>
 
@@ -85,10 +87,33 @@ const struct command cmd_completion = {
 
 /* --- Version --- */
 
+static void write_build(const struct cli *cli)
+{
+	struct build_library libraries[BUILD_LIBRARIES];
+	struct json_writer w;
+	struct buf out;
+
+	build_libraries(libraries);
+	buf_init(&out, 1 << 16);
+	json_writer_init(&w, &out);
+	json_begin_object(&w);
+	json_member_cstr(&w, "version", build_info.version);
+	json_member_optional(&w, "commit", build_info.commit ? str_of(build_info.commit) : (struct str){0});
+	json_member_cstr(&w, "compiler", build_info.compiler);
+	json_member_cstr(&w, "flags", build_info.flags);
+	json_key(&w, "libraries");
+	json_begin_object(&w);
+	for (size_t i = 0; i < BUILD_LIBRARIES; i++)
+		json_member_cstr(&w, libraries[i].name, libraries[i].version);
+	json_end_object(&w);
+	json_end_object(&w);
+	cli_write_json_buf(cli, &out);
+}
+
 static int exec_version(struct cli *cli)
 {
 	if (cli_is_json(cli))
-		cli_write_json(cli, STR("{\"version\":\"" SPINE_VERSION "\"}"));
+		write_build(cli);
 	else
 		cli_write(STR("spine " SPINE_VERSION "\n"));
 	return CLI_OK;
@@ -98,7 +123,9 @@ const struct command cmd_version = {
 	.name = "version",
 	.summary = "Prints the version of this program",
 	.usage = "",
-	.examples = {"spine version"},
+	.about = "With --json also what it was built from and by (commit, compiler, flags), and the versions of the "
+		 "libraries that it runs with.",
+	.examples = {"spine version", "spine version --json"},
 	.tables = {&json_table},
 	.exec = exec_version,
 };

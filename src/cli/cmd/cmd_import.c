@@ -1,4 +1,5 @@
 /* spine import: stores the memories of a JSON Lines file. */
+#include "cli/cmd/export_whole.h"
 #include "cli/commands.h"
 #include "cli/import_batch.h"
 #include "cli/lines.h"
@@ -11,9 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A memory of the largest size, with every byte escaped, is a line of less than 2 MiB. A batch stays below what a
- * server takes. */
-enum { LINE_MAX_BYTES = 4 * 1024 * 1024, BATCH_MAX_BYTES = 4 * 1024 * 1024, LINE_DEPTH = 1000 };
+/* A memory of the largest size, with every byte escaped, is a line of less than 2 MiB; a row with a result of the
+ * largest size is longer. A batch stays below what a server takes. */
+enum {
+	MEMORY_LINE_MAX_BYTES = 4 * 1024 * 1024, LINE_MAX_BYTES = 16 * 1024 * 1024,
+	BATCH_MAX_BYTES = 4 * 1024 * 1024, LINE_DEPTH = 1000,
+};
 
 static const struct option import_options[] = {
 	{.name = "new-ids", .type = OPTION_FLAG,
@@ -29,6 +33,7 @@ struct reading {
 	struct import_batch batch;
 	struct lines lines;
 	struct progress progress;
+	struct import_whole *whole;	/* NULL: the lines are memories */
 };
 
 static int fail_line(struct import *import, uint64_t line, struct str detail)
@@ -48,6 +53,20 @@ static int flush_batch(struct reading *r)
 	return code;
 }
 
+/* A line of spine export --all: an object with one member, which is an object itself. */
+static bool is_history(const struct json *line)
+{
+	static const char *const kinds[] = {"envelope", "handoff", "event"};
+	const struct json *value;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		value = json_get(line, kinds[i]);
+		if (line->count == 1 && value && value->type == JSON_OBJECT)
+			return true;
+	}
+	return false;
+}
+
 /* What a line must be, before the server is asked about it. */
 static int check_line(struct reading *r, const struct json *memory)
 {
@@ -57,11 +76,40 @@ static int check_line(struct reading *r, const struct json *memory)
 	if (memory->type != JSON_OBJECT)
 		return fail_line(&r->import, number, arena_printf(arena, "it is %s; expected an object, a memory",
 								  json_type_name(memory->type)));
+	if (is_history(memory))
+		return fail_line(&r->import, number,
+				 STR("it is of spine export --all: envelopes, handoffs and events have numbers, "
+				     "digests and times that only the server gives. Import a file of spine export, or "
+				     "of spine export --whole"));
 	id = id_number(ask_str(memory, "id"));
 	if (id && id_map_get(&r->import.lines, id, &first))
 		return fail_line(&r->import, number, arena_printf(arena, "ms-%llu stands in line %llu already",
 								  (unsigned long long)id, (unsigned long long)first));
 	return CLI_OK;
+}
+
+/* A file of spine export --whole says so in its first line. */
+static int begin_whole(struct reading *r, const struct json *line)
+{
+	int64_t format = ask_int(line, WHOLE_FORMAT, 0);
+
+	if (format != WHOLE_FORMAT_NOW)
+		return fail_line(&r->import, r->lines.number,
+				 arena_printf(r->import.cli->arena, "the file has format %lld of spine export --whole, "
+					      "and this spine knows %d", (long long)format, WHOLE_FORMAT_NOW));
+	r->whole = import_whole_new(r->import.cli);
+	return CLI_OK;
+}
+
+static int add_whole_line(struct reading *r, const struct json *line)
+{
+	int code;
+
+	if (line->type != JSON_OBJECT)
+		return fail_line(&r->import, r->lines.number, STR("expected an object"));
+	code = import_whole_add(r->whole, line, r->lines.number);
+	import_batch_clear(&r->batch);
+	return code;
 }
 
 static int add_line(struct reading *r, struct str line)
@@ -73,6 +121,10 @@ static int add_line(struct reading *r, struct str line)
 
 	if (!json_parse(line, LINE_DEPTH, &r->batch.arena, memory, &error))
 		return fail_line(&r->import, r->lines.number, arena_str(r->import.cli->arena, str_of(error.detail)));
+	if (r->whole)
+		return add_whole_line(r, memory);
+	if (r->import.counts.imported == 0 && r->batch.count == 0 && json_get(memory, WHOLE_FORMAT))
+		return begin_whole(r, memory);
 	code = check_line(r, memory);
 	if (code != CLI_OK)
 		return code;
@@ -105,6 +157,8 @@ static int read_lines(struct reading *r)
 			continue;
 		if (r->batch.count == r->batch.room || (r->batch.count && r->batch.bytes + line.n > BATCH_MAX_BYTES))
 			code = flush_batch(r);
+		if (code == CLI_OK && r->whole == NULL && line.n > MEMORY_LINE_MAX_BYTES)
+			code = fail_line(&r->import, r->lines.number, STR("it is longer than any memory can be"));
 		if (code == CLI_OK)
 			code = add_line(r, line);
 	}
@@ -205,6 +259,10 @@ static int run(struct cli *cli, int fd)
 	progress_init(&r.progress, cli, "memories", fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0);
 	code = read_lines(&r);
 	progress_end(&r.progress);
+	if (r.whole && (code == CLI_OK || r.import.failed_detail.n == 0)) {
+		code = code == CLI_OK ? import_whole_end(r.whole) : code;
+		goto out;
+	}
 	if (code == CLI_OK)
 		count_reactivated(&r);
 	if (cli_is_json(cli))
@@ -213,6 +271,8 @@ static int run(struct cli *cli, int fd)
 		print_counts(cli, &r.import.counts);
 	if (code != CLI_OK)
 		print_failure(cli, &r.import);
+out:
+	import_whole_free(r.whole);
 	import_batch_release(&r.batch);
 	lines_release(&r.lines);
 	id_map_release(&r.import.lines);
@@ -249,11 +309,15 @@ const struct command cmd_import = {
 	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and "
 		 "names the line; --new-ids gives new ones. What the server computes (version, state, digest, "
 		 "updated_at, superseded_by) is not taken over, and forgotten memories are skipped.\n\n"
+		 "A file of spine export --whole is known by its first line: it brings back the settings of the space, "
+		 "its agents, channels and routes, its memories with all versions, envelopes and handoffs, with their "
+		 "numbers, digests, times and states. The space must be empty, or hold a part of the same.\n\n"
 		 "The same import can be run again, also after it was interrupted: what is stored already is found "
 		 "and left alone (with --new-ids only within a day).",
 	.examples = {
 		"spine import ./memories.jsonl --space copy",
 		"spine import ./memories.jsonl --new-ids",
+		"spine export --whole ./whole.jsonl && spine import ./whole.jsonl --space moved",
 		"echo '{\"content\":\"Deploys happen on Tuesdays.\",\"tags\":[\"ops\"]}' | spine import",
 	},
 	.tables = {&import_table, &client_table},

@@ -45,6 +45,9 @@ static const struct option exec_options[] = {
 	{.name = "work-lease", .arg = "TIME", .type = OPTION_DURATION, .fallback = "60s", .min = 300, .max = 86400000,
 	 .help = "hand the work to somebody else where this program is not heard of for so long; renewed while "
 		 "it runs"},
+	{.name = "grace", .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
+	 .help = "after a signal the program may go on for so long; then the work is given back. Without it the work "
+		 "is finished"},
 };
 
 static const struct option_table exec_table = {"Having it done", exec_options, OPTION_COUNT(exec_options)};
@@ -148,7 +151,7 @@ static void print_one(struct cli *cli, const struct json *handoff)
 		 (long long)ask_int(handoff, "attempt", 0), (long long)ask_int(handoff, "max_attempts", 0),
 		 STR_ARG(ask_str(handoff, "lease_expires_at")));
 	if (!options_flag(&cli->options, "ack"))
-		cli_note(cli, "(answer it: spine ack %.*s, complete, nack or reject)", STR_ARG(lease));
+		cli_note(cli, "(answer it: spine ack %.*s, complete, nack, release or reject)", STR_ARG(lease));
 }
 
 /* Acked only when it has been printed: what went into a closed pipe comes back. */
@@ -303,6 +306,8 @@ static int check(const struct cli *cli, bool with_program)
 				      "is given");
 	if (!with_program && options_is_given(o, "work-lease"))
 		return cli_usage(cli, "--work-lease is for a program (--exec)");
+	if (!with_program && options_is_given(o, "grace"))
+		return cli_usage(cli, "--grace is for a program (--exec)");
 	if (!with_program && options_flag(o, "loop") && cli_is_json(cli))
 		return cli_usage(cli, "--loop prints a line of JSON for each with --format json, not with --json");
 	if (instance && !str_is_utf8(str_of(instance)))
@@ -326,7 +331,7 @@ static void set_program(struct cli *cli, struct receiver *r)
 	r->exec = (struct receive_exec){
 		.agent = r->agent, .argv = argv, .json_input = strcmp(options_text(o, "format"), "json") == 0,
 		.ack_first = !options_flag(o, "no-ack"), .work_lease_ms = options_int(o, "work-lease"),
-		.stop = &r->stop,
+		.grace_ms = options_is_given(o, "grace") ? options_int(o, "grace") : -1, .stop = &r->stop,
 	};
 }
 
@@ -361,8 +366,8 @@ const struct command cmd_receive = {
 	.summary = "Takes what is queued for an agent, and prints it or has a program do it",
 	.usage = "AGENT [-- PROGRAM [ARG...]]", .min_args = 1, .max_args = COMMAND_ARGS_ANY,
 	.about = "Without a program the prompt is printed, and the lease on standard error: answer it with spine ack, "
-		 "complete, nack or reject before the lease ends, or it is handed out again. Where there is nothing "
-		 "the exit code is 3.\n\n"
+		 "complete, nack, release or reject before the lease ends, or it is handed out again. Where there is "
+		 "nothing the exit code is 3.\n\n"
 		 "With --exec, or a program behind --, any program becomes an agent. It gets the prompt on its "
 		 "standard input. Exit code 0 completes the handoff with its standard output as the result (as JSON "
 		 "where it can be read as that, else as text), which is not printed: spine get ho-1 "
@@ -374,7 +379,9 @@ const struct command cmd_receive = {
 		 "commands within it speak as the agent: spine handoff reviewer \"Review it.\" --parent "
 		 "\"$SPINE_ENVELOPE\". What it stores with spine store belongs to the task of the handoff.\n\n"
 		 "While the program runs the lease is renewed. Where this receiver dies the lease ends, and the work "
-		 "comes back, to this or another receiver of the agent.",
+		 "comes back, to this or another receiver of the agent. SIGTERM or Ctrl-C lets the program end, for as "
+		 "long as --grace says; after that, or with a second signal, it is ended, and the work is given back "
+		 "without using an attempt. So is work whose program was ended by the same signal.",
 	.examples = {
 		"spine send --to coder \"Say hello.\" --from analyst && spine receive coder --ack",
 		"spine send --to coder \"Count this.\" --from analyst && spine receive coder --exec 'wc -w' --wait 5s",

@@ -23,6 +23,11 @@ static const struct option serve_options[] = {
 	{.name = "log-format", .arg = "FORMAT", .env = "SPINE_LOG_FORMAT", .key = "log_format", .type = OPTION_CHOICE,
 	 .fallback = "auto", .choices = format_choices,
 	 .help = "how it is logged; auto is text on a terminal and JSON otherwise"},
+	{.name = "allow-origin", .arg = "URL", .env = "SPINE_ALLOW_ORIGIN", .key = "allow_origin", .type = OPTION_LIST,
+	 .help = "an origin whose pages may call, such as https://app.example; may be given several times, and as a "
+		 "list with commas. Pages of this machine may call anyway"},
+	{.name = "strict-origins", .env = "SPINE_STRICT_ORIGINS", .key = "strict_origins", .type = OPTION_FLAG,
+	 .help = "pages of other programs of this machine may not call, either, unless --allow-origin names them"},
 	{.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
 	 .type = OPTION_TEXT,
 	 .help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host "
@@ -65,6 +70,9 @@ static const struct option limit_options[] = {
 	{.name = "max-body-total", .arg = "SIZE", .env = "SPINE_MAX_BODY_TOTAL", .key = "max_body_total",
 	 .type = OPTION_SIZE, .fallback = "256m", .min = 1024, .max = 1024LL * 1024 * MIB,
 	 .help = "bodies of all requests being received together; beyond it 503"},
+	{.name = "max-reply-total", .arg = "SIZE", .env = "SPINE_MAX_REPLY_TOTAL", .key = "max_reply_total",
+	 .type = OPTION_SIZE, .fallback = "256m", .min = MIB, .max = 1024LL * 1024 * MIB,
+	 .help = "answers that clients have not read yet, together; a large one beyond it is 503"},
 	{.name = "cache", .arg = "SIZE", .env = "SPINE_CACHE", .key = "cache", .type = OPTION_SIZE, .fallback = "128m",
 	 .min = 0, .max = 1024LL * 1024 * MIB, .help = "rows of the store kept in memory; 0: none"},
 	{.name = "max-json-depth", .arg = "N", .env = "SPINE_MAX_JSON_DEPTH", .key = "max_json_depth",
@@ -216,6 +224,23 @@ static void say_where_the_other_is(const struct cli *cli, const char *data_dir)
 		cli_note(cli, "It %s", local_server_hint(cli->arena, url));
 }
 
+/* "A,B" of --allow-origin A --allow-origin B; NULL where there is none. */
+static const char *joined(struct cli *cli, const char *name)
+{
+	const struct option_value *v = options_value(&cli->options, name);
+	struct buf all;
+	const char *text;
+
+	if (v->list_count == 0)
+		return NULL;
+	buf_init(&all, SIZE_MAX / 2);
+	for (size_t i = 0; i < v->list_count; i++)
+		buf_printf(&all, "%s%s", i ? "," : "", v->list[i]);
+	text = arena_cstr(cli->arena, buf_str(&all));
+	buf_release(&all);
+	return text;
+}
+
 static int exec_serve(struct cli *cli)
 {
 	const struct options *o = &cli->options;
@@ -229,12 +254,15 @@ static int exec_serve(struct cli *cli)
 		.log_level = LOG_INFO,
 		.log_format = format_of(options_text(o, "log-format")),
 		.webhook_hosts = options_text(o, "webhook-hosts"),
+		.allow_origins = joined(cli, "allow-origin"),
+		.strict_origins = options_flag(o, "strict-origins"),
 		.quiet = options_flag(o, "quiet"),
 		.max_connections = options_int(o, "max-connections"),
 		.max_header_bytes = options_int(o, "max-header"),
 		.max_uri_bytes = options_int(o, "max-uri"),
 		.max_body_bytes = options_int(o, "max-body"),
 		.max_body_total_bytes = options_int(o, "max-body-total"),
+		.max_reply_total_bytes = options_int(o, "max-reply-total"),
 		.cache_bytes = options_int(o, "cache"),
 		.max_json_depth = options_int(o, "max-json-depth"),
 		.max_batch = options_int(o, "max-batch"),

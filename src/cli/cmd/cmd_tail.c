@@ -8,6 +8,7 @@
 #include "cli/shared_options.h"
 #include "cli/show/show_event.h"
 #include "cli/stop.h"
+#include "client/sse.h"
 #include "client/url.h"
 
 #include <stdio.h>
@@ -34,10 +35,8 @@ struct tail {
 	struct cli *cli;
 	struct stop stop;
 	int64_t after;		/* the position: the id of the last event that came whole */
-	int64_t id;		/* of the one that is being read */
 	int64_t left;		/* how many events are still to be printed; -1: any number */
-	struct buf in;		/* what is not a whole line yet */
-	struct buf data;	/* of the event that is being read */
+	struct sse stream;
 	bool is_broken;		/* what came is not a stream of events */
 	bool has_come;		/* something has, over this connection */
 };
@@ -45,16 +44,16 @@ struct tail {
 /* --- Reading --- */
 
 /* A part of an arena of its own, so that following for days takes no memory. */
-static void print_event(struct tail *t)
+static void print_event(struct tail *t, struct str data)
 {
 	struct arena *outer = t->cli->arena, arena;
 	struct json event;
 	struct json_error error;
 
 	arena_init(&arena);
-	t->is_broken = !json_parse(buf_str(&t->data), EVENT_DEPTH, &arena, &event, &error);
+	t->is_broken = !json_parse(data, EVENT_DEPTH, &arena, &event, &error);
 	if (!t->is_broken && cli_is_json(t->cli)) {
-		cli_write_json(t->cli, buf_str(&t->data));
+		cli_write_json(t->cli, data);
 	} else if (!t->is_broken) {
 		t->cli->arena = &arena;
 		show_event_line(t->cli, &event);
@@ -66,51 +65,28 @@ static void print_event(struct tail *t)
 		t->left--;
 }
 
-static struct str value_of(struct str line)
+/* The last id is the position also where there was no data. */
+static bool on_event(void *arg, const struct sse *stream, struct str data)
 {
-	struct str value = line;
-
-	str_cut(&value, ':');
-	if (value.n && value.p[0] == ' ')
-		value = str_sub(value, 1, value.n);
-	return value.p ? value : STR("");
-}
-
-/* By the rules of server-sent events: an empty line ends an event, and the last id is the position also where there
- * was no data. */
-static void take_line(struct tail *t, struct str line)
-{
+	struct tail *t = arg;
 	uint64_t id;
 
-	if (line.n && line.p[line.n - 1] == '\r')
-		line.n--;
-	if (line.n == 0) {
-		if (t->data.len)
-			print_event(t);
-		buf_clear(&t->data);
-		t->after = t->id;
-	} else if (str_has_prefix(line, STR("data:"))) {
-		buf_put(&t->data, value_of(line));
-	} else if (str_has_prefix(line, STR("id:")) && str_to_u64(value_of(line), &id)) {
-		t->id = (int64_t)id;
-	}
+	/* One with a name is none of the space: it says why the stream ends. */
+	if (data.n && !stream->is_named)
+		print_event(t, data);
+	if (str_to_u64(buf_str(&stream->id), &id))
+		t->after = (int64_t)id;
+	return t->left != 0 && !t->is_broken;
 }
 
 static bool on_data(void *arg, struct str data)
 {
 	struct tail *t = arg;
-	struct str rest, line;
+	bool go_on = sse_feed(&t->stream, data, on_event, t);
 
 	t->has_come = true;
-	buf_put(&t->in, data);
-	rest = buf_str(&t->in);
-	while (t->left != 0 && !t->is_broken && str_find(rest, '\n') < rest.n) {
-		line = str_cut(&rest, '\n');
-		take_line(t, line);
-	}
-	buf_consume(&t->in, t->in.len - rest.n);
-	t->is_broken = t->is_broken || buf_overflowed(&t->in) || buf_overflowed(&t->data);
-	return t->left != 0 && !t->is_broken;
+	t->is_broken = t->is_broken || (!go_on && t->left != 0);
+	return go_on;
 }
 
 /* --- Following --- */
@@ -148,6 +124,19 @@ static int find_end(struct tail *t)
 	return code;
 }
 
+/* A page from the same place is refused for the same reason, in words: events were pruned before they could be told. */
+static int say_refusal(struct tail *t, const char *path, int status)
+{
+	struct ask ask;
+	int code = ask_run_get(t->cli, path, &ask);
+
+	ask_release(&ask);
+	if (code != CLI_OK)
+		return code;
+	cli_error(t->cli, "the server answers %d", status);
+	return CLI_FAILED;
+}
+
 /* One connection, until it ends. Returns false where there is no use in another. */
 static bool follow_once(struct tail *t, int *ret_code)
 {
@@ -162,10 +151,8 @@ static bool follow_once(struct tail *t, int *ret_code)
 
 	buf_init(&path, PATH_MAX_BYTES);
 	buf_init(&why, 4096);
-	buf_clear(&t->in);
-	buf_clear(&t->data);
+	sse_restart(&t->stream);
 	t->has_come = false;
-	t->id = t->after;
 	put_path(t, &path, t->after);
 	request.path = buf_str(&path).p;
 	status = client_call(t->cli->client, &request, &reply, &why);
@@ -173,8 +160,7 @@ static bool follow_once(struct tail *t, int *ret_code)
 	go_on = t->left != 0 && !t->is_broken && stop_count(&t->stop) == 0 &&
 		(status != CLIENT_OK || reply.status / 100 == 2 || reply.status == 503);
 	if (!go_on && status == CLIENT_OK && reply.status / 100 != 2) {
-		cli_error(t->cli, "the server answers %d", reply.status);
-		*ret_code = CLI_FAILED;
+		*ret_code = say_refusal(t, request.path, reply.status);
 	} else if (t->is_broken) {
 		cli_error(t->cli, "what the server sends is not a stream of events");
 		*ret_code = CLI_FAILED;
@@ -221,11 +207,9 @@ static int exec_tail(struct cli *cli)
 		return code;
 	if (!stop_init(&t.stop, cli))
 		return CLI_FAILED;
-	buf_init(&t.in, EVENT_MAX_BYTES);
-	buf_init(&t.data, EVENT_MAX_BYTES);
+	sse_init(&t.stream, EVENT_MAX_BYTES);
 	code = follow(&t);
-	buf_release(&t.in);
-	buf_release(&t.data);
+	sse_release(&t.stream);
 	stop_release(&t.stop);
 	return code;
 }

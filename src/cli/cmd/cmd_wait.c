@@ -2,18 +2,25 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/only_one.h"
 #include "cli/shared_options.h"
 #include "cli/stop.h"
+
+#include <unistd.h>
 
 enum {
 	WAIT_WORK = 2,			/* the exit code that wakes */
 	POLL_MAX_MS = 60000,		/* the server waits no longer */
+	ERROR_MAX_BYTES = 4096,
 	CALL_TIMEOUT_MS = 30000,	/* beyond the wait, as --timeout is for other commands */
 };
 
 static const struct option wait_options[] = {
 	{.name = "timeout", .letter = 't', .arg = "TIME", .type = OPTION_DURATION, .fallback = "10m", .min = 0,
 	 .max = 30 * INT64_C(86400000), .help = "how long to wait; 0 only looks"},
+	{.name = "replace", .type = OPTION_FLAG,
+	 .help = "end another spine wait --replace for the same agent: of a hook that runs after each turn, the newest "
+		 "waits"},
 };
 
 static const struct option_table wait_table = {"Waiting", wait_options, OPTION_COUNT(wait_options)};
@@ -23,6 +30,7 @@ struct waiter {
 	int64_t deadline_ns;
 	int64_t pause_ms;	/* before the server is asked again; 0: it has answered */
 	bool was_reached;
+	bool is_only_one;	/* another may take its place */
 	struct stop stop;
 };
 
@@ -46,7 +54,8 @@ static void print_work(const struct cli *cli, const struct waiter *w, const stru
 
 	if (cli_is_json(cli))
 		ask_write(cli, ask);
-	cli_note(cli, "%.*s (%.*s from %.*s) waits for %s; take it with: spine receive %s",
+	cli_note(cli, "%.*s (%.*s from %.*s) waits for %s; take it with the tool handoff_receive, or with: "
+		 "spine receive %s",
 		 STR_ARG(ask_str(handoff, "id")), STR_ARG(ask_str(handoff, "envelope_id")),
 		 STR_ARG(ask_str(handoff, "from")), w->agent, w->agent);
 }
@@ -84,29 +93,53 @@ static int look_once(struct cli *cli, struct waiter *w, bool *ret_more)
 		code = CLI_OK;
 	} else {
 		*ret_more = is_worth_waiting(w, &ask);
-		if (!*ret_more)
-			ask_report(cli, &ask);
 		code = ask.exit == CLI_USAGE ? CLI_FAILED : ask.exit;
+		if (w->is_only_one && stop_count(&w->stop))
+			code = CLI_OK;	/* being replaced is how it usually ends */
+		else if (!*ret_more)
+			ask_report(cli, &ask);
 	}
 	ask_release(&ask);
 	return code;
 }
 
+/* The same agent of the same space and server. */
+static int replace_other(const struct cli *cli, const char *agent)
+{
+	struct str name = arena_printf(cli->arena, "wait\n%s\n%s\n%s", options_text(&cli->options, "url"),
+				       ask_space(cli), agent);
+	struct buf error;
+	int fd;
+
+	buf_init(&error, ERROR_MAX_BYTES);
+	fd = only_one_be(name, &error);
+	if (fd < 0)
+		cli_error(cli, "%s", buf_str(&error).p);
+	buf_release(&error);
+	return fd;
+}
+
 static int exec_wait(struct cli *cli)
 {
 	struct waiter w = {
-		.agent = cli->options.args[0],
+		.agent = cli->options.args[0], .is_only_one = options_flag(&cli->options, "replace"),
 		.deadline_ns = clock_mono_ns() + options_int(&cli->options, "timeout") * 1000000,
 	};
 	bool more = true;
-	int code = CLI_OK;
+	int code = CLI_OK, fd = -1;
 
 	cli->timeout_ms = CALL_TIMEOUT_MS;
 	if (!stop_init(&w.stop, cli))
 		return CLI_FAILED;
+	if (w.is_only_one && (fd = replace_other(cli, w.agent)) < 0) {
+		code = CLI_FAILED;
+		more = false;
+	}
 	while (more)
 		code = look_once(cli, &w, &more);
 	stop_release(&w.stop);
+	if (fd >= 0)
+		close(fd);
 	return code;
 }
 

@@ -1,4 +1,4 @@
-/* Handoffs that are there: handoffs, trace; and what a person does with those: cancel, move, park. */
+/* Handoffs that are there: handoffs, queues, trace; and what a person sets aside: park. */
 #include "cli/commands.h"
 #include "cli/request/pages.h"
 #include "cli/request/reason.h"
@@ -6,7 +6,7 @@
 #include "cli/show/show_handoff.h"
 #include "cli/show/show_trace.h"
 
-enum { BODY_MAX_BYTES = 64 * 1024, IDS_MAX = 1000 };
+enum { BODY_MAX_BYTES = 64 * 1024 };
 
 /* --- Looking --- */
 
@@ -47,6 +47,34 @@ const struct command cmd_handoffs = {
 	},
 };
 
+static int exec_queues(struct cli *cli)
+{
+	static const struct one_call all = {
+		.path = "/v1/queues", .is_paged = true, .list = "queues", .columns = queue_columns,
+		.none = "(nothing waits, and nothing is at work or parked)",
+	};
+	static const struct one_call one = {
+		.path = "/v1/queues/{0}", .is_paged = true, .list = "queue", .columns = queue_entry_columns,
+		.none = "(nothing waits for it)",
+	};
+
+	return one_call_run(cli, cli->options.arg_count ? &one : &all, 0);
+}
+
+const struct command cmd_queues = {
+	.name = "queues",
+	.summary = "Lists what waits for whom, since when, and why",
+	.usage = "[AGENT]", .max_args = 1,
+	.about = "Without an agent, a line for each that has open or parked work: how much waits, since when the first "
+		 "of it, and why. With one, what waits for it, the next first; what waits for its time comes last.\n\n"
+		 "The reasons are empty_chair (nobody takes anything), busy (the agent is at work), held (behind its "
+		 "circuit breaker), backoff (the next attempt is later) and deferred (it was sent for later); UNTIL "
+		 "says when that ends, where it is known. What can be done: spine cancel, spine move.",
+	.examples = {"spine queues", "spine queues coder", "spine queues --json | jq '.queues[].why'"},
+	.tables = {&pages_table, &client_table},
+	.exec = exec_queues,
+};
+
 const struct command cmd_trace = {
 	.name = "trace",
 	.summary = "Tells what happened to a task, step by step",
@@ -56,52 +84,6 @@ const struct command cmd_trace = {
 	.examples = {"spine trace task-1", "spine trace task-1 --json | jq '.events[].event'"},
 	.tables = {&rest_table, &client_table},
 	.call = {.path = "/v1/tasks/{0}/trace?page_size=1000", .is_paged = true, .show = show_trace},
-};
-
-/* --- Mending a queue --- */
-
-static const struct option decision_options[] = {
-	REASON_OPTIONS("for whoever asks later"),
-	{.name = "by", .arg = "NAME", .type = OPTION_TEXT,
-	 .help = "who decides; the name of --agent or of the user where it is not given"},
-};
-
-static const struct option_table decision_table = {"Why", decision_options, OPTION_COUNT(decision_options)};
-
-#define DECISION(verb) \
-	.method = "POST", .path = "/v1/handoffs/{0}/" verb, .is_for_each = true, .list = "handoffs", .is_once = true, \
-	.put = reason_put_decision, .max_body_bytes = BODY_MAX_BYTES, .show = show_handoff_line
-
-const struct command cmd_cancel = {
-	.name = "cancel",
-	.summary = "Takes back handoffs that are queued: nobody gets them any more",
-	.usage = "ID...", .min_args = 1, .max_args = IDS_MAX,
-	.about = "Only what nobody has taken yet, also what waits for its time or behind a breaker. It ends as "
-		 "discarded, and who and why is kept. What is parked is dropped by spine parked discard.\n\n"
-		 "With --json the answers are in the member handoffs, and problems where some of the ids failed.",
-	.examples = {"spine cancel ho-1 --reason \"the user has changed her mind\""},
-	.tables = {&decision_table, &client_table},
-	.call = {DECISION("cancel")},
-};
-
-static const struct option move_options[] = {
-	{.name = "to", .arg = "AGENT", .type = OPTION_TEXT, .help = "who gets the work instead"},
-};
-
-static const struct option_table move_table = {"Where to", move_options, OPTION_COUNT(move_options)};
-
-const struct command cmd_move = {
-	.name = "move",
-	.summary = "Gives handoffs that are queued to another agent",
-	.usage = "ID... --to AGENT", .min_args = 1, .max_args = IDS_MAX,
-	.about = "Only what nobody has taken yet; it begins with new attempts. What is parked is given to "
-		 "another agent by spine parked reroute.\n\n"
-		 "With --json the answers are in the member handoffs, and problems where some of the ids failed.",
-	.examples = {"spine move ho-1 --to reviewer"},
-	.tables = {&move_table, &decision_table, &client_table},
-	.call = {
-		DECISION("move"), .members = {{"to", "to"}}, .needs = "to", .needs_why = "who gets the work instead",
-	},
 };
 
 /* --- Parking --- */

@@ -89,15 +89,33 @@ static const struct column agent_columns[] = {
 	{0},
 };
 
+static void print_deleted(const struct cli *cli, const struct json *answer)
+{
+	(void)answer;
+	cli_write(arena_printf(cli->arena, "deleted %.*s\n",
+			       STR_ARG(term_line(cli->arena, str_of(cli->options.args[1])))));
+}
+
+static const struct subcommand agents_subs[] = {
+	{"list", "", 0, 0, {"limit", "page-token"}, .call = {
+		.path = "/v1/agents", .is_paged = true, .list = "agents", .columns = agent_columns,
+	}},
+	{"delete", "NAME", 1, 1, .call = {.method = "DELETE", .path = "/v1/agents/{0}", .show = print_deleted}},
+	{0},
+};
+
 const struct command cmd_agents = {
 	.name = "agents",
-	.summary = "Lists the agents, and what is queued, at work and parked for each",
-	.usage = "",
+	.summary = "Lists the agents, and what each has queued, at work and parked; deletes one",
+	.usage = "[list | delete NAME]", .max_args = 2,
 	.about = "A breaker is named where it is not closed: open lets nothing through, half_open lets one through. "
-		 "All of one agent: spine agent NAME.",
-	.examples = {"spine agents"},
+		 "All of one agent: spine agent NAME.\n\n"
+		 "delete forgets an agent that has no open work: its settings, breaker and subscriptions go, what it "
+		 "had stays in the history, and whoever uses the name again begins anew. What is queued for it can be "
+		 "moved or cancelled before: spine move --to NAME --move-to OTHER, spine cancel --to NAME.",
+	.examples = {"spine agents", "spine agents delete coder"},
 	.tables = {&pages_table, &client_table},
-	.call = {.path = "/v1/agents", .is_paged = true, .list = "agents", .columns = agent_columns},
+	.subs = agents_subs,
 };
 
 /* --- Alerts --- */

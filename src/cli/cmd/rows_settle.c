@@ -1,4 +1,4 @@
-/* What a receiver answers to a handoff: ack, progress, need, complete, nack, reject. */
+/* What a receiver answers to a handoff: ack, progress, need, complete, nack, release, reject. */
 #include "cli/commands.h"
 #include "cli/request/body.h"
 #include "cli/request/settle.h"
@@ -126,6 +126,27 @@ const struct command cmd_nack = {
 	.tables = {&nack_table, &settle_reason_table, &client_table},
 	.call = {
 		.method = "POST", .path = "/v1/handoffs/{0}/nack", .settles = true, .is_once = true,
+		.put = settle_put_reason, .members = {{"delay", "delay_s"}}, .show = show_handoff_line,
+	},
+};
+
+static const struct option release_options[] = {
+	{.name = "delay", .letter = 'd', .arg = "TIME", .type = OPTION_DURATION, .min = 0, .max = 86400000,
+	 .help = "how long nobody gets it; it can be taken at once where this is not given"},
+};
+
+static const struct option_table release_table = {"Giving back", release_options, OPTION_COUNT(release_options)};
+
+const struct command cmd_release = {
+	.name = "release",
+	.summary = "Gives a handoff back unfinished: no attempt is used, and it keeps its place",
+	.usage = "LEASE [REASON|-]", .min_args = 1, .max_args = 2,
+	.about = "For work that is interrupted: a restart, a deploy. Also after an ack. What was taken 100 times or "
+		 "more uses an attempt all the same, so that a loop ends.",
+	.examples = {"spine release ho-2.1 \"this machine is shut down\""},
+	.tables = {&release_table, &settle_reason_table, &client_table},
+	.call = {
+		.method = "POST", .path = "/v1/handoffs/{0}/release", .settles = true, .is_once = true,
 		.put = settle_put_reason, .members = {{"delay", "delay_s"}}, .show = show_handoff_line,
 	},
 };

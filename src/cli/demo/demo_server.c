@@ -33,9 +33,8 @@ static bool start(struct demo_server *s, const struct cli *cli)
 {
 	const char *data = arena_printf(cli->arena, "%s/data", s->data_dir).p;
 	const char *const argv[] = {
-		"/proc/self/exe", "serve", "--quiet", "--listen", "127.0.0.1:0", "--log-level", "error", "--config",
-		"/dev/null",
-		"--data", data, NULL,
+		cli_program(cli->arena), "serve", "--quiet", "--listen", "127.0.0.1:0", "--log-level", "error",
+		"--config", "/dev/null", "--data", data, NULL,
 	};
 	/* A person's settings of their own server do not belong here. */
 	static const struct child_variable variables[] = {

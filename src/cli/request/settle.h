@@ -1,5 +1,5 @@
-/* What a receiver answers to a handoff, for the commands ack, nack, need, progress, complete and reject and for
- * `receive --exec`. A lease such as "ho-12.1" names the handoff, too. */
+/* What a receiver answers to a handoff, for the commands ack, nack, release, need, progress, complete and reject and
+ * for `receive --exec`. A lease such as "ho-12.1" names the handoff, too. */
 #ifndef SPINE_CLI_SETTLE_H
 #define SPINE_CLI_SETTLE_H
 

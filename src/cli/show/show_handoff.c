@@ -105,6 +105,40 @@ const struct column parked_columns[] = {
 	{0},
 };
 
+static struct str cell_at_work(const struct column_item *item, const char *key)
+{
+	int64_t count = ask_int(item->json, "leased", 0) + ask_int(item->json, "working", 0);
+
+	(void)key;
+	return count ? arena_printf(item->arena, "%lld", (long long)count) : STR("");
+}
+
+const struct column queue_columns[] = {
+	{"AGENT", "agent", .style = TERM_CYAN},
+	{"QUEUED", "queued", cell_count, .right = true},
+	{"AT WORK", NULL, cell_at_work, .right = true},
+	{"PARKED", "parked", cell_count, TERM_YELLOW, .right = true},
+	{"OLDEST", "oldest_at", cell_age, .right = true},
+	{"WHY", "why", .style = TERM_YELLOW},
+	{"UNTIL", "until", .may_omit = true},
+	{"PRESENCE", "presence", .may_omit = true},
+	{"SEEN", "last_seen_at", cell_age, .right = true},
+	{0},
+};
+
+const struct column queue_entry_columns[] = {
+	{"PLACE", "position", cell_number, .right = true},
+	{"HANDOFF", "id", .style = TERM_CYAN},
+	{"WAITS", "since", cell_age, .right = true},
+	{"WHY", "why", .style = TERM_YELLOW},
+	{"UNTIL", "until", .may_omit = true},
+	{"FROM -> TO", NULL, cell_from_to, .may_cut = true},
+	{"TRY", "attempt", cell_attempt, .right = true},
+	{"TASK", "task", .may_cut = true, .may_omit = true},
+	{"SUMMARY", "summary", .style = TERM_PLAIN},
+	{0},
+};
+
 /* --- All of one --- */
 
 static void put_row(const struct cli *cli, struct buf *out, const char *label, struct str text)

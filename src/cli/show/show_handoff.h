@@ -10,6 +10,10 @@ void show_handoff_line(const struct cli *cli, const struct json *handoff);
 extern const struct column handoff_columns[];
 /* The same of those that are parked. */
 extern const struct column parked_columns[];
+/* Of what waits for an agent: its place, since when, and why. */
+extern const struct column queue_entry_columns[];
+/* Of the agents that have something: how much of it waits, since when the first, and why. */
+extern const struct column queue_columns[];
 /* How far it is, or else what holds it up; empty where nothing does. Not made safe to print. */
 struct str show_handoff_about(const struct cli *cli, const struct json *handoff);
 /* All of one: how it stands, its result, and what happened to it. */

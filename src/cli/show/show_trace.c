@@ -45,6 +45,7 @@ static const struct event_words event_words[] = {
 	{"handoff.discarded", "discarded, was for"},
 	{"handoff.cancelled", "cancelled, was for"},
 	{"handoff.moved", "moved to"},
+	{"handoff.rescheduled", "rescheduled for"},
 	{"breaker.opened", "breaker opened of"},
 	{"breaker.closed", "breaker closed of"},
 	{"breaker.reset", "breaker reset of"},

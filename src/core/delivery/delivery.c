@@ -212,8 +212,8 @@ static enum problem_code stale(const struct handoff_row *h, int64_t lease, struc
 	if (h->leases == lease && h->state == HANDOFF_ACKED)
 		return problem_set(
 			problem, P_STALE_LEASE, "lease",
-			"ho-%llu was acked with this lease, and an ack is not taken back: complete or reject it; "
-			"nothing was changed",
+			"ho-%llu was acked with this lease, and an ack is not taken back: complete or reject it, or "
+			"release it; nothing was changed",
 			(unsigned long long)h->num);
 	if (h->leases == lease)
 		return problem_set(problem, P_STALE_LEASE, "lease",
@@ -316,16 +316,17 @@ static struct str join_gaps(struct delivery *d, struct str before, struct str mo
 	return json_canonical(&all, before.n + more.n, d->arena);
 }
 
-/* What a completion does not say again stays as the ack told it. */
+/* What a completion does not say again stays as the ack told it. With the first lease and no ack nothing was told. */
 static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
-				     struct problem *problem)
+				     bool is_first_ack, struct problem *problem)
 {
 	struct result_row result = a->result, before;
-	enum store_status status;
+	enum store_status status = STORE_NOT_FOUND;
 
 	if (!a->has_result)
 		return P_OK;
-	status = store_result_get(d->conn, h->space, h->num, d->arena, &before);
+	if (!is_first_ack || h->leases > 1)
+		status = store_result_get(d->conn, h->space, h->num, d->arena, &before);
 	if (status == STORE_OK && a->verb == VERB_COMPLETE) {
 		result.gaps = join_gaps(d, before.gaps, result.gaps);
 		result.input_tokens = result.input_tokens >= 0 ? result.input_tokens : before.input_tokens;
@@ -360,7 +361,7 @@ static enum problem_code accept(struct delivery *d, const struct delivery_answer
 		code = delivery_move(d, h, a->verb, to, problem);
 	if (code == P_OK)
 		code = delivery_tell(d, h, completes ? EVENT_COMPLETED : EVENT_ACKED, STR_NULL, problem);
-	return code == P_OK ? keep_result(d, h, a, problem) : code;
+	return code == P_OK ? keep_result(d, h, a, first, problem) : code;
 }
 
 static enum problem_code go_on(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h,
@@ -391,6 +392,26 @@ static enum problem_code refuse(struct delivery *d, const struct delivery_answer
 	return code == P_OK ? delivery_fail(d, h, a->verb, a->delay_ms, is_final, problem) : code;
 }
 
+/* No attempt is used, unless it was taken so often that this must be a loop. A probe that is given back has shown
+ * nothing: the next one is let through. */
+static enum problem_code give_back(struct delivery *d, const struct delivery_answer *a, struct handoff_row *h,
+				   struct problem *problem)
+{
+	struct str why = a->text.p ? a->text : STR("given back without a reason");
+	enum problem_code code;
+
+	if (h->leases >= DELIVERY_FREE_LEASES) {
+		h->reason = arena_printf(d->arena, "given back after it was taken %lld times: %.*s",
+					 (long long)h->leases, STR_ARG(why));
+		code = delivery_tell(d, h, EVENT_NACKED, h->reason, problem);
+		return code == P_OK ? delivery_fail(d, h, VERB_RELEASE, a->delay_ms, false, problem) : code;
+	}
+	code = breaker_leave(d, h, problem);
+	if (code == P_OK)
+		code = delivery_tell(d, h, EVENT_RELEASED, why, problem);
+	return code == P_OK ? delivery_put_back(d, h, VERB_RELEASE, a->delay_ms > 0 ? a->delay_ms : 0, problem) : code;
+}
+
 enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct delivery_answer *answer,
 				  struct handoff_row *ret, struct problem *problem)
 {
@@ -417,6 +438,8 @@ enum problem_code delivery_settle(struct delivery *d, uint64_t num, const struct
 		code = accept(d, answer, &h, problem);
 	else if (answer->verb == VERB_PROGRESS)
 		code = go_on(d, answer, &h, problem);
+	else if (answer->verb == VERB_RELEASE)
+		code = give_back(d, answer, &h, problem);
 	else
 		code = refuse(d, answer, &h, problem);
 	if (code == P_OK)

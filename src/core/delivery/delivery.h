@@ -12,6 +12,10 @@
  * fallback agents follow in order, each with attempts of its own; then it is parked, with the reason of the last of
  * them.
  *
+ * GIVING BACK (release) uses none up: a receiver that is stopped says so, and another instance begins the same attempt.
+ * The handoff keeps its place in the queue, and neither breaker nor figures count it. A loop of taking and giving back
+ * is bounded by the number of leases: from the DELIVERY_FREE_LEASES-th on a release is a failed attempt.
+ *
  * AN EMPTY CHAIR uses none up. What nobody takes stays queued until its queue timeout (queue_until_ms), then it is
  * parked. Where fallback agents are named it is passed on to them after as much time as its attempts would have taken;
  * where the last of them is not there either it goes back to the target and waits there. An agent that is at work is
@@ -36,6 +40,8 @@ enum {
 	DELIVERY_ACK_TIMEOUT_MS = 15000,
 	DELIVERY_ATTEMPTS = 3,
 	DELIVERY_ATTEMPTS_MAX = 100,
+	/* As many as a sender may allow attempts: giving back ends no later than failing may. */
+	DELIVERY_FREE_LEASES = DELIVERY_ATTEMPTS_MAX,
 	DELIVERY_BACKOFF_MAX_MS = 30000,
 	DELIVERY_TIMEOUT_MAX_MS = 24 * 3600 * 1000,
 	DELIVERY_PRIORITY = 5,
@@ -127,11 +133,11 @@ enum problem_code delivery_release(struct delivery *d, uint64_t num, int64_t lea
 
 /* A receiver's answer. */
 struct delivery_answer {
-	enum handoff_verb verb;			/* ACK, NACK, REJECT, PROGRESS, COMPLETE */
+	enum handoff_verb verb;			/* ACK, NACK, RELEASE, REJECT, PROGRESS, COMPLETE */
 	int64_t lease;
 	int64_t work_lease_ms;			/* ACK, PROGRESS: 0: none, or as before */
-	int64_t delay_ms;			/* NACK: until the next attempt; -1: the backoff */
-	struct str text;			/* NACK, REJECT: the reason; PROGRESS: a note; p == NULL: none */
+	int64_t delay_ms;			/* NACK, RELEASE: until the next one; -1: the backoff, or 0 */
+	struct str text;			/* NACK, RELEASE, REJECT: why; PROGRESS: a note; p == NULL: none */
 	struct result_row result;		/* ACK: gaps and tokens; COMPLETE: all */
 	bool has_result;
 	struct memory_draft *memory;		/* COMPLETE: what the result becomes (result.h); NULL: nothing */

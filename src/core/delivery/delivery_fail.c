@@ -25,6 +25,17 @@ static int64_t backoff_ms(struct delivery *d, int64_t failed_attempts)
 	return full / 2 + (int64_t)(next_random(d->random) % (uint64_t)(full / 2 + 1));
 }
 
+enum problem_code delivery_put_back(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms,
+				    struct problem *problem)
+{
+	h->receiver = STR_NULL;
+	delivery_begin_queue(d, h, d->now_ms + delay_ms);
+	if (delay_ms == 0)
+		return delivery_offer(d, h, verb, problem);
+	h->due_ms = delivery_due_at(h, d->now_ms + delay_ms);
+	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
+}
+
 enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms,
 				bool is_final, struct problem *problem)
 {
@@ -33,14 +44,7 @@ enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum 
 	if (delay_ms < 0)
 		delay_ms = backoff_ms(d, h->attempt);
 	h->attempt++;
-	h->receiver = STR_NULL;
-	delivery_begin_queue(d, h, d->now_ms + delay_ms);
-	if (delay_ms == 0)
-		return delivery_offer(d, h, verb, problem);
-	h->due_ms = d->now_ms + delay_ms;
-	if (h->expires_at_ms && h->expires_at_ms < h->due_ms)
-		h->due_ms = h->expires_at_ms;
-	return delivery_move(d, h, verb, HANDOFF_DELAYED, problem);
+	return delivery_put_back(d, h, verb, delay_ms, problem);
 }
 
 /* Is the agent one that may take over? Not one that has the envelope already, as the target of a handoff or as the

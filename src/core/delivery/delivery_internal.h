@@ -49,6 +49,11 @@ enum problem_code delivery_offer(struct delivery *d, struct handoff_row *h, enum
  * this agent. */
 enum problem_code delivery_fail(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms,
 				bool is_final, struct problem *problem);
+/* P_ENVELOPE_PRUNED where it was pruned since somebody looked. */
+enum problem_code delivery_check_kept(struct delivery *d, uint64_t envelope, struct problem *problem);
+/* Queues h again, now or after delay_ms, with the attempt that it has. Moves it. */
+enum problem_code delivery_put_back(struct delivery *d, struct handoff_row *h, enum handoff_verb verb, int64_t delay_ms,
+				    struct problem *problem);
 /* Gives h to the next fallback that may take it, without writing anything. h->agent stays where there is none.
  * *ret_is_probe: its breaker is half-open, and this is the one that it lets through. */
 enum problem_code delivery_next_fallback(struct delivery *d, struct handoff_row *h, bool *ret_is_probe,

@@ -51,9 +51,12 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 		.changed_at_ms = d->now_ms,
 		.reason = reason,
 	};
-	enum store_status status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &h.target);
-	enum problem_code code;
+	enum problem_code code = delivery_check_kept(d, envelope, problem);
+	enum store_status status;
 
+	if (code != P_OK)
+		return code;
+	status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &h.target);
 	h.agent = h.target;
 	delivery_begin_queue(d, &h, d->now_ms);
 	if (status == STORE_OK)
@@ -141,6 +144,42 @@ enum problem_code delivery_get_parked(struct delivery *d, uint64_t num, struct h
 	return code;
 }
 
+/* --- What decisions have in common --- */
+
+/* The end of each, where it went well so far: it is told, and the caller gets the handoff. */
+static enum problem_code decided(struct delivery *d, enum problem_code code, const struct handoff_row *h,
+				 enum event_kind kind, struct str why, struct handoff_row *ret, struct problem *problem)
+{
+	if (code == P_OK)
+		code = delivery_tell(d, h, kind, why, problem);
+	if (code == P_OK)
+		*ret = *h;
+	return code;
+}
+
+/* It comes with new attempts, and passes an open breaker: a person wants it. */
+static void begin_anew(struct handoff_row *h)
+{
+	h->attempt = 1;
+	h->is_exhausted = false;
+	h->is_touched = true;
+	h->passes = true;
+}
+
+/* Nobody gets it any more, and nobody waits for it. Moves it. */
+static enum problem_code leave_queue(struct delivery *d, struct handoff_row *h, enum handoff_verb verb,
+				     enum handoff_state to, struct problem *problem)
+{
+	enum problem_code code = breaker_leave(d, h, problem);
+
+	if (code != P_OK)
+		return code;
+	h->due_ms = 0;
+	h->is_touched = true;
+	delivery_end_wait(h);
+	return delivery_move(d, h, verb, to, problem);
+}
+
 /* A handoff to another agent: the other becomes its target. */
 static enum problem_code retarget(struct delivery *d, struct handoff_row *h, struct str to, struct problem *problem)
 {
@@ -171,21 +210,14 @@ enum problem_code delivery_redrive(struct delivery *d, uint64_t num, struct str 
 		code = retarget(d, &h, to, problem);
 	if (code != P_OK)
 		return code;
-	h.attempt = 1;
-	h.is_exhausted = false;
+	begin_anew(&h);
 	h.is_told = false;
 	h.is_outage = false;
-	h.is_touched = true;
-	h.passes = true;
 	h.acked_at_ms = 0;
 	h.receiver = STR_NULL;
 	delivery_begin_queue(d, &h, d->now_ms);
 	code = delivery_offer(d, &h, VERB_REDRIVE, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, to.p ? EVENT_REROUTED : EVENT_REDRIVEN, why, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+	return decided(d, code, &h, to.p ? EVENT_REROUTED : EVENT_REDRIVEN, why, ret, problem);
 }
 
 enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_kind kind, struct str why,
@@ -199,11 +231,7 @@ enum problem_code delivery_discard(struct delivery *d, uint64_t num, enum event_
 		h.is_touched = true;
 		code = delivery_move(d, &h, VERB_DISCARD, HANDOFF_DISCARDED, problem);
 	}
-	if (code == P_OK)
-		code = delivery_tell(d, &h, kind, why, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+	return decided(d, code, &h, kind, why, ret, problem);
 }
 
 /* --- What is queued --- */
@@ -238,20 +266,11 @@ enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str w
 	struct handoff_row h;
 	enum problem_code code = delivery_get_queued(d, num, "cancelled", &h, problem);
 
-	if (code == P_OK)
-		code = breaker_leave(d, &h, problem);
-	if (code != P_OK)
-		return code;
-	h.due_ms = 0;
-	h.is_touched = true;
-	h.reason = why.p ? why : STR("cancelled");
-	delivery_end_wait(&h);
-	code = delivery_move(d, &h, VERB_CANCEL, HANDOFF_DISCARDED, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_CANCELLED, why, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+	if (code == P_OK) {
+		h.reason = why.p ? why : STR("cancelled");
+		code = leave_queue(d, &h, VERB_CANCEL, HANDOFF_DISCARDED, problem);
+	}
+	return decided(d, code, &h, EVENT_CANCELLED, why, ret, problem);
 }
 
 enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
@@ -267,21 +286,14 @@ enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct st
 		code = breaker_leave(d, &was, problem);
 	if (code != P_OK)
 		return code;
-	h.attempt = 1;
-	h.is_exhausted = false;
-	h.is_touched = true;
-	h.passes = true;
+	begin_anew(&h);
 	delivery_begin_queue(d, &h, h.not_before_ms > d->now_ms ? h.not_before_ms : d->now_ms);
 	/* What is deferred stays so; what only backs off does not: another agent has not failed. */
 	if (h.not_before_ms > d->now_ms)
 		code = delivery_move(d, &h, VERB_HAND_OVER, h.state, problem);
 	else
 		code = delivery_offer(d, &h, VERB_HAND_OVER, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_MOVED, why, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+	return decided(d, code, &h, EVENT_MOVED, why, ret, problem);
 }
 
 /* --- Undo --- */
@@ -334,16 +346,6 @@ enum problem_code delivery_restore(struct delivery *d, uint64_t num, struct str 
 	enum problem_code code = delivery_may_restore(d, num, &h, problem);
 
 	if (code == P_OK)
-		code = breaker_leave(d, &h, problem);
-	if (code != P_OK)
-		return code;
-	h.due_ms = 0;
-	h.is_touched = true;
-	delivery_end_wait(&h);
-	code = delivery_move(d, &h, VERB_RESTORE, HANDOFF_PARKED, problem);
-	if (code == P_OK)
-		code = delivery_tell(d, &h, EVENT_RESTORED, why, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+		code = leave_queue(d, &h, VERB_RESTORE, HANDOFF_PARKED, problem);
+	return decided(d, code, &h, EVENT_RESTORED, why, ret, problem);
 }

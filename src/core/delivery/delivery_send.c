@@ -22,6 +22,20 @@ static enum problem_code circuit_open(struct delivery *d, struct str agent, int6
 	return problem->code;
 }
 
+/* Puts it off, or where the time has passed into the queue now. Moves it. */
+static enum problem_code defer(struct delivery *d, int64_t not_before_ms, struct handoff_row *h,
+			       struct problem *problem)
+{
+	bool is_later = not_before_ms > d->now_ms;
+
+	h->not_before_ms = is_later ? not_before_ms : 0;
+	delivery_begin_queue(d, h, is_later ? not_before_ms : d->now_ms);
+	if (!is_later)
+		return delivery_offer(d, h, VERB_SEND, problem);
+	h->due_ms = not_before_ms;
+	return delivery_move(d, h, VERB_SEND, HANDOFF_DELAYED, problem);
+}
+
 /* An expired handoff is the sender's to send again; where it waits, as long as the breaker lets it. */
 static enum problem_code revive(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				struct problem *problem)
@@ -31,8 +45,7 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	enum problem_code code = P_OK;
 
 	h->passes = o->channel || o->is_forced;
-	delivery_begin_queue(d, h, d->now_ms);
-	if (!h->passes)
+	if (!h->passes && o->not_before_ms <= d->now_ms)
 		code = breaker_admits(d, h->agent, &admitted, &is_probe, &reset_ms, problem);
 	if (code == P_OK && !admitted && o->wait_ms)
 		code = circuit_open(d, h->agent_name, reset_ms, problem);
@@ -41,7 +54,7 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	if (code != P_OK)
 		return code;
 	h->attempt++;
-	code = delivery_offer(d, h, VERB_SEND, problem);
+	code = defer(d, o->not_before_ms, h, problem);
 	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
 }
 
@@ -82,19 +95,58 @@ static enum problem_code be_patient(struct delivery *d, const struct delivery_or
 	return delivery_write(d, h, problem);
 }
 
+/* Is it to be given to nobody until another time than before? */
+static bool is_put_off(const struct delivery *d, const struct delivery_order *o, const struct handoff_row *h)
+{
+	return o->channel == 0 && o->not_before_ms > d->now_ms && o->not_before_ms != h->not_before_ms;
+}
+
+static enum problem_code too_late(const struct handoff_row *h, struct problem *problem)
+{
+	problem_set(problem, P_ALREADY_SENT, "not_before", "ho-%llu was sent before and is %s: it cannot be put off "
+		    "any more; leave not_before out to get it as it is", (unsigned long long)h->num,
+		    handoff_state_name(h->state));
+	problem->handoff = h->num;
+	return problem->code;
+}
+
+/* What is queued is nobody's yet: it may be put off, or let go now. A channel's is published again as it is. */
+static enum problem_code reschedule(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
+				    struct problem *problem)
+{
+	bool is_sooner = o->channel == 0 && o->not_before_ms && o->not_before_ms <= d->now_ms &&
+			 h->state == HANDOFF_DELAYED && h->not_before_ms > d->now_ms;
+	enum problem_code code;
+
+	if (!is_sooner && !is_put_off(d, o, h))
+		return P_OK;
+	code = breaker_leave(d, h, problem);
+	if (code == P_OK)
+		code = defer(d, o->not_before_ms, h, problem);
+	return code == P_OK ? delivery_tell(d, h, EVENT_RESCHEDULED, STR_NULL, problem) : code;
+}
+
 static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				    struct problem *problem)
 {
+	enum problem_code code;
+
 	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
 		return refuse_ended(h, problem);
-	if (h->state != HANDOFF_EXPIRED)
-		return be_patient(d, o, h, problem);
+	if (h->state != HANDOFF_EXPIRED) {
+		if (h->state > HANDOFF_DELAYED && is_put_off(d, o, h))
+			return too_late(h, problem);
+		code = be_patient(d, o, h, problem);
+		return code == P_OK ? reschedule(d, o, h, problem) : code;
+	}
 	if (o->ack_timeout_ms)
 		h->ack_timeout_ms = o->ack_timeout_ms;
 	if (o->queue_timeout_ms)
 		h->queue_timeout_ms = o->queue_timeout_ms;
 	if (o->max_attempts)
 		h->max_attempts = o->max_attempts;
+	if (o->priority >= 0)
+		h->priority = o->priority;
 	if (o->fallbacks)
 		h->fallbacks = delivery_names(d->arena, o->fallbacks);
 	begin_wait(d, o, h);
@@ -207,23 +259,26 @@ static enum problem_code plan_new(struct delivery *d, const struct delivery_orde
 	return P_OK;
 }
 
+enum problem_code delivery_check_kept(struct delivery *d, uint64_t envelope, struct problem *problem)
+{
+	struct pruned_envelope left;
+	enum store_status status = store_pruned_envelope(d->conn, d->space, envelope, &left);
+
+	if (status == STORE_OK)
+		return problem_set(problem, P_ENVELOPE_PRUNED, "envelope_id", "env-%llu is not kept any more",
+				   (unsigned long long)envelope);
+	return status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
+}
+
 static enum problem_code send_new(struct delivery *d, const struct delivery_plan *plan, struct handoff_row *ret,
 				  struct problem *problem)
 {
 	struct handoff_row h = plan->row;
-	struct pruned_envelope left;
-	/* It may have been pruned since somebody looked. */
-	enum store_status status = plan->order->is_new ? STORE_NOT_FOUND
-						       : store_pruned_envelope(d->conn, d->space, h.envelope, &left);
-	enum problem_code code;
+	enum problem_code code = plan->order->is_new ? P_OK : delivery_check_kept(d, h.envelope, problem);
+	enum store_status status = code == P_OK ? store_handoff_insert(d->conn, &h) : STORE_OK;
 
-	if (status == STORE_OK)
-		return problem_set(problem, P_ENVELOPE_PRUNED, "envelope_id", "env-%llu is not kept any more",
-				   (unsigned long long)h.envelope);
-	if (status == STORE_NOT_FOUND)
-		status = store_handoff_insert(d->conn, &h);
-	code = status == STORE_OK ? P_OK : problem_of_store(problem, status);
-
+	if (status != STORE_OK)
+		code = problem_of_store(problem, status);
 	if (code == P_OK && plan->is_probe)
 		code = breaker_probe(d, h.agent, h.num, problem);
 	if (code == P_OK)

@@ -8,7 +8,7 @@
 enum handoff_verb {
 	VERB_SEND,		/* the sender delivers it again */
 	VERB_TAKE,		/* a receiver gets it */
-	VERB_RELEASE,		/* the receiver vanished before it had it */
+	VERB_RELEASE,		/* the receiver gives it back, or vanished before it had it: no attempt is used */
 	VERB_ACK,
 	VERB_NACK,
 	VERB_REJECT,

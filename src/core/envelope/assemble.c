@@ -247,9 +247,9 @@ static enum problem_code inherit_constraints(const struct assemble_input *in, st
 	const struct envelope *before = said_before(in);
 	struct constraints made;
 	struct constraints_input ci = {
-		.inherited = before ? &before->constraints : NULL,
+		.inherited = in->inherited ? in->inherited : before ? &before->constraints : NULL,
 		.waived = before ? &before->waived : NULL,
-		.locked = before ? &before->locked : NULL,
+		.locked = in->inherited_locked ? in->inherited_locked : before ? &before->locked : NULL,
 		.lock = d->locked.type == JSON_ARRAY ? &d->locked : NULL,
 		.policy = in->policy_locked,
 		.standing = in->standing,
@@ -335,6 +335,31 @@ static enum problem_code inherit(const struct assemble_tools *tools, const struc
 	return code == P_OK ? read_budget(in, e, problem) : code;
 }
 
+static size_t bytes_of(const struct json *value)
+{
+	size_t bytes = sizeof(*value);
+
+	if (value->type == JSON_STRING)
+		bytes += value->s.n;
+	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
+		bytes += bytes_of(&value->items[i]);
+	for (uint32_t i = 0; value->type == JSON_OBJECT && i < value->count; i++)
+		bytes += value->members[i].key.n + bytes_of(&value->members[i].value);
+	return bytes;
+}
+
+/* What is to be looked through, counted and written beside the references, about. */
+static size_t work_in(const struct envelope *e)
+{
+	const struct json *trees[] = {&e->history, &e->constraints, &e->waived, &e->open_decisions, &e->expected_output,
+				      &e->extensions};
+	size_t bytes = e->intent.n + e->state.n + e->summary.n;
+
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++)
+		bytes += bytes_of(trees[i]);
+	return bytes;
+}
+
 enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
 			   struct problem *problem)
 {
@@ -365,6 +390,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 	in = &whole;
 	if (code == P_OK)
 		code = inherit(tools, in, &e, problem);
+	if (code == P_OK && tools->is_too_much && tools->is_too_much(tools->ctx, work_in(&e)))
+		return P_OVERLOADED;
 	if (code == P_OK)
 		code = assemble_refs(tools, in, &e, problem);
 	if (code == P_OK)

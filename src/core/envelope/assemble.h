@@ -68,6 +68,10 @@ struct assemble_input {
 	/* The envelope whose place in the chain this one takes: what it says holds, as if it was inherited. Its parent
 	 * is `parent`. NULL: none. */
 	const struct envelope *repacks;
+	/* The constraints and locks that are inherited, where they are more than what the envelope before has: see
+	 * constraints_given.h. NULL: they are those. */
+	const struct json *inherited;
+	const struct json *inherited_locked;
 	const struct json *policy_locked;	/* keys that the space locks, an array; NULL: none */
 	const struct constraints_waiver *standing;	/* what persons waived for the task */
 	size_t standing_count;
@@ -91,6 +95,10 @@ struct assemble_tools {
 	struct store_conn *conn;
 	struct arena *arena;
 	struct token_cache *tokens;	/* NULL: everything is counted anew */
+	/* Asked as the texts become known, before they are looked through and counted: are so many bytes too much for
+	 * now? Then `assemble` returns P_OVERLOADED and has done nothing. NULL: nothing is too much. */
+	bool (*is_too_much)(void *ctx, size_t bytes);
+	void *ctx;
 };
 
 /* *ret is whole, with its digest. */

@@ -55,8 +55,6 @@ void measure_init(struct measure *m, const struct envelope *e, const struct toke
 	buf_init(&m->scratch, RENDER_MAX_BYTES);
 	render_core(e, &m->scratch);
 	m->core = measure_rest(m, 0);
-	render_ref_text(&(struct envelope_ref){.form = FORM_REF}, &m->scratch);
-	m->mention = measure_rest(m, 0);
 }
 
 void measure_release(struct measure *m)
@@ -87,6 +85,16 @@ static bool fold(struct measures a, size_t *ret)
 	return difference <= DIFFERENCE_MASK;
 }
 
+/* What stands in place of a text is always the same. */
+static struct measures measure_mention(struct measure *m)
+{
+	if (m->mention.close == 0) {
+		render_ref_text(&(struct envelope_ref){.form = FORM_REF}, &m->scratch);
+		m->mention = measure_rest(m, 0);
+	}
+	return m->mention;
+}
+
 /* It is the same in every envelope, and mostly known already. */
 static struct measures measure_text(struct measure *m, const struct envelope_ref *r, struct token_key key)
 {
@@ -94,7 +102,7 @@ static struct measures measure_text(struct measure *m, const struct envelope_ref
 	size_t folded;
 
 	if (!render_ref_has_text(r))
-		return m->mention;
+		return measure_mention(m);
 	if (token_cache_get(m->tokens, key, &folded))
 		return unfold(folded);
 	render_ref_text(r, &m->scratch);

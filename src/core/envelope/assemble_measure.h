@@ -26,7 +26,7 @@ struct measure {
 	struct token_cache *tokens;	/* NULL: everything is counted anew */
 	struct buf scratch;
 	struct measures core;		/* task, constraints, expected output */
-	struct measures mention;	/* what stands in place of a memory's text */
+	struct measures mention;	/* what stands in place of a memory's text; 0: not asked for yet */
 };
 
 void measure_init(struct measure *m, const struct envelope *e, const struct tokenizer *tokenizer,

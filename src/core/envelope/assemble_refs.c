@@ -259,16 +259,34 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 		add_missing(e, id, m.forgotten_at_ms ? "forgotten" : "expired", t->arena);
 }
 
-/* All of one state of the store. */
-static void resolve_all(const struct assemble_tools *t, const struct assemble_input *in, const struct collection *c,
+/* Of the references from `from` on: so much is to be counted and written of them, about. */
+static size_t work_in_refs(const struct envelope *e, size_t from)
+{
+	size_t bytes = 0;
+
+	for (size_t i = from; i < e->ref_count; i++)
+		bytes += sizeof(*e->refs) + e->refs[i].text.n + e->refs[i].summary.n;
+	return bytes;
+}
+
+/* All of one state of the store. False where it is too much for now. */
+static bool resolve_all(const struct assemble_tools *t, const struct assemble_input *in, const struct collection *c,
 			bool has_versions, struct envelope *e)
 {
 	bool snapshot = in->space && store_snapshot_begin(t->conn);
+	bool goes_on = true;
+	size_t work = 0;
 
-	for (size_t i = 0; i < c->ids.count; i++)
+	for (size_t i = 0; goes_on && i < c->ids.count; i++) {
+		size_t before = e->ref_count;
+
 		resolve(t, in, c->ids.ids[i], &c->known[i], has_versions, e);
+		work += work_in_refs(e, before);
+		goes_on = !t->is_too_much || !t->is_too_much(t->ctx, work);
+	}
 	if (snapshot)
 		store_snapshot_end(t->conn);
+	return goes_on;
 }
 
 enum problem_code assemble_refs(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *e,
@@ -297,6 +315,5 @@ enum problem_code assemble_refs(const struct assemble_tools *tools, const struct
 	e->missing = arena_calloc(tools->arena, c.ids.count, sizeof(*e->missing));
 	for (size_t i = 0; i < c.ids.count; i++)
 		has_versions |= c.ids.ids[i].version != 0;
-	resolve_all(tools, in, &c, has_versions, e);
-	return P_OK;
+	return resolve_all(tools, in, &c, has_versions, e) ? P_OK : P_OVERLOADED;
 }

@@ -251,7 +251,7 @@ static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint6
 		return P_OK;
 	code = unpack_find(c, space, e.parent, "parent", arena, &parent, problem);
 	if (code == P_ENVELOPE_PRUNED) {
-		struct link link;
+		struct link link = {0};
 
 		code = verify_pruned(c, space, e.parent, e.parent_digest, &link, problem);
 		if (code == P_OK && link.verdict == UNPACK_UNCHAINED)

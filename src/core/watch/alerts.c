@@ -127,23 +127,48 @@ static enum verdict judge_failed(const struct alert_subject *s, const struct sta
 	return v->counts.failed ? BAD : s->failures_in_row ? UNDECIDED : GOOD;
 }
 
+/* Something that is counted, and whose verdict needs no samples. */
+static void judge_count(struct judgement *j, int64_t count, int64_t threshold, enum verdict verdict)
+{
+	j->value = (double)count;
+	j->threshold = (double)threshold;
+	j->verdict = verdict;
+}
+
+/* One is too many. */
+static void judge_any(struct judgement *j, int64_t count)
+{
+	judge_count(j, count, 1, count ? BAD : GOOD);
+}
+
+static enum verdict judge_row(const struct alert_rules *r, const struct alert_subject *s)
+{
+	return s->failures_in_row >= r->failures_in_row ? BAD : s->failures_in_row ? UNDECIDED : GOOD;
+}
+
+static void judge_hops(struct judgement *j, const struct alert_rules *r, const struct stats_view *v,
+		       const struct stats_view *day)
+{
+	double threshold;
+
+	if (hop_threshold(r, v, day, &threshold))
+		judge_above(j, v->hop_mean, threshold, v->counts.packed, r->min_samples);
+	else
+		j->verdict = v->counts.packed ? GOOD : UNDECIDED;
+}
+
 static struct judgement judge(const struct alert_rules *r, enum alert_kind kind, const struct alert_subject *s)
 {
 	const struct stats_view *v = s->view ? s->view : &nothing, *day = s->day ? s->day : &nothing;
 	struct judgement j = {.verdict = GOOD, .severity = kinds[kind].severity};
 	int64_t packed = v->counts.packed;
-	double threshold;
 
 	switch (kind) {
 	case ALERT_HANDOFF_FAILED:
-		j.value = (double)v->counts.failed;
-		j.threshold = 1;
-		j.verdict = judge_failed(s, v);
+		judge_count(&j, v->counts.failed, 1, judge_failed(s, v));
 		break;
 	case ALERT_CONSECUTIVE_FAILURES:
-		j.value = (double)s->failures_in_row;
-		j.threshold = (double)r->failures_in_row;
-		j.verdict = s->failures_in_row >= r->failures_in_row ? BAD : s->failures_in_row ? UNDECIDED : GOOD;
+		judge_count(&j, s->failures_in_row, r->failures_in_row, judge_row(r, s));
 		break;
 	case ALERT_COMPLETENESS_LOW:
 		judge_below(&j, v->completeness_mean, r->completeness_low, packed, r->min_samples);
@@ -152,9 +177,7 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		judge_failure_rate(&j, r, v);
 		break;
 	case ALERT_BREAKER_OPEN:
-		j.value = (double)s->failures_in_row;
-		j.threshold = (double)r->failures_in_row;
-		j.verdict = judge_breaker(s);
+		judge_count(&j, s->failures_in_row, r->failures_in_row, judge_breaker(s));
 		break;
 	case ALERT_COMPLETENESS_CRITICAL:
 		judge_below(&j, v->completeness_mean, r->completeness_critical, packed, r->min_samples);
@@ -169,30 +192,19 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 		judge_above(&j, v->chosen_low, r->low_share, v->chosen, r->min_samples);
 		break;
 	case ALERT_HOP_DEPTH_HIGH:
-		if (hop_threshold(r, v, day, &threshold))
-			judge_above(&j, v->hop_mean, threshold, packed, r->min_samples);
-		else
-			j.verdict = packed ? GOOD : UNDECIDED;
+		judge_hops(&j, r, v, day);
 		break;
 	case ALERT_HANDOFFS_PARKED:
-		j.value = (double)s->parked;
-		j.threshold = 1;
-		j.verdict = s->parked ? BAD : GOOD;
+		judge_any(&j, (int64_t)s->parked);
 		break;
 	case ALERT_QUEUE_STUCK:
-		j.value = (double)s->untaken_ms;
-		j.threshold = (double)r->stuck_ms;
-		j.verdict = s->untaken_ms >= r->stuck_ms ? BAD : GOOD;
+		judge_count(&j, s->untaken_ms, r->stuck_ms, s->untaken_ms >= r->stuck_ms ? BAD : GOOD);
 		break;
 	case ALERT_ENVELOPE_REFUSED:
-		j.value = (double)v->counts.refused;
-		j.threshold = 1;
-		j.verdict = v->counts.refused ? BAD : GOOD;
+		judge_any(&j, v->counts.refused);
 		break;
 	case ALERT_CONSTRAINT_WAIVED:
-		j.value = (double)v->counts.waivers;
-		j.threshold = 1;
-		j.verdict = v->counts.waivers ? BAD : GOOD;
+		judge_any(&j, v->counts.waivers);
 		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");

@@ -58,6 +58,7 @@ static const struct {
 	{EVENT_FALLBACK, "handoff.fall_back"}, {EVENT_PARKED, "handoff.park"}, {EVENT_REDRIVEN, "handoff.redrive"},
 	{EVENT_REROUTED, "handoff.reroute"}, {EVENT_SHRUNK, "handoff.shrink"}, {EVENT_DISCARDED, "handoff.discard"},
 	{EVENT_CANCELLED, "handoff.cancel"}, {EVENT_MOVED, "handoff.move"},
+	{EVENT_RESCHEDULED, "handoff.reschedule"},
 	{EVENT_BREAKER_OPENED, "breaker.open"}, {EVENT_BREAKER_CLOSED, "breaker.close"},
 	{EVENT_MEMORY_STORED, "memory.store"},
 	{EVENT_MEMORY_UPDATED, "memory.update"}, {EVENT_MEMORY_PINNED, "memory.pin"},

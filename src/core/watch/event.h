@@ -61,6 +61,7 @@
 	X(ENVELOPE_REFUSED, 43, "envelope.refused") \
 	X(CANCELLED, 44, "handoff.cancelled") \
 	X(MOVED, 45, "handoff.moved") \
+	X(RESCHEDULED, 46, "handoff.rescheduled") \
 	X(RESTORED, 52, "handoff.restored") \
 	X(AGENT_DELETED, 53, "agent.deleted") \
 	X(CONSTRAINT_WAIVED, 50, "constraint.waived") \

@@ -26,6 +26,7 @@ static const struct form {
 	{EVENT_ACKED, "ack", "settle", SPAN_CLIENT, SINCE_TAKEN, false},
 	{EVENT_COMPLETED, "process", "process", SPAN_CONSUMER, SINCE_TAKEN, false},
 	{EVENT_NACKED, "nack", "settle", SPAN_CLIENT, SINCE_TAKEN, true},
+	{EVENT_RELEASED, "release", "settle", SPAN_CLIENT, SINCE_TAKEN, false},
 	{EVENT_REJECTED, "reject", "settle", SPAN_CLIENT, SINCE_TAKEN, true},
 	{EVENT_LEASE_LOST, "lose_lease", "settle", SPAN_CLIENT, SINCE_TAKEN, true},
 	{EVENT_WORK_LOST, "lose_work", "settle", SPAN_CLIENT, SINCE_TAKEN, true},

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 /* SCAN: events that one page goes through, some tens of milliseconds where a filter fits few of their tasks. FOUND:
- * tasks that a search sorts. LOOKED: tasks that a page of open ones looks at, because a filter may fit few of them. */
-enum { SCAN_MAX = 20000, FOUND_MAX = 2000, LOOKED_MAX = 5000 };
+ * tasks that a search sorts; READ: whose words it reads for that, 0.5 us each. LOOKED: tasks that a page of open ones
+ * looks at, because a filter may fit few of them; QUIET: so many are read at a time. */
+enum { SCAN_MAX = 20000, FOUND_MAX = 2000, READ_MAX = 200000, LOOKED_MAX = 5000, QUIET = 64 };
 
 /* --- One task --- */
 
@@ -66,6 +67,9 @@ struct gathering {
 	struct store_conn *c;
 	int64_t agent;			/* 0: any */
 	size_t max;			/* room in l->tasks */
+	/* Of the space. */
+	int64_t pruned;			/* the highest id of an event that was pruned; 0: none */
+	int64_t told_since_ms;		/* the time of the first event behind that one */
 };
 
 /* Reads the task, and keeps it where it fits. */
@@ -116,18 +120,95 @@ static enum store_status read_last_event(struct gathering *g, struct task_listed
 	return status;
 }
 
-/* --- By their newest change --- */
+/* --- By their newest change ---
+ *
+ * The events say what was changed last. Where they are kept for a time only, tasks may be older than that. These come
+ * behind all others, the newest first: a task is one of them where nothing was told of it since the last event that was
+ * pruned (store_task_is_quiet). */
 
-static enum store_status gather_changed(struct gathering *g)
+static enum store_status read_pruned(struct gathering *g)
+{
+	struct space_row space;
+	struct event_row first;
+	size_t count = 0;
+	enum store_status status = store_space_get(g->c, g->l->op.space, g->l->op.arena, &space);
+
+	if (status != STORE_OK || space.events_pruned == 0)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	g->pruned = space.events_pruned;
+	status = store_events(g->c, 0, 0, g->pruned, 1, g->l->op.arena, &first, &count);
+	g->told_since_ms = count ? first.at_ms : INT64_MAX;
+	return status;
+}
+
+/* Keeps the task where it fits, and is quiet or not, as asked for. */
+static enum store_status consider_quiet(struct gathering *g, int64_t id, bool wanted, bool *ret_fits)
+{
+	bool quiet = false;
+	enum store_status status = STORE_OK;
+
+	*ret_fits = false;
+	if (g->pruned)
+		status = store_task_is_quiet(g->c, g->l->op.space, id, g->pruned, g->told_since_ms, &quiet);
+	if (status != STORE_OK || quiet != wanted)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	return consider(g, id, ret_fits);
+}
+
+/* An id such that the tasks from there on were begun since the first event that is kept: none of them is quiet. */
+static enum store_status find_quiet(struct gathering *g, int64_t *ret_before)
+{
+	struct task_row task;
+	size_t count = 0;
+	enum store_status status = store_tasks(g->c, g->l->op.space, 0, 1, g->l->op.arena, &task, &count);
+	int64_t below = 1, above = count ? task.id + 2 : below;
+
+	while (status == STORE_OK && above - below > 1) {
+		int64_t middle = below + (above - below) / 2;
+
+		status = store_tasks(g->c, g->l->op.space, middle, 1, g->l->op.arena, &task, &count);
+		if (count == 0 || task.created_at_ms <= g->told_since_ms)
+			below = middle;
+		else
+			above = middle;
+	}
+	*ret_before = below;
+	return status;
+}
+
+static enum store_status gather_quiet(struct gathering *g)
+{
+	struct task_list *l = g->l;
+	struct task_row *rows = arena_calloc(l->op.arena, QUIET, sizeof(*rows));
+	int64_t before = (int64_t)l->page.extra;
+	size_t got = QUIET, looked = 0;
+	enum store_status status = before ? STORE_OK : find_quiet(g, &before);
+
+	l->page.next_extra = (uint64_t)before;
+	while (status == STORE_OK && got == QUIET && l->count < g->max && looked < LOOKED_MAX) {
+		status = store_tasks(g->c, l->op.space, before, QUIET, l->op.arena, rows, &got);
+		for (size_t i = 0; status == STORE_OK && i < got && l->count < g->max; i++) {
+			bool is_kept;
+
+			before = rows[i].id;
+			status = consider_quiet(g, before, true, &is_kept);
+			if (l->count <= l->page.size)
+				l->page.next_extra = (uint64_t)before;
+		}
+		looked += got;
+	}
+	l->page.has_more = page_cut(&l->page, &l->count) || (got == QUIET && looked >= LOOKED_MAX);
+	return status;
+}
+
+static enum store_status gather_told(struct gathering *g, int64_t floor)
 {
 	struct task_list *l = g->l;
 	struct task_place *places = arena_calloc(l->op.arena, g->max, sizeof(*places));
-	int64_t before = (int64_t)l->page.position, last = 0, floor = 0, bound;
+	int64_t before = (int64_t)l->page.position, last = 0, bound;
 	size_t got = 1, want = 1;
 	enum store_status status = store_event_last(g->c, &last);
 
-	if (status == STORE_OK && l->changed_since_ms)
-		status = store_event_before(g->c, l->changed_since_ms, &floor);
 	last = before ? before - 1 : last;
 	bound = last - SCAN_MAX > floor ? last - SCAN_MAX : floor;
 	while (status == STORE_OK && got == want && l->count < g->max) {
@@ -136,7 +217,7 @@ static enum store_status gather_changed(struct gathering *g)
 		for (size_t i = 0; status == STORE_OK && i < got; i++) {
 			bool is_kept;
 
-			status = consider(g, places[i].id, &is_kept);
+			status = consider_quiet(g, places[i].id, false, &is_kept);
 			before = places[i].at;
 			if (is_kept && l->count <= l->page.size)
 				l->page.next = (uint64_t)before;
@@ -148,6 +229,21 @@ static enum store_status gather_changed(struct gathering *g)
 		l->page.has_more = true;
 		l->page.next = (uint64_t)bound + 1;
 	}
+	return status;
+}
+
+static enum store_status gather_changed(struct gathering *g)
+{
+	struct task_list *l = g->l;
+	int64_t floor = 0;
+	enum store_status status = read_pruned(g);
+
+	if (status == STORE_OK && l->changed_since_ms)
+		status = store_event_before(g->c, l->changed_since_ms, &floor);
+	if (status == STORE_OK && l->page.extra == 0)
+		status = gather_told(g, floor > g->pruned ? floor : g->pruned);
+	if (status == STORE_OK && !l->page.has_more && floor < g->pruned)
+		status = gather_quiet(g);
 	return status;
 }
 
@@ -187,11 +283,22 @@ static enum store_status gather_open(struct gathering *g)
 
 static int compare(const void *a, const void *b)
 {
-	const struct task_listed *x = a, *y = b;
+	const struct task_place *x = a, *y = b;
 
-	if (x->changed_at_ms != y->changed_at_ms)
-		return x->changed_at_ms < y->changed_at_ms ? 1 : -1;
-	return (x->row.id < y->row.id) - (x->row.id > y->row.id);
+	if (x->at != y->at)
+		return x->at < y->at ? 1 : -1;
+	return (x->id < y->id) - (x->id > y->id);
+}
+
+static void warn_limited(struct task_list *l, size_t found)
+{
+	struct str why = found == FOUND_MAX ?
+		arena_printf(l->op.arena, "more than %d tasks hold this text; only the newest %d were looked at. "
+			     "Search for more of it", FOUND_MAX, FOUND_MAX) :
+		arena_printf(l->op.arena, "there are more than %d tasks; only the newest %d were looked at",
+			     READ_MAX, READ_MAX);
+
+	op_warn(&l->op, "search_limited", STR("query"), why);
 }
 
 static enum store_status gather_found(struct gathering *g)
@@ -199,16 +306,17 @@ static enum store_status gather_found(struct gathering *g)
 	struct task_list *l = g->l;
 	struct task_place *places = arena_calloc(l->op.arena, FOUND_MAX, sizeof(*places));
 	size_t got = 0, skipped;
-	enum store_status status = store_tasks_matching(g->c, l->op.space, l->text, FOUND_MAX, places, &got);
+	bool is_more = false;
+	enum store_status status =
+		store_tasks_matching(g->c, l->op.space, l->text, READ_MAX, FOUND_MAX, places, &got, &is_more);
 
-	for (size_t i = 0; status == STORE_OK && i < got; i++)
+	if (is_more)
+		warn_limited(l, got);
+	if (got)
+		qsort(places, got, sizeof(*places), compare);
+	/* How each stands is read for those of this page, and of those before it. */
+	for (size_t i = 0; status == STORE_OK && i < got && l->count < page_reach(&l->page); i++)
 		status = consider(g, places[i].id, &(bool){false});
-	if (got == FOUND_MAX)
-		op_warn(&l->op, "search_limited", STR("query"),
-			arena_printf(l->op.arena, "more than %d tasks hold this text; only the newest %d were "
-				     "looked at. Search for more of it", FOUND_MAX, FOUND_MAX));
-	if (l->count)
-		qsort(l->tasks, l->count, sizeof(*l->tasks), compare);
 	skipped = page_skip(&l->page, &l->count);
 	l->tasks += skipped;
 	page_end(&l->page, &l->count);

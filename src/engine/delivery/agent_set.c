@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { SECRET_BYTES = 32 };

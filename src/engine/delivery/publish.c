@@ -2,6 +2,7 @@
 
 #include "core/envelope/unpack.h"
 #include "engine/delivery/channel.h"
+#include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
@@ -55,7 +56,7 @@ static enum problem_code find_receivers(struct op *op, struct store_conn *c, str
 
 /* Who the receivers are is decided when it is written; who is warned about, here: those named, or the subscribers where
  * it is not published again. */
-static void warn_of_budgets(struct op *op, struct store_conn *c, struct publish *p, const struct envelope *e)
+static void warn_of_receivers(struct op *op, struct store_conn *c, struct publish *p, const struct envelope *e)
 {
 	struct handoff_filter before = {.space = op->space, .envelope = p->order.envelope};
 	struct handoff_row row;
@@ -70,6 +71,9 @@ static void warn_of_budgets(struct op *op, struct store_conn *c, struct publish 
 	if (is_known && find_receivers(op, c, p, &names, &count) == P_OK)
 		over_budget_warn(op, c, e, p->receivers ? "receivers" : "channel", names, count);
 	op->problem = (struct problem){0};
+	/* A subscriber has been named by somebody who wanted it. */
+	if (p->receivers)
+		unknown_agents_warn(op, c, "receivers", p->receivers, p->receiver_count);
 }
 
 static enum problem_code prepare(struct op *op, struct store_conn *c)
@@ -85,7 +89,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	if (code != P_OK)
 		return code;
 	p->order.from = op->agent.p ? op->agent : e.from;
-	warn_of_budgets(op, c, p, &e);
+	warn_of_receivers(op, c, p, &e);
 	return P_OK;
 }
 

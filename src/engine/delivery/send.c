@@ -1,12 +1,13 @@
 #include "engine/delivery/send.h"
 
+#include "codec/json_member.h"
 #include "core/envelope/unpack.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
-enum { GRACE_MS = 5000 };
+enum { GRACE_MS = 5000, FALLBACKS_MAX_BYTES = 65536 };
 
 /* The deadline itself is in the store; the timer is for a server that drains. But what is under way already keeps a
  * later deadline, or has none: there the timer is what ends the wait. */
@@ -34,6 +35,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	if (code != P_OK)
 		return code;
 	s->order.envelope = s->pack->envelope.num;
+	s->task = s->pack->envelope.task;
 	s->order.is_new = true;
 	s->order.from = s->pack->draft.from;
 	s->order.to = s->order.to.p ? s->order.to : s->pack->draft.to;
@@ -41,6 +43,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	over_budget_warn(op, c, &s->pack->envelope, "to", &s->order.to, 1);
 	unknown_agent_warn(op, c, "to", s->order.to);
 	prepare_wait(op, s, false);
+	s->warnings = op->warning_count;
 	return P_OK;
 }
 
@@ -65,11 +68,15 @@ enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct
 static enum problem_code go_on(struct op *op, struct store_conn *c, struct send *s)
 {
 	struct envelope e;
+	enum problem_code code;
 
 	envelope_id_parse(op->claim, &s->order.envelope);
 	s->order.is_new = false;
 	s->order.to = s->given_to;
-	return send_find_envelope(op, c, &s->order, &e);
+	code = send_find_envelope(op, c, &s->order, &e);
+	if (code == P_OK)
+		s->task = e.task;
+	return code;
 }
 
 static enum problem_code prepare(struct op *op, struct store_conn *c)
@@ -85,12 +92,14 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	} else {
 		code = send_find_envelope(op, c, &s->order, &e);
 		if (code == P_OK) {
+			s->task = e.task;
 			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
 			unknown_agent_warn(op, c, "to", s->order.to);
 		}
 	}
 	if (code == P_OK)
 		prepare_wait(op, s, is_under_way(op, c, s));
+	s->warnings = op->warning_count;
 	return code;
 }
 
@@ -133,6 +142,37 @@ static enum problem_code tell_sender(struct op *op, const struct handoff_row *h)
 	return p->code;
 }
 
+static void warn_kept(struct op *op, const struct handoff_row *h, const char *field)
+{
+	op_warn(op, "order_kept", str_of(field),
+		arena_printf(op->arena, "ho-%llu was sent before and is %s: it keeps its %s",
+			     (unsigned long long)h->num, handoff_state_name(h->state), field));
+}
+
+/* What was sent before is under way as it was ordered then; who orders something else now must hear that. */
+static void warn_of_order(struct op *op, const struct delivery_order *o, const struct handoff_row *h)
+{
+	struct str fallbacks = o->fallbacks && o->fallbacks->count
+				       ? json_canonical(o->fallbacks, FALLBACKS_MAX_BYTES, op->arena) : STR_NULL;
+	/* Those that had their turn are not among its own any more. */
+	bool is_tried = h->agent != h->target || h->attempt > 1;
+
+	/* After the ack none of it means anything. */
+	if (!handoff_is_open(h->state))
+		return;
+	if (o->ack_timeout_ms && o->ack_timeout_ms != h->ack_timeout_ms)
+		warn_kept(op, h, "ack_timeout_s");
+	if (o->queue_timeout_ms && o->queue_timeout_ms != h->queue_timeout_ms)
+		warn_kept(op, h, "queue_timeout_s");
+	if (o->max_attempts && o->max_attempts != h->max_attempts)
+		warn_kept(op, h, "max_attempts");
+	if (o->priority >= 0 && o->priority != h->priority)
+		warn_kept(op, h, "priority");
+	if (o->fallbacks && !is_tried && !str_eq(fallbacks.p ? fallbacks : STR(""),
+						 h->fallbacks.p ? h->fallbacks : STR("")))
+		warn_kept(op, h, "fallbacks");
+}
+
 /* The envelope and its handoff, or neither: what may be refused is asked before anything is written. (A savepoint
  * would do, too, and would copy every page that is touched.) */
 static enum problem_code send_packed(struct op *op, struct store_conn *c, struct send *s)
@@ -162,6 +202,9 @@ static enum problem_code send_first(struct op *op, struct store_conn *c, struct 
 	if (code == P_OK)
 		code = s->pack && op->claim.p == NULL ? send_packed(op, c, s)
 							: delivery_send(&d, &s->order, &s->row, &op->problem);
+	op->warning_count = s->warnings;
+	if (code == P_OK)
+		warn_of_order(op, &s->order, &s->row);
 	if (code == P_OK && s->order.wait_ms && op->claim.p == NULL)
 		code = op_claim(op, c, arena_printf(op->arena, "env-%llu", (unsigned long long)s->row.envelope));
 	return code;

@@ -14,9 +14,11 @@ struct send {
 	struct str given_to;		/* p == NULL: whom the envelope is for */
 	/* Out. */
 	struct handoff_row row;
+	struct str task;		/* of the envelope */
 	struct notices notices;
-	/* send.c's own: the order for what is packed. */
+	/* send.c's own: the order for what is packed; so many warnings there were before anything was sent. */
 	struct delivery_order packed_order;
+	size_t warnings;
 };
 
 extern const struct op_kind send_kind;

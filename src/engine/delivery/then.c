@@ -1,6 +1,7 @@
 #include "engine/delivery/then.h"
 
 #include "engine/delivery/send.h"
+#include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
@@ -13,6 +14,8 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 		p->parent = h->envelope;
 	if (p->draft.from.p == NULL)
 		p->draft.from = h->agent_name;
+	/* It is written behind the settling, so that the run cannot begin anew. */
+	p->looks_up_task = true;
 	p->coming = p->parent == h->envelope && t->coming.told.handoff ? &t->coming : NULL;
 	code = pack_prepare(op, c, p);
 	if (code != P_OK)
@@ -22,6 +25,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	t->order.from = p->draft.from;
 	t->order.to = t->order.to.p ? t->order.to : p->draft.to;
 	over_budget_warn(op, c, &p->envelope, "then.to", &t->order.to, 1);
+	unknown_agent_warn(op, c, "then.to", t->order.to);
 	return P_OK;
 }
 
@@ -36,8 +40,10 @@ enum problem_code then_prepare(struct op *op, struct store_conn *c, struct then 
 		code = send_find_envelope(op, c, &t->order, &e);
 		if (code == P_OK && op->agent.p == NULL)
 			t->order.from = h->agent_name;
-		if (code == P_OK)
+		if (code == P_OK) {
 			over_budget_warn(op, c, &e, "then.to", &t->order.to, 1);
+			unknown_agent_warn(op, c, "then.to", t->order.to);
+		}
 	}
 	t->is_prepared = code == P_OK;
 	return code;

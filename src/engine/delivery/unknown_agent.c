@@ -52,3 +52,9 @@ void unknown_agent_warn(struct op *op, struct store_conn *c, const char *field, 
 			     "there until somebody does%s%.*s%s",
 			     STR_ARG(name), near.p ? ". Did you mean \"" : "", STR_ARG(near), near.p ? "\"?" : ""));
 }
+
+void unknown_agents_warn(struct op *op, struct store_conn *c, const char *field, const struct str *names, size_t count)
+{
+	for (size_t i = 0; i < count && op->warning_count < OP_WARNINGS_MAX; i++)
+		unknown_agent_warn(op, c, arena_printf(op->arena, "%s[%zu]", field, i).p, names[i]);
+}

@@ -179,4 +179,6 @@ static enum problem_code find_blame(struct op *op, struct store_conn *c)
 	return code;
 }
 
-const struct op_kind blame_kind = {.name = "blame", .size = sizeof(struct blame), .read = find_blame};
+const struct op_kind blame_kind = {
+	.name = "blame", .size = sizeof(struct blame), .flags = OP_ASIDE, .read = find_blame,
+};

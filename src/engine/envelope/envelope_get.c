@@ -76,7 +76,7 @@ const struct op_kind envelope_get_kind = {
 	.name = "envelope_get", .size = sizeof(struct envelope_get), .read = read_envelope,
 };
 const struct op_kind envelope_verify_kind = {
-	.name = "envelope_verify", .size = sizeof(struct envelope_verify), .read = verify,
+	.name = "envelope_verify", .size = sizeof(struct envelope_verify), .flags = OP_ASIDE, .read = verify,
 };
 const struct op_kind envelope_receipts_kind = {
 	.name = "envelope_receipts", .size = sizeof(struct envelope_receipts), .read = read_receipts,
@@ -85,5 +85,5 @@ const struct op_kind envelope_considered_kind = {
 	.name = "envelope_considered", .size = sizeof(struct envelope_considered), .read = read_considered,
 };
 const struct op_kind envelope_diff_kind = {
-	.name = "envelope_diff", .size = sizeof(struct envelope_diff), .read = read_diff,
+	.name = "envelope_diff", .size = sizeof(struct envelope_diff), .flags = OP_ASIDE, .read = read_diff,
 };

@@ -9,7 +9,9 @@
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
+#include "engine/envelope/later_hops.h"
 #include "engine/envelope/lineage.h"
+#include "engine/envelope/task.h"
 
 /* The usual ones, for a dry run. */
 static const int64_t dry_budgets[] = {2000, 4000, 8000};
@@ -74,30 +76,42 @@ static enum problem_code find_next_agent(struct op *op, struct store_conn *c, st
 	return route_rule_find(c, op->space, draft, parent, op->arena, &draft->to, &op->problem);
 }
 
-/* Somebody may have called a task so already. */
-static struct str new_task(struct op *op, struct store_conn *c, uint64_t num)
+/* The name of a task that has none yet. Somebody may have called one so already: that is looked up where it is the
+ * answer, or where the run could not begin anew. Else the run finds out when it writes the task. */
+static struct str new_task(struct op *op, struct store_conn *c, const struct packing *p, uint64_t num)
 {
+	bool looks = op->space && (p->looks_up_task || p->dry_run);
 	struct str name = arena_printf(op->arena, "task-%llu", (unsigned long long)num);
 
-	for (int i = 2; op->space && i < 1000 && store_task_find(c, op->space, name) == STORE_OK; i++)
+	for (int i = 2; looks && i < 1000 && store_task_find(c, op->space, name) == STORE_OK; i++)
 		name = arena_printf(op->arena, "task-%llu-%d", (unsigned long long)num, i);
 	return name;
+}
+
+static bool is_too_much(void *op, size_t bytes)
+{
+	return op_is_too_much(op, bytes);
 }
 
 /* Written here and not by the writer, which has enough to do. */
 static enum problem_code pack_now(struct op *op, struct store_conn *c, struct packing *p, struct assemble_input *in)
 {
-	struct assemble_tools tools = {op->engine->recall, op->reader->scratch, c,
-				       op->arena, op->engine->tokens};
+	struct assemble_tools tools = {op->engine->recall, op->reader->scratch, c, op->arena, op->engine->tokens,
+				       is_too_much, op};
+	enum store_status status = STORE_OK;
 	enum problem_code code;
-	enum store_status status;
 
 	/* A dry run counts with the number that it would get, so that its figures are those of the handoff itself. */
-	status = p->dry_run ? envelope_numbers_peek(op->engine->numbers, c, op->space_name, op->space, &in->num)
-			       : envelope_numbers_next(op->engine->numbers, c, op->space_name, op->space, &in->num);
+	if (p->dry_run)
+		status = envelope_numbers_peek(op->engine->numbers, c, op->space_name, op->space, &p->num);
+	else if (p->num == 0)
+		status = envelope_numbers_next(op->engine->numbers, c, op->space_name, op->space, &p->num);
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
-	in->new_task = new_task(op, c, in->num);
+	in->num = p->num;
+	p->names_task = in->parent == NULL && in->repacks == NULL && p->draft.task.p == NULL;
+	if (p->names_task)
+		in->new_task = new_task(op, c, p, in->num);
 	code = assemble(&tools, in, &p->envelope, &op->problem);
 	if (code == P_OK && in->parent)
 		code = loop_check(c, op->space, &p->envelope, in->parent, op->arena, &op->problem);
@@ -134,21 +148,40 @@ static enum problem_code read_policy(struct op *op, struct store_conn *c, struct
 /* What persons waived for the task. */
 static enum problem_code read_standing(struct op *op, struct store_conn *c, struct assemble_input *in)
 {
-	struct waiver_row *rows = arena_calloc(op->arena, WAIVERS_MAX, sizeof(*rows));
+	struct waiver_row rows[TASK_WAIVERS_MAX];
 	struct constraints_waiver *list;
 	const struct envelope *before = in->repacks ? in->repacks : in->parent;
 	size_t count = 0;
-	enum store_status status = before ? store_waivers(c, op->space, before->task, WAIVERS_MAX, op->arena, rows,
-							  &count) : STORE_OK;
+	enum store_status status = before ? store_waivers(c, op->space, before->task, TASK_WAIVERS_MAX, op->arena,
+							  rows, &count) : STORE_OK;
 
-	if (status != STORE_OK)
-		return problem_of_store(&op->problem, status);
-	list = arena_calloc(op->arena, count + 1, sizeof(*list));
+	if (status != STORE_OK || count == 0)
+		return op_stored(op, status);
+	list = arena_calloc(op->arena, count, sizeof(*list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = (struct constraints_waiver){rows[i].id, rows[i].key, rows[i].by, rows[i].reason};
 	in->standing = list;
 	in->standing_count = count;
 	return P_OK;
+}
+
+/* Who goes on from an older hop than it was given is not rid of what was set since. A person who shrinks an envelope
+ * packs it for its sender, and changes nothing. */
+static enum problem_code hold_later(struct op *op, struct store_conn *c, const struct packing *p,
+				    struct assemble_input *in)
+{
+	const struct envelope *before = in->repacks ? in->repacks : in->parent;
+	const struct given_constraints *given = NULL;
+	enum problem_code code;
+
+	if (before == NULL || (in->repacks && !p->is_v2))
+		return P_OK;
+	code = later_hops_hold(op, c, p, in->parent, before, &given);
+	if (code == P_OK && given) {
+		in->inherited = &given->constraints;
+		in->inherited_locked = &given->locked;
+	}
+	return code;
 }
 
 /* A whole envelope has the waivers of all hops: what those before it have is inherited, the rest is waived now. */
@@ -166,7 +199,7 @@ static void sort_out(struct op *op, struct packing *p, const struct envelope *be
 		d->state = repack_context(d->state, before, op->arena);
 }
 
-enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p)
+static enum problem_code prepare_packing(struct op *op, struct store_conn *c, struct packing *p)
 {
 	struct assemble_input in = {
 		.draft = &p->draft, .space = op->space, .space_name = op->space_name, .coming = p->coming,
@@ -188,7 +221,9 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 	if (code != P_OK)
 		return code;
 	sort_out(op, p, in.repacks ? in.repacks : in.parent);
-	code = find_next_agent(op, c, p, in.parent);
+	code = hold_later(op, c, p, &in);
+	if (code == P_OK)
+		code = find_next_agent(op, c, p, in.parent);
 	if (code == P_OK)
 		code = agent_read(c, op->space, p->draft.to, op->arena, &agent, &op->problem);
 	if (code == P_OK)
@@ -200,6 +235,18 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 	in.fetch_hint = agent.fetch_hint;
 	in.policy = (enum redact_policy)guard;
 	return pack_now(op, c, p, &in);
+}
+
+enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p)
+{
+	struct packing asked = *p;
+	enum problem_code code = prepare_packing(op, c, p);
+
+	/* It is begun again elsewhere, with what was asked for and the number that it has. */
+	asked.num = p->num;
+	if (op->aside.is_wanted)
+		*p = asked;
+	return code;
 }
 
 /* Of credentials without the value, as everywhere. */
@@ -246,17 +293,19 @@ static enum store_status note_waivers(struct op *op, struct store_conn *c, const
 	return status;
 }
 
-/* Two that begin the same task at the same moment: the second one must not stand beside the first without a word. */
-static enum problem_code check_root(struct op *op, struct store_conn *c, const struct packing *p)
+/* Nothing was written: the number is taken, or the task that it begins was begun by another. The second one must not
+ * stand beside the first without a word; but a name that nobody asked for is replaced by another. */
+static enum problem_code explain_exists(struct op *op, struct store_conn *c, struct packing *p, bool begins_task)
 {
-	enum store_status status = STORE_NOT_FOUND;
+	enum store_status status = begins_task ? store_task_find(c, op->space, p->envelope.task) : STORE_NOT_FOUND;
 
-	if (p->envelope.parent == 0 && !p->new_root)
-		status = store_task_find(c, op->space, p->envelope.task);
 	if (status == STORE_NOT_FOUND)
-		return P_OK;
+		return problem_set(&op->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen",
+				   (unsigned long long)p->envelope.num);
 	if (status != STORE_OK)
 		return op_stored(op, status);
+	op->prepares_again = p->names_task && !p->looks_up_task;
+	p->looks_up_task |= p->names_task;
 	return problem_set(&op->problem, P_PARENT_UNCLEAR, "parent", "the task %.*s was begun by another call at the "
 			   "same moment; send this one again, and it goes on from there",
 			   STR_ARG(p->envelope.task));
@@ -290,14 +339,13 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 		.summary = beginning_of(op->arena, e->summary),
 		.tokens = e->token_count,
 		.has_body_digest = p->has_texts,
+		.begins_task = e->parent == 0 && (!p->new_root || p->names_task),
 	};
 	uint64_t *nums;
 	enum store_status status;
 
 	if (p->refusal.code != P_OK)
 		return note_refusal(op, c, p);
-	if (check_root(op, c, p) != P_OK)
-		return op->problem.code;
 	nums = arena_calloc(op->arena, e->ref_count, sizeof(*nums));
 	op->shown = nums;
 	op->shown_count = 0;
@@ -309,6 +357,8 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 	memcpy(row.digest, e->digest, sizeof(row.digest));
 	memcpy(row.body_digest, p->body_digest, sizeof(row.body_digest));
 	status = store_envelope_insert(c, &row);
+	if (status == STORE_EXISTS)
+		return explain_exists(op, c, p, row.begins_task);
 	if (status == STORE_OK)
 		status = note_waivers(op, c, p);
 	op->told = (struct event_row){
@@ -321,9 +371,6 @@ enum problem_code pack_write(struct op *op, struct store_conn *c, struct packing
 			  (is_chosen ? 1.0 : -1.0) * (double)e->token_count / (double)e->max_tokens},
 		.note = e->waived.count ? arena_printf(op->arena, "%u", e->waived.count) : STR_NULL,
 	};
-	if (status == STORE_EXISTS)
-		return problem_set(&op->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen",
-				   (unsigned long long)e->num);
 	return op_stored(op, status);
 }
 

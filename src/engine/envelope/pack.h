@@ -28,9 +28,12 @@ struct packing {
 	bool is_v2;			/* `waive` has all waivers of the envelope that was sent back */
 	struct str tokenizer;		/* p == NULL: the receiver's */
 	bool dry_run;
+	bool looks_up_task;		/* whether the name of a new task is free: where the run has written before */
 	const struct coming_result *coming;	/* of the handoff that is completed with it; NULL: none is */
 	/* Out. */
 	struct envelope envelope;
+	uint64_t num;			/* its number, which it keeps where it is prepared again; 0: none yet */
+	bool names_task;		/* it begins a task, which was given a name here */
 	struct str considered;		/* what it was chosen from, to be kept beside it */
 	bool has_agent_budget;		/* the receiver's settings have one */
 	bool has_texts;			/* of memories, which may be forgotten: then the next is set */

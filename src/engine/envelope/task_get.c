@@ -168,5 +168,5 @@ static enum problem_code read_fidelity(struct op *op, struct store_conn *c)
 
 const struct op_kind task_get_kind = {.name = "task_get", .size = sizeof(struct task_get), .read = read_with_waivers};
 const struct op_kind task_fidelity_kind = {
-	.name = "task_fidelity", .size = sizeof(struct task_fidelity), .read = read_fidelity,
+	.name = "task_fidelity", .size = sizeof(struct task_fidelity), .flags = OP_ASIDE, .read = read_fidelity,
 };

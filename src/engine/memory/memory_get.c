@@ -7,6 +7,19 @@ static enum problem_code read_memory(struct op *op, struct store_conn *c)
 	return memory_read(c, op->space, g->id, op->arena, &g->memory, &op->problem);
 }
 
+static void cut_by_bytes(struct memory_versions *v)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		bytes += v->versions[i].content.n;
+		if (bytes > PAGE_BYTES_MAX && i) {
+			v->count = i;
+			v->page.has_more = true;
+		}
+	}
+}
+
 static enum problem_code read_versions(struct op *op, struct store_conn *c)
 {
 	struct memory_versions *v = (struct memory_versions *)op;
@@ -22,6 +35,7 @@ static enum problem_code read_versions(struct op *op, struct store_conn *c)
 	status = store_memory_versions(c, op->space, v->num, (uint32_t)v->page.position, max, op->arena, v->versions,
 				       &v->count);
 	v->page.has_more = page_cut(&v->page, &v->count);
+	cut_by_bytes(v);
 	v->page.next = v->page.has_more ? v->versions[v->count - 1].version : 0;
 	return op_stored(op, status);
 }

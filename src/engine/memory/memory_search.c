@@ -45,18 +45,33 @@ static void add_found(struct op *op, struct memory_search *s, const struct recal
 		f->explained = explain(op, hit, &f->memory);
 }
 
+/* The next page begins behind this one. */
+static void end_page(struct page *page, const struct recall_hit *last)
+{
+	page->has_more = true;
+	page->next = last->num;
+	memcpy(&page->next_extra, &last->score, sizeof(page->next_extra));
+}
+
 static enum problem_code read_hits(struct op *op, struct store_conn *c, const struct recall_hit *hits, size_t count)
 {
 	struct memory_search *s = (struct memory_search *)op;
 	enum store_status status = STORE_OK;
+	size_t bytes = 0;
 
 	s->found = arena_calloc(op->arena, count, sizeof(*s->found));
 	for (size_t i = 0; i < count && (status == STORE_OK || status == STORE_NOT_FOUND); i++) {
 		struct memory *m = &s->found[s->count].memory;
 
 		status = store_memory_get(c, op->space, hits[i].num, 0, op->arena, m);
-		if (status == STORE_OK && m->forgotten_at_ms == 0)
-			add_found(op, s, &hits[i]);
+		if (status != STORE_OK || m->forgotten_at_ms)
+			continue;
+		bytes += m->content.n;
+		if (bytes > PAGE_BYTES_MAX && s->count) {
+			end_page(&s->page, &hits[i - 1]);
+			break;
+		}
+		add_found(op, s, &hits[i]);
 	}
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
@@ -75,11 +90,8 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	if (!recall_search(op->engine->recall, op->reader->scratch, op->space, &s->query, op->arena, hits, &count))
 		return problem_set(&op->problem, P_STORE_FAILED, NULL,
 				   "the store could not be read to build the search index; see the server's log");
-	page->has_more = page_cut(page, &count);
-	if (page->has_more) {
-		page->next = hits[count - 1].num;
-		memcpy(&page->next_extra, &hits[count - 1].score, sizeof(page->next_extra));
-	}
+	if (page_cut(page, &count))
+		end_page(page, &hits[count - 1]);
 	return read_hits(op, c, hits, count);
 }
 

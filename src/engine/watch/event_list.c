@@ -51,6 +51,17 @@ static enum store_status read_between(struct store_conn *c, struct event_list *l
 	return store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
 }
 
+enum problem_code event_list_refuse_pruned(struct problem *problem, int64_t after, int64_t pruned)
+{
+	problem_set(problem, P_EVENTS_PRUNED, "after", "events behind %lld are not kept any more, up to "
+		    "%lld; what happened in between is lost to who goes on here. Read the present state, and go on "
+		    "behind %lld, or with 0 from the first that is kept", (long long)after,
+		    (long long)pruned, (long long)pruned);
+	problem->extra_key = "pruned_to";
+	problem->extra = pruned;
+	return P_EVENTS_PRUNED;
+}
+
 /* Who goes on behind an event must miss none: where one was pruned since, it is told so. */
 static enum problem_code check_cursor(struct event_list *l, struct store_conn *c)
 {
@@ -58,19 +69,14 @@ static enum problem_code check_cursor(struct event_list *l, struct store_conn *c
 	struct space_row space;
 	enum store_status status = STORE_NOT_FOUND;
 
-	if (op->space && l->after > 0 && !l->filter.newest_first)
+	if (op->space && !l->filter.newest_first)
 		status = store_space_get(c, op->space, op->arena, &space);
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
-	if (l->after >= space.events_pruned)
+	l->pruned = space.events_pruned;
+	if (l->after == 0 || l->after >= space.events_pruned)
 		return P_OK;
-	problem_set(&op->problem, P_EVENTS_PRUNED, "after", "events behind %lld are not kept any more, up to "
-		    "%lld; what happened in between is lost to who goes on here. Read the present state, and go on "
-		    "behind %lld, or with 0 from the first that is kept", (long long)l->after,
-		    (long long)space.events_pruned, (long long)space.events_pruned);
-	op->problem.extra_key = "pruned_to";
-	op->problem.extra = space.events_pruned;
-	return P_EVENTS_PRUNED;
+	return event_list_refuse_pruned(&op->problem, l->after, space.events_pruned);
 }
 
 static enum problem_code list(struct op *op, struct store_conn *c)
@@ -121,6 +127,20 @@ void event_list_end(const struct event_reading *reading)
 {
 	if (reading->has_snapshot)
 		store_snapshot_end(reading->conn);
+}
+
+enum store_status event_list_pruned(const struct event_reading *reading, int64_t space, int64_t *ret)
+{
+	struct space_row row;
+	struct arena arena;
+	enum store_status status;
+
+	arena_init(&arena);
+	status = store_space_get(reading->conn, space, &arena, &row);
+	arena_release(&arena);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		*ret = status == STORE_OK ? row.events_pruned : 0;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
 enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,

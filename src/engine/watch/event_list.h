@@ -23,6 +23,7 @@ struct event_list {
 	size_t count;
 	int64_t next;			/* everything up to here was looked at; or, backwards, down to here */
 	bool has_more;
+	int64_t pruned;			/* the highest id of the space that is not kept any more; 0: all are */
 };
 
 extern const struct op_kind event_list_kind;
@@ -42,5 +43,10 @@ void event_list_end(const struct event_reading *reading);
 enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,
 				    int64_t cursor, int64_t last, size_t max, struct arena *arena,
 				    struct event_row *ret, size_t *ret_count, int64_t *ret_until);
+/* The highest id of an event of the space that was pruned. Who stands before it has missed that one, unless it was
+ * gone already when they began. 0: none, or the space is being removed. */
+enum store_status event_list_pruned(const struct event_reading *reading, int64_t space, int64_t *ret);
+/* Says so to who stands at `after`. Returns P_EVENTS_PRUNED. */
+enum problem_code event_list_refuse_pruned(struct problem *problem, int64_t after, int64_t pruned);
 
 #endif

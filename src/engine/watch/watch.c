@@ -1,13 +1,13 @@
 #include "engine/watch/watch_internal.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/mem.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { NOTED_ROOM = 32768, HISTORY_MAX = 1000000, HISTORY_AT_ONCE = 5000, PAGE = 1000, EVALUATE_EVERY_MS = 1000 };
+enum { NOTED_ROOM = 32768, HISTORY_MAX = 1000000, HISTORY_AT_ONCE = 5000, PAGE = 1000, EVALUATE_EVERY_MS = 1000,
+       LOOK_MAX_MS = 86400000 };
 
 /* --- Feeding, on the writer's thread --- */
 
@@ -170,25 +170,18 @@ static void load(struct watch *w, struct store_conn *c)
 
 /* --- The own thread --- */
 
-static void after_ms(struct timespec *ret, int64_t ms)
+static int64_t after_ms(int64_t ms)
 {
-	clock_gettime(CLOCK_MONOTONIC, ret);
-	ret->tv_sec += ms / 1000;
-	ret->tv_nsec += ms % 1000 * 1000000;
-	if (ret->tv_nsec >= 1000000000) {
-		ret->tv_sec++;
-		ret->tv_nsec -= 1000000000;
-	}
+	return clock_mono_ns() + ms * 1000000;
 }
 
 /* Rests for a while, whatever happens but the end. */
 static void rest(struct watch *w)
 {
-	struct timespec until;
+	int64_t until_ns = after_ms(EVALUATE_EVERY_MS);
 
-	after_ms(&until, EVALUATE_EVERY_MS);
 	pthread_mutex_lock(&w->lock);
-	while (!w->is_stopping && pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+	while (!w->is_stopping && cond_wait_until(&w->wake, &w->lock, until_ns))
 		;
 	pthread_mutex_unlock(&w->lock);
 }
@@ -198,14 +191,13 @@ static void rest(struct watch *w)
 static bool wait_for_reason(struct watch *w, bool time_matters, int64_t look_ms)
 {
 	int64_t wait_ms = look_ms - engine_now_ms(w->engine);
-	struct timespec until;
+	int64_t until_ns = after_ms(wait_ms < 0 ? 0 : wait_ms < LOOK_MAX_MS ? wait_ms : LOOK_MAX_MS);
 	bool go_on;
 
-	after_ms(&until, wait_ms > 0 ? wait_ms : 0);
 	pthread_mutex_lock(&w->lock);
 	while (!w->is_stopping && !w->is_wanted && !time_matters)
 		if (look_ms)
-			time_matters = pthread_cond_timedwait(&w->wake, &w->lock, &until) == ETIMEDOUT;
+			time_matters = !cond_wait_until(&w->wake, &w->lock, until_ns);
 		else
 			pthread_cond_wait(&w->wake, &w->lock);
 	w->is_wanted = false;
@@ -279,7 +271,6 @@ static bool restore_alerts(struct watch *w, struct store_conn *c)
 struct watch *watch_new(struct engine *e, struct store_conn *c, const struct alert_rules *rules, struct buf *error)
 {
 	struct watch *w = mem_zalloc(sizeof(*w));
-	pthread_condattr_t monotonic;
 
 	w->engine = e;
 	w->rules = *rules;
@@ -291,10 +282,7 @@ struct watch *watch_new(struct engine *e, struct store_conn *c, const struct ale
 	w->alerts = alerts_new(&w->rules);
 	pthread_mutex_init(&w->stats_lock, NULL);
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&w->wake);
 	if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c))
 		buf_printf(error, "the store cannot be read: %s", store_error(c));
 	if (error->len) {

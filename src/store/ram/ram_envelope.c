@@ -39,13 +39,14 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 
 	if (row->task.p == NULL || row->body.p == NULL)
 		return STORE_REFUSED;
-	if (ram_envelope_at(s, row->space, row->num))
+	if (ram_envelope_at(s, row->space, row->num) || (row->begins_task && task_named(s, row->space, row->task)))
 		return STORE_EXISTS;
 	e = ram_new(s, sizeof(*e));
 	e->row = *row;
 	e->row.body = ram_text(s, row->body);
 	e->row.considered = ram_text(s, row->considered);
 	e->row.intent = e->row.summary = STR_NULL;
+	e->row.begins_task = false;
 	e->row.tokens = 0;
 	if (!row->has_body_digest)
 		memset(e->row.body_digest, 0, sizeof(e->row.body_digest));

@@ -1,6 +1,8 @@
 /* Handoffs, and what came out of them, in memory. */
 #include "store/ram/ram_internal.h"
 
+#include "store/text_holds.h"
+
 #include <assert.h>
 
 /* --- Orders --- */
@@ -319,7 +321,7 @@ static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f,
 		return h->state == HANDOFF_PARKED && !h->is_told && !h->is_retried && f->from.p && h->from.p &&
 		       str_eq(h->from, f->from);
 	if ((f->task.p && (e == NULL || !str_eq(e->task->row.name, f->task))) ||
-	    (f->reason.p && !ram_text_holds(h->reason, f->reason)) ||
+	    (f->reason.p && !text_holds(h->reason, f->reason)) ||
 	    (f->since_ms && h->changed_at_ms < f->since_ms) || (f->before_ms && h->changed_at_ms >= f->before_ms))
 		return false;
 	return (f->states == 0 || (f->states >> h->state & 1)) && (f->agent == 0 || h->agent == f->agent) &&

@@ -86,7 +86,9 @@ static const struct ram_handoff *handoff(const struct store_conn *c, int64_t spa
 
 const struct handoff_row *ram_handoff(const struct store_conn *c, int64_t space, uint64_t num)
 {
-	return &handoff(c, space, num)->row;
+	const struct ram_handoff *h = ram_handoff_at(ram_of(c), space, num);
+
+	return h ? &h->row : NULL;
 }
 
 bool ram_has_result(const struct store_conn *c, int64_t space, uint64_t num)

@@ -24,7 +24,7 @@ struct target_row ram_target(const struct store_conn *c, int64_t agent);
 int64_t ram_agent_space(const struct store_conn *c, int64_t agent);
 /* Handoffs of the space are numbered from 1 to this. */
 uint64_t ram_handoff_count(const struct store_conn *c, int64_t space);
-/* Borrowed until the next verb. num must be one. */
+/* Borrowed until the next verb. NULL: it was pruned. */
 const struct handoff_row *ram_handoff(const struct store_conn *c, int64_t space, uint64_t num);
 bool ram_has_result(const struct store_conn *c, int64_t space, uint64_t num);
 /* The memory that the result is; 0: none. */
@@ -35,7 +35,7 @@ uint64_t ram_memory_count(const struct store_conn *c, int64_t space);
 /* When the first handoff or agent is due; 0: none is. */
 int64_t ram_next_due(const struct store_conn *c);
 size_t ram_event_total(const struct store_conn *c);
-/* By its place, from 0. Borrowed until the next verb. */
+/* By its place, from 0. Borrowed until the next verb. Its id is 0 where it was pruned. */
 const struct event_row *ram_event(const struct store_conn *c, size_t index);
 
 #endif

@@ -250,8 +250,6 @@ struct ram_undo *ram_note(struct ram_store *s, enum ram_undo_kind kind);
 
 /* The one copy of a text. p == NULL stays. */
 struct str ram_text(struct ram_store *s, struct str text);
-/* Does the text hold the part, whatever the case of ASCII letters? p == NULL holds nothing, and is in nothing. */
-bool ram_text_holds(struct str text, struct str part);
 
 /* --- ram_conn.c --- */
 

@@ -112,6 +112,39 @@ enum store_status ram_pruned_handoff(struct store_conn *c, int64_t space, uint64
 	return STORE_OK;
 }
 
+enum store_status ram_pruned_envelope_put(struct store_conn *c, int64_t space, const struct pruned_envelope *left)
+{
+	struct ram_store *s = ram_of(c);
+	struct ram_pruned_envelope *made;
+	struct pruned_envelope there;
+
+	if (ram_envelope_at(s, space, left->num) || ram_pruned_envelope(c, space, left->num, &there) == STORE_OK)
+		return STORE_EXISTS;
+	made = ram_new(s, sizeof(*made));
+	made->key = ram_key(space, left->num);
+	made->row = *left;
+	ram_insert(s, &s->pruned_envelopes, made);
+	return STORE_OK;
+}
+
+enum store_status ram_pruned_handoff_put(struct store_conn *c, int64_t space_id, const struct pruned_handoff *left)
+{
+	struct ram_store *s = ram_of(c);
+	struct ram_space *space = ram_index_at(&s->spaces, space_id);
+	struct ram_pruned_handoff *made;
+	struct pruned_handoff there;
+
+	if (ram_handoff_at(s, space_id, left->num) || ram_pruned_handoff(c, space_id, left->num, &there) == STORE_OK)
+		return STORE_EXISTS;
+	made = ram_new(s, sizeof(*made));
+	made->key = ram_key(space_id, left->num);
+	made->row = *left;
+	ram_insert(s, &s->pruned_handoffs, made);
+	ram_save(s, RAM_BYTES, &space->row.handoffs_pruned, sizeof(space->row.handoffs_pruned));
+	space->row.handoffs_pruned++;
+	return STORE_OK;
+}
+
 /* --- Results --- */
 
 enum store_status ram_citations(struct store_conn *c, int64_t space, uint64_t envelope, size_t max, uint64_t *ret,

@@ -2,6 +2,7 @@
 #include "store/ram/ram_internal.h"
 
 #include "store/task_work.h"
+#include "store/text_holds.h"
 
 #include <stdlib.h>
 
@@ -136,6 +137,22 @@ static bool is_newest_unsent(const struct ram_store *s, const struct ram_envelop
 	return last == e && next_handoff(&handoffs) == NULL;
 }
 
+enum store_status ram_task_is_quiet(struct store_conn *c, int64_t space, int64_t id, int64_t since, int64_t until_ms,
+				    bool *ret)
+{
+	const struct ram_store *s = ram_of(c);
+	struct walk handoffs = walk_of(s, id), envelopes = handoffs;
+	const struct ram_envelope *last = NULL, *next;
+
+	while ((next = next_envelope(&envelopes)))
+		last = next;
+	if (last == NULL)
+		return STORE_NOT_FOUND;
+	*ret = is_newest(s, space, id, since + 1) &&
+	       (next_handoff(&handoffs) || last->row.created_at_ms <= until_ms);
+	return STORE_OK;
+}
+
 enum store_status ram_tasks_changed(struct store_conn *c, int64_t space, int64_t before, int64_t after, size_t max,
 				    struct task_place *ret, size_t *ret_count)
 {
@@ -219,18 +236,33 @@ enum store_status ram_tasks_open(struct store_conn *c, int64_t space, unsigned s
 	return STORE_OK;
 }
 
-enum store_status ram_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t max,
-				     struct task_place *ret, size_t *ret_count)
+static int64_t changed_at(const struct ram_store *s, const struct ram_task *task)
+{
+	struct walk w = walk_of(s, task->row.id);
+	const struct ram_handoff *h;
+	int64_t at_ms = INT64_MIN;
+
+	while ((h = next_handoff(&w)))
+		at_ms = h->row.changed_at_ms > at_ms ? h->row.changed_at_ms : at_ms;
+	return at_ms == INT64_MIN ? task->row.created_at_ms : at_ms;
+}
+
+enum store_status ram_tasks_matching(struct store_conn *c, int64_t space, struct str text, size_t look, size_t max,
+				     struct task_place *ret, size_t *ret_count, bool *ret_more)
 {
 	const struct ram_index *tasks = &ram_of(c)->tasks_by_id;
-	size_t count = 0;
+	size_t count = 0, looked = 0;
 
-	for (size_t i = tasks->count; i-- > 0 && count < max;) {
+	*ret_more = false;
+	for (size_t i = tasks->count; i-- > 0 && !*ret_more;) {
 		const struct ram_task *task = tasks->rows[i];
 
-		if (task->space == space && (ram_text_holds(task->row.name, text) ||
-		    ram_text_holds(task->row.intent, text) || ram_text_holds(task->row.summary, text)))
-			ret[count++] = (struct task_place){.id = task->row.id};
+		if (task->space != space)
+			continue;
+		*ret_more = looked++ == look || count == max;
+		if (!*ret_more && (text_holds(task->row.name, text) || text_holds(task->row.intent, text) ||
+				   text_holds(task->row.summary, text)))
+			ret[count++] = (struct task_place){task->row.id, changed_at(ram_of(c), task)};
 	}
 	*ret_count = count;
 	return STORE_OK;

@@ -44,21 +44,3 @@ struct str ram_text(struct ram_store *s, struct str text)
 	}
 	return *place;
 }
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-bool ram_text_holds(struct str text, struct str part)
-{
-	for (size_t at = 0; text.p && part.p && at + part.n <= text.n; at++) {
-		size_t same = 0;
-
-		while (same < part.n && lower(text.p[at + same]) == lower(part.p[same]))
-			same++;
-		if (same == part.n)
-			return true;
-	}
-	return false;
-}

@@ -149,6 +149,26 @@ enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct st
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
+/* One that was deleted is found, too: handoffs still name it. */
+enum store_status sqlite_agent_name(struct store_conn *c, int64_t agent, struct arena *arena, struct str *ret)
+{
+	static const char sql[] = "SELECT name FROM agent WHERE id = ?1";
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+	sqlite3_stmt *s;
+
+	if (sqlite_cache_get(c, &sqlite_agent_name_shape, agent, STR_NULL, arena, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, sql);
+	sqlite3_bind_int64(s, 1, agent);
+	status = sqlite_read_one(c, s, sqlite_read_str, arena, ret);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_agent_name_shape, seen, agent, STR_NULL, ret);
+	if (status == STORE_NOT_FOUND)
+		*ret = STR_NULL;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
 enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struct str name)
 {
 	static const char sql[] = "UPDATE agent SET settings = '{}', status = 2 WHERE id = ?1";

@@ -3,15 +3,16 @@
  * SQLite empties a reader's page cache with every commit of somebody else, so that on a busy server each row costs a
  * walk through the tree with reads from the file. base/cache.h says why nobody sees an old row.
  *
- * A row is kept as the bytes of its struct, followed by its texts in the order of its shape. Envelopes are kept apart:
- * they are large, and read once, shortly after they were made; they must not push out what is read often.
+ * A row is kept as the bytes of its struct, followed by its texts in the order of its shape. Envelopes and handoffs are
+ * kept apart: they are large or many, and read a few times, shortly after they were made; they must not push out what
+ * is read often.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
 
 #include <stdlib.h>
 
-enum { MAX_BYTES = 128 << 20, BODIES_PART = 4, ADDED_MAX = 512, KEY_NAME_MAX = 512 };
+enum { MAX_BYTES = 128 << 20, BODIES_PART = 4, ADDED_MAX = 2048, KEY_NAME_MAX = 512 };
 
 struct added {
 	const struct sqlite_shape *shape;
@@ -51,9 +52,23 @@ const struct sqlite_shape sqlite_agent_shape = {
 	2,
 	{offsetof(struct agent_row, name), offsetof(struct agent_row, settings)},
 };
+const struct sqlite_shape sqlite_handoff_shape = {
+	'h',
+	true,
+	sizeof(struct handoff_row),
+	5,
+	{offsetof(struct handoff_row, from), offsetof(struct handoff_row, receiver),
+	 offsetof(struct handoff_row, fallbacks), offsetof(struct handoff_row, reason),
+	 offsetof(struct handoff_row, progress)},
+};
+const struct sqlite_shape sqlite_handed_shape = {'f', true, sizeof(struct sqlite_handed), 0, {0}};
+const struct sqlite_shape sqlite_result_shape = {'r', true, sizeof(struct sqlite_result_place), 0, {0}};
+const struct sqlite_shape sqlite_agent_name_shape = {'n', false, sizeof(struct str), 1, {0}};
 const struct sqlite_shape sqlite_agent_id_shape = {'i', false, sizeof(int64_t), 0, {0}};
 const struct sqlite_shape sqlite_target_shape = {'t', false, sizeof(struct target_row), 0, {0}};
 const struct sqlite_shape sqlite_guard_shape = {'g', false, sizeof(int64_t), 0, {0}};
+const struct sqlite_shape sqlite_locked_shape = {'l', false, sizeof(struct str), 1, {0}};
+const struct sqlite_shape sqlite_waived_shape = {'w', false, sizeof(int64_t), 0, {0}};
 
 static struct sqlite_cache *new_of(size_t max_bytes)
 {

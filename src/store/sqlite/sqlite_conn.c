@@ -201,8 +201,9 @@ static enum store_status run_plain(struct store_conn *c, const char *sql)
 static void forget_what_is_known(struct store_conn *c)
 {
 	sqlite_cache_rollback(c);
+	sqlite_events_drop(c);
 	sqlite_of(c)->tally = (struct sqlite_tally){0};
-	sqlite_of(c)->last_space = sqlite_of(c)->last_event = 0;
+	sqlite_of(c)->last_space = sqlite_of(c)->last_event = sqlite_of(c)->new_envelope = 0;
 }
 
 enum store_status sqlite_begin(struct store_conn *c)
@@ -210,12 +211,21 @@ enum store_status sqlite_begin(struct store_conn *c)
 	return c->is_failed ? STORE_FAILED : run_plain(c, "BEGIN IMMEDIATE");
 }
 
-enum store_status sqlite_commit(struct store_conn *c)
+/* Writes what was put off. */
+static enum store_status flush(struct store_conn *c)
 {
 	enum store_status status = sqlite_tally_flush(c);
 
+	return status == STORE_OK ? sqlite_events_flush(c) : status;
+}
+
+enum store_status sqlite_commit(struct store_conn *c)
+{
+	enum store_status status = flush(c);
+
 	if (status == STORE_OK)
 		status = run_plain(c, "COMMIT");
+	sqlite_of(c)->new_envelope = 0;
 	if (status == STORE_OK)
 		sqlite_cache_commit(c);
 	else
@@ -235,7 +245,7 @@ void sqlite_rollback(struct store_conn *c)
 
 enum store_status sqlite_savepoint(struct store_conn *c)
 {
-	enum store_status status = sqlite_tally_flush(c);
+	enum store_status status = flush(c);
 
 	return status == STORE_OK ? run_plain(c, "SAVEPOINT part") : status;
 }

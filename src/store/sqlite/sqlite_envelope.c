@@ -44,14 +44,15 @@ static enum store_status make_task(struct store_conn *c, const struct envelope_r
 static enum store_status find_or_make_task(struct store_conn *c, const struct envelope_row *row, int64_t *ret,
 					   bool *ret_made)
 {
-	enum store_status status = row->parent ? find_task(c, row->space, row->task, ret) : STORE_NOT_FOUND;
+	enum store_status status = row->parent && !row->begins_task ? find_task(c, row->space, row->task, ret)
+								    : STORE_NOT_FOUND;
 
 	*ret_made = false;
 	if (status != STORE_NOT_FOUND)
 		return status;
 	status = make_task(c, row, ret);
 	*ret_made = status == STORE_OK;
-	if (status == STORE_EXISTS)
+	if (status == STORE_EXISTS && !row->begins_task)
 		status = find_task(c, row->space, row->task, ret);
 	/* It was not the name that is taken, but the number. */
 	return status == STORE_NOT_FOUND ? STORE_EXISTS : status;
@@ -123,15 +124,19 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 	if (status == STORE_OK && !made)
 		status = renew_task(c, row, task);
 	/* It is read without what is only written. */
+	kept.begins_task = false;
 	kept.considered = kept.intent = kept.summary = STR_NULL;
 	kept.tokens = 0;
 	kept.results = NULL;
 	kept.result_count = 0;
 	if (status == STORE_OK)
 		status = cite(c, row);
-	if (status == STORE_OK)
-		sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
-	return status;
+	if (status != STORE_OK)
+		return status;
+	sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
+	sqlite_of(c)->new_envelope = sqlite_memory_key(row->space, row->num);
+	sqlite_of(c)->new_is_root = row->parent == 0;
+	return STORE_OK;
 }
 
 /* Reads a row of ENVELOPE_COLUMNS. */

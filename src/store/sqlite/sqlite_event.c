@@ -27,39 +27,100 @@
 	"WHERE " OF_HANDOFF("?6") " AND id > ?3 AND id <= ?4" \
 	EVENT_FILTER
 
-enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
-{
-	static const char sql[] =
-		"INSERT INTO event (id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
-		"value_1, value_2) VALUES (?13, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-	sqlite3_stmt *s = sqlite_statement(c, sql);
-	int64_t last = 0;
-	enum store_status status = sqlite_event_last(c, &last);
+/* --- Writing ---
+ *
+ * Each step of delivery leaves an event, and a statement of its own for each opens the table and the index again. So
+ * events are gathered, and written together before somebody reads events on this connection, and before what is to be
+ * kept ends. */
 
-	if (status != STORE_OK)
-		return status;
-	sqlite3_bind_int64(s, 13, last + 1);
-	sqlite3_bind_int64(s, 1, event->space);
-	sqlite3_bind_int64(s, 2, event->at_ms);
-	sqlite3_bind_int(s, 3, event->kind);
-	sqlite3_bind_int64(s, 4, (int64_t)event->handoff);
-	sqlite3_bind_int64(s, 5, (int64_t)event->envelope);
-	sqlite3_bind_int64(s, 6, event->attempt);
-	sqlite_bind_str(s, 7, event->agent);
-	sqlite_bind_str(s, 8, event->actor);
-	sqlite_bind_str(s, 9, event->note);
-	sqlite3_bind_int64(s, 10, (int64_t)event->memory);
-	sqlite3_bind_double(s, 11, event->value[0]);
-	sqlite3_bind_double(s, 12, event->value[1]);
+enum { EVENT_VALUES = 13 };
+
+#define INSERT_EVENTS \
+	"INSERT INTO event (id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, " \
+	"value_2) VALUES "
+#define ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define ROWS_2 ROW ", " ROW
+#define ROWS_4 ROWS_2 ", " ROWS_2
+
+static const char *const insert_events[SQLITE_EVENTS_MAX] = {
+	INSERT_EVENTS ROW, INSERT_EVENTS ROWS_2, INSERT_EVENTS ROWS_2 ", " ROW, INSERT_EVENTS ROWS_4,
+	INSERT_EVENTS ROWS_4 ", " ROW, INSERT_EVENTS ROWS_4 ", " ROWS_2, INSERT_EVENTS ROWS_4 ", " ROWS_2 ", " ROW,
+	INSERT_EVENTS ROWS_4 ", " ROWS_4,
+};
+
+static void bind_event(sqlite3_stmt *s, int at, const struct event_row *event)
+{
+	sqlite3_bind_int64(s, at + 1, event->id);
+	sqlite3_bind_int64(s, at + 2, event->space);
+	sqlite3_bind_int64(s, at + 3, event->at_ms);
+	sqlite3_bind_int(s, at + 4, event->kind);
+	sqlite3_bind_int64(s, at + 5, (int64_t)event->handoff);
+	sqlite3_bind_int64(s, at + 6, (int64_t)event->envelope);
+	sqlite3_bind_int64(s, at + 7, event->attempt);
+	sqlite_bind_str(s, at + 8, event->agent);
+	sqlite_bind_str(s, at + 9, event->actor);
+	sqlite_bind_str(s, at + 10, event->note);
+	sqlite3_bind_int64(s, at + 11, (int64_t)event->memory);
+	sqlite3_bind_double(s, at + 12, event->value[0]);
+	sqlite3_bind_double(s, at + 13, event->value[1]);
+}
+
+void sqlite_events_drop(struct store_conn *c)
+{
+	struct sqlite_gathered *g = &sqlite_of(c)->gathered;
+
+	g->count = 0;
+	arena_release(&g->texts);
+}
+
+enum store_status sqlite_events_flush(struct store_conn *c)
+{
+	struct sqlite_gathered *g = &sqlite_of(c)->gathered;
+	enum store_status status;
+	sqlite3_stmt *s;
+
+	if (g->count == 0)
+		return STORE_OK;
+	s = sqlite_statement(c, insert_events[g->count - 1]);
+	for (size_t i = 0; i < g->count; i++)
+		bind_event(s, (int)i * EVENT_VALUES, &g->rows[i]);
 	status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		event->id = sqlite_of(c)->last_event = last + 1;
-	if (status == STORE_OK && c->event_added)
-		c->event_added(c->event_ctx, event);
+	sqlite_events_drop(c);
 	return status;
 }
 
+static struct str keep_text(struct sqlite_gathered *g, struct str text)
+{
+	return text.p ? arena_str(&g->texts, text) : STR_NULL;
+}
+
+enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event)
+{
+	struct sqlite_gathered *g = &sqlite_of(c)->gathered;
+	int64_t last = 0;
+	enum store_status status = sqlite_event_last(c, &last);
+
+	if (status == STORE_OK && g->count == SQLITE_EVENTS_MAX)
+		status = sqlite_events_flush(c);
+	if (status != STORE_OK)
+		return status;
+	event->id = sqlite_of(c)->last_event = last + 1;
+	g->rows[g->count] = *event;
+	g->rows[g->count].agent = keep_text(g, event->agent);
+	g->rows[g->count].actor = keep_text(g, event->actor);
+	g->rows[g->count++].note = keep_text(g, event->note);
+	if (c->event_added)
+		c->event_added(c->event_ctx, event);
+	return STORE_OK;
+}
+
 /* --- Reading --- */
+
+/* A statement that reads events, after what was gathered has been written. NULL where that failed. */
+static sqlite3_stmt *reading(struct store_conn *c, const char *sql)
+{
+	return sqlite_events_flush(c) == STORE_OK ? sqlite_statement(c, sql) : NULL;
+}
 
 static void read_event(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
@@ -88,8 +149,7 @@ static const char events_all_sql[] = EVENT_COLUMNS "WHERE id > ?3 ORDER BY id LI
 enum store_status sqlite_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
 				struct arena *arena, struct event_row *ret, size_t *ret_count)
 {
-	sqlite3_stmt *s = sqlite_statement(c, handoff ? events_of_handoff_sql :
-					      space ? events_of_space_sql : events_all_sql);
+	sqlite3_stmt *s = reading(c, handoff ? events_of_handoff_sql : space ? events_of_space_sql : events_all_sql);
 
 	sqlite3_bind_int64(s, 1, space);
 	sqlite3_bind_int64(s, 2, (int64_t)handoff);
@@ -110,7 +170,7 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 	static const char *const which[2][2] = {
 		{event_page_sql, event_page_newest_sql}, {event_page_of_handoff_sql, event_page_of_handoff_newest_sql},
 	};
-	sqlite3_stmt *s = sqlite_statement(c, which[filter->handoff > 0][filter->newest_first]);
+	sqlite3_stmt *s = reading(c, which[filter->handoff > 0][filter->newest_first]);
 
 	sqlite3_bind_int64(s, 1, filter->space);
 	sqlite3_bind_int64(s, 2, filter->kinds ? (int64_t)filter->kinds : -1);
@@ -132,7 +192,7 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
 	static const char sql[] = "SELECT count(*) FROM event WHERE " OF_HANDOFF("?2");
-	sqlite3_stmt *s = sqlite_statement(c, sql);
+	sqlite3_stmt *s = reading(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);
 	sqlite3_bind_int64(s, 2, (int64_t)handoff);
@@ -162,7 +222,7 @@ enum store_status sqlite_event_before(struct store_conn *c, int64_t at_ms, int64
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {
 		int64_t middle = before + (behind - before) / 2, found_ms = 0;
-		sqlite3_stmt *s = sqlite_statement(c, sql);
+		sqlite3_stmt *s = reading(c, sql);
 
 		sqlite3_bind_int64(s, 1, middle);
 		/* Where no event is left behind the middle, what was there is long past. */

@@ -16,6 +16,15 @@ struct sqlite_tally {
 	int64_t added;
 };
 
+/* Events of the transaction that are not written yet; see sqlite_event.c. */
+enum { SQLITE_EVENTS_MAX = 8 };
+
+struct sqlite_gathered {
+	struct event_row rows[SQLITE_EVENTS_MAX];
+	size_t count;
+	struct arena texts;
+};
+
 struct sqlite_cache;
 
 /* A read transaction is begun with the first statement that needs it: most rows come from the cache. */
@@ -40,10 +49,14 @@ struct sqlite_conn {
 	struct sqlite_prepared statements[SQLITE_STATEMENTS];	/* prepared on first use */
 	size_t statement_count;
 	struct sqlite_tally tally;		/* empty outside of a transaction */
+	struct sqlite_gathered gathered;	/* the same */
 	int lock_fd;				/* -1 for readers */
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
 	int64_t last_event;			/* the highest id; 0: not known */
+	int64_t new_envelope;			/* the key of the last one that the transaction has stored, unless it
+						 * was handed to somebody since; 0: none */
+	bool new_is_root;
 	bool forgot;				/* the log holds text that was forgotten */
 };
 
@@ -103,7 +116,8 @@ struct sqlite_shape {
 };
 
 extern const struct sqlite_shape sqlite_memory_shape, sqlite_envelope_shape, sqlite_agent_shape, sqlite_agent_id_shape,
-	sqlite_target_shape, sqlite_guard_shape;
+	sqlite_agent_name_shape, sqlite_target_shape, sqlite_guard_shape, sqlite_locked_shape, sqlite_waived_shape,
+	sqlite_handoff_shape, sqlite_handed_shape, sqlite_result_shape;
 
 void sqlite_share(struct store_conn *reader, const struct store_conn *writer);
 void sqlite_set_cache(struct store_conn *writer, size_t max_bytes);
@@ -124,12 +138,44 @@ void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, in
 void sqlite_cache_commit(struct store_conn *c);
 void sqlite_cache_rollback(struct store_conn *c);
 
+/* sqlite_agent.c: the name of an agent; p == NULL where there is none. */
+enum store_status sqlite_agent_name(struct store_conn *c, int64_t agent, struct arena *arena, struct str *ret);
+
+/* Where the result of a handoff is, as it is kept in memory. */
+struct sqlite_result_place {
+	int64_t form;
+	uint64_t memory;
+};
+
+/* The handoffs of an envelope, in order, as they are kept in memory. More than there is room for are only counted. */
+enum { SQLITE_HANDED_MAX = 4 };
+
+struct sqlite_handed {
+	int64_t count;
+	uint64_t nums[SQLITE_HANDED_MAX];
+};
+
+/* sqlite_handoff.c: what a statement about handoffs reads, the rows that it gives, and one by its key. */
+#define SQLITE_HANDOFF \
+	"SELECT h.id, h.envelope, h.target, h.agent, h.channel, h.created_at, h.sender, h.state, h.priority, " \
+	"h.attempt, h.max_attempts, h.leases, h.due, h.expires_at, h.ack_timeout, h.lease_ms, h.changed_at, " \
+	"h.acked_at, h.flags, h.receiver, h.fallbacks, h.reason, h.progress, CASE WHEN h.channel = 0 THEN NULL " \
+	"ELSE (SELECT name FROM channel WHERE id = h.channel) END, h.place, h.not_before, h.queue_timeout, " \
+	"h.queue_until, h.passes, h.outage, h.marks FROM handoff h "
+enum store_status sqlite_handoff_list(struct store_conn *c, sqlite3_stmt *s, size_t max, struct arena *arena,
+				      struct handoff_row *ret, size_t *ret_count);
+enum store_status sqlite_handoff_at(struct store_conn *c, int64_t key, struct arena *arena, struct handoff_row *ret);
+
 /* sqlite_snapshot.c: begins the read transaction that was asked for. */
 void sqlite_snapshot_open(struct store_conn *c);
 
 /* sqlite_memory.c: writes the tally to its row, before anybody looks at that and before what is to be kept ends. A
  * rollback empties it instead. */
 enum store_status sqlite_tally_flush(struct store_conn *c);
+
+/* sqlite_event.c: the same with events that were gathered; and without writing them. */
+enum store_status sqlite_events_flush(struct store_conn *c);
+void sqlite_events_drop(struct store_conn *c);
 
 /* sqlite_checkpoint.c: from here on the connection moves what was committed from the log to the database file by
  * itself. */

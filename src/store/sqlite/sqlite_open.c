@@ -16,10 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* On macOS fsync() leaves it to the disk when it writes its cache; some file systems know only that. */
+static int sync_descriptor(int fd)
+{
+#ifdef F_FULLFSYNC
+	if (fcntl(fd, F_FULLFSYNC) == 0)
+		return 0;
+#endif
+	return fsync(fd);
+}
+
 bool sqlite_sync_file(const char *path, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC);
-	bool ok = fd >= 0 && fsync(fd) == 0;
+	bool ok = fd >= 0 && sync_descriptor(fd) == 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -116,6 +126,8 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 		"PRAGMA auto_vacuum = INCREMENTAL;"	/* of a new file: what is free can be given back in steps */
 		"PRAGMA journal_mode = WAL;"
 		"PRAGMA synchronous = FULL;"
+		"PRAGMA fullfsync = ON;"	/* macOS: down to the disk, and not to its cache. Nothing elsewhere. */
+		"PRAGMA checkpoint_fullfsync = ON;"
 		"PRAGMA journal_size_limit = 67108864;"
 		"PRAGMA secure_delete = ON;"	/* what is forgotten is overwritten */
 		"PRAGMA temp_store = MEMORY;"
@@ -226,6 +238,7 @@ static void sqlite_close(struct store_conn *base)
 {
 	struct sqlite_conn *c = sqlite_of(base);
 
+	sqlite_events_drop(base);
 	for (int i = 0; i < SQLITE_STATEMENTS; i++)
 		sqlite3_finalize(c->statements[i].s);
 	sqlite3_close(c->db);
@@ -284,6 +297,11 @@ struct store_conn *sqlite_open(const char *data_dir, enum store_mode mode, struc
 		return &c->base;
 	sqlite_close(&c->base);
 	return NULL;
+}
+
+const char *store_library_version(void)
+{
+	return sqlite3_libversion();
 }
 
 struct store_conn *store_open_file(const char *file, struct buf *error)

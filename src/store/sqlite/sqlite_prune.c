@@ -59,6 +59,21 @@ static enum store_status run_each(struct store_conn *c, const char *const *list,
 	return status;
 }
 
+/* Of the handoffs of an envelope, which go. */
+static enum store_status forget_handoffs(struct store_conn *c, int64_t space, uint64_t num)
+{
+	sqlite3_stmt *s = with_key(c, "SELECT id FROM handoff WHERE envelope = ?1", space, num);
+	int rc = s ? SQLITE_ROW : SQLITE_ERROR;
+
+	while (rc == SQLITE_ROW && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		sqlite_cache_change(c, &sqlite_handoff_shape, sqlite3_column_int64(s, 0), STR_NULL);
+		sqlite_cache_change(c, &sqlite_result_shape, sqlite3_column_int64(s, 0), STR_NULL);
+	}
+	sqlite3_reset(s);
+	sqlite_cache_change(c, &sqlite_handed_shape, sqlite_memory_key(space, num), STR_NULL);
+	return sqlite_status(c, rc);
+}
+
 enum store_status sqlite_envelope_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs)
 {
 	static const char handoffs[] = "DELETE FROM handoff WHERE envelope = ?1";
@@ -66,6 +81,8 @@ enum store_status sqlite_envelope_prune(struct store_conn *c, int64_t space, uin
 	enum store_status status = sqlite_run_change(c, with_key(c, leave[0], space, num));
 	int64_t gone = 0;
 
+	if (status == STORE_OK)
+		status = forget_handoffs(c, space, num);
 	if (status == STORE_OK)
 		status = run_each(c, leave + 1, sizeof(leave) / sizeof(leave[0]) - 1, space, num);
 	if (status == STORE_OK)
@@ -122,6 +139,56 @@ enum store_status sqlite_pruned_handoff(struct store_conn *c, int64_t space, uin
 	return sqlite_read_one(c, with_key(c, sql, space, num), read_pruned_handoff, NULL, ret);
 }
 
+/* --- What was left elsewhere --- */
+
+/* A row with that key; STORE_EXISTS where sql finds one. */
+static enum store_status is_free(struct store_conn *c, const char *sql, int64_t space, uint64_t num)
+{
+	int64_t one;
+	enum store_status status = sqlite_read_int(c, with_key(c, sql, space, num), &one);
+
+	return status == STORE_OK ? STORE_EXISTS : status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+enum store_status sqlite_pruned_envelope_put(struct store_conn *c, int64_t space, const struct pruned_envelope *left)
+{
+	static const char taken[] = "SELECT 1 FROM envelope WHERE id = ?1 UNION ALL SELECT 1 FROM pruned_envelope "
+				    "WHERE id = ?1 LIMIT 1";
+	static const char sql[] = "INSERT INTO pruned_envelope (id, parent, created_at, digest) "
+				  "VALUES (?1, ?2, ?3, ?4)";
+	enum store_status status = is_free(c, taken, space, left->num);
+	sqlite3_stmt *s;
+
+	if (status != STORE_OK)
+		return status;
+	s = with_key(c, sql, space, left->num);
+	sqlite3_bind_int64(s, 2, (int64_t)left->parent);
+	sqlite3_bind_int64(s, 3, left->created_at_ms);
+	sqlite3_bind_blob(s, 4, left->digest, sizeof(left->digest), SQLITE_STATIC);
+	return sqlite_run(c, s);
+}
+
+enum store_status sqlite_pruned_handoff_put(struct store_conn *c, int64_t space, const struct pruned_handoff *left)
+{
+	static const char taken[] = "SELECT 1 FROM handoff WHERE id = ?1 UNION ALL SELECT 1 FROM pruned_handoff "
+				    "WHERE id = ?1 LIMIT 1";
+	static const char sql[] = "INSERT INTO pruned_handoff (id, envelope, created_at, lasted, state) "
+				  "VALUES (?1, ?2, ?3, ?4, ?5)";
+	static const char count[] = "UPDATE space SET handoffs_pruned = handoffs_pruned + ?2 WHERE id = ?1";
+	enum store_status status = is_free(c, taken, space, left->num);
+	sqlite3_stmt *s;
+
+	if (status != STORE_OK)
+		return status;
+	s = with_key(c, sql, space, left->num);
+	sqlite3_bind_int64(s, 2, (int64_t)left->envelope);
+	sqlite3_bind_int64(s, 3, left->created_at_ms);
+	sqlite3_bind_int64(s, 4, left->changed_at_ms - left->created_at_ms);
+	sqlite3_bind_int(s, 5, (int)left->state);
+	status = sqlite_run(c, s);
+	return status == STORE_OK ? sqlite_run_on(c, count, space, 1) : status;
+}
+
 /* --- Results --- */
 
 static void read_key_num(sqlite3_stmt *s, struct arena *arena, void *ret)
@@ -170,9 +237,9 @@ enum store_status sqlite_events_prune(struct store_conn *c, int64_t space, const
 {
 	static const char raise[] = "UPDATE space SET events_pruned = max(events_pruned, ?2) WHERE id = ?1";
 	static const char remove[] = "DELETE FROM event WHERE id = ?1 AND space = ?2";
-	enum store_status status = STORE_OK;
+	enum store_status status = sqlite_events_flush(c);
 
-	if (count)
+	if (count && status == STORE_OK)
 		status = sqlite_run(c, sqlite_statement(c, SQLITE_KEEP_ID("event")));
 	if (count && status == STORE_OK)
 		status = sqlite_run_on(c, raise, space, ids[count - 1]);

@@ -45,8 +45,9 @@ static const struct part {
 } parts[] = {
 	{"DELETE FROM result WHERE handoff IN (SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 "
 	 "LIMIT ?4)",
-	 PLAIN(true)},
-	{OF_KEYS("handoff"), PLAIN(false)},
+	 true, &sqlite_result_shape, "SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 LIMIT ?4"},
+	{OF_KEYS("handoff"), false, &sqlite_handoff_shape,
+	 "SELECT id FROM handoff WHERE id > ?2 AND id < ?3 LIMIT ?4"},
 	{"DELETE FROM receipt WHERE (envelope, memory, agent) IN (SELECT envelope, memory, agent FROM receipt "
 	 "WHERE envelope > ?2 AND envelope < ?3 LIMIT ?4)", PLAIN(false)},
 	{"DELETE FROM citation WHERE (envelope, memory) IN (SELECT envelope, memory FROM citation "
@@ -149,9 +150,11 @@ static enum store_status purge_events(struct store_conn *c, int64_t space, size_
 	static const char remove[] = "DELETE FROM event WHERE id > ?1 AND id <= ?2 AND space = ?3";
 	static const char go_on[] = "UPDATE space SET events_pruned = ?2 WHERE id = ?1";
 	int64_t from = 0, to, last = 0;
-	enum store_status status = events_from(c, space, &from);
+	enum store_status status = sqlite_events_flush(c);
 	sqlite3_stmt *s;
 
+	if (status == STORE_OK)
+		status = events_from(c, space, &from);
 	if (status == STORE_OK)
 		status = sqlite_event_last(c, &last);
 	*ret_count = 0;

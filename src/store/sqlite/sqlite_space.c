@@ -27,6 +27,7 @@ enum store_status sqlite_space_create(struct store_conn *c, struct str name, int
 		return status;
 	*ret_id = sqlite_last_id(c);
 	sqlite_cache_change(c, &sqlite_guard_shape, *ret_id, STR_NULL);
+	sqlite_cache_change(c, &sqlite_locked_shape, *ret_id, STR_NULL);
 	return STORE_OK;
 }
 

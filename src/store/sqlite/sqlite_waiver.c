@@ -4,10 +4,18 @@
 enum store_status sqlite_space_locked(struct store_conn *c, int64_t space, struct arena *arena, struct str *ret)
 {
 	static const char sql[] = "SELECT locked FROM space WHERE id = ?1";
-	sqlite3_stmt *s = sqlite_statement(c, sql);
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+	sqlite3_stmt *s;
 
+	if (sqlite_cache_get(c, &sqlite_locked_shape, space, STR_NULL, arena, ret))
+		return STORE_OK;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
-	return sqlite_read_one(c, s, sqlite_read_str, arena, ret);
+	status = sqlite_read_one(c, s, sqlite_read_str, arena, ret);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_locked_shape, seen, space, STR_NULL, ret);
+	return status;
 }
 
 enum store_status sqlite_space_set_locked(struct store_conn *c, int64_t space, struct str locked)
@@ -15,6 +23,7 @@ enum store_status sqlite_space_set_locked(struct store_conn *c, int64_t space, s
 	static const char sql[] = "UPDATE space SET locked = ?2 WHERE id = ?1";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
+	sqlite_cache_change(c, &sqlite_locked_shape, space, STR_NULL);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, locked);
 	return sqlite_run_change(c, s);
@@ -28,6 +37,7 @@ enum store_status sqlite_waiver_add(struct store_conn *c, int64_t space, struct 
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
+	sqlite_cache_change(c, &sqlite_waived_shape, 0, STR_NULL);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
 	sqlite_bind_str(s, 3, waiver->key);
@@ -50,14 +60,35 @@ static void read_waiver(sqlite3_stmt *s, struct arena *arena, void *ret)
 	};
 }
 
+/* Most stores have none, and those who pack ask each time. */
+static enum store_status has_any(struct store_conn *c, int64_t *ret)
+{
+	static const char sql[] = "SELECT EXISTS (SELECT 1 FROM waiver)";
+	uint64_t seen = sqlite_cache_seen(c);
+	enum store_status status;
+
+	if (sqlite_cache_get(c, &sqlite_waived_shape, 0, STR_NULL, NULL, ret))
+		return STORE_OK;
+	status = sqlite_read_int(c, sqlite_statement(c, sql), ret);
+	if (status == STORE_OK)
+		sqlite_cache_put(c, &sqlite_waived_shape, seen, 0, STR_NULL, ret);
+	return status;
+}
+
 enum store_status sqlite_waivers(struct store_conn *c, int64_t space, struct str task, size_t max, struct arena *arena,
 				 struct waiver_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
 		"SELECT w.id, w.key, w.reason, w.author, w.at FROM task t JOIN waiver w ON w.task = t.id "
 		"WHERE t.space = ?1 AND t.name = ?2 ORDER BY w.id LIMIT ?3";
-	sqlite3_stmt *s = sqlite_statement(c, sql);
+	int64_t any = 0;
+	enum store_status status = has_any(c, &any);
+	sqlite3_stmt *s;
 
+	*ret_count = 0;
+	if (status != STORE_OK || !any)
+		return status;
+	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
 	sqlite3_bind_int64(s, 3, (int64_t)max);

@@ -139,6 +139,7 @@ static void add_envelope(struct store_conn *c, uint64_t *random, struct buf *out
 		.intent = some_text(random),
 		.summary = some_text(random),
 		.tokens = (int64_t)random_below(random, 9),
+		.begins_task = random_chance(random, 300),
 	};
 
 	memset(row.digest, (int)random_below(random, 256), sizeof(row.digest));

@@ -98,6 +98,21 @@ static void a_taken_number_is_refused_and_nothing_changes(void **state)
 	assert_string_equal(tasks(t, t->space, 0, 10, NULL), "task:1");
 }
 
+static void a_task_that_is_begun_must_not_be_there(void **state)
+{
+	struct temp_store *t = *state;
+	struct envelope_row row = envelope(t->space, 2, "task", "{\"second\":1}"), r;
+
+	add(t, t->space, 1, "task");
+	row.begins_task = true;
+	assert_int_equal(insert(t, &row), STORE_EXISTS);
+	assert_int_equal(store_envelope_get(t->c, t->space, 2, &t->arena, &r), STORE_NOT_FOUND);
+	assert_string_equal(tasks(t, t->space, 0, 10, NULL), "task:1");
+	row.task = STR("another");
+	must(insert(t, &row));
+	assert_string_equal(tasks(t, t->space, 0, 10, NULL), "another:1 task:1");
+}
+
 static void the_highest_number_is_known_for_each_space(void **state)
 {
 	struct temp_store *t = *state;
@@ -325,6 +340,7 @@ static const struct CMUnitTest envelopes[] = {
 	with_engine(an_envelope_comes_back_as_it_was_stored),
 	with_engine(an_unknown_envelope_is_not_found),
 	with_engine(a_taken_number_is_refused_and_nothing_changes),
+	with_engine(a_task_that_is_begun_must_not_be_there),
 	with_engine(the_highest_number_is_known_for_each_space),
 	with_engine(the_envelopes_of_a_task_are_listed_in_order_and_in_pieces),
 	with_engine(tasks_are_listed_the_newest_first_and_in_pieces),

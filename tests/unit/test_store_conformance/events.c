@@ -155,7 +155,48 @@ static void the_last_event_before_a_time_is_found(void **state)
 	assert_int_equal(id, 100);
 }
 
+static size_t events_now(struct temp_store *t, uint64_t handoff)
+{
+	struct event_row rows[40];
+	size_t n = 0;
+
+	must(store_events(t->c, t->space, handoff, 0, 40, &t->arena, rows, &n));
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(rows[i].id, (int64_t)i + 1);
+	return n;
+}
+
+static void events_of_a_transaction_are_read_within_it(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_row e = {.space = t->space, .at_ms = T0, .kind = 1, .handoff = 7, .note = STR("a note")};
+	int64_t count = 0;
+
+	must(store_begin(t->c));
+	for (size_t i = 1; i <= 20; i++) {
+		must(store_event_add(t->c, &e));
+		assert_int_equal(e.id, i);
+		if (i % 3 == 0)
+			assert_int_equal(events_now(t, i % 2 ? 7 : 0), i);
+	}
+	must(store_savepoint(t->c));
+	must(store_event_add(t->c, &e));
+	must(store_rollback_to(t->c));
+	must(store_event_count(t->c, t->space, 7, &count));
+	assert_int_equal(count, 20);
+	must(store_event_add(t->c, &e));
+	assert_int_equal(e.id, 21);
+	must(store_commit(t->c));
+	assert_int_equal(events_now(t, 0), 21);
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &e));
+	store_rollback(t->c);
+	assert_int_equal(events_now(t, 7), 21);
+}
+
+
 static const struct CMUnitTest events[] = {
+	with_engine(events_of_a_transaction_are_read_within_it),
 	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
 	with_engine(a_filter_holds_what_it_says),
 	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),

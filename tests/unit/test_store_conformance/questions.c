@@ -228,6 +228,7 @@ QUESTION(board)
 	int64_t agent = random_chance(random, 500) ? 0 : some_agent(random);
 	struct task_row task;
 	struct task_work row;
+	bool flag = false;
 
 	show_status(out, store_task_get(c, id, arena, &task));
 	SHOW_ONE(show_work, store_task_work(c, id, arena, &row));
@@ -240,8 +241,12 @@ QUESTION(board)
 	SHOW_LIST(show_place_of_task, store_tasks_open(c, space, states, agent,
 						       random_chance(random, 500) ? &behind : NULL, some_max(random),
 						       rows, &count));
-	SHOW_LIST(show_place_of_task, store_tasks_matching(c, space, some_text(random), some_max(random), rows,
-							   &count));
+	SHOW_LIST(show_place_of_task, store_tasks_matching(c, space, some_text(random), some_max(random),
+							   some_max(random), rows, &count, &flag));
+	buf_printf(out, " %d", flag);
+	flag = false;
+	show_status(out, store_task_is_quiet(c, space, id, random_between(random, 0, last), some_time(random), &flag));
+	buf_printf(out, " %d", flag);
 }
 
 QUESTION(receipts)

@@ -126,6 +126,31 @@ static void what_is_pruned_leaves_id_digest_parent_and_times(void **state)
 	must(store_commit(t->c));
 }
 
+static void what_is_pruned_is_not_found_though_it_was_read_before(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t a = agent_id(t, t->space, "a");
+	struct handoff_filter of_envelope = {.space = t->space, .envelope = 1};
+	struct result_row result = {.input_tokens = -1};
+	struct handoff_row h;
+	size_t n;
+
+	add_citing(t, 1, 0, "task", NULL, 0);
+	assert_int_equal(add(t, t->space, 1, a, HANDOFF_COMPLETED, 5), 1);
+	must(store_begin(t->c));
+	must(store_result_put(t->c, t->space, 1, &result));
+	must(store_commit(t->c));
+	must(store_handoff_get(t->c, t->space, 1, &t->arena, &h));
+	must(store_result_find(t->c, t->space, 1, &result));
+	must(store_handoffs(t->c, &of_envelope, 0, 1, &t->arena, &h, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(prune(t, 1), 1);
+	assert_int_equal(store_handoff_get(t->c, t->space, 1, &t->arena, &h), STORE_NOT_FOUND);
+	assert_int_equal(store_result_find(t->c, t->space, 1, &result), STORE_NOT_FOUND);
+	must(store_handoffs(t->c, &of_envelope, 0, 1, &t->arena, &h, &n));
+	assert_int_equal(n, 0);
+}
+
 static void the_last_envelope_takes_its_task_along(void **state)
 {
 	struct temp_store *t = *state;
@@ -247,6 +272,48 @@ static void pruned_events_are_gone_and_their_ids_are_not_given_again(void **stat
 	assert_int_equal(add_event(t, t->space, 0, T0 + 3), ids[1] + 1);
 	must(store_event_before(t->c, T0 + 2, &last));
 	assert_true(last >= 2 && last <= ids[1]);
+}
+
+static void what_was_left_elsewhere_is_kept_and_its_number_is_taken(void **state)
+{
+	struct temp_store *t = *state;
+	struct pruned_envelope envelope = {.num = 7, .parent = 3, .created_at_ms = T0, .digest = {1, 2, 3}}, left;
+	struct pruned_handoff handoff = {.num = 4, .envelope = 7, .state = HANDOFF_EXPIRED, .created_at_ms = T0,
+					 .changed_at_ms = T0 + 9}, gone;
+	int64_t ann = agent_id(t, t->space, "ann");
+	struct handoff_row next = new_handoff(t->space, 8, ann);
+	struct space_row space;
+	uint64_t last;
+
+	add_envelope(t, t->space, 8);
+	must(store_begin(t->c));
+	must(store_pruned_envelope_put(t->c, t->space, &envelope));
+	must(store_pruned_handoff_put(t->c, t->space, &handoff));
+	assert_int_equal(store_pruned_envelope_put(t->c, t->space, &envelope), STORE_EXISTS);
+	assert_int_equal(store_pruned_handoff_put(t->c, t->space, &handoff), STORE_EXISTS);
+	envelope.num = 8;
+	assert_int_equal(store_pruned_envelope_put(t->c, t->space, &envelope), STORE_EXISTS);
+	must(store_handoff_insert(t->c, &next));
+	assert_int_equal(next.num, 5);
+	handoff.num = 5;
+	assert_int_equal(store_pruned_handoff_put(t->c, t->space, &handoff), STORE_EXISTS);
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	must(store_pruned_envelope(t->c, t->space, 7, &left));
+	assert_true(left.num == 7 && left.parent == 3 && left.created_at_ms == T0 && left.digest[2] == 3);
+	must(store_pruned_handoff(t->c, t->space, 4, &gone));
+	assert_true(gone.num == 4 && gone.envelope == 7 && gone.state == HANDOFF_EXPIRED &&
+		    gone.created_at_ms == T0 && gone.changed_at_ms == T0 + 9);
+	must(store_space_get(t->c, t->space, &t->arena, &space));
+	assert_int_equal(space.handoffs_pruned, 1);
+	must(store_handoff_last(t->c, t->space, &last));
+	assert_int_equal(last, 5);
+	/* Undone, it was never there. */
+	handoff.num = 6;
+	must(store_begin(t->c));
+	must(store_pruned_handoff_put(t->c, t->space, &handoff));
+	store_rollback(t->c);
+	assert_int_equal(store_pruned_handoff(t->c, t->space, 6, &gone), STORE_NOT_FOUND);
 }
 
 static void how_long_a_space_keeps_things_is_kept(void **state)
@@ -410,11 +477,13 @@ static void a_removed_space_is_purged_in_steps_and_the_others_stay(void **state)
 static const struct CMUnitTest retention[] = {
 	with_engine(an_envelope_has_ended_with_the_last_of_its_handoffs),
 	with_engine(what_is_pruned_leaves_id_digest_parent_and_times),
+	with_engine(what_is_pruned_is_not_found_though_it_was_read_before),
 	with_engine(the_last_envelope_takes_its_task_along),
 	with_engine(what_is_undone_was_never_pruned),
 	with_engine(a_result_is_cited_by_envelopes_and_left_to_them),
 	with_engine(pruned_events_are_gone_and_their_ids_are_not_given_again),
 	with_engine(how_long_a_space_keeps_things_is_kept),
+	with_engine(what_was_left_elsewhere_is_kept_and_its_number_is_taken),
 	with_engine(what_is_free_is_given_back),
 	with_engine(a_removed_space_is_gone_and_its_name_is_free),
 	with_engine(a_removed_space_is_purged_in_steps_and_the_others_stay),

@@ -75,8 +75,10 @@ static const char *matching(struct temp_store *t, const char *text)
 {
 	struct task_place places[10];
 	size_t count = 0;
+	bool is_more;
 
-	must(store_tasks_matching(t->c, t->space, str_of(text), 10, places, &count));
+	must(store_tasks_matching(t->c, t->space, str_of(text), 100, 10, places, &count, &is_more));
+	assert_false(is_more);
 	return named(t, places, count);
 }
 
@@ -208,6 +210,63 @@ static void tasks_are_found_by_their_name_intent_and_newest_summary_in_any_case(
 	assert_string_equal(matching(t, "nowhere"), "");
 }
 
+static void a_search_of_tasks_looks_at_so_many_and_says_when_there_are_more(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann");
+	struct task_place places[10];
+	size_t count;
+	bool more;
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		static const char *const names[] = {"one", "two", "three", "four"};
+
+		pack(t, t->space, i, names[i - 1], i % 2 ? "odd" : "even");
+	}
+	add(t, t->space, 3, ann, HANDOFF_QUEUED, 5);
+	change(t, 1, HANDOFF_ACKED, T0 + 77);
+	must(store_tasks_matching(t->c, t->space, STR("odd"), 4, 10, places, &count, &more));
+	assert_string_equal(named(t, places, count), "three one");
+	assert_true(places[0].at == T0 + 77 && places[1].at == T0 + 1 && !more);
+	must(store_tasks_matching(t->c, t->space, STR("odd"), 3, 10, places, &count, &more));
+	assert_string_equal(named(t, places, count), "three");
+	assert_true(more);
+	must(store_tasks_matching(t->c, t->space, STR("e"), 4, 2, places, &count, &more));
+	assert_true(count == 2 && more);
+}
+
+static bool is_quiet(struct temp_store *t, uint64_t num, int64_t since, int64_t until_ms)
+{
+	bool quiet;
+
+	must(store_task_is_quiet(t->c, t->space, ID(t->space, num), since, until_ms, &quiet));
+	return quiet;
+}
+
+static void a_task_is_quiet_where_nothing_was_told_of_its_handoffs_since(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t ann = agent_id(t, t->space, "ann"), first, second;
+	bool quiet;
+
+	pack(t, t->space, 1, "sent", "x");
+	pack(t, t->space, 2, "sent", "x");
+	add(t, t->space, 1, ann, HANDOFF_QUEUED, 5);
+	add(t, t->space, 2, ann, HANDOFF_QUEUED, 5);
+	first = tell(t, t->space, 1, 2, 2);
+	second = tell(t, t->space, 1, 1, 1);
+	assert_false(is_quiet(t, 1, first - 1, INT64_MAX));
+	assert_false(is_quiet(t, 1, second - 1, INT64_MAX));
+	assert_true(is_quiet(t, 1, second, 0));
+	/* By its newest envelope, where it was never handed to anybody. */
+	pack(t, t->space, 3, "packed", "x");
+	pack(t, t->space, 4, "packed", "x");
+	tell(t, t->space, EVENT_ROW_PACKED, 0, 4);
+	assert_false(is_quiet(t, 3, 0, T0 + 3));
+	assert_true(is_quiet(t, 3, 0, T0 + 4));
+	assert_int_equal(store_task_is_quiet(t->c, t->space, ID(t->space, 4), 0, 0, &quiet), STORE_NOT_FOUND);
+}
+
 static void lists_of_handoffs_are_filtered_by_task_reason_and_age_and_counted(void **state)
 {
 	struct temp_store *t = *state;
@@ -324,6 +383,8 @@ static const struct CMUnitTest tasks[] = {
 	with_engine(tasks_come_in_the_order_of_their_newest_events_on_all_pages),
 	with_engine(open_tasks_are_found_by_what_their_handoffs_wait_for),
 	with_engine(tasks_are_found_by_their_name_intent_and_newest_summary_in_any_case),
+	with_engine(a_search_of_tasks_looks_at_so_many_and_says_when_there_are_more),
+	with_engine(a_task_is_quiet_where_nothing_was_told_of_its_handoffs_since),
 	with_engine(lists_of_handoffs_are_filtered_by_task_reason_and_age_and_counted),
 	with_engine(a_queue_is_listed_in_its_order_behind_any_place),
 	with_engine(an_agent_that_was_deleted_is_in_no_list_and_has_its_id_again),

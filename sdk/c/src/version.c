@@ -1,0 +1,6 @@
+#include "memory_spine.h"
+
+const char *ms_version(void)
+{
+	return SPINE_VERSION;
+}

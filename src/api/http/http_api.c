@@ -1,0 +1,347 @@
+/* The way of a request, step by step; see api/call.h for the picture. */
+#include "api/http/http_api.h"
+
+#include "api/caller.h"
+#include "api/decode.h"
+#include "api/describe/shapes.h"
+#include "api/http/cors.h"
+#include "api/http/guard.h"
+#include "api/http/reply.h"
+#include "api/mcp/mcp.h"
+#include "api/routes.h"
+#include "api/translate.h"
+#include "core/memory/memory.h"
+
+#include <stdlib.h>
+
+enum { QUERY_PAIRS_MAX = 64 };
+
+/* --- Reading the request --- */
+
+static struct http_req *req_of(const struct call *call)
+{
+	return ((const struct http_call *)call)->req;
+}
+
+/* A header of the request. */
+static struct str beside(const struct call *call, const char *name)
+{
+	return http_req_header(req_of(call), name);
+}
+
+static enum problem_code find_route(struct call *call)
+{
+	struct str raw[CALL_PARAMS_MAX] = {{0}};
+	const char *allow = NULL;
+	struct str path = call->path;
+
+	call->route = routes_find(http_req_method(req_of(call)), path, raw, &allow);
+	if (call->route == NULL && allow) {
+		call->location = arena_str(call->op->arena, str_of(allow));
+		return call_refuse(call, P_METHOD_NOT_ALLOWED, NULL,
+				   "%.*s is not a method of this address; it takes %s",
+				   STR_ARG(http_req_method_name(req_of(call))), allow);
+	}
+	if (call->route == NULL)
+		return call_refuse(call, P_NOT_FOUND, NULL, "there is nothing at %.*s",
+				   (int)(path.n < 200 ? path.n : 200), path.p);
+	for (int i = 0; i < CALL_PARAMS_MAX && raw[i].p; i++)
+		if (!http_decode_path(req_of(call), raw[i], &call->params[i]))
+			return call_refuse(call, P_INVALID_REQUEST, NULL,
+					   "the address holds a broken percent escape, a NUL or invalid UTF-8");
+	return P_OK;
+}
+
+static enum problem_code read_query(struct call *call)
+{
+	struct str rest = http_req_query(req_of(call));
+
+	if (rest.n == 0)
+		return P_OK;
+	call->query = arena_alloc(call->op->arena, QUERY_PAIRS_MAX * sizeof(*call->query));
+	while (rest.p) {
+		struct str value = str_cut(&rest, '&');
+		struct str name = str_cut(&value, '=');
+		struct query_pair *pair = &call->query[call->query_count];
+
+		if (name.n == 0)
+			continue;
+		if (call->query_count == QUERY_PAIRS_MAX)
+			return call_refuse(call, P_TOO_LARGE, NULL, "the query has more than %d parameters",
+					   QUERY_PAIRS_MAX);
+		if (value.p == NULL)
+			value = STR("");
+		if (!http_decode_query(req_of(call), name, &pair->name) ||
+		    !http_decode_query(req_of(call), value, &pair->value))
+			return call_refuse(call, P_INVALID_REQUEST, NULL,
+					   "the query holds a broken percent escape, a NUL or invalid UTF-8");
+		call->query_count++;
+	}
+	return P_OK;
+}
+
+static enum problem_code read_if_match(struct call *call)
+{
+	struct str tag = beside(call, "if-match");
+	struct memory_id id, path_id;
+
+	if (tag.p == NULL || !call_takes(call, TAKES_IF_MATCH))
+		return P_OK;
+	if (call->route->describes->path[0] != &path_memory) {
+		call->op->if_tag = tag;
+		if (str_is(tag, "*") || (tag.n >= 2 && tag.p[0] == '"' && tag.p[tag.n - 1] == '"'))
+			return P_OK;
+		return call_refuse(call, P_INVALID_FIELD, "If-Match", "If-Match is not an ETag of an agent; expected "
+				   "one of an answer, with the quotes");
+	}
+	if (str_is(tag, "*"))
+		return P_OK;
+	if (tag.n < 2 || tag.p[0] != '"' || tag.p[tag.n - 1] != '"' ||
+	    !memory_id_parse(str_sub(tag, 1, tag.n - 1), &id) || id.version == 0)
+		return problem_set(
+			&call->op->problem, P_INVALID_FIELD, "If-Match",
+			"If-Match is not an ETag of a memory; expected one as in \"ms-4821@3\", with the quotes");
+	if (memory_id_parse(call->params[0], &path_id) && path_id.num != id.num)
+		return call_refuse(call, P_INVALID_FIELD, "If-Match",
+				   "If-Match names another memory than the address");
+	call->op->if_version = id.version;
+	return P_OK;
+}
+
+/* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
+static enum problem_code read_person(struct call *call)
+{
+	struct str person = beside(call, "spine-person");
+	enum problem_code code;
+
+	if (person.p == NULL || !call_takes(call, TAKES_PERSON))
+		return P_OK;
+	if (!str_is_utf8(person))
+		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
+	code = decode_check_name(person, "Spine-Person", 128, &call->op->problem);
+	if (code == P_OK)
+		call->op->person = person;
+	return code;
+}
+
+static enum problem_code read_headers(struct call *call)
+{
+	enum problem_code code = caller_read(call);
+
+	if (code == P_OK)
+		code = read_person(call);
+	if (code == P_OK)
+		code = read_if_match(call);
+	return code == P_OK ? caller_read_key(call, http_req_body(req_of(call))) : code;
+}
+
+static enum problem_code check_content_type(struct call *call)
+{
+	struct str type = beside(call, "content-type"), rest = type;
+	struct str encoding = beside(call, "content-encoding");
+
+	if (encoding.p && !str_ieq(encoding, STR("identity")))
+		return call_refuse(call, P_UNSUPPORTED_MEDIA_TYPE, "Content-Encoding",
+				   "the body is encoded as %.*s; send it as it is",
+				   (int)(encoding.n < 64 ? encoding.n : 64), encoding.p);
+	if (type.p == NULL || str_ieq(str_trim(str_cut(&rest, ';')), STR("application/json")))
+		return P_OK;
+	return problem_set(
+		&call->op->problem, P_UNSUPPORTED_MEDIA_TYPE, "Content-Type",
+		"the body is sent as %.*s; expected application/json (with curl: -H 'Content-Type: application/json')",
+		(int)(type.n < 64 ? type.n : 64), type.p);
+}
+
+static enum problem_code read_body(struct call *call)
+{
+	struct str body = http_req_body(req_of(call));
+	struct json_error error;
+	enum problem_code code;
+
+	if (!call_takes(call, TAKES_BODY | TAKES_BODY_MAYBE))
+		return P_OK;
+	if (body.n == 0 && call_takes(call, TAKES_BODY_MAYBE))
+		return P_OK;
+	code = check_content_type(call);
+	if (code != P_OK)
+		return code;
+	if (!json_parse(body, call->api->limits.max_json_depth, call->op->arena, &call->body, &error))
+		return caller_json_problem(call, &error);
+	if (call->body.type != JSON_OBJECT)
+		return call_refuse(call, P_INVALID_REQUEST, NULL, "the body is %s; expected an object",
+				   json_type_name(call->body.type));
+	return P_OK;
+}
+
+/* --- The operation's owner --- */
+
+static struct http_call *http_of(const struct op *op)
+{
+	return op->ctx;
+}
+
+static void post(struct op *op, void (*fn)(void *op))
+{
+	const struct http_call *http = http_of(op);
+
+	http_post(http->call.api->http, http_req_thread(http->req), fn, op);
+}
+
+static bool is_gone(const struct op *op)
+{
+	return http_req_is_gone(http_of(op)->req);
+}
+
+static void keep(struct op *op, struct kept_reply *ret)
+{
+	call_keep(&http_of(op)->call, ret);
+}
+
+static void finish(struct op *op)
+{
+	struct http_call *http = http_of(op);
+	struct call *call = &http->call;
+
+	if (http->finish) {
+		http->finish(http);
+		return;
+	}
+	if (op->problem.code == P_OK && op->is_replayed)
+		call_put_kept(call);
+	else if (op->problem.code == P_OK && call->reply.len == 0 && !http_req_is_gone(http->req))
+		call_encode(call);
+	reply_send(http);
+}
+
+static void on_timer(struct http_req *req, void *arg)
+{
+	(void)req;
+	engine_nudge(arg);
+}
+
+static void on_gone(struct http_req *req, void *arg)
+{
+	(void)req;
+	engine_nudge(arg);
+}
+
+static void wait_for(struct op *op, int64_t wait_ms)
+{
+	struct http_call *http = http_of(op);
+
+	http_req_set_timer(http->req, wait_ms, on_timer, op);
+	http_req_on_gone(http->req, on_gone, op);
+}
+
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+
+/* From here on the request is about what the route does. */
+static void make_op(struct call *call)
+{
+	const struct op_kind *kind = call->route->op;
+	struct op *before = call->op;
+
+	call->op = arena_alloc(before->arena, kind->size);
+	*call->op = *before;
+	call->op->kind = kind;
+	memset(call->op + 1, 0, kind->size - sizeof(*before));
+}
+
+/* --- The callbacks --- */
+
+void http_api_on_request(void *ctx, struct http_req *req)
+{
+	struct http_call *http;
+	struct call *call;
+	enum problem_code code;
+
+	if (cors_is_preflight(req)) {
+		cors_reply_preflight(req);
+		return;
+	}
+	if (str_is(http_req_path(req), "/mcp")) {
+		mcp_on_request(ctx, req);
+		return;
+	}
+	http = arena_zalloc(http_req_arena(req), sizeof(*http));
+	call = &http->call;
+	http->req = req;
+	call->api = ctx;
+	call->path = http_req_path(req);
+	call->beside = beside;
+	call->op = &call->own_op;
+	*call->op = (struct op){
+		.owner = &owner, .ctx = http, .engine = call->api->engine,
+		.reader = call->api->readers[http_req_thread(req)], .arena = http_req_arena(req),
+		.now_ms = engine_now_ms(call->api->engine),
+	};
+	call->status = 200;
+	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
+	buf_init(&call->reply, REPLY_MAX);
+	code = find_route(call);
+	if (code == P_OK)
+		make_op(call);
+	if (code == P_OK)
+		code = read_query(call);
+	if (code == P_OK)
+		code = read_headers(call);
+	if (code == P_OK)
+		code = read_body(call);
+	if (code == P_OK)
+		code = translate_decode(call);
+	if (code == P_OK)
+		engine_run(call->op);
+	else
+		reply_send(http);
+}
+
+int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
+{
+	struct api *api = ctx;
+	struct str host = http_req_header(req, "host"), origin = http_req_header(req, "origin");
+	struct problem problem = {0};
+
+	if (guard_check(api->guard, host, origin, &problem) == P_OK &&
+	    guard_check_site(api->guard, http_req_header(req, "sec-fetch-site"), origin, http_req_path(req),
+			     &problem) == P_OK) {
+		if (origin.p && !guard_is_own(host, origin))
+			cors_allow(req, origin);
+		return 0;
+	}
+	log_write(api->log, LOG_WARN, "refused", LOG_STR("code", problem_kind(problem.code)->name),
+		  LOG_SLICE("host", host), LOG_SLICE("origin", origin));
+	reply_problem_body(&problem, ret_body);
+	return problem_kind(problem.code)->status;
+}
+
+/* The protocol has one name for each of these, however many reasons the server has. */
+void http_api_on_refusal(void *ctx, int status, const char *code, const char *detail, struct buf *ret_body)
+{
+	(void)ctx;
+	if (status == 431)
+		code = "headers_too_large";
+	else if (status == 503)
+		code = problem_kind(P_OVERLOADED)->name;
+	reply_refusal_body(status, code, detail, ret_body);
+}
+
+void http_api_on_thread_start(void *ctx, int thread)
+{
+	struct api *api = ctx;
+	struct buf error;
+
+	buf_init(&error, 4096);
+	api->readers[thread] = engine_reader_open(api->engine, &error);
+	if (api->readers[thread] == NULL) {
+		log_write(api->log, LOG_ERROR, "cannot read the store", LOG_SLICE("error", buf_str(&error)));
+		abort();
+	}
+	buf_release(&error);
+}
+
+void http_api_on_thread_stop(void *ctx, int thread)
+{
+	struct api *api = ctx;
+
+	engine_reader_close(api->readers[thread]);
+}
