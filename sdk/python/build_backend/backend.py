@@ -41,6 +41,8 @@ def _metadata(project):
         "Version: " + project["version"],
         "Summary: " + project["description"],
         "Requires-Python: " + project["requires-python"],
+        "License: " + project["license"],
+        "License-File: LICENSE",
         *("Classifier: " + classifier for classifier in project["classifiers"]),
         "Description-Content-Type: text/markdown",
         "",
@@ -63,9 +65,23 @@ def _epoch():
     return max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), _EARLIEST_ZIP_TIME)
 
 
+def _license():
+    """Of the project: it is two folders up in a clone, and beside this project in a source distribution."""
+    return next(path for path in (Path("LICENSE"), Path("../../LICENSE")) if path.exists()).read_bytes()
+
+
+def _entry_points():
+    reader = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#",))
+    reader.read("pyproject.toml", encoding="utf-8")
+    scripts = [f"{name} = {ast.literal_eval(value)}" for name, value in reader["project.scripts"].items()]
+    return "\n".join(["[console_scripts]", *scripts, ""]).encode("utf-8")
+
+
 def _write_wheel(folder, project, files):
     info = _stem(project) + ".dist-info"
     files = dict(files)
+    files[info + "/LICENSE"] = _license()
+    files[info + "/entry_points.txt"] = _entry_points()
     files[info + "/METADATA"] = _metadata(project)
     files[info + "/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: memory-spine\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = []
@@ -100,6 +116,7 @@ def build_sdist(sdist_directory, config_settings=None):
     for path in ("pyproject.toml", "README.md", "build_backend/backend.py"):
         files[path] = Path(path).read_bytes()
     files["PKG-INFO"] = _metadata(project)
+    files["LICENSE"] = _license()
 
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -20,6 +20,7 @@
 """
 
 from ._version import __version__
+from .board import AgentQueue, Bulk, Decided, QueueEntry, Refused, Waiver
 from .call import Page, SpineWarning
 from .channel import AsyncChannel, Channel
 from .client import AsyncMemorySpine, MemorySpine
@@ -122,6 +123,7 @@ __all__ = [
     "AckTimeoutError",
     "Agent",
     "AgentFigures",
+    "AgentQueue",
     "Alert",
     "AlertRule",
     "AsyncChannel",
@@ -139,6 +141,7 @@ __all__ = [
     "Breaker",
     "Budget",
     "BudgetTooSmall",
+    "Bulk",
     "Change",
     "Channel",
     "ChannelInfo",
@@ -150,6 +153,7 @@ __all__ = [
     "ConstraintConflict",
     "ConstraintLocked",
     "CredentialsFound",
+    "Decided",
     "Delivery",
     "Difference",
     "DryRun",
@@ -190,10 +194,12 @@ __all__ = [
     "PreconditionFailed",
     "ProtocolError",
     "Queue",
+    "QueueEntry",
     "Receipt",
     "ReceivedHandoff",
     "Receiver",
     "Ref",
+    "Refused",
     "Route",
     "RoutingLoop",
     "ServerError",
@@ -218,6 +224,7 @@ __all__ = [
     "ValidationError",
     "Verification",
     "Waived",
+    "Waiver",
     "WebhookError",
     "__version__",
     "idempotent",

@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 from urllib.parse import quote
 
 from . import errors
-from .call import Listing, Response, Sleep, Steps, backoff_s, get, post, put
+from .call import Listing, Request, Response, Sleep, Steps, backoff_s, get, post, put
 from .models import Agent
 from .wire import UNSET, Query, Unset, header_value, string_list
 
@@ -141,6 +141,17 @@ def agents(*, page_size: int = 100) -> Listing[Agent]:
     """All registered agents of the space, by name, read page by page as they are used."""
     query = Query().add("page_size", page_size)
     return Listing(get("/v1/agents", tuple(query.pairs)), "agents", Agent.from_wire)
+
+
+def delete_agent(name: str) -> Steps[None]:
+    """Forgets an agent that has no open work: its settings, breaker and subscriptions go, what it had stays in the
+    history, and whoever uses the name again begins anew. Raises Conflict where something is queued for it, in its hands
+    or parked."""
+    try:
+        yield Request("DELETE", path_of(name), safe=True)
+    except errors.NotFound as error:
+        if not error.repeated:
+            raise
 
 
 def reset_breaker(agent: str) -> Steps[None]:

@@ -12,7 +12,8 @@ from typing import Optional, TypeVar
 from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
-from . import deliveries, handoffs, left, memories, server, watching
+from . import deliveries, handoffs, left, many, memories, server, watching
+from . import queues as queue_calls
 from . import spaces as space_calls
 from . import tasks as task_calls
 from ._version import __version__
@@ -202,6 +203,10 @@ class MemorySpine(_Client):
     handoffs = blocking_pages(deliveries.handoffs)
     cancel = blocking(deliveries.cancel)
     move = blocking(deliveries.move)
+    cancel_many = blocking(many.cancel_many)
+    move_many = blocking(many.move_many)
+    queues = blocking_pages(queue_calls.queues)
+    queue = blocking_pages(queue_calls.queue)
 
     park_envelope = blocking(deliveries.park_envelope)
     parked = blocking_pages(deliveries.parked)
@@ -209,6 +214,11 @@ class MemorySpine(_Client):
     reroute = blocking(deliveries.reroute)
     shrink = blocking(deliveries.shrink)
     discard = blocking(deliveries.discard)
+    restore = blocking(deliveries.restore)
+    redrive_many = blocking(many.redrive_many)
+    reroute_many = blocking(many.reroute_many)
+    discard_many = blocking(many.discard_many)
+    restore_many = blocking(many.restore_many)
 
     channels = blocking_pages(channel_calls.channels)
     routes = blocking_pages(channel_calls.routes)
@@ -220,12 +230,14 @@ class MemorySpine(_Client):
     tasks = blocking_pages(task_calls.tasks)
     fidelity = blocking(task_calls.fidelity)
     blame = blocking(task_calls.blame)
+    waive = blocking(task_calls.waive)
     trace = blocking(task_calls.trace)
 
     register_agent = blocking(agent_calls.register_agent)
     agent_info = blocking(agent_calls.agent_info)
     agents = blocking_pages(agent_calls.agents)
     reset_breaker = blocking(agent_calls.reset_breaker)
+    delete_agent = blocking(agent_calls.delete_agent)
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
@@ -336,6 +348,10 @@ class AsyncMemorySpine(_Client):
     handoffs = awaiting_pages(deliveries.handoffs)
     cancel = awaiting(deliveries.cancel)
     move = awaiting(deliveries.move)
+    cancel_many = awaiting(many.cancel_many)
+    move_many = awaiting(many.move_many)
+    queues = awaiting_pages(queue_calls.queues)
+    queue = awaiting_pages(queue_calls.queue)
 
     park_envelope = awaiting(deliveries.park_envelope)
     parked = awaiting_pages(deliveries.parked)
@@ -343,6 +359,11 @@ class AsyncMemorySpine(_Client):
     reroute = awaiting(deliveries.reroute)
     shrink = awaiting(deliveries.shrink)
     discard = awaiting(deliveries.discard)
+    restore = awaiting(deliveries.restore)
+    redrive_many = awaiting(many.redrive_many)
+    reroute_many = awaiting(many.reroute_many)
+    discard_many = awaiting(many.discard_many)
+    restore_many = awaiting(many.restore_many)
 
     channels = awaiting_pages(channel_calls.channels)
     routes = awaiting_pages(channel_calls.routes)
@@ -354,12 +375,14 @@ class AsyncMemorySpine(_Client):
     tasks = awaiting_pages(task_calls.tasks)
     fidelity = awaiting(task_calls.fidelity)
     blame = awaiting(task_calls.blame)
+    waive = awaiting(task_calls.waive)
     trace = awaiting(task_calls.trace)
 
     register_agent = awaiting(agent_calls.register_agent)
     agent_info = awaiting(agent_calls.agent_info)
     agents = awaiting_pages(agent_calls.agents)
     reset_breaker = awaiting(agent_calls.reset_breaker)
+    delete_agent = awaiting(agent_calls.delete_agent)
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)

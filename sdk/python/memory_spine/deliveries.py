@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from . import errors
 from .agents import path_of as agent_path
+from .board import Decided
 from .call import Cancel, Listing, Sleep, Steps, backoff_s, get, post, post_once
 from .delivery import Ack, Delivery, Parked, Taken
 from .envelope import Envelope
@@ -21,8 +22,8 @@ from .wire import Query, Time, format_time, string_list
 Sendable = Union[str, Envelope, Mapping[str, Any]]
 """An envelope, its id, or a mapping: an envelope as the server sent it, or what a new one is to be made of."""
 
-HandoffId = Union[str, Delivery]
-"""A delivery, or its id."""
+HandoffId = Union[str, Delivery, Decided]
+"""A delivery, one that something was decided about, or its id."""
 
 # The shortest wait that is one.
 _WAIT_MIN_S = 0.001
@@ -31,16 +32,21 @@ _WAIT_MIN_S = 0.001
 LIMIT_MAX = 100
 
 
-def _id(handoff: HandoffId) -> str:
-    id = handoff.id if isinstance(handoff, Delivery) else handoff
+def handoff_id(handoff: HandoffId) -> str:
+    id = handoff.id if isinstance(handoff, (Delivery, Decided)) else handoff
     if not isinstance(id, str):
         raise TypeError(f"a handoff is named by its id, such as 'ho-17', not {id!r}")
     if not id:
         raise ValueError("a handoff's id must not be empty")
-    return quote(id, safe="")
+    return id
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _id(handoff: HandoffId) -> str:
+    return quote(handoff_id(handoff), safe="")
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -80,7 +86,7 @@ def order(
     queue_timeout_s: Optional[float] = None,
 ) -> dict[str, Any]:
     """How an envelope is to be delivered, as it is sent."""
-    return _given(
+    return given(
         to=to,
         ack_timeout_s=ack_timeout_s,
         max_attempts=max_attempts,
@@ -129,7 +135,7 @@ def send(
     max_attempts     how often it is tried
     fallbacks        the agents that get it then, in order; after the last it is parked
     priority         0 to 9, the higher first; 5 where none is given
-    not_before       it is given to nobody before that time
+    not_before       it is given to nobody before that time; sent again with another one, what is queued is put off
     queue_timeout_s  how long it waits for somebody to take it; then it is parked
     target           the older name of `to`
 
@@ -234,13 +240,13 @@ def _of_queued(
 def cancel(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
     """Takes a handoff that nobody has taken yet out of its queue, for good; it stays visible, as discarded. Raises
     HandoffConflict where somebody has it."""
-    body = _given(why=why, by=by)
+    body = given(why=why, by=by)
     return (yield from _of_queued(handoff, "cancel", body, lambda present: present.state == "discarded"))
 
 
 def move(handoff: HandoffId, to: str, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
     """Gives a handoff that nobody has taken yet to another agent. Raises HandoffConflict where somebody has it."""
-    body = _given(to=to, why=why, by=by)
+    body = given(to=to, why=why, by=by)
     return (yield from _of_queued(handoff, "move", body, lambda present: present.to_agent == to))
 
 
@@ -262,11 +268,22 @@ def receive(
     retry: bool = True,
 ) -> Steps[list[Taken]]:
     """Takes up to `limit` handoffs of an agent, and waits for the first where there is none."""
-    body = {"wait_s": wait_s, "max": limit, **_given(lease_s=lease_s, instance=instance)}
+    body = {"wait_s": wait_s, "max": limit, **given(lease_s=lease_s, instance=instance)}
     # Safe, although a reply that is lost takes handoffs with it: their lease runs out, and they come again.
     request = post(agent_path(agent, "/receive"), body, safe=True)
     response = yield replace(request, wait_s=wait_s, cancel=cancel, retry=retry)
     return response.read(_taken)
+
+
+def _next(answer: Mapping[str, Any]) -> Optional[Delivery]:
+    return None if answer["handoff"] is None else Delivery.from_wire(answer["handoff"])
+
+
+def peek(agent: str, *, wait_s: float = 0) -> Steps[Optional[Delivery]]:
+    """The handoff that a receiver of an agent would get next; nothing is taken."""
+    query = Query().add("wait_s", wait_s)
+    response = yield replace(get(agent_path(agent, "/peek"), tuple(query.pairs)), wait_s=wait_s)
+    return response.read(_next)
 
 
 def settle_and_receive(
@@ -277,7 +294,7 @@ def settle_and_receive(
 
     The first of what is returned is what the server says of the settling; None where it does not know how to.
     """
-    body = {"wait_s": 0, "max": 1, "settle": [dict(settle)], **_given(lease_s=lease_s, instance=instance)}
+    body = {"wait_s": 0, "max": 1, "settle": [dict(settle)], **given(lease_s=lease_s, instance=instance)}
     response = yield post(agent_path(agent, "/receive"), body, safe=True)
     return response.read(_settled)
 
@@ -297,7 +314,7 @@ def _settle(id: str, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
         response = yield post(f"/v1/handoffs/{_id(id)}/{verb}", body, safe=True)
         return response.read(Delivery.from_wire)
     except errors.StaleLeaseError as error:
-        if not error.repeated or verb not in ("nack", "reject"):
+        if not error.repeated or verb not in ("nack", "release", "reject"):
             raise
         return (yield from handoff(id))
 
@@ -321,15 +338,15 @@ def settle(id: str, verb: str, body: Mapping[str, Any]) -> Steps[Delivery]:
 def ack_body(
     lease: str, work_lease_s: Optional[float], gaps: Iterable[Any], input_tokens: Optional[int]
 ) -> dict[str, Any]:
-    return _given(lease=lease, work_lease_s=work_lease_s, gaps=list(gaps) or None, input_tokens=input_tokens)
+    return given(lease=lease, work_lease_s=work_lease_s, gaps=list(gaps) or None, input_tokens=input_tokens)
 
 
 def nack_body(lease: str, reason: Optional[str], delay_s: Optional[float]) -> dict[str, Any]:
-    return _given(lease=lease, reason=reason, delay_s=delay_s)
+    return given(lease=lease, reason=reason, delay_s=delay_s)
 
 
 def progress_body(lease: str, note: Optional[str], work_lease_s: Optional[float]) -> dict[str, Any]:
-    return _given(lease=lease, note=note, work_lease_s=work_lease_s)
+    return given(lease=lease, note=note, work_lease_s=work_lease_s)
 
 
 def complete_body(
@@ -340,7 +357,7 @@ def complete_body(
     remember: bool = True,
     then: Optional[Mapping[str, Any]] = None,
 ) -> dict[str, Any]:
-    return _given(
+    return given(
         lease=lease,
         result=result,
         gaps=list(gaps) or None,
@@ -364,7 +381,7 @@ def park_envelope(envelope: Sendable, reason: str, *, by: Optional[str] = None) 
     id = _stored_id(envelope)
     if id is None:
         raise ValueError("envelope is a mapping without id and digest: only what the server has can be parked")
-    response = yield post_once(envelope_path(id, "/park"), _given(reason=reason, by=by), None)
+    response = yield post_once(envelope_path(id, "/park"), given(reason=reason, by=by), None)
     return response.read(Delivery.from_wire)
 
 
@@ -396,30 +413,36 @@ def _decide(id: HandoffId, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
         response = yield post(f"/v1/parked/{_id(id)}/{verb}", body, safe=True)
         return response.read(Delivery.from_wire)
     except errors.HandoffConflict as error:
-        if not error.repeated or error.code != "not_parked":
+        if not error.repeated or error.code not in ("not_parked", "not_restorable"):
             raise
         return (yield from handoff(id))
 
 
 def redrive(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
     """Sends what is parked to the same agent again, with new attempts."""
-    return (yield from _decide(handoff, "redrive", _given(why=why, by=by)))
+    return (yield from _decide(handoff, "redrive", given(why=why, by=by)))
 
 
 def reroute(handoff: HandoffId, to: str, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
     """Sends what is parked to another agent."""
-    return (yield from _decide(handoff, "reroute", _given(to=to, why=why, by=by)))
+    return (yield from _decide(handoff, "reroute", given(to=to, why=why, by=by)))
 
 
 def shrink(
     handoff: HandoffId, max_tokens: int, *, why: Optional[str] = None, by: Optional[str] = None
 ) -> Steps[Delivery]:
     """Packs what is parked anew, within fewer tokens, and sends that. Returns the new delivery."""
-    body = _given(max_tokens=max_tokens, why=why, by=by)
+    body = given(max_tokens=max_tokens, why=why, by=by)
     response = yield post_once(f"/v1/parked/{_id(handoff)}/shrink", body, None)
     return response.read(Delivery.from_wire)
 
 
 def discard(handoff: HandoffId, why: str, *, by: Optional[str] = None) -> Steps[Delivery]:
     """Takes what is parked out of the queue for good; it stays visible, as discarded."""
-    return (yield from _decide(handoff, "discard", _given(why=why, by=by)))
+    return (yield from _decide(handoff, "discard", given(why=why, by=by)))
+
+
+def restore(handoff: HandoffId, *, why: Optional[str] = None, by: Optional[str] = None) -> Steps[Delivery]:
+    """Undoes a decision: what was discarded or cancelled, or redriven or rerouted and not taken since, is parked again.
+    Raises HandoffConflict for everything else."""
+    return (yield from _decide(handoff, "restore", given(why=why, by=by)))

@@ -18,6 +18,14 @@ from .wire import parse_time
 D = TypeVar("D", bound="Delivery")
 
 
+def _work_of(raw: Mapping[str, Any]) -> tuple[Optional[str], Optional[str]]:
+    """The task and the summary of a handoff: what the server says of them, or what its envelope does."""
+    envelope = raw.get("envelope")
+    work = envelope.get("task") if isinstance(envelope, Mapping) else None
+    of_envelope = (work.get("id"), work.get("summary")) if isinstance(work, Mapping) else (None, None)
+    return raw.get("task") or of_envelope[0], raw.get("summary") or of_envelope[1]
+
+
 @dataclass(frozen=True)
 class Event:
     """Something that happened: "handoff.queued", "handoff.acked", "breaker.opened"… `actor` did it."""
@@ -138,6 +146,7 @@ class Delivery:
     state              "queued", "leased", "acked", "completed", "parked", "expired" or "discarded"
     to_agent, target   who has it now; whom the sender named, which is another where a fallback has taken over
     attempt            which attempt this is with that agent, from 1
+    leases             how often somebody has taken it
     receiver           the instance of the agent that holds or held it
     progress, reason   what the receiver said last; why the last attempt failed
     not_before         nobody gets it before that time
@@ -151,6 +160,8 @@ class Delivery:
     events             all that happened to it; `handoff` knows that
     notices            which handoffs of this sender were parked since its last `send` or `deliver_handoff`, which tell
     replaces           the id of the parked handoff that this one is a smaller form of
+    task, summary      the task that it is part of, and what is to be done; None in answers that do not tell it: `send`
+                       tells the task, `handoff`, `parked` and `queue` both
     """
 
     id: str
@@ -163,6 +174,7 @@ class Delivery:
     priority: int = field(repr=False)
     attempt: int
     max_attempts: int = field(repr=False)
+    leases: int = field(repr=False)
     fallbacks: list[str] = field(repr=False, hash=False)
     receiver: Optional[str] = field(repr=False)
     progress: Optional[str] = field(repr=False)
@@ -184,6 +196,8 @@ class Delivery:
     queue_timeout_s: Optional[float] = field(repr=False)
     queue_timeout_at: Optional[datetime] = field(repr=False)
     auto_redriven: bool = field(repr=False)
+    task: Optional[str] = field(repr=False, compare=False)
+    summary: Optional[str] = field(repr=False, compare=False)
     raw: dict[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -198,6 +212,7 @@ class Delivery:
 
     @classmethod
     def from_wire(cls: type[D], raw: Mapping[str, Any], **more: Any) -> D:
+        task, summary = _work_of(raw)
         return cls(
             id=raw["id"],
             envelope_id=raw["envelope_id"],
@@ -209,6 +224,7 @@ class Delivery:
             priority=raw["priority"],
             attempt=raw["attempt"],
             max_attempts=raw["max_attempts"],
+            leases=raw.get("leases", 0),
             fallbacks=list(raw.get("fallbacks") or ()),
             receiver=raw.get("receiver"),
             progress=raw.get("progress"),
@@ -230,6 +246,8 @@ class Delivery:
             queue_timeout_s=raw.get("queue_timeout_s"),
             queue_timeout_at=optional_time(raw.get("queue_timeout_at")),
             auto_redriven=bool(raw.get("auto_redriven")),
+            task=task,
+            summary=summary,
             raw=dict(raw),
             **more,
         )

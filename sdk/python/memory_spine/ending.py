@@ -2,7 +2,7 @@
 
 SIGTERM, which process managers send, ends every loop of the process: nothing more is taken, what is in hand is finished
 and settled, and then `run` raises SystemExit. Where that takes longer than `grace_s`, what is in hand is given back, so
-that another instance can begin it at once. A second SIGTERM does not wait.
+that another instance can begin it at once; that uses no attempt. A second SIGTERM does not wait.
 
 Ctrl-C gives back at once: KeyboardInterrupt is what Python makes of it.
 

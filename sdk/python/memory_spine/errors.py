@@ -247,6 +247,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "loop": RoutingLoop,
     "no_route": NoRoute,
     "not_parked": HandoffConflict,
+    "not_restorable": HandoffConflict,
     "not_queued": HandoffConflict,
     "parent_unclear": ParentUnclear,
     "stale_lease": StaleLeaseError,

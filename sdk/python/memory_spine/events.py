@@ -5,7 +5,8 @@
 
 The server sends events as a stream (server-sent events), each with its id. Where the connection is lost, or nothing was
 heard for so long that it must be, it is made again with the last id (Last-Event-ID): no event is lost and none comes
-twice. While the server cannot be reached the iteration waits for it, but for the first time: a wrong address is an
+twice. Where events are kept for a time only, and went before this iteration came to them, it ends with a
+`SpineError` whose code is `events_pruned`; `error.problem["pruned_to"]` is where to go on (`after`). While the server cannot be reached the iteration waits for it, but for the first time: a wrong address is an
 error.
 
 What is common to both clients is `Feed`, written once, as steps (see call.py).
@@ -53,6 +54,7 @@ class Parser:
     def __init__(self) -> None:
         self._rest = b""
         self._id: Optional[int] = None
+        self._name = b""
         self._data: list[bytes] = []
 
     def feed(self, part: bytes) -> list[Block]:
@@ -71,13 +73,17 @@ class Parser:
             self._id = int(value)
         elif name == b"data":
             self._data.append(value)
+        elif name == b"event":
+            self._name = value
         elif not line:
             return self._end()
         return []  # a comment, or what is of no use here, such as "retry"
 
     def _end(self) -> list[Block]:
+        name, self._name = self._name, b""
         data, self._data = b"\n".join(self._data), []
-        if self._id is None:
+        # "problem" is why the stream ends. Who asks to go on is told the same.
+        if self._id is None or name:
             return []
         return [Block(self._id, SpaceEvent.from_wire(load_json(data)) if data else None)]
 

@@ -71,27 +71,7 @@ def hand_on(
     Where it is refused (BudgetTooSmall, ConstraintConflict, HopLimit, RoutingLoop, …) nothing was changed: the handoff
     is still in hand.
     """
-    envelope = handoffs.packing(
-        to,
-        summary,
-        constraints=constraints,
-        state=state,
-        history=history,
-        refs=refs,
-        open_decisions=open_decisions,
-        resolved_decisions=resolved_decisions,
-        expected_output=expected_output,
-        waive=waive,
-        locked=locked,
-        new_root=new_root,
-        task=handoff.task if new_root else None,
-        parent=parent,
-        include_recent=include_recent,
-        include_pins=include_pins,
-        scope=scope,
-        strategy=strategy,
-        max_hops=max_hops,
-    )
+    envelope = handoffs.packing(to, summary, {**locals(), "task": handoff.task if new_root else None})
     then = deliveries.order(None, ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s)
     more = {"remember": remember, "input_tokens": input_tokens}
     return (yield from handoff._hand_on({"envelope": envelope, **then}, result, gaps, more))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
 from urllib.parse import quote
@@ -44,9 +45,10 @@ def _objects(what: str, value: Iterable[Mapping[str, Any]], example: str) -> lis
     return [dict(entry) for entry in entries]
 
 
-def packing(to: str, summary: str, **given: Any) -> dict[str, Any]:
-    """What an envelope is packed from, as it is sent: the arguments of `pack` by their names on the wire. What is not
-    given is left to the server."""
+def packing(to: str, summary: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What an envelope is packed from, as it is sent: the arguments of `pack` by their names on the wire, taken from
+    those of the function that was called (its locals()). What is not given is left to the server."""
+    given = {name: value for name, value in arguments.items() if name in _PACKED}
     named = "history" if "history" in given else "execution_history"
     history = _objects(named, given.pop(named, ()), '{"action": "…"}')
     parent = given.pop("parent", None)
@@ -149,31 +151,11 @@ def pack(
     Raises BudgetTooSmall, ConstraintConflict, ConstraintLocked, ParentUnclear, CredentialsFound, HopLimit, RoutingLoop,
     NoRoute. That memories cannot be found is no error: see `missing`.
     """
-    body = packing(
-        to,
-        summary,
-        intent=intent,
-        constraints=constraints,
-        state=state,
-        history=history,
-        refs=refs,
-        open_decisions=open_decisions,
-        resolved_decisions=resolved_decisions,
-        expected_output=expected_output,
-        parent=parent,
-        task=task,
-        waive=waive,
-        locked=locked,
-        new_root=new_root,
-        include_recent=include_recent,
-        include_pins=include_pins,
-        scope=scope,
-        strategy=strategy,
-        tokenizer=tokenizer,
-        max_hops=max_hops,
-        from_=from_,
-    )
-    return (yield from _pack(body, parent, from_, dry_run, idempotency_key))
+    return (yield from _pack(packing(to, summary, locals()), parent, from_, dry_run, idempotency_key))
+
+
+# What `pack` says about the envelope; agent_handoff has another name for the history.
+_PACKED = {*inspect.signature(pack).parameters, "execution_history"} - {"to", "summary", "dry_run", "idempotency_key"}
 
 
 def agent_handoff(
@@ -207,31 +189,7 @@ def agent_handoff(
 
     target_agent, task_summary and execution_history are what `pack` calls to, summary and history.
     """
-    body = packing(
-        target_agent,
-        task_summary,
-        include_recent=include_recent,
-        include_pins=include_pins,
-        constraints=constraints,
-        execution_history=execution_history,
-        expected_output=expected_output,
-        intent=intent,
-        state=state,
-        open_decisions=open_decisions,
-        resolved_decisions=resolved_decisions,
-        parent=parent,
-        task=task,
-        strategy=strategy,
-        refs=refs,
-        max_hops=max_hops,
-        waive=waive,
-        locked=locked,
-        new_root=new_root,
-        from_=from_,
-        tokenizer=tokenizer,
-        scope=scope,
-    )
-    return (yield from _pack(body, parent, from_, dry_run, idempotency_key))
+    return (yield from _pack(packing(target_agent, task_summary, locals()), parent, from_, dry_run, idempotency_key))
 
 
 def envelope(id: str) -> Steps[Envelope]:

@@ -22,6 +22,9 @@ why: an exception and a `break` look the same to it. So
 
     agent.run(handle)                       nacks with the exception as the reason, and goes on with the next one.
 
+What is no Exception (Ctrl-C, a cancelled task, SIGTERM) is no failure of the work: the handoff is released, which uses no
+attempt.
+
 The first form relies on the iterator being let go when the loop is left. CPython does that at once, asyncio soon after;
 elsewhere the garbage collector may take its time, and the handoff comes again after its lease.
 
@@ -196,7 +199,8 @@ class AsyncInbox:
                     await self._leave(self._caller.error())
                 raise
             except BaseException as error:
-                await self._fail_with(error)
+                # asyncio.run cancels the closing of a loop whose task has ended: why it ended is the reason.
+                await self._fail_with(self._caller.error() or error)
                 raise
             self._let_go()
             if is_mine:

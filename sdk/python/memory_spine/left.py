@@ -6,8 +6,12 @@
 Python closes the iterator of a loop that is left, and does not say why: an exception and a `break` look the same to it,
 and the exception cannot be seen from there. It can be seen a moment later, when it ends the program, the thread or the
 task. So what was in hand is given back then, with the exception as the reason. Where no such end comes, because
-somebody caught the exception or there was none, it is given back a moment later, or with the next call of the client,
-and the reason says where the loop was left.
+somebody caught the exception or there was none, it is given back a moment later, or with the next call of the client.
+
+One that was caught and forgotten is found among the objects of the process, where it is one already: the garbage
+collector knows it when the loop is left, and a moment later its traceback tells whether it came through the loop.
+Before Python 3.12 that holds for what is raised by `raise`, not for what the interpreter raises (1 / 0). Where it is not
+found the reason says where the loop was left.
 
 An exception belongs to a loop if it came through the frame that the loop is in.
 """
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import os
 import sys
 import threading
@@ -46,6 +51,11 @@ def came_through(error: Optional[BaseException], frame: int, at: Optional[int] =
     return False
 
 
+def _alive() -> list[BaseException]:
+    """All exceptions that there are. By their type: asking a proxy for its class may run code."""
+    return [one for one in gc.get_objects() if issubclass(type(one), BaseException)]
+
+
 # --- Blocking ------------------------------------------------------------------------------------
 
 
@@ -61,9 +71,14 @@ class Left:
         self.reason = unknown(frame)
         self._frame = frame
         self._at = frame.f_lasti
+        self._seen = _alive()
 
     def is_by(self, error: Optional[BaseException]) -> bool:
         return came_through(error, id(self._frame), self._at)
+
+    def found(self) -> Optional[BaseException]:
+        """The exception that the loop was left by, where it was there then and has arrived somewhere since."""
+        return next((one for one in self._seen if self.is_by(one)), None)
 
 
 _lock = threading.RLock()
@@ -103,7 +118,7 @@ def _settle(left: Left, error: Optional[BaseException]) -> None:
         if left not in _left:
             return
         _left.remove(left)
-    left.give_back(error, left.reason)
+    left.give_back(error or left.found(), left.reason)
 
 
 def _settle_each(some: list[Left], error: Optional[BaseException]) -> None:

@@ -206,7 +206,7 @@ class Loop:
             yield from handoff._patiently(lambda: handoff._ack(self._work_lease_s, (), None))
         except errors.SpineError as error:
             log.warning("%s was lost before it was begun: %s", handoff.id, error)
-            handoff.release()
+            handoff._unkeep()
             return False
         return True
 
@@ -217,4 +217,4 @@ class Loop:
         except errors.SpineError as error:
             log.warning("%s was handled but could not be settled, and may come again: %s", handoff.id, error)
         finally:
-            handoff.release()
+            handoff._unkeep()

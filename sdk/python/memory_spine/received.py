@@ -48,6 +48,7 @@ R = TypeVar("R", bound="ReceivedHandoff")
 T = TypeVar("T")
 
 _NOT_BEGUN = "the receiver left its loop before it had begun this"
+_INTERRUPTED = "the receiver was stopped: {}"
 
 # What a nack may say of an exception: enough for a message, too little for a whole prompt or page in it.
 _REASON_MAX = 1000
@@ -157,7 +158,7 @@ class _Received(Held):
 
     @property
     def settled(self) -> Optional[str]:
-        """How it was settled: "ack", "nack", "reject" or "complete"; None where it was not, yet."""
+        """How it was settled: "ack", "nack", "release", "reject" or "complete"; None where it was not, yet."""
         return self._settled
 
     def __repr__(self) -> str:
@@ -225,10 +226,10 @@ class _Received(Held):
         self._settled = verb
         self._lost = False
         if not self._is_held:
-            self.release()
+            self._unkeep()
         return latest
 
-    def release(self) -> None:
+    def _unkeep(self) -> None:
         """Renews the lease no more."""
 
     def _settle(self, verb: str, body: dict[str, Any]) -> Steps[Delivery]:
@@ -257,6 +258,9 @@ class _Received(Held):
 
     def _nack(self, reason: Optional[str], delay_s: Optional[float]) -> Steps[Delivery]:
         return self._settle("nack", deliveries.nack_body(self.lease, reason, delay_s))
+
+    def _release(self, reason: Optional[str], delay_s: Optional[float]) -> Steps[Delivery]:
+        return self._settle("release", deliveries.nack_body(self.lease, reason, delay_s))
 
     def _reject(self, reason: str) -> Steps[Delivery]:
         return self._settle("reject", {"lease": self.lease, "reason": reason})
@@ -321,23 +325,31 @@ class _Received(Held):
             attempt += 1
             yield Sleep(pause)
 
-    def _fail(self, reason: str, delay_s: Optional[float] = None) -> Steps[None]:
+    def _fail(self, reason: str) -> Steps[None]:
         """Nacks what went wrong and is not settled. That this fails is no matter: the lease runs out."""
-        try:
-            if self._is_held:
-                yield from self._nack(reason, delay_s)
-        except errors.SpineError as error:
-            log.warning("%s could not be nacked, and comes again when its lease has run out: %s", self.id, error)
-        finally:
-            self.release()
+        return self._leave(self._nack, reason, None)
 
     def _fail_with(self, error: BaseException) -> Steps[None]:
-        """What was interrupted, by Ctrl-C, say, is no failure of the work: it may start anew at once."""
-        return self._fail(reason_of(error), None if isinstance(error, Exception) else 0)
+        """What was interrupted, by Ctrl-C, say, is no failure of the work: it uses no attempt, and may start anew at
+        once. A handler that ends the process with an exit code has failed: it would do so again."""
+        if isinstance(error, Exception) or (isinstance(error, SystemExit) and error.code):
+            return self._fail(reason_of(error))
+        return self._leave(self._release, _INTERRUPTED.format(type(error).__name__), None)
 
     def _give_back(self) -> Steps[None]:
         """Gives back what was taken and not begun: the loop was left."""
-        return self._fail(_NOT_BEGUN, 0)
+        return self._leave(self._release, _NOT_BEGUN, None)
+
+    def _leave(
+        self, settle: Callable[[str, Optional[float]], Steps[Delivery]], reason: str, delay_s: Optional[float]
+    ) -> Steps[None]:
+        try:
+            if self._is_held:
+                yield from settle(reason, delay_s)
+        except errors.SpineError as error:
+            log.warning("%s could not be given back, and comes again when its lease has run out: %s", self.id, error)
+        finally:
+            self._unkeep()
 
 
 class ReceivedHandoff(_Received):
@@ -364,6 +376,11 @@ class ReceivedHandoff(_Received):
     def nack(self, reason: Optional[str] = None, delay_s: Optional[float] = None) -> Delivery:
         """Gives it back: it comes again, after delay_s or the server's backoff, while it has attempts left."""
         return self._client._run(self._nack(reason, delay_s))
+
+    def release(self, reason: Optional[str] = None, delay_s: Optional[float] = None) -> Delivery:
+        """Gives it back unfinished, because this receiver is stopped: no attempt is used, and it keeps its place. Also
+        after an ack. `run` and the inboxes do that on Ctrl-C and SIGTERM."""
+        return self._client._run(self._release(reason, delay_s))
 
     def reject(self, reason: str) -> Delivery:
         """Refuses it for good: a fallback agent gets it, or it is parked."""
@@ -406,7 +423,7 @@ class ReceivedHandoff(_Received):
         """Renews the lease in the background from now on, until it is settled."""
         self._client._keeper.watch(self)
 
-    def release(self) -> None:
+    def _unkeep(self) -> None:
         """Renews the lease no more."""
         self._client._keeper.unwatch(self)
 
@@ -422,7 +439,7 @@ class ReceivedHandoff(_Received):
         try:
             self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:
-            self.release()
+            self._unkeep()
 
 
 class AsyncReceivedHandoff(_Received):
@@ -450,6 +467,11 @@ class AsyncReceivedHandoff(_Received):
     async def nack(self, reason: Optional[str] = None, delay_s: Optional[float] = None) -> Delivery:
         """Gives it back: it comes again, after delay_s or the server's backoff, while it has attempts left."""
         return await self._client._run(self._nack(reason, delay_s))
+
+    async def release(self, reason: Optional[str] = None, delay_s: Optional[float] = None) -> Delivery:
+        """Gives it back unfinished, because this receiver is stopped: no attempt is used, and it keeps its place. Also
+        after an ack. `run` and the inboxes do that on Ctrl-C and SIGTERM."""
+        return await self._client._run(self._release(reason, delay_s))
 
     async def reject(self, reason: str) -> Delivery:
         """Refuses it for good: a fallback agent gets it, or it is parked."""
@@ -493,7 +515,7 @@ class AsyncReceivedHandoff(_Received):
         if self._task is None:
             self._task = asyncio.ensure_future(_keep(weakref.ref(self)))
 
-    def release(self) -> None:
+    def _unkeep(self) -> None:
         """Renews the lease no more."""
         if self._task is not None:
             self._task.cancel()
@@ -511,7 +533,7 @@ class AsyncReceivedHandoff(_Received):
         try:
             await self._client._run(self._succeed() if error is None else self._fail_with(error))
         finally:
-            self.release()
+            self._unkeep()
 
 
 async def _keep(ref: weakref.ref[AsyncReceivedHandoff]) -> None:

@@ -6,6 +6,8 @@ import weakref
 from typing import TYPE_CHECKING, Optional
 
 from .crew import AsyncCrew, AsyncHandler, AsyncOnError, Crew, Handler, OnError
+from .deliveries import peek
+from .delivery import Delivery
 from .ending import GRACE_S, finishing, finishing_async
 from .inbox import AsyncInbox, Inbox
 from .loop import Loop, take
@@ -91,6 +93,13 @@ class Receiver(_Stoppable):
         )
         return [ReceivedHandoff(self._client, *item) for item in self._client._run(steps)]
 
+    def peek(self, wait_s: float = 0) -> Optional[Delivery]:
+        """The handoff that `receive` would give next, or None; waits for it up to wait_s seconds (60 at most).
+
+        Nothing is taken, no attempt is used, and the agent does not count as seen. Another receiver may be faster.
+        """
+        return self._client._run(peek(self.name, wait_s=wait_s))
+
     def inbox(
         self,
         *,
@@ -133,7 +142,7 @@ class Receiver(_Stoppable):
         lease_s       how long the server waits for a sign of life; it is renewed while the handler works
         work_lease_s  acks each at once, so that its sender goes on, and completes it when the handler returns
         on_error      is called with the handoff and the exception of a handler that failed; else that is logged
-        grace_s       how long handlers may go on after SIGTERM, before their handoffs are given back
+        grace_s       how long handlers may go on after SIGTERM, before their handoffs are released
         max           ends it after so many, whether they went well or not
 
         What the handler returns completes the handoff; None acks it. An exception nacks it, with its kind and text as
@@ -177,6 +186,13 @@ class AsyncReceiver(_Stoppable):
             self.name, wait_s=wait_s, limit=1 if wanted is None else wanted, lease_s=lease_s, instance=self.instance
         )
         return [AsyncReceivedHandoff(self._client, *item) for item in await self._client._run(steps)]
+
+    async def peek(self, wait_s: float = 0) -> Optional[Delivery]:
+        """The handoff that `receive` would give next, or None; waits for it up to wait_s seconds (60 at most).
+
+        Nothing is taken, no attempt is used, and the agent does not count as seen. Another receiver may be faster.
+        """
+        return await self._client._run(peek(self.name, wait_s=wait_s))
 
     def inbox(
         self,

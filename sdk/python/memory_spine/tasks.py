@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, List, Mapping, Optional, Tuple, TypeVar
 from urllib.parse import quote
 
-from .call import Listing, Steps, get
+from .board import Waiver
+from .call import Listing, Steps, get, post_once
 from .delivery import Trace
 from .models import Blame, Fidelity, Task, TaskEntry
-from .wire import Query, Time
+from .wire import Query, Time, header_value
 
 
 T = TypeVar("T")
@@ -75,6 +77,22 @@ def blame(task: str, key: str) -> Steps[Blame]:
     """Where a constraint, a memory ("ms-4821"), an open decision or "intent" came in, and where it was lost."""
     response = yield get(_path(task, "/blame"), (("key", key),))
     return response.read(Blame.from_wire)
+
+
+def waive(task: str, key: str, reason: str, *, by: str, idempotency_key: Optional[str] = None) -> Steps[Waiver]:
+    """A person waives a constraint for a task, locked or not. It is for programs that act for a person, such as a form
+    in which she decides; agents waive with `pack(waive=…)`.
+
+    key     the constraint, as it is spelled in the envelopes of the task
+    reason  why it no longer holds; somebody will ask
+    by      who says so. Nobody checks it, and what is recorded says that (`unauthenticated`)
+
+    The next envelope of each line of the task goes without it; envelopes that are there stay as they are.
+    """
+    request = post_once(_path(task, "/waive"), {"key": key, "reason": reason}, idempotency_key)
+    person = ("Spine-Person", header_value("by", by))
+    response = yield replace(request, headers=(*request.headers, person))
+    return response.read(Waiver.from_wire)
 
 
 def trace(task: str) -> Steps[Trace]:

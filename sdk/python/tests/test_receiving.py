@@ -198,6 +198,20 @@ def test_ack_ends_it_and_can_be_said_again(spine):
     assert (told.gaps, told.input_tokens) == (["no tests"], 17)
 
 
+@pytest.mark.parametrize("work_lease_s", [None, 60, 0])
+def test_a_released_handoff_comes_again_and_has_used_no_attempt(spine, work_lease_s):
+    send(spine, max_attempts=1)
+    (handoff,) = spine.agent("coder").receive()
+    if work_lease_s is not None:
+        handoff.ack(work_lease_s or None)
+    back = handoff.release("deploy")
+    assert (back.state, back.attempt, back.leases, handoff.settled) == ("queued", 1, 1, "release")
+    (again,) = spine.agent("coder").receive()
+    assert (again.id, again.attempt, again.redelivered) == (handoff.id, 1, True)
+    again.release(delay_s=3600)
+    assert spine.agent("coder").receive() == []
+
+
 def test_a_nacked_handoff_comes_again(spine):
     send(spine)
     (handoff,) = spine.agent("coder").receive()

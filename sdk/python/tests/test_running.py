@@ -173,7 +173,7 @@ def test_cancelling_an_asynchronous_run_gives_back_all_that_is_in_hand(in_loop, 
             await task
 
     in_loop(main)
-    assert {(one.state, one.reason) for one in map(other.handoff, sent)} == {("queued", "CancelledError")}
+    assert {(one.state, one.reason) for one in map(other.handoff, sent)} == {("queued", None)}
     assert len(other.agent("coder").receive(limit=10)) == concurrency, "at once"
 
 
@@ -277,7 +277,7 @@ from memory_spine import AsyncMemorySpine, MemorySpine, ending
 url, space, kind, concurrency, grace_s = sys.argv[1:]
 
 def begun(work):
-    print(work.id, flush=True)
+    os.write(1, f"{work.id}\\n".encode())  # at once: print of two threads may put its line ends behind both
 
 def told(stop=ending._stop_all):
     stop()
@@ -363,7 +363,7 @@ def test_what_takes_longer_than_the_grace_is_given_back(program, sync, kind, con
     again = sync.agent("coder").receive(wait_s=30, limit=1)
     again += sync.agent("coder").receive(wait_s=30, limit=1) if concurrency == 2 else []
     assert {one.id for one in again} == {one.id for one in sent}
-    assert {one.attempt for one in again} == {2}
+    assert {(one.attempt, one.redelivered) for one in again} == {(1, True)}
     printed, errors = process.communicate("\n" * concurrency, timeout=PATIENCE_S)
     assert (process.returncode, printed) == (0, "told\n"), errors
     for one in again:

@@ -31,6 +31,18 @@ def test_a_running_server_is_healthy_and_ready(spine):
     assert spine.ready() is True
 
 
+def command(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(SDK)}
+    return subprocess.run([sys.executable, "-B", "-m", "memory_spine", *arguments], env=environment, capture_output=True, text=True)
+
+
+def test_the_command_says_whether_the_server_is_reached(server):
+    reached, missed = command("--url", server.url), command("--url", "http://127.0.0.1:1")
+    version = memory_spine.__version__
+    assert (reached.returncode, reached.stdout) == (0, f"memory-spine {version}: the server is version {version}, and ready\n")
+    assert missed.returncode == 1 and "http://127.0.0.1:1" in missed.stderr and not missed.stdout
+
+
 def test_status_tells_about_server_and_space(spine):
     spine.store("one")
     assert spine.status()["version"] == memory_spine.__version__

@@ -22,7 +22,7 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit", "queues", "queue"}
 # What asks the server nothing and returns something that does.
 HANDLES = {"agent", "get_channel", "events"}
 OLDEST_PYTHON = (3, 9)
@@ -49,11 +49,12 @@ def test_both_clients_have_the_same_calls():
             "search",
             "list",
         ),
-        *("pack", "agent_handoff", "envelope", "resolve", "receipts", "considered", "verify", "diff", "task", "tasks", "fidelity", "blame"),
+        *("pack", "agent_handoff", "envelope", "resolve", "receipts", "considered", "verify", "diff", "task", "tasks", "fidelity", "blame", "waive"),
         *("send", "deliver_handoff", "handoff", "handoffs", "cancel", "move", "agent", "get_channel", "channels", "trace"),
-        *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard"),
+        *("park_envelope", "parked", "redrive", "reroute", "shrink", "discard", "restore"),
+        *("redrive_many", "reroute_many", "discard_many", "restore_many", "cancel_many", "move_many", "queues", "queue"),
         *("routes", "route", "put_route", "delete_route"),
-        *("register_agent", "agent_info", "agents", "reset_breaker", "space_info", "set_space", "delete_space", "spaces"),
+        *("register_agent", "agent_info", "agents", "reset_breaker", "delete_agent", "space_info", "set_space", "delete_space", "spaces"),
         *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
@@ -95,11 +96,11 @@ SURFACE = {
     memory_spine.ReceivedHandoff: {
         *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
         *("from_agent", "to_agent", "channel", "priority", "delivery"),
-        *("ack", "complete", "nack", "reject", "need", "progress", "agent_handoff", "task", "store", "store_many"),
+        *("ack", "complete", "nack", "release", "reject", "need", "progress", "agent_handoff", "task", "store", "store_many"),
         *("pack", "hand_on", "since"),
         *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
     },
-    memory_spine.Receiver: {"name", "instance", "receive", "inbox", "run", "stop"},
+    memory_spine.Receiver: {"name", "instance", "receive", "peek", "inbox", "run", "stop"},
     memory_spine.Inbox: {"stop"},
     memory_spine.Events: {"position", "stop"},
     memory_spine.Channel: {"name", "publish", "join", "subscribe", "unsubscribe", "info", "describe"},
@@ -147,29 +148,42 @@ ROUTES = {
     "readTask": [MemorySpine.task],
     "readFidelity": [MemorySpine.fidelity],
     "blame": [MemorySpine.blame],
+    "waive": [MemorySpine.waive],
     "traceTask": [MemorySpine.trace],
     "listAgents": [MemorySpine.agents],
     "readAgent": [MemorySpine.agent_info],
     "registerAgent": [MemorySpine.register_agent],
     "resetBreaker": [MemorySpine.reset_breaker],
+    "deleteAgent": [MemorySpine.delete_agent],
     "deliver": [MemorySpine.send, MemorySpine.deliver_handoff],
     "listHandoffs": [MemorySpine.handoffs],
     "readHandoff": [MemorySpine.handoff],
     "receive": [memory_spine.Receiver.receive, memory_spine.Receiver.inbox, memory_spine.Receiver.run],
+    "peek": [memory_spine.Receiver.peek],
     "ack": [memory_spine.ReceivedHandoff.ack],
     "nack": [memory_spine.ReceivedHandoff.nack],
+    "release": [memory_spine.ReceivedHandoff.release],
     "reject": [memory_spine.ReceivedHandoff.reject],
     "progress": [memory_spine.ReceivedHandoff.progress],
     "complete": [memory_spine.ReceivedHandoff.complete, memory_spine.ReceivedHandoff.hand_on],
     "need": [memory_spine.ReceivedHandoff.need],
     "cancel": [MemorySpine.cancel],
     "move": [MemorySpine.move],
+    "cancelMany": [MemorySpine.cancel_many],
+    "moveMany": [MemorySpine.move_many],
+    "listQueues": [MemorySpine.queues],
+    "readQueue": [MemorySpine.queue],
     "park": [MemorySpine.park_envelope],
     "listParked": [MemorySpine.parked],
     "redrive": [MemorySpine.redrive],
     "reroute": [MemorySpine.reroute],
     "shrink": [MemorySpine.shrink],
     "discard": [MemorySpine.discard],
+    "restore": [MemorySpine.restore],
+    "redriveMany": [MemorySpine.redrive_many],
+    "rerouteMany": [MemorySpine.reroute_many],
+    "discardMany": [MemorySpine.discard_many],
+    "restoreMany": [MemorySpine.restore_many],
     "listChannels": [MemorySpine.channels],
     "readChannel": [memory_spine.Channel.info],
     "makeChannel": [memory_spine.Channel.describe],
@@ -197,13 +211,9 @@ ROUTES = {
     "readiness": [MemorySpine.ready],
 }
 # What is not for a program of an agent. The stream of handoffs is what `inbox` does, with receive.
-# Waiving for a whole task is for persons.
-NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi", "waive"}
-# What people do on the dashboard and with the command.
-NO_METHOD |= {"listQueues", "readQueue", "redriveMany", "rerouteMany", "discardMany", "restoreMany", "cancelMany", "moveMany"}
-NO_METHOD |= {"restore", "deleteAgent"}
-# What `spine wait` does, for hooks; a program receives.
-NO_METHOD |= {"peek"}
+NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
+# What `spine export --whole` and `spine import` do.
+NO_METHOD |= {"exportRows", "importRows"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}
@@ -284,8 +294,9 @@ def test_the_version_is_the_projects():
 def test_types_are_complete():
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
+    oldest = ".".join(str(part) for part in OLDEST_PYTHON)
     run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "memory_spine"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "--python-version", oldest, "memory_spine"],
         cwd=SDK,
         stdout=subprocess.PIPE,
         text=True,
@@ -343,6 +354,8 @@ reveal_type(spine.send({"task_summary": "x"}, "a", priority=3))
 reveal_type(spine.agent("a").receive()[0].hand_on("b", "c", result=1))
 reveal_type(spine.agent("a").run(lambda work: None, limit=1, concurrency=2))
 reveal_type(spine.parked())
+reveal_type(spine.redrive_many(spine.parked(to="a"), dry_run=True).done[0].to)
+reveal_type(spine.queue("a"))
 for handoff in spine.agent("a").inbox():
     reveal_type(handoff.envelope)
 reveal_type(spine.get_channel("x").join("env-1"))
@@ -377,6 +390,8 @@ spine.send()
         "memory_spine.delivery.Delivery",
         "builtins.int",
         "memory_spine.method.Pages[memory_spine.delivery.Parked]",
+        "builtins.str",
+        "memory_spine.method.Pages[memory_spine.board.QueueEntry]",
         "memory_spine.handoff.SyncEnvelope",
         "memory_spine.delivery.Join",
         "memory_spine.delivery.Ack",

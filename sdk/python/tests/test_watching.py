@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import threading
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from peer import Peer
 
 import memory_spine
-from memory_spine import AsyncMemorySpine, ConnectionError, MemorySpine, ProtocolError, ValidationError
+from memory_spine import AsyncMemorySpine, ConnectionError, MemorySpine, ProtocolError, SpineError, ValidationError
 from memory_spine.events import Parser
 
 EVENT = (
@@ -206,6 +207,23 @@ def test_a_position_alone_moves_on(connect):
     with Peer(streaming(BEGUN, beat), streaming(chunk(EVENT.format(id=41)), stays=True)) as peer:
         assert [event.id for event in take(connect(peer.url).events(), 1)] == [41]
         assert peer.requests[1][2]["last-event-id"] == "40"
+
+
+def test_events_that_were_pruned_before_they_came_are_an_error_that_says_where_to_go_on(connect):
+    problem = {"type": "about:blank", "status": 410, "code": "events_pruned", "detail": "gone", "pruned_to": 90}
+
+    def refusing(channel):
+        channel.read()
+        channel.reply(410, problem, "Content-Type: application/problem+json")
+
+    end = chunk(f"event: problem\ndata: {json.dumps(problem)}\n\n"), b"0\r\n\r\n"
+    with Peer(streaming(BEGUN, chunk(EVENT.format(id=7)), *end), refusing) as peer:
+        events = iter(connect(peer.url).events())
+        assert next(events).id == 7
+        with pytest.raises(SpineError) as caught:
+            next(events)
+        assert peer.requests[1][2]["last-event-id"] == "7"
+    assert caught.value.code == "events_pruned" and caught.value.problem["pruned_to"] == 90
 
 
 def test_a_server_that_says_nothing_any_more_is_asked_again(connect, monkeypatch):
