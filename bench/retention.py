@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """What pruning costs, and what it leaves: a store with many ended handoffs against one that never had them.
 
-    bench/retention.py [--handoffs N] [--live N] [--spaces N] [--out FILE]
+    bench/retention.py [--handoffs N] [--live N] [--spaces N] [--idle] [--data DIR] [--rounds N] [--out FILE]
 
 1. A server makes one handoff of each kind: its envelope, events, result and memory. Then it stops.
 2. The rows are copied N times by SQL, with ids and digests of their own and a day old: that takes seconds, not hours.
    Beside it a second store has the live handoffs alone.
-3. The server starts with --keep 1h. While it prunes, a client stores a memory again and again; beside it nobody does.
-4. Both stores are measured: the file, what each table takes (dbstat), the memory of the process, and how fast a handoff is
-   sent, received and completed.
+3. The server starts with --keep 1h. While it prunes, a client stores a memory again and again; with --idle nobody does. That takes
+   as long as it takes: a million in about a quarter of an hour. With --data both stores stay, and a second run begins with step 4.
+4. Both servers start anew, get the same live handoffs, and are measured in turns: deliveries of 64 clients (bench/load), a handoff with a
+   result of one client, and the lists. A figure is the median of the rounds' ratios: what slows the machine down slows down both.
+5. Both stop. What is in the files is told by dbstat.
 """
 
 import argparse
 import json
 import os
 import sqlite3
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -114,38 +118,90 @@ def stores(desk, until):
     return percentiles(times)
 
 
-def left(data):
+def is_left(data):
+    """Is something there that is to go? The first that is found says so: counting would hold up what is measured."""
+    cut = ((time.time() - 3600) * 1000,)
     with sqlite3.connect(f"file:{data}/spine.db?mode=ro", uri=True, timeout=30) as db:
-        old = db.execute("SELECT count(*) FROM handoff WHERE state IN (4, 5, 7, 8) AND changed_at < ?", ((time.time() - 3600) * 1000,)).fetchone()[0]
-        return old + db.execute("SELECT count(*) FROM event WHERE at < ?", ((time.time() - 3600) * 1000,)).fetchone()[0]
+        return (db.execute("SELECT 1 FROM handoff WHERE state IN (4, 5, 7, 8) AND changed_at < ? LIMIT 1", cut).fetchone() or
+                db.execute("SELECT 1 FROM event WHERE at < ? LIMIT 1", cut).fetchone())
+
+
+def free_bytes(data):
+    with sqlite3.connect(f"file:{data}/spine.db?mode=ro", uri=True, timeout=30) as db:
+        return db.execute("PRAGMA freelist_count").fetchone()[0] * 4096
 
 
 def sizes(data):
     with sqlite3.connect(f"file:{data}/spine.db?mode=ro", uri=True, timeout=30) as db:
         tables = dict(db.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall())
-        free = db.execute("PRAGMA freelist_count").fetchone()[0] * 4096
-    return {"file": os.path.getsize(data / "spine.db"), "free": free, "tables": tables}
+    return {"file": os.path.getsize(data / "spine.db"), "free": free_bytes(data), "tables": tables}
 
 
 def rss_kb(server):
     return int(next(line for line in open(f"/proc/{server.process.pid}/status") if line.startswith("VmRSS")).split()[1])
 
 
-def speed(server, rounds=300):
+LISTS = {
+    "tasks": "/v1/tasks?page_size=50",
+    "tasks that wait": "/v1/tasks?state=waiting&page_size=50",
+    "tasks by a word": "/v1/tasks?query=retry+policy&page_size=50",
+    "handoffs": "/v1/handoffs?page_size=100&order=newest",
+    "queues": "/v1/queues",
+    "events, the newest": "/v1/audit?page_size=50",
+    "search of memories": "/v1/memories?query=retry+policy",
+    "a task": "/v1/tasks/{task}",
+}
+
+
+def cpu_seconds(server):
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def median_ms(action, times):
+    took = []
+    for number in range(times):
+        began = time.perf_counter()
+        action(number)
+        took.append(time.perf_counter() - began)
+    return 1000 * statistics.median(took)
+
+
+def deliver(server, seconds=3):
+    """Publish, receive, ack with 64 clients: cycles a second, and CPU time of the server for one."""
+    before = cpu_seconds(server)
+    told = json.loads(subprocess.run([ROOT / "build/bench/load/load", "--scenario", "deliver", "--connections", "64", "--seconds", str(seconds),
+                                      "--warmup", "1", "--json", str(server.address[1])], stdout=subprocess.PIPE, check=True).stdout)
+    # The warm-up of one second is in the CPU time and not in the cycles.
+    cycles = told["cycles"] * (seconds + 1) / seconds
+    return seconds / told["cycles"], (cpu_seconds(server) - before) / cycles
+
+
+def measure(server):
+    """What is smaller is better."""
     desk = Desk(server.address, "bench0")
-    times = []
-    for number in range(rounds):
-        began = time.perf_counter()
-        cycle(desk, number)
-        times.append(time.perf_counter() - began)
-    lists = []
-    for _ in range(50):
-        began = time.perf_counter()
-        desk.ok("GET", "/v1/handoffs?page_size=100&order=newest")
-        desk.ok("GET", "/v1/memories?query=retry+policy")
-        lists.append(time.perf_counter() - began)
+    seconds, cpu = deliver(server)
+    figures = {"deliver, 64 clients: ms a cycle": 1000 * seconds, "deliver, 64 clients: CPU us a cycle": 1e6 * cpu,
+               "send, receive, complete: ms": median_ms(lambda n: cycle(desk, n), 100)}
+    task = desk.ok("GET", "/v1/tasks?state=waiting&page_size=1")["tasks"][0]["id"]
+    for name, path in LISTS.items():
+        figures[name + ": ms"] = median_ms(lambda _, path=path.format(task=task): desk.ok("GET", path), 30)
     desk.close()
-    return {"cycle": percentiles(times), "reads": percentiles(lists)}
+    return figures
+
+
+def compare(pruned, reference, rounds):
+    seen = {"pruned": [], "reference": []}
+    for turn in range(rounds):
+        order = [("pruned", pruned), ("reference", reference)]
+        for name, server in order if turn % 2 else reversed(order):
+            seen[name].append(measure(server))
+    table = {}
+    for figure in seen["pruned"][0]:
+        ratios = sorted(p[figure] / r[figure] for p, r in zip(seen["pruned"], seen["reference"]))
+        table[figure] = {**{name: round(statistics.median(one[figure] for one in told), 3) for name, told in seen.items()},
+                         "ratio": round(statistics.median(ratios), 3), "least": round(ratios[0], 3), "most": round(ratios[-1], 3)}
+    return table
 
 
 def prune(data, idle):
@@ -157,7 +213,7 @@ def prune(data, idle):
     def over(_):
         if time.monotonic() - seen[0] > 1:
             seen[0] = time.monotonic()
-            seen[1] = left(data) == 0
+            seen[1] = not is_left(data)
         return seen[1]
 
     times = None
@@ -167,14 +223,35 @@ def prune(data, idle):
     else:
         times = stores(desk, over)
     took = time.monotonic() - began
-    quiet, size, still = time.monotonic(), -1, time.monotonic()
-    while time.monotonic() - still < 5:     # until the file has its size
-        now = os.path.getsize(data / "spine.db")
-        if now != size:
-            size, still = now, time.monotonic()
-        time.sleep(0.2)
+    quiet = time.monotonic()
+    free, still = -1, time.monotonic()
+    while time.monotonic() - still < 15:    # until no more is given back
+        now = free_bytes(data)
+        if now != free:
+            free, still = now, time.monotonic()
+        time.sleep(0.5)
     desk.close()
-    return server, times, took, still - quiet
+    assert server.terminate() == 0
+    return times, took, still - quiet
+
+
+def prepare(base, full, options):
+    """Both stores; the one has had many handoffs, and has pruned them."""
+    for data in (base, full):
+        make(data, options.live, options.spaces)
+    began = time.monotonic()
+    fill(full, options.handoffs, options.spaces)
+    report = {"handoffs": options.handoffs, "live": options.live, "spaces": options.spaces, "filled_s": round(time.monotonic() - began, 1)}
+    report["before"] = {"file": os.path.getsize(full / "spine.db"), "bytes_a_handoff": round(os.path.getsize(full / "spine.db") / options.handoffs)}
+    times, took, shrunk = prune(full, options.idle)
+    report["pruning"] = {"seconds": round(took, 1), "handoffs_a_second": round(options.handoffs / took), "stores_meanwhile": times,
+                         "giving_back_s": round(shrunk, 1)}
+    reference = Server(base, "--keep", "1h").wait_until_ready()
+    desk = Desk(reference.address, "others")
+    report["stores_without_pruning"] = None if options.idle else stores(desk, lambda count: count >= 2000)
+    desk.close()
+    assert reference.terminate() == 0
+    return report
 
 
 def main():
@@ -183,43 +260,39 @@ def main():
     parser.add_argument("--live", type=int, default=2000)
     parser.add_argument("--spaces", type=int, default=1)
     parser.add_argument("--idle", action="store_true", help="nobody else writes while it prunes")
+    parser.add_argument("--data", help="keep both stores here, as they were before they were measured; where they are, begin with them")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="spine-retention-") as folder:
-        base, full = Path(folder) / "base", Path(folder) / "full"
-        for data in (base, full):
-            make(data, options.live, options.spaces)
-        began = time.monotonic()
-        fill(full, options.handoffs, options.spaces)
-        report = {"handoffs": options.handoffs, "live": options.live, "spaces": options.spaces, "filled_s": round(time.monotonic() - began, 1)}
-        before = sizes(full)
-        report["before"] = {"file": before["file"], "bytes_a_handoff": round(before["file"] / options.handoffs)}
-        grown = Server(full).wait_until_ready()
-        Desk(grown.address, "bench0").ok("GET", "/v1/memories?query=retry+policy")
-        report["before"]["rss_kb"] = rss_kb(grown)
-        assert grown.terminate() == 0
-        server, times, took, shrunk = prune(full, options.idle)
-        report["pruning"] = {"seconds": round(took, 1), "handoffs_a_second": round(options.handoffs / took), "stores_meanwhile": times,
-                             "giving_back_s": round(shrunk, 1)}
-        reference = Server(base, "--keep", "1h").wait_until_ready()
+        where = Path(options.data or folder)
+        base, full, told = where / "base", where / "full", where / "told.json"
+        if not told.exists():
+            told.write_text(json.dumps(prepare(base, full, options)))
+        report = json.loads(told.read_text())
+        if options.data:        # what is measured is a copy
+            for name in ("base", "full"):
+                shutil.copytree(where / name, Path(folder) / name)
+            base, full = Path(folder) / "base", Path(folder) / "full"
+        server, reference = (Server(data, "--keep", "1h").wait_until_ready() for data in (full, base))
         for one in (reference, server):
             add_live(one, options.live)
-        desk = Desk(reference.address, "others")
-        report["stores_without_pruning"] = stores(desk, lambda count: count >= 2000)
-        report["pruned"], report["reference"] = {}, {}
-        for _ in range(2):      # in turns
-            for name, one in (("reference", reference), ("pruned", server)):
-                report[name]["speed"] = speed(one)
-        for name, one, data in (("reference", reference, base), ("pruned", server, full)):
-            report[name]["rss_kb"] = rss_kb(one)
             assert one.terminate() == 0
-            report[name]["size"] = sizes(data)
-        stubs = sum(report["pruned"]["size"]["tables"].get(t, 0) for t in ("pruned_envelope", "pruned_handoff"))
-        tombs = report["pruned"]["size"]["tables"]["memory"] - report["reference"]["size"]["tables"]["memory"]
+        report["sizes"] = {"reference": sizes(base), "pruned": sizes(full)}
+        server, reference = (Server(data, "--keep", "1h").wait_until_ready() for data in (full, base))
+        report["speed"] = compare(server, reference, options.rounds)
+        for name, one in (("reference", reference), ("pruned", server)):
+            report.setdefault("rss_kb", {})[name] = rss_kb(one)
+            assert one.terminate() == 0
+        # Before what was measured: a cycle more in one of the two is no difference of theirs.
+        pruned, fresh = report["sizes"]["pruned"], report["sizes"]["reference"]
+        stubs = sum(pruned["tables"].get(t, 0) for t in ("pruned_envelope", "pruned_handoff"))
+        tombs = pruned["tables"]["memory"] - fresh["tables"]["memory"]
         report["left_a_handoff"] = {"stubs": round(stubs / options.handoffs, 1), "tombstones_of_results": round(tombs / options.handoffs, 1),
                                     "together": round((stubs + tombs) / options.handoffs, 1)}
-        used = {n: report[n]["size"]["file"] - (stubs + tombs if n == "pruned" else 0) for n in ("reference", "pruned")}
-        report["rest_against_reference"] = round(used["pruned"] / used["reference"], 3)
+        report["rest_against_reference"] = {
+            "file": round((pruned["file"] - stubs - tombs) / fresh["file"], 3),
+            "without_free_pages": round((pruned["file"] - pruned["free"] - stubs - tombs) / (fresh["file"] - fresh["free"]), 3)}
     text = json.dumps(report, indent=1)
     print(text)
     if options.out:
