@@ -18,6 +18,7 @@
 #ifndef SPINE_ENGINE_OP_H
 #define SPINE_ENGINE_OP_H
 
+#include "core/access/access.h"
 #include "core/problem.h"
 #include "engine/wait.h"
 #include "engine/writer.h"
@@ -91,6 +92,7 @@ struct op {
 	struct str space_name;
 	int64_t space;			/* 0: does not exist (yet) */
 	bool space_is_new;
+	const struct access *access;	/* what the key of who is asking allows; NULL: the server has no keys */
 	struct str agent;		/* who is asking; p == NULL: unknown */
 	struct str person;		/* who says to be a person, for what only persons do; p == NULL: nobody */
 	struct str task;		/* of what is stored and names none; p == NULL: none */
