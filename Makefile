@@ -68,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load soak bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -94,6 +94,10 @@ SIM_SEEDS ?= 1000000
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py
+
+soak: build	## mixed load for SOAK_SECONDS (an hour): memory, descriptors and disk stay flat
+	@$(PYTHON) tests/load/soak.py --seconds $(SOAK_SECONDS)
+SOAK_SECONDS ?= 3600
 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
