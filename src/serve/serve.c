@@ -54,8 +54,8 @@ struct server {
 /* Whoever can connect may do everything: others than this machine must not. */
 static bool may_listen_beyond_loopback(const char *listen, struct buf *error)
 {
-	buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are "
-		   "no keys yet", listen);
+	buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there "
+		   "are no keys yet", listen);
 	return false;
 }
 
@@ -86,8 +86,9 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 static void format_url(const struct server *s, char *ret, size_t size)
 {
 	bool v6 = strchr(s->host, ':') != NULL;
+	const char *scheme = s->tls ? "https" : "http";
 
-	snprintf(ret, size, "%s://%s%s%s:%d", s->tls ? "https" : "http", v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
+	snprintf(ret, size, "%s://%s%s%s:%d", scheme, v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
 }
 
 /* --- Parts --- */
