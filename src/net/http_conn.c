@@ -412,7 +412,7 @@ static bool has_sent(const struct http_conn *conn)
 
 void http_conn_turn_away(struct http_conn *conn)
 {
-	http_conn_refuse(conn, 503, "too_many_connections", "The server has as many connections as it takes.");
+	http_conn_refuse(conn, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS);
 }
 
 void http_conn_open(void *arg)

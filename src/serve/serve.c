@@ -97,14 +97,14 @@ static void format_url(const struct server *s, char *ret, size_t size)
 static void raise_descriptor_limit(struct server *s)
 {
 	struct rlimit limit;
-	rlim_t wanted = (rlim_t)s->config->max_connections + 64;
+	rlim_t others = HTTP_TURNED_AWAY_MAX + 64, wanted = (rlim_t)s->config->max_connections + others;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
 		return;
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
 		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is "
-			  "lower", LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
+			  "lower", LOG_INT("max_connections", wanted - others), LOG_INT("open_files", limit.rlim_cur));
 }
 
 static struct http_config http_config(struct server *s)
