@@ -25,6 +25,7 @@ enum {
 	RETRY_MS = 100,
 	WARN_EVERY_MS = 60000,
 	BACKLOG = 4096,
+	UNSENT_BYTES = 128 << 10,	/* of a reply that the kernel takes before the client's side has room for it */
 	DROPPED_READS = 64,	/* of 4 KiB: of one that sends without end */
 };
 
@@ -76,6 +77,20 @@ static bool make_private(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
+/* By itself the kernel takes megabytes of a reply that its client does not read, of each connection, and the loop copies
+ * them in one turn. What it does not take is queued by us, and counted. How fast a client that reads gets its bytes does
+ * not depend on it. */
+static void bound_unsent(int fd)
+{
+#ifdef TCP_NOTSENT_LOWAT
+	int bytes = UNSENT_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+#else
+	(void)fd;
+#endif
+}
+
 static int open_spare(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -97,7 +112,7 @@ bool http_accept_listen(struct http_server *server, const char *address, int por
 		return false;
 	}
 	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
-	/* Connections inherit TCP_NODELAY. */
+	/* Connections inherit what is set here. */
 	if (fd < 0 || !make_private(fd) || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 || bind(fd, &a.any, len) != 0 ||
 	    listen(fd, BACKLOG) != 0 || getsockname(fd, &a.any, &len) != 0) {
@@ -106,6 +121,7 @@ bool http_accept_listen(struct http_server *server, const char *address, int por
 			close(fd);
 		return false;
 	}
+	bound_unsent(fd);
 	server->port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
 	acceptor->fd = fd;
 	acceptor->spare_fd = open_spare();

@@ -27,7 +27,7 @@
 enum {
 	HTTP_READ_BYTES = 16384,	/* one read; also what may wait in memory behind a held request */
 	HTTP_INLINE_BODY_BYTES = 4096,	/* a body up to this size shares the request's allocation */
-	HTTP_BODY_FIRST_BYTES = 65536,	/* a larger one gets this at first, and grows as it arrives */
+	HTTP_BODY_FIRST_BYTES = 16384,	/* a larger one gets this at first, and grows as it arrives */
 	HTTP_REQ_BYTES = 4080,		/* the request's allocation; what is left of it is for the arena, */
 	HTTP_ARENA_BYTES = 384,		/* and this at least */
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
