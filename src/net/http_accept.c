@@ -2,9 +2,9 @@
  *
  * One acceptor makes the limit on connections exact and shares them out evenly, each loop in its turn. Connections
  * beyond the limit are told so and linger, so that the answer arrives; in a flood, when HTTP_TURNED_AWAY_MAX of them do
- * so already, they are told so from a fixed buffer and closed (with TLS closed only: to tell costs a handshake). When the
- * process has no descriptor left, the kernel keeps saying that a connection waits: a spare descriptor is closed to make room,
- * the connection is taken, told 503, closed, and the spare opened again. Where even that fails the acceptor
+ * so already, they are told so from a fixed buffer and closed (with TLS closed only: to tell costs a handshake). When
+ * the process has no descriptor left, the kernel keeps saying that a connection waits: a spare descriptor is closed to
+ * make room, the connection is taken, told 503, closed, and the spare opened again. Where even that fails the acceptor
  * looks away for a moment instead of spinning.
  */
 #include "net/http_internal.h"
@@ -77,9 +77,9 @@ static bool make_private(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/* By itself the kernel takes megabytes of a reply that its client does not read, of each connection, and the loop copies
- * them in one turn. What it does not take is queued by us, and counted. How fast a client that reads gets its bytes does
- * not depend on it. */
+/* By itself the kernel takes megabytes of a reply that its client does not read, of each connection, and the loop
+ * copies them in one turn. What it does not take is queued by us, and counted. How fast a client that reads gets its
+ * bytes does not depend on it. */
 static void bound_unsent(int fd)
 {
 #ifdef TCP_NOTSENT_LOWAT

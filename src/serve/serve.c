@@ -15,6 +15,7 @@
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
+#include "serve/give_back.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,7 @@ struct server {
 	struct api api;
 	struct guard guard;
 	struct followers *followers;
+	struct give_back *give_back;
 	struct retention_hold exporter_hold;
 	struct listener listener;
 	bool is_started;
@@ -359,6 +361,7 @@ static bool start(struct server *s, struct buf *error)
 	engine_start(s->api.engine);
 	followers_start(s->followers, s->api.engine->writer);
 	http_server_start(s->api.http);
+	s->give_back = give_back_start();
 	write_server_file(s);
 	s->is_started = true;
 	return true;
@@ -380,6 +383,7 @@ static void stop(struct server *s)
 		cut = http_server_stop(api->http, s->config->drain_timeout_ms);
 		remove_server_file(s);
 	}
+	give_back_stop(s->give_back);
 	webhook_stop(api->webhook);
 	if (api->engine)
 		watch_stop(api->engine->watch);
