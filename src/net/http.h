@@ -129,6 +129,8 @@ struct str http_req_body(const struct http_req *req);
 struct str http_req_header(const struct http_req *req, const char *name);
 struct arena *http_req_arena(struct http_req *req);
 int http_req_thread(const struct http_req *req);
+/* A number for the address that it came from: the same for all connections of it. */
+uint64_t http_req_peer(const struct http_req *req);
 /* It came over TLS. */
 bool http_req_is_secure(const struct http_req *req);
 

@@ -16,6 +16,7 @@
  */
 #include "net/http_internal.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <assert.h>
@@ -424,6 +425,19 @@ void http_conn_turn_away(struct http_conn *conn)
 	http_conn_refuse(conn, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS);
 }
 
+/* Of the address alone: a port is a connection's. */
+static uint64_t peer_number(const struct http_conn *conn)
+{
+	struct sockaddr_storage a;
+	int len = sizeof(a);
+
+	if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&a, &len) != 0)
+		return 0;
+	if (a.ss_family == AF_INET6)
+		return hash_bytes(&((struct sockaddr_in6 *)&a)->sin6_addr, sizeof(struct in6_addr), 0);
+	return hash_bytes(&((struct sockaddr_in *)&a)->sin_addr, sizeof(struct in_addr), 0);
+}
+
 void http_conn_open(void *arg)
 {
 	struct http_conn *conn = arg;
@@ -441,6 +455,7 @@ void http_conn_open(void *arg)
 		close_conn(conn);
 		return;
 	}
+	conn->peer = peer_number(conn);
 	if (conn->is_turned_away && !is_tls(conn))
 		http_conn_turn_away(conn);
 	http_conn_settle(conn);

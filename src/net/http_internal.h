@@ -156,6 +156,7 @@ struct http_conn {
 	int64_t due_ms;			/* the deadline of the state; the timer may come earlier and looks here again */
 	size_t queued_total;		/* bytes that the kernel did not take at once */
 	size_t progress;		/* of them, taken when the write deadline was set; lingering: bytes dropped */
+	uint64_t peer;			/* a number for the client's address */
 	int fd;				/* until it is opened; then the handle's */
 	enum http_conn_state state : 8;
 	bool is_reading : 1;
@@ -187,6 +188,7 @@ struct http_req {
 	const char *text;		/* the bytes that the fields' offsets mean */
 	struct http_field *fields;
 	const struct http_header *headers;	/* of every reply; NULL: none */
+	uint64_t peer;			/* the connection's */
 	uint32_t fields_len;
 	enum http_method method : 8;
 	bool is_chunked : 1;

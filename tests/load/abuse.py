@@ -66,7 +66,7 @@ def good_client(address: tuple[str, int], authority: str | None, seconds: float,
         if count % 2:
             connection.request("POST", "/v1/memories", body, {"Content-Type": "application/json", "Spine-Space": "good"})
         else:
-            connection.request("GET", "/v1/memories?limit=1", headers={"Spine-Space": "good"})
+            connection.request("GET", "/v1/memories?page_size=1", headers={"Spine-Space": "good"})
         response = connection.getresponse()
         response.read()
         times.append((time.monotonic() - began) * 1000)

@@ -25,9 +25,8 @@ static void miss(struct op *op, struct memory_id id, struct str reason, struct m
 
 /* One that is too large for what is left of the page is the last that is read: a smaller one behind it would come
  * before it, and nobody could say where the page ends. */
-static bool fits(struct memory_lookup *l, const struct memory *m)
+static bool fits(const struct memory_lookup *l)
 {
-	l->found_bytes += m->content.n + m->summary.n + m->metadata.n;
 	return l->found_bytes <= PAGE_BYTES_MAX || l->found_count == 0;
 }
 
@@ -48,11 +47,13 @@ enum problem_code memory_lookup_one(struct op *op, struct store_conn *c, struct 
 		status = store_memory_get(c, op->space, id.num, id.version, op->arena, m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(&op->problem, status);
+	if (status == STORE_OK)
+		l->found_bytes += m->content.n + m->summary.n + m->metadata.n;
 	if (status == STORE_NOT_FOUND)
 		miss(op, id, STR("unknown"), l);
 	else if (m->forgotten_at_ms)
 		miss(op, id, STR("forgotten"), l);
-	else if (fits(l, m))
+	else if (fits(l))
 		l->found_count++;
 	else
 		miss(op, id, STR("not_given"), l);
