@@ -86,6 +86,9 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	struct recall_hit *hits;
 	size_t count = 0;
 
+	/* It may be begun again elsewhere. */
+	s->count = 0;
+	page->has_more = false;
 	if (code != P_OK || op->space == 0)
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));
