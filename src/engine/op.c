@@ -12,6 +12,8 @@
 /* The slowest texts that are known, random letters, are counted at about 10 bytes a microsecond: what is done on the
  * owner's thread holds it up for a few milliseconds at the most. A usual envelope has a few thousand bytes. */
 enum { OVERLOADED_RETRY_MS = 1000, PREPARATIONS_MAX = 8, HERE_BYTES_MAX = 32 * 1024 };
+/* To read a mebibyte from the store and to write it as JSON takes about as long. */
+enum { READ_HERE_BYTES_MAX = 1 << 20 };
 
 void op_warn(struct op *op, const char *code, struct str field, struct str detail)
 {
@@ -255,6 +257,12 @@ bool op_is_too_much(struct op *op, size_t bytes)
 	return op->aside.is_wanted;
 }
 
+bool op_is_too_large(struct op *op, size_t bytes)
+{
+	op->aside.is_wanted = bytes > READ_HERE_BYTES_MAX && op->engine->workers && !op->aside.is_now;
+	return op->aside.is_wanted;
+}
+
 static enum problem_code read_or_prepare(struct op *op)
 {
 	/* One that prepares again warns again. */
@@ -288,8 +296,34 @@ static void read_aside(struct op *op, struct engine_reader *reader)
 
 	op->reader = reader;
 	op->aside.code = read_or_prepare(op);
+	if (op->aside.code == P_OK && op->kind->read && op->owner->encode)
+		op->owner->encode(op);
 	op->reader = own;
 	op->owner->post(op, back_from_aside);
+}
+
+static bool refuse_more(struct op *op)
+{
+	problem_set(&op->problem, P_OVERLOADED, NULL, "too many large requests are waiting, of this client or of all; "
+		    "try again in a moment");
+	op->problem.retry_after_ms = OVERLOADED_RETRY_MS;
+	return false;
+}
+
+static void work_aside(struct op *op, struct engine_reader *reader)
+{
+	(void)reader;
+	op->aside.work(op);
+	op->owner->post(op, op->aside.then);
+}
+
+bool engine_aside(struct op *op, void (*work)(struct op *op), void (*then)(void *op))
+{
+	op->aside.work = work;
+	op->aside.then = then;
+	if (op->engine->workers == NULL)
+		return false;
+	return workers_submit(op->engine->workers, op, work_aside) || refuse_more(op);
 }
 
 static void go_aside(struct op *op)
@@ -298,11 +332,8 @@ static void go_aside(struct op *op)
 	op->aside.is_now = true;
 	op->aside.wait_ms = 0;
 	op->problem = (struct problem){0};
-	if (workers_submit(op->engine->workers, op, read_aside))
-		return;
-	problem_set(&op->problem, P_OVERLOADED, NULL, "too many large requests are waiting; try again in a moment");
-	op->problem.retry_after_ms = OVERLOADED_RETRY_MS;
-	op->owner->finish(op);
+	if (!workers_submit(op->engine->workers, op, read_aside) && !refuse_more(op))
+		op->owner->finish(op);
 }
 
 static void read_now(void *arg)

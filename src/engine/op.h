@@ -68,6 +68,9 @@ struct op_owner {
 	/* On the owner's thread: engine_nudge is to be called when so much time has passed, or when the owner has gone.
 	 * A nudge that comes too late does nothing. */
 	void (*wait)(struct op *op, int64_t wait_ms);
+	/* May be NULL. On a worker's thread, after the read of an operation that writes nothing: makes the answer's
+	 * bytes, so that finish need not. */
+	void (*encode)(struct op *op);
 };
 
 enum { OP_WARNINGS_MAX = 32 };
@@ -93,6 +96,7 @@ struct op {
 	int64_t space;			/* 0: does not exist (yet) */
 	bool space_is_new;
 	const struct access *access;	/* what the key of who is asking allows; NULL: the server has no keys */
+	uint64_t client;		/* a number for who is asking: large work is shared out among clients */
 	struct str agent;		/* who is asking; p == NULL: unknown */
 	struct str person;		/* who says to be a person, for what only persons do; p == NULL: nobody */
 	struct str task;		/* of what is stored and names none; p == NULL: none */
@@ -124,6 +128,8 @@ struct op {
 	struct {
 		struct op *next;
 		void (*fn)(struct op *op, struct engine_reader *reader);
+		void (*work)(struct op *op);	/* of engine_aside */
+		void (*then)(void *op);
 		int64_t wait_ms;	/* op_may_wait was asked for there; 0: it was not */
 		enum problem_code code;	/* what came of it */
 		bool is_wanted;		/* it is too much for the owner's thread */
@@ -146,6 +152,11 @@ void engine_nudge(struct op *op);
 /* Within read or prepare, before the work is begun: is so much text to be counted or rendered that nobody else should
  * wait for it? Then the step returns at once, with any problem, and is begun again elsewhere. */
 bool op_is_too_much(struct op *op, size_t bytes);
+/* The same for text that is only read and written into the answer. */
+bool op_is_too_large(struct op *op, size_t bytes);
+/* On the owner's thread, while the operation is the owner's: has work(op) called by a worker, then then(op) on the
+ * owner's thread. False where there are no workers, or too many wait already: then op->problem says so. */
+bool engine_aside(struct op *op, void (*work)(struct op *op), void (*then)(void *op));
 /* Within prepare, or before engine_run: the operation may wait so long. 0: it answers at once. */
 void op_may_wait(struct op *op, int64_t wait_ms);
 /* Within the run of an operation that may wait: this is what its key stands for until there is an answer. An operation

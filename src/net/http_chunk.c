@@ -1,6 +1,7 @@
 #include "net/http_chunk.h"
 
-enum { SIZE_DIGITS_MAX = 8, SIZE_LINE_MAX = 256 };
+/* Extensions mean nothing here. One on every byte of a body would have the server read hundreds of times as much. */
+enum { SIZE_DIGITS_MAX = 8, SIZE_LINE_MAX = 256, EXTENSIONS_MAX = 16384 };
 
 enum chunk_state {
 	CHUNK_SIZE,
@@ -35,7 +36,7 @@ static bool take_extension(struct http_chunk *chunk, char c)
 		chunk->state = CHUNK_SIZE_LF;
 	else if (((unsigned char)c < ' ' && c != '\t') || (unsigned char)c >= 0x7f)
 		return false;
-	return ++chunk->line_len <= SIZE_LINE_MAX;
+	return ++chunk->line_len <= SIZE_LINE_MAX && ++chunk->extension_len <= EXTENSIONS_MAX;
 }
 
 /* Takes a byte outside of the data. False where it may not stand there. */

@@ -11,6 +11,7 @@
 struct http_chunk {
 	uint32_t left;		/* bytes of the chunk in work that are still to come */
 	uint16_t line_len;
+	uint16_t extension_len;	/* of all chunks */
 	uint8_t state;		/* enum chunk_state, in http_chunk.c; 0 at the start */
 };
 

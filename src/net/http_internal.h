@@ -7,6 +7,7 @@
  *     http_take.c     from bytes to requests: head, body, hand-over, refusal
  *     http_req.c      the request object
  *     http_reply.c    replies and streams, and writing them
+ *     http_tls.c      the same, with TLS in between     tls.c  certificates and keys
  *     http_head.c     the rules for a request head     http_parse.c  llhttp     http_chunk.c  chunked bodies
  *
  * Everything of a loop is touched on that loop's thread only, but for what is atomic or under a mutex.
@@ -26,13 +27,15 @@
 enum {
 	HTTP_READ_BYTES = 16384,	/* one read; also what may wait in memory behind a held request */
 	HTTP_INLINE_BODY_BYTES = 4096,	/* a body up to this size shares the request's allocation */
-	HTTP_BODY_FIRST_BYTES = 65536,	/* a larger one gets this at first, and grows as it arrives */
+	HTTP_BODY_FIRST_BYTES = 16384,	/* a larger one gets this at first, and grows as it arrives */
 	HTTP_REQ_BYTES = 4080,		/* the request's allocation; what is left of it is for the arena, */
 	HTTP_ARENA_BYTES = 384,		/* and this at least */
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
 	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
-	HTTP_TURNED_AWAY_MAX = 64,	/* connections beyond the limit that are being told so at a time */
+	HTTP_TURNED_AWAY_TLS = 64,	/* HTTP_TURNED_AWAY_MAX with TLS: each costs a handshake */
 };
+
+#define HTTP_TURNED_AWAY_WORDS "The server has as many connections as it takes; try again in a moment."
 
 /* --- Deadlines ------------------------------------------------------------------------------- */
 
@@ -74,6 +77,8 @@ struct http_loop {
 	atomic_size_t requests_active;
 	_Atomic uint64_t requests;
 	_Atomic uint64_t refused;
+	_Atomic uint64_t handshakes;
+	_Atomic uint64_t handshakes_failed;
 
 	/* On the loop's thread only. */
 	struct http_posts posts_running;	/* swapped with posts */
@@ -85,6 +90,8 @@ struct http_loop {
 	struct list ready;		/* connections to be looked at before the loop sleeps */
 	bool is_draining;
 	char *read_buf;			/* HTTP_READ_BYTES, shared by all connections: an idle one has no buffer */
+	char *plain_buf;		/* the same, for what TLS has decrypted */
+	struct buf cipher;		/* what TLS has encrypted; empty but for a moment */
 	struct http_field *fields;	/* room for one head */
 	struct buf scratch;		/* room for the head of a reply */
 	time_t date_s;
@@ -99,11 +106,13 @@ struct http_acceptor {
 	uv_poll_t poll;
 	struct http_timer retry;
 	unsigned int next_loop;
+	struct buf reply;	/* to connections that are closed as soon as they are told so; made when first needed */
 	int64_t warned_ms;
 };
 
 struct http_server {
 	struct http_config config;
+	struct bio_method_st *tls_method;	/* with TLS */
 	int port;
 	bool is_started;
 	struct http_loop *loops;
@@ -124,6 +133,7 @@ struct http_server {
 /* --- A connection ---------------------------------------------------------------------------- */
 
 enum http_conn_state {
+	HTTP_CONN_HANDSHAKE,	/* of TLS */
 	HTTP_CONN_IDLE,		/* no byte of a request has come */
 	HTTP_CONN_HEAD,		/* a part of a head stands in `in` */
 	HTTP_CONN_BODY,		/* req has its head; `in` is empty */
@@ -139,12 +149,14 @@ struct http_conn {
 	struct list link;		/* loop->conns */
 	struct list ready_link;		/* loop->ready */
 	struct http_req *req;		/* BODY and HELD */
+	struct http_tls *tls;		/* from the first byte on; NULL: plain */
 	struct buf in;			/* bytes that no request has taken yet */
 	struct http_scan scan;		/* of the head at the front of `in` */
 	struct http_timer timer;
 	int64_t due_ms;			/* the deadline of the state; the timer may come earlier and looks here again */
 	size_t queued_total;		/* bytes that the kernel did not take at once */
 	size_t progress;		/* of them, taken when the write deadline was set; lingering: bytes dropped */
+	uint64_t peer;			/* a number for the client's address */
 	int fd;				/* until it is opened; then the handle's */
 	enum http_conn_state state : 8;
 	bool is_reading : 1;
@@ -176,10 +188,12 @@ struct http_req {
 	const char *text;		/* the bytes that the fields' offsets mean */
 	struct http_field *fields;
 	const struct http_header *headers;	/* of every reply; NULL: none */
+	uint64_t peer;			/* the connection's */
 	uint32_t fields_len;
 	enum http_method method : 8;
 	bool is_chunked : 1;
 	bool is_http10 : 1;
+	bool is_secure : 1;
 	bool keep_alive : 1;
 	bool expects_continue : 1;
 	bool is_body_inline : 1;
@@ -245,7 +259,17 @@ void http_conn_ready(struct http_conn *conn);
 void http_conn_drain(struct http_conn *conn);
 /* Closes it, and tells the application where it holds a request. */
 void http_conn_lose(struct http_conn *conn);
+/* Bytes that the client has not taken yet. */
 size_t http_conn_queued(const struct http_conn *conn);
+/* Where the next bytes may be read to; and they have come, not encrypted any more. */
+uv_buf_t http_conn_room(struct http_conn *conn);
+void http_conn_received(struct http_conn *conn, char *data, size_t len);
+/* The client will send no more. */
+void http_conn_ended(struct http_conn *conn, bool is_error);
+/* Says that there are too many connections. */
+void http_conn_turn_away(struct http_conn *conn);
+/* A write has failed. The application may be up the stack: it hears of it from the loop. */
+void http_conn_fail(struct http_conn *conn);
 
 /* --- http_take.c ----------------------------------------------------------------------------- */
 
@@ -274,8 +298,28 @@ bool http_req_grow_body(struct http_req *req, size_t cap);
 
 /* Writes, or queues what the client does not take at once. Takes the body (may be NULL). Failure sets has_failed. */
 void http_conn_send(struct http_conn *conn, struct str head, struct buf *body);
+/* The same for bytes that are as the client gets them: encrypted, or plain without TLS. */
+void http_conn_write(struct http_conn *conn, struct str head, struct buf *body);
 /* A whole reply that no application gives. extra: header lines with their CRLF. Takes the body. */
 void http_conn_answer(struct http_conn *conn, int status, const char *extra, struct buf *body);
 const char *http_status_text(int status);
+
+/* --- http_tls.c ------------------------------------------------------------------------------ */
+
+/* Returns owned: how OpenSSL reads from a connection and writes to it. */
+struct bio_method_st *http_tls_method_new(void);
+/* NULL-safe. */
+void http_tls_method_free(struct bio_method_st *method);
+/* Bytes were read: goes on with the handshake, or gives what it decrypts to http_conn_received. */
+void http_tls_input(struct http_conn *conn, const char *data, size_t len);
+/* http_conn_send, with TLS. */
+void http_tls_send(struct http_conn *conn, struct str head, struct buf *body);
+/* The kernel has taken everything: encrypts more of what waits. */
+void http_tls_pump(struct http_conn *conn);
+/* Bytes that wait to be encrypted. */
+size_t http_tls_queued(const struct http_conn *conn);
+/* Nothing more will be sent. */
+void http_tls_say_end(struct http_conn *conn);
+void http_tls_free(struct http_conn *conn);
 
 #endif

@@ -128,7 +128,7 @@ static void wait_for(struct op *op, int64_t wait_ms)
 	q->host->world.wait(q->host->world.ctx, q, wait_ms);
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
 
 void host_submit(struct host *h, struct request *q, int64_t now_ms)
 {

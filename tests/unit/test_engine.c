@@ -48,7 +48,7 @@ static void wait_for(struct op *op, int64_t wait_ms)
 	((struct owned *)op->ctx)->waits++;
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
 
 static struct owned *owned_new(void)
 {

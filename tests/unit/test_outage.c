@@ -59,7 +59,7 @@ static void wait_for(struct op *op, int64_t wait_ms)
 	(void)wait_ms;
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
 
 static enum problem_code run(struct day *day, struct op *op, const struct op_kind *kind)
 {

@@ -162,3 +162,21 @@ def test_clients_that_do_not_read_take_a_bounded_part_of_the_memory(start):
     for connection in idle:
         connection.close()
     wait_until(lambda: desk.call("GET", "/v1/memories?page_size=50").status == 200, "there is room again")
+
+
+def test_small_requests_do_not_wait_while_large_json_is_parsed(desk, beside):
+    wide = b'{"ids": [' + b",".join([b'[1,{"a":"b"}]'] * 550_000) + b"]}"
+    large = [beside("POST", "/v1/memories/fetch", wide) for _ in range(8)]
+    slowest = slowest_meanwhile(desk, large)
+    assert {one.result().status for one in large} == {422}
+    assert slowest < max(one.seconds for one in large) / 3
+
+
+def test_another_client_gets_its_turn_before_all_of_one_client_are_done(desk, beside):
+    body = json.dumps({"text": letters(2_000_000)}).encode()
+    greedy = [beside("POST", "/v1/tokens", body, {"Spine-Agent": "greedy"}) for _ in range(8)]
+    wait_until(lambda: not desk.is_alone(), "they are under way")
+    other = beside("POST", "/v1/tokens", json.dumps({"text": letters(100_000)}).encode(), {"Spine-Agent": "modest"})
+    assert other.result(200).json["tokens"] > 0
+    assert [one.result(200).status for one in greedy] == [200] * 8
+    assert other.ended_at < sorted(one.ended_at for one in greedy)[2]

@@ -6,6 +6,7 @@
 #include "api/describe/shapes.h"
 #include "api/http/cors.h"
 #include "api/http/guard.h"
+#include "api/http/http_client.h"
 #include "api/http/reply.h"
 #include "api/mcp/mcp.h"
 #include "api/routes.h"
@@ -233,7 +234,16 @@ static void wait_for(struct op *op, int64_t wait_ms)
 	http_req_on_gone(http->req, on_gone, op);
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+/* The reader is the worker's. */
+static void encode(struct op *op)
+{
+	struct http_call *http = http_of(op);
+
+	if (http->finish == NULL)
+		call_encode(&http->call);
+}
+
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, encode};
 
 /* From here on the request is about what the route does. */
 static void make_op(struct call *call)
@@ -247,13 +257,37 @@ static void make_op(struct call *call)
 	memset(call->op + 1, 0, kind->size - sizeof(*before));
 }
 
+/* May run on a worker's thread. */
+static void read_request(struct op *op)
+{
+	struct http_call *http = http_of(op);
+	struct call *call = &http->call;
+
+	http->code = read_query(call);
+	if (http->code == P_OK)
+		http->code = read_headers(call);
+	if (http->code == P_OK)
+		http->code = read_body(call);
+	if (http->code == P_OK)
+		http->code = translate_decode(call);
+}
+
+static void run_request(void *arg)
+{
+	struct http_call *http = http_of(arg);
+
+	if (http->code == P_OK)
+		engine_run(http->call.op);
+	else
+		reply_send(http);
+}
+
 /* --- The callbacks --- */
 
 void http_api_on_request(void *ctx, struct http_req *req)
 {
 	struct http_call *http;
 	struct call *call;
-	enum problem_code code;
 
 	if (cors_is_preflight(req)) {
 		cors_reply_preflight(req);
@@ -273,26 +307,21 @@ void http_api_on_request(void *ctx, struct http_req *req)
 	*call->op = (struct op){
 		.owner = &owner, .ctx = http, .engine = call->api->engine,
 		.reader = call->api->readers[http_req_thread(req)], .arena = http_req_arena(req),
-		.now_ms = engine_now_ms(call->api->engine),
+		.now_ms = engine_now_ms(call->api->engine), .client = http_client_number(req),
 	};
 	call->status = 200;
 	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
 	buf_init(&call->reply, REPLY_MAX);
-	code = find_route(call);
-	if (code == P_OK)
+	http->code = find_route(call);
+	if (http->code == P_OK) {
 		make_op(call);
-	if (code == P_OK)
-		code = read_query(call);
-	if (code == P_OK)
-		code = read_headers(call);
-	if (code == P_OK)
-		code = read_body(call);
-	if (code == P_OK)
-		code = translate_decode(call);
-	if (code == P_OK)
-		engine_run(call->op);
-	else
-		reply_send(http);
+		if (http_req_body(req).n > PARSED_HERE_MAX && engine_aside(call->op, read_request, run_request))
+			return;
+		http->code = call->op->problem.code;
+	}
+	if (http->code == P_OK)
+		read_request(call->op);
+	run_request(call->op);
 }
 
 int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)

@@ -9,6 +9,7 @@ struct http_call {
 	struct call call;
 	struct http_req *req;
 	const struct http_header *headers;	/* more of the reply, ended by one without a name; NULL: none */
+	enum problem_code code;			/* what came of reading the request */
 	bool is_stream;				/* the reply has begun; it ends with the call */
 	/* Instead of encode and reply, as for a stream; NULL: these. */
 	void (*finish)(struct http_call *http);

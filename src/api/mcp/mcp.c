@@ -1,6 +1,7 @@
 /* A message from its bytes to the method that answers it. */
 #include "api/mcp/mcp.h"
 
+#include "api/http/http_client.h"
 #include "api/http/reply.h"
 #include "api/mcp/ask.h"
 #include "api/mcp/cancel.h"
@@ -183,15 +184,21 @@ static bool is_json(const struct mcp_call *m)
 	return str_ieq(str_trim(str_cut(&type, ';')), STR("application/json"));
 }
 
-static void on_post(struct mcp_call *m)
+/* May run on a worker's thread. */
+static void parse(struct op *op)
 {
-	struct json_error error;
+	struct mcp_call *m = op->ctx;
 
-	if (!is_json(m))
-		mcp_error(m, MCP_INVALID_REQUEST, "Content-Type is not application/json");
-	else if (!json_parse(http_req_body(m->req), m->call.api->limits.max_json_depth, m->call.op->arena, &m->message,
-			     &error))
-		mcp_error(m, MCP_PARSE_ERROR, "%s: %s", error.code, error.detail);
+	m->is_parsed = json_parse(http_req_body(m->req), m->call.api->limits.max_json_depth, op->arena, &m->message,
+				  &m->parse_error);
+}
+
+static void parsed(void *arg)
+{
+	struct mcp_call *m = ((struct op *)arg)->ctx;
+
+	if (!m->is_parsed)
+		mcp_error(m, MCP_PARSE_ERROR, "%s: %s", m->parse_error.code, m->parse_error.detail);
 	else if (!read_message(m))
 		return;
 	else if (m->method.p == NULL) {
@@ -204,6 +211,37 @@ static void on_post(struct mcp_call *m)
 		take(m);
 	} else
 		answer(m);
+}
+
+static void post_parsed(struct op *op, void (*fn)(void *op))
+{
+	const struct mcp_call *m = op->ctx;
+
+	http_post(m->call.api->http, http_req_thread(m->req), fn, op);
+}
+
+/* A large message is parsed by a worker. */
+static void on_post(struct mcp_call *m)
+{
+	static const struct op_owner owner = {.post = post_parsed};
+	struct op *op = m->call.op;
+
+	if (!is_json(m)) {
+		mcp_error(m, MCP_INVALID_REQUEST, "Content-Type is not application/json");
+		return;
+	}
+	*op = (struct op){
+		.owner = &owner, .ctx = m, .engine = m->call.api->engine, .arena = op->arena,
+		.client = http_client_number(m->req),
+	};
+	if (http_req_body(m->req).n > PARSED_HERE_MAX && engine_aside(op, parse, parsed))
+		return;
+	if (op->problem.code != P_OK) {
+		mcp_error(m, MCP_INTERNAL, "%s", op->problem.detail);
+		return;
+	}
+	parse(op);
+	parsed(op);
 }
 
 /* The stream that revisions with sessions open for what comes by itself. */

@@ -50,6 +50,8 @@ struct mcp_call {
 	struct call call;
 	struct mcp *mcp;
 	struct http_req *req;
+	bool is_parsed;			/* else parse_error says why not */
+	struct json_error parse_error;
 	struct json message;
 	const struct json *id;		/* NULL: a notification, or nothing that can be answered */
 	struct str method;

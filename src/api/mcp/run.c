@@ -3,6 +3,7 @@
 
 #include "api/caller.h"
 #include "api/decode.h"
+#include "api/http/http_client.h"
 #include "api/http/reply.h"
 #include "api/mcp/cancel.h"
 #include "api/routes.h"
@@ -124,7 +125,7 @@ static void keep(struct op *op, struct kept_reply *ret)
 	call->shows = shows;
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
 
 /* --- Making and running --- */
 
@@ -134,7 +135,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	struct op before = {
 		.owner = &owner, .ctx = m, .engine = call->api->engine,
 		.reader = call->api->readers[http_req_thread(m->req)], .arena = http_req_arena(m->req),
-		.now_ms = engine_now_ms(call->api->engine),
+		.now_ms = engine_now_ms(call->api->engine), .client = http_client_number(m->req),
 	};
 
 	call->route = routes_of(d);

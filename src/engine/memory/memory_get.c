@@ -7,7 +7,8 @@ static enum problem_code read_memory(struct op *op, struct store_conn *c)
 	return memory_read(c, op->space, g->id, op->arena, &g->memory, &op->problem);
 }
 
-static void cut_by_bytes(struct memory_versions *v)
+/* Returns how many bytes of text are left. */
+static size_t cut_by_bytes(struct memory_versions *v)
 {
 	size_t bytes = 0;
 
@@ -18,6 +19,7 @@ static void cut_by_bytes(struct memory_versions *v)
 			v->page.has_more = true;
 		}
 	}
+	return bytes;
 }
 
 static enum problem_code read_versions(struct op *op, struct store_conn *c)
@@ -35,7 +37,8 @@ static enum problem_code read_versions(struct op *op, struct store_conn *c)
 	status = store_memory_versions(c, op->space, v->num, (uint32_t)v->page.position, max, op->arena, v->versions,
 				       &v->count);
 	v->page.has_more = page_cut(&v->page, &v->count);
-	cut_by_bytes(v);
+	if (op_is_too_large(op, cut_by_bytes(v)))
+		return P_OK;
 	v->page.next = v->page.has_more ? v->versions[v->count - 1].version : 0;
 	return op_stored(op, status);
 }
@@ -44,7 +47,15 @@ static enum problem_code read_fetch(struct op *op, struct store_conn *c)
 {
 	struct memory_fetch *f = (struct memory_fetch *)op;
 
-	return memory_lookup_all(op, c, f->ids, f->count, &f->lookup);
+	enum problem_code code = P_OK;
+
+	memory_lookup_init(op, f->count, &f->lookup);
+	for (size_t i = 0; code == P_OK && i < f->count; i++) {
+		code = memory_lookup_one(op, c, f->ids[i], &f->lookup);
+		if (op_is_too_large(op, f->lookup.found_bytes))
+			return P_OK;
+	}
+	return code;
 }
 
 const struct op_kind memory_get_kind = {.name = "memory_get", .size = sizeof(struct memory_get), .read = read_memory};

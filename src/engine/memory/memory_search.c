@@ -67,6 +67,8 @@ static enum problem_code read_hits(struct op *op, struct store_conn *c, const st
 		if (status != STORE_OK || m->forgotten_at_ms)
 			continue;
 		bytes += m->content.n;
+		if (op_is_too_large(op, bytes))
+			return P_OK;
 		if (bytes > PAGE_BYTES_MAX && s->count) {
 			end_page(&s->page, &hits[i - 1]);
 			break;
@@ -84,6 +86,9 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	struct recall_hit *hits;
 	size_t count = 0;
 
+	/* It may be begun again elsewhere. */
+	s->count = 0;
+	page->has_more = false;
 	if (code != P_OK || op->space == 0)
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));

@@ -1,0 +1,136 @@
+"""A light request while others ask for a lot of work: it must not wait for them.
+
+Attackers run in processes of their own, each in a loop: 8 MB of random letters to be counted, an envelope of 120 memories
+of 256 KiB to be packed (the first time, which is the slow one, is a part of it), a body of 8 MB of JSON, and 8 MiB of memories to be fetched. Measures the 99th percentile of
+a light GET meanwhile, for each attack with two attackers. Exits with 1 where it is above --most-ms, or where another
+client with a little work of the same kind waits longer than --turn-s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import multiprocessing
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from server import Server  # noqa: E402
+
+LETTERS = 7_900_000
+HUNDRED_KB = 100_000
+
+
+def letters(seed: int, count: int) -> str:
+    return "".join(random.Random(seed).choices("abcdefghijklmnopqrstuvwxyz", k=count))
+
+
+def call(address: tuple[str, int], method: str, path: str, body: object = None, agent: str = "light", timeout: float = 120) -> tuple:
+    connection = http.client.HTTPConnection(*address, timeout=timeout)
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request(method, path, data, {"Content-Type": "application/json", "Spine-Agent": agent})
+    response = connection.getresponse()
+    answer = response.status, response.read()
+    connection.close()
+    return answer
+
+
+def attacker(address: tuple[str, int], path: str, body: bytes, done: multiprocessing.Value) -> None:
+    while True:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            status, answer = call(address, "POST", path, body, "attacker")
+            assert status in (200, 400), answer[:300]
+            done.value += 1
+
+
+def attacks(server: Server) -> dict[str, tuple[str, bytes]]:
+    ids = []
+    for number in range(120):
+        status, data = call(server.address, "POST", "/v1/memories", {"content": letters(number, 256_000)})
+        assert status == 201, data
+        ids.append(json.loads(data)["id"])
+    text = letters(1000, LETTERS)
+    wide = json.dumps({"ids": [[1, {"a": "b"}]] * 600_000})[: 8_000_000 - 2]
+    return {
+        "counting": ("/v1/tokens", json.dumps({"text": text}).encode()),
+        "packing": ("/v1/envelopes", json.dumps({
+            "from": "a", "target_agent": "b", "task_summary": "Read " + " ".join(ids), "dry_run": True,
+            "constraints": {"max_tokens": 10_000_000}}).encode()),
+        "large JSON": ("/v1/memories/fetch", wide.encode()),
+        "fetching": ("/v1/memories/fetch", json.dumps({"ids": ids}).encode()),
+    }
+
+
+def light_ms(address: tuple[str, int], seconds: float) -> tuple[float, float, float]:
+    connection = http.client.HTTPConnection(*address, timeout=60)
+    times, until = [], time.monotonic() + seconds
+    while time.monotonic() < until or len(times) < 100:
+        began = time.monotonic()
+        connection.request("GET", "/v1/memories?page_size=1&query=zzz")
+        response = connection.getresponse()
+        response.read()
+        assert response.status == 200, response.status
+        times.append((time.monotonic() - began) * 1000)
+        time.sleep(0.002)
+    connection.close()
+    times.sort()
+    return times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]
+
+
+def measure(server: Server, name: str, attack: tuple[str, bytes], options: argparse.Namespace) -> list[str]:
+    wrong = []
+    done = multiprocessing.Value("i", 0)
+    attackers = [multiprocessing.Process(target=attacker, args=(server.address, *attack, done), daemon=True) for _ in range(2)]
+    for one in attackers:
+        one.start()
+    p50, p99, most = light_ms(server.address, options.seconds)
+    began = time.monotonic()
+    status, data = call(server.address, "POST", "/v1/tokens", {"text": letters(5, HUNDRED_KB)})
+    turn = time.monotonic() - began
+    assert status == 200, data
+    for one in attackers:
+        one.terminate()
+        one.join()
+    print(f"{name}: attackers were answered {done.value} times; a light GET {p50:.1f} ms, p99 {p99:.1f} ms, "
+          f"at the most {most:.0f} ms; counting 100 KB {turn:.2f} s")
+    sys.stdout.flush()
+    if p99 > options.most_ms:
+        wrong.append(f"{name}: a light GET waited {p99:.1f} ms")
+    if turn > options.turn_s:
+        wrong.append(f"{name}: another client's turn came after {turn:.2f} s")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--most-ms", type=float, default=50.0)
+    parser.add_argument("--turn-s", type=float, default=5.0)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="spine-fair-"))
+    wrong: list[str] = []
+    try:
+        server = Server(folder / "data", "--log-level", "error").wait_until_ready()
+        named = attacks(server)
+        print("without attackers: a light GET %.1f ms, p99 %.1f ms, at the most %.0f ms" % light_ms(server.address, options.seconds))
+        for name, attack in named.items():
+            wrong += measure(server, name, attack, options)
+        if server.terminate() != 0:
+            wrong.append("the server did not end well: " + server.log_tail())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for one in wrong:
+        print("  " + one)
+    print(f"{0 if wrong else 1} passed, {1 if wrong else 0} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
