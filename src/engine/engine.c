@@ -20,6 +20,11 @@ int64_t engine_now_ms(const struct engine *e)
 	return e->config.now_ms(e->config.ctx);
 }
 
+int64_t engine_clock_offset_ms(const struct engine *e)
+{
+	return e->config.clock_offset_ms ? e->config.clock_offset_ms(e->config.ctx) : 0;
+}
+
 static int64_t clock_of_writer(void *ctx)
 {
 	return engine_now_ms(ctx);
@@ -112,6 +117,29 @@ static void make_parts(struct engine *e)
 	e->writer = writer_new(&writer);
 }
 
+/* Every write leaves an event, and time does not go back: the newest has the latest time of all that was committed. */
+static bool begin_clock(struct engine *e, struct buf *error)
+{
+	struct event_row newest = {0};
+	struct arena arena;
+	int64_t last = 0;
+	size_t count = 0;
+	enum store_status status;
+
+	if (e->config.begin_clock == NULL)
+		return true;
+	arena_init(&arena);
+	status = store_event_last(e->store, &last);
+	if (status == STORE_OK && last)
+		status = store_events(e->store, 0, 0, last - 1, 1, &arena, &newest, &count);
+	if (status == STORE_OK)
+		e->config.begin_clock(e->config.ctx, count ? newest.at_ms : 0);
+	else
+		buf_printf(error, "the store cannot be read: %s", store_error(e->store));
+	arena_release(&arena);
+	return status == STORE_OK;
+}
+
 struct engine *engine_open(const struct engine_config *config, struct buf *error)
 {
 	struct engine *e = mem_zalloc(sizeof(*e));
@@ -120,7 +148,7 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	e->log = config->log;
 	e->data_dir = config->data_dir;
 	e->store = store_open(config->data_dir, STORE_WRITE, error);
-	if (e->store) {
+	if (e->store && begin_clock(e, error)) {
 		make_parts(e);
 		e->watch = watch_new(e, e->store, &config->rules, error);
 	}

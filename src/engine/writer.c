@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 3600 * 1000 };
+enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 1000 };
 
 struct writer {
 	struct writer_config config;
@@ -42,7 +42,8 @@ static void wait_for_work(struct writer *w)
 		}
 		if (wait_ms <= 0)
 			return;
-		/* Not longer than an hour at a time: the clock that deadlines are on may be set, this one may not. */
+		/* Not longer than a second at a time: the clock that deadlines are on may run a tenth faster than this
+		 * one, and goes on while the machine sleeps. */
 		wait_ms = wait_ms < WRITER_WAIT_MAX_MS ? wait_ms : WRITER_WAIT_MAX_MS;
 		cond_wait_until(&w->wake, &w->lock, clock_mono_ns() + wait_ms * 1000000);
 	}
