@@ -205,8 +205,10 @@ static void job_done(struct writer_job *job, enum store_status status)
 		prepare_again(op);
 		return;
 	}
+	if (status == STORE_UNKNOWN)
+		problem_of_unknown(&op->problem, op->key);
 	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
-	if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
+	else if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
 		problem_of_store(&op->problem, status);
 	if (op->problem.code == P_INTERNAL)
 		log_write(op->engine->log, LOG_ERROR, "a write was undone", LOG_STR("operation", op->kind->name),
