@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "engine/growth.h"
 #include "engine/indexer.h"
+#include "engine/key.h"
 #include "engine/memory_numbers.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
@@ -61,6 +62,8 @@ static enum store_status hook_begin(void *ctx, struct store_conn *c, int64_t now
 	enum store_status status;
 
 	status = waiting_begin(e->waiting, c, now_ms);
+	if (status == STORE_OK)
+		status = key_begin(e, c, now_ms);
 	return status == STORE_OK ? retention_begin(e->retention, c, now_ms) : status;
 }
 
@@ -79,6 +82,7 @@ static void hook_after(void *ctx, bool committed)
 	struct engine *e = ctx;
 
 	e->is_removing = false;
+	key_after(e, committed);
 	retention_after(e->retention, committed);
 	if (committed)
 		growth_note(e->growth, e->store, engine_now_ms(e));
@@ -87,12 +91,17 @@ static void hook_after(void *ctx, bool committed)
 	retention_end(e->retention);
 }
 
+/* 0: never. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a && (b == 0 || a < b) ? a : b;
+}
+
 static int64_t hook_wake_at(void *ctx)
 {
 	struct engine *e = ctx;
-	int64_t due_ms = waiting_wake_at(e->waiting), prune_ms = retention_wake_at(e->retention);
 
-	return due_ms && (prune_ms == 0 || due_ms < prune_ms) ? due_ms : prune_ms;
+	return sooner(sooner(waiting_wake_at(e->waiting), retention_wake_at(e->retention)), e->keys_next_ms);
 }
 
 /* --- Life --- */
@@ -115,6 +124,7 @@ static void make_parts(struct engine *e)
 	e->retention = retention_new(e, e->store);
 	e->growth = growth_new();
 	e->writer = writer_new(&writer);
+	key_start(e, e->store);
 }
 
 /* Every write leaves an event, and time does not go back: the newest has the latest time of all that was committed. */

@@ -85,7 +85,7 @@ struct engine {
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
 	/* The writer's thread's own. */
-	int64_t last_prune_ms;
+	int64_t keys_next_ms;		/* when answers that were kept for a key are to go; 0: there are none */
 	bool is_removing;		/* the transaction under way removes a space */
 };
 

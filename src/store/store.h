@@ -406,6 +406,8 @@ enum store_status store_reply_get(struct store_conn *c, int64_t space, struct st
  * of them is forgotten, or has been already, the body is emptied. */
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count);
+/* When the one was kept that was kept first. */
+enum store_status store_reply_oldest(struct store_conn *c, int64_t *ret_ms);
 /* Removes up to max replies kept before before_ms. */
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
 
