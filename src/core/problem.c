@@ -93,8 +93,8 @@ enum problem_code problem_of_unknown(struct problem *p, struct str key)
 
 	if (key.p == NULL)
 		return problem_set(p, P_OUTCOME_UNKNOWN, NULL, "%s; look for it then, before it is sent again", what);
-	problem_set(p, P_OUTCOME_UNKNOWN, NULL, "%s; send it again then with the same Idempotency-Key (%.*s), and it is "
-		    "carried out once", what, key.n < 200 ? (int)key.n : 200, key.p);
+	problem_set(p, P_OUTCOME_UNKNOWN, NULL, "%s; send it again then with the same Idempotency-Key (%.*s), and it "
+		    "is carried out once", what, key.n < 200 ? (int)key.n : 200, key.p);
 	p->is_settled_by_key = true;
 	return p->code;
 }
