@@ -81,11 +81,14 @@ check: deps-test	## what to run before every commit: less than a minute of tests
 test: deps-test	## every test: unit, store, wire, Python, sanitizers, crash, documentation
 	@scripts/test
 
-crash: build	## kill a loaded server again and again, CRASH_SECONDS long, and look whether it kept its word
-	@$(PYTHON) tests/crash/crash.py --seconds $(CRASH_SECONDS)
+crash: build	## kill a loaded server again and again, CRASH_SECONDS long (or CRASH_ROUNDS times), and look whether it kept its word
+	@$(PYTHON) tests/crash/crash.py $(if $(CRASH_ROUNDS),--rounds $(CRASH_ROUNDS),--seconds $(CRASH_SECONDS))
 	@$(PYTHON) tests/crash/chaos.py --seconds $(CRASH_SECONDS)
 	@$(PYTHON) tests/crash/steps.py --rounds 100
+	@$(PYTHON) tests/crash/upkeep.py --rounds $(UPKEEP_ROUNDS)
 CRASH_SECONDS ?= 600
+CRASH_ROUNDS ?=
+UPKEEP_ROUNDS ?= 200
 
 sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, on every core
 	@$(SUBMAKE) $(OUT)/tests/sim

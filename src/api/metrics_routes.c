@@ -231,6 +231,9 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	put_plain(out, "spine_writer_jobs_total", "counter", "Writes taken by the writer.", (double)m->writer.jobs);
 	put_plain(out, "spine_store_commits_total", "counter", "Transactions committed; each holds many writes.",
 		  (double)m->writer.commits);
+	put_plain(out, "spine_clock_offset_seconds", "gauge",
+		  "So much is the server's time ahead of its machine's wall clock.",
+		  (double)engine_clock_offset_ms(api->engine) / 1000);
 	put_plain(out, "spine_store_bytes", "gauge", "Size of the store on disk.", (double)m->store.bytes);
 	put_plain(out, "spine_store_cache_bytes", "gauge", "Memory taken by rows of the store that are kept there.",
 		  (double)m->store_cache_bytes);

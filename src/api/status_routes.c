@@ -142,6 +142,7 @@ static void encode_status(struct call *call)
 	json_member_int(&w, "pid", (int64_t)getpid());
 	json_member_time(&w, "started_at", call->api->started_at_ms);
 	json_member_int(&w, "uptime_s", (call->op->now_ms - call->api->started_at_ms) / 1000);
+	json_member_int(&w, "clock_offset_ms", engine_clock_offset_ms(call->op->engine));
 	json_member_str(&w, "space", call->op->space_name);
 	json_member_int(&w, "memories", s->memories);
 	json_key(&w, "store");

@@ -79,9 +79,29 @@ enum problem_code problem_of_store(struct problem *p, enum store_status status)
 		return problem_set(p, P_INTERNAL, NULL, "a key that must be free is taken; nothing was changed");
 	if (status == STORE_REFUSED)
 		return problem_set(p, P_INTERNAL, NULL, "what is stored does not allow it; nothing was changed");
+	if (status == STORE_UNKNOWN)
+		return problem_of_unknown(p, STR_NULL);
 	return problem_set(p, P_STORE_FAILED, NULL,
-			   "the store failed and accepts no writes until the server is restarted; "
-			   "what was acknowledged before is safe");
+			   "the store failed and accepts no writes until the server is restarted; nothing of this "
+			   "request was stored, and what was acknowledged before is safe");
+}
+
+enum problem_code problem_of_unknown(struct problem *p, struct str key)
+{
+	static const char what[] = "the disk failed while this was being stored: whether it is there shows when the "
+				   "server was restarted";
+
+	if (key.p == NULL)
+		return problem_set(p, P_OUTCOME_UNKNOWN, NULL, "%s; look for it then, before it is sent again", what);
+	problem_set(p, P_OUTCOME_UNKNOWN, NULL, "%s; send it again then with the same Idempotency-Key (%.*s), and it "
+		    "is carried out once", what, key.n < 200 ? (int)key.n : 200, key.p);
+	p->is_settled_by_key = true;
+	return p->code;
+}
+
+bool problem_is_retryable(const struct problem *p)
+{
+	return problem_kind(p->code)->retryable || p->is_settled_by_key;
 }
 
 enum store_status problem_store_status(enum problem_code code)
@@ -92,5 +112,7 @@ enum store_status problem_store_status(enum problem_code code)
 		return STORE_BUSY;
 	if (code == P_INTERNAL)
 		return STORE_REFUSED;
+	if (code == P_OUTCOME_UNKNOWN)
+		return STORE_UNKNOWN;
 	return code == P_STORE_FAILED ? STORE_FAILED : STORE_OK;
 }

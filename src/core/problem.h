@@ -71,6 +71,7 @@
 	X(OVERLOADED, "overloaded", 503, true) \
 	X(DRAINING, "draining", 503, true) \
 	X(STORE_FAILED, "store_failed", 503, false) \
+	X(OUTCOME_UNKNOWN, "outcome_unknown", 500, false) \
 	X(STORE_BUSY, "store_busy", 503, true) \
 	X(STORE_FULL, "store_full", 507, true)
 
@@ -87,6 +88,7 @@ struct problem {
 	char field[128];		/* "": none */
 	char detail[512];
 	int64_t retry_after_ms;		/* 0: not known */
+	bool is_settled_by_key;		/* the same request with its key may be sent again, whatever its kind says */
 	const char *extra_key;		/* a number that helps, such as current_version; NULL: none */
 	int64_t extra;
 	uint64_t handoff;		/* the handoff that it is about; 0: none */
@@ -100,6 +102,8 @@ struct problem_kind {
 };
 
 const struct problem_kind *problem_kind(enum problem_code code);
+/* The same request may succeed later, and does nothing twice. */
+bool problem_is_retryable(const struct problem *p);
 
 /* Fill *p and return code. field may be NULL. */
 enum problem_code problem_set(struct problem *p, enum problem_code code, const char *field, const char *format, ...)
@@ -111,6 +115,8 @@ void problem_within(struct problem *p, const char *object);
 /* The problem of a store that did not do what it was asked. Who expects STORE_NOT_FOUND or STORE_EXISTS has a problem
  * of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
 enum problem_code problem_of_store(struct problem *p, enum store_status status);
+/* The problem of a commit that may have happened (STORE_UNKNOWN). key: the request's, p == NULL: none. */
+enum problem_code problem_of_unknown(struct problem *p, struct str key);
 /* What a writer's job returns for a problem. A refusal has written nothing, so it may be committed. P_INTERNAL comes in
  * the midst of writing: the job is undone, alone, and the writer goes on. */
 enum store_status problem_store_status(enum problem_code code);

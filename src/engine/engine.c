@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "engine/growth.h"
 #include "engine/indexer.h"
+#include "engine/key.h"
 #include "engine/memory_numbers.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
@@ -18,6 +19,11 @@ enum { WORKERS = 2 };
 int64_t engine_now_ms(const struct engine *e)
 {
 	return e->config.now_ms(e->config.ctx);
+}
+
+int64_t engine_clock_offset_ms(const struct engine *e)
+{
+	return e->config.clock_offset_ms ? e->config.clock_offset_ms(e->config.ctx) : 0;
 }
 
 static int64_t clock_of_writer(void *ctx)
@@ -56,6 +62,8 @@ static enum store_status hook_begin(void *ctx, struct store_conn *c, int64_t now
 	enum store_status status;
 
 	status = waiting_begin(e->waiting, c, now_ms);
+	if (status == STORE_OK)
+		status = key_begin(e, c, now_ms);
 	return status == STORE_OK ? retention_begin(e->retention, c, now_ms) : status;
 }
 
@@ -74,6 +82,7 @@ static void hook_after(void *ctx, bool committed)
 	struct engine *e = ctx;
 
 	e->is_removing = false;
+	key_after(e, committed);
 	retention_after(e->retention, committed);
 	if (committed)
 		growth_note(e->growth, e->store, engine_now_ms(e));
@@ -82,12 +91,17 @@ static void hook_after(void *ctx, bool committed)
 	retention_end(e->retention);
 }
 
+/* 0: never. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a && (b == 0 || a < b) ? a : b;
+}
+
 static int64_t hook_wake_at(void *ctx)
 {
 	struct engine *e = ctx;
-	int64_t due_ms = waiting_wake_at(e->waiting), prune_ms = retention_wake_at(e->retention);
 
-	return due_ms && (prune_ms == 0 || due_ms < prune_ms) ? due_ms : prune_ms;
+	return sooner(sooner(waiting_wake_at(e->waiting), retention_wake_at(e->retention)), e->keys_next_ms);
 }
 
 /* --- Life --- */
@@ -110,6 +124,30 @@ static void make_parts(struct engine *e)
 	e->retention = retention_new(e, e->store);
 	e->growth = growth_new();
 	e->writer = writer_new(&writer);
+	key_start(e, e->store);
+}
+
+/* Every write leaves an event, and time does not go back: the newest has the latest time of all that was committed. */
+static bool begin_clock(struct engine *e, struct buf *error)
+{
+	struct event_row newest = {0};
+	struct arena arena;
+	int64_t last = 0;
+	size_t count = 0;
+	enum store_status status;
+
+	if (e->config.begin_clock == NULL)
+		return true;
+	arena_init(&arena);
+	status = store_event_last(e->store, &last);
+	if (status == STORE_OK && last)
+		status = store_events(e->store, 0, 0, last - 1, 1, &arena, &newest, &count);
+	if (status == STORE_OK)
+		e->config.begin_clock(e->config.ctx, count ? newest.at_ms : 0);
+	else
+		buf_printf(error, "the store cannot be read: %s", store_error(e->store));
+	arena_release(&arena);
+	return status == STORE_OK;
 }
 
 struct engine *engine_open(const struct engine_config *config, struct buf *error)
@@ -120,7 +158,7 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	e->log = config->log;
 	e->data_dir = config->data_dir;
 	e->store = store_open(config->data_dir, STORE_WRITE, error);
-	if (e->store) {
+	if (e->store && begin_clock(e, error)) {
 		make_parts(e);
 		e->watch = watch_new(e, e->store, &config->rules, error);
 	}

@@ -45,7 +45,12 @@ struct engine_config {
 	struct alert_rules rules;
 	struct space_keep keep;		/* of spaces that do not say it themselves; 0: for ever */
 	bool is_stepped;		/* no threads: engine_step runs it */
-	int64_t (*now_ms)(void *ctx);	/* the clock */
+	/* The clock. It is not asked before begin_clock, which is called once, with the newest time in the store (0:
+	 * none): it says nothing less. Without clock_offset_ms it does not differ from the machine's. Both are
+	 * optional. */
+	int64_t (*now_ms)(void *ctx);
+	void (*begin_clock)(void *ctx, int64_t newest_ms);
+	int64_t (*clock_offset_ms)(void *ctx);
 	void *ctx;
 };
 
@@ -80,7 +85,7 @@ struct engine {
 	atomic_bool draining;
 	atomic_bool failed;		/* the store has failed: nothing is acknowledged any more */
 	/* The writer's thread's own. */
-	int64_t last_prune_ms;
+	int64_t keys_next_ms;		/* when answers that were kept for a key are to go; 0: there are none */
 	bool is_removing;		/* the transaction under way removes a space */
 };
 
@@ -102,6 +107,8 @@ void engine_step(struct engine *e);
 int64_t engine_wake_at(struct engine *e);
 
 int64_t engine_now_ms(const struct engine *e);
+/* So much is that ahead of the machine's wall clock; below 0: behind. */
+int64_t engine_clock_offset_ms(const struct engine *e);
 
 /* Somebody who is told of every commit, on the writer's thread, and does no more than to wake whoever reads what was
  * committed. */

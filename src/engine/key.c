@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { PRUNE_EVERY_MS = 60000, PRUNE_MAX = 1000, PRUNE_WITH_EACH = 2, CLAIM_STATUS = 0 };
+/* PRUNE_MAX and PAUSE_MS are those of retention (bench/results/retention.md). */
+enum { PRUNE_MAX = 256, PAUSE_MS = 5, RETRY_MS = 1000, PRUNE_WITH_EACH = 2, CLAIM_STATUS = 0 };
 
 enum problem_code key_replay(struct op *op, struct store_conn *c)
 {
@@ -33,6 +34,15 @@ enum problem_code key_replay(struct op *op, struct store_conn *c)
 	return P_OK;
 }
 
+/* One is kept: it goes when its time is over. What was kept before goes before. */
+static void note_kept(struct op *op)
+{
+	struct engine *e = op->engine;
+
+	if (e->keys_next_ms == 0)
+		e->keys_next_ms = op->now_ms + e->config.key_ttl_ms + 1;
+}
+
 enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what)
 {
 	struct kept_reply kept = {.at_ms = op->now_ms, .status = CLAIM_STATUS, .body = what};
@@ -40,6 +50,7 @@ enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what)
 	if (op->key.p == NULL)
 		return P_OK;
 	memcpy(kept.request_digest, op->digest, sizeof(kept.request_digest));
+	note_kept(op);
 	return op_stored(op, store_reply_put(c, op->space, op->key, &kept, NULL, 0));
 }
 
@@ -50,6 +61,7 @@ enum problem_code key_keep(struct op *op, struct store_conn *c)
 
 	op->owner->keep(op, &kept);
 	kept.at_ms = op->now_ms;
+	note_kept(op);
 	memcpy(kept.request_digest, op->digest, sizeof(kept.request_digest));
 	status = store_reply_put(c, op->space, op->key, &kept, op->shown, op->shown_count);
 	if (status == STORE_OK)
@@ -57,12 +69,42 @@ enum problem_code key_keep(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-/* Some now and then with a write that is under way anyhow, and two with each that is kept, so that they go faster than
- * they come. */
-enum store_status key_prune(struct engine *e, struct store_conn *c, int64_t now_ms)
+/* When the oldest is to go; 0: there is none. */
+static enum store_status next_ms(const struct engine *e, struct store_conn *c, int64_t *ret)
 {
-	if (now_ms - e->last_prune_ms < PRUNE_EVERY_MS)
+	int64_t oldest_ms = 0;
+	enum store_status status = store_reply_oldest(c, &oldest_ms);
+
+	*ret = status == STORE_OK ? oldest_ms + e->config.key_ttl_ms + 1 : 0;
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
+void key_start(struct engine *e, struct store_conn *c)
+{
+	if (next_ms(e, c, &e->keys_next_ms) != STORE_OK)
+		e->keys_next_ms = 1;
+}
+
+enum store_status key_begin(struct engine *e, struct store_conn *c, int64_t now_ms)
+{
+	int64_t due_ms = e->keys_next_ms, later_ms;
+	enum store_status status;
+
+	if (due_ms == 0 || due_ms > now_ms)
 		return STORE_OK;
-	e->last_prune_ms = now_ms;
-	return store_reply_prune(c, now_ms - e->config.key_ttl_ms, PRUNE_MAX);
+	/* Where the transaction is undone, it is tried again. */
+	e->keys_next_ms = now_ms + RETRY_MS;
+	status = store_reply_prune(c, now_ms - e->config.key_ttl_ms, PRUNE_MAX);
+	if (status == STORE_OK)
+		status = next_ms(e, c, &later_ms);
+	if (status == STORE_OK)
+		e->keys_next_ms = later_ms && later_ms <= now_ms ? now_ms + PAUSE_MS : later_ms;
+	return status;
+}
+
+void key_after(struct engine *e, bool committed)
+{
+	/* What was kept or removed is not: the store is asked anew. */
+	if (!committed)
+		e->keys_next_ms = engine_now_ms(e) + RETRY_MS;
 }

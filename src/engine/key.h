@@ -11,7 +11,10 @@
 enum problem_code key_replay(struct op *op, struct store_conn *c);
 /* Within a run that was answered: keeps the answer. */
 enum problem_code key_keep(struct op *op, struct store_conn *c);
-/* Within a transaction: old answers go a few at a time. */
-enum store_status key_prune(struct engine *e, struct store_conn *c, int64_t now_ms);
+/* Old answers go by the clock, a few at a time: e->keys_next_ms says when the engine is to look at them. Before the
+ * first transaction; within one; after it. */
+void key_start(struct engine *e, struct store_conn *c);
+enum store_status key_begin(struct engine *e, struct store_conn *c, int64_t now_ms);
+void key_after(struct engine *e, bool committed);
 
 #endif

@@ -115,7 +115,7 @@ static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64
 static enum store_status job_run(struct writer_job *job, struct store_conn *c, int64_t now_ms)
 {
 	struct op *op = op_of(job);
-	enum store_status status = key_prune(op->engine, c, now_ms);
+	enum store_status status;
 	/* A space that was made by a transaction which was undone is none that it has looked at. */
 	int64_t before = op->wait.is_again || !op->space_is_new ? op->space : 0;
 	enum problem_code code;
@@ -125,8 +125,7 @@ static enum store_status job_run(struct writer_job *job, struct store_conn *c, i
 	op->problem = (struct problem){0};
 	op->is_replayed = false;
 	op->prepares_again = false;
-	if (status == STORE_OK)
-		status = open_space(op, c);
+	status = open_space(op, c);
 	if (status != STORE_OK)
 		return status;
 	code = run_in_space(op, c, op->kind->flags & OP_NO_SPACE ? 0 : before);
@@ -207,8 +206,10 @@ static void job_done(struct writer_job *job, enum store_status status)
 		prepare_again(op);
 		return;
 	}
+	if (status == STORE_UNKNOWN)
+		problem_of_unknown(&op->problem, op->key);
 	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
-	if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
+	else if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
 		problem_of_store(&op->problem, status);
 	if (op->problem.code == P_INTERNAL)
 		log_write(op->engine->log, LOG_ERROR, "a write was undone", LOG_STR("operation", op->kind->name),

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 3600 * 1000 };
+enum { WRITER_BATCH_MAX = 256, WRITER_TRIES = 2, WRITER_TRIES_ALONE = 64, WRITER_WAIT_MAX_MS = 1000 };
 
 struct writer {
 	struct writer_config config;
@@ -42,7 +42,8 @@ static void wait_for_work(struct writer *w)
 		}
 		if (wait_ms <= 0)
 			return;
-		/* Not longer than an hour at a time: the clock that deadlines are on may be set, this one may not. */
+		/* Not longer than a second at a time: the clock that deadlines are on may run a tenth faster than this
+		 * one, and goes on while the machine sleeps. */
 		wait_ms = wait_ms < WRITER_WAIT_MAX_MS ? wait_ms : WRITER_WAIT_MAX_MS;
 		cond_wait_until(&w->wake, &w->lock, clock_mono_ns() + wait_ms * 1000000);
 	}
@@ -94,6 +95,11 @@ static void set_failed(struct writer *w)
 		w->config.on_failure(w->config.ctx, store_error(w->config.conn));
 }
 
+static bool is_failure(enum store_status status)
+{
+	return status == STORE_FAILED || status == STORE_UNKNOWN;
+}
+
 /* All that happens in a transaction. *ret_is_hooks: it was a hook that did not succeed. */
 static enum store_status run_jobs(struct writer *w, struct writer_job *jobs, bool *ret_is_hooks)
 {
@@ -134,12 +140,13 @@ static enum store_status try_transaction(struct writer *w, struct writer_job *jo
 	if (hooks->after)
 		hooks->after(hooks->ctx, status == STORE_OK);
 	/* Trying again what could not be committed would turn a lost write into a reported one. */
-	if (status == STORE_FAILED || store_is_failed(c))
+	if (is_failure(status) || store_is_failed(c))
 		set_failed(w);
 	return status;
 }
 
-/* Runs the jobs of a list in one transaction. On STORE_OK all of them are durable, otherwise none of them happened. */
+/* Runs the jobs of a list in one transaction. On STORE_OK all of them are durable, otherwise none of them happened; on
+ * STORE_UNKNOWN nobody knows which of the two. */
 static enum store_status run_transaction(struct writer *w, struct writer_job *jobs, int tries)
 {
 	enum store_status status;
@@ -193,7 +200,7 @@ static void run_batch(struct writer *w, struct writer_job *batch)
 	for (job = batch; job; job = next) {
 		next = job->next;
 		job->status = status;
-		if (status != STORE_OK && status != STORE_BUSY && !(w->failed && status == STORE_FAILED))
+		if (status != STORE_OK && status != STORE_BUSY && !(w->failed && is_failure(status)))
 			run_alone(w, job);
 		note_outcome(w, job->status);
 		job->done(job, job->status);

@@ -20,9 +20,9 @@
  * When another process holds the store's lock for writing (STORE_BUSY), nothing has happened, and running each job
  * alone would wait for it once more: the whole batch is refused.
  *
- * When the store fails (STORE_FAILED at commit or in a job that ran alone), the writer acknowledges nothing any more:
- * the jobs of that transaction, which are not run again, and every later one get STORE_FAILED. After a failed fsync
- * nobody knows what is on disk, and trying again would turn a lost write into a reported one.
+ * When the store fails (at commit, or in a job that ran alone), the writer acknowledges nothing any more. After a
+ * failed fsync nobody knows what is on disk, and trying again would turn a lost write into a reported one: the jobs of
+ * that transaction, which are not run again, get STORE_UNKNOWN. Every later one gets STORE_FAILED: it has not happened.
  */
 #ifndef SPINE_ENGINE_WRITER_H
 #define SPINE_ENGINE_WRITER_H

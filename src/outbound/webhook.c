@@ -6,6 +6,7 @@
 #include "core/delivery/agent.h"
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/result.h"
+#include "engine/engine.h"
 #include "outbound/webhook_post.h"
 #include "outbound/webhook_url.h"
 
@@ -145,10 +146,11 @@ static void send_post(struct posting *p, const struct agent *agent, const struct
 {
 	const struct webhook_config *config = &p->w->config;
 	struct followers *all = p->w->follower.of;
-	int64_t now_ms = clock_wall_ms(), left_ms = h->due_ms - now_ms;
+	/* The lease ends by the server's time; who is posted to looks at the signature's by the clock on the wall. */
+	int64_t left_ms = h->due_ms - engine_now_ms(config->engine);
 	struct webhook_request request = {
 		.url = agent->webhook, .secret = agent->webhook_secret, .space_name = str_of(p->target->space_name),
-		.num = h->num, .lease = h->leases, .now_ms = now_ms,
+		.num = h->num, .lease = h->leases, .now_ms = clock_wall_ms(),
 		/* The sender's patience may end before: then the lease does, too, and nobody is to be posted to twice
 		 * at a time. */
 		.timeout_ms = left_ms < 1 ? 1 : left_ms < config->timeout_ms ? left_ms : config->timeout_ms,

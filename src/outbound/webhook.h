@@ -19,6 +19,7 @@
 #include "core/memory/recall.h"
 #include "outbound/follower.h"
 
+struct engine;
 struct waiting;
 struct webhook;
 
@@ -33,6 +34,7 @@ struct webhook_config {
 	struct delivery (*step)(struct waiting *waiting, struct store_conn *c, struct arena *arena, int64_t space,
 				int64_t now_ms);
 	struct waiting *waiting;
+	const struct engine *engine;	/* whose time leases end by */
 	/* Writes the handoff as its receiver gets it, read through c; is_v1: with the envelope in version 1.
 	 * *ret_traceparent, in the arena, is where its trace goes on; it is left as it is where there is none. */
 	void (*put)(void *ctx, struct json_writer *w, struct store_conn *c, const struct handoff_row *h, bool is_v1,

@@ -16,6 +16,7 @@
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
 #include "serve/give_back.h"
+#include "serve/server_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct server {
 	const struct serve_config *config;
 	bool is_misconfigured;
 	struct log log;
+	struct server_clock *clock;
 	char host[HOST_MAX];
 	int port;
 	char url[128];
@@ -225,12 +227,6 @@ static bool check_config(struct server *s, struct buf *error)
 	return false;
 }
 
-static int64_t now_ms(void *ctx)
-{
-	(void)ctx;
-	return clock_wall_ms();
-}
-
 static struct engine *open_engine(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
@@ -238,10 +234,13 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
 		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
 		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
-		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s), .now_ms = now_ms,
+		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s),
 		.keep = {c->keep_events_ms, c->keep_handoffs_ms, c->keep_idle_ms},
+		.begin_clock = server_clock_begin, .now_ms = server_clock_now_ms,
+		.clock_offset_ms = server_clock_offset_ms,
 	};
 
+	config.ctx = s->clock = server_clock_new(c->data_dir, &s->log, c->resets_clock);
 	return engine_open(&config, error);
 }
 
@@ -271,7 +270,7 @@ static void set_api(struct server *s)
 	api->guard = &s->guard;
 	api->log = &s->log;
 	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
-	api->started_at_ms = clock_wall_ms();
+	api->started_at_ms = engine_now_ms(api->engine);
 	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
@@ -290,6 +289,7 @@ static void on_commit(void *ctx, const int64_t *agents, size_t count)
 	for (size_t i = 0; i < count; i++)
 		webhook_wake(s->api.webhook, agents[i]);
 	exporter_wake(s->api.exporter);
+	server_clock_keep(s->clock, false);
 }
 
 static enum problem_code check_webhook(void *ctx, struct str url, struct problem *problem)
@@ -328,7 +328,7 @@ static bool make_followers(struct server *s, struct buf *error)
 	api->webhook = webhook_new(&(struct webhook_config){
 		.followers = s->followers, .log = &s->log, .recall = api->engine->recall,
 		.hosts = str_of(c->webhook_hosts), .timeout_ms = c->webhook_timeout_ms, .step = waiting_step,
-		.waiting = api->engine->waiting, .put = taken_json_put_posted, .ctx = api,
+		.engine = api->engine, .waiting = api->engine->waiting, .put = taken_json_put_posted, .ctx = api,
 	}, error);
 	if (api->webhook == NULL)
 		return false;
@@ -400,6 +400,9 @@ static void stop(struct server *s)
 	free(api->readers);
 	s->has_failed = api->engine && atomic_load(&api->engine->failed);
 	engine_free(api->engine);
+	if (s->is_started)
+		server_clock_keep(s->clock, true);
+	server_clock_free(s->clock);
 	if (cut)
 		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
 }

@@ -35,6 +35,7 @@ struct serve_config {
 	/* of pages that may call beside those of this machine, separated by commas; NULL: none */
 	const char *allow_origins;
 	bool strict_origins;		/* those of this machine may not, either, unless they are named */
+	bool resets_clock;		/* the server's time begins as the wall clock, whatever was known */
 	bool quiet;			/* no "what to do next" on standard output */
 
 	int64_t max_connections;

@@ -24,6 +24,8 @@ enum store_status {
 	STORE_BUSY,		/* another process holds the lock for writing: nothing happened; may work later */
 	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more. Only an
 				 * engine says so: it ends all writes until the server is restarted */
+	STORE_UNKNOWN,		/* of store_commit alone: the disk failed as above, and what the transaction wrote may
+				 * be there after a restart, whole, or may not */
 };
 
 /* What is stored is the reason, and not how it is stored: that is an answer to whoever asked, and of no concern to
@@ -70,7 +72,8 @@ enum store_status store_info(struct store_conn *c, struct store_info *ret);
  * write here at all, such as a person with SQLite's shell. */
 enum store_status store_begin(struct store_conn *c);
 /* Durable when it returns STORE_OK; rolled back otherwise, and after STORE_FAILED the connection is failed. It may be
- * failed after STORE_OK, too: this transaction is safe, but moving it to its final place did not work. */
+ * failed after STORE_OK, too: this transaction is safe, but moving it to its final place did not work. After
+ * STORE_UNKNOWN it is failed, and nobody sees the transaction; whether it is there, only a restart tells. */
 enum store_status store_commit(struct store_conn *c);
 void store_rollback(struct store_conn *c);
 /* A part of a transaction that can be undone alone. They nest. */
@@ -403,6 +406,8 @@ enum store_status store_reply_get(struct store_conn *c, int64_t space, struct st
  * of them is forgotten, or has been already, the body is emptied. */
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count);
+/* When the one was kept that was kept first. */
+enum store_status store_reply_oldest(struct store_conn *c, int64_t *ret_ms);
 /* Removes up to max replies kept before before_ms. */
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
 

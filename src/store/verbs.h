@@ -296,6 +296,7 @@
 	X(WRITE, enum store_status, reply_put, \
 	  (struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply, const \
 	  uint64_t *memories, size_t memory_count), (c, space, key, reply, memories, memory_count)) \
+	X(READ, enum store_status, reply_oldest, (struct store_conn *c, int64_t *ret_ms), (c, ret_ms)) \
 	X(WRITE, enum store_status, reply_prune, \
 	  (struct store_conn *c, int64_t before_ms, int max), (c, before_ms, max))
 

@@ -458,7 +458,7 @@ static void plan_faults(struct host *h)
 	}
 	dice -= h->faults.full;
 	if (dice < h->faults.commit_failed) {
-		h->planned = STORE_FAILED;
+		h->planned = STORE_UNKNOWN;
 		h->commit_is_kept = is_kept;
 		ram_fail_commit(h->store, is_kept);
 	}

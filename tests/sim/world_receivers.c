@@ -260,7 +260,7 @@ static void meddle(struct world *w, const struct plan *p)
 
 static void note_settled(struct world *w, struct plan *p, enum problem_code code, bool is_known)
 {
-	if (!is_known || code == P_STORE_FULL || code == P_STORE_FAILED) {
+	if (!is_known || code == P_STORE_FULL || code == P_STORE_FAILED || code == P_OUTCOME_UNKNOWN) {
 		if (++p->tries < 4) {
 			world_later(w, random_between(&w->random, 5, 2000), ERRAND_ANSWER, p);
 			return;

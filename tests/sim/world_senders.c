@@ -136,7 +136,8 @@ static void on_sent(struct world *w, struct request *q, bool is_known)
 	struct flow *f = world_who(q);
 	const struct step *s = request_step(q);
 
-	if (!is_known || s->code == P_STORE_FULL || s->code == P_STORE_FAILED) {
+	if (!is_known || s->code == P_STORE_FULL || s->code == P_STORE_FAILED ||
+	    s->code == P_OUTCOME_UNKNOWN) {
 		after_failure(w, f, random_between(&w->random, 5, 3000));
 		return;
 	}

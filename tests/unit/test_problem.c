@@ -133,11 +133,32 @@ static void a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal(voi
 	assert_true(p.retry_after_ms > 0);
 	assert_int_equal(problem_of_store(&p, STORE_FAILED), P_STORE_FAILED);
 	assert_int_equal(problem_store_status(P_STORE_FAILED), STORE_FAILED);
+	assert_int_equal(problem_of_store(&p, STORE_UNKNOWN), P_OUTCOME_UNKNOWN);
+	assert_int_equal(problem_store_status(P_OUTCOME_UNKNOWN), STORE_UNKNOWN);
 	for (size_t i = 0; i < COUNT; i++)
 		if (all[i] != P_STORE_FULL && all[i] != P_STORE_BUSY && all[i] != P_STORE_FAILED &&
-		    all[i] != P_INTERNAL)
+		    all[i] != P_OUTCOME_UNKNOWN && all[i] != P_INTERNAL)
 			assert_int_equal(problem_store_status(all[i]), STORE_OK);
 	assert_int_equal(problem_store_status(P_OK), STORE_OK);
+}
+
+/* Without a key nobody may send it again by itself; with one that settles it. */
+static void what_may_have_happened_is_retryable_with_its_key_only(void **state)
+{
+	struct problem p = {0};
+
+	(void)state;
+	assert_int_equal(problem_of_unknown(&p, STR_NULL), P_OUTCOME_UNKNOWN);
+	assert_false(problem_is_retryable(&p));
+	assert_non_null(strstr(p.detail, "before it is sent again"));
+	assert_int_equal(problem_of_unknown(&p, STR("order-66")), P_OUTCOME_UNKNOWN);
+	assert_true(problem_is_retryable(&p));
+	assert_non_null(strstr(p.detail, "(order-66)"));
+	assert_int_equal(p.retry_after_ms, 0);
+	problem_of_store(&p, STORE_FAILED);
+	assert_false(problem_is_retryable(&p));
+	assert_non_null(strstr(p.detail, "nothing of this request was stored"));
+	assert_int_not_equal(problem_kind(P_OUTCOME_UNKNOWN)->status, 503);
 }
 
 /* It is undone, and nobody else notices: only STORE_FAILED stops the writer. */
@@ -162,6 +183,7 @@ int main(void)
 	const struct CMUnitTest problem[] = {
 		cmocka_unit_test(every_problem_has_a_name_of_its_own_and_a_status_of_an_error),
 		cmocka_unit_test(the_codes_of_the_protocol_have_the_status_it_says),
+		cmocka_unit_test(what_may_have_happened_is_retryable_with_its_key_only),
 		cmocka_unit_test(setting_a_problem_fills_it_anew_and_returns_its_code),
 		cmocka_unit_test(a_list_and_a_place_are_put_before_the_field),
 		cmocka_unit_test(sentences_are_text_whatever_they_quote),

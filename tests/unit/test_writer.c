@@ -443,7 +443,8 @@ static void a_commit_that_could_not_be_synced_is_not_tried_again(void **state)
 	wait_for(&b->done, 7);
 	assert_int_equal(gate.job->status, STORE_OK);
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(jobs[i].status, STORE_FAILED);
+		/* They may be there after a restart; what comes later may not, and is told apart. */
+		assert_int_equal(jobs[i].status, STORE_UNKNOWN);
 		assert_int_equal(jobs[i].runs, 1);
 		assert_int_equal(jobs[i].dones, 1);
 	}

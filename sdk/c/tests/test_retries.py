@@ -73,6 +73,13 @@ def test_an_open_breaker_is_told_at_once(call):
     assert told[:3] == (7, "circuit_open", 503) and len(requests) == 1
 
 
+@pytest.mark.parametrize("retryable", [b"true", b"false"])
+def test_what_may_have_happened_is_never_sent_again_by_itself(call, retryable):
+    unknown = reply(b'{"code":"outcome_unknown","detail":"Who knows.","retryable":' + retryable + b"}", "500 Oh")
+    told, requests = call(then_well(unknown), "storeMemory", "content=x")
+    assert told[:3] == (7, "outcome_unknown", 500) and len(requests) == 1
+
+
 @pytest.mark.parametrize("status", ["400 Bad", "404 Not", "409 Conflict", "500 Oh", "502 Bad", "504 Late"])
 def test_other_refusals_are_not_asked_again(call, status):
     told, requests = call(then_well(reply(b'{"code":"x","detail":"y"}', status)), "readMemory", "id=ms-1")

@@ -73,6 +73,7 @@ from .errors import (
     ServerError,
     SpineError,
     StaleLeaseError,
+    OutcomeUnknown,
     Unavailable,
     ValidationError,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "Trace",
     "TraceEnvelope",
     "Trimmed",
+    "OutcomeUnknown",
     "Unavailable",
     "Unset",
     "Utilization",

@@ -29,6 +29,7 @@ __all__ = [
     "LineageUnverified",
     "NoRoute",
     "NotFound",
+    "OutcomeUnknown",
     "ParentUnclear",
     "PreconditionFailed",
     "ProtocolError",
@@ -145,6 +146,14 @@ class Unavailable(ServerError):
     """503: overloaded, shutting down, or its store has failed."""
 
 
+class OutcomeUnknown(ServerError):
+    """The server's disk failed while this was being stored: whether it is there shows when the server was restarted.
+
+    Nothing sends it again by itself. `retryable` is true where the request had an Idempotency-Key, which the detail
+    names: the same request with the same key, after the restart, is carried out once.
+    """
+
+
 class ProtocolError(SpineError):
     """The peer did not answer as the protocol says: code `invalid_response`, or `response_too_large`."""
 
@@ -246,6 +255,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "lineage_unverified": LineageUnverified,
     "loop": RoutingLoop,
     "no_route": NoRoute,
+    "outcome_unknown": OutcomeUnknown,
     "not_parked": HandoffConflict,
     "not_restorable": HandoffConflict,
     "not_queued": HandoffConflict,

@@ -14,6 +14,7 @@ from memory_spine import (
     PreconditionFailed,
     ProtocolError,
     TimeoutError,
+    OutcomeUnknown,
     Unavailable,
     ValidationError,
 )
@@ -358,6 +359,23 @@ def test_unavailable_for_an_unknown_time_is_not_repeated(connect, problem):
     with Peer(failed) as peer:
         with pytest.raises(Unavailable):
             connect(peer.url).get("ms-1")
+    assert len(peer.requests) == 1
+
+
+@pytest.mark.parametrize("retryable", [True, False])
+@pytest.mark.parametrize("call", ["store", "update", "pin"])
+def test_what_may_have_happened_is_never_sent_again_by_itself(connect, call, retryable):
+    def failing(channel):
+        while channel.read():
+            channel.reply(500, {"code": "outcome_unknown", "detail": "who knows", "retryable": retryable})
+
+    with Peer(failing) as peer:
+        spine = connect(peer.url)
+        with pytest.raises(OutcomeUnknown) as caught:
+            {"store": lambda: spine.store("x"), "update": lambda: spine.update("ms-1", content="x"),
+             "pin": lambda: spine.pin("ms-1")}[call]()
+    assert (caught.value.code, caught.value.retryable) == ("outcome_unknown", retryable)
+    assert not isinstance(caught.value, Unavailable), "who tries again when the server is unavailable does not here"
     assert len(peer.requests) == 1
 
 

@@ -112,6 +112,13 @@ export class ServerError extends SpineError {}
 /** 503: overloaded, shutting down, or its store has failed. */
 export class Unavailable extends ServerError {}
 
+/**
+ * The server's disk failed while this was being stored: whether it is there shows when the server was restarted. Nothing
+ * sends it again by itself. `retryable` is true where the request had an Idempotency-Key, which the detail names: the
+ * same request with the same key, after the restart, is carried out once.
+ */
+export class OutcomeUnknown extends ServerError {}
+
 /** The peer did not answer as the protocol says: code `invalid_response`, or `response_too_large`. */
 export class ProtocolError extends SpineError {}
 

@@ -14,6 +14,7 @@ import {
 	LineageUnverified,
 	NoRoute,
 	NotFound,
+	OutcomeUnknown,
 	ParentUnclear,
 	PreconditionFailed,
 	RoutingLoop,
@@ -61,6 +62,7 @@ const classOfCode: { readonly [code: string]: ErrorClass } = {
 	not_parked: HandoffConflict,
 	not_restorable: HandoffConflict,
 	not_queued: HandoffConflict,
+	outcome_unknown: OutcomeUnknown,
 	parent_unclear: ParentUnclear,
 	stale_lease: StaleLeaseError,
 };

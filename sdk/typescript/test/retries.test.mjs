@@ -5,6 +5,7 @@ import {
 	CircuitOpenError,
 	ConnectionError,
 	MemorySpine,
+	OutcomeUnknown,
 	PreconditionFailed,
 	ProtocolError,
 	SpineError,
@@ -79,6 +80,15 @@ test("a refusal that is none for now is told at once", async () => {
 	flaky.misbehave(refuse(500, "internal"));
 	assert.equal((await failure(spine.store("x"))).status, 500);
 	assert.equal(flaky.requests.length, 1);
+});
+
+test("what may have happened is never sent again by itself", async () => {
+	for (const retryable of [true, false]) {
+		const spine = through([refuse(500, "outcome_unknown", {}, { retryable })]);
+		const error = await failure(spine.store("x"));
+		assert.ok(error instanceof OutcomeUnknown && !(error instanceof Unavailable));
+		assert.deepEqual([error.code, error.retryable, flaky.requests.length], ["outcome_unknown", retryable, 1]);
+	}
 });
 
 test("a wait that is longer than the time is not begun", async () => {

@@ -182,6 +182,8 @@ static const struct field status_fields[] = {
 	DOC_INT("pid", NO_MIN, NO_MAX, "Of the process."),
 	DOC_TIME("started_at", "When it started."),
 	DOC_INT("uptime_s", NO_MIN, NO_MAX, "Since then."),
+	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
+		"So much is the server's time ahead of its machine's wall clock; below 0: behind. See Time."),
 	DOC_TEXT("space", 0, 0, "The space that was asked about."),
 	COUNT("memories", "In the space."),
 	DOC_SHAPE("store", WITHIN(

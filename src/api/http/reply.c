@@ -61,7 +61,8 @@ void reply_problem_body(const struct problem *problem, struct buf *out)
 	char id[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
-	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail, kind->retryable);
+	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail,
+		      problem_is_retryable(problem));
 	if (problem->retry_after_ms)
 		json_member_int(&w, "retry_after_ms", problem->retry_after_ms);
 	if (problem->extra_key)

@@ -1,9 +1,9 @@
 #include "api/mcp/ask.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "codec/base64.h"
 #include "codec/hmac.h"
+#include "engine/engine.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void put_state(struct mcp_call *m, struct str state)
 
 	buf_init(&payload, STATE_MAX);
 	buf_init(&text, 2 * STATE_MAX);
-	buf_printf(&payload, "%lld:%.*s", (long long)(clock_wall_ms() + STATE_MS), STR_ARG(state));
+	buf_printf(&payload, "%lld:%.*s", (long long)(engine_now_ms(m->mcp->api->engine) + STATE_MS), STR_ARG(state));
 	sign(m, buf_str(&payload), mac);
 	base64_encode((struct str){(const char *)mac, sizeof(mac)}, BASE64_URL, &text);
 	buf_putc(&text, '.');
@@ -88,7 +88,7 @@ static bool read_state(struct mcp_call *m, struct str text)
 	ok = ok && memcmp(given.data, right, sizeof(right)) == 0;
 	rest = arena_str(m->call.op->arena, buf_str(&payload));
 	expires = str_cut(&rest, ':');
-	ok = ok && rest.p && str_to_i64(expires, &at_ms) && at_ms > clock_wall_ms();
+	ok = ok && rest.p && str_to_i64(expires, &at_ms) && at_ms > engine_now_ms(m->mcp->api->engine);
 	if (ok)
 		m->state = rest;
 	buf_release(&given);

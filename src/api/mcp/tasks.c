@@ -3,10 +3,10 @@
 #include "api/mcp/methods.h"
 #include "api/mcp/receive_tool.h"
 #include "api/mcp/tool.h"
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "codec/json_member.h"
+#include "engine/engine.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -173,7 +173,7 @@ bool tasks_begin(struct mcp_call *m)
 {
 	struct tasks *t = m->mcp->tasks;
 	struct mcp_task *task = NULL;
-	int64_t now_ms = clock_wall_ms();
+	int64_t now_ms = engine_now_ms(m->mcp->api->engine);
 
 	if (!is_wanted(m) || mcp_agent(m).n > NAME_MAX_BYTES)
 		return false;
@@ -271,7 +271,7 @@ static void on_looked(struct mcp_call *m)
 {
 	struct mcp_task *task = m->task;
 	const struct json *answer = m->call.op->problem.code == P_OK ? mcp_answer(m) : NULL;
-	int64_t now_ms = clock_wall_ms();
+	int64_t now_ms = engine_now_ms(m->mcp->api->engine);
 
 	if (answer == NULL) {
 		pthread_mutex_lock(&m->mcp->tasks->lock);
@@ -315,12 +315,14 @@ static void ask(struct mcp_call *m, bool waits, void (*answer)(struct mcp_call *
 {
 	struct mcp_task *task;
 	bool looks = false;
+	int64_t left_ms;
 
 	pthread_mutex_lock(&m->mcp->tasks->lock);
 	task = find(m);
 	if (task && task->status == MCP_TASK_WORKING && !task->is_asked) {
 		looks = task->is_asked = true;
-		task->wait_ms = waits && task->until_ms > clock_wall_ms() ? task->until_ms - clock_wall_ms() : 0;
+		left_ms = task->until_ms - engine_now_ms(m->mcp->api->engine);
+		task->wait_ms = waits && left_ms > 0 ? left_ms : 0;
 		task->answer = answer;
 	} else if (task) {
 		answer(m, task);
@@ -370,7 +372,7 @@ void tasks_cancel(struct mcp_call *m)
 	if (task && task->status == MCP_TASK_WORKING) {
 		was_working = true;
 		task->status = MCP_TASK_CANCELLED;
-		task->changed_ms = clock_wall_ms();
+		task->changed_ms = engine_now_ms(m->mcp->api->engine);
 	}
 	mcp_begin(m);
 	if (task && !mcp_is_modern(m))

@@ -65,7 +65,7 @@ void tool_problem(struct mcp_call *m)
 		buf_printf(&text, " %s", hint);
 	else if (p->retry_after_ms)
 		buf_printf(&text, " Try again in %lld s.", (long long)(p->retry_after_ms + 999) / 1000);
-	else if (problem_kind(p->code)->retryable)
+	else if (problem_is_retryable(p))
 		buf_puts(&text, " The same call may succeed later.");
 	for (const char *const *r = p->remedies; r && *r; r++)
 		buf_printf(&text, "%s%s", r == p->remedies ? " What can be done: " : ", ", *r);

@@ -25,6 +25,7 @@ static const struct {
 	{P_CREDENTIALS_FOUND, "Take the secret out, and say where it is kept instead."},
 	{P_BUDGET_TOO_SMALL, "Raise constraints.max_tokens, or shorten what you send."},
 	{P_NO_ROUTE, "Name the agent in target_agent."},
+	{P_OUTCOME_UNKNOWN, "Do not repeat it blindly: tell a person, and look whether it is there."},
 	{P_INVALID_PAGE_TOKEN, "Call again without page_token."},
 };
 

@@ -46,6 +46,9 @@ static const struct option serve_options[] = {
 	 .fallback = "100000", .min = 1, .max = 100000000,
 	 .help = "how many events the spans may lie behind while the collector takes none; those of older ones are "
 		 "dropped, and counted"},
+	{.name = "reset-clock", .env = "SPINE_RESET_CLOCK", .key = "reset_clock", .type = OPTION_FLAG,
+	 .help = "begin with the time of the wall clock, though the server's own time is known to be later: for once, "
+		 "after the wall clock was far ahead by mistake"},
 	{.name = "quiet", .letter = 'q', .env = "SPINE_QUIET", .key = "quiet", .type = OPTION_FLAG,
 	 .help = "do not print what to do next"},
 };
@@ -286,6 +289,7 @@ static int exec_serve(struct cli *cli)
 		.allow_origins = joined(cli, "allow-origin"),
 		.strict_origins = options_flag(o, "strict-origins"),
 		.quiet = options_flag(o, "quiet"),
+		.resets_clock = options_flag(o, "reset-clock"),
 		.max_connections = options_int(o, "max-connections"),
 		.max_header_bytes = options_int(o, "max-header"),
 		.max_uri_bytes = options_int(o, "max-uri"),

@@ -108,7 +108,7 @@ enum store_status ram_commit(struct store_conn *c)
 			ram_undo_to(s, 0);
 	}
 	end_transaction(s);
-	return fails ? STORE_FAILED : STORE_OK;
+	return fails ? STORE_UNKNOWN : STORE_OK;
 }
 
 void ram_rollback(struct store_conn *c)

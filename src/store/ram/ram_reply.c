@@ -78,6 +78,16 @@ enum store_status ram_reply_put(struct store_conn *c, int64_t space, struct str 
 	return STORE_OK;
 }
 
+enum store_status ram_reply_oldest(struct store_conn *c, int64_t *ret_ms)
+{
+	struct ram_store *s = ram_of(c);
+
+	if (s->replies_by_id.count == 0)
+		return STORE_NOT_FOUND;
+	*ret_ms = ((const struct ram_reply *)s->replies_by_id.rows[0])->row.at_ms;
+	return STORE_OK;
+}
+
 enum store_status ram_reply_prune(struct store_conn *c, int64_t before_ms, int max)
 {
 	struct ram_store *s = ram_of(c);

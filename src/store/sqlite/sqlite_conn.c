@@ -223,14 +223,17 @@ enum store_status sqlite_commit(struct store_conn *c)
 {
 	enum store_status status = flush(c);
 
-	if (status == STORE_OK)
+	/* The log may hold the whole transaction by now, though the system says that it could not be written. */
+	if (status == STORE_OK) {
 		status = run_plain(c, "COMMIT");
+		status = status == STORE_FAILED ? STORE_UNKNOWN : status;
+	}
 	sqlite_of(c)->new_envelope = 0;
 	if (status == STORE_OK)
 		sqlite_cache_commit(c);
 	else
 		sqlite_rollback(c);
-	if (status == STORE_FAILED)
+	if (status == STORE_FAILED || status == STORE_UNKNOWN)
 		sqlite_fail(c);
 	return status;
 }

@@ -38,6 +38,15 @@ struct sqlite_prepared {
 	sqlite3_stmt *s;
 };
 
+/* sqlite_lock.c: descriptors that hold locks; -1: none. */
+struct sqlite_lock {
+	int file;
+	int directory;
+	int database;
+};
+
+#define SQLITE_UNLOCKED ((struct sqlite_lock){-1, -1, -1})
+
 struct sqlite_conn {
 	struct store_conn base;
 	sqlite3 *db;
@@ -50,7 +59,7 @@ struct sqlite_conn {
 	size_t statement_count;
 	struct sqlite_tally tally;		/* empty outside of a transaction */
 	struct sqlite_gathered gathered;	/* the same */
-	int lock_fd;				/* -1 for readers */
+	struct sqlite_lock lock;		/* the writer's */
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
 	int64_t last_event;			/* the highest id; 0: not known */
@@ -192,11 +201,15 @@ void sqlite_configure(void);
 char *sqlite_path(const char *data_dir, const char *suffix);
 /* Makes data_dir and those above it, 0700. */
 bool sqlite_make_directory(const char *data_dir, struct buf *error);
-/* Takes the lock of data_dir and returns its descriptor; -1 and a sentence where somebody else holds it. */
-int sqlite_lock(const char *data_dir, struct buf *error);
 /* Make sure that a file, or a new name in the directory of path, survives a power loss. */
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);
+
+/* sqlite_lock.c: take the lock of data_dir; then, where it has one, that of its database. False, and a sentence, where
+ * somebody else holds it. To be released when the database is closed. */
+bool sqlite_lock_take(struct sqlite_lock *lock, const char *data_dir, struct buf *error);
+bool sqlite_lock_database(struct sqlite_lock *lock, const char *data_dir, struct buf *error);
+void sqlite_lock_release(struct sqlite_lock *lock);
 
 /* sqlite_whole.c: see store/embedded.h. */
 enum store_status sqlite_backup(struct store_conn *c, const char *file, struct buf *error);

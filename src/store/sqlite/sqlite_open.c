@@ -1,8 +1,8 @@
-/* Opening and closing: the data directory, its lock, the connection's settings.
+/* Opening and closing: the data directory, the connection's settings.
  *
  * One connection writes and checkpoints; all others are read-only and never checkpoint, because SQLite up to 3.51.2 can
- * corrupt a WAL when two connections write or checkpoint at the same time (sqlite.org/wal.html#walresetbug). The lock
- * file keeps a second server away; it is held with flock(), so that it goes with the process however that ends.
+ * corrupt a WAL when two connections write or checkpoint at the same time (sqlite.org/wal.html#walresetbug).
+ * sqlite_lock.c keeps a second server away.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,38 +84,6 @@ bool sqlite_make_directory(const char *path, struct buf *error)
 		buf_printf(error, "cannot make the data directory %s: %s", path, strerror(errno));
 	free(copy);
 	return ok;
-}
-
-/* The process that holds the lock wrote its number into it. */
-static void read_holder(int fd, char *ret, size_t size)
-{
-	ssize_t n = pread(fd, ret, size - 1, 0);
-
-	ret[n > 0 ? n : 0] = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
-}
-
-int sqlite_lock(const char *data_dir, struct buf *error)
-{
-	char *path = sqlite_path(data_dir, "lock");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	char holder[32];
-
-	if (fd < 0) {
-		buf_printf(error, "cannot open %s: %s", path, strerror(errno));
-	} else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		read_holder(fd, holder, sizeof(holder));
-		buf_printf(error, "another server (process %s) is using the data directory %s",
-			   holder[0] ? holder : "unknown", data_dir);
-		close(fd);
-		fd = -1;
-	} else if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0) {
-		buf_printf(error, "cannot write %s: %s", path, strerror(errno));
-		close(fd);
-		fd = -1;
-	}
-	free(path);
-	return fd;
 }
 
 static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
@@ -244,8 +211,7 @@ static void sqlite_close(struct store_conn *base)
 	sqlite3_close(c->db);
 	if (c->owns_cache)
 		sqlite_cache_free(c->cache);
-	if (c->lock_fd >= 0)
-		close(c->lock_fd);
+	sqlite_lock_release(&c->lock);
 	free(c);
 }
 
@@ -272,7 +238,7 @@ static struct sqlite_conn *new_connection(enum store_mode mode)
 	sqlite_configure();
 	c->base = (struct store_conn){.verbs = &sqlite_verbs, .embedded = &sqlite_embedded,
 				      .is_reader = mode == STORE_READ};
-	c->lock_fd = -1;
+	c->lock = SQLITE_UNLOCKED;
 	return c;
 }
 
@@ -285,9 +251,9 @@ struct store_conn *sqlite_open(const char *data_dir, enum store_mode mode, struc
 	if (mode == STORE_WRITE) {
 		c->cache = sqlite_cache_new();
 		c->owns_cache = true;
-		ok = sqlite_make_directory(data_dir, error) && (c->lock_fd = sqlite_lock(data_dir, error)) >= 0 &&
+		ok = sqlite_make_directory(data_dir, error) && sqlite_lock_take(&c->lock, data_dir, error) &&
 		     may_be_opened(data_dir, error) && make_private(data_dir, error) &&
-		     sync_what_is_there(data_dir, error);
+		     sqlite_lock_database(&c->lock, data_dir, error) && sync_what_is_there(data_dir, error);
 	}
 	ok = ok && open_database(c, path, mode, error);
 	if (ok && mode == STORE_WRITE)

@@ -82,6 +82,11 @@ enum store_status sqlite_reply_put(struct store_conn *c, int64_t space, struct s
 	return status;
 }
 
+enum store_status sqlite_reply_oldest(struct store_conn *c, int64_t *ret_ms)
+{
+	return sqlite_read_int(c, sqlite_statement(c, "SELECT at FROM reply ORDER BY id LIMIT 1"), ret_ms);
+}
+
 enum store_status sqlite_reply_prune(struct store_conn *c, int64_t before_ms, int max)
 {
 	static const char links[] = "DELETE FROM reply_memory WHERE reply IN " OLD_REPLIES;

@@ -259,15 +259,13 @@ enum store_status store_restore(const char *data_dir, const char *file, bool rep
 				struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
-	int lock = -1;
+	struct sqlite_lock lock = SQLITE_UNLOCKED;
 	bool ok;
 
 	sqlite_configure();
 	ok = verify_backup(file, error) && sqlite_make_directory(data_dir, error) &&
-		  (lock = sqlite_lock(data_dir, error)) >= 0 && sqlite_replace(path, file, replace, ret_kept, error);
-
-	if (lock >= 0)
-		close(lock);
+	     sqlite_lock_take(&lock, data_dir, error) && sqlite_replace(path, file, replace, ret_kept, error);
+	sqlite_lock_release(&lock);
 	free(path);
 	return ok ? STORE_OK : STORE_FAILED;
 }

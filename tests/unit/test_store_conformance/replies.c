@@ -87,6 +87,26 @@ static void old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time(void **s
 	assert_true(has_reply(t, t->space, "a"));
 }
 
+static void the_oldest_reply_is_the_one_that_was_kept_first(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t at_ms = 77;
+
+	assert_int_equal(store_reply_oldest(t->c, &at_ms), STORE_NOT_FOUND);
+	assert_int_equal(at_ms, 77);
+	put_reply(t, t->space, "a", "a", T0 + 1, NULL, 0);
+	put_reply(t, temp_space(t, "other"), "b", "b", T0 + 2, NULL, 0);
+	must(store_reply_oldest(t->c, &at_ms));
+	assert_int_equal(at_ms, T0 + 1);
+	put_reply(t, t->space, "a", "again", T0 + 3, NULL, 0);
+	must(store_reply_oldest(t->c, &at_ms));
+	assert_int_equal(at_ms, T0 + 2);
+	must(store_begin(t->c));
+	must(store_reply_prune(t->c, T0 + 9, 10));
+	assert_int_equal(store_reply_oldest(t->c, &at_ms), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+}
+
 static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
 {
 	struct temp_store *t = *state;
@@ -177,6 +197,7 @@ static const struct CMUnitTest replies[] = {
 	with_engine(a_reply_is_kept_for_its_space_and_its_very_key),
 	with_engine(a_reply_put_again_replaces_the_old_one),
 	with_engine(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
+	with_engine(the_oldest_reply_is_the_one_that_was_kept_first),
 	with_engine(forgetting_a_memory_empties_the_reply_that_told_of_it),
 	with_engine(a_reply_that_tells_of_the_forgotten_is_kept_empty),
 	with_engine(several_replies_may_tell_of_a_memory),
