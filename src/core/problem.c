@@ -79,6 +79,9 @@ enum problem_code problem_of_store(struct problem *p, enum store_status status)
 		return problem_set(p, P_INTERNAL, NULL, "a key that must be free is taken; nothing was changed");
 	if (status == STORE_REFUSED)
 		return problem_set(p, P_INTERNAL, NULL, "what is stored does not allow it; nothing was changed");
+	if (status == STORE_DAMAGED)
+		return problem_set(p, P_STORE_DAMAGED, NULL, "a part of the store that this needs is damaged on the "
+				   "disk, and is not shown; nothing was changed. spine check says what is on it");
 	return problem_set(p, P_STORE_FAILED, NULL,
 			   "the store failed and accepts no writes until the server is restarted; "
 			   "what was acknowledged before is safe");
@@ -90,6 +93,8 @@ enum store_status problem_store_status(enum problem_code code)
 		return STORE_FULL;
 	if (code == P_STORE_BUSY)
 		return STORE_BUSY;
+	if (code == P_STORE_DAMAGED)
+		return STORE_DAMAGED;
 	if (code == P_INTERNAL)
 		return STORE_REFUSED;
 	return code == P_STORE_FAILED ? STORE_FAILED : STORE_OK;

@@ -71,6 +71,7 @@
 	X(OVERLOADED, "overloaded", 503, true) \
 	X(DRAINING, "draining", 503, true) \
 	X(STORE_FAILED, "store_failed", 503, false) \
+	X(STORE_DAMAGED, "store_damaged", 503, false) \
 	X(STORE_BUSY, "store_busy", 503, true) \
 	X(STORE_FULL, "store_full", 507, true)
 
