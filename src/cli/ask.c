@@ -66,7 +66,7 @@ static int exit_of(int status, struct str code)
 {
 	if (status >= 200 && status < 300)
 		return CLI_OK;
-	if (str_is(code, "store_failed") || str_is(code, "envelope_damaged"))
+	if (str_is(code, "store_failed") || str_is(code, "store_damaged") || str_is(code, "envelope_damaged"))
 		return CLI_DAMAGED;
 	if (status == 404)
 		return CLI_NOT_FOUND;
@@ -177,6 +177,7 @@ static const struct hint hints[] = {
 	{"budget_too_small", "Give it more: --max-tokens N, or for good: spine agent NAME --max-tokens N"},
 	{"body_too_large", "The server takes more with: spine serve --max-body"},
 	{"store_failed", "Nothing more is stored until the server is restarted; look at its log, and run: spine check"},
+	{"store_damaged", "What is damaged, and where: spine check. Bring it back from a backup: spine restore"},
 	{"store_busy", "End the program that has the data directory's spine.db open for writing"},
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},

@@ -38,7 +38,7 @@ void sqlite_damage_put(sqlite3 *db, struct buf *out)
 	int extended = sqlite3_extended_errcode(db);
 	struct sqlite_damage found = {0};
 
-	if (extended == SQLITE_IOERR_DATA)
+	if (extended == SQLITE_IOERR_DATA || extended == SQLITE_IOERR)
 		found = damage_of(db);
 	if (found.number)
 		buf_printf(out, "%s %u of the %s does not match its checksum", found.is_log ? "frame" : "page",
@@ -54,7 +54,9 @@ static enum store_status status_of_failure(struct store_conn *c, int extended)
 {
 	struct buf why;
 
-	if (extended != SQLITE_IOERR_DATA && !(c->is_reader && (extended & 0xff) == SQLITE_CORRUPT))
+	/* Of a statement within another one, such as those of VACUUM, SQLite forgets which I/O error it was. */
+	if (extended != SQLITE_IOERR_DATA && !(c->is_reader && (extended & 0xff) == SQLITE_CORRUPT) &&
+	    !(c->is_reader && extended == SQLITE_IOERR))
 		return STORE_FAILED;
 	buf_init(&why, sizeof(c->error));
 	sqlite_damage_put(sqlite_of(c)->db, &why);
