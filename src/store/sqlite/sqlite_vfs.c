@@ -64,7 +64,7 @@ struct gather_file {
 	unsigned char salt[8];
 	sqlite3_int64 data_at;	/* where the page belongs whose header was written last */
 	sqlite3_int64 loose_at;	/* from here on checksums are not corrected yet; 0: they are */
-	sqlite3_int64 end;	/* of what was written since it was opened */
+	sqlite3_int64 commit_end;	/* of the last commit that was written, and not noted yet; 0: none */
 	int extent_fd;		/* -1: not needed yet */
 };
 
@@ -86,6 +86,8 @@ static int flush(struct gather_file *g)
 	g->len = 0;
 	if (len)
 		rc = g->real->pMethods->xWrite(g->real, g->room, len, g->at);
+	if (rc != SQLITE_OK)
+		g->commit_end = 0;
 	return rc == SQLITE_IOERR_WRITE && (errno == EDQUOT || errno == EFBIG) ? SQLITE_FULL : rc;
 }
 
@@ -201,13 +203,16 @@ static int note_write_to_log(struct gather_file *g, const unsigned char *data, i
 		memcpy(g->salt, data + 16, sizeof(g->salt));
 		g->is_big = data[3] & 1;
 		g->is_known = true;
-		g->loose_at = 0;
+		g->loose_at = g->commit_end = 0;
 	}
-	if (len == SQLITE_FRAME_HEADER)
+	if (len == SQLITE_FRAME_HEADER) {
 		g->data_at = at + len;
-	else if (is_page_of_log(len, at) && at != g->data_at && (g->loose_at == 0 || at < g->loose_at))
+		/* The last frame of a commit says how many pages the database has then, the others 0. */
+		if (sqlite_log_number(data + 4))
+			g->commit_end = at + FRAME_BYTES;
+	} else if (is_page_of_log(len, at) && at != g->data_at && (g->loose_at == 0 || at < g->loose_at)) {
 		g->loose_at = at;
-	g->end = at + len;
+	}
 	return SQLITE_OK;
 }
 
@@ -215,11 +220,12 @@ static int note_write_to_log(struct gather_file *g, const unsigned char *data, i
 static void note_sync_of_log(struct gather_file *g)
 {
 	g->loose_at = 0;
-	if (g->end <= SQLITE_LOG_HEADER || know_log(g) != SQLITE_OK)
+	if (g->commit_end == 0 || know_log(g) != SQLITE_OK)
 		return;
 	if (g->extent_fd < 0)
 		g->extent_fd = sqlite_extent_open(g->path);
-	sqlite_extent_note(g->extent_fd, g->salt, (uint64_t)(g->end - SQLITE_LOG_HEADER) / FRAME_BYTES);
+	sqlite_extent_note(g->extent_fd, g->salt, (uint64_t)(g->commit_end - SQLITE_LOG_HEADER) / FRAME_BYTES);
+	g->commit_end = 0;
 }
 
 /* The header says whether pages have seals; of a new file it is the first that is written. */
