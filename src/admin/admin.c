@@ -35,8 +35,14 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 	struct problem problem = {0};
 	struct arena arena;
 	uint64_t last, num;
-	bool ok = store_envelope_last(c, space->id, &last) == STORE_OK;
+	enum store_status status = store_envelope_last(c, space->id, &last);
+	bool ok = status == STORE_OK;
 
+	if (status == STORE_DAMAGED) {
+		k->problems++;
+		buf_printf(problems, "the envelopes of the space %.*s cannot be counted\n", STR_ARG(space->name));
+		return true;
+	}
 	if (!ok)
 		buf_printf(error, "the store could not be read to its end: %s", store_error(c));
 	arena_init(&arena);
@@ -48,8 +54,12 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 		/* A number may have been given to an envelope that was then refused. */
 		if (code == P_ENVELOPE_NOT_FOUND || code == P_ENVELOPE_PRUNED)
 			continue;
-		ok = code == P_OK;
-		if (!ok) {
+		ok = code == P_OK || code == P_STORE_DAMAGED;
+		if (code == P_STORE_DAMAGED) {
+			k->problems++;
+			buf_printf(problems, "env-%llu of the space %.*s cannot be read, or its parent cannot\n",
+				   (unsigned long long)num, STR_ARG(space->name));
+		} else if (!ok) {
 			buf_printf(error, "the store could not be read to its end: %s", problem.detail);
 		} else if (verdict == UNPACK_DAMAGED || verdict == UNPACK_UNCHAINED) {
 			k->problems++;
@@ -73,7 +83,14 @@ static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf
 
 	arena_init(&arena);
 	while (ok) {
-		ok = store_spaces(c, after, 1, &arena, &space, &count) == STORE_OK;
+		enum store_status status = store_spaces(c, after, 1, &arena, &space, &count);
+
+		if (status == STORE_DAMAGED) {
+			k->problems++;
+			buf_puts(problems, "the list of spaces cannot be read; their envelopes were not checked\n");
+			break;
+		}
+		ok = status == STORE_OK;
 		if (!ok)
 			buf_printf(error, "the store could not be read to its end: %s", store_error(c));
 		if (!ok || count == 0)
@@ -89,12 +106,14 @@ static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf
 static bool check_store(struct store_conn *c, struct admin_check *ret, struct buf *ret_problems, struct buf *error)
 {
 	struct store_check counts;
+	enum store_status status;
 	int64_t events = 0;
 	bool ok = false;
 
 	if (c) {
-		/* Events are never removed, and their numbers have no gaps. */
-		ok = store_check(c, &counts, ret_problems) == STORE_OK && store_event_last(c, &events) == STORE_OK;
+		/* Events are never removed, and their numbers have no gaps. One that is damaged was told of. */
+		ok = store_check(c, &counts, ret_problems) == STORE_OK &&
+		     (status = store_event_last(c, &events), status == STORE_OK || status == STORE_DAMAGED);
 		if (ok) {
 			*ret = (struct admin_check){
 				.memories = counts.memories, .versions = counts.versions,

@@ -3,6 +3,7 @@
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
 #include "codec/json_member.h"
+#include "engine/damage.h"
 #include "engine/watch/status_get.h"
 #include "outbound/exporter.h"
 
@@ -13,7 +14,9 @@ static const char *trouble(const struct api *api)
 {
 	if (atomic_load(&api->engine->failed))
 		return "store_failed";
-	return atomic_load(&api->engine->draining) ? "draining" : NULL;
+	if (atomic_load(&api->engine->draining))
+		return "draining";
+	return damage_count(api->engine->damage) ? "store_damaged" : NULL;
 }
 
 static void put_status(struct call *call, const char *status, const char *reason)

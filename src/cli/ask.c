@@ -66,7 +66,8 @@ static int exit_of(int status, struct str code)
 {
 	if (status >= 200 && status < 300)
 		return CLI_OK;
-	if (str_is(code, "store_failed") || str_is(code, "outcome_unknown") || str_is(code, "envelope_damaged"))
+	if (str_is(code, "store_failed") || str_is(code, "outcome_unknown") || str_is(code, "store_damaged") ||
+	    str_is(code, "envelope_damaged"))
 		return CLI_DAMAGED;
 	if (status == 404)
 		return CLI_NOT_FOUND;
@@ -179,6 +180,7 @@ static const struct hint hints[] = {
 	{"store_failed", "Nothing more is stored until the server is restarted; look at its log, and run: spine check"},
 	{"outcome_unknown", "Restart the server, and look whether it is there before you send it again; its log says "
 	 "what failed"},
+	{"store_damaged", "What is damaged, and where: spine check. Bring it back from a backup: spine restore"},
 	{"store_busy", "End the program that has the data directory's spine.db open for writing"},
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},

@@ -81,6 +81,9 @@ enum problem_code problem_of_store(struct problem *p, enum store_status status)
 		return problem_set(p, P_INTERNAL, NULL, "what is stored does not allow it; nothing was changed");
 	if (status == STORE_UNKNOWN)
 		return problem_of_unknown(p, STR_NULL);
+	if (status == STORE_DAMAGED)
+		return problem_set(p, P_STORE_DAMAGED, NULL, "a part of the store that this needs is damaged on the "
+				   "disk, and is not shown; nothing was changed. spine check says what is on it");
 	return problem_set(p, P_STORE_FAILED, NULL,
 			   "the store failed and accepts no writes until the server is restarted; nothing of this "
 			   "request was stored, and what was acknowledged before is safe");
@@ -110,6 +113,8 @@ enum store_status problem_store_status(enum problem_code code)
 		return STORE_FULL;
 	if (code == P_STORE_BUSY)
 		return STORE_BUSY;
+	if (code == P_STORE_DAMAGED)
+		return STORE_DAMAGED;
 	if (code == P_INTERNAL)
 		return STORE_REFUSED;
 	if (code == P_OUTCOME_UNKNOWN)

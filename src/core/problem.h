@@ -72,6 +72,7 @@
 	X(DRAINING, "draining", 503, true) \
 	X(STORE_FAILED, "store_failed", 503, false) \
 	X(OUTCOME_UNKNOWN, "outcome_unknown", 500, false) \
+	X(STORE_DAMAGED, "store_damaged", 503, false) \
 	X(STORE_BUSY, "store_busy", 503, true) \
 	X(STORE_FULL, "store_full", 507, true)
 

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/damage.h"
 #include "engine/growth.h"
 #include "engine/indexer.h"
 #include "engine/key.h"
@@ -123,6 +124,7 @@ static void make_parts(struct engine *e)
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
 	e->retention = retention_new(e, e->store);
 	e->growth = growth_new();
+	e->damage = damage_new(e->log);
 	e->writer = writer_new(&writer);
 	key_start(e, e->store);
 }
@@ -223,6 +225,7 @@ void engine_free(struct engine *e)
 	waiting_free(e->waiting);
 	retention_free(e->retention);
 	growth_free(e->growth);
+	damage_free(e->damage);
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
 	memory_numbers_free(e->memory_numbers);

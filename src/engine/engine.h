@@ -80,6 +80,7 @@ struct engine {
 	struct retention *retention;
 	struct growth *growth;
 	struct watch *watch;
+	struct damage *damage;		/* what of the store was found to be damaged */
 	struct listener *listeners;
 	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */
 	atomic_bool draining;

@@ -1,10 +1,12 @@
 /* The way of an operation, step by step; see op.h for the picture. */
 #include "engine/op.h"
 
+#include "engine/damage.h"
 #include "engine/engine.h"
 #include "engine/indexer.h"
 #include "engine/key.h"
 #include "engine/waiting.h"
+#include "engine/watch/watch.h"
 #include "engine/workers.h"
 
 #include <stddef.h>
@@ -21,6 +23,13 @@ void op_warn(struct op *op, const char *code, struct str field, struct str detai
 		op->warnings = arena_calloc(op->arena, OP_WARNINGS_MAX, sizeof(*op->warnings));
 	if (op->warning_count < OP_WARNINGS_MAX)
 		op->warnings[op->warning_count++] = (struct op_warning){code, field, detail};
+}
+
+/* Told by the thread that has just met it: the connection says where. */
+static void note_damage(struct op *op, const struct store_conn *c)
+{
+	if (op->problem.code == P_STORE_DAMAGED && damage_note(op->engine->damage, store_error(c)))
+		watch_wake(op->engine->watch);
 }
 
 enum problem_code op_stored(struct op *op, enum store_status status)
@@ -211,6 +220,7 @@ static void job_done(struct writer_job *job, enum store_status status)
 	/* Its own run has said what is wrong, unless it was the transaction's end that was refused. */
 	else if (status != STORE_OK && !(store_is_answer(status) && op->problem.code == P_INTERNAL))
 		problem_of_store(&op->problem, status);
+	note_damage(op, op->engine->store);
 	if (op->problem.code == P_INTERNAL)
 		log_write(op->engine->log, LOG_ERROR, "a write was undone", LOG_STR("operation", op->kind->name),
 			  LOG_STR("error", op->problem.detail));
@@ -266,9 +276,13 @@ bool op_is_too_large(struct op *op, size_t bytes)
 
 static enum problem_code read_or_prepare(struct op *op)
 {
+	enum problem_code code;
+
 	/* One that prepares again warns again. */
 	op->warning_count = op->asked_warnings;
-	return op->kind->prepare ? op->kind->prepare(op, op->reader->conn) : op->kind->read(op, op->reader->conn);
+	code = op->kind->prepare ? op->kind->prepare(op, op->reader->conn) : op->kind->read(op, op->reader->conn);
+	note_damage(op, op->reader->conn);
+	return code;
 }
 
 static void go_on(struct op *op, enum problem_code code)
@@ -379,6 +393,7 @@ static void start_read(struct op *op)
 		status = spaces_find(e->spaces, op->reader->conn, op->space_name, &op->space);
 	if (status != STORE_OK && status != STORE_NOT_FOUND) {
 		problem_of_store(&op->problem, status);
+		note_damage(op, op->reader->conn);
 		op->owner->finish(op);
 	} else if (lacks_index(op) && e->indexer) {
 		indexer_request(e->indexer, op->space, index_is_ready, op);

@@ -155,7 +155,8 @@ static enum store_status run_transaction(struct writer *w, struct writer_job *jo
 	do
 		status = try_transaction(w, jobs, &is_hooks);
 	while (is_hooks && store_is_answer(status) && --tries > 0);
-	return status;
+	/* What is due, or old, would be met again by every transaction. */
+	return is_hooks && status == STORE_DAMAGED ? STORE_FAILED : status;
 }
 
 /* Tells when refusals begin, and when they are over. */

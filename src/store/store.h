@@ -22,6 +22,8 @@ enum store_status {
 	STORE_REFUSED,		/* what is stored does not allow it, or is not what it must be: roll back */
 	STORE_FULL,		/* no room on the disk: roll back; may work later */
 	STORE_BUSY,		/* another process holds the lock for writing: nothing happened; may work later */
+	STORE_DAMAGED,		/* what is needed is on the disk, but is not what was written there: roll back. Other
+				 * rows may be well */
 	STORE_FAILED,		/* the disk or the file failed: roll back, and acknowledge nothing any more. Only an
 				 * engine says so: it ends all writes until the server is restarted */
 	STORE_UNKNOWN,		/* of store_commit alone: the disk failed as above, and what the transaction wrote may

@@ -135,9 +135,11 @@ static void a_store_that_is_full_busy_or_failed_is_told_apart_from_a_refusal(voi
 	assert_int_equal(problem_store_status(P_STORE_FAILED), STORE_FAILED);
 	assert_int_equal(problem_of_store(&p, STORE_UNKNOWN), P_OUTCOME_UNKNOWN);
 	assert_int_equal(problem_store_status(P_OUTCOME_UNKNOWN), STORE_UNKNOWN);
+	assert_int_equal(problem_of_store(&p, STORE_DAMAGED), P_STORE_DAMAGED);
+	assert_int_equal(problem_store_status(P_STORE_DAMAGED), STORE_DAMAGED);
 	for (size_t i = 0; i < COUNT; i++)
 		if (all[i] != P_STORE_FULL && all[i] != P_STORE_BUSY && all[i] != P_STORE_FAILED &&
-		    all[i] != P_OUTCOME_UNKNOWN && all[i] != P_INTERNAL)
+		    all[i] != P_STORE_DAMAGED && all[i] != P_OUTCOME_UNKNOWN && all[i] != P_INTERNAL)
 			assert_int_equal(problem_store_status(all[i]), STORE_OK);
 	assert_int_equal(problem_store_status(P_OK), STORE_OK);
 }

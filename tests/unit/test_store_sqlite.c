@@ -1,5 +1,6 @@
 /* The SQLite engine's own promises: its files, who may read them, what it refuses to touch, what its check finds. */
 #include "temp_store.h"
+#include "temp_database.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -31,7 +32,7 @@ static void run_sql(const char *file, const char *sql)
 	char *message = NULL;
 	sqlite3 *db;
 
-	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	assert_int_equal(temp_database(file, &db), SQLITE_OK);
 	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
 		fail_msg("%s: %s", sql, message);
 	sqlite3_close(db);
@@ -222,7 +223,7 @@ static void an_event_is_never_changed_or_removed(void **state)
 	must(store_commit(t->c));
 	store_close(t->c);
 	t->c = NULL;
-	assert_int_equal(sqlite3_open(data_path(t, "spine.db"), &db), SQLITE_OK);
+	assert_int_equal(temp_database(data_path(t, "spine.db"), &db), SQLITE_OK);
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
 		if ((sqlite3_exec(db, attempts[i], NULL, NULL, NULL) & 0xff) != SQLITE_CONSTRAINT)
 			fail_msg("not refused: %s", attempts[i]);
@@ -260,6 +261,7 @@ static void start_anew(struct temp_store *t)
 {
 	unlink(data_path(t, "spine.db"));
 	unlink(data_path(t, "spine.db-wal"));
+	unlink(data_path(t, "spine.db-extent"));
 	t->c = temp_store_open(t, STORE_WRITE);
 }
 
@@ -285,7 +287,7 @@ static void a_newer_store_with_a_log_is_left_untouched(void **state)
 	int fd;
 
 	store_close(t->c);
-	assert_int_equal(sqlite3_open(db, &writer), SQLITE_OK);
+	assert_int_equal(temp_database(db, &writer), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(writer, "PRAGMA user_version = 77; CREATE TABLE newer (x)", NULL, NULL, NULL),
 			 SQLITE_OK);
 	db_bytes = read_file(t, db);
@@ -333,8 +335,9 @@ static void an_empty_file_becomes_a_store(void **state)
 
 	store_close(t->c);
 	unlink(data_path(t, "spine.db"));
+	unlink(data_path(t, "spine.db-extent"));
 	fclose(fopen(data_path(t, "spine.db"), "w"));
-	start_anew(t);
+	t->c = temp_store_open(t, STORE_WRITE);
 	assert_int_equal(temp_space(t, "default"), 1);
 }
 

@@ -1,5 +1,6 @@
 /* store/embedded.h: what is done to the whole of a store with files; and what its readers see of a transaction. */
 #include "temp_store.h"
+#include "temp_database.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -317,7 +318,7 @@ static void a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_i
 	buf_release(&kept);
 }
 
-static void a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory(void **state)
+static void a_backup_with_a_changed_byte_is_refused_by_the_page_and_its_table(void **state)
 {
 	struct temp_store *t = *state;
 	const char *file = temp_path(t, "backup"), *dir = temp_path(t, "other");
@@ -343,6 +344,28 @@ static void a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory(vo
 	assert_non_null(at);
 	assert_int_equal(fwrite("green", 1, 5, f), 5);
 	assert_int_equal(fclose(f), 0);
+	assert_int_not_equal(store_restore(dir, file, false, &kept, &t->error), STORE_OK);
+	assert_non_null(strstr(t->error.data, "does not match its checksum; it belongs to the table memory_version"));
+	assert_int_not_equal(access(dir, F_OK), 0);
+	buf_release(&kept);
+}
+
+/* Somebody has changed it with SQLite, by the way that pages get their checksums. */
+static void a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory(void **state)
+{
+	struct temp_store *t = *state;
+	const char *file = temp_path(t, "backup"), *dir = temp_path(t, "other");
+	struct buf kept;
+	sqlite3 *db;
+
+	buf_init(&kept, 4096);
+	temp_insert(t, t->space, "one");
+	temp_insert(t, t->space, "the quick brown fox");
+	must(store_backup(t->c, file, &t->error));
+	assert_int_equal(temp_database(file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE memory_version SET content = replace(content, 'brown', 'green')",
+				      NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 	assert_int_not_equal(store_restore(dir, file, false, &kept, &t->error), STORE_OK);
 	assert_non_null(strstr(t->error.data, "ms-2@1: the content does not match its digest"));
 	assert_int_not_equal(access(dir, F_OK), 0);
@@ -373,6 +396,7 @@ int main(void)
 		with_store(a_backup_never_overwrites_a_file),
 		with_store(a_failed_backup_leaves_nothing_behind),
 		with_store(a_restore_refuses_a_store_that_is_there_unless_told_and_then_keeps_it),
+		with_store(a_backup_with_a_changed_byte_is_refused_by_the_page_and_its_table),
 		with_store(a_backup_with_a_changed_text_is_refused_by_the_name_of_the_memory),
 		with_store(a_second_writer_is_refused_and_told_who_holds_the_store),
 	};

@@ -1,6 +1,7 @@
 /* engine/writer.h: many jobs, few commits, and a job is acknowledged after its commit or not at all. */
 #include "fault_vfs.h"
 #include "temp_store.h"
+#include "temp_database.h"
 
 #include "base/clock.h"
 #include "core/problem.h"
@@ -500,7 +501,7 @@ static sqlite3 *take_the_lock(struct bench *b)
 {
 	sqlite3 *db;
 
-	assert_int_equal(sqlite3_open(temp_path(&b->store, "data/spine.db"), &db), SQLITE_OK);
+	assert_int_equal(temp_database(temp_path(&b->store, "data/spine.db"), &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	return db;
 }

@@ -4,12 +4,12 @@ them; a restart forgets none."""
 import http.server
 import json
 import queue
-import sqlite3
 import threading
 import time
 
 import pytest
 from api import wait_until
+from database import connect as open_database
 from delivery import Desk
 from trigger import ABORT, trigger
 
@@ -205,7 +205,7 @@ def test_the_alert_of_a_breaker_goes_on_while_it_is_half_open_however_quiet_it_i
     exhaust(w.desk, count=3)
     alert = w.wait_firing("breaker_open")
     assert w.server.terminate() == 0
-    database = sqlite3.connect(data / "spine.db")
+    database = open_database(data / "spine.db")
     # All of it lies behind the window: no figure changes any more.
     database.execute("DROP TRIGGER event_is_never_changed")
     database.execute("UPDATE event SET at = at - 600000")
@@ -246,7 +246,7 @@ def test_a_queue_that_nobody_takes_from_is_told_after_five_minutes(watched, tmp_
     w = watched(data=data)
     w.desk.send("nobody", ack_timeout_s=86400)
     assert w.server.terminate() == 0
-    database = sqlite3.connect(data / "spine.db")
+    database = open_database(data / "spine.db")
     database.execute("UPDATE handoff SET changed_at = changed_at - 600000")
     database.commit()
     database.close()
@@ -335,7 +335,7 @@ def test_hop_depth(watched, tmp_path):
     w = watched(data=data)
     w.desk.pack()
     assert w.server.terminate() == 0
-    database = sqlite3.connect(data / "spine.db")
+    database = open_database(data / "spine.db")
     database.execute("DROP TRIGGER event_is_pruned_only")
     database.execute("DELETE FROM event")
     hour_ago = int(time.time() * 1000) - 3600000
@@ -380,12 +380,13 @@ def test_the_rules_in_force_are_told_for_every_row_of_the_table(start):
         ("queue_stuck", "warning", "agent", "ms", "at_least", 300000),
         ("envelope_refused", "warning", "agent", "envelopes", "at_least", 1),
         ("constraint_waived", "info", "space", "constraints", "at_least", 1),
+        ("store_damaged", "critical", "space", "places", "at_least", 1),
     ]
-    now = {"consecutive_failures", "breaker_open", "handoffs_parked", "queue_stuck"}
+    now = {"consecutive_failures", "breaker_open", "handoffs_parked", "queue_stuck", "store_damaged"}
     assert all(rule["window_s"] == (None if rule["name"] in now else 60) for rule in rules)
     assert all(rule["min_samples"] == (1 if rule["name"] in now | {"handoff_failed", "envelope_refused", "constraint_waived"} else 9) for rule in rules)
     assert all(rule["hold_s"] == 0 and rule["measures"] for rule in rules)
-    assert {rule["name"] for rule in rules if rule["pages"]} == {"breaker_open", "completeness_critical"}
+    assert {rule["name"] for rule in rules if rule["pages"]} == {"breaker_open", "completeness_critical", "store_damaged"}
     # A space that is not there yet, and a page behind the first, have them, too.
     other = Desk(server.address, "other")
     assert other.ok("GET", "/v1/alerts?state=all&page_size=1")["rules"] == rules
@@ -527,7 +528,7 @@ def test_what_ended_while_the_server_was_down_is_over(watched, tmp_path):
     exhaust(w.desk)
     alert = w.wait_firing("handoff_failed")
     assert w.server.terminate() == 0
-    database = sqlite3.connect(data / "spine.db")
+    database = open_database(data / "spine.db")
     database.execute("DROP TRIGGER event_is_never_changed")
     database.execute("UPDATE event SET at = at - 3600000")
     database.execute("UPDATE target SET failures = 0")
@@ -579,7 +580,7 @@ def test_alerts_that_the_store_cannot_mark_as_told_are_not_told_in_a_hurry(watch
             w.receiver.posts.get(timeout=30)
             times.append(time.monotonic())
         assert times[1] - times[0] > 0.8 and times[2] - times[1] > 1.6
-    database = sqlite3.connect(w.server.data / "spine.db", isolation_level=None)
+    database = open_database(w.server.data / "spine.db", isolation_level=None)
     wait_until(lambda: database.execute("SELECT max(untold) FROM alert").fetchone() == (0,), "it is marked")
     database.close()
     while not w.receiver.posts.empty():    # one more where the mark of the third was still refused

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -11,6 +10,7 @@ from api import Api, wait_until
 from cli import Cli, Fake, offline  # noqa: F401
 from cli import FAILED, OK, USAGE
 from cli_delivery import nothing_is_left_running, sent, taken  # noqa: F401
+from database import connect as open_database
 from server import Server
 
 ABOUT = ["server", "versions", "clock", "store", "disk", "queues", "breakers", "parked", "alerts"]
@@ -61,7 +61,7 @@ def test_what_is_parked_in_any_space_and_an_open_breaker_are_to_be_done(well):
 
 def test_a_damaged_store_is_found_when_it_is_read(well):
     sent(well, "coder")
-    with sqlite3.connect(well.server.data / "spine.db") as db:
+    with open_database(well.server.data / "spine.db") as db:
         for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'envelope'").fetchall():
             db.execute(f"DROP TRIGGER {trigger}")
         db.execute("UPDATE envelope SET body = replace(body, 'Go.', 'No.')")

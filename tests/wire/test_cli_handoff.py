@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sqlite3
 import subprocess
 
 import pytest
@@ -24,6 +23,7 @@ from cli import (  # noqa: F401
     spine,
     stored,
 )
+from database import connect as open_database
 from server import ROOT, binary
 
 COMMANDS = "handoff recall envelope resolve receipts verify tasks task fidelity diff blame waive agents agent".split()
@@ -307,7 +307,7 @@ def test_verify_names_the_first_bad_envelope(server, spine):
     space = spine.environment["SPINE_SPACE"]
     spine.ok("handoff", "b", "the original text")
     spine.ok("handoff", "c", "next", "-p", "env-1")
-    with sqlite3.connect(server.data / "spine.db") as db:
+    with open_database(server.data / "spine.db") as db:
         trigger = db.execute("SELECT sql FROM sqlite_master WHERE name = 'envelope_is_immutable'").fetchone()[0]
         db.execute("DROP TRIGGER envelope_is_immutable")
         changed = db.execute(

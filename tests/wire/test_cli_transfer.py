@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 
 import pytest
 
@@ -20,6 +19,7 @@ from cli import (  # noqa: F401
     spine,
     stored,
 )
+from database import connect as open_database
 from server import Server
 
 # --- Backup, restore, check --------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_check_reads_every_envelope(tmp_path, column, was, now, says):
     spine.ok("handoff", "c", "go on", "--parent", "env-1", "--state", "more", "--space", "team")
     assert server.terminate() == 0
     assert spine.ok("check", "--data", tmp_path / "data", "--json").json["problems"] == []
-    with sqlite3.connect(tmp_path / "data" / "spine.db") as db:
+    with open_database(tmp_path / "data" / "spine.db") as db:
         for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'envelope'").fetchall():
             db.execute(f"DROP TRIGGER {trigger}")
         value = db.execute("SELECT body FROM envelope ORDER BY id").fetchone()[0].replace(was, now) if was else now
@@ -145,13 +145,26 @@ def test_check_reads_every_envelope(tmp_path, column, was, now, says):
     assert f"env-{1 if was else 2} of the space team: {says}" in result.json["problems"]
 
 
-def test_a_damaged_store_is_saved_and_said_to_be_damaged(tmp_path):
+def test_a_damaged_page_is_not_saved_as_if_it_were_sound(tmp_path):
+    """The copy would have good checksums over what is wrong."""
     server = Server(tmp_path / "data").wait_until_ready()
     spine = Cli(tmp_path, SPINE_URL=server.url)
     stored(spine, "needle-77 " * 200)
     assert server.terminate() == 0
     database = tmp_path / "data" / "spine.db"
     database.write_bytes(database.read_bytes().replace(b"needle-77 ", b"needle-78 ", 1))
+    result = spine("backup", "backup.db", "--data", tmp_path / "data")
+    assert result.code == FAILED and "of the database file does not match its checksum" in result.err
+    assert not (tmp_path / "backup.db").exists()
+
+
+def test_a_store_in_disorder_is_saved_and_said_to_be_damaged(tmp_path):
+    server = Server(tmp_path / "data").wait_until_ready()
+    spine = Cli(tmp_path, SPINE_URL=server.url)
+    stored(spine, "needle-77 " * 200)
+    assert server.terminate() == 0
+    with open_database(tmp_path / "data" / "spine.db") as db:
+        db.execute("UPDATE memory_version SET content = replace(content, 'needle-77 ', 'needle-78 ')")
     result = spine("backup", "backup.db", "--data", tmp_path / "data")
     assert result.code == DAMAGED and "the backup has 1 problem" in result.err
     assert (tmp_path / "backup.db").exists()

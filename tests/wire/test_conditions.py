@@ -1,10 +1,10 @@
 """Idempotency-Key and If-Match: the same request twice, and two people at once."""
 
-import sqlite3
 import threading
 
 import pytest
 from api import Api, wait_until
+from database import connect as open_database
 
 
 def keyed(key):
@@ -135,7 +135,7 @@ def test_answers_are_kept_over_a_restart_and_for_24_hours(start):
     first = api.call("POST", "/v1/memories", body, keyed("k"))
     assert server.terminate() == 0
     for hours, replayed in ((23, True), (25, False)):
-        database = sqlite3.connect(server.data / "spine.db")
+        database = open_database(server.data / "spine.db")
         with database:
             database.execute("UPDATE reply SET at = (SELECT max(created_at) FROM memory) - ?", (hours * 3600 * 1000,))
         database.close()
@@ -169,14 +169,14 @@ def test_old_answers_are_removed(start):
     for number in range(20):
         api.ok("POST", "/v1/memories", {"content": "a"}, keyed(str(number)), 201)
     assert server.terminate() == 0
-    database = sqlite3.connect(server.data / "spine.db")
+    database = open_database(server.data / "spine.db")
     with database:
         database.execute("UPDATE reply SET at = at - 2000")
     database.close()
     server = start("--idempotency-ttl", "1s", data=server.data).wait_until_ready()
     Api(server.address).ok("POST", "/v1/memories", {"content": "a"}, keyed("new"), 201)
     assert server.terminate() == 0
-    database = sqlite3.connect(server.data / "spine.db")
+    database = open_database(server.data / "spine.db")
     assert database.execute("SELECT key FROM reply").fetchall() == [("new",)]
     assert database.execute("SELECT count(*) FROM reply_memory").fetchone() == (1,)
     database.close()

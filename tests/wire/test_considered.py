@@ -1,10 +1,10 @@
 """What an envelope was chosen from: recorded when it was packed, and answered by GET /v1/envelopes/{id}/considered."""
 
 import contextlib
-import sqlite3
 
 import pytest
 
+from database import connect as open_database
 from envelopes import Api, api  # noqa: F401
 from server import Server
 
@@ -209,7 +209,7 @@ def test_an_envelope_that_was_packed_before_it_was_recorded_says_so(tmp_path):
         fill(api)
         envelope = api.handoff(summary=f"{QUESTION}, see ms-902", task="wind", include_recent=2)
         assert considered(api, envelope)["recorded"] is True
-    with sqlite3.connect(data / "spine.db") as db:
+    with open_database(data / "spine.db") as db:
         trigger = db.execute("SELECT sql FROM sqlite_master WHERE name = 'envelope_is_immutable'").fetchone()[0]
         db.execute("DROP TRIGGER envelope_is_immutable")
         db.execute("UPDATE envelope SET considered = NULL")

@@ -1,10 +1,10 @@
 """A thousand at once: direct handoffs whose senders wait, and a broadcast. All acked, none lost, none twice."""
 
 import asyncio
-import sqlite3
 import time
 
 import pytest
+from database import connect as open_database
 from delivery import Desk
 from many import allow_descriptors, connect_all
 
@@ -126,7 +126,7 @@ def test_a_publish_goes_to_ten_thousand_subscribers_at_most(start):
     desk.ok("PUT", "/v1/channels/all/subscribers/first")
     desk.close()
     assert server.terminate() == 0
-    database = sqlite3.connect(server.data / "spine.db")
+    database = open_database(server.data / "spine.db")
     with database:
         (space, settings), (channel,) = database.execute("SELECT space, settings FROM agent WHERE name = 'first'").fetchone(), \
             database.execute("SELECT id FROM channel").fetchone()

@@ -1,11 +1,11 @@
 """What becomes of an envelope: its digest, and what happens to the memories that it names."""
 
 import json
-import sqlite3
 import subprocess
 from datetime import datetime, timedelta, timezone
 
 from api import wait_until
+from database import connect as open_database
 from envelopes import Api, api, canonical, digest_of
 from server import Server, binary
 
@@ -91,7 +91,7 @@ def test_verify_names_the_first_envelope_that_does_not_match(tmp_path):
     last = api.handoff(parent=middle["id"], state="last")
     assert api.ok("GET", f"/v1/envelopes/{last['id']}/verify") == {
         "id": last["id"], "ok": True, "verdict": "intact", "checked": 3, "first_bad": None}
-    with sqlite3.connect(server.data / "spine.db") as db:
+    with open_database(server.data / "spine.db") as db:
         db.execute("DROP TRIGGER envelope_is_immutable")
         db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE body LIKE ? AND body LIKE '%original%' AND parent = 0",
                    (f'%"id":"{root["id"]}"%"space":"{api.space}"%',))
@@ -116,13 +116,13 @@ def test_what_is_left_of_an_envelope_is_verified_when_a_text_is_forgotten(tmp_pa
         return answer["verdict"], answer["ok"], answer["first_bad"], bad
 
     assert verdict(root) == ("forgotten", True, None, [])
-    with sqlite3.connect(server.data / "spine.db") as db:
+    with open_database(server.data / "spine.db") as db:
         db.execute("DROP TRIGGER envelope_is_immutable")
         db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE parent = 0")
     assert verdict(root) == ("damaged", False, root["id"], [root["id"]])
     assert verdict(last) == ("damaged", False, root["id"], [root["id"]])
     # An envelope that was packed before there was a digest of its body cannot be told from a whole one.
-    with sqlite3.connect(server.data / "spine.db") as db:
+    with open_database(server.data / "spine.db") as db:
         db.execute("UPDATE envelope SET body_digest = NULL")
     db.close()
     assert verdict(root) == ("forgotten", True, None, [])

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-import sqlite3
 
 import pytest
+from database import connect as open_database
 from envelopes import Api, canonical, digest_of
 
 
@@ -33,7 +33,7 @@ def stored(start):
     old = as_minor_0(api.handoff(summary="Use ms-1.", constraints={"max_tokens": 2000}))
     assert server.terminate() == 0
     digest, body = bytes.fromhex(old["digest"][7:]), skeleton_of(old)
-    with sqlite3.connect(server.data / "spine.db") as db:
+    with open_database(server.data / "spine.db") as db:
         trigger = db.execute("SELECT sql FROM sqlite_master WHERE name = 'envelope_is_immutable'").fetchone()[0]
         db.execute("DROP TRIGGER envelope_is_immutable")
         changed = db.execute("UPDATE envelope SET digest = ?, body = ?, body_digest = ? WHERE id & 0xffffffffff = ?",

@@ -7,12 +7,12 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import threading
 
 import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
+from database import connect as open_database
 from delivery import Background, Desk
 from server import Server, binary
 from trigger import ABORT, IGNORE, trigger
@@ -212,7 +212,7 @@ def test_while_another_program_holds_the_lock_writes_are_refused_for_now(start):
     server = start().wait_until_ready()
     api = Api(server.address)
     acknowledged = {api.store("before")["id"]: "before"}
-    other = sqlite3.connect(server.data / "spine.db", isolation_level=None)
+    other = open_database(server.data / "spine.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     answer = api.call("POST", "/v1/memories", {"content": "meanwhile"})
     assert (answer.status, answer.json["code"], answer.json["retryable"]) == (503, "store_busy", True)

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import stat
 import subprocess
 import threading
@@ -12,6 +11,7 @@ import threading
 import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
 from certificates import wanted
+from database import connect as open_database
 from server import Server, StartError, binary, clean_environment
 
 
@@ -121,7 +121,7 @@ def test_a_newer_store_is_refused_by_name_and_left_untouched(start):
     server = start().wait_until_ready()
     Api(server.address).store("a")
     assert server.terminate() == 0
-    database = sqlite3.connect(server.data / "spine.db")
+    database = open_database(server.data / "spine.db")
     database.execute("PRAGMA user_version = 77")
     database.close()
     before = (server.data / "spine.db").read_bytes()

@@ -2,13 +2,13 @@
 
 import json
 import math
-import sqlite3
 import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from api import Api, wait_until
+from database import connect as open_database
 from delivery import Desk
 from jsonschema import Draft202012Validator
 
@@ -224,7 +224,7 @@ def test_a_long_history_does_not_delay_the_start(start, tmp_path):
     desk.close()
     assert server.terminate() == 0
     now = int(time.time() * 1000)
-    database = sqlite3.connect(data / "spine.db")
+    database = open_database(data / "spine.db")
     insert = ("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent) "
               "VALUES (?, 1, ?, 4, 0, 0, 0, 1, 12, 0, 'worker')")
     # Instead of what is there: one event every two seconds, for two days.

@@ -32,6 +32,8 @@ static void look_at_readiness(struct findings *f)
 
 		findings_add(f, FINDING_CRITICAL, "server", str_is(reason, "store_failed") ?
 			     "look at its log, repair the disk, run spine check, restart the server" :
+			     str_is(reason, "store_damaged") ?
+			     "run spine check, stop the server, restore a backup: spine restore" :
 			     "wait until it is back, or start it again: spine serve",
 			     "it answers, but takes no requests: %.*s", STR_ARG(reason.n ? reason : STR("not ready")));
 	}

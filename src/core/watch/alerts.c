@@ -206,6 +206,9 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	case ALERT_CONSTRAINT_WAIVED:
 		judge_any(&j, v->counts.waivers);
 		break;
+	case ALERT_STORE_DAMAGED:
+		judge_any(&j, s->damaged);
+		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
 	}
@@ -261,6 +264,10 @@ static const struct {
 		ALERT_AT_LEAST, true, false,
 	},
 	[ALERT_CONSTRAINT_WAIVED] = {"constraints that were waived", "constraints", ALERT_AT_LEAST, true, false},
+	[ALERT_STORE_DAMAGED] = {
+		"places of the store, whosever they are, that were found damaged since the start", "places",
+		ALERT_AT_LEAST, false, false,
+	},
 };
 
 size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
@@ -280,6 +287,7 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 		[ALERT_QUEUE_STUCK] = (double)r->stuck_ms,
 		[ALERT_ENVELOPE_REFUSED] = 1,
 		[ALERT_CONSTRAINT_WAIVED] = 1,
+		[ALERT_STORE_DAMAGED] = 1,
 	};
 	size_t count = 0;
 
@@ -389,6 +397,9 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 	case ALERT_CONSTRAINT_WAIVED:
 		return arena_printf(arena, "%.0f constraint%s waived in the last %s", j->value,
 				    j->value == 1 ? " was" : "s were", window);
+	case ALERT_STORE_DAMAGED:
+		return arena_printf(arena, "the store is damaged in %.0f place%s, and what is there is not shown: "
+				    "run spine check", j->value, j->value == 1 ? "" : "s");
 	case ALERT_KIND_COUNT:
 		break;
 	}

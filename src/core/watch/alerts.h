@@ -39,7 +39,8 @@ enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 	X(HANDOFFS_PARKED, "handoffs_parked", ALERT_WARNING, 0, 1) \
 	X(QUEUE_STUCK, "queue_stuck", ALERT_WARNING, 0, 1) \
 	X(ENVELOPE_REFUSED, "envelope_refused", ALERT_WARNING, 0, 1) \
-	X(CONSTRAINT_WAIVED, "constraint_waived", ALERT_INFO, 0, 0)
+	X(CONSTRAINT_WAIVED, "constraint_waived", ALERT_INFO, 0, 0) \
+	X(STORE_DAMAGED, "store_damaged", ALERT_CRITICAL, 1, 0)
 
 enum alert_kind {
 #define ALERT_KIND(kind, name, severity, pages, is_of_agent) ALERT_##kind,
@@ -79,6 +80,7 @@ struct alert_subject {
 	bool breaker_is_half_open;	/* one goes through */
 	int64_t parked;			/* handoffs that wait for a person */
 	int64_t queued;
+	int64_t damaged;		/* places of the store that are not what was written there */
 	int64_t untaken_ms;		/* how long nobody has taken what is queued; 0: somebody does */
 };
 
@@ -104,7 +106,8 @@ struct alert_rule {
 	enum alert_kind kind;
 	enum alert_severity severity;
 	const char *measures;		/* in words */
-	const char *unit;		/* "handoffs", "share" (0 to 1), "ms", "hops", "envelopes", "constraints" */
+	const char *unit;		/* "handoffs", "share" (0 to 1), "ms", "hops", "envelopes", "constraints",
+					 * "places" */
 	enum alert_comparison comparison;
 	bool has_threshold;		/* false where it depends on what is usual, and nothing is yet */
 	double threshold;

@@ -91,6 +91,11 @@ static void want(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+void watch_wake(struct watch *w)
+{
+	want(w);
+}
+
 void watch_forget(struct watch *w, int64_t space)
 {
 	pthread_mutex_lock(&w->stats_lock);

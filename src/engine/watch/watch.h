@@ -23,6 +23,8 @@ struct watch;
 struct watch *watch_new(struct engine *e, struct store_conn *c, const struct alert_rules *rules, struct buf *error);
 /* On the writer's thread, after a transaction. */
 void watch_after(struct watch *w, bool committed);
+/* From any thread: something has changed that alerts are judged by, and that no event tells of. */
+void watch_wake(struct watch *w);
 /* On the writer's thread, after the commit that removed the space: figures and alerts forget it. */
 void watch_forget(struct watch *w, int64_t space);
 /* Before watch_start: somebody tells alerts on. Then those that are not silenced are marked as untold in the store, and

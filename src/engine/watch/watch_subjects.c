@@ -2,6 +2,7 @@
 #include "engine/watch/watch_internal.h"
 
 #include "core/delivery/delivery.h"
+#include "engine/damage.h"
 
 #include <string.h>
 
@@ -25,7 +26,8 @@ static struct alert_subject *add_subject(struct watch_subjects *s, int64_t space
 static struct alert_subject *find_subject(struct watch_subjects *s, int64_t space, struct str agent)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].space == space && s->list[i].agent.p && str_eq(s->list[i].agent, agent))
+		if (s->list[i].space == space && (s->list[i].agent.p == NULL) == (agent.p == NULL) &&
+		    str_eq(s->list[i].agent, agent))
 			return &s->list[i];
 	return add_subject(s, space, agent);
 }
@@ -59,6 +61,21 @@ static void add_figures(struct watch *w, int64_t space, struct watch_subjects *s
 		}
 	}
 	pthread_mutex_unlock(&w->stats_lock);
+}
+
+/* Which space a damaged page is of nobody can tell: it is a matter of all of them, also where nothing happens. */
+static void add_damage(struct watch *w, struct store_conn *c, int64_t space, struct watch_subjects *s)
+{
+	int64_t damaged = (int64_t)damage_count(w->engine->damage);
+	enum store_status status = STORE_OK;
+	struct space_row row = {.id = 0};
+	size_t count = damaged > 0;
+
+	while (count && status == STORE_OK) {
+		status = store_spaces(c, row.id, 1, s->arena, &row, &count);
+		if (status == STORE_OK && count && (space == 0 || row.id == space))
+			find_subject(s, row.id, STR_NULL)->damaged = damaged;
+	}
 }
 
 static void look_at(int64_t at_ms, int64_t now_ms, int64_t *ret_look_ms)
@@ -103,6 +120,8 @@ bool watch_subjects_read(struct watch *w, struct store_conn *c, int64_t space, i
 	bool ok = true;
 
 	add_figures(w, space, s, now_ms);
+	/* A list of spaces that is damaged itself is no reason to be silent about the rest. */
+	add_damage(w, c, space, s);
 	writer_stats(w->engine->writer, &writer);
 	if (queues_read(w->queues, c, writer.commits, space, s->arena, &rows, &count, &s->sums, &s->sum_count) !=
 	    STORE_OK)

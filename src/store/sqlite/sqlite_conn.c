@@ -19,6 +19,52 @@ static bool is_full(sqlite3 *db, int rc, int extended)
 	       (reason == ENOSPC || reason == EDQUOT || reason == EFBIG);
 }
 
+/* What of the database or its log did not match; number 0: nothing. */
+static struct sqlite_damage damage_of(sqlite3 *db)
+{
+	struct sqlite_damage found = {0};
+	sqlite3_file *log = NULL;
+
+	sqlite3_file_control(db, "main", SQLITE_VFS_DAMAGE, &found);
+	if (found.number == 0 &&
+	    sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+		log->pMethods->xFileControl(log, SQLITE_VFS_DAMAGE, &found);
+	return found;
+}
+
+void sqlite_damage_put(sqlite3 *db, struct buf *out)
+{
+	const char *words = sqlite3_errmsg(db);		/* asking for more may change it */
+	int extended = sqlite3_extended_errcode(db);
+	struct sqlite_damage found = {0};
+
+	if (extended == SQLITE_IOERR_DATA || extended == SQLITE_IOERR)
+		found = damage_of(db);
+	if (found.number)
+		buf_printf(out, "%s %u of the %s does not match its checksum", found.is_log ? "frame" : "page",
+			   found.number, found.is_log ? "log" : "database file");
+	else
+		buf_printf(out, "%s (SQLite code %d)", words, extended);
+}
+
+/* What can be read is still good; what is damaged cannot be written over by mistake, because that begins with reading
+ * it. So it is told to whoever needs it, and nobody else. A writer that finds SQLite's structures in disorder though
+ * every page is what was written knows nothing any more. */
+static enum store_status status_of_failure(struct store_conn *c, int extended)
+{
+	struct buf why;
+
+	/* Of a statement within another one, such as those of VACUUM, SQLite forgets which I/O error it was. */
+	if (extended != SQLITE_IOERR_DATA && !(c->is_reader && (extended & 0xff) == SQLITE_CORRUPT) &&
+	    !(c->is_reader && extended == SQLITE_IOERR))
+		return STORE_FAILED;
+	buf_init(&why, sizeof(c->error));
+	sqlite_damage_put(sqlite_of(c)->db, &why);
+	snprintf(c->error, sizeof(c->error), "%s", buf_str(&why).p);
+	buf_release(&why);
+	return STORE_DAMAGED;
+}
+
 enum store_status sqlite_status(struct store_conn *c, int rc)
 {
 	int extended = sqlite3_extended_errcode(sqlite_of(c)->db);
@@ -38,7 +84,7 @@ enum store_status sqlite_status(struct store_conn *c, int rc)
 	/* The statement is undone, and the file is as sound as before. */
 	if ((rc & 0xff) == SQLITE_CONSTRAINT || rc == SQLITE_MISMATCH || rc == SQLITE_TOOBIG)
 		return STORE_REFUSED;
-	return STORE_FAILED;
+	return status_of_failure(c, extended);
 }
 
 /* --- Statements --- */

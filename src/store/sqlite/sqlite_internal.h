@@ -110,6 +110,8 @@ enum store_status sqlite_read_int(struct store_conn *c, sqlite3_stmt *s, int64_t
 enum store_status sqlite_read_num(struct store_conn *c, sqlite3_stmt *s, uint64_t *ret);
 /* The status for SQLite's result code; keeps the message for store_error(). */
 enum store_status sqlite_status(struct store_conn *c, int rc);
+/* Why the last call failed: which page does not match, or SQLite's own words. */
+void sqlite_damage_put(sqlite3 *db, struct buf *out);
 void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value);
 /* A copy of a text or blob column; p == NULL for NULL. */
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena);
@@ -192,8 +194,51 @@ void sqlite_checkpoint_start(struct store_conn *c);
 /* Ends transactions and checkpoints: what is on the disk is not known any more. */
 void sqlite_fail(struct store_conn *c);
 
-/* sqlite_vfs.c: the name of the layer that the writing connection reaches the disk through. */
+/* sqlite_vfs.c: the name of the layer that every connection reaches the disk through. */
 const char *sqlite_vfs(void);
+/* What it says to sqlite3_file_control(), of the database file. (SQLite keeps those below 100 to itself.) */
+enum {
+	SQLITE_VFS_IS_SEALED = 0x4d53,	/* int: the pages of the file have seals */
+	SQLITE_VFS_DAMAGE,		/* struct sqlite_damage: what the last SQLITE_IOERR_DATA was about */
+};
+
+struct sqlite_damage {
+	bool is_log;
+	uint32_t number;	/* of the page, or of the frame in the log; 0: none */
+};
+
+/* sqlite_seal.c: the checksum of a page. number is the page's, from 1. */
+enum { SQLITE_PAGE_BYTES = 4096, SQLITE_SEAL_BYTES = 8, SQLITE_LOG_HEADER = 32, SQLITE_FRAME_HEADER = 24 };
+uint64_t sqlite_seal_of(const void *data, size_t len, uint64_t number);
+void sqlite_seal_put(unsigned char page[SQLITE_PAGE_BYTES], uint32_t number);
+bool sqlite_seal_holds(const unsigned char page[SQLITE_PAGE_BYTES], uint32_t number);
+/* The log's own: a number of its format; its header; a frame, with the checksum of the frame before it, or of the
+ * header. is_big is the lowest bit of the header's first number. */
+uint32_t sqlite_log_number(const unsigned char *p);
+bool sqlite_log_header_holds(const unsigned char header[SQLITE_LOG_HEADER]);
+bool sqlite_log_frame_holds(bool is_big, const unsigned char before[8], const unsigned char head[SQLITE_FRAME_HEADER],
+			    const unsigned char page[SQLITE_PAGE_BYTES]);
+
+/* sqlite_extent.c: how much of the log was synced. path is that of the database or of its log.
+ * A descriptor of the note, -1 where it cannot be made; to be closed by the caller. */
+int sqlite_extent_open(const char *path);
+bool sqlite_extent_note(int fd, const unsigned char salt[8], uint64_t frames);
+/* There is nothing in the log that the database does not have; durable. Of a path: also where there is no note. */
+bool sqlite_extent_clear(int fd);
+bool sqlite_extent_clear_of(const char *path);
+/* Whether the log has everything that was noted, and the database is there; else why not. seen is told of each page in
+ * the log, maybe more than once. */
+typedef void sqlite_log_seen(void *ctx, uint32_t page);
+bool sqlite_extent_holds(const char *path, sqlite_log_seen *seen, void *ctx, struct buf *ret_why);
+/* False where there is a note that cannot be read. */
+bool sqlite_extent_is_readable(const char *path);
+
+/* sqlite_scan.c: tells of each page of the file, used or free, that does not match its seal, and what is on it. */
+typedef void sqlite_found(void *ctx, const char *problem);
+void sqlite_scan(sqlite3 *db, sqlite_found *found, void *ctx);
+
+/* sqlite_convert.c: gives the pages of a store of an older form their seals. The caller holds the lock. */
+bool sqlite_convert(const char *path, struct buf *error);
 
 /* sqlite_open.c: to be called before anything else of SQLite is. */
 void sqlite_configure(void);
@@ -224,7 +269,8 @@ enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
 
 /* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
  * where it is newer, not ours, or fails. */
-enum { SQLITE_SCHEMA_NOW = 10, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+/* From SQLITE_SCHEMA_SEALED on pages have seals. */
+enum { SQLITE_SCHEMA_NOW = 11, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

@@ -118,9 +118,11 @@ static bool set_up(sqlite3 *db, enum store_mode mode, struct buf *error)
 static bool open_database(struct sqlite_conn *c, const char *path, enum store_mode mode, struct buf *error)
 {
 	int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	const char *vfs = mode == STORE_WRITE ? sqlite_vfs() : NULL;
-	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, vfs) == SQLITE_OK;
+	bool ok = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, sqlite_vfs()) == SQLITE_OK;
 
+	/* Of a new file: room for the seals of its pages. */
+	if (ok && mode == STORE_WRITE)
+		sqlite3_file_control(c->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &(int){SQLITE_SEAL_BYTES});
 	if (!ok)
 		buf_printf(error, "cannot open %s: %s", path, c->db ? sqlite3_errmsg(c->db) : "out of memory");
 	ok = ok && set_up(c->db, mode, error);
@@ -128,25 +130,44 @@ static bool open_database(struct sqlite_conn *c, const char *path, enum store_mo
 					  : sqlite_schema_verify(c->db, error));
 }
 
+/* A log that has lost its end is not to be taken for a shorter one. */
+static bool is_whole(const char *path, struct buf *error)
+{
+	if (sqlite_extent_holds(path, NULL, NULL, error))
+		return true;
+	buf_printf(error, ". Restore a backup; or, to go on without what is lost, remove %s-extent", path);
+	return false;
+}
+
 /* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,
  * and closing one empties the log. */
+static bool look_at(const char *path, bool *ret_is_sealed, struct buf *error)
+{
+	sqlite3 *db = NULL;
+	bool ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, sqlite_vfs()) == SQLITE_OK;
+	int version, is_sealed = 0;
+
+	if (!ok)
+		buf_printf(error, "cannot open %s: %s", path, db ? sqlite3_errmsg(db) : "out of memory");
+	else
+		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+	ok = ok && sqlite_schema_read(db, &version, error);
+	if (ok)
+		sqlite3_file_control(db, "main", SQLITE_VFS_IS_SEALED, &is_sealed);
+	sqlite3_close(db);
+	*ret_is_sealed = is_sealed;
+	return ok;
+}
+
+/* An older form becomes that of today. */
 static bool may_be_opened(const char *data_dir, struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
 	struct stat st;
-	sqlite3 *db = NULL;
-	bool ok = true;
-	int version;
+	bool ok = is_whole(path, error), is_sealed;
 
-	if (stat(path, &st) == 0 && st.st_size > 0) {
-		ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
-		if (!ok)
-			buf_printf(error, "cannot open %s: %s", path, db ? sqlite3_errmsg(db) : "out of memory");
-		else
-			sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-		ok = ok && sqlite_schema_read(db, &version, error);
-		sqlite3_close(db);
-	}
+	if (ok && stat(path, &st) == 0 && st.st_size > 0)
+		ok = look_at(path, &is_sealed, error) && (is_sealed || sqlite_convert(path, error));
 	free(path);
 	return ok;
 }
@@ -255,7 +276,7 @@ struct store_conn *sqlite_open(const char *data_dir, enum store_mode mode, struc
 		     may_be_opened(data_dir, error) && make_private(data_dir, error) &&
 		     sqlite_lock_database(&c->lock, data_dir, error) && sync_what_is_there(data_dir, error);
 	}
-	ok = ok && open_database(c, path, mode, error);
+	ok = ok && (mode == STORE_WRITE || is_whole(path, error)) && open_database(c, path, mode, error);
 	if (ok && mode == STORE_WRITE)
 		sqlite_checkpoint_start(&c->base);
 	free(path);

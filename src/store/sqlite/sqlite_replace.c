@@ -101,7 +101,7 @@ static bool remove_beside(const char *path, const char *suffix)
 static int checkpoint(const char *path, char **ret_why)
 {
 	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, sqlite_vfs());
 
 	if (rc == SQLITE_OK) {
 		/* Closing does nothing more: what cannot be read is not to be written over. */
@@ -113,15 +113,29 @@ static int checkpoint(const char *path, char **ret_why)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	*ret_why = rc == SQLITE_OK ? NULL : sqlite3_mprintf("%s", db ? sqlite3_errmsg(db) : "out of memory");
+	if (rc != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_DATA)
+		rc = SQLITE_CORRUPT;
 	sqlite3_close(db);
 	return rc & 0xff;
 }
 
-/* Moves the log of the old store into its database. One that cannot be opened stays as it is. */
+static bool is_log_damaged(const char *path)
+{
+	struct buf why;
+	bool is_damaged;
+
+	buf_init(&why, 8192);
+	is_damaged = !sqlite_extent_holds(path, NULL, NULL, &why);
+	buf_release(&why);
+	return is_damaged;
+}
+
+/* Moves the log of the old store into its database. One that cannot be opened, or whose log is damaged, stays as it is.
+ */
 static bool fold_log(struct swap *s)
 {
 	char *why = NULL;
-	int rc = checkpoint(s->path, &why);
+	int rc = is_log_damaged(s->path) ? SQLITE_CORRUPT : checkpoint(s->path, &why);
 	bool ok = rc == SQLITE_OK || rc == SQLITE_NOTADB || rc == SQLITE_CORRUPT;
 
 	if (!ok)
@@ -193,6 +207,7 @@ static bool put_in_place(struct swap *s)
 		return false;
 	}
 	remove_beside(s->path, "-shm");		/* one that is left is made anew by SQLite */
+	remove_beside(s->path, "-extent");	/* of a log that has no place here any more */
 	if (sqlite_sync_directory_of(s->path) && rename(s->next, s->path) == 0)
 		return true;
 	buf_printf(s->error, "cannot move %s to %s: %s; the old store is in its place", s->next, s->path,

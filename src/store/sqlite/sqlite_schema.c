@@ -346,8 +346,13 @@ static const char step_10[] =
 	"  WHERE s.id = old.id >> 40 AND s.removed_at > 0) BEGIN"
 	"  SELECT raise(ABORT, 'a handoff is removed by retention only'); END;";
 
+/* Pages have seals from here on (sqlite_seal.c). The file has been written anew before (sqlite_convert.c); the number
+ * keeps older programs away, which would write pages without. */
+static const char step_11[] = "SELECT 1;";
+_Static_assert(SQLITE_SCHEMA_SEALED == 11, "step_11");
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
-	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10,
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
@@ -364,12 +369,13 @@ static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
 bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
 {
 	const char *file = sqlite3_db_filename(db, "main");
-	int application = 0, version = 0, tables = 0;
+	int application = 0, version = 0, tables = 0, is_sealed = 1;
 
 	if (!pragma_int(db, "PRAGMA application_id", &application) ||
 	    !pragma_int(db, "PRAGMA user_version", &version) ||
 	    !pragma_int(db, "SELECT count(*) FROM sqlite_schema", &tables)) {
-		buf_printf(error, "%s cannot be read: %s", file, sqlite3_errmsg(db));
+		buf_printf(error, "%s cannot be read: ", file);
+		sqlite_damage_put(db, error);
 		return false;
 	}
 	if (application != SQLITE_APPLICATION_ID && (application != 0 || tables != 0)) {
@@ -381,6 +387,13 @@ bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
 			   "%s has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
 			   "it was left as it is. Use the newer spine",
 			   file, version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
+		return false;
+	}
+	/* Whether pages have seals is said by one byte: taken by its word alone, nothing would be verified any more. */
+	sqlite3_file_control(db, "main", SQLITE_VFS_IS_SEALED, &is_sealed);
+	if (version >= SQLITE_SCHEMA_SEALED && !is_sealed) {
+		buf_printf(error, "%s is damaged: its header says that pages have no checksums, and schema %d always "
+			   "has them", file, version);
 		return false;
 	}
 	*ret_version = version;

@@ -62,8 +62,10 @@ struct check {
 	struct buf *problems;
 };
 
-static void add_problem(struct check *k, const char *text)
+static void add_problem(void *ctx, const char *text)
 {
+	struct check *k = ctx;
+
 	k->counts.problems++;
 	buf_printf(k->problems, "%s\n", text);
 }
@@ -86,30 +88,69 @@ static enum store_status check_query(struct check *k, const char *sql)
 	return sqlite_status(k->c, rc);
 }
 
-/* The content of every version against its digest. */
-static enum store_status check_digests(struct check *k)
+/* The version that the statement stands on. */
+static void check_digest(struct check *k, sqlite3_stmt *s)
 {
-	static const char sql[] = "SELECT memory & 1099511627775, version, content, digest FROM memory_version";
-	sqlite3_stmt *s = NULL;
-	int rc = sqlite3_prepare_v2(sqlite_of(k->c)->db, sql, -1, &s, NULL);
+	const void *content = sqlite3_column_blob(s, 2), *stored = sqlite3_column_blob(s, 3);
 	uint8_t digest[SHA256_SIZE];
 	char text[128];
 
-	while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
-		const void *content = sqlite3_column_blob(s, 2), *stored = sqlite3_column_blob(s, 3);
+	k->counts.versions++;
+	sha256((struct str){content, (size_t)sqlite3_column_bytes(s, 2)}, digest);
+	if (stored && sqlite3_column_bytes(s, 3) == SHA256_SIZE && memcmp(stored, digest, SHA256_SIZE) == 0)
+		return;
+	snprintf(text, sizeof(text), "ms-%lld@%d: the content does not match its digest",
+		 (long long)sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1));
+	add_problem(k, text);
+}
 
-		k->counts.versions++;
-		sha256((struct str){content, (size_t)sqlite3_column_bytes(s, 2)}, digest);
-		if (stored && sqlite3_column_bytes(s, 3) == SHA256_SIZE && memcmp(stored, digest, SHA256_SIZE) == 0)
-			continue;
-		snprintf(text, sizeof(text), "ms-%lld@%d: the content does not match its digest",
-			 (long long)sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1));
-		add_problem(k, text);
+#define VERSIONS "SELECT memory & 1099511627775, version, content, digest FROM memory_version"
+
+/* Where a page is damaged: each by itself, found by the index. */
+static enum store_status check_digests_one_by_one(struct check *k)
+{
+	static const char keys[] = "SELECT id, memory & 1099511627775, version FROM memory_version "
+				   "ORDER BY memory, version";
+	sqlite3 *db = sqlite_of(k->c)->db;
+	sqlite3_stmt *list = NULL, *s = NULL;
+	int rc = sqlite3_prepare_v2(db, keys, -1, &list, NULL);
+	char text[128];
+
+	k->counts.versions = 0;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, VERSIONS " WHERE id = ?1", -1, &s, NULL);
+	while (rc == SQLITE_OK && sqlite3_step(list) == SQLITE_ROW) {
+		sqlite3_bind_int64(s, 1, sqlite3_column_int64(list, 0));
+		if (sqlite3_step(s) == SQLITE_ROW) {
+			check_digest(k, s);
+		} else {
+			snprintf(text, sizeof(text), "ms-%lld@%d cannot be read",
+				 (long long)sqlite3_column_int64(list, 1), sqlite3_column_int(list, 2));
+			add_problem(k, text);
+		}
+		sqlite3_reset(s);
 	}
 	if (rc == SQLITE_OK)
-		rc = sqlite3_reset(s);
+		rc = sqlite3_reset(list);
+	sqlite3_finalize(list);
 	sqlite3_finalize(s);
 	return sqlite_status(k->c, rc);
+}
+
+/* The content of every version against its digest. */
+static enum store_status check_digests(struct check *k)
+{
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(sqlite_of(k->c)->db, VERSIONS, -1, &s, NULL);
+	enum store_status status;
+
+	while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+		check_digest(k, s);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_reset(s);
+	status = sqlite_status(k->c, rc);
+	sqlite3_finalize(s);
+	return status;
 }
 
 _Static_assert(MEMORY_NUM_MAX == 1099511627775 && MEMORY_NUM_MAX + 1 == (uint64_t)1 << 40, "& 1099511627775, >> 40");
@@ -161,25 +202,45 @@ static const char *const queries[] = {
 	"  WHERE c.id IS NULL OR a.id IS NULL",
 };
 
-enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
+static void count_rows(struct check *k)
 {
 	static const char counts[] =
 		"SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM envelope), (SELECT count(*) FROM handoff)";
-	struct check k = {.c = c, .problems = ret_problems};
 	sqlite3_stmt *s = NULL;
-	enum store_status status = STORE_OK;
 
-	for (size_t i = 0; status == STORE_OK && i < sizeof(queries) / sizeof(queries[0]); i++)
-		status = check_query(&k, queries[i]);
-	if (status == STORE_OK)
-		status = check_digests(&k);
-	if (status == STORE_OK && sqlite3_prepare_v2(sqlite_of(c)->db, counts, -1, &s, NULL) == SQLITE_OK &&
+	if (sqlite3_prepare_v2(sqlite_of(k->c)->db, counts, -1, &s, NULL) == SQLITE_OK &&
 	    sqlite3_step(s) == SQLITE_ROW) {
-		k.counts.memories = sqlite3_column_int64(s, 0);
-		k.counts.envelopes = sqlite3_column_int64(s, 1);
-		k.counts.handoffs = sqlite3_column_int64(s, 2);
+		k->counts.memories = sqlite3_column_int64(s, 0);
+		k->counts.envelopes = sqlite3_column_int64(s, 1);
+		k->counts.handoffs = sqlite3_column_int64(s, 2);
 	}
 	sqlite3_finalize(s);
+}
+
+/* What is damaged was told when the pages were looked at; where it was not, it is now. */
+static enum store_status go_on(struct check *k, enum store_status status)
+{
+	if (status != STORE_DAMAGED)
+		return status;
+	if (k->counts.problems == 0)
+		add_problem(k, k->c->error);
+	return STORE_OK;
+}
+
+enum store_status sqlite_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
+{
+	struct check k = {.c = c, .problems = ret_problems};
+	enum store_status status = STORE_OK;
+
+	sqlite_scan(sqlite_of(c)->db, add_problem, &k);
+	for (size_t i = 0; status == STORE_OK && i < sizeof(queries) / sizeof(queries[0]); i++)
+		status = go_on(&k, check_query(&k, queries[i]));
+	if (status == STORE_OK)
+		status = check_digests(&k);
+	if (status == STORE_DAMAGED)
+		status = go_on(&k, check_digests_one_by_one(&k));
+	if (status == STORE_OK)
+		count_rows(&k);
 	if (status == STORE_OK)
 		*ret = k.counts;
 	return status;
@@ -222,6 +283,23 @@ static bool verify_contents(sqlite3 *db, const char *file, struct buf *error)
 	return ok;
 }
 
+/* Every page; a backup of before there were seals has none. */
+static bool verify_pages(sqlite3 *db, const char *file, struct buf *error)
+{
+	struct buf problems;
+	struct check k = {.problems = &problems};
+	int is_sealed = 0;
+
+	sqlite3_file_control(db, "main", SQLITE_VFS_IS_SEALED, &is_sealed);
+	buf_init(&problems, 1 << 20);
+	if (is_sealed)
+		sqlite_scan(db, add_problem, &k);
+	if (k.counts.problems)
+		buf_printf(error, "%s is damaged: %.*s", file, (int)strcspn(problems.data, "\n"), problems.data);
+	buf_release(&problems);
+	return k.counts.problems == 0;
+}
+
 /* A backup is good when it is a store of ours that this binary can read or migrate, and nothing is found to be wrong
  * with it. It is opened as immutable, so that nothing is made beside it. */
 static bool verify_backup(const char *file, struct buf *error)
@@ -230,7 +308,7 @@ static bool verify_backup(const char *file, struct buf *error)
 	sqlite3 *db = NULL;
 	char *path = realpath(file, NULL);
 	char *uri = immutable_uri(path ? path : file);
-	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK;
+	bool ok = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, sqlite_vfs()) == SQLITE_OK;
 	int version = 0;
 
 	if (!ok)
@@ -240,11 +318,16 @@ static bool verify_backup(const char *file, struct buf *error)
 		buf_printf(error, "%s is empty, not a backup", file);
 		ok = false;
 	}
+	ok = ok && verify_pages(db, file, error);
 	if (ok && (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK ||
 		   sqlite3_step(s) != SQLITE_ROW || strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)) {
 		const char *text = s ? (const char *)sqlite3_column_text(s, 0) : NULL;
 
-		buf_printf(error, "%s is damaged: %s", file, text ? text : sqlite3_errmsg(db));
+		buf_printf(error, "%s is damaged: ", file);
+		if (text)
+			buf_puts(error, text);
+		else
+			sqlite_damage_put(db, error);
 		ok = false;
 	}
 	sqlite3_finalize(s);
