@@ -23,6 +23,7 @@ static const struct {
 	{417, "Expectation Failed"},
 	{421, "Misdirected Request"},
 	{422, "Unprocessable Content"},
+	{429, "Too Many Requests"},
 	{431, "Request Header Fields Too Large"},
 	{500, "Internal Server Error"},
 	{501, "Not Implemented"},
@@ -61,7 +62,8 @@ void reply_problem_body(const struct problem *problem, struct buf *out)
 	char id[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
-	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail, kind->retryable);
+	begin_problem(&w, out, kind->status, kind->name, problem->field, problem->detail,
+		      kind->retryable || (problem->code == P_QUOTA_EXCEEDED && problem->retry_after_ms));
 	if (problem->retry_after_ms)
 		json_member_int(&w, "retry_after_ms", problem->retry_after_ms);
 	if (problem->extra_key)

@@ -28,13 +28,14 @@ enum problem_code memory_lookup_one(struct op *op, struct store_conn *c, struct 
 		status = store_memory_get(c, op->space, id.num, id.version, op->arena, m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(&op->problem, status);
-	if (status == STORE_OK && m->forgotten_at_ms == 0) {
+	if (status == STORE_OK && m->forgotten_at_ms == 0 && m->quarantined_at_ms == 0) {
 		l->found_count++;
 		return P_OK;
 	}
 	memory_id_format(id.num, id.version, text);
 	l->missing[l->missing_count++] = (struct envelope_missing){
-		arena_str(op->arena, str_of(text)), status == STORE_OK ? STR("forgotten") : STR("unknown"),
+		arena_str(op->arena, str_of(text)), status != STORE_OK ? STR("unknown") :
+		m->forgotten_at_ms ? STR("forgotten") : STR("quarantined"),
 	};
 	return P_OK;
 }
