@@ -23,6 +23,7 @@ struct entry {
 	uint64_t changes;		/* of its limits: who read them before must not keep them */
 	int64_t limit[QUOTA_KINDS];
 	int64_t waiting;
+	int64_t refusals[QUOTA_KINDS];
 	bool has_marks;
 	struct mark marks[SECONDS];
 };
@@ -99,6 +100,34 @@ void quota_count_waiting(struct quota *q, int64_t space, int more)
 {
 	pthread_mutex_lock(&q->lock);
 	entry_of(q, space)->waiting += more;
+	pthread_mutex_unlock(&q->lock);
+}
+
+static bool has_limit(const struct entry *e)
+{
+	for (int kind = 0; e->is_known && kind < QUOTA_KINDS; kind++)
+		if (e->limit[kind])
+			return true;
+	return false;
+}
+
+size_t quota_limited(struct quota *q, struct arena *arena, int64_t **ret)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&q->lock);
+	*ret = arena_calloc(arena, q->count + 1, sizeof(**ret));
+	for (size_t i = 0; i < q->count; i++)
+		if (has_limit(q->entries[i]))
+			(*ret)[count++] = q->entries[i]->space;
+	pthread_mutex_unlock(&q->lock);
+	return count;
+}
+
+void quota_refusals(struct quota *q, int64_t space, int64_t ret[QUOTA_KINDS])
+{
+	pthread_mutex_lock(&q->lock);
+	memcpy(ret, entry_of(q, space)->refusals, sizeof(entry_of(q, space)->refusals));
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -292,6 +321,9 @@ static enum problem_code refuse(struct op *op, enum quota_kind kind, int64_t use
 	problem_set(&op->problem, P_QUOTA_EXCEEDED, names[kind], "the space \"%.*s\" has %lld %s, and at most %lld are "
 		    "allowed; nothing was changed. %s", STR_ARG(op->space_name), (long long)used, things[kind],
 		    (long long)limit, remedies[kind]);
+	pthread_mutex_lock(&op->engine->quota->lock);
+	entry_of(op->engine->quota, op->space)->refusals[kind]++;
+	pthread_mutex_unlock(&op->engine->quota->lock);
 	op->problem.extra_key = "limit";
 	op->problem.extra = limit;
 	if (kind == QUOTA_HANDOFFS && until_ms > op->now_ms)

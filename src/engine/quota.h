@@ -40,6 +40,11 @@ void quota_forget(struct quota *q, int64_t space);
 enum store_status quota_read(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
 			     struct quota_state *ret);
 
+/* The ids of the spaces that are known to have a limit, in order, in the arena; returns how many there are. Any thread. */
+size_t quota_limited(struct quota *q, struct arena *arena, int64_t **ret);
+/* How many requests were refused since the start, by quota. Any thread. */
+void quota_refusals(struct quota *q, int64_t space, int64_t ret[QUOTA_KINDS]);
+
 /* Before the operation is prepared or submitted. P_OK, or the refusal. */
 enum problem_code quota_may_begin(struct op *op, struct store_conn *c);
 /* Around a run. */

@@ -256,10 +256,10 @@ struct result_row {
 	enum result_form form;
 	uint64_t memory;		/* the number of that whose first version is the result; 0: none */
 	bool is_forgotten;		/* not kept: the memory's content is gone; see core/envelope/result.h */
-	bool is_quarantined;		/* not kept: the memory is in quarantine */
 	/* What was handed on when the handoff was settled; written by store_result_hand_on alone. */
 	uint64_t then;			/* a handoff's number; 0: nothing */
 	uint8_t then_digest[32];	/* of what was asked for */
+	bool is_quarantined;		/* not kept: the memory is in quarantine */
 };
 
 /* How delivery to an agent goes. */

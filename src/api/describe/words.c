@@ -56,7 +56,7 @@ WORDS(window, NULL, NULL, 0, "1m", "5m", "1h", "24h")
 WORDS(all_spaces, NULL, NULL, 0, "all")
 WORDS(alert, NULL, NULL, 0, "handoff_failed", "consecutive_failures", "completeness_low", "failure_rate_high",
       "breaker_open", "completeness_critical", "latency_high", "utilization_pinned", "utilization_low",
-      "hop_depth_high", "handoffs_parked", "queue_stuck", "envelope_refused", "constraint_waived")
+      "hop_depth_high", "handoffs_parked", "queue_stuck", "envelope_refused", "constraint_waived", "quota_near")
 WORDS(severity, NULL, NULL, 0, "info", "warning", "critical")
 WORDS(alert_state, NULL, NULL, 0, "firing", "resolved")
 WORDS(alert_state_asked, NULL, NULL, 0, "all", "firing", "resolved")
