@@ -41,6 +41,8 @@ enum problem_code caller_read(struct call *call)
 	struct str space = call->beside(call, "spine-space");
 	enum problem_code code;
 
+	call->op->protocol = "http";
+	call->op->client = call->beside(call, "user-agent");
 	call->op->space_name = space.p ? space : STR("default");
 	if (!space_name_is_valid(call->op->space_name))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Space",

@@ -326,7 +326,7 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
 					    "from", "to", "traceparent", "task", "memory", "history", "constraints",
 					    "waived", "expected_output", "lineage", "budget", "completeness",
-					    "extensions", "guard", "fetch_hint", "since", "locked", "new_root",
+					    "extensions", "guard", "fetch_hint", "trust", "since", "locked", "new_root",
 					    "warnings", NULL};
 	const struct json *task = json_get(b, "task"), *lineage = json_get(b, "lineage"),
 		*budget = json_get(b, "budget");

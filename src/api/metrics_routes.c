@@ -187,6 +187,33 @@ static void put_queues(struct buf *out, const struct metrics_collect *m)
 	put_breakers(out, m, true);
 }
 
+static void put_quota(struct buf *out, const struct metrics_collect *m, const char *name, const char *type,
+		      const char *help, size_t offset)
+{
+	head(out, name, type, help);
+	for (size_t i = 0; i < m->quota_count; i++)
+		for (int kind = 0; kind < QUOTA_KINDS; kind++) {
+			const struct metrics_quota *q = &m->quotas[i];
+
+			if (q->state.limit[kind] == 0)
+				continue;
+			buf_printf(out, "%s{", name);
+			put_label(out, "space", q->space_name);
+			buf_printf(out, ",quota=\"%s\"} %lld\n", quota_name((enum quota_kind)kind),
+				   (long long)((const int64_t *)(const void *)((const char *)q + offset))[kind]);
+		}
+}
+
+static void put_quotas(struct buf *out, const struct metrics_collect *m)
+{
+	put_quota(out, m, "spine_quota_used", "gauge", "What a space with a quota has.",
+		  offsetof(struct metrics_quota, state.used));
+	put_quota(out, m, "spine_quota_limit", "gauge", "What it may have at most.",
+		  offsetof(struct metrics_quota, state.limit));
+	put_quota(out, m, "spine_quota_refusals_total", "counter", "Requests that were refused because of it.",
+		  offsetof(struct metrics_quota, refusals));
+}
+
 /* --- Of the server --- */
 
 /* Where the system does not say it, nothing is told. */
@@ -282,6 +309,7 @@ static void encode_metrics(struct call *call)
 	put_counters(out, m);
 	put_distributions(out, m);
 	put_queues(out, m);
+	put_quotas(out, m);
 	put_alerts(out, m, call->api->alert_post);
 	put_spans(out, call->api->exporter);
 	put_server(out, call->api, m);

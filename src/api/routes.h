@@ -15,6 +15,7 @@ const struct route *routes_of(const struct description *d);
 /* One array a part, each ended by an entry without a pattern. An address without parameters stands before the patterns
  * that it would fit, too (routes.c has the order of the arrays): the first that fits is taken. */
 extern const struct route memory_routes[];
+extern const struct route quarantine_routes[];
 extern const struct route search_routes[];
 extern const struct route envelope_routes[];
 extern const struct route resolve_routes[];

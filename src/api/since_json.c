@@ -8,6 +8,8 @@ static const char *news_of(const struct envelope_ref *r, int64_t now_ms)
 {
 	if (r->now.forgotten)
 		return "forgotten";
+	if (r->now.quarantined)
+		return "quarantined";
 	if (r->now.superseded_by && r->now.superseded_by != r->superseded_by)
 		return "superseded";
 	if (r->now.expires_at_ms && r->now.expires_at_ms <= now_ms)

@@ -6,7 +6,7 @@
 
 static const struct command *const memory_commands[] = {
 	&cmd_store, &cmd_search, &cmd_list, &cmd_get, &cmd_update, &cmd_versions, &cmd_revert, &cmd_pin, &cmd_unpin,
-	&cmd_forget, NULL,
+	&cmd_forget, &cmd_quarantine, &cmd_purge, NULL,
 };
 
 static const struct command *const envelope_commands[] = {

@@ -22,6 +22,7 @@
 	X(ID_TAKEN, "id_taken", 409, false) \
 	X(ALREADY_SUPERSEDED, "already_superseded", 409, false) \
 	X(MEMORY_FORGOTTEN, "memory_forgotten", 409, false) \
+	X(MEMORY_QUARANTINED, "memory_quarantined", 409, false) \
 	X(CONSTRAINT_CONFLICT, "constraint_conflict", 409, false) \
 	X(CONSTRAINT_LOCKED, "constraint_locked", 409, false) \
 	X(PERSON_REQUIRED, "person_required", 403, false) \
@@ -64,6 +65,7 @@
 	X(NO_ROUTE, "no_route", 422, false) \
 	X(ACK_TIMEOUT, "ack_timeout", 504, true) \
 	X(CIRCUIT_OPEN, "circuit_open", 503, true) \
+	X(QUOTA_EXCEEDED, "quota_exceeded", 429, false) \
 	X(UNKNOWN_TOKENIZER, "unknown_tokenizer", 422, false) \
 	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 422, false) \
 	X(ENVELOPE_DAMAGED, "envelope_damaged", 500, false) \

@@ -6,6 +6,7 @@
 #include "engine/indexer.h"
 #include "engine/key.h"
 #include "engine/memory_numbers.h"
+#include "engine/quota.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
@@ -119,6 +120,7 @@ static void make_parts(struct engine *e)
 	e->spaces = spaces_new();
 	e->numbers = envelope_numbers_new();
 	e->memory_numbers = memory_numbers_new();
+	e->quota = quota_new(&e->config.quota);
 	e->recall = recall_new(e->config.seed);
 	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
@@ -229,6 +231,7 @@ void engine_free(struct engine *e)
 	token_cache_free(e->tokens);
 	recall_free(e->recall);
 	memory_numbers_free(e->memory_numbers);
+	quota_free(e->quota);
 	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
 	store_close(e->store);

@@ -26,6 +26,7 @@ struct listener;
 struct growth;
 struct indexer;
 struct memory_numbers;
+struct quota;
 struct retention;
 struct token_cache;
 struct waiting;
@@ -43,6 +44,7 @@ struct engine_config {
 	size_t token_entries;		/* of counts of tokens that are remembered */
 	uint64_t seed;			/* of everything that is left to chance */
 	struct alert_rules rules;
+	struct space_quota quota;	/* of spaces that do not say it themselves; 0: none */
 	struct space_keep keep;		/* of spaces that do not say it themselves; 0: for ever */
 	bool is_stepped;		/* no threads: engine_step runs it */
 	/* The clock. It is not asked before begin_clock, which is called once, with the newest time in the store (0:
@@ -72,6 +74,7 @@ struct engine {
 	struct spaces *spaces;
 	struct envelope_numbers *numbers;
 	struct memory_numbers *memory_numbers;
+	struct quota *quota;
 	struct recall *recall;
 	struct token_cache *tokens;	/* of prompts */
 	struct indexer *indexer;	/* NULL: stepped */

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/indexer.h"
 #include "engine/key.h"
+#include "engine/quota.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
 #include "engine/workers.h"
@@ -92,6 +93,17 @@ enum problem_code op_tell(struct op *op, struct store_conn *c)
 	return op_stored(op, store_event_add(c, &event));
 }
 
+/* What goes beyond what the space may have is undone, and refused. One that is run again has done its work before. */
+static enum problem_code run_within_quota(struct op *op, struct store_conn *c)
+{
+	struct quota_run quota = {0};
+	enum problem_code code = op->wait.is_again ? P_OK : quota_begin(op, c, &quota);
+
+	if (code != P_OK)
+		return code;
+	return quota_end(op, c, &quota, op->kind->run(op, c));
+}
+
 /* before: the space that it has looked at already; 0: none. */
 static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64_t before)
 {
@@ -108,7 +120,7 @@ static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64
 	if (code != P_NOT_FOUND)
 		return code;
 	op->told = (struct event_row){0};
-	code = op->kind->run(op, c);
+	code = run_within_quota(op, c);
 	if (op->prepares_again) {
 		op->problem = (struct problem){0};
 		return P_OK;
@@ -404,9 +416,27 @@ static void start_read(struct op *op)
 	}
 }
 
+/* A space that is full refuses new work here, before it is prepared and before the writer is asked. What was accepted
+ * before, with the same key, is answered again. */
+static bool is_refused_at_once(struct op *op)
+{
+	struct store_conn *c = op->reader ? op->reader->conn : NULL;
+
+	if (!(op->kind->flags & OP_ADDS) || c == NULL ||
+	    spaces_find(op->engine->spaces, c, op->space_name, &op->space) != STORE_OK)
+		return false;
+	if (quota_may_begin(op, c) == P_OK)
+		return false;
+	if (was_answered(op, c))
+		op->problem = (struct problem){0};
+	return true;
+}
+
 void engine_run(struct op *op)
 {
-	if (op->kind->run && op->kind->prepare == NULL)
+	if (is_refused_at_once(op))
+		op->owner->finish(op);
+	else if (op->kind->run && op->kind->prepare == NULL)
 		submit(op);
 	else
 		start_read(op);

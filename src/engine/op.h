@@ -34,6 +34,12 @@ enum op_flags {
 	OP_INDEX = 1 << 2,		/* needs the index of the space */
 	OP_NO_SPACE = 1 << 3,		/* is not about a space */
 	OP_ASIDE = 1 << 4,		/* may take long, and is rare: always read by one of the workers (workers.h) */
+	/* What a quota may stand against; see quota.h. */
+	OP_ADDS_MEMORIES = 1 << 5,
+	OP_ADDS_BYTES = 1 << 6,
+	OP_ADDS_HANDOFFS = 1 << 7,
+	OP_ADDS_AGENTS = 1 << 8,
+	OP_ADDS = OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS,
 	OP_CREATES = OP_TAKES_KEY | OP_MAKES_SPACE,
 };
 
@@ -98,6 +104,8 @@ struct op {
 	const struct access *access;	/* what the key of who is asking allows; NULL: the server has no keys */
 	uint64_t client;		/* a number for who is asking: large work is shared out among clients */
 	struct str agent;		/* who is asking; p == NULL: unknown */
+	const char *protocol;		/* how it came: "http", "mcp"; NULL: by nobody outside */
+	struct str client;		/* what the client calls itself; p == NULL: not told */
 	struct str person;		/* who says to be a person, for what only persons do; p == NULL: nobody */
 	struct str task;		/* of what is stored and names none; p == NULL: none */
 	bool uses_task;			/* something that is stored gets that task */

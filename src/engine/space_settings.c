@@ -23,6 +23,8 @@ static void show_space(struct space_settings *s, const struct space_row *row)
 	};
 	s->locked = (struct json){.type = JSON_ARRAY};
 	s->memories = row->memories;
+	s->trust_floor = row->trust_floor;
+	s->quota = row->quota;
 	s->handoffs_pruned = row->handoffs_pruned;
 }
 
@@ -37,10 +39,19 @@ static enum store_status read_locked(struct space_settings *s, struct store_conn
 	return status;
 }
 
+static enum store_status read_state(struct space_settings *s, struct store_conn *c)
+{
+	return quota_read(s->op.engine->quota, c, s->op.space, s->op.now_ms, s->op.arena, &s->state);
+}
+
 /* One that does not exist is as one with nothing in it. */
 static enum problem_code read_space(struct op *op, struct store_conn *c)
 {
-	struct space_row row = {.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER}};
+	struct space_row row = {
+		.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER},
+		.quota = {QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER},
+		.trust_floor = TRUST_EXTERNAL,
+	};
 	enum store_status status = STORE_OK;
 
 	if (op->space)
@@ -48,7 +59,9 @@ static enum problem_code read_space(struct op *op, struct store_conn *c)
 	show_space((struct space_settings *)op, &row);
 	if (op->space && status == STORE_OK)
 		status = read_locked((struct space_settings *)op, c);
-	return op_stored(op, status == STORE_NOT_FOUND ? STORE_OK : status);
+	if (status == STORE_OK || status == STORE_NOT_FOUND)
+		status = read_state((struct space_settings *)op, c);
+	return op_stored(op, status);
 }
 
 /* The setting that is asked for, in place of what there is. */
@@ -79,6 +92,28 @@ static enum problem_code set_keeps(struct space_settings *s, struct space_keep *
 	return code;
 }
 
+static void set_quota(int64_t asked, int64_t *present)
+{
+	if (asked != SPACE_STAYS)
+		*present = asked < 0 ? QUOTA_AS_SERVER : asked;
+}
+
+static enum store_status set_quotas(struct space_settings *s, struct store_conn *c, struct space_row *row)
+{
+	const struct space_quota *asked = &s->asked_quota;
+	enum store_status status = STORE_OK;
+
+	set_quota(asked->memories, &row->quota.memories);
+	set_quota(asked->bytes, &row->quota.bytes);
+	set_quota(asked->handoffs, &row->quota.handoffs);
+	set_quota(asked->waiting, &row->quota.waiting);
+	set_quota(asked->agents, &row->quota.agents);
+	if (s->asked_floor != SPACE_FLOOR_STAYS)
+		row->trust_floor = (enum trust)s->asked_floor;
+	status = store_space_set_quota(c, s->op.space, &row->quota);
+	return status == STORE_OK ? store_space_set_floor(c, s->op.space, row->trust_floor) : status;
+}
+
 static enum problem_code set_space(struct op *op, struct store_conn *c)
 {
 	struct space_settings *s = (struct space_settings *)op;
@@ -96,6 +131,8 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	status = store_space_set_guard(c, op->space, row.guard);
 	if (status == STORE_OK)
 		status = store_space_set_keep(c, op->space, &row.keep);
+	if (status == STORE_OK)
+		status = set_quotas(s, c, &row);
 	if (status == STORE_OK && s->asked_locked.type == JSON_ARRAY)
 		status = store_space_set_locked(c, op->space,
 						json_canonical(&s->asked_locked, LOCKED_BYTES_MAX, op->arena));
@@ -103,12 +140,17 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	show_space(s, &row);
 	if (status == STORE_OK)
 		status = read_locked(s, c);
+	/* What was just set is known to others after the commit, and shown here. */
+	quota_forget(op->engine->quota, op->space);
+	if (status == STORE_OK)
+		status = read_state(s, c);
 	return op_stored(op, status);
 }
 
 /* What is kept for a shorter time now goes. */
 static void done_set(struct op *op)
 {
+	quota_forget(op->engine->quota, op->space);
 	retention_wake(op->engine->retention);
 }
 

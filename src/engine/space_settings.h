@@ -6,6 +6,7 @@
 #include "core/guard/redact.h"
 #include "engine/op.h"
 #include "engine/page.h"
+#include "engine/quota.h"
 
 struct space_settings {
 	struct op op;
@@ -13,6 +14,8 @@ struct space_settings {
 	enum redact_policy asked_guard;
 	struct json asked_locked;	/* keys of constraints that no agent waives, an array; JSON_NULL: as they are */
 	struct space_keep asked;
+	int asked_floor;		/* an enum trust; SPACE_FLOOR_STAYS */
+	struct space_quota asked_quota;
 	/* Out. */
 	enum redact_policy guard;
 	struct json locked;		/* an array */
@@ -20,9 +23,13 @@ struct space_settings {
 	int64_t memories;
 	struct space_keep kept;		/* what holds, by the space's word or the server's; 0: for ever */
 	int64_t handoffs_pruned;
+	enum trust trust_floor;
+	struct space_quota quota;
+	struct quota_state state;	/* what holds, by the space's word or the server's, and what there is */
 };
 
 #define SPACE_STAYS INT64_MIN
+#define SPACE_FLOOR_STAYS (-1)
 #define SPACE_GUARD_STAYS ((enum redact_policy)-1)
 /* Nobody means less by it, and much more is for ever. */
 #define SPACE_KEEP_MIN_MS INT64_C(1000)

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/quota.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -91,6 +92,8 @@ static void enter(struct waiting *w, struct op *op, struct list *place)
 	pthread_mutex_lock(&w->lock);
 	list_add(place, &op->wait.link);
 	pthread_mutex_unlock(&w->lock);
+	if (op->wait.kind == WAIT_AGENT)
+		quota_count_waiting(w->engine->quota, op->space, 1);
 }
 
 static void take_out(struct waiting *w, struct op *op)
@@ -98,6 +101,8 @@ static void take_out(struct waiting *w, struct op *op)
 	pthread_mutex_lock(&w->lock);
 	list_remove(&op->wait.link);
 	pthread_mutex_unlock(&w->lock);
+	if (op->wait.kind == WAIT_AGENT)
+		quota_count_waiting(w->engine->quota, op->space, -1);
 }
 
 size_t waiting_receivers(struct waiting *w, int64_t agent)

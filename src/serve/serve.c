@@ -235,6 +235,7 @@ static struct engine *open_engine(struct server *s, struct buf *error)
 		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
 		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
 		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s),
+		.quota = c->quota,
 		.keep = {c->keep_events_ms, c->keep_handoffs_ms, c->keep_idle_ms},
 		.begin_clock = server_clock_begin, .now_ms = server_clock_now_ms,
 		.clock_offset_ms = server_clock_offset_ms,

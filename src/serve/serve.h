@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "net/tls.h"
+#include "store/records.h"
 
 /* When alerts fire; see core/watch/alerts.h. Shares are in hundredths of a per cent. */
 struct serve_alerts {
@@ -27,6 +28,7 @@ struct serve_config {
 	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
 	int64_t keep_events_ms;
 	int64_t keep_idle_ms;		/* the spaces themselves */
+	struct space_quota quota;	/* of spaces that do not say it themselves; 0: none */
 	int http_threads;
 	enum log_level log_level;
 	enum log_format log_format;

@@ -23,6 +23,7 @@ struct memory {
 	uint64_t supersedes;		/* 0: none */
 	uint64_t superseded_by;		/* 0: none */
 	int64_t forgotten_at_ms;	/* 0: it is not */
+	int64_t quarantined_at_ms;	/* 0: it is not */
 
 	/* Of this version. */
 	uint32_t version;
@@ -37,6 +38,7 @@ struct memory {
 	struct str agent;
 	struct str task;
 	struct str metadata;		/* a JSON object, canonical */
+	struct str origin;		/* who stored it by which way, a JSON object; p == NULL: not known */
 	uint8_t digest[32];		/* SHA-256 of content */
 };
 
@@ -257,6 +259,7 @@ struct result_row {
 	/* What was handed on when the handoff was settled; written by store_result_hand_on alone. */
 	uint64_t then;			/* a handoff's number; 0: nothing */
 	uint8_t then_digest[32];	/* of what was asked for */
+	bool is_quarantined;		/* not kept: the memory is in quarantine */
 };
 
 /* How delivery to an agent goes. */
@@ -332,10 +335,25 @@ struct space_keep {
 	int64_t idle_ms;		/* the space itself, from when something was last made in it */
 };
 
+/* What a space may have at most. 0: any number; QUOTA_AS_SERVER: as the server says for all spaces. */
+#define QUOTA_AS_SERVER INT64_C(-1)
+
+struct space_quota {
+	int64_t memories;
+	int64_t bytes;			/* of space_row.bytes */
+	int64_t handoffs;		/* a minute */
+	int64_t waiting;		/* receivers that wait */
+	int64_t agents;
+};
+
 struct space_row {
 	int64_t id;
 	struct str name;
 	int64_t memories;		/* that are not forgotten */
+	int64_t bytes;			/* of content, summaries and metadata of all versions, and of bodies of envelopes */
+	int64_t agents;			/* that are not deleted */
+	struct space_quota quota;
+	enum trust trust_floor;		/* what is trusted less goes along as a reference only */
 	int64_t created_at_ms;
 	struct space_keep keep;
 	int64_t events_pruned;		/* the highest id of one of its events that was pruned; 0: none */

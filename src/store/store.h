@@ -105,6 +105,8 @@ enum store_status store_spaces(struct store_conn *c, int64_t after, size_t max, 
 /* One of them, also where it is not the first that is asked for. */
 enum store_status store_space_get(struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret);
 enum store_status store_space_set_keep(struct store_conn *c, int64_t space, const struct space_keep *keep);
+enum store_status store_space_set_quota(struct store_conn *c, int64_t space, const struct space_quota *quota);
+enum store_status store_space_set_floor(struct store_conn *c, int64_t space, enum trust floor);
 
 /* The space is not there any more for the verbs above, and its name is free: who makes it again gets another id, and an
  * empty space. What was in it goes by store_space_purge; until then whoever knows the id still finds it. */
@@ -133,6 +135,11 @@ enum store_status store_memory_insert(struct store_conn *c, struct memory *m);
 enum store_status store_memory_add_version(struct store_conn *c, const struct memory *m);
 enum store_status store_memory_set_pinned(struct store_conn *c, int64_t space, uint64_t num, bool pinned);
 enum store_status store_memory_set_superseded(struct store_conn *c, int64_t space, uint64_t num, uint64_t by);
+/* at_ms 0: it is in quarantine no longer. */
+enum store_status store_memory_set_quarantined(struct store_conn *c, int64_t space, uint64_t num, int64_t at_ms);
+/* The newest versions of those that are in quarantine, with numbers above after, in order, at most max. */
+enum store_status store_memories_quarantined(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					     struct arena *arena, struct memory *ret, size_t *ret_count);
 /* Removes the content of all versions, and the body of the kept reply that holds it; what stays is number, version,
  * times. Once it is committed no file of the store holds the content any more, or soon: while a reader is at work, some
  * later commit sees to it. */

@@ -39,6 +39,10 @@
 	  (struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret), (c, space, arena, ret)) \
 	X(WRITE, enum store_status, space_set_keep, \
 	  (struct store_conn *c, int64_t space, const struct space_keep *keep), (c, space, keep)) \
+	X(WRITE, enum store_status, space_set_quota, \
+	  (struct store_conn *c, int64_t space, const struct space_quota *quota), (c, space, quota)) \
+	X(WRITE, enum store_status, space_set_floor, \
+	  (struct store_conn *c, int64_t space, enum trust floor), (c, space, floor)) \
 	X(WRITE, enum store_status, space_remove, \
 	  (struct store_conn *c, int64_t space, int64_t now_ms), (c, space, now_ms)) \
 	X(READ, enum store_status, space_removed, (struct store_conn *c, int64_t *ret_id), (c, ret_id)) \
@@ -61,6 +65,11 @@
 	  (struct store_conn *c, int64_t space, uint64_t num, bool pinned), (c, space, num, pinned)) \
 	X(WRITE, enum store_status, memory_set_superseded, \
 	  (struct store_conn *c, int64_t space, uint64_t num, uint64_t by), (c, space, num, by)) \
+	X(WRITE, enum store_status, memory_set_quarantined, \
+	  (struct store_conn *c, int64_t space, uint64_t num, int64_t at_ms), (c, space, num, at_ms)) \
+	X(READ, enum store_status, memories_quarantined, \
+	  (struct store_conn *c, int64_t space, uint64_t after, size_t max, struct arena *arena, \
+	  struct memory *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
 	X(WRITE, enum store_status, memory_forget, \
 	  (struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms), (c, space, num, now_ms)) \
 	X(READ, enum store_status, memory_get, \

@@ -21,6 +21,10 @@ ROWS = {
     "pinMemory": ("pin| ms-1", "spine.pin('ms-1')"),
     "unpinMemory": ("unpin| ms-1", "spine.unpin('ms-1')"),
     "revertMemory": ("revert| ms-1 1", "spine.revert('ms-1', 1)"),
+    "listQuarantined": ("quarantine|", "list(spine.quarantined())"),
+    "quarantine": ("quarantine add| ms-9 --dry-run", "spine.quarantine(['ms-9'], dry_run=True)"),
+    "releaseQuarantined": ("quarantine release| ms-9 --dry-run", "spine.release_quarantined(['ms-9'], dry_run=True)"),
+    "purge": ("purge| ms-9 --why x --yes", "spine.purge(['ms-9'], why='x')"),
     # Envelopes and tasks
     "handOff": ("handoff| a x", "spine.pack('a', 'x')"),
     "readEnvelope": ("envelope| env-1", "spine.envelope('env-1')"),

@@ -10,7 +10,7 @@ PROBLEM_MEMBERS = {"type", "title", "status", "code", "field", "detail", "retrya
 RETRYABLE = ("overloaded", "draining", "store_full", "request_timeout", "ack_timeout", "circuit_open")
 MEMORY_MEMBERS = [
     "id", "version", "state", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust",
-    "metadata",
+    "metadata", "origin",
     "expires_at", "supersedes", "superseded_by", "digest", "created_at", "updated_at",
 ]
 

@@ -32,6 +32,11 @@ def lines_of(text):
     """The rows as they are, and of the rest what can be set."""
     lines = [json.loads(line) for line in text.splitlines()]
     assert lines[0] == {"spine_export": 1}
+    for line in lines:
+        # Where it came from is the other server's word: it is kept as a claim.
+        if line.get("memory", {}).get("origin"):
+            told = json.loads(line["memory"]["origin"])
+            line["memory"]["origin"] = told.get("claimed", told)
     [kinds, values] = zip(*(next(iter(line.items())) for line in lines[1:]))
     return [(kind, value if kind in ROWS else {name: value[name] for name in SHOWN[kind]}) for kind, value in zip(kinds, values)]
 

@@ -9,7 +9,7 @@ from envelopes import Api, canonical, digest_of
 
 
 def as_minor_0(envelope):
-    old = {key: value for key, value in envelope.items() if key != "fetch_hint"}
+    old = {key: value for key, value in envelope.items() if key not in ("fetch_hint", "trust")}
     old["envelope_minor"] = 0
     without = lambda items, *names: [{k: v for k, v in item.items() if k not in names} for item in items]
     old["memory"] = {**old["memory"], "refs": without(old["memory"]["refs"], "relevance")}
@@ -64,7 +64,7 @@ def test_what_is_packed_from_an_envelope_of_minor_0_is_of_the_newest_minor(store
     shrunk = api.ok("POST", f"/v1/parked/{parked['id']}/shrink", {"max_tokens": 1000})
     smaller = api.ok("GET", f"/v1/envelopes/{shrunk['envelope_id']}")
     for envelope in (again, child, smaller):
-        assert envelope["envelope_minor"] == 1 and "fetch_hint" in envelope
+        assert envelope["envelope_minor"] == 2 and "fetch_hint" in envelope and envelope["trust"] == "agent"
         assert envelope["budget"]["token_count"] == api.count(api.prompt(envelope))
         assert all("relevance" in ref for ref in envelope["memory"]["refs"]) and "### " not in api.prompt(envelope)
         assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"

@@ -193,7 +193,7 @@ def test_the_prompt_says_how_to_fetch_in_the_receivers_way(api, server, hint):
         agent = f"reader-{hint}"
         assert api.ok("PUT", f"/v1/agents/{agent}", {"fetch_hint": hint})["fetch_hint"] == hint
         envelope = api.handoff(agent, refs=[memory["id"]], strategy="lazy", include_pins=False, include_recent=0)
-        assert (envelope["envelope_minor"], envelope["fetch_hint"]) == (1, hint)
+        assert (envelope["envelope_minor"], envelope["fetch_hint"]) == (2, hint)
         ways = {
             "mcp": "the tool memory_get with its id" + f" and the space {api.space}" * named,
             "command": "spine get ms-…" + f" --space {api.space}" * named,

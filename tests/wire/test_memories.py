@@ -26,7 +26,7 @@ def test_a_stored_memory_is_answered_whole_in_the_shape_of_the_protocol(api):
         "id": "ms-1", "version": 1, "state": "active", "content": "The gateway answers 429.", "summary": None,
         "kind": "note",
         "tags": [], "importance": "medium", "agent": None, "task": None, "pinned": False, "trust": "agent",
-        "metadata": {},
+        "metadata": {}, "origin": {"client": None, "key": None, "protocol": "http"},
         "expires_at": None, "supersedes": None, "superseded_by": None,
         "digest": "sha256:" + hashlib.sha256(b"The gateway answers 429.").hexdigest(),
         "created_at": memory["created_at"], "updated_at": memory["created_at"],

@@ -22,6 +22,8 @@ ROUTES = [
     ("DELETE", "/v1/memories/ms-1", None), ("GET", "/v1/memories/ms-1/versions", None),
     ("POST", "/v1/memories/ms-1/pin", None),
     ("POST", "/v1/memories/ms-1/unpin", None), ("POST", "/v1/memories/ms-1/revert", {"version": 1}),
+    ("GET", "/v1/quarantine", None), ("POST", "/v1/quarantine", {"ids": ["ms-1", "ms-2"]}),
+    ("POST", "/v1/quarantine/release", {"ids": ["ms-1"]}), ("POST", "/v1/purge", {"ids": ["ms-1", "ms-2"], "why": "mine"}),
     ("GET", "/v1/status", None),
     ("POST", "/v1/envelopes",
      {"target_agent": "b", "task_summary": f"what about {SECRET[:4]} ms-1?", "from": "a", "refs": ["ms-2"]}),

@@ -13,6 +13,7 @@ from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
 from . import deliveries, handoffs, left, many, memories, server, watching
+from . import quarantine as quarantine_calls
 from . import queues as queue_calls
 from . import spaces as space_calls
 from . import tasks as task_calls
@@ -241,6 +242,10 @@ class MemorySpine(_Client):
 
     space_info = blocking(space_calls.space_info)
     set_space = blocking(space_calls.set_space)
+    quarantine = blocking(quarantine_calls.quarantine)
+    release_quarantined = blocking(quarantine_calls.release_quarantined)
+    purge = blocking(quarantine_calls.purge)
+    quarantined = blocking_pages(quarantine_calls.quarantined)
     delete_space = blocking(space_calls.delete_space)
     spaces = blocking_pages(space_calls.spaces)
 
@@ -386,6 +391,10 @@ class AsyncMemorySpine(_Client):
 
     space_info = awaiting(space_calls.space_info)
     set_space = awaiting(space_calls.set_space)
+    quarantine = awaiting(quarantine_calls.quarantine)
+    release_quarantined = awaiting(quarantine_calls.release_quarantined)
+    purge = awaiting(quarantine_calls.purge)
+    quarantined = awaiting_pages(quarantine_calls.quarantined)
     delete_space = awaiting(space_calls.delete_space)
     spaces = awaiting_pages(space_calls.spaces)
 

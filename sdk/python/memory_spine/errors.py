@@ -33,6 +33,7 @@ __all__ = [
     "ParentUnclear",
     "PreconditionFailed",
     "ProtocolError",
+    "QuotaExceeded",
     "RoutingLoop",
     "ServerError",
     "SpineError",
@@ -136,6 +137,16 @@ class BudgetTooSmall(ValidationError):
 
 class CredentialsFound(ValidationError):
     """A handoff that must be free of credentials is not."""
+
+
+class QuotaExceeded(SpineError):
+    """429: the space has as much of something as it may have: `field` says of what, `limit` how much. Nothing was
+    changed. Where time helps, `retry_after` says how much of it."""
+
+    @property
+    def limit(self) -> Optional[int]:
+        limit = self.problem.get("limit")
+        return limit if isinstance(limit, int) else None
 
 
 class ServerError(SpineError):
@@ -260,6 +271,7 @@ _CLASS_OF_CODE: dict[str, type[SpineError]] = {
     "not_restorable": HandoffConflict,
     "not_queued": HandoffConflict,
     "parent_unclear": ParentUnclear,
+    "quota_exceeded": QuotaExceeded,
     "stale_lease": StaleLeaseError,
 }
 

@@ -22,10 +22,17 @@ def set_space(
     keep_handoffs_s: Optional[float] = None,
     keep_events_s: Optional[float] = None,
     keep_idle_s: Optional[float] = None,
+    trust_floor: Optional[str] = None,
+    quota_memories: Optional[int] = None,
+    quota_bytes: Optional[int] = None,
+    quota_handoffs_per_minute: Optional[int] = None,
+    quota_waiting: Optional[int] = None,
+    quota_agents: Optional[int] = None,
 ) -> Steps[Space]:
     """Sets what the space does about credentials in handoffs ("off", "redact" or "refuse"), and how long it keeps ended
-    handoffs and events, and itself when nothing is written in it (0: for ever; -1: as the server says). What is not
-    given stays as it is."""
+    handoffs and events, and itself when nothing is written in it (0: for ever; -1: as the server says). Memories that
+    are trusted less than `trust_floor` go along as references only. A quota is what the space may have at most (0: any
+    number; -1: as the server says); `QuotaExceeded` is raised beyond it. What is not given stays as it is."""
     if guard is not None and not isinstance(guard, str):
         raise TypeError(f"guard is a text, not {guard!r}")
     body: dict[str, object] = {
@@ -33,6 +40,12 @@ def set_space(
         "keep_handoffs_s": keep_handoffs_s,
         "keep_events_s": keep_events_s,
         "keep_idle_s": keep_idle_s,
+        "trust_floor": trust_floor,
+        "quota_memories": quota_memories,
+        "quota_bytes": quota_bytes,
+        "quota_handoffs_per_minute": quota_handoffs_per_minute,
+        "quota_waiting": quota_waiting,
+        "quota_agents": quota_agents,
     }
     response = yield put("/v1/space", {name: value for name, value in body.items() if value is not None})
     return response.read(Space.from_wire)

@@ -25,6 +25,7 @@ export interface PageOptions extends CallOptions {
 	readonly pageSize?: number | undefined;
 }
 
+type Quarantining = wire.Operations["quarantine"]["input"]["body"];
 type SpaceSettings = wire.Operations["setSpace"]["input"]["body"];
 type AuditQuery = NonNullable<wire.Operations["audit"]["input"]["query"]>;
 
@@ -166,6 +167,36 @@ export abstract class OperatingCalls extends ManyCalls {
 	async setSpace(options: SpaceSettings & CallOptions): Promise<wire.Space> {
 		const [body, how] = apart(options);
 		return this.request("setSpace", { body }, how);
+	}
+
+	/**
+	 * Keeps memories from everybody: they are neither found nor packed nor read. `releaseQuarantined` undoes it. The
+	 * answer says which envelopes refer to them, which agents were given them, and who opened one.
+	 */
+	async quarantine(options: Quarantining & CallOptions): Promise<wire.Quarantine> {
+		const [body, how] = apart(options);
+		return this.request("quarantine", { body }, { ...how, safe: true });
+	}
+
+	/** Takes memories out of quarantine: they are as they were. */
+	async releaseQuarantined(options: Quarantining & CallOptions): Promise<wire.Quarantine> {
+		const [body, how] = apart(options);
+		return this.request("releaseQuarantined", { body }, { ...how, safe: true });
+	}
+
+	/** Forgets memories for good, all that fit. */
+	async purge(options: wire.Operations["purge"]["input"]["body"] & CallOptions): Promise<wire.Quarantine> {
+		const [body, how] = apart(options);
+		return this.request("purge", { body }, { ...how, safe: true });
+	}
+
+	/** What is in quarantine, with its text. */
+	quarantined(options: PageOptions = {}): Pages<wire.Memory> {
+		const { pageSize = 100, ...how } = options;
+		return new Pages(async (pageToken) => {
+			const answer = await this.request("listQuarantined", { query: { pageSize, pageToken } }, how);
+			return { items: answer.memories, nextPageToken: answer.nextPageToken };
+		});
 	}
 
 	/** Deletes a space and everything in it, for good. `confirm` is its name once more. */

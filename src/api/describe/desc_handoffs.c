@@ -125,10 +125,10 @@ static void put_result_state(const struct field *f, const void *from, const void
 	const struct result_row *r = from;
 
 	(void)with;
-	if (!r->is_forgotten)
+	if (!r->is_forgotten && !r->is_quarantined)
 		return;
 	json_key_str(w, f->name);
-	json_put_cstr(w, f->words->list[0]);
+	json_put_cstr(w, f->words->list[r->is_quarantined]);
 }
 
 static const struct field result_fields[] = {
@@ -137,7 +137,7 @@ static const struct field result_fields[] = {
 	FIELD_MEMORY_ID("result_memory", struct result_row, memory, "The memory whose first version is the result.",
 			NULLABLE, MAYBE),
 	DOC_ENUM("result_state", &words_result_forgotten, 0,
-		 "Where that memory was forgotten: result is null then.", MAYBE, .write = put_result_state),
+		 "Where that memory was forgotten or is in quarantine: result is null then.", MAYBE, .write = put_result_state),
 	FIELD_RAW("gaps", struct result_row, gaps, "What the receiver found missing.", MAYBE,
 		  .schema = "'type':'array'", .raw_unset = "[]"),
 	FIELD_INT("input_tokens", struct result_row, input_tokens, 0, NO_MAX, "What the receiver's model counted.",

@@ -31,11 +31,22 @@ static const struct shape explain = {
 	.fields = explain_fields, .size = sizeof(struct memory_explained),
 };
 
+static void put_below_floor(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	(void)with;
+	if (!((const struct memory_found *)from)->is_below_floor)
+		return;
+	json_key_str(w, f->name);
+	json_put_bool(w, true);
+}
+
 static const struct field scored_fields[] = {
 	FIELD_NUMBER("score", struct memory_found, score, NO_MIN, NO_MAX, "Of a search.", MAYBE, .unset = -1),
 	FIELD_NUMBER("relevance", struct memory_found, relevance, 0, 1,
 		     "Of a search: how well it answers the query, comparable between queries.", MAYBE, .unset = -1,
 		     .component = "Share"),
+	DOC_BOOL("below_floor", "true: it is trusted less than trust_floor of the space, and does not go along with its text.",
+		 MAYBE, .write = put_below_floor),
 	FIELD_SHAPE_AT("explain", struct memory_found, explained, &explain,
 		       "How its score came about, where that was asked for.", MAYBE),
 	FIELDS_END,

@@ -11,6 +11,30 @@ enum { GUARD_MAX = 16, TOKENIZER_NAME_MAX = 1024 };
 
 /* --- Spaces --- */
 
+/* One of the quotas: both arrays have the same order. */
+static void put_quota(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct quota_state *s = from;
+	int64_t limit = s->limit[f->min];
+
+	(void)with;
+	json_key_str(w, f->name);
+	json_begin_object(w);
+	json_key(w, "used");
+	json_put_int(w, s->used[f->min]);
+	json_key(w, "limit");
+	if (limit)
+		json_put_int(w, limit);
+	else
+		json_put_null(w);
+	json_end_object(w);
+}
+
+#define QUOTA_FIELD(name, kind, text) \
+	DOC_ANY(name, text, .min = (kind), .write = put_quota, \
+		.schema = "'type':'object','required':['used','limit'],'properties':{'used':{'type':'integer'}," \
+			  "'limit':{'type':['integer','null'],'description':'null: none.'}}")
+
 static const struct field space_fields[] = {
 	FIELD_TEXT("name", struct space_settings, op.space_name, 0, 0, "The space."),
 	FIELD_ENUM("guard", struct space_settings, guard, &words_guard, 0,
@@ -35,6 +59,15 @@ static const struct field space_fields[] = {
 		FIELD_SECONDS("idle_s", struct space_keep, idle_ms, NO_MIN, NO_MAX, "null: for ever.", NULLABLE)),
 		"What holds, by the space's word or else the server's."),
 	COUNT_OF("handoffs_pruned", struct space_settings, handoffs_pruned, "Handoffs that are not kept any more."),
+	FIELD_ENUM("trust_floor", struct space_settings, trust_floor, &words_trust, 0,
+		   "Memories that are trusted less go along as references only; external: all go along."),
+	FIELD_SHAPE("quotas", struct space_settings, state, WITHIN_OF(struct quota_state,
+		QUOTA_FIELD("memories", QUOTA_MEMORIES, "That are not forgotten."),
+		QUOTA_FIELD("bytes", QUOTA_BYTES, "Of contents, summaries and metadata of all versions, and of envelopes."),
+		QUOTA_FIELD("handoffs_per_minute", QUOTA_HANDOFFS, "Sent in the last minute."),
+		QUOTA_FIELD("waiting", QUOTA_WAITING, "Receivers that wait."),
+		QUOTA_FIELD("agents", QUOTA_AGENTS, "That are known.")),
+		"What the space has, and what it may have at most, by its own word or else the server's."),
 	FIELDS_END,
 };
 static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
@@ -69,10 +102,16 @@ static void as_it_is(void *op)
 
 	s->asked_guard = SPACE_GUARD_STAYS;
 	s->asked = (struct space_keep){SPACE_STAYS, SPACE_STAYS, SPACE_STAYS};
+	s->asked_floor = SPACE_FLOOR_STAYS;
+	s->asked_quota = (struct space_quota){SPACE_STAYS, SPACE_STAYS, SPACE_STAYS, SPACE_STAYS, SPACE_STAYS};
 }
 
 #define KEEP(name, member, text) \
 	FIELD_SECONDS(name, struct space_settings, asked.member, -1000, SPACE_KEEP_MAX_MS, text)
+
+#define QUOTA(name, member, text) \
+	FIELD_INT(name, struct space_settings, asked_quota.member, -1, INT64_C(1) << 53, text " 0: any number; -1: as " \
+		  "the server says. For whoever runs the server: with keys it needs one of all spaces.")
 
 const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
@@ -96,7 +135,16 @@ const struct description describe_set_space = {
 		     "and results. 0: for ever; -1: as the server says."),
 		KEEP("keep_events_s", events_ms, "How long events are kept. 0: for ever; -1: as the server says."),
 		KEEP("keep_idle_s", idle_ms, "How long the space itself is kept when nothing is written in it; then it "
-		     "is deleted with everything in it. 0: for ever; -1: as the server says."))},
+		     "is deleted with everything in it. 0: for ever; -1: as the server says."),
+		FIELD_ENUM("trust_floor", struct space_settings, asked_floor, &words_trust, GUARD_MAX,
+			   "Memories that are trusted less than this go along as references only. external: all go "
+			   "along with their text.", .min = 1),
+		QUOTA("quota_memories", memories, "How many memories the space may have."),
+		QUOTA("quota_bytes", bytes, "How many bytes its memories, with all versions, and its envelopes may "
+		      "have."),
+		QUOTA("quota_handoffs_per_minute", handoffs, "How many handoffs may be sent in a minute."),
+		QUOTA("quota_waiting", waiting, "How many receivers may wait at a time."),
+		QUOTA("quota_agents", agents, "How many agents it may know."))},
 	ANSWERS(ANSWER(200, "The space.", &space)),
 };
 

@@ -37,6 +37,9 @@ static const struct field memory_fields[] = {
 	ROW_INT("updated_at", struct transfer_memory, row.updated_at_ms, "When this version was made."),
 	ROW_INT("expires_at", struct transfer_memory, row.expires_at_ms, "0: never."),
 	ROW_INT("forgotten_at", struct transfer_memory, row.forgotten_at_ms, "0: it is not forgotten."),
+	ROW_INT("quarantined_at", struct transfer_memory, row.quarantined_at_ms, "0: it is not in quarantine."),
+	ROW_TEXT("origin", struct transfer_memory, row.origin,
+		 "Where this version came from: a JSON object. Whoever takes it in keeps it as a claim."),
 	FIELDS_END,
 };
 

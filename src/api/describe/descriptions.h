@@ -80,6 +80,7 @@ extern const struct description describe_list_spaces;
 extern const struct description describe_read_space;
 extern const struct description describe_set_space, describe_delete_space;
 extern const struct description describe_export_rows, describe_import_rows;
+extern const struct description describe_list_quarantined, describe_quarantine, describe_release_quarantined, describe_purge;
 extern const struct description describe_count_tokens;
 extern const struct description describe_health;
 extern const struct description describe_readiness;

@@ -12,9 +12,9 @@ WORDS(trust, "Trust", "Where it comes from.", 0, "system", "user", "agent", "ext
 WORDS(tokenizer, "Tokenizer", NULL, 0, "o200k_base", "cl100k_base", "estimate")
 WORDS(guard, "Guard", "Credentials in plain text: let through, blank, or refuse the handoff.", 0, "off", "redact",
       "refuse")
-WORDS(memory_state, NULL, NULL, 0, "active", "superseded", "expired", "forgotten")
+WORDS(memory_state, NULL, NULL, 0, "active", "superseded", "expired", "forgotten", "quarantined")
 WORDS(searched_state, NULL, NULL, 0, "active", "superseded", "expired", "any")
-WORDS(not_found, NULL, NULL, 0, "unknown", "forgotten", "not_given")
+WORDS(not_found, NULL, NULL, 0, "unknown", "forgotten", "quarantined", "not_given")
 WORDS(newest_oldest, NULL, NULL, 0, "newest", "oldest")
 WORDS(oldest_newest, NULL, NULL, 0, "oldest", "newest")
 WORDS(of_no_task, NULL, NULL, 0, "space")
@@ -25,7 +25,8 @@ WORDS(envelope_form, NULL, NULL, 0, "json", "prompt", "v1", "both")
 WORDS(received_form, NULL, NULL, 0, "both", "envelope", "prompt", "none")
 WORDS(why, NULL, NULL, 0, "cited", "pinned", "inherited", "relevant", "recent")
 WORDS(fate, NULL, NULL, 0, "full", "summary", "ref", "left_out", "passed_over")
-WORDS(left_out, NULL, NULL, 0, "budget", "room", "repetition", "lazy", "summary", "not_relevant", "not_asked_for")
+WORDS(left_out, NULL, NULL, 0, "budget", "room", "repetition", "lazy", "summary", "trust_floor",
+      "not_relevant", "not_asked_for")
 WORDS(trimmed_form, NULL, NULL, 0, "summary", "ref", "none")
 WORDS(verdict, NULL, NULL, 0, "intact", "forgotten", "damaged", "unchained",
       "pruned")
@@ -37,7 +38,7 @@ WORDS(blame, NULL, NULL, 0, "never there", "still there", "resolved", "lost", "w
 WORDS(handoff_state, NULL, NULL, 0, "queued", "queued", "leased", "acked", "acked", "completed", "parked", "expired",
       "discarded")
 WORDS(handoff_state_asked, NULL, NULL, 0, "queued", "leased", "acked", "completed", "parked", "expired", "discarded")
-WORDS(result_forgotten, NULL, NULL, 0, "forgotten")
+WORDS(result_forgotten, NULL, NULL, 0, "forgotten", "quarantined")
 WORDS(task_state, "TaskState", NULL, 0, "parked", "working", "held", "waiting", "done")
 WORDS(task_state_asked, NULL, NULL, 0, "parked", "working", "held", "waiting", "done", "open")
 WORDS(presence, "Presence", NULL, 0, "never_seen", "waiting", "working", "away")
@@ -56,7 +57,7 @@ WORDS(all_spaces, NULL, NULL, 0, "all")
 WORDS(alert, NULL, NULL, 0, "handoff_failed", "consecutive_failures", "completeness_low", "failure_rate_high",
       "breaker_open", "completeness_critical", "latency_high", "utilization_pinned", "utilization_low",
       "hop_depth_high", "handoffs_parked", "queue_stuck", "envelope_refused", "constraint_waived",
-      "store_damaged")
+      "store_damaged", "quota_near")
 WORDS(severity, NULL, NULL, 0, "info", "warning", "critical")
 WORDS(alert_state, NULL, NULL, 0, "firing", "resolved")
 WORDS(alert_state_asked, NULL, NULL, 0, "all", "firing", "resolved")

@@ -153,6 +153,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	if (m->agent.p && decode_check_name(m->agent, "agent", AGENT_NAME_MAX, &call->op->problem) != P_OK)
 		return false;
 	call->op->agent = mcp_agent(m);
+	call->op->protocol = "mcp";
 	return true;
 }
 

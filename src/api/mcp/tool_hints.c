@@ -8,6 +8,8 @@ static const struct {
 } hints[] = {
 	{P_MEMORY_NOT_FOUND, "memory_search finds the ids of memories."},
 	{P_MEMORY_FORGOTTEN, "It is gone for good; store it anew if it still holds."},
+	{P_MEMORY_QUARANTINED, "It is not trusted: do not use it. A person decides what becomes of it."},
+	{P_QUOTA_EXCEEDED, "Nothing was stored or sent. Where it says when, try again then; otherwise tell a person."},
 	{P_ALREADY_SUPERSEDED, "memory_get tells what has replaced it."},
 	{P_STALE_LEASE, "It is not yours any more: do not go on with it. handoff_receive gives you what is next."},
 	{P_ALREADY_SETTLED, "Nothing more is to be done with it. handoff_receive gives you what is next."},

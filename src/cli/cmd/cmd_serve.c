@@ -87,6 +87,11 @@ static const struct option_table serve_table = {"Serving", serve_options, OPTION
 #define DAY_MS 86400000
 #define MIB (1 << 20)
 
+#define QUOTA(option, variable, setting, text) \
+	{.name = option, .arg = "N", .env = variable, .key = setting, .type = OPTION_INT, .fallback = "0", \
+	 .max = INT64_C(1) << 53, \
+	 .help = "how many " text ", where the space does not say it itself; 0: any number"}
+
 static const struct option limit_options[] = {
 	{.name = "max-connections", .arg = "N", .env = "SPINE_MAX_CONNECTIONS", .key = "max_connections",
 	 .type = OPTION_INT, .fallback = "15000", .min = 1, .max = 1000000,
@@ -144,6 +149,11 @@ static const struct option limit_options[] = {
 	{.name = "breaker-reset", .arg = "TIME", .env = "SPINE_BREAKER_RESET", .key = "breaker_reset",
 	 .type = OPTION_DURATION, .fallback = "60s", .min = 1, .max = DAY_MS,
 	 .help = "how long the circuit breaker of an agent holds its work until it lets one handoff through"},
+	QUOTA("quota-memories", "SPINE_QUOTA_MEMORIES", "quota_memories", "memories each space may have"),
+	QUOTA("quota-bytes", "SPINE_QUOTA_BYTES", "quota_bytes", "bytes the memories and envelopes of each space may have"),
+	QUOTA("quota-handoffs", "SPINE_QUOTA_HANDOFFS", "quota_handoffs", "handoffs may be sent in a minute in each space"),
+	QUOTA("quota-waiting", "SPINE_QUOTA_WAITING", "quota_waiting", "receivers may wait at a time in each space"),
+	QUOTA("quota-agents", "SPINE_QUOTA_AGENTS", "quota_agents", "agents each space may know"),
 };
 
 static const struct option keep_options[] = {
@@ -314,6 +324,9 @@ static int exec_serve(struct cli *cli)
 		.idempotency_ttl_s = options_int(o, "idempotency-ttl") / 1000,
 		.queue_timeout_ms = options_int(o, "queue-timeout"),
 		.breaker_open_ms = options_int(o, "breaker-reset"),
+		.quota = {options_int(o, "quota-memories"), options_int(o, "quota-bytes"),
+			  options_int(o, "quota-handoffs"), options_int(o, "quota-waiting"),
+			  options_int(o, "quota-agents")},
 		.alerts = alert_options_read(o),
 	};
 	int code;

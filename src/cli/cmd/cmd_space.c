@@ -15,6 +15,10 @@ static const char *const guard_choices[] = {"off", "redact", "refuse", NULL};
 
 #define KEEP_HELP "90d, 12h, or forever; server: as long as the server keeps it for all spaces"
 
+#define QUOTA_OPTION(option, text) \
+	{.name = option, .arg = "N", .type = OPTION_INT, .min = -1, .max = INT64_C(1) << 53, \
+	 .help = text "; 0: any number, -1: as the server says"}
+
 static const struct option space_options[] = {
 	{.name = "guard", .letter = 'g', .arg = "POLICY", .type = OPTION_CHOICE, .choices = guard_choices,
 	 .help = "what becomes of credentials in a handoff: off leaves them, redact blanks them, refuse refuses it"},
@@ -28,6 +32,13 @@ static const struct option space_options[] = {
 	{.name = "keep-idle", .arg = "TIME", .type = OPTION_TEXT,
 	 .help = "how long the space itself is kept when nothing is written in it, such as 30d; then it is deleted "
 		 "with everything in it: also forever, or server"},
+	{.name = "trust-floor", .arg = "TRUST", .type = OPTION_CHOICE, .choices = trust_choices,
+	 .help = "memories that are trusted less go along with handoffs as references only; external: all go along"},
+	QUOTA_OPTION("quota-memories", "how many memories it may have"),
+	QUOTA_OPTION("quota-bytes", "how many bytes its memories and envelopes may have"),
+	QUOTA_OPTION("quota-handoffs", "how many handoffs may be sent in a minute"),
+	QUOTA_OPTION("quota-waiting", "how many receivers may wait at a time"),
+	QUOTA_OPTION("quota-agents", "how many agents it may know"),
 };
 
 static const struct option_table space_table = {"Settings", space_options, OPTION_COUNT(space_options)};
@@ -70,6 +81,12 @@ static int put_keep(const struct cli *cli, const char *option, const char *all, 
 	return CLI_OK;
 }
 
+static const struct call_member limits[] = {
+	{"trust-floor", "trust_floor"}, {"quota-memories", "quota_memories"}, {"quota-bytes", "quota_bytes"},
+	{"quota-handoffs", "quota_handoffs_per_minute"}, {"quota-waiting", "quota_waiting"},
+	{"quota-agents", "quota_agents"}, {NULL, NULL},
+};
+
 static int set_space(struct cli *cli)
 {
 	struct client_request request = {.method = "PUT", .path = "/v1/space", .repeatable = true};
@@ -89,6 +106,8 @@ static int set_space(struct cli *cli)
 		code = put_keep(cli, "keep-events", "keep", "keep_events_s", &w);
 	if (code == CLI_OK)
 		code = put_keep(cli, "keep-idle", NULL, "keep_idle_s", &w);
+	if (code == CLI_OK)
+		code = body_put_members(cli, limits, &w);
 	json_end_object(&w);
 	request.body = buf_str(&body);
 	if (code == CLI_OK)
@@ -186,11 +205,14 @@ const struct command cmd_space = {
 		 "With --keep-idle, the space is deleted when nothing was written in it for so long (reading does not "
 		 "count), unless something in it is open or parked, or somebody waits in it. The space default "
 		 "stays.\n\n"
+		 "A quota is what the space may have at most: what goes beyond it is refused with quota_exceeded, and "
+		 "nothing that was accepted before is. The answer shows what it has of each.\n\n"
 		 "Deleting takes everything in the space, and nothing brings it back. On a terminal the name is asked "
 		 "for.",
 	.examples = {
-		"spine space --guard redact", "spine space payments --keep 90d --keep-idle 365d",
-		"spine space payments --guard refuse --json", "spine space delete payments --yes",
+		"spine space payments --guard refuse --json", "spine space payments --keep 90d --keep-idle 365d",
+		"spine space payments --trust-floor agent --quota-memories 100000",
+		"spine space delete payments --yes",
 	},
 	.tables = {&space_table, &delete_table, &client_table},
 	.exec = exec_space,

@@ -279,7 +279,7 @@ static enum problem_code check_same_result(struct delivery *d, const struct hand
 		return problem_of_store(problem, status);
 	d->result_memory = kept.memory;
 	/* What was forgotten cannot be compared, and is not told again. */
-	if (has_result && !kept.is_forgotten && !str_eq(a->result.result, kept.result))
+	if (has_result && !kept.is_forgotten && !kept.is_quarantined && !str_eq(a->result.result, kept.result))
 		return problem_set(problem, P_ALREADY_SETTLED, "result",
 				   "ho-%llu was completed with this lease and another result, which stays; nothing was "
 				   "changed. Store the new one as a memory, or hand it over as another envelope",

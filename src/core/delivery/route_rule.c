@@ -144,7 +144,7 @@ static enum problem_code has_tag(const struct choice *c, uint64_t num, struct st
 
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? P_OK : problem_of_store(problem, status);
-	if (m.forgotten_at_ms || !json_parse(m.tags, 4, c->arena, &tags, &error))
+	if (m.forgotten_at_ms || m.quarantined_at_ms || !json_parse(m.tags, 4, c->arena, &tags, &error))
 		return P_OK;
 	for (uint32_t i = 0; i < tags.count; i++)
 		*ret = *ret || str_eq(tags.items[i].s, tag);

@@ -360,6 +360,28 @@ static size_t work_in(const struct envelope *e)
 	return bytes;
 }
 
+static void lower(enum trust *trust, enum trust to)
+{
+	if (to > *trust)
+		*trust = to;
+}
+
+/* The least of what the sender wrote, of what it inherits, and of the memories, but for those whose text stays behind
+ * because of the floor. */
+static enum trust least_trust(const struct assemble_input *in, const struct envelope *e)
+{
+	enum trust trust = in->has_trust ? in->trust : TRUST_AGENT;
+
+	if (in->parent)
+		lower(&trust, envelope_trust(in->parent));
+	if (in->repacks)
+		lower(&trust, envelope_trust(in->repacks));
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (!assemble_is_below_floor(e, &e->refs[i]))
+			lower(&trust, e->refs[i].trust);
+	return trust;
+}
+
 enum problem_code assemble(const struct assemble_tools *tools, const struct assemble_input *in, struct envelope *ret,
 			   struct problem *problem)
 {
@@ -383,6 +405,8 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		.tokenizer = str_of(tokenizer_name(in->tokenizer)),
 		.strategy = d->strategy,
 		.coming = in->coming,
+		.has_floor = in->has_floor,
+		.trust_floor = in->trust_floor,
 	};
 	enum problem_code code = assemble_results(tools, in, &with_results, &e.reserve, problem);
 
@@ -400,6 +424,7 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 		code = assemble_trim(tools, in->tokenizer, &e, problem);
 	if (code != P_OK)
 		return code;
+	e.trust = least_trust(in, &e);
 	envelope_seal(&e, tools->arena);
 	*ret = e;
 	return P_OK;

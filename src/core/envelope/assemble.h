@@ -83,6 +83,10 @@ struct assemble_input {
 	int64_t max_tokens;		/* the receiver's, where the constraints do not say; 0: the default */
 	enum envelope_fetch fetch_hint;	/* the receiver's */
 	enum redact_policy policy;	/* of the space, about credentials */
+	bool has_trust;			/* what the sender writes has this trust; else that of an agent */
+	enum trust trust;
+	bool has_floor;			/* of the space: see struct envelope */
+	enum trust trust_floor;
 	/* The handoff of the parent that is completed in the transaction that stores the envelope; NULL: none is. */
 	const struct coming_result *coming;
 	int64_t now_ms;

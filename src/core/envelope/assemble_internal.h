@@ -23,6 +23,12 @@ struct collection {
 /* Gives what was added to the ids since `from` a reason. */
 void collection_note(struct collection *c, size_t from, enum envelope_why why);
 
+/* It is trusted less than what goes along with its text. */
+static inline bool assemble_is_below_floor(const struct envelope *e, const struct envelope_ref *r)
+{
+	return e->has_floor && r->trust > e->trust_floor;
+}
+
 /* assemble_relevant.c: adds what is relevant, up to include_recent, and says of everything how relevant it is. What was
  * looked at and passed over is noted in the envelope. */
 void assemble_relevant(const struct assemble_tools *t, const struct assemble_input *in, struct envelope *e,

@@ -236,11 +236,13 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 	bool asked = known->why == WHY_CITED || known->why == WHY_INHERITED;
 	struct memory m;
 	enum store_status status = read_memory(t, in, id, &m);
+	enum memory_state state = MEMORY_GONE;
 
 	if (asked)
 		e->requested++;
-	if (status == STORE_OK && memory_state(&m, in->now_ms) != MEMORY_GONE &&
-	    memory_state(&m, in->now_ms) != MEMORY_EXPIRED) {
+	if (status == STORE_OK)
+		state = memory_state(&m, in->now_ms);
+	if (state == MEMORY_ACTIVE || state == MEMORY_SUPERSEDED) {
 		if (known->why == WHY_PINNED && !is_pinned_for(&m, e))
 			return;
 		if (!has_versions || !is_there(e, &m))
@@ -256,7 +258,7 @@ static void resolve(const struct assemble_tools *t, const struct assemble_input 
 	else if (status != STORE_OK)
 		add_missing(e, id, "unavailable", t->arena);
 	else
-		add_missing(e, id, m.forgotten_at_ms ? "forgotten" : "expired", t->arena);
+		add_missing(e, id, memory_state_name(state), t->arena);
 }
 
 /* Of the references from `from` on: so much is to be counted and written of them, about. */

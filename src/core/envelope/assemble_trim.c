@@ -148,6 +148,10 @@ static void make_ref_item(struct trim *t, size_t i)
 	enum envelope_strategy strategy = t->e->strategy;
 	const struct envelope_ref *r = &t->all[i];
 
+	if (assemble_is_below_floor(t->e, r)) {
+		add_form(t, i, FORM_REF);
+		return;
+	}
 	if (strategy == STRATEGY_PRIORITY || strategy == STRATEGY_FULL)
 		add_form(t, i, FORM_FULL);
 	if ((strategy == STRATEGY_PRIORITY || strategy == STRATEGY_SUMMARY) && r->summary.p)
@@ -205,10 +209,11 @@ static void make_items(struct trim *t)
 
 static void add_trim(struct trim *t, struct str id, size_t item, const char *left)
 {
-	static const struct envelope_ref step = {.why = WHY_RELEVANT};
+	static const struct envelope_ref step = {.why = WHY_RELEVANT, .trust = TRUST_SYSTEM};
 	const struct budget_item *b = &t->items[item];
 	const struct envelope_ref *r = item < t->all_count ? &t->all[item] : &step;
-	const char *reason = t->e->strategy == STRATEGY_LAZY      ? "lazy"
+	const char *reason = assemble_is_below_floor(t->e, r)      ? "trust_floor"
+			     : t->e->strategy == STRATEGY_LAZY      ? "lazy"
 			     : t->e->strategy == STRATEGY_SUMMARY ? "summary"
 			     : item < t->all_count && item >= t->quiet_from ? "room"
 			     : r->repeats && r->why == WHY_RELEVANT	    ? "repetition"

@@ -87,7 +87,7 @@ static enum store_status read_text(struct store_conn *c, int64_t space, const st
 	if (e->guard.type != JSON_NULL)
 		return STORE_OK;
 	status = store_memory_get(c, space, item->num, 0, arena, &m);
-	if (status == STORE_OK && m.forgotten_at_ms == 0)
+	if (status == STORE_OK && m.forgotten_at_ms == 0 && m.quarantined_at_ms == 0)
 		item->text = excerpt(m.content, arena);
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }

@@ -55,6 +55,18 @@ bool envelope_fetch_parse(struct str name, enum envelope_fetch *ret)
 	return false;
 }
 
+enum trust envelope_trust(const struct envelope *e)
+{
+	enum trust trust = TRUST_AGENT;
+
+	if (e->minor >= 2)
+		return e->trust;
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].trust > trust)
+			trust = e->refs[i].trust;
+	return trust;
+}
+
 /* --- Writing: members stand in the order of their names, as RFC 8785 wants them --- */
 
 void envelope_digest_format(const uint8_t digest[32], char ret[ENVELOPE_DIGEST_SIZE])
@@ -303,6 +315,8 @@ static size_t write_members(const struct envelope *e, enum envelope_part part, s
 	put_task(w, e);
 	json_member_str(w, "to", e->to);
 	json_member_optional(w, "traceparent", e->traceparent);
+	if (e->minor >= 2)
+		json_member_cstr(w, "trust", memory_trust_name(e->trust));
 	json_key(w, "waived");
 	json_put_canonical(w, &e->waived);
 	json_end_object(w);

@@ -15,8 +15,9 @@
 #define ENVELOPE_VERSION "2"
 /* What is packed now. Stored envelopes keep the minor that they were sealed with, and with it their members, their
  * digest and their prompt: 0 has no fetch_hint, relevance, worth or reason of what was left out, and the first form of
- * the prompt. The member "locked" is there where it names something: so it needs no number of its own. */
-enum { ENVELOPE_MINOR = 1, ENVELOPE_JSON_DEPTH = 80 };
+ * the prompt; 1 has no trust. The member "locked" is there where it names something: so it needs no number of its own.
+ */
+enum { ENVELOPE_MINOR = 2, ENVELOPE_JSON_DEPTH = 80 };
 
 enum envelope_why { WHY_CITED, WHY_PINNED, WHY_INHERITED, WHY_RELEVANT, WHY_RECENT };
 enum envelope_form { FORM_FULL, FORM_SUMMARY, FORM_REF };
@@ -56,13 +57,14 @@ struct envelope_ref {
 		uint32_t version;	/* the memory's newest, when the envelope was read back */
 		uint64_t superseded_by;
 		bool forgotten;
+		bool quarantined;
 		int64_t expires_at_ms;	/* 0: never */
 	} now;
 };
 
 struct envelope_missing {
 	struct str id;
-	struct str reason;		/* "unknown", "forgotten", "expired", "unavailable" */
+	struct str reason;		/* "unknown", "forgotten", "quarantined", "expired", "unavailable" */
 };
 
 /* What was left out of the prompt, or shrunk, to fit: the receipt. */
@@ -70,7 +72,7 @@ struct envelope_trim {
 	struct str id;			/* a memory's, or "history[3]" */
 	int64_t tokens;			/* that it would have taken */
 	double score;			/* its value to the receiver, as the choice saw it */
-	struct str reason;		/* "budget", "room", "repetition", "lazy", "summary" */
+	struct str reason;		/* "budget", "room", "repetition", "lazy", "summary", "trust_floor" */
 	struct str form;		/* what is left of it: "summary", "ref", "none" */
 	enum envelope_why why;		/* since minor 1, of a memory; the same for the next */
 	double relevance;
@@ -96,6 +98,7 @@ struct envelope {
 	struct str from;		/* p == NULL: unknown */
 	struct str to;
 	struct str traceparent;		/* p == NULL: none */
+	enum trust trust;		/* the least of its parts, since minor 2; see envelope_trust */
 	enum envelope_fetch fetch_hint;	/* the receiver's, since minor 1 */
 
 	struct str task;
@@ -140,6 +143,8 @@ struct envelope {
 	struct envelope_passed *passed;
 	size_t passed_count;
 	const struct coming_result *coming;	/* stored together with it; NULL: none */
+	bool has_floor;			/* memories that are trusted less than trust_floor come without their text */
+	enum trust trust_floor;
 	int64_t reserve;		/* tokens of max_tokens that packing keeps free, for what may come to it */
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
 	struct str skeleton;		/* the same without the texts of the references: what is stored */
@@ -162,6 +167,9 @@ enum envelope_part {
 void envelope_write(const struct envelope *e, enum envelope_part part, struct buf *out);
 /* Sets the digest, `sealed` and `skeleton` (in the arena): what they have in common is written once. */
 void envelope_seal(struct envelope *e, struct arena *arena);
+/* How far what it carries can be trusted: no more than the least of its references; but those that the floor has left
+ * without text do not count. Of one that was packed before envelopes said so it is found anew. */
+enum trust envelope_trust(const struct envelope *e);
 /* The digest of the envelope as it is, texts included. */
 void envelope_digest(const struct envelope *e, uint8_t ret[32]);
 enum { ENVELOPE_DIGEST_SIZE = 7 + 64 + 1 };

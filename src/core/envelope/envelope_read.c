@@ -247,9 +247,11 @@ static bool read_lineage(const struct json *obj, struct envelope *e)
 /* An envelope of a newer server has members that would be lost here, and with them its digest. */
 static bool read_minor(const struct json *obj, struct envelope *e)
 {
-	struct str hint;
+	struct str hint, trust;
 
 	if (!read_int(obj, "envelope_minor", &e->minor) || e->minor < 0 || e->minor > ENVELOPE_MINOR)
+		return false;
+	if (e->minor >= 2 && (!read_str(obj, "trust", &trust) || !memory_trust_parse(trust, &e->trust)))
 		return false;
 	return e->minor == 0 || (read_optional(obj, "fetch_hint", &hint) &&
 				 (hint.p == NULL || envelope_fetch_parse(hint, &e->fetch_hint)));

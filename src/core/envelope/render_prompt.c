@@ -364,7 +364,7 @@ void render_ref_text(const struct envelope_ref *ref, struct buf *out)
 	if (ref->form == FORM_REF) {
 		buf_puts(out, " not included\n");
 	} else if (ref->text.p == NULL) {
-		buf_puts(out, " forgotten since\n");
+		buf_puts(out, ref->now.quarantined ? " quarantined since\n" : " forgotten since\n");
 	} else if (render_is_short(ref->text)) {
 		buf_puts(out, " ");
 		render_span(out, ref->text);

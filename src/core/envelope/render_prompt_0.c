@@ -349,7 +349,8 @@ static void put_ref(const struct envelope *e, const struct envelope_ref *ref, st
 	if (ref->text.p)
 		put_fenced(out, "text", ref->text);
 	else
-		buf_puts(out, "Its content was forgotten since.\n");
+		buf_puts(out, ref->now.quarantined ? "It is in quarantine since.\n"
+						   : "Its content was forgotten since.\n");
 }
 
 /* --- What is not here --- */

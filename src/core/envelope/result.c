@@ -62,7 +62,8 @@ enum store_status result_read(struct store_conn *c, int64_t space, uint64_t hand
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? STORE_REFUSED : status;
 	ret->is_forgotten = m.forgotten_at_ms != 0;
-	if (ret->is_forgotten)
+	ret->is_quarantined = m.quarantined_at_ms != 0;
+	if (ret->is_forgotten || ret->is_quarantined)
 		return STORE_OK;
 	value.s = m.content;
 	ret->result = ret->form == RESULT_JSON ? m.content : json_canonical(&value, 6 * RESULT_MAX_BYTES, arena);
@@ -221,7 +222,8 @@ static bool read_told(struct store_conn *c, int64_t space, const struct json *st
 		*ret = *coming->memory;
 	else if (store_memory_get(c, space, memory.num, 1, arena, ret) != STORE_OK)
 		return false;
-	return ret->forgotten_at_ms == 0 && str_is(ret->kind, RESULT_KIND) && ret->agent.p && str_eq(ret->agent, agent);
+	return ret->forgotten_at_ms == 0 && ret->quarantined_at_ms == 0 && str_is(ret->kind, RESULT_KIND) &&
+	       ret->agent.p && str_eq(ret->agent, agent);
 }
 
 /* The agent's last one before that step says the same as m. */

@@ -22,12 +22,13 @@ static bool is_empty(const struct json *value)
  * be read is not trusted. */
 static enum trust trust_of(const struct envelope_row *row, struct arena *arena)
 {
-	enum trust trust = TRUST_AGENT;
+	enum trust trust;
 	struct problem problem = {0};
 	struct envelope e;
 
 	if (unpack_skeleton(row, arena, &e, &problem) != P_OK)
 		return TRUST_EXTERNAL;
+	trust = envelope_trust(&e) > TRUST_AGENT ? envelope_trust(&e) : TRUST_AGENT;
 	for (size_t i = 0; i < e.ref_count; i++)
 		if (e.refs[i].trust > trust)
 			trust = e.refs[i].trust;

@@ -29,8 +29,8 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 
 /* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without
  * text. */
-static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, struct arena *arena,
-				  struct problem *problem)
+static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, bool is_shown,
+				  struct arena *arena, struct problem *problem)
 {
 	struct memory m;
 	enum store_status status = store_memory_get(c, space, r->id.num, r->id.version, arena, &m);
@@ -42,8 +42,9 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	r->now.version = m.current_version;
 	r->now.superseded_by = m.superseded_by;
 	r->now.forgotten = m.forgotten_at_ms != 0;
+	r->now.quarantined = m.quarantined_at_ms != 0;
 	r->now.expires_at_ms = m.expires_at_ms;
-	if (r->form != FORM_REF && !r->now.forgotten)
+	if (r->form != FORM_REF && !r->now.forgotten && !(is_shown && r->now.quarantined))
 		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
 					  r->redaction_count);
 	return P_OK;
@@ -58,17 +59,24 @@ enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *
 			   "restore a backup", (unsigned long long)row->num);
 }
 
-enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,
-			     struct envelope *ret, struct problem *problem)
+/* is_shown: to somebody who must not see what is in quarantine. */
+static enum problem_code fill_row(struct store_conn *c, const struct envelope_row *row, bool is_shown,
+				  struct arena *arena, struct envelope *ret, struct problem *problem)
 {
 	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
 	bool snapshot = code == P_OK && store_snapshot_begin(c);
 
 	for (size_t i = 0; code == P_OK && i < ret->ref_count; i++)
-		code = fill_ref(c, row->space, &ret->refs[i], arena, problem);
+		code = fill_ref(c, row->space, &ret->refs[i], is_shown, arena, problem);
 	if (snapshot)
 		store_snapshot_end(c);
 	return code;
+}
+
+enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,
+			     struct envelope *ret, struct problem *problem)
+{
+	return fill_row(c, row, true, arena, ret, problem);
 }
 
 enum problem_code unpack_missing(struct store_conn *c, int64_t space, uint64_t num, const char *field,
@@ -185,7 +193,7 @@ static enum problem_code verify_link(struct store_conn *c, int64_t space, uint64
 		return P_OK;
 	}
 	if (code == P_OK)
-		code = unpack_row(c, &row, arena, &e, problem);
+		code = fill_row(c, &row, false, arena, &e, problem);
 	if (code == P_ENVELOPE_DAMAGED) {
 		*problem = (struct problem){0};
 		ret->verdict = UNPACK_DAMAGED;
@@ -239,7 +247,7 @@ static enum problem_code verify_alone(struct store_conn *c, int64_t space, uint6
 	enum problem_code code = unpack_find(c, space, num, "id", arena, &row, problem);
 
 	if (code == P_OK)
-		code = unpack_row(c, &row, arena, &e, problem);
+		code = fill_row(c, &row, false, arena, &e, problem);
 	if (code == P_ENVELOPE_DAMAGED) {
 		*ret = UNPACK_DAMAGED;
 		return P_OK;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const char *const state_names[] = {"active", "superseded", "expired", "forgotten"};
+static const char *const state_names[] = {"active", "superseded", "expired", "forgotten", "quarantined"};
 static const char *const importance_names[] = {"low", "medium", "high", "critical"};
 static const char *const trust_names[] = {"system", "user", "agent", "external"};
 
@@ -12,11 +12,22 @@ enum memory_state memory_state(const struct memory *m, int64_t now_ms)
 {
 	if (m->forgotten_at_ms)
 		return MEMORY_GONE;
+	if (m->quarantined_at_ms)
+		return MEMORY_QUARANTINED;
 	if (m->superseded_by)
 		return MEMORY_SUPERSEDED;
 	if (m->expires_at_ms && m->expires_at_ms <= now_ms)
 		return MEMORY_EXPIRED;
 	return MEMORY_ACTIVE;
+}
+
+void memory_withhold(struct memory *m)
+{
+	if (m->quarantined_at_ms == 0)
+		return;
+	m->content = m->summary = STR_NULL;
+	m->tags = STR("[]");
+	m->metadata = STR("{}");
 }
 
 const char *memory_state_name(enum memory_state state)
@@ -108,6 +119,13 @@ static enum problem_code forgotten(struct problem *p, const char *field, uint64_
 			   "ms-%llu was forgotten; it cannot be changed or replaced any more", (unsigned long long)num);
 }
 
+static enum problem_code quarantined(struct problem *p, const char *field, uint64_t num)
+{
+	return problem_set(p, P_MEMORY_QUARANTINED, field,
+			   "ms-%llu is in quarantine; it cannot be changed or replaced until it is released",
+			   (unsigned long long)num);
+}
+
 enum problem_code memory_read(struct store_conn *c, int64_t space, struct memory_id id, struct arena *arena,
 			      struct memory *ret, struct problem *problem)
 {
@@ -134,6 +152,8 @@ static enum problem_code check_supersedes(struct store_conn *c, int64_t space, u
 		code = problem_of_store(problem, status);
 	else if (old.forgotten_at_ms)
 		code = forgotten(problem, "supersedes", num);
+	else if (old.quarantined_at_ms)
+		code = quarantined(problem, "supersedes", num);
 	else if (old.superseded_by)
 		code = problem_set(problem, P_ALREADY_SUPERSEDED, "supersedes",
 				   "ms-%llu was already superseded by ms-%llu; supersede that one",
@@ -163,6 +183,7 @@ struct memory memory_of_draft(int64_t space, const struct memory_draft *draft, i
 		.kind = STR("note"),
 		.tags = STR("[]"),
 		.metadata = STR("{}"),
+		.origin = draft->origin,
 	};
 
 	apply_draft(&m, draft, now_ms);
@@ -275,6 +296,8 @@ static enum problem_code store_change(struct store_conn *c, const struct memory 
 		after->version = after->current_version = before->current_version + 1;
 		after->updated_at_ms = now_ms;
 		status = store_memory_add_version(c, after);
+	} else {
+		after->origin = before->origin;
 	}
 	if (status == STORE_OK && new_pin)
 		status = store_memory_set_pinned(c, after->space, after->num, after->pinned);
@@ -296,7 +319,10 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 		return code;
 	if (before.forgotten_at_ms)
 		return forgotten(problem, NULL, num);
+	if (before.quarantined_at_ms)
+		return quarantined(problem, NULL, num);
 	after = before;
+	after.origin = draft->origin;
 	apply_draft(&after, draft, now_ms);
 	if (draft->has & MEMORY_HAS_PINNED)
 		after.pinned = draft->pinned;
@@ -304,8 +330,8 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 }
 
 enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				uint32_t to_version, int64_t now_ms, struct arena *arena, struct memory *ret,
-				bool *ret_changed, struct problem *problem)
+				uint32_t to_version, struct str origin, int64_t now_ms, struct arena *arena,
+				struct memory *ret, bool *ret_changed, struct problem *problem)
 {
 	struct memory before, after;
 	enum problem_code code = open_for_change(c, space, num, if_version, arena, &before, problem);
@@ -314,6 +340,8 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 		return code;
 	if (before.forgotten_at_ms)
 		return forgotten(problem, NULL, num);
+	if (before.quarantined_at_ms)
+		return quarantined(problem, NULL, num);
 	code = memory_read(c, space, (struct memory_id){num, to_version}, arena, &after, problem);
 	if (code == P_MEMORY_NOT_FOUND)
 		return problem_set(problem, P_INVALID_FIELD, "version",
@@ -321,6 +349,7 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 				   before.current_version, to_version);
 	if (code != P_OK)
 		return code;
+	after.origin = origin;
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 

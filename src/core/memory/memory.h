@@ -21,9 +21,11 @@ enum {
 };
 #define MEMORY_TTL_MAX_S INT64_C(3155760000)
 
-enum memory_state { MEMORY_ACTIVE, MEMORY_SUPERSEDED, MEMORY_EXPIRED, MEMORY_GONE };
+enum memory_state { MEMORY_ACTIVE, MEMORY_SUPERSEDED, MEMORY_EXPIRED, MEMORY_GONE, MEMORY_QUARANTINED };
 
 enum memory_state memory_state(const struct memory *m, int64_t now_ms);
+/* Takes away what only those see who may decide about the quarantine: all that its author wrote. */
+void memory_withhold(struct memory *m);
 const char *memory_state_name(enum memory_state state);
 const char *memory_importance_name(enum importance importance);
 const char *memory_trust_name(enum trust trust);
@@ -68,6 +70,7 @@ struct memory_draft {
 	int64_t ttl_s;
 	uint64_t supersedes;
 	int64_t created_at_ms;
+	struct str origin;	/* see struct memory; set by the server */
 	uint64_t num_min;	/* without an id: the number is at least that */
 };
 
@@ -87,8 +90,8 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 				const struct memory_draft *draft, int64_t now_ms, struct arena *arena,
 				struct memory *ret, bool *ret_changed, struct problem *problem);
 enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				uint32_t to_version, int64_t now_ms, struct arena *arena, struct memory *ret,
-				bool *ret_changed, struct problem *problem);
+				uint32_t to_version, struct str origin, int64_t now_ms, struct arena *arena,
+				struct memory *ret, bool *ret_changed, struct problem *problem);
 /* Forgetting what is forgotten changes nothing. */
 enum problem_code memory_forget(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, int64_t now_ms,
 				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem);

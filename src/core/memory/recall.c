@@ -111,7 +111,7 @@ static enum store_status read_again(struct store_conn *c, int64_t space, uint64_
 
 	arena_init(&arena);
 	status = store_memory_get(c, space, num, 0, &arena, &m);
-	if (status == STORE_OK && m.forgotten_at_ms == 0) {
+	if (status == STORE_OK && m.forgotten_at_ms == 0 && m.quarantined_at_ms == 0) {
 		recall_maker_run(maker, &m, &doc);
 		index_add(index, &doc);
 	} else if (status == STORE_OK || status == STORE_NOT_FOUND) {
@@ -214,6 +214,10 @@ void recall_put(struct recall *r, const struct memory *m)
 
 	if (s == NULL)
 		return;
+	if (m->quarantined_at_ms) {
+		recall_remove(r, m->space, m->num);
+		return;
+	}
 	/* The long part, reading the text, is done before the searches are kept out. */
 	recall_maker_run(&r->maker, m, &doc);
 	if (begin_change(s, m->num)) {

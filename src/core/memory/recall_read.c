@@ -27,6 +27,7 @@ struct batch {
 	struct memory memories[BATCH];
 	struct slot slots[BATCH];
 	size_t count;			/* 0: the end, or a failure */
+	size_t slot_count;		/* of them, those that can be recalled */
 	enum store_status status;
 };
 
@@ -66,10 +67,12 @@ static void fill_batch(struct reading *r, struct batch *b)
 	b->status = store_memory_scan(r->c, r->space, r->after, BATCH, &b->arena, b->memories, &b->count);
 	if (b->status != STORE_OK)
 		b->count = 0;
-	for (size_t i = 0; i < b->count; i++)
-		fill_slot(&r->maker, &b->memories[i], &b->slots[i]);
 	if (b->count > 0)
 		r->after = b->memories[b->count - 1].num;
+	b->slot_count = 0;
+	for (size_t i = 0; i < b->count; i++)
+		if (b->memories[i].quarantined_at_ms == 0)
+			fill_slot(&r->maker, &b->memories[i], &b->slots[b->slot_count++]);
 }
 
 static void *fill_all(void *arg)
@@ -164,7 +167,7 @@ enum store_status recall_read(struct store_conn *c, int64_t space, uint64_t seed
 	/* Without a second thread it only takes longer. */
 	r->alone = pthread_create(&thread, NULL, fill_all, r) != 0;
 	for (uint64_t n = 0; (b = wait_for_batch(r, n))->count > 0; n++) {
-		for (size_t i = 0; i < b->count; i++)
+		for (size_t i = 0; i < b->slot_count; i++)
 			index_add(index, &b->slots[i].doc);
 		give_batch_back(r);
 	}

@@ -20,6 +20,7 @@ static const char *const pages[ALERT_KIND_COUNT] = {
 	[ALERT_ENVELOPE_REFUSED] = "tasks",
 	[ALERT_CONSTRAINT_WAIVED] = "tasks",
 	[ALERT_STORE_DAMAGED] = "alerts",
+	[ALERT_QUOTA_NEAR] = "overview",
 };
 
 /* A name, as it may stand in a piece of an address or in its query (RFC 3986). */

@@ -141,6 +141,13 @@ static void judge_any(struct judgement *j, int64_t count)
 	judge_count(j, count, 1, count ? BAD : GOOD);
 }
 
+static void judge_quota(struct judgement *j, double share)
+{
+	j->value = share;
+	j->threshold = ALERT_QUOTA_SHARE;
+	j->verdict = share >= ALERT_QUOTA_SHARE ? BAD : share > ALERT_QUOTA_SHARE * (1 - MARGIN) ? UNDECIDED : GOOD;
+}
+
 static enum verdict judge_row(const struct alert_rules *r, const struct alert_subject *s)
 {
 	return s->failures_in_row >= r->failures_in_row ? BAD : s->failures_in_row ? UNDECIDED : GOOD;
@@ -209,6 +216,9 @@ static struct judgement judge(const struct alert_rules *r, enum alert_kind kind,
 	case ALERT_STORE_DAMAGED:
 		judge_any(&j, s->damaged);
 		break;
+	case ALERT_QUOTA_NEAR:
+		judge_quota(&j, s->quota_share);
+		break;
 	case ALERT_KIND_COUNT:
 		assert(!"not a kind");
 	}
@@ -268,6 +278,7 @@ static const struct {
 		"places of the store, whosever they are, that were found damaged since the start", "places",
 		ALERT_AT_LEAST, false, false,
 	},
+	[ALERT_QUOTA_NEAR] = {"how much of a quota of the space is used", "share", ALERT_AT_LEAST, false, false},
 };
 
 size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *view, const struct stats_view *day,
@@ -288,6 +299,7 @@ size_t alert_rules_list(const struct alert_rules *r, const struct stats_view *vi
 		[ALERT_ENVELOPE_REFUSED] = 1,
 		[ALERT_CONSTRAINT_WAIVED] = 1,
 		[ALERT_STORE_DAMAGED] = 1,
+		[ALERT_QUOTA_NEAR] = ALERT_QUOTA_SHARE,
 	};
 	size_t count = 0;
 
@@ -400,6 +412,9 @@ static struct str summary_of(const struct alert_rules *r, enum alert_kind kind, 
 	case ALERT_STORE_DAMAGED:
 		return arena_printf(arena, "the store is damaged in %.0f place%s, and what is there is not shown: "
 				    "run spine check", j->value, j->value == 1 ? "" : "s");
+	case ALERT_QUOTA_NEAR:
+		return arena_printf(arena, "the space uses %.0f %% of its quota of %s: beyond it, requests are refused",
+				    percent, s->quota ? s->quota : "something");
 	case ALERT_KIND_COUNT:
 		break;
 	}

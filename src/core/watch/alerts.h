@@ -40,7 +40,8 @@ enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 	X(QUEUE_STUCK, "queue_stuck", ALERT_WARNING, 0, 1) \
 	X(ENVELOPE_REFUSED, "envelope_refused", ALERT_WARNING, 0, 1) \
 	X(CONSTRAINT_WAIVED, "constraint_waived", ALERT_INFO, 0, 0) \
-	X(STORE_DAMAGED, "store_damaged", ALERT_CRITICAL, 1, 0)
+	X(STORE_DAMAGED, "store_damaged", ALERT_CRITICAL, 1, 0) \
+	X(QUOTA_NEAR, "quota_near", ALERT_WARNING, 0, 0)
 
 enum alert_kind {
 #define ALERT_KIND(kind, name, severity, pages, is_of_agent) ALERT_##kind,
@@ -81,8 +82,13 @@ struct alert_subject {
 	int64_t parked;			/* handoffs that wait for a person */
 	int64_t queued;
 	int64_t damaged;		/* places of the store that are not what was written there */
+	double quota_share;		/* of the quota that is used most: how much of it; 0: there is none */
+	const char *quota;		/* its name */
 	int64_t untaken_ms;		/* how long nobody has taken what is queued; 0: somebody does */
 };
+
+/* From here on a quota is nearly used up. */
+#define ALERT_QUOTA_SHARE 0.9
 
 enum alert_change_kind { ALERT_FIRES, ALERT_RISES, ALERT_RESOLVES };
 

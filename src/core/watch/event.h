@@ -64,6 +64,9 @@
 	X(RESCHEDULED, 46, "handoff.rescheduled") \
 	X(RESTORED, 52, "handoff.restored") \
 	X(AGENT_DELETED, 53, "agent.deleted") \
+	X(MEMORY_QUARANTINED, 47, "memory.quarantined") \
+	X(MEMORY_UNQUARANTINED, 48, "memory.unquarantined") \
+	X(MEMORY_PURGED, 49, "memory.purged") \
 	X(CONSTRAINT_WAIVED, 50, "constraint.waived") \
 	X(SPACE_PRUNED, 60, "space.pruned") \
 	X(SPACE_DELETED, 61, "space.deleted")

@@ -112,6 +112,6 @@ static void tell_webhooks(struct op *op)
 }
 
 const struct op_kind agent_set_kind = {
-	.name = "agent_set", .size = sizeof(struct agent_set), .flags = OP_CREATES,
+	.name = "agent_set", .size = sizeof(struct agent_set), .flags = OP_CREATES | OP_ADDS_AGENTS,
 	.prepare = prepare, .run = run, .done = tell_webhooks,
 };

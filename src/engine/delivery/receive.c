@@ -1,6 +1,7 @@
 #include "engine/delivery/receive.h"
 
 #include "core/delivery/delivery.h"
+#include "engine/quota.h"
 #include "engine/waiting.h"
 
 enum { TAKEN_BYTES = 16 << 20 };
@@ -68,6 +69,21 @@ static enum problem_code settle_all(struct op *op, struct store_conn *c, struct 
 
 /* --- Taking --- */
 
+/* Where too many wait already, one that has settled something is answered without work, and others are refused. A
+ * stream that has begun goes on. */
+static enum problem_code begin_to_wait(struct op *op, struct store_conn *c, int64_t agent)
+{
+	const struct receive *r = (const struct receive *)op;
+	enum problem_code code = op->wait.is_again || r->held ? P_OK : quota_may_wait(op, c);
+
+	if (code == P_OK)
+		waiting_for(op, WAIT_AGENT, agent);
+	if (code != P_QUOTA_EXCEEDED || r->settle_count == 0)
+		return code;
+	op->problem = (struct problem){0};
+	return P_OK;
+}
+
 static enum problem_code take(struct op *op, struct store_conn *c)
 {
 	struct receive *r = (struct receive *)op;
@@ -93,7 +109,7 @@ static enum problem_code take(struct op *op, struct store_conn *c)
 		}
 	}
 	if (code == P_OK && r->count == 0 && !op->wait.is_over)
-		waiting_for(op, WAIT_AGENT, row.agent);
+		code = begin_to_wait(op, c, row.agent);
 	return code;
 }
 

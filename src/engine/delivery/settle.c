@@ -1,6 +1,7 @@
 #include "engine/delivery/settle.h"
 
 #include "engine/engine.h"
+#include "engine/memory/origin.h"
 #include "engine/memory_numbers.h"
 #include "engine/waiting.h"
 
@@ -55,6 +56,8 @@ enum problem_code settle_prepare(struct op *op, struct store_conn *c, struct set
 	s->answer.memory = NULL;
 	if (s->result)
 		code = result_prepare(c, op->space, s->num, s->result, op->arena, &s->answer, &op->problem);
+	if (s->answer.memory)
+		s->answer.memory->origin = origin_of(op);
 	return code == P_OK && s->then ? prepare_then(op, c, s) : code;
 }
 

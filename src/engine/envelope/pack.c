@@ -199,6 +199,17 @@ static void sort_out(struct op *op, struct packing *p, const struct envelope *be
 		d->state = repack_context(d->state, before, op->arena);
 }
 
+/* What is trusted less comes without its text. */
+static enum problem_code read_floor(struct op *op, struct store_conn *c, struct assemble_input *in)
+{
+	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
+	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
+
+	in->has_floor = row.trust_floor != TRUST_EXTERNAL;
+	in->trust_floor = row.trust_floor;
+	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+}
+
 static enum problem_code prepare_packing(struct op *op, struct store_conn *c, struct packing *p)
 {
 	struct assemble_input in = {
@@ -234,7 +245,10 @@ static enum problem_code prepare_packing(struct op *op, struct store_conn *c, st
 	p->has_agent_budget = agent.max_tokens != 0;
 	in.fetch_hint = agent.fetch_hint;
 	in.policy = (enum redact_policy)guard;
-	return pack_now(op, c, p, &in);
+	in.has_trust = op->access != NULL;
+	in.trust = op->access ? op->access->trust : TRUST_AGENT;
+	code = read_floor(op, c, &in);
+	return code != P_OK ? code : pack_now(op, c, p, &in);
 }
 
 enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packing *p)
@@ -391,5 +405,5 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind pack_kind = {
-	.name = "pack", .size = sizeof(struct pack), .flags = OP_CREATES | OP_INDEX, .prepare = prepare, .run = run,
+	.name = "pack", .size = sizeof(struct pack), .flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES, .prepare = prepare, .run = run,
 };

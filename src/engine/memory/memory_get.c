@@ -4,7 +4,10 @@ static enum problem_code read_memory(struct op *op, struct store_conn *c)
 {
 	struct memory_get *g = (struct memory_get *)op;
 
-	return memory_read(c, op->space, g->id, op->arena, &g->memory, &op->problem);
+	enum problem_code code = memory_read(c, op->space, g->id, op->arena, &g->memory, &op->problem);
+
+	memory_withhold(&g->memory);
+	return code;
 }
 
 /* Returns how many bytes of text are left. */
@@ -37,6 +40,8 @@ static enum problem_code read_versions(struct op *op, struct store_conn *c)
 	status = store_memory_versions(c, op->space, v->num, (uint32_t)v->page.position, max, op->arena, v->versions,
 				       &v->count);
 	v->page.has_more = page_cut(&v->page, &v->count);
+	for (size_t i = 0; i < v->count; i++)
+		memory_withhold(&v->versions[i]);
 	if (op_is_too_large(op, cut_by_bytes(v)))
 		return P_OK;
 	v->page.next = v->page.has_more ? v->versions[v->count - 1].version : 0;

@@ -47,12 +47,14 @@ enum problem_code memory_lookup_one(struct op *op, struct store_conn *c, struct 
 		status = store_memory_get(c, op->space, id.num, id.version, op->arena, m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(&op->problem, status);
-	if (status == STORE_OK)
+	if (status == STORE_OK && m->quarantined_at_ms == 0)
 		l->found_bytes += m->content.n + m->summary.n + m->metadata.n;
 	if (status == STORE_NOT_FOUND)
 		miss(op, id, STR("unknown"), l);
 	else if (m->forgotten_at_ms)
 		miss(op, id, STR("forgotten"), l);
+	else if (m->quarantined_at_ms)
+		miss(op, id, STR("quarantined"), l);
 	else if (fits(l))
 		l->found_count++;
 	else

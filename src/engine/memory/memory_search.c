@@ -39,6 +39,7 @@ static void add_found(struct op *op, struct memory_search *s, const struct recal
 	struct memory_found *f = &s->found[s->count++];
 	bool is_search = s->query.text.p != NULL;
 
+	f->is_below_floor = f->memory.trust > s->trust_floor;
 	f->score = is_search ? hit->score : -1;
 	f->relevance = is_search ? round(hit->relevance * 1000) / 1000 : -1;
 	if (is_search && s->query.explain)
@@ -64,7 +65,7 @@ static enum problem_code read_hits(struct op *op, struct store_conn *c, const st
 		struct memory *m = &s->found[s->count].memory;
 
 		status = store_memory_get(c, op->space, hits[i].num, 0, op->arena, m);
-		if (status != STORE_OK || m->forgotten_at_ms)
+		if (status != STORE_OK || m->forgotten_at_ms || m->quarantined_at_ms)
 			continue;
 		bytes += m->content.n;
 		if (op_is_too_large(op, bytes))
@@ -75,6 +76,15 @@ static enum problem_code read_hits(struct op *op, struct store_conn *c, const st
 		}
 		add_found(op, s, &hits[i]);
 	}
+	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+}
+
+static enum problem_code read_floor(struct op *op, struct store_conn *c)
+{
+	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
+	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
+
+	((struct memory_search *)op)->trust_floor = row.trust_floor;
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
@@ -89,6 +99,8 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	/* It may be begun again elsewhere. */
 	s->count = 0;
 	page->has_more = false;
+	if (code == P_OK)
+		code = read_floor(op, c);
 	if (code != P_OK || op->space == 0)
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));

@@ -21,6 +21,7 @@ struct memory_found {
 	struct memory memory;
 	double score;			/* -1 in a listing; the same for the next */
 	double relevance;		/* in thousandths */
+	bool is_below_floor;		/* it is trusted less than what goes along with handoffs of the space */
 	const struct memory_explained *explained;	/* NULL: nobody asked */
 };
 
@@ -33,6 +34,7 @@ struct memory_search {
 	/* Out. */
 	struct memory_found *found;	/* without those that are gone since the index was asked */
 	size_t count;
+	enum trust trust_floor;		/* of the space */
 };
 
 extern const struct op_kind memory_search_kind;

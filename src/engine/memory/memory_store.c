@@ -3,6 +3,7 @@
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/task.h"
+#include "engine/memory/origin.h"
 #include "engine/memory_numbers.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 /* Once is enough where it is run again: what was filled in is given then. */
 static void fill_in(struct op *op, struct memory_draft *d)
 {
+	d->origin = origin_of(op);
 	d->num_min = memory_numbers_free_from(op->engine->memory_numbers, op->space);
 	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
 		d->has |= MEMORY_HAS_AGENT;
@@ -139,10 +141,10 @@ static void done_batch(struct op *op)
 }
 
 const struct op_kind memory_store_kind = {
-	.name = "memory_store", .size = sizeof(struct memory_store), .flags = OP_CREATES,
+	.name = "memory_store", .size = sizeof(struct memory_store), .flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
 	.run = run_store, .done = done_store,
 };
 const struct op_kind memory_batch_kind = {
-	.name = "memory_batch", .size = sizeof(struct memory_batch), .flags = OP_CREATES,
+	.name = "memory_batch", .size = sizeof(struct memory_batch), .flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
 	.run = run_batch, .done = done_batch,
 };

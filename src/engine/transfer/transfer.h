@@ -15,6 +15,7 @@
 /* One version. A memory that was forgotten is one row, without text. */
 struct transfer_memory {
 	struct memory row;
+	bool is_claimed;		/* its origin was made a claim: a run may come again */
 };
 
 struct transfer_envelope {

@@ -84,7 +84,8 @@ static bool are_names(struct str s, uint32_t max_count, size_t max_bytes, struct
 const char *transfer_check_memory(const struct transfer_memory *one, struct arena *arena)
 {
 	const struct memory *m = &one->row;
-	const int64_t times[] = {m->created_at_ms, m->updated_at_ms, m->expires_at_ms, m->forgotten_at_ms};
+	const int64_t times[] = {m->created_at_ms, m->updated_at_ms, m->expires_at_ms, m->forgotten_at_ms,
+				 m->quarantined_at_ms};
 
 	if (m->version < 1 || m->version > m->current_version || m->current_version > VERSIONS_MAX)
 		return "needs a version from 1 to its current_version, which is at most 10000";

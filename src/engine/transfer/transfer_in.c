@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
 #include "engine/envelope_numbers.h"
+#include "engine/memory/origin.h"
 #include "engine/memory_numbers.h"
 #include "engine/transfer/transfer_check.h"
 #include "engine/waiting.h"
@@ -64,7 +65,7 @@ static bool same(struct str a, struct str b)
 static void set_blank(struct memory *m)
 {
 	m->content = STR("");
-	m->summary = m->agent = m->task = STR_NULL;
+	m->summary = m->agent = m->task = m->origin = STR_NULL;
 	m->kind = STR("note");
 	m->tags = STR("[]");
 	m->metadata = STR("{}");
@@ -92,6 +93,8 @@ static enum store_status put_version(struct writing *w, struct memory *m)
 		return status;
 	if (m->pinned)
 		status = store_memory_set_pinned(w->c, m->space, m->num, true);
+	if (status == STORE_OK && m->quarantined_at_ms)
+		status = store_memory_set_quarantined(w->c, m->space, m->num, m->quarantined_at_ms);
 	if (status == STORE_OK && m->superseded_by)
 		status = store_memory_set_superseded(w->c, m->space, m->num, m->superseded_by);
 	return status;
@@ -137,6 +140,9 @@ static enum problem_code put_memory(struct writing *w, struct transfer_memory *o
 	if (m->version != (status == STORE_OK ? newest.current_version + 1 : 1))
 		return refuse(w, P_INVALID_FIELD, "is a version whose earlier one is not there");
 	memory_numbers_given(w->t->op.engine->memory_numbers, m->space, m->num);
+	if (!one->is_claimed)
+		m->origin = origin_moved(&w->t->op, m->origin);
+	one->is_claimed = true;
 	return counted(w, put_version(w, m));
 }
 
@@ -384,5 +390,5 @@ static void done(struct op *op)
 }
 
 const struct op_kind transfer_in_kind = {
-	.name = "transfer_in", .size = sizeof(struct transfer_in), .flags = OP_MAKES_SPACE, .run = run, .done = done,
+	.name = "transfer_in", .size = sizeof(struct transfer_in), .flags = OP_MAKES_SPACE | OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_AGENTS, .run = run, .done = done,
 };

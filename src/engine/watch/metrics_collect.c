@@ -101,6 +101,26 @@ static void name_and_sort(struct metrics_collect *m, struct store_conn *c)
 		qsort(m->list, m->count, sizeof(*m->list), compare);
 }
 
+static enum store_status add_quotas(struct metrics_collect *m, struct store_conn *c)
+{
+	struct quota *quota = m->op.engine->quota;
+	enum store_status status = STORE_OK;
+	int64_t *spaces;
+	size_t count = quota_limited(quota, m->op.arena, &spaces);
+
+	m->quotas = arena_calloc(m->op.arena, count, sizeof(*m->quotas));
+	for (size_t i = 0; status == STORE_OK && i < count; i++) {
+		struct metrics_quota *one = &m->quotas[m->quota_count];
+
+		if (store_space_name(c, spaces[i], m->op.arena, &one->space_name) != STORE_OK)
+			continue;
+		quota_refusals(quota, spaces[i], one->refusals);
+		status = quota_read(quota, c, spaces[i], m->op.now_ms, m->op.arena, &one->state);
+		m->quota_count++;
+	}
+	return status;
+}
+
 static enum problem_code collect(struct op *op, struct store_conn *c)
 {
 	struct metrics_collect *m = (struct metrics_collect *)op;
@@ -117,6 +137,8 @@ static enum problem_code collect(struct op *op, struct store_conn *c)
 		status = add_queues(m, c);
 	if (status == STORE_OK)
 		name_and_sort(m, c);
+	if (status == STORE_OK)
+		status = add_quotas(m, c);
 	return op_stored(op, status);
 }
 

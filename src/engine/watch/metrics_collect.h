@@ -3,6 +3,7 @@
 #ifndef SPINE_ENGINE_METRICS_COLLECT_H
 #define SPINE_ENGINE_METRICS_COLLECT_H
 
+#include "engine/quota.h"
 #include "core/watch/alerts.h"
 #include "core/watch/stats.h"
 #include "engine/op.h"
@@ -19,11 +20,20 @@ struct metrics_series {
 	bool breaker_is_half_open;
 };
 
+/* Of a space that has limits. */
+struct metrics_quota {
+	struct str space_name;
+	struct quota_state state;
+	int64_t refusals[QUOTA_KINDS];
+};
+
 struct metrics_collect {
 	struct op op;
 	/* Out. */
 	struct metrics_series *list;	/* by space, then by agent */
 	size_t count;
+	struct metrics_quota *quotas;
+	size_t quota_count;
 	struct store_info store;
 	size_t store_cache_bytes;
 	struct writer_stats writer;

@@ -3,6 +3,7 @@
 
 #include "core/delivery/delivery.h"
 #include "engine/damage.h"
+#include "engine/quota.h"
 
 #include <string.h>
 
@@ -111,6 +112,44 @@ static bool judge_queue(struct watch *w, struct store_conn *c, struct watch_subj
 	return true;
 }
 
+static struct alert_subject *find_space(struct watch_subjects *s, int64_t space)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].space == space && s->list[i].agent.p == NULL)
+			return &s->list[i];
+	return add_subject(s, space, STR_NULL);
+}
+
+/* What goes by itself, such as the handoffs of a minute, is looked at again. */
+static bool add_quotas(struct watch *w, struct store_conn *c, int64_t space, int64_t now_ms, struct watch_subjects *s,
+		       int64_t *ret_look_ms)
+{
+	struct quota *quota = w->engine->quota;
+	int64_t *spaces;
+	size_t count = quota_limited(quota, s->arena, &spaces);
+
+	for (size_t i = 0; i < count; i++) {
+		struct alert_subject *subject;
+		struct quota_state state;
+
+		if (space && spaces[i] != space)
+			continue;
+		if (quota_read(quota, c, spaces[i], now_ms, s->arena, &state) != STORE_OK)
+			return false;
+		subject = find_space(s, spaces[i]);
+		for (int kind = 0; kind < QUOTA_KINDS; kind++) {
+			double share = state.limit[kind] ? (double)state.used[kind] / (double)state.limit[kind] : 0;
+
+			if (share <= subject->quota_share)
+				continue;
+			subject->quota_share = share;
+			subject->quota = quota_name((enum quota_kind)kind);
+		}
+		look_at(now_ms + STUCK_LOOK_MS, now_ms, ret_look_ms);
+	}
+	return true;
+}
+
 bool watch_subjects_read(struct watch *w, struct store_conn *c, int64_t space, int64_t now_ms,
 			 struct watch_subjects *s, int64_t *ret_look_ms)
 {
@@ -126,6 +165,7 @@ bool watch_subjects_read(struct watch *w, struct store_conn *c, int64_t space, i
 	if (queues_read(w->queues, c, writer.commits, space, s->arena, &rows, &count, &s->sums, &s->sum_count) !=
 	    STORE_OK)
 		return false;
+	ok = add_quotas(w, c, space, now_ms, s, ret_look_ms);
 	for (size_t i = 0; ok && i < count; i++) {
 		struct alert_subject *subject = find_subject(s, rows[i].space, rows[i].name);
 		enum breaker_state state = breaker_state(&rows[i].target, now_ms);

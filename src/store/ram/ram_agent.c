@@ -41,6 +41,7 @@ static struct ram_agent *make_agent(struct ram_store *s, int64_t space, const st
 {
 	struct ram_agent *a = agent_ever_named(s, space, row->name);
 
+	ram_count_agents(s, space, 1);
 	if (a)
 		return revive(s, a, row);
 	a = ram_new(s, sizeof(*a));
@@ -168,6 +169,7 @@ enum store_status ram_agent_delete(struct store_conn *c, int64_t space, struct s
 	a->row.settings = ram_text(s, STR("{}"));
 	a->row.is_registered = false;
 	a->is_deleted = true;
+	ram_count_agents(s, space, -1);
 	a->target = (struct target_row){0};
 	for (size_t i = s->subscribers.count; i-- > 0;)
 		if (((const struct ram_subscriber *)s->subscribers.rows[i])->agent == a->id)

@@ -61,6 +61,7 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 	e->task->row.summary = ram_text(s, row->summary);
 	e->row.task = e->task->row.name;
 	ram_insert(s, &s->envelopes, e);
+	ram_count_bytes(s, row->space, (int64_t)row->body.n);
 	ram_insert(s, &s->task_envelopes, e);
 	e->row.results = NULL;
 	e->row.result_count = 0;

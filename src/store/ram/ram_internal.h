@@ -276,6 +276,9 @@ void ram_handoff_remove(struct ram_store *s, struct ram_handoff *h);
 void ram_event_remove(struct ram_store *s, size_t at);
 /* The space, unless it was removed. */
 struct ram_space *ram_space_at(const struct ram_store *s, int64_t id);
+/* What the space has becomes more, or less. */
+void ram_count_bytes(struct ram_store *s, int64_t space, int64_t bytes);
+void ram_count_agents(struct ram_store *s, int64_t space, int64_t agents);
 /* Of an envelope: the position of its first handoff in envelope_handoffs. */
 size_t ram_handoffs_from(const struct ram_store *s, int64_t space, uint64_t envelope);
 

@@ -14,6 +14,11 @@ static bool has_its_texts(const struct memory *m)
 	return m->content.p && m->kind.p && m->tags.p && m->metadata.p;
 }
 
+static int64_t bytes_of(const struct memory *m)
+{
+	return (int64_t)(m->content.n + m->summary.n + m->metadata.n);
+}
+
 static struct ram_version *new_version(struct ram_store *s, const struct memory *m, struct ram_version *older)
 {
 	struct ram_version *v = ram_new(s, sizeof(*v));
@@ -26,6 +31,7 @@ static struct ram_version *new_version(struct ram_store *s, const struct memory 
 	v->row.agent = ram_text(s, m->agent);
 	v->row.task = ram_text(s, m->task);
 	v->row.metadata = ram_text(s, m->metadata);
+	v->row.origin = ram_text(s, m->origin);
 	v->older = older;
 	return v;
 }
@@ -56,6 +62,7 @@ enum store_status ram_memory_insert(struct store_conn *c, struct memory *m)
 		return STORE_REFUSED;
 	ram_save(s, RAM_BYTES, space, sizeof(*space));
 	space->row.memories++;
+	space->row.bytes += bytes_of(m);
 	if (space->next_memory <= num)
 		space->next_memory = num + 1;
 	m->num = num;
@@ -90,6 +97,7 @@ enum store_status ram_memory_add_version(struct store_conn *c, const struct memo
 	if (!has_its_texts(m))
 		return STORE_REFUSED;
 	kept->state.current_version = m->version;
+	ram_count_bytes(ram_of(c), m->space, bytes_of(m));
 	kept->newest = new_version(ram_of(c), m, kept->newest);
 	return STORE_OK;
 }
@@ -112,6 +120,15 @@ enum store_status ram_memory_set_superseded(struct store_conn *c, int64_t space,
 	return m ? STORE_OK : STORE_NOT_FOUND;
 }
 
+enum store_status ram_memory_set_quarantined(struct store_conn *c, int64_t space, uint64_t num, int64_t at_ms)
+{
+	struct ram_memory *m = to_change(ram_of(c), space, num);
+
+	if (m)
+		m->state.quarantined_at_ms = at_ms;
+	return m ? STORE_OK : STORE_NOT_FOUND;
+}
+
 /* The replies that tell of it look for themselves: see ram_reply_get. */
 enum store_status ram_memory_forget(struct store_conn *c, int64_t space_id, uint64_t num, int64_t now_ms)
 {
@@ -121,11 +138,14 @@ enum store_status ram_memory_forget(struct store_conn *c, int64_t space_id, uint
 
 	if (m == NULL || m->state.forgotten_at_ms)
 		return STORE_NOT_FOUND;
+	ram_save(s, RAM_BYTES, space, sizeof(*space));
+	for (const struct ram_version *v = m->newest; v; v = v->older)
+		space->row.bytes -= bytes_of(&v->row);
+	space->row.memories--;
 	m->state.forgotten_at_ms = now_ms;
+	m->state.quarantined_at_ms = 0;
 	m->state.pinned = false;
 	m->newest = NULL;
-	ram_save(s, RAM_BYTES, space, sizeof(*space));
-	space->row.memories--;
 	return STORE_OK;
 }
 
@@ -144,6 +164,7 @@ static struct memory row_of(const struct ram_memory *m, const struct ram_version
 	row.supersedes = m->state.supersedes;
 	row.superseded_by = m->state.superseded_by;
 	row.forgotten_at_ms = m->state.forgotten_at_ms;
+	row.quarantined_at_ms = m->state.quarantined_at_ms;
 	return row;
 }
 
@@ -178,22 +199,34 @@ enum store_status ram_memory_versions(struct store_conn *c, int64_t space, uint6
 	return STORE_OK;
 }
 
-enum store_status ram_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max, struct arena *arena,
-				  struct memory *ret, size_t *ret_count)
+static size_t scan(struct ram_store *s, int64_t space, uint64_t after, size_t max, bool quarantined, struct memory *ret)
 {
-	const struct ram_index *memories = &ram_of(c)->memories;
 	struct ram_memory from = {.state = {.space = space, .num = after + 1}};
 	size_t count = 0;
 
-	(void)arena;
-	for (size_t i = ram_index_from(memories, &from); i < memories->count && count < max; i++) {
-		const struct ram_memory *m = memories->rows[i];
+	for (size_t i = ram_index_from(&s->memories, &from); i < s->memories.count && count < max; i++) {
+		const struct ram_memory *m = s->memories.rows[i];
 
 		if (m->state.space != space)
 			break;
-		if (m->newest)
+		if (m->newest && (!quarantined || m->state.quarantined_at_ms))
 			ret[count++] = row_of(m, m->newest);
 	}
-	*ret_count = count;
+	return count;
+}
+
+enum store_status ram_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max, struct arena *arena,
+				  struct memory *ret, size_t *ret_count)
+{
+	(void)arena;
+	*ret_count = scan(ram_of(c), space, after, max, false, ret);
+	return STORE_OK;
+}
+
+enum store_status ram_memories_quarantined(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					   struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	(void)arena;
+	*ret_count = scan(ram_of(c), space, after, max, true, ret);
 	return STORE_OK;
 }

@@ -83,6 +83,7 @@ enum store_status ram_envelope_prune(struct store_conn *c, int64_t space_id, uin
 	for (; (h = handoff_in(s, space_id, num, ram_handoffs_from(s, space_id, num))); count++)
 		leave_handoff(s, h);
 	remove_receipts(s, ram_key(space_id, num));
+	ram_count_bytes(s, space_id, -(int64_t)e->row.body.n);
 	remove_envelope(s, e);
 	ram_save(s, RAM_BYTES, &space->row.handoffs_pruned, sizeof(space->row.handoffs_pruned));
 	space->row.handoffs_pruned += count;

@@ -45,6 +45,48 @@ enum store_status ram_space_set_keep(struct store_conn *c, int64_t id, const str
 	return STORE_OK;
 }
 
+enum store_status ram_space_set_quota(struct store_conn *c, int64_t id, const struct space_quota *quota)
+{
+	struct ram_space *space = ram_space_at(ram_of(c), id);
+
+	if (space == NULL)
+		return STORE_NOT_FOUND;
+	ram_save(ram_of(c), RAM_BYTES, &space->row.quota, sizeof(space->row.quota));
+	space->row.quota = *quota;
+	return STORE_OK;
+}
+
+enum store_status ram_space_set_floor(struct store_conn *c, int64_t id, enum trust floor)
+{
+	struct ram_space *space = ram_space_at(ram_of(c), id);
+
+	if (space == NULL)
+		return STORE_NOT_FOUND;
+	ram_save(ram_of(c), RAM_BYTES, &space->row.trust_floor, sizeof(space->row.trust_floor));
+	space->row.trust_floor = floor;
+	return STORE_OK;
+}
+
+void ram_count_bytes(struct ram_store *s, int64_t id, int64_t bytes)
+{
+	struct ram_space *space = ram_index_at(&s->spaces, id);
+
+	if (space == NULL)
+		return;
+	ram_save(s, RAM_BYTES, &space->row.bytes, sizeof(space->row.bytes));
+	space->row.bytes += bytes;
+}
+
+void ram_count_agents(struct ram_store *s, int64_t id, int64_t agents)
+{
+	struct ram_space *space = ram_index_at(&s->spaces, id);
+
+	if (space == NULL)
+		return;
+	ram_save(s, RAM_BYTES, &space->row.agents, sizeof(space->row.agents));
+	space->row.agents += agents;
+}
+
 enum store_status ram_space_find(struct store_conn *c, struct str name, int64_t *ret_id)
 {
 	const struct ram_space *space = space_named(ram_of(c), name);
@@ -69,7 +111,9 @@ enum store_status ram_space_create(struct store_conn *c, struct str name, int64_
 	space = ram_new(s, sizeof(*space));
 	*space = (struct ram_space){
 		.row = {.id = (int64_t)s->spaces.count + 1, .name = ram_text(s, name), .created_at_ms = now_ms,
-			.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER}},
+			.keep = {KEEP_AS_SERVER, KEEP_AS_SERVER, KEEP_AS_SERVER},
+			.quota = {QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER},
+			.trust_floor = TRUST_EXTERNAL},
 		.next_memory = 1,
 	};
 	ram_insert(s, &s->spaces, space);

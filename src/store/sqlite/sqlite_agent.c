@@ -53,8 +53,14 @@ enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const st
 		"VALUES (" SQLITE_NEXT_ID("agent") ", ?1, ?2, ?3, ?4, ?5, 1) ON CONFLICT (space, name) DO UPDATE "
 		"SET settings = excluded.settings, updated_at = excluded.updated_at, status = 1, "
 		"created_at = CASE WHEN status = 2 THEN excluded.created_at ELSE created_at END";
+	int64_t known;
+	enum store_status status = sqlite_agent_id(c, space, agent->name, false, 0, &known);
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
+	if (status == STORE_NOT_FOUND)
+		status = sqlite_tally_add(c, space, 0, 1);
+	if (status != STORE_OK)
+		return status;
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, agent->name);
 	sqlite_bind_str(s, 3, agent->settings);
@@ -121,6 +127,8 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		status = sqlite_tally_add(c, space, 0, 1);
 	if (status != STORE_OK)
 		return status;
 	/* One that was deleted has its id already. */
@@ -181,6 +189,8 @@ enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struc
 	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
 	sqlite_cache_change(c, &sqlite_target_shape, id, STR_NULL);
 	status = sqlite_run_on(c, sql, id, 0);
+	if (status == STORE_OK)
+		status = sqlite_tally_add(c, space, 0, -1);
 	/* It may have neither. */
 	if (status == STORE_OK)
 		status = sqlite_run_on(c, "DELETE FROM target WHERE agent = ?1", id, 0);

@@ -33,10 +33,10 @@ struct key {
 };
 
 const struct sqlite_shape sqlite_memory_shape = {
-	'm', false, sizeof(struct memory), 7,
+	'm', false, sizeof(struct memory), 8,
 	{offsetof(struct memory, content), offsetof(struct memory, summary), offsetof(struct memory, kind),
 	 offsetof(struct memory, tags), offsetof(struct memory, agent), offsetof(struct memory, task),
-	 offsetof(struct memory, metadata)},
+	 offsetof(struct memory, metadata), offsetof(struct memory, origin)},
 };
 const struct sqlite_shape sqlite_envelope_shape = {
 	'e',

@@ -131,6 +131,8 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 	kept.result_count = 0;
 	if (status == STORE_OK)
 		status = cite(c, row);
+	if (status == STORE_OK)
+		status = sqlite_tally_add(c, row->space, (int64_t)row->body.n, 0);
 	if (status != STORE_OK)
 		return status;
 	sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);

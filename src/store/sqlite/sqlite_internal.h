@@ -14,6 +14,8 @@ struct sqlite_tally {
 	int64_t space;		/* 0: none */
 	int64_t next_memory;
 	int64_t added;
+	int64_t bytes;
+	int64_t agents;
 };
 
 /* Events of the transaction that are not written yet; see sqlite_event.c. */
@@ -183,6 +185,8 @@ void sqlite_snapshot_open(struct store_conn *c);
 /* sqlite_memory.c: writes the tally to its row, before anybody looks at that and before what is to be kept ends. A
  * rollback empties it instead. */
 enum store_status sqlite_tally_flush(struct store_conn *c);
+/* So many bytes and agents come to the space, or go. */
+enum store_status sqlite_tally_add(struct store_conn *c, int64_t space, int64_t bytes, int64_t agents);
 
 /* sqlite_event.c: the same with events that were gathered; and without writing them. */
 enum store_status sqlite_events_flush(struct store_conn *c);
@@ -270,7 +274,7 @@ enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
 /* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
  * where it is newer, not ours, or fails. */
 /* From SQLITE_SCHEMA_SEALED on pages have seals. */
-enum { SQLITE_SCHEMA_NOW = 11, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 12, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

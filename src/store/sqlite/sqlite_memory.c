@@ -6,15 +6,16 @@
 #define MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, " \
 	"v.updated_at, v.expires_at, v.importance, v.trust, v.content, v.summary, v.kind, v.tags, v.agent, v.task, " \
-	"v.metadata, v.digest "
+	"v.metadata, v.digest, v.origin, m.quarantined_at "
 
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
 {
 	static const char sql[] =
 		"INSERT INTO memory_version (memory, version, updated_at, expires_at, importance, trust, content, "
-		"summary, kind, tags, agent, task, metadata, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-		"?10, ?11, ?12, ?13, ?14)";
+		"summary, kind, tags, agent, task, metadata, digest, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+		"?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status;
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(m->space, m->num));
 	sqlite3_bind_int64(s, 2, m->version);
@@ -30,23 +31,30 @@ static enum store_status insert_version(struct store_conn *c, const struct memor
 	sqlite_bind_str(s, 12, m->task);
 	sqlite_bind_str(s, 13, m->metadata);
 	sqlite3_bind_blob(s, 14, m->digest, sizeof(m->digest), SQLITE_STATIC);
-	return sqlite_run(c, s);
+	sqlite_bind_str(s, 15, m->origin);
+	status = sqlite_run(c, s);
+	if (status == STORE_OK)
+		status = sqlite_tally_add(c, m->space, (int64_t)(m->content.n + m->summary.n + m->metadata.n), 0);
+	return status;
 }
 
 enum store_status sqlite_tally_flush(struct store_conn *c)
 {
 	static const char sql[] =
-		"UPDATE space SET memories = memories + ?3, next_memory = max(next_memory, ?2) WHERE id = ?1";
+		"UPDATE space SET memories = memories + ?3, next_memory = max(next_memory, ?2), bytes = bytes + ?4, "
+		"agents = agents + ?5 WHERE id = ?1";
 	struct sqlite_tally tally = sqlite_of(c)->tally;
 	sqlite3_stmt *s;
 
 	sqlite_of(c)->tally = (struct sqlite_tally){0};
-	if (tally.added == 0)
+	if (tally.added == 0 && tally.bytes == 0 && tally.agents == 0)
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, tally.space);
 	sqlite3_bind_int64(s, 2, tally.next_memory);
 	sqlite3_bind_int64(s, 3, tally.added);
+	sqlite3_bind_int64(s, 4, tally.bytes);
+	sqlite3_bind_int64(s, 5, tally.agents);
 	return sqlite_run(c, s);
 }
 
@@ -80,6 +88,18 @@ static enum store_status open_tally(struct store_conn *c, int64_t space)
 	if (status == STORE_OK)
 		sqlite_of(c)->tally = (struct sqlite_tally){.space = space, .next_memory = (int64_t)next};
 	return status;
+}
+
+enum store_status sqlite_tally_add(struct store_conn *c, int64_t space, int64_t bytes, int64_t agents)
+{
+	enum store_status status = open_tally(c, space);
+
+	/* Of a space that is not there nothing is counted. */
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	sqlite_of(c)->tally.bytes += bytes;
+	sqlite_of(c)->tally.agents += agents;
+	return STORE_OK;
 }
 
 static void count_memory(struct sqlite_tally *tally, uint64_t num)
@@ -149,15 +169,38 @@ enum store_status sqlite_memory_set_superseded(struct store_conn *c, int64_t spa
 	return set_of_memory(c, "UPDATE memory SET superseded_by = ?2 WHERE id = ?1", space, num, (int64_t)by);
 }
 
+enum store_status sqlite_memory_set_quarantined(struct store_conn *c, int64_t space, uint64_t num, int64_t at_ms)
+{
+	return set_of_memory(c, "UPDATE memory SET quarantined_at = ?2 WHERE id = ?1", space, num, at_ms);
+}
+
+/* How many bytes its versions have. */
+static enum store_status read_bytes(struct store_conn *c, int64_t key, int64_t *ret)
+{
+	static const char sql[] =
+		"SELECT coalesce(sum(length(CAST(content AS BLOB)) + coalesce(length(CAST(summary AS BLOB)), 0) + "
+		"length(CAST(metadata AS BLOB))), 0) FROM memory_version WHERE memory = ?1";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, key);
+	return sqlite_read_int(c, s, ret);
+}
+
 static enum store_status forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
 	static const char mark[] =
-		"UPDATE memory SET forgotten_at = ?2, pinned = 0 WHERE id = ?1 AND forgotten_at = 0";
+		"UPDATE memory SET forgotten_at = ?2, pinned = 0, quarantined_at = 0 WHERE id = ?1 AND "
+		"forgotten_at = 0";
 	static const char empty[] =
 		"UPDATE reply SET body = '' WHERE id IN (SELECT reply FROM reply_memory WHERE memory = ?1)";
 	int64_t key = sqlite_memory_key(space, num);
 	enum store_status status = set_of_memory(c, mark, space, num, now_ms);
+	int64_t bytes = 0;
 
+	if (status == STORE_OK)
+		status = read_bytes(c, key, &bytes);
+	if (status == STORE_OK)
+		status = sqlite_tally_add(c, space, -bytes, 0);
 	if (status != STORE_OK)
 		return status;
 	status = sqlite_run_on(c, empty, key, 0);
@@ -213,6 +256,8 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.agent = sqlite_column_str(s, 16, arena),
 		.task = sqlite_column_str(s, 17, arena),
 		.metadata = sqlite_column_str(s, 18, arena),
+		.origin = sqlite_column_str(s, 20, arena),
+		.quarantined_at_ms = sqlite3_column_int64(s, 21),
 	};
 	sqlite_column_digest(s, 19, m->digest);
 }
@@ -281,6 +326,21 @@ enum store_status sqlite_memory_scan(struct store_conn *c, int64_t space, uint64
 		MEMORY_COLUMNS
 		"FROM memory m CROSS JOIN memory_version v ON v.memory = m.id AND v.version = m.version "
 		"WHERE m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	return sqlite_read_list(c, s, read_memory, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_memories_quarantined(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					      struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		MEMORY_COLUMNS
+		"FROM memory m INDEXED BY memory_quarantined CROSS JOIN memory_version v ON v.memory = m.id AND "
+		"v.version = m.version WHERE m.quarantined_at > 0 AND m.id > ?1 AND m.id < ?2 ORDER BY m.id LIMIT ?3";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));

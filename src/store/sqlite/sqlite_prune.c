@@ -74,6 +74,16 @@ static enum store_status forget_handoffs(struct store_conn *c, int64_t space, ui
 	return sqlite_status(c, rc);
 }
 
+/* The bytes of its body go from what the space has. */
+static enum store_status count_body(struct store_conn *c, int64_t space, uint64_t num)
+{
+	static const char sql[] = "SELECT length(CAST(body AS BLOB)) FROM envelope WHERE id = ?1";
+	int64_t bytes = 0;
+	enum store_status status = sqlite_read_int(c, with_key(c, sql, space, num), &bytes);
+
+	return status == STORE_OK ? sqlite_tally_add(c, space, -bytes, 0) : status;
+}
+
 enum store_status sqlite_envelope_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t *ret_handoffs)
 {
 	static const char handoffs[] = "DELETE FROM handoff WHERE envelope = ?1";
@@ -81,6 +91,8 @@ enum store_status sqlite_envelope_prune(struct store_conn *c, int64_t space, uin
 	enum store_status status = sqlite_run_change(c, with_key(c, leave[0], space, num));
 	int64_t gone = 0;
 
+	if (status == STORE_OK)
+		status = count_body(c, space, num);
 	if (status == STORE_OK)
 		status = forget_handoffs(c, space, num);
 	if (status == STORE_OK)

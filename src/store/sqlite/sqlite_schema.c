@@ -351,8 +351,34 @@ static const char step_10[] =
 static const char step_11[] = "SELECT 1;";
 _Static_assert(SQLITE_SCHEMA_SEALED == 11, "step_11");
 
+static const char step_12[] =
+	/* Above 0: it is neither recalled nor packed. */
+	"ALTER TABLE memory ADD COLUMN quarantined_at INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX memory_quarantined ON memory (id) WHERE quarantined_at > 0;"
+	/* Who stored this version by which way: a JSON object. NULL: stored before. */
+	"ALTER TABLE memory_version ADD COLUMN origin TEXT;"
+	/* What a space may have at most; 0: any number, -1: as the server says. */
+	"ALTER TABLE space ADD COLUMN quota_memories INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN quota_bytes INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN quota_handoffs INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN quota_waiting INTEGER NOT NULL DEFAULT -1;"
+	"ALTER TABLE space ADD COLUMN quota_agents INTEGER NOT NULL DEFAULT -1;"
+	/* And what it has. */
+	"ALTER TABLE space ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE space ADD COLUMN agents INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE space SET bytes = (SELECT coalesce(sum(length(CAST(content AS BLOB)) + "
+	"  coalesce(length(CAST(summary AS BLOB)), 0) + length(CAST(metadata AS BLOB))), 0) FROM memory_version v "
+	"  WHERE v.memory > space.id << 40 AND v.memory < (space.id + 1) << 40) + "
+	"  (SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM envelope e "
+	"  WHERE e.id > space.id << 40 AND e.id < (space.id + 1) << 40), "
+	"  agents = (SELECT count(*) FROM agent a WHERE a.space = space.id AND a.status < 2);"
+	/* enum trust: what is trusted less goes along as a reference only. */
+	"ALTER TABLE space ADD COLUMN trust_floor INTEGER NOT NULL DEFAULT 3;";
+
+_Static_assert(TRUST_EXTERNAL == 3, "trust_floor INTEGER NOT NULL DEFAULT 3");
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
-	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11,
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)

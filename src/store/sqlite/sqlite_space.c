@@ -68,7 +68,8 @@ enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, in
 
 #define SPACE_COLUMNS \
 	"SELECT id, name, memories, created_at, keep_events, keep_handoffs, keep_idle, events_pruned, " \
-	"handoffs_pruned, guard FROM space "
+	"handoffs_pruned, guard, bytes, agents, quota_memories, quota_bytes, quota_handoffs, quota_waiting, " \
+	"quota_agents, trust_floor FROM space "
 
 static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
@@ -81,6 +82,11 @@ static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.events_pruned = sqlite3_column_int64(s, 7),
 		.handoffs_pruned = sqlite3_column_int64(s, 8),
 		.guard = sqlite3_column_int64(s, 9),
+		.bytes = sqlite3_column_int64(s, 10),
+		.agents = sqlite3_column_int64(s, 11),
+		.quota = {sqlite3_column_int64(s, 12), sqlite3_column_int64(s, 13), sqlite3_column_int64(s, 14),
+			  sqlite3_column_int64(s, 15), sqlite3_column_int64(s, 16)},
+		.trust_floor = (enum trust)sqlite3_column_int(s, 17),
 	};
 }
 
@@ -108,6 +114,29 @@ enum store_status sqlite_space_set_keep(struct store_conn *c, int64_t space, con
 	sqlite3_bind_int64(s, 3, keep->handoffs_ms);
 	sqlite3_bind_int64(s, 4, keep->idle_ms);
 	return sqlite_run_change(c, s);
+}
+
+enum store_status sqlite_space_set_quota(struct store_conn *c, int64_t space, const struct space_quota *quota)
+{
+	static const char sql[] =
+		"UPDATE space SET quota_memories = ?2, quota_bytes = ?3, quota_handoffs = ?4, quota_waiting = ?5, "
+		"quota_agents = ?6 WHERE id = ?1 AND removed_at = 0";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, quota->memories);
+	sqlite3_bind_int64(s, 3, quota->bytes);
+	sqlite3_bind_int64(s, 4, quota->handoffs);
+	sqlite3_bind_int64(s, 5, quota->waiting);
+	sqlite3_bind_int64(s, 6, quota->agents);
+	return sqlite_run_change(c, s);
+}
+
+enum store_status sqlite_space_set_floor(struct store_conn *c, int64_t space, enum trust floor)
+{
+	static const char sql[] = "UPDATE space SET trust_floor = ?2 WHERE id = ?1 AND removed_at = 0";
+
+	return sqlite_run_on(c, sql, space, floor);
 }
 
 enum store_status sqlite_spaces(struct store_conn *c, int64_t after, size_t max, struct arena *arena,

@@ -172,6 +172,15 @@ static const char *const queries[] = {
 	"  (SELECT count(*) FROM memory m WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40 "
 	"  AND m.forgotten_at = 0) n "
 	"  FROM space s) s WHERE s.memories <> n",
+	"SELECT printf('space %s counts %d bytes, but has %d', s.name, s.bytes, n) FROM (SELECT s.*, "
+	"  (SELECT coalesce(sum(length(CAST(content AS BLOB)) + coalesce(length(CAST(summary AS BLOB)), 0) + "
+	"  length(CAST(metadata AS BLOB))), 0) FROM memory_version v "
+	"  WHERE v.memory > s.id << 40 AND v.memory < (s.id + 1) << 40) + "
+	"  (SELECT coalesce(sum(length(CAST(body AS BLOB))), 0) FROM envelope e WHERE e.id > s.id << 40 "
+	"  AND e.id < (s.id + 1) << 40) n FROM space s WHERE s.removed_at = 0) s WHERE s.bytes <> n",
+	"SELECT printf('space %s counts %d agents, but has %d', s.name, s.agents, n) FROM (SELECT s.*, "
+	"  (SELECT count(*) FROM agent a WHERE a.space = s.id AND a.status < 2) n FROM space s "
+	"  WHERE s.removed_at = 0) s WHERE s.agents <> n",
 	"SELECT printf('space %s would give the number %d again', s.name, s.next_memory) FROM space s "
 	"  WHERE s.next_memory <= (SELECT max(m.id) & 1099511627775 FROM memory m "
 	"  WHERE m.id > s.id << 40 AND m.id < (s.id + 1) << 40)",

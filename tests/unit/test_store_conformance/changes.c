@@ -88,13 +88,15 @@ static void add_version(struct store_conn *c, uint64_t *random, struct buf *out)
 static void change_memory(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	int64_t space = some_space(random);
-	uint64_t num = some_num(random), what = random_below(random, 5);
+	uint64_t num = some_num(random), what = random_below(random, 6);
 
 	buf_printf(out, "change_memory %llu ", (unsigned long long)what);
 	if (what == 0)
 		show_status(out, store_memory_forget(c, space, num, some_time(random)));
 	else if (what < 3)
 		show_status(out, store_memory_set_pinned(c, space, num, what == 1));
+	else if (what == 3)
+		show_status(out, store_memory_set_quarantined(c, space, num, some_time(random)));
 	else
 		show_status(out, store_memory_set_superseded(c, space, num, some_num(random)));
 }
@@ -298,7 +300,7 @@ static void put_result(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	int64_t space = some_space(random);
 	struct result_row row = {some_text(random), some_text(random), (int64_t)random_below(random, 5) - 1,
-				 (enum result_form)random_below(random, 4), random_below(random, 4), true, 9, {9}};
+				 (enum result_form)random_below(random, 4), random_below(random, 4), true, 9, {9}, false};
 	struct handoff_row h = {.num = some_num(random)};
 	struct arena arena;
 

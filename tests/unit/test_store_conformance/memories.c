@@ -326,6 +326,60 @@ static void a_pin_makes_no_version_and_holds_for_all_of_them(void **state)
 	assert_false(get(t, t->c, t->space, num, 0).pinned);
 }
 
+static void a_quarantine_holds_for_all_versions_and_is_found_by_itself(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "one"), other = temp_insert(t, t->space, "two"), third;
+	struct memory list[3];
+	size_t n = 99;
+
+	third = temp_insert(t, t->space, "three");
+	add_version(t, num, "again");
+	must(store_memories_quarantined(t->c, t->space, 0, 3, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	must(store_begin(t->c));
+	must(store_memory_set_quarantined(t->c, t->space, num, 77));
+	must(store_memory_set_quarantined(t->c, t->space, third, 78));
+	assert_int_equal(store_memory_set_quarantined(t->c, t->space, third + 1, 77), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	assert_int_equal(get(t, t->c, t->space, num, 0).quarantined_at_ms, 77);
+	assert_int_equal(get(t, t->c, t->space, num, 1).quarantined_at_ms, 77);
+	assert_int_equal(get(t, t->c, t->space, other, 0).quarantined_at_ms, 0);
+	must(store_memories_quarantined(t->c, t->space, 0, 3, &t->arena, list, &n));
+	assert_int_equal(n, 2);
+	assert_str(list[0].content, "again");
+	must(store_memories_quarantined(t->c, t->space, num, 3, &t->arena, list, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(list[0].num, third);
+	must(store_memories_quarantined(t->c, t->space + 1, 0, 3, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	must(store_begin(t->c));
+	must(store_memory_set_quarantined(t->c, t->space, num, 0));
+	must(store_memory_forget(t->c, t->space, third, 5));
+	must(store_commit(t->c));
+	must(store_memories_quarantined(t->c, t->space, 0, 3, &t->arena, list, &n));
+	assert_int_equal(n, 0);
+	assert_int_equal(get(t, t->c, t->space, third, 0).quarantined_at_ms, 0);
+}
+
+static void each_version_keeps_where_it_came_from(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = {.space = t->space, .content = STR("x"), .kind = STR("note"), .tags = STR("[]"),
+			   .metadata = STR("{}"), .origin = STR("{\"key\":\"key-7\"}")};
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	m.version = 2;
+	m.origin = STR_NULL;
+	must(store_memory_add_version(t->c, &m));
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	assert_str(get(t, t->c, t->space, m.num, 1).origin, "{\"key\":\"key-7\"}");
+	assert_null(get(t, t->c, t->space, m.num, 2).origin.p);
+}
+
 static void a_superseded_memory_names_its_successor_and_keeps_its_content(void **state)
 {
 	struct temp_store *t = *state;
@@ -474,6 +528,8 @@ static const struct CMUnitTest memories[] = {
 	with_engine(a_version_of_an_unknown_memory_is_refused),
 	with_engine(versions_are_listed_the_newest_first_and_in_pieces),
 	with_engine(a_pin_makes_no_version_and_holds_for_all_of_them),
+	with_engine(a_quarantine_holds_for_all_versions_and_is_found_by_itself),
+	with_engine(each_version_keeps_where_it_came_from),
 	with_engine(a_superseded_memory_names_its_successor_and_keeps_its_content),
 	with_engine(forgetting_removes_the_text_of_every_version_and_leaves_a_tombstone),
 	with_engine(forgetting_what_is_forgotten_or_unknown_changes_nothing),

@@ -61,8 +61,8 @@ static void show_text(struct buf *out, const struct str *text)
 
 static void show_space(struct buf *out, const struct space_row *s)
 {
-	buf_printf(out, "space %lld %lld %lld ", (long long)s->id, (long long)s->memories,
-		   (long long)s->created_at_ms);
+	buf_printf(out, "space %lld %lld %lld %lld %lld ", (long long)s->id, (long long)s->memories,
+		   (long long)s->created_at_ms, (long long)s->bytes, (long long)s->agents);
 	show_str(out, s->name);
 }
 

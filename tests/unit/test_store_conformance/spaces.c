@@ -139,6 +139,74 @@ static void a_space_has_its_name(void **state)
 	assert_str(name, "default");
 }
 
+static struct space_row space_of(struct temp_store *t)
+{
+	struct space_row row = {0};
+
+	must(store_space_get(t->c, t->space, &t->arena, &row));
+	return row;
+}
+
+static void a_space_keeps_its_limits(void **state)
+{
+	struct temp_store *t = *state;
+	struct space_quota quota = {1, 2, 3, 4, 5}, kept;
+
+	assert_int_equal(space_of(t).quota.memories, QUOTA_AS_SERVER);
+	assert_int_equal(space_of(t).quota.agents, QUOTA_AS_SERVER);
+	assert_int_equal(space_of(t).trust_floor, TRUST_EXTERNAL);
+	must(store_begin(t->c));
+	must(store_space_set_quota(t->c, t->space, &quota));
+	must(store_space_set_floor(t->c, t->space, TRUST_USER));
+	assert_int_equal(store_space_set_quota(t->c, t->space + 9, &quota), STORE_NOT_FOUND);
+	assert_int_equal(store_space_set_floor(t->c, t->space + 9, TRUST_USER), STORE_NOT_FOUND);
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	kept = space_of(t).quota;
+	assert_memory_equal(&kept, &quota, sizeof(quota));
+	assert_int_equal(space_of(t).trust_floor, TRUST_USER);
+}
+
+static void a_space_counts_its_bytes_and_its_agents(void **state)
+{
+	struct temp_store *t = *state;
+	struct memory m = {.space = t->space, .content = STR("12345"), .summary = STR("12"), .kind = STR("note"),
+			   .tags = STR("[]"), .metadata = STR("{}")};
+	struct envelope_row e = {.space = t->space, .num = 1, .task = STR("t"), .body = STR("{\"a\":1}"),
+				 .intent = STR_NULL};
+	struct agent_row agent = {.name = STR("a"), .settings = STR("{}")};
+	int64_t id, handoffs;
+
+	must(store_begin(t->c));
+	must(store_memory_insert(t->c, &m));
+	m.version = 2;
+	must(store_memory_add_version(t->c, &m));
+	must(store_envelope_insert(t->c, &e));
+	assert_int_equal(space_of(t).bytes, 2 * 9 + 7);
+	must(store_agent_put(t->c, t->space, &agent));
+	must(store_agent_put(t->c, t->space, &agent));
+	must(store_agent_id(t->c, t->space, STR("b"), true, 1, &id));
+	must(store_agent_id(t->c, t->space, STR("b"), true, 1, &id));
+	assert_int_equal(space_of(t).agents, 2);
+	must(store_savepoint(t->c));
+	must(store_agent_delete(t->c, t->space, STR("b")));
+	must(store_memory_forget(t->c, t->space, m.num, 1));
+	assert_int_equal(space_of(t).agents, 1);
+	assert_int_equal(space_of(t).bytes, 7);
+	must(store_rollback_to(t->c));
+	assert_int_equal(space_of(t).agents, 2);
+	assert_int_equal(space_of(t).bytes, 2 * 9 + 7);
+	must(store_agent_delete(t->c, t->space, STR("b")));
+	must(store_agent_put(t->c, t->space, &(struct agent_row){.name = STR("b"), .settings = STR("{}")}));
+	must(store_memory_prune(t->c, t->space, m.num, 1));
+	must(store_envelope_prune(t->c, t->space, 1, &handoffs));
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	assert_int_equal(space_of(t).agents, 2);
+	assert_int_equal(space_of(t).bytes, 0);
+	conformance_check(t);
+}
+
 static const struct CMUnitTest spaces[] = {
 	with_engine(a_space_is_found_by_its_name_once_it_was_made),
 	with_engine(an_unknown_space_is_not_found),
@@ -147,6 +215,8 @@ static const struct CMUnitTest spaces[] = {
 	with_engine(a_space_keeps_its_policy),
 	with_engine(a_space_keeps_what_it_locks),
 	with_engine(a_space_has_its_name),
+	with_engine(a_space_keeps_its_limits),
+	with_engine(a_space_counts_its_bytes_and_its_agents),
 };
 
 CONFORMANCE_PART(spaces);

@@ -1,0 +1,451 @@
+#include "engine/quota.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SECONDS = 60, SEED_PAGE = 200, SECOND_MS = 1000 };
+
+static const char *const names[] = {"memories", "bytes", "handoffs_per_minute", "waiting", "agents"};
+
+/* The highest number of a handoff at the first look in a second. */
+struct mark {
+	int64_t second;
+	uint64_t last;
+};
+
+struct entry {
+	int64_t space;
+	bool is_known;			/* its limits are */
+	uint64_t changes;		/* of its limits: who read them before must not keep them */
+	int64_t limit[QUOTA_KINDS];
+	int64_t waiting;
+	int64_t refusals[QUOTA_KINDS];
+	bool has_marks;
+	struct mark marks[SECONDS];
+};
+
+struct quota {
+	struct space_quota server;
+	pthread_mutex_t lock;		/* guards what follows */
+	struct entry **entries;		/* by the id of the space */
+	size_t count;
+};
+
+struct quota *quota_new(const struct space_quota *server)
+{
+	struct quota *q = mem_zalloc(sizeof(*q));
+
+	q->server = *server;
+	pthread_mutex_init(&q->lock, NULL);
+	return q;
+}
+
+void quota_free(struct quota *q)
+{
+	if (q == NULL)
+		return;
+	for (size_t i = 0; i < q->count; i++)
+		free(q->entries[i]);
+	free(q->entries);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+const char *quota_name(enum quota_kind kind)
+{
+	return names[kind];
+}
+
+/* --- The table --- */
+
+/* The entry of the space, made where there is none. The lock is held. */
+static struct entry *entry_of(struct quota *q, int64_t space)
+{
+	size_t from = 0, to = q->count;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (q->entries[mid]->space == space)
+			return q->entries[mid];
+		if (q->entries[mid]->space < space)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	q->entries = mem_reallocarray(q->entries, q->count + 1, sizeof(struct entry *));
+	memmove(q->entries + from + 1, q->entries + from, (q->count - from) * sizeof(struct entry *));
+	q->count++;
+	q->entries[from] = mem_zalloc(sizeof(struct entry));
+	q->entries[from]->space = space;
+	return q->entries[from];
+}
+
+void quota_forget(struct quota *q, int64_t space)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&q->lock);
+	e = entry_of(q, space);
+	e->is_known = e->has_marks = false;
+	e->changes++;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void quota_count_waiting(struct quota *q, int64_t space, int more)
+{
+	pthread_mutex_lock(&q->lock);
+	entry_of(q, space)->waiting += more;
+	pthread_mutex_unlock(&q->lock);
+}
+
+static bool has_limit(const struct entry *e)
+{
+	for (int kind = 0; e->is_known && kind < QUOTA_KINDS; kind++)
+		if (e->limit[kind])
+			return true;
+	return false;
+}
+
+size_t quota_limited(struct quota *q, struct arena *arena, int64_t **ret)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&q->lock);
+	*ret = arena_calloc(arena, q->count + 1, sizeof(**ret));
+	for (size_t i = 0; i < q->count; i++)
+		if (has_limit(q->entries[i]))
+			(*ret)[count++] = q->entries[i]->space;
+	pthread_mutex_unlock(&q->lock);
+	return count;
+}
+
+void quota_refusals(struct quota *q, int64_t space, int64_t ret[QUOTA_KINDS])
+{
+	pthread_mutex_lock(&q->lock);
+	memcpy(ret, entry_of(q, space)->refusals, sizeof(entry_of(q, space)->refusals));
+	pthread_mutex_unlock(&q->lock);
+}
+
+static int64_t holds(int64_t own, int64_t server)
+{
+	return own == QUOTA_AS_SERVER ? server : own;
+}
+
+static void put_limits(const struct quota *q, const struct space_quota *own, int64_t ret[QUOTA_KINDS])
+{
+	ret[QUOTA_MEMORIES] = holds(own->memories, q->server.memories);
+	ret[QUOTA_BYTES] = holds(own->bytes, q->server.bytes);
+	ret[QUOTA_HANDOFFS] = holds(own->handoffs, q->server.handoffs);
+	ret[QUOTA_WAITING] = holds(own->waiting, q->server.waiting);
+	ret[QUOTA_AGENTS] = holds(own->agents, q->server.agents);
+}
+
+/* The limits of the space, remembered or read. One that does not exist yet has the server's. */
+static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_t space, struct arena *arena,
+				   int64_t ret[QUOTA_KINDS])
+{
+	static const struct space_quota as_server = {QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER,
+						     QUOTA_AS_SERVER, QUOTA_AS_SERVER};
+	struct space_row row;
+	enum store_status status;
+	struct entry *e;
+	uint64_t changes;
+	bool is_known;
+
+	put_limits(q, &as_server, ret);
+	if (space == 0)
+		return STORE_OK;
+	pthread_mutex_lock(&q->lock);
+	e = entry_of(q, space);
+	is_known = e->is_known;
+	changes = e->changes;
+	if (is_known)
+		memcpy(ret, e->limit, sizeof(e->limit));
+	pthread_mutex_unlock(&q->lock);
+	if (is_known)
+		return STORE_OK;
+	status = store_space_get(c, space, arena, &row);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	put_limits(q, &row.quota, ret);
+	pthread_mutex_lock(&q->lock);
+	e = entry_of(q, space);
+	/* What the writing connection sees may not be committed yet. */
+	if (e->changes == changes && store_is_reader(c)) {
+		memcpy(e->limit, ret, sizeof(e->limit));
+		e->is_known = true;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return STORE_OK;
+}
+
+/* --- Handoffs of the last minute --- */
+
+/* The second in which a number is remembered. */
+static struct mark *mark_of(struct entry *e, int64_t second)
+{
+	return &e->marks[(size_t)(second % SECONDS)];
+}
+
+/* After a start: the handoffs of the last minute say when they were sent. The lock is not held. */
+static enum store_status seed(struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
+			      struct entry *ret)
+{
+	struct handoff_filter filter = {.space = space, .newest_first = true};
+	struct handoff_row *rows = arena_calloc(arena, SEED_PAGE, sizeof(*rows));
+	enum store_status status = STORE_OK;
+	uint64_t before = 0;
+	size_t count = SEED_PAGE;
+	bool is_over = false;
+
+	memset(ret->marks, 0, sizeof(ret->marks));
+	while (status == STORE_OK && !is_over && count == SEED_PAGE) {
+		status = store_handoffs(c, &filter, before, SEED_PAGE, arena, rows, &count);
+		for (size_t i = 0; status == STORE_OK && !is_over && i < count; i++) {
+			int64_t second = rows[i].created_at_ms / SECOND_MS;
+
+			is_over = second <= now_ms / SECOND_MS - SECONDS || second > now_ms / SECOND_MS;
+			if (!is_over)
+				*mark_of(ret, second) = (struct mark){second, rows[i].num - 1};
+			before = rows[i].num;
+		}
+	}
+	return status;
+}
+
+/* How many numbers were given since the oldest second of the last minute, and when that is over. The lock is held. */
+static int64_t count_handoffs(struct entry *e, uint64_t last, int64_t now_ms, int64_t *ret_until_ms)
+{
+	int64_t now = now_ms / SECOND_MS;
+	const struct mark *oldest = NULL;
+	struct mark *present = mark_of(e, now);
+
+	if (present->second != now)
+		*present = (struct mark){now, last};
+	for (size_t i = 0; i < SECONDS; i++) {
+		struct mark *m = &e->marks[i];
+
+		if (m->second <= now - SECONDS || m->second > now)
+			continue;
+		/* It was noted in a transaction that was undone. */
+		if (m->last > last)
+			m->last = last;
+		if (oldest == NULL || m->second < oldest->second)
+			oldest = m;
+	}
+	*ret_until_ms = (oldest->second + SECONDS) * SECOND_MS;
+	return (int64_t)(last - oldest->last);
+}
+
+static enum store_status read_handoffs(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms,
+				       struct arena *arena, int64_t *ret, int64_t *ret_until_ms)
+{
+	struct entry seeded = {0};
+	uint64_t last = 0;
+	enum store_status status = store_handoff_last(c, space, &last);
+	struct entry *e;
+	bool has_marks;
+
+	pthread_mutex_lock(&q->lock);
+	has_marks = entry_of(q, space)->has_marks;
+	pthread_mutex_unlock(&q->lock);
+	if (status == STORE_OK && !has_marks)
+		status = seed(c, space, now_ms, arena, &seeded);
+	if (status != STORE_OK)
+		return status;
+	pthread_mutex_lock(&q->lock);
+	e = entry_of(q, space);
+	if (!e->has_marks) {
+		memcpy(e->marks, seeded.marks, sizeof(e->marks));
+		e->has_marks = true;
+	}
+	*ret = count_handoffs(e, last, now_ms, ret_until_ms);
+	pthread_mutex_unlock(&q->lock);
+	return STORE_OK;
+}
+
+/* --- What there is --- */
+
+static enum store_status read_state(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms,
+				    struct arena *arena, struct quota_state *ret, int64_t *ret_until_ms)
+{
+	struct space_row row = {0};
+	enum store_status status = STORE_OK;
+
+	memset(ret->used, 0, sizeof(ret->used));
+	*ret_until_ms = 0;
+	if (space)
+		status = store_space_get(c, space, arena, &row);
+	if (status == STORE_OK && space)
+		status = read_handoffs(q, c, space, now_ms, arena, &ret->used[QUOTA_HANDOFFS], ret_until_ms);
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	ret->used[QUOTA_MEMORIES] = row.memories;
+	ret->used[QUOTA_BYTES] = row.bytes;
+	ret->used[QUOTA_AGENTS] = row.agents;
+	pthread_mutex_lock(&q->lock);
+	ret->used[QUOTA_WAITING] = space ? entry_of(q, space)->waiting : 0;
+	pthread_mutex_unlock(&q->lock);
+	return STORE_OK;
+}
+
+enum store_status quota_read(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
+			     struct quota_state *ret)
+{
+	enum store_status status = limits_of(q, c, space, arena, ret->limit);
+	int64_t until_ms;
+
+	return status == STORE_OK ? read_state(q, c, space, now_ms, arena, ret, &until_ms) : status;
+}
+
+/* --- Refusing --- */
+
+static const char *const remedies[] = {
+	"Forget or purge memories, or have quota_memories raised",
+	"Forget or purge memories, have handoffs kept for a shorter time, or have quota_bytes raised",
+	"Send it again later, or have quota_handoffs_per_minute raised",
+	"Let fewer receivers wait, ask again later, or have quota_waiting raised",
+	"Delete agents that are not used any more, or have quota_agents raised",
+};
+static const char *const things[] = {
+	"memories", "bytes of memories and envelopes", "handoffs in the last minute", "receivers that wait", "agents",
+};
+
+static enum problem_code refuse(struct op *op, enum quota_kind kind, int64_t used, int64_t limit, int64_t until_ms)
+{
+	problem_set(&op->problem, P_QUOTA_EXCEEDED, names[kind], "the space \"%.*s\" has %lld %s, and at most %lld are "
+		    "allowed; nothing was changed. %s", STR_ARG(op->space_name), (long long)used, things[kind],
+		    (long long)limit, remedies[kind]);
+	pthread_mutex_lock(&op->engine->quota->lock);
+	entry_of(op->engine->quota, op->space)->refusals[kind]++;
+	pthread_mutex_unlock(&op->engine->quota->lock);
+	op->problem.extra_key = "limit";
+	op->problem.extra = limit;
+	if (kind == QUOTA_HANDOFFS && until_ms > op->now_ms)
+		op->problem.retry_after_ms = until_ms - op->now_ms;
+	else if (kind == QUOTA_WAITING || kind == QUOTA_HANDOFFS)
+		op->problem.retry_after_ms = SECOND_MS;
+	return op->problem.code;
+}
+
+static const struct {
+	unsigned flag;
+	enum quota_kind kind;
+} adds[] = {
+	{OP_ADDS_MEMORIES, QUOTA_MEMORIES}, {OP_ADDS_BYTES, QUOTA_BYTES}, {OP_ADDS_HANDOFFS, QUOTA_HANDOFFS},
+	{OP_ADDS_AGENTS, QUOTA_AGENTS},
+};
+enum { ADDS = sizeof(adds) / sizeof(adds[0]) };
+
+static bool is_limited(const struct op *op, const int64_t limit[QUOTA_KINDS])
+{
+	for (size_t i = 0; i < ADDS; i++)
+		if ((op->kind->flags & adds[i].flag) && limit[adds[i].kind])
+			return true;
+	return false;
+}
+
+/* Full is full, whatever is asked for; but an agent may be there already. */
+static enum problem_code refuse_full(struct op *op, const struct quota_state *s, int64_t until_ms)
+{
+	for (size_t i = 0; i < ADDS; i++) {
+		enum quota_kind kind = adds[i].kind;
+
+		if ((op->kind->flags & adds[i].flag) && kind != QUOTA_AGENTS && s->limit[kind] &&
+		    s->used[kind] >= s->limit[kind])
+			return refuse(op, kind, s->used[kind], s->limit[kind], until_ms);
+	}
+	return P_OK;
+}
+
+enum problem_code quota_may_begin(struct op *op, struct store_conn *c)
+{
+	struct quota *q = op->engine->quota;
+	struct quota_state s;
+	int64_t until_ms = 0;
+	enum store_status status;
+
+	if (!(op->kind->flags & OP_ADDS) || op->space == 0)
+		return P_OK;
+	status = limits_of(q, c, op->space, op->arena, s.limit);
+	if (status != STORE_OK || !is_limited(op, s.limit))
+		return op_stored(op, status);
+	status = read_state(q, c, op->space, op->now_ms, op->arena, &s, &until_ms);
+	return status == STORE_OK ? refuse_full(op, &s, until_ms) : op_stored(op, status);
+}
+
+enum problem_code quota_begin(struct op *op, struct store_conn *c, struct quota_run *ret)
+{
+	struct quota *q = op->engine->quota;
+	int64_t until_ms = 0;
+	enum problem_code code;
+	enum store_status status;
+
+	ret->is_limited = false;
+	if (!(op->kind->flags & OP_ADDS))
+		return P_OK;
+	status = limits_of(q, c, op->space, op->arena, ret->before.limit);
+	if (status != STORE_OK || !is_limited(op, ret->before.limit))
+		return op_stored(op, status);
+	status = read_state(q, c, op->space, op->now_ms, op->arena, &ret->before, &until_ms);
+	code = status == STORE_OK ? refuse_full(op, &ret->before, until_ms) : op_stored(op, status);
+	if (code != P_OK)
+		return code;
+	ret->is_limited = true;
+	return op_stored(op, store_savepoint(c));
+}
+
+/* What grew beyond its limit. */
+static enum problem_code judge(struct op *op, struct store_conn *c, const struct quota_run *run)
+{
+	struct quota_state after;
+	int64_t until_ms = 0;
+	enum store_status status =
+		read_state(op->engine->quota, c, op->space, op->now_ms, op->arena, &after, &until_ms);
+
+	for (size_t i = 0; status == STORE_OK && i < ADDS; i++) {
+		enum quota_kind kind = adds[i].kind;
+		int64_t limit = run->before.limit[kind];
+
+		if ((op->kind->flags & adds[i].flag) && limit && after.used[kind] > limit &&
+		    after.used[kind] > run->before.used[kind])
+			return refuse(op, kind, run->before.used[kind], limit, until_ms);
+	}
+	return op_stored(op, status);
+}
+
+enum problem_code quota_end(struct op *op, struct store_conn *c, const struct quota_run *run, enum problem_code code)
+{
+	enum store_status status;
+
+	if (!run->is_limited || problem_store_status(code) != STORE_OK)
+		return code;
+	if (code == P_OK && !op->prepares_again)
+		code = judge(op, c, run);
+	if (problem_store_status(code) != STORE_OK)
+		return code;
+	if (code == P_QUOTA_EXCEEDED)
+		waiting_forget(op);
+	/* Other refusals may have left a word about it in the events: that stays. */
+	status = code == P_QUOTA_EXCEEDED ? store_rollback_to(c) : store_release(c);
+	return status == STORE_OK ? code : op_stored(op, status);
+}
+
+enum problem_code quota_may_wait(struct op *op, struct store_conn *c)
+{
+	struct quota *q = op->engine->quota;
+	int64_t limit[QUOTA_KINDS], waiting;
+	enum store_status status = limits_of(q, c, op->space, op->arena, limit);
+
+	if (status != STORE_OK || limit[QUOTA_WAITING] == 0)
+		return op_stored(op, status);
+	pthread_mutex_lock(&q->lock);
+	waiting = entry_of(q, op->space)->waiting;
+	pthread_mutex_unlock(&q->lock);
+	return waiting < limit[QUOTA_WAITING] ? P_OK : refuse(op, QUOTA_WAITING, waiting, limit[QUOTA_WAITING], 0);
+}

@@ -1,0 +1,178 @@
+"""What a space may have at most: new work beyond it is refused, what was accepted is not, and the count is always right."""
+
+import subprocess
+
+import pytest
+
+from api import check_problem, wait_until
+from delivery import Desk
+from server import binary
+
+
+def limit(api, **quotas):
+    return api.ok("PUT", "/v1/space", {f"quota_{name}": value for name, value in quotas.items()})["quotas"]
+
+
+def quotas(api):
+    return api.ok("GET", "/v1/space")["quotas"]
+
+
+def refused(api, method, path, body, field, headers=None):
+    """429, by that quota; nothing was changed."""
+    before = {name: one["used"] for name, one in quotas(api).items()}
+    answer = api.call(method, path, body, headers)
+    assert answer.status == 429, answer
+    problem = answer.json
+    assert problem["code"] == "quota_exceeded" and problem["field"] == field and problem["limit"] > 0, problem
+    assert "nothing was changed" in problem["detail"] and f"quota_{field}" in problem["detail"]
+    assert {name: one["used"] for name, one in quotas(api).items()} == before
+    return answer
+
+
+def check(server):
+    """The store's own check counts everything anew."""
+    done = subprocess.run([binary(), "check", "--data", str(server.data)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_a_quota_there_is_no_limit(api):
+    api.store("x", metadata={"a": 1})
+    assert quotas(api) == {"memories": {"used": 1, "limit": None}, "bytes": {"used": 8, "limit": None},
+                           "handoffs_per_minute": {"used": 0, "limit": None}, "waiting": {"used": 0, "limit": None},
+                           "agents": {"used": 0, "limit": None}}
+
+
+def test_memories_beyond_the_quota_are_refused_whole(api):
+    assert limit(api, memories=3)["memories"] == {"used": 0, "limit": 3}
+    api.store("one"), api.store("two")
+    refused(api, "POST", "/v1/memories/batch", {"memories": [{"content": "three"}, {"content": "four"}]}, "memories")
+    api.store("three")
+    answer = refused(api, "POST", "/v1/memories", {"content": "four"}, "memories")
+    assert answer.headers["Retry-After"] is None and answer.json["retryable"] is False, "time does not help"
+    api.patch("ms-1", content="may be changed")
+    api.forget("ms-1")
+    assert api.store("four")["id"] == "ms-4", "what was refused has taken no number"
+    limit(api, memories=0)
+    api.store("five")
+
+
+def test_bytes_count_all_versions_and_envelopes(desk):
+    limit(desk, bytes=5000)
+    desk.store("x" * 1000)
+    desk.patch("ms-1", content="y" * 1000)
+    assert quotas(desk)["bytes"]["used"] == 2004
+    desk.pack("worker")
+    used = quotas(desk)["bytes"]["used"]
+    assert used > 2500
+    for method, path, body in (("POST", "/v1/memories", {"content": "z" * 5000}), ("PATCH", "/v1/memories/ms-1", {"content": "z" * 5000}),
+                               ("POST", "/v1/envelopes", {"target_agent": "a", "task_summary": "z" * 5000})):
+        refused(desk, method, path, body, "bytes")
+    desk.forget("ms-1")
+    assert quotas(desk)["bytes"]["used"] == used - 2004
+
+
+def test_handoffs_a_minute_say_when_to_come_back(desk):
+    limit(desk, handoffs_per_minute=2)
+    desk.send("worker"), desk.send("worker")
+    body = {"envelope": {"target_agent": "worker", "task_summary": "a third"}}
+    answer = refused(desk, "POST", "/v1/handoffs", body, "handoffs_per_minute")
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60 and answer.json["retryable"] is True
+    # What was accepted goes on: it is taken, settled, handed on.
+    taken = desk.take("worker")
+    desk.settle("complete", taken, result="done", then={"envelope": {"target_agent": "follower", "task_summary": "go on"}})
+    assert desk.take("follower") and desk.take("worker")
+
+
+def test_agents_that_are_known_are_served_and_new_ones_refused(desk):
+    limit(desk, agents=2)
+    desk.send("a"), desk.ok("PUT", "/v1/agents/b", {})
+    refused(desk, "PUT", "/v1/agents/c", {}, "agents")
+    refused(desk, "POST", "/v1/handoffs", {"envelope": {"target_agent": "c", "task_summary": "x"}}, "agents")
+    refused(desk, "PUT", "/v1/channels/news/subscribers/c", None, "agents")
+    desk.send("b"), desk.ok("PUT", "/v1/agents/b", {"description": "again"})
+    taken = desk.take("a")
+    desk.settle("complete", taken)
+    assert desk.call("DELETE", "/v1/agents/a").status == 204
+    desk.send("c")
+
+
+def test_only_so_many_receivers_wait(desk, poll, beside):
+    limit(desk, waiting=2)
+    first, _ = poll("a"), poll("b")
+    answer = desk.call("POST", "/v1/agents/c/receive", {"wait_s": 30})
+    assert answer.status == 429 and answer.json["field"] == "waiting" and answer.headers["Retry-After"], answer
+    assert desk.ok("POST", "/v1/agents/c/receive", {"wait_s": 0})["handoffs"] == [], "who does not wait is answered"
+    desk.send("a")
+    assert first.result(200)
+    wait_until(lambda: quotas(desk)["waiting"]["used"] == 1, "one has been answered")
+    poll("c")
+
+
+def test_the_same_key_again_is_answered_though_the_space_is_full(api):
+    limit(api, memories=1)
+    headers = {"Idempotency-Key": "once"}
+    made = api.store("one", headers)
+    assert api.store("one", headers) == made
+    refused(api, "POST", "/v1/memories", {"content": "two"}, "memories", {"Idempotency-Key": "other"})
+
+
+def test_another_space_is_not_concerned(connect):
+    full, other = connect(), connect()
+    limit(full, memories=1)
+    full.store("one")
+    refused(full, "POST", "/v1/memories", {"content": "two"}, "memories")
+    other.store("one"), other.store("two")
+
+
+def test_the_server_has_quotas_for_spaces_that_do_not_say(start):
+    server = start("--quota-memories", "2", "--quota-agents", "1").wait_until_ready()
+    desk = Desk(server.address, "plain")
+    assert quotas(desk)["memories"] == {"used": 0, "limit": 2}
+    desk.store("one"), desk.store("two")
+    refused(desk, "POST", "/v1/memories", {"content": "three"}, "memories")
+    own = Desk(server.address, "own")
+    limit(own, memories=3)
+    own.store("one"), own.store("two"), own.store("three")
+    limit(own, memories=-1)
+    refused(own, "POST", "/v1/memories", {"content": "four"}, "memories")
+
+
+def test_the_counts_are_right_after_everything_that_changes_them(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address, "counted")
+    limit(desk, memories=100, bytes=10**6, handoffs_per_minute=100, agents=100)
+    for number in range(5):
+        desk.store(f"memory {number}", summary="short", metadata={"n": number})
+    desk.patch("ms-1", content="changed"), desk.forget("ms-2")
+    desk.ok("POST", "/v1/purge", {"ids": ["ms-3"], "why": "x"})
+    desk.send("worker"), desk.settle("complete", desk.take("worker"), result="a result")
+    desk.ok("PUT", "/v1/agents/gone", {}), desk.call("DELETE", "/v1/agents/gone")
+    desk.ok("PUT", "/v1/space", {"keep_handoffs_s": 1})
+    wait_until(lambda: desk.ok("GET", "/v1/space")["handoffs_pruned"] == 1, "the handoff was pruned")
+    for number in range(3):
+        desk.send("worker")
+    before = quotas(desk)
+    assert before["handoffs_per_minute"]["used"] >= 3 and before["agents"]["used"] == 1
+    assert server.terminate() == 0
+    check(server)
+    desk = Desk(start(data=server.data).wait_until_ready().address, "counted")
+    after = quotas(desk)
+    assert {**after, "handoffs_per_minute": None} == {**before, "handoffs_per_minute": None}
+    assert after["handoffs_per_minute"]["used"] == 3, "those of the last minute that are kept"
+
+
+def test_near_its_quota_a_space_raises_an_alert_and_metrics_say_how_near(api):
+    limit(api, memories=10)
+    for number in range(9):
+        api.store(f"memory {number}")
+    firing = lambda: [alert for alert in api.ok("GET", "/v1/alerts?state=firing")["alerts"] if alert["name"] == "quota_near"]
+    wait_until(firing, "the alert fires")
+    assert "90 %" in firing()[0]["summary"] and "memories" in firing()[0]["summary"]
+    api.store("the tenth"), api.call("POST", "/v1/memories", {"content": "one more"})
+    metrics = api.call("GET", "/metrics").data.decode()
+    for line in (f'spine_quota_used{{space="{api.space}",quota="memories"}} 10', f'spine_quota_limit{{space="{api.space}",quota="memories"}} 10',
+                 f'spine_quota_refusals_total{{space="{api.space}",quota="memories"}} 1'):
+        assert line in metrics, line
+    for number in range(1, 6):
+        api.forget(f"ms-{number}")
+    wait_until(lambda: not firing(), "the alert is over")
