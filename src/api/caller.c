@@ -42,7 +42,7 @@ enum problem_code caller_read(struct call *call)
 	enum problem_code code;
 
 	call->op->protocol = "http";
-	call->op->client = call->beside(call, "user-agent");
+	call->op->client_name = call->beside(call, "user-agent");
 	call->op->space_name = space.p ? space : STR("default");
 	if (!space_name_is_valid(call->op->space_name))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Space",

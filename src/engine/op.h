@@ -105,7 +105,7 @@ struct op {
 	uint64_t client;		/* a number for who is asking: large work is shared out among clients */
 	struct str agent;		/* who is asking; p == NULL: unknown */
 	const char *protocol;		/* how it came: "http", "mcp"; NULL: by nobody outside */
-	struct str client;		/* what the client calls itself; p == NULL: not told */
+	struct str client_name;	/* what the client calls itself; p == NULL: not told */
 	struct str person;		/* who says to be a person, for what only persons do; p == NULL: nobody */
 	struct str task;		/* of what is stored and names none; p == NULL: none */
 	bool uses_task;			/* something that is stored gets that task */

@@ -11,7 +11,7 @@ enum { ORIGIN_BYTES_MAX = 4096, ORIGIN_DEPTH_MAX = 4 };
 /* Only what people can read as it is, and not more of it than that. */
 static struct str client_of(const struct op *op)
 {
-	struct str client = op->client;
+	struct str client = op->client_name;
 	char *p;
 
 	if (client.p == NULL)
