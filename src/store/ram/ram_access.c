@@ -98,7 +98,8 @@ enum store_status ram_access_keys(struct store_conn *c, struct str space, uint64
 
 static bool ended_before(const struct access_key_row *key, int64_t ms)
 {
-	return (key->revoked_at_ms > 0 && key->revoked_at_ms < ms) || (key->expires_at_ms > 0 && key->expires_at_ms < ms);
+	return (key->revoked_at_ms > 0 && key->revoked_at_ms < ms) ||
+	       (key->expires_at_ms > 0 && key->expires_at_ms < ms);
 }
 
 enum store_status ram_access_keys_prune(struct store_conn *c, int64_t before_ms)
