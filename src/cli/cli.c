@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help/help.h"
 #include "cli/input.h"
+#include "cli/own_key.h"
 #include "cli/shared_options.h"
 #include "cli/subcommand.h"
 #include "client/client.h"
@@ -190,6 +191,8 @@ struct client *cli_client(struct cli *cli)
 
 	if (cli->client)
 		return cli->client;
+	if (!own_key_read(cli, &config.key))
+		return NULL;
 	buf_init(&error, 4096);
 	cli->client = client_new(&config, &error);
 	if (cli->client == NULL)

@@ -21,7 +21,9 @@ const struct option_table common_table = {"Common options", common_options, OPTI
 	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
 	 .help = "the space to work in; the server's is \"default\""}, \
 	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
-	 .help = "who is calling: the author of what is stored"}
+	 .help = "who is calling: the author of what is stored"}, \
+	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
+	 .help = "a file, readable by you alone, with the key for a server that needs one; SPINE_KEY has the key itself"}
 
 static const struct option client_options[] = {
 	WHERE_AND_WHO,
