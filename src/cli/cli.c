@@ -182,7 +182,7 @@ struct client *cli_client(struct cli *cli)
 	const struct options *o = &cli->options;
 	struct client_config config = {
 		.url = options_text(o, "url"),
-		.space = cli->space ? cli->space : options_text(o, "space"),
+		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
 		.timeout_ms = cli_timeout_ms(cli),
 		.max_reply_bytes = REPLY_MAX_BYTES,
