@@ -61,6 +61,16 @@ static bool write_file(const struct cli *cli, const char *path, struct str text)
 	return ok;
 }
 
+/* Before a key is made that nobody would see. */
+static int check_out(const struct cli *cli)
+{
+	const char *file = options_text(&cli->options, "out");
+
+	if (file == NULL || access(file, F_OK) != 0)
+		return CLI_OK;
+	return cli_usage(cli, "%.400s is there already; --out names a file that is not", file);
+}
+
 /* Where it could not be written it would be lost: then it is printed after all. */
 static int give(const struct cli *cli, struct str id, struct str text)
 {
@@ -192,9 +202,10 @@ static int exec_create(struct cli *cli)
 	int64_t expires_at_ms;
 	int code = read_expires(cli, &expires_at_ms);
 
+	if (code == CLI_OK)
+		code = check_out(cli);
 	if (code != CLI_OK)
 		return code;
-	cli->is_anonymous = cli->is_nowhere = true;
 	return dir ? create_here(cli, dir, expires_at_ms) : create_there(cli, expires_at_ms);
 }
 
@@ -205,9 +216,10 @@ static int exec_rotate(struct cli *cli)
 	struct client_request request = {.method = "POST"};
 	struct json_writer w;
 	struct buf body;
-	int code;
+	int code = check_out(cli);
 
-	cli->is_anonymous = cli->is_nowhere = true;
+	if (code != CLI_OK)
+		return code;
 	request.path = ask_path(cli->arena, "/v1/keys/", cli->options.args[1], "/rotate");
 	buf_init(&body, BODY_MAX_BYTES);
 	json_writer_init(&w, &body);
