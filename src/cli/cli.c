@@ -77,7 +77,7 @@ const char *cli_person(const struct cli *cli)
 	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
 	const struct passwd *entry;
 
-	if (by || options_text(&cli->options, "agent"))
+	if (by || options_text(&cli->options, "agent") || own_key_is_there(cli))
 		return by;
 	if (user == NULL || user[0] == '\0') {
 		entry = getpwuid(getuid());

@@ -40,6 +40,14 @@ static bool read_file(const struct cli *cli, const char *path, const char **ret)
 	return key.n > 0;
 }
 
+bool own_key_is_there(const struct cli *cli)
+{
+	const struct option_value *file = options_find(&cli->options, "key-file");
+	const char *key = getenv("SPINE_KEY");
+
+	return (file && file->text) || (key && key[0]);
+}
+
 bool own_key_read(const struct cli *cli, const char **ret)
 {
 	const struct option_value *file = options_find(&cli->options, "key-file");

@@ -8,5 +8,7 @@
 /* NULL, in *ret, where there is none. False, with the reason told, where a file cannot be used: it must be readable by
  * its owner only. In the arena. */
 bool own_key_read(const struct cli *cli, const char **ret);
+/* Is a key named somewhere, whether it can be read or not? */
+bool own_key_is_there(const struct cli *cli);
 
 #endif

@@ -19,7 +19,8 @@ const struct option_table common_table = {"Common options", common_options, OPTI
 	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT, \
 	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"}, \
 	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
-	 .help = "a file, readable by you alone, with the key for a server that needs one; SPINE_KEY has the key itself"}
+	 .help = "a file, readable by you alone, with the key for a server that needs one; SPINE_KEY has the key " \
+		 "itself"}
 
 #define WHERE_AND_WHO \
 	WHERE, \
