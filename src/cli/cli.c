@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help/help.h"
 #include "cli/input.h"
+#include "cli/own_key.h"
 #include "cli/shared_options.h"
 #include "cli/subcommand.h"
 #include "client/client.h"
@@ -76,7 +77,7 @@ const char *cli_person(const struct cli *cli)
 	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
 	const struct passwd *entry;
 
-	if (by || options_text(&cli->options, "agent"))
+	if (by || options_text(&cli->options, "agent") || own_key_is_there(cli))
 		return by;
 	if (user == NULL || user[0] == '\0') {
 		entry = getpwuid(getuid());
@@ -181,7 +182,7 @@ struct client *cli_client(struct cli *cli)
 	const struct options *o = &cli->options;
 	struct client_config config = {
 		.url = options_text(o, "url"),
-		.space = cli->space ? cli->space : options_text(o, "space"),
+		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
 		.timeout_ms = cli_timeout_ms(cli),
 		.max_reply_bytes = REPLY_MAX_BYTES,
@@ -190,6 +191,8 @@ struct client *cli_client(struct cli *cli)
 
 	if (cli->client)
 		return cli->client;
+	if (!own_key_read(cli, &config.key))
+		return NULL;
 	buf_init(&error, 4096);
 	cli->client = client_new(&config, &error);
 	if (cli->client == NULL)

@@ -72,6 +72,7 @@ struct cli {
 	struct client *client;		/* NULL until cli_client() */
 	const char *space;		/* set before cli_client(): the space, instead of what --space says */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
+	bool is_nowhere;		/* set before cli_client(): nor the space */
 	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */
@@ -86,8 +87,8 @@ int cli_run(struct arena *arena, int argc, char *const *argv);
 
 /* "spine: …" on standard error; format without a line break at its end. */
 void cli_error(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Who decides something (--by): where nothing was said the person at the keyboard; NULL where --agent says who is
- * calling, which the server is told anyhow. */
+/* Who decides something (--by): where nothing was said the person at the keyboard; NULL where --agent or a key
+ * says who is calling, which the server is told anyhow. */
 const char *cli_person(const struct cli *cli);
 /* An error, with where to read more; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));

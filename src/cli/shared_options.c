@@ -15,22 +15,30 @@ static const struct option common_options[] = {
 
 const struct option_table common_table = {"Common options", common_options, OPTION_COUNT(common_options)};
 
-#define WHERE_AND_WHO \
+#define WHERE \
 	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT, \
 	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"}, \
+	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
+	 .help = "a file, readable by you alone, with the key for a server that needs one; SPINE_KEY has the key " \
+		 "itself"}
+
+#define WHERE_AND_WHO \
+	WHERE, \
 	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
 	 .help = "the space to work in; the server's is \"default\""}, \
 	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
 	 .help = "who is calling: the author of what is stored"}
 
-static const struct option client_options[] = {
-	WHERE_AND_WHO,
-	{.name = "timeout", .arg = "TIME", .env = "SPINE_TIMEOUT", .key = "timeout", .type = OPTION_DURATION,
-	 .fallback = "30s", .min = 1, .max = 86400000, .help = "how long to wait for an answer"},
-	JSON_OPTION,
-};
+#define TIMEOUT_OPTION \
+	{.name = "timeout", .arg = "TIME", .env = "SPINE_TIMEOUT", .key = "timeout", .type = OPTION_DURATION, \
+	 .fallback = "30s", .min = 1, .max = 86400000, .help = "how long to wait for an answer"}
+
+static const struct option client_options[] = {WHERE_AND_WHO, TIMEOUT_OPTION, JSON_OPTION};
+static const struct option server_options[] = {WHERE, TIMEOUT_OPTION, JSON_OPTION};
 
 const struct option_table client_table = {"Connection and output", client_options, OPTION_COUNT(client_options)};
+
+const struct option_table server_table = {"Connection and output", server_options, OPTION_COUNT(server_options)};
 
 static const struct option untimed_options[] = {WHERE_AND_WHO, JSON_OPTION};
 

@@ -20,7 +20,8 @@ struct client *client_new(const struct client_config *config, struct buf *error)
 	/* What the environment says was looked at already, by the options: "" keeps the library from it. */
 	ms_options options = {
 		.url = config->url, .space = config->space ? config->space : "",
-		.agent = config->agent ? config->agent : "", .task = "", .token = "", .timeout_ms = config->timeout_ms,
+		.agent = config->agent ? config->agent : "", .task = "",
+		.token = config->key ? config->key : "", .timeout_ms = config->timeout_ms,
 		.retry = MS_RETRY_BRIEFLY, .max_connections = 1, .max_answer_bytes = config->max_reply_bytes,
 	};
 	struct client *client;

@@ -16,6 +16,7 @@ struct client_config {
 	const char *url;		/* "http://127.0.0.1:8788"; no path */
 	const char *space;		/* NULL: the server's default */
 	const char *agent;		/* NULL: no name is sent */
+	const char *key;		/* sent as Authorization: Bearer; NULL: none */
 	int64_t timeout_ms;		/* of a call with all its repetitions; more than 0 */
 	size_t max_reply_bytes;		/* a larger reply is an error; more than 0 */
 };

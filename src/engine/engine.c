@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/access/keyring.h"
 #include "engine/damage.h"
 #include "engine/growth.h"
 #include "engine/indexer.h"
@@ -91,6 +92,7 @@ static void hook_after(void *ctx, bool committed)
 	watch_after(e->watch, committed);
 	waiting_after(e->waiting, committed);
 	retention_end(e->retention);
+	keyring_pass(e->keyring, engine_now_ms(e));
 }
 
 /* 0: never. */
@@ -102,8 +104,9 @@ static int64_t sooner(int64_t a, int64_t b)
 static int64_t hook_wake_at(void *ctx)
 {
 	struct engine *e = ctx;
+	int64_t wake_ms = sooner(waiting_wake_at(e->waiting), retention_wake_at(e->retention));
 
-	return sooner(sooner(waiting_wake_at(e->waiting), retention_wake_at(e->retention)), e->keys_next_ms);
+	return sooner(sooner(wake_ms, e->keys_next_ms), keyring_wake_at(e->keyring));
 }
 
 /* --- Life --- */
@@ -162,7 +165,9 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	e->log = config->log;
 	e->data_dir = config->data_dir;
 	e->store = store_open(config->data_dir, STORE_WRITE, error);
-	if (e->store && begin_clock(e, error)) {
+	if (e->store && begin_clock(e, error))
+		e->keyring = keyring_open(e->store, engine_now_ms(e), error);
+	if (e->keyring) {
 		make_parts(e);
 		e->watch = watch_new(e, e->store, &config->rules, error);
 	}
@@ -234,6 +239,7 @@ void engine_free(struct engine *e)
 	quota_free(e->quota);
 	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
+	keyring_free(e->keyring);
 	store_close(e->store);
 	free(e);
 }

@@ -25,6 +25,7 @@
 struct listener;
 struct growth;
 struct indexer;
+struct keyring;
 struct memory_numbers;
 struct quota;
 struct retention;
@@ -82,6 +83,7 @@ struct engine {
 	struct waiting *waiting;
 	struct retention *retention;
 	struct growth *growth;
+	struct keyring *keyring;	/* who is let in */
 	struct watch *watch;
 	struct damage *damage;		/* what of the store was found to be damaged */
 	struct listener *listeners;

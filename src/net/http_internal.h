@@ -189,6 +189,7 @@ struct http_req {
 	struct http_field *fields;
 	const struct http_header *headers;	/* of every reply; NULL: none */
 	uint64_t peer;			/* the connection's */
+	void *kept;			/* the application's */
 	uint32_t fields_len;
 	enum http_method method : 8;
 	bool is_chunked : 1;

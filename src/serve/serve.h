@@ -36,6 +36,9 @@ struct serve_config {
 	const char *webhook_hosts;
 	/* of pages that may call beside those of this machine, separated by commas; NULL: none */
 	const char *allow_origins;
+	/* the server's own origins beside those of this machine, separated by commas; NULL: none */
+	const char *public_urls;
+	bool insecure;			/* beyond loopback also without keys and TLS */
 	bool strict_origins;		/* those of this machine may not, either, unless they are named */
 	bool resets_clock;		/* the server's time begins as the wall clock, whatever was known */
 	bool quiet;			/* no "what to do next" on standard output */

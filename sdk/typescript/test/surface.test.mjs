@@ -114,8 +114,9 @@ const methods = {
 	publish: [Channel, "publish"],
 	join: [Channel, "join"],
 };
-// Reached with `request`: what describes the server, and what `spine export --whole` and `spine import` do.
-const byRequest = ["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows"];
+// Reached with `request`: what describes the server, keys, and what `spine export --whole` and `spine import` do.
+const byRequest = ["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows", "createKey", "listKeys", "readKey",
+	"rotateKey", "revokeKey", "readSession", "openSession", "closeSession"];
 // The stream of handoffs is what `inbox` does, with receive.
 const notReached = ["streamHandoffs"];
 

@@ -22,6 +22,7 @@ const struct openapi_tag openapi_tags[] = {
 	{"channels", "One envelope for many, and what they make of it."},
 	{"routes", "Who comes next, by configuration."},
 	{"spaces", "Settings of a tenant."},
+	{"keys", "Who is let in, and what each may do."},
 	{"tokens", "Counting."},
 	{"watching", "What happens, and what has happened."},
 	{"server", "Health, status, and what describes the API."},
@@ -76,7 +77,7 @@ static const struct field page_size = PAGE_SIZE, page_size_of_task = PAGE_SIZE_O
 
 const struct openapi_parameter openapi_parameters[] = {
 	{"path", &path_memory}, {"path", &path_envelope}, {"path", &path_handoff}, {"path", &path_alert},
-	{"path", &path_task}, {"path", &path_name},
+	{"path", &path_task}, {"path", &path_name}, {"path", &path_key},
 	{"query", &page_size}, {"query", &page_size_of_task}, {"query", &page_token},
 	{NULL, NULL},
 };

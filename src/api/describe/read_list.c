@@ -218,6 +218,24 @@ static enum problem_code check_immutable(const struct shape *s, const struct jso
 	return P_OK;
 }
 
+/* Who may not name somebody learns nothing else about the request. In a patch null takes the name away. */
+static enum problem_code check_names(const struct shape *s, const struct json *obj, struct shape_reader *r)
+{
+	enum problem_code code = P_OK;
+
+	for (const struct field *f = s->fields; code == P_OK && f->type != TYPE_END; f++) {
+		const struct json *value = f->names ? json_get_str(obj, f->name) : NULL;
+
+		if (f->type == TYPE_INCLUDE)
+			code = check_names(f->shape, obj, r);
+		else if (value && value->type == JSON_STRING)
+			code = read_check_names(f, value->s, r->access, r->problem);
+		else if (value && value->type == JSON_NULL && s->is_patch)
+			code = read_check_names(f, STR_NULL, r->access, r->problem);
+	}
+	return code;
+}
+
 static enum problem_code absent(const struct shape *s, const struct field *f, struct problem *problem)
 {
 	if (!s->is_input || !field_is_required(s, f))
@@ -267,6 +285,10 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 		return code;
 	if (r->warn)
 		shape_warn_unknown(s, obj, prefix, r);
+	if (r->access)
+		code = check_names(s, obj, r);
+	if (code != P_OK)
+		return code;
 	r->object = obj;
 	if (s->defaults)
 		memcpy(into, s->defaults, s->size);
