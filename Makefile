@@ -68,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -94,6 +94,11 @@ SIM_SEEDS ?= 1000000
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py
+
+abuse: build	## clients that mean harm, up to 10,000 at a time: what they cost, and how long good ones wait; about six minutes
+	@$(PYTHON) tests/load/abuse.py --markdown
+	@$(PYTHON) tests/load/fair.py
+	@$(PYTHON) tests/load/replies.py
 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs

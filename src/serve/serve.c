@@ -53,14 +53,6 @@ struct server {
 
 /* --- Address --- */
 
-/* Whoever can connect may do everything: others than this machine must not. */
-static bool may_listen_beyond_loopback(const char *listen, struct buf *error)
-{
-	buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there "
-		   "are no keys yet", listen);
-	return false;
-}
-
 /* "ADDRESS:PORT" or "[ADDRESS]:PORT", loopback only. */
 static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port, struct buf *error)
 {
@@ -73,8 +65,11 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
 		return false;
 	}
-	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL))
-		return may_listen_beyond_loopback(listen, error);
+	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL)) {
+		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because "
+			   "there are no keys and no TLS yet", listen);
+		return false;
+	}
 	if (str_ieq(name, STR("localhost")))
 		name = STR("127.0.0.1");
 	if (name.p[0] == '[')

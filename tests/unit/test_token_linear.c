@@ -13,7 +13,7 @@
 #include <time.h>
 
 /* What grows with the square takes 64 times as long. Caches and the memory of a larger text may cost double. */
-enum { SMALL = 128 << 10, LARGE = 8 * SMALL, FACTOR_MAX = 24, TRIES = 5 };
+enum { SMALL = 64 << 10, LARGE = 8 * SMALL, FACTOR_MAX = 24, TRIES = 3 };
 
 struct kind {
 	const char *name;
