@@ -304,7 +304,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0, help="how long good clients are measured")
     parser.add_argument("--slack-ms", type=float, default=SLACK_MS, help="that good clients may wait longer, beside twice as long")
     parser.add_argument("--only", default="", help="attacks whose name has this in it")
-    parser.add_argument("--plain", action="store_true", help="without those over TLS")
+    parser.add_argument("--way", choices=("plain", "tls", "both"), default="both")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
@@ -314,7 +314,7 @@ def main() -> int:
     authority.sign("server")
     rows = []
     try:
-        for way in [None] if options.plain else [None, authority]:
+        for way in {"plain": [None], "tls": [authority], "both": [None, authority]}[options.way]:
             for entry in ATTACKS:
                 if options.only in entry[0]:
                     rows.append(measure(folder, entry, options.count, options.seconds, options.slack_ms, way))
