@@ -68,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load soak bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -101,6 +101,11 @@ load: build	## 10,000 receivers that wait on one server: memory and CPU for each
 soak: build	## mixed load for SOAK_SECONDS (an hour): memory, descriptors and disk stay flat
 	@$(PYTHON) tests/load/soak.py --seconds $(SOAK_SECONDS)
 SOAK_SECONDS ?= 3600
+
+abuse: build	## clients that mean harm, up to 10,000 at a time: what they cost, and how long good ones wait; about six minutes
+	@$(PYTHON) tests/load/abuse.py --markdown
+	@$(PYTHON) tests/load/fair.py
+	@$(PYTHON) tests/load/replies.py
 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs

@@ -250,6 +250,9 @@ static void put_server(struct buf *out, const struct api *api, const struct metr
 	put_plain(out, "spine_http_requests_total", "counter", "Requests taken.", (double)http.requests);
 	put_plain(out, "spine_http_refused_total", "counter", "Requests refused before they were read.",
 		  (double)http.refused);
+	put_plain(out, "spine_tls_handshakes_total", "counter", "TLS handshakes done.", (double)http.handshakes);
+	put_plain(out, "spine_tls_handshakes_failed_total", "counter", "TLS handshakes that failed or were given up.",
+		  (double)http.handshakes_failed);
 	put_plain(out, "spine_waiting_calls", "gauge", "Receivers and senders that wait for something to happen.",
 		  (double)m->waiting);
 	put_plain(out, "spine_event_streams", "gauge", "Open streams of events.", (double)feed_count(api->feed));

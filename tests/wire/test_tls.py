@@ -257,6 +257,8 @@ def test_a_handshake_that_does_not_end_is_given_up(serve, authority):
     assert ask(server, context).status == 200
     for peer in (silent, begun):
         assert peer.recv(1) == b""
+    figures = call(server, context, "GET", "/metrics").data.decode()
+    assert "\nspine_tls_handshakes_total 2\n" in figures and "\nspine_tls_handshakes_failed_total 2\n" in figures
     assert server.terminate() == 0
 
 

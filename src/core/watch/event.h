@@ -69,9 +69,9 @@
 	X(MEMORY_UNQUARANTINED, 48, "memory.unquarantined") \
 	X(MEMORY_PURGED, 49, "memory.purged") \
 	X(CONSTRAINT_WAIVED, 50, "constraint.waived") \
-	X(KEY_CREATED, 50, "key.created") \
-	X(KEY_ROTATED, 51, "key.rotated") \
-	X(KEY_REVOKED, 52, "key.revoked") \
+	X(KEY_CREATED, 54, "key.created") \
+	X(KEY_ROTATED, 55, "key.rotated") \
+	X(KEY_REVOKED, 56, "key.revoked") \
 	X(SPACE_PRUNED, 60, "space.pruned") \
 	X(SPACE_DELETED, 61, "space.deleted")
 
