@@ -346,8 +346,21 @@ static const char step_10[] =
 	"  WHERE s.id = old.id >> 40 AND s.removed_at > 0) BEGIN"
 	"  SELECT raise(ABORT, 'a handoff is removed by retention only'); END;";
 
+static const char step_11[] =
+	/* Who has written a memory that is forgotten is forgotten, too: an event of it, or of the batch that it was in,
+	 * may lose its actor, and nothing else. */
+	"DROP TRIGGER event_is_never_changed;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
+	"  (new.id, new.space, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, new.value_1, "
+	"  new.value_2, new.agent, new.note) IS NOT (old.id, old.space, old.at, old.kind, old.handoff, old.envelope, "
+	"  old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note) OR NOT EXISTS (SELECT 1 "
+	"  FROM memory m WHERE m.forgotten_at > 0 AND m.id BETWEEN "
+	"  (old.space << 40 | iif(old.memory > 0, old.memory, CAST(old.value_1 AS INTEGER))) AND "
+	"  (old.space << 40 | iif(old.memory > 0, old.memory, CAST(old.value_2 AS INTEGER)))) BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
-	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10,
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
