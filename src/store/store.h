@@ -354,6 +354,10 @@ enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count);
+/* Those with ids above after, up to until, that the filter's space, kinds, memory and range_kinds name lose their
+ * actor: that memory is forgotten. Nothing else of an event ever changes. */
+enum store_status store_events_unname(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				      int64_t until);
 /* How many events tell of a handoff. */
 enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret);
 /* The id of the last event before that time; 0 where there is none. */

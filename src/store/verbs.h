@@ -258,6 +258,9 @@
 	  (struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max, \
 	  struct arena *arena, struct event_row *ret, size_t *ret_count), (c, filter, after, until, max, \
 	  arena, ret, ret_count)) \
+	X(WRITE, enum store_status, events_unname, \
+	  (struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until), (c, filter, after, \
+	  until)) \
 	X(READ, enum store_status, event_count, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret), (c, space, handoff, ret)) \
 	X(READ, enum store_status, event_before, \

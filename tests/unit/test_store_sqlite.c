@@ -211,7 +211,8 @@ static void an_event_is_never_changed_or_removed(void **state)
 {
 	struct temp_store *t = *state;
 	static const char *const attempts[] = {
-		"UPDATE event SET actor = 'nobody'", "DELETE FROM event", "DELETE FROM event WHERE id = 1",
+		"UPDATE event SET actor = 'nobody'", "UPDATE event SET actor = NULL", "UPDATE event SET note = 'x'",
+		"DELETE FROM event", "DELETE FROM event WHERE id = 1",
 		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
 	};
 	struct event_row e = {.space = t->space, .kind = 1, .actor = STR("ann")};

@@ -27,9 +27,13 @@ def test_every_write_is_in_it(desk):
     assert [entry["action"] for entry in audit(desk, "&object=ho-1")] == [
         "handoff.send", "handoff.receive", "handoff.progress", "envelope.resolve", "handoff.ack", "handoff.complete"]
     asked_by_name = {"memory.", "space.", "route.", "channel.", "agent.", "breaker.reset", "handoff.re", "handoff.discard"}
+    forgotten = {entry["object"] for entry in entries if entry["action"] == "memory.forget"}
+    assert forgotten
     for entry in entries:
         if (entry["note"] or "").startswith("result of ho-"):
             assert (entry["action"], entry["actor"]) == ("memory.store", "worker"), entry
+        elif entry["object"] in forgotten and entry["action"] in ("memory.store", "memory.update", "memory.revert"):
+            assert entry["actor"] is None, "who wrote what is forgotten is forgotten"
         elif entry["action"].startswith(tuple(asked_by_name)) and entry["action"] not in ("handoff.receive", "handoff.reject"):
             assert entry["actor"] == "auditor", entry
 

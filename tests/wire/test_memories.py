@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from api import MEMORY_MEMBERS
+from api import MEMORY_MEMBERS, Api
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 PAST = "2020-01-01T00:00:00Z"
@@ -574,6 +574,29 @@ def test_forgetting_leaves_a_tombstone(api):
     for query in ("", "state=any", "query=zebra", "query=zebra&state=any"):
         assert api.ids(query) == []
     assert api.count() == 0
+
+
+def test_forgetting_removes_the_author_everywhere(start, tmp_path):
+    """From the tombstone, the history, and the bytes of the file; who forgot it stays."""
+    server = start().wait_until_ready()
+    api = Api(server.address, "authors")
+    api.call("POST", "/v1/memories", {"content": "one", "agent": "zqauthor", "id": "ms-7"})
+    api.call("PATCH", "/v1/memories/ms-7", {"content": "two"}, {"Spine-Agent": "zqeditor"})
+    api.call("POST", "/v1/memories/ms-7/pin", None, {"Spine-Agent": "pinner"})
+    many = [{"content": f"batch {n}", "agent": "zqbatch"} for n in range(3)]
+    batch = api.ok("POST", "/v1/memories/batch", {"memories": many}, status=201)
+    other = api.call("POST", "/v1/memories", {"content": "stays", "agent": "other"}).json
+    for memory in ["ms-7", *[one["id"] for one in batch["memories"]]]:
+        assert api.call("DELETE", f"/v1/memories/{memory}", None, {"Spine-Agent": "forgetter"}).status == 200
+    entries = api.ok("GET", "/v1/audit?page_size=100")["entries"]
+    actors = [(entry["action"], entry["object"], entry["actor"]) for entry in entries]
+    assert ("memory.store", "ms-7", None) in actors and ("memory.update", "ms-7", None) in actors, actors
+    assert ("memory.pin", "ms-7", "pinner") in actors and ("memory.forget", "ms-7", "forgetter") in actors
+    assert ("memory.store", other["id"], "other") in actors
+    assert server.terminate() == 0
+    for path in server.data.glob("spine.db*"):
+        for name in (b"zqauthor", b"zqeditor", b"zqbatch"):
+            assert name not in path.read_bytes(), f"{name} is still in {path.name}"
 
 
 def test_forgetting_again_answers_the_same(api):

@@ -1,8 +1,11 @@
 #include "core/memory/memory.h"
 
 #include "codec/sha256.h"
+#include "core/watch/event.h"
 
 #include <stdio.h>
+
+enum { VERSIONS_PAGE = 16 };
 
 static const char *const state_names[] = {"active", "superseded", "expired", "forgotten", "quarantined"};
 static const char *const importance_names[] = {"low", "medium", "high", "critical"};
@@ -356,6 +359,50 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 
+/* Who wrote it stands in the events of its writing, too. Each has the time of its version, and times grow with the ids
+ * of events. The event of a batch is about all of it: it loses its actor with the first that is forgotten, and the
+ * others have their author themselves. */
+static enum store_status unname(struct store_conn *c, const int64_t *times, size_t count, struct event_filter *filter)
+{
+	enum store_status status = STORE_OK;
+
+	for (size_t i = 0; status == STORE_OK && i < count; i++) {
+		int64_t after = 0, until = 0;
+
+		status = store_event_before(c, times[i], &after);
+		if (status == STORE_OK)
+			status = store_event_before(c, times[i] + 1, &until);
+		if (status == STORE_OK && until > after)
+			status = store_events_unname(c, filter, after, until);
+	}
+	return status;
+}
+
+/* Forgets it with its authors, a page of versions after the other. */
+static enum store_status forget(struct store_conn *c, const struct memory *m, int64_t now_ms, struct arena *arena)
+{
+	struct event_filter filter = event_filter_writing(m->space, m->num);
+	struct memory page[VERSIONS_PAGE];
+	struct arena texts;		/* of a page: all of them may be large */
+	int64_t *times = arena_calloc(arena, m->current_version, sizeof(*times));
+	enum store_status status = STORE_OK;
+	size_t count = 0, found = VERSIONS_PAGE;
+	uint32_t below = 0;
+
+	while (status == STORE_OK && found == VERSIONS_PAGE && count < m->current_version) {
+		arena_init(&texts);
+		status = store_memory_versions(c, m->space, m->num, below, VERSIONS_PAGE, &texts, page, &found);
+		for (size_t i = 0; status == STORE_OK && i < found && count < m->current_version; i++) {
+			times[count++] = page[i].updated_at_ms;
+			below = page[i].version;
+		}
+		arena_release(&texts);
+	}
+	if (status == STORE_OK)
+		status = store_memory_forget(c, m->space, m->num, now_ms);
+	return status == STORE_OK ? unname(c, times, count, &filter) : status;
+}
+
 enum problem_code memory_forget(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, int64_t now_ms,
 				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem)
 {
@@ -367,7 +414,7 @@ enum problem_code memory_forget(struct store_conn *c, int64_t space, uint64_t nu
 		return code;
 	*ret_changed = m.forgotten_at_ms == 0;
 	if (*ret_changed) {
-		status = store_memory_forget(c, space, num, now_ms);
+		status = forget(c, &m, now_ms, arena);
 		if (status == STORE_OK)
 			status = store_memory_get(c, space, num, 0, arena, &m);
 		if (status != STORE_OK)

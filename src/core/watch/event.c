@@ -130,6 +130,14 @@ struct str event_object(const struct event_row *event, struct str space_name, st
 	return arena_str(arena, str_of(id));
 }
 
+struct event_filter event_filter_writing(int64_t space, uint64_t memory)
+{
+	return (struct event_filter){
+		.space = space, .memory = memory, .range_kinds = BIT(EVENT_MEMORY_STORED),
+		.kinds = BIT(EVENT_MEMORY_STORED) | BIT(EVENT_MEMORY_UPDATED) | BIT(EVENT_MEMORY_REVERTED),
+	};
+}
+
 void event_filter_object(struct str object, struct event_filter *filter)
 {
 	struct memory_id memory;

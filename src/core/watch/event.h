@@ -100,6 +100,8 @@ uint64_t event_kinds_acting(struct str prefix);
 /* The id or name of what the event is about, in the arena: "ho-12", "ms-4", "env-3", the name of an agent, channel,
  * route or space. */
 struct str event_object(const struct event_row *event, struct str space_name, struct arena *arena);
+/* What asks for the events of a memory's writing: those whose actor is an author of it. */
+struct event_filter event_filter_writing(int64_t space, uint64_t memory);
 /* Sets what asks for the events about an object that is named so. */
 void event_filter_object(struct str object, struct event_filter *filter);
 

@@ -71,6 +71,22 @@ static bool is_wanted(const struct event_filter *f, const struct event_row *e)
 	       (f->name.p == NULL || tells_of_name(f, e));
 }
 
+enum store_status ram_events_unname(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				    int64_t until)
+{
+	struct ram_store *s = ram_of(c);
+
+	for (int64_t i = after < 0 ? 0 : after; i < until && i < (int64_t)s->event_count; i++) {
+		struct event_row *e = &s->events[i];
+
+		if (e->actor.p == NULL || !is_wanted(filter, e))
+			continue;
+		ram_save(s, RAM_EVENT_UNNAMED, &e->actor, sizeof(e->actor))->place = (size_t)i;
+		e->actor = STR_NULL;
+	}
+	return STORE_OK;
+}
+
 enum store_status ram_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until,
 				 size_t max, struct arena *arena, struct event_row *ret, size_t *ret_count)
 {

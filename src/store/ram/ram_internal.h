@@ -132,12 +132,14 @@ struct ram_reply {
 enum ram_undo_kind {
 	RAM_BYTES, RAM_TARGET, RAM_ADDED, RAM_REMOVED, RAM_HANDOFF, RAM_HANDOFF_ADDED, RAM_HANDOFF_REMOVED,
 	RAM_EVENT_REMOVED,		/* its size is the place of the event */
+	RAM_EVENT_UNNAMED,		/* what was saved is its actor; `place` says which event */
 };
 
 /* How something was before. */
 struct ram_undo {
 	enum ram_undo_kind kind;
 	void *at;			/* what was changed, or the index */
+	size_t place;			/* in an array that may have moved since */
 	void *row;			/* that was put in or taken out; of a target, its agent */
 	size_t size;			/* of the bytes that were saved */
 	size_t saved;			/* where in the store's `saved` they are */

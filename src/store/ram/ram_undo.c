@@ -83,6 +83,9 @@ static void undo_one(struct ram_store *s, const struct ram_undo *u)
 	case RAM_EVENT_REMOVED:
 		s->events[u->size].id = (int64_t)u->size + 1;
 		break;
+	case RAM_EVENT_UNNAMED:
+		memcpy(&s->events[u->place].actor, saved, u->size);
+		break;
 	}
 }
 

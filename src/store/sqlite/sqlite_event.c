@@ -189,6 +189,23 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 	return sqlite_read_list(c, s, read_event, arena, ret, sizeof(*ret), max, ret_count);
 }
 
+enum store_status sqlite_events_unname(struct store_conn *c, const struct event_filter *filter, int64_t after,
+				       int64_t until)
+{
+	static const char sql[] =
+		"UPDATE event SET actor = NULL WHERE id > ?1 AND id <= ?2 AND space = ?3 AND actor IS NOT NULL AND "
+		"(1 << kind) & ?4 AND (memory = ?5 OR ((1 << kind) & ?6 AND value_1 <= ?5 AND value_2 >= ?5))";
+	sqlite3_stmt *s = reading(c, sql);
+
+	sqlite3_bind_int64(s, 1, after);
+	sqlite3_bind_int64(s, 2, until);
+	sqlite3_bind_int64(s, 3, filter->space);
+	sqlite3_bind_int64(s, 4, filter->kinds ? (int64_t)filter->kinds : -1);
+	sqlite3_bind_int64(s, 5, (int64_t)filter->memory);
+	sqlite3_bind_int64(s, 6, (int64_t)filter->range_kinds);
+	return sqlite_run(c, s);
+}
+
 enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret)
 {
 	static const char sql[] = "SELECT count(*) FROM event WHERE " OF_HANDOFF("?2");

@@ -399,9 +399,22 @@ static const char step_13[] =
 	"CREATE TABLE access_mode (id INTEGER PRIMARY KEY CHECK (id = 1), needs_key INTEGER NOT NULL);"
 	"INSERT INTO access_mode VALUES (1, 0);";
 
+static const char step_14[] =
+	/* Who has written a memory that is forgotten is forgotten, too: an event of it, or of the batch that it was in,
+	 * may lose its actor, and nothing else. */
+	"DROP TRIGGER event_is_never_changed;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
+	"  (new.id, new.space, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, new.value_1, "
+	"  new.value_2, new.agent, new.note) IS NOT (old.id, old.space, old.at, old.kind, old.handoff, old.envelope, "
+	"  old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note) OR NOT EXISTS (SELECT 1 "
+	"  FROM memory m WHERE m.forgotten_at > 0 AND m.id BETWEEN "
+	"  (old.space << 40 | iif(old.memory > 0, old.memory, CAST(old.value_1 AS INTEGER))) AND "
+	"  (old.space << 40 | iif(old.memory > 0, old.memory, CAST(old.value_2 AS INTEGER)))) BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
 	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,
-	step_13,
+	step_13, step_14,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)

@@ -194,8 +194,55 @@ static void events_of_a_transaction_are_read_within_it(void **state)
 	assert_int_equal(events_now(t, 7), 21);
 }
 
+static struct event_row event_at(struct temp_store *t, int64_t id)
+{
+	struct event_row e = {0};
+	size_t n = 0;
+
+	must(store_events(t->c, 0, 0, id - 1, 1, &t->arena, &e, &n));
+	assert_true(n == 1 && e.id == id);
+	return e;
+}
+
+static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t num = temp_insert(t, t->space, "a"), other = temp_insert(t, t->space, "b");
+	struct event_row own = {.memory = num, .kind = 5, .actor = STR("ann"), .note = STR("n"), .at_ms = T0};
+	struct event_filter filter = {
+		.space = t->space, .kinds = BIT(5) | BIT(7), .memory = num, .range_kinds = BIT(7),
+	};
+	int64_t ids[] = {
+		add(t, own), add(t, (struct event_row){.memory = other, .kind = 5, .actor = STR("bob")}),
+		add(t, (struct event_row){.memory = num, .kind = 6, .actor = STR("eve")}),
+		add(t, (struct event_row){.kind = 7, .value = {(double)num, (double)other}, .actor = STR("ann")}),
+		add(t, (struct event_row){.kind = 7, .value = {(double)other, 99}, .actor = STR("bob")}),
+		add(t, own),
+	};
+	struct event_row e;
+
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, num, T0 + 1));
+	must(store_events_unname(t->c, &filter, 0, ids[4]));
+	store_rollback(t->c);
+	assert_str(event_at(t, ids[0]).actor, "ann");
+	must(store_begin(t->c));
+	must(store_memory_forget(t->c, t->space, num, T0 + 1));
+	must(store_events_unname(t->c, &filter, 0, ids[4]));
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	e = event_at(t, ids[0]);
+	assert_null(e.actor.p);
+	assert_true(e.memory == num && e.kind == 5 && e.at_ms == T0 && str_is(e.note, "n"));
+	assert_str(event_at(t, ids[1]).actor, "bob");
+	assert_str(event_at(t, ids[2]).actor, "eve");
+	assert_null(event_at(t, ids[3]).actor.p);
+	assert_str(event_at(t, ids[4]).actor, "bob");
+	assert_str(event_at(t, ids[5]).actor, "ann");
+}
 
 static const struct CMUnitTest events[] = {
+	with_engine(events_of_a_forgotten_memory_lose_their_actor_and_nothing_else),
 	with_engine(events_of_a_transaction_are_read_within_it),
 	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
 	with_engine(a_filter_holds_what_it_says),
