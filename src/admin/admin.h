@@ -29,8 +29,8 @@ struct admin_check {
 	int64_t problems;
 };
 
-/* A backup that only the owner of the private key can read. to is the PEM file of the public key. SQLite needs a file to
- * write the copy to, so it is made in data_dir, where the same is as readable, then checked, as the two below do,
+/* A backup that only the owner of the private key can read. to is the PEM file of the public key. SQLite needs a file
+ * to write the copy to, so it is made in data_dir, where the same is as readable, then checked, as the two below do,
  * encrypted, and removed. */
 bool admin_backup_encrypted(const char *data_dir, const char *file, const char *to, struct admin_check *ret,
 			    struct buf *ret_problems, struct buf *error);

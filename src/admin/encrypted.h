@@ -5,14 +5,15 @@
  *     8 bytes    "SPNENC1\n"
  *     1 byte     how the key of the file is given: 1 X25519, 2 RSA
  *     2 bytes    the length of what follows
- *     ...        1: a public key of X25519, made for this file. The file's key is HKDF-SHA256 of what it shares with the
- *                   receiver's, with both public keys (this one first) as salt and "memory-spine backup 1" as info
+ *     ...        1: a public key of X25519, made for this file. The file's key is HKDF-SHA256 of what it shares with
+ *                   the receiver's, with both public keys (this one first) as salt, and "memory-spine backup 1" as
+ *                   info
  *                2: the file's key, by RSA-OAEP with SHA-256 and MGF1 with SHA-256
  *     chunks     of 65,536 bytes each, the last one shorter (or empty): AES-256-GCM of them, and its tag of 16 bytes
  *
- * The nonce of a chunk is 3 zeros, its number (8 bytes, from 0) and 1 for the last one, else 0. All that stands before the
- * chunks is authenticated with each. So a byte that has changed, chunks in another order, one that is missing and an end
- * that was cut off are all found. The key serves for this file alone: a nonce is never used twice.
+ * The nonce of a chunk is 3 zeros, its number (8 bytes, from 0) and 1 for the last one, else 0. All that stands before
+ * the chunks is authenticated with each. So a byte that has changed, chunks in another order, one that is missing and
+ * an end that was cut off are all found. The key serves for this file alone: a nonce is never used twice.
  */
 #ifndef SPINE_ADMIN_ENCRYPTED_H
 #define SPINE_ADMIN_ENCRYPTED_H

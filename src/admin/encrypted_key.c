@@ -210,8 +210,8 @@ static bool open_rsa(EVP_PKEY *own, const unsigned char *wrapped, size_t len, un
 	EVP_PKEY_CTX *c = EVP_PKEY_CTX_new(own, NULL);
 	unsigned char out[ENCRYPTED_WRAPPED_MAX];
 	size_t n = sizeof(out);
-	bool ok = c && EVP_PKEY_decrypt_init(c) == 1 && set_oaep(c) && EVP_PKEY_decrypt(c, out, &n, wrapped, len) == 1 &&
-		  n == ENCRYPTED_KEY_BYTES;
+	bool ok = c && EVP_PKEY_decrypt_init(c) == 1 && set_oaep(c) &&
+		  EVP_PKEY_decrypt(c, out, &n, wrapped, len) == 1 && n == ENCRYPTED_KEY_BYTES;
 
 	if (ok)
 		memcpy(ret_key, out, ENCRYPTED_KEY_BYTES);
@@ -230,7 +230,8 @@ bool encrypted_key_open(const struct encrypted_key *with, const char *file, int 
 	if (own && type != (kind == KIND_X25519 ? EVP_PKEY_X25519 : EVP_PKEY_RSA))
 		buf_printf(error, "%s was encrypted to a key of another kind than %s", file, with->file);
 	else if (own) {
-		ok = kind == KIND_X25519 ? open_x25519(own, wrapped, len, ret_key) : open_rsa(own, wrapped, len, ret_key);
+		ok = kind == KIND_X25519 ? open_x25519(own, wrapped, len, ret_key)
+					 : open_rsa(own, wrapped, len, ret_key);
 		if (!ok)
 			buf_printf(error, "%s cannot be opened with this key, or its beginning is damaged", file);
 	}

@@ -7,8 +7,8 @@
 /* RSA of 16,384 bits is the largest that OpenSSL makes. */
 enum { ENCRYPTED_KEY_BYTES = 32, ENCRYPTED_WRAPPED_MAX = 2048 };
 
-/* Makes a key for a new file, and what stands in the file for it. to is the PEM file of a public key. Returns the kind, 0
- * and a sentence on failure. */
+/* Makes a key for a new file, and what stands in the file for it. to is the PEM file of a public key. Returns the
+ * kind, 0 and a sentence on failure. */
 int encrypted_key_make(const char *to, unsigned char ret_wrapped[ENCRYPTED_WRAPPED_MAX], size_t *ret_len,
 		       unsigned char ret_key[ENCRYPTED_KEY_BYTES], struct buf *error);
 /* The other way, with the private key. That it is another one's can be seen with RSA only: with X25519 a key comes out

@@ -399,8 +399,8 @@ static char *read_endpoint(const char *endpoint, struct buf *error)
 	}
 	if (url == NULL)
 		/* Not shown: it may hold a password. */
-		buf_puts(error, "the endpoint for traces (--otlp-endpoint) is no address of a collector; expected one such as "
-			 "http://127.0.0.1:4318");
+		buf_puts(error, "the endpoint for traces (--otlp-endpoint) is no address of a collector; expected one "
+			 "such as http://127.0.0.1:4318");
 	buf_release(&path);
 	poster_url_release(&parts);
 	return url;

@@ -1,4 +1,5 @@
-/* store/sqlite/sqlite_seal.c, sqlite_convert.c and what sqlite_vfs.c verifies. tests/wire/test_damage.py damages whole stores.
+/* store/sqlite/sqlite_seal.c, sqlite_convert.c and what sqlite_file.c verifies. tests/wire/test_damage.py damages whole
+ * stores.
  */
 #include "temp_store.h"
 #include "temp_database.h"
@@ -128,8 +129,8 @@ static void a_header_that_denies_the_seals_is_damage(void **state)
 	t->c = temp_store_open(t, STORE_WRITE);
 }
 
-/* The cache of pages is so small that they go to the log before the commit, are read from there, changed, and overwritten
- * in place: their checksums are right only from the commit on. */
+/* The cache of pages is so small that they go to the log before the commit, are read from there, changed, and
+ * overwritten in place: their checksums are right only from the commit on. */
 static void a_transaction_larger_than_the_cache_reads_what_it_has_written(void **state)
 {
 	static const char work[] =

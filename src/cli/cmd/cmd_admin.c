@@ -117,11 +117,11 @@ const struct command cmd_backup = {
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "The file must not exist; only its owner can read it. It is read and verified once it is written, as "
 		 "by spine check FILE. Put it back with spine restore.\n\n"
-		 "With --encrypt-to it is encrypted with AES-256-GCM, for the owner of the private key alone. These make "
-		 "the two keys: openssl genpkey -algorithm X25519 -out backup.key; openssl pkey -in backup.key -pubout "
-		 "-out backup.pub. The private one is needed for spine restore and nowhere else: keep it off this "
-		 "machine. Without it the backup is lost. While it is made there is a copy that is not encrypted in the "
-		 "data directory, backup-NUMBER.tmp.\n\n"
+		 "With --encrypt-to it is encrypted with AES-256-GCM, for the owner of the private key alone. These "
+		 "make the two keys: openssl genpkey -algorithm X25519 -out backup.key; openssl pkey -in backup.key "
+		 "-pubout -out backup.pub. The private one is needed for spine restore and nowhere else: keep it off "
+		 "this machine. Without it the backup is lost. While it is made there is a copy that is not encrypted "
+		 "in the data directory, backup-NUMBER.tmp.\n\n"
 		 DIRECTORY_ABOUT,
 	.examples = {"spine backup ./spine-backup.db"},
 	.tables = {&backup_table, &store_table, &json_table},
@@ -202,8 +202,8 @@ const struct command cmd_restore = {
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "No server may run on the data directory. The backup is checked first, and a store that is there "
 		 "already is not touched without --replace.\n\n"
-		 "A backup that was made with --encrypt-to needs the private key: --decrypt-with. All of it is verified "
-		 "before anything is written.\n\n"
+		 "A backup that was made with --encrypt-to needs the private key: --decrypt-with. All of it is "
+		 "verified before anything is written.\n\n"
 		 DIRECTORY_ABOUT,
 	.examples = {"spine restore ./spine-backup.db --data ./restored"},
 	.tables = {&restore_table, &store_table, &json_table},
