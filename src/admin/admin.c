@@ -1,7 +1,11 @@
 #include "admin/admin.h"
 
 #include "core/envelope/unpack.h"
-#include "store/store.h"
+#include "store/embedded.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum { WHY_MAX = 8192 };
 
@@ -25,6 +29,10 @@ bool admin_backup(const char *data_dir, const char *file, struct buf *error)
 
 bool admin_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept, struct buf *error)
 {
+	if (encrypted_is(file)) {
+		buf_printf(error, "%s is encrypted: name the private key with --decrypt-with", file);
+		return false;
+	}
 	return store_restore(data_dir, file, replace, ret_kept, error) == STORE_OK;
 }
 
@@ -139,10 +147,64 @@ bool admin_check_file(const char *file, struct admin_check *ret, struct buf *ret
 	struct buf why;
 	bool ok;
 
+	if (encrypted_is(file)) {
+		buf_printf(error, "%s is encrypted, and cannot be checked where it lies; spine restore verifies all of "
+			   "it before it writes anything", file);
+		return false;
+	}
 	buf_init(&why, WHY_MAX);
 	ok = check_store(store_open_file(file, &why), ret, ret_problems, &why);
 	if (!ok)
 		buf_printf(error, "cannot check %s: %s", file, buf_str(&why).p);
 	buf_release(&why);
+	return ok;
+}
+
+/* --- Encrypted --- */
+
+/* A name in data_dir that no other process takes. Returns owned. */
+static char *scratch_path(const char *data_dir, const char *what)
+{
+	struct buf path;
+
+	buf_init(&path, 8192);
+	buf_printf(&path, "%s/%s-%ld.tmp", data_dir, what, (long)getpid());
+	return buf_take(&path);
+}
+
+static bool is_free(const char *file, struct buf *error)
+{
+	if (access(file, F_OK) != 0)
+		return true;
+	buf_printf(error, "cannot make %s: %s", file, strerror(EEXIST));
+	return false;
+}
+
+bool admin_backup_encrypted(const char *data_dir, const char *file, const char *to, struct admin_check *ret,
+			    struct buf *ret_problems, struct buf *error)
+{
+	char *plain = scratch_path(data_dir, "backup");
+	bool ok = encrypted_key_is_good(to, error) && is_free(file, error) && admin_backup(data_dir, plain, error);
+
+	if (ok) {
+		ok = admin_check_file(plain, ret, ret_problems, error) && encrypted_write(plain, file, to, error);
+		unlink(plain);
+	}
+	free(plain);
+	return ok;
+}
+
+bool admin_restore_encrypted(const char *data_dir, const char *file, const struct encrypted_key *key, bool replace,
+			     struct buf *ret_kept, struct buf *error)
+{
+	char *plain = scratch_path(data_dir, "restore");
+	bool ok = encrypted_verify(file, key, error) && store_make_directory(data_dir, error);
+
+	if (ok) {
+		ok = encrypted_read(file, key, plain, error) &&
+		     admin_restore(data_dir, plain, replace, ret_kept, error);
+		unlink(plain);
+	}
+	free(plain);
 	return ok;
 }

@@ -2,7 +2,7 @@
 #ifndef SPINE_ADMIN_ADMIN_H
 #define SPINE_ADMIN_ADMIN_H
 
-#include "base/buf.h"
+#include "admin/encrypted.h"
 
 /* Each returns true on success. On failure *error holds a sentence for the person. */
 
@@ -14,6 +14,10 @@ bool admin_backup(const char *data_dir, const char *file, struct buf *error);
  * first. */
 bool admin_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept, struct buf *error);
 
+/* The same with a backup that is encrypted. All of it is verified before anything is written. */
+bool admin_restore_encrypted(const char *data_dir, const char *file, const struct encrypted_key *key, bool replace,
+			     struct buf *ret_kept, struct buf *error);
+
 /* Reads everything and verifies it, also while a server runs. Each problem found is one line in *ret_problems. Returns
  * false where the store could not be read at all. */
 struct admin_check {
@@ -24,6 +28,12 @@ struct admin_check {
 	int64_t events;
 	int64_t problems;
 };
+
+/* A backup that only the owner of the private key can read. to is the PEM file of the public key. SQLite needs a file
+ * to write the copy to, so it is made in data_dir, where the same is as readable, then checked, as the two below do,
+ * encrypted, and removed. */
+bool admin_backup_encrypted(const char *data_dir, const char *file, const char *to, struct admin_check *ret,
+			    struct buf *ret_problems, struct buf *error);
 
 bool admin_check(const char *data_dir, struct admin_check *ret, struct buf *ret_problems, struct buf *error);
 /* The same for a backup, where it lies. */

@@ -44,8 +44,8 @@ bool damage_note(struct damage *d, const char *what)
 		d->seen[d->count++] = mem_strdup(what);
 	pthread_mutex_unlock(&d->lock);
 	if (is_new)
-		log_write(d->log, LOG_ERROR, "the store is damaged: what is there is not shown, the rest is served; run "
-			  "spine check, and restore a backup", LOG_STR("where", what));
+		log_write(d->log, LOG_ERROR, "the store is damaged: what is there is not shown, the rest is served; "
+			  "run spine check, and restore a backup", LOG_STR("where", what));
 	return is_new;
 }
 

@@ -5,6 +5,7 @@
 #include "codec/json_member.h"
 #include "core/watch/alert_url.h"
 #include "core/watch/alerts.h"
+#include "outbound/poster_url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,11 +177,14 @@ static enum outcome outcome_of(const struct post_outcome *o)
 
 static void say_failed(struct alert_post *p, const struct post_outcome *o, enum outcome outcome)
 {
+	char *origin = poster_url_origin(p->config.url);
+
 	atomic_fetch_add(&p->failed, 1);
 	log_write(p->config.log, LOG_WARN,
 		  outcome == REFUSED ? "the alert webhook refused; it is not told again"
 				     : "the alert webhook failed; it is tried again",
-		  LOG_STR("url", p->config.url), LOG_STR("error", o->failure));
+		  LOG_STR("url", origin), LOG_STR("error", o->failure));
+	free(origin);
 }
 
 static void posted(void *ctx, const struct post_outcome *o)

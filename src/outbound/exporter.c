@@ -36,6 +36,7 @@ struct exporter {
 	struct follower follower;
 	const struct log *log;
 	char *url;
+	char *origin;			/* for the log */
 	char instance[2 * SPAN_ID_SIZE + 1];
 	int64_t interval_ms;
 	int64_t behind_max;
@@ -227,7 +228,7 @@ static void drop_rest(struct exporter *x)
 		dropped += skip_towards(x, last, EXPORTER_STOPPED);
 	if (dropped)
 		log_write(x->log, LOG_WARN, "spans were not exported before the server stopped",
-			  LOG_INT("spans", (int64_t)dropped), LOG_STR("endpoint", x->url));
+			  LOG_INT("spans", (int64_t)dropped), LOG_STR("endpoint", x->origin));
 }
 
 /* --- Posting --- */
@@ -272,7 +273,7 @@ static void count_taken(struct exporter *x, const struct post_outcome *o)
 	atomic_fetch_add(&x->exported, x->batch.spans - rejected);
 	atomic_fetch_add(&x->dropped[EXPORTER_REJECTED], rejected);
 	if (x->retry_ms)
-		log_write(x->log, LOG_INFO, "spans are exported again", LOG_STR("endpoint", x->url));
+		log_write(x->log, LOG_INFO, "spans are exported again", LOG_STR("endpoint", x->origin));
 	x->retry_ms = 0;
 }
 
@@ -281,7 +282,7 @@ static void count_failed(struct exporter *x, const struct post_outcome *o, enum 
 	atomic_fetch_add(&x->failed_posts, 1);
 	/* Once for a row of them. */
 	if (x->retry_ms == 0)
-		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->url),
+		log_write(x->log, LOG_WARN, "spans cannot be exported", LOG_STR("endpoint", x->origin),
 			  LOG_STR("error", o->failure));
 	x->retry_ms = follower_backoff_ms(outcome == OUTCOME_LATER ? x->retry_ms : 0, RETRY_MAX_MS);
 	if (outcome == OUTCOME_REFUSED)
@@ -397,8 +398,9 @@ static char *read_endpoint(const char *endpoint, struct buf *error)
 		url = poster_url_with_path(&parts, buf_str(&path).p);
 	}
 	if (url == NULL)
-		buf_printf(error, "the endpoint for traces is \"%.200s\"; expected the address of a collector, such as "
-			   "http://127.0.0.1:4318", endpoint);
+		/* Not shown: it may hold a password. */
+		buf_puts(error, "the endpoint for traces (--otlp-endpoint) is no address of a collector; expected one "
+			 "such as http://127.0.0.1:4318");
 	buf_release(&path);
 	poster_url_release(&parts);
 	return url;
@@ -438,6 +440,7 @@ struct exporter *exporter_new(const struct exporter_config *config, struct buf *
 	}
 	x = mem_zalloc(sizeof(*x));
 	x->url = url;
+	x->origin = poster_url_origin(url);
 	x->hold = config->hold;
 	move_to(x, cursor);
 	x->interval_ms = config->interval_ms;
@@ -463,6 +466,7 @@ void exporter_stop(struct exporter *x)
 	follower_wait(&x->follower);
 	free(x->history);
 	free(x->url);
+	free(x->origin);
 	free(x);
 }
 

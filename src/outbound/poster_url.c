@@ -50,6 +50,21 @@ char *poster_url_with_path(const struct poster_url *u, const char *path)
 	return copy;
 }
 
+char *poster_url_origin(const char *text)
+{
+	static const CURLUPart hidden[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT};
+	struct poster_url u;
+	char *origin = NULL;
+
+	if (poster_url_parse(text, &u)) {
+		for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+			curl_url_set(u.parts, hidden[i], NULL, 0);
+		origin = poster_url_with_path(&u, "/");
+	}
+	poster_url_release(&u);
+	return origin ? origin : mem_strdup("");
+}
+
 void poster_url_release(struct poster_url *u)
 {
 	curl_free(u->host);

@@ -16,6 +16,8 @@ struct poster_url {
 bool poster_url_parse(const char *text, struct poster_url *ret);
 /* The same address with another path. Returns owned; NULL where there is no such address. */
 char *poster_url_with_path(const struct poster_url *u, const char *path);
+/* For the log: the scheme, the host and the port. The rest of an address is often a secret. Returns owned. */
+char *poster_url_origin(const char *text);
 void poster_url_release(struct poster_url *u);
 
 #endif

@@ -38,6 +38,7 @@ struct posting {
 	struct post *post;
 	struct arena arena;		/* of the answer */
 	struct delivery_answer answer;
+	struct str why;			/* it failed, in our own words: what the agent wrote is not for the log */
 	struct memory made;		/* of the result, for the index; num 0: nothing */
 };
 
@@ -109,7 +110,7 @@ static void settle(struct posting *p)
 	handoff_id_format(p->num, handoff);
 	if (p->answer.verb == VERB_NACK || p->answer.verb == VERB_REJECT)
 		log_write(p->w->config.log, LOG_WARN, what, LOG_STR("agent", t->name), LOG_STR("space", t->space_name),
-			  LOG_STR("handoff", handoff), LOG_SLICE("reason", p->answer.text));
+			  LOG_STR("handoff", handoff), LOG_SLICE("reason", p->why));
 	p->errand.committed = index_result;
 	errand_send(&p->errand, &p->w->follower, settle_run, posting_back);
 }
@@ -117,6 +118,7 @@ static void settle(struct posting *p)
 static void refuse(struct posting *p, struct str reason)
 {
 	p->answer = (struct delivery_answer){.verb = VERB_NACK, .lease = p->lease, .delay_ms = -1, .text = reason};
+	p->why = reason;
 	settle(p);
 }
 
@@ -135,6 +137,8 @@ static void posted(void *ctx, const struct post_outcome *outcome)
 
 	list_remove(&p->link);
 	webhook_post_answer(outcome, p->lease, &p->arena, &p->answer, &remember);
+	p->why = outcome->failure ? arena_str(&p->arena, str_of(outcome->failure)) :
+		 p->answer.verb == VERB_REJECT ? STR("its answer says so") : STR("its answer cannot be taken");
 	/* Where the envelope cannot be read now, the result stays with its handoff. */
 	if (remember)
 		result_prepare(p->w->follower.of->reader, p->target->space, p->num, remember, &p->arena, &p->answer,

@@ -1,4 +1,4 @@
-/* store/sqlite/sqlite_vfs.c: how a commit reaches the log, and a checkpoint the database file. What happens when the
+/* store/sqlite/sqlite_file.c: how a commit reaches the log, and a checkpoint the database file. What happens when the
  * disk fails is in test_store_faults.c.
  */
 #include "temp_store.h"
@@ -56,7 +56,7 @@ static void a_checkpoint_writes_neighbouring_pages_together(void **state)
 	free(text);
 }
 
-/* Where a reader needs a part of the log, nothing that could report a failure follows the writes (sqlite_vfs.c). */
+/* Where a reader needs a part of the log, nothing that could report a failure follows the writes (sqlite_file.c). */
 static void pages_are_written_one_by_one_while_a_reader_keeps_a_part_of_the_log(void **state)
 {
 	enum { MEMORIES = 18, BYTES = 256 * 1024, PAGES = MEMORIES * BYTES / 4096 };

@@ -63,21 +63,34 @@ static void print_saved(const struct cli *cli, const char *dir, const char *file
 	buf_release(&out);
 }
 
-/* A store that is damaged is copied as it is; better to know that now than when the copy is needed. */
-static int verify(const struct cli *cli, const char *dir, const char *file, struct buf *error)
+static const struct option backup_options[] = {
+	{.name = "encrypt-to", .arg = "FILE", .type = OPTION_PATH,
+	 .help = "so that only the owner of the private key can read it: the PEM file of a public key, X25519 or RSA"},
+};
+
+static const struct option_table backup_table = {"Saving", backup_options, OPTION_COUNT(backup_options)};
+
+/* A store that is in disorder is copied as it is; better to know that now than when the copy is needed. */
+static int save(const struct cli *cli, const char *dir, const char *file, struct buf *error)
 {
+	const char *to = options_text(&cli->options, "encrypt-to");
 	struct admin_check found = {0};
 	struct buf problems;
 	int code = CLI_FAILED;
+	bool ok;
 
 	buf_init(&problems, PROBLEMS_MAX_BYTES);
-	if (admin_check_file(file, &found, &problems, error)) {
+	if (to)
+		ok = admin_backup_encrypted(dir, file, to, &found, &problems, error);
+	else
+		ok = admin_backup(dir, file, error) && admin_check_file(file, &found, &problems, error);
+	if (ok) {
 		print_saved(cli, dir, file, &found);
 		code = found.problems ? CLI_DAMAGED : CLI_OK;
 	}
-	if (found.problems)
-		cli_error(cli, "the backup has %lld problem%s, as the store has: spine check %s",
-			  (long long)found.problems, found.problems == 1 ? "" : "s", file);
+	if (ok && found.problems)
+		cli_error(cli, "the backup has %lld problem%s, as the store has: spine check%s%s",
+			  (long long)found.problems, found.problems == 1 ? "" : "s", to ? "" : " ", to ? "" : file);
 	buf_release(&problems);
 	return code;
 }
@@ -91,7 +104,7 @@ static int exec_backup(struct cli *cli)
 	if (code != CLI_OK)
 		return code;
 	buf_init(&error, ERROR_MAX_BYTES);
-	code = admin_backup(dir, file, &error) ? verify(cli, dir, file, &error) : CLI_FAILED;
+	code = save(cli, dir, file, &error);
 	if (error.len)
 		cli_error(cli, "%s", buf_str(&error).p);
 	buf_release(&error);
@@ -104,9 +117,14 @@ const struct command cmd_backup = {
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "The file must not exist; only its owner can read it. It is read and verified once it is written, as "
 		 "by spine check FILE. Put it back with spine restore.\n\n"
+		 "With --encrypt-to it is encrypted with AES-256-GCM, for the owner of the private key alone. These "
+		 "make the two keys: openssl genpkey -algorithm X25519 -out backup.key; openssl pkey -in backup.key "
+		 "-pubout -out backup.pub. The private one is needed for spine restore and nowhere else: keep it off "
+		 "this machine. Without it the backup is lost. While it is made there is a copy that is not encrypted "
+		 "in the data directory, backup-NUMBER.tmp.\n\n"
 		 DIRECTORY_ABOUT,
 	.examples = {"spine backup ./spine-backup.db"},
-	.tables = {&store_table, &json_table},
+	.tables = {&backup_table, &store_table, &json_table},
 	.args = ARGS_FILES,
 	.exec = exec_backup,
 };
@@ -116,6 +134,10 @@ const struct command cmd_backup = {
 static const struct option restore_options[] = {
 	{.name = "replace", .type = OPTION_FLAG,
 	 .help = "also where there is a store already, which is kept beside under another name"},
+	{.name = "decrypt-with", .arg = "FILE", .type = OPTION_PATH,
+	 .help = "the PEM file of the private key of a backup that is encrypted; only its owner may read it"},
+	{.name = "passphrase-file", .arg = "FILE", .type = OPTION_PATH,
+	 .help = "the first line of this file opens that key; only its owner may read it"},
 };
 
 static const struct option_table restore_table = {"Restoring", restore_options, OPTION_COUNT(restore_options)};
@@ -138,17 +160,32 @@ static void print_restored(const struct cli *cli, const char *data, struct str k
 	cli_write_json_buf(cli, &out);
 }
 
+static bool put_back(const struct cli *cli, const char *dir, struct buf *kept, struct buf *error)
+{
+	const struct encrypted_key key = {
+		options_text(&cli->options, "decrypt-with"), options_text(&cli->options, "passphrase-file"),
+	};
+	bool replace = options_flag(&cli->options, "replace");
+
+	if (key.file)
+		return admin_restore_encrypted(dir, cli->options.args[0], &key, replace, kept, error);
+	return admin_restore(dir, cli->options.args[0], replace, kept, error);
+}
+
 static int exec_restore(struct cli *cli)
 {
 	struct buf kept, error;
 	const char *dir;
-	int code = data_dir_choose(cli, &dir);
+	int code;
 
+	if (options_text(&cli->options, "passphrase-file") && options_text(&cli->options, "decrypt-with") == NULL)
+		return cli_usage(cli, "--passphrase-file opens the key of --decrypt-with, which is not given");
+	code = data_dir_choose(cli, &dir);
 	if (code != CLI_OK)
 		return code;
 	buf_init(&kept, ERROR_MAX_BYTES);
 	buf_init(&error, ERROR_MAX_BYTES);
-	if (admin_restore(dir, cli->options.args[0], options_flag(&cli->options, "replace"), &kept, &error)) {
+	if (put_back(cli, dir, &kept, &error)) {
 		print_restored(cli, dir, buf_str(&kept));
 	} else {
 		cli_error(cli, "%s", buf_str(&error).p);
@@ -165,6 +202,8 @@ const struct command cmd_restore = {
 	.usage = "FILE", .min_args = 1, .max_args = 1,
 	.about = "No server may run on the data directory. The backup is checked first, and a store that is there "
 		 "already is not touched without --replace.\n\n"
+		 "A backup that was made with --encrypt-to needs the private key: --decrypt-with. All of it is "
+		 "verified before anything is written.\n\n"
 		 DIRECTORY_ABOUT,
 	.examples = {"spine restore ./spine-backup.db --data ./restored"},
 	.tables = {&restore_table, &store_table, &json_table},

@@ -7,7 +7,7 @@
 
 /* SQLITE_FULL is what SQLite says of a write that found no room. The same happens to the log's index, which is mapped,
  * and, in a checkpoint, with a quota or at the limit on the size of a file; those it reports as an I/O error. (For the
- * log see sqlite_vfs.c.) A sync that fails is never such a case, whatever its reason. */
+ * log see sqlite_file.c.) A sync that fails is never such a case, whatever its reason. */
 static bool is_full(sqlite3 *db, int rc, int extended)
 {
 	int reason = sqlite3_system_errno(db);

@@ -1,8 +1,9 @@
 /* A store of before schema 11 has no room for seals in its pages: it is written anew, once, when it is opened.
  *
  * The log is moved into the database first, so that there is one file. A copy with seals is written beside it, synced,
- * and takes its name. At every moment, also where the process is killed or the disk is full, the name of the store leads
- * to the old file, whole, or to the new one, whole. What is left of a copy that was not finished goes the next time.
+ * and takes its name. At every moment, also where the process is killed or the disk is full, the name of the store
+ * leads to the old file, whole, or to the new one, whole. What is left of a copy that was not finished goes the next
+ * time.
  */
 #include "store/sqlite/sqlite_internal.h"
 
@@ -48,7 +49,8 @@ bool sqlite_convert(const char *path, struct buf *error)
 	is_copied = ok && make_copy(db, next);
 	if (!is_copied)
 		buf_printf(error, "%s could not be brought into the form whose pages have checksums: %s; it was left "
-			   "as it is. A copy of it must fit beside it", path, db ? sqlite3_errmsg(db) : strerror(errno));
+			   "as it is. A copy of it must fit beside it", path,
+			   db ? sqlite3_errmsg(db) : strerror(errno));
 	/* Closing removes the log, which is empty. */
 	if (sqlite3_close(db) == SQLITE_OK && is_copied) {
 		ok = sqlite_sync_file(next, O_RDONLY) && rename(next, path) == 0 && sqlite_sync_directory_of(path);

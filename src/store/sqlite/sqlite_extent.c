@@ -1,17 +1,17 @@
 /* How far the log was when a commit was last synced: a small file beside it, spine.db-extent.
  *
  * When SQLite opens a store after a crash, it reads the log up to the first frame whose checksum does not hold, and
- * takes that for the end of what was written. A byte that has changed looks the same to it: everything behind it, though
- * it was committed and acknowledged, is dropped without a word. So whoever writes the log notes how many frames were
- * synced. A log that has fewer good ones is damaged, and the store is not opened.
+ * takes that for the end of what was written. A byte that has changed looks the same to it: everything behind it,
+ * though it was committed and acknowledged, is dropped without a word. So whoever writes the log notes how many frames
+ * were synced. A log that has fewer good ones is damaged, and the store is not opened.
  *
  * ORDER. The note follows the sync of each commit, and is not synced itself: after a power cut it may say less than
  * there is, never more. Before SQLite begins the log anew, empties it or removes it, which it does when the database
  * file has everything, the note says 0, and that is synced first.
  *
- * FORMAT. 32 bytes: 8 of a name, the 8 bytes of salt that the log's header has, the number of frames, and a checksum of
- * these as a page has; numbers of 64 bits, the lowest byte first. A file that is none of ours says nothing: then the log
- * is taken as SQLite takes it, and a check tells of it.
+ * FORMAT. 32 bytes: 8 of a name, the 8 bytes of salt that the log's header has, the number of frames, and a checksum
+ * of these as a page has; numbers of 64 bits, the lowest byte first. A file that is none of ours says nothing: then
+ * the log is taken as SQLite takes it, and a check tells of it.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"

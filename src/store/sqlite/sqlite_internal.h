@@ -200,7 +200,11 @@ void sqlite_fail(struct store_conn *c);
 
 /* sqlite_vfs.c: the name of the layer that every connection reaches the disk through. */
 const char *sqlite_vfs(void);
-/* What it says to sqlite3_file_control(), of the database file. (SQLite keeps those below 100 to itself.) */
+/* sqlite_file.c: the database and its log, as that layer opens them. real is the system's own layer. */
+bool sqlite_file_is_ours(int flags);
+int sqlite_file_open(sqlite3_vfs *real, const char *name, sqlite3_file *file, int flags, int *ret_flags);
+int sqlite_file_size(void);
+/* What such a file says to sqlite3_file_control(), of the database file. (SQLite keeps those below 100 to itself.) */
 enum {
 	SQLITE_VFS_IS_SEALED = 0x4d53,	/* int: the pages of the file have seals */
 	SQLITE_VFS_DAMAGE,		/* struct sqlite_damage: what the last SQLITE_IOERR_DATA was about */

@@ -1,11 +1,13 @@
 /* Every page of the database file against its seal, used or free; and for one that does not match, what is on it.
  *
- * The file is read beside SQLite, which would not look at free pages, and would end at the first that is damaged. A page
- * that is also in the log is not needed: the next checkpoint writes it, and a crash in the midst of one may have torn
- * it. Beside a server a page may be written while it is read, so it is damaged when it is twice the same, and wrong.
+ * The file is read beside SQLite, which would not look at free pages, and would end at the first that is damaged. A
+ * page that is also in the log is not needed: the next checkpoint writes it, and a crash in the midst of one may have
+ * torn it. Beside a server a page may be written while it is read, so it is damaged when it is twice the same, and
+ * wrong.
  *
- * WHAT IS ON IT. The file has maps (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages): for each page its kind, and
- * the page that points to it. Up from page to page they lead to the root of a table or an index, which the schema names.
+ * WHAT IS ON IT. The file has maps (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages): for each page its kind,
+ * and the page that points to it. Up from page to page they lead to the root of a table or an index, which the schema
+ * names.
  */
 #include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
@@ -195,8 +197,8 @@ void sqlite_scan(sqlite3 *db, sqlite_found *found, void *ctx)
 		if (!sqlite_extent_holds(path, see_in_log, &s, &why))
 			found(ctx, buf_str(&why).p);
 		if (!sqlite_extent_is_readable(path))
-			found(ctx, "the note beside the log, spine.db-extent, is damaged: it cannot be told whether the "
-			      "log is whole. The next commit of a server writes it anew");
+			found(ctx, "the note beside the log, spine.db-extent, is damaged: it cannot be told whether "
+			      "the log is whole. The next commit of a server writes it anew");
 		for (uint32_t page = 1; page <= s.pages; page++)
 			if (page != LOCK_PAGE)
 				scan_page(&s, page);

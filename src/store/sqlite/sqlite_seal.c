@@ -1,8 +1,8 @@
 /* The seal of a page: a checksum in the last 8 bytes, so that what is read from the disk is what was written to it.
  *
- * FORMAT. SQLite leaves as many bytes free at the end of each page as byte 20 of the file says; a store has 8 there. They
- * hold a number of 64 bits, the lowest byte first, over the 4,088 bytes before them and the number of the page. So a
- * page that stands in another one's place is found, too.
+ * FORMAT. SQLite leaves as many bytes free at the end of each page as byte 20 of the file says; a store has 8 there.
+ * They hold a number of 64 bits, the lowest byte first, over the 4,088 bytes before them and the number of the page.
+ * So a page that stands in another one's place is found, too.
  *
  * HOW. Four lanes take 8 bytes each in turn: lane = rotate((lane ^ word) * odd, 29). Each step can be reversed, for
  * every word and every lane, and so can the way in which the lanes are put together at the end. So a change within one
@@ -13,8 +13,8 @@
  * What it cannot see is a write that the disk has taken and not carried out: the page that was there before has a good
  * seal, too.
  *
- * Pages in the log have SQLite's own checksum, which SQLite looks at only when it recovers. It runs from frame to frame:
- * that of a frame begins with the one that the frame before it has (sqlite.org/fileformat2.html#walformat).
+ * Pages in the log have SQLite's own checksum, which SQLite looks at only when it recovers. It runs from frame to
+ * frame: that of a frame begins with the one that the frame before it has (sqlite.org/fileformat2.html#walformat).
  */
 #include "store/sqlite/sqlite_internal.h"
 

@@ -347,6 +347,11 @@ static bool verify_backup(const char *file, struct buf *error)
 	return ok;
 }
 
+bool store_make_directory(const char *data_dir, struct buf *error)
+{
+	return sqlite_make_directory(data_dir, error);
+}
+
 enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,
 				struct buf *error)
 {
