@@ -5,7 +5,8 @@
  *
  * A memory fits where one of its versions does: whose author wrote one version has had a hand in the memory. One call
  * is one transaction and does a bounded number, in the order of their numbers; it says where to go on. Calling again
- * does no harm. Each call says whom the memories of its page had reached (reach.h); a dry run says so and changes nothing.
+ * does no harm. Each call says whom the memories of its page had reached (reach.h); a dry run says so and changes
+ * nothing.
  */
 #ifndef SPINE_ENGINE_QUARANTINE_H
 #define SPINE_ENGINE_QUARANTINE_H
