@@ -40,7 +40,8 @@ void quota_forget(struct quota *q, int64_t space);
 enum store_status quota_read(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
 			     struct quota_state *ret);
 
-/* The ids of the spaces that are known to have a limit, in order, in the arena; returns how many there are. Any thread. */
+/* The ids of the spaces that are known to have a limit, in order, in the arena; returns how many there are. Any thread.
+ */
 size_t quota_limited(struct quota *q, struct arena *arena, int64_t **ret);
 /* How many requests were refused since the start, by quota. Any thread. */
 void quota_refusals(struct quota *q, int64_t space, int64_t ret[QUOTA_KINDS]);

@@ -368,7 +368,7 @@ struct space_row {
 	int64_t id;
 	struct str name;
 	int64_t memories;		/* that are not forgotten */
-	int64_t bytes;			/* of content, summaries and metadata of all versions, and of bodies of envelopes */
+	int64_t bytes;			/* of content, summary and metadata of all versions, and of envelopes */
 	int64_t agents;			/* that are not deleted */
 	struct space_quota quota;
 	enum trust trust_floor;		/* what is trusted less goes along as a reference only */

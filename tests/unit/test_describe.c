@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { OPERATIONS = 98 };
+enum { OPERATIONS = 102 };
 
 /* --- The tables --- */
 
@@ -216,6 +216,8 @@ static void the_openapi_document_is_json_and_has_every_operation(void **state)
 	arena_release(&arena);
 }
 
+#define QUOTA_ROW ". 0: any number; -1: as the server says. With keys it needs one of all spaces |\n"
+
 static void tables_of_the_documentation_are_made_anew_between_their_marks(void **state)
 {
 	struct buf out;
@@ -236,7 +238,17 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 				      "says |\n"
 				      "| `keep_idle_s` | | how long the space itself is kept when nothing is written "
 				      "in it; then it is deleted with everything in it. 0: for ever; -1: as the server "
-				      "says |\n<!-- end -->\nafter\n");
+				      "says |\n"
+				      "| `trust_floor` | | memories that are trusted less than this go along as "
+				      "references only: `system`, `user`, `agent` or `external`, which is none |\n"
+				      "| `quota_memories` | | how many memories the space may have" QUOTA_ROW
+				      "| `quota_bytes` | | how many bytes its memories, with all versions, and its "
+				      "envelopes may have" QUOTA_ROW
+				      "| `quota_handoffs_per_minute` | | how many handoffs may be sent in a minute"
+				      QUOTA_ROW
+				      "| `quota_waiting` | | how many receivers may wait at a time" QUOTA_ROW
+				      "| `quota_agents` | | how many agents it may know" QUOTA_ROW
+				      "<!-- end -->\nafter\n");
 	buf_clear(&out);
 	assert_non_null(tables_rewrite(STR("<!-- fields of nothing -->\n<!-- end -->"), &out));
 	buf_clear(&out);

@@ -119,7 +119,7 @@ static void test_a_stored_envelope_of_minor_0_keeps_its_bytes_its_digest_and_its
 	assert_has(prompt_of(&e), "\n\nIts content was forgotten since.\n");
 }
 
-static void test_minor_1_is_read_as_it_was_written_and_a_later_one_is_refused(void **state)
+static void test_the_newest_minor_is_read_as_it_was_written_and_a_later_one_is_refused(void **state)
 {
 	struct envelope_ref refs[] = {note_of(1, STR("x"))};
 	struct envelope e = envelope_of(refs, 1), back;
@@ -132,17 +132,38 @@ static void test_minor_1_is_read_as_it_was_written_and_a_later_one_is_refused(vo
 	e.extensions.type = JSON_OBJECT;
 	e.root = e.num;
 	refs[0].relevance = 0.12345;
+	e.trust = TRUST_EXTERNAL;
 	envelope_seal(&e, &arena);
-	assert_true(has(e.sealed, "\"envelope_minor\":1,") && has(e.sealed, "\"fetch_hint\":\"command\","));
+	assert_true(has(e.sealed, "\"envelope_minor\":2,") && has(e.sealed, "\"fetch_hint\":\"command\","));
+	assert_true(has(e.sealed, "\"trust\":\"external\""));
 	assert_true(has(e.sealed, "\"relevance\":0.123,"));
 	assert_true(envelope_read(e.sealed, &arena, &back));
 	assert_int_equal(back.fetch_hint, FETCH_COMMAND);
 	envelope_seal(&back, &arena);
 	assert_true(str_eq(back.sealed, e.sealed));
 	json = arena_str(&arena, e.sealed);
-	minor = memmem(json.p, json.n, "\"envelope_minor\":1", 18);
-	minor[17] = '2';
+	minor = memmem(json.p, json.n, "\"envelope_minor\":2", 18);
+	minor[17] = '3';
 	assert_false(envelope_read(json, &arena, &back));
+}
+
+static void test_minor_1_stays_without_what_came_later(void **state)
+{
+	struct envelope_ref refs[] = {note_of(1, STR("x"))};
+	struct envelope e = envelope_of(refs, 1), back;
+
+	(void)state;
+	e.minor = 1;
+	e.tokenizer = STR("o200k_base");
+	e.extensions.type = JSON_OBJECT;
+	e.root = e.num;
+	refs[0].trust = TRUST_EXTERNAL;
+	envelope_seal(&e, &arena);
+	assert_true(has(e.sealed, "\"envelope_minor\":1,") && !has(e.sealed, "\"trust\":\"external\",\"waived\""));
+	assert_true(envelope_read(e.sealed, &arena, &back));
+	assert_int_equal(envelope_trust(&back), TRUST_EXTERNAL);
+	envelope_seal(&back, &arena);
+	assert_true(str_eq(back.sealed, e.sealed));
 }
 
 /* --- What a memory's line says --- */
@@ -533,7 +554,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_a_stored_envelope_of_minor_0_keeps_its_bytes_its_digest_and_its_prompt, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_minor_1_is_read_as_it_was_written_and_a_later_one_is_refused,
+		cmocka_unit_test_setup_teardown(
+			test_the_newest_minor_is_read_as_it_was_written_and_a_later_one_is_refused,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_minor_1_stays_without_what_came_later,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_heading_says_only_what_is_not_a_matter_of_course, set_up,
 						tear_down),

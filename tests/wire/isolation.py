@@ -176,7 +176,7 @@ class Random:
         self.names = list(self.operations)
         self.weights = [OFTEN.get(name, RARE.get(name, 1)) for name in self.names]
         self.tools = tenant.clients[0].ok("tools/list")["tools"]
-        self.counts, self.statuses, self.answers = {}, {}, set()
+        self.counts, self.statuses, self.failures = {}, {}, []
         self.first = self.rng.sample(self.names, len(self.names))  # each once, then by chance
 
     # --- HTTP
@@ -311,7 +311,8 @@ class Random:
             status, data = self.http(name)
         self.counts[name] = self.counts.get(name, 0) + 1
         self.statuses[status // 100] = self.statuses.get(status // 100, 0) + 1
-        self.answers.add(status)
+        if status == 500:
+            self.failures.append((name, data[:2000]))
         self.tenant.learn(name, data)
         return name, b"" if name in OF_ALL_SPACES else data
 

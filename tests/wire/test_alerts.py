@@ -381,8 +381,9 @@ def test_the_rules_in_force_are_told_for_every_row_of_the_table(start):
         ("envelope_refused", "warning", "agent", "envelopes", "at_least", 1),
         ("constraint_waived", "info", "space", "constraints", "at_least", 1),
         ("store_damaged", "critical", "space", "places", "at_least", 1),
+        ("quota_near", "warning", "space", "share", "at_least", 0.9),
     ]
-    now = {"consecutive_failures", "breaker_open", "handoffs_parked", "queue_stuck", "store_damaged"}
+    now = {"consecutive_failures", "breaker_open", "handoffs_parked", "queue_stuck", "store_damaged", "quota_near"}
     assert all(rule["window_s"] == (None if rule["name"] in now else 60) for rule in rules)
     assert all(rule["min_samples"] == (1 if rule["name"] in now | {"handoff_failed", "envelope_refused", "constraint_waived"} else 9) for rule in rules)
     assert all(rule["hold_s"] == 0 and rule["measures"] for rule in rules)

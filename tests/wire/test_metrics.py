@@ -41,6 +41,7 @@ def value(text, name, **labels):
 
 
 def busy(desk):
+    desk.ok("PUT", "/v1/space", {"quota_memories": 1000})
     for _ in range(4):
         desk.send("coder", max_attempts=1)
     desk.settle("ack", desk.take("coder"))

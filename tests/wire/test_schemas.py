@@ -260,6 +260,11 @@ def test_memories_are_answered_as_described(api):
     for path in ("", "?page_size=1", "?query=retry&explain=true", "?state=any&order=oldest&strange=1", "?tag=a&tag=b&importance=low"):
         api.ok("GET", f"/v1/memories{path}")
     assert api.ok("POST", "/v1/memories/fetch", {"ids": ["ms-1", "ms-3@2", "ms-4", "ms-99"]})["missing"]
+    assert api.ok("POST", "/v1/quarantine", {"agent": "x", "why": "x"})["memories"]
+    assert api.ok("GET", "/v1/quarantine")["memories"]
+    api.refused("memory_quarantined", "PATCH", "/v1/memories/ms-1", {"content": "x"})
+    api.ok("POST", "/v1/quarantine/release", {"trust": "user", "dry_run": True})
+    api.ok("POST", "/v1/purge", {"quarantined": True, "why": "x"})
     api.refused("precondition_failed", "PATCH", "/v1/memories/ms-3", {"content": "x"}, **{"If-Match": '"ms-3@1"'})
     api.refused("memory_not_found", "GET", "/v1/memories/ms-77")
     api.refused("invalid_field", "POST", "/v1/memories", {"content": "x", "importance": "urgent"})
@@ -441,11 +446,16 @@ def chain(api):
     api.store("to be forgotten", id="ms-22")
     api.ok("DELETE", "/v1/memories/ms-22")
     api.store("Use AKIAZ7QX3LMN5RTV2WYB to sign in.", id="ms-23", summary="The key is AKIAZ7QX3LMN5RTV2WYB.")
+    api.store("poisoned", id="ms-25")
+    api.ok("POST", "/v1/quarantine", {"ids": ["ms-25"]})
     api.ok("PATCH", "/v1/memories/ms-12", {"content": "Finding 12, corrected."})
     api.store("Finding 11, replaced", id="ms-24", supersedes="ms-11")
     yield api.handoff(include_recent=0, include_pins=False)
     yield api.handoff(summary="gateway", include_recent=20, traceparent=None)
-    yield api.handoff(refs=["ms-12", "ms-12@1", "ms-12@9", "ms-11"], include_recent=0)
+    yield api.handoff(refs=["ms-12", "ms-12@1", "ms-12@9", "ms-11", "ms-25"], include_recent=0)
+    api.ok("PUT", "/v1/space", {"trust_floor": "agent"})
+    yield api.handoff(refs=["ms-3", "ms-4"], include_recent=0)
+    api.ok("PUT", "/v1/space", {"trust_floor": "external"})
     root = api.handoff(
         summary="gateway retry: ms-1 through ms-4, ms-21, ms-22, ms-99", task="Ünïcode 设计", intent="wörtlich\nzwei Zeilen", state="just begun",
         constraints={"max_tokens": 900, "language": "python", "do_not": ["x"], "deep": {"a": [None, 1.5, {"b": True}]}, "region": "eu"},

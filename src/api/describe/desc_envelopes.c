@@ -70,8 +70,9 @@ static const struct field considered_memory_fields[] = {
 	FIELD_WORD("fate", struct considered_item, fate, &words_fate,
 		   "Carried in that form; left_out: there was no room; passed_over: not chosen at all."),
 	FIELD_WORD("reason", struct considered_item, reason, &words_left_out,
-		   "null: it is there in full. budget, room, repetition, lazy, summary, trust_floor: as in the envelope's "
-		   "budget.trimmed. not_relevant: less than floor. not_asked_for: relevant, but behind as many as "
+		   "null: it is there in full. budget, room, repetition, lazy, summary, trust_floor: as in the "
+		   "envelope's budget.trimmed. not_relevant: less than "
+		   "floor. not_asked_for: relevant, but behind as many as "
 		   "include_recent lets in.", NULLABLE),
 	FIELD_MEMORY_ID("repeats", struct considered_item, repeats,
 			"Of a repetition: the memory that says the same. Absent otherwise.", MAYBE),

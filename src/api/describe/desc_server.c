@@ -63,7 +63,8 @@ static const struct field space_fields[] = {
 		   "Memories that are trusted less go along as references only; external: all go along."),
 	FIELD_SHAPE("quotas", struct space_settings, state, WITHIN_OF(struct quota_state,
 		QUOTA_FIELD("memories", QUOTA_MEMORIES, "That are not forgotten."),
-		QUOTA_FIELD("bytes", QUOTA_BYTES, "Of contents, summaries and metadata of all versions, and of envelopes."),
+		QUOTA_FIELD("bytes", QUOTA_BYTES,
+			    "Of contents, summaries and metadata of all versions, and of envelopes."),
 		QUOTA_FIELD("handoffs_per_minute", QUOTA_HANDOFFS, "Sent in the last minute."),
 		QUOTA_FIELD("waiting", QUOTA_WAITING, "Receivers that wait."),
 		QUOTA_FIELD("agents", QUOTA_AGENTS, "That are known.")),
@@ -110,8 +111,8 @@ static void as_it_is(void *op)
 	FIELD_SECONDS(name, struct space_settings, asked.member, -1000, SPACE_KEEP_MAX_MS, text)
 
 #define QUOTA(name, member, text) \
-	FIELD_INT(name, struct space_settings, asked_quota.member, -1, INT64_C(1) << 53, text " 0: any number; -1: as " \
-		  "the server says. For whoever runs the server: with keys it needs one of all spaces.")
+	FIELD_INT(name, struct space_settings, asked_quota.member, -1, (INT64_C(1) << 53) - 1, \
+		  text " 0: any number; -1: as the server says. With keys it needs one of all spaces.")
 
 const struct description describe_set_space = {
 	.id = "setSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
@@ -138,7 +139,9 @@ const struct description describe_set_space = {
 		     "is deleted with everything in it. 0: for ever; -1: as the server says."),
 		FIELD_ENUM("trust_floor", struct space_settings, asked_floor, &words_trust, GUARD_MAX,
 			   "Memories that are trusted less than this go along as references only. external: all go "
-			   "along with their text.", .min = 1),
+			   "along with their text.", .min = 1,
+			   .docs = "memories that are trusted less than this go along as references only: `system`, "
+				   "`user`, `agent` or `external`, which is none"),
 		QUOTA("quota_memories", memories, "How many memories the space may have."),
 		QUOTA("quota_bytes", bytes, "How many bytes its memories, with all versions, and its envelopes may "
 		      "have."),

@@ -252,7 +252,8 @@ const struct command cmd_quarantine = {
 		 "of the memory does. What is answered says which envelopes refer to these memories, which agents were "
 		 "given them, and who opened one: --dry-run says so, too, and changes nothing.",
 	.examples = {
-		"spine quarantine add --author scraper --dry-run", "spine quarantine add --author scraper --why poisoned",
+		"spine quarantine add --author scraper --dry-run",
+		"spine quarantine add --author scraper --why poisoned",
 		"spine quarantine", "spine quarantine release ms-2",
 	},
 	.tables = {&quarantine_table, &pages_table, &client_table},

@@ -94,7 +94,7 @@ static const struct option_table serve_table = {"Serving", serve_options, OPTION
 
 #define QUOTA(option, variable, setting, text) \
 	{.name = option, .arg = "N", .env = variable, .key = setting, .type = OPTION_INT, .fallback = "0", \
-	 .max = INT64_C(1) << 53, \
+	 .max = (INT64_C(1) << 53) - 1, \
 	 .help = "how many " text ", where the space does not say it itself; 0: any number"}
 
 static const struct option limit_options[] = {
@@ -155,8 +155,10 @@ static const struct option limit_options[] = {
 	 .type = OPTION_DURATION, .fallback = "60s", .min = 1, .max = DAY_MS,
 	 .help = "how long the circuit breaker of an agent holds its work until it lets one handoff through"},
 	QUOTA("quota-memories", "SPINE_QUOTA_MEMORIES", "quota_memories", "memories each space may have"),
-	QUOTA("quota-bytes", "SPINE_QUOTA_BYTES", "quota_bytes", "bytes the memories and envelopes of each space may have"),
-	QUOTA("quota-handoffs", "SPINE_QUOTA_HANDOFFS", "quota_handoffs", "handoffs may be sent in a minute in each space"),
+	QUOTA("quota-bytes", "SPINE_QUOTA_BYTES", "quota_bytes",
+	      "bytes the memories and envelopes of each space may have"),
+	QUOTA("quota-handoffs", "SPINE_QUOTA_HANDOFFS", "quota_handoffs",
+	      "handoffs may be sent in a minute in each space"),
 	QUOTA("quota-waiting", "SPINE_QUOTA_WAITING", "quota_waiting", "receivers may wait at a time in each space"),
 	QUOTA("quota-agents", "SPINE_QUOTA_AGENTS", "quota_agents", "agents each space may know"),
 };

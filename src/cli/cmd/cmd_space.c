@@ -16,7 +16,7 @@ static const char *const guard_choices[] = {"off", "redact", "refuse", NULL};
 #define KEEP_HELP "90d, 12h, or forever; server: as long as the server keeps it for all spaces"
 
 #define QUOTA_OPTION(option, text) \
-	{.name = option, .arg = "N", .type = OPTION_INT, .min = -1, .max = INT64_C(1) << 53, \
+	{.name = option, .arg = "N", .type = OPTION_INT, .min = -1, .max = (INT64_C(1) << 53) - 1, \
 	 .help = text "; 0: any number, -1: as the server says"}
 
 static const struct option space_options[] = {

@@ -99,7 +99,8 @@ const struct op_kind channel_set_kind = {
 	.name = "channel_set", .size = sizeof(struct channel), .flags = OP_CREATES, .run = set,
 };
 const struct op_kind channel_subscribe_kind = {
-	.name = "channel_subscribe", .size = sizeof(struct channel), .flags = OP_MAKES_SPACE | OP_ADDS_AGENTS, .run = subscribe,
+	.name = "channel_subscribe", .size = sizeof(struct channel), .flags = OP_MAKES_SPACE | OP_ADDS_AGENTS,
+	.run = subscribe,
 };
 const struct op_kind channel_unsubscribe_kind = {
 	.name = "channel_unsubscribe", .size = sizeof(struct channel), .run = unsubscribe,

@@ -104,7 +104,8 @@ static enum problem_code write_restore(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind decide_park_kind = {
-	.name = "park", .size = sizeof(struct decide), .flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare_park, .run = write_park,
+	.name = "park", .size = sizeof(struct decide),
+	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare_park, .run = write_park,
 };
 const struct op_kind decide_redrive_kind = {.name = "redrive", .size = sizeof(struct decide), .run = write_redrive};
 const struct op_kind decide_reroute_kind = {

@@ -155,5 +155,6 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind publish_kind = {
-	.name = "publish", .size = sizeof(struct publish), .flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare, .run = run,
+	.name = "publish", .size = sizeof(struct publish),
+	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare, .run = run,
 };

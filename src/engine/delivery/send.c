@@ -228,5 +228,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind send_kind = {
-	.name = "send", .size = sizeof(struct send), .flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare, .run = run,
+	.name = "send", .size = sizeof(struct send),
+	.flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS,
+	.prepare = prepare, .run = run,
 };

@@ -405,5 +405,6 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind pack_kind = {
-	.name = "pack", .size = sizeof(struct pack), .flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES, .prepare = prepare, .run = run,
+	.name = "pack", .size = sizeof(struct pack),
+	.flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES, .prepare = prepare, .run = run,
 };

@@ -46,8 +46,8 @@ static enum problem_code run_update(struct op *op, struct store_conn *c)
 static enum problem_code run_revert(struct op *op, struct store_conn *c)
 {
 	struct memory_change *m = (struct memory_change *)op;
-	enum problem_code code = memory_revert(c, op->space, m->num, op->if_version, m->to_version, origin_of(op), op->now_ms,
-					       op->arena, &m->memory, &m->changed, &op->problem);
+	enum problem_code code = memory_revert(c, op->space, m->num, op->if_version, m->to_version, origin_of(op),
+					       op->now_ms, op->arena, &m->memory, &m->changed, &op->problem);
 
 	if (code == P_OK)
 		tell(op, EVENT_MEMORY_REVERTED, arena_printf(op->arena, "version %u, as version %u was",
@@ -83,10 +83,12 @@ static void index_forgotten(struct op *op)
 }
 
 const struct op_kind memory_update_kind = {
-	.name = "memory_update", .size = sizeof(struct memory_change), .flags = OP_ADDS_BYTES, .run = run_update, .done = index_changed,
+	.name = "memory_update", .size = sizeof(struct memory_change), .flags = OP_ADDS_BYTES,
+	.run = run_update, .done = index_changed,
 };
 const struct op_kind memory_revert_kind = {
-	.name = "memory_revert", .size = sizeof(struct memory_change), .flags = OP_ADDS_BYTES, .run = run_revert, .done = index_changed,
+	.name = "memory_revert", .size = sizeof(struct memory_change), .flags = OP_ADDS_BYTES,
+	.run = run_revert, .done = index_changed,
 };
 const struct op_kind memory_forget_kind = {
 	.name = "memory_forget", .size = sizeof(struct memory_change), .run = run_forget, .done = index_forgotten,

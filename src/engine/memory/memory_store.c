@@ -142,10 +142,12 @@ static void done_batch(struct op *op)
 }
 
 const struct op_kind memory_store_kind = {
-	.name = "memory_store", .size = sizeof(struct memory_store), .flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
+	.name = "memory_store", .size = sizeof(struct memory_store),
+	.flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
 	.run = run_store, .done = done_store,
 };
 const struct op_kind memory_batch_kind = {
-	.name = "memory_batch", .size = sizeof(struct memory_batch), .flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
+	.name = "memory_batch", .size = sizeof(struct memory_batch),
+	.flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
 	.run = run_batch, .done = done_batch,
 };

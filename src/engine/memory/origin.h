@@ -1,5 +1,5 @@
-/* Where a version of a memory comes from, as the server saw it: the key that was used, the protocol, and what the client
- * called itself. The first two cannot be forged; the third is the client's word. Callers cannot set any of it.
+/* Where a version of a memory comes from, as the server saw it: the key that was used, the protocol, and what the
+ * client called itself. The first two cannot be forged; the third is the client's word. Callers cannot set any of it.
  *
  *     {"client":"memory-spine-python/1.4.0","key":"key-7","protocol":"http"}
  *

@@ -1,11 +1,12 @@
 /* What a person decides about memories that cannot be trusted: all that a filter finds, or those that are named.
  *
- * In quarantine a memory is neither recalled nor packed, references to it resolve to "quarantined", and nobody reads its
- * text but who asks for the quarantine itself. It can be released, and is as it was. Purged is forgotten for good.
+ * In quarantine a memory is neither recalled nor packed, references to it resolve to "quarantined", and nobody reads
+ * its text but who asks for the quarantine itself. It can be released, and is as it was. Purged is forgotten for good.
  *
- * A memory fits where one of its versions does: whose author wrote one version has had a hand in the memory. One call is
- * one transaction and does a bounded number, in the order of their numbers; it says where to go on. Calling again does
- * no harm. Each call says whom the memories of its page had reached (reach.h); a dry run says so and changes nothing.
+ * A memory fits where one of its versions does: whose author wrote one version has had a hand in the memory. One call
+ * is one transaction and does a bounded number, in the order of their numbers; it says where to go on. Calling again
+ * does no harm. Each call says whom the memories of its page had reached (reach.h); a dry run says so and changes
+ * nothing.
  */
 #ifndef SPINE_ENGINE_QUARANTINE_H
 #define SPINE_ENGINE_QUARANTINE_H

@@ -391,5 +391,6 @@ static void done(struct op *op)
 }
 
 const struct op_kind transfer_in_kind = {
-	.name = "transfer_in", .size = sizeof(struct transfer_in), .flags = OP_MAKES_SPACE | OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_AGENTS, .run = run, .done = done,
+	.name = "transfer_in", .size = sizeof(struct transfer_in),
+	.flags = OP_MAKES_SPACE | OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_AGENTS, .run = run, .done = done,
 };

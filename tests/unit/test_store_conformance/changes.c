@@ -300,7 +300,8 @@ static void put_result(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	int64_t space = some_space(random);
 	struct result_row row = {some_text(random), some_text(random), (int64_t)random_below(random, 5) - 1,
-				 (enum result_form)random_below(random, 4), random_below(random, 4), true, 9, {9}, false};
+				 (enum result_form)random_below(random, 4), random_below(random, 4), true, 9, {9},
+				 false};
 	struct handoff_row h = {.num = some_num(random)};
 	struct arena arena;
 
