@@ -397,6 +397,23 @@ def test_nothing_is_taken_for_a_key_that_has_ended(keyed):
     wait_until(lambda: keyed.ask("GET", f"/v1/handoffs/{number}", key=keyed.root, headers=headers).json["state"] == "queued", "it is queued")
 
 
+def test_what_is_leased_in_the_moment_of_revoking_is_given_back(keyed):
+    """The receiver is told 401 and does not know of it: it must not wait for its lease to end."""
+    headers = {"Spine-Space": "moment"}
+    for _ in range(25):
+        key = keyed.make(keyed.root, name="k", space="moment", agent="ann")
+        before = waiting(keyed)
+        poll = later(keyed, "POST", "/v1/agents/ann/receive", {"wait_s": 60, "lease_s": 600}, key["key"])
+        wait_until(lambda: waiting(keyed) == before + 1, "it waits")
+        packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "ann", "task_summary": "x", "from": "bob"}, keyed.root, headers).json
+        both = [later(keyed, "POST", f"/v1/keys/{key['id']}/revoke", {}, keyed.root),
+                later(keyed, "POST", "/v1/handoffs", {"envelope_id": packed["id"]}, keyed.root, headers)]
+        number = [call() for call in both][1].json["id"]
+        if poll().status == 401:
+            wait_until(lambda: keyed.ask("GET", f"/v1/handoffs/{number}", key=keyed.root, headers=headers).json["state"] == "queued", "it is back")
+        keyed.ask("POST", "/v1/queued/cancel", {"all": True}, keyed.root, headers)
+
+
 # --- MCP: what a key leaves behind is its own ---
 
 

@@ -298,3 +298,39 @@ def test_resources_of_others_are_not_read_or_listened_to(keyed, good):
     answer = legacy.call("resources/subscribe", {"uri": "spine://inbox/bob"})
     assert "error" in answer.json, answer
     assert "result" in legacy.call("resources/subscribe", {"uri": "spine://inbox/ann"}).json
+
+
+def test_what_is_no_tool_needs_the_scope_of_what_it_reads(keyed, good):
+    writer, reader = KeyedMcp(keyed, good["not read"]), KeyedMcp(keyed, good["not write"])
+    for method, params in [("resources/list", {}), ("resources/read", {"uri": "spine://memory/ms-1"}),
+                           ("resources/read", {"uri": "spine://envelope/env-1"}), ("resources/read", {"uri": "spine://inbox/ann"}),
+                           ("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["spine://inbox/ann"]}})]:
+        answer = writer.call(method, params)
+        assert "error" in answer.json and "scope read" in answer.json["error"]["message"], (method, params, answer)
+    assert "result" in reader.call("resources/list").json
+    assert "scope read" not in reader.call("resources/read", {"uri": "spine://inbox/ann"}).data.decode()
+
+
+def test_a_decision_about_what_is_parked_needs_admin(keyed, good):
+    """parked_list itself needs read only; what the user decides then is another call."""
+    space = {"Spine-Space": HOME}
+    packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "zoe", "task_summary": "x", "from": "ann"}, keyed.root, space).json
+    parked = keyed.ask("POST", f"/v1/envelopes/{packed['id']}/park", {"reason": "x"}, keyed.root, space)
+    assert parked.status == 200, parked
+    client = KeyedMcp(keyed, good["not admin"], capabilities={"elicitation": {}})
+    asked = client.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}}).json["result"]
+    assert asked["resultType"] == "input_required", asked
+    name = next(iter(asked["inputRequests"]))
+    decided = client.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": asked["requestState"],
+                                         "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
+    assert "forbidden" in str(decided), decided
+    bound = KeyedMcp(keyed, good["agent"], capabilities={"elicitation": {}})
+    state = bound.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}}).json["result"]["requestState"]
+    done = bound.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": state,
+                                     "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
+    assert not done["result"].get("isError"), done
+    # Nor does what one key was asked go on for another.
+    other = KeyedMcp(keyed, good["admin"], capabilities={"elicitation": {}})
+    taken = other.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": asked["requestState"],
+                                      "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
+    assert "error" in taken and "requestState" in taken["error"]["message"], taken

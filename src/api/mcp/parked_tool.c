@@ -129,7 +129,9 @@ static void decide(struct mcp_call *m, const struct json *content)
 	}
 	m->call.params[0] = m->state;
 	m->call.body.members = arena_alloc(m->call.op->arena, 3 * sizeof(*m->call.body.members));
-	tool_add_member(&m->call.body, STR("by"), (struct json){.type = JSON_STRING, .s = user_of(m)});
+	/* The key of an agent signs with that agent's name and no other. */
+	if (m->access == NULL || m->access->agent.p == NULL)
+		tool_add_member(&m->call.body, STR("by"), (struct json){.type = JSON_STRING, .s = user_of(m)});
 	add_text(m, content, "why");
 	if (does == &describe_reroute)
 		add_text(m, content, "to");
