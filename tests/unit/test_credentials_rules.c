@@ -23,7 +23,8 @@ struct rule {
 	const char *kind, *finds, *spares;
 };
 
-#define RULE(prefix, stop, body, min, max, weak, kind, finds, spares) {prefix, stop, min, max, weak, kind, finds, spares},
+#define RULE(prefix, stop, body, min, max, weak, kind, finds, spares) \
+	{prefix, stop, min, max, weak, kind, finds, spares},
 
 static const struct rule UNDERSCORE[] = {CREDENTIALS_RULES_UNDERSCORE(RULE)};
 static const struct rule DASH[] = {CREDENTIALS_RULES_DASH(RULE)};
@@ -95,7 +96,8 @@ static const struct form FOUND[] = {
 	{"token", "our deploy token is `", "f3KqZ81LmXv0RtYw2BnC", "`."},
 	{"databricks_token", "host and ", "dap" "i" HEX32, " for it"},
 	{"databricks_token", "token: \"", "dap" "i" HEX32 "-2", "\""},
-	{"atlassian_token", "Jira with ", "ATA" "TT3xFfGF0qLm8Zt2VbN4wXyR7KpDcJhS6GfQeUiOaTnBvCxZlKjHgFdSaPoIuYtReWq=1A2B3C4D",
+	{"atlassian_token", "Jira with ",
+	 "ATA" "TT3xFfGF0qLm8Zt2VbN4wXyR7KpDcJhS6GfQeUiOaTnBvCxZlKjHgFdSaPoIuYtReWq=1A2B3C4D",
 	 "\n"},
 	{"cookie", "Cookie: lang=en; session_id=", SESSION, "; theme=dark\n"},
 	{"cookie", "Set-Cookie: sid=", SESSION, "; Path=/; HttpOnly\n"},
@@ -162,7 +164,8 @@ static const char *const SPARED[] = {
 	"The access key is optional.", "the token is required for this call", "Its API key is documented below.",
 	"Cookie: lang=en; theme=dark\n", "Set-Cookie: id=deleted; expires=Thu, 01 Jan 1970 00:00:00 GMT\n",
 	"file.c:123:45:error:undeclared\n", "10:20:30:40:50", "2001:db8:85a3:1234:5678", "00:11:22:33:44:55",
-	"localhost:5432:db:user:password\n", "x = {\"password_hash\": \"$2b$12$abcdefghijklmnopqrstuuQ7Z8x9C0vB1nM2aS3dF4gH5jK6lO7p\"}",
+	"localhost:5432:db:user:password\n",
+	"x = {\"password_hash\": \"$2b$12$abcdefghijklmnopqrstuuQ7Z8x9C0vB1nM2aS3dF4gH5jK6lO7p\"}",
 	"variable \"region\" {\n  default = \"eu-central-1\"\n}\n",
 	"variable \"db_password\" {\n  sensitive = true\n}\nvariable \"size\" {\n  default = \"db.t3.medium2\"\n}\n",
 	"| field | type |\n| --- | --- |\n| password | string |\n| token | text32 |\n",
@@ -216,10 +219,13 @@ static double seconds_of(struct str text)
 static void eight_megabytes_take_eight_times_as_long_as_one(void **state)
 {
 	static const char *const units[] = {
-		NULL, "password:", "password:\n", "password: |\n", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0MTIzNDU2Nzg5", "\"'`",
-		"| password ", "| password | x |\n|---|---|\n| a | b |\n", "Cookie: a=b; ", "Cookie:", "Cookie: a=b;", "a:1:b:c:",
+		NULL, "password:", "password:\n", "password: |\n",
+		"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0MTIzNDU2Nzg5", "\"'`",
+		"| password ", "| password | x |\n|---|---|\n| a | b |\n", "Cookie: a=b; ",
+		"Cookie:", "Cookie: a=b;", "a:1:b:c:",
 		"a:*:", "u:$2y$", "variable \"password\" default = ", "default = ", "the secret key is ", "key is a ",
-		"\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c: ", "\xe5\xaf\x86\xe7\xa0\x81\xef\xbc\x9a", "gh" "p_", "da" "pi", "ATA" "TT3",
+		"\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c: ", "\xe5\xaf\x86\xe7\xa0\x81\xef\xbc\x9a",
+		"gh" "p_", "da" "pi", "ATA" "TT3",
 		"AK" "IA", "spk" "_1_", "root pw: ", "|", "|\n", "-|-\n",
 	};
 	enum { SMALL = 1 << 20, LARGE = 8 << 20 };
@@ -244,8 +250,8 @@ static void eight_megabytes_take_eight_times_as_long_as_one(void **state)
 		}
 		/* A square would be 64 times as long. */
 		if (large > 20 * small + 0.1)
-			fail_msg("%s: %.0f ms for 1 MiB, %.0f ms for 8", units[k] ? units[k] : "random letters", small * 1e3,
-				 large * 1e3);
+			fail_msg("%s: %.0f ms for 1 MiB, %.0f ms for 8", units[k] ? units[k] : "random letters",
+				 small * 1e3, large * 1e3);
 	}
 	print_message("worst: %.2f s for 8 MiB of '%s'\n", worst, worst_unit);
 	free(text);

@@ -114,7 +114,7 @@ bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct 
 	       hit(s, at, end, "pgpass", ret);
 }
 
-/* user:$apr1$…, user:$2y$…, user:{SHA}…: who has the line can try passwords at leisure. A hash alone is no credential. */
+/* user:$apr1$…, user:$2y$…, user:{SHA}…: who has the line can try passwords at leisure. A hash alone is none. */
 bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	static const struct {
@@ -157,7 +157,8 @@ static bool is_rule(struct str line)
 	return dashes;
 }
 
-/* A new row begins between the last cell and i, or with the text. Its header holds while rows follow each other, or a rule. */
+/* A new row begins between the last cell and i, or with the text. Its header holds while rows follow each
+ * other, or a rule. */
 static void begin_row(struct credentials_scan *s, size_t i, const char *newline)
 {
 	struct str t = s->text;

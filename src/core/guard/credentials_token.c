@@ -99,10 +99,12 @@ static bool prefixed(const struct credentials_scan *s, size_t i, const struct fo
 	char before = i > 0 ? s->text.p[i - 1] : 0;
 
 	/* The byte before the joint rules out nearly all. */
-	for (size_t k = first_of(table, count, before); k < count && table[k].prefix[table[k].stop - 1] == before; k++) {
+	for (size_t k = first_of(table, count, before); k < count; k++) {
 		const struct form *f = &table[k];
 		size_t end;
 
+		if (f->prefix[f->stop - 1] != before)
+			break;
 		if (i < s->from + f->stop)
 			continue;
 		end = match(s->text, i - f->stop, f);

@@ -197,8 +197,8 @@ static void scan_envelope(struct scan *s, struct envelope *e)
 
 static enum problem_code refuse_name(const struct scan *s, struct problem *problem)
 {
-	problem_set(problem, P_CREDENTIALS_FOUND, s->kept.p, "what looks like a credential (%.*s) stands in %.*s, where "
-		    "it cannot be redacted: the handoff would be another one; give it another name",
+	problem_set(problem, P_CREDENTIALS_FOUND, s->kept.p, "what looks like a credential (%.*s) stands in %.*s, "
+		    "where it cannot be redacted: the handoff would be another one; give it another name",
 		    STR_ARG(s->kept_kind), STR_ARG(s->kept));
 	problem->extra_key = "findings";
 	problem->extra = (int64_t)s->count;
@@ -309,7 +309,7 @@ bool redact_answer(const struct redact_answer *answer, struct arena *arena, stru
 
 enum problem_code redact_refuse_answer(const struct redact_answer *found, struct problem *problem)
 {
-	return problem_set(problem, P_CREDENTIALS_FOUND, found->where.p, "the answer holds what looks like a credential "
-			   "(%.*s) in %.*s; nothing was changed: take it out, say where it is kept, and answer again",
+	return problem_set(problem, P_CREDENTIALS_FOUND, found->where.p, "the answer holds what looks like a "
+			   "credential (%.*s) in %.*s; nothing was changed: take it out, say where it is kept, and answer again",
 			   STR_ARG(found->kind), STR_ARG(found->where));
 }

@@ -1,8 +1,8 @@
 /* The guard: no credentials in plain text in what is handed over.
  *
  * A constraint asks for it (`security: "no plaintext credentials"`, as a text or one of a list, or `credentials:
- * "redact"` / `"refuse"`, however it is spelled: redact_policy.c), or the space's policy does; the strictest holds. What
- * is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value. A name that
+ * "redact"` / `"refuse"`, however it is spelled: redact_policy.c), or the space's policy does; the strictest holds.
+ * What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value. A name that
  * cannot be blanked (an agent's, the task's, a constraint's key) refuses the handoff whatever the policy is.
  */
 #ifndef SPINE_CORE_REDACT_H
@@ -30,8 +30,8 @@ bool redact_is_unread(const struct json_member *constraint, enum redact_policy p
  * policy is to refuse. */
 enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem);
 
-/* An envelope with a guard is sent to an agent or a channel of that name: P_CREDENTIALS_FOUND, with the field, where the
- * name holds one. */
+/* An envelope with a guard is sent to an agent or a channel of that name: P_CREDENTIALS_FOUND, with the field, where
+ * the name holds one. */
 enum problem_code redact_check_sent(const struct envelope *e, struct str name, const char *field, struct arena *arena,
 				    struct problem *problem);
 /* The text without its credentials. */
