@@ -1,10 +1,10 @@
 /* Characters that nobody sees, and that say something all the same: to a model, or by where they hide.
  *
  * What is legitimate is told by its neighbours: a joiner within an emoji, joiners in scripts that are written with
- * them, marks of direction beside letters that run from right to left, one selector behind a character that takes it, a byte
- * order mark at the beginning. Everything else of that kind is flagged: zero-width characters between Latin letters,
- * overrides of direction, tags, selectors in a row (each can carry a byte). Controls (U+0000 to U+001F, U+007F to
- * U+009F) are not of that kind: logs have them; the prompt shows them.
+ * them, marks of direction beside letters that run from right to left, one selector behind a character that takes it, a
+ * byte order mark at the beginning. Everything else of that kind is flagged: zero-width characters between Latin
+ * letters, overrides of direction, tags, selectors in a row (each can carry a byte). Controls (U+0000 to U+001F, U+007F
+ * to U+009F) are not of that kind: logs have them; the prompt shows them.
  */
 #ifndef SPINE_TEXT_INVISIBLE_H
 #define SPINE_TEXT_INVISIBLE_H

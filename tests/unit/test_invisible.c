@@ -15,7 +15,8 @@ static const char *const flagged[] = {
 	"\U0001f600\ufe0f\ufe01\ufe02", "b\ufe0f", "a\U000e0100\U000e0101", "字\U000e0100\U000e0101",
 	"\u3164", "a\u00ad\u00adb", "\u115fx", "x\u2063y", "\ufffa", "word\u2800word", "\U0001f3f4 \U000e0067",
 	"\u206a", "ok \"\ufeff\ufeff\"", "سلام hello\u200cworld", "a\u034fb", "\U000e0001", "x\U000e01f0",
-	"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+	"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067"
+	"\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
 };
 
 static const char *const legitimate[] = {

@@ -50,7 +50,8 @@ static const uint32_t STOPS[256] = {
 	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
 	 IS(c, 'a', STOP_LOWER_P) | IS(c, 'T', STOP_UPPER_T) | IS(c, 'i', STOP_LOWER_S) | \
 	 IS(c, 0xbc, STOP_COLON_WIDE) | IS(c, '2', STOP_UNDER) | IS(c, '1', STOP_DOT) | IS(c, 'r', STOP_DOT) | \
-	 IS(c, 'p', STOP_DOT) | IS(c, 'k', STOP_DOT) | IS(c, 'T', STOP_UNDER | STOP_DASH) | IS(c, 'S', STOP_UNDER | STOP_DASH) | \
+	 IS(c, 'p', STOP_DOT) | IS(c, 'k', STOP_DOT) | IS(c, 'T', STOP_UNDER | STOP_DASH) | \
+	 IS(c, 'S', STOP_UNDER | STOP_DASH) | \
 	 IS(c, 'K', STOP_DASH) | IS(c, 'I', STOP_DASH) | IS(c, 'U', STOP_DASH) | \
 	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
 	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \

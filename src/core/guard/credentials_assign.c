@@ -244,7 +244,8 @@ static bool is_open(struct str text, size_t i)
 	return i < text.n && credentials_among(text.p[i], "\r\n");
 }
 
-/* A value on the next line is read where it is in quotes, or alone on that line behind a colon: no key, no statement. */
+/* A value on the next line is read where it is in quotes, or alone on that line behind a colon: no key and no
+ * statement. */
 static size_t next_line(struct str text, size_t sign, size_t i, bool *ret_is_next)
 {
 	size_t start = i, limit = text.n - i > 80 ? i + 80 : text.n, end;

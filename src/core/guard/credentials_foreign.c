@@ -8,7 +8,8 @@ static const char *const WORDS[] = {
 	/* Of several words, or with accents. */
 	"mot de passe", "Mot de passe", "contrase\u00f1a", "Contrase\u00f1a", "palavra-passe", "Palavra-passe",
 	"has\u0142o", "Has\u0142o", "l\u00f6senord", "L\u00f6senord", "\u015fifre", "\u015eifre", "parol\u0103",
-	"jelsz\u00f3", "Jelsz\u00f3", "slapta\u017eodis", "Slapta\u017eodis", "m\u1eadt kh\u1ea9u", "M\u1eadt kh\u1ea9u",
+	"jelsz\u00f3", "Jelsz\u00f3", "slapta\u017eodis", "Slapta\u017eodis",
+	"m\u1eadt kh\u1ea9u", "M\u1eadt kh\u1ea9u",
 	"kata sandi", "Kata sandi",
 	/* Cyrillic: Russian, Bulgarian, Serbian, Macedonian. */
 	"пароль", "Пароль", "ПАРОЛЬ", "парола", "Парола", "лозинка", "Лозинка",

@@ -310,6 +310,7 @@ bool redact_answer(const struct redact_answer *answer, struct arena *arena, stru
 enum problem_code redact_refuse_answer(const struct redact_answer *found, struct problem *problem)
 {
 	return problem_set(problem, P_CREDENTIALS_FOUND, found->where.p, "the answer holds what looks like a "
-			   "credential (%.*s) in %.*s; nothing was changed: take it out, say where it is kept, and answer again",
+			   "credential (%.*s) in %.*s; nothing was changed: take it out, say where it is kept, "
+			   "and answer again",
 			   STR_ARG(found->kind), STR_ARG(found->where));
 }

@@ -2,8 +2,8 @@
  *
  * A constraint asks for it (`security: "no plaintext credentials"`, as a text or one of a list, or `credentials:
  * "redact"` / `"refuse"`, however it is spelled: redact_policy.c), or the space's policy does; the strictest holds.
- * What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value. A name that
- * cannot be blanked (an agent's, the task's, a constraint's key) refuses the handoff whatever the policy is.
+ * What is found is blanked, or the handoff refused; either way it is recorded, what and where, never the value. A name
+ * that cannot be blanked (an agent's, the task's, a constraint's key) refuses the handoff whatever the policy is.
  */
 #ifndef SPINE_CORE_REDACT_H
 #define SPINE_CORE_REDACT_H
