@@ -191,3 +191,15 @@ def test_no_guarded_envelope_is_sent_to_a_name_that_is_a_credential(api):
     assert api.refused("credentials_found", "POST", f"/v1/channels/{named}/publish", {"envelope_id": envelope["id"]})["field"] == "channel"
     assert api.refused("credentials_found", "POST", "/v1/channels/room/publish", {"envelope_id": envelope["id"], "receivers": [named]})["field"] == "receivers"
     assert api.call("POST", "/v1/handoffs", {"envelope_id": plain["id"], "to": named})[0] == 202
+
+
+def test_a_large_answer_and_answers_beside_a_receive_are_guarded(api):
+    large = "password: " * 20000 + f" {SECRET}"
+    handoffs = [taken(api, GUARDED) for _ in range(3)]
+    settle = [{"id": id, "verb": "complete", "lease": lease, "result": result} for (id, lease), result in zip(handoffs, ["small " + SECRET, large, SECRET])]
+    answer = api.ok("POST", "/v1/agents/b/receive", {"settle": settle})
+    assert [one["handoff"]["state"] for one in answer["settled"]] == ["completed"] * 3, answer["settled"]
+    for handoff, _ in handoffs:
+        result = api.ok("GET", f"/v1/handoffs/{handoff}")["result"]
+        assert isinstance(result, str)
+        assert SECRET not in result and "[redacted: github_token]" in result

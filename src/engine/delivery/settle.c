@@ -86,7 +86,12 @@ static enum problem_code guard_answer(struct op *op, struct store_conn *c, struc
 	enum redact_policy policy;
 	enum problem_code code;
 
-	if (op->space == 0 || (said.text.p == NULL && !a->has_result) || !redact_answer(&said, op->arena, &clean))
+	if (op->space == 0 || (said.text.p == NULL && !a->has_result))
+		return P_OK;
+	/* Hostile text is looked through at a few bytes a microsecond: a large result is for a worker. */
+	if (op_is_too_much(op, said.text.n + said.gaps.n + said.result.n))
+		return P_OVERLOADED;
+	if (!redact_answer(&said, op->arena, &clean))
 		return P_OK;
 	code = find_policy(op, c, s->num, &policy);
 	if (code != P_OK || policy == REDACT_OFF)
