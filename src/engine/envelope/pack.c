@@ -10,10 +10,10 @@
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
+#include "engine/envelope/hidden.h"
 #include "engine/envelope/later_hops.h"
 #include "engine/envelope/lineage.h"
 #include "engine/envelope/task.h"
-#include "text/invisible.h"
 
 /* The usual ones, for a dry run. */
 static const int64_t dry_budgets[] = {2000, 4000, 8000};
@@ -112,26 +112,13 @@ static void warn_of_unread(struct op *op, const struct json *given, const struct
 	}
 }
 
-static void warn_if_invisible(struct op *op, struct str text, struct str field)
-{
-	if (text.p && invisible_is_flagged(text))
-		op_warn(op, "invisible_characters", field, STR("it has characters that nobody sees, and that no script "
-			"or emoji needs: they may hide instructions. The prompt shows them as \\u{...}; look at the "
-			"text before you trust it"));
-}
-
 /* What its sender should know about what is in it. */
 static void warn_of_content(struct op *op, const struct packing *p, const struct assemble_input *in)
 {
 	const struct envelope *e = &p->envelope;
 
 	warn_of_unread(op, &p->draft.constraints, &e->constraints, in->policy);
-	warn_if_invisible(op, e->intent, STR("task.intent"));
-	warn_if_invisible(op, e->state, STR("task.state"));
-	warn_if_invisible(op, e->summary, STR("task.summary"));
-	for (size_t i = 0; i < e->ref_count; i++)
-		warn_if_invisible(op, e->refs[i].text, arena_printf(op->arena, "memory.ms-%llu",
-								    (unsigned long long)e->refs[i].id.num));
+	hidden_warn(op, e);
 }
 
 /* Written here and not by the writer, which has enough to do. */
