@@ -19,10 +19,21 @@ static enum problem_code decode_pack(struct call *call)
 
 /* The envelope is answered as it is sealed; warnings about the request stand beside it, and the digest does not cover
  * them. */
+static void put_warnings(struct call *call)
+{
+	struct json_writer w;
+
+	if (call->op->warning_count == 0)
+		return;
+	call->reply.len--;	/* the closing brace */
+	json_writer_init(&w, &call->reply);
+	w.comma = true;
+	call_end_reply(call, &w);
+}
+
 static void encode_pack(struct call *call)
 {
 	const struct packing *h = &((struct pack *)call_op(call))->packing;
-	struct json_writer w;
 
 	if (h->dry_run) {
 		translate_write(call);
@@ -32,12 +43,7 @@ static void encode_pack(struct call *call)
 	call->location = arena_printf(call->op->arena, "/v1/envelopes/env-%llu", (unsigned long long)h->envelope.num);
 	call->traceparent = traceparent_of(call->api, &h->envelope, 0, 0, call->op->arena);
 	buf_put(&call->reply, h->envelope.sealed);
-	if (call->op->warning_count) {
-		call->reply.len--;	/* the closing brace */
-		json_writer_init(&w, &call->reply);
-		w.comma = true;
-		call_end_reply(call, &w);
-	}
+	put_warnings(call);
 }
 
 /* --- GET /v1/envelopes/{id} --- */
@@ -80,6 +86,7 @@ static void encode_get(struct call *call)
 	case ENVELOPE_AS_JSON:
 		envelope_write(&g->envelope, ENVELOPE_WHOLE, &call->reply);
 		put_since(g, &call->reply);
+		put_warnings(call);
 	}
 }
 

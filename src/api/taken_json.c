@@ -6,6 +6,7 @@
 #include "codec/json_member.h"
 #include "core/envelope/render.h"
 #include "core/envelope/unpack.h"
+#include "text/invisible.h"
 
 /* The news beside the envelope, where there are some. */
 static void put_since(struct json_writer *w, const struct envelope *e, const struct since_result *results, size_t count,
@@ -22,6 +23,15 @@ static void put_since(struct json_writer *w, const struct envelope *e, const str
 		json_put_raw(w, buf_str(&news));
 	}
 	buf_release(&news);
+}
+
+/* The prompt shows such characters; the envelope has them as they are. Neither may change: it is said beside them. */
+static void put_flags(struct json_writer *w, struct str envelope)
+{
+	if (!invisible_is_flagged(envelope))
+		return;
+	json_key(w, "flags");
+	json_put_raw(w, STR("[\"" INVISIBLE_FLAG "\"]"));
 }
 
 /* The envelope in the newest form that the agent accepts, the news, and the prompt, which ends with them. A damaged
@@ -46,6 +56,7 @@ void taken_write_envelope(const struct field *f, const void *from, const void *w
 	    row.parent == 0 && !form->is_v1 && !form->with_prompt) {
 		json_key(w, "envelope");
 		json_put_raw(w, row.body);
+		put_flags(w, row.body);
 		return;
 	}
 	if (row.body.p == NULL || unpack_row(form->conn, &row, arena, &e, &problem) != P_OK) {
@@ -67,6 +78,7 @@ void taken_write_envelope(const struct field *f, const void *from, const void *w
 			envelope_write(&e, ENVELOPE_WHOLE, &text);
 		json_key(w, "envelope");
 		json_put_raw(w, buf_str(&text));
+		put_flags(w, buf_str(&text));
 		buf_clear(&text);
 	}
 	put_since(w, &e, results, count, h->changed_at_ms);

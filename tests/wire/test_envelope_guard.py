@@ -82,3 +82,124 @@ def test_a_secret_is_known_by_the_key_it_stands_under_and_none_is_too_many(api):
     assert password not in json.dumps(envelope) and SECRET[:-3] not in json.dumps(envelope)
     assert len(envelope["memory"]["refs"][0]["redactions"]) == 400
     assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
+
+
+SPELLINGS = [
+    {"security": "no-plaintext-credentials"}, {"security": "no plain text credentials"}, {"security": "No Plaintext Credentials."},
+    {"security": "no_plaintext_credentials"}, {"security": "NoPlaintextCredentials"}, {"security": "Keep to the VPN; never share plain-text credentials!"},
+    {"security": ["no_plain_text_credentials"]}, {"security": [["no cleartext passwords"]]}, {"security": "no\u00a0plaintext\u2011credentials"},
+    {"security": {"no_plaintext_credentials": True}}, {"security": {"credentials": "none"}}, {"no plaintext credentials": True}, {"no_plaintext_credentials": "yes"},
+    {"credentials": "none"}, {"credentials": "None."}, {"credentials": ["none"]}, {"credentials": []}, {"credentials": False}, {"credentials": "no plaintext"},
+    {"credentials": "not in plain text"}, {"credential": "REDACTED"}, {"secrets": "mask"}, {"no-secrets": True},
+]
+
+
+@pytest.mark.parametrize("constraints", SPELLINGS, ids=json.dumps)
+def test_no_spelling_of_the_constraint_switches_nothing_on(api, constraints):
+    envelope = api.handoff(summary=f"use {SECRET}", constraints=constraints)
+    assert envelope["guard"]["policy"] == "redact" and SECRET not in json.dumps(envelope) and "warnings" not in envelope
+    assert envelope["locked"] == list(constraints)
+
+
+@pytest.mark.parametrize("word", ["refuse", "Reject!", "forbidden", "deny", ["refuse"]])
+def test_to_refuse_has_many_words(api, word):
+    api.store("something, so that the space is there")
+    api.refused("credentials_found", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {"credentials": word}})
+
+
+@pytest.mark.parametrize("constraints,warned", [
+    ({"security": "stay in the VPN"}, "constraints.security"), ({"Credentials": "careful"}, "constraints.Credentials"), ({"security": True}, "constraints.security"),
+    ({"credentials": {"handle": "with care"}}, "constraints.credentials"), ({"security": "no plaintext credentials", "credentials": "refuze"}, "constraints.credentials"),
+    ({"security": "no plaintext credentials"}, None), ({"credentials": "allowed"}, None), ({"tone": "secure"}, None), ({"credentials": "redact", "security": "stay in the VPN"}, None),
+], ids=json.dumps)
+def test_what_the_guard_does_not_understand_is_not_silent(api, constraints, warned):
+    for answer in (api.handoff(constraints=constraints), api.call("POST", "/v1/handoffs", {"envelope": {"target_agent": "b", "task_summary": "go", "constraints": constraints}})[1]):
+        told = [w for w in answer.get("warnings", []) if w["code"] == "constraint_not_understood"]
+        assert [w["field"] for w in told] == ([warned] if warned else [])
+        assert all("no plaintext credentials" in w["detail"] and "refuse" in w["detail"] for w in told)
+
+
+GUARDED = {"credentials": "redact"}
+
+
+@pytest.mark.parametrize("place,fields", [
+    ("to", {"target_agent": f"x {SECRET}"}), ("from", {"from": SECRET}), ("task.id", {"task": f"fix-{SECRET}"}),
+    ("constraints (a key)", {"constraints": {**GUARDED, SECRET: "is what to use"}}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_name_that_is_a_credential_is_refused_with_its_place(api, place, fields):
+    api.store("something, so that the space is there")
+    body = {"target_agent": "b", "task_summary": "go on", "constraints": GUARDED, **fields}
+    problem = api.refused("credentials_found", "POST", "/v1/envelopes", body)
+    assert problem["field"] == place and place in problem["detail"] and SECRET not in json.dumps(problem)
+    assert SECRET not in json.dumps(api.ok("GET", "/v1/audit"))
+    api.ok("POST", "/v1/envelopes", {**body, "constraints": {key: value for key, value in body["constraints"].items() if key != "credentials"}})
+
+
+def test_keys_kinds_and_authors_are_redacted(api):
+    memory = api.store("a plain text", kind=f"note-{SECRET}", agent=f"writer {SECRET}", pinned=True)
+    envelope = api.handoff(constraints={**GUARDED, "deploy": {SECRET: 1, "other": {SECRET: "x"}}}, expected_output={SECRET: "a", SECRET[:-1] + "Z": "b", "ok": 1},
+                           execution_history=[{"agent": SECRET, "action": "did", SECRET: True}], open_decisions=[f"rotate {SECRET}?"])
+    text = json.dumps(envelope) + api.prompt(envelope)
+    assert SECRET not in text and SECRET[:-1] not in text
+    assert envelope["expected_output"] == {"ok": 1, "[redacted: github_token]": "a", "[redacted: github_token] 2": "b"}
+    ref = next(ref for ref in envelope["memory"]["refs"] if ref["id"].startswith(memory["id"]))
+    assert "[redacted: github_token]" in ref["kind"] and "[redacted: github_token]" in ref["agent"]
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}") == envelope
+    assert api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
+    resolved = api.ok("POST", f"/v1/envelopes/{envelope['id']}/resolve", {"ids": [memory["id"]]})
+    assert SECRET not in json.dumps(resolved)
+
+
+def taken(api, constraints):
+    sent = api.call("POST", "/v1/handoffs", {"envelope": {"from": "a", "target_agent": "b", "task_summary": "go", "constraints": constraints}})[1]
+    return sent["id"], api.ok("POST", "/v1/agents/b/receive", {})["handoffs"][0]["lease"]
+
+
+@pytest.mark.parametrize("verb,said,place", [
+    ("progress", {"note": f"logged in with {SECRET}"}, "note"), ("nack", {"reason": f"{SECRET} is refused"}, "reason"), ("reject", {"reason": f"{SECRET} is wrong"}, "reason"),
+    ("ack", {"gaps": ["where", f"is {SECRET}?"]}, "gaps[1]"), ("complete", {"result": {"deploy": {"token": SECRET}}}, "result.deploy.token"),
+    ("complete", {"result": f"use {SECRET}"}, "result"), ("complete", {"result": {SECRET: 1}, "remember": False}, "result"),
+    ("complete", {"result": "done", "gaps": [SECRET]}, "gaps[0]"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_a_receiver_answers_is_guarded(api, verb, said, place):
+    for constraints in ({"credentials": "refuse"}, GUARDED, {}):
+        handoff, lease = taken(api, constraints)
+        body = {"lease": lease, **said}
+        if constraints.get("credentials") == "refuse":
+            problem = api.refused("credentials_found", "POST", f"/v1/handoffs/{handoff}/{verb}", body)
+            assert problem["field"] == place and SECRET not in json.dumps(problem)
+            api.ok("POST", f"/v1/handoffs/{handoff}/complete", {"lease": lease, "result": "without"})
+            continue
+        api.ok("POST", f"/v1/handoffs/{handoff}/{verb}", body)
+        if verb in ("ack", "complete"):
+            api.ok("POST", f"/v1/handoffs/{handoff}/{verb}", body)
+        seen = json.dumps([api.ok("GET", f"/v1/handoffs/{handoff}"), api.ok("GET", "/v1/audit"), api.ok("GET", "/v1/memories")])
+        assert (SECRET in seen) is (not constraints)
+        if verb in ("progress", "nack", "ack"):
+            api.call("POST", f"/v1/handoffs/{handoff}/complete", {"lease": lease})
+            again = api.ok("POST", "/v1/agents/b/receive", {})["handoffs"]
+            assert not constraints or SECRET not in json.dumps(again)
+            for one in again:
+                api.ok("POST", f"/v1/handoffs/{one['id']}/complete", {"lease": one["lease"]})
+
+
+def test_no_guarded_envelope_is_sent_to_a_name_that_is_a_credential(api):
+    envelope, plain = api.handoff(constraints=GUARDED), api.handoff()
+    named = f"room-{SECRET}"
+    api.call("PUT", f"/v1/channels/{named}/subscribers/b")
+    assert api.refused("credentials_found", "POST", "/v1/handoffs", {"envelope_id": envelope["id"], "to": named})["field"] == "to"
+    assert api.refused("credentials_found", "POST", f"/v1/channels/{named}/publish", {"envelope_id": envelope["id"]})["field"] == "channel"
+    assert api.refused("credentials_found", "POST", "/v1/channels/room/publish", {"envelope_id": envelope["id"], "receivers": [named]})["field"] == "receivers"
+    assert api.call("POST", "/v1/handoffs", {"envelope_id": plain["id"], "to": named})[0] == 202
+
+
+def test_a_large_answer_and_answers_beside_a_receive_are_guarded(api):
+    large = "password: " * 20000 + f" {SECRET}"
+    handoffs = [taken(api, GUARDED) for _ in range(3)]
+    settle = [{"id": id, "verb": "complete", "lease": lease, "result": result} for (id, lease), result in zip(handoffs, ["small " + SECRET, large, SECRET])]
+    answer = api.ok("POST", "/v1/agents/b/receive", {"settle": settle})
+    assert [one["handoff"]["state"] for one in answer["settled"]] == ["completed"] * 3, answer["settled"]
+    for handoff, _ in handoffs:
+        result = api.ok("GET", f"/v1/handoffs/{handoff}")["result"]
+        assert isinstance(result, str)
+        assert SECRET not in result and "[redacted: github_token]" in result

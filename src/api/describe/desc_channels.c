@@ -156,7 +156,7 @@ const struct description describe_publish = {
 	ANSWERS(ANSWER(200, "A handoff for each receiver; the same ones where it was published before.", OUTPUT(
 		FIELD_TEXT("channel", struct publish, name, 0, 0, "The channel."),
 		FIELD_SHAPES("handoffs", struct publish, rows, count, 0, &shape_handoff, "One for each receiver.")))),
-	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED),
+	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_CREDENTIALS_FOUND),
 };
 
 /* 0 is all of them. */

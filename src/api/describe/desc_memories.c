@@ -8,6 +8,7 @@
 #include "engine/memory/memory_change.h"
 #include "engine/memory/memory_get.h"
 #include "engine/memory/memory_store.h"
+#include "text/invisible.h"
 
 enum { FETCH_MAX = 1000, BATCH_MAX = 1000, REPLY_WITHOUT_TEXT_BYTES = 700 };
 
@@ -83,6 +84,21 @@ static void put_current_version(const struct field *f, const void *from, const v
 	json_put_int(w, m->current_version);
 }
 
+/* Looked for when it is read, so that it holds for what was stored before, and by the newest rules. */
+static void put_flags(const struct field *f, const void *from, const void *with, struct json_writer *w)
+{
+	const struct memory *m = from;
+	const struct str texts[] = {m->content, m->summary, m->kind, m->tags, m->agent, m->task, m->metadata};
+
+	(void)with;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].p && invisible_is_flagged(texts[i])) {
+			json_key_str(w, f->name);
+			json_put_raw(w, STR("[\"" INVISIBLE_FLAG "\"]"));
+			return;
+		}
+}
+
 /* --- A memory --- */
 
 static const struct field memory_fields[] = {
@@ -118,6 +134,8 @@ static const struct field memory_fields[] = {
 		   "Of one that is in quarantine: its text is kept from everybody.", MAYBE),
 	DOC_INT("current_version", 1, NO_MAX, "The newest version, where this is not it.", MAYBE,
 		.write = put_current_version),
+	DOC_TEXTS("flags", "What a reader should know: invisible, where characters that nobody sees stand in it and no "
+		  "script or emoji needs them. Absent where there is nothing.", MAYBE, .write = put_flags),
 	DOC_INCLUDE(&shape_scored),
 	FIELDS_END,
 };

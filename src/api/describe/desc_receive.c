@@ -43,6 +43,7 @@ static const struct field taken_fields[] = {
 		  "before it have brought.", MAYBE, .min = 1, .items = NEWS),
 	DOC_TEXT("prompt", 0, 0, "The text that a model reads. It ends with the results among since, in full as far as "
 		 "max_tokens allows.", MAYBE),
+	DOC_TEXTS("flags", "What a reader should know of the envelope: invisible, as of a memory.", MAYBE),
 	DOC_TEXT("problem", 0, 0, "Why there is no envelope.", MAYBE),
 	FIELDS_END,
 };

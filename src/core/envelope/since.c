@@ -53,6 +53,8 @@ enum problem_code since_results(struct store_conn *c, int64_t space, const struc
 		bool is_news = !past_result_is_named(&past[i], &named, &e->history, arena);
 
 		*r = (struct since_result){.past = past[i]};
+		if (e->guard.type == JSON_OBJECT)
+			r->past.agent = redact_text(r->past.agent, arena);
 		if (is_news && r->past.memory)
 			status = look_at(c, space, e, now_ms, news < SINCE_SHOWN_MAX, arena, r, &is_news);
 		news += status == STORE_OK && is_news;

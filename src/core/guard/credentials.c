@@ -23,15 +23,20 @@ enum {
 	STOP_UPPER_K = 1024,	/* SK… of Twilio */
 	STOP_UPPER_C = 2048,	/* AC… of Twilio */
 	STOP_WORD = 4096,	/* Bearer, Basic, LS0t: behind no letter but that of \n */
-	STOP_QUOTE = 8192	/* " and ' behind ( */
+	STOP_QUOTE = 8192,	/* " and ' behind ( */
+	STOP_LOWER_P = 16384,	/* dapi */
+	STOP_UPPER_T = 32768,	/* ATATT3 */
+	STOP_LOWER_S = 65536,	/* the key is */
+	STOP_COLON_WIDE = 131072	/* the last byte of U+FF1A */
 };
 
-static const uint16_t STOPS[256] = {
+static const uint32_t STOPS[256] = {
 	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
 	[','] = STOP_COMMA, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
 	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH,
 	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C,
 	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
+	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_LOWER_S, [0x9a] = STOP_COLON_WIDE,
 };
 
 /* Groups whose bytes may stand behind c. */
@@ -43,6 +48,11 @@ static const uint16_t STOPS[256] = {
 	 IS(c, 'n', STOP_WORD) | IS(c, 'r', STOP_WORD) | IS(c, 't', STOP_WORD) | \
 	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | IS(c, '(', STOP_QUOTE) | \
 	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
+	 IS(c, 'a', STOP_LOWER_P) | IS(c, 'T', STOP_UPPER_T) | IS(c, 'i', STOP_LOWER_S) | \
+	 IS(c, 0xbc, STOP_COLON_WIDE) | IS(c, '2', STOP_UNDER) | IS(c, '1', STOP_DOT) | IS(c, 'r', STOP_DOT) | \
+	 IS(c, 'p', STOP_DOT) | IS(c, 'k', STOP_DOT) | IS(c, 'T', STOP_UNDER | STOP_DASH) | \
+	 IS(c, 'S', STOP_UNDER | STOP_DASH) | \
+	 IS(c, 'K', STOP_DASH) | IS(c, 'I', STOP_DASH) | IS(c, 'U', STOP_DASH) | \
 	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
 	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \
 	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | \
@@ -51,7 +61,7 @@ static const uint16_t STOPS[256] = {
 #define BEHIND_4(c) BEHIND(c), BEHIND((c) + 1), BEHIND((c) + 2), BEHIND((c) + 3)
 #define BEHIND_16(c) BEHIND_4(c), BEHIND_4((c) + 4), BEHIND_4((c) + 8), BEHIND_4((c) + 12)
 #define BEHIND_64(c) BEHIND_16(c), BEHIND_16((c) + 16), BEHIND_16((c) + 32), BEHIND_16((c) + 48)
-static const uint16_t BEHIND_BYTE[256] = {BEHIND_64(0), BEHIND_64(64), BEHIND_64(128), BEHIND_64(192)};
+static const uint32_t BEHIND_BYTE[256] = {BEHIND_64(0), BEHIND_64(64), BEHIND_64(128), BEHIND_64(192)};
 
 static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret)
 {
@@ -72,11 +82,12 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		return credentials_assign_sign(s, i, ret);
 	case ':':
 		return credentials_place_url(s, i, ret) || credentials_token_telegram(s, i, ret) ||
-		       credentials_assign_sign(s, i, ret);
+		       credentials_line_cookie(s, i, ret) || credentials_line_htpasswd(s, i, ret) ||
+		       credentials_line_pgpass(s, i, ret) || credentials_assign_sign(s, i, ret);
 	case ',':
 		return credentials_assign_pair(s, i, ret);
 	case '|':
-		return credentials_assign_cell(s, i, ret);
+		return credentials_line_cell(s, i, ret) || credentials_assign_cell(s, i, ret);
 	case '"':
 	case '\'':
 		return credentials_assign_call(s, i, ret);
@@ -95,6 +106,14 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		return credentials_token_jwt(s, i, ret);
 	case 'I':
 		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret);
+	case 'p':
+		return credentials_token_databricks(s, i, ret);
+	case 'T':
+		return credentials_token_atlassian(s, i, ret);
+	case 's':
+		return credentials_place_is(s, i, ret);
+	case '\x9a':
+		return credentials_foreign_colon(s, i, ret);
 	case 'L':
 		return credentials_block_base64(s, i, ret);
 	case 'K':

@@ -65,6 +65,10 @@ static enum credentials_name name_of_two_words(struct str text, struct str name)
 	size_t at = (size_t)(name.p - text.p);
 	struct str first;
 
+	/* "root pw: …": a word that is too short to count alone. */
+	if (str_ieq(name, STR("pw")) && credentials_byte(text, at + 2) == ':' &&
+	    (at == 0 || credentials_is(text.p[at - 1], CH_SPACE)))
+		return NAME_PASSWORD;
 	if (!str_ieq(name, STR("key")) || at < 3 || text.p[at - 1] != ' ' ||
 	    !credentials_is(text.p[at - 2], CH_ALNUM) || !credentials_read_name(text, at - 1, &first))
 		return NAME_NONE;
@@ -230,14 +234,49 @@ static bool authorization(const struct credentials_scan *s, size_t i, struct cre
 	return credentials_read_value(t, i, &v) && judge(s, &v, NAME_AUTHORIZATION, FORM_BARE, ret);
 }
 
-/* A value on the next line is read where it is in quotes. */
-static size_t next_line(struct str text, size_t i)
+/* Does the line end behind blanks at i, or behind YAML's | or >, with - or + ? */
+static bool is_open(struct str text, size_t i)
 {
-	size_t start = i, limit = text.n - i > 80 ? i + 80 : text.n;
-
-	while (i < limit && credentials_is(text.p[i], CH_SPACE))
+	while (i < text.n && is_blank(text.p[i]))
 		i++;
-	return i < limit && (text.p[i] == '"' || text.p[i] == '\'') ? i : start;
+	if (i < text.n && credentials_among(text.p[i], "|>"))
+		i += 1 + credentials_among(credentials_byte(text, i + 1), "-+");
+	return i < text.n && credentials_among(text.p[i], "\r\n");
+}
+
+/* A value on the next line is read where it is in quotes, or alone on that line behind a colon: no key and no
+ * statement. */
+static size_t next_line(struct str text, size_t sign, size_t i, bool *ret_is_next)
+{
+	size_t start = i, limit = text.n - i > 80 ? i + 80 : text.n, end;
+	bool open = text.p[sign] == ':' && is_open(text, i);
+
+	*ret_is_next = false;
+	while (i < limit && (credentials_is(text.p[i], CH_SPACE) || (open && credentials_among(text.p[i], "|>-+"))))
+		i++;
+	if (i < limit && (text.p[i] == '"' || text.p[i] == '\''))
+		return i;
+	if (!open || i >= limit)
+		return start;
+	for (end = i; end < limit && !credentials_is(text.p[end], CH_SPACE);)
+		end++;
+	*ret_is_next = end > i && ends_line(text, end) && !credentials_among(text.p[end - 1], ":,;({[");
+	return *ret_is_next ? i : start;
+}
+
+/* variable "db_password" { … default = "…" } */
+static enum credentials_name name_of_variable(struct str text, size_t at)
+{
+	size_t low = at > 400 ? at - 400 : 0, end;
+	const char *found = NULL, *from = text.p + low;
+
+	while ((from = memmem(from, (size_t)(text.p + at - from), "variable \"", 10)))
+		found = from += 10;
+	if (found == NULL || memchr(found, '}', (size_t)(text.p + at - found)))
+		return NAME_NONE;
+	end = credentials_run(str_sub(text, 0, at), (size_t)(found - text.p), CH_NAME);
+	return credentials_byte(text, end) == '"' ? credentials_name_of(str_sub(text, (size_t)(found - text.p), end))
+						  : NAME_NONE;
 }
 
 /* **Password:** … */
@@ -254,18 +293,24 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 {
 	struct str t = s->text, name;
 	size_t name_end, value;
-	bool compares;
+	bool compares, is_next;
 	enum credentials_name sort;
 	enum credentials_form form;
 	struct credentials_value v;
 
-	if (!read_sign(t, i, &name_end, &value, &compares) || !credentials_read_name(t, name_end, &name))
+	if (!read_sign(t, i, &name_end, &value, &compares))
+		return false;
+	if (credentials_foreign_word(t, name_end))
+		return credentials_assign_given(s, NAME_PASSWORD, i, value, ret);
+	if (!credentials_read_name(t, name_end, &name))
 		return false;
 	sort = credentials_name_of(name);
 	if (sort == NAME_NONE)
 		sort = name_of_two_words(t, name);
-	value = next_line(t, value);
+	if (sort == NAME_NONE && str_is(name, "default"))
+		sort = name_of_variable(t, (size_t)(name.p - t.p));
 	value = skip_stars(t, value);
+	value = next_line(t, i, value, &is_next);
 	if (sort == NAME_NONE && t.p[i] == '=') {
 		sort = name_before_type(t, name_end, value);
 	} else if (sort == NAME_VALUE) {
@@ -281,10 +326,26 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	if (is_own_name(name, str_sub(t, v.at, v.end)))
 		return false;
 	form = form_of(t, name, i, &v);
+	/* Nobody names a member of a program "pw" and gives it a type behind a colon. */
+	if (str_ieq(name, STR("pw")) && t.p[i] == ':' && v.at > i + 1 && ends_line(t, v.end) && form == FORM_BARE)
+		form = FORM_LITERAL;
+	if (is_next && !v.quoted)
+		form = begins_line(t, (size_t)(name.p - t.p)) ? FORM_LITERAL : FORM_BARE;
 	/* A pass is also what a compiler makes: the value must be more of a password. */
 	if (str_ieq(name, STR("pass")))
 		form = form == FORM_QUOTED ? FORM_LITERAL : FORM_BARE;
 	return judge(s, &v, sort, form, ret);
+}
+
+bool credentials_assign_given(const struct credentials_scan *s, enum credentials_name sort, size_t i, size_t value,
+			      struct credential *ret)
+{
+	struct credentials_value v;
+	bool is_next;
+
+	value = next_line(s->text, i, skip_stars(s->text, value), &is_next);
+	return credentials_read_value(s->text, value, &v) &&
+	       judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
 }
 
 bool credentials_assign_whole(struct str name, struct str value, struct credential *ret)

@@ -62,13 +62,35 @@ bool credentials_here_nocase(struct str text, size_t at, struct str word);
 /* May a token begin here? Not behind a letter, a digit, '_' or '-', but for those of an escape: \n, %3D. */
 bool credentials_starts(struct str text, size_t at);
 
+enum credentials_name {
+	NAME_NONE,
+	NAME_PASSWORD,
+	NAME_TOKEN,
+	NAME_SECRET,
+	NAME_API_KEY,
+	NAME_SECRET_KEY,	/* access_key, private_key, signing_key, … */
+	NAME_AWS_SECRET,	/* secret_access_key, aws_secret_key */
+	NAME_AZURE_KEY,		/* AccountKey, SharedAccessKey */
+	NAME_AUTHORIZATION,
+	NAME_VALUE		/* "value", whose name stands beside it: name: X, value: Y */
+};
+
 /* --- One scan ------------------------------------------------------------------------------------ */
+
+enum { CREDENTIALS_COLUMNS = 32 };	/* of a table */
 
 struct credentials_scan {
 	struct str text;
 	size_t from;		/* the end of the last hit: nothing that begins before is one */
 	size_t pem_end;		/* the first "-----END" at or behind the place last asked for; text.n: none */
 	bool pem_end_known;
+	struct {
+		size_t seen;	/* behind the last '|' */
+		unsigned column;	/* that begins there */
+		uint32_t named;	/* columns of the row whose cell is a secret's name, and of which sort */
+		uint32_t secret;	/* the same of the header that holds for this row */
+		uint8_t sort[CREDENTIALS_COLUMNS];
+	} table;
 };
 
 /* Each is called with the place of the byte that its name says, or that its comment says; true with *ret filled. */
@@ -82,6 +104,9 @@ bool credentials_token_aws(const struct credentials_scan *s, size_t i, struct cr
 bool credentials_token_google(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_jwt(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_twilio(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* 'p' of dapi…, the second 'T' of TT in ATATT3… */
+bool credentials_token_databricks(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_atlassian(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_telegram(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
@@ -96,11 +121,16 @@ bool credentials_place_url(const struct credentials_scan *s, size_t i, struct cr
 bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* 's' of "is" in "the secret access key is …". */
+bool credentials_place_is(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
  * <name>, '#' of #define, the first '-' of --name value. */
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* The value behind the sign at i is given to a name of that sort; value is where it begins. */
+bool credentials_assign_given(const struct credentials_scan *s, enum credentials_name sort, size_t i, size_t value,
+			      struct credential *ret);
 /* All of value is given to name. */
 bool credentials_assign_whole(struct str name, struct str value, struct credential *ret);
 bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -110,20 +140,19 @@ bool credentials_assign_element(const struct credentials_scan *s, size_t i, stru
 bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_assign_flag(const struct credentials_scan *s, size_t i, struct credential *ret);
 
+/* credentials_line.c: ':' of a Cookie header, of .pgpass and htpasswd; '|' of a table, by the header above. */
+bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_foreign.c: the last byte of a full-width colon behind a word for password in another script. */
+bool credentials_foreign_colon(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* Does a word for password end at end, in letters that no name of a program has? */
+bool credentials_foreign_word(struct str text, size_t end);
+
 /* --- Names and values ---------------------------------------------------------------------------- */
 
-enum credentials_name {
-	NAME_NONE,
-	NAME_PASSWORD,
-	NAME_TOKEN,
-	NAME_SECRET,
-	NAME_API_KEY,
-	NAME_SECRET_KEY,	/* access_key, private_key, signing_key, … */
-	NAME_AWS_SECRET,	/* secret_access_key, aws_secret_key */
-	NAME_AZURE_KEY,		/* AccountKey, SharedAccessKey */
-	NAME_AUTHORIZATION,
-	NAME_VALUE		/* "value", whose name stands beside it: name: X, value: Y */
-};
 
 /* What a value for this name would be: the words of the name decide, however they are joined (api_key, apiKey,
  * API-KEY). */

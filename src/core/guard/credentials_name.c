@@ -139,6 +139,13 @@ static bool follows_word(const struct words *w, size_t last)
 	return last + 1 < w->count && w->word[last + 1].n >= 2 && !credentials_is(w->word[last + 1].p[0], CH_DIGIT);
 }
 
+/* Password, in the languages whose word for it, or its spelling without accents, is of ASCII: the other scripts are in
+ * credentials_foreign.c. */
+static const char *const FOREIGN_PASSWORDS[] = {
+	"kennwort", "contrasena", "senha", "motdepasse", "mdp", "wachtwoord", "passord", "losenord", "salasana",
+	"adgangskode", "kodeord", "heslo", "haslo", "parola", "sifre", "jelszo", "lozinka", "geslo", "parool", NULL,
+};
+
 #define LETTER(c) (UINT32_C(1) << ((c) & 31))
 
 /* Every secret's name has all the letters of one of these; hardly any other name has, which saves cutting it up. */
@@ -154,6 +161,21 @@ static bool may_be_secret(struct str name)
 		LETTER('a') | LETTER('u') | LETTER('t') | LETTER('h'),
 		LETTER('v') | LETTER('a') | LETTER('l'),
 		LETTER('p') | LETTER('a') | LETTER('t'),
+		/* FOREIGN_PASSWORDS: those that have none of the sets above. */
+		LETTER('s') | LETTER('e') | LETTER('n') | LETTER('h') | LETTER('a'),
+		LETTER('c') | LETTER('o') | LETTER('n') | LETTER('t') | LETTER('r') | LETTER('a') | LETTER('s'),
+		LETTER('k') | LETTER('e') | LETTER('n') | LETTER('w') | LETTER('o') | LETTER('r') | LETTER('t'),
+		LETTER('m') | LETTER('d') | LETTER('p'),
+		LETTER('w') | LETTER('a') | LETTER('c') | LETTER('h') | LETTER('t') | LETTER('o') | LETTER('r'),
+		LETTER('l') | LETTER('o') | LETTER('s') | LETTER('e') | LETTER('n') | LETTER('r') | LETTER('d'),
+		LETTER('s') | LETTER('a') | LETTER('l') | LETTER('n'),
+		LETTER('k') | LETTER('o') | LETTER('d') | LETTER('e'),
+		LETTER('h') | LETTER('s') | LETTER('l') | LETTER('o'),
+		LETTER('p') | LETTER('a') | LETTER('r') | LETTER('o') | LETTER('l'),
+		LETTER('s') | LETTER('i') | LETTER('f') | LETTER('r') | LETTER('e'),
+		LETTER('j') | LETTER('e') | LETTER('l') | LETTER('s') | LETTER('z') | LETTER('o'),
+		LETTER('l') | LETTER('o') | LETTER('z') | LETTER('i') | LETTER('n') | LETTER('k') | LETTER('a'),
+		LETTER('g') | LETTER('e') | LETTER('s') | LETTER('l') | LETTER('o'),
 	};
 	uint32_t letters = 0;
 	bool may = false;
@@ -175,6 +197,8 @@ static enum credentials_name name_of_word(const struct words *w, size_t last)
 	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
 	struct str word = w->word[last];
 
+	if (in(word, FOREIGN_PASSWORDS))
+		return NAME_PASSWORD;
 	switch (word.p[word.n - 1]) {
 	case 'd': case 'e': case 't': case 's': case 'l': case 'w':
 		if (ends_with(word, passwords) || str_is(word, "pwd") || (str_is(word, "pass") && w->count == 1) ||

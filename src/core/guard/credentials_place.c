@@ -245,6 +245,31 @@ bool credentials_place_sentence(const struct credentials_scan *s, size_t i, stru
 	return hit(s, v.at, v.end, kind, ret);
 }
 
+/* The AWS secret access key is …; our token is `…`. Of a password: above. */
+bool credentials_place_is(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	struct credentials_value v;
+	size_t end = i - 2, start = end, low, words = 0;
+	enum credentials_name sort;
+	const char *kind;
+
+	if (i < 8 || credentials_byte(t, i + 1) != ' ' || t.p[i - 2] != ' ' ||
+	    !credentials_among(t.p[i - 3], "yntYNT"))
+		return false;
+	low = end > CREDENTIALS_NAME_BYTES ? end - CREDENTIALS_NAME_BYTES : 0;
+	while (start > low && (credentials_is(t.p[start - 1], CH_NAME) || (t.p[start - 1] == ' ' && ++words < 3)))
+		start--;
+	sort = credentials_name_of(str_sub(t, start, end));
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION ||
+	    !credentials_read_value(t, i + 1, &v) || v.code || v.at < s->from)
+		return false;
+	if (credentials_token_at(s, v.at, ret))
+		return true;
+	return credentials_value_is_secret(str_sub(t, v.at, v.end), sort, v.quoted ? FORM_LOOSE : FORM_BARE, &kind) &&
+	       hit(s, v.at, v.end, kind, ret);
+}
+
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text;

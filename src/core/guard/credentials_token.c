@@ -1,13 +1,13 @@
 /* Tokens that can be told by their form alone: a prefix that their issuer gave them, followed by enough of the right
  * bytes.
  *
- * The table is ordered by the byte that the scan stops at, the first '_', '-' or '.' of the prefix; of two that begin
- * alike the longer comes first.
+ * The tables are in credentials_rules.h, by the byte that the scan stops at: the first '_', '-' or '.' of the prefix.
  */
 #include "core/guard/credentials_internal.h"
+#include "core/guard/credentials_rules.h"
 
 struct form {
-	char prefix[17];
+	char prefix[20];
 	uint8_t prefix_len;
 	uint8_t stop;		/* place in prefix of the byte that the scan stops at */
 	uint8_t body;		/* classes of the bytes behind the prefix */
@@ -16,71 +16,15 @@ struct form {
 	const char *kind;
 };
 
-#define FORM(prefix, stop, body, min, max, weak, kind) {prefix, sizeof(prefix) - 1, stop, body, min, max, weak, kind}
+#define FORM(prefix, stop, body, min, max, weak, kind, finds, spares) \
+	{prefix, sizeof(prefix) - 1, stop, body, min, max, weak, kind},
 
-static const struct form UNDERSCORE[] = {
-	FORM("ghp_", 3, CH_WORD, 20, 255, false, "github_token"),
-	FORM("gho_", 3, CH_WORD, 20, 255, false, "github_token"),
-	FORM("ghu_", 3, CH_WORD, 20, 255, false, "github_token"),
-	FORM("ghs_", 3, CH_WORD, 20, 1024, false, "github_token"),
-	FORM("ghr_", 3, CH_WORD, 20, 255, false, "github_token"),
-	FORM("github_pat_", 6, CH_WORD, 22, 255, false, "github_token"),
-	FORM("sk_live_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
-	FORM("sk_test_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
-	FORM("rk_live_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
-	FORM("rk_test_", 2, CH_ALNUM, 16, 255, false, "stripe_key"),
-	FORM("whsec_", 5, CH_ALNUM | CH_BASE64, 24, 128, true, "stripe_key"),
-	FORM("npm_", 3, CH_ALNUM, 36, 36, false, "npm_token"),
-	FORM("hf_", 2, CH_ALNUM, 30, 40, true, "huggingface_token"),
-	FORM("dop_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
-	FORM("doo_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
-	FORM("dor_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token"),
-	FORM("shpat_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
-	FORM("shpss_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
-	FORM("shpca_", 5, CH_ALNUM, 32, 64, true, "shopify_token"),
-	FORM("lin_api_", 3, CH_ALNUM, 32, 64, true, "linear_token"),
-	FORM("glsa_", 4, CH_WORD, 32, 64, true, "grafana_token"),
-	FORM("gsk_", 3, CH_ALNUM, 40, 64, true, "groq_key"),
-	FORM("r8_", 2, CH_ALNUM, 37, 40, true, "replicate_token"),
-	FORM("ntn_", 3, CH_ALNUM, 40, 64, true, "notion_token"),
-	FORM("dckr_pat_", 4, CH_NAME, 24, 64, true, "docker_token"),
-	FORM("sbp_", 3, CH_ALNUM, 40, 64, true, "supabase_token"),
-};
+static const struct form UNDERSCORE[] = {CREDENTIALS_RULES_UNDERSCORE(FORM)};
+static const struct form DASH[] = {CREDENTIALS_RULES_DASH(FORM)};
+static const struct form DOT[] = {CREDENTIALS_RULES_DOT(FORM)};
 
-static const struct form DASH[] = {
-	FORM("sk-ant-", 2, CH_NAME, 16, 255, false, "anthropic_key"),
-	FORM("sk-proj-", 2, CH_NAME, 16, 255, false, "openai_key"),
-	FORM("sk-svcacct-", 2, CH_NAME, 16, 255, false, "openai_key"),
-	FORM("sk-admin-", 2, CH_NAME, 16, 255, true, "openai_key"),
-	FORM("sk-or-v1-", 2, CH_ALNUM, 32, 128, false, "openrouter_key"),
-	FORM("sk-", 2, CH_NAME, 20, 255, true, "openai_key"),
-	FORM("glpat-", 5, CH_NAME | CH_DOT, 20, 255, false, "gitlab_token"),
-	FORM("gldt-", 4, CH_NAME, 20, 64, true, "gitlab_token"),
-	FORM("glrt-", 4, CH_NAME, 20, 64, true, "gitlab_token"),
-	FORM("glptt-", 5, CH_NAME, 20, 64, true, "gitlab_token"),
-	FORM("glcbt-", 5, CH_NAME, 20, 64, true, "gitlab_token"),
-	FORM("xoxb-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xoxa-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xoxp-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xoxr-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xoxs-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xoxe-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token"),
-	FORM("xapp-", 4, CH_ALNUM | CH_DASH, 32, 255, true, "slack_token"),
-	FORM("pypi-AgEI", 4, CH_NAME, 40, 512, false, "pypi_token"),
-	FORM("GOCSPX-", 6, CH_NAME, 24, 40, false, "gcp_oauth_secret"),
-	FORM("AGE-SECRET-KEY-1", 3, CH_UPPER | CH_DIGIT, 50, 64, false, "age_key"),
-	FORM("sq0atp-", 6, CH_NAME, 22, 64, true, "square_token"),
-	FORM("sq0csp-", 6, CH_NAME, 40, 64, true, "square_token"),
-	FORM("pplx-", 4, CH_ALNUM, 40, 64, true, "perplexity_key"),
-	FORM("xai-", 3, CH_ALNUM, 60, 100, true, "xai_key"),
-};
-
-static const struct form DOT[] = {
-	FORM("SG.", 2, CH_NAME | CH_DOT, 40, 128, true, "sendgrid_key"),
-	FORM("ya29.", 4, CH_NAME, 30, 512, true, "gcp_oauth_token"),
-	FORM("hvs.", 3, CH_NAME, 24, 256, true, "vault_token"),
-	FORM("hvb.", 3, CH_NAME, 24, 256, true, "vault_token"),
-};
+/* More would be the end of base32 of something else: a line of that has 40 and more. */
+enum { GLUED_CAPITALS = 12 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -115,7 +59,7 @@ static size_t match(struct str text, size_t at, const struct form *f)
 	struct str prefix = {f->prefix, f->prefix_len}, body;
 	size_t from = at + prefix.n, end;
 
-	if (!credentials_here(text, at, prefix) || !credentials_starts(text, at))
+	if (!credentials_here(text, at, prefix))
 		return 0;
 	/* One byte more than it may have, however long the run is: the next prefix may stand inside it. */
 	end = credentials_run(text.n - from > f->max + 1u ? str_sub(text, 0, from + f->max + 1u) : text, from, f->body);
@@ -125,9 +69,28 @@ static size_t match(struct str text, size_t at, const struct form *f)
 	body = str_sub(text, from, end);
 	if (body.n < f->min || body.n > f->max || credentials_value_distinct(body) < 6)
 		return 0;
+	/* Glued to a word before it (deploy-ghp_…): a weak prefix is then the end of that word, as in disk-…. */
+	if (!credentials_starts(text, at) && (f->weak || !credentials_value_is_random(body, 20)))
+		return 0;
 	if (f->weak && !credentials_value_is_random(body, f->min))
 		return 0;
 	return end;
+}
+
+/* The first row whose prefix has that byte before the joint, or one behind it. */
+static size_t first_of(const struct form *table, size_t count, char before)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (table[mid].prefix[table[mid].stop - 1] < before)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 static bool prefixed(const struct credentials_scan *s, size_t i, const struct form *table, size_t count,
@@ -135,12 +98,14 @@ static bool prefixed(const struct credentials_scan *s, size_t i, const struct fo
 {
 	char before = i > 0 ? s->text.p[i - 1] : 0;
 
-	/* The byte before the joint rules out most forms at once. */
-	for (size_t k = 0; k < count; k++) {
+	/* The byte before the joint rules out nearly all. */
+	for (size_t k = first_of(table, count, before); k < count; k++) {
 		const struct form *f = &table[k];
 		size_t end;
 
-		if (f->prefix[f->stop - 1] != before || i < s->from + f->stop)
+		if (f->prefix[f->stop - 1] != before)
+			break;
+		if (i < s->from + f->stop)
 			continue;
 		end = match(s->text, i - f->stop, f);
 		if (end)
@@ -161,20 +126,33 @@ bool credentials_token_prefixed(const struct credentials_scan *s, size_t i, stru
 	}
 }
 
-/* Of an access key id: 16 capitals and digits, and no more. */
+/* Behind other capitals and digits only a few of them: a long run is base32 of something else, where AKIA stands by
+ * chance. */
+static bool is_in_base32(struct str text, size_t at)
+{
+	size_t before = 0;
+
+	while (before <= GLUED_CAPITALS && before < at &&
+	       credentials_is(text.p[at - 1 - before], CH_UPPER | CH_DIGIT))
+		before++;
+	return before > GLUED_CAPITALS;
+}
+
+/* Of an access key id: 16 capitals and digits, and no more; it may be glued to text. */
 static bool is_aws_id(struct str text, size_t at)
 {
 	static const char *const prefixes[] = {"AKIA", "ASIA", "ABIA"};
 	bool known = false;
 
-	if (text.n < 20 || at > text.n - 20 || !credentials_starts(text, at) ||
-	    credentials_is(credentials_byte(text, at + 20), CH_WORD))
+	if (text.n < 20 || at > text.n - 20 || credentials_is(credentials_byte(text, at + 20), CH_UPPER | CH_DIGIT) ||
+	    is_in_base32(text, at))
 		return false;
 	for (size_t i = 0; i < COUNT(prefixes); i++)
 		known = known || credentials_here(text, at, str_of(prefixes[i]));
 	text.n = at + 20;
 	return known && credentials_run(text, at, CH_UPPER | CH_DIGIT) == text.n &&
-	       credentials_value_distinct(str_sub(text, at + 4, text.n)) >= 6;
+	       credentials_value_distinct(str_sub(text, at + 4, text.n)) >= 6 &&
+	       (credentials_starts(text, at) || credentials_value_is_random(str_sub(text, at, text.n), 20));
 }
 
 bool credentials_token_aws(const struct credentials_scan *s, size_t i, struct credential *ret)
@@ -195,6 +173,42 @@ bool credentials_token_google(const struct credentials_scan *s, size_t i, struct
 	if (end - at < 39 || end - at > 44 || credentials_value_distinct(str_sub(t, at, end)) < 10)
 		return false;
 	return hit(ret, at, end, "gcp_api_key");
+}
+
+/* Prefixes without a joint, by the byte that the scan stops at: dapi and 32 hexadecimal digits of Databricks, ATATT3 of
+ * Atlassian. */
+bool credentials_token_databricks(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at = i - 2, end = i + 2;
+
+	if (i < s->from + 2 || !credentials_here(t, at, STR("dapi")) || !credentials_starts(t, at))
+		return false;
+	while (end < t.n && end < at + 37 && is_hex_digit(t.p[end]))
+		end++;
+	if (end != at + 36 || credentials_is(credentials_byte(t, end), CH_WORD) ||
+	    credentials_value_distinct(str_sub(t, at + 4, end)) < 6)
+		return false;
+	/* dapi…-2: of a workspace with several. */
+	if (credentials_byte(t, end) == '-' && credentials_is(credentials_byte(t, end + 1), CH_DIGIT))
+		end += 2;
+	return hit(ret, at, end, "databricks_token");
+}
+
+bool credentials_token_atlassian(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at = i - 4, end;
+
+	if (i < s->from + 4 || !(credentials_here(t, at, STR("ATATT3")) || credentials_here(t, at, STR("ATCTT3"))) ||
+	    !credentials_starts(t, at))
+		return false;
+	end = credentials_run(t.n - at > 400 ? str_sub(t, 0, at + 400) : t, at, CH_NAME);
+	if (credentials_byte(t, end) == '=')
+		end = credentials_run(t.n - end > 32 ? str_sub(t, 0, end + 32) : t, end + 1, CH_ALNUM);
+	if (end - at < 60 || !credentials_value_is_random(str_sub(t, at + 6, end), 50))
+		return false;
+	return hit(ret, at, end, "atlassian_token");
 }
 
 /* Header and claims are JSON objects, so that both begin with eyJ; the signature may be anything. */
@@ -270,5 +284,6 @@ bool credentials_token_at(const struct credentials_scan *s, size_t i, struct cre
 	if (is_aws_id(s->text, i))
 		return hit(ret, i, i + 20, "aws_access_key");
 	return credentials_token_google(s, i + 2, ret) || credentials_token_jwt(s, i + 2, ret) ||
+	       credentials_token_databricks(s, i + 2, ret) || credentials_token_atlassian(s, i + 4, ret) ||
 	       credentials_token_twilio(s, i + 1, ret);
 }

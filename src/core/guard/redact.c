@@ -3,76 +3,9 @@
 #include "codec/json_member.h"
 #include "core/guard/credentials.h"
 #include "core/envelope/unpack.h"
-#include "text/lookalike.h"
 
-enum { HITS_MAX = 256, FINDINGS_MAX = 1000, METADATA_BYTES_MAX = 1 << 20, KEY_MAX = 128 };
-
-static const char *const policy_names[] = {"off", "redact", "refuse"};
-
-const char *redact_policy_name(enum redact_policy policy)
-{
-	return policy_names[policy];
-}
-
-static bool contains_ignoring_case(struct str text, struct str part)
-{
-	for (size_t i = 0; i + part.n <= text.n; i++)
-		if (str_ieq(str_sub(text, i, i + part.n), part))
-			return true;
-	return false;
-}
-
-/* A text that says so, or a list with such a text in it. */
-static bool forbids_credentials(const struct json *value)
-{
-	if (value->type == JSON_STRING)
-		return contains_ignoring_case(value->s, STR("no plaintext credentials"));
-	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
-		if (value->items[i].type == JSON_STRING && forbids_credentials(&value->items[i]))
-			return true;
-	return false;
-}
-
-static bool is_named(const struct json_member *m, const char *name)
-{
-	struct arena arena;
-	bool is;
-
-	if (m->key.n > KEY_MAX)
-		return false;
-	arena_init(&arena);
-	is = str_is(lookalike_fold(m->key, &arena), name);
-	arena_release(&arena);
-	return is;
-}
-
-/* What one constraint asks for. People write constraints: whoever writes "Security" or "Refuse" means it, too. */
-static enum redact_policy policy_of_one(const struct json_member *m)
-{
-	if (forbids_credentials(&m->value) && is_named(m, "security"))
-		return REDACT_BLANK;
-	for (int i = REDACT_REFUSE; m->value.type == JSON_STRING && i > REDACT_OFF; i--)
-		if (str_ieq(m->value.s, str_of(policy_names[i])))
-			return is_named(m, "credentials") ? (enum redact_policy)i : REDACT_OFF;
-	return REDACT_OFF;
-}
-
-bool redact_reads(const struct json_member *constraint)
-{
-	return policy_of_one(constraint) != REDACT_OFF;
-}
-
-enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)
-{
-	enum redact_policy policy = space;
-
-	for (uint32_t i = 0; constraints->type == JSON_OBJECT && i < constraints->count; i++) {
-		enum redact_policy wanted = policy_of_one(&constraints->members[i]);
-
-		policy = wanted > policy ? wanted : policy;
-	}
-	return policy;
-}
+enum { HITS_MAX = 256, HITS_GROW = 16, FINDINGS_MAX = 1000, METADATA_BYTES_MAX = 1 << 20,
+       RESULT_BYTES_MAX = 8 << 20 };
 
 /* --- Findings --- */
 
@@ -80,6 +13,8 @@ struct scan {
 	struct arena *arena;
 	struct json *findings;		/* {kind, where} */
 	size_t count;
+	struct str kept;		/* the place of one that cannot be blanked; p == NULL: none */
+	struct str kept_kind;
 };
 
 static struct json json_text(struct str s)
@@ -89,42 +24,36 @@ static struct json json_text(struct str s)
 
 static void note(struct scan *s, struct str kind, struct str where)
 {
-	struct json_member *m = arena_calloc(s->arena, 2, sizeof(*m));
+	struct json_member *m;
 
 	if (s->count == FINDINGS_MAX)
 		return;
+	if (s->findings == NULL)
+		s->findings = arena_calloc(s->arena, FINDINGS_MAX, sizeof(*s->findings));
+	m = arena_calloc(s->arena, 2, sizeof(*m));
 	m[0] = (struct json_member){STR("kind"), json_text(kind)};
 	m[1] = (struct json_member){STR("where"), json_text(where)};
 	s->findings[s->count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
 }
 
-/* All credentials of a text; name is the key that it is the value of (p == NULL: none), which can give it away. */
+/* All credentials of a text; name is the key that it is the value of (p == NULL: none), which can give it away. Where
+ * they are more than there is room for, it is read again with much more: a table is known by its beginning. */
 static size_t find_all(struct scan *s, struct str name, struct str text, struct envelope_redaction **ret_spans)
 {
-	struct credential hits[HITS_MAX];
-	struct envelope_redaction *spans = NULL;
-	size_t count = 0, cap = 0, from = 0, n;
+	struct credential few[HITS_MAX], *hits = few;
+	size_t room = HITS_MAX, count;
 
-	do {
-		struct str rest = str_sub(text, from, text.n);
-
-		n = name.p && from == 0 ? credentials_scan_value(name, rest, hits, HITS_MAX)
-					: credentials_scan(rest, hits, HITS_MAX);
-		if (count + n > cap) {
-			struct envelope_redaction *grown = arena_calloc(s->arena, (count + n) * 2, sizeof(*grown));
-
-			if (count)
-				memcpy(grown, spans, count * sizeof(*grown));
-			spans = grown;
-			cap = (count + n) * 2;
-		}
-		for (size_t i = 0; i < n; i++)
-			spans[count++] = (struct envelope_redaction){(uint32_t)(from + hits[i].at),
-								     (uint32_t)hits[i].len, str_of(hits[i].kind)};
-		if (n)
-			from = spans[count - 1].at + spans[count - 1].len;
-	} while (n == HITS_MAX);
-	*ret_spans = spans;
+	for (;;) {
+		count = name.p ? credentials_scan_value(name, text, hits, room) : credentials_scan(text, hits, room);
+		if (count < room)
+			break;
+		room *= HITS_GROW;
+		hits = arena_calloc(s->arena, room, sizeof(*hits));
+	}
+	*ret_spans = count ? arena_calloc(s->arena, count, sizeof(**ret_spans)) : NULL;
+	for (size_t i = 0; i < count; i++)
+		(*ret_spans)[i] = (struct envelope_redaction){(uint32_t)hits[i].at, (uint32_t)hits[i].len,
+							      str_of(hits[i].kind)};
 	return count;
 }
 
@@ -146,7 +75,58 @@ static struct str scan_text(struct scan *s, struct str name, struct str text, st
 	return unpack_redacted(s->arena, text, spans, count);
 }
 
-/* The same for every string within a value; name is the key of the value. */
+/* A name that something is found by. Blanked it would be another name, so the handoff is refused. */
+static void scan_name(struct scan *s, struct str name, struct str where)
+{
+	struct credential hit;
+
+	if (s->kept.p || name.p == NULL || credentials_scan(name, &hit, 1) == 0)
+		return;
+	s->kept = where;
+	s->kept_kind = str_of(hit.kind);
+	note(s, s->kept_kind, where);
+}
+
+static struct json scan_json(struct scan *s, struct str name, struct json value, struct str where);
+
+/* In the order of canonical JSON again, where keys have changed. Two of the same name would not be read back. */
+static void order_members(struct scan *s, struct json *object, struct str where)
+{
+	const struct json_member **sorted = arena_calloc(s->arena, object->count, sizeof(*sorted));
+	struct json_member *members = arena_calloc(s->arena, object->count, sizeof(*members));
+
+	json_sort_members(object, sorted);
+	for (uint32_t i = 0; i < object->count; i++) {
+		members[i] = *sorted[i];
+		if (i > 0 && str_eq(members[i].key, members[i - 1].key) && s->kept.p == NULL) {
+			s->kept = where;
+			s->kept_kind = STR("in a key");
+		}
+	}
+	object->members = members;
+}
+
+static struct json scan_object(struct scan *s, struct json value, struct str where)
+{
+	struct json_member *members = arena_calloc(s->arena, value.count, sizeof(*members));
+	uint32_t changed = 0;
+
+	for (uint32_t i = 0; i < value.count; i++) {
+		struct str key = value.members[i].key, blanked = scan_text(s, STR_NULL, key, where, NULL, NULL);
+
+		if (blanked.p != key.p && changed++)
+			blanked = arena_printf(s->arena, "%.*s %u", STR_ARG(blanked), changed);
+		members[i].key = blanked;
+		members[i].value = scan_json(s, key, value.members[i].value,
+					     arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(blanked)));
+	}
+	value.members = members;
+	if (changed)
+		order_members(s, &value, where);
+	return value;
+}
+
+/* The same for every string within a value, and every key; name is the key of the value. */
 static struct json scan_json(struct scan *s, struct str name, struct json value, struct str where)
 {
 	if (value.type == JSON_STRING) {
@@ -159,16 +139,7 @@ static struct json scan_json(struct scan *s, struct str name, struct json value,
 										   i));
 		value.items = items;
 	} else if (value.type == JSON_OBJECT && value.count) {
-		struct json_member *members = arena_calloc(s->arena, value.count, sizeof(*members));
-
-		for (uint32_t i = 0; i < value.count; i++) {
-			struct str key = value.members[i].key;
-
-			members[i].key = key;
-			members[i].value = scan_json(s, key, value.members[i].value,
-						     arena_printf(s->arena, "%.*s.%.*s", STR_ARG(where), STR_ARG(key)));
-		}
-		value.members = members;
+		value = scan_object(s, value, where);
 	}
 	return value;
 }
@@ -182,11 +153,36 @@ static void scan_refs(struct scan *s, struct envelope *e)
 		r->text = scan_text(s, STR_NULL, r->text, where, &r->redactions, &r->redaction_count);
 		r->summary = scan_text(s, STR_NULL, r->summary, where, &r->summary_redactions,
 				       &r->summary_redaction_count);
+		r->kind = scan_text(s, STR_NULL, r->kind, where, NULL, NULL);
+		r->agent = scan_text(s, STR_NULL, r->agent, where, NULL, NULL);
+	}
+	for (size_t i = 0; i < e->missing_count; i++)
+		e->missing[i].id = scan_text(s, STR_NULL, e->missing[i].id, STR("memory.missing"), NULL, NULL);
+}
+
+/* By these an envelope, its task and its constraints are found again. */
+static void scan_names(struct scan *s, const struct envelope *e)
+{
+	scan_name(s, e->to, STR("to"));
+	scan_name(s, e->from, STR("from"));
+	scan_name(s, e->task, STR("task.id"));
+	scan_name(s, e->space, STR("space"));
+	for (uint32_t i = 0; e->path.type == JSON_ARRAY && i < e->path.count; i++)
+		if (e->path.items[i].type == JSON_STRING)
+			scan_name(s, e->path.items[i].s, arena_printf(s->arena, "chain.path[%u]", i));
+	for (uint32_t i = 0; e->constraints.type == JSON_OBJECT && i < e->constraints.count; i++)
+		scan_name(s, e->constraints.members[i].key, STR("constraints (a key)"));
+	for (uint32_t i = 0; e->waived.type == JSON_ARRAY && i < e->waived.count; i++) {
+		const struct json *key = json_get(&e->waived.items[i], "key");
+
+		if (key && key->type == JSON_STRING)
+			scan_name(s, key->s, STR("waived (a key)"));
 	}
 }
 
 static void scan_envelope(struct scan *s, struct envelope *e)
 {
+	scan_names(s, e);
 	e->intent = scan_text(s, STR_NULL, e->intent, STR("task.intent"), NULL, NULL);
 	e->state = scan_text(s, STR_NULL, e->state, STR("task.state"), NULL, NULL);
 	e->summary = scan_text(s, STR_NULL, e->summary, STR("task.summary"), NULL, NULL);
@@ -199,6 +195,16 @@ static void scan_envelope(struct scan *s, struct envelope *e)
 	scan_refs(s, e);
 }
 
+static enum problem_code refuse_name(const struct scan *s, struct problem *problem)
+{
+	problem_set(problem, P_CREDENTIALS_FOUND, s->kept.p, "what looks like a credential (%.*s) stands in %.*s, "
+		    "where it cannot be redacted: the handoff would be another one; give it another name",
+		    STR_ARG(s->kept_kind), STR_ARG(s->kept));
+	problem->extra_key = "findings";
+	problem->extra = (int64_t)s->count;
+	return problem->code;
+}
+
 enum problem_code redact(struct envelope *e, enum redact_policy policy, struct arena *arena, struct problem *problem)
 {
 	struct scan s = {.arena = arena};
@@ -207,8 +213,9 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 	e->guard = (struct json){.type = JSON_NULL};
 	if (policy == REDACT_OFF)
 		return P_OK;
-	s.findings = arena_calloc(arena, FINDINGS_MAX, sizeof(*s.findings));
 	scan_envelope(&s, e);
+	if (s.kept.p)
+		return refuse_name(&s, problem);
 	if (s.count && policy == REDACT_REFUSE) {
 		struct str kind = json_get(&s.findings[0], "kind")->s, where = json_get(&s.findings[0], "where")->s;
 
@@ -229,20 +236,28 @@ enum problem_code redact(struct envelope *e, enum redact_policy policy, struct a
 	return P_OK;
 }
 
-static void scan_keys(struct scan *s, struct json *value)
+enum problem_code redact_check_sent(const struct envelope *e, struct str name, const char *field, struct arena *arena,
+				    struct problem *problem)
 {
-	for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
-		scan_keys(s, &value->items[i]);
-	for (uint32_t i = 0; value->type == JSON_OBJECT && i < value->count; i++) {
-		struct json_member *m = &value->members[i];
+	struct scan s = {.arena = arena};
 
-		m->key = scan_text(s, STR_NULL, m->key, STR("metadata"), NULL, NULL);
-		scan_keys(s, &m->value);
-	}
+	if (redact_policy_packed(e) == REDACT_OFF)
+		return P_OK;
+	scan_name(&s, name, str_of(field));
+	return s.kept.p ? refuse_name(&s, problem) : P_OK;
 }
 
-/* Tags and metadata, which are kept as JSON; `nothing` where they cannot be read. */
-static struct str scan_text_of_json(struct scan *s, struct str text, struct str nothing)
+struct str redact_text(struct str text, struct arena *arena)
+{
+	struct scan s = {.arena = arena};
+
+	return scan_text(&s, STR_NULL, text, STR("text"), NULL, NULL);
+}
+
+/* --- Memories and answers --- */
+
+/* Tags, metadata and gaps, which are kept as JSON; `nothing` where they cannot be read. */
+static struct str scan_text_of_json(struct scan *s, struct str text, struct str where, struct str nothing)
 {
 	struct json value;
 	struct json_error error;
@@ -251,17 +266,51 @@ static struct str scan_text_of_json(struct scan *s, struct str text, struct str 
 		return text;
 	if (!json_parse(text, JSON_DEPTH_MAX, s->arena, &value, &error))
 		return nothing;
-	value = scan_json(s, STR_NULL, value, STR("metadata"));
-	scan_keys(s, &value);
+	value = scan_json(s, STR_NULL, value, where);
 	return json_canonical(&value, METADATA_BYTES_MAX, s->arena);
 }
 
 void redact_memory(struct memory *m, struct arena *arena)
 {
-	struct scan s = {.arena = arena, .findings = arena_calloc(arena, FINDINGS_MAX, sizeof(*s.findings))};
+	struct scan s = {.arena = arena};
 
 	m->content = scan_text(&s, STR_NULL, m->content, STR("content"), NULL, NULL);
 	m->summary = scan_text(&s, STR_NULL, m->summary, STR("summary"), NULL, NULL);
-	m->tags = scan_text_of_json(&s, m->tags, STR("[]"));
-	m->metadata = scan_text_of_json(&s, m->metadata, STR("{}"));
+	m->kind = scan_text(&s, STR_NULL, m->kind, STR("kind"), NULL, NULL);
+	m->agent = scan_text(&s, STR_NULL, m->agent, STR("agent"), NULL, NULL);
+	m->task = scan_text(&s, STR_NULL, m->task, STR("task"), NULL, NULL);
+	m->tags = scan_text_of_json(&s, m->tags, STR("tags"), STR("[]"));
+	m->metadata = scan_text_of_json(&s, m->metadata, STR("metadata"), STR("{}"));
+}
+
+bool redact_answer(const struct redact_answer *answer, struct arena *arena, struct redact_answer *ret)
+{
+	struct scan s = {.arena = arena};
+
+	*ret = *answer;
+	ret->text = scan_text(&s, STR_NULL, answer->text, str_of(answer->text_field), NULL, NULL);
+	if (answer->gaps.p)
+		ret->gaps = scan_text_of_json(&s, answer->gaps, STR("gaps"), STR("[]"));
+	if (answer->result.p) {
+		struct json value;
+		struct json_error error;
+
+		if (json_parse(answer->result, JSON_DEPTH_MAX, arena, &value, &error)) {
+			ret->value = scan_json(&s, STR_NULL, value, STR("result"));
+			ret->result = json_canonical(&ret->value, RESULT_BYTES_MAX, arena);
+		}
+	}
+	if (s.count == 0)
+		return false;
+	ret->kind = json_get(&s.findings[0], "kind")->s;
+	ret->where = json_get(&s.findings[0], "where")->s;
+	return true;
+}
+
+enum problem_code redact_refuse_answer(const struct redact_answer *found, struct problem *problem)
+{
+	return problem_set(problem, P_CREDENTIALS_FOUND, found->where.p, "the answer holds what looks like a "
+			   "credential (%.*s) in %.*s; nothing was changed: take it out, say where it is kept, "
+			   "and answer again",
+			   STR_ARG(found->kind), STR_ARG(found->where));
 }

@@ -1,6 +1,7 @@
 #include "engine/delivery/publish.h"
 
 #include "core/envelope/unpack.h"
+#include "core/guard/redact.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
@@ -90,7 +91,10 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		return code;
 	p->order.from = op->agent.p ? op->agent : e.from;
 	warn_of_receivers(op, c, p, &e);
-	return P_OK;
+	code = redact_check_sent(&e, p->name, "channel", op->arena, &op->problem);
+	for (size_t i = 0; code == P_OK && p->receivers && i < p->receiver_count; i++)
+		code = redact_check_sent(&e, p->receivers[i], "receivers", op->arena, &op->problem);
+	return code;
 }
 
 /* To one receiver. Where it was published before, and parked since, that is a no-op, as for the others. */

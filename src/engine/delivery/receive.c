@@ -43,6 +43,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	for (size_t i = 0; code == P_OK && i < r->settle_count; i++) {
 		r->settles[i].refusal = (struct problem){0};
 		code = settle_prepare(op, c, &r->settles[i]);
+		if (op->aside.is_wanted)	/* all of it is prepared elsewhere */
+			return code;
 		if (code != P_OK && problem_store_status(code) == STORE_OK) {
 			r->settles[i].refusal = op->problem;
 			op->problem = (struct problem){0};

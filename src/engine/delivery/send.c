@@ -2,6 +2,7 @@
 
 #include "codec/json_member.h"
 #include "core/envelope/unpack.h"
+#include "core/guard/redact.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
 #include "engine/envelope/over_budget.h"
@@ -44,7 +45,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	unknown_agent_warn(op, c, "to", s->order.to);
 	prepare_wait(op, s, false);
 	s->warnings = op->warning_count;
-	return P_OK;
+	return redact_check_sent(&s->pack->envelope, s->order.to, "to", op->arena, &op->problem);
 }
 
 enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct delivery_order *order,
@@ -95,6 +96,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 			s->task = e.task;
 			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
 			unknown_agent_warn(op, c, "to", s->order.to);
+			code = redact_check_sent(&e, s->order.to, "to", op->arena, &op->problem);
 		}
 	}
 	if (code == P_OK)

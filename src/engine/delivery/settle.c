@@ -1,5 +1,7 @@
 #include "engine/delivery/settle.h"
 
+#include "core/envelope/unpack.h"
+#include "core/guard/redact.h"
 #include "engine/engine.h"
 #include "engine/memory/origin.h"
 #include "engine/memory_numbers.h"
@@ -48,13 +50,74 @@ static enum problem_code prepare_then(struct op *op, struct store_conn *c, struc
 	return code == P_OK ? then_prepare(op, c, s->then, &h) : code;
 }
 
+/* What the handoff's envelope and the space ask for; the strictest holds. */
+static enum problem_code find_policy(struct op *op, struct store_conn *c, uint64_t num, enum redact_policy *ret)
+{
+	struct handoff_row h;
+	struct envelope_row row;
+	struct envelope e;
+	int64_t space_guard = 0;
+	enum store_status status = store_space_guard(c, op->space, &space_guard);
+	enum problem_code code = P_OK;
+
+	*ret = (enum redact_policy)space_guard;
+	if (status == STORE_OK)
+		status = store_handoff_get(c, op->space, num, op->arena, &h);
+	if (status == STORE_OK)
+		status = store_envelope_get(c, op->space, h.envelope, op->arena, &row);
+	/* That there is none is for the run to say. */
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	code = unpack_skeleton(&row, op->arena, &e, &op->problem);
+	if (code == P_OK && redact_policy_packed(&e) > *ret)
+		*ret = redact_policy_packed(&e);
+	return code;
+}
+
+/* Notes, reasons, gaps and results reach the next agent and the board. Few have a credential: only then the policy is
+ * asked for. */
+static enum problem_code guard_answer(struct op *op, struct store_conn *c, struct settling *s)
+{
+	struct delivery_answer *a = &s->answer;
+	struct redact_answer said = {
+		.text = a->text, .text_field = a->verb == VERB_PROGRESS ? "note" : "reason", .gaps = a->result.gaps,
+		.result = a->result.result,
+	};
+	struct redact_answer clean;
+	enum redact_policy policy;
+	enum problem_code code;
+
+	if (op->space == 0 || (said.text.p == NULL && !a->has_result))
+		return P_OK;
+	/* Hostile text is looked through at a few bytes a microsecond: a large result is for a worker. */
+	if (op_is_too_much(op, said.text.n + said.gaps.n + said.result.n))
+		return P_OVERLOADED;
+	if (!redact_answer(&said, op->arena, &clean))
+		return P_OK;
+	code = find_policy(op, c, s->num, &policy);
+	if (code != P_OK || policy == REDACT_OFF)
+		return code;
+	if (policy == REDACT_REFUSE)
+		return redact_refuse_answer(&clean, &op->problem);
+	a->text = clean.text;
+	a->result.gaps = clean.gaps;
+	a->result.result = clean.result;
+	if (s->result) {
+		struct json *value = arena_zalloc(op->arena, sizeof(*value));
+
+		*value = clean.value;
+		s->result = value;
+	}
+	return P_OK;
+}
+
 /* What becomes of the result depends on the envelope, which does not change: it is read here, and not by the writer. */
 enum problem_code settle_prepare(struct op *op, struct store_conn *c, struct settling *s)
 {
-	enum problem_code code = P_OK;
+	enum problem_code code = guard_answer(op, c, s);
 
 	s->answer.memory = NULL;
-	if (s->result)
+	if (code == P_OK && s->result)
 		code = result_prepare(c, op->space, s->num, s->result, op->arena, &s->answer, &op->problem);
 	if (code == P_OK && s->answer.memory) {
 		s->answer.memory->origin = origin_of(op);

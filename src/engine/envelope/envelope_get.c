@@ -1,5 +1,7 @@
 #include "engine/envelope/envelope_get.h"
 
+#include "engine/envelope/hidden.h"
+
 enum { RECEIPTS_MAX = 10000 };
 
 static enum problem_code find(struct op *op, struct store_conn *c, uint64_t num, struct envelope *ret)
@@ -15,6 +17,8 @@ static enum problem_code read_envelope(struct op *op, struct store_conn *c)
 	if (code == P_OK && g->format == ENVELOPE_AS_JSON)
 		code = since_results(c, op->space, &g->envelope, op->now_ms, op->arena, &g->results, &g->result_count,
 				     &op->problem);
+	if (code == P_OK && g->format == ENVELOPE_AS_JSON)
+		hidden_warn(op, &g->envelope);
 	return code;
 }
 

@@ -6,9 +6,11 @@
 #include "core/envelope/repack.h"
 #include "core/envelope/result.h"
 #include "core/delivery/route_rule.h"
+#include "core/guard/redact.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
+#include "engine/envelope/hidden.h"
 #include "engine/envelope/later_hops.h"
 #include "engine/envelope/lineage.h"
 #include "engine/envelope/task.h"
@@ -93,6 +95,32 @@ static bool is_too_much(void *op, size_t bytes)
 	return op_is_too_much(op, bytes);
 }
 
+/* A constraint that looks as if it switched the guard on, and does not. What was inherited was told to its author. */
+static void warn_of_unread(struct op *op, const struct json *given, const struct json *all, enum redact_policy space)
+{
+	enum redact_policy policy = redact_policy_of(all, space);
+
+	for (uint32_t i = 0; given->type == JSON_OBJECT && i < given->count; i++) {
+		const struct json_member *m = &given->members[i];
+
+		if (!redact_is_unread(m, policy))
+			continue;
+		op_warn(op, "constraint_not_understood", arena_printf(op->arena, "constraints.%.*s", STR_ARG(m->key)),
+			arena_printf(op->arena, "the guard against credentials does not read this constraint, so it "
+				     "%s; the next agent is shown it as it is. What the guard reads: " REDACT_READS,
+				     policy == REDACT_OFF ? "stays off" : "goes by the others"));
+	}
+}
+
+/* What its sender should know about what is in it. */
+static void warn_of_content(struct op *op, const struct packing *p, const struct assemble_input *in)
+{
+	const struct envelope *e = &p->envelope;
+
+	warn_of_unread(op, &p->draft.constraints, &e->constraints, in->policy);
+	hidden_warn(op, e);
+}
+
 /* Written here and not by the writer, which has enough to do. */
 static enum problem_code pack_now(struct op *op, struct store_conn *c, struct packing *p, struct assemble_input *in)
 {
@@ -113,6 +141,8 @@ static enum problem_code pack_now(struct op *op, struct store_conn *c, struct pa
 	if (p->names_task)
 		in->new_task = new_task(op, c, p, in->num);
 	code = assemble(&tools, in, &p->envelope, &op->problem);
+	if (code == P_OK)
+		warn_of_content(op, p, in);
 	if (code == P_OK && in->parent)
 		code = loop_check(c, op->space, &p->envelope, in->parent, op->arena, &op->problem);
 	if (code == P_OK)
@@ -267,13 +297,14 @@ enum problem_code pack_prepare(struct op *op, struct store_conn *c, struct packi
 static enum problem_code note_refusal(struct op *op, struct store_conn *c, struct packing *p)
 {
 	bool is_found = p->refusal.code == P_CREDENTIALS_FOUND;
+	struct str actor = p->draft.from.p ? p->draft.from : op->agent;
 	struct event_row event = {
 		.space = op->space,
 		.at_ms = op->now_ms,
 		.kind = EVENT_ENVELOPE_REFUSED,
 		.envelope = is_found ? 0 : p->parent,
-		.agent = p->draft.to,
-		.actor = p->draft.from.p ? p->draft.from : op->agent,
+		.agent = is_found ? redact_text(p->draft.to, op->arena) : p->draft.to,
+		.actor = is_found ? redact_text(actor, op->arena) : actor,
 		.note = arena_printf(op->arena, "%s: %.300s", problem_kind(p->refusal.code)->name,
 				     is_found ? p->refusal.field : p->refusal.detail),
 	};

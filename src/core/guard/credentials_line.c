@@ -1,0 +1,221 @@
+/* Credentials known by the line that they stand in: headers with cookies, .pgpass, htpasswd, and the rows of a table
+ * whose header names a secret. */
+#include "core/guard/credentials_internal.h"
+
+static bool hit(const struct credentials_scan *s, size_t at, size_t end, const char *kind, struct credential *ret)
+{
+	if (at < s->from || end <= at)
+		return false;
+	*ret = (struct credential){at, end - at, kind};
+	return true;
+}
+
+/* The end of the line or string that i stands in, a few hundred bytes on at most. */
+static size_t field_end(struct str text, size_t i, const char *ends, size_t most)
+{
+	size_t limit = text.n - i > most ? i + most : text.n;
+
+	while (i < limit && (unsigned char)text.p[i] > ' ' && !credentials_among(text.p[i], ends))
+		i++;
+	return i;
+}
+
+/* --- Cookies --- */
+
+enum { COOKIE_NAME_BYTES = 64, COOKIE_VALUE_BYTES = 4096, COOKIES_MAX = 32 };
+
+/* A session's value is drawn at random; a flag, a language or a date is not. */
+static bool is_session(struct str value)
+{
+	return value.n >= 16 && !credentials_value_is_placeholder(value) && credentials_value_is_random(value, 16);
+}
+
+/* Cookie: a=…; b=…, Set-Cookie: a=…; Path=/: from the first value that counts to the end of the last. */
+bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t at = i + 1, first = 0, last = 0;
+
+	if (i < 6 || !credentials_here_nocase(t, i - 6, STR("cookie")))
+		return false;
+	for (int k = 0; k < COOKIES_MAX; k++) {
+		size_t name, end;
+
+		while (at < t.n && at < i + 3 + (size_t)k * COOKIE_VALUE_BYTES && credentials_among(t.p[at], " \t\"'"))
+			at++;
+		name = credentials_run(t.n - at > COOKIE_NAME_BYTES ? str_sub(t, 0, at + COOKIE_NAME_BYTES) : t, at,
+				       CH_NAME | CH_DOT);
+		if (name == at || credentials_byte(t, name) != '=')
+			break;
+		end = field_end(t, name + 1, ";\"'\\,", COOKIE_VALUE_BYTES);
+		if (is_session(str_sub(t, name + 1, end))) {
+			first = first ? first : name + 1;
+			last = end;
+		}
+		if (credentials_byte(t, end) != ';')
+			break;
+		at = end + 1;
+	}
+	return first && hit(s, first, last, "cookie", ret);
+}
+
+/* --- Files of passwords --- */
+
+static bool begins_field(struct str text, size_t at)
+{
+	return at == 0 || credentials_is(text.p[at - 1], CH_SPACE) || credentials_among(text.p[at - 1], "\"'`>") ||
+	       (at >= 2 && text.p[at - 1] == 'n' && text.p[at - 2] == '\\');
+}
+
+/* Where the field before i begins. */
+static size_t field_start(struct str text, size_t i)
+{
+	size_t low = i > 128 ? i - 128 : 0;
+
+	while (i > low && (credentials_is(text.p[i - 1], CH_NAME | CH_DOT) || credentials_among(text.p[i - 1], "*@")))
+		i--;
+	return i;
+}
+
+static bool has_letter(struct str field)
+{
+	for (size_t i = 0; i < field.n; i++)
+		if (credentials_is(field.p[i], CH_LETTER) || field.p[i] == '*')
+			return true;
+	return false;
+}
+
+/* host:port:database:user:password, a line of .pgpass; i is the first colon. */
+bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t host = i, at = i + 1, end;
+	const char *kind;
+
+	if (!credentials_is(credentials_byte(t, at), CH_DIGIT) && credentials_byte(t, at) != '*')
+		return false;
+	end = credentials_byte(t, at) == '*' ? at + 1 : credentials_run(t.n - at > 6 ? str_sub(t, 0, at + 6) : t, at,
+									CH_DIGIT);
+	if (end - at > 5 || credentials_byte(t, end) != ':')
+		return false;
+	host = field_start(t, i);
+	if (host == i || !has_letter(str_sub(t, host, i)) || !begins_field(t, host))
+		return false;
+	for (int field = 0; field < 2; field++) {	/* database, user */
+		at = end + 1;
+		end = field_end(t, at, ":\"'", 64);
+		if (end == at || credentials_byte(t, end) != ':' || !has_letter(str_sub(t, at, end)))
+			return false;
+	}
+	at = end + 1;
+	end = field_end(t, at, ":\"'", CREDENTIALS_VALUE_LOOK);
+	return credentials_byte(t, end) != ':' &&
+	       credentials_value_is_secret(str_sub(t, at, end), NAME_PASSWORD, FORM_LITERAL, &kind) &&
+	       hit(s, at, end, "pgpass", ret);
+}
+
+/* user:$apr1$…, user:$2y$…, user:{SHA}…: who has the line can try passwords at leisure. A hash alone is none. */
+bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	static const struct {
+		struct str start;
+		size_t min;
+	} forms[] = {{{"$apr1$", 6}, 24}, {{"$2y$", 4}, 50}, {{"$2a$", 4}, 50}, {{"$2b$", 4}, 50}, {{"{SHA}", 5}, 27},
+		     {{"{SSHA}", 6}, 30}, {{"$1$", 3}, 22}, {{"$5$", 3}, 40}, {{"$6$", 3}, 60}, {{"$y$", 3}, 40}};
+	struct str t = s->text;
+	size_t start, end;
+
+	if (!credentials_among(credentials_byte(t, i + 1), "${"))
+		return false;
+	start = field_start(t, i);
+	if (start == i || !begins_field(t, start) || credentials_name_of(str_sub(t, start, i)) != NAME_NONE)
+		return false;
+	for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
+		if (!credentials_here(t, i + 1, forms[k].start))
+			continue;
+		end = field_end(t, i + 1, ":\"'\\,;`<", CREDENTIALS_VALUE_LOOK);
+		return end - i - 1 >= forms[k].min && credentials_value_distinct(str_sub(t, i + 1, end)) >= 12 &&
+		       hit(s, i + 1, end, "htpasswd", ret);
+	}
+	return false;
+}
+
+/* --- Tables --- */
+
+enum { CELL_BYTES = 256 };
+
+/* Only what rules are made of: |---|:--:|, ----+-----. */
+static bool is_rule(struct str line)
+{
+	bool dashes = false;
+
+	for (size_t i = 0; i < line.n; i++) {
+		if (!credentials_among(line.p[i], "-+=|: \t\r\n"))
+			return false;
+		dashes |= line.p[i] == '-' || line.p[i] == '=';
+	}
+	return dashes;
+}
+
+/* A new row begins between the last cell and i, or with the text. Its header holds while rows follow each
+ * other, or a rule. */
+static void begin_row(struct credentials_scan *s, size_t i, const char *newline)
+{
+	struct str t = s->text;
+	size_t line = newline ? (size_t)(newline - t.p) + 1 : 0, row = line;
+	const char *other;
+	bool rule_between = false;
+
+	while ((other = memchr(t.p + row, '\n', i - row))) {
+		rule_between = row == line && is_rule(str_sub(t, row, (size_t)(other - t.p)));
+		if (!rule_between)
+			s->table.secret = s->table.named = 0;
+		row = (size_t)(other - t.p) + 1;
+	}
+	/* The row after a rule, or the rule itself, where it has bars. */
+	if (rule_between || credentials_among(credentials_byte(t, i + 1), "-:") ||
+	    (credentials_byte(t, i + 1) == ' ' && credentials_byte(t, i + 2) == '-' &&
+	     credentials_byte(t, i + 3) == '-')) {
+		s->table.secret = s->table.named ? s->table.named : s->table.secret;
+	}
+	s->table.named = 0;
+	s->table.column = str_trim(str_sub(t, row, i)).n > 0;
+}
+
+bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	const char *newline = memchr(t.p + s->table.seen, '\n', i - s->table.seen), *kind;
+	size_t at = i + 1, end, limit = t.n - at > CELL_BYTES ? at + CELL_BYTES : t.n;
+	enum credentials_name sort;
+	uint32_t bit;
+
+	if (newline || s->table.seen == 0)
+		begin_row(s, i, newline);
+	else if (s->table.column < CREDENTIALS_COLUMNS)
+		s->table.column++;
+	s->table.seen = at;
+	if (s->table.column >= CREDENTIALS_COLUMNS)
+		return false;
+	while (at < limit && credentials_among(t.p[at], " \t*`"))
+		at++;
+	for (end = at; end < limit && t.p[end] != '|' && t.p[end] != '\n';)
+		end++;
+	while (end > at && credentials_among(t.p[end - 1], " \t\r*`"))
+		end--;
+	if (end == at || end == limit)
+		return false;
+	bit = UINT32_C(1) << s->table.column;
+	if (s->table.secret & bit)
+		return credentials_value_is_secret(str_sub(t, at, end),
+						   (enum credentials_name)s->table.sort[s->table.column], FORM_LITERAL,
+						   &kind) && hit(s, at, end, kind, ret);
+	sort = end - at <= CREDENTIALS_NAME_BYTES ? credentials_name_of(str_sub(t, at, end)) : NAME_NONE;
+	if (sort == NAME_NONE && credentials_foreign_word(t, end))
+		sort = NAME_PASSWORD;
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
+		return false;
+	s->table.named |= bit;
+	s->table.sort[s->table.column] = (uint8_t)sort;
+	return false;
+}

@@ -1,0 +1,256 @@
+/* What a constraint says about credentials, however it is spelled.
+ *
+ * A spelling is folded (lookalike.h), and only its letters and digits are kept, so that "No plain-text credentials.",
+ * "no_plaintext_credentials" and "NoPlaintextCredentials" are one. A sentence may hold more than that: what is looked
+ * for begins where a word begins.
+ */
+#include "codec/json_member.h"
+#include "core/guard/redact.h"
+#include "text/lookalike.h"
+
+enum { KEY_MAX = 128, SAYING_MAX = 4096, DEPTH_MAX = 4 };
+
+static const char *const policy_names[] = {"off", "redact", "refuse"};
+
+const char *redact_policy_name(enum redact_policy policy)
+{
+	return policy_names[policy];
+}
+
+/* --- Words --- */
+
+/* Letters and digits of a spelling; begins[i]: a word begins at i. */
+struct saying {
+	struct str text;
+	bool *begins;
+};
+
+static bool is_joint(char c)
+{
+	return (unsigned char)c < 0x80 && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9');
+}
+
+static struct saying read_saying(struct str spelling, struct arena *arena)
+{
+	struct str cut = str_sub(spelling, 0, spelling.n < SAYING_MAX ? spelling.n : SAYING_MAX), folded;
+	struct saying s = {0};
+	char *out;
+
+	cut.n = str_utf8_prefix(cut);
+	folded = lookalike_fold(cut, arena);
+	out = arena_alloc(arena, folded.n + 1);
+	s.begins = arena_calloc(arena, folded.n + 1, sizeof(*s.begins));
+	s.text.p = out;
+	for (size_t i = 0; i < folded.n; i++) {
+		if (is_joint(folded.p[i]))
+			continue;
+		s.begins[s.text.n] = i == 0 || is_joint(folded.p[i - 1]);
+		out[s.text.n++] = folded.p[i];
+	}
+	return s;
+}
+
+/* The longest of the words that stands at at, or 0. */
+static size_t one_of(struct str text, size_t at, const char *const *words)
+{
+	struct str rest = str_sub(text, at, text.n);
+	size_t longest = 0;
+
+	for (; *words; words++)
+		if (str_has_prefix(rest, str_of(*words)) && strlen(*words) > longest)
+			longest = strlen(*words);
+	return longest;
+}
+
+/* no [plain text] credentials, in one of many ways to say it; at a word that begins with no. */
+static bool forbids_at(struct str text, size_t at)
+{
+	static const char *const no[] = {"no", "not", "never", "without", "zero", "donot", "dont", "mustnot",
+					 "forbid", "forbidden", "avoid", "hide", "redact", "mask", "strip", NULL};
+	static const char *const verbs[] = {"any", "use", "share", "send", "pass", "include", "store", "log", "expose",
+					    "leak", "handover", "thereare", "contain", "allow", "allowed", NULL};
+	static const char *const plain[] = {"plain", "plaintext", "cleartext", "clear", "unencrypted", "raw", "bare",
+					    "hardcoded", "readable", "visible", NULL};
+	static const char *const things[] = {"credential", "secret", "password", "apikey", "accesskey", "privatekey",
+					     "accesstoken", "authtoken", "apitoken", NULL};
+	size_t n = one_of(text, at, no);
+
+	if (n == 0)
+		return false;
+	at += n;
+	for (int i = 0; i < 2; i++)
+		at += one_of(text, at, verbs);
+	at += one_of(text, at, plain);
+	return one_of(text, at, things) > 0;
+}
+
+static bool says_none(struct str spelling, struct arena *arena)
+{
+	struct saying s = read_saying(spelling, arena);
+
+	for (size_t i = 0; i < s.text.n; i++)
+		if (s.begins[i] && forbids_at(s.text, i))
+			return true;
+	return false;
+}
+
+/* --- Constraints --- */
+
+/* What the guard makes of a value. */
+enum reading { READ_OFF = REDACT_OFF, READ_BLANK = REDACT_BLANK, READ_REFUSE = REDACT_REFUSE, READ_NOT };
+
+/* The whole of a value under "credentials". */
+static enum reading read_word(struct str spelling, struct arena *arena)
+{
+	static const struct {
+		const char *words[16];
+		enum reading reading;
+	} table[] = {
+		{{"refuse", "refused", "reject", "rejected", "deny", "denied", "block", "blocked", "forbid",
+		  "forbidden", "error", "fail", NULL}, READ_REFUSE},
+		{{"redact", "redacted", "redaction", "none", "no", "never", "mask", "masked", "blank", "blanked",
+		  "strip", "remove", "hide", "hidden", "false", NULL}, READ_BLANK},
+		{{"notallowed", "noplaintext", "notinplaintext", "noplain", "nocleartext", "notincleartext",
+		  "mustnotappear", "0", NULL}, READ_BLANK},
+		{{"off", "allow", "allowed", "ok", "yes", "any", "true", "permitted", NULL}, READ_OFF},
+	};
+	struct str said = read_saying(spelling, arena).text;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		for (size_t k = 0; table[i].words[k]; k++)
+			if (str_is(said, table[i].words[k]))
+				return table[i].reading;
+	return says_none(spelling, arena) ? READ_BLANK : READ_NOT;
+}
+
+/* The stricter; a value that is understood counts before one that is not. */
+static enum reading both(enum reading a, enum reading b)
+{
+	if (a == READ_NOT || b == READ_NOT)
+		return a == READ_NOT ? b : a;
+	return a > b ? a : b;
+}
+
+enum subject { SUBJECT_OTHER, SUBJECT_SECURITY, SUBJECT_CREDENTIALS };
+
+static enum subject subject_of(struct str key, struct arena *arena)
+{
+	static const char *const credentials[] = {"credentials", "credential", "secrets", "plaintextcredentials", NULL};
+	struct str said;
+
+	if (key.n > KEY_MAX)
+		return SUBJECT_OTHER;
+	said = read_saying(key, arena).text;
+	if (str_is(said, "security"))
+		return SUBJECT_SECURITY;
+	return one_of(said, 0, credentials) == said.n && said.n ? SUBJECT_CREDENTIALS : SUBJECT_OTHER;
+}
+
+static enum reading read_member(const struct json_member *m, enum subject within, int depth, struct arena *arena);
+
+static enum reading read_value(const struct json *value, enum subject subject, int depth, struct arena *arena)
+{
+	enum reading reading = READ_NOT;
+
+	switch (value->type) {
+	case JSON_STRING:
+		if (subject == SUBJECT_CREDENTIALS)
+			return read_word(value->s, arena);
+		return says_none(value->s, arena) ? READ_BLANK : READ_NOT;
+	case JSON_BOOL:
+		return subject == SUBJECT_CREDENTIALS ? value->boolean ? READ_OFF : READ_BLANK : READ_NOT;
+	case JSON_ARRAY:
+		/* An empty list of credentials is none of them. */
+		if (value->count == 0 && subject == SUBJECT_CREDENTIALS)
+			return READ_BLANK;
+		for (uint32_t i = 0; depth < DEPTH_MAX && i < value->count; i++)
+			reading = both(reading, read_value(&value->items[i], subject, depth + 1, arena));
+		return reading;
+	case JSON_OBJECT:
+		for (uint32_t i = 0; depth < DEPTH_MAX && i < value->count; i++)
+			reading = both(reading, read_member(&value->members[i], subject, depth + 1, arena));
+		return reading;
+	default:
+		return READ_NOT;
+	}
+}
+
+/* True, yes, required: what a key says holds. */
+static bool affirms(const struct json *value, struct arena *arena)
+{
+	static const char *const yes[] = {"true", "yes", "required", "always", "on", "must", "enforced", "1", NULL};
+	struct str said;
+
+	if (value->type != JSON_STRING)
+		return (value->type == JSON_BOOL && value->boolean) || (value->type == JSON_INT && value->i == 1);
+	said = read_saying(value->s, arena).text;
+	return said.n && one_of(said, 0, yes) == said.n;
+}
+
+static enum reading read_member(const struct json_member *m, enum subject within, int depth, struct arena *arena)
+{
+	enum subject subject = subject_of(m->key, arena);
+
+	if (subject == SUBJECT_OTHER && m->key.n <= KEY_MAX && says_none(m->key, arena))
+		return affirms(&m->value, arena) ? READ_BLANK : READ_OFF;
+	subject = subject == SUBJECT_OTHER ? within : subject;
+	return subject == SUBJECT_OTHER ? READ_OFF : read_value(&m->value, subject, depth, arena);
+}
+
+static enum reading read_constraint(const struct json_member *m)
+{
+	struct arena arena;
+	enum reading reading;
+
+	arena_init(&arena);
+	reading = read_member(m, SUBJECT_OTHER, 0, &arena);
+	arena_release(&arena);
+	return reading;
+}
+
+static enum redact_policy policy_of_one(const struct json_member *m)
+{
+	enum reading reading = read_constraint(m);
+
+	return reading == READ_NOT ? REDACT_OFF : (enum redact_policy)reading;
+}
+
+bool redact_reads(const struct json_member *constraint)
+{
+	return policy_of_one(constraint) != REDACT_OFF;
+}
+
+enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space)
+{
+	enum redact_policy policy = space;
+
+	for (uint32_t i = 0; constraints->type == JSON_OBJECT && i < constraints->count; i++) {
+		enum redact_policy wanted = policy_of_one(&constraints->members[i]);
+
+		policy = wanted > policy ? wanted : policy;
+	}
+	return policy;
+}
+
+bool redact_is_unread(const struct json_member *constraint, enum redact_policy policy)
+{
+	struct arena arena;
+	enum subject subject;
+
+	if (read_constraint(constraint) != READ_NOT)
+		return false;
+	arena_init(&arena);
+	subject = subject_of(constraint->key, &arena);
+	arena_release(&arena);
+	/* "security" says many things. Where the guard is on anyway, nothing is lost with what it does not read. */
+	return subject == SUBJECT_CREDENTIALS || policy == REDACT_OFF;
+}
+
+enum redact_policy redact_policy_packed(const struct envelope *e)
+{
+	const struct json *policy = e->guard.type == JSON_OBJECT ? json_get(&e->guard, "policy") : NULL;
+
+	if (policy == NULL || policy->type != JSON_STRING)
+		return REDACT_OFF;
+	return str_is(policy->s, policy_names[REDACT_REFUSE]) ? REDACT_REFUSE : REDACT_BLANK;
+}
