@@ -164,7 +164,7 @@ def slow_heads(attack: Attack) -> None:
 
 def large_heads(attack: Attack) -> None:
     for _ in range(attack.count):
-        attack.connect().sendall(HEAD + b"X-Padding: " + b"a" * 40000)
+        attack.connect().sendall(HEAD + b"X-Padding: " + b"a" * 36000)
 
 
 def slow_bodies(attack: Attack) -> None:
@@ -220,7 +220,7 @@ ATTACKS: list[tuple[str, Callable[[Attack], None], float, bool]] = [
     ("idle", idle, 1.0, True),
     ("half a first message", half_hello, 0.5, True),
     ("slow heads", slow_heads, 0.5, True),
-    ("heads of 40 KB that do not end", large_heads, 0.2, True),
+    ("heads of 36 KB that do not end", large_heads, 0.2, True),
     ("slow bodies", slow_bodies, 0.5, True),
     ("slow chunks", slow_chunks, 0.5, True),
     ("endless bodies", endless_bodies, 1.0, False),
