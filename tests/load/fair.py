@@ -84,6 +84,15 @@ def light_ms(address: tuple[str, int], seconds: float) -> tuple[float, float, fl
     return times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]
 
 
+def wait_until_alone(address: tuple[str, int], seconds: float = 120) -> None:
+    """What attackers asked for before they ended is done to the end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if json.loads(call(address, "GET", "/v1/status")[1])["http"]["requests_active"] == 1:
+            return
+        time.sleep(0.05)
+
+
 def measure(server: Server, name: str, attack: tuple[str, bytes], options: argparse.Namespace) -> list[str]:
     wrong = []
     done = multiprocessing.Value("i", 0)
@@ -98,6 +107,7 @@ def measure(server: Server, name: str, attack: tuple[str, bytes], options: argpa
     for one in attackers:
         one.terminate()
         one.join()
+    wait_until_alone(server.address)
     print(f"{name}: attackers were answered {done.value} times; a light GET {p50:.1f} ms, p99 {p99:.1f} ms, "
           f"at the most {most:.0f} ms; counting 100 KB {turn:.2f} s")
     sys.stdout.flush()
