@@ -11,10 +11,10 @@ from memory_spine import (
     ConnectionError,
     MemorySpine,
     NotFound,
+    OutcomeUnknown,
     PreconditionFailed,
     ProtocolError,
     TimeoutError,
-    OutcomeUnknown,
     Unavailable,
     ValidationError,
 )
