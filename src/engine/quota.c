@@ -271,7 +271,8 @@ static enum store_status read_handoffs(struct quota *q, struct store_conn *c, in
 
 /* --- What there is --- */
 
-static enum store_status read_state(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms,
+/* The handoffs of the last minute only where they are asked for: they take another read. */
+static enum store_status read_state(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms, bool handoffs,
 				    struct arena *arena, struct quota_state *ret, int64_t *ret_until_ms)
 {
 	struct space_row row = {0};
@@ -281,7 +282,7 @@ static enum store_status read_state(struct quota *q, struct store_conn *c, int64
 	*ret_until_ms = 0;
 	if (space)
 		status = store_space_get(c, space, arena, &row);
-	if (status == STORE_OK && space)
+	if (status == STORE_OK && space && handoffs)
 		status = read_handoffs(q, c, space, now_ms, arena, &ret->used[QUOTA_HANDOFFS], ret_until_ms);
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? STORE_OK : status;
@@ -300,7 +301,7 @@ enum store_status quota_read(struct quota *q, struct store_conn *c, int64_t spac
 	enum store_status status = limits_of(q, c, space, arena, ret->limit);
 	int64_t until_ms;
 
-	return status == STORE_OK ? read_state(q, c, space, now_ms, arena, ret, &until_ms) : status;
+	return status == STORE_OK ? read_state(q, c, space, now_ms, true, arena, ret, &until_ms) : status;
 }
 
 /* --- Refusing --- */
@@ -350,6 +351,11 @@ static bool is_limited(const struct op *op, const int64_t limit[QUOTA_KINDS])
 	return false;
 }
 
+static bool adds_handoffs(const struct op *op)
+{
+	return (op->kind->flags & OP_ADDS_HANDOFFS) != 0;
+}
+
 /* Full is full, whatever is asked for; but an agent may be there already. */
 static enum problem_code refuse_full(struct op *op, const struct quota_state *s, int64_t until_ms)
 {
@@ -375,7 +381,7 @@ enum problem_code quota_may_begin(struct op *op, struct store_conn *c)
 	status = limits_of(q, c, op->space, op->arena, s.limit);
 	if (status != STORE_OK || !is_limited(op, s.limit))
 		return op_stored(op, status);
-	status = read_state(q, c, op->space, op->now_ms, op->arena, &s, &until_ms);
+	status = read_state(q, c, op->space, op->now_ms, adds_handoffs(op), op->arena, &s, &until_ms);
 	return status == STORE_OK ? refuse_full(op, &s, until_ms) : op_stored(op, status);
 }
 
@@ -392,7 +398,7 @@ enum problem_code quota_begin(struct op *op, struct store_conn *c, struct quota_
 	status = limits_of(q, c, op->space, op->arena, ret->before.limit);
 	if (status != STORE_OK || !is_limited(op, ret->before.limit))
 		return op_stored(op, status);
-	status = read_state(q, c, op->space, op->now_ms, op->arena, &ret->before, &until_ms);
+	status = read_state(q, c, op->space, op->now_ms, adds_handoffs(op), op->arena, &ret->before, &until_ms);
 	code = status == STORE_OK ? refuse_full(op, &ret->before, until_ms) : op_stored(op, status);
 	if (code != P_OK)
 		return code;
@@ -405,8 +411,8 @@ static enum problem_code judge(struct op *op, struct store_conn *c, const struct
 {
 	struct quota_state after;
 	int64_t until_ms = 0;
-	enum store_status status =
-		read_state(op->engine->quota, c, op->space, op->now_ms, op->arena, &after, &until_ms);
+	enum store_status status = read_state(op->engine->quota, c, op->space, op->now_ms, adds_handoffs(op), op->arena,
+					      &after, &until_ms);
 
 	for (size_t i = 0; status == STORE_OK && i < ADDS; i++) {
 		enum quota_kind kind = adds[i].kind;

@@ -11,7 +11,7 @@ from server import binary
 
 ROWS = ("memory", "envelope", "handoff")
 SHOWN = {
-    "space": ("guard", "locked", "keep_handoffs_s", "keep_events_s", "memories", "handoffs_pruned"),
+    "space": ("guard", "locked", "trust_floor", "keep_handoffs_s", "keep_events_s", "memories", "handoffs_pruned"),
     "agent": ("name", "max_attempts", "max_tokens", "description", "fallbacks", "ack_timeout_s"),
     "channel": ("name", "description", "subscribers"),
     "route": ("name", "from", "to", "when", "order", "description"),
@@ -47,7 +47,7 @@ def rows_of(text, kind):
 
 def fill(desk):
     """Something of everything."""
-    desk.ok("PUT", "/v1/space", {"guard": "redact", "locked": ["region"]})
+    desk.ok("PUT", "/v1/space", {"guard": "redact", "locked": ["region"], "trust_floor": "agent"})
     desk.ok("PUT", "/v1/agents/worker", {"max_attempts": 2, "description": "works", "fallbacks": ["deputy"]})
     desk.ok("PUT", "/v1/channels/news", {"description": "what is new"})
     desk.ok("PUT", "/v1/channels/news/subscribers/reader")

@@ -143,7 +143,8 @@ static int set(struct import_whole *w, const char *path, const struct json *thin
 
 static int set_space(struct import_whole *w, const struct json *space, uint64_t line)
 {
-	static const char *const names[] = {"guard", "locked", "keep_handoffs_s", "keep_events_s", "keep_idle_s", NULL};
+	static const char *const names[] = {"guard", "locked", "trust_floor", "keep_handoffs_s", "keep_events_s",
+					    "keep_idle_s", NULL};
 
 	return set(w, "/v1/space", space, names, line);
 }
