@@ -450,8 +450,6 @@ void openapi_write(struct buf *out)
 	json_writer_init(&w, out);
 	json_begin_object(&w);
 	schema_put_members(&w, openapi_head);
-	/* None at all: a server without keys lets everybody in. */
-	schema_put_members(&w, "'security':[{'key':[]},{'session':[]},{}]");
 	put_tags(&w);
 	put_paths(&w);
 	json_key(&w, "components");

@@ -9,7 +9,9 @@ const char *const openapi_head =
 	"the same for programs. A 2xx answer to a write leaves after the write was fsynced. A refused request has "
 	"changed nothing, but that ack_timeout withdraws the handoff, and that hop_limit, loop and "
 	"credentials_found are told in an event. Fields may be added to answers: ignore those you do not know.',"
-	"'license':{'name':'Apache-2.0','identifier':'Apache-2.0'}},'security':[],"
+	"'license':{'name':'Apache-2.0','identifier':'Apache-2.0'}},"
+	/* The last one is none at all: a server without keys lets everybody in. */
+	"'security':[{'key':[]},{'session':[]},{}],"
 	"'servers':[{'url':'/','description':'The server that this document came from; 127.0.0.1:8788 unless told "
 	"otherwise.'}]";
 

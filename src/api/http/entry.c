@@ -54,7 +54,10 @@ static enum problem_code refuse(struct problem *problem, enum access_key_state s
 
 enum problem_code entry_ended(struct problem *problem, const struct access *access)
 {
-	return refuse(problem, access ? ACCESS_KEY_REVOKED : ACCESS_KEY_WRONG);
+	if (access == NULL)
+		return refuse(problem, ACCESS_KEY_WRONG);
+	return problem_set(problem, P_UNAUTHORIZED, "Authorization", "key-%llu has ended: it was revoked, has expired, "
+			   "or a rotation has replaced its secret", (unsigned long long)access->key);
 }
 
 /* Never the key; a number that was only claimed says nothing. */
@@ -134,6 +137,7 @@ const struct entry *entry_of(struct api *api, struct http_req *req, struct probl
 	if (entry->access == NULL || http_req_body(req).n == 0 ||
 	    keyring_is_welcome(keys, entry->access, engine_now_ms(api->engine)))
 		return entry;
-	refuse_entry(api, req, ACCESS_KEY_REVOKED, problem);
+	http_req_add_headers(req, entry_challenge);
+	entry_ended(problem, entry->access);
 	return NULL;
 }
