@@ -20,6 +20,7 @@ from ._version import __version__
 from .async_transport import AsyncTransport
 from .call import Read, Request, Response, Sleep, Steps, in_task, perform
 from .channel import AsyncChannel, Channel
+from .credentials import Path, find_key, tls_context
 from .errors import SpineError
 from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handoff, blocking_handoff
 from .events import awaiting_events, blocking_events
@@ -48,6 +49,11 @@ class _Client:
         agent: Optional[str] = None,
         timeout: float = 30.0,
         *,
+        key: Optional[str] = None,
+        key_file: Optional[Path] = None,
+        ca_file: Optional[Path] = None,
+        cert_file: Optional[Path] = None,
+        cert_key_file: Optional[Path] = None,
         retries: Optional[int] = None,
         max_connections: int = 100,
         max_response_bytes: int = 64 * 1024 * 1024,
@@ -61,6 +67,12 @@ class _Client:
                             `spine receive --exec` sets)
         timeout             seconds that one call may take. Within them it is tried again where that is safe, so that
                             a restart of the server is waited for
+        key, key_file       what the client proves itself with where the server asks for a key, or a file of mode 0600
+                            that holds it; else SPINE_KEY, else SPINE_KEY_FILE
+        ca_file             of an https:// server: the certificates (PEM) of the authorities that are trusted, instead
+                            of the system's; else SPINE_CA_FILE
+        cert_file           the client's certificate, where the server asks for one; else SPINE_CERT_FILE
+        cert_key_file       its private key, where that is not in the same file; else SPINE_CERT_KEY_FILE
         retries             how often a request is sent again at most; 0: never. None: as often as there is time for
         max_connections     beyond it, calls wait for one another
         max_response_bytes  beyond it, an answer is refused
@@ -78,7 +90,12 @@ class _Client:
             headers.append(("Spine-Space", header_value("space", self._space)))
         if self._agent is not None:
             headers.append(("Spine-Agent", header_value("agent", self._agent)))
-        self._open(Settings(Endpoint.parse(self._endpoint), tuple(headers), max_connections, max_response_bytes))
+        at = Endpoint.parse(self._endpoint)
+        secret = find_key(key, key_file)
+        if secret is not None:
+            headers.append(("Authorization", f"Bearer {secret}"))
+        tls = tls_context(at, ca_file, cert_file, cert_key_file)
+        self._open(Settings(at, tuple(headers), max_connections, max_response_bytes, tls))
 
     def _open(self, settings: Settings) -> None:
         raise NotImplementedError

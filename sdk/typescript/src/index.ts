@@ -65,6 +65,7 @@ export type {
 	Sendable,
 	SendOptions,
 } from "./handoffs.js";
+export { Handled, idempotent, type IdempotentOptions } from "./idempotent.js";
 export type { LoopOptions } from "./loop.js";
 export type { Bulk, ManyOptions } from "./many.js";
 export type {

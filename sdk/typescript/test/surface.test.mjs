@@ -166,6 +166,17 @@ test("the calls have the names of the Python client, in camelCase", () => {
 		assert.equal(Object.create(package_[name].prototype) instanceof package_.SpineError, true, name);
 });
 
+test("the functions of the Python package are here, too", () => {
+	const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+	const source = readFileSync(join(root, "sdk/python/memory_spine/__init__.py"), "utf8").split("__all__ = [")[1];
+	const names = [...source.matchAll(/^ {4}"([a-z]\w+)",$/gm)].map(([, name]) => camel(name));
+	assert.ok(names.includes("idempotent"));
+	assert.deepEqual(
+		names.filter((name) => typeof package_[name] !== "function"),
+		[],
+	);
+});
+
 test("every kind of problem has the class that Python gives it", () => {
 	const python = readFileSync(join(root, "sdk/python/memory_spine/errors.py"), "utf8");
 	const table = (text) =>
@@ -176,7 +187,7 @@ test("every kind of problem has the class that Python gives it", () => {
 
 test("what the objects show is told in the README, and nothing else", () => {
 	const told = [...read("README.md").matchAll(/`[^`\n]+`/g)].join(" ");
-	const own = new Set(["of", "loop", "following", "succeed", "fail", "giveBack", "patiently"]);
+	const own = new Set(["of", "loop", "following", "succeed", "fail", "giveBack", "patiently", "inHand"]);
 	for (const kind of [Work, Receiver, Inbox, Events, Channel, HandoffClient, Envelope])
 		for (const name of shown(kind))
 			if (!own.has(name)) assert.match(told, new RegExp(`\\b${name}\\b`), `${kind.name}.${name}`);
