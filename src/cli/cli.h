@@ -42,7 +42,7 @@ struct subcommand;
 /* What may stand in the place of an argument, for completion in the shell. */
 enum command_args { ARGS_OTHER, ARGS_FILES, ARGS_COMMANDS, ARGS_WORDS };
 
-enum { COMMAND_TABLES_MAX = 6, COMMAND_EXAMPLES_MAX = 5, COMMAND_ARGS_ANY = 100000 };
+enum { COMMAND_TABLES_MAX = 8, COMMAND_EXAMPLES_MAX = 5, COMMAND_ARGS_ANY = 100000 };
 
 struct command {
 	const char *name;

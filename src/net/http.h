@@ -21,6 +21,8 @@
  * folded header lines, control characters, bytes of the target that want percent-encoding, two framings, transfer
  * codings but chunked, trailer fields, a target whose host is not that of the Host header. A refusal ends the
  * connection, but for one by on_head whose request had no body, or one that had arrived. Upgrade is ignored.
+ *
+ * TLS. A server speaks either plain HTTP or HTTPS on its port. With `tls`, plain HTTP is answered with 400 and ends.
  */
 #ifndef SPINE_NET_HTTP_H
 #define SPINE_NET_HTTP_H
@@ -29,6 +31,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "net/tls.h"
 
 struct http_server;
 struct http_req;
@@ -45,7 +48,8 @@ struct http_limits {
 	size_t max_body_total_bytes;	/* of all connections together: 503 with Retry-After */
 	size_t max_reply_total_bytes;	/* of replies that clients have not taken, of all connections: a large one that
 					 * would exceed it becomes 503 with Retry-After */
-	int64_t header_timeout_ms;	/* from the first byte of a request to the end of its head: 408 */
+	int64_t header_timeout_ms;	/* from the first byte of a request to the end of its head: 408; with TLS, also
+					 * from accepting to the end of the handshake: closed */
 	int64_t body_timeout_ms;	/* from the end of the head to the end of the body: 408 */
 	int64_t idle_timeout_ms;	/* a kept-alive connection without a request: closed */
 	int64_t write_timeout_ms;	/* a reply that the client does not read: closed */
@@ -55,6 +59,7 @@ struct http_config {
 	struct http_limits limits;
 	int threads;
 	const struct log *log;		/* borrowed */
+	struct tls *tls;		/* borrowed; NULL: plain HTTP */
 	void *ctx;			/* passed to the callbacks */
 
 	/* Required. The request is whole. */
@@ -100,6 +105,8 @@ struct http_counts {
 	size_t requests_active;	/* in the application's hands now */
 	uint64_t requests;	/* since the start */
 	uint64_t refused;	/* by the server itself or on_head */
+	uint64_t handshakes;	/* of TLS, since the start: done, */
+	uint64_t handshakes_failed;	/* and failed or given up */
 };
 
 /* From any thread. */
@@ -119,6 +126,8 @@ struct str http_req_body(const struct http_req *req);
 struct str http_req_header(const struct http_req *req, const char *name);
 struct arena *http_req_arena(struct http_req *req);
 int http_req_thread(const struct http_req *req);
+/* It came over TLS. */
+bool http_req_is_secure(const struct http_req *req);
 
 /* The client has gone: the reply will go nowhere. */
 bool http_req_is_gone(const struct http_req *req);

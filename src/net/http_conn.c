@@ -1,4 +1,4 @@
-/* A connection: its states, reading, deadlines, and its end.
+/* A connection: its states, reading, deadlines, and its end. With TLS it begins in HANDSHAKE, then goes on as here:
  *
  *              first byte        head whole        body whole        reply given        all out
  *     IDLE ------------> HEAD ------------> BODY ------------> HELD ------------> WRITING ------> IDLE
@@ -28,7 +28,8 @@ static void on_deadline(struct http_timer *timer);
 
 size_t http_conn_queued(const struct http_conn *conn)
 {
-	return uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) +
+	       (conn->tls ? http_tls_queued(conn) : 0);
 }
 
 void http_conn_set_state(struct http_conn *conn, enum http_conn_state state)
@@ -51,6 +52,7 @@ static void on_closed(uv_handle_t *handle)
 	struct http_conn *conn = handle->data;
 
 	buf_release(&conn->in);
+	http_tls_free(conn);
 	free(conn);
 }
 
@@ -100,6 +102,7 @@ static void finish(struct http_conn *conn)
 {
 	uv_os_fd_t fd;
 
+	http_tls_say_end(conn);
 	if (!conn->may_send || conn->has_eof || uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0 ||
 	    shutdown(fd, SHUT_WR) != 0) {
 		close_conn(conn);
@@ -138,28 +141,28 @@ void http_conn_replied(struct http_conn *conn)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
+uv_buf_t http_conn_room(struct http_conn *conn)
+{
+	if (conn->state == HTTP_CONN_BODY && !conn->req->is_chunked)
+		return http_conn_body_room(conn);
+	return uv_buf_init(conn->tls ? conn->loop->plain_buf : conn->loop->read_buf, HTTP_READ_BYTES);
+}
+
+static bool is_tls(const struct http_conn *conn)
+{
+	return conn->loop->server->config.tls != NULL;
+}
+
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
 	struct http_conn *conn = handle->data;
-	size_t size = HTTP_READ_BYTES;
 
 	(void)suggested;
-	switch (conn->state) {
-	case HTTP_CONN_BODY:
-		if (!conn->req->is_chunked) {
-			*ret = http_conn_body_room(conn);
-			return;
-		}
-		break;
-	case HTTP_CONN_HELD:
-	case HTTP_CONN_WRITING:
-		assert(conn->in.len < size);
-		size -= conn->in.len;
-		break;
-	default:
-		break;
+	*ret = is_tls(conn) ? uv_buf_init(conn->loop->read_buf, HTTP_READ_BYTES) : http_conn_room(conn);
+	if (!is_tls(conn) && (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING)) {
+		assert(conn->in.len < ret->len);
+		ret->len -= conn->in.len;
 	}
-	*ret = uv_buf_init(conn->loop->read_buf, (unsigned int)size);
 }
 
 /* What may stand in `in` is bounded by the limits on heads and by what is read behind a held request. */
@@ -185,7 +188,7 @@ static void take_read(struct http_conn *conn, char *data, size_t len)
 	buf_consume(&conn->in, used);
 }
 
-static void on_end(struct http_conn *conn, bool is_error)
+void http_conn_ended(struct http_conn *conn, bool is_error)
 {
 	conn->has_eof = true;
 	uv_read_stop((uv_stream_t *)&conn->tcp);
@@ -208,42 +211,54 @@ static void end_reading(struct http_conn *conn)
 		http_conn_refuse(conn, 503, "shutting_down", "The server is shutting down.");
 }
 
+void http_conn_received(struct http_conn *conn, char *data, size_t len)
+{
+	switch (conn->state) {
+	case HTTP_CONN_BODY:
+		if (conn->req->is_chunked)
+			take_read(conn, data, len);
+		else
+			http_conn_take_body(conn, len);
+		break;
+	case HTTP_CONN_IDLE:
+	case HTTP_CONN_HEAD:
+		take_read(conn, data, len);
+		break;
+	case HTTP_CONN_HELD:
+	case HTTP_CONN_WRITING:
+		keep(conn, data, len);
+		break;
+	case HTTP_CONN_HANDSHAKE:
+	case HTTP_CONN_LINGER:
+	case HTTP_CONN_CLOSED:
+		break;
+	}
+}
+
+/* Dropped as they come, decrypted or not. */
+static void drop(struct http_conn *conn, size_t len)
+{
+	conn->progress += len;
+	if (conn->progress > HTTP_LINGER_BYTES)
+		close_conn(conn);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
 	struct http_conn *conn = stream->data;
 
 	if (len == 0 || conn->state == HTTP_CONN_CLOSED)
 		return;
-	if (len < 0) {
-		on_end(conn, len != UV_EOF);
-		http_conn_settle(conn);
-		return;
-	}
-	switch (conn->state) {
-	case HTTP_CONN_BODY:
-		if (!conn->req->is_chunked) {
-			http_conn_take_body(conn, (size_t)len);
-			break;
-		}
-		take_read(conn, buf->base, (size_t)len);
-		break;
-	case HTTP_CONN_IDLE:
-	case HTTP_CONN_HEAD:
-		take_read(conn, buf->base, (size_t)len);
-		break;
-	case HTTP_CONN_HELD:
-	case HTTP_CONN_WRITING:
-		keep(conn, buf->base, (size_t)len);
-		break;
-	case HTTP_CONN_LINGER:
-		conn->progress += (size_t)len;
-		if (conn->progress > HTTP_LINGER_BYTES)
-			close_conn(conn);
-		break;
-	case HTTP_CONN_CLOSED:
-		break;
-	}
-	end_reading(conn);
+	if (len < 0)
+		http_conn_ended(conn, len != UV_EOF);
+	else if (conn->state == HTTP_CONN_LINGER)
+		drop(conn, (size_t)len);
+	else if (is_tls(conn))
+		http_tls_input(conn, buf->base, (size_t)len);
+	else
+		http_conn_received(conn, buf->base, (size_t)len);
+	if (len > 0)
+		end_reading(conn);
 	http_conn_settle(conn);
 }
 
@@ -284,6 +299,7 @@ static int64_t state_limit_ms(const struct http_conn *conn)
 	switch (conn->state) {
 	case HTTP_CONN_IDLE:
 		return limits->idle_timeout_ms;
+	case HTTP_CONN_HANDSHAKE:
 	case HTTP_CONN_HEAD:
 		return limits->header_timeout_ms;
 	case HTTP_CONN_BODY:
@@ -341,6 +357,10 @@ static void on_deadline(struct http_timer *timer)
 	case HTTP_CONN_WRITING:
 		on_write_deadline(conn);
 		break;
+	case HTTP_CONN_HANDSHAKE:
+		atomic_fetch_add_explicit(&conn->loop->handshakes_failed, 1, memory_order_relaxed);
+		close_conn(conn);
+		break;
 	case HTTP_CONN_IDLE:
 	case HTTP_CONN_LINGER:
 	case HTTP_CONN_CLOSED:
@@ -369,10 +389,12 @@ struct http_conn *http_conn_new(struct http_loop *loop, int fd)
 
 	conn->loop = loop;
 	conn->fd = fd;
+	conn->state = is_tls(conn) ? HTTP_CONN_HANDSHAKE : HTTP_CONN_IDLE;
 	list_init(&conn->link);
 	list_init(&conn->ready_link);
-	/* A part of a head and one more read; behind a held request, one read. */
-	buf_init(&conn->in, loop->server->config.limits.max_header_bytes + 2 * HTTP_READ_BYTES);
+	/* A part of a head and one more read; behind a held request, one read. With TLS a read may complete a record of
+	 * as much again. */
+	buf_init(&conn->in, loop->server->config.limits.max_header_bytes + 4 * HTTP_READ_BYTES);
 	http_timer_init(&conn->timer, on_deadline);
 	return conn;
 }
@@ -388,6 +410,11 @@ static bool has_sent(const struct http_conn *conn)
 				    ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0);
 }
 
+void http_conn_turn_away(struct http_conn *conn)
+{
+	http_conn_refuse(conn, 503, "too_many_connections", "The server has as many connections as it takes.");
+}
+
 void http_conn_open(void *arg)
 {
 	struct http_conn *conn = arg;
@@ -401,18 +428,21 @@ void http_conn_open(void *arg)
 		close_conn(conn);
 		return;
 	}
-	if (loop->is_draining && !has_sent(conn)) {
+	if (loop->is_draining && (is_tls(conn) || !has_sent(conn))) {
 		close_conn(conn);
 		return;
 	}
-	if (conn->is_turned_away)
-		http_conn_refuse(conn, 503, "too_many_connections", "The server has as many connections as it takes.");
+	if (conn->is_turned_away && !is_tls(conn))
+		http_conn_turn_away(conn);
 	http_conn_settle(conn);
 }
 
 void http_conn_drain(struct http_conn *conn)
 {
 	switch (conn->state) {
+	case HTTP_CONN_HANDSHAKE:
+		close_conn(conn);
+		break;
 	case HTTP_CONN_IDLE:
 		if (!has_sent(conn))
 			close_conn(conn);

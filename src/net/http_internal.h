@@ -7,6 +7,7 @@
  *     http_take.c     from bytes to requests: head, body, hand-over, refusal
  *     http_req.c      the request object
  *     http_reply.c    replies and streams, and writing them
+ *     http_tls.c      the same, with TLS in between     tls.c  certificates and keys
  *     http_head.c     the rules for a request head     http_parse.c  llhttp     http_chunk.c  chunked bodies
  *
  * Everything of a loop is touched on that loop's thread only, but for what is atomic or under a mutex.
@@ -74,6 +75,8 @@ struct http_loop {
 	atomic_size_t requests_active;
 	_Atomic uint64_t requests;
 	_Atomic uint64_t refused;
+	_Atomic uint64_t handshakes;
+	_Atomic uint64_t handshakes_failed;
 
 	/* On the loop's thread only. */
 	struct http_posts posts_running;	/* swapped with posts */
@@ -85,6 +88,8 @@ struct http_loop {
 	struct list ready;		/* connections to be looked at before the loop sleeps */
 	bool is_draining;
 	char *read_buf;			/* HTTP_READ_BYTES, shared by all connections: an idle one has no buffer */
+	char *plain_buf;		/* the same, for what TLS has decrypted */
+	struct buf cipher;		/* what TLS has encrypted; empty but for a moment */
 	struct http_field *fields;	/* room for one head */
 	struct buf scratch;		/* room for the head of a reply */
 	time_t date_s;
@@ -104,6 +109,7 @@ struct http_acceptor {
 
 struct http_server {
 	struct http_config config;
+	struct bio_method_st *tls_method;	/* with TLS */
 	int port;
 	bool is_started;
 	struct http_loop *loops;
@@ -124,6 +130,7 @@ struct http_server {
 /* --- A connection ---------------------------------------------------------------------------- */
 
 enum http_conn_state {
+	HTTP_CONN_HANDSHAKE,	/* of TLS */
 	HTTP_CONN_IDLE,		/* no byte of a request has come */
 	HTTP_CONN_HEAD,		/* a part of a head stands in `in` */
 	HTTP_CONN_BODY,		/* req has its head; `in` is empty */
@@ -139,6 +146,7 @@ struct http_conn {
 	struct list link;		/* loop->conns */
 	struct list ready_link;		/* loop->ready */
 	struct http_req *req;		/* BODY and HELD */
+	struct http_tls *tls;		/* from the first byte on; NULL: plain */
 	struct buf in;			/* bytes that no request has taken yet */
 	struct http_scan scan;		/* of the head at the front of `in` */
 	struct http_timer timer;
@@ -180,6 +188,7 @@ struct http_req {
 	enum http_method method : 8;
 	bool is_chunked : 1;
 	bool is_http10 : 1;
+	bool is_secure : 1;
 	bool keep_alive : 1;
 	bool expects_continue : 1;
 	bool is_body_inline : 1;
@@ -245,7 +254,17 @@ void http_conn_ready(struct http_conn *conn);
 void http_conn_drain(struct http_conn *conn);
 /* Closes it, and tells the application where it holds a request. */
 void http_conn_lose(struct http_conn *conn);
+/* Bytes that the client has not taken yet. */
 size_t http_conn_queued(const struct http_conn *conn);
+/* Where the next bytes may be read to; and they have come, not encrypted any more. */
+uv_buf_t http_conn_room(struct http_conn *conn);
+void http_conn_received(struct http_conn *conn, char *data, size_t len);
+/* The client will send no more. */
+void http_conn_ended(struct http_conn *conn, bool is_error);
+/* Says that there are too many connections. */
+void http_conn_turn_away(struct http_conn *conn);
+/* A write has failed. The application may be up the stack: it hears of it from the loop. */
+void http_conn_fail(struct http_conn *conn);
 
 /* --- http_take.c ----------------------------------------------------------------------------- */
 
@@ -274,8 +293,28 @@ bool http_req_grow_body(struct http_req *req, size_t cap);
 
 /* Writes, or queues what the client does not take at once. Takes the body (may be NULL). Failure sets has_failed. */
 void http_conn_send(struct http_conn *conn, struct str head, struct buf *body);
+/* The same for bytes that are as the client gets them: encrypted, or plain without TLS. */
+void http_conn_write(struct http_conn *conn, struct str head, struct buf *body);
 /* A whole reply that no application gives. extra: header lines with their CRLF. Takes the body. */
 void http_conn_answer(struct http_conn *conn, int status, const char *extra, struct buf *body);
 const char *http_status_text(int status);
+
+/* --- http_tls.c ------------------------------------------------------------------------------ */
+
+/* Returns owned: how OpenSSL reads from a connection and writes to it. */
+struct bio_method_st *http_tls_method_new(void);
+/* NULL-safe. */
+void http_tls_method_free(struct bio_method_st *method);
+/* Bytes were read: goes on with the handshake, or gives what it decrypts to http_conn_received. */
+void http_tls_input(struct http_conn *conn, const char *data, size_t len);
+/* http_conn_send, with TLS. */
+void http_tls_send(struct http_conn *conn, struct str head, struct buf *body);
+/* The kernel has taken everything: encrypts more of what waits. */
+void http_tls_pump(struct http_conn *conn);
+/* Bytes that wait to be encrypted. */
+size_t http_tls_queued(const struct http_conn *conn);
+/* Nothing more will be sent. */
+void http_tls_say_end(struct http_conn *conn);
+void http_tls_free(struct http_conn *conn);
 
 #endif

@@ -272,6 +272,9 @@ int http_loop_init(struct http_loop *loop, struct http_server *server, int index
 	list_init(&loop->late_reqs);
 	list_init(&loop->ready);
 	loop->read_buf = mem_alloc(HTTP_READ_BYTES);
+	if (server->config.tls)
+		loop->plain_buf = mem_alloc(HTTP_READ_BYTES);
+	buf_init(&loop->cipher, SIZE_MAX / 2);
 	loop->fields = mem_calloc(limits->max_headers, sizeof(*loop->fields));
 	buf_init(&loop->scratch, SIZE_MAX / 2);
 	return 0;
@@ -331,6 +334,8 @@ void http_loop_release(struct http_loop *loop)
 	buf_release(&loop->scratch);
 	free(loop->fields);
 	free(loop->read_buf);
+	free(loop->plain_buf);
+	buf_release(&loop->cipher);
 	uv_mutex_destroy(&loop->lock);
 }
 

@@ -42,14 +42,17 @@ static void on_written(uv_write_t *req, int status)
 		return;
 	if (status != 0) {
 		http_conn_lose(conn);
-	} else if (http_conn_queued(conn) == 0) {
+		return;
+	}
+	if (conn->tls)
+		http_tls_pump(conn);
+	if (http_conn_queued(conn) == 0 && !conn->has_failed) {
 		http_conn_flushed(conn);
 		http_conn_settle(conn);
 	}
 }
 
-/* The application may be up the stack: it hears of a failure from the loop. */
-static void fail(struct http_conn *conn)
+void http_conn_fail(struct http_conn *conn)
 {
 	conn->has_failed = true;
 	http_conn_make_ready(conn);
@@ -82,11 +85,11 @@ static void queue_rest(struct http_conn *conn, struct str head, struct buf *body
 	conn->queued_total += head_left + body_len - body_sent;
 	if (uv_write(&write->req, (uv_stream_t *)&conn->tcp, bufs, count, on_written) != 0) {
 		free_write(write);
-		fail(conn);
+		http_conn_fail(conn);
 	}
 }
 
-void http_conn_send(struct http_conn *conn, struct str head, struct buf *body)
+void http_conn_write(struct http_conn *conn, struct str head, struct buf *body)
 {
 	size_t body_len = body ? body->len : 0;
 	uv_buf_t bufs[2] = {
@@ -95,17 +98,25 @@ void http_conn_send(struct http_conn *conn, struct str head, struct buf *body)
 	};
 	int sent = 0;
 
-	if (!conn->has_failed && http_conn_queued(conn) == 0) {
+	if (!conn->has_failed && uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) == 0) {
 		sent = uv_try_write((uv_stream_t *)&conn->tcp, bufs, body_len ? 2 : 1);
 		if (sent == UV_EAGAIN)
 			sent = 0;
 		if (sent < 0)
-			fail(conn);
+			http_conn_fail(conn);
 	}
 	if (!conn->has_failed && (size_t)sent < head.n + body_len)
 		queue_rest(conn, head, body, (size_t)sent);
 	if (body)
 		buf_release(body);
+}
+
+void http_conn_send(struct http_conn *conn, struct str head, struct buf *body)
+{
+	if (conn->tls)
+		http_tls_send(conn, head, body);
+	else
+		http_conn_write(conn, head, body);
 }
 
 /* --- The head of a reply --------------------------------------------------------------------- */

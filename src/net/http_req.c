@@ -91,6 +91,7 @@ struct http_req *http_req_new(struct http_conn *conn, const struct http_head *he
 		.method = head->method,
 		.is_chunked = head->is_chunked,
 		.is_http10 = head->is_http10,
+		.is_secure = conn->tls != NULL,
 		.keep_alive = head->keep_alive,
 		.expects_continue = head->expects_continue,
 		.is_body_inline = is_inline,
@@ -193,6 +194,11 @@ void http_req_add_headers(struct http_req *req, const struct http_header *header
 int http_req_thread(const struct http_req *req)
 {
 	return req->loop->index;
+}
+
+bool http_req_is_secure(const struct http_req *req)
+{
+	return req->is_secure;
 }
 
 /* --- Gone, and the timer --------------------------------------------------------------------- */

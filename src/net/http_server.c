@@ -34,6 +34,8 @@ struct http_server *http_server_new(const struct http_config *config, const char
 	check_config(config);
 	server->config = *config;
 	server->acceptor.fd = server->acceptor.spare_fd = -1;
+	if (config->tls)
+		server->tls_method = http_tls_method_new();
 	server->loops = mem_calloc((size_t)config->threads, sizeof(*server->loops));
 	if (!http_accept_listen(server, address, port, ret_error, error_size))
 		goto fail;
@@ -52,6 +54,7 @@ fail:
 	while (ready > 0)
 		http_loop_release(&server->loops[--ready]);
 	http_accept_release(server);
+	http_tls_method_free(server->tls_method);
 	free(server->loops);
 	free(server);
 	return NULL;
@@ -199,6 +202,7 @@ void http_server_free(struct http_server *server)
 	http_accept_release(server);
 	uv_cond_destroy(&server->changed);
 	uv_mutex_destroy(&server->lock);
+	http_tls_method_free(server->tls_method);
 	free(server->loops);
 	free(server);
 }
@@ -215,6 +219,8 @@ void http_server_counts(struct http_server *server, struct http_counts *ret)
 		counts.requests_active += atomic_load(&loop->requests_active);
 		counts.requests += atomic_load(&loop->requests);
 		counts.refused += atomic_load(&loop->refused);
+		counts.handshakes += atomic_load(&loop->handshakes);
+		counts.handshakes_failed += atomic_load(&loop->handshakes_failed);
 	}
 	*ret = counts;
 }

@@ -14,12 +14,11 @@
 #include "outbound/exporter.h"
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
+#include "serve/certificates.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +38,7 @@ struct server {
 	char host[HOST_MAX];
 	int port;
 	char url[128];
+	struct tls *tls;		/* NULL: plain HTTP */
 	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
 	struct guard guard;
@@ -50,6 +50,14 @@ struct server {
 };
 
 /* --- Address --- */
+
+/* Whoever can connect may do everything: others than this machine must not. */
+static bool may_listen_beyond_loopback(const char *listen, struct buf *error)
+{
+	buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are "
+		   "no keys yet", listen);
+	return false;
+}
 
 /* "ADDRESS:PORT" or "[ADDRESS]:PORT", loopback only. */
 static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port, struct buf *error)
@@ -63,11 +71,8 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
 		return false;
 	}
-	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL)) {
-		buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because "
-			   "there are no keys and no TLS yet", listen);
-		return false;
-	}
+	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL))
+		return may_listen_beyond_loopback(listen, error);
 	if (str_ieq(name, STR("localhost")))
 		name = STR("127.0.0.1");
 	if (name.p[0] == '[')
@@ -82,7 +87,7 @@ static void format_url(const struct server *s, char *ret, size_t size)
 {
 	bool v6 = strchr(s->host, ':') != NULL;
 
-	snprintf(ret, size, "http://%s%s%s:%d", v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
+	snprintf(ret, size, "%s://%s%s%s:%d", s->tls ? "https" : "http", v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
 }
 
 /* --- Parts --- */
@@ -121,6 +126,7 @@ static struct http_config http_config(struct server *s)
 		},
 		.threads = c->http_threads,
 		.log = &s->log,
+		.tls = s->tls,
 		.ctx = &s->api,
 		.on_request = http_api_on_request,
 		.on_head = http_api_on_head,
@@ -197,27 +203,6 @@ static struct alert_rules alert_rules(const struct server *s)
 	return rules;
 }
 
-/* One that cannot be used is said at the start, not with the first post. NULL is none. */
-static bool check_authorities(const char *ca_file, struct buf *error)
-{
-	FILE *f = ca_file ? fopen(ca_file, "re") : NULL;
-	X509 *first = NULL;
-
-	if (ca_file && f == NULL) {
-		buf_printf(error, "--ca-file: cannot read %.400s: %s", ca_file, strerror(errno));
-		return false;
-	}
-	if (f) {
-		first = PEM_read_X509(f, NULL, NULL, NULL);
-		fclose(f);
-		ERR_clear_error();
-		if (first == NULL)
-			buf_printf(error, "--ca-file: %.400s holds no certificate in PEM form", ca_file);
-	}
-	X509_free(first);
-	return ca_file == NULL || first;
-}
-
 /* What can be told to be wrong before anything is made. */
 static bool check_config(struct server *s, struct buf *error)
 {
@@ -226,7 +211,8 @@ static bool check_config(struct server *s, struct buf *error)
 
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
 	    !guard_origins_are_valid(str_of(c->allow_origins), error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error) ||
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
+	    !certificates_check_authorities(c->ca_file, error) || !certificates_open(&c->tls, &s->tls, error) ||
 	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
 		return false;
 	if (c->alerts.webhook == NULL ||
@@ -405,6 +391,7 @@ static void stop(struct server *s)
 	feed_free(api->feed);
 	mcp_free(api->mcp);
 	http_server_free(api->http);
+	tls_free(s->tls);
 	free(api->readers);
 	s->has_failed = api->engine && atomic_load(&api->engine->failed);
 	engine_free(api->engine);
@@ -422,6 +409,8 @@ static void say_what_to_do(const struct server *s)
 	format_url(s, url, sizeof(url));
 	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir),
 		  LOG_STR("version", SPINE_VERSION));
+	if (s->tls)
+		certificates_say(s->tls, &s->log);
 	if (s->config->quiet)
 		return;
 	if (strcmp(url, USUAL_URL) != 0)
@@ -435,12 +424,23 @@ static void say_what_to_do(const struct server *s)
 	fflush(stdout);
 }
 
+/* Until SIGTERM or SIGINT. With HTTPS, SIGHUP has the certificate read again. */
+static void wait_for_the_end(struct server *s, const sigset_t *signals)
+{
+	int number = 0;
+
+	while (sigwait(signals, &number) != 0 || number == SIGHUP)
+		if (number == SIGHUP)
+			certificates_reload(s->tls, &s->log);
+	log_write(&s->log, LOG_INFO, "draining", LOG_STR("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
+}
+
 int serve_run(const struct serve_config *config)
 {
 	struct server *s = mem_zalloc(sizeof(*s));
 	struct buf error;
 	sigset_t signals;
-	int number = 0, code = 1;
+	int code = 1;
 
 	buf_init(&error, 8192);
 	s->config = config;
@@ -449,14 +449,15 @@ int serve_run(const struct serve_config *config)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	if (config->tls.cert)
+		sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* a write beyond the limit on the size of a file fails, and is refused */
 	umask(0077);
 	if (start(s, &error)) {
 		say_what_to_do(s);
-		sigwait(&signals, &number);
-		log_write(&s->log, LOG_INFO, "draining", LOG_STR("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
+		wait_for_the_end(s, &signals);
 		code = 0;
 	} else {
 		fprintf(stderr, "spine: %s\n", error.data);

@@ -3,6 +3,7 @@
 #define SPINE_SERVE_SERVE_H
 
 #include "base/log.h"
+#include "net/tls.h"
 
 /* When alerts fire; see core/watch/alerts.h. Shares are in hundredths of a per cent. */
 struct serve_alerts {
@@ -21,6 +22,7 @@ struct serve_alerts {
 
 struct serve_config {
 	const char *listen;		/* "ADDRESS:PORT", IPv6 in brackets; only loopback addresses are accepted */
+	struct tls_files tls;		/* what HTTPS is spoken with; cert NULL: plain HTTP */
 	const char *data_dir;		/* made if absent, 0700 */
 	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
 	int64_t keep_events_ms;
@@ -62,7 +64,7 @@ struct serve_config {
 	struct serve_alerts alerts;
 };
 
-/* Serves until SIGTERM or SIGINT, then drains. Returns the exit code: 0 after a clean drain, 1 when it could not start,
+/* Serves until SIGTERM or SIGINT, then drains. SIGHUP has the files of HTTPS read again. Returns the exit code: 0 after a clean drain, 1 when it could not start,
  * 2 when the configuration is wrong and nothing was done (the reason is on standard error), 3 when the store failed
  * while serving. */
 int serve_run(const struct serve_config *config);

@@ -50,6 +50,34 @@ static const struct option serve_options[] = {
 	 .help = "do not print what to do next"},
 };
 
+static const char *const client_choices[] = {"required", "optional", NULL};
+
+static const struct option tls_options[] = {
+	{.name = "tls-cert", .arg = "FILE", .env = "SPINE_TLS_CERT", .key = "tls_cert", .type = OPTION_TEXT,
+	 .help = "serve HTTPS with this certificate (PEM, followed by those that lead to its authority); SIGHUP has it "
+		 "and its key read again"},
+	{.name = "tls-key", .arg = "FILE", .env = "SPINE_TLS_KEY", .key = "tls_key", .type = OPTION_TEXT,
+	 .help = "its key (PEM, without a passphrase); refused where every user of the machine can read it"},
+	{.name = "tls-client-ca", .arg = "FILE", .env = "SPINE_TLS_CLIENT_CA", .key = "tls_client_ca",
+	 .type = OPTION_TEXT,
+	 .help = "take only clients that have a certificate of one of these authorities (PEM)"},
+	{.name = "tls-client", .arg = "HOW", .env = "SPINE_TLS_CLIENT", .key = "tls_client", .type = OPTION_CHOICE,
+	 .fallback = "required", .choices = client_choices,
+	 .help = "with --tls-client-ca: whether a client may also come without a certificate"},
+};
+
+static const struct option_table tls_table = {"HTTPS", tls_options, OPTION_COUNT(tls_options)};
+
+static struct tls_files tls_options_read(const struct options *o)
+{
+	return (struct tls_files){
+		.cert = options_text(o, "tls-cert"),
+		.key = options_text(o, "tls-key"),
+		.client_ca = options_text(o, "tls-client-ca"),
+		.client_required = strcmp(options_text(o, "tls-client"), "required") == 0,
+	};
+}
+
 static const struct option_table serve_table = {"Serving", serve_options, OPTION_COUNT(serve_options)};
 
 #define MINUTE_MS 60000
@@ -83,7 +111,7 @@ static const struct option limit_options[] = {
 	 .fallback = "10000", .min = 1, .max = 1000000, .help = "writes waiting for the disk; beyond it 503"},
 	{.name = "header-timeout", .arg = "TIME", .env = "SPINE_HEADER_TIMEOUT", .key = "header_timeout",
 	 .type = OPTION_DURATION, .fallback = "10s", .min = 1, .max = DAY_MS,
-	 .help = "for the head of a request to arrive; afterwards 408"},
+	 .help = "for the head of a request, and for a TLS handshake, to arrive; afterwards 408"},
 	{.name = "body-timeout", .arg = "TIME", .env = "SPINE_BODY_TIMEOUT", .key = "body_timeout",
 	 .type = OPTION_DURATION, .fallback = "30s", .min = 1, .max = DAY_MS,
 	 .help = "for the body of a request to arrive; afterwards 408"},
@@ -247,6 +275,7 @@ static int exec_serve(struct cli *cli)
 	struct serve_config config = {
 		.listen = options_text(o, "listen"),
 		.data_dir = options_text(o, "data"),
+		.tls = tls_options_read(o),
 		.keep_handoffs_ms = keep_ms(o, "keep-handoffs"),
 		.keep_events_ms = keep_ms(o, "keep-events"),
 		.keep_idle_ms = options_int(o, "keep-idle"),
@@ -308,7 +337,8 @@ const struct command cmd_serve = {
 		"spine serve",
 		"spine serve --listen 127.0.0.1:0 --data ./spine-data",
 		"SPINE_MAX_BODY=32m spine serve --log-format json",
+		"spine serve --tls-cert server.pem --tls-key server.key",
 	},
-	.tables = {&serve_table, &data_table, &keep_table, &limit_table, &alert_table},
+	.tables = {&serve_table, &tls_table, &data_table, &keep_table, &limit_table, &alert_table},
 	.exec = exec_serve,
 };
