@@ -21,7 +21,15 @@ const struct option_table common_table = {"Common options", common_options, OPTI
 	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
 	 .help = "the space to work in; the server's is \"default\""}, \
 	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
-	 .help = "who is calling: the author of what is stored"}
+	 .help = "who is calling: the author of what is stored"}, \
+	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
+	 .help = "a file of mode 0600 that holds the key, where the server asks for one; SPINE_KEY may hold it, too"}, \
+	{.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_PATH, \
+	 .help = "of an https:// server: the authorities that are trusted (PEM), instead of the system's"}, \
+	{.name = "cert-file", .arg = "FILE", .env = "SPINE_CERT_FILE", .key = "cert_file", .type = OPTION_PATH, \
+	 .help = "the client's certificate (PEM), where the server asks for one"}, \
+	{.name = "cert-key-file", .arg = "FILE", .env = "SPINE_CERT_KEY_FILE", .key = "cert_key_file", \
+	 .type = OPTION_PATH, .help = "its private key, where that is not in the same file"}
 
 static const struct option client_options[] = {
 	WHERE_AND_WHO,
