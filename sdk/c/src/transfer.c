@@ -336,7 +336,8 @@ static const char *tls_advice(const struct msi_transfer *t, CURLcode code)
 	long verified = 0;
 
 	curl_easy_getinfo(t->curl, CURLINFO_SSL_VERIFYRESULT, &verified);
-	if (code == CURLE_PEER_FAILED_VERIFICATION && verified == 0)
+	if (code == CURLE_PEER_FAILED_VERIFICATION && (strstr(t->curl_error, "subject name") ||
+						       strstr(t->curl_error, "does not match")))
 		return "its certificate is not for this host: use the name that the certificate has, or have one made "
 		       "for this one";
 	if (code == CURLE_PEER_FAILED_VERIFICATION && (verified == 9 || verified == 10))

@@ -20,7 +20,7 @@ interface Incoming {
 
 interface Outgoing {
 	once(event: "error", call: (error: unknown) => void): void;
-	end(body?: string): void;
+	end(body?: Uint8Array): void;
 }
 
 interface Https {
@@ -75,8 +75,9 @@ export function secureFetch(named: TlsFiles): typeof fetch {
 		const { https, agent, toWeb } = await prepared;
 		const { method, signal, body } = init;
 		return new Promise<Response>((resolve, reject) => {
-			// A body whose length is known is not sent in chunks.
-			const length = typeof body === "string" ? { "Content-Length": new TextEncoder().encode(body).length } : {};
+			// Bytes, and their number: text would have the headers encoded with it, and a length unknown sent in chunks.
+			const bytes = typeof body === "string" ? new TextEncoder().encode(body) : undefined;
+			const length = bytes === undefined ? {} : { "Content-Length": bytes.length };
 			const headers = { ...(init.headers as { [name: string]: string }), ...length };
 			const options = { method, headers, agent, ...(signal ? { signal } : {}) };
 			const outgoing = https.request(String(url), options, (incoming) => {
@@ -87,7 +88,7 @@ export function secureFetch(named: TlsFiles): typeof fetch {
 				}
 			});
 			outgoing.once("error", reject);
-			outgoing.end(typeof body === "string" ? body : undefined);
+			outgoing.end(bytes);
 		});
 	};
 }
