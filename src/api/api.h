@@ -8,8 +8,10 @@
 
 struct feed;
 struct guard;
+struct held_all;
 struct http_server;
 struct mcp;
+struct sessions;
 struct exporter;
 struct webhook;
 struct alert_post;
@@ -35,6 +37,10 @@ struct api {
 	const struct guard *guard;	/* of pages that may call */
 	int64_t started_at_ms;
 	struct clients clients;		/* that have called */
+	struct held_all *held;		/* requests that last */
+	struct sessions *sessions;	/* of people who have signed in */
+	_Atomic uint64_t refusals;	/* of who had no valid key */
+	_Atomic int64_t refusal_told_ms;	/* in the log, last */
 	struct engine_reader **readers;	/* one per HTTP thread, opened and closed by that thread */
 };
 

@@ -25,28 +25,60 @@ static enum problem_code read_task(struct call *call)
 static enum problem_code read_agent(struct call *call)
 {
 	struct str agent = call->beside(call, "spine-agent");
+	const struct access *access = call->op->access;
 	enum problem_code code = P_OK;
 
 	if (agent.p && !str_is_utf8(agent))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Agent", "Spine-Agent is not UTF-8");
 	if (agent.p)
 		code = decode_check_name(agent, "Spine-Agent", 128, &call->op->problem);
+	if (code == P_OK && agent.p)
+		code = access_check_agent(access, "Spine-Agent", agent, &call->op->problem);
 	if (code == P_OK)
-		call->op->agent = agent;
+		call->op->agent = agent.p || access == NULL ? agent : access->agent;
+	return code;
+}
+
+struct str caller_space(const struct call *call)
+{
+	struct str space = call->beside(call, "spine-space");
+	const struct access *access = call->op->access;
+
+	if (space.p)
+		return space;
+	return access && access->space.p ? access->space : STR("default");
+}
+
+/* What the description asks of a key beyond its scope. */
+static enum problem_code check_access(struct call *call)
+{
+	const struct description *d = call->route->describes;
+	const struct access *access = call->op->access;
+	struct problem *problem = &call->op->problem;
+	enum problem_code code;
+
+	if (d == NULL || d->scope == SCOPE_OPEN)
+		return P_OK;
+	code = access_check_space(access, "Spine-Space", call->op->space_name, problem);
+	if (code == P_OK && d->is_of_all)
+		code = access_check_all(access, "Authorization", problem);
+	if (code == P_OK && d->is_of_nobody)
+		code = access_check_unbound(access, d->is_of_nobody, problem);
 	return code;
 }
 
 enum problem_code caller_read(struct call *call)
 {
-	struct str space = call->beside(call, "spine-space");
 	enum problem_code code;
 
-	call->op->space_name = space.p ? space : STR("default");
+	call->op->space_name = caller_space(call);
 	if (!space_name_is_valid(call->op->space_name))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Space",
 				   "Spine-Space is not a name of a space; expected 1 to 64 of a-z, 0-9, '_', '-', not "
 				   "starting with '_' or '-'");
-	code = read_agent(call);
+	code = check_access(call);
+	if (code == P_OK)
+		code = read_agent(call);
 	return code == P_OK ? read_task(call) : code;
 }
 

@@ -409,6 +409,11 @@ enum problem_code envelope_decode(struct call *call, const struct json *body, st
 		return code;
 	if (in.draft.from.p == NULL)
 		in.draft.from = call->op->agent;
+	/* Whichever form it came in. */
+	if (in.draft.from.p)
+		code = access_check_agent(call->op->access, "from", in.draft.from, &call->op->problem);
+	if (code != P_OK)
+		return code;
 	in.draft.traceparent = read_traceparent(call->beside(call, "traceparent"));
 	*ret = in;
 	return P_OK;

@@ -83,6 +83,11 @@ static void on_gone(struct http_req *req, void *arg)
 	engine_nudge(arg);
 }
 
+static void on_unwelcome(void *op)
+{
+	engine_nudge(op);
+}
+
 static enum problem_code decode_stream(struct call *call)
 {
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
@@ -101,6 +106,7 @@ static enum problem_code decode_stream(struct call *call)
 	http_stream_write(http->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
 	http_req_set_timer(http->req, call->api->limits.heartbeat_ms, heartbeat, call);
 	http_req_on_gone(http->req, on_gone, call->op);
+	held_add(call->api, http_req_thread(http->req), &http->held, call->op->access, on_unwelcome, call->op);
 	http->is_stream = true;
 	http->finish = stream_finish;
 	call->op->arena = round;

@@ -7,7 +7,7 @@ static const struct route *const tables[] = {
 	memory_routes, search_routes, envelope_routes, resolve_routes, task_routes, blame_routes, agent_routes,
 	handoff_routes, receive_routes, settle_routes, parked_routes, channel_routes, publish_routes, route_rule_routes,
 	trace_routes, event_routes, space_routes, transfer_routes, token_routes, stats_routes, alert_routes,
-	metrics_routes,
+	metrics_routes, access_routes, session_routes,
 	status_routes, schema_routes, dashboard_routes,
 };
 

@@ -32,6 +32,8 @@ extern const struct route trace_routes[];
 extern const struct route space_routes[];
 extern const struct route transfer_routes[];
 extern const struct route token_routes[];
+extern const struct route access_routes[];
+extern const struct route session_routes[];
 extern const struct route stats_routes[];
 extern const struct route alert_routes[];
 extern const struct route metrics_routes[];

@@ -20,6 +20,7 @@ struct shape_reader translate_reader(struct call *call)
 {
 	return (struct shape_reader){
 		.arena = call->op->arena, .problem = &call->op->problem, .warn = warn_unknown, .ctx = call,
+		.access = call->op->access,
 	};
 }
 
@@ -27,10 +28,13 @@ static enum problem_code read_address(struct call *call, const struct descriptio
 {
 	enum problem_code code = P_OK;
 
-	for (int i = 0; code == P_OK && i < DESCRIPTION_PATHS_MAX; i++)
-		if (d->path_into[i])
+	for (int i = 0; code == P_OK && i < DESCRIPTION_PATHS_MAX; i++) {
+		if (d->path[i])
+			code = read_check_names(d->path[i], call->params[i], call->op->access, &call->op->problem);
+		if (code == P_OK && d->path_into[i])
 			code = path_read(d->path[i], call->params[i], member(call, d->path_into[i]),
 					 &call->op->problem);
+	}
 	return code;
 }
 

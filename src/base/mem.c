@@ -82,3 +82,11 @@ char *mem_strdup(const char *s)
 {
 	return mem_strndup(s, strlen(s));
 }
+
+void mem_wipe(void *p, size_t n)
+{
+	volatile unsigned char *at = p;
+
+	while (n--)
+		*at++ = 0;
+}

@@ -33,4 +33,7 @@ static inline void mem_prefetch(const void *p)
 /* Stops the process as a failed allocation does: for a library that reports its own. */
 void mem_exhausted(size_t size) __attribute__((noreturn));
 
+/* Overwrites a secret; not left out by a compiler that sees nobody read it any more. NULL-safe where n is 0. */
+void mem_wipe(void *p, size_t n);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 
@@ -39,4 +40,9 @@ void sha256_hex(struct str data, char ret[SHA256_HEX_SIZE])
 		ret[2 * i + 1] = hex[digest[i] & 15];
 	}
 	ret[2 * SHA256_SIZE] = '\0';
+}
+
+bool sha256_equal(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE])
+{
+	return CRYPTO_memcmp(a, b, SHA256_SIZE) == 0;
 }

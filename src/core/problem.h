@@ -15,6 +15,8 @@
 	X(NUMBER_OUT_OF_RANGE, "number_out_of_range", 400, false) \
 	X(INVALID_REQUEST, "invalid_request", 400, false) \
 	X(INVALID_PAGE_TOKEN, "invalid_page_token", 400, false) \
+	X(UNAUTHORIZED, "unauthorized", 401, false) \
+	X(FORBIDDEN, "forbidden", 403, false) \
 	X(ORIGIN_NOT_ALLOWED, "origin_not_allowed", 403, false) \
 	X(NOT_FOUND, "not_found", 404, false) \
 	X(MEMORY_NOT_FOUND, "memory_not_found", 404, false) \
@@ -47,6 +49,8 @@
 	X(CHANNEL_NOT_FOUND, "channel_not_found", 404, false) \
 	X(ROUTE_NOT_FOUND, "route_not_found", 404, false) \
 	X(ALERT_NOT_FOUND, "alert_not_found", 404, false) \
+	X(KEY_NOT_FOUND, "key_not_found", 404, false) \
+	X(KEY_ENDED, "key_ended", 409, false) \
 	X(SPACE_NOT_FOUND, "space_not_found", 404, false) \
 	X(SPACE_DELETED, "space_deleted", 410, false) \
 	X(ENVELOPE_PRUNED, "envelope_pruned", 410, false) \

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "base/mem.h"
+#include "engine/access/keyring.h"
 #include "engine/growth.h"
 #include "engine/indexer.h"
 #include "engine/memory_numbers.h"
@@ -80,14 +81,21 @@ static void hook_after(void *ctx, bool committed)
 	watch_after(e->watch, committed);
 	waiting_after(e->waiting, committed);
 	retention_end(e->retention);
+	keyring_pass(e->keyring, engine_now_ms(e));
 }
 
 static int64_t hook_wake_at(void *ctx)
 {
 	struct engine *e = ctx;
-	int64_t due_ms = waiting_wake_at(e->waiting), prune_ms = retention_wake_at(e->retention);
+	int64_t times_ms[] = {
+		waiting_wake_at(e->waiting), retention_wake_at(e->retention), keyring_wake_at(e->keyring),
+	};
+	int64_t first_ms = 0;
 
-	return due_ms && (prune_ms == 0 || due_ms < prune_ms) ? due_ms : prune_ms;
+	for (size_t i = 0; i < sizeof(times_ms) / sizeof(times_ms[0]); i++)
+		if (times_ms[i] && (first_ms == 0 || times_ms[i] < first_ms))
+			first_ms = times_ms[i];
+	return first_ms;
 }
 
 /* --- Life --- */
@@ -120,7 +128,9 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	e->log = config->log;
 	e->data_dir = config->data_dir;
 	e->store = store_open(config->data_dir, STORE_WRITE, error);
-	if (e->store) {
+	if (e->store)
+		e->keyring = keyring_open(e->store, engine_now_ms(e), error);
+	if (e->keyring) {
 		make_parts(e);
 		e->watch = watch_new(e, e->store, &config->rules, error);
 	}
@@ -190,6 +200,7 @@ void engine_free(struct engine *e)
 	memory_numbers_free(e->memory_numbers);
 	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
+	keyring_free(e->keyring);
 	store_close(e->store);
 	free(e);
 }

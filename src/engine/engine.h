@@ -25,6 +25,7 @@
 struct listener;
 struct growth;
 struct indexer;
+struct keyring;
 struct memory_numbers;
 struct retention;
 struct token_cache;
@@ -74,6 +75,7 @@ struct engine {
 	struct waiting *waiting;
 	struct retention *retention;
 	struct growth *growth;
+	struct keyring *keyring;	/* who is let in */
 	struct watch *watch;
 	struct listener *listeners;
 	struct engine_webhooks webhooks;	/* set before engine_start; without it nobody is asked or told */

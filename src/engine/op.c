@@ -77,6 +77,8 @@ enum problem_code op_tell(struct op *op, struct store_conn *c)
 	event.at_ms = op->now_ms;
 	if (op->agent.p)
 		event.actor = op->agent;
+	else if (op->access && event.actor.p == NULL)
+		event.actor = op->access->name;
 	op->told = (struct event_row){0};
 	return op_stored(op, store_event_add(c, &event));
 }

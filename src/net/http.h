@@ -150,9 +150,13 @@ struct http_header {
 	struct str value;	/* CR, LF and NUL in it are a bug in the caller: asserted */
 };
 
-/* In on_head: headers that every reply to this request has, also a refusal of the server's own. Borrows the list and
- * what it names until the reply. */
+/* Headers that every reply to this request has, also a refusal of the server's own, beside those that were added
+ * before. In on_head, or before the reply. Borrows the list and what it names until the reply. */
 void http_req_add_headers(struct http_req *req, const struct http_header *headers);
+
+/* In on_head: something of the application's, for on_request. Borrowed until the reply; NULL where nothing was kept. */
+void http_req_keep(struct http_req *req, void *what);
+void *http_req_kept(const struct http_req *req);
 
 /* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
  * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and

@@ -184,6 +184,7 @@ struct http_req {
 	const char *text;		/* the bytes that the fields' offsets mean */
 	struct http_field *fields;
 	const struct http_header *headers;	/* of every reply; NULL: none */
+	void *kept;			/* the application's */
 	uint32_t fields_len;
 	enum http_method method : 8;
 	bool is_chunked : 1;

@@ -188,7 +188,31 @@ struct arena *http_req_arena(struct http_req *req)
 
 void http_req_add_headers(struct http_req *req, const struct http_header *headers)
 {
-	req->headers = headers;
+	size_t before = 0, more = 0;
+	struct http_header *all;
+
+	while (req->headers && req->headers[before].name)
+		before++;
+	while (headers[more].name)
+		more++;
+	if (before == 0) {
+		req->headers = headers;
+		return;
+	}
+	all = arena_calloc(&req->arena, before + more + 1, sizeof(*all));
+	memcpy(all, req->headers, before * sizeof(*all));
+	memcpy(all + before, headers, more * sizeof(*all));
+	req->headers = all;
+}
+
+void http_req_keep(struct http_req *req, void *what)
+{
+	req->kept = what;
+}
+
+void *http_req_kept(const struct http_req *req)
+{
+	return req->kept;
 }
 
 int http_req_thread(const struct http_req *req)

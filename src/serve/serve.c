@@ -3,11 +3,14 @@
 #include "api/api.h"
 #include "api/http/feed.h"
 #include "api/http/guard.h"
+#include "api/http/held.h"
 #include "api/http/http_api.h"
+#include "api/http/sessions.h"
 #include "api/mcp/mcp.h"
 #include "api/taken_json.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/access/keyring.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
 #include "outbound/alert_post.h"
@@ -16,6 +19,7 @@
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -51,15 +55,45 @@ struct server {
 
 /* --- Address --- */
 
-/* Whoever can connect may do everything: others than this machine must not. */
-static bool may_listen_beyond_loopback(const char *listen, struct buf *error)
+static bool is_address(const char *host, bool is_v6)
 {
-	buf_printf(error, "cannot listen on %s: only loopback addresses (127.0.0.1, [::1]) are served, because there are "
-		   "no keys yet", listen);
-	return false;
+	struct in6_addr addr;
+
+	return inet_pton(is_v6 ? AF_INET6 : AF_INET, host, &addr) == 1;
 }
 
-/* "ADDRESS:PORT" or "[ADDRESS]:PORT", loopback only. */
+static bool is_loopback(const struct server *s)
+{
+	return strcmp(s->host, "::1") == 0 || guard_is_loopback(str_of(s->host));
+}
+
+/* Does it encrypt what it says? */
+static bool has_tls(const struct server *s)
+{
+	return s->tls != NULL;
+}
+
+/* Beyond this machine the server is closed: it needs keys, and TLS, unless its operator spells out that it does not. */
+static bool check_exposure(const struct server *s, struct buf *error)
+{
+	if (is_loopback(s) || s->config->insecure)
+		return true;
+	if (!keyring_needs_key(s->api.engine->keyring)) {
+		buf_printf(error, "cannot listen on %s: others could reach this server, and it needs no key yet, so they "
+			   "could do everything. Make a key first (spine key create --data %s --name admin), or say "
+			   "--insecure if all of that network may", s->config->listen, s->config->data_dir);
+		return false;
+	}
+	if (!has_tls(s)) {
+		buf_printf(error, "cannot listen on %s without TLS: keys and memories would go over the network in the "
+			   "clear. Listen on 127.0.0.1 behind a proxy that speaks https (--public-url), or say "
+			   "--insecure if that network is yours", s->config->listen);
+		return false;
+	}
+	return true;
+}
+
+/* "ADDRESS:PORT" or "[ADDRESS]:PORT". Which addresses are served is check_exposure's. */
 static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port, struct buf *error)
 {
 	const char *colon = strrchr(listen, ':');
@@ -71,14 +105,17 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
 		return false;
 	}
-	if (!guard_is_loopback(name) || memchr(name.p, ':', name.n) != (name.p[0] == '[' ? name.p + 1 : NULL))
-		return may_listen_beyond_loopback(listen, error);
 	if (str_ieq(name, STR("localhost")))
 		name = STR("127.0.0.1");
-	if (name.p[0] == '[')
+	if (name.p[0] == '[' && name.p[name.n - 1] == ']')
 		name = str_sub(name, 1, name.n - 1);
 	memcpy(host, name.p, name.n);
 	host[name.n] = '\0';
+	if (!is_address(host, listen[0] == '[')) {
+		buf_printf(error, "cannot listen on \"%s\"; expected an address, not a name, as in 127.0.0.1:8788 or "
+			   "[::1]:8788", listen);
+		return false;
+	}
 	*ret_port = (int)port;
 	return true;
 }
@@ -210,9 +247,9 @@ static bool check_config(struct server *s, struct buf *error)
 	struct problem problem = {0};
 
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
-	    !guard_origins_are_valid(str_of(c->allow_origins), error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
-	    !certificates_check_authorities(c->ca_file, error) || !certificates_open(&c->tls, &s->tls, error) ||
+	    !guard_origins_are_valid("--allow-origin", str_of(c->allow_origins), error) ||
+	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error) ||
 	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
 		return false;
 	if (c->alerts.webhook == NULL ||
@@ -258,13 +295,22 @@ static bool open_http(struct server *s, struct buf *error)
 	return true;
 }
 
+/* On the writer's thread: a key has ended, or one is needed from now on. */
+static void on_key_end(void *ctx)
+{
+	held_look(((struct api *)ctx)->held);
+}
+
 static void set_api(struct server *s)
 {
 	const struct serve_config *c = s->config;
 	struct api *api = &s->api;
 
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
-	s->guard = (struct guard){str_of(c->allow_origins), c->strict_origins};
+	s->guard = (struct guard){
+		.origins = str_of(c->allow_origins), .is_strict = c->strict_origins,
+		.public_urls = str_of(c->public_urls), .is_tls = has_tls(s), .is_beyond = !is_loopback(s),
+	};
 	api->guard = &s->guard;
 	api->log = &s->log;
 	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
@@ -272,6 +318,9 @@ static void set_api(struct server *s)
 	clients_init(&api->clients);
 	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
 	api->feed = feed_new(api, c->http_threads);
+	api->held = held_new(api, c->http_threads);
+	api->sessions = sessions_new();
+	keyring_tell(api->engine->keyring, on_key_end, api);
 	api->mcp = mcp_new(api, c->http_threads);
 }
 
@@ -350,7 +399,10 @@ static bool start(struct server *s, struct buf *error)
 	if (s->is_misconfigured)
 		return false;
 	s->api.engine = open_engine(s, error);
-	if (s->api.engine == NULL || !open_http(s, error))
+	if (s->api.engine == NULL)
+		return false;
+	s->is_misconfigured = !check_exposure(s, error);
+	if (s->is_misconfigured || !open_http(s, error))
 		return false;
 	set_api(s);
 	if (!make_followers(s, error))
@@ -390,6 +442,8 @@ static void stop(struct server *s)
 	followers_free(s->followers);
 	feed_free(api->feed);
 	mcp_free(api->mcp);
+	held_free(api->held);
+	sessions_free(api->sessions);
 	http_server_free(api->http);
 	tls_free(s->tls);
 	free(api->readers);

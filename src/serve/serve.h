@@ -34,6 +34,9 @@ struct serve_config {
 	const char *webhook_hosts;
 	/* of pages that may call beside those of this machine, separated by commas; NULL: none */
 	const char *allow_origins;
+	/* the server's own origins beside those of this machine, separated by commas; NULL: none */
+	const char *public_urls;
+	bool insecure;			/* beyond loopback also without keys and TLS */
 	bool strict_origins;		/* those of this machine may not, either, unless they are named */
 	bool quiet;			/* no "what to do next" on standard output */
 

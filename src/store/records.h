@@ -40,6 +40,24 @@ struct memory {
 	uint8_t digest[32];		/* SHA-256 of content */
 };
 
+/* A key that lets its holder in. What it is told by is never kept: only its SHA-256 is. */
+struct access_key_row {
+	uint64_t num;			/* 1, 2, 3 and so on; never given again */
+	struct str name;
+	struct str space;		/* a name, whether there is such a space or not; p == NULL: all of them */
+	struct str agent;		/* p == NULL: any */
+	unsigned scopes;
+	enum trust trust;
+	int64_t created_at_ms;
+	struct str created_by;		/* p == NULL: nobody is known */
+	int64_t expires_at_ms;		/* 0: never */
+	int64_t revoked_at_ms;		/* 0: it is not */
+	struct str revoked_why;
+	uint8_t hash[32];
+	uint8_t old_hash[32];		/* of the secret before the last rotation */
+	int64_t old_until_ms;		/* so long that one is valid, too; 0: there is none */
+};
+
 /* A reply that is given again to the same Idempotency-Key. */
 struct kept_reply {
 	uint8_t request_digest[32];

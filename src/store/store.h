@@ -406,6 +406,27 @@ enum store_status store_reply_put(struct store_conn *c, int64_t space, struct st
 /* Removes up to max replies kept before before_ms. */
 enum store_status store_reply_prune(struct store_conn *c, int64_t before_ms, int max);
 
+/* --- Keys that let their holders in --- */
+
+/* Does every request need a key? STORE_NOT_FOUND: the store does not say; then nobody may come in. */
+enum store_status store_access_mode(struct store_conn *c, bool *ret_needs_key);
+enum store_status store_access_set_mode(struct store_conn *c, bool needs_key);
+/* The number that the next key has. */
+enum store_status store_access_key_next(struct store_conn *c, uint64_t *ret);
+/* STORE_EXISTS where the number was given before. */
+enum store_status store_access_key_insert(struct store_conn *c, const struct access_key_row *key);
+/* Writes when it ends, and its hashes; the rest never changes. */
+enum store_status store_access_key_put(struct store_conn *c, const struct access_key_row *key);
+enum store_status store_access_key_get(struct store_conn *c, uint64_t num, struct arena *arena,
+				       struct access_key_row *ret);
+/* Those with numbers above after, in their order; of one space where space.p is not NULL. */
+enum store_status store_access_keys(struct store_conn *c, struct str space, uint64_t after, size_t max,
+				    struct arena *arena, struct access_key_row *ret, size_t *ret_count);
+/* Removes those that were revoked, or expired, before that. */
+enum store_status store_access_keys_prune(struct store_conn *c, int64_t before_ms);
+/* Removes all of them, and no request needs one any more. */
+enum store_status store_access_reset(struct store_conn *c);
+
 /* What only some engines can do. Whoever uses it may include it by itself. */
 #include "store/embedded.h"
 

@@ -297,7 +297,22 @@
 	  (struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply, const \
 	  uint64_t *memories, size_t memory_count), (c, space, key, reply, memories, memory_count)) \
 	X(WRITE, enum store_status, reply_prune, \
-	  (struct store_conn *c, int64_t before_ms, int max), (c, before_ms, max))
+	  (struct store_conn *c, int64_t before_ms, int max), (c, before_ms, max)) \
+	X(READ, enum store_status, access_mode, (struct store_conn *c, bool *ret_needs_key), (c, ret_needs_key)) \
+	X(WRITE, enum store_status, access_set_mode, (struct store_conn *c, bool needs_key), (c, needs_key)) \
+	X(READ, enum store_status, access_key_next, (struct store_conn *c, uint64_t *ret), (c, ret)) \
+	X(WRITE, enum store_status, access_key_insert, \
+	  (struct store_conn *c, const struct access_key_row *key), (c, key)) \
+	X(WRITE, enum store_status, access_key_put, \
+	  (struct store_conn *c, const struct access_key_row *key), (c, key)) \
+	X(READ, enum store_status, access_key_get, \
+	  (struct store_conn *c, uint64_t num, struct arena *arena, struct access_key_row *ret), \
+	  (c, num, arena, ret)) \
+	X(READ, enum store_status, access_keys, \
+	  (struct store_conn *c, struct str space, uint64_t after, size_t max, struct arena *arena, \
+	  struct access_key_row *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
+	X(WRITE, enum store_status, access_keys_prune, (struct store_conn *c, int64_t before_ms), (c, before_ms)) \
+	X(WRITE, enum store_status, access_reset, (struct store_conn *c), (c))
 
 struct store_verbs {
 	/* Rolls back what is open, and frees. */

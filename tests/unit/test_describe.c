@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { OPERATIONS = 90 };
+enum { OPERATIONS = 98 };
 
 /* --- The tables --- */
 
@@ -98,6 +98,47 @@ static void every_operation_is_described_whole(void **state)
 		check_answers(d);
 	}
 	assert_int_equal(count, OPERATIONS);
+}
+
+/* Names that look as if they were the caller's. Whoever adds one says whether it is: with keys, reading then refuses
+ * another's. */
+static bool looks_like_caller(const struct field *f)
+{
+	static const char *const names[] = {"from", "by", "agent", "author", "sender", "created_by"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_is(f->name, names[i]))
+			return true;
+	return false;
+}
+
+static void check_names(const struct shape *s, const char *where, int depth)
+{
+	for (const struct field *f = s->fields; f->type != TYPE_END; f++) {
+		if (f->type != TYPE_INCLUDE && looks_like_caller(f) && f->names == NAMES_NOBODY)
+			fail_msg("%s: %s does not say whom it names (OF_CALLER, OF_ANYBODY)", where, f->name.p);
+		if (f->shape && depth < 16)
+			check_names(f->shape, where, depth + 1);
+	}
+}
+
+static void every_name_in_a_request_says_whether_it_is_the_callers(void **state)
+{
+	(void)state;
+	for (const struct operation *o = operations_all(); o->pattern; o++) {
+		const struct description *d = o->description;
+
+		/* Only keys that are nobody's. */
+		if (d->is_of_nobody)
+			continue;
+		for (size_t i = 0; i < DESCRIPTION_PATHS_MAX && d->path[i]; i++)
+			if (d->path[i]->type == TYPE_AGENT && d->path[i]->names == NAMES_NOBODY)
+				fail_msg("%s: its address does not say whom it names", d->id);
+		for (size_t i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++)
+			check_names(d->body[i], d->id, 0);
+		if (d->query)
+			check_names(d->query, d->id, 0);
+	}
 }
 
 static void no_two_operations_share_a_name_or_an_address(void **state)
@@ -207,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_operation_is_described_whole),
+		cmocka_unit_test(every_name_in_a_request_says_whether_it_is_the_callers),
 		cmocka_unit_test(no_two_operations_share_a_name_or_an_address),
 		cmocka_unit_test(every_problem_that_is_named_exists_and_is_named_once),
 		cmocka_unit_test(every_tag_is_explained),

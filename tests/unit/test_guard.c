@@ -8,7 +8,7 @@
 
 #include "api/http/guard.h"
 
-static const struct guard usual = {{"", 0}, false};
+static const struct guard usual = {.is_strict = false};
 
 static const char *const loopback[] = {
 	"127.0.0.1", "127.0.0.1:8788", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65535", "127.1.2.3", "127.255.255.255:1",
@@ -95,7 +95,7 @@ static void an_origin_that_is_allowed_by_name_may_call(void **state)
 		"https://app.example/", "app.example", "*", "",
 		"https://app.example,http://b.example:3000", "null",
 	};
-	struct guard guard = {STR("https://app.example, http://b.example:3000"), false};
+	struct guard guard = {.origins = STR("https://app.example, http://b.example:3000")};
 	struct problem p = {0};
 
 	(void)state;
@@ -111,7 +111,7 @@ static void an_origin_that_is_allowed_by_name_may_call(void **state)
 
 static void a_strict_guard_lets_in_its_own_pages_and_those_named(void **state)
 {
-	struct guard guard = {STR("http://localhost:3000"), true};
+	struct guard guard = {.origins = STR("http://localhost:3000"), .is_strict = true};
 	struct str host = STR("127.0.0.1:8788");
 	struct problem p = {0};
 
@@ -149,11 +149,11 @@ static void an_origin_is_named_as_browsers_write_it(void **state)
 	(void)state;
 	buf_init(&error, 4096);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		if (!guard_origins_are_valid(str_of(good[i]), &error))
+		if (!guard_origins_are_valid("--allow-origin", str_of(good[i]), &error))
 			fail_msg("\"%s\" is an origin", good[i]);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		buf_clear(&error);
-		if (guard_origins_are_valid(str_of(bad[i]), &error))
+		if (guard_origins_are_valid("--allow-origin", str_of(bad[i]), &error))
 			fail_msg("\"%s\" is no origin", bad[i]);
 		assert_non_null(strstr(buf_str(&error).p, "--allow-origin"));
 	}
@@ -189,6 +189,47 @@ static void long_names_are_cut_and_stay_text(void **state)
 	assert_true(str_is_utf8(str_of(p.detail)));
 }
 
+/* Behind a proxy, or on a network. */
+static void the_names_that_the_operator_gave_are_its_own(void **state)
+{
+	struct guard guard = {.public_urls = STR("https://spine.example, http://b.example:8080"), .is_strict = true};
+	struct problem p = {0};
+
+	(void)state;
+	assert_int_equal(guard_check(&guard, STR("spine.example"), STR_NULL, &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("Spine.Example"), STR("https://spine.example"), &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("b.example:8080"), STR("http://b.example:8080"), &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("127.0.0.1:8788"), STR("https://spine.example"), &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("spine.example:80"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("evil.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("x.spine.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("10.1.2.3"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("spine.example"), STR("http://spine.example"), &p), P_ORIGIN_NOT_ALLOWED);
+	assert_true(guard_is_https(&guard, STR("spine.example")));
+	assert_false(guard_is_https(&guard, STR("b.example:8080")));
+	assert_false(guard_is_https(&guard, STR("localhost:8788")));
+	assert_true(guard_is_own(&guard, STR("spine.example"), STR("https://spine.example")));
+	assert_false(guard_is_own(&guard, STR("spine.example"), STR("https://app.example")));
+}
+
+/* A name that was made to lead here is still none; an address cannot be one. */
+static void on_a_network_any_address_may_be_the_host_and_no_name(void **state)
+{
+	struct guard guard = {.is_beyond = true}, tls = {.is_tls = true};
+	struct problem p = {0};
+
+	(void)state;
+	assert_int_equal(guard_check(&guard, STR("10.1.2.3:8788"), STR_NULL, &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("[fd00::1]:8788"), STR_NULL, &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("evil.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("10.1.2.3.evil.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("10.1.2.3:8788"), STR("http://10.1.2.3:8788"), &p), P_OK);
+	assert_int_equal(guard_check(&guard, STR("10.1.2.3:8788"), STR("http://10.9.9.9"), &p), P_ORIGIN_NOT_ALLOWED);
+	assert_true(guard_is_own(&tls, STR("localhost:1"), STR("https://localhost:1")));
+	assert_false(guard_is_own(&tls, STR("localhost:1"), STR("http://localhost:1")));
+	assert_true(guard_is_https(&tls, STR("localhost:1")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest guard[] = {
@@ -201,6 +242,8 @@ int main(void)
 		cmocka_unit_test(an_origin_is_named_as_browsers_write_it),
 		cmocka_unit_test(an_image_in_a_foreign_page_is_refused),
 		cmocka_unit_test(long_names_are_cut_and_stay_text),
+		cmocka_unit_test(the_names_that_the_operator_gave_are_its_own),
+		cmocka_unit_test(on_a_network_any_address_may_be_the_host_and_no_name),
 	};
 
 	return cmocka_run_group_tests(guard, NULL, NULL);

@@ -43,7 +43,7 @@ static void the_codes_of_the_protocol_have_the_status_it_says(void **state)
 		{"too_deep", 400, false},
 		{"number_out_of_range", 400, false}, {"invalid_request", 400, false},
 		{"invalid_page_token", 400, false},
-		{"origin_not_allowed", 403, false}, {"not_found", 404, false}, {"memory_not_found", 404, false},
+		{"unauthorized", 401, false}, {"forbidden", 403, false}, {"origin_not_allowed", 403, false}, {"not_found", 404, false}, {"memory_not_found", 404, false},
 		{"method_not_allowed", 405, false},
 		{"id_taken", 409, false}, {"already_superseded", 409, false}, {"memory_forgotten", 409, false},
 		{"precondition_failed", 412, false},

@@ -117,7 +117,8 @@ static int run_parts(void)
 		&conformance_spaces, &conformance_memories, &conformance_replies, &conformance_retention,
 		&conformance_tally, &conformance_envelopes, &conformance_tasks, &conformance_agents,
 		&conformance_handoffs, &conformance_queues,
-		&conformance_events, &conformance_alerts, &conformance_channels, &conformance_transactions,
+		&conformance_events, &conformance_alerts, &conformance_channels, &conformance_access_keys,
+		&conformance_transactions,
 	};
 	int failed = 0;
 

@@ -379,6 +379,20 @@ static void a_task_of_before_can_be_waived_for(void **state)
 	assert_true(n == 1 && str_is(rows[0].key, "k"));
 }
 
+/* A store of before schema 11 has no keys, and lets in as before. */
+static void a_store_of_before_needs_no_key(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t next = 0;
+	bool needs_key = true;
+
+	make_store_of(t, 10, "SELECT 1");
+	must(store_access_mode(t->c, &needs_key));
+	assert_false(needs_key);
+	must(store_access_key_next(t->c, &next));
+	assert_int_equal(next, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_store_setup, temp_store_teardown)
@@ -389,6 +403,7 @@ int main(void)
 		TEST(what_was_queued_is_taken_in_its_order),
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(a_task_of_before_can_be_waived_for),
+		TEST(a_store_of_before_needs_no_key),
 		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};

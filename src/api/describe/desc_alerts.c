@@ -168,7 +168,7 @@ static void silences(void *op)
 
 #define SEEN_BY \
 	FIELD_NAME("by", struct alert_decide, by, BY_MAX, "Who; Spine-Agent where absent.", .absent = by_caller, \
-		   .usually = "`Spine-Agent`", .docs = "who")
+		   .usually = "`Spine-Agent`", .docs = "who", OF_CALLER)
 #define DECIDES \
 	.path = {&path_alert}, .path_into = {INTO(struct alert_decide, id)}, \
 	.body_into = INTO(struct alert_decide, op), \

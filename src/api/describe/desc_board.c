@@ -128,13 +128,13 @@ static enum problem_code without_all(const struct field *f, void *into, struct s
 	FIELD_BOOL("dry_run", struct bulk, dry_run, "Only says what would be done."), \
 	FIELD_INT("limit", struct bulk, limit, 1, BULK_LIMIT_MAX, "How many to do in this call.", .otherwise = "100"), \
 	FIELD_HANDOFF_ID("after", struct bulk, after, "Goes on behind this one: next_after of the call before."), \
-	FIELD_NAME("by", struct bulk, by, PERSON_MAX, "Who; the caller where absent.")
+	FIELD_NAME("by", struct bulk, by, PERSON_MAX, "Who; the caller where absent.", OF_CALLER)
 
 #define WHY(...) FIELD_TEXT("why", struct bulk, why, 1, WHY_MAX, "Why; it stays in the events.", __VA_ARGS__)
 
 static const struct field filter_fields[] = {
 	FIELD_TEXT("to", struct bulk, to, 1, 0, "What this agent had."),
-	FIELD_TEXT("from", struct bulk, filter.from, 1, 0, "What this agent has sent."),
+	FIELD_TEXT("from", struct bulk, filter.from, 1, 0, "What this agent has sent.", OF_ANYBODY),
 	FIELD_TEXT("reason", struct bulk, filter.reason, 1, REASON_MAX,
 		   "Whose reason holds this text, in upper or lower case."),
 	FIELD_TEXT("task", struct bulk, filter.task, 1, 0, "What is of this task."),

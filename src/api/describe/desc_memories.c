@@ -270,7 +270,7 @@ static const struct field memory_input_fields[] = {
 		   .docs = "a pinned memory goes with every handoff and ranks higher; in a `PATCH` it makes no "
 			   "version"),
 	FIELD_NAME("agent", struct memory_draft, agent, MEMORY_AGENT_MAX, "The author; Spine-Agent where absent.",
-		   .bit = MEMORY_HAS_AGENT, .usually = "`Spine-Agent`", .docs = "the author"),
+		   .bit = MEMORY_HAS_AGENT, .usually = "`Spine-Agent`", .docs = "the author", OF_CALLER),
 	FIELD_NAME("task", struct memory_draft, task, MEMORY_TASK_MAX, "Spine-Task where absent.",
 		   .bit = MEMORY_HAS_TASK, .usually = "`Spine-Task`",
 		   .docs = "the id of a task, up to 128 bytes: whose memory it is. A memory without a task is "

@@ -90,7 +90,7 @@ static enum problem_code read_refs(const struct field *f, const struct json *val
 
 static const struct field pack_fields[] = {
 	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.",
-		   .usually = "`Spine-Agent`", .docs = "who hands over"),
+		   .usually = "`Spine-Agent`", .docs = "who hands over", OF_CALLER),
 	FIELD_NAME("target_agent", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
 		   .required = "it is who gets the work",
 		   .docs = "who gets the work; `next` asks the [routes](#11-routes)"),
@@ -199,7 +199,8 @@ static const struct field envelope_1_fields[] = {
 	DOC_INT("version", 1, 1, "It says that this is one.", .schema = "'const':1", .required = "it is 1"),
 	FIELD_NAME("target", struct packing, draft.to, AGENT_NAME_MAX, "Who gets the work.",
 		   .required = "it is who gets the work"),
-	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
+	FIELD_NAME("from", struct packing, draft.from, AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.",
+		   OF_CALLER),
 	FIELD_TEXT("summary", struct packing, draft.summary, 1, PACK_TEXT_MAX, "What the receiver is to accomplish.",
 		   .required = "it says what the receiver is to accomplish"),
 	FIELD_ARRAY("locked", struct packing, draft.locked, CONSTRAINTS_MAX, "Constraints that no agent may waive.",
@@ -234,7 +235,7 @@ static const struct shape envelope_2_task = {.fields = envelope_2_task_fields, .
 
 static const struct field envelope_2_fields[] = {
 	DOC_ENUM("envelope_version", &words_envelope_2, 0, "It says that this is one.", .required = "it is \"2\""),
-	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent."),
+	DOC_NAME("from", AGENT_NAME_MAX, "Who hands over; Spine-Agent where absent.", OF_CALLER),
 	DOC_NAME("to", AGENT_NAME_MAX, "Who gets the work.", .required = "it is who gets the work"),
 	DOC_SHAPE("task", &envelope_2_task, "What is to be done.", .required = "it says what is to be done"),
 	DOC_ANY("memory", "refs[].id is read.", .schema = ""),

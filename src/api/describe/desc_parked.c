@@ -9,7 +9,7 @@
 
 enum { PERSON_MAX = 128, WHY_MAX = 4096, REASON_MAX = 1024 };
 
-#define BY FIELD_NAME("by", struct decide, by, PERSON_MAX, "Who; the caller where absent.")
+#define BY FIELD_NAME("by", struct decide, by, PERSON_MAX, "Who; the caller where absent.", OF_CALLER)
 
 static const struct field decision_fields[] = {
 	FIELD_TEXT("why", struct decide, why, 1, WHY_MAX, "Why; it stays in the events."), BY, FIELDS_END,
@@ -69,7 +69,7 @@ const struct description describe_list_parked = {
 	.summary = "List what is parked",
 	.query = INPUT(
 		FIELD_TEXT("to", struct parked_list, to, 0, 0, "What this agent had."),
-		FIELD_TEXT("from", struct parked_list, filter.from, 0, 0, "What this agent has sent."),
+		FIELD_TEXT("from", struct parked_list, filter.from, 0, 0, "What this agent has sent.", OF_ANYBODY),
 		FIELD_ENVELOPE_ID("envelope_id", struct parked_list, filter.envelope, "What is of this envelope.",
 				  NOT_AN_ENVELOPE),
 		FIELD_TEXT("task", struct parked_list, filter.task, 0, 0, "What is of this task."),

@@ -40,7 +40,7 @@ static const struct field space_fields[] = {
 static const struct shape space = {.name = "Space", .fields = space_fields, .warns = true};
 
 const struct description describe_list_spaces = {
-	.id = "listSpaces", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.id = "listSpaces", .tag = "spaces", .scope = SCOPE_ADMIN, .is_of_all = true,
 	.summary = "List the spaces of the server",
 	.says = "In the order in which they were made; the first write to a space makes it.",
 	.takes = TAKES_NO_SPACE,

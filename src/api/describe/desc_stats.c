@@ -200,8 +200,10 @@ static void five_minutes(void *op)
 static enum problem_code read_all_spaces(const struct field *f, const struct json *value, void *into,
 					 struct shape_reader *r)
 {
+	enum problem_code code = query_value(f, value->s, into, r);
+
 	((struct stats_get *)into)->all_spaces = true;
-	return query_value(f, value->s, into, r);
+	return code == P_OK ? access_check_all(r->access, f->name.p, r->problem) : code;
 }
 
 const struct description describe_stats = {
@@ -220,7 +222,7 @@ const struct description describe_stats = {
 };
 
 const struct description describe_metrics = {
-	.id = "metrics", .tag = "watching", .scope = SCOPE_ADMIN,
+	.id = "metrics", .tag = "watching", .scope = SCOPE_ADMIN, .is_of_all = true,
 	.summary = "All of it for Prometheus",
 	.says = "Text format 0.0.4. Counters count since the start; what has no series of its own is told as _other.",
 	.takes = TAKES_NO_SPACE,

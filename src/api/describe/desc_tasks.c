@@ -335,7 +335,8 @@ const struct description describe_list_tasks = {
 		DOC_ENUM("state", &words_task_state_asked, 0,
 			 "Those that stand so; open: all that are not done.", .read = read_task_state,
 			 .expected = "expected parked, working, held, waiting, done or open"),
-		FIELD_TEXT("agent", struct task_list, agent, 0, 0, "Those that this agent has, or had last."),
+		FIELD_TEXT("agent", struct task_list, agent, 0, 0, "Those that this agent has, or had last.",
+			   OF_ANYBODY),
 		FIELD_TEXT("query", struct task_list, text, 0, 1024,
 			   "Those whose id, intent or summary holds this text, in upper or lower case."),
 		FIELD_SECONDS("older_than_s", struct task_list, older_than_ms, 0, NO_MAX / 1000,
@@ -387,6 +388,7 @@ const struct description describe_blame = {
 
 const struct description describe_waive = {
 	.id = "waive", .tag = "tasks", .scope = SCOPE_ADMIN,
+	.is_of_nobody = "only a person waives a constraint for a whole task",
 	.summary = "A person waives a constraint for a task, locked or not",
 	.says = "The next envelope of each line of the task goes without it, and says who waived it; envelopes that "
 		"are there stay as they are.",

@@ -121,6 +121,7 @@ static void some_rows(void *op)
 
 const struct description describe_export_rows = {
 	.id = "exportRows", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.is_of_nobody = "rows of a space tell the leases of all agents",
 	.summary = "Rows of a space, to be imported elsewhere",
 	.says = "In the order of their numbers. spine export --whole writes a file of them.",
 	.query = INPUT(
@@ -145,6 +146,7 @@ const struct description describe_export_rows = {
 
 const struct description describe_import_rows = {
 	.id = "importRows", .tag = "spaces", .scope = SCOPE_ADMIN,
+	.is_of_nobody = "rows of a space name other authors",
 	.summary = "Write rows that another server has exported",
 	.says = "All of them, or none. Numbers, digests, times and states stay; envelopes are verified. A row that is "
 		"there already is left alone. In the order of their numbers: memories, then envelopes, then handoffs.",

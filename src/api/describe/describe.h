@@ -40,6 +40,7 @@ enum field_type {
 	TYPE_ENVELOPE_ID,	/* uint64_t; "env-17" */
 	TYPE_HANDOFF_ID,	/* uint64_t; "ho-12" */
 	TYPE_ALERT_ID,		/* int64_t; "al-3" */
+	TYPE_KEY_ID,		/* uint64_t; "key-7" */
 	TYPE_ENUM,		/* an enumeration or int: the place of the word in its list */
 	TYPE_OBJECT,		/* struct json, or a pointer to one: any object */
 	TYPE_ARRAY,		/* the same: any array, min to max items */
@@ -79,6 +80,14 @@ struct words {
 	int first;			/* the value of the first word */
 };
 
+/* Whom a name in a request names. With keys, a name of the caller must be that of its key: reading refuses another. */
+enum field_names {
+	NAMES_NOBODY,
+	NAMES_CALLER,		/* who asks, or whose work it takes: an agent */
+	NAMES_OTHER,		/* anybody; test_describe.c wants it said of a name that looks like the caller's */
+	NAMES_SPACE,		/* a space */
+};
+
 typedef enum problem_code field_read_fn(const struct field *f, const struct json *value, void *into,
 					struct shape_reader *r);
 typedef enum problem_code field_absent_fn(const struct field *f, void *into, struct shape_reader *r);
@@ -112,6 +121,7 @@ struct field {
 	const char *usually;		/* what it says in the column of defaults */
 	const char *raw_unset;		/* of TYPE_RAW, and of JSON: what is written where there is none */
 	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
+	enum field_names names;		/* of a request */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
 	bool is_immutable;		/* refused in a patch */
@@ -124,6 +134,10 @@ struct field {
 	field_absent_fn *absent;	/* of a body: what to make of its absence */
 	field_write_fn *write;		/* the same; writes the name, too */
 };
+
+/* For the end of a field of a request. */
+#define OF_CALLER .names = NAMES_CALLER
+#define OF_ANYBODY .names = NAMES_OTHER
 
 /* For the end of a field of an answer. */
 #define NULLABLE .is_nullable = true
@@ -197,6 +211,8 @@ struct description {
 	const char *id;			/* operationId: clients depend on it */
 	const char *tag;
 	enum scope scope;
+	bool is_of_all;			/* it is about all spaces: a key of one space may not */
+	const char *is_of_nobody;	/* a key that is bound to an agent may not; why: "rows name other authors" */
 	const char *tool;		/* of MCP; NULL: none */
 	const char *summary;
 	const char *says;		/* NULL: the summary is enough */
@@ -284,6 +300,8 @@ const struct operation *operations_all(void);
 	{FIELD_BASE_(TYPE_HANDOFF_ID, n, text), FIELD_AT_(s, m, uint64_t), __VA_ARGS__}
 #define FIELD_ALERT_ID(n, s, m, text, ...) \
 	{FIELD_BASE_(TYPE_ALERT_ID, n, text), FIELD_AT_(s, m, int64_t), __VA_ARGS__}
+#define FIELD_KEY_ID(n, s, m, text, ...) \
+	{FIELD_BASE_(TYPE_KEY_ID, n, text), FIELD_AT_(s, m, uint64_t), __VA_ARGS__}
 /* max_bytes 0: a word is looked for whatever its length; otherwise what is longer is too large. */
 #define FIELD_ENUM(n, s, m, w, max_bytes, text, ...) \
 	{FIELD_BASE_(TYPE_ENUM, n, text), FIELD_INT_AT_(s, m), .words = (w), .max = (max_bytes), __VA_ARGS__}
@@ -350,6 +368,7 @@ const struct operation *operations_all(void);
 #define DOC_ENVELOPE_ID(n, text, ...) FIELD_ODD(TYPE_ENVELOPE_ID, n, text, __VA_ARGS__)
 #define DOC_HANDOFF_ID(n, text, ...) FIELD_ODD(TYPE_HANDOFF_ID, n, text, __VA_ARGS__)
 #define DOC_ALERT_ID(n, text, ...) FIELD_ODD(TYPE_ALERT_ID, n, text, __VA_ARGS__)
+#define DOC_KEY_ID(n, text, ...) FIELD_ODD(TYPE_KEY_ID, n, text, __VA_ARGS__)
 #define DOC_ENUM(n, w, max_bytes, text, ...) \
 	FIELD_ODD(TYPE_ENUM, n, text, .words = (w), .max = (max_bytes), __VA_ARGS__)
 #define DOC_OBJECT(n, text, ...) FIELD_ODD(TYPE_OBJECT, n, text, __VA_ARGS__)

@@ -4,6 +4,14 @@
 
 #include "api/describe/describe.h"
 
+extern const struct description describe_create_key;
+extern const struct description describe_list_keys;
+extern const struct description describe_read_key;
+extern const struct description describe_rotate_key;
+extern const struct description describe_revoke_key;
+extern const struct description describe_read_session;
+extern const struct description describe_open_session;
+extern const struct description describe_close_session;
 extern const struct description describe_list_memories;
 extern const struct description describe_store_memory;
 extern const struct description describe_store_memories;
@@ -76,6 +84,8 @@ extern const struct description describe_delete_route;
 extern const struct description describe_trace_task;
 extern const struct description describe_watch_events;
 extern const struct description describe_audit;
+extern const struct description describe_create_key, describe_list_keys, describe_read_key, describe_rotate_key,
+	describe_revoke_key, describe_read_session, describe_open_session, describe_close_session;
 extern const struct description describe_list_spaces;
 extern const struct description describe_read_space;
 extern const struct description describe_set_space, describe_delete_space;

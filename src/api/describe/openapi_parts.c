@@ -22,6 +22,7 @@ const struct openapi_tag openapi_tags[] = {
 	{"channels", "One envelope for many, and what they make of it."},
 	{"routes", "Who comes next, by configuration."},
 	{"spaces", "Settings of a tenant."},
+	{"keys", "Who is let in, and what each may do."},
 	{"tokens", "Counting."},
 	{"watching", "What happens, and what has happened."},
 	{"server", "Health, status, and what describes the API."},

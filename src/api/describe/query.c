@@ -97,7 +97,10 @@ enum problem_code query_value(const struct field *f, struct str value, void *int
 static enum problem_code read_value(const struct field *f, struct str value, void *into, struct shape_reader *r)
 {
 	const struct json json = {.type = JSON_STRING, .s = value};
+	enum problem_code code = read_check_names(f, value, r->access, r->problem);
 
+	if (code != P_OK)
+		return code;
 	return f->read ? f->read(f, &json, into, r) : query_value(f, value, into, r);
 }
 

@@ -8,6 +8,7 @@
 #include "api/decode.h"
 #include "api/describe/read_list.h"
 #include "codec/rfc3339.h"
+#include "core/access/access_key.h"
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/envelope_id.h"
 #include "core/memory/memory.h"
@@ -191,7 +192,7 @@ static bool alert_id_parse(struct str s, uint64_t *ret)
 	return str_has_prefix(s, STR("al-")) && str_to_u64(str_sub(s, 3, s.n), ret) && *ret > 0 && *ret <= INT64_MAX;
 }
 
-/* Of envelopes, handoffs and alerts: a number in the end. */
+/* Of envelopes, handoffs, alerts and keys: a number in the end. */
 static const struct id_kind {
 	enum field_type type;
 	const char *what, *example;
@@ -205,6 +206,8 @@ static const struct id_kind {
 	 "an id of a handoff; ids look like ho-17"},
 	{TYPE_ALERT_ID, "the id of an alert", "al-12", P_ALERT_NOT_FOUND, alert_id_parse,
 	 "the id of an alert; expected one as in al-12"},
+	{TYPE_KEY_ID, "an id of a key", "key-7", P_KEY_NOT_FOUND, access_key_id_parse,
+	 "an id of a key; ids look like key-7"},
 };
 
 static const struct id_kind *id_kind_of(enum field_type type)
@@ -321,6 +324,16 @@ static enum problem_code read_enum(const struct field *f, const struct json *val
 
 /* --- Fields --- */
 
+enum problem_code read_check_names(const struct field *f, struct str value, const struct access *access,
+				   struct problem *problem)
+{
+	const char *name = f->called ? f->called : f->name.p;
+
+	if (f->names == NAMES_CALLER)
+		return access_check_agent(access, name, value, problem);
+	return f->names == NAMES_SPACE ? access_check_space(access, name, value, problem) : P_OK;
+}
+
 static enum problem_code read_words(const struct field *f, const struct json *value, void *into, struct problem *p)
 {
 	struct str text = STR_NULL;
@@ -353,6 +366,7 @@ enum problem_code field_read(const struct field *f, const struct json *value, vo
 	case TYPE_ENVELOPE_ID:
 	case TYPE_HANDOFF_ID:
 	case TYPE_ALERT_ID:
+	case TYPE_KEY_ID:
 		return read_id(f, value, into, r->problem);
 	case TYPE_ENUM:
 		return read_enum(f, value, into, r);

@@ -10,6 +10,7 @@ struct shape_reader {
 	struct problem *problem;
 	void (*warn)(void *ctx, struct str field);	/* told of each field that is not known; NULL: nobody is */
 	void *ctx;					/* for warn, and for fields with a function of their own */
+	const struct access *access;			/* of who asks; NULL: nobody is known */
 	const struct json *object;			/* set by shape_read: the object being read */
 };
 
@@ -30,5 +31,9 @@ enum problem_code field_read(const struct field *f, const struct json *value, vo
 /* Reads a piece of an address: *ret is what the type says (struct str, uint64_t, struct memory_id, int64_t). An id that
  * is none is not found. */
 enum problem_code path_read(const struct field *f, struct str piece, void *ret, struct problem *problem);
+
+/* May who asks name that? value.p == NULL: nobody, where somebody was named before. */
+enum problem_code read_check_names(const struct field *f, struct str value, const struct access *access,
+				   struct problem *problem);
 
 #endif

@@ -232,11 +232,17 @@ static enum problem_code read_field(const struct shape *s, const struct field *f
 {
 	const struct json *value = json_get_str(obj, f->name);
 	bool is_null = value && value->type == JSON_NULL;
+	enum problem_code code;
 
 	if (value == NULL || (is_null && (!s->is_patch || f->is_null_absent)))
 		return f->absent ? f->absent(f, into, r) : absent(s, f, r->problem);
 	if (f->bit)
 		*(unsigned *)((char *)into + s->has_offset) |= f->bit;
+	if (f->names && (is_null || value->type == JSON_STRING)) {
+		code = read_check_names(f, is_null ? STR_NULL : value->s, r->access, r->problem);
+		if (code != P_OK)
+			return code;
+	}
 	if (is_null)
 		return f->required ? problem_set(r->problem, P_INVALID_FIELD, f->name.p, "%s cannot be null", f->name.p)
 				   : P_OK;

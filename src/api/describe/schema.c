@@ -250,6 +250,10 @@ static void put_plain(struct json_writer *w, const struct field *f, struct place
 		put_type(w, "string", place.is_nullable);
 		json_member_cstr(w, "pattern", "^al-[1-9][0-9]*$");
 		break;
+	case TYPE_KEY_ID:
+		put_type(w, "string", place.is_nullable);
+		json_member_cstr(w, "pattern", "^key-[1-9][0-9]*$");
+		break;
 	case TYPE_OBJECT:
 		put_type(w, "object", place.is_nullable);
 		break;

@@ -9,6 +9,9 @@
 
 WORDS(importance, "Importance", NULL, 0, "low", "medium", "high", "critical")
 WORDS(trust, "Trust", "Where it comes from.", 0, "system", "user", "agent", "external")
+WORDS(key_scope, "KeyScope", "What a key may do; admin includes the others.", 0, "read", "write", "receive", "admin")
+WORDS(key_status, NULL, NULL, 1, "valid", "expired", "revoked")
+WORDS(access_mode, NULL, NULL, 0, "open", "keys")
 WORDS(tokenizer, "Tokenizer", NULL, 0, "o200k_base", "cl100k_base", "estimate")
 WORDS(guard, "Guard", "Credentials in plain text: let through, blank, or refuse the handoff.", 0, "off", "redact",
       "refuse")

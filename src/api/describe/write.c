@@ -136,6 +136,8 @@ static void put_id(const struct shape *s, const struct field *f, uint64_t num, u
 		len = handoff_id_format(num, text);
 	else if (f->type == TYPE_ALERT_ID)
 		len = (size_t)snprintf(text, sizeof(text), "al-%llu", (unsigned long long)num);
+	else if (f->type == TYPE_KEY_ID)
+		len = (size_t)snprintf(text, sizeof(text), "key-%llu", (unsigned long long)num);
 	else
 		len = memory_id_format(num, version, text);
 	put_key(w, f->name);
@@ -235,6 +237,7 @@ static void put_field(const struct shape *s, const struct field *f, const void *
 	case TYPE_ENVELOPE_ID:
 	case TYPE_HANDOFF_ID:
 	case TYPE_ALERT_ID:
+	case TYPE_KEY_ID:
 		put_id(s, f, *(const uint64_t *)at, 0, w);
 		break;
 	case TYPE_TEXTS:

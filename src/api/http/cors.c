@@ -1,11 +1,11 @@
 #include "api/http/cors.h"
 
 /* Those of replies that a page may read beside the usual ones. */
-#define EXPOSED "Allow, ETag, Idempotent-Replayed, Location, Mcp-Session-Id, Retry-After, traceparent"
+#define EXPOSED "Allow, ETag, Idempotent-Replayed, Location, Mcp-Session-Id, Retry-After, traceparent, WWW-Authenticate"
 /* Those of requests that a page may send. Last-Event-ID is that of a stream that is resumed. */
 #define TAKEN                                                                                              \
-	"Accept, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Method, "  \
-	"Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, Spine-Agent, Spine-Space, Spine-Task, "       \
+	"Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, "     \
+	"Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, Spine-Agent, Spine-Space, Spine-Task, "       \
 	"traceparent, tracestate"
 #define METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
 /* Seconds that a browser need not ask again. No browser keeps it longer than two hours or a day; an operator who takes

@@ -2,6 +2,7 @@
 
 #include "api/describe/write.h"
 #include "api/event_json.h"
+#include "api/http/entry.h"
 #include "api/http/reply.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -365,6 +366,15 @@ static void on_gone(struct http_req *req, void *arg)
 	close_stream(arg);
 }
 
+static void on_unwelcome(void *arg)
+{
+	struct stream *s = arg;
+	struct op *op = s->http->call.op;
+
+	entry_ended(&op->problem, op->access);
+	close_stream(s);
+}
+
 void feed_open(struct http_call *http, int64_t after, uint64_t kinds)
 {
 	static const struct http_header headers[] = {
@@ -379,6 +389,7 @@ void feed_open(struct http_call *http, int64_t after, uint64_t kinds)
 		.http = http, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
 	};
 	http->is_stream = true;
+	held_add(http->call.api, t->index, &http->held, http->call.op->access, on_unwelcome, s);
 	http_stream_begin(http->req, 200, "text/event-stream", headers);
 	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);
 	http_stream_write(http->req, (struct str){text, (size_t)n});

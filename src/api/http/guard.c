@@ -47,10 +47,6 @@ enum problem_code guard_check_site(const struct guard *guard, struct str site, s
 			   "server; open http://127.0.0.1 with this port yourself");
 }
 
-bool guard_is_own(struct str host, struct str origin)
-{
-	return host.n > 0 && str_has_prefix(origin, STR("http://")) && str_ieq(str_sub(origin, 7, origin.n), host);
-}
 
 /* What follows the scheme; p == NULL where it is not one of the web. */
 static struct str authority_of(struct str origin)
@@ -58,6 +54,42 @@ static struct str authority_of(struct str origin)
 	if (str_has_prefix(origin, STR("http://")))
 		return str_sub(origin, 7, origin.n);
 	return str_has_prefix(origin, STR("https://")) ? str_sub(origin, 8, origin.n) : STR_NULL;
+}
+
+static bool is_named(struct str origins, struct str origin)
+{
+	while (origins.n > 0)
+		if (str_eq(str_trim(str_cut(&origins, ',')), origin))
+			return true;
+	return false;
+}
+
+/* The origin of that list whose name and port are the host; p == NULL: none is. */
+static struct str origin_of_host(struct str origins, struct str host)
+{
+	while (origins.n > 0) {
+		struct str one = str_trim(str_cut(&origins, ','));
+
+		if (host.n && str_ieq(authority_of(one), host))
+			return one;
+	}
+	return STR_NULL;
+}
+
+bool guard_is_own(const struct guard *guard, struct str host, struct str origin)
+{
+	struct str scheme = guard->is_tls ? STR("https://") : STR("http://");
+
+	if (is_named(guard->public_urls, origin))
+		return true;
+	/* Under a name that the operator gave, only with the scheme that goes with it. */
+	return host.n > 0 && origin_of_host(guard->public_urls, host).p == NULL && str_has_prefix(origin, scheme) &&
+	       str_ieq(str_sub(origin, scheme.n, origin.n), host);
+}
+
+bool guard_is_https(const struct guard *guard, struct str host)
+{
+	return guard->is_tls || str_has_prefix(origin_of_host(guard->public_urls, host), STR("https://"));
 }
 
 /* Browsers write small letters, and no port that the scheme implies. */
@@ -79,43 +111,58 @@ static bool is_origin(struct str origin)
 	return is_port(port) && port.n != 1 && !str_is(port, is_http ? ":80" : ":443");
 }
 
-bool guard_origins_are_valid(struct str origins, struct buf *error)
+bool guard_origins_are_valid(const char *option, struct str origins, struct buf *error)
 {
 	while (origins.n > 0) {
 		struct str one = str_trim(str_cut(&origins, ','));
 
 		if (is_origin(one))
 			continue;
-		buf_printf(error, "--allow-origin is \"%.*s\"; expected an origin as browsers write it, in small "
+		buf_printf(error, "%s is \"%.*s\"; expected an origin as browsers write it, in small "
 			   "letters, without a path and without the usual port: https://app.example or "
 			   "http://app.example:3000",
-			   (int)(one.n < 100 ? one.n : 100), one.p);
+			   option, (int)(one.n < 100 ? one.n : 100), one.p);
 		return false;
 	}
 	return true;
 }
 
-static bool is_named(struct str origins, struct str origin)
-{
-	while (origins.n > 0)
-		if (str_eq(str_trim(str_cut(&origins, ',')), origin))
-			return true;
-	return false;
-}
-
 static bool may_call(const struct guard *guard, struct str host, struct str origin)
 {
-	if (is_named(guard->origins, origin))
+	if (is_named(guard->origins, origin) || guard_is_own(guard, host, origin))
 		return true;
-	return guard->is_strict ? guard_is_own(host, origin) : guard_is_loopback(authority_of(origin));
+	return !guard->is_strict && guard_is_loopback(authority_of(origin));
+}
+
+/* An address, not a name. */
+static bool is_address(struct str host)
+{
+	struct str name = {host.p, str_find(host, ':')};
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr addr;
+	bool is_v6 = host.n && host.p[0] == '[';
+
+	if (is_v6)
+		name = str_sub(host, 1, str_find(host, ']'));
+	if (name.n == 0 || name.n >= sizeof(text) || memchr(name.p, '\0', name.n))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(name));
+	return inet_pton(is_v6 ? AF_INET6 : AF_INET, text, &addr) == 1;
+}
+
+static bool is_host(const struct guard *guard, struct str host)
+{
+	return guard_is_loopback(host) || origin_of_host(guard->public_urls, host).p ||
+	       (guard->is_beyond && is_address(host));
 }
 
 enum problem_code guard_check(const struct guard *guard, struct str host, struct str origin, struct problem *problem)
 {
-	if (host.p && !guard_is_loopback(host))
+	if (host.p && !is_host(guard, host))
 		return problem_set(problem, P_HOST_NOT_ALLOWED, "Host",
 				   "this server answers only to the names of this machine (127.0.0.1, "
-				   "[::1], localhost), not to %.*s",
+				   "[::1], localhost) and those that its operator gave it (spine serve "
+				   "--public-url), not to %.*s",
 				   (int)(host.n < 100 ? host.n : 100), host.p);
 	if (origin.p == NULL || may_call(guard, host, origin))
 		return P_OK;

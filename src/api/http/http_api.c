@@ -5,6 +5,7 @@
 #include "api/decode.h"
 #include "api/describe/shapes.h"
 #include "api/http/cors.h"
+#include "api/http/entry.h"
 #include "api/http/guard.h"
 #include "api/http/reply.h"
 #include "api/mcp/mcp.h"
@@ -29,13 +30,16 @@ static struct str beside(const struct call *call, const char *name)
 	return http_req_header(req_of(call), name);
 }
 
-static enum problem_code find_route(struct call *call)
+static enum problem_code find_route(struct call *call, const struct entry *entry)
 {
 	struct str raw[CALL_PARAMS_MAX] = {{0}};
 	const char *allow = NULL;
 	struct str path = call->path;
 
-	call->route = routes_find(http_req_method(req_of(call)), path, raw, &allow);
+	call->route = entry->route;
+	memcpy(raw, entry->params, sizeof(raw));
+	if (call->route == NULL)
+		call->route = routes_find(http_req_method(req_of(call)), path, raw, &allow);
 	if (call->route == NULL && allow) {
 		call->location = arena_str(call->op->arena, str_of(allow));
 		return call_refuse(call, P_METHOD_NOT_ALLOWED, NULL,
@@ -112,15 +116,25 @@ static enum problem_code read_if_match(struct call *call)
 static enum problem_code read_person(struct call *call)
 {
 	struct str person = beside(call, "spine-person");
+	const struct access *access = call->op->access;
 	enum problem_code code;
 
+	if (access && person.p && !(access->scopes & ACCESS_ADMIN))
+		return call_refuse(call, P_FORBIDDEN, "Spine-Person", "only a key with the scope admin speaks for a "
+				   "person, and key-%llu has it not; leave Spine-Person out",
+				   (unsigned long long)access->key);
+	/* With keys, who holds the key is known, whatever else it says. */
+	if (access && person.p == NULL && call_takes(call, TAKES_PERSON))
+		call->op->person = access->name;
 	if (person.p == NULL || !call_takes(call, TAKES_PERSON))
 		return P_OK;
 	if (!str_is_utf8(person))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
 	code = decode_check_name(person, "Spine-Person", 128, &call->op->problem);
 	if (code == P_OK)
-		call->op->person = person;
+		call->op->person = access ? arena_printf(call->op->arena, "%.*s (key %.*s)", STR_ARG(person),
+							 STR_ARG(access->name))
+					  : person;
 	return code;
 }
 
@@ -187,9 +201,10 @@ static void post(struct op *op, void (*fn)(void *op))
 	http_post(http->call.api->http, http_req_thread(http->req), fn, op);
 }
 
+/* What would go to somebody who is not welcome any more goes to nobody. */
 static bool is_gone(const struct op *op)
 {
-	return http_req_is_gone(http_of(op)->req);
+	return http_req_is_gone(http_of(op)->req) || !held_is_welcome(&http_of(op)->held);
 }
 
 static void keep(struct op *op, struct kept_reply *ret)
@@ -202,6 +217,12 @@ static void finish(struct op *op)
 	struct http_call *http = http_of(op);
 	struct call *call = &http->call;
 
+	if (!held_is_welcome(&http->held)) {
+		op->is_replayed = false;
+		if (!http->is_stream)
+			http_req_add_headers(http->req, entry_challenge);
+		entry_ended(&op->problem, op->access);
+	}
 	if (http->finish) {
 		http->finish(http);
 		return;
@@ -225,10 +246,16 @@ static void on_gone(struct http_req *req, void *arg)
 	engine_nudge(arg);
 }
 
+static void on_unwelcome(void *op)
+{
+	engine_nudge(op);
+}
+
 static void wait_for(struct op *op, int64_t wait_ms)
 {
 	struct http_call *http = http_of(op);
 
+	held_add(http->call.api, http_req_thread(http->req), &http->held, op->access, on_unwelcome, op);
 	http_req_set_timer(http->req, wait_ms, on_timer, op);
 	http_req_on_gone(http->req, on_gone, op);
 }
@@ -249,8 +276,26 @@ static void make_op(struct call *call)
 
 /* --- The callbacks --- */
 
+/* The way of a request whose sender is let in, up to the engine. */
+static enum problem_code read_call(struct call *call, const struct entry *entry)
+{
+	enum problem_code code = find_route(call, entry);
+
+	if (code == P_OK)
+		make_op(call);
+	if (code == P_OK)
+		code = read_query(call);
+	if (code == P_OK)
+		code = read_headers(call);
+	if (code == P_OK)
+		code = read_body(call);
+	return code == P_OK ? translate_decode(call) : code;
+}
+
 void http_api_on_request(void *ctx, struct http_req *req)
 {
+	const struct entry *entry;
+	struct problem problem = {0};
 	struct http_call *http;
 	struct call *call;
 	enum problem_code code;
@@ -259,8 +304,9 @@ void http_api_on_request(void *ctx, struct http_req *req)
 		cors_reply_preflight(req);
 		return;
 	}
-	if (str_is(http_req_path(req), "/mcp")) {
-		mcp_on_request(ctx, req);
+	entry = entry_of(ctx, req, &problem);
+	if (entry && str_is(http_req_path(req), "/mcp")) {
+		mcp_on_request(ctx, req, entry->access);
 		return;
 	}
 	http = arena_zalloc(http_req_arena(req), sizeof(*http));
@@ -273,22 +319,13 @@ void http_api_on_request(void *ctx, struct http_req *req)
 	*call->op = (struct op){
 		.owner = &owner, .ctx = http, .engine = call->api->engine,
 		.reader = call->api->readers[http_req_thread(req)], .arena = http_req_arena(req),
-		.now_ms = engine_now_ms(call->api->engine),
+		.now_ms = engine_now_ms(call->api->engine), .access = entry ? entry->access : NULL,
+		.problem = problem,
 	};
 	call->status = 200;
 	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
 	buf_init(&call->reply, REPLY_MAX);
-	code = find_route(call);
-	if (code == P_OK)
-		make_op(call);
-	if (code == P_OK)
-		code = read_query(call);
-	if (code == P_OK)
-		code = read_headers(call);
-	if (code == P_OK)
-		code = read_body(call);
-	if (code == P_OK)
-		code = translate_decode(call);
+	code = entry ? read_call(call, entry) : problem.code;
 	if (code == P_OK)
 		engine_run(call->op);
 	else
@@ -304,9 +341,12 @@ int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 	if (guard_check(api->guard, host, origin, &problem) == P_OK &&
 	    guard_check_site(api->guard, http_req_header(req, "sec-fetch-site"), origin, http_req_path(req),
 			     &problem) == P_OK) {
-		if (origin.p && !guard_is_own(host, origin))
+		if (origin.p && !guard_is_own(api->guard, host, origin))
 			cors_allow(req, origin);
-		return 0;
+		if (cors_is_preflight(req) || entry_check(api, req, &problem) == P_OK)
+			return 0;
+		reply_problem_body(&problem, ret_body);
+		return problem_kind(problem.code)->status;
 	}
 	log_write(api->log, LOG_WARN, "refused", LOG_STR("code", problem_kind(problem.code)->name),
 		  LOG_SLICE("host", host), LOG_SLICE("origin", origin));

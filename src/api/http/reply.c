@@ -10,6 +10,7 @@ static const struct {
 	const char *title;
 } titles[] = {
 	{400, "Bad Request"},
+	{401, "Unauthorized"},
 	{403, "Forbidden"},
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
@@ -137,6 +138,7 @@ void reply_send(struct http_call *http)
 			   : call->content_type                       ? call->content_type
 								      : "application/json";
 
+	held_remove(&http->held);
 	if (http->is_stream) {
 		end_stream(http);
 		return;

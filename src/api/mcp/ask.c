@@ -47,7 +47,11 @@ static void sign(const struct mcp_call *m, struct str payload, uint8_t ret[HMAC_
 {
 	struct str name = mcp_param(m, "name"), agent = http_req_header(m->req, "spine-agent");
 	struct str space = http_req_header(m->req, "spine-space");
-	struct str parts[] = {m->method, STR("\n"), name, STR("\n"), agent, STR("\n"), space, STR("\n"), payload};
+	uint64_t key = mcp_key(m);
+	struct str parts[] = {
+		m->method, STR("\n"), name, STR("\n"), agent, STR("\n"), space, STR("\n"),
+		{(const char *)&key, sizeof(key)}, payload,
+	};
 
 	hmac_sha256((struct str){(const char *)m->mcp->key, sizeof(m->mcp->key)}, parts,
 		    sizeof(parts) / sizeof(parts[0]), ret);
@@ -132,8 +136,15 @@ static void forget(struct mcp_call *m)
 			break;
 		}
 	pthread_mutex_unlock(&a->lock);
+	held_remove(&m->held);
 	http_req_set_timer(m->req, 0, NULL, NULL);
 	http_req_on_gone(m->req, NULL, NULL);
+}
+
+static void on_unwelcome(void *arg)
+{
+	forget(arg);
+	mcp_error(arg, MCP_INVALID_REQUEST, "the key of this call has ended");
 }
 
 static void on_late(struct http_req *req, void *arg)
@@ -163,22 +174,24 @@ static void wait_for_answers(struct mcp_call *m)
 	m->next_asking = a->calls;
 	a->calls = m;
 	pthread_mutex_unlock(&a->lock);
+	held_add(m->call.api, http_req_thread(m->req), &m->held, m->access, on_unwelcome, m);
 	http_req_set_timer(m->req, ANSWER_MS, on_late, m);
 	http_req_on_gone(m->req, on_gone, m);
 }
 
 struct response {
 	struct mcp *mcp;
+	uint64_t key;			/* of who answers */
 	char id[40];
 	struct buf body;
 };
 
-/* The call that asked that, and where; NULL: none does any more. With the lock held. */
-static struct mcp_call *asked_by(struct asking *a, const char *id, size_t *ret_input)
+/* The call of that key that asked that, and where; NULL: none does any more. With the lock held. */
+static struct mcp_call *asked_by(struct asking *a, uint64_t key, const char *id, size_t *ret_input)
 {
 	for (struct mcp_call *m = a->calls; m; m = m->next_asking)
 		for (*ret_input = 0; *ret_input < m->input_count; (*ret_input)++)
-			if (strcmp(m->inputs[*ret_input].id, id) == 0)
+			if (mcp_key(m) == key && strcmp(m->inputs[*ret_input].id, id) == 0)
 				return m;
 	return NULL;
 }
@@ -201,7 +214,7 @@ static void deliver(void *arg)
 	size_t input;
 
 	pthread_mutex_lock(&r->mcp->asking->lock);
-	m = asked_by(r->mcp->asking, r->id, &input);
+	m = asked_by(r->mcp->asking, r->key, r->id, &input);
 	pthread_mutex_unlock(&r->mcp->asking->lock);
 	if (m && json_parse(buf_str(&r->body), DEPTH_MAX, http_req_arena(m->req), &message, &error)) {
 		const struct json *result = json_get(&message, "result");
@@ -227,10 +240,11 @@ void ask_answered(struct mcp_call *m)
 	int thread = 0;
 
 	r->mcp = m->mcp;
+	r->key = mcp_key(m);
 	if (m->id->type == JSON_STRING && m->id->s.n < sizeof(r->id)) {
 		memcpy(r->id, m->id->s.p, m->id->s.n);
 		pthread_mutex_lock(&m->mcp->asking->lock);
-		asker = asked_by(m->mcp->asking, r->id, &input);
+		asker = asked_by(m->mcp->asking, mcp_key(m), r->id, &input);
 		thread = asker ? http_req_thread(asker->req) : 0;
 		pthread_mutex_unlock(&m->mcp->asking->lock);
 	}

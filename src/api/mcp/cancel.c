@@ -51,12 +51,12 @@ void cancel_remove(struct mcp_call *m)
 }
 
 /* With the lock held. */
-static struct mcp_call *find(struct cancelling *c, struct str session, const struct json *id)
+static struct mcp_call *find(struct cancelling *c, struct str session, uint64_t key, const struct json *id)
 {
 	for (struct list *l = c->waiting.next; l != &c->waiting; l = l->next) {
 		struct mcp_call *m = LIST_ELEMENT(l, struct mcp_call, waiting);
 
-		if (str_eq(m->session, session) && json_equal(m->id, id))
+		if (str_eq(m->session, session) && mcp_key(m) == key && json_equal(m->id, id))
 			return m;
 	}
 	return NULL;
@@ -66,6 +66,7 @@ struct cancellation {
 	struct mcp *mcp;
 	struct arena arena;
 	struct str session;
+	uint64_t key;			/* of who cancels */
 	struct json id;
 };
 
@@ -76,7 +77,7 @@ static void cancel(void *arg)
 	struct mcp_call *m;
 
 	pthread_mutex_lock(&asked->mcp->cancelling->lock);
-	m = find(asked->mcp->cancelling, asked->session, &asked->id);
+	m = find(asked->mcp->cancelling, asked->session, asked->key, &asked->id);
 	pthread_mutex_unlock(&asked->mcp->cancelling->lock);
 	if (m)
 		engine_nudge(m->call.op);
@@ -91,6 +92,7 @@ static struct cancellation *copy(const struct mcp_call *m, const struct json *id
 	asked->mcp = m->mcp;
 	arena_init(&asked->arena);
 	asked->session = arena_str(&asked->arena, m->session);
+	asked->key = mcp_key(m);
 	asked->id = *id;
 	if (id->type == JSON_STRING)
 		asked->id.s = arena_str(&asked->arena, id->s);
@@ -107,7 +109,7 @@ void cancel_asked(struct mcp_call *m)
 	    (id->type != JSON_STRING && id->type != JSON_INT))
 		return;
 	pthread_mutex_lock(&m->mcp->cancelling->lock);
-	waiting = find(m->mcp->cancelling, m->session, id);
+	waiting = find(m->mcp->cancelling, m->session, mcp_key(m), id);
 	thread = waiting ? http_req_thread(waiting->req) : 0;
 	pthread_mutex_unlock(&m->mcp->cancelling->lock);
 	if (waiting)

@@ -1,6 +1,8 @@
 #include "api/mcp/listen.h"
 
+#include "api/caller.h"
 #include "api/describe/descriptions.h"
+#include "api/http/entry.h"
 #include "api/mcp/fixture.h"
 #include "api/mcp/methods.h"
 #include "api/mcp/subscriptions.h"
@@ -20,12 +22,14 @@ enum { OF_ONE_MAX = 64, UNREAD_MAX = 64 * 1024 };
 struct listener_stream {
 	struct list link;
 	struct mcp_call *m;
-	char of[MCP_SESSION_SIZE];	/* whose subscriptions it is told */
+	struct held held;
+	char of[MCP_OWNER_SIZE];	/* whose subscriptions it is told */
 	bool is_session;
 	bool wants_tools, wants_prompts;
 	const struct json *inboxes;	/* that are still to be looked into */
 	uint32_t looked;
 	bool is_looking;		/* an operation is under way: the stream does not end before it */
+	bool is_unwelcome;		/* it ends then */
 };
 
 struct listening_thread {
@@ -113,9 +117,7 @@ static void tell_updated(const struct listener_stream *s, struct str uri)
 
 static void subscribe(struct mcp_call *m, const char *of, struct str uri, struct str agent)
 {
-	struct str space = http_req_header(m->req, "spine-space");
-
-	subscriptions_add(m->mcp->listening->subscriptions, of, uri, space.p ? space : STR("default"), agent);
+	subscriptions_add(m->mcp->listening->subscriptions, of, uri, caller_space(&m->call), agent);
 }
 
 /* --- Waking --- */
@@ -177,6 +179,7 @@ static void close_stream(struct listener_stream *s)
 {
 	struct mcp_call *m = s->m;
 
+	held_remove(&s->held);
 	list_remove(&s->link);
 	atomic_fetch_sub(&thread_of(s)->open, 1);
 	if (!s->is_session)
@@ -214,6 +217,15 @@ static void end_stream(struct listener_stream *s)
 	mcp_end(m);
 }
 
+static void on_unwelcome(void *arg)
+{
+	struct listener_stream *s = arg;
+
+	s->is_unwelcome = true;
+	if (!s->is_looking)
+		end_stream(s);
+}
+
 static void on_beat(struct http_req *req, void *arg)
 {
 	struct listener_stream *s = arg;
@@ -240,6 +252,7 @@ static struct listener_stream *open_stream(struct mcp_call *m)
 
 static void begin_listening(struct listener_stream *s)
 {
+	held_add(s->m->call.api, http_req_thread(s->m->req), &s->held, s->m->access, on_unwelcome, s);
 	list_add(&thread_of(s)->streams, &s->link);
 	atomic_fetch_add(&thread_of(s)->open, 1);
 	http_req_on_gone(s->m->req, on_gone, s);
@@ -258,7 +271,7 @@ void listen_session(struct mcp_call *m)
 	}
 	s = open_stream(m);
 	s->is_session = true;
-	snprintf(s->of, sizeof(s->of), "%.*s", STR_ARG(m->session));
+	mcp_owner(m, s->of);
 	http_stream_write(m->req, STR(": what has come is told here\n\n"));
 	begin_listening(s);
 }
@@ -333,6 +346,10 @@ static void on_looked(struct mcp_call *m)
 		on_gone(m->req, s);
 		return;
 	}
+	if (s->is_unwelcome) {
+		end_stream(s);
+		return;
+	}
 	/* The owner of an operation takes both away; of a server that stops the timer comes at once. */
 	http_req_on_gone(m->req, on_gone, s);
 	http_req_set_timer(m->req, m->call.api->limits.heartbeat_ms, on_beat, s);
@@ -356,6 +373,28 @@ static void look_into_next(struct listener_stream *s)
 	}
 }
 
+/* May who asks be told what comes for that agent? It is what peek shows. */
+static bool may_listen(struct mcp_call *m, struct str agent)
+{
+	struct problem *problem = &m->call.op->problem;
+
+	return access_check_scope(m->access, entry_scope(describe_peek.scope), problem) == P_OK &&
+	       access_check_space(m->access, "Spine-Space", caller_space(&m->call), problem) == P_OK &&
+	       access_check_agent(m->access, "agent", agent, problem) == P_OK;
+}
+
+static bool may_listen_to_all(struct mcp_call *m, const struct json *uris)
+{
+	for (uint32_t i = 0; uris && uris->type == JSON_ARRAY && i < uris->count; i++) {
+		const struct json *uri = &uris->items[i];
+		struct str agent = uri->type == JSON_STRING ? listen_agent(uri->s, m->req) : STR_NULL;
+
+		if (agent.p && !may_listen(m, agent))
+			return false;
+	}
+	return true;
+}
+
 void listen_open(struct mcp_call *m)
 {
 	const struct json *filter = json_get(m->params, "notifications");
@@ -364,6 +403,10 @@ void listen_open(struct mcp_call *m)
 	if (filter == NULL || filter->type != JSON_OBJECT) {
 		mcp_error(m, MCP_INVALID_PARAMS, "notifications is missing; it says what to listen for, as in "
 			  "{\"resourceSubscriptions\":[\"" INBOX "reviewer\"]}");
+		return;
+	}
+	if (!may_listen_to_all(m, json_get(filter, "resourceSubscriptions"))) {
+		mcp_problem(m);
 		return;
 	}
 	s = open_stream(m);
@@ -380,7 +423,7 @@ void listen_open(struct mcp_call *m)
 struct told {
 	struct listening *listening;
 	int thread;
-	char of[MCP_SESSION_SIZE], uri[SUBSCRIPTION_URI_MAX];
+	char of[MCP_OWNER_SIZE], uri[SUBSCRIPTION_URI_MAX];
 };
 
 static void on_told(void *arg)
@@ -401,7 +444,7 @@ static void on_subscribed(struct mcp_call *m)
 
 		told->listening = l;
 		told->thread = i;
-		snprintf(told->of, sizeof(told->of), "%.*s", STR_ARG(m->session));
+		mcp_owner(m, told->of);
 		snprintf(told->uri, sizeof(told->uri), "%.*s", STR_ARG(mcp_param(m, "uri")));
 		http_post(m->call.api->http, i, on_told, told);
 	}
@@ -412,9 +455,9 @@ static void on_subscribed(struct mcp_call *m)
 void listen_subscribe(struct mcp_call *m)
 {
 	struct str uri = mcp_param(m, "uri"), agent = listen_agent(uri, m->req);
-	char of[MCP_SESSION_SIZE];
+	char of[MCP_OWNER_SIZE];
 
-	snprintf(of, sizeof(of), "%.*s", STR_ARG(m->session));
+	mcp_owner(m, of);
 	if (fixture_watches(uri)) {
 		mcp_begin(m);
 		mcp_end(m);
@@ -422,7 +465,7 @@ void listen_subscribe(struct mcp_call *m)
 		mcp_error(m, MCP_INVALID_PARAMS, "only inboxes can be subscribed to, as in " INBOX "reviewer");
 	} else if (m->session.p == NULL) {
 		mcp_error(m, MCP_INVALID_REQUEST, "Mcp-Session-Id is missing; it came with the answer to initialize");
-	} else if (mcp_make(m, &describe_peek)) {
+	} else if (may_listen(m, agent) && mcp_make(m, &describe_peek)) {
 		subscribe(m, of, uri, agent);
 		m->call.params[0] = agent;
 		mcp_run(m, on_subscribed);
@@ -433,9 +476,9 @@ void listen_subscribe(struct mcp_call *m)
 
 void listen_unsubscribe(struct mcp_call *m)
 {
-	char of[MCP_SESSION_SIZE];
+	char of[MCP_OWNER_SIZE];
 
-	snprintf(of, sizeof(of), "%.*s", STR_ARG(m->session));
+	mcp_owner(m, of);
 	subscriptions_remove(m->mcp->listening->subscriptions, of, mcp_param(m, "uri"));
 	mcp_begin(m);
 	mcp_end(m);

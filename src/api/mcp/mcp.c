@@ -11,6 +11,7 @@
 #include "api/mcp/tasks.h"
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -124,7 +125,19 @@ struct str mcp_agent(const struct mcp_call *m)
 {
 	struct str agent = http_req_header(m->req, "spine-agent");
 
-	return agent.p && str_is_utf8(agent) ? agent : m->agent;
+	if (agent.p && str_is_utf8(agent))
+		return agent;
+	return m->agent.p || m->access == NULL ? m->agent : m->access->agent;
+}
+
+uint64_t mcp_key(const struct mcp_call *m)
+{
+	return m->access ? m->access->key : 0;
+}
+
+void mcp_owner(const struct mcp_call *m, char ret[MCP_OWNER_SIZE])
+{
+	snprintf(ret, MCP_OWNER_SIZE, "%llu/%.*s", (unsigned long long)mcp_key(m), STR_ARG(m->session));
 }
 
 /* What a caller says beside a request stands in the headers of the connection; what goes with a trace, in the
@@ -224,7 +237,7 @@ static void refuse_method(struct http_req *req)
 	http_reply(req, 405, "application/problem+json", headers, &body);
 }
 
-void mcp_on_request(struct api *api, struct http_req *req)
+void mcp_on_request(struct api *api, struct http_req *req, const struct access *access)
 {
 	struct mcp_call *m = arena_zalloc(http_req_arena(req), sizeof(*m));
 
@@ -234,6 +247,7 @@ void mcp_on_request(struct api *api, struct http_req *req)
 	m->call.beside = beside;
 	m->call.op = &m->call.own_op;
 	m->call.op->arena = http_req_arena(req);
+	m->call.op->access = m->access = access;
 	clients_note(&api->clients, http_req_header(req, "user-agent"), engine_now_ms(api->engine));
 	buf_init(&m->call.reply, REPLY_MAX);
 	buf_init(&m->out, MCP_ANSWER_MAX);

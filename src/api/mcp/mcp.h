@@ -7,6 +7,7 @@
 #define SPINE_API_MCP_MCP_H
 
 #include "api/api.h"
+#include "core/access/access.h"
 #include "net/http.h"
 
 struct mcp;
@@ -15,8 +16,8 @@ struct mcp;
 struct mcp *mcp_new(struct api *api, int threads);
 /* NULL-safe. After the HTTP server's and the writer's threads have ended. */
 void mcp_free(struct mcp *mcp);
-/* On the HTTP thread: takes a request to /mcp. */
-void mcp_on_request(struct api *api, struct http_req *req);
+/* On the HTTP thread: takes a request to /mcp, of who was let in with that; NULL: no key is needed. */
+void mcp_on_request(struct api *api, struct http_req *req, const struct access *access);
 /* On the writer's thread, after a commit: something was queued for these agents. */
 void mcp_wake(struct mcp *mcp, const int64_t *agents, size_t count);
 

@@ -4,6 +4,7 @@
 #define SPINE_API_MCP_MCP_CALL_H
 
 #include "api/call.h"
+#include "api/http/held.h"
 #include "api/mcp/mcp.h"
 #include "base/list.h"
 #include "codec/json.h"
@@ -33,7 +34,7 @@ enum mcp_code {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-enum { MCP_INPUTS_MAX = 8, MCP_SESSION_SIZE = 48, MCP_ANSWER_MAX = 512 * 1024 * 1024 };
+enum { MCP_INPUTS_MAX = 8, MCP_SESSION_SIZE = 48, MCP_OWNER_SIZE = 72, MCP_ANSWER_MAX = 512 * 1024 * 1024 };
 
 struct mcp_call;
 struct mcp_task;
@@ -50,6 +51,8 @@ struct mcp_call {
 	struct call call;
 	struct mcp *mcp;
 	struct http_req *req;
+	const struct access *access;	/* of the key; NULL: none is needed */
+	struct held held;		/* while it waits */
 	struct json message;
 	const struct json *id;		/* NULL: a notification, or nothing that can be answered */
 	struct str method;
@@ -152,7 +155,11 @@ void mcp_add_query(struct mcp_call *m, struct str name, struct str value);
 struct str mcp_param(const struct mcp_call *m, const char *name);
 /* The beginning of a text from outside, for an error: at most 80 bytes of whole characters. */
 struct str mcp_short(struct str text);
-/* The agent that asks: of the message, or of the connection; p == NULL: neither says it. */
+/* The agent that asks: of the message, of the connection, or of the key; p == NULL: none says it. */
 struct str mcp_agent(const struct mcp_call *m);
+/* The number of the key; 0: none is needed. What a message leaves behind belongs to it. */
+uint64_t mcp_key(const struct mcp_call *m);
+/* Whose subscriptions these are: the session of that key. */
+void mcp_owner(const struct mcp_call *m, char ret[MCP_OWNER_SIZE]);
 
 #endif

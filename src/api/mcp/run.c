@@ -3,6 +3,7 @@
 
 #include "api/caller.h"
 #include "api/decode.h"
+#include "api/http/entry.h"
 #include "api/http/reply.h"
 #include "api/mcp/cancel.h"
 #include "api/routes.h"
@@ -29,7 +30,7 @@ static void post(struct op *op, void (*fn)(void *op))
 
 static bool is_gone(const struct op *op)
 {
-	return http_req_is_gone(call_of(op)->req);
+	return http_req_is_gone(call_of(op)->req) || !held_is_welcome(&call_of(op)->held);
 }
 
 static void finish(struct op *op)
@@ -39,6 +40,11 @@ static void finish(struct op *op)
 	http_req_set_timer(m->req, 0, NULL, NULL);
 	http_req_on_gone(m->req, NULL, NULL);
 	cancel_remove(m);
+	if (!held_is_welcome(&m->held)) {
+		op->is_replayed = false;
+		entry_ended(&op->problem, op->access);
+	}
+	held_remove(&m->held);
 	m->done(m);
 }
 
@@ -101,10 +107,16 @@ static void on_gone(struct http_req *req, void *arg)
 	engine_nudge(arg);
 }
 
+static void on_unwelcome(void *op)
+{
+	engine_nudge(op);
+}
+
 static void wait_for(struct op *op, int64_t wait_ms)
 {
 	struct mcp_call *m = call_of(op);
 
+	held_add(m->call.api, http_req_thread(m->req), &m->held, op->access, on_unwelcome, op);
 	m->began_ns = clock_mono_ns();
 	m->until_ns = m->began_ns + wait_ms * MS_NS;
 	if (!mcp_takes_stream(m))
@@ -134,8 +146,9 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	struct op before = {
 		.owner = &owner, .ctx = m, .engine = call->api->engine,
 		.reader = call->api->readers[http_req_thread(m->req)], .arena = http_req_arena(m->req),
-		.now_ms = engine_now_ms(call->api->engine),
+		.now_ms = engine_now_ms(call->api->engine), .access = m->access,
 	};
+	struct problem *problem;
 
 	call->route = routes_of(d);
 	call->op = arena_zalloc(before.arena, call->route->op->size);
@@ -147,9 +160,11 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	call->shows = NULL;
 	call->body = (struct json){.type = JSON_OBJECT};
 	m->calls = d;
-	if (caller_read(call) != P_OK)
+	problem = &call->op->problem;
+	if (access_check_scope(m->access, entry_scope(d->scope), problem) != P_OK || caller_read(call) != P_OK)
 		return false;
-	if (m->agent.p && decode_check_name(m->agent, "agent", AGENT_NAME_MAX, &call->op->problem) != P_OK)
+	if (m->agent.p && (decode_check_name(m->agent, "agent", AGENT_NAME_MAX, problem) != P_OK ||
+			   access_check_agent(m->access, "agent", m->agent, problem) != P_OK))
 		return false;
 	call->op->agent = mcp_agent(m);
 	return true;

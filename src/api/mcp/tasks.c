@@ -26,6 +26,7 @@ enum mcp_task_status { MCP_TASK_WORKING, MCP_TASK_COMPLETED, MCP_TASK_CANCELLED 
 struct mcp_task {
 	struct list link;
 	char id[40];
+	uint64_t key;			/* of who made it; 0: none was needed */
 	char space[NAME_MAX_BYTES + 1], agent[NAME_MAX_BYTES + 1];
 	int64_t lease_s;		/* 0: as usual */
 	int64_t created_ms, changed_ms, until_ms;
@@ -147,6 +148,7 @@ static struct mcp_task *make(struct mcp_call *m, int64_t now_ms)
 	struct mcp_task *task = mem_zalloc(sizeof(*task));
 
 	make_id(task->id);
+	task->key = mcp_key(m);
 	snprintf(task->space, sizeof(task->space), "%.*s", STR_ARG(space));
 	snprintf(task->agent, sizeof(task->agent), "%.*s", STR_ARG(agent));
 	json_as_int(json_get(m->args, "lease_s"), &task->lease_s);
@@ -193,7 +195,7 @@ bool tasks_begin(struct mcp_call *m)
 
 /* --- Asking for one --- */
 
-/* With the lock held. The task of another space is none of this caller's. */
+/* With the lock held. The task of another space or another key is none of this caller's. */
 static struct mcp_task *find(struct mcp_call *m)
 {
 	struct tasks *t = m->mcp->tasks;
@@ -202,7 +204,7 @@ static struct mcp_task *find(struct mcp_call *m)
 	for (struct list *l = t->all.next; l != &t->all; l = l->next) {
 		struct mcp_task *task = LIST_ELEMENT(l, struct mcp_task, link);
 
-		if (str_is(id, task->id) && str_is(space, task->space))
+		if (str_is(id, task->id) && str_is(space, task->space) && task->key == mcp_key(m))
 			return task;
 	}
 	return NULL;

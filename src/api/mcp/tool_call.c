@@ -3,6 +3,7 @@
 
 #include "api/caller.h"
 #include "api/describe/descriptions.h"
+#include "api/http/entry.h"
 #include "api/mcp/fixture.h"
 #include "api/mcp/methods.h"
 #include "api/mcp/tool_hints.h"
@@ -294,6 +295,18 @@ static bool read_agent(struct mcp_call *m)
 	return true;
 }
 
+/* A tool none of whose calls the key may make. Which of them is made is checked again when it is. */
+static bool is_forbidden(struct mcp_call *m)
+{
+	struct problem problem = {0};
+
+	for (size_t i = 0; i < TOOL_CALLS_MAX && m->tool->calls[i]; i++)
+		if (access_check_scope(m->access, entry_scope(m->tool->calls[i]->scope), &problem) == P_OK)
+			return false;
+	m->call.op->problem = problem;
+	return problem.code != P_OK;
+}
+
 void tool_call(struct mcp_call *m)
 {
 	struct str name = mcp_param(m, "name");
@@ -308,6 +321,8 @@ void tool_call(struct mcp_call *m)
 			  STR_ARG(mcp_short(name)));
 	else if (m->args && m->args->type != JSON_OBJECT)
 		mcp_error(m, MCP_INVALID_PARAMS, "arguments is %s; expected an object", json_type_name(m->args->type));
+	else if (is_forbidden(m))
+		tool_problem(m);
 	else if ((lacks = missing(m)) != NULL)
 		tool_error(m, "missing_field: %s is missing. Call %s again with it.", lacks, m->tool->name);
 	else if (read_agent(m) && !(m->tool->before && m->tool->before(m)))

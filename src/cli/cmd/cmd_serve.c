@@ -15,7 +15,7 @@ static const char *const format_choices[] = {"auto", "text", "json", NULL};
 static const struct option serve_options[] = {
 	{.name = "listen", .letter = 'l', .arg = "ADDRESS:PORT", .env = "SPINE_LISTEN", .key = "listen",
 	 .type = OPTION_TEXT, .fallback = "127.0.0.1:8788",
-	 .help = "where to listen: a loopback address; port 0 takes a free one"},
+	 .help = "where to listen; port 0 takes a free one. An address that others can reach needs keys and TLS"},
 	{.name = "threads", .arg = "N", .env = "SPINE_THREADS", .key = "threads", .type = OPTION_INT, .fallback = "0",
 	 .min = 0, .max = 256, .help = "threads that serve HTTP; 0: one for each core, at most 4"},
 	{.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level", .type = OPTION_CHOICE,
@@ -26,6 +26,11 @@ static const struct option serve_options[] = {
 	{.name = "allow-origin", .arg = "URL", .env = "SPINE_ALLOW_ORIGIN", .key = "allow_origin", .type = OPTION_LIST,
 	 .help = "an origin whose pages may call, such as https://app.example; may be given several times, and as a "
 		 "list with commas. Pages of this machine may call anyway"},
+	{.name = "public-url", .arg = "URL", .env = "SPINE_PUBLIC_URL", .key = "public_url", .type = OPTION_LIST,
+	 .help = "what the server is called behind a proxy or on a network, such as https://spine.example: Host and "
+		 "Origin may then name it; may be given several times, and as a list with commas"},
+	{.name = "insecure", .env = "SPINE_INSECURE", .key = "insecure", .type = OPTION_FLAG,
+	 .help = "listen on an address that others can reach also without keys and without TLS"},
 	{.name = "strict-origins", .env = "SPINE_STRICT_ORIGINS", .key = "strict_origins", .type = OPTION_FLAG,
 	 .help = "pages of other programs of this machine may not call, either, unless --allow-origin names them"},
 	{.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
@@ -284,6 +289,7 @@ static int exec_serve(struct cli *cli)
 		.log_format = format_of(options_text(o, "log-format")),
 		.webhook_hosts = options_text(o, "webhook-hosts"),
 		.allow_origins = joined(cli, "allow-origin"),
+		.public_urls = joined(cli, "public-url"), .insecure = options_flag(o, "insecure"),
 		.strict_origins = options_flag(o, "strict-origins"),
 		.quiet = options_flag(o, "quiet"),
 		.max_connections = options_int(o, "max-connections"),

@@ -92,6 +92,9 @@ static void apply_draft(struct memory *m, const struct memory_draft *d, int64_t 
 		m->expires_at_ms = d->expires_at_ms;
 	if (d->has & MEMORY_HAS_TTL)
 		m->expires_at_ms = now_ms + d->ttl_s * 1000;
+	/* The lowest comes last. Pinning says nothing, and so changes no trust. */
+	if ((d->has & ~(unsigned)MEMORY_HAS_PINNED) && m->trust < d->trust_max)
+		m->trust = d->trust_max;
 }
 
 static enum problem_code not_found(struct problem *p, const char *field, uint64_t num, uint32_t version)

@@ -69,6 +69,7 @@ struct memory_draft {
 	uint64_t supersedes;
 	int64_t created_at_ms;
 	uint64_t num_min;	/* without an id: the number is at least that */
+	enum trust trust_max;	/* of whoever writes it: what it writes has no more */
 };
 
 /* The memory that memory_create would make, without its number where it has none; borrows its text from the draft. */

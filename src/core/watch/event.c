@@ -22,9 +22,10 @@ EVENTS(EVENT_FITS)
 
 static_assert((int)EVENT_ROW_PACKED == (int)EVENT_ENVELOPE_PACKED, "what the store looks for");
 
-/* Whose note begins with the id of an alert, "al-3 ...". */
-#define ALERT_KINDS \
-	(BIT(EVENT_ALERT_FIRED) | BIT(EVENT_ALERT_RESOLVED) | BIT(EVENT_ALERT_ACKED) | BIT(EVENT_ALERT_SILENCED))
+/* Whose note begins with the id of an alert or a key, "al-3 ...". */
+#define WORD_KINDS \
+	(BIT(EVENT_ALERT_FIRED) | BIT(EVENT_ALERT_RESOLVED) | BIT(EVENT_ALERT_ACKED) | BIT(EVENT_ALERT_SILENCED) | \
+	 BIT(EVENT_KEY_CREATED) | BIT(EVENT_KEY_ROTATED) | BIT(EVENT_KEY_REVOKED))
 
 static const int all_kinds[] = {
 #define EVENT_NUMBER(name, number, text) EVENT_##name,
@@ -73,6 +74,7 @@ static const struct {
 	{EVENT_ROUTE_DELETED, "route.delete"}, {EVENT_ALERT_FIRED, "alert.fire"},
 	{EVENT_ALERT_RESOLVED, "alert.resolve"},
 	{EVENT_RESTORED, "handoff.restore"}, {EVENT_AGENT_DELETED, "agent.delete"},
+	{EVENT_KEY_CREATED, "key.create"}, {EVENT_KEY_ROTATED, "key.rotate"}, {EVENT_KEY_REVOKED, "key.revoke"},
 	{EVENT_ALERT_ACKED, "alert.ack"}, {EVENT_ALERT_SILENCED, "alert.silence"},
 };
 
@@ -116,7 +118,7 @@ struct str event_object(const struct event_row *event, struct str space_name, st
 		memory_id_format(event->memory, 0, id);
 	else if (BIT(event->kind) & NOTE_KINDS)
 		return event->note;
-	else if (BIT(event->kind) & ALERT_KINDS)
+	else if (BIT(event->kind) & WORD_KINDS)
 		return str_sub(event->note, 0, str_find(event->note, ' '));
 	else if (event->envelope)
 		envelope_id_format(event->envelope, id);
@@ -143,6 +145,6 @@ void event_filter_object(struct str object, struct event_filter *filter)
 		filter->name = object;
 		filter->agent_kinds = AGENT_KINDS;
 		filter->note_kinds = NOTE_KINDS;
-		filter->word_kinds = ALERT_KINDS;
+		filter->word_kinds = WORD_KINDS;
 	}
 }

@@ -7,6 +7,7 @@
  * alert.fired and alert.resolved have the figure and its threshold; envelope.packed the completeness (0 to 1) and the
  * share of the budget that is used (below 0 where nobody chose the budget: the default holds), with the hop as its
  * attempt and the number of waivers in its note; memory.stored of a batch the lowest and the highest number.
+ * key.created, key.rotated and key.revoked have "key-7 name: reason" in their note.
  * constraint.waived has "KEY: reason" in its note, envelope.refused "code: why"; space.pruned
  * has how many handoffs and how many events went. */
 #ifndef SPINE_CORE_EVENT_H
@@ -65,6 +66,9 @@
 	X(RESTORED, 52, "handoff.restored") \
 	X(AGENT_DELETED, 53, "agent.deleted") \
 	X(CONSTRAINT_WAIVED, 50, "constraint.waived") \
+	X(KEY_CREATED, 47, "key.created") \
+	X(KEY_ROTATED, 48, "key.rotated") \
+	X(KEY_REVOKED, 49, "key.revoked") \
 	X(SPACE_PRUNED, 60, "space.pruned") \
 	X(SPACE_DELETED, 61, "space.deleted")
 

@@ -12,6 +12,8 @@ struct delivery decide_delivery(struct op *op, struct store_conn *c)
 
 	if (in->by.p)
 		d.actor = in->by;
+	else if (d.actor.p == NULL && op->access)
+		d.actor = op->access->name;
 	return d;
 }
 
@@ -28,7 +30,7 @@ static enum problem_code prepare_park(struct op *op, struct store_conn *c)
 		return code;
 	d->to = e.to;
 	d->from = e.from;
-	return P_OK;
+	return access_check_agent(op->access, "from", d->from, &op->problem);
 }
 
 static enum problem_code write_park(struct op *op, struct store_conn *c)
@@ -76,7 +78,12 @@ static enum problem_code write_cancel(struct op *op, struct store_conn *c)
 {
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
+	struct handoff_row h;
 
+	/* The key of an agent takes back what that agent has sent. */
+	if (op->access && op->space && store_handoff_get(c, op->space, in->num, op->arena, &h) == STORE_OK &&
+	    access_check_agent(op->access, "from", h.from, &op->problem) != P_OK)
+		return op->problem.code;
 	return delivery_cancel(&d, in->num, in->why, &in->row, &op->problem);
 }
 

@@ -93,15 +93,15 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 		return problem_set(&op->problem, P_TOO_LARGE, "key", "%d constraints were waived for this task "
 				   "already; begin another task", TASK_WAIVERS_MAX);
 	w->row = (struct waiver_row){.key = w->key, .reason = w->reason, .by = op->person, .at_ms = op->now_ms};
-	w->unauthenticated = true;
+	w->unauthenticated = op->access == NULL;
 	if (status == STORE_OK)
 		status = store_waiver_add(c, op->space, w->task, &w->row);
 	if (status == STORE_NOT_FOUND)
 		return task_unknown(op, w->task);
 	op->told = (struct event_row){
 		.kind = EVENT_CONSTRAINT_WAIVED, .envelope = w->envelope, .actor = op->person,
-		.note = arena_printf(op->arena, "%.*s: %.*s (for the whole task, by a person, unauthenticated)",
-				     STR_ARG(w->key), STR_ARG(w->reason)),
+		.note = arena_printf(op->arena, "%.*s: %.*s (for the whole task, by a person%s)", STR_ARG(w->key),
+				     STR_ARG(w->reason), w->unauthenticated ? ", unauthenticated" : ""),
 	};
 	return op_stored(op, status);
 }

@@ -3,7 +3,7 @@
  * Envelopes are never changed, and agents go on from the ones that they hold: so the waiver stands beside the task, and
  * the next envelope of each of its lines goes without the constraint and says who waived it
  * (core/envelope/constraints.h). While the server has no keys, a person is who says so (op->person), and that is what
- * is recorded: unauthenticated.
+ * is recorded: unauthenticated. With keys it takes one with the scope admin, whose name is recorded.
  */
 #ifndef SPINE_ENGINE_WAIVE_H
 #define SPINE_ENGINE_WAIVE_H

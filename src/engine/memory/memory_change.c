@@ -12,12 +12,26 @@ static void tell(struct op *op, enum event_kind kind, struct str note)
 		op->told = (struct event_row){.kind = kind, .memory = m->num, .note = note};
 }
 
+/* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth. */
+static void sign(struct op *op, struct memory_draft *d)
+{
+	if (op->access == NULL || (d->has & ~(unsigned)MEMORY_HAS_PINNED) == 0)
+		return;
+	d->trust_max = op->access->trust;
+	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
+		d->has |= MEMORY_HAS_AGENT;
+		d->agent = op->agent;
+	}
+}
+
 static enum problem_code run_update(struct op *op, struct store_conn *c)
 {
 	struct memory_change *m = (struct memory_change *)op;
-	enum problem_code code = memory_update(c, op->space, m->num, op->if_version, &m->draft, op->now_ms, op->arena,
-					       &m->memory, &m->changed, &op->problem);
+	enum problem_code code;
 
+	sign(op, &m->draft);
+	code = memory_update(c, op->space, m->num, op->if_version, &m->draft, op->now_ms, op->arena, &m->memory,
+			     &m->changed, &op->problem);
 	if (code != P_OK)
 		return code;
 	if (m->draft.has == MEMORY_HAS_PINNED)

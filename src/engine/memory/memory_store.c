@@ -11,6 +11,7 @@
 static void fill_in(struct op *op, struct memory_draft *d)
 {
 	d->num_min = memory_numbers_free_from(op->engine->memory_numbers, op->space);
+	d->trust_max = access_cap(op->access, TRUST_SYSTEM);
 	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
 		d->has |= MEMORY_HAS_AGENT;
 		d->agent = op->agent;

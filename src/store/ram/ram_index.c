@@ -37,6 +37,7 @@ COMPARE(compare_route_names, ram_route, compare_name(x->space, x->row.name, y->s
 COMPARE(compare_replies, ram_reply, ram_compare(x->id, y->id))
 COMPARE(compare_reply_keys, ram_reply, compare_name(x->space, x->key, y->space, y->key))
 COMPARE(compare_alerts, alert_row, ram_compare(x->id, y->id))
+COMPARE(compare_access_keys, access_key_row, ram_compare((int64_t)x->num, (int64_t)y->num))
 COMPARE(compare_pruned_envelopes, ram_pruned_envelope, ram_compare(x->key, y->key))
 COMPARE(compare_pruned_handoffs, ram_pruned_handoff, ram_compare(x->key, y->key))
 COMPARE(compare_left, ram_left, ram_compare(x->memory, y->memory))
@@ -137,6 +138,7 @@ void ram_indexes_init(struct ram_store *s)
 	s->replies_by_id = (struct ram_index){.compare = compare_replies};
 	s->reply_keys = (struct ram_index){.compare = compare_reply_keys};
 	s->alerts_by_id = (struct ram_index){.compare = compare_alerts};
+	s->access_keys = (struct ram_index){.compare = compare_access_keys};
 	s->pruned_envelopes = (struct ram_index){.compare = compare_pruned_envelopes};
 	s->pruned_handoffs = (struct ram_index){.compare = compare_pruned_handoffs};
 	s->citations = (struct ram_index){.compare = compare_citations};

@@ -163,6 +163,9 @@ struct ram_store {
 	struct ram_index channels, channel_names, subscribers, route_names;
 	struct ram_index replies_by_id, reply_keys;
 	struct ram_index alerts_by_id;
+	struct ram_index access_keys;				/* by number */
+	uint64_t last_access_key;				/* the highest number that was given */
+	bool needs_key;
 	struct ram_index pruned_envelopes, pruned_handoffs, left_results;	/* by key */
 	struct ram_index citations;						/* by envelope and memory */
 	struct heap due;

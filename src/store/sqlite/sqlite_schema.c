@@ -346,8 +346,30 @@ static const char step_10[] =
 	"  WHERE s.id = old.id >> 40 AND s.removed_at > 0) BEGIN"
 	"  SELECT raise(ABORT, 'a handoff is removed by retention only'); END;";
 
+static const char step_11[] =
+	/* Keys that let their holders in. */
+	"CREATE TABLE access_key ("
+	"  id INTEGER PRIMARY KEY,"
+	"  name TEXT NOT NULL,"
+	"  space TEXT,"				/* a name; NULL: all spaces */
+	"  agent TEXT,"				/* NULL: any */
+	"  scopes INTEGER NOT NULL,"
+	"  trust INTEGER NOT NULL,"
+	"  created_at INTEGER NOT NULL,"
+	"  created_by TEXT,"
+	"  expires_at INTEGER NOT NULL,"	/* 0: never */
+	"  revoked_at INTEGER NOT NULL,"	/* 0: it is not */
+	"  revoked_why TEXT,"
+	"  hash BLOB NOT NULL CHECK (length(hash) = 32),"
+	"  old_hash BLOB NOT NULL CHECK (length(old_hash) = 32),"
+	"  old_until INTEGER NOT NULL);"
+	"INSERT INTO sequence VALUES ('access_key', 0);"
+	/* 1: every request needs a key. */
+	"CREATE TABLE access_mode (id INTEGER PRIMARY KEY CHECK (id = 1), needs_key INTEGER NOT NULL);"
+	"INSERT INTO access_mode VALUES (1, 0);";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
-	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10,
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)

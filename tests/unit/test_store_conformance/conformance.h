@@ -14,8 +14,8 @@ struct conformance_part {
 	size_t count;
 };
 
-extern const struct conformance_part conformance_agents, conformance_alerts, conformance_channels,
-	conformance_envelopes, conformance_events, conformance_handoffs, conformance_memories, conformance_queues,
+extern const struct conformance_part conformance_access_keys, conformance_agents, conformance_alerts,
+	conformance_channels, conformance_envelopes, conformance_events, conformance_handoffs, conformance_memories, conformance_queues,
 	conformance_replies, conformance_retention, conformance_spaces, conformance_tally, conformance_tasks,
 	conformance_transactions;
 

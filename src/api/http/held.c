@@ -1,0 +1,88 @@
+#include "api/http/held.h"
+
+#include "base/mem.h"
+#include "engine/access/keyring.h"
+#include "net/http.h"
+
+#include <stdlib.h>
+
+struct held_thread {
+	struct held_all *all;
+	struct list list;		/* the thread's own */
+};
+
+struct held_all {
+	struct api *api;
+	int threads;
+	struct held_thread each[];
+};
+
+struct held_all *held_new(struct api *api, int threads)
+{
+	struct held_all *all = mem_zalloc(sizeof(*all) + (size_t)threads * sizeof(all->each[0]));
+
+	all->api = api;
+	all->threads = threads;
+	for (int i = 0; i < threads; i++) {
+		all->each[i].all = all;
+		list_init(&all->each[i].list);
+	}
+	return all;
+}
+
+void held_free(struct held_all *all)
+{
+	free(all);
+}
+
+void held_add(struct api *api, int thread, struct held *one, const struct access *access, void (*end)(void *arg),
+	      void *arg)
+{
+	if (one->link.next)
+		return;
+	*one = (struct held){.api = api, .access = access, .end = end, .arg = arg};
+	list_init(&one->link);
+	list_add(&api->held->each[thread].list, &one->link);
+}
+
+void held_remove(struct held *one)
+{
+	if (one->link.next == NULL)
+		return;
+	list_remove(&one->link);
+	one->link.next = NULL;
+}
+
+bool held_is_welcome(const struct held *one)
+{
+	return one->api == NULL ||
+	       keyring_is_welcome(one->api->engine->keyring, one->access, engine_now_ms(one->api->engine));
+}
+
+/* On the HTTP thread. The end of one may be the end of others: so they are taken out first. */
+static void look(void *arg)
+{
+	struct held_thread *t = arg;
+	struct list over, *next;
+
+	list_init(&over);
+	for (struct list *at = t->list.next; at != &t->list; at = next) {
+		next = at->next;
+		if (held_is_welcome(LIST_ELEMENT(at, struct held, link)))
+			continue;
+		list_remove(at);
+		list_add(&over, at);
+	}
+	while (!list_is_empty(&over)) {
+		struct held *one = LIST_ELEMENT(over.next, struct held, link);
+
+		held_remove(one);
+		one->end(one->arg);
+	}
+}
+
+void held_look(struct held_all *all)
+{
+	for (int i = 0; all && i < all->threads; i++)
+		http_post(all->api->http, i, look, &all->each[i]);
+}

@@ -1,0 +1,40 @@
+/* Requests that last: streams, and calls that wait. When who asked is not welcome any more, because a key was revoked
+ * or has expired, they end at once.
+ *
+ *     HTTP thread       held_add when it begins to last, held_remove when it is over
+ *     writer's thread   held_look, when a key has ended; each HTTP thread then looks through its own
+ */
+#ifndef SPINE_API_HTTP_HELD_H
+#define SPINE_API_HTTP_HELD_H
+
+#include "api/api.h"
+#include "base/list.h"
+#include "core/access/access.h"
+
+struct held_all;
+
+/* Stands in what it is about; zeroed: not held. */
+struct held {
+	struct list link;		/* next NULL: it is in no list */
+	struct api *api;		/* NULL: it never was */
+	const struct access *access;	/* NULL: came when no key was needed */
+	void (*end)(void *arg);		/* called once, on the thread, when it is not welcome any more */
+	void *arg;
+};
+
+/* Returns owned. */
+struct held_all *held_new(struct api *api, int threads);
+/* NULL-safe. After the threads have ended. */
+void held_free(struct held_all *all);
+
+/* On the HTTP thread of that number. Borrows access. Again: does nothing. */
+void held_add(struct api *api, int thread, struct held *one, const struct access *access, void (*end)(void *arg),
+	      void *arg);
+/* Also where it is in no list. */
+void held_remove(struct held *one);
+/* Of one that was added: is who asked still welcome? Of others: yes. */
+bool held_is_welcome(const struct held *one);
+/* From any thread: somebody may not be welcome any more. */
+void held_look(struct held_all *all);
+
+#endif
