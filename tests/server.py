@@ -1,7 +1,7 @@
 """A server for a test: the real binary, on a free port and a data directory of its own.
 
 SPINE_BIN names the binary; it is build/spine of this repository where that is not set. Other SPINE_ variables are not
-handed on, so that a person's settings do not change what is tested.
+handed on, so that a person's settings do not change what is tested. With SPINE_TEST_TLS=1 it speaks HTTPS.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+
+import certificates
 
 ROOT = Path(__file__).resolve().parent.parent
 START_TIMEOUT_S = 30.0
@@ -51,7 +53,8 @@ class Server:
         self.log = data.with_name(data.name + ".log")
         self.url = ""
         self.started_at = time.monotonic()
-        command = [str(program or binary()), "serve", "--quiet", "--listen", listen, "--data", str(data), *options]
+        command = [str(program or binary()), "serve", "--quiet", "--listen", listen, "--data", str(data),
+                   *certificates.server_options(), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=clean_environment(**environment)
@@ -59,7 +62,7 @@ class Server:
 
     @property
     def address(self) -> tuple[str, int]:
-        host, port = self.url.removeprefix("http://").rsplit(":", 1)
+        host, port = self.url.removeprefix("http://").removeprefix("https://").rsplit(":", 1)
         return host, int(port)
 
     def wait_until_ready(self) -> Server:

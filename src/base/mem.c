@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+
+/* What is free within the process must be so much before it goes back. */
+#define GIVE_BACK_BYTES (16LL << 20)
 
 void mem_exhausted(size_t size)
 {
@@ -25,6 +29,34 @@ void mem_tune(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #endif
 }
+
+#if defined(__GLIBC__) && defined(__linux__) && __GLIBC_PREREQ(2, 33)
+/* Resident memory that is no file's. */
+static long long resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	long long size = 0, resident = 0, shared = 0;
+	int count = f ? fscanf(f, "%lld %lld %lld", &size, &resident, &shared) : 0;
+
+	if (f)
+		fclose(f);
+	return count == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* What is free counts as free before and after it has gone back; what is resident does not. */
+void mem_give_back(void)
+{
+	struct mallinfo2 info = mallinfo2();
+	long long used = (long long)(info.uordblks + info.hblkhd), resident = resident_bytes();
+
+	if ((long long)info.fordblks > GIVE_BACK_BYTES && resident - used > GIVE_BACK_BYTES)
+		malloc_trim(0);
+}
+#else
+void mem_give_back(void)
+{
+}
+#endif
 
 static void *checked(void *ptr, size_t size)
 {

@@ -21,6 +21,8 @@ char *mem_strndup(const char *s, size_t len);
 
 /* For a process that runs long, before it has threads: freed memory goes back to the system in large parts only. */
 void mem_tune(void);
+/* From any thread, now and then: gives freed memory back to the system, where there is much of it. */
+void mem_give_back(void);
 
 /* Says that this memory will be looked at soon. GCC takes a function that only fetches ahead for one that does nothing,
  * and drops the calls to it: hence the empty statement. */

@@ -38,6 +38,9 @@ struct http_req;
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
 
+/* Connections beyond max_connections that are open for a moment, to be told so: descriptors that are wanted, too. */
+enum { HTTP_TURNED_AWAY_MAX = 512 };
+
 /* Every limit is required; 0 is not "none". */
 struct http_limits {
 	size_t max_connections;		/* beyond it: 503 and close */

@@ -1,8 +1,10 @@
 /* The listening socket and the one acceptor, on the first loop.
  *
- * One acceptor makes the limit on connections exact and shares them out evenly, each loop in its turn. When the process
- * has no descriptor left, the kernel keeps saying that a connection waits: a spare descriptor is closed to make room,
- * the connection is taken, told 503, closed, and the spare opened again. Where even that fails the acceptor
+ * One acceptor makes the limit on connections exact and shares them out evenly, each loop in its turn. Connections
+ * beyond the limit are told so and linger, so that the answer arrives; in a flood, when HTTP_TURNED_AWAY_MAX of them do
+ * so already, they are told so from a fixed buffer and closed (with TLS closed only: to tell costs a handshake). When
+ * the process has no descriptor left, the kernel keeps saying that a connection waits: a spare descriptor is closed to
+ * make room, the connection is taken, told 503, closed, and the spare opened again. Where even that fails the acceptor
  * looks away for a moment instead of spinning.
  */
 #include "net/http_internal.h"
@@ -23,6 +25,8 @@ enum {
 	RETRY_MS = 100,
 	WARN_EVERY_MS = 60000,
 	BACKLOG = 4096,
+	UNSENT_BYTES = 128 << 10,	/* of a reply that the kernel takes before the client's side has room for it */
+	DROPPED_READS = 64,	/* of 4 KiB: of one that sends without end */
 };
 
 union address {
@@ -73,6 +77,20 @@ static bool make_private(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
+/* By itself the kernel takes megabytes of a reply that its client does not read, of each connection, and the loop
+ * copies them in one turn. What it does not take is queued by us, and counted. How fast a client that reads gets its
+ * bytes does not depend on it. */
+static void bound_unsent(int fd)
+{
+#ifdef TCP_NOTSENT_LOWAT
+	int bytes = UNSENT_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+#else
+	(void)fd;
+#endif
+}
+
 static int open_spare(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -94,7 +112,7 @@ bool http_accept_listen(struct http_server *server, const char *address, int por
 		return false;
 	}
 	fd = socket(a.any.sa_family, SOCK_STREAM, 0);
-	/* Connections inherit TCP_NODELAY. */
+	/* Connections inherit what is set here. */
 	if (fd < 0 || !make_private(fd) || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 || bind(fd, &a.any, len) != 0 ||
 	    listen(fd, BACKLOG) != 0 || getsockname(fd, &a.any, &len) != 0) {
@@ -103,9 +121,11 @@ bool http_accept_listen(struct http_server *server, const char *address, int por
 			close(fd);
 		return false;
 	}
+	bound_unsent(fd);
 	server->port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
 	acceptor->fd = fd;
 	acceptor->spare_fd = open_spare();
+	buf_init(&acceptor->reply, 4096);
 	return true;
 }
 
@@ -137,8 +157,36 @@ static void warn(struct http_server *server, const char *message)
 	log_write(server->config.log, LOG_WARN, message, LOG_INT("connections", atomic_load(&server->connections)));
 }
 
+static struct str busy_reply(struct http_server *server)
+{
+	struct buf *reply = &server->acceptor.reply, body;
+
+	if (reply->len > 0)
+		return buf_str(reply);
+	buf_init(&body, SIZE_MAX / 2);
+	http_refusal_body(server, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS, &body);
+	buf_printf(reply, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+		   "Retry-After: 1\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", body.len, buf_str(&body).p);
+	buf_release(&body);
+	return buf_str(reply);
+}
+
+/* A request that has been read does not turn the close into a reset that overtakes the answer. */
+static void answer_and_close(struct http_server *server, int fd)
+{
+	struct str reply = busy_reply(server);
+	char dropped[4096];
+
+	for (int i = 0; i < DROPPED_READS && recv(fd, dropped, sizeof(dropped), 0) == (ssize_t)sizeof(dropped); i++)
+		continue;
+	if (server->config.tls == NULL && send(fd, reply.p, reply.n, MSG_NOSIGNAL) > 0)
+		shutdown(fd, SHUT_WR);
+	close(fd);
+}
+
 static void share_out(struct http_server *server, int fd)
 {
+	size_t turned_away_max = server->config.tls ? HTTP_TURNED_AWAY_TLS : HTTP_TURNED_AWAY_MAX;
 	struct http_acceptor *acceptor = &server->acceptor;
 	struct http_loop *loop = &server->loops[acceptor->next_loop];
 	bool is_over = atomic_load(&server->connections) >= server->config.limits.max_connections;
@@ -147,8 +195,8 @@ static void share_out(struct http_server *server, int fd)
 	if (is_over) {
 		warn(server, "connection limit reached: new ones are answered with 503");
 		atomic_fetch_add(&loop->refused, 1);
-		if (atomic_load(&server->turned_away) >= HTTP_TURNED_AWAY_MAX) {
-			close(fd);
+		if (atomic_load(&server->turned_away) >= turned_away_max) {
+			answer_and_close(server, fd);
 			return;
 		}
 	}
@@ -166,10 +214,7 @@ static void share_out(struct http_server *server, int fd)
  * kernel looks for a descriptor before it looks for a connection), or what else is wrong. */
 static int answer_with_spare(struct http_server *server)
 {
-	static const char reply[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-				    "Connection: close\r\n\r\n";
 	struct http_acceptor *acceptor = &server->acceptor;
-	char dropped[4096];
 	int fd, err = 0;
 
 	if (acceptor->spare_fd < 0)
@@ -181,12 +226,7 @@ static int answer_with_spare(struct http_server *server)
 	} else {
 		warn(server, "no file descriptor left: new connections are answered with 503");
 		atomic_fetch_add(&server->loops[0].refused, 1);
-		/* A request that has been read does not turn the close into a reset that overtakes the answer. */
-		while (recv(fd, dropped, sizeof(dropped), 0) == (ssize_t)sizeof(dropped))
-			continue;
-		if (send(fd, reply, sizeof(reply) - 1, 0) > 0)
-			shutdown(fd, SHUT_WR);
-		close(fd);
+		answer_and_close(server, fd);
 	}
 	acceptor->spare_fd = open_spare();
 	return err;
@@ -294,5 +334,6 @@ void http_accept_release(struct http_server *server)
 		close(acceptor->fd);
 	if (acceptor->spare_fd >= 0)
 		close(acceptor->spare_fd);
+	buf_release(&acceptor->reply);
 	acceptor->fd = acceptor->spare_fd = -1;
 }

@@ -24,6 +24,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* A line's end is looked at before its length is. */
+enum { HEAD_SLACK = 4 };
+
 static void on_deadline(struct http_timer *timer);
 
 size_t http_conn_queued(const struct http_conn *conn)
@@ -143,9 +146,15 @@ void http_conn_replied(struct http_conn *conn)
 
 uv_buf_t http_conn_room(struct http_conn *conn)
 {
+	size_t size = HTTP_READ_BYTES, head_left;
+
 	if (conn->state == HTTP_CONN_BODY && !conn->req->is_chunked)
 		return http_conn_body_room(conn);
-	return uv_buf_init(conn->tls ? conn->loop->plain_buf : conn->loop->read_buf, HTTP_READ_BYTES);
+	/* Of a head that comes slowly no more is kept than it may have. */
+	head_left = conn->loop->server->config.limits.max_header_bytes + HEAD_SLACK - conn->in.len;
+	if (conn->state == HTTP_CONN_HEAD && size > head_left)
+		size = head_left;
+	return uv_buf_init(conn->tls ? conn->loop->plain_buf : conn->loop->read_buf, (unsigned int)size);
 }
 
 static bool is_tls(const struct http_conn *conn)
@@ -412,7 +421,7 @@ static bool has_sent(const struct http_conn *conn)
 
 void http_conn_turn_away(struct http_conn *conn)
 {
-	http_conn_refuse(conn, 503, "too_many_connections", "The server has as many connections as it takes.");
+	http_conn_refuse(conn, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS);
 }
 
 void http_conn_open(void *arg)

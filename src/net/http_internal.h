@@ -27,13 +27,15 @@
 enum {
 	HTTP_READ_BYTES = 16384,	/* one read; also what may wait in memory behind a held request */
 	HTTP_INLINE_BODY_BYTES = 4096,	/* a body up to this size shares the request's allocation */
-	HTTP_BODY_FIRST_BYTES = 65536,	/* a larger one gets this at first, and grows as it arrives */
+	HTTP_BODY_FIRST_BYTES = 16384,	/* a larger one gets this at first, and grows as it arrives */
 	HTTP_REQ_BYTES = 4080,		/* the request's allocation; what is left of it is for the arena, */
 	HTTP_ARENA_BYTES = 384,		/* and this at least */
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
 	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
-	HTTP_TURNED_AWAY_MAX = 64,	/* connections beyond the limit that are being told so at a time */
+	HTTP_TURNED_AWAY_TLS = 64,	/* HTTP_TURNED_AWAY_MAX with TLS: each costs a handshake */
 };
+
+#define HTTP_TURNED_AWAY_WORDS "The server has as many connections as it takes; try again in a moment."
 
 /* --- Deadlines ------------------------------------------------------------------------------- */
 
@@ -104,6 +106,7 @@ struct http_acceptor {
 	uv_poll_t poll;
 	struct http_timer retry;
 	unsigned int next_loop;
+	struct buf reply;	/* to connections that are closed as soon as they are told so; made when first needed */
 	int64_t warned_ms;
 };
 

@@ -1,5 +1,5 @@
-/* A connection's TLS: what was read is decrypted before it is taken, what is to be sent is encrypted as the client takes
- * it.
+/* A connection's TLS: what was read is decrypted before it is taken, what is to be sent is encrypted as the client
+ * takes it.
  *
  * OpenSSL reads and writes through a BIO of ours that keeps nothing: it reads from the bytes of the read under way, all
  * of which OpenSSL has taken when it asks for more, and writes into a buffer of the loop, which is sent before anything

@@ -64,8 +64,8 @@ static bool is_private(const char *path, struct buf *error)
 
 	if (stat(path, &st) != 0 || (st.st_mode & S_IRWXO) == 0)
 		return true;
-	buf_printf(error, "the key %.400s can be read by every user of this machine; make it private: chmod o-rwx %.400s",
-		   path, path);
+	buf_printf(error, "the key %.400s can be read by every user of this machine; make it private: "
+		   "chmod o-rwx %.400s", path, path);
 	return false;
 }
 
@@ -75,12 +75,13 @@ static bool load_own(SSL_CTX *ctx, const struct tls_files *files, struct buf *er
 	    !is_private(files->key, error))
 		return false;
 	if (SSL_CTX_use_certificate_chain_file(ctx, files->cert) != 1) {
-		buf_printf(error, "%.400s holds no certificate in PEM form that can be used: %s", files->cert, reason());
+		buf_printf(error, "%.400s holds no certificate in PEM form that can be used: %s", files->cert,
+			   reason());
 		return false;
 	}
 	if (SSL_CTX_use_PrivateKey_file(ctx, files->key, SSL_FILETYPE_PEM) != 1) {
-		buf_printf(error, "%.400s holds no key in PEM form for %.400s (one with a passphrase cannot be used): %s",
-			   files->key, files->cert, reason());
+		buf_printf(error, "%.400s holds no key in PEM form for %.400s (one with a passphrase cannot be "
+			   "used): %s", files->key, files->cert, reason());
 		return false;
 	}
 	if (SSL_CTX_check_private_key(ctx) != 1) {

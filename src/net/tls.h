@@ -15,7 +15,7 @@ struct tls;
 
 struct tls_files {
 	const char *cert;	/* PEM: the certificate, then those that lead to its authority */
-	const char *key;	/* PEM, without a passphrase; others than its owner and group must not have access to it */
+	const char *key;	/* PEM, without a passphrase; only its owner and a group may have access to it */
 	const char *client_ca;	/* PEM: authorities of the clients' certificates; NULL: clients are not asked for one */
 	bool client_required;	/* with client_ca: a client without a certificate is refused */
 };

@@ -18,6 +18,7 @@
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
+#include "serve/give_back.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,6 +48,7 @@ struct server {
 	struct api api;
 	struct guard guard;
 	struct followers *followers;
+	struct give_back *give_back;
 	struct retention_hold exporter_hold;
 	struct listener listener;
 	bool is_started;
@@ -123,8 +125,9 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 static void format_url(const struct server *s, char *ret, size_t size)
 {
 	bool v6 = strchr(s->host, ':') != NULL;
+	const char *scheme = s->tls ? "https" : "http";
 
-	snprintf(ret, size, "%s://%s%s%s:%d", s->tls ? "https" : "http", v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
+	snprintf(ret, size, "%s://%s%s%s:%d", scheme, v6 ? "[" : "", s->host, v6 ? "]" : "", s->port);
 }
 
 /* --- Parts --- */
@@ -133,14 +136,14 @@ static void format_url(const struct server *s, char *ret, size_t size)
 static void raise_descriptor_limit(struct server *s)
 {
 	struct rlimit limit;
-	rlim_t wanted = (rlim_t)s->config->max_connections + 64;
+	rlim_t others = HTTP_TURNED_AWAY_MAX + 64, wanted = (rlim_t)s->config->max_connections + others;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
 		return;
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted)
 		log_write(&s->log, LOG_WARN, "fewer connections than configured: the system's limit on open files is "
-			  "lower", LOG_INT("max_connections", wanted - 64), LOG_INT("open_files", limit.rlim_cur));
+			  "lower", LOG_INT("max_connections", wanted - others), LOG_INT("open_files", limit.rlim_cur));
 }
 
 static struct http_config http_config(struct server *s)
@@ -249,7 +252,8 @@ static bool check_config(struct server *s, struct buf *error)
 	if (!parse_listen(c->listen, s->host, &s->port, error) ||
 	    !guard_origins_are_valid("--allow-origin", str_of(c->allow_origins), error) ||
 	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
-	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) || !check_authorities(c->ca_file, error) ||
+	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
+	    !certificates_check_authorities(c->ca_file, error) || !certificates_open(&c->tls, &s->tls, error) ||
 	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
 		return false;
 	if (c->alerts.webhook == NULL ||
@@ -410,6 +414,7 @@ static bool start(struct server *s, struct buf *error)
 	engine_start(s->api.engine);
 	followers_start(s->followers, s->api.engine->writer);
 	http_server_start(s->api.http);
+	s->give_back = give_back_start();
 	write_server_file(s);
 	s->is_started = true;
 	return true;
@@ -431,6 +436,7 @@ static void stop(struct server *s)
 		cut = http_server_stop(api->http, s->config->drain_timeout_ms);
 		remove_server_file(s);
 	}
+	give_back_stop(s->give_back);
 	webhook_stop(api->webhook);
 	if (api->engine)
 		watch_stop(api->engine->watch);

@@ -67,9 +67,9 @@ struct serve_config {
 	struct serve_alerts alerts;
 };
 
-/* Serves until SIGTERM or SIGINT, then drains. SIGHUP has the files of HTTPS read again. Returns the exit code: 0 after a clean drain, 1 when it could not start,
- * 2 when the configuration is wrong and nothing was done (the reason is on standard error), 3 when the store failed
- * while serving. */
+/* Serves until SIGTERM or SIGINT, then drains. SIGHUP has the files of HTTPS read again. Returns the exit code:
+ * 0 after a clean drain, 1 when it could not start, 2 when the configuration is wrong and nothing was done (the
+ * reason is on standard error), 3 when the store failed while serving. */
 int serve_run(const struct serve_config *config);
 
 #endif

@@ -203,6 +203,44 @@ static void connections_beyond_the_limit_are_told_so(void **state)
 	assert_int_equal(fixture_counts(f).refused, 30);
 }
 
+/* More at once than those that linger: each has its answer, none a reset. */
+static void a_flood_beyond_the_limit_is_told_so_to_the_last(void **state)
+{
+	enum { FLOOD = 3 * HTTP_TURNED_AWAY_MAX };
+	struct rlimit before, high;
+	struct fixture *f = *state;
+	int held, fds[FLOOD];
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	high = (struct rlimit){4 * FLOOD, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &high), 0);
+	f->config.limits.max_connections = 1;
+	fixture_start(f);
+	held = client_open(f);
+	client_say(held, GET "\r\n");
+	assert_int_equal(client_status(held), 200);
+	for (int i = 0; i < FLOOD; i++) {
+		fds[i] = client_open(f);
+		client_send(fds[i], GET "\r\n", strlen(GET "\r\n"));
+	}
+	for (int i = 0; i < FLOOD; i++) {
+		struct reply r;
+
+		client_reply(fds[i], true, &r);
+		assert_int_equal(r.status, 503);
+		assert_true(reply_has(&r, "Retry-After"));
+		assert_non_null(strstr(r.body, "too_many_connections"));
+		reply_release(&r);
+	}
+	client_say(held, GET "\r\n");
+	assert_int_equal(client_status(held), 200);
+	for (int i = 0; i < FLOOD; i++)
+		close(fds[i]);
+	close(held);
+	fixture_await_counts(f, 0, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static void without_a_descriptor_left_clients_are_told_so(void **state)
 {
 	struct rlimit before, low = {0};
@@ -500,6 +538,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(posts_of_one_thread_keep_their_order, start, stop),
 		cmocka_unit_test_setup_teardown(the_next_request_is_not_handed_over_from_inside_a_reply, start, end),
 		cmocka_unit_test_setup_teardown(connections_beyond_the_limit_are_told_so, start, stop),
+		cmocka_unit_test_setup_teardown(a_flood_beyond_the_limit_is_told_so_to_the_last, start, stop),
 		cmocka_unit_test_setup_teardown(without_a_descriptor_left_clients_are_told_so, start, stop),
 		cmocka_unit_test_setup_teardown(without_even_a_spare_descriptor_clients_wait, start, stop),
 		cmocka_unit_test_setup_teardown(connections_are_shared_out_evenly, start, stop),

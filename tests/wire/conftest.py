@@ -8,6 +8,10 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
+import certificates  # noqa: E402
+
+certificates.patch_connections()
+
 from api import Api, wait_until  # noqa: E402
 from delivery import Background, Desk  # noqa: E402
 from server import Server  # noqa: E402

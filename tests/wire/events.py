@@ -4,6 +4,7 @@ import json
 import socket
 
 from api import TIMEOUT_S, parse_raw
+from certificates import over_tls
 
 PREFIX = "com.memoryspine."
 
@@ -21,6 +22,7 @@ class Events:
         if receive_bytes:  # otherwise the system takes megabytes for a reader that does not read
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.socket.connect(address)
+        self.socket = over_tls(self.socket)
         lines = [f"GET /v1/events{query} HTTP/1.1", "Host: localhost", f"Spine-Space: {space}", "Accept: text/event-stream"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())

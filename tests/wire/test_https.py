@@ -2,10 +2,10 @@
 
 import json
 import ssl
-import subprocess
 
 import pytest
 from api import wait_until
+from certificates import Authority, new_key
 from collector import Collector
 from delivery import Desk
 from test_alerts import Receiver, exhaust
@@ -13,27 +13,14 @@ from test_life import run_serve
 from test_webhook import Hook, set_hook, wait_for_state
 
 
-class Authority:
-    """An authority of the test's own, and a certificate for 127.0.0.1 that it has signed; one that signed itself."""
+class Signed(Authority):
+    """Signs certificates for the receivers of a test; one receiver has signed its own."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.file = folder / "ca.pem"
-        self._openssl("req", "-x509", *self._key("ca"), "-subj", "/CN=Authority of a test", "-out", "ca.pem",
-                      "-addext", "basicConstraints=critical,CA:TRUE")
-        self._openssl("req", *self._key("server"), "-subj", "/CN=receiver", "-out", "server.csr")
-        (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-        self._openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                      "-days", "2", "-extfile", "names", "-out", "server.pem")
-        self._openssl("req", "-x509", *self._key("self"), "-subj", "/CN=receiver", "-out", "self.pem",
-                      "-addext", "subjectAltName=IP:127.0.0.1")
-
-    @staticmethod
-    def _key(name):
-        return ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key")
-
-    def _openssl(self, *arguments):
-        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=60)
+        super().__init__(folder)
+        self.sign("server")
+        self.openssl("req", "-x509", *new_key("self"), "-subj", "/CN=receiver", "-out", "self.pem",
+                     "-addext", "subjectAltName=IP:127.0.0.1")
 
     def wrap(self, listener, name):
         """The listener of an http.server, from here on with TLS."""
@@ -45,7 +32,7 @@ class Authority:
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("authority"))
+    return Signed(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

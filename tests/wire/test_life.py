@@ -11,7 +11,11 @@ import threading
 
 import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
+from certificates import wanted
 from server import Server, StartError, binary, clean_environment
+
+
+plain_http = pytest.mark.skipif(wanted(), reason="it is about plain HTTP, or opens connections to a server that stands still")
 
 
 def run_serve(data, *options, **popen):
@@ -44,6 +48,7 @@ def test_the_data_directory_and_its_files_are_private(tmp_path):
     assert server.terminate() == 0
 
 
+@plain_http
 def test_server_json_says_where_the_server_is_while_it_runs(start):
     server = start().wait_until_ready()
     note = json.loads((server.data / "server.json").read_text())
@@ -96,6 +101,7 @@ def test_a_configuration_that_is_wrong_makes_nothing(tmp_path, option, value):
     assert not (tmp_path / "data").exists()
 
 
+@plain_http
 @pytest.mark.parametrize("listen", ["localhost:0", "127.0.0.1:0", "127.0.0.5:0", "[::1]:0"])
 def test_loopback_addresses_are_served(tmp_path, listen):
     if listen.startswith("["):
@@ -207,6 +213,7 @@ def test_requests_that_were_sent_before_the_signal_are_answered_and_no_connectio
     assert server.terminate() == 0
 
 
+@plain_http
 def test_connections_that_nobody_has_accepted_yet_are_answered_too(start):
     server = start("--threads", "1").wait_until_ready()
     os.kill(server.process.pid, signal.SIGSTOP)

@@ -348,6 +348,20 @@ def test_fetch_answers_superseded_and_expired_memories_with_their_state(api):
     assert states == ["superseded", "active", "expired"]
 
 
+def test_fetch_answers_8_mib_at_most_and_says_what_it_did_not_give(api):
+    ids = [api.store(f"{number} " + "a" * 255000)["id"] for number in range(40)]
+    small = api.store("small")["id"]
+    wanted, got, calls = [*ids, small, "ms-999"], [], 0
+    while wanted:
+        answer = api.ok("POST", "/v1/memories/fetch", {"ids": wanted})
+        assert answer["memories"] and sum(len(memory["content"]) for memory in answer["memories"]) <= 8 << 20
+        got += [memory["id"] for memory in answer["memories"]]
+        wanted = [gone["id"] for gone in answer["missing"] if gone["reason"] == "not_given"]
+        calls += 1
+    assert got == [*ids, small] and calls == 2
+    assert answer["missing"] == [{"id": "ms-999", "reason": "unknown"}]
+
+
 def test_fetch_takes_at_most_1000_ids(api):
     api.store()
     api.refused(422, "too_large", "POST", "/v1/memories/fetch", {"ids": ["ms-1"] * 1001}, field="ids")

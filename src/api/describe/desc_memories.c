@@ -125,7 +125,9 @@ const struct shape shape_memory = {
 
 static const struct field missing_fields[] = {
 	FIELD_TOLD(TYPE_MEMORY_REF, "id", struct envelope_missing, id, "As it was asked for."),
-	FIELD_WORD("reason", struct envelope_missing, reason, &words_not_found, "Why it is not there."),
+	FIELD_WORD("reason", struct envelope_missing, reason, &words_not_found, "Why it is not there. "
+		   "not_given: the answer has 8 MiB of text without it; ask for it again, without those "
+		   "that were given."),
 	FIELDS_END,
 };
 
@@ -370,7 +372,8 @@ const struct description describe_fetch_memories = {
 	.body = {INPUT(FIELD_MEMORY_IDS("ids", struct memory_fetch, ids, count, FETCH_MAX,
 					"Duplicates are answered once.",
 					.required = "it is the list of ids to fetch"))},
-	ANSWERS(ANSWER(200, "What was found, in the order of the ids, each once, and what was not.", &shape_found)),
+	ANSWERS(ANSWER(200, "What was found, in the order of the ids, each once, and what was not. At most 8 MiB of "
+		       "text, or one memory: what does not fit is missing as not_given.", &shape_found)),
 };
 
 const struct description describe_read_memory = {

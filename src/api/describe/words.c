@@ -17,7 +17,7 @@ WORDS(guard, "Guard", "Credentials in plain text: let through, blank, or refuse 
       "refuse")
 WORDS(memory_state, NULL, NULL, 0, "active", "superseded", "expired", "forgotten")
 WORDS(searched_state, NULL, NULL, 0, "active", "superseded", "expired", "any")
-WORDS(not_found, NULL, NULL, 0, "unknown", "forgotten")
+WORDS(not_found, NULL, NULL, 0, "unknown", "forgotten", "not_given")
 WORDS(newest_oldest, NULL, NULL, 0, "newest", "oldest")
 WORDS(oldest_newest, NULL, NULL, 0, "oldest", "newest")
 WORDS(of_no_task, NULL, NULL, 0, "space")

@@ -94,7 +94,7 @@ static const struct option limit_options[] = {
 	 .type = OPTION_INT, .fallback = "15000", .min = 1, .max = 1000000,
 	 .help = "connections at a time; beyond it 503"},
 	{.name = "max-header", .arg = "SIZE", .env = "SPINE_MAX_HEADER", .key = "max_header", .type = OPTION_SIZE,
-	 .fallback = "64k", .min = 1024, .max = 16 * MIB, .help = "head of a request; beyond it 431"},
+	 .fallback = "40k", .min = 1024, .max = 16 * MIB, .help = "head of a request; beyond it 431"},
 	{.name = "max-uri", .arg = "SIZE", .env = "SPINE_MAX_URI", .key = "max_uri", .type = OPTION_SIZE,
 	 .fallback = "32k", .min = 256, .max = 16 * MIB,
 	 .help = "address of a request, a part of its head; beyond it 414"},

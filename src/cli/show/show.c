@@ -250,6 +250,9 @@ int show_missing(const struct cli *cli, const struct json *answer)
 
 		if (str_is(reason, "forgotten"))
 			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
+		else if (str_is(reason, "not_given"))
+			cli_error(cli, "%.*s did not fit into the answer with the others; get it by itself",
+				  STR_ARG(id));
 		else
 			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), ask_space(cli));
 	}

@@ -2,6 +2,7 @@
 
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
+#include "engine/page.h"
 
 #include <assert.h>
 
@@ -14,28 +15,47 @@ void memory_lookup_init(struct op *op, size_t room, struct memory_lookup *ret)
 	};
 }
 
+static void miss(struct op *op, struct memory_id id, struct str reason, struct memory_lookup *l)
+{
+	char text[MEMORY_ID_SIZE];
+
+	memory_id_format(id.num, id.version, text);
+	l->missing[l->missing_count++] = (struct envelope_missing){arena_str(op->arena, str_of(text)), reason};
+}
+
+/* One that is too large for what is left of the page is the last that is read: a smaller one behind it would come
+ * before it, and nobody could say where the page ends. */
+static bool fits(struct memory_lookup *l, const struct memory *m)
+{
+	l->found_bytes += m->content.n + m->summary.n + m->metadata.n;
+	return l->found_bytes <= PAGE_BYTES_MAX || l->found_count == 0;
+}
+
 enum problem_code memory_lookup_one(struct op *op, struct store_conn *c, struct memory_id id, struct memory_lookup *l)
 {
 	size_t before = l->seen.count;
 	struct memory *m = &l->found[l->found_count];
-	char text[MEMORY_ID_SIZE];
 	enum store_status status = STORE_NOT_FOUND;
 
 	mention_add(&l->seen, id, op->arena);
 	if (l->seen.count == before)
 		return P_OK;
+	if (l->found_bytes > PAGE_BYTES_MAX) {
+		miss(op, id, STR("not_given"), l);
+		return P_OK;
+	}
 	if (op->space)
 		status = store_memory_get(c, op->space, id.num, id.version, op->arena, m);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return problem_of_store(&op->problem, status);
-	if (status == STORE_OK && m->forgotten_at_ms == 0) {
+	if (status == STORE_NOT_FOUND)
+		miss(op, id, STR("unknown"), l);
+	else if (m->forgotten_at_ms)
+		miss(op, id, STR("forgotten"), l);
+	else if (fits(l, m))
 		l->found_count++;
-		return P_OK;
-	}
-	memory_id_format(id.num, id.version, text);
-	l->missing[l->missing_count++] = (struct envelope_missing){
-		arena_str(op->arena, str_of(text)), status == STORE_OK ? STR("forgotten") : STR("unknown"),
-	};
+	else
+		miss(op, id, STR("not_given"), l);
 	return P_OK;
 }
 

@@ -1,4 +1,5 @@
-/* Memories that somebody names by their ids: those that were found, and those that were not, with the reason. */
+/* Memories that somebody names by their ids: those that were found, and those that were not, with the reason. What is
+ * beyond PAGE_BYTES_MAX of text is "not_given": it was not looked for, and may be asked for again. */
 #ifndef SPINE_ENGINE_MEMORY_LOOKUP_H
 #define SPINE_ENGINE_MEMORY_LOOKUP_H
 
@@ -10,6 +11,7 @@ struct memory_lookup {
 	struct mention_list seen;	/* an id that is named twice is answered once */
 	struct memory *found;
 	size_t found_count;
+	size_t found_bytes;
 	struct envelope_missing *missing;
 	size_t missing_count;
 };
