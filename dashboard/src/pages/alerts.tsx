@@ -7,7 +7,7 @@ import { now } from "../parts/clock";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
 import { ownLink, pageOf } from "../router";
-import { by } from "../settings";
+import { by } from "../identity";
 import { useStore } from "../store";
 import type { Alert, Rule } from "../types";
 

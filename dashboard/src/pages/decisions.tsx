@@ -8,7 +8,7 @@ import { Dialog, Field } from "../parts/dialog";
 import { useAgents } from "../parts/filters";
 import { say } from "../parts/notes";
 import { useResource } from "../resource";
-import { by } from "../settings";
+import { by } from "../identity";
 import type { Decided } from "../types";
 
 export type ParkedVerb = "redrive" | "reroute" | "shrink" | "discard";

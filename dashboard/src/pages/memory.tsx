@@ -8,7 +8,7 @@ import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
 import { useResource } from "../resource";
 import { go, link } from "../router";
-import { by } from "../settings";
+import { by } from "../identity";
 import type { Memory } from "../types";
 
 /** If it has moved on since it was read, nothing is done to it. */
