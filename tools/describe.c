@@ -2,6 +2,8 @@
  *
  *   describe openapi        the OpenAPI document
  *   describe operations     one line an operation: method, address, name, scope, tool
+ *   describe access         one line an operation: method, address, name, scope, tool, what a key must be beyond
+ *                           that, and which parts of a request name the caller or a space
  *   describe tables FILE    FILE with the tables of fields in it made anew
  */
 #include "api/describe/describe.h"
@@ -30,16 +32,44 @@ static int print_openapi(void)
 	return print(&out);
 }
 
+static const char *const methods[] = {
+	[HTTP_GET] = "GET", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+};
+
 static int print_operations(void)
 {
-	static const char *const methods[] = {
-		[HTTP_GET] = "GET", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_PATCH] = "PATCH",
-		[HTTP_DELETE] = "DELETE",
-	};
-
 	for (const struct operation *o = operations_all(); o->pattern; o++)
 		printf("%s\t%s\t%s\t%s\t%s\n", methods[o->method], o->pattern, o->description->id,
 		       scope_name(o->description->scope), o->description->tool ? o->description->tool : "-");
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* Those of an object that says it: "body.from". */
+static void print_names(const char *where, const struct shape *s)
+{
+	for (const struct field *f = s->fields; f->type != TYPE_END; f++)
+		if (f->type == TYPE_INCLUDE)
+			print_names(where, f->shape);
+		else if (f->names == NAMES_CALLER || f->names == NAMES_SPACE)
+			printf("\t%s.%s=%s", where, f->name.p, f->names == NAMES_SPACE ? "space" : "agent");
+}
+
+static int print_access(void)
+{
+	for (const struct operation *o = operations_all(); o->pattern; o++) {
+		const struct description *d = o->description;
+
+		printf("%s\t%s\t%s\t%s\t%s\t%s", methods[o->method], o->pattern, d->id, scope_name(d->scope),
+		       d->tool ? d->tool : "-", d->is_of_all ? "all" : d->is_of_nobody ? "nobody" : "-");
+		for (int i = 0; i < DESCRIPTION_PATHS_MAX && d->path[i]; i++)
+			if (d->path[i]->names == NAMES_CALLER || d->path[i]->names == NAMES_SPACE)
+				printf("\tpath.%d=%s", i, d->path[i]->names == NAMES_SPACE ? "space" : "agent");
+		if (d->query)
+			print_names("query", d->query);
+		for (int i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++)
+			print_names("body", d->body[i]);
+		printf("\n");
+	}
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -78,8 +108,10 @@ int main(int argc, char **argv)
 		return print_openapi();
 	if (argc == 2 && strcmp(argv[1], "operations") == 0)
 		return print_operations();
+	if (argc == 2 && strcmp(argv[1], "access") == 0)
+		return print_access();
 	if (argc == 3 && strcmp(argv[1], "tables") == 0)
 		return print_tables(argv[2]);
-	fprintf(stderr, "usage: describe openapi | operations | tables FILE\n");
+	fprintf(stderr, "usage: describe openapi | operations | access | tables FILE\n");
 	return 2;
 }

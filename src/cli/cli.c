@@ -193,7 +193,7 @@ struct client_config cli_client_config(const struct cli *cli)
 
 	return (struct client_config){
 		.url = options_text(o, "url"),
-		.space = cli->space ? cli->space : options_text(o, "space"),
+		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
 		.key_file = key_file(o),
 		.ca_file = options_text(o, "ca-file"),

@@ -72,6 +72,7 @@ struct cli {
 	struct client *client;		/* NULL until cli_client() */
 	const char *space;		/* set before cli_client(): the space, instead of what --space says */
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
+	bool is_nowhere;		/* set before cli_client(): nor the space */
 	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */

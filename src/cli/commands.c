@@ -23,7 +23,7 @@ static const struct command *const delivery_commands[] = {
 
 static const struct command *const server_commands[] = {
 	&cmd_serve, &cmd_demo, &cmd_status, &cmd_doctor, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces,
-	&cmd_space, &cmd_bench, &cmd_mcp, &cmd_setup, NULL,
+	&cmd_space, &cmd_key, &cmd_bench, &cmd_mcp, &cmd_setup, NULL,
 };
 
 static const struct command *const data_commands[] = {

@@ -6,7 +6,7 @@
 
 extern const struct command cmd_ack, cmd_agent, cmd_agents, cmd_alerts, cmd_audit, cmd_backup, cmd_bench,
 	cmd_blame, cmd_cancel, cmd_channels, cmd_check, cmd_complete, cmd_completion, cmd_demo, cmd_diff,
-	cmd_doctor, cmd_envelope, cmd_export, cmd_fidelity, cmd_forget, cmd_get, cmd_handoffs, cmd_help,
+	cmd_doctor, cmd_envelope, cmd_export, cmd_fidelity, cmd_forget, cmd_get, cmd_handoffs, cmd_key, cmd_help,
 	cmd_import, cmd_list, cmd_mcp, cmd_move, cmd_nack, cmd_need, cmd_pack, cmd_park, cmd_parked, cmd_pin,
 	cmd_progress, cmd_queues, cmd_recall, cmd_receipts, cmd_receive, cmd_reject, cmd_release, cmd_resolve,
 	cmd_restore, cmd_revert, cmd_routes, cmd_search, cmd_send, cmd_serve, cmd_setup, cmd_space, cmd_spaces,

@@ -15,13 +15,9 @@ static const struct option common_options[] = {
 
 const struct option_table common_table = {"Common options", common_options, OPTION_COUNT(common_options)};
 
-#define WHERE_AND_WHO \
+#define WHERE \
 	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT, \
 	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"}, \
-	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
-	 .help = "the space to work in; the server's is \"default\""}, \
-	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
-	 .help = "who is calling: the author of what is stored"}, \
 	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
 	 .help = "a file of mode 0600 that holds the key, where the server asks for one; SPINE_KEY may hold it, too"}, \
 	{.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_PATH, \
@@ -31,14 +27,23 @@ const struct option_table common_table = {"Common options", common_options, OPTI
 	{.name = "cert-key-file", .arg = "FILE", .env = "SPINE_CERT_KEY_FILE", .key = "cert_key_file", \
 	 .type = OPTION_PATH, .help = "its private key, where that is not in the same file"}
 
-static const struct option client_options[] = {
-	WHERE_AND_WHO,
-	{.name = "timeout", .arg = "TIME", .env = "SPINE_TIMEOUT", .key = "timeout", .type = OPTION_DURATION,
-	 .fallback = "30s", .min = 1, .max = 86400000, .help = "how long to wait for an answer"},
-	JSON_OPTION,
-};
+#define WHERE_AND_WHO \
+	WHERE, \
+	{.name = "space", .arg = "NAME", .env = "SPINE_SPACE", .key = "space", .type = OPTION_TEXT, \
+	 .help = "the space to work in; the server's is \"default\""}, \
+	{.name = "agent", .arg = "NAME", .env = "SPINE_AGENT", .key = "agent", .type = OPTION_TEXT, \
+	 .help = "who is calling: the author of what is stored"}
+
+#define TIMEOUT_OPTION \
+	{.name = "timeout", .arg = "TIME", .env = "SPINE_TIMEOUT", .key = "timeout", .type = OPTION_DURATION, \
+	 .fallback = "30s", .min = 1, .max = 86400000, .help = "how long to wait for an answer"}
+
+static const struct option client_options[] = {WHERE_AND_WHO, TIMEOUT_OPTION, JSON_OPTION};
+static const struct option server_options[] = {WHERE, TIMEOUT_OPTION, JSON_OPTION};
 
 const struct option_table client_table = {"Connection and output", client_options, OPTION_COUNT(client_options)};
+
+const struct option_table server_table = {"Connection and output", server_options, OPTION_COUNT(server_options)};
 
 static const struct option untimed_options[] = {WHERE_AND_WHO, JSON_OPTION};
 

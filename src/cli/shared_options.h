@@ -12,6 +12,7 @@
 
 extern const struct option_table common_table;	/* every command: --help, --config */
 extern const struct option_table client_table;	/* talks to the server: --url, --space, --agent, --timeout, --json */
+extern const struct option_table server_table;	/* the same without --space and --agent, which are the command's own */
 extern const struct option_table untimed_client_table;	/* the same without --timeout, which is the command's own */
 extern const struct option_table where_table;	/* --url, --space and --agent alone */
 extern const struct option_table data_table;	/* works on the files: --data */

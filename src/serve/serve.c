@@ -75,21 +75,23 @@ static bool has_tls(const struct server *s)
 	return s->tls != NULL;
 }
 
-/* Beyond this machine the server is closed: it needs keys, and TLS, unless its operator spells out that it does not. */
-static bool check_exposure(const struct server *s, struct buf *error)
+/* A store that is not there yet has no keys: nothing is made where that is the reason to refuse.
+ *
+ * Beyond this machine the server is closed: it needs keys, and TLS, unless its operator spells out that it does not. */
+static bool check_exposure(const struct server *s, bool has_keys, struct buf *error)
 {
 	if (is_loopback(s) || s->config->insecure)
 		return true;
-	if (!keyring_needs_key(s->api.engine->keyring)) {
-		buf_printf(error, "cannot listen on %s: others could reach this server, and it needs no key yet, so they "
-			   "could do everything. Make a key first (spine key create --data %s --name admin), or say "
+	if (!has_keys) {
+		buf_printf(error, "cannot listen on %s: it is no loopback address, so others can reach it, and without "
+			   "keys they could do everything. Make one first (spine key create admin --data %s), or say "
 			   "--insecure if all of that network may", s->config->listen, s->config->data_dir);
 		return false;
 	}
 	if (!has_tls(s)) {
-		buf_printf(error, "cannot listen on %s without TLS: keys and memories would go over the network in the "
-			   "clear. Listen on 127.0.0.1 behind a proxy that speaks https (--public-url), or say "
-			   "--insecure if that network is yours", s->config->listen);
+		buf_printf(error, "cannot listen on %s without TLS: it is no loopback address, so keys and memories would "
+			   "go over the network in the clear. Listen on 127.0.0.1 behind a proxy that speaks https "
+			   "(--public-url), or say --insecure if that network is yours", s->config->listen);
 		return false;
 	}
 	return true;
@@ -114,8 +116,8 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 	memcpy(host, name.p, name.n);
 	host[name.n] = '\0';
 	if (!is_address(host, listen[0] == '[')) {
-		buf_printf(error, "cannot listen on \"%s\"; expected an address, not a name, as in 127.0.0.1:8788 or "
-			   "[::1]:8788", listen);
+		buf_printf(error, "cannot listen on %s: that is no address. Loopback addresses (127.0.0.1:8788, "
+			   "[::1]:8788) are served always, others with keys and TLS", listen);
 		return false;
 	}
 	*ret_port = (int)port;
@@ -399,13 +401,14 @@ static bool make_followers(struct server *s, struct buf *error)
 
 static bool start(struct server *s, struct buf *error)
 {
-	s->is_misconfigured = !check_config(s, error);
+	s->is_misconfigured = !check_config(s, error) ||
+			      (store_is_missing(s->config->data_dir) && !check_exposure(s, false, error));
 	if (s->is_misconfigured)
 		return false;
 	s->api.engine = open_engine(s, error);
 	if (s->api.engine == NULL)
 		return false;
-	s->is_misconfigured = !check_exposure(s, error);
+	s->is_misconfigured = !check_exposure(s, keyring_needs_key(s->api.engine->keyring), error);
 	if (s->is_misconfigured || !open_http(s, error))
 		return false;
 	set_api(s);

@@ -85,6 +85,15 @@ ROWS = {
     "readRoute": ("routes show| r", "spine.route('r')"),
     "putRoute": ("routes put| r --to a", "spine.put_route('r', 'a')"),
     "deleteRoute": ("routes delete| r", "spine.delete_route('r')"),
+    # Keys; what would close this server is refused
+    "createKey": ("key create| x --scope read", None),
+    "listKeys": ("key|", None),
+    "readKey": ("key show| key-1", None),
+    "rotateKey": ("key rotate| key-1", None),
+    "revokeKey": ("key revoke| key-1", None),
+    "readSession": (None, None),
+    "openSession": (None, None),
+    "closeSession": (None, None),
     # The server
     "watchEvents": ("tail| --after 0 --count 1", "next(iter(spine.events(after=0)))"),
     "audit": ("audit|", "list(spine.audit())"),

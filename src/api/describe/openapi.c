@@ -303,6 +303,11 @@ static void put_operation(struct json_writer *w, const struct operation *o)
 	put_body(w, d);
 	put_answers(w, d);
 	put_problems(w, d);
+	json_member_cstr(w, "x-spine-scope", scope_name(d->scope));
+	if (d->scope == SCOPE_OPEN) {
+		json_key(w, "security");
+		json_put_raw(w, STR("[]"));
+	}
 	if (d->tool)
 		json_member_cstr(w, "x-spine-tool", d->tool);
 	json_end_object(w);
@@ -445,6 +450,8 @@ void openapi_write(struct buf *out)
 	json_writer_init(&w, out);
 	json_begin_object(&w);
 	schema_put_members(&w, openapi_head);
+	/* None at all: a server without keys lets everybody in. */
+	schema_put_members(&w, "'security':[{'key':[]},{'session':[]},{}]");
 	put_tags(&w);
 	put_paths(&w);
 	json_key(&w, "components");
@@ -453,6 +460,10 @@ void openapi_write(struct buf *out)
 	put_named_headers(&w);
 	put_named_answers(&w, &n);
 	put_named_schemas(&w, &n);
+	schema_put_members(&w, "'securitySchemes':{'key':{'type':'http','scheme':'bearer','bearerFormat':'spk_…',"
+			   "'description':'A key, where the server needs one; x-spine-scope is what it must be allowed "
+			   "to do.'},'session':{'type':'apiKey','in':'cookie','name':'spine_session',"
+			   "'description':'Of who has signed in on the dashboard.'}}");
 	json_end_object(&w);
 	json_end_object(&w);
 	buf_putc(out, '\n');

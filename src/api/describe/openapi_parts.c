@@ -77,7 +77,7 @@ static const struct field page_size = PAGE_SIZE, page_size_of_task = PAGE_SIZE_O
 
 const struct openapi_parameter openapi_parameters[] = {
 	{"path", &path_memory}, {"path", &path_envelope}, {"path", &path_handoff}, {"path", &path_alert},
-	{"path", &path_task}, {"path", &path_name},
+	{"path", &path_task}, {"path", &path_name}, {"path", &path_key},
 	{"query", &page_size}, {"query", &page_size_of_task}, {"query", &page_token},
 	{NULL, NULL},
 };

@@ -218,6 +218,24 @@ static enum problem_code check_immutable(const struct shape *s, const struct jso
 	return P_OK;
 }
 
+/* Who may not name somebody learns nothing else about the request. In a patch null takes the name away. */
+static enum problem_code check_names(const struct shape *s, const struct json *obj, struct shape_reader *r)
+{
+	enum problem_code code = P_OK;
+
+	for (const struct field *f = s->fields; code == P_OK && f->type != TYPE_END; f++) {
+		const struct json *value = f->names ? json_get_str(obj, f->name) : NULL;
+
+		if (f->type == TYPE_INCLUDE)
+			code = check_names(f->shape, obj, r);
+		else if (value && value->type == JSON_STRING)
+			code = read_check_names(f, value->s, r->access, r->problem);
+		else if (value && value->type == JSON_NULL && s->is_patch)
+			code = read_check_names(f, STR_NULL, r->access, r->problem);
+	}
+	return code;
+}
+
 static enum problem_code absent(const struct shape *s, const struct field *f, struct problem *problem)
 {
 	if (!s->is_input || !field_is_required(s, f))
@@ -232,17 +250,11 @@ static enum problem_code read_field(const struct shape *s, const struct field *f
 {
 	const struct json *value = json_get_str(obj, f->name);
 	bool is_null = value && value->type == JSON_NULL;
-	enum problem_code code;
 
 	if (value == NULL || (is_null && (!s->is_patch || f->is_null_absent)))
 		return f->absent ? f->absent(f, into, r) : absent(s, f, r->problem);
 	if (f->bit)
 		*(unsigned *)((char *)into + s->has_offset) |= f->bit;
-	if (f->names && (is_null || value->type == JSON_STRING)) {
-		code = read_check_names(f, is_null ? STR_NULL : value->s, r->access, r->problem);
-		if (code != P_OK)
-			return code;
-	}
 	if (is_null)
 		return f->required ? problem_set(r->problem, P_INVALID_FIELD, f->name.p, "%s cannot be null", f->name.p)
 				   : P_OK;
@@ -273,6 +285,10 @@ enum problem_code shape_read(const struct shape *s, const struct json *obj, cons
 		return code;
 	if (r->warn)
 		shape_warn_unknown(s, obj, prefix, r);
+	if (r->access)
+		code = check_names(s, obj, r);
+	if (code != P_OK)
+		return code;
 	r->object = obj;
 	if (s->defaults)
 		memcpy(into, s->defaults, s->size);

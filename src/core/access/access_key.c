@@ -145,6 +145,11 @@ enum trust access_key_usual_trust(unsigned scopes, struct str agent)
 	return (scopes & ACCESS_ADMIN) && agent.p == NULL ? TRUST_USER : TRUST_AGENT;
 }
 
+bool access_key_may_be_first(const struct access_key_row *key)
+{
+	return (key->scopes & ACCESS_ADMIN) && key->space.p == NULL && key->agent.p == NULL;
+}
+
 bool access_key_is_sound(const struct access_key_row *key)
 {
 	static const uint8_t nothing[SHA256_SIZE];

@@ -48,6 +48,11 @@ void access_key_rotate(struct access_key_row *key, const uint8_t hash[SHA256_SIZ
 struct access access_key_grant(const struct access_key_row *key, uint64_t secret);
 /* The trust of a key for which nobody says it. */
 enum trust access_key_usual_trust(unsigned scopes, struct str agent);
+/* The first key closes a server to everybody else, so it must be able to make others. */
+bool access_key_may_be_first(const struct access_key_row *key);
+#define ACCESS_KEY_FIRST_MUST \
+	"the first key closes the server to everybody else, so it must be able to make others: scope admin, space " \
+	"\"*\", no agent"
 /* Is it what a key can be? A row of a store that was tampered with or damaged is not. */
 bool access_key_is_sound(const struct access_key_row *key);
 

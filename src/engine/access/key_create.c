@@ -49,10 +49,9 @@ static enum problem_code check(struct key_create *k)
 	if (k->row.expires_at_ms && k->row.expires_at_ms <= op->now_ms)
 		return problem_set(&op->problem, P_INVALID_FIELD, "expires_at", "expires_at has passed already; name a "
 				   "time to come, or none");
-	if (k->is_first && (!(k->row.scopes & ACCESS_ADMIN) || k->row.space.p || k->row.agent.p))
-		return problem_set(&op->problem, P_INVALID_FIELD, k->row.space.p ? "space" : "scopes", "the first key "
-				   "closes the server to everybody else, so it must be able to make others: scope "
-				   "admin, space \"*\", no agent");
+	if (k->is_first && !access_key_may_be_first(&k->row))
+		return problem_set(&op->problem, P_INVALID_FIELD, k->row.space.p ? "space" : "scopes",
+				   ACCESS_KEY_FIRST_MUST);
 	if (keyring_count(op->engine->keyring) >= KEYRING_MAX)
 		return problem_set(&op->problem, P_TOO_LARGE, NULL, "there are %d keys, which is the most; those that "
 				   "ended are removed after 90 days. Give keys that live longer, or rotate them",

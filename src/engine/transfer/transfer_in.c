@@ -126,6 +126,7 @@ static enum problem_code put_memory(struct writing *w, struct transfer_memory *o
 	if (wrong)
 		return refuse(w, P_INVALID_FIELD, wrong);
 	m->space = w->t->op.space;
+	m->trust = access_cap(w->t->op.access, m->trust);
 	sha256(m->content, m->digest);
 	status = store_memory_get(w->c, m->space, m->num, 0, w->t->op.arena, &newest);
 	if (status == STORE_OK && (m->version <= newest.current_version || newest.forgotten_at_ms))
