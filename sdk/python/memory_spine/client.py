@@ -13,6 +13,7 @@ from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
 from . import deliveries, handoffs, left, many, memories, server, watching
+from . import keys as key_calls
 from . import queues as queue_calls
 from . import spaces as space_calls
 from . import tasks as task_calls
@@ -270,6 +271,13 @@ class MemorySpine(_Client):
     audit = blocking_pages(watching.audit)
     events = blocking_events(watching.events)
 
+    create_key = blocking(key_calls.create_key)
+    keys = blocking_pages(key_calls.keys)
+    key = blocking(key_calls.key)
+    rotate_key = blocking(key_calls.rotate_key)
+    revoke_key = blocking(key_calls.revoke_key)
+    session = blocking(key_calls.session)
+
     tokens = blocking(server.tokens)
     status = blocking(server.status)
     healthy = blocking(server.healthy)
@@ -414,6 +422,13 @@ class AsyncMemorySpine(_Client):
     stats = awaiting(watching.stats)
     audit = awaiting_pages(watching.audit)
     events = awaiting_events(watching.events)
+
+    create_key = awaiting(key_calls.create_key)
+    keys = awaiting_pages(key_calls.keys)
+    key = awaiting(key_calls.key)
+    rotate_key = awaiting(key_calls.rotate_key)
+    revoke_key = awaiting(key_calls.revoke_key)
+    session = awaiting(key_calls.session)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

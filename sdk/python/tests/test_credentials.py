@@ -264,3 +264,74 @@ def test_old_versions_of_tls_are_not_spoken(authority):
     context = spine._transport._settings.tls
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert context.verify_mode == ssl.CERT_REQUIRED and context.check_hostname
+
+
+# --- Keys on the real server ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def locked(start_server):
+    """A server that asks for keys, and the first of them."""
+    server = start_server()
+    with MemorySpine(server.url) as spine:
+        assert spine.session().mode == "open"
+        return server, spine.create_key("operator", space="*", scopes="admin")
+
+
+def test_keys_are_made_listed_rotated_and_revoked(connect, locked):
+    server, first = locked
+    admin = connect(server.url, key=first.secret)
+    assert (first.id, first.scopes, first.space, first.status) == ("key-1", ("admin",), "*", "valid")
+    made = admin.create_key("pipeline", space="team", agent="coder", scopes=["read", "write"], ttl_s=3600)
+    assert made.secret not in repr(made) and made.agent == "coder" and made.expires_at > made.created_at
+    assert [one.id for one in admin.keys(page_size=1)] == ["key-1", "key-2"]
+    assert admin.key("key-2").name == "pipeline"
+    me = connect(server.url, key=made.secret).session()
+    assert (me.mode, me.key.id, me.key.space, me.key.agent) == ("keys", "key-2", "team", "coder")
+    again = admin.rotate_key("key-2", grace_s=0)
+    assert again.secret != made.secret
+    with pytest.raises(Unauthorized):
+        connect(server.url, key=made.secret).store("x")
+    assert connect(server.url, key=again.secret).store("x").agent == "coder"
+    assert admin.revoke_key("key-2", reason="a test").status == "revoked"
+    with pytest.raises(Unauthorized):
+        connect(server.url, key=again.secret).store("x")
+
+
+def test_what_a_key_may_not_do_is_told(connect, locked):
+    server, first = locked
+    with pytest.raises(Unauthorized):
+        connect(server.url).store("x")
+    assert connect(server.url).session().key is None
+    reader = connect(server.url, key=first.secret).create_key("reader", space="team", scopes=["read"])
+    spine = connect(server.url, key=reader.secret)
+    for call, said in [
+        (lambda: spine.store("x"), "write"),
+        (lambda: list(spine.keys()), "admin"),
+        (lambda: connect(server.url, key=reader.secret, space="other").search("x"), "team"),
+    ]:
+        with pytest.raises(Forbidden, match=said):
+            call()
+
+
+def test_a_stream_whose_key_is_revoked_ends_with_the_refusal(locked):
+    server, first = locked
+    admin = MemorySpine(server.url, key=first.secret, space="team")
+    one = admin.create_key("short", space="team", scopes=["read"])
+    admin.store("seen")
+    events = iter(MemorySpine(server.url, key=one.secret).events(after=0))
+    next(events)
+    admin.revoke_key(one.id)
+    with pytest.raises(Unauthorized):
+        for _ in events:
+            pass
+
+
+def test_a_secret_is_not_made_twice_where_its_answer_is_lost(connect):
+    def lose(channel):
+        channel.read()
+
+    with Peer(lose, lose) as peer:
+        with pytest.raises(SpineError) as raised:
+            connect(peer.url, timeout=5).create_key("x")
+    assert raised.value.code == "connection_lost" and len(peer.requests) == 1

@@ -90,6 +90,12 @@ const methods = {
 	readSpace: ["spaceInfo"],
 	setSpace: ["setSpace"],
 	deleteSpace: ["deleteSpace"],
+	createKey: ["createKey"],
+	listKeys: ["keys"],
+	readKey: ["key"],
+	rotateKey: ["rotateKey"],
+	revokeKey: ["revokeKey"],
+	readSession: ["session"],
 	countTokens: ["tokens"],
 	status: ["status"],
 	health: ["healthy"],
@@ -110,8 +116,11 @@ const methods = {
 	publish: [Channel, "publish"],
 	join: [Channel, "join"],
 };
-// Reached with `request`: what describes the server, and what `spine export --whole` and `spine import` do.
-const byRequest = ["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows"];
+// Reached with `request`: what describes the server, what `spine export --whole` and `spine import` do, and the cookie of pages.
+const byRequest = [
+	...["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows"],
+	...["openSession", "closeSession"],
+];
 // The stream of handoffs is what `inbox` does, with receive.
 const notReached = ["streamHandoffs"];
 
