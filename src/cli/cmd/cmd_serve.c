@@ -338,7 +338,8 @@ const struct command cmd_serve = {
 	.about = "Everything is kept in the data directory, which is made where it does not exist. Only one server "
 		 "can run on it. On SIGTERM no new work is taken, what was accepted is finished and answered, and the "
 		 "exit code is 0.\n\n"
-		 "Only loopback addresses are served: whoever can connect may read and change everything.",
+		 "Without keys whoever can connect may read and change everything, and only loopback addresses are "
+		 "served; spine key makes them. Another address needs keys and TLS, or --insecure.",
 	.examples = {
 		"spine serve",
 		"spine serve --listen 127.0.0.1:0 --data ./spine-data",
