@@ -93,7 +93,7 @@ def test_wait_tail_and_receive_go_with_a_key_and_end_without(spine, locked):
     refused = spine("tail", "--after", "0")
     assert refused.code == FAILED and "--key-file" in refused.err
     seen = "test \"$SPINE_KEY_FILE\" = '%s' && test -z \"$SPINE_KEY\" && %s store 'by the child'" % (worker, binary())
-    done = spine("receive", "coder", "--key-file", worker, "--exec", "--", "sh", "-c", seen,
+    done = spine("receive", "coder", "--key-file", worker, "--exec", seen,
                  env={"SPINE_KEY": "spk_1_not_this_one"})
     assert done.code == OK, done.err
     assert "by the child" in spine.ok("search", "child", "--key-file", worker).out
