@@ -78,8 +78,8 @@ static enum problem_code decode_open(struct call *call)
 	if (keyring_check(keys, str_trim(s->text), call->op->now_ms, call->op->arena, &access) == ACCESS_KEY_VALID)
 		return begin(call, access);
 	http_req_add_headers(http_call_of(call)->req, entry_challenge);
-	return call_refuse(call, P_UNAUTHORIZED, "key", "this is no key that lets anybody in; copy all of it, from spk_ "
-			   "to the end, or ask who runs the server for another");
+	return call_refuse(call, P_UNAUTHORIZED, "key", "this is no key that lets anybody in; copy all of it, from "
+			   "spk_ to the end, or ask who runs the server for another");
 }
 
 static enum problem_code decode_close(struct call *call)

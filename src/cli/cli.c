@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help/help.h"
 #include "cli/input.h"
+#include "cli/own_key.h"
 #include "cli/shared_options.h"
 #include "cli/subcommand.h"
 #include "client/client.h"
@@ -76,7 +77,7 @@ const char *cli_person(const struct cli *cli)
 	const char *by = options_text(&cli->options, "by"), *user = getenv("USER");
 	const struct passwd *entry;
 
-	if (by || options_text(&cli->options, "agent"))
+	if (by || options_text(&cli->options, "agent") || own_key_is_there(cli))
 		return by;
 	if (user == NULL || user[0] == '\0') {
 		entry = getpwuid(getuid());
@@ -178,15 +179,6 @@ int64_t cli_timeout_ms(const struct cli *cli)
 	return cli->timeout_ms ? cli->timeout_ms : timeout ? timeout->number : 0;
 }
 
-/* What was said last is what holds: an argument, then SPINE_KEY, which the library reads, then the other sources. */
-static const char *key_file(const struct options *o)
-{
-	const struct option_value *file = options_value(o, "key-file");
-	const char *key = getenv("SPINE_KEY");
-
-	return file->source == OPTION_FROM_ARGS || key == NULL || key[0] == '\0' ? file->text : NULL;
-}
-
 struct client_config cli_client_config(const struct cli *cli)
 {
 	const struct options *o = &cli->options;
@@ -195,7 +187,7 @@ struct client_config cli_client_config(const struct cli *cli)
 		.url = options_text(o, "url"),
 		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
 		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
-		.key_file = key_file(o),
+		.key_file = own_key_file(cli),
 		.ca_file = options_text(o, "ca-file"),
 		.cert_file = options_text(o, "cert-file"),
 		.cert_key_file = options_text(o, "cert-key-file"),

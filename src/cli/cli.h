@@ -87,8 +87,8 @@ int cli_run(struct arena *arena, int argc, char *const *argv);
 
 /* "spine: …" on standard error; format without a line break at its end. */
 void cli_error(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Who decides something (--by): where nothing was said the person at the keyboard; NULL where --agent says who is
- * calling, which the server is told anyhow. */
+/* Who decides something (--by): where nothing was said the person at the keyboard; NULL where --agent or a key
+ * says who is calling, which the server is told anyhow. */
 const char *cli_person(const struct cli *cli);
 /* An error, with where to read more; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));

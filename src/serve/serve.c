@@ -89,9 +89,9 @@ static bool check_exposure(const struct server *s, bool has_keys, struct buf *er
 		return false;
 	}
 	if (!has_tls(s)) {
-		buf_printf(error, "cannot listen on %s without TLS: it is no loopback address, so keys and memories would "
-			   "go over the network in the clear. Listen on 127.0.0.1 behind a proxy that speaks https "
-			   "(--public-url), or say --insecure if that network is yours", s->config->listen);
+		buf_printf(error, "cannot listen on %s without TLS: it is no loopback address, so keys and memories "
+			   "would go over the network in the clear. Listen on 127.0.0.1 behind a proxy that speaks "
+			   "https (--public-url), or say --insecure if that network is yours", s->config->listen);
 		return false;
 	}
 	return true;
@@ -116,7 +116,7 @@ static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port,
 	memcpy(host, name.p, name.n);
 	host[name.n] = '\0';
 	if (!is_address(host, listen[0] == '[')) {
-		buf_printf(error, "cannot listen on %s: that is no address. Loopback addresses (127.0.0.1:8788, "
+		buf_printf(error, "cannot listen on %s: that is no address. Those of loopback (127.0.0.1:8788, "
 			   "[::1]:8788) are served always, others with keys and TLS", listen);
 		return false;
 	}

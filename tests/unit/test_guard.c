@@ -204,7 +204,8 @@ static void the_names_that_the_operator_gave_are_its_own(void **state)
 	assert_int_equal(guard_check(&guard, STR("evil.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
 	assert_int_equal(guard_check(&guard, STR("x.spine.example"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
 	assert_int_equal(guard_check(&guard, STR("10.1.2.3"), STR_NULL, &p), P_HOST_NOT_ALLOWED);
-	assert_int_equal(guard_check(&guard, STR("spine.example"), STR("http://spine.example"), &p), P_ORIGIN_NOT_ALLOWED);
+	assert_int_equal(guard_check(&guard, STR("spine.example"), STR("http://spine.example"), &p),
+			 P_ORIGIN_NOT_ALLOWED);
 	assert_true(guard_is_https(&guard, STR("spine.example")));
 	assert_false(guard_is_https(&guard, STR("b.example:8080")));
 	assert_false(guard_is_https(&guard, STR("localhost:8788")));

@@ -192,6 +192,7 @@ def test_every_reference_leads_somewhere_and_every_component_is_used():
     used = set(references(OPENAPI))
     for reference in used:
         OPEN.resolve(reference)
+    used |= {f"#/components/securitySchemes/{name}" for requirement in OPENAPI["security"] for name in requirement}
     components = {f"#/components/{kind}/{name}" for kind, named in OPENAPI["components"].items() for name in named}
     assert components - used == set()
     for url, schema in ENVELOPES.items():

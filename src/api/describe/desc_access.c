@@ -106,8 +106,8 @@ static const struct field row_fields[] = {
 	DOC_ARRAY("scopes", 0, SCOPES_SAY, SCOPES_ITEMS, .write = put_row_scopes),
 	FIELD_ENUM("trust", struct access_key_row, trust, &words_trust, 0, "What it stores has this trust at most."),
 	FIELD_TIME("created_at", struct access_key_row, created_at_ms, "When it was made."),
-	FIELD_TEXT("created_by", struct access_key_row, created_by, 0, 0, "The agent, or the name of the key, that made "
-		   "it; null: it was made before a key was needed.", NULLABLE),
+	FIELD_TEXT("created_by", struct access_key_row, created_by, 0, 0, "The agent that made it, or the name of its "
+		   "key; null: it was made before a key was needed.", NULLABLE),
 	FIELD_TIME("expires_at", struct access_key_row, expires_at_ms, "null: never.", NULLABLE),
 	FIELD_TIME("revoked_at", struct access_key_row, revoked_at_ms, "null: it was not.", NULLABLE),
 	FIELD_TEXT("reason", struct access_key_row, revoked_why, 0, 0, "Why it was revoked.", NULLABLE),
@@ -128,8 +128,8 @@ static const struct shape key = {
 };
 
 #define SECRET(s) \
-	FIELD_TEXT("key", s, text, 0, 0, "The key itself, to be kept well: it is told this once, and the server keeps " \
-		   "only its hash.", .schema = "'type':'string','pattern':'^spk_[1-9][0-9]*_[A-Za-z0-9_-]{43}$'")
+	FIELD_TEXT("key", s, text, 0, 0, "The key itself, to be kept well: it is told this once, and the server " \
+		   "keeps only its hash.", .schema = "'type':'string','pattern':'^spk_[1-9][0-9]*_[A-Za-z0-9_-]{43}$'")
 
 const struct description describe_create_key = {
 	.id = "createKey", .tag = "keys", .scope = SCOPE_ADMIN,

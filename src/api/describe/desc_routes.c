@@ -31,8 +31,8 @@ static const struct shape condition = {
 static const struct field settings_fields[] = {
 	DOC_TEXT("to", 1, AGENT_NAME_MAX, "Who comes next.", .required = "it is the agent that comes next",
 		 .docs = "who comes next"),
-	DOC_TEXT("from", 1, AGENT_NAME_MAX, "Whose work it is; anybody's where absent.", .usually = "anybody", OF_ANYBODY,
-		 .docs = "whose work it is"),
+	DOC_TEXT("from", 1, AGENT_NAME_MAX, "Whose work it is; anybody's where absent.", .usually = "anybody",
+		 OF_ANYBODY, .docs = "whose work it is"),
 	DOC_INT("order", 0, ORDER_MAX, "The lowest that fits is taken.", .otherwise = "100"),
 	DOC_SHAPE("when", &condition, "All of it must hold.", .usually = "always"),
 	DOC_TEXT("description", 0, 0, "For people."),

@@ -1,11 +1,11 @@
 /* Who may reach the server at all.
  *
- * The server usually listens on loopback, but a browser on the same machine runs pages of strangers. A page whose name was made
- * to resolve to 127.0.0.1 (DNS rebinding) sends its own name as Host; a page that posts across origins sends its
- * Origin. Both are refused unless they name this machine, or the operator has said so: the server's names behind a
- * proxy or on a network (--public-url), and pages of others that may call (--allow-origin). For
- * an image or a script that stands in a page a browser sends no Origin, but says that the request is cross-site; a link
- * to the dashboard is the one such request that is answered.
+ * The server usually listens on loopback, but a browser on the same machine runs pages of strangers. A page whose name
+ * was made to resolve to 127.0.0.1 (DNS rebinding) sends its own name as Host; a page that posts across origins sends
+ * its Origin. Both are refused unless they name this machine, or the operator has said so: the server's names behind a
+ * proxy or on a network (--public-url), and pages of others that may call (--allow-origin). For an image or a script
+ * that stands in a page a browser sends no Origin, but says that the request is cross-site; a link to the dashboard is
+ * the one such request that is answered.
  */
 #ifndef SPINE_API_HTTP_GUARD_H
 #define SPINE_API_HTTP_GUARD_H

@@ -22,8 +22,8 @@ enum { BODY_MAX_BYTES = 64 * 1024, ERROR_MAX_BYTES = 8192 };
 
 static const struct option key_options[] = {
 	{.name = "space", .arg = "NAME", .type = OPTION_TEXT,
-	 .help = "create: the one space that it is for, or * for all; that of the key that makes it where not given, and "
-		 "of the first key *"},
+	 .help = "create: the one space that it is for, or * for all; that of the key that makes it where not given, "
+		 "and of the first key *"},
 	{.name = "agent", .arg = "NAME", .type = OPTION_TEXT,
 	 .help = "create: the one agent that it speaks and takes work for; any where not given"},
 	{.name = "scope", .letter = 's', .arg = "SCOPES", .type = OPTION_LIST,
@@ -301,7 +301,8 @@ static const struct subcommand key_subs[] = {
 	},
 	{"rotate", "KEY", 1, 1, {"grace", "out"}, .exec = exec_rotate},
 	{"revoke", "KEY", 1, 1, {"reason"}, .call = {
-		.method = "POST", .path = "/v1/keys/{0}/revoke", .members = {{"reason", "reason"}}, .show = show_revoked,
+		.method = "POST", .path = "/v1/keys/{0}/revoke", .members = {{"reason", "reason"}},
+		.show = show_revoked,
 	}},
 	{"reset", "--data DIR --yes", 0, 0, {"data", "yes"}, .exec = exec_reset},
 	{0},
@@ -323,8 +324,9 @@ const struct command cmd_key = {
 		 "create and rotate print the key to standard output and nothing else; the server keeps only a hash of "
 		 "it. With rotate, the secret before stays valid for a while, so that its users can change over. "
 		 "revoke ends a key at once, with its open streams, waiting calls and sessions.\n\n"
-		 "The key for a call comes from --key-file, SPINE_KEY or SPINE_KEY_FILE, never from an argument. Who has "
-		 "lost all keys stops the server and makes one in the store itself: spine key create NAME --data DIR.",
+		 "The key for a call comes from --key-file, SPINE_KEY or SPINE_KEY_FILE, never from an argument. Who "
+		 "has lost all keys stops the server and makes one in the store itself: spine key create NAME --data "
+		 "DIR.",
 	.examples = {
 		"spine key create admin --data /tmp/spine --out /tmp/admin.key",
 		"spine key reset --data /tmp/spine --yes",

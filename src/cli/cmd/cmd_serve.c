@@ -15,7 +15,7 @@ static const char *const format_choices[] = {"auto", "text", "json", NULL};
 static const struct option serve_options[] = {
 	{.name = "listen", .letter = 'l', .arg = "ADDRESS:PORT", .env = "SPINE_LISTEN", .key = "listen",
 	 .type = OPTION_TEXT, .fallback = "127.0.0.1:8788",
-	 .help = "where to listen; port 0 takes a free one. An address that others can reach needs keys and TLS"},
+	 .help = "where to listen: usually on loopback; port 0 takes a free one"},
 	{.name = "threads", .arg = "N", .env = "SPINE_THREADS", .key = "threads", .type = OPTION_INT, .fallback = "0",
 	 .min = 0, .max = 256, .help = "threads that serve HTTP; 0: one for each core, at most 4"},
 	{.name = "log-level", .arg = "LEVEL", .env = "SPINE_LOG_LEVEL", .key = "log_level", .type = OPTION_CHOICE,

@@ -226,8 +226,8 @@ const struct command cmd_waive = {
 	.usage = "TASK KEY --reason TEXT", .min_args = 2, .max_args = 2,
 	.about = "The next envelope of each line of the task goes without the constraint, and says who waived it and "
 		 "why; envelopes that are there stay as they are. It is told in an event and an alert, and lowers the "
-		 "task's fidelity. A server without keys cannot check who you are, and records that you said so; with keys "
-		 "it takes one with the scope admin, whose name is recorded.",
+		 "task's fidelity. A server without keys cannot check who you are, and records that you said so; with "
+		 "keys it takes one with the scope admin, whose name is recorded.",
 	.examples = {"spine waive task-1 max_retries --reason \"the gateway is back\""},
 	.tables = {&waive_table, &client_table},
 	.call = {

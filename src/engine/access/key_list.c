@@ -23,8 +23,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	struct key_list *l = (struct key_list *)op;
 	size_t max = l->page.size + 1;
 	struct access_key_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
-	enum store_status status = store_access_keys(c, op->access ? op->access->space : STR_NULL, l->page.position, max,
-						     op->arena, rows, &l->count);
+	struct str space = op->access ? op->access->space : STR_NULL;
+	enum store_status status = store_access_keys(c, space, l->page.position, max, op->arena, rows, &l->count);
 
 	l->page.has_more = page_cut(&l->page, &l->count);
 	l->page.next = l->count ? rows[l->count - 1].num : 0;
