@@ -72,7 +72,7 @@ def test_what_a_key_may_not_do_is_told(spine, locked):
 
 @pytest.mark.parametrize("text, mode, said", [
     ("spk_1_x", 0o644, "can be read by others (mode 0644): make it yours alone, chmod 600"),
-    ("", 0o600, "holds no key"), ("a b", 0o600, "holds no key"),
+    ("", 0o600, "there is no key in the file"), ("a b", 0o600, "there is no key in the file"),
 ])
 def test_a_file_that_does_not_do_is_refused_and_never_no_key(spine, text, mode, said):
     file = spine.home / "key"

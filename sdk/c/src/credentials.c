@@ -97,8 +97,8 @@ static ms_status read_key(const char *path, char **ret, ms_error *ret_error)
 		status = msi_error_invalid(ret_error, "key_file", "the key file %.200s can be read by others (mode "
 					   "%04o): make it yours alone, chmod 600", path, (unsigned)(mode & 0777));
 	} else if (strlen(text) > KEY_MAX_BYTES || !is_key(trim(text))) {
-		status = msi_error_invalid(ret_error, "key_file", "the key file %.200s holds no key: it must have the "
-					   "text that spine key create showed, alone", path);
+		status = msi_error_invalid(ret_error, "key_file", "there is no key in the file %.200s: it must have "
+					   "the text that spine key create showed, alone", path);
 	} else {
 		status = copy_key(trim(text), path, ret, ret_error);
 	}

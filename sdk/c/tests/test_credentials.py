@@ -56,10 +56,10 @@ def test_the_key_of_the_environment_goes_along(call, tmp_path):
     [
         (KEY, 0o644, "can be read by others (mode 0644): make it yours alone, chmod 600"),
         (KEY, 0o620, "can be read by others (mode 0620)"),
-        ("", 0o600, "holds no key"),
-        ("\n \n", 0o600, "holds no key"),
-        ("two words", 0o600, "holds no key"),
-        pytest.param("x" * 5000, 0o600, "holds no key", id="too long"),
+        ("", 0o600, "there is no key in the file"),
+        ("\n \n", 0o600, "there is no key in the file"),
+        ("two words", 0o600, "there is no key in the file"),
+        pytest.param("x" * 5000, 0o600, "there is no key in the file", id="too long"),
     ],
 )
 def test_a_file_that_does_not_do_is_an_error_and_never_no_key(call, tmp_path, text, mode, said):
