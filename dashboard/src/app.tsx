@@ -220,10 +220,12 @@ function PersonDialog({ close }: { close: () => void }) {
 function Limits() {
 	const now = useStore(session);
 
-	if (may(now, "write")) return null;
+	if (may(now, "admin")) return null;
 	return (
 		<p class="limits" role="note">
-			Your key may look, and change nothing: the server refuses what you decide here.
+			{may(now, "write")
+				? "Your key may write, and decide nothing: what is parked, agents, alerts and constraints need one with admin."
+				: "Your key may look, and change nothing."}
 		</p>
 	);
 }

@@ -152,14 +152,34 @@ export const tests = {
 		await until(async () => new URL(t.page.url()).hash.startsWith(`#/${t.space}/`), "the key's space again");
 	}),
 
-	"what a key may not do is told, before and after it is tried": behind(async (t, { make, api }) => {
+	"what a key may not do is told and not offered": behind(async (t, { make, api }) => {
 		const reader = await make({ name: "a reader" });
-		await t.open("memories");
+		const packed = await api("POST", "/v1/envelopes", { target_agent: "coder", task_summary: "Work.", constraints: { style: "short" } }, undefined, t.space);
+		await api("POST", `/v1/envelopes/${packed.id}/park`, { reason: "it waits" }, undefined, t.space);
+		await t.open("memories", "ms-1");
 		await signIn(t, reader.key);
 		await t.sees("Your key may look, and change nothing");
+		const offers = async (...names) => {
+			for (const name of names) assert.equal(await t.button(name, "main").count(), 0, name);
+		};
+		await t.sees("1 version");
+		await offers("Pin", "Supersede…", "Forget…");
+		await t.open("parked", "ho-1");
+		await t.page.locator("pre.prompt").waitFor();
+		await offers("Redrive", "Reroute…", "Discard…");
+		await t.open("tasks", "task-1");
+		await t.page.locator(".constraints .key").first().waitFor();
+		await offers(/^Waive…/);
+	}),
+
+	"what the server refuses all the same is told in its words": behind(async (t, { make, api }) => {
+		const writer = await make({ name: "a writer", scopes: ["read", "write"] });
 		await t.open("memories", "ms-1");
+		await signIn(t, writer.key);
+		await t.sees("Your key may write, and decide nothing");
+		await t.page.route("**/v1/memories/ms-1/pin", (route) => route.continue({ headers: { ...route.request().headers(), "spine-space": "elsewhere" } }));
 		await t.button("Pin").click();
-		await t.sees("lacks the scope write");
+		await t.sees(/key-2/, ".notes");
 		assert.equal((await api("GET", "/v1/memories/ms-1", undefined, undefined, t.space)).pinned, false);
 	}),
 
